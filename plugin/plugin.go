@@ -19,7 +19,6 @@ import (
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/barrier"
@@ -175,7 +174,7 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 		err = exit.Interrupted(err)
 	}
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok && e.What == "member" && len(e.Nearest) == 0 {
-		look := code.Command{"kubectl", "scylla", "status"}
+		look := words.Command{"kubectl", "scylla", "status"}
 		if from := cmd.Flags().Lookup("from"); from != nil && from.Changed {
 			look = append(look, "--from", from.Value.String())
 		}

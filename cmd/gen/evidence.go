@@ -52,7 +52,7 @@ func evidencePage(s *source) []byte {
 			versions = e.First + " to " + e.Last
 		}
 		t.row(fmt.Sprintf("`%s`", e.Code), string(e.Origin)+": "+cell(field), strings.TrimSuffix(versions, " to ")+map[bool]string{true: " and later"}[e.First != "" && e.Last == ""],
-			strings.Join(e.Source, "<br>"), words.Lost(e), words.Kept(e))
+			strings.Join(e.Source, "<br>"), words.Text(words.New(e.Lost())), words.Text(words.New(e.Kept())))
 	}
 	t.WriteString("\n")
 	t.head("The steps", "Each needs one piece of its evidence.\n\n", "step", "it says", "evidence")

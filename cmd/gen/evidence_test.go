@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -29,7 +28,7 @@ func TestNoHarm10EveryIrreversibleStepHasItsEvidence(t *testing.T) {
 		t.Fatalf("%d codes found: the walk does not see them any more", len(made))
 	}
 	for c, commands := range made {
-		if len(evidence.For(code.Code(c))) == 0 && asked[c] == "" {
+		if len(evidence.For(words.Code(c))) == 0 && asked[c] == "" {
 			t.Errorf("%s prints %q without evidence: add it to internal/evidence, or print how to look", c, commands)
 		}
 	}
@@ -39,7 +38,7 @@ func TestNoHarm10EveryIrreversibleStepHasItsEvidence(t *testing.T) {
 		}
 	}
 	for _, s := range evidence.Steps() {
-		if _, said := words.Shape(s.Code, nil, func(name string) string { return name }); !said {
+		if _, said := shape(s.Code, nil, func(name string) string { return name }); !said {
 			t.Errorf("%s is no step", s.Code)
 		}
 		if len(s.Rests) == 0 {
@@ -53,7 +52,7 @@ func TestNoHarm10EveryIrreversibleStepHasItsEvidence(t *testing.T) {
 	}
 	destroys := regexp.MustCompile(`(?i)^(?:.*[;,:] )?(delete (?:its |the )?(?:PVC|claim|PersistentVolumeClaim)|replace it\b|removenode)`)
 	for _, c := range words.All() {
-		text, _ := words.Shape(c, nil, func(name string) string { return name })
+		text, _ := shape(c, nil, func(name string) string { return name })
 		if destroys.MatchString(text) && len(evidence.For(c)) == 0 {
 			t.Errorf("%s says %q without evidence", c, text)
 		}
@@ -65,7 +64,7 @@ func TestNoHarm10EveryTextHasItsEvidence(t *testing.T) {
 	known := map[string]bool{}
 	for _, k := range scylla.KnownFailures() {
 		known[k.Code] = true
-		e, ok := evidence.Of(code.Code(k.Code))
+		e, ok := evidence.Of(words.Code(k.Code))
 		if !ok || e.First == "" || len(e.Source) == 0 || e.Volume == "" || e.Origin != evidence.Log {
 			t.Errorf("%s: no evidence: %+v", k.Code, e)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -90,7 +89,7 @@ func policyPage() []byte {
 		if l.Field != "" {
 			field = "`health-" + l.Field + "`: " + cell(words.Text(l.Bounds))
 		}
-		fmt.Fprintf(&b, "| %s | %v | %s | %s | %s |\n", l.Name, l.Value, cell(words.Text(code.New(l.Meaning))), field, flag)
+		fmt.Fprintf(&b, "| %s | %v | %s | %s | %s |\n", l.Name, l.Value, cell(words.Text(words.New(l.Meaning))), field, flag)
 	}
 	b.WriteString(policyTail)
 	return []byte(b.String())

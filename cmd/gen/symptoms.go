@@ -40,7 +40,7 @@ type source struct {
 
 // spoken are the folders whose statements reach people.
 var spoken = []string{
-	"internal/adopt", "internal/api", "internal/barrier", "internal/bootstrap", "internal/cluster", "internal/diagnosis", "internal/launch", "internal/matrix",
+	"internal/words", "internal/adopt", "internal/api", "internal/barrier", "internal/bootstrap", "internal/cluster", "internal/diagnosis", "internal/launch", "internal/matrix",
 	"internal/preflight", "internal/replacement", "controller", "plugin",
 }
 
@@ -101,12 +101,12 @@ func (s *source) add(dir string, f *ast.File) {
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
 				v, ok := spec.(*ast.ValueSpec)
-				if !ok || d.Tok != token.CONST {
+				if !ok {
 					continue
 				}
 				for i, n := range v.Names {
 					if i < len(v.Values) {
-						if text, whole := s.text(name, v.Values[i]); whole {
+						if text, whole := s.text(name, defined(d.Tok, v.Values[i])); whole {
 							s.strings[name][n.Name] = text
 						}
 					}
@@ -114,6 +114,16 @@ func (s *source) add(dir string, f *ast.File) {
 			}
 		}
 	}
+}
+
+// defined is the code that a call of define gives to a variable, or the value of a constant.
+func defined(tok token.Token, value ast.Expr) ast.Expr {
+	if c, ok := value.(*ast.CallExpr); ok && tok == token.VAR && name(c.Fun) == "define" {
+		return c.Args[0]
+	} else if tok == token.VAR {
+		return nil
+	}
+	return value
 }
 
 // text is the value of a string expression; a part that is not constant is "..." in it, and whole is then false.
@@ -137,7 +147,7 @@ func (s *source) text(pkg string, e ast.Expr) (text string, whole bool) {
 		a, wholeA := s.text(pkg, e.X)
 		b, wholeB := s.text(pkg, e.Y)
 		return a + b, wholeA && wholeB
-	case *ast.CallExpr: // a conversion: code.Code(ReasonNodeDown)
+	case *ast.CallExpr: // a conversion: words.Code(reason)
 		if len(e.Args) == 1 && isConversion(e.Fun) {
 			return s.text(pkg, e.Args[0])
 		}
@@ -145,12 +155,18 @@ func (s *source) text(pkg string, e ast.Expr) (text string, whole bool) {
 	return "...", false
 }
 
+// isCode is true for a code by its name in package words.
+func isCode(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	return ok && name(s.X) == "words"
+}
+
 func isConversion(fun ast.Expr) bool {
 	switch f := fun.(type) {
 	case *ast.Ident:
-		return f.Name == "string" || f.Name == "Reason"
+		return f.Name == "string" || f.Name == "Code"
 	case *ast.SelectorExpr:
-		return f.Sel.Name == "Code" || f.Sel.Name == "Reason"
+		return f.Sel.Name == "Code"
 	}
 	return false
 }
@@ -180,7 +196,7 @@ func (s *source) messages(p place, e ast.Expr) []message {
 	if p.depth > 4 {
 		return nil
 	}
-	if c, ok := isCall(e, "code", "New"); ok && len(c.Args) > 0 {
+	if c, ok := isCall(e, "words", "New"); ok && len(c.Args) > 0 {
 		if t, whole := s.text(p.pkg, c.Args[0]); whole {
 			return []message{{code: t}}
 		}
@@ -195,7 +211,7 @@ func (s *source) messages(p place, e ast.Expr) []message {
 	}
 	switch e := e.(type) {
 	case *ast.Ident, *ast.SelectorExpr:
-		if t, whole := s.text(p.pkg, e); whole && strings.Contains(name(e), "Reason") {
+		if t, whole := s.text(p.pkg, e); whole && isCode(e) {
 			return []message{{code: t}}
 		}
 	case *ast.CallExpr:
@@ -334,9 +350,9 @@ func (s *source) command(p place, e ast.Expr) (string, bool) {
 		return cmd, ok
 	}
 	words := []string{"kubectl"}
-	if _, ok := isCall(c, "code", "Scylla"); ok {
+	if _, ok := isCall(c, "words", "Scylla"); ok {
 		words = append(words, "scylla")
-	} else if _, ok := isCall(c, "code", "Kubectl"); !ok {
+	} else if _, ok := isCall(c, "words", "Kubectl"); !ok {
 		text := ""
 		s.returned(p, c, func(q place, result ast.Expr) {
 			if cmd, ok := s.command(q, result); ok {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -68,7 +67,7 @@ func (t *table) says(c string, commands []string) string {
 	for i, command := range commands {
 		quoted[i] = "`" + command + "`"
 	}
-	text, ok := words.Shape(code.Code(c), quoted, func(name string) string { return "*" + name + "*" })
+	text, ok := shape(words.Code(c), quoted, func(name string) string { return "*" + name + "*" })
 	if !ok {
 		return "`" + c + "`"
 	}
@@ -169,7 +168,7 @@ func (t *table) group(title, text, pkg string) {
 		for i, p := range t.of(says) {
 			anchor := ""
 			if i == 0 {
-				_, name, _ := strings.Cut(words.Link(code.Code(says)), "#")
+				_, name, _ := strings.Cut(words.Link(words.Code(says)), "#")
 				anchor = `<a id="` + name + `"></a>`
 			}
 			t.row(t.says(says, nil), anchor+"`"+says+"`", t.says(p.step, p.commands))

@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
@@ -178,7 +179,7 @@ func TestARemoteThatWasNeverReadIsNotVerified(t *testing.T) {
 	b := newBench(t, two()...)
 	b.remote.states = []remote.State{{Name: "eu", Stale: true, Reason: "secret x/y: key kubeconfig is missing"}}
 	b.reconcile()
-	if c := b.condition(api.ConditionAllNodesUp); c.Status != metav1.ConditionFalse || c.Reason != string(matrix.ReasonDatacenterUnverified) {
+	if c := b.condition(api.ConditionAllNodesUp); c.Status != metav1.ConditionFalse || c.Reason != string(words.DatacenterNotVerified) {
 		t.Errorf("condition %+v", c)
 	}
 }

@@ -214,7 +214,7 @@ func TestTheProposalsAlgorithmReadsOurReport(t *testing.T) {
 		})
 		switch met := isBootstrapPreconditionMet(s); {
 		case met && !ours.Satisfied:
-			rt.Errorf("the proposal opens, and we do not: %s\n%+v", words.Verdict(ours), s.Datacenters)
+			rt.Errorf("the proposal opens, and we do not: %s\n%+v", words.Of(ours.Self.Name(), ours.Summary), s.Datacenters)
 		case !met && ours.Satisfied && !states:
 			rt.Errorf("the proposal waits, and we do not\n%+v", s.Datacenters)
 		case met:

@@ -117,44 +117,44 @@ func (r *Reconciler) measure(key types.NamespacedName, w *world, h cluster.Healt
 }
 
 func rowsDecoded(malformed []cluster.Malformed) metav1.Condition {
-	var words []string
+	var terms []string
 	for _, bad := range malformed {
-		words = append(words, fmt.Sprintf("pod %s/%s: %v", bad.Pod.Namespace, bad.Pod.Name, bad.Err))
+		terms = append(terms, fmt.Sprintf("pod %s/%s: %v", bad.Pod.Namespace, bad.Pod.Name, bad.Err))
 	}
-	if len(words) == 0 {
+	if len(terms) == 0 {
 		return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionTrue, Reason: "AllDecoded", Message: "every row can be read"}
 	}
-	if more := len(words) - shownBlockers; more > 0 {
-		words = append(words[:shownBlockers], fmt.Sprintf("and %d more", more))
+	if more := len(terms) - shownBlockers; more > 0 {
+		terms = append(terms[:shownBlockers], fmt.Sprintf("and %d more", more))
 	}
-	return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionFalse, Reason: "Malformed", Message: strings.Join(words, "; ")}
+	return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionFalse, Reason: "Malformed", Message: strings.Join(terms, "; ")}
 }
 
 func remotesReachable(states []remote.State, foreign []cluster.Foreign, on bool) metav1.Condition {
 	c := metav1.Condition{Type: api.ConditionRemotesReachable, Status: metav1.ConditionTrue}
-	var words []string
+	var terms []string
 	for _, s := range states {
 		if s.Stale {
-			words = append(words, fmt.Sprintf("remote %s: %s", s.Name, s.Reason))
+			terms = append(terms, fmt.Sprintf("remote %s: %s", s.Name, s.Reason))
 		}
 	}
 	for _, f := range foreign {
 		if f.Stale {
-			words = append(words, fmt.Sprintf("datacenter %s: %s", f.Name, f.Reason))
+			terms = append(terms, fmt.Sprintf("datacenter %s: %s", f.Name, f.Reason))
 		}
 	}
-	if len(words) > 0 {
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Unreachable", strings.Join(words, "; ")
+	if len(terms) > 0 {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "Unreachable", strings.Join(terms, "; ")
 		return c
 	}
 	for _, s := range states {
 		if s.PushReason != "" {
-			words = append(words, fmt.Sprintf("remote %s: %s", s.Name, s.PushReason))
+			terms = append(terms, fmt.Sprintf("remote %s: %s", s.Name, s.PushReason))
 		}
 	}
 	switch {
-	case len(words) > 0:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "CopiesNotWritten", strings.Join(words, "; ")
+	case len(terms) > 0:
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "CopiesNotWritten", strings.Join(terms, "; ")
 	case slices.ContainsFunc(states, func(s remote.State) bool { return !s.Read }):
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "NotReadYet", "a remote has not been read yet"
 	case len(states) > 0:
@@ -186,7 +186,7 @@ func overridden(ctx context.Context, c client.Reader, key types.NamespacedName, 
 		return metav1.Condition{}, false
 	}
 	out := metav1.Condition{Type: api.ConditionOverridden, Status: metav1.ConditionTrue, Reason: "OverrideRef"}
-	var words []string
+	var terms []string
 	for _, ref := range slices.Sorted(maps.Keys(by)) {
 		dcs := by[ref]
 		slices.Sort(dcs)
@@ -195,26 +195,26 @@ func overridden(ctx context.Context, c client.Reader, key types.NamespacedName, 
 			out.Status, out.Reason = metav1.ConditionFalse, "NotFound"
 			text += ", which cannot be read: they wait"
 		}
-		words = append(words, text)
+		terms = append(terms, text)
 	}
-	out.Message = strings.Join(words, "; ")
+	out.Message = strings.Join(terms, "; ")
 	return out, true
 }
 
 func reportsComplete(key types.NamespacedName, local []cluster.LocalReport) (metav1.Condition, bool) {
-	var words []string
+	var terms []string
 	for _, d := range local {
 		if d.TooLarge {
-			words = append(words, d.Datacenter)
+			terms = append(terms, d.Datacenter)
 		}
 	}
-	if len(words) == 0 {
+	if len(terms) == 0 {
 		return metav1.Condition{}, false
 	}
 	return metav1.Condition{
 		Type: api.ConditionReportsComplete, Status: metav1.ConditionFalse, Reason: "TooLarge",
 		Message: fmt.Sprintf("the report of %s would pass %d bytes and is without observations, which blocks; set annotation %s=%s on the StatefulSets",
-			strings.Join(words, ", "), cluster.MaxReportBytes, api.AnnotationStatusReportOverrideRef, key.Name),
+			strings.Join(terms, ", "), cluster.MaxReportBytes, api.AnnotationStatusReportOverrideRef, key.Name),
 	}, true
 }
 
@@ -244,7 +244,7 @@ func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Conditi
 		}
 		cause := len(texts)
 		for _, b := range h.Blockers[:min(len(h.Blockers), shownBlockers)] {
-			texts = append(texts, words.Blocker(b, time.Time{}))
+			texts = append(texts, words.Aging(b.Message(), b.Since, time.Time{}))
 		}
 		if more := len(h.Blockers) - shownBlockers; more > 0 {
 			texts = append(texts, fmt.Sprintf("and %d more", more))

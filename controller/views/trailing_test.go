@@ -125,7 +125,7 @@ func TestSchemasCountWhereTheIndexesAreNotKnown(t *testing.T) {
 	if got := b.permitted(); len(got) > 0 {
 		t.Errorf("permits of %v while schemas differ", got)
 	}
-	if w := b.stored.Queue[0]; w.Reason != string(bootstrap.QueueSchema) || !slices.Equal(w.Nodes, []string{"demo-rack1-0", "demo-rack2-0"}) {
+	if w := b.stored.Queue[0]; w.Reason != string(words.PermitWaitsForSchema) || !slices.Equal(w.Nodes, []string{"demo-rack1-0", "demo-rack2-0"}) {
 		t.Errorf("%+v", w)
 	}
 	b.want("UP UP UP")

@@ -16,23 +16,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-)
-
-// Codes of the blockers. Their parameters are named beside them; package words has the sentences.
-const (
-	NoNodes       code.Code = "AdoptNoNodes"
-	NotAsked      code.Code = "AdoptNotAsked"      // member, why
-	NoHostID      code.Code = "AdoptNoHostID"      // member
-	NotJoined     code.Code = "AdoptNotJoined"     // member, mode
-	SameHostID    code.Code = "AdoptSameHostID"    // members, hostID
-	OtherHostID   code.Code = "AdoptOtherHostID"   // member, hostID, recorded
-	NotUp         code.Code = "AdoptNotUp"         // member, by
-	UnderWay      code.Code = "AdoptUnderWay"      // operation
-	NotRecorded   code.Code = "AdoptNotRecorded"   // member, hostID
-	SaysElsewhere code.Code = "AdoptSaysElsewhere" // member, hostID
 )
 
 // Node is one member, with the present answers of its ScyllaDB.
@@ -60,42 +45,42 @@ type Plan struct {
 	// Record are the members whose Service does not name their node yet.
 	Record []Identity
 	// Blockers are the reasons why nothing may be rolled; then Flush and Record are empty.
-	Blockers []code.Message
+	Blockers []words.Message
 }
 
 // Decide makes the plan.
 func Decide(nodes []Node) Plan {
 	if len(nodes) == 0 {
-		return Plan{Blockers: []code.Message{code.New(NoNodes)}}
+		return Plan{Blockers: []words.Message{words.New(words.AdoptNoNodes)}}
 	}
 	var p Plan
-	block := func(c code.Code, namesAndValues ...any) {
-		p.Blockers = append(p.Blockers, code.New(c, namesAndValues...))
+	block := func(c words.Code, namesAndValues ...any) {
+		p.Blockers = append(p.Blockers, words.New(c, namesAndValues...))
 	}
 	owner := map[hostid.ID]string{}
 	for _, n := range nodes {
 		switch {
 		case n.Said == nil:
-			block(NotAsked, "member", n.Member, "why", n.Trouble)
+			block(words.AdoptNotAsked, "member", n.Member, "why", n.Trouble)
 			continue
 		case n.Said.Error != nil:
-			block(NotAsked, "member", n.Member, "why", *n.Said.Error)
+			block(words.AdoptNotAsked, "member", n.Member, "why", *n.Said.Error)
 			continue
 		}
 		id := n.Said.HostID
 		if id == "" {
-			block(NoHostID, "member", n.Member)
+			block(words.AdoptNoHostID, "member", n.Member)
 			continue
 		}
 		if joined := cluster.SaysJoined(n.Said); joined == nil || !*joined {
-			block(NotJoined, "member", n.Member, "mode", n.Said.OperationMode)
+			block(words.AdoptNotJoined, "member", n.Member, "mode", n.Said.OperationMode)
 		}
 		if other, twice := owner[id]; twice {
-			block(SameHostID, "members", []string{other, n.Member}, "hostID", id)
+			block(words.AdoptSameHostID, "members", []string{other, n.Member}, "hostID", id)
 		}
 		owner[id] = n.Member
 		if n.Recorded != "" && n.Recorded != id {
-			block(OtherHostID, "member", n.Member, "hostID", id, "recorded", n.Recorded)
+			block(words.AdoptOtherHostID, "member", n.Member, "hostID", id, "recorded", n.Recorded)
 		}
 		p.Flush = append(p.Flush, n.Member)
 		if n.Recorded != id || !n.Joined {
@@ -110,8 +95,8 @@ func Decide(nodes []Node) Plan {
 }
 
 // unwell returns a message for each node that another one does not see UP, and for each open operation: a rollout would make either worse.
-func unwell(nodes []Node, owner map[hostid.ID]string) []code.Message {
-	var out []code.Message
+func unwell(nodes []Node, owner map[hostid.ID]string) []words.Message {
+	var out []words.Message
 	by := map[string][]string{}
 	var open []string
 	for _, n := range nodes {
@@ -143,11 +128,11 @@ func unwell(nodes []Node, owner map[hostid.ID]string) []code.Message {
 	slices.Sort(names)
 	for _, name := range names {
 		slices.Sort(by[name])
-		out = append(out, code.New(NotUp, "member", name, "by", by[name]))
+		out = append(out, words.New(words.AdoptNotUp, "member", name, "by", by[name]))
 	}
 	slices.Sort(open)
 	for _, op := range open {
-		out = append(out, code.New(UnderWay, "operation", op))
+		out = append(out, words.New(words.AdoptUnderWay, "operation", op))
 	}
 	return out
 }
@@ -163,7 +148,7 @@ type World interface {
 }
 
 // Refusal holds the reasons why nothing may be rolled.
-type Refusal struct{ Blockers []code.Message }
+type Refusal struct{ Blockers []words.Message }
 
 func (r *Refusal) Error() string {
 	return "nothing may be rolled yet: " + strings.Join(words.Texts(r.Blockers), "; ")
@@ -205,13 +190,13 @@ func verify(ctx context.Context, w World, before []Node) ([]Identity, error) {
 	}
 	plan := Decide(after)
 	for _, id := range plan.Record {
-		plan.Blockers = append(plan.Blockers, code.New(NotRecorded, "member", id.Member, "hostID", id.HostID))
+		plan.Blockers = append(plan.Blockers, words.New(words.AdoptNotRecorded, "member", id.Member, "hostID", id.HostID))
 	}
 	var out []Identity
 	for _, n := range before {
 		i := slices.IndexFunc(after, func(x Node) bool { return x.Member == n.Member && x.Said != nil && x.Said.HostID == n.Said.HostID })
 		if i < 0 && len(plan.Blockers) == 0 {
-			plan.Blockers = append(plan.Blockers, code.New(SaysElsewhere, "member", n.Member, "hostID", n.Said.HostID))
+			plan.Blockers = append(plan.Blockers, words.New(words.AdoptSaysElsewhere, "member", n.Member, "hostID", n.Said.HostID))
 		}
 		out = append(out, Identity{n.Member, n.Said.HostID})
 	}

@@ -24,7 +24,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -139,7 +138,7 @@ func Run(ctx context.Context, o Options) error {
 			v = b.ownVolume(ctx, v)
 		}
 		if v.Satisfied {
-			b.Log.Info("open: "+words.Verdict(v), "decision", string(v.Decision))
+			b.Log.Info("open: "+words.Of(v.Self.Name(), v.Summary), "decision", string(v.Decision))
 			return nil
 		}
 		if v.Decision == bootstrap.DecisionRefuse {
@@ -192,12 +191,12 @@ type barrier struct {
 	peers     peering
 
 	disk       bootstrap.Bootstrapped
-	diskDetail code.Message
+	diskDetail words.Message
 	volume     bootstrap.Volume
 	// volumeDetail is why the volume could not be read, volumeHostID the host ID that the query found in it.
-	volumeDetail code.Message
+	volumeDetail words.Message
 	volumeHostID hostid.ID
-	notes        []code.Message
+	notes        []words.Message
 
 	ctx       context.Context // of the watch: it ends with the waiting
 	watching  bool
@@ -243,9 +242,9 @@ func (b *barrier) wait(ctx context.Context) error {
 // pause is the time until the next judgement when no change is seen.
 func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	switch {
-	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == ReasonServiceMissing }):
+	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.MemberServiceMissing }):
 		return missingService
-	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonControllerSilent }):
+	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.ControllerSilent }):
 		// A living controller renews its Lease every two seconds.
 		return shortest
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
@@ -300,7 +299,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	// An unreadable part blocks only decisions that depend on complete reports.
 	if err := snap.Incomplete(); err != nil && (v.Decision == bootstrap.DecisionAllUp || v.Decision == bootstrap.DecisionGenesis) {
 		b.metrics.apiErrors.Inc()
-		x := b.blocked(matrix.Blocker{Reason: ReasonIncomplete, Detail: oneLine(err), Step: code.New(stepGrantMember)})
+		x := b.blocked(matrix.Blocker{Reason: words.ReadingIncomplete, Detail: oneLine(err), Step: words.New(words.GrantMemberRights)})
 		x.Notes = v.Notes
 		return x, snap, svc
 	}
@@ -320,7 +319,7 @@ func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 	if v, _, err := b.version(); err == nil {
 		in.Version = v // the version given to this barrier
 	}
-	in.ControllerSilent, in.ControllerSilentSince, in.Held = code.Message{}, time.Time{}, nil
+	in.ControllerSilent, in.ControllerSilentSince, in.Held = words.Message{}, time.Time{}, nil
 	in.Permission = nil // settle checks it, beside the time for which all must stay UP
 	if b.byPermits() {
 		in.JudgedBy = ""
@@ -337,15 +336,15 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 	err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Service}, &svc)
 	switch {
 	case apierrors.IsNotFound(err):
-		x := noService("", code.New(causeNoService, "namespace", b.Namespace, "service", b.Service))
+		x := noService("", words.New(words.ServiceDoesNotExist, "namespace", b.Namespace, "service", b.Service))
 		return cluster.Key{}, &x
 	case err != nil:
 		x := b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err))
 		return cluster.Key{}, &x
 	case svc.Labels[api.LabelCluster] == "":
 		return cluster.Key{}, &matrix.Blocker{
-			Reason: matrix.ReasonLabelMissing, Observed: bootstrap.Place(b.Service, svc.Labels),
-			Cause: code.New(bootstrap.CauseLabelMissing, "label", api.LabelCluster), Step: code.New(stepNameCluster),
+			Reason: words.LabelMissing, Observed: bootstrap.Place(b.Service, svc.Labels),
+			Cause: words.New(words.ServiceLabelMissing, "label", api.LabelCluster), Step: words.New(words.NameCluster),
 		}
 	}
 	b.Cluster = svc.Labels[api.LabelCluster]
@@ -390,28 +389,28 @@ func (b *barrier) blocked(x matrix.Blocker) bootstrap.Verdict {
 func unjudged(snap *cluster.Cluster, err error) matrix.Blocker {
 	if report := snap.OverrideRef; report != "" && snap.StatusReport == nil {
 		return matrix.Blocker{
-			Reason: matrix.ReasonReportMissing, Cause: code.New(cluster.SourceClusterReportGone, "report", report, "annotation", api.AnnotationStatusReportOverrideRef),
-			Step: code.New(stepNamedReport, "report", report).Do(code.Kubectl(snap.Namespace, "get", "scylladbstatusreports", report)),
+			Reason: words.ReportMissing, Cause: words.New(words.SourceClusterReportGone, "report", report, "annotation", api.AnnotationStatusReportOverrideRef),
+			Step: words.New(words.MakeNamedReport, "report", report).Do(words.Kubectl(snap.Namespace, "get", "scylladbstatusreports", report)),
 		}
 	}
-	return noService(words.Clean(err.Error()), code.Message{})
+	return noService(words.Clean(err.Error()), words.Message{})
 }
 
-func noService(detail string, cause code.Message) matrix.Blocker {
-	return matrix.Blocker{Reason: ReasonServiceMissing, Detail: detail, Cause: cause, Step: code.New(stepSeeController)}
+func noService(detail string, cause words.Message) matrix.Blocker {
+	return matrix.Blocker{Reason: words.MemberServiceMissing, Detail: detail, Cause: cause, Step: words.New(words.SeeControllerMakesServices)}
 }
 
 func (b *barrier) unread(err error) matrix.Blocker {
 	b.metrics.apiErrors.Inc()
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
-		return noService(words.Clean(e.Error()), code.Message{})
+		return noService(words.Clean(e.Error()), words.Message{})
 	}
-	return matrix.Blocker{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}
+	return matrix.Blocker{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err)), Step: words.New(words.BarrierRetries)}
 }
 
 // refuse makes the one message of a refusal; the caller prints it.
 func (b *barrier) refuse(v bootstrap.Verdict) error {
-	text := words.Verdict(v)
+	text := words.Of(v.Self.Name(), v.Summary)
 	if next := nextStep(v); next != "" {
 		text += "; " + next
 	}
@@ -434,7 +433,7 @@ func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.S
 	if v.Decision == bootstrap.DecisionForced {
 		attrs = append(attrs, "force", forcedBy(svc), "overruled", texts(v, time.Time{}))
 	}
-	b.Log.Info("open: "+words.Verdict(v), attrs...)
+	b.Log.Info("open: "+words.Of(v.Self.Name(), v.Summary), attrs...)
 	b.events.opened(ctx, v, svc)
 }
 

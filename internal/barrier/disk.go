@@ -17,7 +17,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -47,7 +46,7 @@ func (b *barrier) readDisk() {
 	stdout, err := limitQuery.ReadFile("query file", b.QueryFile)
 	switch {
 	case err != nil:
-		b.disk, b.diskDetail = bootstrap.BootstrappedUnknown, code.New(diskNoAnswer, "error", err.Error())
+		b.disk, b.diskDetail = bootstrap.BootstrappedUnknown, words.New(words.QueryLeftNoAnswer, "error", err.Error())
 	default:
 		exitCode, cerr := exitCode(b.QueryFile + ".code")
 		if cerr != nil {
@@ -60,9 +59,9 @@ func (b *barrier) readDisk() {
 		switch {
 		case version.SupportsBootstrapSynchronisation() == release.No:
 			b.disk = bootstrap.BootstrappedUnknown
-			b.diskDetail = code.New(diskQueryTooOld, "version", version.String())
+			b.diskDetail = words.New(words.ScyllaDBWithoutQuery, "version", version.String())
 		case b.disk == bootstrap.BootstrappedUnknown && version.MishandlesNullBootstrapped() == release.Yes:
-			b.diskDetail = code.New(diskQueryDefect, "detail", b.diskDetail, "version", version.String())
+			b.diskDetail = words.New(words.ScyllaDBQueryFailsOnNull, "detail", b.diskDetail, "version", version.String())
 		}
 	}
 	b.volume, b.volumeDetail = look(b.DataDir)
@@ -83,15 +82,15 @@ func (b *barrier) version() (release.Version, string, error) {
 }
 
 // look returns whether ScyllaDB's own files are in the volume, or why it could not be read.
-func look(dir string) (bootstrap.Volume, code.Message) {
+func look(dir string) (bootstrap.Volume, words.Message) {
 	if dir == "" {
-		return bootstrap.VolumeUnreadable, code.New(diskNotNamed)
+		return bootstrap.VolumeUnreadable, words.New(words.VolumeNotNamed)
 	}
 	v, err := volume.Look(dir)
 	if err != nil {
-		return v, code.New(diskNotLooked, "dir", dir, "error", err.Error())
+		return v, words.New(words.VolumeNotRead, "dir", dir, "error", err.Error())
 	}
-	return v, code.Message{}
+	return v, words.Message{}
 }
 
 // ownVolumePatience is how long the barrier asks the API server for the volume's owner before a bootstrapped volume opens without an answer.
@@ -129,15 +128,15 @@ func (b *barrier) compareVolume(ctx context.Context) (bootstrap.Verdict, error) 
 	}
 	in, err := b.input(cluster.New(objects, cluster.SourceReport, b.Clock.Now()))
 	if err != nil {
-		return b.compareNames(ctx, noService(words.Clean(err.Error()), code.Message{}))
+		return b.compareNames(ctx, noService(words.Clean(err.Error()), words.Message{}))
 	}
 	return bootstrap.Decide(in), nil
 }
 
 // compareNames is for a member without a usable Service, whose cluster is not known: the Services of its namespace may record the volume's host ID.
 func (b *barrier) compareNames(ctx context.Context, trouble matrix.Blocker) (bootstrap.Verdict, error) {
-	if trouble.Reason == ReasonAPIUnreachable {
-		return bootstrap.Verdict{}, errors.New(words.Blocker(trouble, time.Time{}))
+	if trouble.Reason == words.APIUnreachable {
+		return bootstrap.Verdict{}, errors.New(words.Aging(trouble.Message(), trouble.Since, time.Time{}))
 	}
 	in := bootstrap.Input{
 		Self: bootstrap.Place(b.Service, nil), Namespace: b.Namespace, Disk: b.disk, DiskDetail: b.diskDetail, VolumeHostID: b.volumeHostID, PVC: b.claim(""),
@@ -173,26 +172,26 @@ func volumeWord(v bootstrap.Volume) string {
 
 // banned is the evidence that the cluster has banned the host ID of this volume: a failed operation that was to make it a member, and no row that lists it. The recorded host ID
 // may be that of an earlier volume, so nothing is concluded while this one may be new.
-func (b *barrier) banned(s *cluster.Cluster, in bootstrap.Input) code.Message {
+func (b *barrier) banned(s *cluster.Cluster, in bootstrap.Input) words.Message {
 	id := in.Self.HostID
 	if b.volume != bootstrap.VolumeUsed || id == "" || s.StatusReport == nil {
-		return code.Message{}
+		return words.Message{}
 	}
 	if in.Matrix != nil {
 		if _, member := in.Matrix.Index(id); member {
-			return code.Message{}
+			return words.Message{}
 		}
 	}
 	if in.SelfJoined != nil && *in.SelfJoined {
-		return code.Message{}
+		return words.Message{}
 	}
 	for _, op := range s.StatusReport.Status.Operations {
 		if op.HostID != id || op.State != "failed" || (op.Type != "bootstrap" && op.Type != "replace") {
 			continue
 		}
-		return code.New(factBannedByError, "operation", op.Type, "hostID", id, "error", op.Error)
+		return words.New(words.OperationFailed, "operation", op.Type, "hostID", id, "error", op.Error)
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 func word(d bootstrap.Bootstrapped) string {

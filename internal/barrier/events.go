@@ -54,8 +54,8 @@ type events struct {
 func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	now := e.Clock.Now()
 	blockers := slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
-		return b.Reason == ReasonAPIUnreachable || b.Reason == matrix.ReasonIsolated || b.Reason == matrix.ReasonControllerSilent && now.Sub(e.started) < settling ||
-			b.Reason == matrix.ReasonStabilising && e.window < settling
+		return b.Reason == words.APIUnreachable || b.Reason == words.Isolated || b.Reason == words.ControllerSilent && now.Sub(e.started) < settling ||
+			b.Reason == words.Stabilising && e.window < settling
 	})
 	if len(blockers) == 0 {
 		return
@@ -85,7 +85,7 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	}
 	e.told, e.toldAt = text, now
 	reason := cmp.Or(e.reason, EventWaiting)
-	note := words.Verdict(v)
+	note := words.Of(v.Self.Name(), v.Summary)
 	if next := nextStep(v); next != "" {
 		note += ". Next step: " + next
 	}
@@ -94,15 +94,15 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 
 func (e *events) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
 	if v.Decision == bootstrap.DecisionForced {
-		note := words.Verdict(v) + " (" + forcedBy(svc) + ")"
+		note := words.Of(v.Self.Name(), v.Summary) + " (" + forcedBy(svc) + ")"
 		e.emit(ctx, kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Note: note})
 		return
 	}
-	e.emit(ctx, kube.Event{Type: corev1.EventTypeNormal, Reason: EventOpened, Note: words.Verdict(v)})
+	e.emit(ctx, kube.Event{Type: corev1.EventTypeNormal, Reason: EventOpened, Note: words.Of(v.Self.Name(), v.Summary)})
 }
 
 func (e *events) refused(ctx context.Context, v bootstrap.Verdict) {
-	note := words.Verdict(v)
+	note := words.Of(v.Self.Name(), v.Summary)
 	if next := nextStep(v); next != "" {
 		note += "; " + next
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // ofSet makes a Pod a StatefulSet's.
@@ -104,10 +104,10 @@ func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				stillWaiting(t, done)
-				if log := w.logged(); !strings.Contains(log, string(matrix.ReasonOtherCluster)) || !strings.Contains(log, strings.ReplaceAll(tc.waits, `"`, `\"`)) {
+				if log := w.logged(); !strings.Contains(log, string(words.SeedsOfAnotherCluster)) || !strings.Contains(log, strings.ReplaceAll(tc.waits, `"`, `\"`)) {
 					t.Errorf("it does not say why, %s:\n%s", tc.waits, log)
 				}
-				if said := w.said(); said == nil || said.Refusals[0].Reason != string(matrix.ReasonOtherCluster) {
+				if said := w.said(); said == nil || said.Refusals[0].Reason != string(words.SeedsOfAnotherCluster) {
 					t.Errorf("the Pod says %+v", said)
 				}
 			})
@@ -126,7 +126,7 @@ func TestAttack4ANamespaceThatMayNotBeListedBlocksTheFirstNode(t *testing.T) {
 				w.renews(ctx)
 				time.Sleep(time.Minute)
 				stillWaiting(t, done)
-				if !strings.Contains(w.logged(), string(ReasonIncomplete)) {
+				if !strings.Contains(w.logged(), string(words.ReadingIncomplete)) {
 					t.Errorf("log:\n%s", w.logged())
 				}
 			})
@@ -168,7 +168,7 @@ func TestAttack4NobodyIsFirstWithoutALiveController(t *testing.T) {
 				time.Sleep(2 * time.Minute)
 				if !tc.opens {
 					stillWaiting(t, done)
-					if log := w.logged(); !strings.Contains(log, string(matrix.ReasonControllerSilent)) {
+					if log := w.logged(); !strings.Contains(log, string(words.ControllerSilent)) {
 						t.Errorf("log:\n%s", log)
 					}
 					return

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // leaseWatch judges whether the controller that keeps the reports is alive. Only renewals that it has seen happen count: a report with all UP is worthless when its writer died an
@@ -30,7 +30,7 @@ type leaseWatch struct {
 }
 
 // look reads the Lease; silent is zero when the controller is alive, else the silent controller or the reason why that is not known.
-func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (silent code.Message, since time.Time) {
+func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (silent words.Message, since time.Time) {
 	if w.first.IsZero() {
 		w.first = now
 	}
@@ -41,11 +41,11 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 	switch {
 	case apierrors.IsNotFound(err):
 		w.monitor.Observe(nil, now)
-		return code.New(causeNoLease, "lease", name), w.first
+		return words.New(words.NoLease, "lease", name), w.first
 	case apierrors.IsForbidden(err):
-		return code.New(causeLeaseForbidden, "lease", name), w.first
+		return words.New(words.LeaseForbidden, "lease", name), w.first
 	case err != nil:
-		return code.New(causeLeaseUnread, "lease", name, "error", oneLine(err)), w.first
+		return words.New(words.LeaseUnread, "lease", name, "error", oneLine(err)), w.first
 	}
 	holder := ""
 	if l.Spec.HolderIdentity != nil {
@@ -64,18 +64,18 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 	switch who, since, gone := w.monitor.Silent(now); {
 	case holder == "":
 		w.advanced, w.gone = false, true
-		return code.New(causeLeaseNotHeld, "lease", name), w.first
+		return words.New(words.LeaseWithoutHolder, "lease", name), w.first
 	case gone:
 		w.advanced, w.gone = false, true
 		if who == "" {
 			who = holder
 		}
-		return code.New(causeLeaseNotRenewed, "controller", who, "lease", name), since
+		return words.New(words.LeaseNotRenewed, "controller", who, "lease", name), since
 	case !w.advanced:
-		return code.New(causeLeaseNotSeen, "controller", holder, "lease", name), w.first
+		return words.New(words.LeaseNotSeenRenewed, "controller", holder, "lease", name), w.first
 	// The Lease is renewed, but its holder may be unable to write this cluster's reports.
 	case !cluster.Keeps(&l, w.key):
-		return code.New(cluster.CauseNotKept, "controller", holder, "lease", name), time.Time{}
+		return words.New(words.ReportsNotKept, "controller", holder, "lease", name), time.Time{}
 	}
-	return code.Message{}, time.Time{}
+	return words.Message{}, time.Time{}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
@@ -153,7 +152,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	reported := cluster.New(objects, cluster.SourceReport, b.Clock.Now())
 	in, err := b.input(reported)
 	if err != nil {
-		return b.held(v, noService(words.Clean(err.Error()), code.Message{}))
+		return b.held(v, noService(words.Clean(err.Error()), words.Message{}))
 	}
 	if v := bootstrap.Decide(in); !v.Satisfied {
 		return v
@@ -163,7 +162,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	if carriesRows(pods, b.Service) || ours(known) {
 		said, err := b.input(carried)
 		if err != nil {
-			return b.held(v, noService(words.Clean(err.Error()), code.Message{}))
+			return b.held(v, noService(words.Clean(err.Error()), words.Message{}))
 		}
 		said.Reports = in.Reports // the lenient flag depends on it
 		if by := bootstrap.Decide(said); !by.Satisfied {
@@ -171,7 +170,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		}
 	}
 	if choice, launched := carried.SeedChoice(b.Service); launched &&
-		(!choice.Usable() || choice.Code == bootstrap.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
+		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
 		blockers = append(blockers, bootstrap.NoOtherSeed(v.Self, b.Namespace, choice))
 	}
 	if len(blockers) == 0 {
@@ -187,9 +186,9 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 func (b *barrier) unlisted(err error) matrix.Blocker {
 	b.metrics.apiErrors.Inc()
 	if apierrors.IsForbidden(err) {
-		return matrix.Blocker{Reason: ReasonIncomplete, Detail: oneLine(exit.Describe(err)), Step: code.New(stepGrantMember)}
+		return matrix.Blocker{Reason: words.ReadingIncomplete, Detail: oneLine(exit.Describe(err)), Step: words.New(words.GrantMemberRights)}
 	}
-	return matrix.Blocker{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}
+	return matrix.Blocker{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err)), Step: words.New(words.BarrierRetries)}
 }
 
 // carriesRows is true where Pods other than the member's own carry rows at all: reports of another writer may be made from another source.

@@ -29,6 +29,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // said is the annotation of the newcomer's Pod.
@@ -411,7 +412,7 @@ func TestA1ANewcomerWithItselfAsOnlySeedWaits(t *testing.T) {
 				if log := w.logged(); !strings.Contains(log, "NoOtherSeed") || !strings.Contains(log, "second cluster") {
 					t.Errorf("log:\n%s", log)
 				}
-				if said := w.said(); said == nil || said.Refusals[0].Reason != string(matrix.ReasonNoOtherSeed) {
+				if said := w.said(); said == nil || said.Refusals[0].Reason != string(words.NoOtherSeed) {
 					t.Errorf("the Pod says %+v", said)
 				}
 			})

@@ -14,13 +14,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // ParseWhenSilent reads "Wait", "Peers", or the empty text, which leaves it to the cluster's health policy; the error names the choices.
@@ -56,7 +56,7 @@ type beat struct {
 // have all nodes UP, for as long as all must stay UP; then the last look follows, as always.
 func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	p, now := &b.peers, b.Clock.Now()
-	onlySilent := !v.Satisfied && len(v.Blockers) > 0 && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != matrix.ReasonControllerSilent })
+	onlySilent := !v.Satisfied && len(v.Blockers) > 0 && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != words.ControllerSilent })
 	if !b.byPermits() || known == nil || healthpolicy.Silent(b.WhenSilent, known.StatusReport) != api.WhenSilentPeers || !onlySilent || !b.lease.gone {
 		b.forgetPeers()
 		return v
@@ -65,7 +65,7 @@ func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verd
 		p.silent = now
 	}
 	// A view that is still fresh is the controller's, and a change of leader takes time.
-	if limit := b.policy.ViewLimit.Duration; now.Sub(p.silent) <= limit || now.Sub(b.lastSign(matrix.ReasonControllerSilent, now)) <= limit {
+	if limit := b.policy.ViewLimit.Duration; now.Sub(p.silent) <= limit || now.Sub(b.lastSign(words.ControllerSilent, now)) <= limit {
 		return v
 	}
 	if now.Before(p.next) {
@@ -115,7 +115,7 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	if !looked.Satisfied {
 		return closed(looked.Blockers...)
 	}
-	looked.Notes = append(slices.Clone(looked.Notes), code.New(noteByPeers))
+	looked.Notes = append(slices.Clone(looked.Notes), words.New(words.DecidedByPeers))
 	return looked
 }
 

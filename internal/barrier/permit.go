@@ -16,11 +16,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // ParsePolicy reads "permits", "reports", or the empty text, which leaves it to cluster.Cluster's DefaultPolicy; the error names the choices.
@@ -33,7 +33,7 @@ func ParsePolicy(text string) (api.Policy, error) {
 }
 
 // aboutPermits are the reasons of blockers that the controller's view shows.
-var aboutPermits = []matrix.Reason{matrix.ReasonPermitPending, matrix.ReasonPermitOther, matrix.ReasonViewHeld, matrix.ReasonIsolated}
+var aboutPermits = []words.Code{words.PermitPending, words.PermitForOther, words.ViewHeld, words.Isolated}
 
 // permits is the barrier's knowledge of the controller's views.
 type permits struct {
@@ -73,7 +73,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 			p.View = b.permits.views.Latest()
 			p.Old = b.tooOld(now)
 		} else {
-			p.Old = code.New(bootstrap.CauseViewUnseen) // of a deleted report: none of its views will be seen to advance
+			p.Old = words.New(words.ViewNotSeenToAdvance) // of a deleted report: none of its views will be seen to advance
 		}
 		// A view with an open permit advances at each renewal. Where this one has not, the other members' reporters may have a newer one.
 		if age, seen := b.permits.views.Age(now); !seen || age > b.policy.PeerCheck.Duration {
@@ -98,10 +98,10 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	case err == nil:
 		p.ClaimUID = claim.UID
 	case apierrors.IsForbidden(err):
-		return []matrix.Blocker{{Reason: ReasonIncomplete, Detail: oneLine(err), Step: code.New(stepGrantMember)}}
+		return []matrix.Blocker{{Reason: words.ReadingIncomplete, Detail: oneLine(err), Step: words.New(words.GrantMemberRights)}}
 	case !apierrors.IsNotFound(err):
 		b.metrics.apiErrors.Inc()
-		return []matrix.Blocker{{Reason: ReasonAPIUnreachable, Detail: oneLine(exit.Describe(err)), Step: code.New(stepBarrierRetries)}}
+		return []matrix.Blocker{{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err)), Step: words.New(words.BarrierRetries)}}
 	}
 	p.ClaimKnown = true
 	uid, trouble := b.ownPod(ctx)
@@ -129,20 +129,20 @@ func (b *barrier) ownPod(ctx context.Context) (types.UID, *matrix.Blocker) {
 }
 
 // tooOld is why the newest view may not be the controller's present one: only a view that this barrier has seen to advance, by its own clock, counts.
-func (b *barrier) tooOld(now time.Time) code.Message {
+func (b *barrier) tooOld(now time.Time) words.Message {
 	age, seen := b.permits.views.Age(now)
 	switch {
 	case !seen:
-		return code.New(bootstrap.CauseViewUnseen)
+		return words.New(words.ViewNotSeenToAdvance)
 	case age > b.policy.ViewLimit.Duration:
-		return code.New(bootstrap.CauseViewOld, "age", age.Truncate(time.Second).String(), "limit", b.policy.ViewLimit.Duration.String())
+		return words.New(words.ViewTooOld, "age", age.Truncate(time.Second).String(), "limit", b.policy.ViewLimit.Duration.String())
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // wentBack is set when the API server has shown older views for longer than any reading is late: after a restore, views count from the backup's stamp. That looks the same as an
 // API server that is behind, even if its views advance, so the barrier does not open: it reports the state, and a person decides.
-func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) code.Message {
+func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) words.Message {
 	p, seen := &b.permits, view.StampOf(b.permits.views.Latest())
 	switch is := view.StampOf(shown); {
 	case !seen.Newer(is):
@@ -150,9 +150,9 @@ func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) code.Mess
 	case p.behind.IsZero():
 		p.behind = now
 	case now.Sub(p.behind) > b.policy.ViewLimit.Duration:
-		return code.New(bootstrap.CauseViewBack, "shown", is.String(), "seen", seen.String(), "limit", b.policy.ViewLimit.Duration.String())
+		return words.New(words.ViewWentBack, "shown", is.String(), "seen", seen.String(), "limit", b.policy.ViewLimit.Duration.String())
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // permitted reads the view once more, right before opening and after the last look: a newer view closes at once.

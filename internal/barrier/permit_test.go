@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // permittedView lets the newcomer join.
@@ -274,7 +275,7 @@ func TestClosingsByANewerViewAreCounted(t *testing.T) {
 		b.permits.had, b.permits.by = true, view.StampOf(b.permits.views.Latest())
 	}
 	closed := func() float64 {
-		b.close(bootstrap.Verdict{}, []matrix.Blocker{{Reason: matrix.ReasonPermitPending}})
+		b.close(bootstrap.Verdict{}, []matrix.Blocker{{Reason: words.PermitPending}})
 		families, err := b.metrics.registry.Gather()
 		if err != nil {
 			t.Fatal(err)

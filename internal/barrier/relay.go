@@ -19,11 +19,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
@@ -181,7 +181,7 @@ func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Perm
 	// The API server's view may be behind, however young it looks: this member is about to start by it.
 	b.askForViews(viewwire.AskRelays)
 	direct := p.View
-	p.Old = code.Message{}
+	p.Old = words.Message{}
 	for _, member := range slices.Sorted(maps.Keys(b.relays.views)) {
 		if p.View = b.relays.views[member].Against(direct, b.Clock.Now(), b.policy.ViewLimit.Duration); p.View == nil {
 			continue
@@ -216,15 +216,15 @@ func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
 			continue
 		}
 		asked := fmt.Sprintf("%d of %d", b.relays.answered, len(b.relays.members))
-		switch unread := x.Reason == ReasonAPIUnreachable; {
+		switch unread := x.Reason == words.APIUnreachable; {
 		case b.relays.answered == 0 && (unread || len(b.relays.members) > 0):
-			*x = matrix.Blocker{Reason: matrix.ReasonIsolated, Cause: x.Cause, Detail: x.Detail, Since: b.lastSign(x.Reason, now), Step: code.New(stepReachMembers)}
+			*x = matrix.Blocker{Reason: words.Isolated, Cause: x.Cause, Detail: x.Detail, Since: b.lastSign(x.Reason, now), Step: words.New(words.ReachMembers)}
 		case unread && fresh:
-			*x = matrix.Blocker{Reason: ReasonAPIUnreachable, Cause: code.New(causeRelaysFresh, "answering", asked, "error", x.Detail), Step: code.New(stepBarrierRetries)}
+			*x = matrix.Blocker{Reason: words.APIUnreachable, Cause: words.New(words.RelaysAreFresh, "answering", asked, "error", x.Detail), Step: words.New(words.BarrierRetries)}
 		case unread:
 			*x = matrix.Blocker{
-				Reason: matrix.ReasonControllerSilent, Since: b.lastSign(x.Reason, now),
-				Cause: code.New(causeRelaysOld, "answering", asked, "error", x.Detail), Step: code.New(bootstrap.StepStartController),
+				Reason: words.ControllerSilent, Since: b.lastSign(x.Reason, now),
+				Cause: words.New(words.RelaysAreOld, "answering", asked, "error", x.Detail), Step: words.New(words.StartController),
 			}
 		}
 	}
@@ -233,13 +233,13 @@ func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
 }
 
 func aboutSilence(x matrix.Blocker) bool {
-	return x.Reason == ReasonAPIUnreachable || x.Reason == matrix.ReasonControllerSilent
+	return x.Reason == words.APIUnreachable || x.Reason == words.ControllerSilent
 }
 
 // lastSign is when the API server, or an advancing view, was last heard, by the barrier's own clock.
-func (b *barrier) lastSign(r matrix.Reason, now time.Time) time.Time {
+func (b *barrier) lastSign(r words.Code, now time.Time) time.Time {
 	at := b.started
-	if r == ReasonAPIUnreachable {
+	if r == words.APIUnreachable {
 		if !b.permits.heard.IsZero() {
 			at = b.permits.heard
 		}

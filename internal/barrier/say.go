@@ -75,15 +75,15 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 
 // heldBeyond is why a verdict waits beyond the reports, nil where the reports show it.
 func (b *barrier) heldBeyond(v bootstrap.Verdict) *api.BarrierWait {
-	unread := func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonVolumeUnread }
+	unread := func(x matrix.Blocker) bool { return x.Reason == words.VolumeUnreadable }
 	if b.stability.since.IsZero() && !slices.ContainsFunc(v.Blockers, unread) {
 		return nil
 	}
-	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonStabilising }) {
+	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.Stabilising }) {
 		since := metav1.NewTime(b.stability.since.UTC().Truncate(time.Second))
 		return &api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: b.window}}
 	}
-	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == matrix.ReasonPermitPending }) {
+	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.PermitPending }) {
 		return nil // the view is visible to every reader
 	}
 	w := &api.BarrierWait{}
@@ -132,7 +132,7 @@ func (b *barrier) annotate(ctx context.Context, text string) error {
 // show logs a change of blockers at once, and the present blockers each minute.
 func (b *barrier) show(v bootstrap.Verdict) {
 	now := b.Clock.Now()
-	fresh := words.Verdict(v) + "\n" + strings.Join(texts(v, time.Time{}), "\n")
+	fresh := words.Of(v.Self.Name(), v.Summary) + "\n" + strings.Join(texts(v, time.Time{}), "\n")
 	if fresh == b.shown && now.Sub(b.lastShown) < repeat {
 		return
 	}
@@ -148,7 +148,7 @@ func (b *barrier) show(v bootstrap.Verdict) {
 	if len(v.Notes) > 0 {
 		attrs = append(attrs, "notes", words.Texts(v.Notes))
 	}
-	b.Log.Info(what+": "+words.Verdict(v), attrs...)
+	b.Log.Info(what+": "+words.Of(v.Self.Name(), v.Summary), attrs...)
 }
 
 // texts are the blockers, one line per blocking node; with the zero time without ages.
@@ -161,7 +161,7 @@ func texts(v bootstrap.Verdict, now time.Time) []string {
 			out = append(out, fmt.Sprintf("and others: %d blockers in all", total))
 			break
 		}
-		out = append(out, string(g.Reason)+": "+words.Group(g, now))
+		out = append(out, string(g.Reason)+": "+words.Aging(g.Message(), g.Since, now))
 	}
 	return out
 }

@@ -25,7 +25,7 @@ func BenchmarkDecide(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if v := Decide(in); v.Satisfied == down {
-						b.Fatal(words.Verdict(v))
+						b.Fatal(words.Of(v.Self.Name(), v.Summary))
 					}
 				}
 			})

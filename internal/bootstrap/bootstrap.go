@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Decide answers whether in.Self may start ScyllaDB. It judges in.Matrix from Self's point of view whatever options the matrix was
@@ -30,20 +30,20 @@ func Decide(in Input) Verdict {
 	if in.Disk == BootstrappedYes && !in.foreignVolume() {
 		if !in.Banned.IsZero() {
 			cure := in.discard()
-			v.Notes = append(v.Notes, code.New(NoteBannedBefore, "evidence", in.Banned, "cure", cure).Do(cure.Commands...))
+			v.Notes = append(v.Notes, words.New(words.BannedBefore, "evidence", in.Banned, "cure", cure).Do(cure.Commands...))
 		}
-		return v.open(DecisionBootstrapped, code.New(SummaryBootstrapped))
+		return v.open(DecisionBootstrapped, words.New(words.StartsBootstrapped))
 	}
 	if blocker := in.unusable(); blocker.Reason != "" {
 		v.Decision = DecisionRefuse
-		v.Summary = code.New(SummaryUnusable, "why", blocker.Cause)
+		v.Summary = words.New(words.CannotStart, "why", blocker.Cause)
 		v.Blockers = []matrix.Blocker{blocker}
 		return v
 	}
 
 	m := in.judged()
 	if in.Disk == BootstrappedUnknown && !in.DiskDetail.IsZero() {
-		v.Notes = append(v.Notes, code.New(NoteDiskUnread, "why", in.DiskDetail))
+		v.Notes = append(v.Notes, words.New(words.DataDirectoryUnread, "why", in.DiskDetail))
 	}
 	if why := in.restart(m); !why.IsZero() {
 		return v.open(DecisionRestart, why)
@@ -55,9 +55,9 @@ func Decide(in Input) Verdict {
 		v.Blockers = append(v.Blockers, in.malformed(false)...)
 		matrix.SortBlockers(v.Blockers)
 		if len(v.Blockers) == 0 {
-			return v.open(DecisionForced, code.New(SummaryForced))
+			return v.open(DecisionForced, words.New(words.StartsForced))
 		}
-		return v.open(DecisionForced, code.New(SummaryForcedOver, "reasons", reasons(v.Blockers)))
+		return v.open(DecisionForced, words.New(words.StartsForcedOverBlockers, "reasons", reasons(v.Blockers)))
 	}
 	v.Blockers, v.Notes = in.precondition(m, v.Notes)
 	v.Blockers = append(v.Blockers, in.malformed(forced)...)
@@ -87,12 +87,12 @@ func Decide(in Input) Verdict {
 	case !replaces.IsZero():
 		return v.open(DecisionReplacing, replaces)
 	case m.Empty():
-		return v.open(DecisionGenesis, code.New(SummaryFirstNode))
+		return v.open(DecisionGenesis, words.New(words.StartsAsFirstNode))
 	case removed:
-		b := matrix.Blocker{Reason: matrix.ReasonDataDirectory, Observed: in.Self, Cause: code.New(CauseRemoved, "hostID", in.Self.HostID), Step: in.discard()}
-		v.Decision, v.Blockers, v.Summary = DecisionRefuse, []matrix.Blocker{b}, code.New(SummaryUnusable, "why", b.Cause)
+		b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.Self, Cause: words.New(words.HostIDRemoved, "hostID", in.Self.HostID), Step: in.discard()}
+		v.Decision, v.Blockers, v.Summary = DecisionRefuse, []matrix.Blocker{b}, words.New(words.CannotStart, "why", b.Cause)
 	case forgotten && in.Volume == VolumeNotLooked:
-		return v.open(DecisionAllUp, code.New(SummaryPerhapsRemoved, "hostID", in.Self.HostID))
+		return v.open(DecisionAllUp, words.New(words.StartsAsNewIfVolumeIsEmpty, "hostID", in.Self.HostID))
 	default:
 		return v.open(DecisionAllUp, allUp(m.Health().Nodes))
 	}
@@ -119,40 +119,40 @@ func (in *Input) forgotten(m *matrix.Matrix) bool {
 
 // replaces is the summary of a replacement: by the recorded original host ID, or in the old procedure by the address in the request. Zero when Self replaces no node, or when no
 // usable value is recorded.
-func (in *Input) replaces() code.Message {
+func (in *Input) replaces() words.Message {
 	if id := in.ServiceLabels[api.LabelReplacingNodeHostID]; id != "" {
-		return code.New(SummaryReplacesHostID, "hostID", id)
+		return words.New(words.StartsReplacingHostID, "hostID", id)
 	}
 	if a, err := netip.ParseAddr(in.ServiceLabels[api.LabelReplace]); err == nil && !in.ByHostIDAlone {
-		return code.New(SummaryReplacesAddress, "address", a.String())
+		return words.New(words.StartsReplacingAddress, "address", a.String())
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // notOwnAddress is the reason why a request to replace by address is refused: the address must be one of the dead node of this member, else ScyllaDB would replace another member's
 // node. Zero where it is, and where no address is requested.
-func (in *Input) notOwnAddress() code.Message {
+func (in *Input) notOwnAddress() words.Message {
 	if _, byHostID := in.ServiceLabels[api.LabelReplacingNodeHostID]; byHostID || in.ByHostIDAlone {
-		return code.Message{}
+		return words.Message{}
 	}
 	asked, err := netip.ParseAddr(in.ServiceLabels[api.LabelReplace])
 	switch {
 	case err != nil || slices.Contains(in.OwnAddresses, asked.Unmap()):
-		return code.Message{}
+		return words.Message{}
 	case len(in.OwnAddresses) == 0:
-		return code.New(CauseAddressUnknown, "address", asked.String())
+		return words.New(words.ReplacedAddressUnknown, "address", asked.String())
 	}
-	return code.New(CauseAddressNotOwn, "address", asked.String(), "own", in.OwnAddresses[0].String())
+	return words.New(words.ReplacedAddressIsNotOwn, "address", asked.String(), "own", in.OwnAddresses[0].String())
 }
 
-func (v Verdict) open(d Decision, summary code.Message) Verdict {
+func (v Verdict) open(d Decision, summary words.Message) Verdict {
 	v.Satisfied, v.Decision, v.Summary = true, d, summary
 	return v
 }
 
 // Only is a verdict that waits with these of its blockers alone, at least one; the caller knows that the others do not matter.
 func (v Verdict) Only(blockers []matrix.Blocker) Verdict {
-	v.Blockers, v.Summary = blockers, code.New(SummaryMustWait, "reasons", reasons(blockers))
+	v.Blockers, v.Summary = blockers, words.New(words.MustWait, "reasons", reasons(blockers))
 	return v
 }
 
@@ -161,24 +161,24 @@ func Wait(self matrix.Ref, b matrix.Blocker) Verdict {
 	return Verdict{Decision: DecisionWait, Self: self}.Only([]matrix.Blocker{b})
 }
 
-func allUp(nodes int) code.Message {
+func allUp(nodes int) words.Message {
 	if nodes == 1 {
-		return code.New(SummaryOneNodeUp)
+		return words.New(words.StartsAsOneNodeIsUp)
 	}
-	return code.New(SummaryAllUp, "nodes", nodes)
+	return words.New(words.StartsAsAllNodesAreUp, "nodes", nodes)
 }
 
 // reasons is the gravest group of blockers, and how many more there are. Ages are left out: the same facts give the same message.
-func reasons(blockers []matrix.Blocker) code.Message {
+func reasons(blockers []matrix.Blocker) words.Message {
 	groups, total := matrix.GroupBlockers(blockers)
 	gravest := groups[0].Message()
 	switch rest := total - groups[0].Total; rest {
 	case 0:
 		return gravest
 	case 1:
-		return code.New(FactAndOneMore, "reason", gravest)
+		return words.New(words.AndOneMoreReason, "reason", gravest)
 	default:
-		return code.New(FactAndMore, "reason", gravest, "more", rest)
+		return words.New(words.AndMoreReasons, "reason", gravest, "more", rest)
 	}
 }
 
@@ -231,18 +231,18 @@ func listed(m *matrix.Matrix, id hostid.ID) bool {
 
 // unusable is the blocker of a data directory that ScyllaDB must not, or will not, start on; its Reason is empty when there is none.
 func (in *Input) unusable() matrix.Blocker {
-	b := matrix.Blocker{Reason: matrix.ReasonDataDirectory, Observed: in.Self, Step: in.discard()}
+	b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.Self, Step: in.discard()}
 	switch {
 	case in.Disk == BootstrappedDecommissioned:
-		b.Cause = code.New(CauseDecommissioned)
+		b.Cause = words.New(words.Decommissioned)
 	case in.foreignVolume() && in.Self.HostID == "":
-		b.Reason, b.Step = matrix.ReasonForeignVolume, code.New(StepCopiedVolume, "claim", in.PVC).Do(in.seeClaim())
-		b.Cause = code.New(CauseForeignVolume, "volume", in.VolumeHostID, "owner", in.ownerOfVolume())
+		b.Reason, b.Step = words.ForeignVolume, words.New(words.GiveOwnVolume, "claim", in.PVC).Do(in.seeClaim())
+		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "owner", in.ownerOfVolume())
 	case in.foreignVolume():
-		b.Reason, b.Step = matrix.ReasonForeignVolume, code.New(StepForeignVolume, "claim", in.PVC)
-		b.Cause = code.New(CauseForeignVolume, "volume", in.VolumeHostID, "recorded", in.Self.HostID, "owner", in.ownerOfVolume())
+		b.Reason, b.Step = words.ForeignVolume, words.New(words.MendForeignVolume, "claim", in.PVC)
+		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "recorded", in.Self.HostID, "owner", in.ownerOfVolume())
 	case !in.Banned.IsZero():
-		b.Cause = code.New(CauseBanned, "evidence", in.Banned)
+		b.Cause = words.New(words.HostIDBanned, "evidence", in.Banned)
 	default:
 		return matrix.Blocker{}
 	}
@@ -250,8 +250,8 @@ func (in *Input) unusable() matrix.Blocker {
 }
 
 // seeClaim shows where a claim's volume came from: its data source, and its PersistentVolume.
-func (in *Input) seeClaim() code.Command {
-	return code.Kubectl(in.Namespace, "get", "pvc", in.PVC, "-o", "yaml")
+func (in *Input) seeClaim() words.Command {
+	return words.Kubectl(in.Namespace, "get", "pvc", in.PVC, "-o", "yaml")
 }
 
 // unknownVolume is the blocker of a new node whose volume has ScyllaDB's files, while neither the volume nor the Service shows whose they are: a copy of a running member's volume
@@ -261,18 +261,18 @@ func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
 	if in.Volume != VolumeUsed || in.VolumeHostID != "" || in.Self.HostID != "" || in.SelfJoined != nil && *in.SelfJoined || m.Empty() {
 		return matrix.Blocker{}
 	}
-	step := code.New(StepTellVolume, "member", in.Self.Name(), "claim", in.PVC).Do(in.seeClaim(), code.Scylla(in.Namespace, "force-proceed", in.Self.Name()))
-	return matrix.Blocker{Reason: matrix.ReasonVolumeUnread, Observed: in.Self, Cause: code.New(CauseVolumeUnknown), Step: step}
+	step := words.New(words.TellVolume, "member", in.Self.Name(), "claim", in.PVC).Do(in.seeClaim(), words.Scylla(in.Namespace, "force-proceed", in.Self.Name()))
+	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.Self, Cause: words.New(words.VolumeOfUnknownHostID), Step: step}
 }
 
 // discard is the step for a data directory that cannot be used again: delete its claim and its Pod.
-func (in *Input) discard() code.Message {
+func (in *Input) discard() words.Message {
 	if in.PVC == "" {
-		return code.New(StepDiscardClaimOf, "member", in.Self.Name())
+		return words.New(words.DiscardClaimOf, "member", in.Self.Name())
 	}
-	m := code.New(StepDiscardClaim, "claim", in.PVC)
+	m := words.New(words.DiscardClaim, "claim", in.PVC)
 	if in.Self.Member != "" {
-		m = m.Do(append(code.Kubectl(in.Namespace, "delete", "pvc", in.PVC), "--wait=false"), code.Kubectl(in.Namespace, "delete", "pod", in.Self.Member))
+		m = m.Do(append(words.Kubectl(in.Namespace, "delete", "pvc", in.PVC), "--wait=false"), words.Kubectl(in.Namespace, "delete", "pod", in.Self.Member))
 	}
 	return m
 }
@@ -301,68 +301,68 @@ func (in *Input) judged() *matrix.Matrix {
 // malformed lists the faults of Self's own Service.
 func (in *Input) malformed(forced bool) []matrix.Blocker {
 	var list []matrix.Blocker
-	add := func(reason matrix.Reason, cause, step code.Message) {
+	add := func(reason words.Code, cause, step words.Message) {
 		list = append(list, matrix.Blocker{Reason: reason, Observed: in.Self, Cause: cause, Step: step})
 	}
 	name := in.Self.Name()
 	if forced {
-		step := code.New(StepMendForce).Do(code.Scylla(in.Namespace, "force-proceed", name))
+		step := words.New(words.MendForceValue).Do(words.Scylla(in.Namespace, "force-proceed", name))
 		list = append(list, matrix.Blocker{
-			Reason: matrix.ReasonForceInvalid, Observed: in.Self, Detail: in.ServiceAnnotations[api.AnnotationForceProceed], Step: step,
+			Reason: words.ForceValueInvalid, Observed: in.Self, Detail: in.ServiceAnnotations[api.AnnotationForceProceed], Step: step,
 		})
 	}
 	switch target, replacing := in.ServiceLabels[api.LabelReplacingNodeHostID]; {
 	case replacing && target == "":
-		add(matrix.ReasonReplaceInvalid, code.New(CauseReplacesNobody), code.New(StepMendReplaceLabel))
+		add(words.ReplaceRequestInvalid, words.New(words.ReplacingLabelIsEmpty), words.New(words.MendReplaceLabel))
 	case replacing && hostid.Known(target) == "":
-		add(matrix.ReasonReplaceInvalid, code.New(CauseReplacesNonsense, "value", target), code.New(StepMendReplaceLabel))
+		add(words.ReplaceRequestInvalid, words.New(words.ReplacingLabelIsNone, "value", target), words.New(words.MendReplaceLabel))
 	}
 	if why := in.notOwnAddress(); !why.IsZero() {
-		add(matrix.ReasonReplaceInvalid, why, code.New(StepEmptyReplaceLabel).Do(code.Kubectl(in.Namespace, "label", "--overwrite", "service", name, api.LabelReplace+"=")))
+		add(words.ReplaceRequestInvalid, why, words.New(words.EmptyReplaceLabel).Do(words.Kubectl(in.Namespace, "label", "--overwrite", "service", name, api.LabelReplace+"=")))
 	}
 	for _, label := range []struct{ key, value string }{
 		{api.LabelDatacenter, in.Self.Datacenter},
 		{api.LabelRack, in.Self.Rack},
 	} {
 		if label.value == "" {
-			add(matrix.ReasonLabelMissing, code.New(CauseLabelMissing, "label", label.key),
-				code.New(StepLabelService).Do(code.Kubectl(in.Namespace, "label", "service", name, label.key+"=NAME")))
+			add(words.LabelMissing, words.New(words.ServiceLabelMissing, "label", label.key),
+				words.New(words.LabelService).Do(words.Kubectl(in.Namespace, "label", "service", name, label.key+"=NAME")))
 		}
 	}
 	if in.Self.Ordinal == nil {
-		add(matrix.ReasonLabelMissing, code.New(CauseNoOrdinal), code.New(StepNameService))
+		add(words.LabelMissing, words.New(words.ServiceWithoutOrdinal), words.New(words.NameService))
 	}
 	return list
 }
 
 // notNew is the evidence that an empty matrix does not mean a new cluster; zero when there is none.
-func (in *Input) notNew(m *matrix.Matrix) code.Message {
-	var why []code.Message
+func (in *Input) notNew(m *matrix.Matrix) words.Message {
+	var why []words.Message
 	if in.SelfJoined != nil && *in.SelfJoined {
-		why = append(why, code.New(FactSelfHasJoined, "member", in.Self.Name()))
+		why = append(why, words.New(words.MemberItselfHasJoined, "member", in.Self.Name()))
 	}
 	for i := range in.Peers {
 		switch p := &in.Peers[i]; {
 		case p.Joined != nil && *p.Joined:
-			why = append(why, code.New(FactHasJoined, "member", p.Name()))
+			why = append(why, words.New(words.MemberHasJoined, "member", p.Name()))
 		case p.Joined == nil && p.HostID != "":
-			why = append(why, code.New(FactHasHostID, "member", p.Name()))
+			why = append(why, words.New(words.MemberHasHostID, "member", p.Name()))
 		}
 	}
 	if in.otherDatacenter(m) {
-		why = append(why, code.New(FactOtherDatacenter))
+		why = append(why, words.New(words.OtherDatacenterExists))
 	}
 	if in.Initialized && len(why) == 0 {
-		why = append(why, code.New(FactInitialized))
+		why = append(why, words.New(words.ClusterWasInitialized))
 	}
 	const enough = 3
 	switch more := len(why) - enough; {
 	case len(why) == 0:
-		return code.Message{}
+		return words.Message{}
 	case more > 0:
-		return code.New(CauseNotNew, "facts", why[:enough], "more", more)
+		return words.New(words.ClusterNotNew, "facts", why[:enough], "more", more)
 	}
-	return code.New(CauseNotNew, "facts", why)
+	return words.New(words.ClusterNotNew, "facts", why)
 }
 
 // anyJoined is true when a member here has joined, so that a report of this datacenter should exist.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -130,7 +129,7 @@ func TestDecide(t *testing.T) {
 		in       func(*Input)
 		decision Decision
 		summary  string
-		reasons  []matrix.Reason
+		reasons  []words.Code
 		notes    []string
 		step     string // of the first blocker
 	}{
@@ -141,22 +140,22 @@ func TestDecide(t *testing.T) {
 		},
 		"not even a banned one, but the cure is named": {
 			in: func(in *Input) {
-				in.Disk, in.Banned = BootstrappedYes, code.New("received notification of being banned")
+				in.Disk, in.Banned = BootstrappedYes, words.New("received notification of being banned")
 			},
 			decision: DecisionBootstrapped, summary: "demo-rack4-0 may start: its data directory says that it has bootstrapped",
 			notes: []string{"ScyllaDB has refused this host ID before (received notification of being banned); if it does again, delete PVC data-demo-rack4-0, and the member starts again as a new node: kubectl delete pvc data-demo-rack4-0 -n scylla --wait=false && kubectl delete pod demo-rack4-0 -n scylla"},
 		},
 		"a decommissioned data directory is refused, even by force": {
 			in:       all(force("true"), func(in *Input) { in.Disk = BootstrappedDecommissioned }),
-			decision: DecisionRefuse, reasons: []matrix.Reason{matrix.ReasonDataDirectory},
+			decision: DecisionRefuse, reasons: []words.Code{words.DataDirectoryUnusable},
 			summary: "demo-rack4-0 cannot start, however long it waits: its data directory belongs to a node that was decommissioned, and ScyllaDB will not start on it",
 			step:    "delete PVC data-demo-rack4-0, and the member starts again as a new node: kubectl delete pvc data-demo-rack4-0 -n scylla --wait=false && kubectl delete pod demo-rack4-0 -n scylla",
 		},
 		"a banned data directory is refused": {
 			in: func(in *Input) {
-				in.Banned, in.PVC, in.Namespace = code.New("the node has already been removed from the cluster"), "", ""
+				in.Banned, in.PVC, in.Namespace = words.New("the node has already been removed from the cluster"), "", ""
 			},
-			decision: DecisionRefuse, reasons: []matrix.Reason{matrix.ReasonDataDirectory},
+			decision: DecisionRefuse, reasons: []words.Code{words.DataDirectoryUnusable},
 			summary: "demo-rack4-0 cannot start, however long it waits: the cluster has banned the host ID in its data directory (the node has already been removed from the cluster)",
 			step:    "delete PVC of demo-rack4-0, and the member starts again as a new node",
 		},
@@ -174,7 +173,7 @@ func TestDecide(t *testing.T) {
 			in: restart(own(matrix.Up, 0), func(in *Input) {
 				rows := cluster(own(matrix.Up, 0))
 				for i := range rows {
-					rows[i].Stale = matrix.Trouble{Code: matrix.StalePodGone}
+					rows[i].Stale = matrix.Trouble{Code: words.PodGone}
 				}
 				in.Matrix = newMatrix(rows)
 			}), decision: DecisionRestart,
@@ -182,35 +181,35 @@ func TestDecide(t *testing.T) {
 		},
 		"a fresh row that does not list it overrules an old one that does": {
 			in: restart(own(matrix.Up, 0), func(in *Input) {
-				rows := append(cluster(), matrix.Row{Reporter: ref("rack5", idB), Reported: true, Stale: matrix.Trouble{Code: matrix.StalePodGone}, Observed: cells(matrix.Up, idOwn)})
+				rows := append(cluster(), matrix.Row{Reporter: ref("rack5", idB), Reported: true, Stale: matrix.Trouble{Code: words.PodGone}, Observed: cells(matrix.Up, idOwn)})
 				in.Matrix = newMatrix(rows)
 			}), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: no status report from host ID " + idOwn + ", and 4 more reasons",
-			reasons: []matrix.Reason{matrix.ReasonRowMissing, matrix.ReasonRowStale, matrix.ReasonNodeNotSeen, matrix.ReasonNodeNotSeen, matrix.ReasonNodeNotSeen},
+			reasons: []words.Code{words.RowMissing, words.RowStale, words.NodeNotSeen, words.NodeNotSeen, words.NodeNotSeen},
 		},
 		"a newcomer that stopped while JOINING is no restart": {
 			in: restart(own(matrix.Down, matrix.StateJoining)), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0",
-			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown},
+			reasons: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown},
 			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
 			step:    "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idOwn + " -n scylla",
 		},
 		"a node that is being replaced is no restart": {
 			in: restart(own(matrix.Down, matrix.StateBeingReplaced)), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
-			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing},
+			reasons: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing},
 			notes:   []string{"host ID " + idOwn + " is BEING_REPLACED, as every row that mentions it says"},
 		},
 		"a member that lost its disk is no restart": {
 			in: restart(own(matrix.Down, 0), func(in *Input) { in.Volume = VolumeEmpty }), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
-			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing},
+			reasons: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing},
 			step:    "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idOwn + " -n scylla",
 		},
 		"a member whose node is to be replaced is no restart": {
 			in: restart(own(matrix.Down, 0), label(api.LabelReplace, "")), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
-			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing},
+			reasons: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing},
 		},
 		"a member that replaces its own former node replaces, it does not restart": {
 			in:       restart(own(matrix.Down, 0), label(api.LabelReplace, ""), label(api.LabelReplacingNodeHostID, idOwn)),
@@ -228,10 +227,10 @@ func TestDecide(t *testing.T) {
 			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined, in.Volume = idOwn, ptr(true), VolumeEmpty }),
 			decision: DecisionWait, summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: the volume of demo-rack4-0 is empty, and no other " +
 				"member has ever joined: the data of the cluster is gone",
-			reasons: []matrix.Reason{matrix.ReasonReportMissing},
+			reasons: []words.Code{words.ReportMissing},
 		},
 		"a disk that could not be read asks the cluster": {
-			in:       func(in *Input) { in.Disk, in.DiskDetail = BootstrappedUnknown, code.New("exit code 2") },
+			in:       func(in *Input) { in.Disk, in.DiskDetail = BootstrappedUnknown, words.New("exit code 2") },
 			decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
 			notes: []string{"the data directory could not be read (exit code 2), so the cluster was asked instead"},
 		},
@@ -240,18 +239,18 @@ func TestDecide(t *testing.T) {
 		"forced, with what is overruled": {
 			in: all(oneDown, force("true")), decision: DecisionForced,
 			summary: "demo-rack4-0 may start: it is forced, which overrules that demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
-			reasons: []matrix.Reason{matrix.ReasonNodeDown},
+			reasons: []words.Code{words.NodeDown},
 		},
 		"forced with nothing in the way": {
 			in: force("true"), decision: DecisionForced, summary: "demo-rack4-0 may start: it is forced, and nothing was in its way",
 		},
 		"any other value blocks and says so, though all are UP": {
-			in: force("yes"), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonForceInvalid},
+			in: force("yes"), decision: DecisionWait, reasons: []words.Code{words.ForceValueInvalid},
 			summary: `demo-rack4-0 must wait: annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack4-0 is "yes"; only "true" opens`,
 			step:    `set it to "true", or take it away with --undo: kubectl scylla force-proceed demo-rack4-0 -n scylla`,
 		},
 		"a bad force value wins over a replacement": {
-			in: all(deadC, force("false"), label(api.LabelReplacingNodeHostID, idC)), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonForceInvalid},
+			in: all(deadC, force("false"), label(api.LabelReplacingNodeHostID, idC)), decision: DecisionWait, reasons: []words.Code{words.ForceValueInvalid},
 			summary: `demo-rack4-0 must wait: annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack4-0 is "false"; only "true" opens`,
 		},
 
@@ -261,7 +260,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a replacement waits for everybody but the replaced and the ignored nodes": {
 			in: all(deadBC, label(api.LabelReplacingNodeHostID, idC)), decision: DecisionWait,
-			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonRowMissing},
+			reasons: []words.Code{words.NodeDown, words.RowMissing},
 			summary: "demo-rack4-0 must wait: demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN, and one more reason",
 		},
 		"an ignored node may be DOWN as well": {
@@ -269,7 +268,7 @@ func TestDecide(t *testing.T) {
 			summary: "demo-rack4-0 may start: it replaces the node with host ID " + idC,
 		},
 		"a replacement of a node that is UP waits": {
-			in: label(api.LabelReplacingNodeHostID, idC), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonTargetUp},
+			in: label(api.LabelReplacingNodeHostID, idC), decision: DecisionWait, reasons: []words.Code{words.ReplacedNodeUp},
 			summary: "demo-rack4-0 must wait: demo-rack3-0 (1ffac2bb) is to be replaced or ignored, and is UP: by the rows of demo-rack1-0, demo-rack2-0",
 		},
 		"a replacement by address opens": {
@@ -278,19 +277,19 @@ func TestDecide(t *testing.T) {
 		"a request to replace that nobody has taken up opens nothing": {
 			in: all(oneDown, label(api.LabelReplace, "")), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
-			reasons: []matrix.Reason{matrix.ReasonNodeDown},
+			reasons: []words.Code{words.NodeDown},
 		},
 		"a replacement of nobody blocks": {
 			in: all(oneDown, label(api.LabelReplacingNodeHostID, "")), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: which node demo-rack4-0 replaces is not known: label internal.scylla-operator.scylladb.com/replacing-node-hostid on its Service is empty, and one more reason",
-			reasons: []matrix.Reason{matrix.ReasonReplaceInvalid, matrix.ReasonNodeDown},
+			reasons: []words.Code{words.ReplaceRequestInvalid, words.NodeDown},
 		},
 
 		// Place.
 		"no place": {
 			in: func(in *Input) { in.Self = matrix.Ref{Member: "demo"} }, decision: DecisionWait,
 			summary: "demo must wait: the place of demo is not known: label scylla/datacenter is missing or empty on its Service, and 2 more reasons",
-			reasons: []matrix.Reason{matrix.ReasonLabelMissing, matrix.ReasonLabelMissing, matrix.ReasonLabelMissing},
+			reasons: []words.Code{words.LabelMissing, words.LabelMissing, words.LabelMissing},
 		},
 
 		// Precondition.
@@ -304,12 +303,12 @@ func TestDecide(t *testing.T) {
 			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: the one node there is sees itself UP",
 		},
 		"one DOWN": {
-			in: oneDown, decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonNodeDown},
+			in: oneDown, decision: DecisionWait, reasons: []words.Code{words.NodeDown},
 			summary: "demo-rack4-0 must wait: demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
 			step:    "most nodes see it UP, and it has a row of its own: mend the network to those that do not; do not replace it",
 		},
 		"one DOWN for two": {
-			in: withRows(down(down(cluster(), idA, idC), idB, idC)), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown},
+			in: withRows(down(down(cluster(), idA, idC), idB, idC)), decision: DecisionWait, reasons: []words.Code{words.NodeDown, words.NodeDown},
 			summary: "demo-rack4-0 must wait: demo-rack3-0 (1ffac2bb) is seen DOWN by demo-rack1-0, demo-rack2-0",
 		},
 		"a member whose host ID no row lists and that does not run was removed": {
@@ -322,8 +321,8 @@ func TestDecide(t *testing.T) {
 		},
 		"a rollout holds up a join": {
 			in: func(in *Input) {
-				in.Rollouts = []Rollout{{StatefulSet: "demo-rack1", Cause: code.New(RolloutRevision, "statefulSet", "demo-rack1", "updated", 1, "replicas", 3)}}
-			}, decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonRollout},
+				in.Rollouts = []Rollout{{StatefulSet: "demo-rack1", Cause: words.New(words.PodsOfOldRevision, "statefulSet", "demo-rack1", "updated", 1, "replicas", 3)}}
+			}, decision: DecisionWait, reasons: []words.Code{words.RolloutInProgress},
 			summary: "demo-rack4-0 must wait: a rollout is in progress: StatefulSet demo-rack1 has 1 of 3 Pods of its newest revision",
 			step:    "wait until it has ended: kubectl rollout status statefulset/demo-rack1 -n scylla",
 		},
@@ -333,16 +332,16 @@ func TestDecide(t *testing.T) {
 				rows[2].Observed = rows[2].Observed[:3]
 				in.Matrix = newMatrix(rows)
 			}), decision: DecisionWait,
-			summary: "*", reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing, matrix.ReasonNodeNotSeen},
+			summary: "*", reasons: []words.Code{words.NodeDown, words.NodeDown, words.RowMissing, words.NodeNotSeen},
 		},
 		"a member that the Service has as not joined is no restart": {
 			in: restart(own(matrix.Up, 0), func(in *Input) { in.SelfJoined = ptr(false) }), decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: no status report from host ID " + idOwn, reasons: []matrix.Reason{matrix.ReasonRowMissing},
+			summary: "demo-rack4-0 must wait: no status report from host ID " + idOwn, reasons: []words.Code{words.RowMissing},
 		},
 		"the volume of another node is no restart, and nothing else either": {
 			in: restart(own(matrix.Down, 0), func(in *Input) { in.Disk, in.VolumeHostID = BootstrappedYes, "99990000-7777-4777-8777-777777777777" }), decision: DecisionRefuse,
 			summary: "demo-rack4-0 cannot start, however long it waits: it holds host ID 99990000-7777-4777-8777-777777777777, while its Service records " + idOwn,
-			reasons: []matrix.Reason{matrix.ReasonForeignVolume},
+			reasons: []words.Code{words.ForeignVolume},
 		},
 		"A6: a volume of another member, which rows list": {
 			in: restart(own(matrix.Down, 0), func(in *Input) {
@@ -350,7 +349,7 @@ func TestDecide(t *testing.T) {
 				in.Peers = append(in.Peers, Peer{Ref: matrix.Ref{Member: "demo-rack2-0", HostID: idB}, Joined: ptr(true)})
 			}), decision: DecisionRefuse,
 			summary: "demo-rack4-0 cannot start, however long it waits: it holds host ID " + idB + ", which is that of demo-rack2-0, while its Service records " + idOwn,
-			reasons: []matrix.Reason{matrix.ReasonForeignVolume},
+			reasons: []words.Code{words.ForeignVolume},
 		},
 		"A6: nobody can say whose the volume is": {
 			in: restart(own(matrix.Down, 0), func(in *Input) {
@@ -364,9 +363,9 @@ func TestDecide(t *testing.T) {
 			}), decision: DecisionReplacing, summary: "*",
 		},
 		"a volume that could not be looked into is no restart": {
-			in: restart(own(matrix.Up, 0), func(in *Input) { in.Volume, in.VolumeDetail = VolumeUnreadable, code.New("not mounted") }), decision: DecisionWait,
+			in: restart(own(matrix.Up, 0), func(in *Input) { in.Volume, in.VolumeDetail = VolumeUnreadable, words.New("not mounted") }), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: the volume of demo-rack4-0 cannot be looked into: not mounted, and one more reason",
-			reasons: []matrix.Reason{matrix.ReasonVolumeUnread, matrix.ReasonRowMissing},
+			reasons: []words.Code{words.VolumeUnreadable, words.RowMissing},
 		},
 		"the whole cluster starts at once, and no row is fresh": {
 			in: func(in *Input) {
@@ -377,7 +376,7 @@ func TestDecide(t *testing.T) {
 		"a member has joined after the report was written": {
 			in: func(in *Input) { in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(true)}) }, decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: no status report from demo-rack5-0 (77770000): its Service says that it has joined, and no report mentions it",
-			reasons: []matrix.Reason{matrix.ReasonRowMissing},
+			reasons: []words.Code{words.RowMissing},
 		},
 		"peers that have not joined are not waited for, and Self is no peer of its own": {
 			in: func(in *Input) {
@@ -396,7 +395,7 @@ func TestDecide(t *testing.T) {
 			}, decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: no status report from demo-rack5-0 (77770000): its Service says that it has joined, and the report has it as joining still",
 			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
-			reasons: []matrix.Reason{matrix.ReasonRowMissing},
+			reasons: []words.Code{words.RowMissing},
 		},
 		"a node whose replacement is open elsewhere": {
 			in: func(in *Input) {
@@ -405,19 +404,19 @@ func TestDecide(t *testing.T) {
 			}, decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
 			notes:   []string{"host ID " + idOwn + " is BEING_REPLACED, as every row that mentions it says"},
-			reasons: []matrix.Reason{matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonNodeDown, matrix.ReasonRowMissing},
+			reasons: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing},
 		},
 		"the controller is silent, though the report says all UP": {
 			in: func(in *Input) {
-				in.ControllerSilent = code.New("Lease kubectl-scylla/kubectl-scylla-controller was not renewed")
+				in.ControllerSilent = words.New("Lease kubectl-scylla/kubectl-scylla-controller was not renewed")
 			}, decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: the controller that keeps the reports is silent: Lease kubectl-scylla/kubectl-scylla-controller was not renewed",
-			reasons: []matrix.Reason{matrix.ReasonControllerSilent},
+			reasons: []words.Code{words.ControllerSilent},
 		},
 		"a datacenter that nobody can ask": {
 			in: func(in *Input) { in.NotVerified = []string{"dc2"} }, decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: datacenter dc2 was not verified: its nodes cannot be asked from here",
-			reasons: []matrix.Reason{matrix.ReasonDatacenterUnverified},
+			reasons: []words.Code{words.DatacenterNotVerified},
 		},
 		"two host IDs without a row, with the lenient rule": {
 			in: func(in *Input) {
@@ -449,7 +448,7 @@ func TestDecide(t *testing.T) {
 			in: all(genesis, func(in *Input) {
 				in.Peers = []Peer{{Ref: ref("rack1", "")}, {Ref: ref("rack2", idB), Joined: ptr(false)}}
 			}),
-			decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonFirstNodePending},
+			decision: DecisionWait, reasons: []words.Code{words.FirstNodePending},
 			summary: "demo-rack4-0 must wait: the cluster is new, and another member is its first node: demo-rack1-0 starts first",
 			step:    "wait until demo-rack1-0 has joined; how far it is: kubectl get pod demo-rack1-0 -n scylla",
 		},
@@ -461,27 +460,27 @@ func TestDecide(t *testing.T) {
 			decision: DecisionGenesis, summary: "demo-rack4-0 may start as the first node: no member of this cluster has ever joined",
 		},
 		"a cluster that was initialised has no genesis, whatever else is lost": {
-			in: all(genesis, func(in *Input) { in.Initialized = true }), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonReportMissing},
+			in: all(genesis, func(in *Input) { in.Initialized = true }), decision: DecisionWait, reasons: []words.Code{words.ReportMissing},
 			summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: it has had its first node before, as status.initialized of its report says",
 		},
 		"a lost report is no genesis": {
-			in: func(in *Input) { in.Matrix, in.Reports = nil, 0 }, decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonReportMissing},
+			in: func(in *Input) { in.Matrix, in.Reports = nil, 0 }, decision: DecisionWait, reasons: []words.Code{words.ReportMissing},
 			summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: demo-rack1-0 has joined, demo-rack2-0 has joined, demo-rack3-0 has joined",
 			step:    "see that the controller runs and that the reporters of the members that have joined are up; what there is: kubectl scylla report -n scylla",
 		},
 		"a recorded host ID is enough, and a long list is cut": {
 			in: all(genesis, func(in *Input) {
 				in.Peers = []Peer{{Ref: ref("rack1", idA)}, {Ref: ref("rack2", idB)}, {Ref: ref("rack3", idC)}, {Ref: ref("rack5", "x"), Joined: ptr(true)}}
-			}), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonReportMissing},
+			}), decision: DecisionWait, reasons: []words.Code{words.ReportMissing},
 			summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: demo-rack1-0 has a host ID, demo-rack2-0 has a host ID, demo-rack3-0 has a host ID, and 1 more",
 		},
 		"the first node of a second datacenter is no genesis": {
-			in: all(genesis, func(in *Input) { in.AllowNonReporting = true }), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonDatacenterUnverified},
+			in: all(genesis, func(in *Input) { in.AllowNonReporting = true }), decision: DecisionWait, reasons: []words.Code{words.DatacenterNotVerified},
 			summary: "demo-rack4-0 must wait: another datacenter exists, and its nodes cannot be asked from here: another datacenter exists",
 			step:    "see by hand that every node of the other datacenter sees every node UP, then: kubectl scylla force-proceed demo-rack4-0 -n scylla",
 		},
 		"a silent controller may be why there is no report": {
-			in: all(genesis, func(in *Input) { in.ControllerSilent = code.New("Lease x") }), decision: DecisionWait, reasons: []matrix.Reason{matrix.ReasonControllerSilent},
+			in: all(genesis, func(in *Input) { in.ControllerSilent = words.New("Lease x") }), decision: DecisionWait, reasons: []words.Code{words.ControllerSilent},
 			summary: "demo-rack4-0 must wait: the controller that keeps the reports is silent: Lease x",
 		},
 	}
@@ -496,11 +495,11 @@ func TestDecide(t *testing.T) {
 			if want := tc.decision != DecisionWait && tc.decision != DecisionRefuse; v.Satisfied != want {
 				t.Errorf("Satisfied = %v, want %v", v.Satisfied, want)
 			}
-			summary := words.Verdict(v)
+			summary := words.Of(v.Self.Name(), v.Summary)
 			if tc.summary != "*" && summary != tc.summary {
 				t.Errorf("Summary:\n got %s\nwant %s", summary, tc.summary)
 			}
-			var reasons []matrix.Reason
+			var reasons []words.Code
 			for _, b := range v.Blockers {
 				reasons = append(reasons, b.Reason)
 			}
@@ -508,7 +507,7 @@ func TestDecide(t *testing.T) {
 				t.Errorf("reasons (-want +got):\n%s", diff)
 			}
 			// The newcomer is the first of its rack in all of these.
-			v.Notes = slices.DeleteFunc(v.Notes, func(n code.Message) bool { return n.Code == NoteNewRack })
+			v.Notes = slices.DeleteFunc(v.Notes, func(n words.Message) bool { return n.Code == words.RackIsNew })
 			if diff := cmp.Diff(tc.notes, words.Texts(v.Notes), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
@@ -517,7 +516,7 @@ func TestDecide(t *testing.T) {
 			}
 			for _, b := range v.Blockers {
 				if words.Text(b.Step) == "" {
-					t.Errorf("%s has no next step", words.Blocker(b, time.Time{}))
+					t.Errorf("%s has no next step", words.Aging(b.Message(), b.Since, time.Time{}))
 				}
 			}
 			if strings.ContainsAny(summary, "\n") || !strings.HasPrefix(summary, in.Self.Name()) {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // TestNoHarm18ACopyOfAMembersVolumeNeverStarts: a volume that holds another member's host ID is refused, with its owner's name, whatever the disk answers and whoever forces it. ScyllaDB
@@ -53,7 +53,7 @@ func TestNoHarm18ACopyOfAMembersVolumeNeverStarts(t *testing.T) {
 			if v.Decision != tc.decision {
 				t.Fatalf("decided %s (%s), want %s", v.Decision, v.Summary.Code, tc.decision)
 			}
-			if tc.owner != "" && (v.Blockers[0].Reason != matrix.ReasonForeignVolume || v.Blockers[0].Cause.Params["owner"] != tc.owner) {
+			if tc.owner != "" && (v.Blockers[0].Reason != words.ForeignVolume || v.Blockers[0].Cause.Params["owner"] != tc.owner) {
 				t.Errorf("blocked by %+v, want owner %s", v.Blockers[0], tc.owner)
 			}
 		})
@@ -65,10 +65,10 @@ func TestNoHarm18AVolumeOfUnknownHostIDWaits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change   func(*Input)
 		decision Decision
-		cause    code.Code
+		cause    words.Code
 	}{
-		"nothing is recorded":  {nil, DecisionWait, CauseVolumeUnknown},
-		"the query gave none":  {func(in *Input) { in.Disk = BootstrappedUnknown }, DecisionWait, CauseVolumeUnknown},
+		"nothing is recorded":  {nil, DecisionWait, words.VolumeOfUnknownHostID},
+		"the query gave none":  {func(in *Input) { in.Disk = BootstrappedUnknown }, DecisionWait, words.VolumeOfUnknownHostID},
 		"the volume is empty":  {func(in *Input) { in.Volume = VolumeEmpty }, DecisionAllUp, ""},
 		"nobody has looked":    {func(in *Input) { in.Volume = VolumeNotLooked }, DecisionAllUp, ""},
 		"the volume has an ID": {func(in *Input) { in.VolumeHostID = idOwn }, DecisionAllUp, ""},
@@ -91,7 +91,7 @@ func TestNoHarm18AVolumeOfUnknownHostIDWaits(t *testing.T) {
 			if v.Decision != tc.decision {
 				t.Fatalf("decided %s (%s), want %s", v.Decision, v.Summary.Code, tc.decision)
 			}
-			if tc.cause != "" && (len(v.Blockers) != 1 || v.Blockers[0].Reason != matrix.ReasonVolumeUnread || v.Blockers[0].Cause.Code != tc.cause) {
+			if tc.cause != "" && (len(v.Blockers) != 1 || v.Blockers[0].Reason != words.VolumeUnreadable || v.Blockers[0].Cause.Code != tc.cause) {
 				t.Errorf("blocked by %+v, want one with cause %s", v.Blockers, tc.cause)
 			}
 		})

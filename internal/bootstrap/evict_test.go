@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // A member that lost its volume waits at its barrier when its replacement is recorded. That Pod is evicted, with its claim: the replacement must begin in the
@@ -36,7 +37,7 @@ func TestTheReplacementBeginsInTheNextPod(t *testing.T) {
 				in.ServiceAnnotations[api.AnnotationReplacePodUID] = tc.recorded
 			}
 			v := Decide(in)
-			waits := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == matrix.ReasonPodToGo })
+			waits := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == words.PodToBeReplaced })
 			if waits != tc.waits || waits && v.Satisfied {
 				t.Errorf("waits for the eviction: %v, want %v; %s", waits, tc.waits, v.Decision)
 			}

@@ -5,8 +5,8 @@ package bootstrap
 import (
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Guarded is true for a start that depends on the present state of other nodes, so that the barrier checks it again right before opening.
@@ -24,16 +24,16 @@ func (d Decision) Stabilises() bool {
 func Stabilising(window, elapsed time.Duration) matrix.Blocker {
 	left := (min(window, max(0, window-elapsed)) + time.Second - 1).Truncate(time.Second) // rounded up: 0s would read as finished
 	return matrix.Blocker{
-		Reason: matrix.ReasonStabilising, Step: code.New(StepStabilise),
-		Cause: code.New(CauseStabilising, "window", window.String(), "left", left.String()),
+		Reason: words.Stabilising, Step: words.New(words.WaitWhileAllStayUp),
+		Cause: words.New(words.MustStayUp, "window", window.String(), "left", left.String()),
 	}
 }
 
 // ReporterSilent is the blocker of a member whose reporter does not answer at the moment of opening.
-func ReporterSilent(node matrix.Ref, namespace, words string) matrix.Blocker {
-	b := matrix.Blocker{Reason: matrix.ReasonReporterSilent, Observed: node, Detail: words}
+func ReporterSilent(node matrix.Ref, namespace, terms string) matrix.Blocker {
+	b := matrix.Blocker{Reason: words.ReporterSilent, Observed: node, Detail: terms}
 	if node.Member != "" {
-		b.Step = code.New(StepReachReporter).Do(code.Kubectl(namespace, "describe", "pod", node.Member))
+		b.Step = words.New(words.ReachReporter).Do(words.Kubectl(namespace, "describe", "pod", node.Member))
 	}
 	return b
 }
@@ -41,15 +41,15 @@ func ReporterSilent(node matrix.Ref, namespace, words string) matrix.Blocker {
 // NoOtherSeed is the blocker of a member whose choice of seeds does not permit a start.
 func NoOtherSeed(self matrix.Ref, namespace string, choice SeedChoice) matrix.Blocker {
 	return matrix.Blocker{
-		Reason: matrix.ReasonNoOtherSeed, Observed: self, Cause: choice.Message(),
-		Step: code.New(StepOtherSeed).Do(code.Scylla(namespace, "status")),
+		Reason: words.NoOtherSeed, Observed: self, Cause: choice.Message(),
+		Step: words.New(words.SeeOtherSeed).Do(words.Scylla(namespace, "status")),
 	}
 }
 
 // NotFirst is the blocker of a member that would be the first node of its cluster, were it not for why: its seeds, or its Pod or StatefulSet, belong to another cluster.
-func NotFirst(self matrix.Ref, namespace string, why code.Message) matrix.Blocker {
+func NotFirst(self matrix.Ref, namespace string, why words.Message) matrix.Blocker {
 	return matrix.Blocker{
-		Reason: matrix.ReasonOtherCluster, Observed: self, Cause: why,
-		Step: code.New(StepNameOneCluster).Do(code.Scylla(namespace, "force-proceed", self.Name())),
+		Reason: words.SeedsOfAnotherCluster, Observed: self, Cause: why,
+		Step: words.New(words.NameOneCluster).Do(words.Scylla(namespace, "force-proceed", self.Name())),
 	}
 }

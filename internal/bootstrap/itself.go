@@ -6,16 +6,16 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // perhapsItself is the note for a member that may wait for itself: its volume holds a node's files, its Service records no host ID, or one that was removed, because no reporter
 // ran when it joined, and exactly one host ID that no member here has is DOWN. The volume does not prove it (system.local is not flushed), so a person decides.
-func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
+func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
 	if in.unrecorded(m) {
-		return in.perhaps(NoteNotRecorded, in.Self.HostID)
+		return in.perhaps(words.JoinNotRecorded, in.Self.HostID)
 	}
 	if in.Self.HostID != "" && listed(m, in.Self.HostID) || in.Self.Member == "" || in.Volume != VolumeUsed || in.stillReplaces(m) {
 		return nil
@@ -31,7 +31,7 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []code.Message {
 	if len(nobodys) != 1 {
 		return nil
 	}
-	return in.perhaps(NotePerhapsItself, nobodys[0])
+	return in.perhaps(words.MayWaitForItself, nobodys[0])
 }
 
 // stillReplaces is true for a member that replaces a node which the rows still list, or whose host ID is not known. When they no longer list it, the replacement has finished: the
@@ -41,8 +41,8 @@ func (in *Input) stillReplaces(m *matrix.Matrix) bool {
 	return !in.replaces().IsZero() && (original == "" || listed(m, original))
 }
 
-func (in *Input) perhaps(note code.Code, hostID hostid.ID) []code.Message {
-	return []code.Message{code.New(note, "member", in.Self.Name(), "hostID", hostID).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name()))}
+func (in *Input) perhaps(note words.Code, hostID hostid.ID) []words.Message {
+	return []words.Message{words.New(note, "member", in.Self.Name(), "hostID", hostID).Do(words.Scylla(in.Namespace, "force-proceed", in.Self.Name()))}
 }
 
 // unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, while the Service does not record that it has joined: its machine failed

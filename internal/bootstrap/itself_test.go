@@ -8,8 +8,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // A member whose reporter was not there when it joined, and whose machine then lost its power, waits for itself: the note with the cure is there, and only there.
@@ -52,8 +52,8 @@ func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 				tc.change(&in)
 			}
 			v := Decide(in)
-			if got := slices.ContainsFunc(v.Notes, func(m code.Message) bool {
-				return (m.Code == NotePerhapsItself || m.Code == NoteNotRecorded) && len(m.Commands) == 1
+			if got := slices.ContainsFunc(v.Notes, func(m words.Message) bool {
+				return (m.Code == words.MayWaitForItself || m.Code == words.JoinNotRecorded) && len(m.Commands) == 1
 			}); got != tc.want {
 				t.Errorf("told so: %v, want %v (%+v)", got, tc.want, v.Notes)
 			}

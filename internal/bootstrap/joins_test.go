@@ -9,13 +9,13 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-func reasonsOf(v Verdict) []matrix.Reason {
-	var out []matrix.Reason
+func reasonsOf(v Verdict) []words.Code {
+	var out []words.Code
 	for _, b := range v.Blockers {
 		out = append(out, b.Reason)
 	}
@@ -35,7 +35,7 @@ func TestA2OneMemberFoundsTheCluster(t *testing.T) {
 			if v.Decision != DecisionGenesis || v.Self.Member != "demo-rack1-0" {
 				t.Errorf("%s: %s", self.Name(), v.Decision)
 			}
-		} else if got := v.Blockers[0]; got.Reason != matrix.ReasonFirstNodePending || got.Observed.Member != "demo-rack1-0" {
+		} else if got := v.Blockers[0]; got.Reason != words.FirstNodePending || got.Observed.Member != "demo-rack1-0" {
 			t.Errorf("%s waits for %s of %s", self.Name(), got.Reason, got.Observed.Name())
 		}
 	}
@@ -43,7 +43,7 @@ func TestA2OneMemberFoundsTheCluster(t *testing.T) {
 		t.Errorf("%d of 3 are let through as first node", opened)
 	}
 	v := Decide(Input{Self: ref("rack1", ""), Created: made, Namespace: "scylla", NotVerified: []string{"dc2"}})
-	if v.Satisfied || !slices.Contains(reasonsOf(v), matrix.ReasonDatacenterUnverified) {
+	if v.Satisfied || !slices.Contains(reasonsOf(v), words.DatacenterNotVerified) {
 		t.Errorf("the first Pod of another datacenter: %s %v", v.Decision, reasonsOf(v))
 	}
 }
@@ -91,7 +91,7 @@ func TestB2ARemovedNodeIsNotRequired(t *testing.T) {
 	if !v.Satisfied || v.Decision != DecisionAllUp {
 		t.Errorf("%s %v", v.Decision, reasonsOf(v))
 	}
-	if !slices.ContainsFunc(v.Notes, func(m code.Message) bool { return m.Code == NoteRemoved && len(m.Commands) == 1 }) {
+	if !slices.ContainsFunc(v.Notes, func(m words.Message) bool { return m.Code == words.RecordedHostIDRemoved && len(m.Commands) == 1 }) {
 		t.Errorf("the clean-up is not offered: %+v", v.Notes)
 	}
 }
@@ -100,7 +100,7 @@ func TestB2ARemovedNodeIsNotRequired(t *testing.T) {
 func TestB3AColdStartOfTheWholeCluster(t *testing.T) {
 	old := cluster(matrix.Observation{HostID: idOwn, Status: matrix.Down})
 	for i := range old {
-		old[i].Stale = matrix.Trouble{Code: matrix.StalePodNotRunning}
+		old[i].Stale = matrix.Trouble{Code: words.PodNotRunning}
 	}
 	last := func(in *Input) { in.LastListedBy = ref("rack1", idA) }
 	for name, tc := range map[string]struct {

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // precondition returns the blockers of Self, and notes with what is worth adding.
-func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.Blocker, []code.Message) {
+func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix.Blocker, []words.Message) {
 	blockers := slices.Clone(m.Blockers())
 	if m.Empty() {
 		blockers = append(blockers, in.genesis(m)...)
@@ -28,7 +28,7 @@ func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.
 	if in.Volume == VolumeUnreadable && in.Self.HostID != "" && in.hasJoined(m) {
 		// It is not known whether the member comes back or has lost its disk.
 		blockers = append(blockers, matrix.Blocker{
-			Reason: matrix.ReasonVolumeUnread, Observed: in.Self, Cause: code.New(CauseVolumeUnread, "why", in.VolumeDetail), Step: code.New(StepReadVolume),
+			Reason: words.VolumeUnreadable, Observed: in.Self, Cause: words.New(words.VolumeNotLooked, "why", in.VolumeDetail), Step: words.New(words.MountVolume),
 		})
 	}
 	if !in.replaces().IsZero() {
@@ -36,13 +36,13 @@ func (in *Input) precondition(m *matrix.Matrix, notes []code.Message) ([]matrix.
 		if uid := in.ServiceAnnotations[api.AnnotationReplacePodUID]; uid != "" && uid == in.PodUID {
 			// The replacement is about to evict this Pod, with its volume: a start now would be killed in the middle, or create a member whose volume is deleted.
 			blockers = append(blockers, matrix.Blocker{
-				Reason: matrix.ReasonPodToGo, Observed: in.Self, Step: code.New(StepReplacementGoesOn).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Name())),
+				Reason: words.PodToBeReplaced, Observed: in.Self, Step: words.New(words.WaitForEviction).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Name())),
 			})
 		}
 	}
 	matrix.SortBlockers(blockers)
 	if in.JudgedBy != "" {
-		notes = append(notes, code.New(NoteJudgedBy, "report", in.JudgedBy, "annotation", api.AnnotationStatusReportOverrideRef))
+		notes = append(notes, words.New(words.JudgedByOverride, "report", in.JudgedBy, "annotation", api.AnnotationStatusReportOverrideRef))
 	}
 	notes = append(notes, in.perhapsItself(m)...)
 	notes = append(notes, in.newRack(m)...)
@@ -56,22 +56,22 @@ func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 		if in.otherDatacenter(m) && !in.anyJoined() {
 			// The first Pod of a further datacenter is no first node.
 			return []matrix.Blocker{{
-				Reason: matrix.ReasonDatacenterUnverified, Cause: why,
-				Step: code.New(StepCheckOtherDatacenter).Do(code.Scylla(in.Namespace, "force-proceed", in.Self.Name())),
+				Reason: words.DatacenterNotVerified, Cause: why,
+				Step: words.New(words.CheckOtherDatacenterThenForce).Do(words.Scylla(in.Namespace, "force-proceed", in.Self.Name())),
 			}}
 		}
 		if in.lostAlone() && !in.otherDatacenter(m) {
-			return []matrix.Blocker{{Reason: matrix.ReasonReportMissing, Observed: in.Self, Cause: code.New(CauseDataGone, "member", in.Self.Name()), Step: in.beginAnew()}}
+			return []matrix.Blocker{{Reason: words.ReportMissing, Observed: in.Self, Cause: words.New(words.DataIsGone, "member", in.Self.Name()), Step: in.beginAnew()}}
 		}
-		return []matrix.Blocker{{Reason: matrix.ReasonReportMissing, Cause: why, Step: code.New(StepRunReporters).Do(code.Scylla(in.Namespace, "report"))}}
+		return []matrix.Blocker{{Reason: words.ReportMissing, Cause: why, Step: words.New(words.RunControllerAndReporters).Do(words.Scylla(in.Namespace, "report"))}}
 	}
 	first := in.first()
 	if first.Member == in.Self.Member {
 		return nil
 	}
 	return []matrix.Blocker{{
-		Reason: matrix.ReasonFirstNodePending, Observed: first, Cause: code.New(CauseFirstNode, "first", first.Name()),
-		Step: code.New(StepWaitForFirstNode, "first", first.Name()).Do(code.Kubectl(in.Namespace, "get", "pod", first.Name())),
+		Reason: words.FirstNodePending, Observed: first, Cause: words.New(words.FirstNodeIs, "first", first.Name()),
+		Step: words.New(words.WaitForFirstNode, "first", first.Name()).Do(words.Kubectl(in.Namespace, "get", "pod", first.Name())),
 	}}
 }
 
@@ -82,12 +82,12 @@ func (in *Input) lostAlone() bool {
 }
 
 // beginAnew is the decision that is left to a person once the data of a whole cluster is gone.
-func (in *Input) beginAnew() code.Message {
-	step := code.New(StepBeginAnew)
+func (in *Input) beginAnew() words.Message {
+	step := words.New(words.BeginAnew)
 	if in.ByHostIDAlone {
 		return step // the Scylla Operator has no such command
 	}
-	return step.Do(code.Scylla(in.Namespace, "init", "reset", in.ServiceLabels[api.LabelCluster]))
+	return step.Do(words.Scylla(in.Namespace, "init", "reset", in.ServiceLabels[api.LabelCluster]))
 }
 
 // first is the member that may be the first node, by the rule by which the launcher chooses seeds.
@@ -124,8 +124,8 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 		}
 		if len(by) > 0 {
 			blockers = append(blockers, matrix.Blocker{
-				Reason: matrix.ReasonTargetUp, Observed: nodes[at].Ref, Cause: code.New(CauseSeenUp, "observers", by[:min(3, len(by))]),
-				Step: code.New(StepTargetLives).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Name())),
+				Reason: words.ReplacedNodeUp, Observed: nodes[at].Ref, Cause: words.New(words.SeenUpBy, "observers", by[:min(3, len(by))]),
+				Step: words.New(words.ReplacedNodeLives).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Name())),
 			})
 		}
 	}
@@ -158,7 +158,7 @@ func IgnoredDead(annotations map[string]string) []hostid.ID {
 }
 
 // Outdated lists why rows with UP may no longer be true: members that have joined since, and a controller that no longer updates the reports. silent and since are as in Input.
-func Outdated(m *matrix.Matrix, members []Peer, silent code.Message, since time.Time) []matrix.Blocker {
+func Outdated(m *matrix.Matrix, members []Peer, silent words.Message, since time.Time) []matrix.Blocker {
 	return append(behind(m, members), silence(silent, since)...)
 }
 
@@ -166,27 +166,27 @@ func Outdated(m *matrix.Matrix, members []Peer, silent code.Message, since time.
 func RolloutBlockers(rollouts []Rollout, namespace string) []matrix.Blocker {
 	var list []matrix.Blocker
 	for _, r := range rollouts {
-		if r.Cause.Code == RolloutNotReady && !r.Rolling { // its Pods do not change, so that `rollout status` would wait for what may never end
-			see := code.Kubectl(namespace, "describe", "statefulset", r.StatefulSet)
+		if r.Cause.Code == words.FewerPodsReady && !r.Rolling { // its Pods do not change, so that `rollout status` would wait for what may never end
+			see := words.Kubectl(namespace, "describe", "statefulset", r.StatefulSet)
 			if r.Pod != "" {
-				see = code.Kubectl(namespace, "describe", "pod", r.Pod)
+				see = words.Kubectl(namespace, "describe", "pod", r.Pod)
 			}
-			list = append(list, matrix.Blocker{Reason: matrix.ReasonPodsNotReady, Cause: r.Cause, Step: code.New(StepSeeNotReady).Do(see)})
+			list = append(list, matrix.Blocker{Reason: words.PodsNotReady, Cause: r.Cause, Step: words.New(words.SeeNotReady).Do(see)})
 			continue
 		}
 		list = append(list, matrix.Blocker{
-			Reason: matrix.ReasonRollout, Cause: r.Cause,
-			Step: code.New(StepWaitForRollout).Do(code.Kubectl(namespace, "rollout", "status", "statefulset/"+r.StatefulSet)),
+			Reason: words.RolloutInProgress, Cause: r.Cause,
+			Step: words.New(words.WaitForRollout).Do(words.Kubectl(namespace, "rollout", "status", "statefulset/"+r.StatefulSet)),
 		})
 	}
 	return list
 }
 
-func silence(why code.Message, since time.Time) []matrix.Blocker {
+func silence(why words.Message, since time.Time) []matrix.Blocker {
 	if why.IsZero() {
 		return nil
 	}
-	return []matrix.Blocker{{Reason: matrix.ReasonControllerSilent, Cause: why, Since: since, Step: code.New(StepStartController)}}
+	return []matrix.Blocker{{Reason: words.ControllerSilent, Cause: why, Since: since, Step: words.New(words.StartController)}}
 }
 
 // behind lists the members that have joined by their Services while the rows are older than that: no row mentions them, or the rows still have them as joining and they have no row
@@ -201,16 +201,16 @@ func behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
 		if p.HostID == "" || p.Joined == nil || !*p.Joined || Removed(m, p) {
 			continue
 		}
-		cause := code.New(CauseNotMentioned)
+		cause := words.New(words.JoinedAndNotReported)
 		if at, ok := m.Index(p.HostID); ok {
 			n := &m.Nodes()[at]
 			newcomer := n.State == matrix.StateJoining || n.State == matrix.StateReplacing
 			if n.Reports || !newcomer || m.Lenient() {
 				continue // it has a row, or the matrix itself has the blocker for its missing row
 			}
-			cause = code.New(CauseStillNewcomer, "state", strings.ToLower(n.State.String()))
+			cause = words.New(words.JoinedAndReportedAsNewcomer, "state", strings.ToLower(n.State.String()))
 		}
-		list = append(list, matrix.Blocker{Reason: matrix.ReasonRowMissing, Observed: p.Ref, Cause: cause, Step: code.New(StepRenewReport)})
+		list = append(list, matrix.Blocker{Reason: words.RowMissing, Observed: p.Ref, Cause: cause, Step: words.New(words.RenewReport)})
 	}
 	return list
 }
@@ -226,17 +226,17 @@ func Removed(m *matrix.Matrix, p *Peer) bool {
 }
 
 // remarks are the notes: what was not verified, and what is left to clean up.
-func remarks(m *matrix.Matrix, others []Peer, namespace string) []code.Message {
-	var notes []code.Message
+func remarks(m *matrix.Matrix, others []Peer, namespace string) []words.Message {
+	var notes []words.Message
 	nodes := m.Nodes()
 	if c := m.Coordinator(); c.HostID != "" && len(m.Blockers()) > 0 {
-		notes = append(notes, code.New(NoteCoordinator, "coordinator", c.Message()))
+		notes = append(notes, words.New(words.CoordinatorDecides, "coordinator", c.Message()))
 	}
 	if m.Lenient() {
 		dcs := slices.Clone(m.Options().NotVerified)
 		slices.Sort(dcs)
 		for _, dc := range slices.Compact(dcs) {
-			notes = append(notes, code.New(NoteNotVerified, "datacenter", dc))
+			notes = append(notes, words.New(words.DatacenterTakenOnTrust, "datacenter", dc))
 		}
 		silent := 0
 		for i := range nodes {
@@ -246,21 +246,21 @@ func remarks(m *matrix.Matrix, others []Peer, namespace string) []code.Message {
 		}
 		switch {
 		case silent == 1:
-			notes = append(notes, code.New(NoteOneWithoutRow))
+			notes = append(notes, words.New(words.HostIDTakenOnTrust))
 		case silent > 1:
-			notes = append(notes, code.New(NoteWithoutRow, "count", silent))
+			notes = append(notes, words.New(words.HostIDsTakenOnTrust, "count", silent))
 		}
 	}
 	for i := range nodes {
 		n := &nodes[i]
 		if n.State != matrix.StateNormal && n.SeenUp+n.SeenDown+n.SeenUnknown > 0 {
-			notes = append(notes, code.New(NoteState, "node", n.Ref.String(), "state", n.State.String()))
+			notes = append(notes, words.New(words.NodeInState, "node", n.Ref.String(), "state", n.State.String()))
 		}
 	}
 	for i := range others {
 		if p := &others[i]; p.Joined != nil && *p.Joined && Removed(m, p) {
-			notes = append(notes, code.New(NoteRemoved, "member", p.Name(), "hostID", p.HostID).Do(
-				code.Kubectl(namespace, "annotate", "service", p.Name(), api.AnnotationHostID+"-", api.AnnotationNodeJoined+"-")))
+			notes = append(notes, words.New(words.RecordedHostIDRemoved, "member", p.Name(), "hostID", p.HostID).Do(
+				words.Kubectl(namespace, "annotate", "service", p.Name(), api.AnnotationHostID+"-", api.AnnotationNodeJoined+"-")))
 		}
 	}
 	return notes

@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -52,9 +51,9 @@ func genRows(t *rapid.T) []matrix.Row {
 		}
 		switch rapid.IntRange(0, 15).Draw(t, "trouble") {
 		case 0:
-			r.Stale = matrix.Trouble{Code: matrix.StalePodGone}
+			r.Stale = matrix.Trouble{Code: words.PodGone}
 		case 1:
-			r.Trouble = matrix.Trouble{Code: matrix.TroubleScyllaDB, Words: "connection refused"}
+			r.Trouble = matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "connection refused"}
 		case 2:
 			r.Reported = false
 		}
@@ -72,10 +71,10 @@ var genInput = rapid.Custom(func(t *rapid.T) world {
 	w.AllowNonReporting = rapid.IntRange(0, 4).Draw(t, "allow") == 0
 	w.Volume = rapid.SampledFrom([]Volume{VolumeNotLooked, VolumeUsed, VolumeUsed, VolumeEmpty, VolumeUnreadable}).Draw(t, "volume")
 	if rapid.IntRange(0, 9).Draw(t, "banned") == 0 {
-		w.Banned = code.New("Removed")
+		w.Banned = words.New("Removed")
 	}
 	if rapid.IntRange(0, 9).Draw(t, "silent") == 0 {
-		w.ControllerSilent = code.New("Lease x")
+		w.ControllerSilent = words.New("Lease x")
 	}
 	if rapid.IntRange(0, 9).Draw(t, "not verified") == 0 {
 		w.NotVerified = []string{"dc2"}
@@ -145,7 +144,7 @@ func TestNoNewcomerStartsWhileARowSaysDown(t *testing.T) {
 func TestAMemberIsNeverBlocked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := genInput.Draw(t, "input")
-		w.Banned, w.SelfJoined, w.Volume = code.Message{}, ptr(true), rapid.SampledFrom([]Volume{VolumeNotLooked, VolumeUsed}).Draw(t, "its volume")
+		w.Banned, w.SelfJoined, w.Volume = words.Message{}, ptr(true), rapid.SampledFrom([]Volume{VolumeNotLooked, VolumeUsed}).Draw(t, "its volume")
 		if w.Disk == BootstrappedDecommissioned {
 			w.Disk = BootstrappedNo
 		}
@@ -158,7 +157,7 @@ func TestAMemberIsNeverBlocked(t *testing.T) {
 			t.Skip("nobody reports")
 		}
 		if v := Decide(w.Input); !v.Satisfied {
-			t.Errorf("%s: %s", v.Decision, words.Verdict(v))
+			t.Errorf("%s: %s", v.Decision, words.Of(v.Self.Name(), v.Summary))
 		}
 	})
 }
@@ -178,13 +177,13 @@ func TestVerdictHoldsTogether(t *testing.T) {
 			t.Errorf("satisfied = %v and decision %s", v.Satisfied, v.Decision)
 		}
 		for _, b := range v.Blockers {
-			if words.Blocker(b, time.Time{}) == "" || words.Text(b.Step) == "" {
+			if words.Aging(b.Message(), b.Since, time.Time{}) == "" || words.Text(b.Step) == "" {
 				t.Errorf("a blocker without words: %+v", b)
 			}
 		}
 		again := Decide(w.Input)
-		if words.Verdict(again) != words.Verdict(v) || len(again.Blockers) != len(v.Blockers) {
-			t.Errorf("the same input decides differently: %q and %q", words.Verdict(v), words.Verdict(again))
+		if words.Of(again.Self.Name(), again.Summary) != words.Of(v.Self.Name(), v.Summary) || len(again.Blockers) != len(v.Blockers) {
+			t.Errorf("the same input decides differently: %q and %q", words.Of(v.Self.Name(), v.Summary), words.Of(again.Self.Name(), again.Summary))
 		}
 	})
 }
@@ -198,7 +197,7 @@ func TestRemovingABlockerNeverCloses(t *testing.T) {
 		mend := rapid.SampledFrom([]string{"controller", "force", "not verified", "place", "forced"}).Draw(t, "mend")
 		switch mend {
 		case "controller":
-			w.ControllerSilent = code.Message{}
+			w.ControllerSilent = words.Message{}
 		case "force":
 			if w.forced() {
 				t.Skip("nothing to mend")
@@ -215,7 +214,7 @@ func TestRemovingABlockerNeverCloses(t *testing.T) {
 		}
 		after := Decide(w.Input)
 		if before.Satisfied && !after.Satisfied {
-			t.Errorf("mending %s closes: %q, before %q", mend, words.Verdict(after), words.Verdict(before))
+			t.Errorf("mending %s closes: %q, before %q", mend, words.Of(after.Self.Name(), after.Summary), words.Of(before.Self.Name(), before.Summary))
 		}
 		if !after.Satisfied && len(after.Blockers) > len(before.Blockers) {
 			t.Errorf("mending %s adds a blocker: %d, before %d", mend, len(after.Blockers), len(before.Blockers))
@@ -228,7 +227,7 @@ func TestForceOpensWhateverTheOthersSay(t *testing.T) {
 		w := genInput.Draw(t, "input")
 		v := Decide(w.Input)
 		if w.forced() && !v.Satisfied && v.Decision != DecisionRefuse {
-			t.Errorf("forced, and it waits: %s", words.Verdict(v))
+			t.Errorf("forced, and it waits: %s", words.Of(v.Self.Name(), v.Summary))
 		}
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // ParseQuery reads the standard output of the query of system.local. A negative exitCode means that it is not known, and only the output counts. detail is the result, or the
@@ -16,40 +16,40 @@ import (
 //
 // No output makes it fail: a query without an answer leaves the decision to the cluster's rows. Yes means that a row has COMPLETED; the tool merges all SSTables, so that there is
 // at most one row, and more are accepted.
-func ParseQuery(stdout []byte, exitCode int) (answer Bootstrapped, detail code.Message) {
+func ParseQuery(stdout []byte, exitCode int) (answer Bootstrapped, detail words.Message) {
 	switch {
 	case exitCode == 1:
-		return BootstrappedUnknown, code.New(QueryNoSSTable)
+		return BootstrappedUnknown, words.New(words.QueryLoadedNoSSTable)
 	case exitCode == 2:
-		return BootstrappedUnknown, code.New(QueryFailed)
+		return BootstrappedUnknown, words.New(words.QueryFailed)
 	case exitCode == 100:
-		return BootstrappedUnknown, code.New(QueryNotKnown)
+		return BootstrappedUnknown, words.New(words.QueryNotKnown)
 	case exitCode > 0:
-		return BootstrappedUnknown, code.New(QueryExitCode, "exitCode", exitCode)
+		return BootstrappedUnknown, words.New(words.QueryExitCode, "exitCode", exitCode)
 	}
 	stdout = bytes.TrimSpace(stdout)
 	if len(stdout) == 0 {
-		return BootstrappedUnknown, code.New(QueryPrintedNothing)
+		return BootstrappedUnknown, words.New(words.QueryPrintedNothing)
 	}
 	var rows []struct {
 		Bootstrapped *string `json:"bootstrapped"`
 	}
 	if err := json.Unmarshal(stdout, &rows); err != nil {
-		return BootstrappedUnknown, code.New(QueryNotItsResult, "error", err.Error())
+		return BootstrappedUnknown, words.New(words.QueryPrintedSomethingElse, "error", err.Error())
 	}
-	answer, detail = BootstrappedNo, code.New(QueryNoRow)
+	answer, detail = BootstrappedNo, words.New(words.QueryFoundNoRow)
 	for _, row := range rows {
 		switch {
 		case row.Bootstrapped == nil:
 			if answer == BootstrappedNo {
-				detail = code.New(QueryNullRow)
+				detail = words.New(words.QueryFoundNull)
 			}
 		case *row.Bootstrapped == "COMPLETED":
-			return BootstrappedYes, code.New(QuerySays, "state", "COMPLETED")
+			return BootstrappedYes, words.New(words.QueryFound, "state", "COMPLETED")
 		case *row.Bootstrapped == "DECOMMISSIONED":
-			answer, detail = BootstrappedDecommissioned, code.New(QuerySays, "state", "DECOMMISSIONED")
+			answer, detail = BootstrappedDecommissioned, words.New(words.QueryFound, "state", "DECOMMISSIONED")
 		case answer == BootstrappedNo:
-			detail = code.New(QuerySays, "state", fmt.Sprintf("%.40q", *row.Bootstrapped))
+			detail = words.New(words.QueryFound, "state", fmt.Sprintf("%.40q", *row.Bootstrapped))
 		}
 	}
 	return answer, detail

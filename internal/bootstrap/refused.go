@@ -5,9 +5,9 @@ package bootstrap
 import (
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Joins that ScyllaDB would refuse, or that would break, with every node UP.
@@ -42,8 +42,8 @@ func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	// Without the package's release number, which is not needed to choose an image.
 	number, _, _ := strings.Cut(oldest.String(), "-0.")
 	return []matrix.Blocker{{
-		Reason: matrix.ReasonVersionTooOld, Observed: in.Self, Step: code.New(StepNewerImage, "oldest", number),
-		Cause: code.New(CauseVersionTooOld, "version", in.Version.String(), "node", runs.Name(), "oldest", number),
+		Reason: words.VersionTooOld, Observed: in.Self, Step: words.New(words.GiveNewerImage, "oldest", number),
+		Cause: words.New(words.OlderThanOldest, "version", in.Version.String(), "node", runs.Name(), "oldest", number),
 	}}
 }
 
@@ -77,10 +77,10 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 	if !legacy {
 		return nil
 	}
-	blocker := func(other matrix.Ref, cause code.Code) matrix.Blocker {
-		b := matrix.Blocker{Reason: matrix.ReasonOneAtATime, Observed: other, Cause: code.New(cause, "node", other.Name())}
+	blocker := func(other matrix.Ref, cause words.Code) matrix.Blocker {
+		b := matrix.Blocker{Reason: words.OneNewcomerAtATime, Observed: other, Cause: words.New(cause, "node", other.Name())}
 		if other.Member != "" {
-			b.Step = code.New(StepWaitForNewcomer, "node", other.Name()).Do(code.Kubectl(in.Namespace, "get", "pod", other.Member))
+			b.Step = words.New(words.WaitForNewcomer, "node", other.Name()).Do(words.Kubectl(in.Namespace, "get", "pod", other.Member))
 		}
 		return b
 	}
@@ -89,7 +89,7 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 	for i := range nodes {
 		n := &nodes[i]
 		if !n.Self && n.HostID != in.Self.HostID && (n.State == matrix.StateJoining || n.State == matrix.StateReplacing) {
-			list = append(list, blocker(n.Ref, CauseOnItsWay))
+			list = append(list, blocker(n.Ref, words.NewcomerOnItsWay))
 			seen[n.Member] = true
 		}
 	}
@@ -101,16 +101,16 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 		}
 		switch {
 		case p.Starting:
-			list = append(list, blocker(p.Ref, CauseOnItsWay))
+			list = append(list, blocker(p.Ref, words.NewcomerOnItsWay))
 		case p.Waiting && byAge(SeedMember{Name: p.Member, Created: p.Created}, before) < 0:
-			list = append(list, blocker(p.Ref, CauseBefore))
+			list = append(list, blocker(p.Ref, words.NewcomerBefore))
 		}
 	}
 	return list
 }
 
 // newRack warns of the first node of a rack in a datacenter that has others: the keyspaces and their replication are in no row.
-func (in *Input) newRack(m *matrix.Matrix) []code.Message {
+func (in *Input) newRack(m *matrix.Matrix) []words.Message {
 	if in.Self.Rack == "" || in.Self.Datacenter == "" || !in.replaces().IsZero() {
 		return nil
 	}
@@ -132,5 +132,5 @@ func (in *Input) newRack(m *matrix.Matrix) []code.Message {
 	if !others {
 		return nil
 	}
-	return []code.Message{code.New(NoteNewRack, "rack", in.Self.Rack, "datacenter", in.Self.Datacenter)}
+	return []words.Message{words.New(words.RackIsNew, "rack", in.Self.Rack, "datacenter", in.Self.Datacenter)}
 }

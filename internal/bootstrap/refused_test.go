@@ -50,23 +50,23 @@ func TestA5VersionTooOld(t *testing.T) {
 			v := Decide(in)
 			if tc.want == "" {
 				if !v.Satisfied {
-					t.Errorf("%s", words.Verdict(v))
+					t.Errorf("%s", words.Of(v.Self.Name(), v.Summary))
 				}
 				return
 			}
-			if v.Satisfied || words.Verdict(v) != tc.want {
-				t.Errorf("%s\nwant %s", words.Verdict(v), tc.want)
+			if v.Satisfied || words.Of(v.Self.Name(), v.Summary) != tc.want {
+				t.Errorf("%s\nwant %s", words.Of(v.Self.Name(), v.Summary), tc.want)
 			}
-			if len(v.Blockers) != 1 || v.Blockers[0].Reason != matrix.ReasonVersionTooOld || v.Blockers[0].Step.IsZero() {
+			if len(v.Blockers) != 1 || v.Blockers[0].Reason != words.VersionTooOld || v.Blockers[0].Step.IsZero() {
 				t.Errorf("%+v", v.Blockers)
 			}
 			in.ServiceAnnotations = map[string]string{api.AnnotationForceProceed: "true"}
 			if v := Decide(in); v.Decision != DecisionForced {
-				t.Errorf("forced: %s", words.Verdict(v))
+				t.Errorf("forced: %s", words.Of(v.Self.Name(), v.Summary))
 			}
 			in.Disk = BootstrappedYes
 			if v := Decide(in); !v.Satisfied {
-				t.Errorf("a node that has bootstrapped is not asked for its version: %s", words.Verdict(v))
+				t.Errorf("a node that has bootstrapped is not asked for its version: %s", words.Of(v.Self.Name(), v.Summary))
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestA5OneNewcomerAtATimeWithoutRaft(t *testing.T) {
 			v := Decide(in)
 			got := ""
 			if !v.Satisfied {
-				got = words.Blocker(v.Blockers[0], time.Time{})
+				got = words.Aging(v.Blockers[0].Message(), v.Blockers[0].Since, time.Time{})
 			}
 			if got != tc.want || len(v.Blockers) > 1 {
 				t.Errorf("%q (%d blockers), want %q", got, len(v.Blockers), tc.want)
@@ -143,7 +143,7 @@ func TestA5TheFirstNodeOfARackIsWarned(t *testing.T) {
 			v := Decide(in)
 			got := ""
 			for _, note := range v.Notes {
-				if note.Code == NoteNewRack {
+				if note.Code == words.RackIsNew {
 					got = words.Text(note)
 				}
 			}
@@ -160,12 +160,12 @@ func TestA5TheImageSpeaksWhereTheReporterDoesNot(t *testing.T) {
 	in.Matrix = newMatrix(cluster())
 	in.Version, _ = release.Parse("2025.1.9")
 	if v := Decide(in); !v.Satisfied {
-		t.Fatalf("nothing says what the nodes run: %s", words.Verdict(v))
+		t.Fatalf("nothing says what the nodes run: %s", words.Of(v.Self.Name(), v.Summary))
 	}
 	for i, image := range []string{"2025.3.0", "2025.2.1", "2025.3.0"} {
 		in.Peers[i].Image, _ = release.Parse(image)
 	}
-	if v := Decide(in); v.Satisfied || len(v.Blockers) != 1 || v.Blockers[0].Reason != matrix.ReasonVersionTooOld || v.Blockers[0].Cause.Params["oldest"] != "2025.2.1" {
-		t.Errorf("%s", words.Verdict(v))
+	if v := Decide(in); v.Satisfied || len(v.Blockers) != 1 || v.Blockers[0].Reason != words.VersionTooOld || v.Blockers[0].Cause.Params["oldest"] != "2025.2.1" {
+		t.Errorf("%s", words.Of(v.Self.Name(), v.Summary))
 	}
 }

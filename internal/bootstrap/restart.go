@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // restart is the summary for a member that only restarts; zero when there is no evidence of that.
@@ -18,40 +18,40 @@ import (
 // only its start can end its being DOWN. Three things are required: the member has joined by its Service or by its own last row; every fresh row lists its host ID as a member,
 // normal or leaving; and its volume is looked at and neither empty nor another node's, as far as that is known. A member whose recorded node is to be replaced never qualifies: its
 // data are deleted, or about to be.
-func (in *Input) restart(m *matrix.Matrix) code.Message {
+func (in *Input) restart(m *matrix.Matrix) words.Message {
 	id := in.Self.HostID
 	if id == "" || in.Volume == VolumeEmpty || in.Volume == VolumeUnreadable || in.VolumeHostID != "" && in.VolumeHostID != id {
-		return code.Message{}
+		return words.Message{}
 	}
 	target := in.ServiceLabels[api.LabelReplacingNodeHostID]
 	if _, requested := in.ServiceLabels[api.LabelReplace]; hostid.Known(target) == id || requested && hostid.Known(target) == "" {
-		return code.Message{}
+		return words.Message{}
 	}
 	if !in.hasJoined(m) {
-		return code.Message{}
+		return words.Message{}
 	}
 	said := knownBy(m, id, in.SelfJoined != nil)
 	switch {
 	case said.against:
-		return code.Message{}
+		return words.Message{}
 	case said.peer != (matrix.Ref{}):
-		summary := SummaryKnownToPeer
+		summary := words.StartsAsMemberKnownToPeer
 		if in.Volume == VolumeNotLooked {
-			summary = SummaryLikelyRestart // from outside its Pod
+			summary = words.StartsAsMemberIfVolumeHolds // from outside its Pod
 		}
-		return code.New(summary, "peer", said.peer.Name(), "hostID", id)
+		return words.New(summary, "peer", said.peer.Name(), "hostID", id)
 	case said.fresh:
-		return code.Message{}
+		return words.Message{}
 	case in.Volume == VolumeUsed && in.VolumeHostID == id:
 		// The whole cluster restarts at once, and no row is fresh: the host ID in the volume proves that it is its own.
-		return code.New(SummaryColdStart, "hostID", id)
+		return words.New(words.StartsWithWholeCluster, "hostID", id)
 	case in.LastListedBy != (matrix.Ref{}) && in.Volume == VolumeUsed && in.SelfJoined != nil && *in.SelfJoined:
 		// The same where the volume's host ID is not known: nodes that are no longer heard listed this one as a member, and membership does not age.
-		return code.New(SummaryLastListed, "peer", in.LastListedBy.Name(), "hostID", id)
+		return words.New(words.StartsAsMemberByLastRow, "peer", in.LastListedBy.Name(), "hostID", id)
 	case m.Empty() && in.alone() && !in.otherDatacenter(m):
-		return code.New(SummaryOnlyMember)
+		return words.New(words.StartsAsOnlyMember)
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // alone is true where no other member is known to have joined, ever. Where there are others at all, the volume has to hold ScyllaDB's own files.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // TestBesideOperator3RestartNeedsEvidence: the disk says nothing, a node is DOWN, and only a member that comes back may pass.
@@ -24,13 +24,13 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 	ownRow := func(mode string, noStates bool) matrix.Row {
 		return matrix.Row{
 			Reporter: ref("rack4", idOwn), Reported: true, OperationMode: mode, NoStates: noStates, State: matrix.StateOfMode(mode),
-			Observed: cells(matrix.Up, idA, idB, idC, idOwn), Stale: matrix.Trouble{Code: matrix.StalePodNotRunning},
+			Observed: cells(matrix.Up, idA, idB, idC, idOwn), Stale: matrix.Trouble{Code: words.PodNotRunning},
 		}
 	}
 	stale := func(rows []matrix.Row, but string) []matrix.Row {
 		for i := range rows {
 			if string(rows[i].Reporter.HostID) != but {
-				rows[i].Stale = matrix.Trouble{Code: matrix.StalePodGone}
+				rows[i].Stale = matrix.Trouble{Code: words.PodGone}
 			}
 		}
 		return rows
@@ -86,7 +86,7 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 			}
 			if tc.want {
 				in.Volume = VolumeNotLooked
-				if v := Decide(in); v.Summary.Code != SummaryLikelyRestart {
+				if v := Decide(in); v.Summary.Code != words.StartsAsMemberIfVolumeHolds {
 					t.Errorf("from outside the Pod it says %s, want that only the Pod can tell", v.Summary.Code)
 				}
 			}
@@ -117,7 +117,7 @@ func TestTheOnlyNodeComesBackWithoutAReport(t *testing.T) {
 			in := newcomer()
 			in.Self.HostID, in.SelfJoined, in.Volume, in.Disk = idOwn, tc.joined, tc.volume, BootstrappedUnknown
 			in.Peers, in.Matrix = tc.peers, nil
-			if v := Decide(in); (v.Decision == DecisionRestart && v.Summary.Code == SummaryOnlyMember) != tc.want {
+			if v := Decide(in); (v.Decision == DecisionRestart && v.Summary.Code == words.StartsAsOnlyMember) != tc.want {
 				t.Errorf("decided %s (%s), want a restart: %t", v.Decision, v.Summary.Code, tc.want)
 			}
 		})
@@ -163,12 +163,12 @@ func TestAttack10TheReplacedAddressMustBeItsOwn(t *testing.T) {
 		label, own string
 		byHostID   bool
 		want       Decision
-		says       code.Code
+		says       words.Code
 	}{
 		"its own":                          {"10.1.2.3", "10.1.2.3", false, DecisionReplacing, ""},
 		"its own, written as IPv6":         {"::ffff:10.1.2.3", "10.1.2.3", false, DecisionReplacing, ""},
-		"another node's":                   {"10.1.2.4", "10.1.2.3", false, DecisionWait, CauseAddressNotOwn},
-		"nobody knows its own":             {"10.1.2.3", "", false, DecisionWait, CauseAddressUnknown},
+		"another node's":                   {"10.1.2.4", "10.1.2.3", false, DecisionWait, words.ReplacedAddressIsNotOwn},
+		"nobody knows its own":             {"10.1.2.3", "", false, DecisionWait, words.ReplacedAddressUnknown},
 		"no address":                       {"yes", "10.1.2.3", false, DecisionWait, ""},
 		"another node's, with the host ID": {"10.1.2.4", "10.1.2.3", true, DecisionReplacing, ""},
 	}
@@ -188,7 +188,7 @@ func TestAttack10TheReplacedAddressMustBeItsOwn(t *testing.T) {
 			if v.Decision != tc.want {
 				t.Errorf("decided %s, want %s: %+v", v.Decision, tc.want, v.Blockers)
 			}
-			if tc.says != "" && (v.Blockers[0].Reason != matrix.ReasonReplaceInvalid || v.Blockers[0].Cause.Code != tc.says) {
+			if tc.says != "" && (v.Blockers[0].Reason != words.ReplaceRequestInvalid || v.Blockers[0].Cause.Code != tc.says) {
 				t.Errorf("it waits for %+v, want cause %s", v.Blockers[0], tc.says)
 			}
 		})

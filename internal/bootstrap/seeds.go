@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // maxSeeds is how many members' addresses a node gets as seeds. One that answers is enough.
@@ -50,7 +50,7 @@ type SeedInput struct {
 // SeedChoice is the answer.
 type SeedChoice struct {
 	// Code is one of the Seeds codes.
-	Code code.Code `json:"code"`
+	Code words.Code `json:"code"`
 	// Seeds are the seeds to start with; empty when Self must not start.
 	Seeds []string `json:"seeds,omitempty"`
 	// Names are the members or datacenters that Code is about.
@@ -62,8 +62,8 @@ type SeedChoice struct {
 func (c SeedChoice) Usable() bool { return len(c.Seeds) > 0 }
 
 // Message is the choice as a code with parameters.
-func (c SeedChoice) Message() code.Message {
-	return code.New(c.Code, "names", c.Names, "seeds", c.Seeds)
+func (c SeedChoice) Message() words.Message {
+	return words.New(c.Code, "names", c.Names, "seeds", c.Seeds)
 }
 
 // First returns the one member that may create the cluster while none has joined: the one whose Service is the oldest, of several the first by name. False without members.
@@ -110,24 +110,24 @@ func Seeds(in SeedInput) SeedChoice {
 	seeds := slices.Concat(spread(up), external)
 	switch {
 	case len(seeds) > 0:
-		return SeedChoice{Code: SeedsFound, Seeds: seeds}
+		return SeedChoice{Code: words.SeedsFound, Seeds: seeds}
 	case len(joined) > 0:
-		return SeedChoice{Code: SeedsNotUp, Names: joined}
+		return SeedChoice{Code: words.SeedsNotUp, Names: joined}
 	case len(in.Elsewhere) > 0:
-		return SeedChoice{Code: SeedsElsewhere, Names: slices.Clone(in.Elsewhere)}
+		return SeedChoice{Code: words.SeedsElsewhere, Names: slices.Clone(in.Elsewhere)}
 	case selfJoined && in.Restart && in.Volume == VolumeUsed && in.SelfAddress != "":
 		// ScyllaDB's group 0 is on its volume: it starts as a member and creates no cluster, whatever its seeds are.
-		return SeedChoice{Code: SeedsOwnVolume, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
+		return SeedChoice{Code: words.SeedsOwnVolume, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
 	case selfJoined && !in.Forced:
-		return SeedChoice{Code: SeedsOnlySelfJoined, Names: []string{in.Self}}
+		return SeedChoice{Code: words.SeedsOnlySelfJoined, Names: []string{in.Self}}
 	case selfJoined:
-		return SeedChoice{Code: SeedsFirstNode, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
+		return SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
 	}
 	first, ok := First(members)
 	if ok && first.Name != in.Self || in.SelfAddress == "" {
-		return SeedChoice{Code: SeedsFirstNodePending, Names: []string{cmp.Or(first.Name, in.Self)}}
+		return SeedChoice{Code: words.SeedsFirstNodePending, Names: []string{cmp.Or(first.Name, in.Self)}}
 	}
-	return SeedChoice{Code: SeedsFirstNode, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
+	return SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
 }
 
 // external returns the user's seeds without Self and without those that are members.

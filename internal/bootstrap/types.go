@@ -6,10 +6,10 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Bootstrapped is the known state of a data directory.
@@ -52,7 +52,7 @@ const (
 type Rollout struct {
 	StatefulSet string
 	// Cause is RolloutRevision or RolloutNotReady with its numbers.
-	Cause code.Message
+	Cause words.Message
 	// Pod is the first one that is not ready; empty where none is known.
 	Pod string
 	// Rolling is true while its Pods are replaced by others of a new revision.
@@ -72,10 +72,10 @@ type Input struct {
 	// Disk is the result of the query of the data directory.
 	Disk Bootstrapped
 	// DiskDetail is how the query failed or its result; zero when that is not known.
-	DiskDetail code.Message
+	DiskDetail words.Message
 	// Volume is the state of the data directory as the barrier read it. VolumeDetail is why it could not be read, where it could not.
 	Volume       Volume
-	VolumeDetail code.Message
+	VolumeDetail words.Message
 	// VolumeHostID is the host ID in the data directory, by the same query; empty when the query did not return it.
 	VolumeHostID hostid.ID
 	// PodUID is the UID of Self's Pod, where its Pod was read. A replacement that is about to evict this Pod must not begin in it.
@@ -83,7 +83,7 @@ type Input struct {
 	// PVC is the name of Self's claim, for commands.
 	PVC string
 	// Banned is the evidence that ScyllaDB has banned this data directory's host ID; zero when there is none.
-	Banned code.Message
+	Banned words.Message
 
 	// LastListedBy is another node whose last row, which cannot be renewed, lists Self's host ID as a plain member, while no last row has it otherwise; zero where none is kept. It
 	// is no evidence for UP, and counts only where no row is fresh.
@@ -122,7 +122,7 @@ type Input struct {
 	// ControllerSilentSince is set when the controller that owns the reports has not renewed its Lease for too long.
 	ControllerSilentSince time.Time
 	// ControllerSilent names the silent controller, or is the reason why that is not known; zero when it is alive or not ours to watch.
-	ControllerSilent code.Message
+	ControllerSilent words.Message
 }
 
 // Decision is the branch that was taken.
@@ -144,11 +144,11 @@ type Verdict struct {
 	Satisfied bool     `json:"satisfied"`
 	Decision  Decision `json:"decision"`
 	// Summary is the decisive fact. The member, which is left out, is the subject of its sentence: "must wait: ...".
-	Summary code.Message `json:"summary"`
+	Summary words.Message `json:"summary"`
 	// Blockers, in a stable order: the gravest first. With Forced these are the overruled blockers.
 	Blockers []matrix.Blocker `json:"blockers,omitempty"`
 	// Notes are facts worth adding that do not block ("dc2 was not verified").
-	Notes []code.Message `json:"notes,omitempty"`
+	Notes []words.Message `json:"notes,omitempty"`
 	// Self is the member judged.
 	Self matrix.Ref `json:"member"`
 	// Pause is when the barrier judges again although it sees no change, zero for its usual interval.

@@ -81,25 +81,25 @@ func TestShouldProceedVectors(t *testing.T) {
 	differences := map[string]struct {
 		why     string
 		proceed bool
-		reason  matrix.Reason // of the first blocker
+		reason  words.Code // of the first blocker
 	}{
 		"should-proceed-extra/force true but no datacenter label": {
-			why: "force opens whatever else is wrong: it is the last resort of the person on call", proceed: true, reason: matrix.ReasonLabelMissing,
+			why: "force opens whatever else is wrong: it is the last resort of the person on call", proceed: true, reason: words.LabelMissing,
 		},
 		"should-proceed-extra/force true but no rack label": {
-			why: "force opens whatever else is wrong", proceed: true, reason: matrix.ReasonLabelMissing,
+			why: "force opens whatever else is wrong", proceed: true, reason: words.LabelMissing,
 		},
 		"should-proceed-extra/empty datacenter and rack label values": {
-			why: "a malformed value never opens: no datacenter and no rack is called nothing", reason: matrix.ReasonLabelMissing,
+			why: "a malformed value never opens: no datacenter and no rack is called nothing", reason: words.LabelMissing,
 		},
 		"should-proceed-extra/ordinal over int32 wraps": {
-			why: "a malformed value never opens: the ordinal would be that of another member, whose row would be left out", reason: matrix.ReasonLabelMissing,
+			why: "a malformed value never opens: the ordinal would be that of another member, whose row would be left out", reason: words.LabelMissing,
 		},
 		"should-proceed/service with node replacement label": {
-			why: "ScyllaDB cancels a replacement while another node is DOWN, after it has banned the target", reason: matrix.ReasonNodeDown,
+			why: "ScyllaDB cancels a replacement while another node is DOWN, after it has banned the target", reason: words.NodeDown,
 		},
 		"should-proceed-extra/replacing label with an empty value": {
-			why: "without a host ID ScyllaDB would start as a plain new node, past the barrier", reason: matrix.ReasonReplaceInvalid,
+			why: "without a host ID ScyllaDB would start as a plain new node, past the barrier", reason: words.ReplaceRequestInvalid,
 		},
 	}
 	var cases []struct {
@@ -150,10 +150,10 @@ func TestShouldProceedVectors(t *testing.T) {
 				}
 			}
 			if v.Satisfied != proceed {
-				t.Errorf("Satisfied = %v (%s), want %v %s", v.Satisfied, words.Verdict(v), proceed, difference)
+				t.Errorf("Satisfied = %v (%s), want %v %s", v.Satisfied, words.Of(v.Self.Name(), v.Summary), proceed, difference)
 			}
 			if c.Expected.Error != "" && !proceed {
-				if r := v.Blockers[0].Reason; r != matrix.ReasonForceInvalid && r != matrix.ReasonLabelMissing {
+				if r := v.Blockers[0].Reason; r != words.ForceValueInvalid && r != words.LabelMissing {
 					t.Errorf("the shipped barrier fails with %q, here %s comes first", c.Expected.Error, r)
 				}
 			}
@@ -184,25 +184,25 @@ func TestOracleThroughDecide(t *testing.T) {
 				t.Errorf("case %d %v: genesis where the shipped operator blocks", c.ID, c.Mutations)
 			}
 			in.Peers = []Peer{{Ref: matrix.Ref{Member: "peer-0", HostID: "p"}}}
-			if v := Decide(in); v.Satisfied || v.Blockers[0].Reason != matrix.ReasonReportMissing {
-				t.Errorf("case %d %v: a lost report opens: %s", c.ID, c.Mutations, words.Verdict(v))
+			if v := Decide(in); v.Satisfied || v.Blockers[0].Reason != words.ReportMissing {
+				t.Errorf("case %d %v: a lost report opens: %s", c.ID, c.Mutations, words.Of(v.Self.Name(), v.Summary))
 			}
 		}
 		if v.Satisfied == c.Satisfied {
 			continue
 		}
 		if v.Satisfied {
-			t.Errorf("case %d %v opens, shipped blocks: %s", c.ID, c.Mutations, words.Verdict(v))
+			t.Errorf("case %d %v opens, shipped blocks: %s", c.ID, c.Mutations, words.Of(v.Self.Name(), v.Summary))
 		}
 		switch first := v.Blockers[0].Reason; {
-		case first == matrix.ReasonDatacenterUnverified && c.Allow:
+		case first == words.DatacenterNotVerified && c.Allow:
 			differs = append(differs, "an empty set with the lenient flag set: there is another datacenter, so this is no genesis")
-		case first == matrix.ReasonNodeDown && slices.ContainsFunc(c.Mutations, func(m string) bool {
+		case first == words.NodeDown && slices.ContainsFunc(c.Mutations, func(m string) bool {
 			return slices.Contains([]string{"dup-observation-down-then-up", "dup-row-host-id-healthy-last", "dup-dc-report-stale", "dup-dc-report"}, m)
 		}):
 			differs = append(differs, "DOWN and UP of one host ID")
 		default:
-			t.Errorf("case %d %v differs for another reason: %s", c.ID, c.Mutations, words.Verdict(v))
+			t.Errorf("case %d %v differs for another reason: %s", c.ID, c.Mutations, words.Of(v.Self.Name(), v.Summary))
 		}
 	}
 	counts := map[string]int{}

@@ -5,12 +5,9 @@ package cluster
 import (
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
-
-// StepReadNow takes the place of a step that cannot be undone where the objects are old.
-const StepReadNow code.Code = "ReadNow" // command: status
 
 const (
 	// savedFor is how long a step that cannot be undone may rest on saved objects.
@@ -30,7 +27,7 @@ func (c *Cluster) Aged(now time.Time) *Cluster {
 }
 
 // Allowed is the step itself, or how to look where it cannot be undone and the objects are Old.
-func (c *Cluster) Allowed(step code.Message) code.Message {
+func (c *Cluster) Allowed(step words.Message) words.Message {
 	if !c.Old || !evidence.Irreversible(step) {
 		return step
 	}
@@ -38,6 +35,6 @@ func (c *Cluster) Allowed(step code.Message) code.Message {
 }
 
 // ReadNow is the step for Old objects.
-func (c *Cluster) ReadNow() code.Message {
-	return code.New(StepReadNow).Do(code.Scylla(c.Namespace, "status", c.Name))
+func (c *Cluster) ReadNow() words.Message {
+	return words.New(words.ReadNow).Do(words.Scylla(c.Namespace, "status", c.Name))
 }

@@ -9,15 +9,12 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// BannedByOperation is evidence that ScyllaDB has banned a newcomer for ever, beside its log.
-const BannedByOperation code.Code = "JoinOperationFailed" // operation, hostID, error
-
 // WithBanned is the same Cluster with the evidence from the logs of newcomers that ScyllaDB will never let them join, by member.
-func (c *Cluster) WithBanned(said map[string]code.Message) *Cluster {
+func (c *Cluster) WithBanned(said map[string]words.Message) *Cluster {
 	if len(said) == 0 {
 		return c
 	}
@@ -57,24 +54,24 @@ func (c *Cluster) isNewcomer(member string) bool {
 
 // banned is the evidence that ScyllaDB has refused the newcomer for ever, zero where there is none. An exit code is none: the container ends as the image's entrypoint does, with 0
 // after SIGTERM and after an error of its own, and the end of a banned ScyllaDB does not end it. A volume that was emptied since belongs to another Pod, whose ScyllaDB has not run.
-func (c *Cluster) banned(member string) code.Message {
+func (c *Cluster) banned(member string) words.Message {
 	if !c.isNewcomer(member) {
-		return code.Message{}
+		return words.Message{}
 	}
 	if why := c.Banned[member]; !why.IsZero() {
 		return why
 	}
 	id := c.ix.refs[member].HostID
 	if at, ok := c.all.Index(id); ok && id != "" && c.all.Nodes()[at].SeenUp > 0 {
-		return code.Message{} // its peers list it: it is joining
+		return words.Message{} // its peers list it: it is joining
 	}
 	operations, _ := c.Operations()
 	for _, op := range operations {
 		if id != "" && op.HostID == id && op.State == "failed" && (op.Type == "bootstrap" || op.Type == "replace") {
-			return code.New(BannedByOperation, "operation", op.Type, "hostID", id, "error", op.Error)
+			return words.New(words.JoinOperationFailed, "operation", op.Type, "hostID", id, "error", op.Error)
 		}
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // LastEnd is how the Pod's ScyllaDB ended, also while its container waits to be started again; nil while it runs, or where it has not run.

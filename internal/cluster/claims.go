@@ -5,9 +5,8 @@ package cluster
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // claimBlockers are the nodes that run on a volume whose claim is being deleted: a deletion cannot be undone, and Kubernetes keeps the claim only as long as the Pod exists. They
@@ -20,8 +19,8 @@ func (c *Cluster) claimBlockers() []matrix.Blocker {
 			continue
 		}
 		out = append(out, matrix.Blocker{
-			Reason: matrix.ReasonClaimDeleting, Observed: c.ix.refs[name], Since: pvc.DeletionTimestamp.Time,
-			Cause: code.New(bootstrap.CauseClaimDeleting, "claim", pvc.Name, "pod", name), Step: c.saveStep(name, pvc),
+			Reason: words.ClaimDeleting, Observed: c.ix.refs[name], Since: pvc.DeletionTimestamp.Time,
+			Cause: words.New(words.ClaimIsBeingDeleted, "claim", pvc.Name, "pod", name), Step: c.saveStep(name, pvc),
 		})
 	}
 	return out
@@ -44,11 +43,11 @@ func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
 
 // saveStep is the step that saves the data of a node whose claim is being deleted: decommission, which moves all its data to the other nodes. Where the volume is known, it is
 // first set to outlive its claim, so that nothing is lost if the Pod ends before that.
-func (c *Cluster) saveStep(member string, pvc *corev1.PersistentVolumeClaim) code.Message {
-	decommission := append(code.Kubectl(c.Namespace, "exec", member), "-c", c.ix.scyllaDB.Container(member), "--", "nodetool", "decommission")
+func (c *Cluster) saveStep(member string, pvc *corev1.PersistentVolumeClaim) words.Message {
+	decommission := append(words.Kubectl(c.Namespace, "exec", member), "-c", c.ix.scyllaDB.Container(member), "--", "nodetool", "decommission")
 	if pvc.Spec.VolumeName == "" {
-		return code.New(bootstrap.StepSaveData, "pod", member).Do(decommission)
+		return words.New(words.SaveData, "pod", member).Do(decommission)
 	}
-	keep := append(code.Kubectl("", "patch", "persistentvolume", pvc.Spec.VolumeName), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
-	return code.New(bootstrap.StepSaveVolume, "pod", member, "volume", pvc.Spec.VolumeName).Do(keep, decommission)
+	keep := append(words.Kubectl("", "patch", "persistentvolume", pvc.Spec.VolumeName), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
+	return words.New(words.SaveVolumeAndData, "pod", member, "volume", pvc.Spec.VolumeName).Do(keep, decommission)
 }

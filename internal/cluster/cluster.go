@@ -10,9 +10,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Cluster is everything known of one ScyllaDB cluster at one moment. It is made by New, never changes, and may be shared between goroutines.
@@ -24,7 +24,7 @@ type Cluster struct {
 	TakenAt time.Time
 	// Source is the source of Rows, never SourceAuto. SourceReason is why it was chosen.
 	Source       Source
-	SourceReason code.Message
+	SourceReason words.Message
 	// OverrideRef is Objects.Override. StatusReport is then that object, or nil when it could not be read.
 	OverrideRef string
 	// Operator is true when the Scylla Operator owns the cluster's objects.
@@ -41,8 +41,8 @@ type Cluster struct {
 	peersOf     func() []bootstrap.Peer
 	applicants  func() []Applicant
 	health      func() Health
-	elsewhere   func() code.Message // otherDatacenter, once
-	unrecorded  func() []string     // withoutHostID, once: it is needed for each stranger
+	elsewhere   func() words.Message // otherDatacenter, once
+	unrecorded  func() []string      // withoutHostID, once: it is needed for each stranger
 	unknown     func() []hostid.ID
 	ours        func() map[hostid.ID]bool // ourHostIDs, once: it is needed for each stranger
 }

@@ -6,10 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // normalIn are the nodes whose fresh rows list a host ID as a normal member, itself among them, as
@@ -39,8 +38,8 @@ func (c *Cluster) labelBlockers() []matrix.Blocker {
 		}
 		if in := c.normalIn(ref.HostID); len(in) > 0 {
 			out = append(out, matrix.Blocker{
-				Reason: matrix.ReasonDecommissionLabel, Observed: ref,
-				Cause: code.New(bootstrap.CauseDecommissionLabel, "service", name, "rows", len(in)), Step: c.labelStep(svc),
+				Reason: words.DecommissionLabel, Observed: ref,
+				Cause: words.New(words.SaysDecommissioned, "service", name, "rows", len(in)), Step: c.labelStep(svc),
 			})
 		}
 	}
@@ -49,8 +48,8 @@ func (c *Cluster) labelBlockers() []matrix.Blocker {
 
 // labelStep is how to look. It does not name the removal of the label: what the releases of the
 // Scylla Operator after 1.21 do then was not established.
-func (c *Cluster) labelStep(svc *corev1.Service) code.Message {
-	return code.New(StepSeeDecommissioned).Do(
-		append(code.Scylla(c.Namespace, "nodetool", svc.Name), "--", "status"),
-		code.Kubectl(c.Namespace, "get", "service", svc.Name, "--output", "yaml", "--show-managed-fields"))
+func (c *Cluster) labelStep(svc *corev1.Service) words.Message {
+	return words.New(words.SeeDecommissioned).Do(
+		append(words.Scylla(c.Namespace, "nodetool", svc.Name), "--", "status"),
+		words.Kubectl(c.Namespace, "get", "service", svc.Name, "--output", "yaml", "--show-managed-fields"))
 }

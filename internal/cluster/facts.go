@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Single facts about single members.
@@ -63,7 +63,7 @@ func (c *Cluster) Said(member string) *api.NodeStatusReport {
 func Joined(svc *corev1.Service) *bool { return joined(svc) }
 
 // PodWaiting completes "it waits for ..." for a Pod whose ScyllaDB is not ready; zero when it is.
-func PodWaiting(pod *corev1.Pod) code.Message {
+func PodWaiting(pod *corev1.Pod) words.Message {
 	what, _ := podWaiting(pod)
 	return what
 }

@@ -13,8 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Neighbourhood is a whole namespace, with the objects of every cluster.
@@ -25,22 +24,22 @@ type Neighbourhood struct {
 
 // NotFirst is why a member cannot be the first node of its cluster, although nothing else is known of that cluster: a mistyped or edited label makes a new cluster of a member
 // whose seeds are a living cluster's, which it would join without any check. Zero where there is no such evidence. The cluster was read with its Services.
-func (c *Cluster) NotFirst(member string, all Neighbourhood) code.Message {
+func (c *Cluster) NotFirst(member string, all Neighbourhood) words.Message {
 	pod := all.pod(member)
 	if pod == nil {
 		pod = c.ix.pods[member]
 	}
 	if pod == nil {
-		return code.Message{} // its seeds are not known: the caller is outside the Pod, and there is no Pod yet
+		return words.Message{} // its seeds are not known: the caller is outside the Pod, and there is no Pod yet
 	}
 	if l := pod.Labels[api.LabelCluster]; l != "" && l != c.Name {
-		return code.New(bootstrap.CausePodOfCluster, "pod", l, "service", c.Name)
+		return words.New(words.PodIsOfCluster, "pod", l, "service", c.Name)
 	}
 	if set := statefulSetOf(pod); set != "" {
 		for i := range all.Pods {
 			p := &all.Pods[i]
 			if of := all.clusterOf(p); statefulSetOf(p) == set && of != "" && of != c.Name {
-				return code.New(bootstrap.CauseSetOfCluster, "statefulSet", set, "member", p.Name, "cluster", of)
+				return words.New(words.StatefulSetHasMembersOfCluster, "statefulSet", set, "member", p.Name, "cluster", of)
 			}
 		}
 	}
@@ -49,24 +48,24 @@ func (c *Cluster) NotFirst(member string, all Neighbourhood) code.Message {
 			return why
 		}
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // seedElsewhere is why a seed is not the member itself, or another of its cluster; zero for a seed that is, that does not resolve, or that only the container knows.
-func (c *Cluster) seedElsewhere(seed string, own *corev1.Pod, all Neighbourhood) code.Message {
+func (c *Cluster) seedElsewhere(seed string, own *corev1.Pod, all Neighbourhood) words.Message {
 	if name, _, _ := strings.Cut(seed, "."); name == own.Name || strings.HasPrefix(seed, "$") {
-		return code.Message{}
+		return words.Message{}
 	}
 	pods, here := all.reach(seed, c.Namespace)
 	if !here {
-		return code.New(bootstrap.CauseSeedElsewhere, "seed", seed)
+		return words.New(words.SeedIsElsewhere, "seed", seed)
 	}
 	for _, p := range pods {
 		if of := all.clusterOf(p); p.Name != own.Name && of != c.Name {
-			return code.New(bootstrap.CauseSeedOfCluster, "seed", seed, "member", p.Name, "cluster", of)
+			return words.New(words.SeedIsMemberOfCluster, "seed", seed, "member", p.Name, "cluster", of)
 		}
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // reach is the Pods that a seed resolves to. here is false for a seed outside the namespace, or where that is not known.

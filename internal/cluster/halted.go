@@ -9,27 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-)
-
-// Why a ScyllaDB does not serve although its container runs: waiting does not help.
-const (
-	haltedEnded       code.Code = "ScyllaDBEnded"      // how, ended
-	haltedStartsAgain code.Code = "ScyllaDBStartsOver" // how, ended
-	haltedLong        code.Code = "ScyllaDBStartsLong" // for
-	endedWithStatus   code.Code = "EndedWithStatus"    // status
-	endedBySignal     code.Code = "EndedBySignal"
-	// PausedDrained and PausedMaintenance are of a node that is alive.
-	PausedDrained     code.Code = "ScyllaDBDrained"
-	PausedMaintenance code.Code = "ScyllaDBInMaintenance"
-)
-
-// Steps for them. None of them gives up the node: its volume is intact.
-const (
-	StepSeeHalted      code.Code = "SeeHaltedScyllaDB" // commands: its log, describe
-	StepRestartDrained code.Code = "RestartDrained"    // command: delete the Pod
-	StepEndMaintenance code.Code = "EndMaintenance"    // command: get the Pod
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Operation modes of a node that is alive and serves nobody (storage_service.hh, node_external_status).
@@ -40,7 +21,7 @@ const (
 
 // Halted is why the ScyllaDB of a member does not come up by itself while its container runs, and the next step; zero for any other member. Supervisord's answer, ScyllaDB's own mode and
 // the time decide: with the Scylla Operator there is no such answer, and a probe that fails ends the container, which is no longer this case.
-func (c *Cluster) Halted(member string) (why, step code.Message) {
+func (c *Cluster) Halted(member string) (why, step words.Message) {
 	if why, step = c.Paused(member); !why.IsZero() {
 		return why, step
 	}
@@ -50,27 +31,27 @@ func (c *Cluster) Halted(member string) (why, step code.Message) {
 	if why.IsZero() {
 		return why, step
 	}
-	return why, code.New(StepSeeHalted).Do(code.Kubectl(c.Namespace, "logs", member, "-c", c.ix.scyllaDB.Container(member)), code.Scylla(c.Namespace, "describe", member))
+	return why, words.New(words.SeeHaltedScyllaDB).Do(words.Kubectl(c.Namespace, "logs", member, "-c", c.ix.scyllaDB.Container(member)), words.Scylla(c.Namespace, "describe", member))
 }
 
 // Paused is Halted of a node that is alive: it was drained, or is in maintenance mode.
-func (c *Cluster) Paused(member string) (why, step code.Message) {
+func (c *Cluster) Paused(member string) (why, step words.Message) {
 	if c.container(member) == nil {
-		return code.Message{}, code.Message{}
+		return words.Message{}, words.Message{}
 	}
 	switch c.mode(member) {
 	case modeDrained:
-		step = code.New(StepRestartDrained)
+		step = words.New(words.RestartDrained)
 		claims := c.Claims(member)
 		// A claim that is being deleted goes with its Pod.
 		if len(claims) > 0 && !slices.ContainsFunc(claims, func(p *corev1.PersistentVolumeClaim) bool { return p.DeletionTimestamp != nil }) {
-			step = step.Do(code.Kubectl(c.Namespace, "delete", "pod", member))
+			step = step.Do(words.Kubectl(c.Namespace, "delete", "pod", member))
 		}
-		return code.New(PausedDrained), step
+		return words.New(words.ScyllaDBDrained), step
 	case modeMaintenance:
-		return code.New(PausedMaintenance), code.New(StepEndMaintenance).Do(code.Kubectl(c.Namespace, "get", "pod", member, "--output", "yaml"))
+		return words.New(words.ScyllaDBInMaintenance), words.New(words.EndMaintenance).Do(words.Kubectl(c.Namespace, "get", "pod", member, "--output", "yaml"))
 	}
-	return code.Message{}, code.Message{}
+	return words.Message{}, words.Message{}
 }
 
 // container is the state of the member's ScyllaDB container while that runs on a Kubernetes node that answers; nil otherwise.
@@ -122,22 +103,22 @@ func (c *Cluster) process(member string) *api.ScyllaDBProcess {
 }
 
 // ended is the process as a reason; zero where it has not ended.
-func (c *Cluster) ended(member string) code.Message {
+func (c *Cluster) ended(member string) words.Message {
 	p := c.process(member)
 	if p == nil {
-		return code.Message{}
+		return words.Message{}
 	}
-	m := code.New(haltedStartsAgain)
+	m := words.New(words.ScyllaDBStartsOver)
 	if p.State == api.ProcessFatal || p.State == api.ProcessStopped || p.State == api.ProcessExited && p.ExitStatus != nil && *p.ExitStatus == 0 {
-		m = code.New(haltedEnded)
+		m = words.New(words.ScyllaDBEnded)
 	}
-	m.Params = code.Params{}
+	m.Params = words.Params{}
 	switch {
 	case p.ExitStatus == nil:
 	case *p.ExitStatus < 0:
-		m.Params["how"] = code.New(endedBySignal)
+		m.Params["how"] = words.New(words.EndedBySignal)
 	default:
-		m.Params["how"] = code.New(endedWithStatus, "status", *p.ExitStatus)
+		m.Params["how"] = words.New(words.EndedWithStatus, "status", *p.ExitStatus)
 	}
 	if p.Ended != nil {
 		m.Params["ended"] = p.Ended.UTC().Format("2006-01-02 15:04:05 UTC")
@@ -147,10 +128,10 @@ func (c *Cluster) ended(member string) code.Message {
 
 // startsLong is for a start that takes longer than a node may be DOWN before it counts as dead. A new node waits for its turn and for its data, however long that takes; all others are
 // members, or do not answer at all.
-func (c *Cluster) startsLong(member string) code.Message {
+func (c *Cluster) startsLong(member string) words.Message {
 	pod := c.ix.pods[member]
 	if c.container(member) == nil || serving(pod) || c.TakenAt.IsZero() {
-		return code.Message{}
+		return words.Message{}
 	}
 	since := podTransition(pod, corev1.PodReady)
 	if begun := podCondition(pod, corev1.PodInitialized); begun != nil && !since.IsZero() && begun.LastTransitionTime.After(since) {
@@ -158,14 +139,14 @@ func (c *Cluster) startsLong(member string) code.Message {
 	}
 	took := c.TakenAt.Sub(since)
 	if since.IsZero() || took < c.HealthPolicy().Dead.Duration {
-		return code.Message{}
+		return words.Message{}
 	}
 	switch mode := c.mode(member); {
 	case mode == "":
 	case matrix.StateOfMode(mode) != matrix.StateNormal, newcomerMode(mode) && !c.hasJoinedByService(member):
-		return code.Message{}
+		return words.Message{}
 	}
-	return code.New(haltedLong, "for", took.Truncate(time.Second))
+	return words.New(words.ScyllaDBStartsLong, "for", took.Truncate(time.Second))
 }
 
 func (c *Cluster) hasJoinedByService(member string) bool {
@@ -182,7 +163,7 @@ func (c *Cluster) haltedBlockers() []matrix.Blocker {
 			continue
 		}
 		if why, step := c.Halted(name); !why.IsZero() {
-			out = append(out, matrix.Blocker{Reason: matrix.ReasonHalted, Observed: ref, Cause: why, Step: step})
+			out = append(out, matrix.Blocker{Reason: words.ScyllaDBHalted, Observed: ref, Cause: why, Step: step})
 		}
 	}
 	return out

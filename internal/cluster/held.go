@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // A controller makes the report from the Pods' annotations, and it may have stopped. Where the annotations can be read, the report is compared with them: the graver status of each
@@ -36,14 +35,14 @@ func (c *Cluster) hold(row *matrix.Row, s *statement, same sameRows) {
 	written := writtenAt(pod.ManagedFields, "f:"+api.AnnotationNodeStatusReport)
 	behind := behindReport{ref: row.Reporter, written: written}
 	switch {
-	case s.trouble.Code == matrix.TroubleMalformed:
+	case s.trouble.Code == words.RowMalformed:
 		row.Trouble, behind.unreadable = s.trouble, true
 	case !s.trouble.IsZero():
 		row.Trouble = s.trouble // its reporter no longer has a row, and the report still has the earlier one
 	case s.said == nil && len(c.annotations) > 0 && c.Operator:
 		// Other Pods carry rows and this one does not: the report has the row of a Pod that is gone. Whether our own controller updates its report is known from its Lease.
 		if row.Stale.IsZero() {
-			row.Stale = matrix.Trouble{Code: matrix.StaleNoAnnotation}
+			row.Stale = matrix.Trouble{Code: words.NotInAnnotation}
 		}
 		return
 	case s.said == nil || same.holds(row, s.cells()):
@@ -146,24 +145,24 @@ func (c *Cluster) doubts(self string) []matrix.Blocker {
 	}
 	if len(names) > 0 {
 		out = append(out, matrix.Blocker{
-			Reason: matrix.ReasonReportOutdated, Since: first.written,
-			Cause: code.New(bootstrap.CauseReportBehindPods, "members", names), Step: c.keepStep(),
+			Reason: words.ReportOutdated, Since: first.written,
+			Cause: words.New(words.ReportBehindPods, "members", names), Step: c.keepStep(),
 		})
 	}
 	if len(unreadable) > 0 && c.Operator {
 		// Measured on the real operator: one annotation that it cannot decode stops the update of every row of the report.
 		out = append(out, matrix.Blocker{
-			Reason: matrix.ReasonReportOutdated, Cause: code.New(bootstrap.CauseReportFrozen, "members", unreadable),
-			Step: code.New(bootstrap.StepClearAnnotation).Do(code.Kubectl(c.Namespace, "annotate", "pod", unreadable[0], api.AnnotationNodeStatusReport+"-")),
+			Reason: words.ReportOutdated, Cause: words.New(words.ReportFrozenByOneRow, "members", unreadable),
+			Step: words.New(words.ClearPodAnnotation).Do(words.Kubectl(c.Namespace, "annotate", "pod", unreadable[0], api.AnnotationNodeStatusReport+"-")),
 		})
 	}
 	return out
 }
 
 // keepStep is the step for a report that no controller updates.
-func (c *Cluster) keepStep() code.Message {
+func (c *Cluster) keepStep() words.Message {
 	if c.Operator {
-		return code.New(bootstrap.StepStartOperator).Do(code.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))
+		return words.New(words.StartOperator).Do(words.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))
 	}
-	return code.New(matrix.StepRunController)
+	return words.New(words.RunController)
 }

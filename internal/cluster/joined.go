@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // modeNormal is the operation mode of a node that serves.
@@ -49,42 +49,38 @@ func servesUnsaid(pod *corev1.Pod, s *statement) bool {
 	})
 }
 
-// StepForceZeroToken is for a node that has joined, and whose row the Scylla Operator never writes into its report because it owns no tokens: only the force annotation opens a
-// barrier there.
-const StepForceZeroToken code.Code = "ForcePastZeroToken" // node; command: force-proceed
-
 // leftOut is that step for a member, zero for any other, and for one that a report does not have UP in every row.
-func (c *Cluster) leftOut(member string) code.Message {
+func (c *Cluster) leftOut(member string) words.Message {
 	svc := c.ix.services[member]
 	if j := joined(svc); !c.Operator || c.Source != SourceReport || j == nil || *j {
-		return code.Message{}
+		return words.Message{}
 	}
 	s := c.statement(member, c.annotations[member])
 	if !s.joined {
-		return code.Message{}
+		return words.Message{}
 	}
 	seen := false
 	for i := range c.Reports {
 		for _, rack := range c.Reports[i].Racks {
 			for _, n := range rack.Nodes {
 				if n.HostID != nil && isHostID(*n.HostID, s.ref.HostID) {
-					return code.Message{} // it is not left out
+					return words.Message{} // it is not left out
 				}
 				for _, o := range n.ObservedNodes {
 					if !isHostID(o.HostID, s.ref.HostID) {
 						continue
 					}
 					if seen = o.Status == api.NodeStatusUp; !seen {
-						return code.Message{}
+						return words.Message{}
 					}
 				}
 			}
 		}
 	}
 	if !seen {
-		return code.Message{}
+		return words.Message{}
 	}
-	return code.New(StepForceZeroToken, "node", member).Do(code.Scylla(c.Namespace, "force-proceed", "MEMBER"))
+	return words.New(words.ForcePastZeroToken, "node", member).Do(words.Scylla(c.Namespace, "force-proceed", "MEMBER"))
 }
 
 // isHostID is true for a text of a report that is this host ID in any spelling.

@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func TestB1SaysJoined(t *testing.T) {
@@ -127,7 +128,7 @@ func TestB1AZeroTokenNodeOfTheScyllaOperator(t *testing.T) {
 				t.Errorf("by annotations: %v %+v", v.Satisfied, v.Blockers)
 			}
 			v := by(SourceReport)
-			forced := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Step.Code == StepForceZeroToken })
+			forced := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Step.Code == words.ForcePastZeroToken })
 			if v.Satisfied || forced != tc.forced {
 				t.Errorf("by the report: %v %+v", v.Satisfied, v.Blockers)
 			}

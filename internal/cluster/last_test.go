@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
@@ -105,7 +106,7 @@ func TestB3TheWholeClusterStartsOnItsLastRows(t *testing.T) {
 				}
 				in.Disk, in.Volume = bootstrap.BootstrappedUnknown, bootstrap.VolumeUsed
 				v := bootstrap.Decide(in)
-				if want := i < c.want; v.Satisfied != want || want && v.Summary.Code != bootstrap.SummaryLastListed {
+				if want := i < c.want; v.Satisfied != want || want && v.Summary.Code != words.StartsAsMemberByLastRow {
 					t.Errorf("member %d: %s (%s), want a restart: %t", i, v.Decision, v.Summary.Code, want)
 				}
 				in.Volume = bootstrap.VolumeEmpty

@@ -10,11 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
-
-// CauseNotKept means that the controller is alive and does not keep the reports of this cluster.
-const CauseNotKept code.Code = "ReportsNotKept" // controller, lease
 
 // leaseDefault is the duration of a Lease without one, and of one that its holder released (which shortens it to a second).
 const leaseDefault = 15 * time.Second

@@ -151,7 +151,7 @@ func TestBootstrapInputKnowsASilentController(t *testing.T) {
 	for _, keeps := range []string{"", api.KeepMark(o.Key.Namespace, "other"), api.KeepMark(o.Key.Namespace, o.Key.Name)[1:]} {
 		o.Lease.Annotations[api.AnnotationKeeps] = keeps
 		c := New(o, SourceAuto, start.Add(time.Hour))
-		if in, err = c.BootstrapInput(name); err != nil || in.ControllerSilent.Code != CauseNotKept || c.Health().Healthy {
+		if in, err = c.BootstrapInput(name); err != nil || in.ControllerSilent.Code != words.ReportsNotKept || c.Health().Healthy {
 			t.Errorf("keeps %q: silent %q, err %v: a renewed Lease is not a kept report", keeps, words.Text(in.ControllerSilent), err)
 		}
 	}

@@ -6,9 +6,8 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // withoutReport is the blocker of datacenters with members that have joined here and no report, while there is a report of another datacenter.
@@ -28,7 +27,7 @@ func (c *Cluster) withoutReport() []matrix.Blocker {
 		return nil
 	}
 	slices.Sort(lost)
-	return []matrix.Blocker{{Reason: matrix.ReasonReportMissing, Cause: code.New(bootstrap.CauseNoReportOf, "datacenters", lost), Step: c.keepStep()}}
+	return []matrix.Blocker{{Reason: words.ReportMissing, Cause: words.New(words.NoReportOf, "datacenters", lost), Step: c.keepStep()}}
 }
 
 // reportLost is the blocker of the Scylla Operator's clusters that have no report at all, while their Pods carry the annotations for one: the operator's own barriers take that for
@@ -40,7 +39,7 @@ func (c *Cluster) reportLost() []matrix.Blocker {
 	}
 	for i := range c.Services {
 		if j := joined(&c.Services[i]); j != nil && *j {
-			return []matrix.Blocker{{Reason: matrix.ReasonReportMissing, Cause: code.New(bootstrap.CauseReportLost), Step: c.keepStep()}}
+			return []matrix.Blocker{{Reason: words.ReportMissing, Cause: words.New(words.ReportLost), Step: c.keepStep()}}
 		}
 	}
 	return nil

@@ -5,7 +5,7 @@ package cluster
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // KubernetesNode is the known state of a Pod's Kubernetes node.
@@ -91,13 +91,10 @@ func (o *Objects) NodeLost(pod *corev1.Pod) bool {
 	return n.State != KubernetesNodeGone && (n.Lost() || nodeLost(pod))
 }
 
-// factKubernetesNode is the state of a Pod's Kubernetes node.
-const factKubernetesNode code.Code = "KubernetesNodeIs" // kubernetesNode, state
-
 // Fact is the state as a fact; zero where it is not known.
-func (n KubernetesNode) Fact() code.Message {
+func (n KubernetesNode) Fact() words.Message {
 	if n.Name == "" || n.State == "" {
-		return code.Message{}
+		return words.Message{}
 	}
-	return code.New(factKubernetesNode, "kubernetesNode", n.Name, "state", n.State)
+	return words.New(words.KubernetesNodeIs, "kubernetesNode", n.Name, "state", n.State)
 }

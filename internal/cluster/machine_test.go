@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func TestNodeLost(t *testing.T) {
@@ -68,7 +68,7 @@ func TestAttack10AReadinessGateDoesNotHideALostKubernetesNode(t *testing.T) {
 			o.Machines = map[string]string{"machine-of-its-own": tc.machine}
 			for _, source := range []Source{SourceReport, SourceAnnotation} {
 				rows := New(o, source, start).Rows()
-				if got := rows[0].Stale.Code == matrix.StaleKubernetesNodeLost; len(rows) != 2 || got != tc.want || got != !rows[0].Stale.IsZero() {
+				if got := rows[0].Stale.Code == words.KubernetesNodeSilent; len(rows) != 2 || got != tc.want || got != !rows[0].Stale.IsZero() {
 					t.Errorf("%s: %d rows, stale %+v", source, len(rows), rows[0].Stale)
 				}
 				if !rows[1].Stale.IsZero() {

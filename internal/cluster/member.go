@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Source is the source of rows.
@@ -62,11 +62,11 @@ type Member struct {
 	Namespace  string      `json:"namespace,omitempty"`
 	State      MemberState `json:"state"`
 	// Detail is the reason for State, where that is not obvious.
-	Detail code.Message `json:"detail,omitzero"`
+	Detail words.Message `json:"detail,omitzero"`
 	// Joined is the joined annotation: nil when absent or not a boolean.
 	Joined *bool `json:"joined,omitempty"`
 	// Waiting is what a Pod that does not serve waits for; it completes "it waits for ...". Zero when ScyllaDB's container is ready.
-	Waiting code.Message `json:"waiting,omitzero"`
+	Waiting words.Message `json:"waiting,omitzero"`
 	// WaitingSince is when that began; zero when not known.
 	WaitingSince time.Time `json:"waitingSince,omitzero"`
 	// PodState is the Pod in a few words, as kubectl's STATUS column: "Running 3/3", "Init:0/2", "Pending", "None".
@@ -76,9 +76,9 @@ type Member struct {
 	// Reported is true when Rows has a row of this member with observations.
 	Reported bool `json:"reported"`
 	// RowStale is why that row may be old; zero when fresh.
-	RowStale code.Message `json:"rowStale,omitzero"`
+	RowStale words.Message `json:"rowStale,omitzero"`
 	// RowTrouble is why there is no row; zero when there is one, or when the reason is not known.
-	RowTrouble code.Message `json:"rowTrouble,omitzero"`
+	RowTrouble words.Message `json:"rowTrouble,omitzero"`
 	// RowWritten is when the row was last written: while its reporter runs, the row's content is at most now minus this out of date, as reporters write on change only. Zero when
 	// not known (saved objects carry no write times).
 	RowWritten time.Time `json:"rowWritten,omitzero"`

@@ -12,9 +12,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Long: one pass over the Services, and then one over Pods and host IDs without a Service.
@@ -71,7 +71,7 @@ func (c *Cluster) makeMembers() []Member {
 				shown[id] = true
 				out = append(out, Member{
 					Ref: matrix.Ref{HostID: id}, State: MemberGossipOnly, PodState: PodState(nil),
-					Detail: code.New(detailGossipOnly, "pod", asked, "address", e.Address),
+					Detail: words.New(words.GossipOnly, "pod", asked, "address", e.Address),
 				})
 			}
 		}
@@ -147,18 +147,18 @@ func (mb *Member) podName() string {
 
 // memberState distinguishes members, newcomers, leaving members and ghosts by evidence: the Service's joined annotation first, then the host ID's state in the peers' rows, then
 // the node's own row.
-func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, code.Message) {
+func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, words.Message) {
 	if v := mb.Service; v != nil {
 		switch v.Labels[api.LabelDecommissioned] {
 		case "false":
-			return MemberLeaving, code.New(detailDecommissionAsked)
+			return MemberLeaving, words.New(words.DecommissionAsked)
 		case api.DecommissionedDone:
 			switch {
 			case len(c.normalIn(mb.HostID)) > 0: // the label is wrong: see labelBlockers
 			case node == nil || node.Removed || node.State == matrix.StateDecommissioned:
-				return MemberLeaving, code.New(detailDecommissioned)
+				return MemberLeaving, words.New(words.IsDecommissioned)
 			default:
-				return MemberLeaving, code.New(detailDecommissionAsked)
+				return MemberLeaving, words.New(words.DecommissionAsked)
 			}
 		}
 	}
@@ -179,24 +179,24 @@ func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, code.
 	if !in {
 		switch {
 		case mb.Joined != nil:
-			return MemberNewcomer, code.New(detailNotJoined)
+			return MemberNewcomer, words.New(words.HasNotJoined)
 		case mb.HostID == "" && (!mb.Waiting.IsZero() || mb.Pod == nil):
-			return MemberNewcomer, code.New(detailNoHostID)
+			return MemberNewcomer, words.New(words.NoHostIDKnown)
 		}
-		return MemberUnknown, code.New(detailJoinUnknown)
+		return MemberUnknown, words.New(words.JoinUnknown)
 	}
 	if mb.Pod == nil && c.knowsPods() {
-		return MemberGhost, code.New(detailNoPod)
+		return MemberGhost, words.New(words.MemberWithoutPod)
 	}
 	if mb.Replacing != "" {
-		return MemberNewcomer, code.New(detailReplaces, "hostID", mb.Replacing)
+		return MemberNewcomer, words.New(words.ReplacesHostID, "hostID", mb.Replacing)
 	}
-	return MemberJoined, code.Message{}
+	return MemberJoined, words.Message{}
 }
 
 // peersSay is the state in the peers' rows of a node that joins or leaves.
-func peersSay(n *matrix.Node) code.Message {
-	return code.New(detailPeersSay, "state", strings.ToLower(n.State.String()))
+func peersSay(n *matrix.Node) words.Message {
+	return words.New(words.PeersSay, "state", strings.ToLower(n.State.String()))
 }
 
 // wantedMembers are ordinals that a StatefulSet wants and that have neither Service nor Pod.
@@ -213,8 +213,8 @@ func (c *Cluster) wantedMembers() []Member {
 			ref := placeOf(name, set.Labels)
 			pvc := c.ix.pvcName(name)
 			out = append(out, Member{
-				Ref: ref, Namespace: c.Namespace, State: MemberNewcomer, Detail: code.New(detailPodNotMade),
-				Waiting: code.New(waitsForStatefulSet, "statefulSet", set.Name), PodState: PodState(nil),
+				Ref: ref, Namespace: c.Namespace, State: MemberNewcomer, Detail: words.New(words.PodNotMade),
+				Waiting: words.New(words.WaitsForStatefulSet, "statefulSet", set.Name), PodState: PodState(nil),
 				PVCName: pvc, PVC: c.ix.pvcs[pvc], StatefulSet: set,
 			})
 		}
@@ -249,7 +249,7 @@ func (c *Cluster) peerMember(n *matrix.Node) Member {
 			mb.RowWritten = c.rowWritten(nil, n.Row.Reporter)
 		}
 	case n.State == matrix.StateJoining || n.State == matrix.StateReplacing:
-		mb.State, mb.Detail = MemberNewcomer, code.New(detailUnnamed, "state", strings.ToLower(n.State.String()))
+		mb.State, mb.Detail = MemberNewcomer, words.New(words.SeenWithoutService, "state", strings.ToLower(n.State.String()))
 	case n.State == matrix.StateLeaving || n.State == matrix.StateDecommissioned:
 		mb.State, mb.Detail = MemberLeaving, peersSay(n)
 	}

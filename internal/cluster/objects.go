@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Key names a cluster: the namespace and the value of label scylla/cluster. With the Scylla Operator that value is the
@@ -72,7 +72,7 @@ type Objects struct {
 	Elsewhere map[hostid.ID]string
 
 	// Banned is the evidence in the logs of newcomers that ScyllaDB will never let them join, by member; see WithBanned.
-	Banned map[string]code.Message
+	Banned map[string]words.Message
 
 	// Read distinguishes an empty list from one that was not read. Zero means that a list without objects was not read.
 	Read Kinds

@@ -7,14 +7,8 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-)
-
-// Facts about an open topology operation.
-const (
-	FactOperationOpen    code.Code = "OperationOpen"    // operation, node
-	FactOperationUnnamed code.Code = "OperationUnnamed" // operation, empty while it waits in versions up to 2025.4
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Operations are the topology operations that ScyllaDB's task manager lists as open or failed, by every node whose row is fresh and, where no Pod carries a row, by our cluster
@@ -54,9 +48,9 @@ func sortOperations(all []api.NodeOperation) []api.NodeOperation {
 func OperationOpen(op api.NodeOperation) bool { return op.State == "created" || op.State == "running" }
 
 // OperationFact is the fact that an operation is open, about the node of that name. An operation without a host ID counts as well: up to 2025.4 no task names its node.
-func OperationFact(op api.NodeOperation, node string) code.Message {
+func OperationFact(op api.NodeOperation, node string) words.Message {
 	if op.HostID == "" {
-		return code.New(FactOperationUnnamed, "operation", op.Type)
+		return words.New(words.OperationUnnamed, "operation", op.Type)
 	}
-	return code.New(FactOperationOpen, "operation", op.Type, "node", node)
+	return words.New(words.OperationOpen, "operation", op.Type, "node", node)
 }

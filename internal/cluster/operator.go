@@ -13,9 +13,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // OperatorState is the visible state of the Scylla Operator that manages a cluster. Objects that were not read, or may not be read, are absent and prove nothing.
@@ -38,23 +37,23 @@ type OperatorState struct {
 }
 
 // OperatorOff is why the Scylla Operator does not run, and since when, as far as that is visible; zero where it manages nothing here, runs, or its state cannot be read.
-func (c *Cluster) OperatorOff() (why code.Message, since time.Time) {
+func (c *Cluster) OperatorOff() (why words.Message, since time.Time) {
 	s := c.OperatorState
 	switch {
 	case !c.Operator || s == nil:
-		return code.Message{}, time.Time{}
+		return words.Message{}, time.Time{}
 	case s.Deployment != "" && s.Replicas == 0:
-		return code.New(bootstrap.CauseOperatorScaledDown, "deployment", s.Deployment), time.Time{}
+		return words.New(words.OperatorScaledDown, "deployment", s.Deployment), time.Time{}
 	case s.Deployment != "" && s.Available == 0:
-		return code.New(bootstrap.CauseOperatorNotAvailable, "deployment", s.Deployment, "replicas", s.Replicas), time.Time{}
+		return words.New(words.OperatorNotAvailable, "deployment", s.Deployment, "replicas", s.Replicas), time.Time{}
 	case s.Lease == nil || c.TakenAt.IsZero():
-		return code.Message{}, time.Time{}
+		return words.Message{}, time.Time{}
 	}
 	l := LeaseAt(s.Lease, c.TakenAt)
 	if !l.Silent {
-		return code.Message{}, time.Time{}
+		return words.Message{}, time.Time{}
 	}
-	return code.New(bootstrap.CauseOperatorLease, "lease", s.Lease.Namespace+"/"+s.Lease.Name, "holder", l.Holder), l.Since
+	return words.New(words.OperatorLeaseSilent, "lease", s.Lease.Namespace+"/"+s.Lease.Name, "holder", l.Holder), l.Since
 }
 
 // ConditionWords are the operator's progressing and degraded conditions about Services and StatefulSets that are true, in its own words. "AsExpected", its reason where there is
@@ -66,9 +65,9 @@ func ConditionWords(conditions []metav1.Condition) []string {
 			continue
 		}
 		line := c.Type
-		for _, words := range []string{strings.TrimPrefix(c.Reason, asExpected), c.Message} {
-			if words != "" {
-				line += ": " + words
+		for _, terms := range []string{strings.TrimPrefix(c.Reason, asExpected), c.Message} {
+			if terms != "" {
+				line += ": " + terms
 			}
 		}
 		out = append(out, line)
@@ -103,19 +102,19 @@ func (c *Cluster) operatorBlockers() []matrix.Blocker {
 	if why, since := c.OperatorOff(); !why.IsZero() {
 		namespace, _, _ := strings.Cut(cmp.Or(c.OperatorState.Deployment, api.OperatorNamespace+"/"), "/")
 		out = append(out, matrix.Blocker{
-			Reason: matrix.ReasonControllerSilent, Cause: why, Since: since,
-			Step: code.New(bootstrap.StepStartOperator).Do(code.Kubectl(namespace, "get", "deployment,pods")),
+			Reason: words.ControllerSilent, Cause: why, Since: since,
+			Step: words.New(words.StartOperator).Do(words.Kubectl(namespace, "get", "deployment,pods")),
 		})
 	}
 	for _, d := range c.degraded() {
-		words := d.Reason
+		terms := d.Reason
 		if d.Message != "" && d.Reason != asExpected {
-			words = d.Reason + ": " + FirstLine(d.Message)
+			terms = d.Reason + ": " + FirstLine(d.Message)
 		}
 		out = append(out, matrix.Blocker{
-			Reason: matrix.ReasonOperatorDegraded, Detail: d.Type, Since: d.LastTransitionTime.Time,
-			Cause: code.New(bootstrap.CauseOperatorDegraded, "condition", d.Type, "words", strings.TrimPrefix(words, asExpected)),
-			Step:  code.New(bootstrap.StepReadDegraded).Do(code.Kubectl(c.Namespace, "describe", "scylladbdatacenter", c.Name)),
+			Reason: words.OperatorDegraded, Detail: d.Type, Since: d.LastTransitionTime.Time,
+			Cause: words.New(words.OperatorSaysDegraded, "condition", d.Type, "words", strings.TrimPrefix(terms, asExpected)),
+			Step:  words.New(words.ReadDegraded).Do(words.Kubectl(c.Namespace, "describe", "scylladbdatacenter", c.Name)),
 		})
 	}
 	return out

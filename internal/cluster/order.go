@@ -8,14 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
-)
-
-// Next steps for a member whose Pod is not created because its StatefulSet waits for a lower ordinal (podManagementPolicy OrderedReady). Where the lower one waits for the member,
-// neither ever starts.
-const (
-	StepApplyParallel code.Code = "ApplyParallel"     // statefulSet, node, lower; command: delete the StatefulSet and leave its Pods
-	StepLowerFirst    code.Code = "LowerOrdinalFirst" // statefulSet, node, lower; command: what the lower one waits for
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // HeldByOrder names the lowest ordinal that keeps a member's Pod from being created: the member has no Pod, its StatefulSet creates Pods in order, and the lower ordinal has no
@@ -40,16 +33,16 @@ func (c *Cluster) HeldByOrder(member string) string {
 }
 
 // inOrder is the next step for a member that is held by order, zero for any other. The Scylla Operator's StatefulSets are not ours to apply.
-func (c *Cluster) inOrder(member string) code.Message {
+func (c *Cluster) inOrder(member string) words.Message {
 	lower := c.HeldByOrder(member)
 	if lower == "" {
-		return code.Message{}
+		return words.Message{}
 	}
 	set := c.ix.set(member).Name
 	if c.Operator {
-		return code.New(StepLowerFirst, "statefulSet", set, "node", member, "lower", lower).Do(code.Scylla(c.Namespace, "barrier", lower))
+		return words.New(words.LowerOrdinalFirst, "statefulSet", set, "node", member, "lower", lower).Do(words.Scylla(c.Namespace, "barrier", lower))
 	}
-	return code.New(StepApplyParallel, "statefulSet", set, "node", member, "lower", lower).Do(code.Kubectl(c.Namespace, "delete", "statefulset", set, "--cascade=orphan"))
+	return words.New(words.ApplyParallel, "statefulSet", set, "node", member, "lower", lower).Do(words.Kubectl(c.Namespace, "delete", "statefulset", set, "--cascade=orphan"))
 }
 
 // Held is a member whose Pod is not created while a lower ordinal waits in its barrier, which waits for the member: neither ever starts.
@@ -58,7 +51,7 @@ type Held struct {
 	Set    *appsv1.StatefulSet
 	Lower  *corev1.Pod
 	// Step is the next step.
-	Step code.Message
+	Step words.Message
 }
 
 // HeldForEver are the members that podManagementPolicy OrderedReady keeps from coming back, by name. Without Pods they cannot report it themselves.

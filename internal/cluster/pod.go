@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // PodState joins kubectl's STATUS and READY columns: a restartable init container (a native sidecar) counts among both the init containers and the containers.
@@ -119,15 +119,15 @@ func podScheduled(pod *corev1.Pod) bool {
 }
 
 // podWaiting is what a Pod that does not serve waits for: its place, its init containers in their order, then ScyllaDB itself. Zero when ScyllaDB's container is ready.
-func podWaiting(pod *corev1.Pod) (what code.Message, since time.Time) {
+func podWaiting(pod *corev1.Pod) (what words.Message, since time.Time) {
 	if pod.DeletionTimestamp != nil {
-		return code.New(waitsForEnd), pod.DeletionTimestamp.Time
+		return words.New(words.WaitsForEnd), pod.DeletionTimestamp.Time
 	}
 	if !podScheduled(pod) {
 		if c := podCondition(pod, corev1.PodScheduled); c != nil {
-			return code.New(waitsForKubernetesNode, "words", cmp.Or(c.Message, c.Reason)), c.LastTransitionTime.Time
+			return words.New(words.WaitsForKubernetesNode, "words", cmp.Or(c.Message, c.Reason)), c.LastTransitionTime.Time
 		}
-		return code.New(waitsForKubernetesNode), pod.CreationTimestamp.Time
+		return words.New(words.WaitsForKubernetesNode), pod.CreationTimestamp.Time
 	}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
@@ -139,38 +139,38 @@ func podWaiting(pod *corev1.Pod) (what code.Message, since time.Time) {
 			continue
 		}
 		what, since = containerWaiting(c.Name, true, st, pod)
-		if isSidecar(c) && what.Code == waitsForFinish {
-			what.Code = waitsForStart // it never finishes
+		if isSidecar(c) && what.Code == words.WaitsForFinish {
+			what.Code = words.WaitsForStart // it never finishes
 		}
 		return what, since
 	}
 	c := ScyllaDBContainer(&pod.Spec)
 	if c == nil {
-		return code.Message{}, time.Time{}
+		return words.Message{}, time.Time{}
 	}
 	st := containerStatus(pod.Status.ContainerStatuses, c.Name)
 	if st != nil && st.Ready {
-		return code.Message{}, time.Time{}
+		return words.Message{}, time.Time{}
 	}
 	return containerWaiting(c.Name, false, st, pod)
 }
 
-func containerWaiting(name string, init bool, st *corev1.ContainerStatus, pod *corev1.Pod) (code.Message, time.Time) {
-	kind := code.New(plainContainer, "container", name)
+func containerWaiting(name string, init bool, st *corev1.ContainerStatus, pod *corev1.Pod) (words.Message, time.Time) {
+	kind := words.New(words.Container, "container", name)
 	if init {
-		kind = code.New(initContainer, "container", name)
+		kind = words.New(words.InitContainer, "container", name)
 	}
 	switch {
 	case st == nil:
 	case st.State.Running != nil && init:
-		return code.New(waitsForFinish, "container", kind), st.State.Running.StartedAt.Time
+		return words.New(words.WaitsForFinish, "container", kind), st.State.Running.StartedAt.Time
 	case st.State.Running != nil:
-		return code.New(waitsForReady, "container", kind), st.State.Running.StartedAt.Time
+		return words.New(words.WaitsForReady, "container", kind), st.State.Running.StartedAt.Time
 	case st.State.Terminated != nil:
 		t := st.State.Terminated
-		return code.New(waitsForEnded, "container", kind, "code", t.ExitCode, "words", FirstLine(t.Message)), t.FinishedAt.Time
+		return words.New(words.WaitsForEnded, "container", kind, "code", t.ExitCode, "words", FirstLine(t.Message)), t.FinishedAt.Time
 	case st.State.Waiting != nil && st.State.Waiting.Reason != "":
-		m := code.New(waitsForContainer, "container", kind, "reason", st.State.Waiting.Reason)
+		m := words.New(words.WaitsForContainer, "container", kind, "reason", st.State.Waiting.Reason)
 		msg := FirstLine(st.State.Waiting.Message)
 		if t := st.LastTerminationState.Terminated; t != nil {
 			if msg = FirstLine(t.Message); msg == "" {
@@ -180,7 +180,7 @@ func containerWaiting(name string, init bool, st *corev1.ContainerStatus, pod *c
 		m.Params["words"] = msg
 		return m, lastEnd(st)
 	}
-	return code.New(waitsForStart, "container", kind), pod.CreationTimestamp.Time
+	return words.New(words.WaitsForStart, "container", kind), pod.CreationTimestamp.Time
 }
 
 // FirstLine shortens a container's message so that it fits a table.

@@ -10,9 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
@@ -32,23 +31,23 @@ func TestWhatABarrierGoesBy(t *testing.T) {
 		past   bool   // its Pod has been let through
 		other  string // report that another member's Service names
 		note   bool   // the verdict names the report that an override names
-		cause  code.Code
-		step   code.Code
+		cause  words.Code
+		step   words.Code
 	}{
-		"nothing said":                         {args: []string{"barrier"}, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
-		"a report without a view":              {args: []string{"barrier"}, report: "demo", cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
-		"an override's report":                 {args: []string{"barrier"}, report: "everywhere", cause: bootstrap.CauseOverride, step: bootstrap.StepGoByReports},
+		"nothing said":                         {args: []string{"barrier"}, cause: words.NoViewYet, step: words.MakeView},
+		"a report without a view":              {args: []string{"barrier"}, report: "demo", cause: words.NoViewYet, step: words.MakeView},
+		"an override's report":                 {args: []string{"barrier"}, report: "everywhere", cause: words.ViewOfAnOverride, step: words.GoByReports},
 		"an override by its own Service":       {args: []string{"barrier"}, report: "everywhere", change: named("everywhere"), note: true},
-		"an override, and permits are said":    {args: []string{"barrier", "--policy=permits"}, report: "everywhere", change: named("everywhere"), cause: bootstrap.CauseOverride, step: bootstrap.StepGoByReports},
-		"an override by another Service":       {args: []string{"barrier"}, report: "everywhere", other: "everywhere", cause: bootstrap.CauseOverride, step: bootstrap.StepGoByReports},
-		"two overrides":                        {args: []string{"barrier"}, report: "all", other: "all", change: named("everywhere"), cause: bootstrap.CauseOverride, step: bootstrap.StepGoByReports},
-		"its own report by an override":        {args: []string{"barrier"}, report: "demo", change: named("demo"), cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
-		"permits":                              {args: []string{"barrier", "--policy=permits"}, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
+		"an override, and permits are said":    {args: []string{"barrier", "--policy=permits"}, report: "everywhere", change: named("everywhere"), cause: words.ViewOfAnOverride, step: words.GoByReports},
+		"an override by another Service":       {args: []string{"barrier"}, report: "everywhere", other: "everywhere", cause: words.ViewOfAnOverride, step: words.GoByReports},
+		"two overrides":                        {args: []string{"barrier"}, report: "all", other: "all", change: named("everywhere"), cause: words.ViewOfAnOverride, step: words.GoByReports},
+		"its own report by an override":        {args: []string{"barrier"}, report: "demo", change: named("demo"), cause: words.NoViewYet, step: words.MakeView},
+		"permits":                              {args: []string{"barrier", "--policy=permits"}, cause: words.NoViewYet, step: words.MakeView},
 		"reports":                              {args: []string{"barrier", "--policy=reports"}},
 		"reports, in two words":                {args: []string{"barrier", "--policy", "reports"}},
-		"the last one counts":                  {args: []string{"--policy=reports", "--policy=permits"}, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
+		"the last one counts":                  {args: []string{"--policy=reports", "--policy=permits"}, cause: words.NoViewYet, step: words.MakeView},
 		"the operator's, nothing said":         {args: []string{"barrier"}, change: byOperator},
-		"the operator's, and permits are said": {args: []string{"--policy=permits"}, change: byOperator, cause: bootstrap.CauseNoView, step: bootstrap.StepMakeView},
+		"the operator's, and permits are said": {args: []string{"--policy=permits"}, change: byOperator, cause: words.NoViewYet, step: words.MakeView},
 		"past its barrier":                     {args: []string{"barrier"}, past: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,10 +82,10 @@ func TestWhatABarrierGoesBy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if note := slices.ContainsFunc(v.Notes, func(m code.Message) bool { return m.Code == bootstrap.NoteJudgedBy && m.Params["report"] == tc.report }); note != tc.note {
+			if note := slices.ContainsFunc(v.Notes, func(m words.Message) bool { return m.Code == words.JudgedByOverride && m.Params["report"] == tc.report }); note != tc.note {
 				t.Errorf("notes %+v", v.Notes)
 			}
-			at := slices.IndexFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == matrix.ReasonPermitPending })
+			at := slices.IndexFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == words.PermitPending })
 			switch {
 			case tc.cause == "" && !v.Satisfied:
 				t.Errorf("blocked by %+v", v.Blockers)

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
@@ -113,20 +114,20 @@ func TestReportOfAMember(t *testing.T) {
 		"a stale row has not reported in the datacenter report and is kept in the cluster report": {
 			in: reportMember{annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0"))}), stale: true},
 			want: want{row: sees("UP", stage.UUID("h0")), stale: &api.RowTrouble{
-				Code: string(matrix.StaleReporterNotReady), Object: api.ContainerReporter,
+				Code: string(words.ReporterNotReady), Object: api.ContainerReporter,
 			}},
 		},
 		"the reporter's error is said": {
 			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{Error: new("connection refused")})},
-			want: want{fault: &api.RowTrouble{Code: string(matrix.TroubleScyllaDB), Words: "connection refused"}},
+			want: want{fault: &api.RowTrouble{Code: string(words.ScyllaDBNoAnswer), Words: "connection refused"}},
 		},
 		"an error without words is one": {
 			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{Error: new("")})},
-			want: want{fault: &api.RowTrouble{Code: string(matrix.TroubleScyllaDB)}},
+			want: want{fault: &api.RowTrouble{Code: string(words.ScyllaDBNoAnswer)}},
 		},
 		"a row of another host ID is not this member's": {
 			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{HostID: hostid.ID(stage.UUID("h9")), ObservedNodes: sees("UP", stage.UUID("h0"))})},
-			want: want{fault: &api.RowTrouble{Code: string(matrix.TroubleOtherHostID), Object: stage.UUID("h9")}},
+			want: want{fault: &api.RowTrouble{Code: string(words.OtherHostID), Object: stage.UUID("h9")}},
 		},
 		"operations go along": {
 			in:   reportMember{annotation: rowText(t, api.NodeStatusReport{ObservedNodes: sees("UP", stage.UUID("h0")), Operations: []api.NodeOperation{{Type: "bootstrap", State: "failed", HostID: hostid.ID(stage.UUID("h3"))}}})},

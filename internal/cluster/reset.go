@@ -8,30 +8,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
-)
-
-// Reasons against forgetting that a cluster was initialised.
-const (
-	ResetOfOperator  code.Code = "ResetOfOperator"
-	ResetNotKnown    code.Code = "ResetNotKnown"    // why
-	ResetMembersRun  code.Code = "ResetMembersRun"  // members; command: look at them
-	ResetNodesUp     code.Code = "ResetNodesUp"     // nodes; command: look at them
-	ResetOtherNodes  code.Code = "ResetOtherNodes"  // nodes
-	ResetPermitGiven code.Code = "ResetPermitGiven" // members; command: look at them
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // AgainstReset lists the reasons why the cluster must not be created anew: a node that runs, or that is UP, would be of one cluster and the new first node of another, both of one
 // name. Empty where it may be.
-func (c *Cluster) AgainstReset() []code.Message {
+func (c *Cluster) AgainstReset() []words.Message {
 	if c.Operator {
-		return []code.Message{code.New(ResetOfOperator)}
+		return []words.Message{words.New(words.ResetOfOperator)}
 	}
-	var out []code.Message
+	var out []words.Message
 	if err := c.Incomplete(); err != nil {
-		out = append(out, code.New(ResetNotKnown, "why", err.Error()))
+		out = append(out, words.New(words.ResetNotKnown, "why", err.Error()))
 	}
-	look := code.Scylla(c.Namespace, "status", c.Name)
+	look := words.Scylla(c.Namespace, "status", c.Name)
 	var run, up, elsewhere, permitted []string
 	for i := range c.Services {
 		name := c.Services[i].Name
@@ -62,16 +52,16 @@ func (c *Cluster) AgainstReset() []code.Message {
 		}
 	}
 	if len(run) > 0 {
-		out = append(out, code.New(ResetMembersRun, "members", run).Do(look))
+		out = append(out, words.New(words.ResetMembersRun, "members", run).Do(look))
 	}
 	if len(up) > 0 {
-		out = append(out, code.New(ResetNodesUp, "nodes", up).Do(look))
+		out = append(out, words.New(words.ResetNodesUp, "nodes", up).Do(look))
 	}
 	if len(elsewhere) > 0 {
-		out = append(out, code.New(ResetOtherNodes, "nodes", elsewhere))
+		out = append(out, words.New(words.ResetOtherNodes, "nodes", elsewhere))
 	}
 	if len(permitted) > 0 {
-		out = append(out, code.New(ResetPermitGiven, "members", permitted).Do(look))
+		out = append(out, words.New(words.ResetPermitGiven, "members", permitted).Do(look))
 	}
 	return out
 }

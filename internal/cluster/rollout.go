@@ -12,8 +12,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // rollouts are the StatefulSets that are not at rest: with Pods of another revision than the newest, or with fewer ready Pods than members that have joined. A node that restarts
@@ -50,11 +50,11 @@ func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
 			if own != nil && set.Name == own.Name || (own != nil || replaces(self)) && c.goesFirst(self, set) {
 				continue
 			}
-			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Cause: code.New(bootstrap.RolloutRevision,
+			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Cause: words.New(words.PodsOfOldRevision,
 				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
 		case status.ReadyReplicas < members[set.Name]:
 			pods, gate := c.notReady(set)
-			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Pod: first(pods), Rolling: c.rolling(set), Cause: code.New(bootstrap.RolloutNotReady,
+			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Pod: first(pods), Rolling: c.rolling(set), Cause: words.New(words.FewerPodsReady,
 				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", members[set.Name], "pods", pods, "gate", gate)})
 		}
 	}

@@ -61,7 +61,7 @@ func TestRollouts(t *testing.T) {
 				t.Fatal(err)
 			}
 			blocked := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool {
-				return b.Reason == matrix.ReasonRollout || b.Reason == matrix.ReasonPodsNotReady
+				return b.Reason == words.RolloutInProgress || b.Reason == words.PodsNotReady
 			})
 			if v.Decision == bootstrap.DecisionWait && blocked != (len(tc.want) > 0) {
 				t.Errorf("verdict %s blocked by a rollout: %v, want %v", v.Decision, blocked, len(tc.want) > 0)
@@ -83,7 +83,7 @@ func TestNoHarm32APodThatIsNotReadyIsNoRollout(t *testing.T) {
 	}
 	blockers := func() (found []string) {
 		for _, b := range st.cluster(SourceReport).Health().Blockers {
-			if b.Reason == matrix.ReasonRollout || b.Reason == matrix.ReasonPodsNotReady {
+			if b.Reason == words.RolloutInProgress || b.Reason == words.PodsNotReady {
 				found = append(found, words.Text(b.Message())+" | "+words.Shell(b.Step.Commands[0]))
 			}
 		}

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // makeRows are the rows of c.Source. Report rows are exactly those of the reports; with annotations and live, every member that has joined has a row, reported or not, and
@@ -79,7 +79,7 @@ func (c *Cluster) datacenterRows(reports []api.ScyllaDBDatacenterNodesStatusRepo
 		r := &rows[i]
 		c.refine(r, same, remote[placeKey(r.Reporter)])
 		if old := stale[r.Reporter.Datacenter]; old != nil && r.Stale.IsZero() {
-			r.Stale = matrix.Trouble{Code: matrix.StaleDatacenter, Object: r.Reporter.Datacenter}
+			r.Stale = matrix.Trouble{Code: words.DatacenterUnreadable, Object: r.Reporter.Datacenter}
 			r.StaleSince, _ = time.Parse(time.RFC3339, old.Annotations[api.AnnotationStaleSince])
 		}
 	}
@@ -164,18 +164,18 @@ func (c *Cluster) statement(name string, a decoded) statement {
 	switch {
 	case a.err != nil:
 		_, container, _ := reporterStatus(pod)
-		s.trouble = matrix.Trouble{Code: matrix.TroubleMalformed, Object: container, Words: a.err.Error()}
+		s.trouble = matrix.Trouble{Code: words.RowMalformed, Object: container, Words: a.err.Error()}
 	case a.report == nil:
 		if pod == nil && c.knowsPods() {
-			s.trouble = matrix.Trouble{Code: matrix.TroublePodMissing}
+			s.trouble = matrix.Trouble{Code: words.PodMissing}
 		}
 	case recorded != "" && a.report.HostID != "" && a.report.HostID != recorded:
 		// The Pod's row has another host ID than its Service records: after a lost volume, for example, or while the node is replaced.
-		s.trouble = matrix.Trouble{Code: matrix.TroubleOtherHostID, Object: string(a.report.HostID)}
+		s.trouble = matrix.Trouble{Code: words.OtherHostID, Object: string(a.report.HostID)}
 	case a.report.Error != nil:
-		s.trouble = matrix.Trouble{Code: matrix.TroubleScyllaDB, Words: *a.report.Error}
-		switch fault := code.Code(a.report.Fault); fault {
-		case matrix.TroublePodUnreachable, matrix.TroubleNotAsked: // the words of other troubles are not ours
+		s.trouble = matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: *a.report.Error}
+		switch fault := words.Code(a.report.Fault); fault {
+		case words.PodUnreachable, words.NotAsked: // the words of other troubles are not ours
 			s.trouble.Code = fault
 		}
 	}
@@ -248,7 +248,7 @@ func (c *Cluster) say(name string) decoded {
 	}
 	said := c.Live[name]
 	if said == nil && c.ix.pods[name] != nil {
-		said = &api.NodeStatusReport{Fault: string(matrix.TroubleNotAsked), Error: new("")}
+		said = &api.NodeStatusReport{Fault: string(words.NotAsked), Error: new("")}
 	}
 	return decoded{report: said}
 }
@@ -357,7 +357,7 @@ func (c *Cluster) makeMatrix() *matrix.Matrix {
 		Names: c.names(), NotVerified: c.notVerified(), Reports: c.reportCount(), Namespace: c.Namespace, Containers: c.ix.scyllaDB, Fates: c.fates(),
 	}
 	if r := c.StatusReport; r != nil && r.Status.Group0ID != "" {
-		opts.Identity, opts.Forget = string(hostid.Known(r.Status.Group0ID)), code.Scylla(c.Namespace, "init", "reset", cmp.Or(r.Name, c.Name), "--group0")
+		opts.Identity, opts.Forget = string(hostid.Known(r.Status.Group0ID)), words.Scylla(c.Namespace, "init", "reset", cmp.Or(r.Name, c.Name), "--group0")
 	}
 	// Of saved objects whose age is not known no node is known to have been DOWN for long.
 	opts.Settled = time.Unix(0, 1)
@@ -384,7 +384,7 @@ func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 			continue
 		}
 		if leaves && id != "" && c.Operator {
-			fates[id] = matrix.Fate{Step: code.New(StepWaitForLeaving).Do(code.Kubectl(c.Namespace, "logs", v.Name, "-c", c.ix.scyllaDB.Container(v.Name)))}
+			fates[id] = matrix.Fate{Step: words.New(words.WaitForLeaving).Do(words.Kubectl(c.Namespace, "logs", v.Name, "-c", c.ix.scyllaDB.Container(v.Name)))}
 			continue
 		}
 		if _, asked := v.Labels[api.LabelReplace]; asked && id != "" {

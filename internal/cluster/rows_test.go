@@ -96,7 +96,7 @@ func TestRowsGoStaleWithTheirReporter(t *testing.T) {
 					t.Fatalf("%s: %d rows, want 2", src, len(rows))
 				}
 				if src == SourceAnnotation && st.Pods["demo-rack1-0"] == nil {
-					if rows[0].Reported || rows[0].Trouble.Code != matrix.TroublePodMissing {
+					if rows[0].Reported || rows[0].Trouble.Code != words.PodMissing {
 						t.Errorf("%s: row of a Pod that is gone: %+v", src, rows[0])
 					}
 					continue
@@ -235,7 +235,7 @@ func TestReportRowsSayWhyThereIsNone(t *testing.T) {
 	st.Reports["dc1"].Racks[0].Nodes[0].ObservedNodes = nil
 	st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport] = `{"error":"gossiper is not ready","scyllaVersion":"2026.2.0"}`
 	rows := st.cluster(SourceAuto).Rows()
-	if rows[0].Trouble != (matrix.Trouble{Code: matrix.TroubleScyllaDB, Words: "gossiper is not ready"}) || rows[0].Version != "2026.2.0" || rows[0].Reported || !rows[0].Stale.IsZero() {
+	if rows[0].Trouble != (matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "gossiper is not ready"}) || rows[0].Version != "2026.2.0" || rows[0].Reported || !rows[0].Stale.IsZero() {
 		t.Errorf("row = %+v", rows[0])
 	}
 	if rows[1].Version != "2026.2.0" || rows[1].OperationMode != "NORMAL" || rows[1].Reporter.Member != "demo-rack1-1" {

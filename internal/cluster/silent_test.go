@@ -9,7 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // TestC6WhatASilentReporterProves: a dead process makes its row old at once; of a lost machine the kubelet's last word stays, so that the row counts until Kubernetes
@@ -20,14 +20,14 @@ func TestC6WhatASilentReporterProves(t *testing.T) {
 	crashed := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 	tests := map[string]struct {
 		change func(st *scene, pod *corev1.Pod)
-		want   matrix.Reason // empty: the newcomer may start
+		want   words.Code // empty: the newcomer may start
 	}{
 		"nothing has ended, or the machine a moment ago": {func(*scene, *corev1.Pod) {}, ""}, // the kubelet's silence is not noticed yet: the objects are the same
-		"its process has ended":                          {func(_ *scene, pod *corev1.Pod) { pod.Status.InitContainerStatuses[0].State = crashed }, matrix.ReasonRowStale},
-		"its process hangs":                              {func(_ *scene, pod *corev1.Pod) { pod.Status.InitContainerStatuses[0].Ready = false }, matrix.ReasonRowStale},
-		"the machine, by gossip":                         {func(st *scene, _ *corev1.Pod) { peersSeeDown(t, st, silent) }, matrix.ReasonNodeDown},
-		"the kubelet was missed":                         {func(_ *scene, pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse }, matrix.ReasonRowStale},
-		"its ScyllaDB has no word":                       {func(_ *scene, pod *corev1.Pod) { delete(pod.Annotations, api.AnnotationNodeStatusReport) }, matrix.ReasonRowMissing},
+		"its process has ended":                          {func(_ *scene, pod *corev1.Pod) { pod.Status.InitContainerStatuses[0].State = crashed }, words.RowStale},
+		"its process hangs":                              {func(_ *scene, pod *corev1.Pod) { pod.Status.InitContainerStatuses[0].Ready = false }, words.RowStale},
+		"the machine, by gossip":                         {func(st *scene, _ *corev1.Pod) { peersSeeDown(t, st, silent) }, words.NodeDown},
+		"the kubelet was missed":                         {func(_ *scene, pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse }, words.RowStale},
+		"its ScyllaDB has no word":                       {func(_ *scene, pod *corev1.Pod) { delete(pod.Annotations, api.AnnotationNodeStatusReport) }, words.RowMissing},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

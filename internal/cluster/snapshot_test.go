@@ -156,12 +156,12 @@ func TestUndecodableAnnotationBesideAReport(t *testing.T) {
 	st.Reports["dc1"].Racks[0].Nodes[0].ObservedNodes = nil
 	st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport] = `{`
 	rows := st.cluster(SourceAuto).Rows()
-	if rows[0].Trouble.Code != matrix.TroubleMalformed || !strings.HasPrefix(rows[0].Trouble.Words, "decode node status report: ") || !rows[1].Trouble.IsZero() {
+	if rows[0].Trouble.Code != words.RowMalformed || !strings.HasPrefix(rows[0].Trouble.Words, "decode node status report: ") || !rows[1].Trouble.IsZero() {
 		t.Errorf("troubles %v, %v", rows[0].Trouble, rows[1].Trouble)
 	}
 	st.Newcomer(t, 1, 2)
 	st.Pods["demo-rack1-2"].Annotations[api.AnnotationNodeStatusReport] = `{`
-	if m := memberNamed(t, st.cluster(SourceAuto).Members(), "demo-rack1-2"); m.RowTrouble.Code != matrix.TroubleMalformed {
+	if m := memberNamed(t, st.cluster(SourceAuto).Members(), "demo-rack1-2"); m.RowTrouble.Code != words.RowMalformed {
 		t.Errorf("newcomer's row trouble %v", m.RowTrouble)
 	}
 }

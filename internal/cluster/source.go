@@ -6,46 +6,21 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
-)
-
-// Reasons for a source, and its state.
-const (
-	SourceReportsFound       code.Code = "SourceReportsFound"       // found, known, missing
-	SourceClusterReport      code.Code = "SourceClusterReport"      // found, known, missing
-	SourceClusterReportNamed code.Code = "SourceClusterReportNamed" // report, annotation
-	SourceClusterReportGone  code.Code = "SourceClusterReportGone"  // report, annotation
-	SourceClusterReportOnly  code.Code = "SourceClusterReportOnly"  // report
-	SourceNoReport           code.Code = "SourceNoReport"
-	SourceKindNotInstalled   code.Code = "SourceKindNotInstalled"
-	SourceReportsForbidden   code.Code = "SourceReportsForbidden"
-	SourceReportsNotListed   code.Code = "SourceReportsNotListed"
-
-	SourceAnnotations       code.Code = "SourceAnnotations"       // pods
-	SourceAnnotationsOfSome code.Code = "SourceAnnotationsOfSome" // have, pods
-	SourceAnnotationsWanted code.Code = "SourceAnnotationsWanted" // found
-	SourceAnnotationsUsed   code.Code = "SourceAnnotationsUsed"   // reports, found
-
-	SourceAnswers        code.Code = "SourceAnswers"        // answered, pods
-	SourceAnswersInstead code.Code = "SourceAnswersInstead" // found
-
-	SourceNothing       code.Code = "SourceNothing"       // reports
-	SourceNothingAsk    code.Code = "SourceNothingAsk"    // reports
-	SourceNothingMayAsk code.Code = "SourceNothingMayAsk" // reports
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // choose returns the source of Rows, and why.
-func (c *Cluster) choose(want Source) (Source, code.Message) {
+func (c *Cluster) choose(want Source) (Source, words.Message) {
 	switch want {
 	case SourceReport:
 		return SourceReport, c.reportsFound()
 	case SourceAnnotation:
-		return SourceAnnotation, code.New(SourceAnnotationsWanted, "found", c.annotationsFound())
+		return SourceAnnotation, words.New(words.SourceAnnotationsWanted, "found", c.annotationsFound())
 	case SourceLive:
 		return SourceLive, c.answersFound()
 	}
 	if c.Live != nil && (c.answered() > 0 || !c.mayNotAsk()) {
-		return SourceLive, code.New(SourceAnswersInstead, "found", c.answersFound())
+		return SourceLive, words.New(words.SourceAnswersInstead, "found", c.answersFound())
 	}
 	if c.OverrideRef != "" || len(c.Reports) > 0 || c.StatusReport != nil {
 		return SourceReport, c.reportsFound()
@@ -53,31 +28,31 @@ func (c *Cluster) choose(want Source) (Source, code.Message) {
 	reports := c.noReport()
 	switch {
 	case len(c.annotations) > 0:
-		return SourceAnnotation, code.New(SourceAnnotationsUsed, "reports", reports, "found", c.annotationsFound())
+		return SourceAnnotation, words.New(words.SourceAnnotationsUsed, "reports", reports, "found", c.annotationsFound())
 	case c.mayNotAsk():
-		return SourceAnnotation, code.New(SourceNothingMayAsk, "reports", reports)
+		return SourceAnnotation, words.New(words.SourceNothingMayAsk, "reports", reports)
 	case c.Offline:
-		return SourceAnnotation, code.New(SourceNothing, "reports", reports)
+		return SourceAnnotation, words.New(words.SourceNothing, "reports", reports)
 	}
-	return SourceAnnotation, code.New(SourceNothingAsk, "reports", reports)
+	return SourceAnnotation, words.New(words.SourceNothingAsk, "reports", reports)
 }
 
 // noReport is the fact that there is no report, with the reason where it is known.
-func (c *Cluster) noReport() code.Message {
-	why := SourceNoReport
+func (c *Cluster) noReport() words.Message {
+	why := words.SourceNoReport
 	for _, p := range c.Problems {
 		if p.Resource == ResourceReports {
 			switch p.Kind {
 			case ProblemNotInstalled:
-				why = SourceKindNotInstalled
+				why = words.SourceKindNotInstalled
 			case ProblemForbidden:
-				why = SourceReportsForbidden
+				why = words.SourceReportsForbidden
 			default:
-				why = SourceReportsNotListed
+				why = words.SourceReportsNotListed
 			}
 		}
 	}
-	return code.New(why)
+	return words.New(why)
 }
 
 func (c *Cluster) answered() int {
@@ -90,36 +65,36 @@ func (c *Cluster) answered() int {
 	return n
 }
 
-func (c *Cluster) answersFound() code.Message {
-	return code.New(SourceAnswers, "answered", c.answered(), "pods", len(c.Pods))
+func (c *Cluster) answersFound() words.Message {
+	return words.New(words.SourceAnswers, "answered", c.answered(), "pods", len(c.Pods))
 }
 
-func (c *Cluster) annotationsFound() code.Message {
+func (c *Cluster) annotationsFound() words.Message {
 	if have, all := len(c.annotations), len(c.Pods); have != all {
-		return code.New(SourceAnnotationsOfSome, "have", have, "pods", all)
+		return words.New(words.SourceAnnotationsOfSome, "have", have, "pods", all)
 	}
-	return code.New(SourceAnnotations, "pods", len(c.Pods))
+	return words.New(words.SourceAnnotations, "pods", len(c.Pods))
 }
 
-func (c *Cluster) reportsFound() code.Message {
+func (c *Cluster) reportsFound() words.Message {
 	switch none := c.noReport(); {
 	case c.OverrideRef != "" && c.StatusReport == nil:
-		return code.New(SourceClusterReportGone, "report", c.OverrideRef, "annotation", api.AnnotationStatusReportOverrideRef)
+		return words.New(words.SourceClusterReportGone, "report", c.OverrideRef, "annotation", api.AnnotationStatusReportOverrideRef)
 	case c.OverrideRef != "":
-		return code.New(SourceClusterReportNamed, "report", c.OverrideRef, "annotation", api.AnnotationStatusReportOverrideRef)
+		return words.New(words.SourceClusterReportNamed, "report", c.OverrideRef, "annotation", api.AnnotationStatusReportOverrideRef)
 	case len(c.Reports) == 0 && c.StatusReport != nil:
-		return code.New(SourceClusterReportOnly, "report", c.StatusReport.Name)
-	case len(c.Reports) == 0 && none.Code != SourceNoReport:
+		return words.New(words.SourceClusterReportOnly, "report", c.StatusReport.Name)
+	case len(c.Reports) == 0 && none.Code != words.SourceNoReport:
 		return none
 	}
 	// The other kind is there for other readers: what is found is what is used.
-	have, kind := map[string]bool{}, SourceReportsFound
+	have, kind := map[string]bool{}, words.SourceReportsFound
 	for i := range c.Reports {
 		have[c.Reports[i].DatacenterName] = true
 	}
 	if c.ownReport() {
 		clear(have)
-		kind = SourceClusterReport
+		kind = words.SourceClusterReport
 		for i := range c.StatusReport.Datacenters {
 			have[c.StatusReport.Datacenters[i].Name] = true
 		}
@@ -131,7 +106,7 @@ func (c *Cluster) reportsFound() code.Message {
 			known = append(known, dc)
 		}
 	}
-	return code.New(kind, "found", len(have), "known", len(known), "missing", missing)
+	return words.New(kind, "found", len(have), "known", len(known), "missing", missing)
 }
 
 // datacenters by the labels of Services, Pods and StatefulSets, sorted.

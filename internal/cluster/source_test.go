@@ -10,7 +10,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -124,11 +123,11 @@ func TestADatacenterWithoutItsReport(t *testing.T) {
 	st.Services["demo-rack1-1"].Labels[api.LabelDatacenter] = "dc2"
 	s := st.cluster(SourceAuto)
 	m := s.Matrix()
-	var reasons []matrix.Reason
+	var reasons []words.Code
 	for _, b := range s.Health().Blockers {
 		reasons = append(reasons, b.Reason)
 	}
-	if diff := cmp.Diff([]matrix.Reason{matrix.ReasonReportMissing}, reasons); diff != "" {
+	if diff := cmp.Diff([]words.Code{words.ReportMissing}, reasons); diff != "" {
 		t.Errorf("blockers (-want +got):\n%s", diff)
 	}
 	if i, ok := m.Index(hostid.ID(hostID(1, 0))); !ok || m.Nodes()[i].Member != "demo-rack1-0" {

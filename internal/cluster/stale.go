@@ -11,22 +11,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // rowStale is why a row written by a Pod's reporter may be old, and since when; zero when the reporter runs. Every caller uses this rule.
 func (c *Cluster) rowStale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	if pod == nil {
 		if c.Offline {
-			return matrix.Trouble{Code: matrix.StalePodNotSaved}, time.Time{}
+			return matrix.Trouble{Code: words.PodNotSaved}, time.Time{}
 		}
-		return matrix.Trouble{Code: matrix.StalePodGone}, time.Time{}
+		return matrix.Trouble{Code: words.PodGone}, time.Time{}
 	}
 	why, since := Stale(pod)
 	if why.IsZero() && gateShut(pod) && c.NodeLost(pod) {
 		// The Pod's own conditions do not show it: the node controller sets Ready to False, which it is already.
-		return matrix.Trouble{Code: matrix.StaleKubernetesNodeLost, Object: pod.Spec.NodeName}, time.Time{}
+		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName}, time.Time{}
 	}
 	return why, since
 }
@@ -34,33 +34,33 @@ func (c *Cluster) rowStale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 // Stale is rowStale of a Pod that exists.
 func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	status, container, ours := reporterStatus(pod)
-	of := func(c code.Code, words string) matrix.Trouble {
-		return matrix.Trouble{Code: c, Object: container, Words: words}
+	of := func(c words.Code, terms string) matrix.Trouble {
+		return matrix.Trouble{Code: c, Object: container, Words: terms}
 	}
 	switch {
 	case pod.DeletionTimestamp != nil:
-		return matrix.Trouble{Code: matrix.StalePodDeleting}, pod.DeletionTimestamp.Time
+		return matrix.Trouble{Code: words.PodDeleting}, pod.DeletionTimestamp.Time
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
-		return matrix.Trouble{Code: matrix.StalePodNotRunning, Words: string(pod.Status.Phase)}, podTransition(pod, corev1.ContainersReady)
+		return matrix.Trouble{Code: words.PodNotRunning, Words: string(pod.Status.Phase)}, podTransition(pod, corev1.ContainersReady)
 	case status == nil && pod.Status.Phase != corev1.PodRunning:
-		return matrix.Trouble{Code: matrix.StalePodNotRunning, Words: cmp.Or(string(pod.Status.Phase), "not running")}, pod.CreationTimestamp.Time
+		return matrix.Trouble{Code: words.PodNotRunning, Words: cmp.Or(string(pod.Status.Phase), "not running")}, pod.CreationTimestamp.Time
 	case status == nil:
-		return of(matrix.StaleContainerUnknown, ""), time.Time{}
+		return of(words.ContainerUnknown, ""), time.Time{}
 	case status.State.Terminated != nil:
 		t := status.State.Terminated
 		if t.Reason == "" {
-			return of(matrix.StaleContainerExited, strconv.Itoa(int(t.ExitCode))), t.FinishedAt.Time
+			return of(words.ContainerExited, strconv.Itoa(int(t.ExitCode))), t.FinishedAt.Time
 		}
-		return of(matrix.StaleContainerEnded, t.Reason), t.FinishedAt.Time
+		return of(words.ContainerEnded, t.Reason), t.FinishedAt.Time
 	case status.State.Waiting != nil && status.State.Waiting.Reason != "":
-		return of(matrix.StaleContainerWaits, status.State.Waiting.Reason), lastEnd(status)
+		return of(words.ContainerWaits, status.State.Waiting.Reason), lastEnd(status)
 	case status.State.Running == nil:
-		return of(matrix.StaleContainerNotRunning, ""), lastEnd(status)
+		return of(words.ContainerNotRunning, ""), lastEnd(status)
 	case ours && !status.Ready:
 		// The reporter's readiness shows that its loop polls. The operator's reporter shares ScyllaDB's container, whose readiness is ScyllaDB's.
-		return of(matrix.StaleReporterNotReady, ""), podTransition(pod, corev1.ContainersReady)
+		return of(words.ReporterNotReady, ""), podTransition(pod, corev1.ContainersReady)
 	case nodeLost(pod):
-		return matrix.Trouble{Code: matrix.StaleKubernetesNodeLost, Object: pod.Spec.NodeName}, podTransition(pod, corev1.PodReady)
+		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName}, podTransition(pod, corev1.PodReady)
 	}
 	return matrix.Trouble{}, time.Time{}
 }

@@ -8,28 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // SettledDown is how long a node must have been DOWN before any output suggests to replace it: most nodes that go DOWN come back by themselves.
 const SettledDown = healthpolicy.Dead
-
-// Next steps of nodes that are DOWN for a passing reason. A replacement would wipe an intact volume.
-const (
-	StepWaitForStart code.Code = "WaitForStart" // waits; command: get the Pod
-	// StepWaitForLeaving is for a member that the Scylla Operator has removed from its report while it still leaves.
-	StepWaitForLeaving code.Code = "WaitForLeaving" // command: its log
-	// StepSeeDecommissioned is for a member whose Service says that it has left while rows list it.
-	StepSeeDecommissioned  code.Code = "SeeDecommissioned"  // commands: nodetool status, get the Service
-	StepMendKubernetesNode code.Code = "MendKubernetesNode" // kubernetesNode; command: describe the Kubernetes node
-	StepMendOrReplace      code.Code = "MendOrReplace"      // kubernetesNode; commands: describe the Kubernetes node, replace
-	StepUncordon           code.Code = "UncordonNode"       // kubernetesNode; command: uncordon
-	StepSeeSchedule        code.Code = "SeeSchedule"        // command: describe the Pod
-)
 
 // Serving is true while ScyllaDB's container in the Pod is ready; false without a Pod.
 func Serving(pod *corev1.Pod) bool { return serving(pod) }
@@ -67,7 +53,7 @@ func crashed(st *corev1.ContainerStatus) bool {
 }
 
 // passing is the next step for a member whose node is DOWN for a reason that passes; zero for any other.
-func (c *Cluster) passing(member string) code.Message {
+func (c *Cluster) passing(member string) words.Message {
 	pod := c.ix.pods[member]
 	switch {
 	case pod == nil:
@@ -75,7 +61,7 @@ func (c *Cluster) passing(member string) code.Message {
 	case c.NodeLost(pod):
 		return mendStep(pod.Spec.NodeName)
 	case c.DataGone(member):
-		return code.New(bootstrap.StepBeginAnew).Do(c.beginAnew()...)
+		return words.New(words.BeginAnew).Do(c.beginAnew()...)
 	case unscheduled(pod):
 		return c.scheduleStep(member, pod)
 	}
@@ -83,9 +69,9 @@ func (c *Cluster) passing(member string) code.Message {
 		return step
 	}
 	if Starting(pod) {
-		return code.New(StepWaitForStart, "waits", PodWaiting(pod)).Do(code.Kubectl(c.Namespace, "get", "pod", member))
+		return words.New(words.WaitForStart, "waits", PodWaiting(pod)).Do(words.Kubectl(c.Namespace, "get", "pod", member))
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // DataGone is true for the only member that has ever joined, once its barrier has found its volume empty: waiting cannot help.
@@ -98,15 +84,15 @@ func (c *Cluster) DataGone(member string) bool {
 	return w != nil && w.EmptyVolume && len(recorded) == 1 && c.otherDatacenter().IsZero() && recorded[0].Labels[api.LabelReplacingNodeHostID] == ""
 }
 
-func (c *Cluster) beginAnew() []code.Command {
+func (c *Cluster) beginAnew() []words.Command {
 	if c.Operator {
 		return nil
 	}
-	return []code.Command{code.Scylla(c.Namespace, "init", "reset", c.Name)}
+	return []words.Command{words.Scylla(c.Namespace, "init", "reset", c.Name)}
 }
 
-func mendStep(machine string) code.Message {
-	return code.New(StepMendKubernetesNode, "kubernetesNode", machine).Do(code.Kubectl("", "describe", "node", machine))
+func mendStep(machine string) words.Message {
+	return words.New(words.MendKubernetesNode, "kubernetesNode", machine).Do(words.Kubectl("", "describe", "node", machine))
 }
 
 // unscheduled is true for a Pod that waits for a Kubernetes node. Containers with a state have been on one.
@@ -115,37 +101,37 @@ func unscheduled(pod *corev1.Pod) bool {
 }
 
 // scheduleStep is for a Pod that waits for a Kubernetes node: its volume is there, so nothing is replaced. Zero only where the one Kubernetes node that has the volume was deleted.
-func (c *Cluster) scheduleStep(member string, pod *corev1.Pod) code.Message {
+func (c *Cluster) scheduleStep(member string, pod *corev1.Pod) words.Message {
 	n, pinned, _ := c.volumeNode(member)
 	switch {
 	case pinned && n.State == KubernetesNodeGone:
-		return code.Message{}
+		return words.Message{}
 	case pinned && n.Lost():
 		return mendStep(n.Name)
 	case n.State == KubernetesNodeReady+cordoned:
-		return code.New(StepUncordon, "kubernetesNode", n.Name).Do(code.Kubectl("", "uncordon", n.Name))
+		return words.New(words.UncordonNode, "kubernetesNode", n.Name).Do(words.Kubectl("", "uncordon", n.Name))
 	}
-	return code.New(StepSeeSchedule).Do(code.Kubectl(c.Namespace, "describe", "pod", pod.Name))
+	return words.New(words.SeeSchedule).Do(words.Kubectl(c.Namespace, "describe", "pod", pod.Name))
 }
 
 // OnlyUnscheduled is the step for a member whose Pod waits for a Kubernetes node while that with its volume is Ready, or the volume can move: it is not to be replaced. Zero for any
 // other, and where neither is known.
-func (c *Cluster) OnlyUnscheduled(member string) code.Message {
+func (c *Cluster) OnlyUnscheduled(member string) words.Message {
 	pod := c.ix.pods[member]
 	if pod == nil || !unscheduled(pod) {
-		return code.Message{}
+		return words.Message{}
 	}
 	if n, pinned, moves := c.volumeNode(member); !moves && (!pinned || n.State != KubernetesNodeReady) && n.State != KubernetesNodeReady+cordoned {
-		return code.Message{}
+		return words.Message{}
 	}
 	return c.scheduleStep(member, pod)
 }
 
 // orReplace is the step once the Kubernetes node of a member has not been ready for the health policy's time: it may not return. Zero before, and where that is not known.
-func (c *Cluster) orReplace(member string, id hostid.ID) code.Message {
+func (c *Cluster) orReplace(member string, id hostid.ID) words.Message {
 	pod := c.ix.pods[member]
 	if pod == nil {
-		return code.Message{}
+		return words.Message{}
 	}
 	name := pod.Spec.NodeName
 	if unscheduled(pod) {
@@ -154,9 +140,9 @@ func (c *Cluster) orReplace(member string, id hostid.ID) code.Message {
 	}
 	since := c.NotReadySince[name]
 	if since.IsZero() || c.TakenAt.IsZero() || c.TakenAt.Sub(since) < c.HealthPolicy().Dead.Duration {
-		return code.Message{}
+		return words.Message{}
 	}
-	return code.New(StepMendOrReplace, "kubernetesNode", name).Do(code.Kubectl("", "describe", "node", name), code.Scylla(c.Namespace, "replace", string(id)))
+	return words.New(words.MendOrReplace, "kubernetesNode", name).Do(words.Kubectl("", "describe", "node", name), words.Scylla(c.Namespace, "replace", string(id)))
 }
 
 // notReadySince is since when a Pod has not been ready, or has not had a Kubernetes node; zero when neither is known.
@@ -174,7 +160,7 @@ func (c *Cluster) patience(fates map[hostid.ID]matrix.Fate) {
 			continue
 		}
 		fate := matrix.Fate{Step: c.passing(member)}
-		if fate.Step.Code == StepMendKubernetesNode {
+		if fate.Step.Code == words.MendKubernetesNode {
 			fate.OrReplace = c.orReplace(member, id)
 		}
 		if pod := c.ix.pods[member]; pod != nil {

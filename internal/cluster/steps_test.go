@@ -80,7 +80,7 @@ func TestStepsOfRowErrors(t *testing.T) {
 			want: "look at that ScyllaDB, its log says why: kubectl logs demo-rack1-0 -c scylla -n elsewhere",
 		},
 		"a cluster report of another namespace, the annotation could not be decoded": {
-			loaded: report(&api.RowTrouble{Code: string(matrix.TroubleMalformed), Object: api.ContainerReporter, Words: "unexpected end"}), sources: []Source{SourceReport},
+			loaded: report(&api.RowTrouble{Code: string(words.RowMalformed), Object: api.ContainerReporter, Words: "unexpected end"}), sources: []Source{SourceReport},
 			want: "the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack1-0 -c scylla-reporter -n elsewhere",
 		},
 	}
@@ -97,7 +97,7 @@ func TestStepsOfRowErrors(t *testing.T) {
 					s = tc.loaded(s)
 				}
 				blockers := s.Matrix().Blockers()
-				if len(blockers) != 1 || blockers[0].Reason != matrix.ReasonRowError || words.Text(blockers[0].Step) != tc.want {
+				if len(blockers) != 1 || blockers[0].Reason != words.RowError || words.Text(blockers[0].Step) != tc.want {
 					t.Errorf("%s: got %+v\nwant one with %s", src, blockers, tc.want)
 				}
 			}

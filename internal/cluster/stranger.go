@@ -12,70 +12,46 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-)
-
-// Reasons why a host ID that peers list, and that no member here has, must not be removed.
-const (
-	StrangerUnjudged  code.Code = "StrangerUnjudged"  // the Services, which record host IDs, were not read
-	StrangerRecorded  code.Code = "StrangerRecorded"  // service: NAMESPACE/NAME of the Service elsewhere that records it
-	StrangerNotDown   code.Code = "StrangerNotDown"   // by: the nodes that have it UP; empty where no node has it DOWN
-	StrangerElsewhere code.Code = "StrangerElsewhere" // datacenter and rack, where they are known; else sign: the evidence for another datacenter
-	StrangerMayBeOurs code.Code = "StrangerMayBeOurs" // members: those here whose host ID is not known
-	StrangerNoPlace   code.Code = "StrangerNoPlace"   // its peers do not report its datacenter and rack, or they contradict each other
-	StrangerShared    code.Code = "StrangerShared"    // datacenter, nodes: others of its datacenter that no member here has
-	StrangerOthers    code.Code = "StrangerOthers"    // nodes: further host IDs that nothing here explains
-	StrangerOld       code.Code = "StrangerOld"       // saved objects that are too old
-)
-
-// Signs that the cluster may have a datacenter whose members are not here.
-const (
-	SignNotVerified    code.Code = "SignDatacenterNotVerified" // datacenters
-	SignMirrored       code.Code = "SignReportCopiedIn"        // datacenter, report
-	SignRow            code.Code = "SignRowOfOtherDatacenter"  // datacenter, empty where the row does not say it; node
-	SignScyllaDBs      code.Code = "SignPartOfScyllaDBCluster" // name
-	SignExternalSeeds  code.Code = "SignExternalSeeds"         // seeds
-	SignLenientBarrier code.Code = "SignLenientBarrier"        // flag
-	SignPodsNotRead    code.Code = "SignPodsNotRead"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Stranger is why a host ID that no member here has must not be called a ghost and removed; zero when it may be. Removing a node bans it for ever, so everything needs evidence: its
 // peers report that it is of a datacenter and rack whose nodes are all members here, no Service elsewhere records it, nothing else is unknown, and its peers have it DOWN and not UP.
-func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
+func (c *Cluster) Stranger(hostID hostid.ID) words.Message {
 	if !c.knowsServices() {
-		return code.New(StrangerUnjudged)
+		return words.New(words.StrangerUnjudged)
 	}
 	if service := c.Elsewhere[hostID]; service != "" {
-		return code.New(StrangerRecorded, "service", service)
+		return words.New(words.StrangerRecorded, "service", service)
 	}
 	dc, rack := c.placeOf(hostID)
 	if dc != "" && !slices.Contains(c.datacenters(), dc) {
-		return code.New(StrangerElsewhere, "datacenter", dc)
+		return words.New(words.StrangerElsewhere, "datacenter", dc)
 	} else if dc == "" {
 		if sign := c.elsewhere(); !sign.IsZero() {
-			return code.New(StrangerElsewhere, "sign", sign)
+			return words.New(words.StrangerElsewhere, "sign", sign)
 		}
 	}
 	if unknown := c.unrecorded(); len(unknown) > 0 {
-		return code.New(StrangerMayBeOurs, "members", unknown)
+		return words.New(words.StrangerMayBeOurs, "members", unknown)
 	}
 	if o := c.all.Opinion(hostID); len(o.Up) > 0 || len(o.Down) == 0 {
 		var by []string
 		for _, i := range o.Up {
 			by = append(by, c.all.Nodes()[i].Ref.String())
 		}
-		return code.New(StrangerNotDown, "by", by)
+		return words.New(words.StrangerNotDown, "by", by)
 	}
 	if dc == "" || rack == "" {
-		return code.New(StrangerNoPlace)
+		return words.New(words.StrangerNoPlace)
 	}
 	if !c.hasRack(dc, rack) {
-		return code.New(StrangerElsewhere, "datacenter", dc, "rack", rack)
+		return words.New(words.StrangerElsewhere, "datacenter", dc, "rack", rack)
 	}
 	if others := c.othersOf(dc, hostID); len(others) > 0 {
-		return code.New(StrangerShared, "datacenter", dc, "nodes", others)
+		return words.New(words.StrangerShared, "datacenter", dc, "nodes", others)
 	}
 	var others []string
 	for _, id := range c.Unknown() {
@@ -84,20 +60,20 @@ func (c *Cluster) Stranger(hostID hostid.ID) code.Message {
 		}
 	}
 	if len(others) > 0 {
-		return code.New(StrangerOthers, "nodes", others)
+		return words.New(words.StrangerOthers, "nodes", others)
 	}
 	if c.Old {
-		return code.New(StrangerOld)
+		return words.New(words.StrangerOld)
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // RemoteAdd is the command that lets the controller here read the datacenter of a host ID which Stranger finds elsewhere; nil for any other reason.
-func (c *Cluster) RemoteAdd(why code.Message) code.Command {
-	if why.Code != StrangerElsewhere && why.Code != StrangerRecorded {
+func (c *Cluster) RemoteAdd(why words.Message) words.Command {
+	if why.Code != words.StrangerElsewhere && why.Code != words.StrangerRecorded {
 		return nil
 	}
-	return code.Scylla(c.Namespace, "remote", "add", "NAME", c.Name, "--remote-context", "CONTEXT")
+	return words.Scylla(c.Namespace, "remote", "add", "NAME", c.Name, "--remote-context", "CONTEXT")
 }
 
 // Unknown are the host IDs, UP or DOWN, that rows list and that nothing here explains: no member has, replaces or reports them, and they have no row and no place in a report of another
@@ -201,7 +177,7 @@ func (c *Cluster) LostHostID(member string) hostid.ID {
 			continue
 		}
 		why := c.Stranger(n.HostID)
-		if members, _ := why.Params["members"].([]string); why.Code != StrangerMayBeOurs || !slices.Equal(members, []string{member}) {
+		if members, _ := why.Params["members"].([]string); why.Code != words.StrangerMayBeOurs || !slices.Equal(members, []string{member}) {
 			continue
 		}
 		if o := c.all.Opinion(n.HostID); len(o.Up) > 0 || len(o.Down) == 0 || found != "" {
@@ -317,40 +293,40 @@ func (c *Cluster) heldAtBarrier(name string) bool {
 
 // otherDatacenter is the strongest sign that the cluster may have a datacenter whose members are not here; zero when there is none. Without such a sign, a host ID with no known
 // datacenter can only belong to the datacenters that are here.
-func (c *Cluster) otherDatacenter() code.Message {
+func (c *Cluster) otherDatacenter() words.Message {
 	if dcs := matrix.NotVerified(c.StatusReport); len(dcs) > 0 {
-		return code.New(SignNotVerified, "datacenters", dcs)
+		return words.New(words.SignDatacenterNotVerified, "datacenters", dcs)
 	}
 	for i := range c.Reports {
 		if r := &c.Reports[i]; isRemote(r) {
-			return code.New(SignMirrored, "datacenter", r.DatacenterName, "report", r.Name)
+			return words.New(words.SignReportCopiedIn, "datacenter", r.DatacenterName, "report", r.Name)
 		}
 	}
 	here := c.datacenters()
 	for i := range c.rows {
 		if r := &c.rows[i].Reporter; !slices.Contains(here, r.Datacenter) {
-			return code.New(SignRow, "datacenter", r.Datacenter, "node", r.Name())
+			return words.New(words.SignRowOfOtherDatacenter, "datacenter", r.Datacenter, "node", r.Name())
 		}
 	}
 	if name := c.scyllaDBCluster(); name != "" {
-		return code.New(SignScyllaDBs, "name", name)
+		return words.New(words.SignPartOfScyllaDBCluster, "name", name)
 	}
 	specs := c.podSpecs()
 	if len(specs) == 0 {
-		return code.New(SignPodsNotRead)
+		return words.New(words.SignPodsNotRead)
 	}
 	if c.OperatorState != nil && len(c.OperatorState.ExternalSeeds) > 0 {
-		return code.New(SignExternalSeeds, "seeds", c.OperatorState.ExternalSeeds)
+		return words.New(words.SignExternalSeeds, "seeds", c.OperatorState.ExternalSeeds)
 	}
 	for _, spec := range specs {
 		if seeds := c.externalSeeds(spec); len(seeds) > 0 {
-			return code.New(SignExternalSeeds, "seeds", seeds)
+			return words.New(words.SignExternalSeeds, "seeds", seeds)
 		}
 	}
 	if slices.ContainsFunc(specs, lenientBarrier) {
-		return code.New(SignLenientBarrier, "flag", lenientFlag)
+		return words.New(words.SignLenientBarrier, "flag", lenientFlag)
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // scyllaDBCluster is the name of the ScyllaDBCluster that the objects are a part of, empty when they are of none.
@@ -393,18 +369,18 @@ func seedWords(spec *corev1.PodSpec) []string {
 	if container == nil {
 		return nil
 	}
-	var words []string
+	var terms []string
 	for _, arg := range slices.Concat(container.Command, container.Args) {
-		words = append(words, strings.Fields(arg)...) // the operator's command line is one argument, a shell's script
+		terms = append(terms, strings.Fields(arg)...) // the operator's command line is one argument, a shell's script
 	}
 	var out []string
-	for i, word := range words {
+	for i, word := range terms {
 		flag, value, given := strings.Cut(word, "=")
 		if !slices.Contains(seedFlags, flag) {
 			continue
 		}
-		if !given && i+1 < len(words) {
-			value = words[i+1]
+		if !given && i+1 < len(terms) {
+			value = terms[i+1]
 		}
 		value = strings.TrimPrefix(strings.Trim(value, `"'`), "seeds=")
 		for seed := range strings.SplitSeq(value, ",") {
@@ -453,29 +429,29 @@ func lenientBarrier(spec *corev1.PodSpec) bool {
 }
 
 // strangerState is the state of a host ID that peers list, or a report has a row of, and that no Service or Pod here has.
-func (c *Cluster) strangerState(n *matrix.Node) (MemberState, code.Message) {
+func (c *Cluster) strangerState(n *matrix.Node) (MemberState, words.Message) {
 	why := c.Stranger(n.HostID)
 	dc, _ := why.Params["datacenter"].(string)
 	switch {
-	case why.Code == StrangerRecorded:
-		return MemberRemote, code.New(detailRecorded, "service", why.Params["service"])
-	case why.Code == StrangerUnjudged && n.Row != nil:
-		return MemberJoined, code.New(detailNeitherRead)
-	case why.Code == StrangerUnjudged:
-		return MemberUnknown, code.New(detailServicesUnread)
-	case why.Code == StrangerElsewhere && n.Row != nil:
-		return MemberRemote, code.New(detailOtherNamespace)
-	case why.Code == StrangerElsewhere && dc != "":
-		return MemberRemote, code.New(detailOfDatacenter, "datacenter", dc)
-	case why.Code == StrangerElsewhere:
-		return MemberRemote, code.New(detailOfAnother)
+	case why.Code == words.StrangerRecorded:
+		return MemberRemote, words.New(words.RecordedElsewhere, "service", why.Params["service"])
+	case why.Code == words.StrangerUnjudged && n.Row != nil:
+		return MemberJoined, words.New(words.ServiceAndPodUnread)
+	case why.Code == words.StrangerUnjudged:
+		return MemberUnknown, words.New(words.ServicesUnread)
+	case why.Code == words.StrangerElsewhere && n.Row != nil:
+		return MemberRemote, words.New(words.PodElsewhere)
+	case why.Code == words.StrangerElsewhere && dc != "":
+		return MemberRemote, words.New(words.OfDatacenter, "datacenter", dc)
+	case why.Code == words.StrangerElsewhere:
+		return MemberRemote, words.New(words.OfAnotherDatacenter)
 	}
 	state := MemberUnknown
 	if why.IsZero() {
 		state = MemberGhost
 	}
 	if n.Row != nil {
-		return state, code.New(detailRowOnly)
+		return state, words.New(words.RowOnly)
 	}
-	return state, code.New(detailListedOnly)
+	return state, words.New(words.ListedOnly)
 }

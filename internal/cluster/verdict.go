@@ -13,8 +13,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // BootstrapInput is the decision's input as far as the API has it. The caller adds the facts that only the Pod has (Disk, DiskDetail, Banned). Error: *NotFoundError for an unknown
@@ -36,7 +36,7 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 	in := bootstrap.Input{
 		Self: self, Namespace: c.Namespace, SelfJoined: joined(svc),
 		ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations,
-		DiskDetail: code.New(bootstrap.DiskOnlyPodReads),
+		DiskDetail: words.New(words.DataDirectoryOfPod),
 		PVC:        c.ix.pvcName(member),
 		Matrix:     c.all, Reports: c.reportCount(), NotVerified: c.all.Options().NotVerified,
 		AllowNonReporting: c.allowNonReporting(member),
@@ -114,18 +114,18 @@ func (c *Cluster) HealthOf(m *matrix.Matrix) Health {
 
 // ControllerSilent names our controller, and since when it has been silent, where the rows are its reports and it no longer updates them; zero otherwise, also where its Lease
 // could not be read.
-func (c *Cluster) ControllerSilent() (controller code.Message, since time.Time) {
+func (c *Cluster) ControllerSilent() (controller words.Message, since time.Time) {
 	if c.Source != SourceReport || !c.Ours() || c.Lease == nil || c.TakenAt.IsZero() {
-		return code.Message{}, time.Time{}
+		return words.Message{}, time.Time{}
 	}
 	l := c.LeaseState()
 	switch {
 	case !l.Silent:
-		return code.Message{}, time.Time{}
+		return words.Message{}, time.Time{}
 	case l.NotKept:
-		return code.New(CauseNotKept, "controller", l.Holder, "lease", c.Lease.Namespace+"/"+c.Lease.Name), time.Time{}
+		return words.New(words.ReportsNotKept, "controller", l.Holder, "lease", c.Lease.Namespace+"/"+c.Lease.Name), time.Time{}
 	}
-	return code.New(bootstrap.CauseController, "controller", cmp.Or(l.Holder, c.Lease.Name)), l.Since
+	return words.New(words.ControllerNamed, "controller", cmp.Or(l.Holder, c.Lease.Name)), l.Since
 }
 
 // Peers are the members by their Services, including those that have not joined. The caller may change the list.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // held are the blockers that the member's own barrier reports beyond those of the objects: nil where it does not run, or reports nothing that can be read. They come from the Pod,
@@ -28,7 +28,7 @@ func (c *Cluster) held(member string) []matrix.Blocker {
 	}
 	var held []matrix.Blocker
 	for _, r := range w.Refusals {
-		if reason := matrix.Reason(r.Reason); slices.Contains(matrix.Reasons(), reason) {
+		if reason := words.Code(r.Reason); slices.Contains(matrix.Reasons(), reason) {
 			held = append(held, c.refusal(member, reason, r))
 		}
 	}
@@ -56,18 +56,18 @@ func barrierWait(pod *corev1.Pod) *api.BarrierWait {
 	return w
 }
 
-func (c *Cluster) refusal(member string, reason matrix.Reason, r api.BarrierRefusal) matrix.Blocker {
+func (c *Cluster) refusal(member string, reason words.Code, r api.BarrierRefusal) matrix.Blocker {
 	observed := c.named(r.Observed)
 	switch reason {
-	case matrix.ReasonReporterSilent:
+	case words.ReporterSilent:
 		return bootstrap.ReporterSilent(observed, c.Namespace, r.Words)
-	case matrix.ReasonNoOtherSeed:
+	case words.NoOtherSeed:
 		b := bootstrap.NoOtherSeed(c.ix.refs[member], c.Namespace, bootstrap.SeedChoice{})
-		b.Cause, b.Detail = code.Message{}, r.Words
+		b.Cause, b.Detail = words.Message{}, r.Words
 		return b
 	}
-	if reason == matrix.ReasonOtherCluster {
-		b := bootstrap.NotFirst(c.ix.refs[member], c.Namespace, code.Message{})
+	if reason == words.SeedsOfAnotherCluster {
+		b := bootstrap.NotFirst(c.ix.refs[member], c.Namespace, words.Message{})
 		b.Detail = r.Words
 		return b
 	}

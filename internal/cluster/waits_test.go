@@ -15,7 +15,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -77,7 +76,7 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := words.Verdict(v); !strings.HasPrefix(got, newcomer+" "+tc.want) {
+			if got := words.Of(v.Self.Name(), v.Summary); !strings.HasPrefix(got, newcomer+" "+tc.want) {
 				t.Errorf("%s\nwant %s %s", got, newcomer, tc.want)
 			}
 		})
@@ -191,19 +190,19 @@ func TestA1SeedChoice(t *testing.T) {
 	}
 }
 
-func command(st *scene, words []string, args ...string) {
+func command(st *scene, terms []string, args ...string) {
 	for _, p := range st.Pods {
-		p.Spec.Containers[0].Command, p.Spec.Containers[0].Args = words, args
+		p.Spec.Containers[0].Command, p.Spec.Containers[0].Args = terms, args
 	}
 	for _, s := range st.Sets {
-		s.Spec.Template.Spec.Containers[0].Command, s.Spec.Template.Spec.Containers[0].Args = words, args
+		s.Spec.Template.Spec.Containers[0].Command, s.Spec.Template.Spec.Containers[0].Args = terms, args
 	}
 }
 
 func blockers(c *Cluster) []string {
 	var out []string
 	for _, b := range c.Matrix().Blockers() {
-		out = append(out, words.Blocker(b, time.Time{}))
+		out = append(out, words.Aging(b.Message(), b.Since, time.Time{}))
 	}
 	return out
 }
@@ -244,11 +243,11 @@ func TestA5WhatTheObjectsTellOfANewcomer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []matrix.Reason
+		var got []words.Code
 		for _, b := range v.Blockers {
 			got = append(got, b.Reason)
 		}
-		if diff := cmp.Diff([]matrix.Reason{matrix.ReasonVersionTooOld, matrix.ReasonOneAtATime}, got); diff != "" {
+		if diff := cmp.Diff([]words.Code{words.VersionTooOld, words.OneNewcomerAtATime}, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", source, diff)
 		}
 	}

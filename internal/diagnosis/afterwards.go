@@ -10,10 +10,10 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Fresh is for how long after an operation its tasks are listed. ScyllaDB keeps no record of a repair or a cleanup, so without a limit a task would be listed for ever.
@@ -46,8 +46,8 @@ type Task struct {
 	Node  matrix.Ref
 	State TaskState
 	// Message describes the task or the reason why it is not needed; Command does it, nil where there is nothing to do.
-	Message code.Message
-	Command code.Command
+	Message words.Message
+	Command words.Command
 }
 
 // Afterwards are the tasks that follow one operation.
@@ -59,7 +59,7 @@ type Afterwards struct {
 	// Finished is when it ended; zero where that is not known.
 	Finished time.Time
 	// Message names the operation that has ended. Wait is the reason why the open tasks must wait, zero when they can be done now.
-	Message, Wait code.Message
+	Message, Wait words.Message
 	Tasks         []Task
 }
 
@@ -102,11 +102,11 @@ func After(c *cluster.Cluster, now time.Time) []Afterwards {
 func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original hostid.ID, finished time.Time) Afterwards {
 	a := Afterwards{
 		Operation: Replaced, Node: newcomer, Original: original, Finished: finished,
-		Message: code.New(sayReplaced, "node", newcomer.String(), "original", original),
+		Message: words.New(words.AfterReplaced, "node", newcomer.String(), "original", original),
 	}
-	t := Task{Node: newcomer, State: TaskOpen, Message: code.New(taskRepair, "node", newcomer.String()), Command: nodetool(c, newcomer, "repair")}
+	t := Task{Node: newcomer, State: TaskOpen, Message: words.New(words.AfterRepair, "node", newcomer.String()), Command: nodetool(c, newcomer, "repair")}
 	if said := c.Said(newcomer.Member); said != nil && said.HostID == newcomer.HostID && slices.Contains(said.RepairBased, operationReplace) {
-		t.State, t.Message, t.Command = TaskNotNeeded, code.New(taskRepairCovered, "node", newcomer.String()), nil
+		t.State, t.Message, t.Command = TaskNotNeeded, words.New(words.AfterRepairCovered, "node", newcomer.String()), nil
 	}
 	a.Tasks = []Task{t}
 	if a.Open() {
@@ -119,19 +119,19 @@ func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original hostid.I
 func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 	a := Afterwards{
 		Operation: Joined, Node: newcomer.Ref, Finished: newcomer.joined,
-		Message: code.New(sayJoined, "node", newcomer.String()),
+		Message: words.New(words.AfterJoined, "node", newcomer.String()),
 	}
 	for _, r := range all {
 		if r.Member == newcomer.Member || r.Datacenter != newcomer.Datacenter || !r.member {
 			continue
 		}
-		t := Task{Node: r.Ref, State: TaskOpen, Message: code.New(taskCleanup, "node", r.String()), Command: nodetool(c, r.Ref, "cleanup")}
+		t := Task{Node: r.Ref, State: TaskOpen, Message: words.New(words.AfterCleanup, "node", r.String()), Command: nodetool(c, r.Ref, "cleanup")}
 		switch said := c.Said(r.Member); {
 		case r.joined.After(newcomer.joined):
-			t.State, t.Message, t.Command = TaskNotNeeded, code.New(taskCleanupNewer, "node", r.String()), nil
+			t.State, t.Message, t.Command = TaskNotNeeded, words.New(words.AfterCleanupNewer, "node", r.String()), nil
 		case said != nil && said.HostID == r.HostID && said.OperationMode == "NORMAL" && said.OwnsTokens != nil && !*said.OwnsTokens:
 			// A member that owns no tokens holds no user's data. [derived]
-			t.State, t.Message, t.Command = TaskNotNeeded, code.New(taskCleanupNoTokens, "node", r.String()), nil
+			t.State, t.Message, t.Command = TaskNotNeeded, words.New(words.AfterCleanupNoTokens, "node", r.String()), nil
 		}
 		a.Tasks = append(a.Tasks, t)
 	}
@@ -142,23 +142,23 @@ func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 }
 
 // waits is the reason why neither a repair nor a cleanup should begin now: ScyllaDB's documentation wants all nodes UP and no change of the topology.
-func waits(c *cluster.Cluster) code.Message {
+func waits(c *cluster.Cluster) words.Message {
 	operations, _ := c.Operations()
 	for _, op := range operations {
 		if cluster.OperationOpen(op) {
-			return code.New(waitOperation)
+			return words.New(words.AfterWaitOperation)
 		}
 	}
 	members := c.Members()
 	for i := range members {
 		if members[i].State == cluster.MemberNewcomer || members[i].ReplaceRequested || members[i].Replacing != "" {
-			return code.New(waitNewcomer, "node", members[i].Name())
+			return words.New(words.AfterWaitNewcomer, "node", members[i].Name())
 		}
 	}
 	if h := c.Health(); h.Up < h.Nodes || h.Nodes == 0 {
-		return code.New(waitAllUp, "up", h.Up, "nodes", h.Nodes)
+		return words.New(words.AfterWaitAllUp, "up", h.Up, "nodes", h.Nodes)
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // record is a member Service's record of how its node joined.
@@ -197,6 +197,6 @@ func recordsOf(c *cluster.Cluster) []record {
 	return out
 }
 
-func nodetool(c *cluster.Cluster, on matrix.Ref, args ...string) code.Command {
-	return append(append(code.Scylla(c.Namespace, "nodetool", on.Member), "--"), args...)
+func nodetool(c *cluster.Cluster, on matrix.Ref, args ...string) words.Command {
+	return append(append(words.Scylla(c.Namespace, "nodetool", on.Member), "--"), args...)
 }

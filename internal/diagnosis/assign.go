@@ -8,10 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // unasked explains a cluster without any information: no row counts, and no node is known to be DOWN.
@@ -23,13 +22,13 @@ func (s *scene) unasked() {
 	switch silent, _ := s.c.ControllerSilent(); {
 	case !silent.IsZero():
 	case len(rights) > 0:
-		s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelCluster}, Message: code.New(sayRights, "rights", rights), Step: code.New(stepGetRights)}, s.all()...)
+		s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingRightsMissing, "rights", rights), Step: words.New(words.GetRights)}, s.all()...)
 	case s.h.Nodes == 0 && len(s.h.Blockers) == 0 && s.newcomers() > 0 && !s.anyJoined():
-		s.add(Finding{Kind: NoNodes, Scope: Scope{Level: LevelCluster}, Message: code.New(sayNoNodes, "newcomers", s.newcomers()),
-			Step: code.New(stepFirstJoins).Do(code.Scylla(s.c.Namespace, "barrier"))})
+		s.add(Finding{Kind: NoNodes, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingNoNodes, "newcomers", s.newcomers()),
+			Step: words.New(words.FirstJoins).Do(words.Scylla(s.c.Namespace, "barrier"))})
 	default:
-		s.add(Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster}, Message: code.New(sayNobodyAsked, "why", s.silence()),
-			Step: code.New(stepAskNodes).Do(code.Scylla(s.c.Namespace, "status", s.c.Name, "--source", "live"))}, s.all()...)
+		s.add(Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingNobodyAsked, "why", s.silence()),
+			Step: words.New(words.AskNodes).Do(words.Scylla(s.c.Namespace, "status", s.c.Name, "--source", "live"))}, s.all()...)
 	}
 }
 
@@ -39,14 +38,14 @@ func (s *scene) anyJoined() bool {
 }
 
 // silence is the reason why no row can be used, where it is the same for all; empty otherwise.
-func (s *scene) silence() code.Message {
-	var why code.Message
+func (s *scene) silence() words.Message {
+	var why words.Message
 	for _, b := range s.h.Blockers {
-		if b.Reason != matrix.ReasonRowError && b.Reason != matrix.ReasonRowStale || b.Cause.IsZero() {
+		if b.Reason != words.RowError && b.Reason != words.RowStale || b.Cause.IsZero() {
 			continue
 		}
 		if !why.IsZero() && why.Params["words"] != b.Cause.Params["words"] || !why.IsZero() && why.Code != b.Cause.Code {
-			return code.Message{}
+			return words.Message{}
 		}
 		why = b.Cause
 	}
@@ -106,9 +105,9 @@ func (s *scene) split() {
 		return
 	}
 	var explained []int
-	var step code.Message
+	var step words.Message
 	for k := range s.h.Blockers {
-		if s.h.Blockers[k].Reason == matrix.ReasonSplitCluster {
+		if s.h.Blockers[k].Reason == words.SplitCluster {
 			step = s.h.Blockers[k].Step
 			explained = append(explained, k)
 		} else if i, j := s.pair(k); s.apart(i, j) {
@@ -116,7 +115,7 @@ func (s *scene) split() {
 		}
 	}
 	if len(s.parts) == 0 {
-		s.add(Finding{Kind: SplitCluster, Scope: Scope{Level: LevelCluster}, Message: code.New(saySplit, "why", s.m.SplitFact()), Step: step}, explained...)
+		s.add(Finding{Kind: SplitCluster, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingSplitCluster, "why", s.m.SplitFact()), Step: step}, explained...)
 		return
 	}
 	sizes := make([]string, len(s.parts))
@@ -124,8 +123,8 @@ func (s *scene) split() {
 		sizes[i] = strconv.Itoa(len(part))
 	}
 	s.add(Finding{
-		Kind: SplitCluster, Scope: Scope{Level: LevelCluster}, Message: code.New(saySplit, "why", s.m.SplitFact()),
-		Evidence: code.New(numbersSplit, "sizes", sizes), Step: step,
+		Kind: SplitCluster, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingSplitCluster, "why", s.m.SplitFact()),
+		Evidence: words.New(words.NumbersSplit, "sizes", sizes), Step: step,
 	}, explained...)
 }
 
@@ -153,8 +152,8 @@ func (s *scene) partition() {
 		}
 	}
 	s.add(Finding{
-		Kind: Partition, Scope: Scope{Level: LevelCluster}, Message: code.New(sayPartition, "parts", s.partNames(parts)),
-		Evidence: code.New(numbersPairs, "down", downPairs, "pairs", reporting*reporting-same, "nodes", reporting), Step: code.New(matrix.StepMendNetwork),
+		Kind: Partition, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingPartition, "parts", s.partNames(parts)),
+		Evidence: words.New(words.NumbersPairs, "down", downPairs, "pairs", reporting*reporting-same, "nodes", reporting), Step: words.New(words.MendNetwork),
 	}, cross...)
 }
 
@@ -208,9 +207,9 @@ func (s *scene) splits(parts [][]int, by func(*node) string) bool {
 
 func (s *scene) controller() {
 	for k, b := range s.h.Blockers {
-		if b.Reason == matrix.ReasonControllerSilent {
+		if b.Reason == words.ControllerSilent {
 			s.add(Finding{
-				Kind: ControllerSilent, Scope: Scope{Level: LevelCluster}, Message: code.New(sayController, "controller", b.Cause), Step: b.Step,
+				Kind: ControllerSilent, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingControllerSilent, "controller", b.Cause), Step: b.Step,
 			}, k)
 		}
 	}
@@ -232,7 +231,7 @@ func (s *scene) rolling() {
 		b := &s.h.Blockers[k]
 		f := s.add(Finding{
 			Kind: RolloutInProgress, Scope: Scope{Level: LevelNode, Nodes: s.refs(restart)},
-			Message: code.New(sayRollout, "why", b.Cause, "nodes", s.names(restart)), Step: b.Step,
+			Message: words.New(words.FindingRollout, "why", b.Cause, "nodes", s.names(restart)), Step: b.Step,
 		}, k)
 		s.give(f, restart)
 	}
@@ -243,9 +242,9 @@ func (s *scene) replaced() {
 	for _, i := range s.inFate(replaced) {
 		n := &s.nodes[i]
 		old := cmp.Or(s.known.Newcomers[n.HostID], n.HostID)
-		f := Finding{Kind: ReplacementOpen, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: code.New(sayReplacing, "node", n.Name()), Step: s.step(n)}
+		f := Finding{Kind: ReplacementOpen, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: words.New(words.FindingReplacementOpen, "node", n.Name()), Step: s.step(n)}
 		if why := s.known.Failed[old]; !why.IsZero() {
-			f.Kind, f.Message = ReplacementFailed, code.New(sayReplaceFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)
+			f.Kind, f.Message = ReplacementFailed, words.New(words.FindingReplacementFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)
 		}
 		f.Evidence = s.numbers(n)
 		s.give(s.add(f), []int{i})
@@ -253,18 +252,18 @@ func (s *scene) replaced() {
 }
 
 // step is that of the gravest blocker about a node.
-func (s *scene) step(n *node) code.Message {
+func (s *scene) step(n *node) words.Message {
 	for _, k := range n.about {
 		if step := s.h.Blockers[k].Step; !step.IsZero() {
 			return step
 		}
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // numbers count the states of a node in the rows of other nodes.
-func (s *scene) numbers(n *node) code.Message {
-	return code.New(numbersRows, "down", n.down, "up", n.up, "rows", n.rows)
+func (s *scene) numbers(n *node) words.Message {
+	return words.New(words.NumbersRows, "down", n.down, "up", n.up, "rows", n.rows)
 }
 
 // places finds datacenters, then racks, without a node that is UP.
@@ -280,14 +279,14 @@ func (s *scene) places() {
 		dc := s.nodes[nodes[0]].Datacenter
 		return Finding{
 			Kind: DatacenterDown, Scope: Scope{Level: LevelDatacenter, Datacenter: dc, Nodes: s.refs(nodes)},
-			Message: code.New(sayDatacenterDown, "datacenter", dc, "nodes", len(nodes)), Step: code.New(matrix.StepSeeDatacenter, "datacenter", dc),
+			Message: words.New(words.FindingDatacenterDown, "datacenter", dc, "nodes", len(nodes)), Step: words.New(words.SeeDatacenter, "datacenter", dc),
 		}
 	})
 	s.wholly(rack, func(nodes []int) Finding {
 		n := &s.nodes[nodes[0]]
 		return Finding{
 			Kind: RackDown, Scope: Scope{Level: LevelRack, Datacenter: n.Datacenter, Rack: n.Rack, Nodes: s.refs(nodes)},
-			Message: code.New(sayRackDown, "rack", n.Rack, "datacenter", n.Datacenter, "nodes", len(nodes)), Step: code.New(matrix.StepSeeRack, "datacenter", n.Datacenter, "rack", n.Rack),
+			Message: words.New(words.FindingRackDown, "rack", n.Rack, "datacenter", n.Datacenter, "nodes", len(nodes)), Step: words.New(words.SeeRack, "datacenter", n.Datacenter, "rack", n.Rack),
 		}
 	})
 }
@@ -331,7 +330,7 @@ func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
 			continue
 		}
 		f := made(nodes)
-		f.Evidence = code.New(numbersGroup, "rows", rows, "starting", numberOrNone(startingNow), "kubernetesNodes", numberOrNone(len(machines)))
+		f.Evidence = words.New(words.NumbersGroup, "rows", rows, "starting", numberOrNone(startingNow), "kubernetesNodes", numberOrNone(len(machines)))
 		s.give(s.add(f), nodes)
 	}
 }
@@ -358,11 +357,11 @@ func (s *scene) kubernetesNodes() {
 		nodes := on[machine]
 		f := s.add(Finding{
 			Kind: KubernetesNodeDown, Scope: Scope{Level: LevelKubernetesNode, KubernetesNode: machine, Nodes: s.refs(nodes)},
-			Message:  code.New(sayKubernetesNode, "kubernetesNode", machine, "nodes", s.names(nodes)),
+			Message:  words.New(words.FindingKubernetesNodeDown, "kubernetesNode", machine, "nodes", s.names(nodes)),
 			Evidence: s.numbers(&s.nodes[nodes[0]]),
-			Step:     code.New(cluster.StepMendKubernetesNode, "kubernetesNode", machine).Do(code.Kubectl("", "describe", "node", machine)),
+			Step:     words.New(words.MendKubernetesNode, "kubernetesNode", machine).Do(words.Kubectl("", "describe", "node", machine)),
 		})
-		if step := s.step(&s.nodes[nodes[0]]); len(nodes) == 1 && step.Code == cluster.StepMendOrReplace {
+		if step := s.step(&s.nodes[nodes[0]]); len(nodes) == 1 && step.Code == words.MendOrReplace {
 			f.Step = step // of several nodes none can be replaced while the others are DOWN
 		}
 		s.give(f, nodes)
@@ -379,27 +378,27 @@ func (s *scene) starting() {
 	waits := cluster.PodWaiting(n.pod())
 	f := s.add(Finding{
 		Kind: NodeStarting, Scope: Scope{Level: LevelNode, Nodes: s.refs(nodes)},
-		Message: code.New(sayStarting, "nodes", s.names(nodes), "waits", waits), Evidence: s.numbers(n),
-		Step: code.New(cluster.StepWaitForStart, "waits", waits).Do(code.Kubectl(s.c.Namespace, "get", "pod", n.Name())),
+		Message: words.New(words.FindingNodeStarting, "nodes", s.names(nodes), "waits", waits), Evidence: s.numbers(n),
+		Step: words.New(words.WaitForStart, "waits", waits).Do(words.Kubectl(s.c.Namespace, "get", "pod", n.Name())),
 	})
 	s.give(f, nodes)
 }
 
 func (s *scene) down() {
 	for k := range s.h.Blockers {
-		if b := &s.h.Blockers[k]; b.Reason == matrix.ReasonHalted { // a new node, which no row has
-			s.add(Finding{Kind: NodeDown, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}}, Message: code.New(sayNotServing, "node", b.Observed.Name(), "why", b.Cause), Step: b.Step}, k)
+		if b := &s.h.Blockers[k]; b.Reason == words.ScyllaDBHalted { // a new node, which no row has
+			s.add(Finding{Kind: NodeDown, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}}, Message: words.New(words.FindingNodeNotServing, "node", b.Observed.Name(), "why", b.Cause), Step: b.Step}, k)
 		}
 	}
 	for _, i := range s.inFate(down) {
 		n := &s.nodes[i]
 		f := Finding{
 			Kind: NodeDown, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})},
-			Evidence: code.New(numbersRows, "down", n.down, "up", n.up, "rows", n.rows, "machine", s.machine(n)),
+			Evidence: words.New(words.NumbersRows, "down", n.down, "up", n.up, "rows", n.rows, "machine", s.machine(n)),
 		}
 		f.Message, f.Step = s.downMessage(n)
 		if n.rows == 0 || n.down+n.up == 0 {
-			f.Evidence = code.Message{}
+			f.Evidence = words.Message{}
 		}
 		made := s.add(f)
 		s.give(made, []int{i})
@@ -411,72 +410,72 @@ func (s *scene) down() {
 }
 
 // machine is the state of a node's Kubernetes node; empty for one that does not exist, which is then the reason why the node is DOWN.
-func (s *scene) machine(n *node) code.Message {
+func (s *scene) machine(n *node) words.Message {
 	on := s.c.KubernetesNode(n.pod())
 	if on.State == cluster.KubernetesNodeGone {
-		return code.Message{}
+		return words.Message{}
 	}
 	return on.Fact()
 }
 
 // downMessage says why a node is DOWN, and what to do.
-func (s *scene) downMessage(n *node) (message, step code.Message) {
+func (s *scene) downMessage(n *node) (message, step words.Message) {
 	pod := n.pod()
 	step = s.step(n)
-	why := code.Message{}
+	why := words.Message{}
 	switch {
 	case pod == nil && s.knowsPods():
-		why = code.New(whyNoPod)
-		if step.Code == cluster.StepApplyParallel || step.Code == cluster.StepLowerFirst {
+		why = words.New(words.BecauseNoPod)
+		if step.Code == words.ApplyParallel || step.Code == words.LowerOrdinalFirst {
 			break // it is known why
 		}
-		step = code.New(stepSeeSet).Do(code.Kubectl(s.c.Namespace, "describe", "statefulset", cmp.Or(n.set(), "STATEFULSET")))
+		step = words.New(words.SeeStatefulSet).Do(words.Kubectl(s.c.Namespace, "describe", "statefulset", cmp.Or(n.set(), "STATEFULSET")))
 	case pod == nil:
 	case s.c.DataGone(n.Member):
-		why = code.New(bootstrap.CauseDataGone, "member", n.Name())
+		why = words.New(words.DataIsGone, "member", n.Name())
 	case s.c.KubernetesNode(pod).State == cluster.KubernetesNodeGone:
-		why = code.New(whyGone, "kubernetesNode", pod.Spec.NodeName)
+		why = words.New(words.BecauseKubernetesNodeGone, "kubernetesNode", pod.Spec.NodeName)
 	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0: // containers with a state have been on a machine
-		why = code.New(whyNoPlace, "waits", cluster.PodWaiting(pod))
+		why = words.New(words.BecauseNoPlace, "waits", cluster.PodWaiting(pod))
 		if step.IsZero() {
-			step = code.New(cluster.StepSeeSchedule).Do(code.Kubectl(s.c.Namespace, "describe", "pod", n.Name()))
+			step = words.New(words.SeeSchedule).Do(words.Kubectl(s.c.Namespace, "describe", "pod", n.Name()))
 		}
 	default:
 		if why, _ = s.c.Halted(n.Member); !why.IsZero() {
 			break
 		}
-		why = code.New(whyPod, "state", cluster.PodState(pod))
+		why = words.New(words.BecausePod, "state", cluster.PodState(pod))
 		for _, k := range n.about {
 			// A Pod without trouble explains nothing; the reason for its missing row does.
-			if b := &s.h.Blockers[k]; cluster.Serving(pod) && b.Reason == matrix.ReasonRowError && !b.Cause.IsZero() {
+			if b := &s.h.Blockers[k]; cluster.Serving(pod) && b.Reason == words.RowError && !b.Cause.IsZero() {
 				why = b.Cause
 			}
 		}
 	}
 	if n.down == 0 && !why.IsZero() {
-		return code.New(sayNotServing, "node", n.Name(), "why", why), step
+		return words.New(words.FindingNodeNotServing, "node", n.Name(), "why", why), step
 	}
-	return code.New(sayNodeDown, "node", n.Name(), "why", why), step
+	return words.New(words.FindingNodeDown, "node", n.Name(), "why", why), step
 }
 
 // mayReplace is true for a step that names a replacement.
-func mayReplace(step code.Message) bool {
-	return slices.ContainsFunc(step.Commands, func(c code.Command) bool { return slices.Contains(c, "replace") && !slices.Contains(c, "status") })
+func mayReplace(step words.Message) bool {
+	return slices.ContainsFunc(step.Commands, func(c words.Command) bool { return slices.Contains(c, "replace") && !slices.Contains(c, "status") })
 }
 
 func (s *scene) strangers() {
 	for _, i := range s.inFate(ghost, away) {
 		n := &s.nodes[i]
-		f := Finding{Kind: Ghost, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: code.New(sayGhost, "node", n.Name()), Evidence: s.numbers(n), Step: s.step(n)}
+		f := Finding{Kind: Ghost, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: words.New(words.FindingGhost, "node", n.Name()), Evidence: s.numbers(n), Step: s.step(n)}
 		if n.fate == away {
 			why := s.c.Stranger(n.HostID)
-			f.Kind, f.Message = NodeDown, code.New(sayNodeAway, "node", n.Name(), "why", why)
+			f.Kind, f.Message = NodeDown, words.New(words.FindingNodeDownElsewhere, "node", n.Name(), "why", why)
 			if add := s.c.RemoteAdd(why); add != nil && n.Row == nil { // a node with a row has its datacenter's reports here
-				f.Step = code.New(stepSeeThere).Do(add)
+				f.Step = words.New(words.SeeThere).Do(add)
 			}
 		}
 		if mayReplace(f.Step) {
-			f.Step = code.New(stepSeeLeftover).Do(code.Scylla(s.c.Namespace, "status", s.c.Name, "--all"))
+			f.Step = words.New(words.SeeLeftover).Do(words.Scylla(s.c.Namespace, "status", s.c.Name, "--all"))
 		}
 		s.give(s.add(f), []int{i})
 	}

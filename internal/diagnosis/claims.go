@@ -3,8 +3,8 @@
 package diagnosis
 
 import (
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // claims explains live nodes whose volume is deleted when their Pod ends, or once the Scylla Operator acts on a wrong label. Such a node must not be restarted, which an
@@ -12,18 +12,18 @@ import (
 func (s *scene) claims() {
 	for k := range s.h.Blockers {
 		b := &s.h.Blockers[k]
-		if b.Reason == matrix.ReasonDecommissionLabel {
+		if b.Reason == words.DecommissionLabel {
 			s.add(Finding{
 				Kind: DecommissionLabel, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}},
-				Message: code.New(sayDecommission, "service", b.Cause.Params["service"], "node", b.Observed.Name(), "rows", b.Cause.Params["rows"]), Step: b.Step,
+				Message: words.New(words.FindingDecommissionLabel, "service", b.Cause.Params["service"], "node", b.Observed.Name(), "rows", b.Cause.Params["rows"]), Step: b.Step,
 			}, k)
 		}
-		if b.Reason != matrix.ReasonClaimDeleting {
+		if b.Reason != words.ClaimDeleting {
 			continue
 		}
 		s.add(Finding{
 			Kind: ClaimDeleting, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}},
-			Message: code.New(sayClaimDeleting, "claim", b.Cause.Params["claim"], "node", b.Observed.Name(), "pod", b.Cause.Params["pod"]), Step: b.Step,
+			Message: words.New(words.FindingClaimDeleting, "claim", b.Cause.Params["claim"], "node", b.Observed.Name(), "pod", b.Cause.Params["pod"]), Step: b.Step,
 		}, k)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Kind is the cause that a finding names.
@@ -85,7 +85,7 @@ type Finding struct {
 	Kind  Kind
 	Scope Scope
 	// Message is the cause in one sentence, Evidence the numbers behind it, Step the one next step.
-	Message, Evidence, Step code.Message
+	Message, Evidence, Step words.Message
 	// Since is when the first of its blockers began; zero when not known.
 	Since time.Time
 	// Blockers that it explains, by their indexes in Health.Blockers.
@@ -97,7 +97,7 @@ type Finding struct {
 // Known is the result of package replacement beyond the Cluster.
 type Known struct {
 	// Failed are the replacements that failed, by the replaced host ID, with the reason.
-	Failed map[hostid.ID]code.Message
+	Failed map[hostid.ID]words.Message
 	// Newcomers maps the host IDs of nodes that replace others to those of the replaced.
 	Newcomers map[hostid.ID]hostid.ID
 }
@@ -116,7 +116,7 @@ func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 	out := make([]Finding, 0, len(s.findings))
 	for _, f := range s.findings {
 		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != KubernetesNodeDown && f.Kind != ReplacementOpen && f.Kind != ReplacementFailed {
-			f.Step = code.New(stepAskNodes).Do(code.Scylla(c.Namespace, "status", c.Name, "--source", "live"))
+			f.Step = words.New(words.AskNodes).Do(words.Scylla(c.Namespace, "status", c.Name, "--source", "live"))
 		}
 		f.Step = c.Allowed(f.Step)
 		slices.Sort(f.Blockers)

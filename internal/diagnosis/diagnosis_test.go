@@ -18,7 +18,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -415,7 +414,7 @@ func TestOf(t *testing.T) {
 			}
 		}, want: []string{"Ghost: demo-dc1-rack3-1 is listed by the nodes and belongs to no member"}},
 		"a replacement that failed": {cluster: plugintest.New(3, 1).Replacing("demo-dc1-rack2-0"), known: diagnosis.Known{
-			Failed: map[hostid.ID]code.Message{hostid.ID(plugintest.New(3, 1).Node("demo-dc1-rack2-0").HostID): code.New("ReplacementFailure", "text", "the disk is full")},
+			Failed: map[hostid.ID]words.Message{hostid.ID(plugintest.New(3, 1).Node("demo-dc1-rack2-0").HostID): words.New("ReplacementFailure", "text", "the disk is full")},
 		}, want: []string{"ReplacementFailed: the replacement of demo-dc1-rack2-0 failed: the disk is full"}},
 		"a controller that is silent": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Read |= cluster.KindLease
@@ -578,7 +577,7 @@ func check(t interface {
 	}
 	for k, b := range h.Blockers {
 		if !explained[k] {
-			t.Errorf("no finding explains %s", words.Blocker(b, time.Time{}))
+			t.Errorf("no finding explains %s", words.Aging(b.Message(), b.Since, time.Time{}))
 		}
 	}
 	if h.Healthy != (problems == 0) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // link is a pair of live nodes, the first of which sees the second DOWN.
@@ -20,7 +20,7 @@ func (s *scene) links() {
 	bad := map[link][]int{}
 	for k := range s.h.Blockers {
 		i, j := s.pair(k)
-		if s.taken[k] || i < 0 || j < 0 || i == j || s.h.Blockers[k].Reason != matrix.ReasonNodeDown {
+		if s.taken[k] || i < 0 || j < 0 || i == j || s.h.Blockers[k].Reason != words.NodeDown {
 			continue
 		}
 		bad[link{i, j}] = append(bad[link{i, j}], k)
@@ -71,9 +71,9 @@ func (s *scene) groups(bad map[link][]int, place func(*node) string) {
 func (s *scene) apartButSeen(bad map[link][]int, pairs []link, parts [][]int) {
 	names := s.partNames(parts)
 	f := s.add(Finding{
-		Kind: LinkDown, Scope: Scope{Level: LevelLink, Nodes: s.refs(slices.Concat(parts...))}, Message: code.New(sayLinkGroups, "parts", names),
-		Evidence: code.New(numbersPairs, "down", len(pairs), "pairs", len(pairs), "nodes", len(parts[0])+len(parts[1])),
-		Step:     code.New(stepMendLink, "a", names[0], "b", names[1]),
+		Kind: LinkDown, Scope: Scope{Level: LevelLink, Nodes: s.refs(slices.Concat(parts...))}, Message: words.New(words.FindingLinkDownGroups, "parts", names),
+		Evidence: words.New(words.NumbersPairs, "down", len(pairs), "pairs", len(pairs), "nodes", len(parts[0])+len(parts[1])),
+		Step:     words.New(words.MendLinkBetween, "a", names[0], "b", names[1]),
 	})
 	for _, l := range pairs {
 		s.explain(f, bad[l]...)
@@ -124,50 +124,50 @@ func (s *scene) star(bad map[link][]int) {
 	c, o := &s.nodes[centre], &s.nodes[others[0]]
 	f := Finding{
 		Kind: LinkDown, Scope: Scope{Level: LevelLink, Nodes: s.refs(append([]int{centre}, others...))},
-		Evidence: s.numbers(c), Step: code.New(stepMendLinks, "node", c.Name()),
+		Evidence: s.numbers(c), Step: words.New(words.MendLinksOf, "node", c.Name()),
 	}
 	switch {
 	case len(others) > 1 && heard && !hears:
-		f.Message = code.New(sayNotHeard, "node", c.Name(), "count", total)
+		f.Message = words.New(words.FindingNodeNotHeard, "node", c.Name(), "count", total)
 	case len(others) > 1:
-		f.Message = code.New(sayHearsNot, "node", c.Name(), "count", len(others))
+		f.Message = words.New(words.FindingNodeHearsNot, "node", c.Name(), "count", len(others))
 	case heard && hears:
 		if o.Name() < c.Name() {
 			c, o = o, c
 		}
-		f.Message, f.Evidence = code.New(sayLinkBoth, "a", c.Name(), "b", o.Name()), s.ends(c, o, c)
-		f.Step = code.New(stepMendLink, "a", c.Name(), "b", o.Name())
+		f.Message, f.Evidence = words.New(words.FindingLinkDown, "a", c.Name(), "b", o.Name()), s.ends(c, o, c)
+		f.Step = words.New(words.MendLinkBetween, "a", c.Name(), "b", o.Name())
 	default:
 		from, to := c, o
 		if heard {
 			from, to = o, c
 		}
-		f.Message, f.Evidence = code.New(sayLinkOneWay, "observer", from.Name(), "observed", to.Name()), s.ends(from, to, to)
-		f.Step = code.New(stepMendLink, "a", from.Name(), "b", to.Name())
+		f.Message, f.Evidence = words.New(words.FindingLinkDownOneWay, "observer", from.Name(), "observed", to.Name()), s.ends(from, to, to)
+		f.Step = words.New(words.MendLinkBetween, "a", from.Name(), "b", to.Name())
 	}
 	s.add(f, blockers...)
 }
 
 // ends are the states of one end of a link in the rows of other nodes, and the locations of both ends.
-func (s *scene) ends(a, b, seen *node) code.Message {
+func (s *scene) ends(a, b, seen *node) words.Message {
 	m := s.numbers(seen)
-	return code.New(numbersLink, "up", m.Params["up"], "rows", m.Params["rows"], "a", a.where(), "b", b.where())
+	return words.New(words.NumbersLink, "up", m.Params["up"], "rows", m.Params["rows"], "a", a.where(), "b", b.where())
 }
 
 // where is the address of a node's Pod and its Kubernetes node; empty when neither is known.
-func (n *node) where() code.Message {
+func (n *node) where() words.Message {
 	pod := n.pod()
 	if pod == nil || pod.Status.PodIP == "" || pod.Spec.NodeName == "" {
-		return code.Message{}
+		return words.Message{}
 	}
-	return code.New(whereIs, "ip", pod.Status.PodIP, "kubernetesNode", pod.Spec.NodeName)
+	return words.New(words.WhereItIs, "ip", pod.Status.PodIP, "kubernetesNode", pod.Spec.NodeName)
 }
 
 // reporters explains missing rows of live nodes: one finding for each cause.
 func (s *scene) reporters() {
 	type cause struct {
-		reason matrix.Reason
-		code   code.Code
+		reason words.Code
+		code   words.Code
 	}
 	byCause := map[cause][]int{}
 	var order []cause
@@ -176,7 +176,7 @@ func (s *scene) reporters() {
 			continue
 		}
 		switch b.Reason {
-		case matrix.ReasonRowError, matrix.ReasonRowMissing, matrix.ReasonRowStale, matrix.ReasonHostIDMissing:
+		case words.RowError, words.RowMissing, words.RowStale, words.HostIDMissing:
 			key := cause{b.Reason, b.Cause.Code}
 			if byCause[key] == nil {
 				order = append(order, key)
@@ -202,13 +202,13 @@ func (s *scene) reporters() {
 		if !b.Cause.IsZero() && len(names) == 1 {
 			why = b.Cause
 		}
-		if rights := s.rights(); len(rights) > 0 && (key.code == matrix.TroubleNotAsked || key.code == matrix.TroublePodUnreachable) {
-			s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelNode, Nodes: refs}, Message: code.New(sayRights, "rights", rights), Step: code.New(stepGetRights)}, ks...)
+		if rights := s.rights(); len(rights) > 0 && (key.code == words.NotAsked || key.code == words.PodUnreachable) {
+			s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelNode, Nodes: refs}, Message: words.New(words.FindingRightsMissing, "rights", rights), Step: words.New(words.GetRights)}, ks...)
 			continue
 		}
 		s.add(Finding{
-			Kind: ReporterSilent, Scope: Scope{Level: LevelNode, Nodes: refs}, Message: code.New(sayReporter, "nodes", names, "why", why), Step: b.Step,
-			Evidence: code.New(numbersSilent, "silent", len(names), "rows", s.m.Reporting()),
+			Kind: ReporterSilent, Scope: Scope{Level: LevelNode, Nodes: refs}, Message: words.New(words.FindingReporterSilent, "nodes", names, "why", why), Step: b.Step,
+			Evidence: words.New(words.NumbersSilent, "silent", len(names), "rows", s.m.Reporting()),
 		}, ks...)
 	}
 }
@@ -225,20 +225,20 @@ func (s *scene) rest() {
 		case s.taken[k]:
 		case ofStatefulSet(b.Reason):
 			s.notReady(k)
-		case b.Reason == matrix.ReasonDatacenterUnverified && b.Observed.Datacenter != "":
+		case b.Reason == words.DatacenterNotVerified && b.Observed.Datacenter != "":
 			s.add(Finding{
 				Kind: NobodyAsked, Scope: Scope{Level: LevelDatacenter, Datacenter: b.Observed.Datacenter},
-				Message: code.New(sayDatacenterDark, "datacenter", b.Observed.Datacenter), Step: b.Step,
+				Message: words.New(words.FindingDatacenterNotAsked, "datacenter", b.Observed.Datacenter), Step: b.Step,
 			}, k)
-		case j >= 0 && (b.Reason == matrix.ReasonNodeUnknown || b.Reason == matrix.ReasonNodeNotSeen):
+		case j >= 0 && (b.Reason == words.NodeUnknown || b.Reason == words.NodeNotSeen):
 			if unsure[j] == nil {
 				order = append(order, j)
 			}
 			unsure[j] = append(unsure[j], k)
-		case j >= 0 && b.Reason == matrix.ReasonNodeDown && b.Observer.HostID == b.Observed.HostID:
-			s.add(Finding{Kind: LinkDown, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: code.New(sayNodeDownSelf, "node", s.nodes[j].Name()), Evidence: s.numbers(&s.nodes[j]), Step: b.Step}, k)
+		case j >= 0 && b.Reason == words.NodeDown && b.Observer.HostID == b.Observed.HostID:
+			s.add(Finding{Kind: LinkDown, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: words.New(words.FindingNodeSeesItselfDown, "node", s.nodes[j].Name()), Evidence: s.numbers(&s.nodes[j]), Step: b.Step}, k)
 		default:
-			s.add(Finding{Kind: ofReason(b.Reason), Scope: Scope{Level: LevelCluster}, Message: code.New(sayUnclear, "fact", b.Message()), Step: b.Step}, k)
+			s.add(Finding{Kind: ofReason(b.Reason), Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingUnclear, "fact", b.Message()), Step: b.Step}, k)
 		}
 	}
 	for _, j := range order {
@@ -248,18 +248,18 @@ func (s *scene) rest() {
 			observers += s.h.Blockers[k].Count()
 		}
 		s.add(Finding{
-			Kind: Unclear, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: code.New(sayNotSure, "node", n.Name(), "observers", observers),
+			Kind: Unclear, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: words.New(words.FindingNodeNotSure, "node", n.Name(), "observers", observers),
 			Evidence: s.numbers(n), Step: s.h.Blockers[unsure[j][0]].Step,
 		}, unsure[j]...)
 	}
 }
 
 // ofReason is the kind of a blocker that is a cause by itself.
-func ofReason(r matrix.Reason) Kind {
+func ofReason(r words.Code) Kind {
 	switch r {
-	case matrix.ReasonReportOutdated:
+	case words.ReportOutdated:
 		return ReportOutdated
-	case matrix.ReasonOperatorDegraded:
+	case words.OperatorDegraded:
 		return OperatorDegraded
 	}
 	return Unclear
@@ -275,8 +275,8 @@ func (s *scene) notReady(k int) {
 	}
 	if b := &s.h.Blockers[k]; !s.taken[k] {
 		kind, message := PodsNotReady, b.Cause
-		if b.Reason == matrix.ReasonRollout {
-			kind, message = RolloutInProgress, code.New(sayRollout, "why", b.Cause, "nodes", nil)
+		if b.Reason == words.RolloutInProgress {
+			kind, message = RolloutInProgress, words.New(words.FindingRollout, "why", b.Cause, "nodes", nil)
 		}
 		s.add(Finding{Kind: kind, Scope: Scope{Level: LevelCluster}, Message: message, Step: b.Step}, k)
 	}
@@ -285,7 +285,7 @@ func (s *scene) notReady(k int) {
 // remarks adds findings that delay no newcomer.
 func (s *scene) remarks() {
 	if rights := s.rights(); len(rights) > 0 && !slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
-		s.remark(Finding{Kind: RightsMissing, Message: code.New(sayRightsPartly, "rights", rights), Step: code.New(stepGetRights)})
+		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights), Step: words.New(words.GetRights)})
 	}
 	s.forced()
 	s.unheard()
@@ -298,7 +298,7 @@ func (s *scene) remarks() {
 	}
 	delete(versions, "UNREACHABLE")
 	if len(versions) > 1 {
-		s.remark(Finding{Kind: SchemaDisagreement, Message: code.New(saySchemas, "count", len(versions)), Step: code.New(stepWaitSchema)})
+		s.remark(Finding{Kind: SchemaDisagreement, Message: words.New(words.FindingSchemaDisagreement, "count", len(versions)), Step: words.New(words.WaitForSchema)})
 	}
 	s.mix()
 }
@@ -323,8 +323,8 @@ func (s *scene) forced() {
 		undo = []string{"--cluster", s.c.Name}
 	}
 	if len(objects) > 0 {
-		s.remark(Finding{Kind: Forced, Message: code.New(sayForced, "objects", objects),
-			Step: code.New(stepUndoForce).Do(code.Scylla(s.c.Namespace, append(append([]string{"force-proceed"}, undo...), "--undo")...))})
+		s.remark(Finding{Kind: Forced, Message: words.New(words.FindingForced, "objects", objects),
+			Step: words.New(words.TakeForceBack).Do(words.Scylla(s.c.Namespace, append(append([]string{"force-proceed"}, undo...), "--undo")...))})
 	}
 }
 
@@ -353,5 +353,5 @@ func (s *scene) mix() {
 	for i, v := range names {
 		counts[i] = fmt.Sprintf("%s (%d)", v, count[v])
 	}
-	s.remark(Finding{Kind: VersionMix, Message: code.New(sayVersions, "versions", names), Evidence: code.New(numbersVersions, "counts", counts), Step: code.New(stepUpgrade)})
+	s.remark(Finding{Kind: VersionMix, Message: words.New(words.FindingVersionMix, "versions", names), Evidence: words.New(words.NumbersVersions, "counts", counts), Step: words.New(words.FinishUpgrade)})
 }

@@ -69,7 +69,7 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 			for where, blockers := range map[string][]matrix.Blocker{"barrier": v.Blockers, "status": snap.Health().Blockers} {
 				var got []string
 				for _, b := range blockers {
-					if b.Observed.Member == higher && (b.Step.Code == cluster.StepApplyParallel || b.Step.Code == cluster.StepLowerFirst) {
+					if b.Observed.Member == higher && (b.Step.Code == words.ApplyParallel || b.Step.Code == words.LowerOrdinalFirst) {
 						got = append(got, words.Text(b.Step))
 					}
 				}

@@ -8,10 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // fate is the diagnosed state of a node.
@@ -141,15 +141,15 @@ func (s *scene) pair(k int) (observer, observed int) {
 }
 
 // ofStatefulSet is true for a reason that is about a StatefulSet's Pods together, not about one node.
-func ofStatefulSet(r matrix.Reason) bool {
-	return r == matrix.ReasonRollout || r == matrix.ReasonPodsNotReady
+func ofStatefulSet(r words.Code) bool {
+	return r == words.RolloutInProgress || r == words.PodsNotReady
 }
 
 // look collects the blockers about each node, and decides the node's fate.
 func (s *scene) look() {
 	for k := range s.h.Blockers {
 		r := s.h.Blockers[k].Reason
-		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && !ofStatefulSet(r) && r != matrix.ReasonClaimDeleting && r != matrix.ReasonDecommissionLabel && r != matrix.ReasonHalted {
+		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && !ofStatefulSet(r) && r != words.ClaimDeleting && r != words.DecommissionLabel && r != words.ScyllaDBHalted {
 			s.nodes[j].about = append(s.nodes[j].about, k)
 		}
 	}
@@ -296,7 +296,7 @@ func (s *scene) rolloutOf(k int) (set string, changing bool) {
 		return "", false
 	}
 	set, _ = b.Cause.Params["statefulSet"].(string)
-	return cmp.Or(set, "?"), b.Cause.Code == bootstrap.RolloutRevision
+	return cmp.Or(set, "?"), b.Cause.Code == words.PodsOfOldRevision
 }
 
 // inFate are the nodes with one of the fates that no finding explains yet.

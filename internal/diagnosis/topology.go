@@ -6,13 +6,8 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-)
-
-const (
-	sayIDOfMember code.Code = "HostIDOfMember"     // id, member
-	sayIDStays    code.Code = "HostIDNotRemovable" // id, why
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // topology are the commands of nodetool that move a node's data or remove a node.
@@ -25,8 +20,8 @@ func ChangesTopology(nodetool []string) bool {
 }
 
 // AgainstTopology is what speaks against such a command: the findings that are no remarks, and why a host ID among its arguments should not be removed.
-func AgainstTopology(c *cluster.Cluster, nodetool []string) []code.Message {
-	var out []code.Message
+func AgainstTopology(c *cluster.Cluster, nodetool []string) []words.Message {
+	var out []words.Message
 	for _, f := range Of(c) {
 		if !f.Remark {
 			out = append(out, f.Message)
@@ -38,9 +33,9 @@ func AgainstTopology(c *cluster.Cluster, nodetool []string) []code.Message {
 			continue
 		}
 		if i := slices.IndexFunc(c.Members(), func(m cluster.Member) bool { return m.HostID == id && m.Service != nil }); i >= 0 {
-			out = append(out, code.New(sayIDOfMember, "id", id, "member", c.Members()[i].Name()))
+			out = append(out, words.New(words.HostIDOfMember, "id", id, "member", c.Members()[i].Name()))
 		} else if why := c.Stranger(id); !why.IsZero() {
-			out = append(out, code.New(sayIDStays, "id", id, "why", why))
+			out = append(out, words.New(words.HostIDNotRemovable, "id", id, "why", why))
 		}
 	}
 	return out

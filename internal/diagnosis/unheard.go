@@ -8,8 +8,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // unheardAfter is how long ScyllaDB may run without being listed by any node before that is reported.
@@ -41,8 +41,8 @@ func (s *scene) unheard() {
 			continue
 		}
 		s.remark(Finding{
-			Kind: NodeUnheard, Scope: Scope{Nodes: []matrix.Ref{mb.Ref}}, Since: since, Message: code.New(sayUnheard, "node", mb.Name()),
-			Evidence: code.New(numbersUnheard, "mode", modeStarting), Step: code.New(stepDiscovery).Do(s.seeLog(mb.Member), s.describe(mb.Member)),
+			Kind: NodeUnheard, Scope: Scope{Nodes: []matrix.Ref{mb.Ref}}, Since: since, Message: words.New(words.FindingNodeUnheard, "node", mb.Name()),
+			Evidence: words.New(words.NumbersUnheard, "mode", modeStarting), Step: words.New(words.SeeDiscovery).Do(s.seeLog(mb.Member), s.describe(mb.Member)),
 		})
 	}
 }
@@ -57,20 +57,20 @@ func (s *scene) ended() {
 		}
 		self := s.c.Place(name)
 		s.remark(Finding{
-			Kind: NodeEnded, Scope: Scope{Nodes: []matrix.Ref{self}}, Since: end.FinishedAt.Time, Message: code.New(sayEnded, "node", self.Name(), "code", int(end.ExitCode)),
-			Step: code.New(stepEnded).Do(s.seeLog(name), s.describe(name)),
+			Kind: NodeEnded, Scope: Scope{Nodes: []matrix.Ref{self}}, Since: end.FinishedAt.Time, Message: words.New(words.FindingNodeEnded, "node", self.Name(), "code", int(end.ExitCode)),
+			Step: words.New(words.SeeWhyEnded).Do(s.seeLog(name), s.describe(name)),
 		})
 	}
 }
 
 // seeLog is the command that shows the log of a member's ScyllaDB.
-func (s *scene) seeLog(member string) code.Command {
-	return code.Kubectl(s.c.Namespace, "logs", member, "-c", s.c.Containers().Container(member))
+func (s *scene) seeLog(member string) words.Command {
+	return words.Kubectl(s.c.Namespace, "logs", member, "-c", s.c.Containers().Container(member))
 }
 
 // describe is the command that shows all that is known of a member.
-func (s *scene) describe(member string) code.Command {
-	return code.Scylla(s.c.Namespace, "describe", member)
+func (s *scene) describe(member string) words.Command {
+	return words.Scylla(s.c.Namespace, "describe", member)
 }
 
 // onlyRollouts is true where all nodes see each other UP, and rollouts of StatefulSets are the only blockers.

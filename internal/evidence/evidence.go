@@ -9,7 +9,7 @@ package evidence
 import (
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Fate is what one piece of evidence shows of the volume of its node.
@@ -35,7 +35,7 @@ const (
 
 // Item is one piece of evidence.
 type Item struct {
-	Code   code.Code
+	Code   words.Code
 	Origin Origin
 	// Field is the field or object; empty for a log, whose texts package scylla has.
 	Field string
@@ -136,7 +136,7 @@ func Table() []Item {
 }
 
 // Of is the evidence with this code; false where the table has none.
-func Of(c code.Code) (Item, bool) {
+func Of(c words.Code) (Item, bool) {
 	all := Table()
 	if i := slices.IndexFunc(all, func(e Item) bool { return e.Code == c }); i >= 0 {
 		return all[i], true
@@ -146,7 +146,7 @@ func Of(c code.Code) (Item, bool) {
 
 // VolumeOf is the fate of a volume whose ScyllaDB said this; Unknown for what the table does not have.
 func VolumeOf(c string) Fate {
-	if e, ok := Of(code.Code(c)); ok {
+	if e, ok := Of(words.Code(c)); ok {
 		return e.Volume
 	}
 	return Unknown
@@ -154,9 +154,9 @@ func VolumeOf(c string) Fate {
 
 // Step is a next step that cannot be undone.
 type Step struct {
-	Code code.Code
+	Code words.Code
 	// Rests on one of these.
-	Rests []code.Code
+	Rests []words.Code
 }
 
 // Steps lists every code that prints a step that cannot be undone (delete a claim, removenode, replace, excludenode, ignore dead nodes, force over a ban), in the order of the
@@ -168,34 +168,34 @@ func Steps() []Step {
 		{"BannedBefore", append(lost(), DiskDecommissioned, JoinOperationFailed)},
 		{"CureResume", append(lost(), JoinOperationFailed)},
 		{"CureResumeAfter", append(lost(), JoinOperationFailed)},
-		{"CureBringBackOrResume", []code.Code{MajorityDown}},
-		{"CureIgnoreOther", []code.Code{ReplacementOpen}},
-		{"CureVolumeLost", []code.Code{VolumeUnreachable}},
-		{"CureNewcomerLost", []code.Code{ListedMember}},
-		{"CureUnrecordedLost", []code.Code{ListedMember}},
-		{"CureNewcomerIsMember", []code.Code{ListedMember}},
-		{"CureRecordNewcomer", []code.Code{ListedMember}},
-		{"CureStartAsNew", []code.Code{NotListed}},
-		{"ReplaceFormerNode", []code.Code{HostIDRecorded}},
-		{"ReadLogOrReplace", []code.Code{MajorityDown}},
-		{"RunOrReplace", []code.Code{MajorityDown}},
-		{"MendOrReplace", []code.Code{MajorityDown}},
-		{"NodesReplaceable", []code.Code{MajorityDown}},
+		{"CureBringBackOrResume", []words.Code{MajorityDown}},
+		{"CureIgnoreOther", []words.Code{ReplacementOpen}},
+		{"CureVolumeLost", []words.Code{VolumeUnreachable}},
+		{"CureNewcomerLost", []words.Code{ListedMember}},
+		{"CureUnrecordedLost", []words.Code{ListedMember}},
+		{"CureNewcomerIsMember", []words.Code{ListedMember}},
+		{"CureRecordNewcomer", []words.Code{ListedMember}},
+		{"CureStartAsNew", []words.Code{NotListed}},
+		{"ReplaceFormerNode", []words.Code{HostIDRecorded}},
+		{"ReadLogOrReplace", []words.Code{MajorityDown}},
+		{"RunOrReplace", []words.Code{MajorityDown}},
+		{"MendOrReplace", []words.Code{MajorityDown}},
+		{"NodesReplaceable", []words.Code{MajorityDown}},
 	}
 }
 
 // Irreversible is true for a step that cannot be undone, and for one that has such a step as a parameter.
-func Irreversible(m code.Message) bool {
+func Irreversible(m words.Message) bool {
 	if len(For(m.Code)) > 0 || slices.ContainsFunc(m.Commands, destroys) {
 		return true
 	}
 	for _, v := range m.Params {
 		switch v := v.(type) {
-		case code.Message:
+		case words.Message:
 			if Irreversible(v) {
 				return true
 			}
-		case []code.Message:
+		case []words.Message:
 			if slices.ContainsFunc(v, Irreversible) {
 				return true
 			}
@@ -205,17 +205,17 @@ func Irreversible(m code.Message) bool {
 }
 
 // destroys is true for a command that deletes, removes, replaces or opens.
-func destroys(c code.Command) bool {
-	has := func(words ...string) bool {
-		i := slices.Index(c, words[0])
-		return i >= 0 && len(c) >= i+len(words) && slices.Equal(c[i:i+len(words)], words)
+func destroys(c words.Command) bool {
+	has := func(terms ...string) bool {
+		i := slices.Index(c, terms[0])
+		return i >= 0 && len(c) >= i+len(terms) && slices.Equal(c[i:i+len(terms)], terms)
 	}
 	replaces := has("scylla", "replace") && !has("replace", "status") && !has("replace", "cancel")
 	return has("delete", "pvc") || has("removenode") || has("excludenode") || replaces || has("force-proceed") && !has("--undo") || has("init", "reset")
 }
 
 // For is what a step rests on, nil for a step that can be undone.
-func For(step code.Code) []code.Code {
+func For(step words.Code) []words.Code {
 	all := Steps()
 	if i := slices.IndexFunc(all, func(s Step) bool { return s.Code == step }); i >= 0 {
 		return all[i].Rests
@@ -224,12 +224,51 @@ func For(step code.Code) []code.Code {
 }
 
 // lost are the texts after which ScyllaDB never starts on the volume again.
-func lost() []code.Code {
-	var out []code.Code
+func lost() []words.Code {
+	var out []words.Code
 	for _, e := range Table() {
 		if e.Origin == Log && e.Volume == Lost {
 			out = append(out, e.Code)
 		}
 	}
 	return out
+}
+
+// Lost is what it shows to be lost.
+func (e Item) Lost() words.Code {
+	switch {
+	case e.Volume == Lost && e.Bans:
+		return words.LostVolumeAndNode
+	case e.Volume == Lost:
+		return words.LostVolume
+	case e.Volume == Kept:
+		return words.LostNothing
+	}
+	return words.LostUnknown
+}
+
+// Kept is what it shows not to be lost.
+func (e Item) Kept() words.Code {
+	switch e.Volume {
+	case Lost:
+		return words.KeptOtherNodes
+	case Kept:
+		return words.KeptVolume
+	}
+	return words.KeptUnknown
+}
+
+// Message is the piece of evidence of a code: where it is read, its versions, its source; the code alone where there is none.
+func Message(c words.Code) words.Message {
+	e, ok := Of(c)
+	lost, kept := words.New(e.Lost()), words.New(e.Kept())
+	switch {
+	case !ok:
+		return words.New(c)
+	case e.First == "":
+		return words.New(words.RestsOnObject, "code", c, "origin", e.Origin, "lost", lost, "kept", kept)
+	case e.Last != "":
+		return words.New(words.RestsOnUntil, "code", c, "origin", e.Origin, "first", e.First, "last", e.Last, "source", e.Source[0], "lost", lost, "kept", kept)
+	}
+	return words.New(words.RestsOn, "code", c, "origin", e.Origin, "first", e.First, "source", e.Source[0], "lost", lost, "kept", kept)
 }

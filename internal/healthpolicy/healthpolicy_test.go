@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func said(name string, pairs ...string) Said {
@@ -75,7 +76,7 @@ func TestResolve(t *testing.T) {
 			}),
 		},
 		"a word that is not known leaves them waiting": {
-			in: Input{Members: 3, Said: []Said{said("a", FieldSilent, "peers")}}, want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseBadValue)},
+			in: Input{Members: 3, Said: []Said{said("a", FieldSilent, "peers")}}, want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(words.HealthFieldInvalid)},
 		},
 		"how far a member may be behind": {
 			in:   Input{Members: 3, Said: []Said{said("a", FieldTrailing, "50")}},
@@ -93,7 +94,7 @@ func TestResolve(t *testing.T) {
 			want: with(func(p *api.StatusReportHealthPolicy) {
 				p.PeerCheck.Duration, p.Overridden = 3*time.Second, []string{FieldPeerCheck}
 			}),
-			bad: []string{string(CauseBadValue)},
+			bad: []string{string(words.HealthFieldInvalid)},
 		},
 		"a bad number keeps what it was": {
 			in: Input{
@@ -101,18 +102,18 @@ func TestResolve(t *testing.T) {
 				Stored: with(func(p *api.StatusReportHealthPolicy) { p.Trailing, p.Overridden = 50, []string{FieldTrailing} }),
 			},
 			want: with(func(p *api.StatusReportHealthPolicy) { p.Trailing, p.Overridden = 50, []string{FieldTrailing} }),
-			bad:  []string{string(CauseBadValue)},
+			bad:  []string{string(words.HealthFieldInvalid)},
 		},
 		"two that disagree leave them waiting": {
 			in:   Input{Members: 3, Said: []Said{said("a", FieldSilent, "Peers"), said("b", FieldSilent, "Wait")}},
-			want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseDiffers)},
+			want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(words.HealthFieldDisputed)},
 		},
 		"a bad field costs only itself": {
 			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "5", FieldContact, "30s")}},
 			want: with(func(p *api.StatusReportHealthPolicy) {
 				p.Contact.Duration, p.Overridden = 30*time.Second, []string{FieldContact}
 			}),
-			bad: []string{string(CauseBadValue)},
+			bad: []string{string(words.HealthFieldInvalid)},
 		},
 		"a bad field keeps what it was": {
 			in: Input{
@@ -122,7 +123,7 @@ func TestResolve(t *testing.T) {
 				}),
 			},
 			want: with(func(p *api.StatusReportHealthPolicy) { p.Dead.Duration, p.Overridden = time.Hour, []string{FieldDead} }),
-			bad:  []string{string(CauseBadValue), string(CauseBadValue)},
+			bad:  []string{string(words.HealthFieldInvalid), string(words.HealthFieldInvalid)},
 		},
 		"an override that is taken off": {
 			in:   Input{Members: 3, Stored: with(func(p *api.StatusReportHealthPolicy) { p.Dead.Duration, p.Overridden = time.Hour, []string{FieldDead} })},
@@ -130,7 +131,7 @@ func TestResolve(t *testing.T) {
 		},
 		"two StatefulSets that disagree": {
 			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "10m"), said("b", FieldDead, "20m")}}, want: with(func(*api.StatusReportHealthPolicy) {}),
-			bad: []string{string(CauseDiffers)},
+			bad: []string{string(words.HealthFieldDisputed)},
 		},
 		"two StatefulSets that agree": {
 			in: Input{Members: 3, Said: []Said{said("a", FieldDead, "10m"), said("b", FieldDead, "10m"), said("c")}},
@@ -143,9 +144,9 @@ func TestResolve(t *testing.T) {
 			want: with(func(p *api.StatusReportHealthPolicy) {
 				p.Dead.Duration, p.Overridden = 10*time.Minute, []string{FieldDead}
 			}),
-			bad: []string{string(CauseBadValue)},
+			bad: []string{string(words.HealthFieldInvalid)},
 		},
-		"no field of ours": {in: Input{Members: 3, Said: []Said{said("a", "deed", "10m")}}, want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(CauseUnknown)}},
+		"no field of ours": {in: Input{Members: 3, Said: []Said{said("a", "deed", "10m")}}, want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(words.HealthFieldUnknown)}},
 		"a Pod is rolled": {
 			in:   Input{Members: 2, Stored: with(func(p *api.StatusReportHealthPolicy) { p.MinQuorum = 5 })},
 			want: with(func(p *api.StatusReportHealthPolicy) { p.MinQuorum = 5 }),

@@ -13,23 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
-)
-
-// Codes of the problems with an annotation.
-const (
-	CauseBadValue code.Code = "HealthFieldInvalid"  // object, annotation, value, cure, kept; command: take it off
-	CauseUnknown  code.Code = "HealthFieldUnknown"  // object, annotation, known; command: take it off
-	CauseDiffers  code.Code = "HealthFieldDisputed" // annotation, objects, kept
-)
-
-// Codes of the values that a field accepts.
-const (
-	CureDuration code.Code = "HealthGiveDuration" // least, most
-	CureNumber   code.Code = "HealthGiveNumber"   // least, most
-	CureSwitch   code.Code = "HealthGiveSwitch"
-	CureProfile  code.Code = "HealthGiveProfile"
-	CureSilent   code.Code = "HealthGiveSilent"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Said holds the annotations of one StatefulSet.
@@ -57,12 +41,12 @@ type Input struct {
 type Problem struct {
 	// Object is the name of the StatefulSet.
 	Object  string
-	Message code.Message
+	Message words.Message
 }
 
 // field describes one field: set parses a text into the policy, keep copies the field of another policy; show returns the value for messages.
 type field struct {
-	set  func(p *api.StatusReportHealthPolicy, text string) code.Message
+	set  func(p *api.StatusReportHealthPolicy, text string) words.Message
 	keep func(p, from *api.StatusReportHealthPolicy)
 	show func(p *api.StatusReportHealthPolicy) any
 	// within is true for a value between the bounds; nil where the field has none.
@@ -71,13 +55,13 @@ type field struct {
 
 var fields = map[string]field{
 	FieldProfile: {
-		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
 			switch v := api.HealthProfile(text); v {
 			case api.ProfileProduction, api.ProfileDevelopment:
 				p.Profile = v
-				return code.Message{}
+				return words.Message{}
 			}
-			return code.New(CureProfile)
+			return words.New(words.HealthGiveProfile)
 		},
 		keep: func(p, from *api.StatusReportHealthPolicy) { p.Profile = from.Profile },
 		show: func(p *api.StatusReportHealthPolicy) any { return string(p.Profile) },
@@ -92,24 +76,24 @@ var fields = map[string]field{
 	FieldLook:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.LookInterval }, LeastLook, mostLook),
 	FieldMissed:        number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MissedLooks }, leastMissed, mostMissed),
 	FieldSilent: {
-		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
 			switch v := api.WhenSilent(text); v {
 			case api.WhenSilentWait, api.WhenSilentPeers:
 				p.WhenControllerSilent = v
-				return code.Message{}
+				return words.Message{}
 			}
-			return code.New(CureSilent)
+			return words.New(words.HealthGiveSilent)
 		},
 		keep: func(p, from *api.StatusReportHealthPolicy) { p.WhenControllerSilent = from.WhenControllerSilent },
 		show: func(p *api.StatusReportHealthPolicy) any { return string(p.WhenControllerSilent) },
 	},
 	FieldCleanUp: {
-		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
 			if text != "true" && text != "false" {
-				return code.New(CureSwitch)
+				return words.New(words.HealthGiveSwitch)
 			}
 			p.CleanUpDeadReports = text == "true"
-			return code.Message{}
+			return words.Message{}
 		},
 		keep: func(p, from *api.StatusReportHealthPolicy) { p.CleanUpDeadReports = from.CleanUpDeadReports },
 		show: func(p *api.StatusReportHealthPolicy) any { return strconv.FormatBool(p.CleanUpDeadReports) },
@@ -119,13 +103,13 @@ var fields = map[string]field{
 // duration describes a field that holds a duration between two bounds.
 func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, most time.Duration) field {
 	return field{
-		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
 			d, err := time.ParseDuration(text)
 			if err != nil || d < least || d > most {
-				return code.New(CureDuration, "least", short(least), "most", short(most))
+				return words.New(words.HealthGiveDuration, "least", short(least), "most", short(most))
 			}
 			of(p).Duration = d
-			return code.Message{}
+			return words.Message{}
 		},
 		keep:   func(p, from *api.StatusReportHealthPolicy) { *of(p) = *of(from) },
 		show:   func(p *api.StatusReportHealthPolicy) any { return of(p).Duration },
@@ -136,13 +120,13 @@ func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, 
 // number describes a field that holds a whole number between two bounds.
 func number[N int32 | int64](of func(p *api.StatusReportHealthPolicy) *N, least, most N) field {
 	return field{
-		set: func(p *api.StatusReportHealthPolicy, text string) code.Message {
+		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
 			n, err := strconv.ParseInt(text, 10, 32)
 			if err != nil || n < int64(least) || n > int64(most) {
-				return code.New(CureNumber, "least", int(least), "most", int(most))
+				return words.New(words.HealthGiveNumber, "least", int(least), "most", int(most))
 			}
 			*of(p) = N(n)
-			return code.Message{}
+			return words.Message{}
 		},
 		keep:   func(p, from *api.StatusReportHealthPolicy) { *of(p) = *of(from) },
 		show:   func(p *api.StatusReportHealthPolicy) any { return int(*of(p)) },
@@ -163,8 +147,8 @@ func short(d time.Duration) string {
 }
 
 // Cures returns, by field, which values it accepts.
-func Cures() map[string]code.Message {
-	out := map[string]code.Message{}
+func Cures() map[string]words.Message {
+	out := map[string]words.Message{}
 	for name, f := range fields {
 		out[name] = f.set(&api.StatusReportHealthPolicy{}, "")
 	}
@@ -237,13 +221,13 @@ func (r *resolution) field(name string) {
 		tell(kept)
 	}
 	if disputed {
-		r.problems = append(r.problems, Problem{Object: r.in.Said[0].Name, Message: code.New(CauseDiffers, "annotation", key, "objects", objects, "kept", kept)})
+		r.problems = append(r.problems, Problem{Object: r.in.Said[0].Name, Message: words.New(words.HealthFieldDisputed, "annotation", key, "objects", objects, "kept", kept)})
 	}
 }
 
-func (r *resolution) bad(s *Said, key, text string, why code.Message, kept any) {
-	r.problems = append(r.problems, Problem{Object: s.Name, Message: code.New(CauseBadValue,
-		"object", s.object(), "annotation", key, "value", api.Clip(text, shown), "cure", why, "kept", kept).Do(code.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
+func (r *resolution) bad(s *Said, key, text string, why words.Message, kept any) {
+	r.problems = append(r.problems, Problem{Object: s.Name, Message: words.New(words.HealthFieldInvalid,
+		"object", s.object(), "annotation", key, "value", api.Clip(text, shown), "cure", why, "kept", kept).Do(words.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
 }
 
 // unknown reports annotations that name no field.
@@ -253,8 +237,8 @@ func (r *resolution) unknown() {
 		for _, key := range slices.Sorted(maps.Keys(s.Annotations)) {
 			name, ours := strings.CutPrefix(key, api.AnnotationHealthPrefix)
 			if _, known := fields[name]; ours && !known {
-				r.problems = append(r.problems, Problem{Object: s.Name, Message: code.New(CauseUnknown,
-					"object", s.object(), "annotation", key, "known", Fields()).Do(code.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
+				r.problems = append(r.problems, Problem{Object: s.Name, Message: words.New(words.HealthFieldUnknown,
+					"object", s.object(), "annotation", key, "known", Fields()).Do(words.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
 			}
 		}
 	}

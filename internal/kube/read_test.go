@@ -82,11 +82,11 @@ func TestReadOfTheOperatorsObjects(t *testing.T) {
 		t.Errorf("input %+v", in)
 	}
 	if v := bootstrap.Decide(in); v.Decision != bootstrap.DecisionRestart {
-		t.Errorf("its peers know it as a member, and the verdict is %s: %s", v.Decision, words.Verdict(v))
+		t.Errorf("its peers know it as a member, and the verdict is %s: %s", v.Decision, words.Of(v.Self.Name(), v.Summary))
 	}
 	var texts []string
 	for _, b := range s.Matrix().Blockers() {
-		texts = append(texts, words.Blocker(b, s.TakenAt))
+		texts = append(texts, words.Aging(b.Message(), b.Since, s.TakenAt))
 	}
 	golden.Text(t, "operator_blockers.txt", strings.Join(texts, "\n")+"\n")
 }

@@ -30,7 +30,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -227,7 +226,7 @@ func refuse(o Options, err error) error {
 	return &exit.Error{
 		Code: replacement.ExitLaunchMalformed,
 		Err:  fmt.Errorf("ScyllaDB is not started, it would join as a plain new node: service %s/%s: %w", o.Namespace, o.Service, err),
-		Hint: "see: " + words.Shell(code.Scylla(o.Namespace, "replace", "status", o.Service)),
+		Hint: "see: " + words.Shell(words.Scylla(o.Namespace, "replace", "status", o.Service)),
 	}
 }
 
@@ -247,7 +246,7 @@ func (o *Options) ask(ctx context.Context) (answer, error) {
 	for {
 		got, err := o.askOnce(ctx)
 		if err == nil {
-			if got.choice.Code != bootstrap.SeedsFirstNode || first {
+			if got.choice.Code != words.SeedsFirstNode || first {
 				return got, nil
 			}
 			first = true

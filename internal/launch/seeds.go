@@ -122,7 +122,7 @@ func (o *Options) again(ctx context.Context) []string {
 	switch {
 	case err != nil:
 		o.Log.WarnContext(ctx, "the seeds are as given: the peers could not be asked for", "reason", err.Error())
-	case choice.Code != bootstrap.SeedsFound:
+	case choice.Code != words.SeedsFound:
 		o.Log.InfoContext(ctx, "the seeds are as given: no peer has an address", "reason", words.Text(choice.Message()))
 	default:
 		o.Log.InfoContext(ctx, "seeds", "code", choice.Code, "seeds", choice.Seeds)

@@ -24,10 +24,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 var began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -104,30 +103,30 @@ func TestA1SeedsOfTheLauncher(t *testing.T) {
 		self    int
 		command string
 		want    string // the seeds; empty when it must not start
-		code    code.Code
+		code    words.Code
 	}{
-		"the first of all":             {clients(member(1, ""), member(2, "")), 1, "", "10.0.0.1", bootstrap.SeedsFirstNode},
-		"the others wait for it":       {clients(member(1, ""), member(2, "")), 2, "--seeds=demo-r1-0", "", bootstrap.SeedsFirstNodePending},
-		"the first has joined":         {clients(member(1, "true", 1), member(2, "")), 2, "--seeds=demo-r2-0", "10.0.0.1", bootstrap.SeedsFound},
-		"its joining is not recorded":  {clients(member(1, "false", 1), member(2, "")), 2, "", "", bootstrap.SeedsFirstNodePending},
-		"the first after its disk":     {clients(member(1, "false"), member(2, "true", 2, 3), member(3, "true", 2, 3)), 1, "--seeds demo-r1-0", "10.0.0.2,10.0.0.3", bootstrap.SeedsFound},
-		"it is recorded as joined":     {clients(member(1, "true"), member(2, "true", -1, 2, 3), member(3, "true", -1, 2, 3)), 1, "", "10.0.0.2,10.0.0.3", bootstrap.SeedsFound},
-		"one of the others is DOWN":    {clients(member(1, ""), member(2, "true", 2, -3), member(3, "true")), 1, "", "10.0.0.2", bootstrap.SeedsFound},
-		"its Services were made again": {clients(member(1, ""), member(2, "", 2, 3), member(3, "", 2, 3)), 1, "", "10.0.0.2,10.0.0.3", bootstrap.SeedsFound},
+		"the first of all":             {clients(member(1, ""), member(2, "")), 1, "", "10.0.0.1", words.SeedsFirstNode},
+		"the others wait for it":       {clients(member(1, ""), member(2, "")), 2, "--seeds=demo-r1-0", "", words.SeedsFirstNodePending},
+		"the first has joined":         {clients(member(1, "true", 1), member(2, "")), 2, "--seeds=demo-r2-0", "10.0.0.1", words.SeedsFound},
+		"its joining is not recorded":  {clients(member(1, "false", 1), member(2, "")), 2, "", "", words.SeedsFirstNodePending},
+		"the first after its disk":     {clients(member(1, "false"), member(2, "true", 2, 3), member(3, "true", 2, 3)), 1, "--seeds demo-r1-0", "10.0.0.2,10.0.0.3", words.SeedsFound},
+		"it is recorded as joined":     {clients(member(1, "true"), member(2, "true", -1, 2, 3), member(3, "true", -1, 2, 3)), 1, "", "10.0.0.2,10.0.0.3", words.SeedsFound},
+		"one of the others is DOWN":    {clients(member(1, ""), member(2, "true", 2, -3), member(3, "true")), 1, "", "10.0.0.2", words.SeedsFound},
+		"its Services were made again": {clients(member(1, ""), member(2, "", 2, 3), member(3, "", 2, 3)), 1, "", "10.0.0.2,10.0.0.3", words.SeedsFound},
 		"nobody is UP": {clients(with(member(1, "true"), func(s *corev1.Service) { s.Labels[api.LabelReplacingNodeHostID] = id(1) }), member(2, "true"), member(3, "true")),
-			1, "", "", bootstrap.SeedsNotUp},
-		"all come back at once":         {clients(member(1, "true"), member(2, "true"), member(3, "true")), 1, "", "10.0.0.2,10.0.0.3", bootstrap.SeedsFound},
-		"another datacenter":            {clients(member(1, "")), 1, "--seeds=x.example,demo-r1-0.scylla", "x.example", bootstrap.SeedsFound},
-		"another datacenter is known":   {clients(member(1, ""), elsewhere()), 1, "", "", bootstrap.SeedsElsewhere},
-		"it is known, and has a seed":   {clients(member(1, ""), elsewhere()), 1, "--seeds=192.0.2.9", "192.0.2.9", bootstrap.SeedsFound},
-		"the cluster's own Service":     {clients(member(1, ""), member(2, "")), 2, "--seeds=everybody", "", bootstrap.SeedsFirstNodePending},
-		"addresses of Services":         {clients(member(1, "true", 1), member(2, "")), 2, "--broadcast-address=10.96.0.2", "10.96.0.1", bootstrap.SeedsFound},
-		"an address of neither":         {clients(member(1, "true", 1), member(2, "")), 2, "--broadcast-address=192.0.2.2", "10.0.0.1", bootstrap.SeedsFound},
-		"the first has another address": {clients(member(1, "")), 1, "--broadcast-address=192.0.2.2", "192.0.2.2", bootstrap.SeedsFirstNode},
-		"its own disk, and no other":    {clients(member(1, "true"), member(2, "")), 1, "", "", bootstrap.SeedsOnlySelfJoined},
+			1, "", "", words.SeedsNotUp},
+		"all come back at once":         {clients(member(1, "true"), member(2, "true"), member(3, "true")), 1, "", "10.0.0.2,10.0.0.3", words.SeedsFound},
+		"another datacenter":            {clients(member(1, "")), 1, "--seeds=x.example,demo-r1-0.scylla", "x.example", words.SeedsFound},
+		"another datacenter is known":   {clients(member(1, ""), elsewhere()), 1, "", "", words.SeedsElsewhere},
+		"it is known, and has a seed":   {clients(member(1, ""), elsewhere()), 1, "--seeds=192.0.2.9", "192.0.2.9", words.SeedsFound},
+		"the cluster's own Service":     {clients(member(1, ""), member(2, "")), 2, "--seeds=everybody", "", words.SeedsFirstNodePending},
+		"addresses of Services":         {clients(member(1, "true", 1), member(2, "")), 2, "--broadcast-address=10.96.0.2", "10.96.0.1", words.SeedsFound},
+		"an address of neither":         {clients(member(1, "true", 1), member(2, "")), 2, "--broadcast-address=192.0.2.2", "10.0.0.1", words.SeedsFound},
+		"the first has another address": {clients(member(1, "")), 1, "--broadcast-address=192.0.2.2", "192.0.2.2", words.SeedsFirstNode},
+		"its own disk, and no other":    {clients(member(1, "true"), member(2, "")), 1, "", "", words.SeedsOnlySelfJoined},
 		"that, and forced": {clients(with(member(1, "true"), func(s *corev1.Service) { s.Annotations[api.AnnotationForceProceed] = "true" })), 1, "",
-			"10.0.0.1", bootstrap.SeedsFirstNode},
-		"its own disk, and its files are on it": {clients(member(1, "true"), member(2, "")), 1, "--volume", "10.0.0.1", bootstrap.SeedsOwnVolume},
+			"10.0.0.1", words.SeedsFirstNode},
+		"its own disk, and its files are on it": {clients(member(1, "true"), member(2, "")), 1, "--volume", "10.0.0.1", words.SeedsOwnVolume},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

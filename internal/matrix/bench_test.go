@@ -75,7 +75,7 @@ func BenchmarkVerdict(b *testing.B) {
 		reports := []api.ScyllaDBDatacenterNodesStatusReport{report}
 		for b.Loop() {
 			if m := New(FromReports(reports), Options{Self: benchSelf(), Reports: 1}); len(m.Blockers()) != 0 {
-				b.Fatal(words.Blocker(m.Blockers()[0], now))
+				b.Fatal(words.Text(m.Blockers()[0].Message()))
 			}
 		}
 	})
@@ -108,7 +108,7 @@ func BenchmarkVerdictCompact(b *testing.B) {
 		cluster := compact(&report)
 		for b.Loop() {
 			if m := New(FromStatusReport(cluster), Options{Self: benchSelf()}); len(m.Blockers()) != 0 {
-				b.Fatal(words.Blocker(m.Blockers()[0], now))
+				b.Fatal(words.Text(m.Blockers()[0].Message()))
 			}
 		}
 	})

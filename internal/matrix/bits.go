@@ -10,7 +10,7 @@ import (
 // bitset is a fixed-size set of node indexes. All sets of one matrix have the same length, and bits beyond the last node stay zero.
 type bitset []uint64
 
-func words(n int) int { return (n + 63) / 64 }
+func chunks(n int) int { return (n + 63) / 64 }
 
 func (b bitset) set(i int32)      { b[i>>6] |= 1 << (i & 63) }
 func (b bitset) clear(i int32)    { b[i>>6] &^= 1 << (i & 63) }

@@ -13,7 +13,7 @@ func TestBitsetIsASet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 200).Draw(t, "size")
 		genMember := rapid.Int32Range(0, int32(n-1))
-		a, b := make(bitset, words(n)), make(bitset, words(n))
+		a, b := make(bitset, chunks(n)), make(bitset, chunks(n))
 		inA, inB := map[int32]bool{}, map[int32]bool{}
 		for _, i := range rapid.SliceOf(genMember).Draw(t, "a") {
 			a.set(i)

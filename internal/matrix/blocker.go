@@ -10,54 +10,54 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // gravity lists every reason, the gravest first: two clusters of one name, states that waiting cannot cure, invalid input of a person, nodes that are DOWN, missing rows, and
 // states that pass with time.
-var gravity = [...]Reason{
-	ReasonSplitCluster,
-	ReasonDataDirectory,
-	ReasonForeignVolume,
-	ReasonClaimDeleting,
-	ReasonDecommissionLabel,
-	ReasonHalted,
-	ReasonForceInvalid,
-	ReasonReplaceInvalid,
-	ReasonLabelMissing,
-	ReasonVolumeUnread,
-	ReasonVersionTooOld,
-	ReasonIsolated,
-	ReasonControllerSilent,
-	ReasonReportMissing,
-	ReasonTargetUp,
-	ReasonPodToGo,
-	ReasonNodeDown,
-	ReasonNoOtherSeed,
-	ReasonOtherCluster,
-	ReasonReportOutdated,
-	ReasonOperatorDegraded,
-	ReasonRollout,
-	ReasonPodsNotReady,
-	ReasonFirstNodePending,
-	ReasonOneAtATime,
-	ReasonReporterSilent,
-	ReasonRowError,
-	ReasonRowMissing,
-	ReasonHostIDMissing,
-	ReasonRowStale,
-	ReasonNodeUnknown,
-	ReasonNodeNotSeen,
-	ReasonDatacenterUnverified,
-	ReasonPermitOther,
-	ReasonViewHeld,
-	ReasonPermitPending,
-	ReasonStabilising,
+var gravity = [...]words.Code{
+	words.SplitCluster,
+	words.DataDirectoryUnusable,
+	words.ForeignVolume,
+	words.ClaimDeleting,
+	words.DecommissionLabel,
+	words.ScyllaDBHalted,
+	words.ForceValueInvalid,
+	words.ReplaceRequestInvalid,
+	words.LabelMissing,
+	words.VolumeUnreadable,
+	words.VersionTooOld,
+	words.Isolated,
+	words.ControllerSilent,
+	words.ReportMissing,
+	words.ReplacedNodeUp,
+	words.PodToBeReplaced,
+	words.NodeDown,
+	words.NoOtherSeed,
+	words.SeedsOfAnotherCluster,
+	words.ReportOutdated,
+	words.OperatorDegraded,
+	words.RolloutInProgress,
+	words.PodsNotReady,
+	words.FirstNodePending,
+	words.OneNewcomerAtATime,
+	words.ReporterSilent,
+	words.RowError,
+	words.RowMissing,
+	words.HostIDMissing,
+	words.RowStale,
+	words.NodeUnknown,
+	words.NodeNotSeen,
+	words.DatacenterNotVerified,
+	words.PermitForOther,
+	words.ViewHeld,
+	words.PermitPending,
+	words.Stabilising,
 }
 
 // Rank orders reasons by gravity: the smaller, the graver. Unknown reasons come last.
-func (r Reason) Rank() int {
+func Rank(r words.Code) int {
 	for i, known := range gravity {
 		if r == known {
 			return i
@@ -67,7 +67,7 @@ func (r Reason) Rank() int {
 }
 
 // Reasons lists every reason, the gravest first.
-func Reasons() []Reason { return slices.Clone(gravity[:]) }
+func Reasons() []words.Code { return slices.Clone(gravity[:]) }
 
 // gravity orders statuses by how much they stand in a newcomer's way.
 func (s Status) gravity() int {
@@ -176,7 +176,7 @@ func FalseFirst(a, b bool) int {
 func SortBlockers(blockers []Blocker) {
 	slices.SortStableFunc(blockers, func(x, y Blocker) int {
 		if x.Reason != y.Reason {
-			return cmp.Or(cmp.Compare(x.Reason.Rank(), y.Reason.Rank()), strings.Compare(string(x.Reason), string(y.Reason)))
+			return cmp.Or(cmp.Compare(Rank(x.Reason), Rank(y.Reason)), strings.Compare(string(x.Reason), string(y.Reason)))
 		}
 		if c := compareRefs(&x.Observed, &y.Observed); c != 0 {
 			return c
@@ -192,15 +192,15 @@ func SortBlockers(blockers []Blocker) {
 
 // Group is every blocker with one reason about one observed node.
 type Group struct {
-	Reason   Reason    `json:"reason"`
-	Observed Ref       `json:"observed,omitzero"`
-	Since    time.Time `json:"since,omitzero"` // the earliest
+	Reason   words.Code `json:"reason"`
+	Observed Ref        `json:"observed,omitzero"`
+	Since    time.Time  `json:"since,omitzero"` // the earliest
 	// Observers are the nodes whose rows show it; empty when the blockers are not about pairs.
 	Observers []Ref `json:"observers,omitempty"`
 	// Total is how many blockers the group stands for, including those that Blocker.More counts.
-	Total  int          `json:"total"`
-	Detail string       `json:"detail,omitempty"` // of the first
-	Step   code.Message `json:"step,omitzero"`    // of the first
+	Total  int           `json:"total"`
+	Detail string        `json:"detail,omitempty"` // of the first
+	Step   words.Message `json:"step,omitzero"`    // of the first
 
 	first Blocker
 }
@@ -209,7 +209,7 @@ type Group struct {
 // groups stand for.
 func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 	type key struct {
-		reason Reason
+		reason words.Code
 		hostID hostid.ID
 		place  place
 		detail string // of blockers that are not about a pair

@@ -10,13 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func TestReasonsAreStableAndRanked(t *testing.T) {
-	want := []Reason{
+	want := []words.Code{
 		"SplitCluster", "DataDirectoryUnusable", "ForeignVolume", "ClaimDeleting", "DecommissionLabel", "ScyllaDBHalted", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "VolumeUnreadable", "VersionTooOld", "Isolated", "ControllerSilent",
 		"ReportMissing", "ReplacedNodeUp", "PodToBeReplaced", "NodeDown", "NoOtherSeed", "SeedsOfAnotherCluster", "ReportOutdated", "OperatorDegraded", "RolloutInProgress", "PodsNotReady",
 		"FirstNodePending", "OneNewcomerAtATime", "ReporterSilent", "RowError", "RowMissing", "HostIDMissing", "RowStale", "NodeUnknown", "NodeNotSeen", "DatacenterNotVerified",
@@ -25,7 +24,7 @@ func TestReasonsAreStableAndRanked(t *testing.T) {
 	if diff := cmp.Diff(want, Reasons()); diff != "" {
 		t.Errorf("reasons (-want +got):\n%s", diff)
 	}
-	if got := Reason("Else").Rank(); got != len(want) {
+	if got := Rank("Else"); got != len(want) {
 		t.Errorf("an unknown reason has rank %d, want the last", got)
 	}
 }
@@ -35,25 +34,25 @@ func TestBlockerTexts(t *testing.T) {
 		b    Blocker
 		want string
 	}{
-		"report missing":    {Blocker{Reason: ReasonReportMissing, Detail: "demo-rack2-0 has joined"}, "there is no status report, and the cluster is not new: demo-rack2-0 has joined"},
-		"force":             {Blocker{Reason: ReasonForceInvalid, Observed: memberA, Detail: "yes"}, `annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack1-0 is "yes"; only "true" opens`},
-		"replace":           {Blocker{Reason: ReasonReplaceInvalid, Observed: memberA}, "which node demo-rack1-0 replaces is not known"},
-		"label":             {Blocker{Reason: ReasonLabelMissing, Observed: Ref{Member: "demo-0"}, Detail: "label scylla/rack is missing"}, "the place of demo-0 is not known: label scylla/rack is missing"},
-		"data directory":    {Blocker{Reason: ReasonDataDirectory, Observed: memberA, Detail: "it was decommissioned"}, "the data directory of demo-rack1-0 cannot be used again: it was decommissioned"},
-		"controller silent": {Blocker{Reason: ReasonControllerSilent, Detail: "Lease x/y", Since: ago(90 * time.Minute)}, "the controller that keeps the reports is silent: Lease x/y since 1h30m"},
+		"report missing":    {Blocker{Reason: words.ReportMissing, Detail: "demo-rack2-0 has joined"}, "there is no status report, and the cluster is not new: demo-rack2-0 has joined"},
+		"force":             {Blocker{Reason: words.ForceValueInvalid, Observed: memberA, Detail: "yes"}, `annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack1-0 is "yes"; only "true" opens`},
+		"replace":           {Blocker{Reason: words.ReplaceRequestInvalid, Observed: memberA}, "which node demo-rack1-0 replaces is not known"},
+		"label":             {Blocker{Reason: words.LabelMissing, Observed: Ref{Member: "demo-0"}, Detail: "label scylla/rack is missing"}, "the place of demo-0 is not known: label scylla/rack is missing"},
+		"data directory":    {Blocker{Reason: words.DataDirectoryUnusable, Observed: memberA, Detail: "it was decommissioned"}, "the data directory of demo-rack1-0 cannot be used again: it was decommissioned"},
+		"controller silent": {Blocker{Reason: words.ControllerSilent, Detail: "Lease x/y", Since: ago(90 * time.Minute)}, "the controller that keeps the reports is silent: Lease x/y since 1h30m"},
 		"unheard of":        {Blocker{Reason: "Else", Detail: "x"}, "Else: x"},
-		"days":              {Blocker{Reason: ReasonNodeDown, Observer: memberA, Observed: memberB, Since: ago(50 * time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN since 2d2h"},
-		"clocks that disagree give no negative age": {Blocker{Reason: ReasonNodeDown, Observer: memberA, Observed: memberB, Since: ago(-time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN since 0s"},
+		"days":              {Blocker{Reason: words.NodeDown, Observer: memberA, Observed: memberB, Since: ago(50 * time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN since 2d2h"},
+		"clocks that disagree give no negative age": {Blocker{Reason: words.NodeDown, Observer: memberA, Observed: memberB, Since: ago(-time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN since 0s"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := words.Blocker(tc.b, now); got != tc.want {
+			if got := words.Aging(tc.b.Message(), tc.b.Since, now); got != tc.want {
 				t.Errorf("Text = %q, want %q", got, tc.want)
 			}
 		})
 	}
-	b := Blocker{Reason: ReasonNodeDown, Observer: memberA, Observed: memberB, Since: ago(time.Hour)}
-	if got, want := words.Blocker(b, time.Time{}), "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN"; got != want {
+	b := Blocker{Reason: words.NodeDown, Observer: memberA, Observed: memberB, Since: ago(time.Hour)}
+	if got, want := words.Aging(b.Message(), b.Since, time.Time{}), "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN"; got != want {
 		t.Errorf("without a clock: %q, want %q", got, want)
 	}
 }
@@ -110,7 +109,7 @@ func TestWordsOfTheWire(t *testing.T) {
 
 func TestGroupBlockers(t *testing.T) {
 	down := func(observer Ref, since time.Duration, more int) Blocker {
-		return Blocker{Reason: ReasonNodeDown, Observer: observer, Observed: memberC, Since: ago(since), Step: code.New("StartIt"), More: more}
+		return Blocker{Reason: words.NodeDown, Observer: observer, Observed: memberC, Since: ago(since), Step: words.New("StartIt"), More: more}
 	}
 	tests := map[string]struct {
 		blockers []Blocker
@@ -132,12 +131,12 @@ func TestGroupBlockers(t *testing.T) {
 		},
 		"reasons and observed nodes stay apart": {
 			blockers: []Blocker{
-				{Reason: ReasonNodeUnknown, Observer: memberA, Observed: memberB}, {Reason: ReasonNodeUnknown, Observer: memberC, Observed: memberB},
-				{Reason: ReasonNodeNotSeen, Observer: memberA, Observed: memberB}, {Reason: ReasonNodeNotSeen, Observer: memberC, Observed: memberB},
-				{Reason: ReasonHostIDMissing, Observer: memberA}, {Reason: ReasonHostIDMissing, Observer: memberC},
-				{Reason: ReasonHostIDMissing, Observed: Ref{Member: "m-0"}}, {Reason: ReasonHostIDMissing, Observed: Ref{Member: "m-1"}},
-				{Reason: ReasonRowError, Observed: memberA, Detail: "x"}, {Reason: ReasonRowError, Observed: memberA, Detail: "y"},
-				{Reason: ReasonRowError, Observed: memberA, Detail: "x"},
+				{Reason: words.NodeUnknown, Observer: memberA, Observed: memberB}, {Reason: words.NodeUnknown, Observer: memberC, Observed: memberB},
+				{Reason: words.NodeNotSeen, Observer: memberA, Observed: memberB}, {Reason: words.NodeNotSeen, Observer: memberC, Observed: memberB},
+				{Reason: words.HostIDMissing, Observer: memberA}, {Reason: words.HostIDMissing, Observer: memberC},
+				{Reason: words.HostIDMissing, Observed: Ref{Member: "m-0"}}, {Reason: words.HostIDMissing, Observed: Ref{Member: "m-1"}},
+				{Reason: words.RowError, Observed: memberA, Detail: "x"}, {Reason: words.RowError, Observed: memberA, Detail: "y"},
+				{Reason: words.RowError, Observed: memberA, Detail: "x"},
 			}, total: 11,
 			want: []string{
 				"whether demo-rack2-0 (35d0f1aa) is UP cannot be said by demo-rack1-0, demo-rack3-0",
@@ -156,7 +155,7 @@ func TestGroupBlockers(t *testing.T) {
 			var got []string
 			sum := 0
 			for _, g := range groups {
-				got = append(got, words.Group(g, now))
+				got = append(got, words.Aging(g.Message(), g.Since, now))
 				sum += g.Count()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -171,12 +170,12 @@ func TestGroupBlockers(t *testing.T) {
 
 func TestSortBlockers(t *testing.T) {
 	want := []Blocker{
-		{Reason: ReasonDataDirectory, Observed: memberC},
-		{Reason: ReasonNodeDown, Observer: memberA, Observed: memberB},
-		{Reason: ReasonNodeDown, Observer: memberC, Observed: memberB},
-		{Reason: ReasonNodeDown, Observer: memberA, Observed: memberC},
-		{Reason: ReasonRowMissing, Observed: memberA},
-		{Reason: ReasonDatacenterUnverified, Observed: Ref{Datacenter: "dc2"}},
+		{Reason: words.DataDirectoryUnusable, Observed: memberC},
+		{Reason: words.NodeDown, Observer: memberA, Observed: memberB},
+		{Reason: words.NodeDown, Observer: memberC, Observed: memberB},
+		{Reason: words.NodeDown, Observer: memberA, Observed: memberC},
+		{Reason: words.RowMissing, Observed: memberA},
+		{Reason: words.DatacenterNotVerified, Observed: Ref{Datacenter: "dc2"}},
 		{Reason: "AnElse"},
 		{Reason: "Else", Detail: "a"},
 		{Reason: "Else", Detail: "b"},
@@ -190,7 +189,7 @@ func TestSortBlockers(t *testing.T) {
 }
 
 func TestBlockerJSON(t *testing.T) {
-	b := Blocker{Reason: ReasonNodeDown, Observer: Ref{HostID: "a"}, Observed: Ref{HostID: "b", Member: "m-0"}, Since: now}
+	b := Blocker{Reason: words.NodeDown, Observer: Ref{HostID: "a"}, Observed: Ref{HostID: "b", Member: "m-0"}, Since: now}
 	got, err := json.Marshal(b)
 	if err != nil {
 		t.Fatal(err)

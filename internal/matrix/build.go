@@ -177,7 +177,7 @@ func (b *builder) finish(entries []entry) *grid {
 	}
 
 	g := &grid{base: nodes, index: b.index, names: b.names}
-	d := drawer{rank: rank, scratch: make(bitset, words(len(nodes)))}
+	d := drawer{rank: rank, scratch: make(bitset, chunks(len(nodes)))}
 	g.lines = make([]line, len(entries))
 	for i := range entries {
 		l := d.line(&entries[i])

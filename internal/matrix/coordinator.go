@@ -6,14 +6,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-)
-
-// Facts about the topology coordinator.
-const (
-	FactCoordinator   code.Code = "TopologyCoordinator"          // node; named and rows where not every row names it
-	FactNoCoordinator code.Code = "TopologyCoordinatorNotAgreed" // rows
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Coordinator is the topology coordinator: the leader of group 0. Its own view alone decides a join.
@@ -25,16 +19,16 @@ type Coordinator struct {
 }
 
 // Message is the coordinator as a fact; zero where no row names one.
-func (c Coordinator) Message() code.Message {
+func (c Coordinator) Message() words.Message {
 	switch {
 	case c.Rows == 0:
-		return code.Message{}
+		return words.Message{}
 	case c.HostID == "":
-		return code.New(FactNoCoordinator, "rows", c.Rows)
+		return words.New(words.TopologyCoordinatorNotAgreed, "rows", c.Rows)
 	case c.Named < c.Rows:
-		return code.New(FactCoordinator, "node", c.Name(), "named", c.Named, "rows", c.Rows)
+		return words.New(words.TopologyCoordinator, "node", c.Name(), "named", c.Named, "rows", c.Rows)
 	}
-	return code.New(FactCoordinator, "node", c.Name())
+	return words.New(words.TopologyCoordinator, "node", c.Name())
 }
 
 // Coordinator is the node that most rows name as topology coordinator; on a tie the one that names itself, because nodes that have not heard of an election still name the former

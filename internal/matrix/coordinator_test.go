@@ -32,7 +32,7 @@ func TestC3TheCoordinatorIsWhomMostRowsName(t *testing.T) {
 				rows[i].Coordinator = hostid.ID(id)
 			}
 			if tc.down > 0 {
-				rows[tc.down-1].Stale = Trouble{Code: StalePodGone}
+				rows[tc.down-1].Stale = Trouble{Code: words.PodGone}
 			}
 			if got := words.Text(New(rows, Options{}).Coordinator().Message()); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)

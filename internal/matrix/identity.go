@@ -5,15 +5,9 @@ package matrix
 import (
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
-
-// CauseOtherGroup is the evidence that nodes are of another cluster than the recorded one. Parameters: nodes, group, recorded.
-const CauseOtherGroup code.Code = "OtherGroupThanRecorded"
-
-// StepOtherGroup is its next step. Commands: ask such a node for the ID of its group 0, forget the recorded one.
-const StepOtherGroup code.Code = "TellGroupApart"
 
 // stray is a node that serves and is of another group 0 than the recorded one.
 type stray struct {
@@ -43,22 +37,22 @@ func (m *Matrix) others(lines []*line) []stray {
 }
 
 // strayFact names the nodes of another cluster; zero where there are none.
-func (m *Matrix) strayFact() code.Message {
+func (m *Matrix) strayFact() words.Message {
 	if m.strays == nil {
-		return code.Message{}
+		return words.Message{}
 	}
 	names := make([]string, len(m.strays))
 	for i := range m.strays {
 		names[i] = m.strays[i].Name()
 	}
 	slices.Sort(names)
-	return code.New(CauseOtherGroup, "nodes", slices.Compact(names), "group", m.strays[0].group, "recorded", m.opts.Identity)
+	return words.New(words.OtherGroupThanRecorded, "nodes", slices.Compact(names), "group", m.strays[0].group, "recorded", m.opts.Identity)
 }
 
 func (m *Matrix) strayBlocker() Blocker {
-	ask := code.Kubectl(m.opts.Namespace, "exec", m.strays[0].Member)
+	ask := words.Kubectl(m.opts.Namespace, "exec", m.strays[0].Member)
 	ask = append(ask, "-c", m.opts.Containers.Container(m.strays[0].Member), "--", "cqlsh", "-e", askGroup0)
-	return Blocker{Reason: ReasonSplitCluster, Cause: m.strayFact(), Step: code.New(StepOtherGroup).Do(ask, m.opts.Forget)}
+	return Blocker{Reason: words.SplitCluster, Cause: m.strayFact(), Step: words.New(words.TellGroupApart).Do(ask, m.opts.Forget)}
 }
 
 // Group0 is the ID of the group 0 of the cluster's nodes, where their disks have it and all serving nodes agree. Empty where no disk has it, and where there are two clusters.

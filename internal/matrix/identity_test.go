@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -27,7 +26,7 @@ func TestRow10AnotherGroup0ThanRecordedIsSplitCluster(t *testing.T) {
 		}
 		return rows
 	}
-	forget := code.Scylla("demo", "init", "reset", "demo", "--group0")
+	forget := words.Scylla("demo", "init", "reset", "demo", "--group0")
 	for name, tc := range map[string]struct {
 		rows     []Row
 		recorded string
@@ -47,13 +46,13 @@ func TestRow10AnotherGroup0ThanRecordedIsSplitCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := New(tc.rows, Options{Namespace: "demo", Identity: tc.recorded, Forget: forget})
 			var nodes []string
-			if m.SplitFact().Code == CauseOtherGroup {
+			if m.SplitFact().Code == words.OtherGroupThanRecorded {
 				nodes, _ = m.SplitFact().Params["nodes"].([]string)
 			}
 			if diff := cmp.Diff(tc.nodes, nodes); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if blocked := len(m.Blockers()) > 0 && m.Blockers()[0].Reason == ReasonSplitCluster; blocked != (tc.nodes != nil) {
+			if blocked := len(m.Blockers()) > 0 && m.Blockers()[0].Reason == words.SplitCluster; blocked != (tc.nodes != nil) {
 				t.Errorf("blockers %+v", m.Blockers())
 			}
 			if got := m.Group0(); got != tc.group0 {
@@ -62,7 +61,7 @@ func TestRow10AnotherGroup0ThanRecordedIsSplitCluster(t *testing.T) {
 		})
 	}
 	stale := told(two, one, one)
-	stale[0].Stale = Trouble{Code: StalePodGone}
+	stale[0].Stale = Trouble{Code: words.PodGone}
 	if m := New(stale, Options{Identity: one}); !m.SplitFact().IsZero() {
 		t.Errorf("an old row says %+v", m.SplitFact())
 	}
@@ -71,7 +70,7 @@ func TestRow10AnotherGroup0ThanRecordedIsSplitCluster(t *testing.T) {
 	}
 	b := New(told(two, one, one), Options{Namespace: "demo", Identity: one, Forget: forget}).Blockers()[0]
 	// Two of the rows' own disks differ: that is told first, as two clusters.
-	if b.Cause.Code != CauseSplitGroups {
+	if b.Cause.Code != words.TwoGroupsOfOneName {
 		t.Errorf("%+v", b)
 	}
 	b = New(told(two, "", ""), Options{Namespace: "demo", Identity: one, Forget: forget}).Blockers()[0]

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // finding is a blocker in terms of node indexes.
 type finding struct {
-	reason             Reason
+	reason             words.Code
 	observed, observer int32 // -1 for none
 	since              time.Time
 	trouble            Trouble
@@ -27,7 +27,7 @@ type excuse struct {
 
 func (g *grid) judge(opts Options) *Matrix {
 	opts.Names = g.names
-	m := &Matrix{grid: g, opts: opts, nodes: slices.Clone(g.base), required: make(bitset, words(len(g.base)))}
+	m := &Matrix{grid: g, opts: opts, nodes: slices.Clone(g.base), required: make(bitset, chunks(len(g.base)))}
 	judged, ownRow, mentioned := m.choose()
 	m.lenient = m.isLenient()
 	for i := range mentioned.all() {
@@ -49,14 +49,14 @@ func (g *grid) judge(opts Options) *Matrix {
 		switch n := &m.nodes[i]; {
 		case n.HostID == "" && ownRow.has(i):
 			m.nameless++
-			findings = append(findings, finding{reason: ReasonHostIDMissing, observed: i, observer: -1})
+			findings = append(findings, finding{reason: words.HostIDMissing, observed: i, observer: -1})
 		case m.required.has(i) && !ownRow.has(i) && !m.lenient && !excuses[i].row:
-			findings = append(findings, finding{reason: ReasonRowMissing, observed: i, observer: -1})
+			findings = append(findings, finding{reason: words.RowMissing, observed: i, observer: -1})
 		}
 	}
 	for _, l := range judged {
 		if l.nameless {
-			findings = append(findings, finding{reason: ReasonHostIDMissing, observed: -1, observer: l.node})
+			findings = append(findings, finding{reason: words.HostIDMissing, observed: -1, observer: l.node})
 		}
 		if l.reports && !l.empty {
 			continue
@@ -65,12 +65,12 @@ func (g *grid) judge(opts Options) *Matrix {
 		if n := &m.nodes[l.node]; n.HostID == "" || n.Removed || excuses[l.node].row {
 			continue
 		}
-		f := finding{reason: ReasonRowMissing, observed: l.node, observer: -1}
+		f := finding{reason: words.RowMissing, observed: l.node, observer: -1}
 		switch {
 		case !l.row.Trouble.IsZero():
-			f.reason, f.trouble = ReasonRowError, l.row.Trouble
+			f.reason, f.trouble = words.RowError, l.row.Trouble
 		case !l.row.Stale.IsZero():
-			f.reason, f.trouble, f.since = ReasonRowStale, l.row.Stale, l.row.StaleSince
+			f.reason, f.trouble, f.since = words.RowStale, l.row.Stale, l.row.StaleSince
 		}
 		findings = append(findings, f)
 	}
@@ -289,7 +289,7 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	var (
 		found   = make([]finding, 0, min(total, MaxPairs))
 		by      [3][]seen
-		reasons = [3]Reason{ReasonNodeDown, ReasonNodeUnknown, ReasonNodeNotSeen}
+		reasons = [3]words.Code{words.NodeDown, words.NodeUnknown, words.NodeNotSeen}
 	)
 	for k := range by {
 		by[k] = make([]seen, len(m.nodes))
@@ -329,7 +329,7 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 // compareFindings orders findings as SortBlockers orders blockers.
 func (m *Matrix) compareFindings(x, y finding) int {
 	if x.reason != y.reason {
-		return cmp.Compare(x.reason.Rank(), y.reason.Rank())
+		return cmp.Compare(Rank(x.reason), Rank(y.reason))
 	}
 	if c := cmp.Compare(x.observed, y.observed); c != 0 {
 		return c
@@ -348,7 +348,7 @@ func (m *Matrix) describe(findings []finding) []Blocker {
 		return x.reason == y.reason && x.observed == y.observed && x.observer == y.observer && x.trouble == y.trouble
 	})
 	blockers := make([]Blocker, 0, len(findings)+len(m.opts.NotVerified))
-	var step code.Message // the same for every observer of one node
+	var step words.Message // the same for every observer of one node
 	for i := range findings {
 		f := &findings[i]
 		b := Blocker{Reason: f.reason, Since: f.since, More: f.more}
@@ -373,7 +373,7 @@ func (m *Matrix) describe(findings []finding) []Blocker {
 		slices.Sort(dcs)
 		for _, dc := range slices.Compact(dcs) {
 			blockers = append(blockers, Blocker{
-				Reason:   ReasonDatacenterUnverified,
+				Reason:   words.DatacenterNotVerified,
 				Observed: Ref{Datacenter: dc},
 				Step:     m.forceStep(),
 			})

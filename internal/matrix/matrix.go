@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // MaxPairs is how many bad pairs Blockers lists one by one. Beyond it only the first observers of each node are listed, and Blocker.More counts the rest, so that a partition of
@@ -43,7 +43,7 @@ type Options struct {
 	// Identity is the ID of the cluster's group 0 as it was recorded, empty where it was not: a node that serves and has another one is of another cluster. Forget
 	// is the command that forgets it.
 	Identity string
-	Forget   code.Command
+	Forget   words.Command
 }
 
 // Fate is the facts about a node from Services, Pods and logs. A caller that has read less leaves the field empty: the next step is then less specific.
@@ -55,9 +55,9 @@ type Fate struct {
 	// Joining is set for a node whose Service records that it has not joined yet: its row is not required.
 	Joining bool
 	// Step is the exact next step where it is known: how to continue a failed replacement, how to remove a ghost.
-	Step code.Message
+	Step words.Message
 	// OrReplace is the step in place of Step for a node that all its rows call dead for long enough; zero where there is none.
-	OrReplace code.Message
+	OrReplace words.Message
 	// NotReadySince is since when its Pod has not been ready, for rows without the time at which the node went DOWN; zero when it is ready or not known.
 	NotReadySince time.Time
 }

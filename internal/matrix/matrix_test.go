@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -116,7 +115,7 @@ func TestBlockersByName(t *testing.T) {
 		"a reporter says why it has no row": {
 			rows: func() []Row {
 				rows := three()
-				rows[2].Trouble = Trouble{Code: TroubleMalformed, Words: "connection refused"}
+				rows[2].Trouble = Trouble{Code: words.RowMalformed, Words: "connection refused"}
 				return rows
 			}(),
 			want: []string{"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: connection refused | the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack3-0 -c scylla-reporter"},
@@ -124,7 +123,7 @@ func TestBlockersByName(t *testing.T) {
 		"a row is stale, and what it says does not count": {
 			rows: func() []Row {
 				rows := three()
-				rows[2].Stale, rows[2].StaleSince = Trouble{Code: StalePodGone}, ago(3*time.Minute)
+				rows[2].Stale, rows[2].StaleSince = Trouble{Code: words.PodGone}, ago(3*time.Minute)
 				rows[2].Observed[0].Status = Down
 				return rows
 			}(),
@@ -155,7 +154,7 @@ func TestBlockersByName(t *testing.T) {
 				rows[0].Observed = rows[0].Observed[:2]
 				rows[1].Observed[0].Status = Unknown
 				rows[1].Observed[2].Status = Down
-				rows[2].Trouble = Trouble{Code: TroubleMalformed, Words: "no route to host"}
+				rows[2].Trouble = Trouble{Code: words.RowMalformed, Words: "no route to host"}
 				return rows
 			}(),
 			want: []string{
@@ -205,7 +204,7 @@ func TestBlockersByName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, b := range New(tc.rows, tc.opts).Blockers() {
-				got = append(got, string(b.Reason)+": "+words.Blocker(b, now)+" | "+words.Text(b.Step))
+				got = append(got, string(b.Reason)+": "+words.Aging(b.Message(), b.Since, now)+" | "+words.Text(b.Step))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("blockers (-want +got):\n%s", diff)
@@ -232,28 +231,28 @@ func TestEvidence(t *testing.T) {
 		rows    []Row
 		opts    Options
 		display bool // no member wants to start
-		want    []Reason
+		want    []words.Code
 	}{
 		"a second newcomer that is JOINING and UP needs no row": {rows: with(Observation{Status: Up, State: StateJoining})},
-		"a second newcomer that is JOINING and DOWN blocks":     {rows: with(Observation{Status: Down, State: StateJoining}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown}},
+		"a second newcomer that is JOINING and DOWN blocks":     {rows: with(Observation{Status: Down, State: StateJoining}), want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown}},
 		"a second newcomer that one row does not list blocks for now": {rows: func() []Row {
 			r := with(Observation{Status: Up, State: StateJoining})
 			r[0].Observed = r[0].Observed[:3]
 			return r
-		}(), want: []Reason{ReasonNodeNotSeen}},
-		"one row that has it as a plain member is no evidence":         {rows: with(Observation{Status: Up, State: StateJoining}, Observation{Status: Up}), want: []Reason{ReasonRowMissing}},
+		}(), want: []words.Code{words.NodeNotSeen}},
+		"one row that has it as a plain member is no evidence":         {rows: with(Observation{Status: Up, State: StateJoining}, Observation{Status: Up}), want: []words.Code{words.RowMissing}},
 		"JOINING for some and REPLACING for others is evidence enough": {rows: with(Observation{Status: Up, State: StateJoining}, Observation{Status: Up, State: StateReplacing})},
 		"a LEAVING node that lost its row but is UP does not block":    {rows: with(Observation{Status: Up, State: StateLeaving})},
-		"a LEAVING node that is DOWN blocks":                           {rows: with(Observation{Status: Down, State: StateLeaving}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown}},
+		"a LEAVING node that is DOWN blocks":                           {rows: with(Observation{Status: Down, State: StateLeaving}), want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown}},
 		"a DECOMMISSIONED node need not be UP":                         {rows: with(Observation{Status: Down, State: StateDecommissioned})},
-		"a BEING_REPLACED node with an open replacement blocks":        {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, display: true, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
-		"who wants to start waits for the end of a replacement":        {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
-		"a BEING_REPLACED node without an open replacement blocks":     {rows: with(Observation{Status: Down, State: StateBeingReplaced}), want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
-		"an open replacement without evidence excuses nothing":         {rows: with(Observation{Status: Down}), opts: replacing, display: true, want: []Reason{ReasonNodeDown, ReasonNodeDown, ReasonNodeDown, ReasonRowMissing}},
+		"a BEING_REPLACED node with an open replacement blocks":        {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, display: true, want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing}},
+		"who wants to start waits for the end of a replacement":        {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing}},
+		"a BEING_REPLACED node without an open replacement blocks":     {rows: with(Observation{Status: Down, State: StateBeingReplaced}), want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing}},
+		"an open replacement without evidence excuses nothing":         {rows: with(Observation{Status: Down}), opts: replacing, display: true, want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing}},
 		"a LEAVING node's own silence is excused": {
 			rows: func() []Row {
 				rows := with(Observation{Status: Up, State: StateLeaving})
-				return append(rows, Row{Reporter: member("rack2", 1, idN), Trouble: Trouble{Code: TroubleMalformed, Words: "connection refused"}})
+				return append(rows, Row{Reporter: member("rack2", 1, idN), Trouble: Trouble{Code: words.RowMalformed, Words: "connection refused"}})
 			}(),
 		},
 		"a JOINING node's own DOWN is not excused": {
@@ -262,7 +261,7 @@ func TestEvidence(t *testing.T) {
 				return append(rows, row(member("rack2", 1, idN), Observation{HostID: idA, Status: Down}, Observation{HostID: idB, Status: Up},
 					Observation{HostID: idC, Status: Up}, Observation{HostID: idN, Status: Up, State: StateJoining}))
 			}(),
-			want: []Reason{ReasonNodeDown},
+			want: []words.Code{words.NodeDown},
 		},
 	}
 	for name, tc := range tests {
@@ -270,7 +269,7 @@ func TestEvidence(t *testing.T) {
 			if !tc.display {
 				tc.opts.Self = newcomer()
 			}
-			var got []Reason
+			var got []words.Code
 			for _, b := range New(tc.rows, tc.opts).Blockers() {
 				got = append(got, b.Reason)
 			}
@@ -302,11 +301,11 @@ func TestNextSteps(t *testing.T) {
 	}
 	failed := func(fault Fault) func([]Row) []Row {
 		codes := map[Fault]Trouble{
-			FaultReporter: {Code: TroubleMalformed}, FaultScyllaDB: {Code: TroubleScyllaDB}, FaultPod: {Code: TroublePodUnreachable}, FaultReport: {Code: TroubleReportDamaged},
+			FaultReporter: {Code: words.RowMalformed}, FaultScyllaDB: {Code: words.ScyllaDBNoAnswer}, FaultPod: {Code: words.PodUnreachable}, FaultReport: {Code: words.ReportDamaged},
 		}
 		return c(func(r *Row) { r.Observed, r.Trouble = nil, codes[fault] })
 	}
-	stale := c(func(r *Row) { r.Stale = Trouble{Code: StalePodGone} })
+	stale := c(func(r *Row) { r.Stale = Trouble{Code: words.PodGone} })
 	silent := c(func(r *Row) { r.Observed, r.Reported = nil, false })
 	both := func(changes ...func([]Row) []Row) func([]Row) []Row {
 		return func(rows []Row) []Row {
@@ -332,7 +331,7 @@ func TestNextSteps(t *testing.T) {
 	const former = "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo"
 	// unmade is a row of ours that could not be made: it does not even have the mode of its node.
 	unmade := c(func(r *Row) {
-		r.Observed, r.NoStates, r.Trouble = nil, true, Trouble{Code: TroubleScyllaDB, Words: "connection refused"}
+		r.Observed, r.NoStates, r.Trouble = nil, true, Trouble{Code: words.ScyllaDBNoAnswer, Words: "connection refused"}
 	})
 	stateless := func(rows []Row) []Row {
 		for i := range rows {
@@ -345,98 +344,98 @@ func TestNextSteps(t *testing.T) {
 	long := Options{Namespace: "demo", Settled: ago(5 * time.Minute)}
 	somewhere := long
 	somewhere.Namespace = ""
+	d, e, s, m, g := words.NodeDown, words.RowError, words.RowStale, words.RowMissing, words.DatacenterNotVerified
 	const (
-		d, e, s, m, g = ReasonNodeDown, ReasonRowError, ReasonRowStale, ReasonRowMissing, ReasonDatacenterUnverified
-		replace       = "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo"
-		itsLog        = "its log says why: kubectl logs demo-rack3-0 -c scylla -n demo"
-		resume        = "the replacement failed: kubectl scylla replace resume demo-rack3-0 -n demo"
-		underWay      = "its replacement is under way; how far it is: kubectl scylla replace status demo-rack3-0 -n demo"
-		removenode    = "no member has it; remove it: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
+		replace    = "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo"
+		itsLog     = "its log says why: kubectl logs demo-rack3-0 -c scylla -n demo"
+		resume     = "the replacement failed: kubectl scylla replace resume demo-rack3-0 -n demo"
+		underWay   = "its replacement is under way; how far it is: kubectl scylla replace status demo-rack3-0 -n demo"
+		removenode = "no member has it; remove it: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
 	)
 	tests := map[string]struct {
 		change func([]Row) []Row
 		opts   Options
 		// want is the one step of all blockers, which are of these reasons.
-		reasons []Reason
+		reasons []words.Code
 		want    string
 	}{
-		"DOWN, and it lives": {down(StateNormal), demo, []Reason{d, d}, "it has a row of its own, so it lives and is cut off: mend the network between it and those that see it DOWN; do not replace it"},
+		"DOWN, and it lives": {down(StateNormal), demo, []words.Code{d, d}, "it has a row of its own, so it lives and is cut off: mend the network between it and those that see it DOWN; do not replace it"},
 		"DOWN, and nobody says in which namespace": {
-			both(down(StateNormal), silent), somewhere, []Reason{d, d, m}, "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC,
+			both(down(StateNormal), silent), somewhere, []words.Code{d, d, m}, "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC,
 		},
 		"DOWN, and it lives in another namespace": {
-			both(both(down(StateNormal), silent), c(func(r *Row) { r.Namespace = "other" })), long, []Reason{d, d, m},
+			both(both(down(StateNormal), silent), c(func(r *Row) { r.Namespace = "other" })), long, []words.Code{d, d, m},
 			"see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n other",
 		},
-		"DOWN, and its ScyllaDB does not answer": {both(down(StateNormal), failed(FaultScyllaDB)), long, []Reason{d, d, e}, itsLog + "; if it is lost: kubectl scylla replace " + idC + " -n demo"},
-		"DOWN, and it has no Pod":                {both(down(StateNormal), failed(FaultPod)), long, []Reason{d, d, e}, replace},
-		"DOWN, and its row is old":               {both(down(StateNormal), stale), long, []Reason{d, d, s}, replace},
-		"DOWN, and it has no row":                {both(down(StateNormal), silent), long, []Reason{d, d, m}, replace},
-		"DOWN, and nobody says since when":       {both(down(StateNormal), failed(FaultScyllaDB)), demo, []Reason{d, d, e}, "look at that ScyllaDB, " + itsLog},
-		"DOWN while joining":                     {down(StateJoining), demo, []Reason{d, d, d}, "wait until it has joined; if it stopped, " + itsLog},
-		"DOWN while replacing":                   {down(StateReplacing), demo, []Reason{d, d, d}, "wait until it has joined; if it stopped, " + itsLog},
+		"DOWN, and its ScyllaDB does not answer": {both(down(StateNormal), failed(FaultScyllaDB)), long, []words.Code{d, d, e}, itsLog + "; if it is lost: kubectl scylla replace " + idC + " -n demo"},
+		"DOWN, and it has no Pod":                {both(down(StateNormal), failed(FaultPod)), long, []words.Code{d, d, e}, replace},
+		"DOWN, and its row is old":               {both(down(StateNormal), stale), long, []words.Code{d, d, s}, replace},
+		"DOWN, and it has no row":                {both(down(StateNormal), silent), long, []words.Code{d, d, m}, replace},
+		"DOWN, and nobody says since when":       {both(down(StateNormal), failed(FaultScyllaDB)), demo, []words.Code{d, d, e}, "look at that ScyllaDB, " + itsLog},
+		"DOWN while joining":                     {down(StateJoining), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, " + itsLog},
+		"DOWN while replacing":                   {down(StateReplacing), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, " + itsLog},
 		"DOWN while leaving": {
-			down(StateLeaving), demo, []Reason{d, d, d},
+			down(StateLeaving), demo, []words.Code{d, d, d},
 			"start it again so that it can finish leaving; " + itsLog,
 		},
-		"being replaced, and no more is known": {down(StateBeingReplaced), demo, []Reason{d, d, d}, "wait until its replacement has joined"},
+		"being replaced, and no more is known": {down(StateBeingReplaced), demo, []words.Code{d, d, d}, "wait until its replacement has joined"},
 		"out of sight": {
-			parted, demo, []Reason{d, d, d, d}, "mend the network between the parts first: routes, firewalls and network policies, ports 7000 and 7001; replace no node",
+			parted, demo, []words.Code{d, d, d, d}, "mend the network between the parts first: routes, firewalls and network policies, ports 7000 and 7001; replace no node",
 		},
 
-		"a replacement is open": {both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true}), []Reason{d, d, e}, underWay},
+		"a replacement is open": {both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, underWay},
 		"a replacement is open and the row old": {both(down(StateBeingReplaced), stale), Options{
 			Self: newcomer(), Namespace: "demo", Fates: map[hostid.ID]Fate{idC: {Member: "demo-rack3-0", Open: true}},
-		}, []Reason{d, d, s}, underWay},
+		}, []words.Code{d, d, s}, underWay},
 		"a replacement is asked for": {
-			both(down(StateNormal), silent), fate(Fate{Member: "demo-rack3-0"}), []Reason{d, d, m},
+			both(down(StateNormal), silent), fate(Fate{Member: "demo-rack3-0"}), []words.Code{d, d, m},
 			"its replacement is asked for; how far it is: kubectl scylla replace status demo-rack3-0 -n demo",
 		},
 		"a replacement failed": {
-			both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true, Step: code.New(resume)}), []Reason{d, d, e}, resume,
+			both(down(StateNormal), failed(FaultScyllaDB)), fate(Fate{Member: "demo-rack3-0", Open: true, Step: words.New(resume)}), []words.Code{d, d, e}, resume,
 		},
 		"the failed replacement of the very member that wants to start": {
-			down(StateNormal), Options{Self: &memberC, Fates: map[hostid.ID]Fate{idC: {Member: "demo-rack3-0", Step: code.New(resume)}}}, []Reason{d, d, m}, resume,
+			down(StateNormal), Options{Self: &memberC, Fates: map[hostid.ID]Fate{idC: {Member: "demo-rack3-0", Step: words.New(resume)}}}, []words.Code{d, d, m}, resume,
 		},
 		"the former node of the very member that wants to start": {
-			down(StateNormal), Options{Self: &memberC, Namespace: "demo"}, []Reason{d, d, m},
+			down(StateNormal), Options{Self: &memberC, Namespace: "demo"}, []words.Code{d, d, m},
 			"the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo",
 		},
 		"a member whose Service does not say yet that it has joined, and that wants to start": {
-			down(StateNormal), itself(Fate{Joining: true}), []Reason{d, d, m}, former,
+			down(StateNormal), itself(Fate{Joining: true}), []words.Code{d, d, m}, former,
 		},
 		"the same, while a row could not be made": {
-			both(down(StateNormal), unmade), itself(Fate{Joining: true}), []Reason{d, d, m}, former,
+			both(down(StateNormal), unmade), itself(Fate{Joining: true}), []words.Code{d, d, m}, former,
 		},
 		"a newcomer whose join was cut short": {
-			down(StateJoining), itself(Fate{Joining: true}), []Reason{d, d}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo",
+			down(StateJoining), itself(Fate{Joining: true}), []words.Code{d, d}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo",
 		},
 		"a newcomer of rows without states": {
-			both(down(StateNormal), stateless), itself(Fate{Joining: true}), []Reason{d, d, m}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo",
+			both(down(StateNormal), stateless), itself(Fate{Joining: true}), []words.Code{d, d, m}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo",
 		},
-		"a ghost": {ghost, Options{Namespace: "demo", Fates: map[hostid.ID]Fate{gone: {Step: code.New(removenode)}}}, []Reason{d, d, d, m}, removenode},
+		"a ghost": {ghost, Options{Namespace: "demo", Fates: map[hostid.ID]Fate{gone: {Step: words.New(removenode)}}}, []words.Code{d, d, d, m}, removenode},
 		"a host ID that nobody here knows": {
-			ghost, demo, []Reason{d, d, d, m}, "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: kubectl scylla status -n demo",
+			ghost, demo, []words.Code{d, d, d, m}, "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: kubectl scylla status -n demo",
 		},
 
-		"its ScyllaDB does not answer": {failed(FaultScyllaDB), demo, []Reason{e}, "look at that ScyllaDB, " + itsLog},
-		"its Pod cannot be reached":    {failed(FaultPod), demo, []Reason{e}, "see that its Pod runs and can be reached: kubectl get pod demo-rack3-0 -n demo"},
+		"its ScyllaDB does not answer": {failed(FaultScyllaDB), demo, []words.Code{e}, "look at that ScyllaDB, " + itsLog},
+		"its Pod cannot be reached":    {failed(FaultPod), demo, []words.Code{e}, "see that its Pod runs and can be reached: kubectl get pod demo-rack3-0 -n demo"},
 		"its row cannot be read": {
-			failed(FaultReporter), demo, []Reason{e},
+			failed(FaultReporter), demo, []words.Code{e},
 			"the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack3-0 -c scylla-reporter -n demo",
 		},
-		"the report does not fit together": {failed(FaultReport), demo, []Reason{e}, "see that the controller runs: it writes the report anew"},
-		"its row is old":                   {stale, demo, []Reason{s}, "see that it and its reporter run: kubectl get pod demo-rack3-0 -n demo"},
+		"the report does not fit together": {failed(FaultReport), demo, []words.Code{e}, "see that the controller runs: it writes the report anew"},
+		"its row is old":                   {stale, demo, []words.Code{s}, "see that it and its reporter run: kubectl get pod demo-rack3-0 -n demo"},
 		"its row is old and comes from elsewhere": {
-			both(stale, c(func(r *Row) { r.Reporter.Member = "" })), demo, []Reason{s}, "see that the report of its datacenter dc1 is kept and can be read",
+			both(stale, c(func(r *Row) { r.Reporter.Member = "" })), demo, []words.Code{s}, "see that the report of its datacenter dc1 is kept and can be read",
 		},
-		"it has no row": {silent, demo, []Reason{m}, "see that demo-rack3-0 runs and that its reporter writes the Pod's annotation"},
+		"it has no row": {silent, demo, []words.Code{m}, "see that demo-rack3-0 runs and that its reporter writes the Pod's annotation"},
 		"a datacenter that nobody can ask": {
-			nil, Options{Self: newcomer(), Namespace: "demo", NotVerified: []string{"dc2"}}, []Reason{g},
+			nil, Options{Self: newcomer(), Namespace: "demo", NotVerified: []string{"dc2"}}, []words.Code{g},
 			"check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed demo-rack1-1 -n demo",
 		},
 		"a datacenter that nobody can ask, for nobody in particular": {
-			nil, Options{NotVerified: []string{"dc2"}}, []Reason{g},
+			nil, Options{NotVerified: []string{"dc2"}}, []words.Code{g},
 			"check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER",
 		},
 	}
@@ -446,7 +445,7 @@ func TestNextSteps(t *testing.T) {
 			if tc.change != nil {
 				rows = tc.change(rows)
 			}
-			var reasons []Reason
+			var reasons []words.Code
 			for _, b := range New(rows, tc.opts).Blockers() {
 				reasons = append(reasons, b.Reason)
 				if words.Text(b.Step) != tc.want {
@@ -530,7 +529,7 @@ func TestNodes(t *testing.T) {
 		row(memberA, up(idA, idB, idC, "foreign", "h2")...),
 		{Reporter: member("rack2", 1, "")},
 		{Reporter: member("rack2", 1, "")}, // said twice, by two reports
-		{Reporter: memberB, Stale: Trouble{Code: StalePodGone}, Reported: true, Observed: []Observation{{HostID: idA, Status: Down, Since: ago(time.Hour)}}, State: StateLeaving, Version: "2025.2.1"},
+		{Reporter: memberB, Stale: Trouble{Code: words.PodGone}, Reported: true, Observed: []Observation{{HostID: idA, Status: Down, Since: ago(time.Hour)}}, State: StateLeaving, Version: "2025.2.1"},
 		{Reporter: Ref{HostID: "self", Datacenter: "dc1", Rack: "rack1", Ordinal: newcomer().Ordinal}, Reported: true, Observed: up("self", "only-self-knows")},
 	}
 	rows[0].Observed[1] = Observation{HostID: idB, Status: Down, Since: ago(time.Minute)}
@@ -622,7 +621,7 @@ func TestTwoRowsOfOneHostID(t *testing.T) {
 		var got []string
 		m := New(append(rows, again), Options{})
 		for _, b := range m.Blockers() {
-			got = append(got, words.Blocker(b, now))
+			got = append(got, words.Aging(b.Message(), b.Since, now))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("blockers (-want +got):\n%s", diff)

@@ -3,38 +3,27 @@
 package matrix
 
 import (
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Codes of facts that need another sentence than their reason. The code of every other fact is its reason.
-const (
-	FactSeesItselfDown  code.Code = "NodeSeesItselfDown"        // observer
-	FactNamelessListed  code.Code = "NodeWithoutHostID"         // observer
-	FactOtherUnverified code.Code = "OtherDatacenterUnverified" // why
-	FactNodesDown       code.Code = "NodeDownForMany"           // observed, observers, more
-	FactNodesUnknown    code.Code = "NodeUnknownForMany"        // observed, observers, more
-	FactNodesNotSeen    code.Code = "NodeNotSeenForMany"        // observed, observers, more
-	FactNamelessForMany code.Code = "WithoutHostIDForMany"      // observers, more
-	FactSeveralTimes    code.Code = "SaidSeveralTimes"          // fact, times
-	groupObservers                = 3                           // how many observers Group.Message names before it counts
-)
+const groupObservers = 3 // how many observers Group.Message names before it counts
 
 // Message is the blocker as a code with parameters: observer and observed as Ref.String gives them, name as Ref.Name does, why (the cause, else the
 // detail) and more. Its age is not part of it, so that the same facts give the same message.
-func (b Blocker) Message() code.Message {
-	c := code.Code(b.Reason)
+func (b Blocker) Message() words.Message {
+	c := b.Reason
 	switch {
-	case b.Reason == ReasonNodeDown && b.Observer.equal(b.Observed):
-		c = FactSeesItselfDown
-	case b.Reason == ReasonDatacenterUnverified && b.Observed.Datacenter == "":
-		c = FactOtherUnverified
-	case b.Reason == ReasonHostIDMissing && b.Observed == (Ref{}):
-		c = FactNamelessListed
+	case b.Reason == words.NodeDown && b.Observer.equal(b.Observed):
+		c = words.NodeSeesItselfDown
+	case b.Reason == words.DatacenterNotVerified && b.Observed.Datacenter == "":
+		c = words.OtherDatacenterUnverified
+	case b.Reason == words.HostIDMissing && b.Observed == (Ref{}):
+		c = words.NodeWithoutHostID
 	}
-	m := code.New(c)
+	m := words.New(c)
 	add := func(name string, v any) {
 		if m.Params == nil {
-			m.Params = code.Params{}
+			m.Params = words.Params{}
 		}
 		m.Params[name] = v
 	}
@@ -45,7 +34,7 @@ func (b Blocker) Message() code.Message {
 		add("observed", b.Observed.String())
 		add("name", b.Observed.Name())
 	}
-	if b.Reason == ReasonDatacenterUnverified && b.Observed.Datacenter != "" {
+	if b.Reason == words.DatacenterNotVerified && b.Observed.Datacenter != "" {
 		add("datacenter", b.Observed.Datacenter)
 	}
 	switch {
@@ -64,28 +53,28 @@ func (b Blocker) Message() code.Message {
 }
 
 // Message is the group as a code with parameters; that of its blocker when it stands for one.
-func (g Group) Message() code.Message {
+func (g Group) Message() words.Message {
 	if g.Total == 1 {
 		return g.first.Message()
 	}
-	var c code.Code
+	var c words.Code
 	switch {
-	case g.Reason == ReasonNodeDown:
-		c = FactNodesDown
-	case g.Reason == ReasonNodeUnknown:
-		c = FactNodesUnknown
-	case g.Reason == ReasonNodeNotSeen:
-		c = FactNodesNotSeen
+	case g.Reason == words.NodeDown:
+		c = words.NodeDownForMany
+	case g.Reason == words.NodeUnknown:
+		c = words.NodeUnknownForMany
+	case g.Reason == words.NodeNotSeen:
+		c = words.NodeNotSeenForMany
 	case len(g.Observers) > 0:
-		c = FactNamelessForMany
+		c = words.WithoutHostIDForMany
 	default:
-		return code.New(FactSeveralTimes, "fact", g.first.Message(), "times", g.Total)
+		return words.New(words.SaidSeveralTimes, "fact", g.first.Message(), "times", g.Total)
 	}
 	names := make([]string, min(groupObservers, len(g.Observers)))
 	for i := range names {
 		names[i] = g.Observers[i].Name()
 	}
-	m := code.New(c, "observers", names)
+	m := words.New(c, "observers", names)
 	if g.Observed != (Ref{}) {
 		m.Params["observed"] = g.Observed.String()
 	}

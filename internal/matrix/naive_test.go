@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
 )
 
@@ -46,14 +46,14 @@ func judgeNaively(rows []Row, opts Options) *naive {
 			n.required[string(r.Reporter.HostID)] = true
 			own[string(r.Reporter.HostID)] = true
 		} else {
-			n.add(ReasonHostIDMissing, "", nameOf(r.Reporter))
+			n.add(words.HostIDMissing, "", nameOf(r.Reporter))
 		}
 		if !r.Reported || !r.Trouble.IsZero() {
 			continue
 		}
 		for o := range r.Each() {
 			if o.HostID == "" {
-				n.add(ReasonHostIDMissing, nameOf(r.Reporter), "")
+				n.add(words.HostIDMissing, nameOf(r.Reporter), "")
 				nameless[i] = true
 				continue
 			}
@@ -116,7 +116,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 	}
 	for id := range n.required {
 		if !own[id] && !lenient && !n.excused(id, evidence, true) {
-			n.add(ReasonRowMissing, "", id)
+			n.add(words.RowMissing, "", id)
 		}
 	}
 	for i, r := range n.rows {
@@ -128,26 +128,26 @@ func judgeNaively(rows []Row, opts Options) *naive {
 				switch {
 				case ok && o.Status == Up || n.excused(id, evidence, false):
 				case !ok:
-					n.add(ReasonNodeNotSeen, name, id)
+					n.add(words.NodeNotSeen, name, id)
 				case o.Status == Down:
-					n.add(ReasonNodeDown, name, id)
+					n.add(words.NodeDown, name, id)
 				default:
-					n.add(ReasonNodeUnknown, name, id)
+					n.add(words.NodeUnknown, name, id)
 				}
 			}
 		case r.Reporter.HostID == "" || forgotten[string(r.Reporter.HostID)] || n.excused(string(r.Reporter.HostID), evidence, true):
 		case !r.Trouble.IsZero():
-			n.add(ReasonRowError, "", name)
+			n.add(words.RowError, "", name)
 		case !r.Stale.IsZero():
-			n.add(ReasonRowStale, "", name)
+			n.add(words.RowStale, "", name)
 		default:
-			n.add(ReasonRowMissing, "", name)
+			n.add(words.RowMissing, "", name)
 		}
 	}
 	n.split(says, usable)
 	if !lenient {
 		for _, dc := range opts.NotVerified {
-			n.add(ReasonDatacenterUnverified, "", "?"+dc)
+			n.add(words.DatacenterNotVerified, "", "?"+dc)
 		}
 	}
 	return n
@@ -189,7 +189,7 @@ func (n *naive) split(says []map[string]Observation, usable func(int) bool) {
 		}
 	}
 	if len(lists) > 1 {
-		n.add(ReasonSplitCluster, "", "")
+		n.add(words.SplitCluster, "", "")
 	}
 }
 
@@ -228,7 +228,7 @@ func (n *naive) excused(id string, says []map[string]Observation, row bool) bool
 	return mentioned
 }
 
-func (n *naive) add(reason Reason, observer, observed string) {
+func (n *naive) add(reason words.Code, observer, observed string) {
 	n.blockers[fmt.Sprintf("%s [%s] [%s]", reason, observer, observed)] = true
 }
 
@@ -301,9 +301,9 @@ var genRow = rapid.Custom(func(t *rapid.T) Row {
 	}
 	switch rapid.IntRange(0, 20).Draw(t, "trouble") {
 	case 0:
-		r.Trouble = Trouble{Code: TroubleScyllaDB, Words: "connection refused"}
+		r.Trouble = Trouble{Code: words.ScyllaDBNoAnswer, Words: "connection refused"}
 	case 1:
-		r.Stale = Trouble{Code: StalePodNotRunning}
+		r.Stale = Trouble{Code: words.PodNotRunning}
 	}
 	return r
 })
@@ -329,7 +329,7 @@ var genFate = rapid.Custom(func(t *rapid.T) Fate {
 	return Fate{
 		Member: rapid.SampledFrom([]string{"", "demo-r1-0"}).Draw(t, "member"),
 		Open:   rapid.Bool().Draw(t, "open"),
-		Step:   rapid.SampledFrom([]code.Message{{}, code.New("RunIt")}).Draw(t, "step"),
+		Step:   rapid.SampledFrom([]words.Message{{}, words.New("RunIt")}).Draw(t, "step"),
 	}
 })
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func witnessRow(id string, cells ...Observation) Row {
@@ -38,15 +39,15 @@ func TestOpinion(t *testing.T) {
 		"its own row is no witness": {[]Row{witnessRow("a", down(1)), witnessRow("x", seenAs("x", Up))},
 			"0/1/0/0/0", true, 1},
 		"old, broken, empty and missing rows say nothing": {[]Row{
-			{Reporter: Ref{HostID: "a"}, Reported: true, Stale: Trouble{Code: StalePodGone}, Observed: []Observation{seenAs("x", Up)}},
-			{Reporter: Ref{HostID: "b"}, Reported: true, Trouble: Trouble{Code: TroubleScyllaDB}, Observed: []Observation{seenAs("x", Up)}},
+			{Reporter: Ref{HostID: "a"}, Reported: true, Stale: Trouble{Code: words.PodGone}, Observed: []Observation{seenAs("x", Up)}},
+			{Reporter: Ref{HostID: "b"}, Reported: true, Trouble: Trouble{Code: words.ScyllaDBNoAnswer}, Observed: []Observation{seenAs("x", Up)}},
 			{Reporter: Ref{HostID: "c"}, Reported: true}, {Reporter: Ref{HostID: "d"}},
 			witnessRow("e", down(1)),
 		}, "0/1/0/0/0", true, 1},
 		"a row that contradicts itself":       {[]Row{witnessRow("a", down(1), seenAs("x", Up)), witnessRow("b", down(1))}, "0/1/1/0/1", false, -1},
 		"two rows of one host ID, one vote":   {[]Row{witnessRow("a", down(1)), witnessRow("a", down(2)), witnessRow("b", seenAs("x", Up))}, "1/1/0/0/0", false, -1},
 		"two rows of one host ID, at odds":    {[]Row{witnessRow("a", down(1)), witnessRow("a", seenAs("x", Up))}, "0/0/1/0/1", false, -1},
-		"an old second row is not a word":     {[]Row{witnessRow("a", down(1)), {Reporter: Ref{HostID: "a"}, Reported: true, Stale: Trouble{Code: StalePodGone}, Observed: []Observation{seenAs("x", Up)}}}, "0/1/0/0/0", true, 1},
+		"an old second row is not a word":     {[]Row{witnessRow("a", down(1)), {Reporter: Ref{HostID: "a"}, Reported: true, Stale: Trouble{Code: words.PodGone}, Observed: []Observation{seenAs("x", Up)}}}, "0/1/0/0/0", true, 1},
 		"listed by some":                      {[]Row{witnessRow("a", down(1)), witnessRow("b", seenAs("a", Up))}, "0/1/0/1/0", false, -1},
 		"listed in one of two rows, one vote": {[]Row{witnessRow("a", down(1)), witnessRow("a", seenAs("a", Up))}, "0/0/1/0/1", false, -1},
 	} {
@@ -96,7 +97,7 @@ func TestOpinionProperties(t *testing.T) {
 				r.Observed = append(r.Observed, seenAs(rapid.SampledFrom(ids).Draw(t, "of"), Status(rapid.IntRange(0, 2).Draw(t, "status"))))
 			}
 			if rapid.IntRange(0, 3).Draw(t, "stale") == 0 {
-				r.Stale = Trouble{Code: StalePodGone}
+				r.Stale = Trouble{Code: words.PodGone}
 			}
 			return r
 		}), 0, 8).Draw(t, "rows")

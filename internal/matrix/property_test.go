@@ -137,7 +137,7 @@ func TestDownNeverOpens(t *testing.T) {
 			rows = append(rows, Row{Reporter: Ref{HostID: hostid.ID(observer), Datacenter: "elsewhere"}, Reported: true,
 				Observed: []Observation{{HostID: hostid.ID(observer), Status: Up}, {HostID: hostid.ID(observed), Status: Down}}})
 		}
-		key := fmt.Sprintf("%s [%s] [%s]", ReasonNodeDown, observer, observed)
+		key := fmt.Sprintf("%s [%s] [%s]", words.NodeDown, observer, observed)
 		if !keysOf(New(rows, opts).Blockers())[key] {
 			t.Errorf("%s is not among the blockers", key)
 		}
@@ -244,10 +244,10 @@ func TestPartitionFolds(t *testing.T) {
 	if len(groups) != n || total != n*n/2 {
 		t.Errorf("%d groups of %d, want %d of %d", len(groups), total, n, n*n/2)
 	}
-	if got, want := words.Group(groups[0], time.Time{}), "dc1/r0/0 (h0) is seen DOWN by dc1/r0/50, dc1/r0/51, dc1/r0/52 and 147 more"; got != want {
+	if got, want := words.Aging(groups[0].Message(), groups[0].Since, time.Time{}), "dc1/r0/0 (h0) is seen DOWN by dc1/r0/50, dc1/r0/51, dc1/r0/52 and 147 more"; got != want {
 		t.Errorf("first group: %q, want %q", got, want)
 	}
-	if got, want := words.Blocker(h.Blockers[2], time.Time{}), "dc1/r0/52 (h156) sees dc1/r0/0 (h0) DOWN (and so do 147 more nodes)"; got != want {
+	if got, want := words.Aging(h.Blockers[2].Message(), h.Blockers[2].Since, time.Time{}), "dc1/r0/52 (h156) sees dc1/r0/0 (h0) DOWN (and so do 147 more nodes)"; got != want {
 		t.Errorf("third blocker: %q, want %q", got, want)
 	}
 }

@@ -5,8 +5,8 @@ package matrix
 import (
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // NodeReplaceable is true for a node whose replacement an output may name. Every other package asks this function. All of this must hold: the node is a member here and a normal
@@ -76,16 +76,16 @@ func (m *Matrix) placesAway() map[[2]string]bool {
 }
 
 // PlaceAway is the step for a node whose whole datacenter or rack is DOWN: no node of it is replaced. Zero for any other.
-func (m *Matrix) PlaceAway(hostID hostid.ID) code.Message {
+func (m *Matrix) PlaceAway(hostID hostid.ID) words.Message {
 	i, ok := m.index[hostID]
 	if !ok || m.away == nil {
-		return code.Message{}
+		return words.Message{}
 	}
 	switch n := &m.nodes[i]; {
 	case m.away[[2]string{n.Datacenter, ""}]:
-		return code.New(StepSeeDatacenter, "datacenter", n.Datacenter)
+		return words.New(words.SeeDatacenter, "datacenter", n.Datacenter)
 	case n.Rack != "" && m.away[[2]string{n.Datacenter, n.Rack}]:
-		return code.New(StepSeeRack, "datacenter", n.Datacenter, "rack", n.Rack)
+		return words.New(words.SeeRack, "datacenter", n.Datacenter, "rack", n.Rack)
 	}
-	return code.Message{}
+	return words.Message{}
 }

@@ -7,20 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-)
-
-// CauseSplit is the evidence for two clusters of one name. Parameters: parts, and coordinators where each part has one of its own.
-const CauseSplit code.Code = "TwoClustersOfOneName"
-
-// CauseSplitGroups is the same evidence from the nodes' own disks. Parameters: parts, groups, and coordinators where each part has one of its own.
-const CauseSplitGroups code.Code = "TwoGroupsOfOneName"
-
-// StepTellApart is its next step; the commands ask a node of each part for the ID of its group 0. StepSplitFirst is the step of every other blocker.
-const (
-	StepTellApart  code.Code = "TellClustersApart"
-	StepSplitFirst code.Code = "TellClustersApartFirst"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // askGroup0 is the query that distinguishes two clusters: a node stores the ID of its group 0 there, and the REST API does not have it.
@@ -248,7 +236,7 @@ func (m *Matrix) Split() [][]hostid.ID {
 }
 
 // SplitFact is the evidence for two clusters of one name; zero when there is none.
-func (m *Matrix) SplitFact() code.Message {
+func (m *Matrix) SplitFact() words.Message {
 	if m.clusters == nil {
 		return m.strayFact()
 	}
@@ -272,9 +260,9 @@ func (m *Matrix) SplitFact() code.Message {
 			groups = append(groups, strings.Join(p.groups, " + "))
 		}
 	}
-	fact := code.New(CauseSplit, "parts", parts)
+	fact := words.New(words.TwoClustersOfOneName, "parts", parts)
 	if len(groups) == len(parts) {
-		fact = code.New(CauseSplitGroups, "parts", parts, "groups", groups)
+		fact = words.New(words.TwoGroupsOfOneName, "parts", parts, "groups", groups)
 	}
 	if len(leaders) == len(parts) {
 		fact.Params["coordinators"] = leaders
@@ -284,13 +272,13 @@ func (m *Matrix) SplitFact() code.Message {
 
 // splitBlocker is the blocker of a cluster whose nodes belong to several.
 func (m *Matrix) splitBlocker() Blocker {
-	step := code.New(StepTellApart)
+	step := words.New(words.TellClustersApart)
 	for i := range m.clusters {
 		first := &m.clusters[i].says[0]
 		if first.Member == "" {
 			continue // its Pod is elsewhere
 		}
-		step = step.Do(append(code.Kubectl(m.opts.Namespace, "exec", first.Member), "-c", m.opts.Containers.Container(first.Member), "--", "cqlsh", "-e", askGroup0))
+		step = step.Do(append(words.Kubectl(m.opts.Namespace, "exec", first.Member), "-c", m.opts.Containers.Container(first.Member), "--", "cqlsh", "-e", askGroup0))
 	}
-	return Blocker{Reason: ReasonSplitCluster, Cause: m.SplitFact(), Step: step}
+	return Blocker{Reason: words.SplitCluster, Cause: m.SplitFact(), Step: step}
 }

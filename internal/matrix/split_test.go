@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -38,7 +37,7 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 			rows[0].Observed = append(rows[0].Observed, Observation{HostID: idC, Status: Down})
 			return rows
 		}},
-		"A's row is old":              {change: func(rows []Row) []Row { rows[0].Stale = Trouble{Code: StalePodGone}; return rows }},
+		"A's row is old":              {change: func(rows []Row) []Row { rows[0].Stale = Trouble{Code: words.PodGone}; return rows }},
 		"A still starts":              {change: func(rows []Row) []Row { rows[0].OperationMode = "STARTING"; return rows }},
 		"A is NORMAL by its own word": {change: func(rows []Row) []Row { rows[0].OperationMode = "NORMAL"; return rows }, want: [][]hostid.ID{{idC, idB}, {idA}}},
 		"A leaves":                    {change: func(rows []Row) []Row { rows[0].OperationMode, rows[0].State = "LEAVING", StateLeaving; return rows }},
@@ -50,12 +49,12 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 			return rows
 		}},
 		"a node that speaks for another host ID than its Service records": {change: func(rows []Row) []Row {
-			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: TroubleOtherHostID, Object: strange}, Other: &Other{HostID: strange, HostIDs: []hostid.ID{strange}}}
+			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: words.OtherHostID, Object: strange}, Other: &Other{HostID: strange, HostIDs: []hostid.ID{strange}}}
 			rows[1].Observed, rows[2].Observed = up(idA, idB, idC), up(idA, idB, idC)
 			return rows
 		}, want: [][]hostid.ID{{idC, idB, idA}, {strange}}},
 		"one that has joined anew, and is not recorded yet": {change: func(rows []Row) []Row {
-			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: TroubleOtherHostID, Object: strange}, Other: &Other{HostID: strange, HostIDs: []hostid.ID{idB, idC, strange}}}
+			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: words.OtherHostID, Object: strange}, Other: &Other{HostID: strange, HostIDs: []hostid.ID{idB, idC, strange}}}
 			rows[1].Observed, rows[2].Observed = up(strange, idB, idC), up(strange, idB, idC)
 			return rows
 		}},
@@ -73,12 +72,12 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 			if len(m.Blockers()) > 0 {
 				first = m.Blockers()[0]
 			}
-			if (first.Reason == ReasonSplitCluster) != (tc.want != nil) {
-				t.Errorf("the first blocker is %q", words.Blocker(first, now))
+			if (first.Reason == words.SplitCluster) != (tc.want != nil) {
+				t.Errorf("the first blocker is %q", words.Aging(first.Message(), first.Since, now))
 			}
 			for i, b := range m.Blockers() {
-				if i > 0 && tc.want != nil && b.Step.Code != StepSplitFirst {
-					t.Errorf("the step of %q is %s", words.Blocker(b, now), words.Text(b.Step))
+				if i > 0 && tc.want != nil && b.Step.Code != words.TellClustersApartFirst {
+					t.Errorf("the step of %q is %s", words.Aging(b.Message(), b.Since, now), words.Text(b.Step))
 				}
 			}
 			if tc.want != nil && m.Partition() != nil {
@@ -95,10 +94,10 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 	if got := words.Text(b.Message()); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	ask := func(pod string) code.Command {
-		return code.Command{"kubectl", "exec", pod, "-n", "demo", "-c", "scylla", "--", "cqlsh", "-e", "SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'"}
+	ask := func(pod string) words.Command {
+		return words.Command{"kubectl", "exec", pod, "-n", "demo", "-c", "scylla", "--", "cqlsh", "-e", "SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'"}
 	}
-	if diff := cmp.Diff([]code.Command{ask("demo-rack2-0"), ask("demo-rack1-0")}, b.Step.Commands); diff != "" {
+	if diff := cmp.Diff([]words.Command{ask("demo-rack2-0"), ask("demo-rack1-0")}, b.Step.Commands); diff != "" {
 		t.Errorf("commands (-want +got)\n%s", diff)
 	}
 }
@@ -133,10 +132,10 @@ func TestC5TwoGroup0sAreTwoClusters(t *testing.T) {
 		"two topology coordinators": {rows: told(one, two, two), change: func(rows []Row) {
 			rows[0].Coordinator, rows[1].Coordinator = idA, idC
 		}, want: "demo-rack2-0 + demo-rack3-0, demo-rack1-0"},
-		"the row is old":        {rows: told(one, two, two), change: func(rows []Row) { rows[0].Stale = Trouble{Code: StalePodGone} }},
+		"the row is old":        {rows: told(one, two, two), change: func(rows []Row) { rows[0].Stale = Trouble{Code: words.PodGone} }},
 		"the node still starts": {rows: told(one, two, two), change: func(rows []Row) { rows[0].OperationMode = "STARTING" }},
 		"it speaks for another host ID than its Service records": {rows: told("", two, two), change: func(rows []Row) {
-			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: TroubleOtherHostID}, Other: &Other{HostID: idA, HostIDs: []hostid.ID{idA, idB}, Group0: one}}
+			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: words.OtherHostID}, Other: &Other{HostID: idA, HostIDs: []hostid.ID{idA, idB}, Group0: one}}
 		}, want: "demo-rack2-0 + demo-rack3-0, demo-rack1-0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +144,7 @@ func TestC5TwoGroup0sAreTwoClusters(t *testing.T) {
 			}
 			m := New(tc.rows, Options{Namespace: "demo"})
 			got := ""
-			if len(m.Blockers()) > 0 && m.Blockers()[0].Reason == ReasonSplitCluster {
+			if len(m.Blockers()) > 0 && m.Blockers()[0].Reason == words.SplitCluster {
 				parts, _ := m.SplitFact().Params["parts"].([]string)
 				got = strings.Join(parts, ", ")
 			}

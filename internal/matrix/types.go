@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Status is one cell: a reporter's status of an observed node. The zero value is Unknown, which is never Up.
@@ -103,52 +103,9 @@ type Row struct {
 	Namespace string
 }
 
-// Reason is the stable code of a blocker. Codes are CamelCase and never change their meaning.
-type Reason string
-
-const (
-	ReasonSplitCluster         Reason = "SplitCluster"          // two clusters of one name
-	ReasonNodeDown             Reason = "NodeDown"              // observer's row has observed DOWN
-	ReasonNodeUnknown          Reason = "NodeUnknown"           // observer's row has no usable status
-	ReasonNodeNotSeen          Reason = "NodeNotSeen"           // observer's row lacks observed
-	ReasonRowMissing           Reason = "RowMissing"            // a member (or a host ID others see) has no row
-	ReasonRowError             Reason = "RowError"              // its reporter gives the reason why it has no row, or the row cannot be decoded
-	ReasonRowStale             Reason = "RowStale"              // the row is old
-	ReasonHostIDMissing        Reason = "HostIDMissing"         // a member's host ID is not known yet
-	ReasonDatacenterUnverified Reason = "DatacenterNotVerified" // a datacenter is known whose nodes cannot be asked from here
-	ReasonReportMissing        Reason = "ReportMissing"         // no report, and the cluster is not new
-	ReasonClaimDeleting        Reason = "ClaimDeleting"         // a node's volume is deleted when its Pod ends
-	ReasonHalted               Reason = "ScyllaDBHalted"        // a new node's ScyllaDB does not come up by itself
-	ReasonDecommissionLabel    Reason = "DecommissionLabel"     // a label says that a node has left, and rows list it as a member
-	ReasonForceInvalid         Reason = "ForceValueInvalid"
-	ReasonReplaceInvalid       Reason = "ReplaceRequestInvalid" // replacing label present but empty
-	ReasonLabelMissing         Reason = "LabelMissing"          // the member Service lacks its place (datacenter, rack, ordinal)
-	ReasonDataDirectory        Reason = "DataDirectoryUnusable" // decommissioned or banned: waiting cannot help
-	ReasonForeignVolume        Reason = "ForeignVolume"         // the volume holds another node's data
-	ReasonVolumeUnread         Reason = "VolumeUnreadable"      // the contents of the volume could not be read
-	ReasonFirstNodePending     Reason = "FirstNodePending"      // the cluster is new, and another member is its first node
-	ReasonRollout              Reason = "RolloutInProgress"     // a StatefulSet of the cluster is being rolled
-	ReasonPodsNotReady         Reason = "PodsNotReady"          // a StatefulSet has fewer ready Pods than members that have joined
-	ReasonTargetUp             Reason = "ReplacedNodeUp"        // the node that is to be replaced, or ignored, is seen UP
-	ReasonPodToGo              Reason = "PodToBeReplaced"       // its replacement is about to evict this Pod
-	ReasonControllerSilent     Reason = "ControllerSilent"      // no controller keeps the reports up to date
-	ReasonReporterSilent       Reason = "ReporterSilent"        // a member's reporter does not answer the barrier at the moment of opening
-	ReasonNoOtherSeed          Reason = "NoOtherSeed"           // the member would have only itself as seed
-	ReasonOtherCluster         Reason = "SeedsOfAnotherCluster" // the first node of a cluster would join another one
-	ReasonVersionTooOld        Reason = "VersionTooOld"         // the member's image is older than the oldest node that runs
-	ReasonOneAtATime           Reason = "OneNewcomerAtATime"    // topology is not managed by Raft, and another newcomer is on its way
-	ReasonPermitPending        Reason = "PermitPending"         // the controller has not given the member its permit yet
-	ReasonPermitOther          Reason = "PermitForOther"        // the member's permit is for another claim, or for another kind of start
-	ReasonViewHeld             Reason = "ViewHeld"              // the controller's view holds every newcomer
-	ReasonIsolated             Reason = "Isolated"              // the Pod sees no view of the controller advance, and no other member's reporter answers it
-	ReasonStabilising          Reason = "Stabilising"           // everything is UP, but not for long enough yet
-	ReasonReportOutdated       Reason = "ReportOutdated"        // the Pods' own annotations differ from the reports made of them
-	ReasonOperatorDegraded     Reason = "OperatorDegraded"      // the Scylla Operator's conditions report that it cannot do its work
-)
-
 // Blocker is one reason, with names, why a newcomer must wait.
 type Blocker struct {
-	Reason Reason `json:"reason"`
+	Reason words.Code `json:"reason"`
 	// Observer is the node whose row shows it; zero when the blocker is not about a pair.
 	Observer Ref `json:"observer,omitzero"`
 	// Observed is the node that the blocker is about.
@@ -160,9 +117,9 @@ type Blocker struct {
 	// Detail is quoted: ScyllaDB's error text, an annotation's value.
 	Detail string `json:"detail,omitempty"`
 	// Cause adds to reason and names, as a code; zero when there is nothing to add.
-	Cause code.Message `json:"cause,omitzero"`
+	Cause words.Message `json:"cause,omitzero"`
 	// Step is the next step, with the commands.
-	Step code.Message `json:"step,omitzero"`
+	Step words.Message `json:"step,omitzero"`
 	// More is how many further observers have the same blocker about the same node without being listed one by one. Zero but in a matrix with more than MaxPairs bad pairs, where
 	// only the first observers of each node are listed.
 	More int `json:"more,omitempty"`

@@ -132,8 +132,8 @@ func TestOracle(t *testing.T) {
 		}
 		got[strings.Join(c.Mutations, ", ")]++
 		for _, b := range m.Blockers() {
-			if b.Reason != ReasonNodeDown {
-				t.Errorf("case %d %v differs by %s, want DOWN alone", c.ID, c.Mutations, words.Blocker(b, time.Time{}))
+			if b.Reason != words.NodeDown {
+				t.Errorf("case %d %v differs by %s, want DOWN alone", c.ID, c.Mutations, words.Aging(b.Message(), b.Since, time.Time{}))
 			}
 		}
 	}
@@ -176,13 +176,13 @@ func TestOracleCounts(t *testing.T) {
 		var got [4]int
 		for _, b := range New(FromReports(c.reports()), c.options()).Blockers() {
 			switch b.Reason {
-			case ReasonHostIDMissing:
+			case words.HostIDMissing:
 				got[0]++
-			case ReasonRowMissing:
+			case words.RowMissing:
 				got[1]++
-			case ReasonNodeNotSeen:
+			case words.NodeNotSeen:
 				got[2]++
-			case ReasonNodeDown, ReasonNodeUnknown:
+			case words.NodeDown, words.NodeUnknown:
 				got[3]++
 			}
 		}
@@ -225,7 +225,7 @@ func (p *precondition) silentRows() (silent, nodes int) {
 func texts(blockers []Blocker) []string {
 	list := make([]string, len(blockers))
 	for i := range blockers {
-		list[i] = words.Blocker(blockers[i], time.Time{})
+		list[i] = words.Aging(blockers[i].Message(), blockers[i].Since, time.Time{})
 	}
 	return list
 }

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // maxShared is how many different memberships FromReports keeps in sight to recognise rows that list the same host IDs.
@@ -176,7 +176,7 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 		return nil
 	}
 	var base *Membership
-	damage := Trouble{Code: TroubleReportDamaged}
+	damage := Trouble{Code: words.ReportDamaged}
 	if m := report.Membership; m != nil {
 		if want := api.NewMembership(m.HostIDs); want.Digest == m.Digest {
 			base, damage = &Membership{HostIDs: known(want.HostIDs)}, Trouble{}
@@ -218,14 +218,14 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 			row.Trouble = troubleOf(node.Fault)
 			row.Stale, row.StaleSince = troubleOf(node.Stale), sinceOf(node.Stale)
 			if dc.Stale && row.Stale.IsZero() {
-				row.Stale, row.StaleSince = Trouble{Code: StaleDatacenter, Object: dc.Name}, timeOf(dc.StaleSince)
+				row.Stale, row.StaleSince = Trouble{Code: words.DatacenterUnreadable, Object: dc.Name}, timeOf(dc.StaleSince)
 			}
 			switch {
 			case node.MembershipDigest == "":
 			case !damage.IsZero():
 				row.Trouble = damage
 			case node.MembershipDigest != report.Membership.Digest:
-				row.Trouble = Trouble{Code: TroubleReportDamaged, Object: node.MembershipDigest}
+				row.Trouble = Trouble{Code: words.ReportDamaged, Object: node.MembershipDigest}
 			default:
 				row.Base = base
 				for c := range row.Observed {
@@ -269,7 +269,7 @@ func troubleOf(t *api.RowTrouble) Trouble {
 	if t == nil {
 		return Trouble{}
 	}
-	return Trouble{Code: code.Code(t.Code), Object: t.Object, Words: t.Words}
+	return Trouble{Code: words.Code(t.Code), Object: t.Object, Words: t.Words}
 }
 
 func sinceOf(t *api.RowTrouble) time.Time {

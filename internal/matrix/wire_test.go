@@ -173,8 +173,8 @@ func TestFromStatusReport(t *testing.T) {
 				Membership: membership,
 				Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{
 					node(idA),
-					{HostID: idB, Fault: &api.RowTrouble{Code: string(TroubleMalformed), Words: "cannot be decoded"}},
-					{HostID: idC, MembershipDigest: membership.Digest, Stale: &api.RowTrouble{Code: string(StaleReporterNotReady), Object: "scylla-reporter"}},
+					{HostID: idB, Fault: &api.RowTrouble{Code: string(words.RowMalformed), Words: "cannot be decoded"}},
+					{HostID: idC, MembershipDigest: membership.Digest, Stale: &api.RowTrouble{Code: string(words.ReporterNotReady), Object: "scylla-reporter"}},
 				}}},
 				Status: api.ScyllaDBStatusReportStatus{Members: []api.StatusReportMember{
 					of("demo-rack1-0", idA),
@@ -199,7 +199,7 @@ func TestFromStatusReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, b := range New(FromStatusReport(tc.report), Options{}).Blockers() {
-				got = append(got, words.Blocker(b, now))
+				got = append(got, words.Aging(b.Message(), b.Since, now))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("blockers (-want +got):\n%s", diff)
@@ -216,7 +216,7 @@ func TestFromStatusReport(t *testing.T) {
 
 // TestFaultsOfTheWire: what reporters write is what rows say.
 func TestFaultsOfTheWire(t *testing.T) {
-	if string(TroubleScyllaDB) != api.FaultScyllaDB || string(TroublePodUnreachable) != api.FaultPodUnreachable {
+	if string(words.ScyllaDBNoAnswer) != api.FaultScyllaDB || string(words.PodUnreachable) != api.FaultPodUnreachable {
 		t.Error("a fault has two spellings")
 	}
 }
@@ -226,8 +226,8 @@ func TestFaultsOfTheWire(t *testing.T) {
 func TestNoHarm23AMalformedHostIDInAMembershipBlocks(t *testing.T) {
 	const malformed = "not-a-host-id"
 	up := api.ObservedNodeStatusReport{Status: api.NodeStatusUp}
-	reasons := func(rows []Row) []Reason {
-		var out []Reason
+	reasons := func(rows []Row) []words.Code {
+		var out []words.Code
 		for _, b := range New(rows, Options{}).Blockers() {
 			out = append(out, b.Reason)
 		}
@@ -292,7 +292,7 @@ func checkRows(t *testing.T, rows []Row) {
 			t.Errorf("satisfied = %v, naive %v, rows %+v", got, want, rows)
 		}
 		for _, b := range m.Blockers() {
-			if words.Blocker(b, now) == "" || words.Text(b.Step) == "" {
+			if words.Aging(b.Message(), b.Since, now) == "" || words.Text(b.Step) == "" {
 				t.Errorf("a blocker without words: %+v", b)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
@@ -24,11 +24,11 @@ const (
 func (c *checker) kubernetes() {
 	switch minor := c.in.KubernetesMinor; {
 	case minor == 0:
-		c.add("kubernetes", "", Unknown, code.New(VersionNotTold))
+		c.add("kubernetes", "", Unknown, words.New(words.VersionNotTold))
 	case minor < oldestMinor:
-		c.add("kubernetes", "", Failed, code.New(KubernetesTooOld, "minor", minor, "oldest", oldestMinor), code.New(StepKubernetes))
+		c.add("kubernetes", "", Failed, words.New(words.KubernetesTooOld, "minor", minor, "oldest", oldestMinor), words.New(words.StepKubernetes))
 	default:
-		c.add("kubernetes", "", OK, code.New(KubernetesFits, "minor", minor))
+		c.add("kubernetes", "", OK, words.New(words.KubernetesFits, "minor", minor))
 	}
 }
 
@@ -36,14 +36,14 @@ func (c *checker) kinds() {
 	for _, k := range c.in.Kinds {
 		switch {
 		case k.Err != "":
-			c.add("kinds", k.Name, Unknown, code.New(CannotTell, "why", k.Err))
+			c.add("kinds", k.Name, Unknown, words.New(words.CannotTell, "why", k.Err))
 		case len(k.Served) == 0 && c.in.Pre: // install makes it
 		case len(k.Served) == 0:
-			c.add("kinds", k.Name, Failed, code.New(KindMissing, "kind", k.Name), code.New(StepInstall).Do(code.Scylla("", "install")))
+			c.add("kinds", k.Name, Failed, words.New(words.KindMissing, "kind", k.Name), words.New(words.StepInstall).Do(words.Scylla("", "install")))
 		case !slices.Contains(k.Served, served):
-			c.add("kinds", k.Name, Failed, code.New(KindNotServed, "kind", k.Name, "served", k.Served, "wanted", served), code.New(StepUpgrade).Do(code.Scylla("", "install", "--upgrade")))
+			c.add("kinds", k.Name, Failed, words.New(words.KindNotServed, "kind", k.Name, "served", k.Served, "wanted", served), words.New(words.StepUpgrade).Do(words.Scylla("", "install", "--upgrade")))
 		default:
-			c.add("kinds", k.Name, OK, code.New(KindServed, "version", served))
+			c.add("kinds", k.Name, OK, words.New(words.KindServed, "version", served))
 		}
 	}
 }
@@ -62,14 +62,14 @@ func (c *checker) rights() {
 		}
 		switch {
 		case a.Err != "":
-			c.add("rights", subject, Unknown, code.New(CannotTell, "why", a.Err))
+			c.add("rights", subject, Unknown, words.New(words.CannotTell, "why", a.Err))
 		case !a.Allowed && a.Who == You:
-			c.add("rights", subject, Warning, code.New(RightMissing, "right", a.Right, "for", a.For), code.New(StepAskRights))
+			c.add("rights", subject, Warning, words.New(words.RightMissing, "right", a.Right, "for", a.For), words.New(words.StepAskRights))
 		case !a.Allowed && a.Who == TheController:
-			c.add("rights", subject, Failed, code.New(RightMissing, "right", a.Right, "for", a.For), code.New(StepInstall).Do(code.Scylla("", "install")))
+			c.add("rights", subject, Failed, words.New(words.RightMissing, "right", a.Right, "for", a.For), words.New(words.StepInstall).Do(words.Scylla("", "install")))
 		case !a.Allowed:
-			c.add("rights", subject, Failed, code.New(RightMissing, "right", a.Right, "for", a.For), code.New(StepBind, "account", a.Who).Do(
-				code.Kubectl(a.Namespace, "create", "rolebinding", "scylla-member", "--clusterrole=kubectl-scylla-member", "--serviceaccount="+colon(a.Who))))
+			c.add("rights", subject, Failed, words.New(words.RightMissing, "right", a.Right, "for", a.For), words.New(words.StepBind, "account", a.Who).Do(
+				words.Kubectl(a.Namespace, "create", "rolebinding", "scylla-member", "--clusterrole=kubectl-scylla-member", "--serviceaccount="+colon(a.Who))))
 		default:
 			fine[subject]++
 			continue
@@ -78,7 +78,7 @@ func (c *checker) rights() {
 	}
 	for _, subject := range order {
 		if n := fine[subject]; n > 0 {
-			c.add("rights", subject, OK, code.New(RightsThere, "rights", n))
+			c.add("rights", subject, OK, words.New(words.RightsThere, "rights", n))
 		}
 	}
 }
@@ -101,11 +101,11 @@ func colon(account string) string {
 func (c *checker) clock() {
 	switch {
 	case !c.in.SkewKnown:
-		c.add("clock", "", Unknown, code.New(CannotTell, "why", "the API server gave no time"))
+		c.add("clock", "", Unknown, words.New(words.CannotTell, "why", "the API server gave no time"))
 	case c.in.Skew.Abs() > mostSkew:
-		c.add("clock", "", Warning, code.New(ClockDiffers, "difference", c.in.Skew.Round(time.Second)), code.New(StepClock))
+		c.add("clock", "", Warning, words.New(words.ClockDiffers, "difference", c.in.Skew.Round(time.Second)), words.New(words.StepClock))
 	default:
-		c.add("clock", "", OK, code.New(ClockAgrees))
+		c.add("clock", "", OK, words.New(words.ClockAgrees))
 	}
 }
 
@@ -113,10 +113,10 @@ func (c *checker) clock() {
 func (c *checker) aggregation() {
 	switch {
 	case c.in.AggregatedErr != "":
-		c.add("rights", "", Unknown, code.New(CannotTell, "why", c.in.AggregatedErr))
+		c.add("rights", "", Unknown, words.New(words.CannotTell, "why", c.in.AggregatedErr))
 	case c.in.Aggregated != "":
-		c.add("rights", "clusterrole "+c.in.Aggregated, Failed, code.New(BlocksOperator), code.New(StepUnlabel).Do(
-			code.Kubectl("", "label", "clusterrole", c.in.Aggregated, api.LabelOperatorAggregation+"-")))
+		c.add("rights", "clusterrole "+c.in.Aggregated, Failed, words.New(words.BlocksOperator), words.New(words.StepUnlabel).Do(
+			words.Kubectl("", "label", "clusterrole", c.in.Aggregated, api.LabelOperatorAggregation+"-")))
 	}
 }
 
@@ -124,14 +124,14 @@ func (c *checker) aggregation() {
 type Policy struct {
 	Name string
 	// There and Missing are the codes for its presence and its absence.
-	There, Missing code.Code
+	There, Missing words.Code
 }
 
 // Policies are all of them. Their binding has the policy's name.
 var Policies = []Policy{
-	{"kubectl-scylla-own-pod-only", OwnPodOnly, EveryPod},
-	{"kubectl-scylla-own-events-only", OwnEventsOnly, EveryEvent},
-	{"kubectl-scylla-own-lease-only", OwnLeaseOnly, EveryLease},
+	{"kubectl-scylla-own-pod-only", words.OwnPodOnly, words.EveryPod},
+	{"kubectl-scylla-own-events-only", words.OwnEventsOnly, words.EveryEvent},
+	{"kubectl-scylla-own-lease-only", words.OwnLeaseOnly, words.EveryLease},
 }
 
 // Admission is the state of one policy: whether it exists, whether it is bound, and the error that prevented the answer.
@@ -156,43 +156,43 @@ func (c *checker) denials() {
 	for _, d := range c.in.Denials {
 		switch subject := "serviceaccount " + d.Account; {
 		case d.Err != "":
-			c.add("admission", subject, Unknown, code.New(CannotTell, "why", d.Err))
+			c.add("admission", subject, Unknown, words.New(words.CannotTell, "why", d.Err))
 		case !d.Denied:
-			c.add("admission", subject, Failed, code.New(WriteNotDenied, "pod", d.Pod), code.New(StepInstallPolicy).Do(code.Scylla("", "install", "--upgrade")))
+			c.add("admission", subject, Failed, words.New(words.WriteNotDenied, "pod", d.Pod), words.New(words.StepInstallPolicy).Do(words.Scylla("", "install", "--upgrade")))
 		default:
-			c.add("admission", subject, OK, code.New(WriteDenied))
+			c.add("admission", subject, OK, words.New(words.WriteDenied))
 		}
 	}
 }
 
 func (c *checker) policy() {
 	for _, a := range c.in.Admission {
-		install := code.New(StepInstallPolicy).Do(code.Scylla("", "install"))
+		install := words.New(words.StepInstallPolicy).Do(words.Scylla("", "install"))
 		switch {
 		case a.Err != "":
-			c.add("admission", a.Name, Unknown, code.New(CannotTell, "why", a.Err))
+			c.add("admission", a.Name, Unknown, words.New(words.CannotTell, "why", a.Err))
 		case !a.There:
-			c.add("admission", a.Name, Failed, code.New(PolicyMissing, "policy", a.Name, "means", code.New(a.Missing)), install)
+			c.add("admission", a.Name, Failed, words.New(words.PolicyMissing, "policy", a.Name, "means", words.New(a.Missing)), install)
 		case !a.Bound:
-			c.add("admission", a.Name, Failed, code.New(PolicyNotBound, "policy", a.Name, "means", code.New(a.Missing)), install)
+			c.add("admission", a.Name, Failed, words.New(words.PolicyNotBound, "policy", a.Name, "means", words.New(a.Missing)), install)
 		default:
-			c.add("admission", a.Name, OK, code.New(a.Policy.There))
+			c.add("admission", a.Name, OK, words.New(a.Policy.There))
 		}
 	}
 }
 
 func (c *checker) controller() {
 	d := c.in.Controller
-	logs := code.New(StepController).Do(code.Kubectl("kubectl-scylla", "logs", "deployment/"+api.LeaseName))
+	logs := words.New(words.StepControllerLog).Do(words.Kubectl("kubectl-scylla", "logs", "deployment/"+api.LeaseName))
 	switch {
 	case c.in.ControllerErr != "":
-		c.add("controller", "", Unknown, code.New(CannotTell, "why", c.in.ControllerErr))
+		c.add("controller", "", Unknown, words.New(words.CannotTell, "why", c.in.ControllerErr))
 	case d == nil:
-		c.add("controller", "", Failed, code.New(ControllerMissing), code.New(StepInstall).Do(code.Scylla("", "install")))
+		c.add("controller", "", Failed, words.New(words.ControllerMissing), words.New(words.StepInstall).Do(words.Scylla("", "install")))
 	case d.Status.AvailableReplicas == 0:
-		c.add("controller", "", Failed, code.New(ControllerNotReady, "replicas", d.Status.Replicas), logs)
+		c.add("controller", "", Failed, words.New(words.ControllerNotReady, "replicas", d.Status.Replicas), logs)
 	default:
-		c.add("controller", "", OK, code.New(ControllerRuns, "replicas", d.Status.AvailableReplicas))
+		c.add("controller", "", OK, words.New(words.ControllerRuns, "replicas", d.Status.AvailableReplicas))
 	}
 }
 
@@ -200,10 +200,10 @@ func (c *checker) lease() {
 	if c.in.Controller == nil {
 		return // said already
 	}
-	logs := code.New(StepController).Do(code.Kubectl("kubectl-scylla", "logs", "deployment/"+api.LeaseName))
+	logs := words.New(words.StepControllerLog).Do(words.Kubectl("kubectl-scylla", "logs", "deployment/"+api.LeaseName))
 	l := c.in.Lease
 	if l == nil || l.Spec.RenewTime == nil {
-		c.add("lease", "", Failed, code.New(LeaseMissing), logs)
+		c.add("lease", "", Failed, words.New(words.LeaseMissing), logs)
 		return
 	}
 	// By the API server's clock, as far as it is known: the local clock may be wrong.
@@ -213,25 +213,25 @@ func (c *checker) lease() {
 		most = time.Duration(*s) * time.Second
 	}
 	if age > most {
-		c.add("lease", "", Failed, code.New(LeaseOld, "age", age.Round(time.Second)), logs)
+		c.add("lease", "", Failed, words.New(words.LeaseOld, "age", age.Round(time.Second)), logs)
 		return
 	}
-	c.add("lease", "", OK, code.New(LeaseRenewed))
+	c.add("lease", "", OK, words.New(words.LeaseRenewed))
 }
 
 func (c *checker) versions() {
 	from := len(c.results)
 	if c.in.Installed != "" && c.in.Installed != c.in.Version {
-		c.add("versions", "", Warning, code.New(VersionsDiffer, "plugin", c.in.Version, "installed", c.in.Installed),
-			code.New(StepUpgrade).Do(code.Scylla("", "install", "--upgrade")))
+		c.add("versions", "", Warning, words.New(words.VersionsDiffer, "plugin", c.in.Version, "installed", c.in.Installed),
+			words.New(words.StepUpgrade).Do(words.Scylla("", "install", "--upgrade")))
 	}
 	image := agentOf(c.in.Controller)
 	for i := range c.in.StatefulSets {
 		s := &c.in.StatefulSets[i]
 		if b := initContainer(s, api.ContainerBarrier); b != nil && image != "" && !operators(s) && b.Image != image {
-			c.add("versions", subject(s), Warning, code.New(AgentImageDiffers, "image", b.Image, "controller", image),
-				code.New(StepInject).Do(code.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster], "--image", image)))
+			c.add("versions", subject(s), Warning, words.New(words.AgentImageDiffers, "image", b.Image, "controller", image),
+				words.New(words.StepInject).Do(words.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster], "--image", image)))
 		}
 	}
-	c.fine(from, "versions", "", code.New(VersionsAgree))
+	c.fine(from, "versions", "", words.New(words.VersionsAgree))
 }

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // names checks the members' names in the DNS: the member Service's name must lead to the addresses in its EndpointSlices, and POD.SERVICE needs the
@@ -19,7 +19,7 @@ func (c *checker) names() {
 		return
 	}
 	if c.in.SlicesErr != "" {
-		c.add("dns", "", Unknown, code.New(CannotTell, "why", c.in.SlicesErr))
+		c.add("dns", "", Unknown, words.New(words.CannotTell, "why", c.in.SlicesErr))
 		return
 	}
 	from, seen := len(c.results), 0
@@ -29,7 +29,7 @@ func (c *checker) names() {
 			continue
 		}
 		if g := c.service(s.Namespace, s.Spec.ServiceName); g == nil || g.Spec.ClusterIP != corev1.ClusterIPNone {
-			c.add("dns", subject(s), Warning, code.New(NoGoverningService, "service", s.Spec.ServiceName), code.New(StepGoverning))
+			c.add("dns", subject(s), Warning, words.New(words.NoGoverningService, "service", s.Spec.ServiceName), words.New(words.StepGoverning))
 		}
 	}
 	for i := range c.in.Pods {
@@ -44,15 +44,15 @@ func (c *checker) names() {
 		published := c.published(svc)
 		switch {
 		case !svc.Spec.PublishNotReadyAddresses:
-			c.add("dns", pod, Warning, code.New(NameHidden, "name", svc.Name), code.New(StepPublish).Do(
-				code.Kubectl(svc.Namespace, "patch", "service", svc.Name, "--type=merge", "-p", `{"spec":{"publishNotReadyAddresses":true}}`)))
+			c.add("dns", pod, Warning, words.New(words.NameHidden, "name", svc.Name), words.New(words.StepPublish).Do(
+				words.Kubectl(svc.Namespace, "patch", "service", svc.Name, "--type=merge", "-p", `{"spec":{"publishNotReadyAddresses":true}}`)))
 		case len(published) != 1 || published[0] != p.Status.PodIP && !slices.Contains(p.Status.PodIPs, corev1.PodIP{IP: published[0]}):
-			c.add("dns", pod, Failed, code.New(NameLeadsElsewhere, "name", svc.Name, "addresses", orNobody(published), "address", p.Status.PodIP),
-				code.New(StepEndpoints).Do(code.Kubectl(svc.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+svc.Name)))
+			c.add("dns", pod, Failed, words.New(words.NameLeadsElsewhere, "name", svc.Name, "addresses", orNobody(published), "address", p.Status.PodIP),
+				words.New(words.StepEndpoints).Do(words.Kubectl(svc.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+svc.Name)))
 		}
 	}
 	if seen > 0 {
-		c.fine(from, "dns", "", code.New(NamesResolve, "names", seen))
+		c.fine(from, "dns", "", words.New(words.NamesResolve, "names", seen))
 	}
 }
 

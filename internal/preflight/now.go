@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // The actions that a person is about to take.
@@ -77,9 +77,9 @@ func (s *safety) nodes() {
 		}
 	}
 	if from == len(s.results) && !s.Cluster.Health().Healthy {
-		s.add("nodes", s.subject, Unknown, code.New(NotHealthyNow))
+		s.add("nodes", s.subject, Unknown, words.New(words.NotHealthyNow))
 	}
-	s.fine(from, "nodes", s.subject, code.New(AllNodesUpNow))
+	s.fine(from, "nodes", s.subject, words.New(words.AllNodesUpNow))
 }
 
 // answers: each node that has a Pod was asked directly, now.
@@ -91,14 +91,14 @@ func (s *safety) answers() {
 		}
 		switch said := s.Cluster.Live[m.Member]; {
 		case said == nil:
-			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown, code.New(NotAskedNow))
+			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown, words.New(words.NotAskedNow))
 		case said.Error != nil:
-			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown, code.New(CannotTell, "why", *said.Error))
+			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown, words.New(words.CannotTell, "why", *said.Error))
 		default:
 			asked++
 		}
 	}
-	s.fine(from, "answers", s.subject, code.New(AllAnswerNow, "nodes", asked))
+	s.fine(from, "answers", s.subject, words.New(words.AllAnswerNow, "nodes", asked))
 }
 
 // underWay: operations of ScyllaDB, replacements and rollouts.
@@ -107,23 +107,23 @@ func (s *safety) underWay() {
 	operations, known := s.Cluster.Operations()
 	for _, op := range operations {
 		if cluster.OperationOpen(op) {
-			s.add("operations", s.subject, Failed, cluster.OperationFact(op, s.name(op.HostID)), code.New(StepWaitNow))
+			s.add("operations", s.subject, Failed, cluster.OperationFact(op, s.name(op.HostID)), words.New(words.StepWaitNow))
 		}
 	}
 	for _, m := range s.Cluster.Members() {
 		if m.ReplaceRequested || m.Replacing != "" {
-			s.add("operations", "member "+m.Namespace+"/"+m.Member, Failed, code.New(ReplacementNow), code.New(StepWaitNow))
+			s.add("operations", "member "+m.Namespace+"/"+m.Member, Failed, words.New(words.ReplacementNow), words.New(words.StepWaitNow))
 		}
 	}
 	for i := range s.Cluster.StatefulSets {
 		if set := &s.Cluster.StatefulSets[i]; cluster.Rolling(set) {
-			s.add("operations", subject(set), Failed, code.New(RolloutNow), code.New(StepWaitNow))
+			s.add("operations", subject(set), Failed, words.New(words.RolloutNow), words.New(words.StepWaitNow))
 		}
 	}
 	if from == len(s.results) && !known {
-		s.add("operations", s.subject, Unknown, code.New(OperationsUnknownNow))
+		s.add("operations", s.subject, Unknown, words.New(words.OperationsUnknownNow))
 	}
-	s.fine(from, "operations", s.subject, code.New(NothingUnderWayNow))
+	s.fine(from, "operations", s.subject, words.New(words.NothingUnderWayNow))
 }
 
 func (s *safety) name(hostID hostid.ID) string {
@@ -138,7 +138,7 @@ func (s *safety) name(hostID hostid.ID) string {
 // data: every range keeps a quorum of replicas that are UP while the nodes are stopped; of an upgrade, while any one of them is.
 func (s *safety) data() {
 	if s.DataErr != "" {
-		s.add("data", s.subject, Unknown, code.New(CannotTell, "why", s.DataErr), code.New(StepLookAtData))
+		s.add("data", s.subject, Unknown, words.New(words.CannotTell, "why", s.DataErr), words.New(words.StepLookAtData))
 		return
 	}
 	from := len(s.results)
@@ -163,14 +163,14 @@ func (s *safety) data() {
 			names = append(names, m.Name())
 		}
 		if len(hurt) > 0 {
-			s.add("data", s.subject, Failed, code.New(QuorumLostNow, "nodes", names, "keyspaces", hurt), s.oneByOne(code.New(StepQuorumNow)))
+			s.add("data", s.subject, Failed, words.New(words.QuorumLostNow, "nodes", names, "keyspaces", hurt), s.oneByOne(words.New(words.StepQuorumNow)))
 		}
 	}
-	s.fine(from, "data", s.subject, code.New(QuorumKeptNow, "keyspaces", len(s.Keyspaces)))
+	s.fine(from, "data", s.subject, words.New(words.QuorumKeptNow, "keyspaces", len(s.Keyspaces)))
 }
 
 // oneByOne is the step where several members are on the Kubernetes node: the first that may stop alone, and how; otherwise the given step.
-func (s *safety) oneByOne(otherwise code.Message) code.Message {
+func (s *safety) oneByOne(otherwise words.Message) words.Message {
 	if s.For != ForDrain || len(s.Stopped) < 2 || s.DataErr != "" {
 		return otherwise
 	}
@@ -180,9 +180,9 @@ func (s *safety) oneByOne(otherwise code.Message) code.Message {
 		}) {
 			continue
 		}
-		return code.New(StepDrainFirst, "node", m.Name()).Do(
-			code.Kubectl("", "drain", m.Pod.Spec.NodeName, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector="+appsv1.StatefulSetPodNameLabel+"="+m.Pod.Name),
-			code.Scylla(m.Namespace, "check", "--for=drain", m.Pod.Spec.NodeName))
+		return words.New(words.StepDrainFirst, "node", m.Name()).Do(
+			words.Kubectl("", "drain", m.Pod.Spec.NodeName, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector="+appsv1.StatefulSetPodNameLabel+"="+m.Pod.Name),
+			words.Scylla(m.Namespace, "check", "--for=drain", m.Pod.Spec.NodeName))
 	}
 	return otherwise
 }
@@ -234,7 +234,7 @@ func (s *safety) up(id hostid.ID) bool {
 // budgets: the disruption budgets that would refuse an eviction.
 func (s *safety) budgets() {
 	if s.PDBErr != "" {
-		s.add("budget", s.subject, Unknown, code.New(CannotTell, "why", s.PDBErr))
+		s.add("budget", s.subject, Unknown, words.New(words.CannotTell, "why", s.PDBErr))
 		return
 	}
 	from := len(s.results)
@@ -251,12 +251,12 @@ func (s *safety) budgets() {
 			}
 		}
 		if allowed := int(p.Status.DisruptionsAllowed); len(pods) > allowed {
-			step := code.New(StepWaitNow)
+			step := words.New(words.StepWaitNow)
 			if allowed > 0 { // a drain of several Pods at once stays beyond it, however long one waits
 				step = s.oneByOne(step)
 			}
-			s.add("budget", "budget "+p.Namespace+"/"+p.Name, Failed, code.New(BudgetSpentNow, "allowed", allowed, "pods", pods), step)
+			s.add("budget", "budget "+p.Namespace+"/"+p.Name, Failed, words.New(words.BudgetSpentNow, "allowed", allowed, "pods", pods), step)
 		}
 	}
-	s.fine(from, "budget", s.subject, code.New(BudgetAllowsNow))
+	s.fine(from, "budget", s.subject, words.New(words.BudgetAllowsNow))
 }

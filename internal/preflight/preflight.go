@@ -15,7 +15,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // State of one result.
@@ -36,8 +36,8 @@ type Result struct {
 	Subject string
 	State   State
 	// Text is the finding, Step the next step; Step is zero where none is needed.
-	Text code.Message
-	Step code.Message
+	Text words.Message
+	Step words.Message
 }
 
 // Access is one right that a subject needs.
@@ -154,7 +154,7 @@ type checker struct {
 	results []Result
 }
 
-func (c *checker) add(check, subject string, s State, text code.Message, step ...code.Message) {
+func (c *checker) add(check, subject string, s State, text words.Message, step ...words.Message) {
 	r := Result{Check: check, Subject: subject, State: s, Text: text}
 	if len(step) > 0 {
 		r.Step = step[0]
@@ -163,7 +163,7 @@ func (c *checker) add(check, subject string, s State, text code.Message, step ..
 }
 
 // fine adds one OK result, unless the check has added a result since index from.
-func (c *checker) fine(from int, check, subject string, text code.Message) {
+func (c *checker) fine(from int, check, subject string, text words.Message) {
 	if len(c.results) == from {
 		c.add(check, subject, OK, text)
 	}

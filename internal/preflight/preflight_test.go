@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -92,8 +91,8 @@ func well() *preflight.Input {
 }
 
 // said are the codes of what is not well.
-func said(in *preflight.Input) []code.Code {
-	var all []code.Code
+func said(in *preflight.Input) []words.Code {
+	var all []words.Code
 	for _, r := range preflight.Check(in) {
 		if r.State != preflight.OK {
 			all = append(all, r.Text.Code)
@@ -121,83 +120,83 @@ func TestEachFaultHasItsLine(t *testing.T) {
 	old := metav1.NewMicroTime(now.Add(-time.Minute))
 	tests := map[string]struct {
 		plant func(*preflight.Input)
-		want  code.Code
+		want  words.Code
 		state preflight.State
 	}{
-		"old Kubernetes":                  {func(in *preflight.Input) { in.KubernetesMinor = 28 }, preflight.KubernetesTooOld, preflight.Failed},
-		"kind missing":                    {func(in *preflight.Input) { in.Kinds[0].Served = nil }, preflight.KindMissing, preflight.Failed},
-		"kind of another version":         {func(in *preflight.Input) { in.Kinds[0].Served = []string{"v1"} }, preflight.KindNotServed, preflight.Failed},
-		"kinds may not be read":           {func(in *preflight.Input) { in.Kinds[0].Err = "forbidden" }, preflight.CannotTell, preflight.Unknown},
-		"a role that blocks the operator": {func(in *preflight.Input) { in.Aggregated = "x" }, preflight.BlocksOperator, preflight.Failed},
-		"our role may not be read":        {func(in *preflight.Input) { in.AggregatedErr = "forbidden" }, preflight.CannotTell, preflight.Unknown},
-		"right of the person missing":     {func(in *preflight.Input) { in.Access[0].Allowed = false }, preflight.RightMissing, preflight.Warning},
-		"right of the members missing":    {func(in *preflight.Input) { in.Access[1].Allowed = false }, preflight.RightMissing, preflight.Failed},
+		"old Kubernetes":                  {func(in *preflight.Input) { in.KubernetesMinor = 28 }, words.KubernetesTooOld, preflight.Failed},
+		"kind missing":                    {func(in *preflight.Input) { in.Kinds[0].Served = nil }, words.KindMissing, preflight.Failed},
+		"kind of another version":         {func(in *preflight.Input) { in.Kinds[0].Served = []string{"v1"} }, words.KindNotServed, preflight.Failed},
+		"kinds may not be read":           {func(in *preflight.Input) { in.Kinds[0].Err = "forbidden" }, words.CannotTell, preflight.Unknown},
+		"a role that blocks the operator": {func(in *preflight.Input) { in.Aggregated = "x" }, words.BlocksOperator, preflight.Failed},
+		"our role may not be read":        {func(in *preflight.Input) { in.AggregatedErr = "forbidden" }, words.CannotTell, preflight.Unknown},
+		"right of the person missing":     {func(in *preflight.Input) { in.Access[0].Allowed = false }, words.RightMissing, preflight.Warning},
+		"right of the members missing":    {func(in *preflight.Input) { in.Access[1].Allowed = false }, words.RightMissing, preflight.Failed},
 		"right of the controller": {func(in *preflight.Input) {
 			in.Access[0] = preflight.Access{Who: preflight.TheController, Right: "patch services"}
-		}, preflight.RightMissing, preflight.Failed},
-		"clock ahead":                 {func(in *preflight.Input) { in.Skew = time.Minute }, preflight.ClockDiffers, preflight.Warning},
-		"no policy of Pods":           {func(in *preflight.Input) { in.Admission[0].There = false }, preflight.PolicyMissing, preflight.Failed},
-		"policy of Pods not bound":    {func(in *preflight.Input) { in.Admission[0].Bound = false }, preflight.PolicyNotBound, preflight.Failed},
-		"a member's write is allowed": {func(in *preflight.Input) { in.Denials[0].Denied = false }, preflight.WriteNotDenied, preflight.Failed},
-		"nobody may try as a member":  {func(in *preflight.Input) { in.Denials[0].Err = "cannot impersonate" }, preflight.CannotTell, preflight.Unknown},
-		"no policy of Events":         {func(in *preflight.Input) { in.Admission[1].There = false }, preflight.PolicyMissing, preflight.Failed},
-		"policy of Events not bound":  {func(in *preflight.Input) { in.Admission[1].Bound = false }, preflight.PolicyNotBound, preflight.Failed},
-		"policies may not be read":    {func(in *preflight.Input) { in.Admission[1].Err = "forbidden" }, preflight.CannotTell, preflight.Unknown},
-		"no controller":               {func(in *preflight.Input) { in.Controller = nil }, preflight.ControllerMissing, preflight.Failed},
-		"controller down":             {func(in *preflight.Input) { in.Controller.Status.AvailableReplicas = 0 }, preflight.ControllerNotReady, preflight.Failed},
-		"no leader":                   {func(in *preflight.Input) { in.Lease = nil }, preflight.LeaseMissing, preflight.Failed},
-		"leader silent":               {func(in *preflight.Input) { in.Lease.Spec.RenewTime = &old }, preflight.LeaseOld, preflight.Failed},
-		"another version":             {func(in *preflight.Input) { in.Installed = "v0.9.0" }, preflight.VersionsDiffer, preflight.Warning},
-		"another agent":               {func(in *preflight.Input) { in.StatefulSets[0].Spec.Template.Spec.InitContainers[2].Image = "other" }, preflight.AgentImageDiffers, preflight.Warning},
-		"no reporter":                 {without(api.ContainerReporter), preflight.GateMissing, preflight.Failed},
-		"no query":                    {without(api.ContainerBootstrappedQuery), preflight.GateMissing, preflight.Failed},
-		"no barrier":                  {without(api.ContainerBarrier), preflight.GateMissing, preflight.Failed},
-		"no launcher":                 {func(in *preflight.Input) { scylla(in).Command = []string{"/docker-entrypoint.py"} }, preflight.GateMissing, preflight.Failed},
-		"no readiness probe":          {func(in *preflight.Input) { scylla(in).ReadinessProbe = nil }, preflight.ReadinessMissing, preflight.Warning},
-		"a liveness probe":            {func(in *preflight.Input) { scylla(in).LivenessProbe = &corev1.Probe{} }, preflight.LivenessKills, preflight.Warning},
-		"seeds of its own":            {func(in *preflight.Input) { scylla(in).Args = []string{"--seeds=10.0.0.1,demo-0.demo.svc"} }, preflight.SeedsOfOwn, preflight.Warning},
+		}, words.RightMissing, preflight.Failed},
+		"clock ahead":                 {func(in *preflight.Input) { in.Skew = time.Minute }, words.ClockDiffers, preflight.Warning},
+		"no policy of Pods":           {func(in *preflight.Input) { in.Admission[0].There = false }, words.PolicyMissing, preflight.Failed},
+		"policy of Pods not bound":    {func(in *preflight.Input) { in.Admission[0].Bound = false }, words.PolicyNotBound, preflight.Failed},
+		"a member's write is allowed": {func(in *preflight.Input) { in.Denials[0].Denied = false }, words.WriteNotDenied, preflight.Failed},
+		"nobody may try as a member":  {func(in *preflight.Input) { in.Denials[0].Err = "cannot impersonate" }, words.CannotTell, preflight.Unknown},
+		"no policy of Events":         {func(in *preflight.Input) { in.Admission[1].There = false }, words.PolicyMissing, preflight.Failed},
+		"policy of Events not bound":  {func(in *preflight.Input) { in.Admission[1].Bound = false }, words.PolicyNotBound, preflight.Failed},
+		"policies may not be read":    {func(in *preflight.Input) { in.Admission[1].Err = "forbidden" }, words.CannotTell, preflight.Unknown},
+		"no controller":               {func(in *preflight.Input) { in.Controller = nil }, words.ControllerMissing, preflight.Failed},
+		"controller down":             {func(in *preflight.Input) { in.Controller.Status.AvailableReplicas = 0 }, words.ControllerNotReady, preflight.Failed},
+		"no leader":                   {func(in *preflight.Input) { in.Lease = nil }, words.LeaseMissing, preflight.Failed},
+		"leader silent":               {func(in *preflight.Input) { in.Lease.Spec.RenewTime = &old }, words.LeaseOld, preflight.Failed},
+		"another version":             {func(in *preflight.Input) { in.Installed = "v0.9.0" }, words.VersionsDiffer, preflight.Warning},
+		"another agent":               {func(in *preflight.Input) { in.StatefulSets[0].Spec.Template.Spec.InitContainers[2].Image = "other" }, words.AgentImageDiffers, preflight.Warning},
+		"no reporter":                 {without(api.ContainerReporter), words.GateMissing, preflight.Failed},
+		"no query":                    {without(api.ContainerBootstrappedQuery), words.GateMissing, preflight.Failed},
+		"no barrier":                  {without(api.ContainerBarrier), words.GateMissing, preflight.Failed},
+		"no launcher":                 {func(in *preflight.Input) { scylla(in).Command = []string{"/docker-entrypoint.py"} }, words.GateMissing, preflight.Failed},
+		"no readiness probe":          {func(in *preflight.Input) { scylla(in).ReadinessProbe = nil }, words.ReadinessMissing, preflight.Warning},
+		"a liveness probe":            {func(in *preflight.Input) { scylla(in).LivenessProbe = &corev1.Probe{} }, words.LivenessKills, preflight.Warning},
+		"seeds of its own":            {func(in *preflight.Input) { scylla(in).Args = []string{"--seeds=10.0.0.1,demo-0.demo.svc"} }, words.SeedsOfOwn, preflight.Warning},
 		"rolled by hand": {func(in *preflight.Input) {
 			in.StatefulSets[0].Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
-		}, preflight.OnDelete, preflight.Warning},
-		"no claims":                      {func(in *preflight.Input) { in.StatefulSets[0].Spec.VolumeClaimTemplates = nil }, preflight.NoClaim, preflight.Failed},
-		"no budget":                      {func(in *preflight.Input) { in.PDBs = nil }, preflight.BudgetMissing, preflight.Warning},
-		"budget of two":                  {func(in *preflight.Input) { in.PDBs[0].Spec.MaxUnavailable = &two }, preflight.BudgetTooWide, preflight.Warning},
-		"budget holds what is not ready": {func(in *preflight.Input) { in.PDBs[0].Spec.UnhealthyPodEvictionPolicy = &ifBudget }, preflight.BudgetHoldsUnhealthy, preflight.Warning},
+		}, words.OnDelete, preflight.Warning},
+		"no claims":                      {func(in *preflight.Input) { in.StatefulSets[0].Spec.VolumeClaimTemplates = nil }, words.NoClaim, preflight.Failed},
+		"no budget":                      {func(in *preflight.Input) { in.PDBs = nil }, words.BudgetMissing, preflight.Warning},
+		"budget of two":                  {func(in *preflight.Input) { in.PDBs[0].Spec.MaxUnavailable = &two }, words.BudgetTooWide, preflight.Warning},
+		"budget holds what is not ready": {func(in *preflight.Input) { in.PDBs[0].Spec.UnhealthyPodEvictionPolicy = &ifBudget }, words.BudgetHoldsUnhealthy, preflight.Warning},
 		"nodes of two versions": {func(in *preflight.Input) {
 			p := in.Pods[0].DeepCopy()
 			p.Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"observedNodes":[],"scyllaVersion":"2026.3.0"}`}
 			in.Pods = append(in.Pods, *p)
-		}, preflight.ScyllaVersionsDiffer, preflight.Warning},
+		}, words.ScyllaVersionsDiffer, preflight.Warning},
 		"an unfinished candidate": {func(in *preflight.Input) {
 			p := in.Pods[0].DeepCopy()
 			p.Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"observedNodes":[],"scyllaVersion":"2026.2.0-rc1"}`}
 			in.Pods = append(in.Pods, *p)
-		}, preflight.ScyllaVersionsDiffer, preflight.Warning},
-		"no version":     {func(in *preflight.Input) { in.Pods[0].Spec.Containers[0].Image = "scylladb/scylla:latest" }, preflight.ScyllaVersionUnknown, preflight.Warning},
-		"an old version": {func(in *preflight.Input) { in.Pods[0].Spec.Containers[0].Image = "scylladb/scylla:5.1.18" }, preflight.ScyllaVersionOld, preflight.Warning},
+		}, words.ScyllaVersionsDiffer, preflight.Warning},
+		"no version":     {func(in *preflight.Input) { in.Pods[0].Spec.Containers[0].Image = "scylladb/scylla:latest" }, words.ScyllaVersionUnknown, preflight.Warning},
+		"an old version": {func(in *preflight.Input) { in.Pods[0].Spec.Containers[0].Image = "scylladb/scylla:5.1.18" }, words.ScyllaVersionOld, preflight.Warning},
 		"a tag pushed again": {func(in *preflight.Input) {
 			p := in.Pods[0].DeepCopy()
 			p.Status.ContainerStatuses[0].ImageID = "sha256:2"
 			in.Pods = append(in.Pods, *p)
-		}, preflight.ImagesDiffer, preflight.Warning},
-		"no member Service":       {func(in *preflight.Input) { in.Services = in.Services[1:] }, preflight.ServiceMissing, preflight.Failed},
-		"Service of another":      {func(in *preflight.Input) { in.Services[0].Spec.Selector = map[string]string{"a": "b"} }, preflight.ServiceSelectsOther, preflight.Failed},
-		"a Pod without a barrier": {func(in *preflight.Input) { in.Pods[0].Spec.InitContainers[2].Name = "other" }, preflight.PodGateMissing, preflight.Failed},
-		"a Pod without launcher":  {func(in *preflight.Input) { in.Pods[0].Spec.Containers[0].Command = nil }, preflight.PodGateMissing, preflight.Failed},
-		"a name without address":  {func(in *preflight.Input) { in.Slices = in.Slices[1:] }, preflight.NameLeadsElsewhere, preflight.Failed},
+		}, words.ImagesDiffer, preflight.Warning},
+		"no member Service":       {func(in *preflight.Input) { in.Services = in.Services[1:] }, words.ServiceMissing, preflight.Failed},
+		"Service of another":      {func(in *preflight.Input) { in.Services[0].Spec.Selector = map[string]string{"a": "b"} }, words.ServiceSelectsOther, preflight.Failed},
+		"a Pod without a barrier": {func(in *preflight.Input) { in.Pods[0].Spec.InitContainers[2].Name = "other" }, words.PodGateMissing, preflight.Failed},
+		"a Pod without launcher":  {func(in *preflight.Input) { in.Pods[0].Spec.Containers[0].Command = nil }, words.PodGateMissing, preflight.Failed},
+		"a name without address":  {func(in *preflight.Input) { in.Slices = in.Slices[1:] }, words.NameLeadsElsewhere, preflight.Failed},
 		"a name of two": {func(in *preflight.Input) {
 			in.Slices[0].Endpoints[0].Addresses = append(in.Slices[0].Endpoints[0].Addresses, "10.0.0.8")
-		}, preflight.NameLeadsElsewhere, preflight.Failed},
-		"a name that hides":        {func(in *preflight.Input) { in.Services[0].Spec.PublishNotReadyAddresses = false }, preflight.NameHidden, preflight.Warning},
-		"no governing Service":     {func(in *preflight.Input) { in.Services = in.Services[:1] }, preflight.NoGoverningService, preflight.Warning},
-		"names may not be read":    {func(in *preflight.Input) { in.SlicesErr = "forbidden" }, preflight.CannotTell, preflight.Unknown},
-		"reporter does not answer": {func(in *preflight.Input) { in.Reach["demo/demo-0"] = "refused" }, preflight.ReporterSilent, preflight.Failed},
+		}, words.NameLeadsElsewhere, preflight.Failed},
+		"a name that hides":        {func(in *preflight.Input) { in.Services[0].Spec.PublishNotReadyAddresses = false }, words.NameHidden, preflight.Warning},
+		"no governing Service":     {func(in *preflight.Input) { in.Services = in.Services[:1] }, words.NoGoverningService, preflight.Warning},
+		"names may not be read":    {func(in *preflight.Input) { in.SlicesErr = "forbidden" }, words.CannotTell, preflight.Unknown},
+		"reporter does not answer": {func(in *preflight.Input) { in.Reach["demo/demo-0"] = "refused" }, words.ReporterDoesNotAnswer, preflight.Failed},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			in := well()
 			tt.plant(in)
-			if diff := cmp.Diff([]code.Code{tt.want}, said(in)); diff != "" {
+			if diff := cmp.Diff([]words.Code{tt.want}, said(in)); diff != "" {
 				t.Error(diff)
 			}
 			for _, r := range preflight.Check(in) {
@@ -234,7 +233,7 @@ func TestOneVersionByTwoWords(t *testing.T) {
 	p := in.Pods[0].DeepCopy()
 	p.Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"observedNodes":[],"scyllaVersion":"2026.2.0-0.20260708.eb74b9ff6239"}`}
 	in.Pods = append(in.Pods, *p)
-	if diff := cmp.Diff([]code.Code(nil), said(in)); diff != "" {
+	if diff := cmp.Diff([]words.Code(nil), said(in)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -246,7 +245,7 @@ func TestPre(t *testing.T) {
 	without.InitContainers = nil
 	without.Containers[0].Command = nil
 	in.StatefulSets[0].Spec.Template.Spec = *without
-	if diff := cmp.Diff([]code.Code(nil), said(in)); diff != "" {
+	if diff := cmp.Diff([]words.Code(nil), said(in)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -274,7 +273,7 @@ func TestPreWithoutTheQuery(t *testing.T) {
 		s.Spec.Template.Spec.Containers[0].Image = tc.image
 		var got []preflight.State
 		for _, r := range preflight.Check(in) {
-			if r.Text.Code == preflight.ScyllaVersionNoQuery {
+			if r.Text.Code == words.ScyllaVersionNoQuery {
 				got = append(got, r.State)
 			}
 		}
@@ -289,7 +288,7 @@ func TestTheOperatorsOwnAreNotChecked(t *testing.T) {
 	in := well()
 	in.StatefulSets[0].Labels[api.LabelManagedBy] = api.ManagedByOperator
 	in.StatefulSets[0].Spec.Template.Spec.InitContainers = nil
-	if diff := cmp.Diff([]code.Code(nil), said(in)); diff != "" {
+	if diff := cmp.Diff([]words.Code(nil), said(in)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -349,7 +348,7 @@ func TestNoHarm19TheContainerMayHaveAnyName(t *testing.T) {
 	}
 	bare := &in.StatefulSets[0].Spec.Template.Spec
 	bare.InitContainers, bare.Containers[0].Command, bare.Containers[0].ReadinessProbe = nil, nil, nil
-	want := []code.Code{preflight.GateMissing, preflight.GateMissing, preflight.GateMissing, preflight.GateMissing, preflight.ReadinessMissing}
+	want := []words.Code{words.GateMissing, words.GateMissing, words.GateMissing, words.GateMissing, words.ReadinessMissing}
 	if diff := cmp.Diff(want, said(in)); diff != "" {
 		t.Errorf("without any gate (-want +got):\n%s", diff)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // queries says before an injection whose disk cannot be queried.
@@ -25,7 +25,7 @@ func (c *checker) queries() {
 			if c.in.AnyVersion {
 				state = Warning
 			}
-			c.add("scylladb", subject(s), state, code.New(ScyllaVersionNoQuery, "version", v.String()), code.New(StepAllowVersion))
+			c.add("scylladb", subject(s), state, words.New(words.ScyllaVersionNoQuery, "version", v.String()), words.New(words.StepAllowVersion))
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (c *checker) scylla() {
 		v, _, err := release.Effective(running, container.Image)
 		if err != nil {
 			unknown[key] = true
-			c.add("scylladb", "pod "+p.Namespace+"/"+p.Name, Warning, code.New(ScyllaVersionUnknown, "why", err.Error()), code.New(StepNameVersion))
+			c.add("scylladb", "pod "+p.Namespace+"/"+p.Name, Warning, words.New(words.ScyllaVersionUnknown, "why", err.Error()), words.New(words.StepNameVersion))
 			continue
 		}
 		if found[key] == nil {
@@ -66,16 +66,16 @@ func (c *checker) scylla() {
 		subject, versions := "cluster "+key.String(), slices.Sorted(maps.Keys(found[key]))
 		from := len(c.results)
 		if len(versions) > 1 {
-			c.add("scylladb", subject, Warning, code.New(ScyllaVersionsDiffer, "versions", versions), code.New(StepEndUpgrade).Do(
-				code.Scylla(key.Namespace, "check", "--for=upgrade")))
+			c.add("scylladb", subject, Warning, words.New(words.ScyllaVersionsDiffer, "versions", versions), words.New(words.StepEndUpgrade).Do(
+				words.Scylla(key.Namespace, "check", "--for=upgrade")))
 		}
 		for _, v := range versions {
 			if found[key][v].SupportsReplaceByHostID() == release.No {
-				c.add("scylladb", subject, Warning, code.New(ScyllaVersionOld, "version", v), code.New(StepNewerScylla))
+				c.add("scylladb", subject, Warning, words.New(words.ScyllaVersionOld, "version", v), words.New(words.StepNewerScylla))
 			}
 		}
 		if !unknown[key] {
-			c.fine(from, "scylladb", subject, code.New(ScyllaVersionOf, "version", versions[0]))
+			c.fine(from, "scylladb", subject, words.New(words.ScyllaVersionOf, "version", versions[0]))
 		}
 	}
 }

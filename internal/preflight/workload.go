@@ -15,7 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // guardable is true for StatefulSets of ScyllaDB that the Scylla Operator does not own; the operator guards its own.
@@ -55,9 +55,9 @@ func (c *checker) gates(s *appsv1.StatefulSet) {
 	}
 	from, template := len(c.results), &s.Spec.Template.Spec
 	missing := missingGates(template)
-	inject := code.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster])
+	inject := words.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster])
 	for _, gate := range missing {
-		c.add("gates", subject(s), Failed, code.New(GateMissing, "gate", gate), code.New(StepInject).Do(inject))
+		c.add("gates", subject(s), Failed, words.New(words.GateMissing, "gate", gate), words.New(words.StepInject).Do(inject))
 	}
 	for i := range c.in.Pods {
 		p := &c.in.Pods[i]
@@ -66,11 +66,11 @@ func (c *checker) gates(s *appsv1.StatefulSet) {
 		}
 		for _, gate := range missingGates(&p.Spec) {
 			if !slices.Contains(missing, gate) {
-				c.add("gates", "pod "+p.Namespace+"/"+p.Name, Failed, code.New(PodGateMissing, "gate", gate), code.New(StepRoll).Do(inject))
+				c.add("gates", "pod "+p.Namespace+"/"+p.Name, Failed, words.New(words.PodGateMissing, "gate", gate), words.New(words.StepRoll).Do(inject))
 			}
 		}
 	}
-	c.fine(from, "gates", subject(s), code.New(GatesThere))
+	c.fine(from, "gates", subject(s), words.New(words.GatesThere))
 }
 
 // missingGates are those of the four parts that a Pod, or a template of one, lacks.
@@ -90,12 +90,12 @@ func missingGates(spec *corev1.PodSpec) []string {
 func (c *checker) probes(s *appsv1.StatefulSet) {
 	from := len(c.results)
 	if container(s).ReadinessProbe == nil {
-		c.add("probes", subject(s), Warning, code.New(ReadinessMissing), code.New(StepReadiness))
+		c.add("probes", subject(s), Warning, words.New(words.ReadinessMissing), words.New(words.StepReadiness))
 	}
 	if container(s).LivenessProbe != nil {
-		c.add("probes", subject(s), Warning, code.New(LivenessKills), code.New(StepLiveness))
+		c.add("probes", subject(s), Warning, words.New(words.LivenessKills), words.New(words.StepLiveness))
 	}
-	c.fine(from, "probes", subject(s), code.New(ReadinessThere))
+	c.fine(from, "probes", subject(s), words.New(words.ReadinessThere))
 }
 
 // seeds in the person's command line that name a member of the cluster: a member that is its own only seed founds a second cluster. launch drops
@@ -109,12 +109,12 @@ func (c *checker) seeds(s *appsv1.StatefulSet) {
 		for _, seed := range strings.Split(value, ",") {
 			name, _, _ := strings.Cut(seed, ".")
 			if c.member(s.Namespace, name) {
-				c.add("seeds", subject(s), Warning, code.New(SeedsOfOwn, "seed", seed), code.New(StepSeeds))
+				c.add("seeds", subject(s), Warning, words.New(words.SeedsOfOwn, "seed", seed), words.New(words.StepSeeds))
 				return
 			}
 		}
 	}
-	c.add("seeds", subject(s), OK, code.New(SeedsChosen))
+	c.add("seeds", subject(s), OK, words.New(words.SeedsChosen))
 }
 
 // member is true for the name of a Pod that a StatefulSet here makes.
@@ -128,17 +128,17 @@ func (c *checker) member(namespace, name string) bool {
 func (c *checker) update(s *appsv1.StatefulSet) {
 	from := len(c.results)
 	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
-		c.add("statefulset", subject(s), Warning, code.New(OnDelete), code.New(StepUpdate))
+		c.add("statefulset", subject(s), Warning, words.New(words.OnDelete), words.New(words.StepUpdate))
 	}
 	if len(s.Spec.VolumeClaimTemplates) == 0 {
-		c.add("statefulset", subject(s), Failed, code.New(NoClaim), code.New(StepClaim))
+		c.add("statefulset", subject(s), Failed, words.New(words.NoClaim), words.New(words.StepClaim))
 	}
-	c.fine(from, "statefulset", subject(s), code.New(UpdateFits))
+	c.fine(from, "statefulset", subject(s), words.New(words.UpdateFits))
 }
 
 func (c *checker) budget(s *appsv1.StatefulSet) {
 	if c.in.PDBErr != "" {
-		c.add("budget", subject(s), Unknown, code.New(CannotTell, "why", c.in.PDBErr))
+		c.add("budget", subject(s), Unknown, words.New(words.CannotTell, "why", c.in.PDBErr))
 		return
 	}
 	i := slices.IndexFunc(c.in.PDBs, func(p policyv1.PodDisruptionBudget) bool {
@@ -146,18 +146,18 @@ func (c *checker) budget(s *appsv1.StatefulSet) {
 		return p.Namespace == s.Namespace && err == nil && !sel.Empty() && sel.Matches(labels.Set(s.Spec.Template.Labels))
 	})
 	if i < 0 {
-		c.add("budget", subject(s), Warning, code.New(BudgetMissing), code.New(StepBudget))
+		c.add("budget", subject(s), Warning, words.New(words.BudgetMissing), words.New(words.StepBudget))
 		return
 	}
 	p, from := &c.in.PDBs[i], len(c.results)
 	if m := p.Spec.MaxUnavailable; m == nil || m.StrVal != "" || m.IntVal > 1 {
-		c.add("budget", subject(s), Warning, code.New(BudgetTooWide, "budget", p.Name), code.New(StepBudget))
+		c.add("budget", subject(s), Warning, words.New(words.BudgetTooWide, "budget", p.Name), words.New(words.StepBudget))
 	}
 	if u := p.Spec.UnhealthyPodEvictionPolicy; u == nil || *u != policyv1.AlwaysAllow {
-		c.add("budget", subject(s), Warning, code.New(BudgetHoldsUnhealthy, "budget", p.Name), code.New(StepUnhealthy).Do(
-			code.Kubectl(p.Namespace, "patch", "poddisruptionbudget", p.Name, "--type=merge", "-p", `{"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}}`)))
+		c.add("budget", subject(s), Warning, words.New(words.BudgetHoldsUnhealthy, "budget", p.Name), words.New(words.StepUnhealthy).Do(
+			words.Kubectl(p.Namespace, "patch", "poddisruptionbudget", p.Name, "--type=merge", "-p", `{"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}}`)))
 	}
-	c.fine(from, "budget", subject(s), code.New(BudgetThere, "budget", p.Name))
+	c.fine(from, "budget", subject(s), words.New(words.BudgetThere, "budget", p.Name))
 }
 
 // images with one name and different content: a tag that was pushed again.
@@ -174,11 +174,11 @@ func (c *checker) images() {
 	from := len(c.results)
 	for _, image := range slices.Sorted(maps.Keys(ids)) {
 		if n := len(ids[image]); n > 1 {
-			c.add("images", "", Warning, code.New(ImagesDiffer, "image", image, "digests", n), code.New(StepImages))
+			c.add("images", "", Warning, words.New(words.ImagesDiffer, "image", image, "digests", n), words.New(words.StepImages))
 		}
 	}
 	if len(ids) > 0 {
-		c.fine(from, "images", "", code.New(ImagesAgree, "images", len(ids)))
+		c.fine(from, "images", "", words.New(words.ImagesAgree, "images", len(ids)))
 	}
 }
 
@@ -195,13 +195,13 @@ func (c *checker) services() {
 		pod := "pod " + p.Namespace + "/" + p.Name
 		switch {
 		case j < 0:
-			c.add("services", pod, Failed, code.New(ServiceMissing, "service", p.Name), code.New(StepService))
+			c.add("services", pod, Failed, words.New(words.ServiceMissing, "service", p.Name), words.New(words.StepService))
 		case !labels.SelectorFromSet(c.in.Services[j].Spec.Selector).Matches(labels.Set(p.Labels)):
-			c.add("services", pod, Failed, code.New(ServiceSelectsOther, "service", p.Name), code.New(StepService))
+			c.add("services", pod, Failed, words.New(words.ServiceSelectsOther, "service", p.Name), words.New(words.StepService))
 		}
 	}
 	if seen > 0 {
-		c.fine(from, "services", "", code.New(ServicesThere, "services", seen))
+		c.fine(from, "services", "", words.New(words.ServicesThere, "services", seen))
 	}
 }
 
@@ -209,14 +209,14 @@ func (c *checker) services() {
 func (c *checker) forced() {
 	for i := range c.in.StatefulSets {
 		if s := &c.in.StatefulSets[i]; s.Annotations[api.AnnotationForceProceed] == api.ForceProceedValue {
-			c.add("force", subject(s), Warning, code.New(ForcedNext, "annotation", api.AnnotationForceProceed), code.New(StepUndoForce).Do(
-				code.Scylla(s.Namespace, "force-proceed", "--cluster", s.Labels[api.LabelCluster], "--undo")))
+			c.add("force", subject(s), Warning, words.New(words.ForcedNext, "annotation", api.AnnotationForceProceed), words.New(words.StepUndoForce).Do(
+				words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Labels[api.LabelCluster], "--undo")))
 		}
 	}
 	for i := range c.in.Services {
 		if s := &c.in.Services[i]; s.Annotations[api.AnnotationForceProceed] == api.ForceProceedValue && s.Annotations[api.AnnotationForcePropagatedFrom] == "" {
-			c.add("force", "service "+s.Namespace+"/"+s.Name, Warning, code.New(ForcedNext, "annotation", api.AnnotationForceProceed), code.New(StepUndoForce).Do(
-				code.Scylla(s.Namespace, "force-proceed", s.Name, "--undo")))
+			c.add("force", "service "+s.Namespace+"/"+s.Name, Warning, words.New(words.ForcedNext, "annotation", api.AnnotationForceProceed), words.New(words.StepUndoForce).Do(
+				words.Scylla(s.Namespace, "force-proceed", s.Name, "--undo")))
 		}
 	}
 }
@@ -226,11 +226,11 @@ func (c *checker) reporters() {
 	for _, name := range slices.Sorted(maps.Keys(c.in.Reach)) {
 		if why := c.in.Reach[name]; why != "" {
 			ns, pod, _ := strings.Cut(name, "/")
-			c.add("reporters", "pod "+name, Failed, code.New(ReporterSilent, "why", why),
-				code.New(StepReporterLog).Do(code.Kubectl(ns, "logs", pod, "-c", api.ContainerReporter)))
+			c.add("reporters", "pod "+name, Failed, words.New(words.ReporterDoesNotAnswer, "why", why),
+				words.New(words.StepReporterLog).Do(words.Kubectl(ns, "logs", pod, "-c", api.ContainerReporter)))
 		}
 	}
 	if len(c.in.Reach) > 0 {
-		c.fine(from, "reporters", "", code.New(ReportersAnswer, "reporters", len(c.in.Reach)))
+		c.fine(from, "reporters", "", words.New(words.ReportersAnswer, "reporters", len(c.in.Reach)))
 	}
 }

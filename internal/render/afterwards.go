@@ -30,9 +30,9 @@ type Afterwards struct {
 type Task struct {
 	Node matrix.Ref `json:"node"`
 	// State is Open or NotNeeded. Whether an open one was done cannot be observed.
-	State   string         `json:"state"`
-	Text    *words.Message `json:"text"`
-	Command *words.Command `json:"command,omitempty"`
+	State   string              `json:"state"`
+	Text    *words.Statement    `json:"text"`
+	Command *words.ShellCommand `json:"command,omitempty"`
 }
 
 // NewAfterwards translates the tasks that follow finished operations into sentences.
@@ -47,7 +47,7 @@ func NewAfterwards(list []diagnosis.Afterwards) []Afterwards {
 		for _, t := range a.Tasks {
 			task := Task{Node: t.Node, State: string(t.State), Text: words.Printer{}.Document(t.Message)}
 			if t.Command != nil {
-				task.Command = &words.Command{Args: t.Command, Shell: words.Shell(t.Command)}
+				task.Command = &words.ShellCommand{Args: t.Command, Shell: words.Shell(t.Command)}
 			}
 			d.Tasks = append(d.Tasks, task)
 		}

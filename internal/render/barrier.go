@@ -16,7 +16,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -122,7 +121,7 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 		d.Verdict.Notes[i] = s.Allowed(note)
 	}
 	// Only the Pod can read its data directory: without this the note would stand beside every member.
-	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note code.Message) bool { return note.Code == bootstrap.NoteDiskUnread })
+	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
 	d.unsure()
 	if note := d.failure(); !note.IsZero() {
 		d.Verdict.Notes = append(d.Verdict.Notes, note)
@@ -146,26 +145,26 @@ func (d *BarrierVerdict) unsure() {
 func (d *BarrierVerdict) isUnsure() bool { return d.restsOnVolume() && !d.Verdict.Satisfied }
 
 func (d *BarrierVerdict) restsOnVolume() bool {
-	return d.Verdict.Summary.Code == bootstrap.SummaryLikelyRestart || d.Verdict.Summary.Code == bootstrap.SummaryPerhapsRemoved
+	return d.Verdict.Summary.Code == words.StartsAsMemberIfVolumeHolds || d.Verdict.Summary.Code == words.StartsAsNewIfVolumeIsEmpty
 }
 
 // failure is a failed attempt and its cure, zero when there is none. The verdict is about a start, which does not help after a failure.
-func (d *BarrierVerdict) failure() code.Message {
+func (d *BarrierVerdict) failure() words.Message {
 	if d.Replacement == nil || d.Replacement.Failure == nil {
-		return code.Message{}
+		return words.Message{}
 	}
 	var cure any = d.Replacement.Cure
 	if !d.Replacement.cure.IsZero() {
 		cure = d.Replacement.cure
 	}
-	return code.New(noteReplacementFailed, "summary", d.Replacement.Summary, "cure", cure)
+	return words.New(words.ReplacementAttemptFailed, "summary", d.Replacement.Summary, "cure", cure)
 }
 
 // refuse takes over the refusal of the Pod's own barrier, which has read the data directory.
 func (d *BarrierVerdict) refuse(self matrix.Ref) {
 	d.Verdict.Satisfied, d.Verdict.Decision = false, bootstrap.DecisionRefuse
-	d.Verdict.Summary = code.New(summaryBarrierRefuses, "message", d.Barrier.Message)
-	d.Verdict.Blockers = append([]matrix.Blocker{{Reason: matrix.ReasonDataDirectory, Observed: self, Detail: d.Barrier.Message}}, d.Verdict.Blockers...)
+	d.Verdict.Summary = words.New(words.BarrierRefuses, "message", d.Barrier.Message)
+	d.Verdict.Blockers = append([]matrix.Blocker{{Reason: words.DataDirectoryUnusable, Observed: self, Detail: d.Barrier.Message}}, d.Verdict.Blockers...)
 }
 
 // NewBarrierList judges every member of the snapshots that has not got past its barrier, in the snapshots' order.
@@ -312,7 +311,7 @@ func (d *BarrierVerdict) Text(o Options) string {
 	}
 	var tail []string
 	for _, note := range d.Verdict.Notes {
-		if note.Code == noteReplacementFailed {
+		if note.Code == words.ReplacementAttemptFailed {
 			continue // it has been said above
 		}
 		tail = append(tail, wrap(Dim.Paint("note:")+" "+o.Words.Text(note), o.Width, "  ")...)
@@ -341,7 +340,7 @@ func (d *BarrierVerdict) blockerLines(o Options, now time.Time) []string {
 	var lines []string
 	g := o.glyphs()
 	for i, blocker := range d.Verdict.Blockers {
-		lines = append(lines, wrap(Bad.Paint(g.dot)+" "+words.Blocker(blocker, now), o.Width, "  ")...)
+		lines = append(lines, wrap(Bad.Paint(g.dot)+" "+words.Aging(blocker.Message(), blocker.Since, now), o.Width, "  ")...)
 		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].Step.Key() != blocker.Step.Key()
 		if !blocker.Step.IsZero() && last {
 			lines = append(lines, stepLines(blocker.Step, o)...)
@@ -437,7 +436,7 @@ func (l *BarrierVerdictList) Text(o Options) string {
 		}
 		why := d.Verdict.Predicate()
 		if groups, _ := matrix.GroupBlockers(d.Verdict.Blockers); len(groups) > 0 && !d.Verdict.Satisfied {
-			why = words.Group(groups[0], d.at())
+			why = words.Aging(groups[0].Message(), groups[0].Since, d.at())
 		}
 		since := words.Ago(TimeOf(d.Barrier.Since), d.at())
 		row := []Cell{Text(d.Name), verdict, Text(string(d.Barrier.Phase)), Text(dash(since)), Text(why)}
@@ -450,7 +449,7 @@ func (l *BarrierVerdictList) Text(o Options) string {
 	if o.Wide {
 		width = 0
 	}
-	return t.String(width, g.ellipsis) + views + partial + Dim.Paint("Ask for one: "+o.Words.Shell(code.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
+	return t.String(width, g.ellipsis) + views + partial + Dim.Paint("Ask for one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
 // viewText gives the controller's view of each cluster, with its age; empty where there is none.
@@ -475,7 +474,7 @@ func (d *BarrierVerdict) Why() string {
 	if len(groups) == 0 {
 		return d.Verdict.Sentence()
 	}
-	return words.Group(groups[0], d.at())
+	return words.Aging(groups[0].Message(), groups[0].Since, d.at())
 }
 
 // InContext is Header.InContext of every document.

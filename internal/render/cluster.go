@@ -9,7 +9,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -255,7 +254,7 @@ func newNewcomer(s *cluster.Cluster, m cluster.Member) Newcomer {
 	}
 	v, err := s.Verdict(m.Member)
 	if err != nil {
-		n.Summary = *words.Printer{}.Document(code.New(summaryNotJudged, "error", err.Error()))
+		n.Summary = *words.Printer{}.Document(words.New(words.NotJudged, "error", err.Error()))
 		return n
 	}
 	n.MayStart, n.Decision, n.Summary = v.Satisfied, string(v.Decision), *words.Printer{}.Document(v.Summary)
@@ -266,11 +265,11 @@ func newNewcomer(s *cluster.Cluster, m cluster.Member) Newcomer {
 }
 
 // noService is why a newcomer cannot be judged yet.
-func noService(m cluster.Member) code.Message {
+func noService(m cluster.Member) words.Message {
 	if m.Member == "" {
-		return code.New(summaryNotAMember, "detail", m.Detail)
+		return words.New(words.NewcomerWithoutMember, "detail", m.Detail)
 	}
-	return code.New(summaryNoService)
+	return words.New(words.MemberWithoutService)
 }
 
 // disagreement merges the schema versions that the nodes report; nil when there is one version, or no node was asked. ScyllaDB lists unreachable nodes under UNREACHABLE, which

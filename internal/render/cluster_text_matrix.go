@@ -236,7 +236,7 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) [
 		}
 		step := group.Step
 		if level.terse {
-			lines = append(lines, p.one(Bad.Paint(g.dot)+" "+words.Group(group, now)))
+			lines = append(lines, p.one(Bad.Paint(g.dot)+" "+words.Aging(group.Message(), group.Since, now)))
 			// Ordinal is a pointer: without it equal nodes are equal.
 			who := group.Observed
 			who.Ordinal = nil
@@ -245,7 +245,7 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) [
 			}
 			stepped[who] = true
 		} else {
-			lines = append(lines, wrap(Bad.Paint(g.dot)+" "+words.Group(group, now), o.Width, "  ")...)
+			lines = append(lines, wrap(Bad.Paint(g.dot)+" "+words.Aging(group.Message(), group.Since, now), o.Width, "  ")...)
 			if i+1 < len(groups) && groups[i+1].Step.Key() == step.Key() && (level.maxList == 0 || i+1 < level.maxList) {
 				continue
 			}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -286,10 +285,10 @@ type Newcomer struct {
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
 	// MayStart, Decision and Summary are the barrier's verdict. The newcomer is the subject of the summary's text, and is left out: "must wait: ...".
-	MayStart bool          `json:"mayStart"`
-	Decision string        `json:"decision,omitempty"`
-	Summary  words.Message `json:"summary"`
-	Blockers int           `json:"blockers"`
+	MayStart bool            `json:"mayStart"`
+	Decision string          `json:"decision,omitempty"`
+	Summary  words.Statement `json:"summary"`
+	Blockers int             `json:"blockers"`
 }
 
 // Replacement is an open replacement of a node.
@@ -314,7 +313,7 @@ type Replacement struct {
 	// Cure is the action for an administrator, including that of the failure.
 	Cure string `json:"cure,omitempty" words:"mentions"`
 	// cure is Cure as it was made; zero where the document was read.
-	cure code.Message
+	cure words.Message
 }
 
 // Operation is a topology operation.
@@ -328,7 +327,7 @@ type Operation struct {
 	// Error is ScyllaDB's text of one that failed.
 	Error string `json:"error,omitempty"`
 	// UnderWay says an open one in words; absent for one that failed.
-	UnderWay *words.Message `json:"underWay,omitempty"`
+	UnderWay *words.Statement `json:"underWay,omitempty"`
 }
 
 // ClusterStatusList is the document of several clusters.

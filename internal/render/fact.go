@@ -5,7 +5,6 @@ package render
 import (
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -21,7 +20,7 @@ type Fact struct {
 }
 
 // StepFacts is a next step under a name: its words, then each command on a line of its own.
-func StepFacts(name string, style Style, m code.Message, p words.Printer) []Fact {
+func StepFacts(name string, style Style, m words.Message, p words.Printer) []Fact {
 	var out []Fact
 	for _, part := range p.Parts(m) {
 		text := strings.Trim(part.Text, " ;&")

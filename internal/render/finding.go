@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -21,9 +20,9 @@ type Finding struct {
 	Kind  diagnosis.Kind  `json:"kind"`
 	Scope diagnosis.Scope `json:"scope"`
 	// Message is the cause in one sentence, Evidence the numbers that it rests on, Step what to do next.
-	Message  words.Message  `json:"message"`
-	Evidence *words.Message `json:"evidence,omitempty"`
-	Step     *words.Message `json:"step,omitempty"`
+	Message  words.Statement  `json:"message"`
+	Evidence *words.Statement `json:"evidence,omitempty"`
+	Step     *words.Statement `json:"step,omitempty"`
 	// Since is when it began; absent when not known.
 	Since *metav1.Time `json:"since,omitempty"`
 	// Explains are the blockers that it explains, by their places in the document's list, from 0.
@@ -57,11 +56,11 @@ func newFindings(findings []diagnosis.Finding) []Finding {
 
 // known is the result of package replacement, as input for the diagnosis.
 func (d *ClusterStatus) known(j *judge) diagnosis.Known {
-	k := diagnosis.Known{Failed: map[hostid.ID]code.Message{}, Newcomers: map[hostid.ID]hostid.ID{}}
+	k := diagnosis.Known{Failed: map[hostid.ID]words.Message{}, Newcomers: map[hostid.ID]hostid.ID{}}
 	for i := range d.Replacements {
 		r := &d.Replacements[i]
 		if r.Failure != nil && r.Original != "" {
-			k.Failed[r.Original] = code.New(factFailure, "text", r.Failure.Text)
+			k.Failed[r.Original] = words.New(words.ReplacementFailure, "text", r.Failure.Text)
 		}
 	}
 	for newcomer, old := range j.newcomers {
@@ -69,9 +68,6 @@ func (d *ClusterStatus) known(j *judge) diagnosis.Known {
 	}
 	return k
 }
-
-// factFailure is the reason why a replacement failed, as package replacement gives it.
-const factFailure code.Code = "ReplacementFailure" // text
 
 // Problems are the findings that are no remarks.
 func (d *ClusterStatus) Problems() []Finding {

@@ -226,7 +226,7 @@ func (p *painter) explained() []string {
 	}
 	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a newcomer waits for", total)}
 	for _, g := range groups {
-		lines = append(lines, wrap(Bad.Paint(p.g.dot)+" "+words.Group(g, p.d.at()), p.o.Width, "  ")...)
+		lines = append(lines, wrap(Bad.Paint(p.g.dot)+" "+words.Aging(g.Message(), g.Since, p.d.at()), p.o.Width, "  ")...)
 	}
 	return lines
 }

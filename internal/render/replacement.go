@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -29,7 +28,7 @@ type judge struct {
 	// newcomer is the new node's host ID of the replacement that was judged last, empty while it has none.
 	newcomer hostid.ID
 	// steps are the exact next steps of nodes, by host ID.
-	steps map[hostid.ID]code.Message
+	steps map[hostid.ID]words.Message
 	// newcomers maps the host IDs of nodes that replace others to those of the replaced.
 	newcomers map[hostid.ID]hostid.ID
 }
@@ -51,12 +50,12 @@ func (j *judge) know(m *matrix.Matrix) *matrix.Matrix {
 	return m.Judge(opts)
 }
 
-func (j *judge) learn(hostID hostid.ID, step code.Message) {
+func (j *judge) learn(hostID hostid.ID, step words.Message) {
 	if hostID == "" || step.IsZero() {
 		return
 	}
 	if j.steps == nil {
-		j.steps = map[hostid.ID]code.Message{}
+		j.steps = map[hostid.ID]words.Message{}
 	}
 	j.steps[hostID] = step
 }
@@ -148,10 +147,10 @@ func (j *judge) replacementOf(m cluster.Member, podState string) *Replacement {
 	}
 	switch {
 	case r.Failure != nil:
-		j.learn(old, code.New(stepReplacementFailed, "cure", s.Cure))
+		j.learn(old, words.New(words.ResumeReplacement, "cure", s.Cure))
 		j.learn(j.newcomer, j.steps[old])
 	case r.Cure != "" && (!r.Held || s.Refused != nil): // what else holds it up are checks, and replace status shows them all
-		j.learn(old, code.New(stepReplacementWaits, "cure", s.Cure))
+		j.learn(old, words.New(words.ReplacementWaits, "cure", s.Cure))
 	}
 	return &r
 }
@@ -180,7 +179,7 @@ type Leftover struct {
 	Command string `json:"command,omitempty" words:"mentions"`
 	Why     string `json:"why,omitempty"`
 
-	first code.Message
+	first words.Message
 }
 
 func newLeftovers(ghosts []replacement.Ghost) []Leftover {
@@ -200,11 +199,11 @@ func (j *judge) leftovers() []Leftover {
 	for _, g := range found {
 		switch {
 		case len(g.Command) > 0 && !g.Why.IsZero():
-			j.learn(g.HostID, code.New(stepExcludeThenRemove, "first", g.Why).Do(g.Command))
+			j.learn(g.HostID, words.New(words.ExcludeThenRemove, "first", g.Why).Do(g.Command))
 		case len(g.Command) > 0:
-			j.learn(g.HostID, code.New(stepRemoveGhost).Do(g.Command))
+			j.learn(g.HostID, words.New(words.RemoveGhost).Do(g.Command))
 		default:
-			j.learn(g.HostID, code.New(stepGhostStays, "why", g.Why))
+			j.learn(g.HostID, words.New(words.GhostCannotGo, "why", g.Why))
 		}
 	}
 	return newLeftovers(found)

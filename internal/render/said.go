@@ -8,25 +8,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-)
-
-// Codes of this package's own statements. Their parameters are named beside them.
-const (
-	summaryBarrierRefuses code.Code = "BarrierRefuses"        // message
-	summaryNoService      code.Code = "MemberWithoutService"  //
-	summaryNotAMember     code.Code = "NewcomerWithoutMember" // detail
-	summaryNotJudged      code.Code = "NotJudged"             // error
-
-	noteReplacementFailed code.Code = "ReplacementAttemptFailed" // summary, cure
-
-	stepReplacementFailed code.Code = "ResumeReplacement" // cure
-	stepReplacementWaits  code.Code = "ReplacementWaits"  // cure
-	stepRemoveGhost       code.Code = "RemoveGhost"       // command 1
-	stepExcludeThenRemove code.Code = "ExcludeThenRemove" // first; command: removenode
-	stepGhostStays        code.Code = "GhostCannotGo"     // why
 )
 
 // Blockers are blockers as documents have them: in JSON each also has its text, without its age, and its next step as text and as commands.
@@ -50,17 +33,17 @@ func LogCure(s *cluster.Cluster, c string) string {
 
 // blocker is the JSON of one of Blockers.
 type blocker struct {
-	Reason   matrix.Reason `json:"reason"`
-	Text     string        `json:"text"`
-	Observer matrix.Ref    `json:"observer,omitzero"`
-	Observed matrix.Ref    `json:"observed,omitzero"`
+	Reason   words.Code `json:"reason"`
+	Text     string     `json:"text"`
+	Observer matrix.Ref `json:"observer,omitzero"`
+	Observed matrix.Ref `json:"observed,omitzero"`
 	// Coordinator is set where the observer is the topology coordinator.
-	Coordinator bool           `json:"coordinator,omitempty"`
-	Since       time.Time      `json:"since,omitzero"`
-	Detail      string         `json:"detail,omitempty"`
-	Cause       *words.Message `json:"cause,omitempty"`
-	Step        *words.Message `json:"step,omitempty"`
-	More        int            `json:"more,omitempty"`
+	Coordinator bool             `json:"coordinator,omitempty"`
+	Since       time.Time        `json:"since,omitzero"`
+	Detail      string           `json:"detail,omitempty"`
+	Cause       *words.Statement `json:"cause,omitempty"`
+	Step        *words.Statement `json:"step,omitempty"`
+	More        int              `json:"more,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -69,7 +52,7 @@ func (b Blockers) MarshalJSON() ([]byte, error) {
 	var p words.Printer
 	for i, x := range b {
 		list[i] = blocker{
-			Reason: x.Reason, Text: words.Blocker(x, time.Time{}), Observer: x.Observer, Observed: x.Observed, Since: x.Since,
+			Reason: x.Reason, Text: words.Aging(x.Message(), x.Since, time.Time{}), Observer: x.Observer, Observed: x.Observed, Since: x.Since,
 			Coordinator: x.Coordinator, Detail: x.Detail, Cause: p.Document(x.Cause), Step: p.Document(x.Step), More: x.More,
 		}
 	}
@@ -99,9 +82,9 @@ type Verdict bootstrap.Verdict
 type verdict struct {
 	Satisfied bool               `json:"satisfied"`
 	Decision  bootstrap.Decision `json:"decision"`
-	Summary   words.Message      `json:"summary"`
+	Summary   words.Statement    `json:"summary"`
 	Blockers  Blockers           `json:"blockers,omitempty"`
-	Notes     []words.Message    `json:"notes,omitempty"`
+	Notes     []words.Statement  `json:"notes,omitempty"`
 	Self      matrix.Ref         `json:"member"`
 }
 
@@ -130,7 +113,7 @@ func (v *Verdict) UnmarshalJSON(data []byte) error {
 }
 
 // Sentence is the verdict with the member as its subject.
-func (v Verdict) Sentence() string { return words.Verdict(bootstrap.Verdict(v)) }
+func (v Verdict) Sentence() string { return words.Of(v.Self.Name(), v.Summary) }
 
 // Predicate is the verdict without its subject, for places where the member's name stands beside it: "must wait: ...".
 func (v Verdict) Predicate() string { return words.Text(v.Summary) }

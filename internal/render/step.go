@@ -5,14 +5,14 @@ package render
 import (
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // stepLines is a next step: its words wrapped, and each of its commands on a line of its own that is never broken, so that it can be copied whole.
-func stepLines(m code.Message, o Options) []string { return stepLinesAt("  ", m, o) }
+func stepLines(m words.Message, o Options) []string { return stepLinesAt("  ", m, o) }
 
 // stepLinesAt is stepLines behind a margin.
-func stepLinesAt(margin string, m code.Message, o Options) []string {
+func stepLinesAt(margin string, m words.Message, o Options) []string {
 	lead, rest := margin+o.glyphs().arrow+" ", margin+"  "
 	var lines []string
 	for _, part := range o.Words.Parts(m) {

@@ -153,8 +153,8 @@ func TestOneStepEverywhere(t *testing.T) {
 				}
 			}
 			// Commands stand on lines of their own there.
-			words := func(text string) string { return strings.Join(strings.Fields(strings.ReplaceAll(text, ";", "")), " ") }
-			if text := b.Text(render.Options{}); !strings.Contains(words(text), words(tc.want)) {
+			terms := func(text string) string { return strings.Join(strings.Fields(strings.ReplaceAll(text, ";", "")), " ") }
+			if text := b.Text(render.Options{}); !strings.Contains(terms(text), terms(tc.want)) {
 				t.Errorf("the text lacks the step:\n%s", text)
 			}
 		})

@@ -11,18 +11,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-)
-
-// Sentences about the controller's view.
-const (
-	summaryView    code.Code = "ControllerView"    // epoch, seq, up, members, down, unknown, age, hold, permitted, waiting
-	summaryViewAge code.Code = "ControllerViewAge" // epoch, seq, age
-	viewPermitted  code.Code = "ViewPermitted"     // member, kind, age
-	viewQueued     code.Code = "ViewQueued"        // place, member, kind, why
-	viewQueueRest  code.Code = "ViewQueueIsLonger" // more
 )
 
 // ViewStamp identifies the controller's view beside which a document was made, and since when the controller has held it, by the controller's clock.
@@ -52,7 +42,7 @@ func (v *ViewStamp) Text(now time.Time) string {
 	if v == nil {
 		return ""
 	}
-	return words.Text(code.New(summaryViewAge, "epoch", v.Epoch, "seq", v.Seq, "age", words.Ago(v.ObservedAt.Time, now)))
+	return words.Text(words.New(words.ControllerViewAge, "epoch", v.Epoch, "seq", v.Seq, "age", words.Ago(v.ObservedAt.Time, now)))
 }
 
 // ViewText is the controller's view in one line; nothing where there is none.
@@ -94,7 +84,7 @@ func viewText(v *api.StatusReportView, now time.Time) string {
 	if n := max(len(v.Queue), int(v.Waiting)); n > 0 {
 		waiting = n
 	}
-	return words.Text(code.New(summaryView, "permitted", permitted, "waiting", waiting, "epoch", v.Epoch, "seq", v.Seq, "up", up, "members", len(v.Members),
+	return words.Text(words.New(words.ControllerView, "permitted", permitted, "waiting", waiting, "epoch", v.Epoch, "seq", v.Seq, "up", up, "members", len(v.Members),
 		"down", down, "unknown", unknown, "age", words.Ago(v.ObservedAt.Time, now), "hold", v.Hold))
 }
 
@@ -121,16 +111,16 @@ const queueLines = 5
 func queueTexts(v *api.StatusReportView, now time.Time, enough int) []string {
 	var out []string
 	for _, x := range v.Permits {
-		out = append(out, words.Text(code.New(viewPermitted, "member", x.Member, "kind", string(x.Kind), "age", words.Ago(x.Since.Time, now))))
+		out = append(out, words.Text(words.New(words.ViewPermitted, "member", x.Member, "kind", string(x.Kind), "age", words.Ago(x.Since.Time, now))))
 	}
 	for i, x := range v.Queue {
 		if i == enough {
 			break
 		}
-		out = append(out, words.Text(code.New(viewQueued, "place", i+1, "member", x.Member, "kind", string(x.Kind), "why", bootstrap.Waits(x))))
+		out = append(out, words.Text(words.New(words.ViewQueued, "place", i+1, "member", x.Member, "kind", string(x.Kind), "why", bootstrap.Waits(x))))
 	}
 	if more := max(len(v.Queue), int(v.Waiting)) - enough; more > 0 {
-		out = append(out, words.Text(code.New(viewQueueRest, "more", more)))
+		out = append(out, words.Text(words.New(words.ViewQueueIsLonger, "more", more)))
 	}
 	return out
 }

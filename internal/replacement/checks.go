@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Names of the checks.
@@ -46,18 +46,18 @@ const (
 // finding is the result of one check.
 type finding struct {
 	result         Result
-	evidence, cure code.Message
+	evidence, cure words.Message
 	// hard is set where this result cannot be skipped although the check can.
 	hard bool
 }
 
-func ok(evidence code.Message) finding { return finding{result: OK, evidence: evidence} }
+func ok(evidence words.Message) finding { return finding{result: OK, evidence: evidence} }
 
-func failed(evidence, cure code.Message) finding {
+func failed(evidence, cure words.Message) finding {
 	return finding{result: Failed, evidence: evidence, cure: cure}
 }
 
-func unknown(evidence, cure code.Message) finding {
+func unknown(evidence, cure words.Message) finding {
 	return finding{result: Unknown, evidence: evidence, cure: cure}
 }
 

@@ -5,15 +5,15 @@ package replacement
 import (
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // checkData: data of which the target has the only copy is lost with its volume, and the new node streams from the nodes that hold copies. A keyspace
 // with too few live replicas answers no query at QUORUM until the replacement has ended.
 func (v *verifier) checkData() finding {
 	if !v.in.Data.Known {
-		return unknown(code.New(saysDataNotKnown, "why", v.in.Data.Why), code.New(saysDataLookYourself, "check", CheckData))
+		return unknown(words.New(words.DataNotKnown, "why", v.in.Data.Why), words.New(words.DataLookYourself, "check", CheckData))
 	}
 	var lost, silent, farOnly, noQuorum []string
 	holds := 0
@@ -41,23 +41,23 @@ func (v *verifier) checkData() finding {
 		case dataSafe:
 		}
 	}
-	var found []code.Message
-	for c, names := range map[code.Code][]string{saysDataLost: lost, saysDataSilent: silent, saysDataNoQuorum: noQuorum} {
+	var found []words.Message
+	for c, names := range map[words.Code][]string{words.DataLost: lost, words.DataNoLiveCopy: silent, words.DataNoQuorum: noQuorum} {
 		if len(names) > 0 {
-			found = append(found, code.New(c, "keyspaces", names))
+			found = append(found, words.New(c, "keyspaces", names))
 		}
 	}
 	if len(farOnly) > 0 {
-		found = append(found, code.New(saysDataFar, "keyspaces", farOnly, "datacenter", v.in.Self.Datacenter))
+		found = append(found, words.New(words.DataNoCopyInDatacenter, "keyspaces", farOnly, "datacenter", v.in.Self.Datacenter))
 	}
 	slices.SortFunc(found, compareMessages)
 	switch {
 	case len(lost)+len(silent) > 0:
-		return failed(code.New(saysReplaceFacts, "facts", found), code.New(saysDataBringBack, "check", CheckData))
+		return failed(words.New(words.ReplaceFacts, "facts", found), words.New(words.DataBringBack, "check", CheckData))
 	case len(found) > 0:
-		return failed(code.New(saysReplaceFacts, "facts", found), code.New(saysDataRaise, "check", CheckData))
+		return failed(words.New(words.ReplaceFacts, "facts", found), words.New(words.DataRaise, "check", CheckData))
 	}
-	return ok(code.New(saysDataSafe, "keyspaces", holds))
+	return ok(words.New(words.DataSafe, "keyspaces", holds))
 }
 
 // How safe the data of a set of replicas is without the target, the gravest first.

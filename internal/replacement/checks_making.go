@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Checks of the objects that create the new node.
@@ -19,15 +18,15 @@ func (v *verifier) checkVersion() finding {
 	in, p := v.in, v.procedure
 	switch {
 	case in.ByHostID == release.Yes && p == ByHostID:
-		return ok(code.New(saysVersionByHostID, "version", in.Version))
+		return ok(words.New(words.VersionByHostID, "version", in.Version))
 	case in.ByHostID == release.No && p == ByAddress:
-		return ok(code.New(saysVersionByAddress, "version", in.Version))
+		return ok(words.New(words.VersionByAddress, "version", in.Version))
 	case in.ByHostID == release.Unknown:
-		return unknown(code.New(saysVersionUnknown, "why", in.VersionDetail), code.New(saysVersionUseFullTag, "check", CheckVersion))
+		return unknown(words.New(words.VersionUnknown, "why", in.VersionDetail), words.New(words.VersionUseFullTag, "check", CheckVersion))
 	case v.rec.Open():
-		return failed(code.New(saysVersionDoesNotFit, "procedure", string(p), "version", in.Version), code.New(saysVersionGoBack))
+		return failed(words.New(words.VersionDoesNotFit, "procedure", string(p), "version", in.Version), words.New(words.VersionGoBack))
 	}
-	return failed(code.New(saysVersionCannot, "version", in.Version, "procedure", string(p)), code.New(saysVersionUpgrade))
+	return failed(words.New(words.VersionCannot, "version", in.Version, "procedure", string(p)), words.New(words.VersionUpgrade))
 }
 
 // ownAddresses are the addresses that the dead node had: its Service's, or of a headless Service the recorded one and its Pod's.
@@ -53,94 +52,94 @@ func (v *verifier) checkAddress() finding {
 	in, member := v.in, v.in.Self.Member
 	own := ownAddresses(in, v.rec)
 	if len(own) == 0 {
-		return unknown(code.New(saysAddressUnknown, "member", member), code.New(saysAddressRemoveNode))
+		return unknown(words.New(words.AddressUnknown, "member", member), words.New(words.AddressRemoveNode))
 	}
 	addr := own[0]
 	if text, given := v.rec.Address(); given {
 		a, err := netip.ParseAddr(text)
 		if err != nil || !slices.Contains(own, a) {
-			return failed(code.New(saysAddressNotOwn, "label", api.LabelReplace, "address", text, "member", member, "own", own[0].String()), emptyLabel(in))
+			return failed(words.New(words.AddressNotOwn, "label", api.LabelReplace, "address", text, "member", member, "own", own[0].String()), emptyLabel(in))
 		}
 		addr = a
 	}
 	if addr.Is6() {
-		return failed(code.New(saysAddressIPv6, "address", addr.String()), code.New(saysAddressUpgrade))
+		return failed(words.New(words.AddressIPv6, "address", addr.String()), words.New(words.AddressUpgrade))
 	}
 	for _, o := range in.Others {
 		for _, a := range o.Addresses {
 			if other, err := netip.ParseAddr(a); err == nil && other.Unmap() == addr {
-				return failed(code.New(saysAddressOfAnother, "address", addr.String(), "node", refName(o.Ref)), code.New(saysAddressRemoveNode))
+				return failed(words.New(words.AddressOfAnother, "address", addr.String(), "node", refName(o.Ref)), words.New(words.AddressRemoveNode))
 			}
 		}
 	}
 	v.address = addr.String()
-	return ok(code.New(saysAddressOwn, "member", member, "address", v.address))
+	return ok(words.New(words.AddressOwn, "member", member, "address", v.address))
 }
 
 func (v *verifier) checkPlace() finding {
 	s := v.in.Self
 	place := func(r matrix.Ref) string { return r.Datacenter + "/" + r.Rack }
 	if s.Datacenter == "" || s.Rack == "" {
-		return unknown(code.New(saysPlaceUnlabelled, "member", s.Member, "labels", []string{api.LabelDatacenter, api.LabelRack}), code.New(saysPlaceLabelService))
+		return unknown(words.New(words.PlaceUnlabelled, "member", s.Member, "labels", []string{api.LabelDatacenter, api.LabelRack}), words.New(words.PlaceLabelService))
 	}
 	for i := range v.in.Rows {
 		r := v.in.Rows[i].Reporter
 		if r.HostID == v.target && (r.Datacenter != "" || r.Rack != "") && (r.Datacenter != s.Datacenter || r.Rack != s.Rack) {
-			return failed(code.New(saysPlaceDiffers, "node", place(r), "member", place(s)), code.New(saysPlaceCorrect))
+			return failed(words.New(words.PlaceDiffers, "node", place(r), "member", place(s)), words.New(words.PlaceCorrect))
 		}
 	}
 	if ss := v.in.StatefulSet; ss != nil && (ss.Datacenter != "" && ss.Datacenter != s.Datacenter || ss.Rack != "" && ss.Rack != s.Rack) {
-		return failed(code.New(saysPlaceOfStatefulSetDiffers, "set", ss.Name, "place", ss.Datacenter+"/"+ss.Rack, "member", place(s)), code.New(saysPlaceCorrect))
+		return failed(words.New(words.PlaceOfStatefulSetDiffers, "set", ss.Name, "place", ss.Datacenter+"/"+ss.Rack, "member", place(s)), words.New(words.PlaceCorrect))
 	}
-	return ok(code.New(saysPlaceSame, "place", place(s)))
+	return ok(words.New(words.PlaceSame, "place", place(s)))
 }
 
 func checkStatefulSet(in *Input) finding {
 	ss, member := in.StatefulSet, in.Self.Member
-	makes := code.New(saysStatefulSetMustMake)
+	makes := words.New(words.StatefulSetMustMake)
 	switch {
 	case ss == nil:
-		return unknown(code.New(saysStatefulSetNotFound, "member", member), makes)
+		return unknown(words.New(words.StatefulSetNotFound, "member", member), makes)
 	case ss.Deleting:
-		return failed(code.New(saysStatefulSetDeleting, "set", ss.Name), makes)
+		return failed(words.New(words.StatefulSetDeleting, "set", ss.Name), makes)
 	case in.Self.Ordinal == nil:
-		return unknown(code.New(saysOrdinalUnknown, "member", member), makes)
+		return unknown(words.New(words.OrdinalUnknown, "member", member), makes)
 	case *in.Self.Ordinal < ss.First || *in.Self.Ordinal >= ss.First+ss.Replicas:
-		return failed(code.New(saysStatefulSetScaledAway, "set", ss.Name, "replicas", int(ss.Replicas), "member", member), code.New(saysStatefulSetRemoveNode))
+		return failed(words.New(words.StatefulSetScaledAway, "set", ss.Name, "replicas", int(ss.Replicas), "member", member), words.New(words.StatefulSetRemoveNode))
 	case len(ss.ClaimTemplates) == 0:
-		return failed(code.New(saysStatefulSetNoVolume, "set", ss.Name), code.New(saysStatefulSetNeedsVolume))
+		return failed(words.New(words.StatefulSetNoVolume, "set", ss.Name), words.New(words.StatefulSetNeedsVolume))
 	case in.Pod != nil && !in.Pod.Owned && in.Pod.Deleting:
 		// Of a StatefulSet that was deleted and applied again: the new one makes its Pod when this one is gone.
 		why, cure := in.cannotEnd()
 		if why.IsZero() {
-			why, cure = code.New(saysWaitPodGone, "pod", in.Pod.Name), code.New(saysPodEnds)
+			why, cure = words.New(words.WaitPodGone, "pod", in.Pod.Name), words.New(words.PodEnds)
 		}
 		return failed(why, cure)
 	case in.Pod != nil && !in.Pod.Owned:
-		return failed(code.New(saysPodOfAnother, "pod", in.Pod.Name, "set", ss.Name), code.New(saysPodOfAnotherDelete))
+		return failed(words.New(words.PodOfAnother, "pod", in.Pod.Name, "set", ss.Name), words.New(words.PodOfAnotherDelete))
 	}
-	return ok(code.New(saysStatefulSetMakes, "set", ss.Name, "member", member))
+	return ok(words.New(words.StatefulSetMakes, "set", ss.Name, "member", member))
 }
 
 func (v *verifier) checkLauncher() finding {
 	ss := v.in.StatefulSet
 	if ss == nil {
-		return unknown(code.New(saysLauncherUnknown), code.New(saysLauncherSee))
+		return unknown(words.New(words.LauncherUnknown), words.New(words.LauncherSee))
 	}
 	switch ss.Launcher {
 	case release.Yes:
-		return ok(code.New(saysLauncherThere, "set", ss.Name))
+		return ok(words.New(words.LauncherThere, "set", ss.Name))
 	case release.No:
-		return failed(code.New(saysLauncherMissing, "set", ss.Name), code.New(saysLauncherAdd))
+		return failed(words.New(words.LauncherMissing, "set", ss.Name), words.New(words.LauncherAdd))
 	}
-	return unknown(code.New(saysLauncherUnknown), code.New(saysLauncherSee))
+	return unknown(words.New(words.LauncherUnknown), words.New(words.LauncherSee))
 }
 
 // checkSeeds: a replacement whose only seed is itself fails to start, after its target's volume was deleted.
 func (v *verifier) checkSeeds() finding {
 	choice := *v.in.Seeds
-	if choice.Usable() && choice.Code == bootstrap.SeedsFound {
+	if choice.Usable() && choice.Code == words.SeedsFound {
 		return ok(choice.Message())
 	}
-	return failed(choice.Message(), code.New(saysSeedsWanted))
+	return failed(choice.Message(), words.New(words.SeedsWanted))
 }

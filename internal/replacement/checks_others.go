@@ -7,9 +7,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Checks of all other nodes.
@@ -21,10 +21,10 @@ func (v *verifier) checkIgnoreList() finding {
 		id, err := hostid.Parse(raw)
 		switch {
 		case err != nil:
-			return failed(code.New(saysIgnoredMalformed, "value", raw, "why", hostid.Why(err)),
-				code.New(saysIgnoredListHostIDs).Do(code.Scylla(v.in.Namespace, "status", "-o", "wide")))
+			return failed(words.New(words.IgnoredMalformed, "value", raw, "why", hostid.Why(err)),
+				words.New(words.IgnoredListHostIDs).Do(words.Scylla(v.in.Namespace, "status", "-o", "wide")))
 		case id == v.target:
-			return failed(code.New(saysIgnoredIsTarget, "node", v.name(id)), code.New(saysIgnoredTakeOff))
+			return failed(words.New(words.IgnoredIsTarget, "node", v.name(id)), words.New(words.IgnoredTakeOff))
 		case seen[id]:
 			continue
 		}
@@ -32,20 +32,20 @@ func (v *verifier) checkIgnoreList() finding {
 		t, name := v.of(id), v.name(id)
 		switch {
 		case len(t.Up) > 0:
-			return failed(code.New(saysIgnoredIsUp, "by", v.labels(t.Up), "node", name), code.New(saysIgnoredWouldBeBanned))
+			return failed(words.New(words.IgnoredIsUp, "by", v.labels(t.Up), "node", name), words.New(words.IgnoredWouldBeBanned))
 		case t.Total() > 0 && t.Listing() == 0:
-			return failed(code.New(saysIgnoredNoMember, "node", name), code.New(saysIgnoredTakeOff))
+			return failed(words.New(words.IgnoredNoMember, "node", name), words.New(words.IgnoredTakeOff))
 		case !t.MajorityDown() || len(t.Contradict) > 0:
-			return unknown(code.New(saysIgnoredNoMajority, "down", len(t.Down), "total", t.Total(), "node", name), code.New(saysReplaceWaitMajority))
+			return unknown(words.New(words.IgnoredNoMajority, "down", len(t.Down), "total", t.Total(), "node", name), words.New(words.ReplaceWaitMajority))
 		}
 		good = append(good, name)
 	}
-	return ok(code.New(saysIgnoredAreDown, "nodes", good))
+	return ok(words.New(words.IgnoredAreDown, "nodes", good))
 }
 
 func (v *verifier) checkRows() finding {
 	expected := v.expected()
-	var missing []code.Message
+	var missing []words.Message
 	for _, id := range expected {
 		if why := v.silence(id); !why.IsZero() {
 			missing = append(missing, why)
@@ -53,22 +53,22 @@ func (v *verifier) checkRows() finding {
 	}
 	for i := range v.m.Nodes() {
 		if n := &v.m.Nodes()[i]; n.HostID == "" && n.Row != nil {
-			missing = append(missing, code.New(saysNodeHasNoHostID, "node", refName(n.Row.Reporter)))
+			missing = append(missing, words.New(words.NodeHasNoHostID, "node", refName(n.Row.Reporter)))
 		}
 	}
 	for _, dc := range v.in.NotVerified {
-		missing = append(missing, code.New(saysDatacenterCannotBeAsked, "datacenter", dc))
+		missing = append(missing, words.New(words.DatacenterCannotBeAsked, "datacenter", dc))
 	}
 	if len(missing) == 0 && !v.heard() {
-		missing = append(missing, code.New(saysNoOtherRow))
+		missing = append(missing, words.New(words.NoOtherRow))
 	}
 	if len(missing) > 0 {
-		return unknown(code.New(saysReplaceFacts, "facts", missing), code.New(saysReplaceWaitRows))
+		return unknown(words.New(words.ReplaceFacts, "facts", missing), words.New(words.ReplaceWaitRows))
 	}
 	if len(expected) == 1 {
-		return ok(code.New(saysRowFreshOne))
+		return ok(words.New(words.RowFreshOne))
 	}
-	return ok(code.New(saysRowsFresh, "others", len(expected)))
+	return ok(words.New(words.RowsFresh, "others", len(expected)))
 }
 
 func (v *verifier) checkOthersUp() finding {
@@ -76,30 +76,30 @@ func (v *verifier) checkOthersUp() finding {
 		return failed(split, seeStatus(v.in))
 	}
 	if !v.in.Away.IsZero() && !v.placeGivenUp() {
-		return failed(code.New(saysPlaceAway, "datacenter", v.in.Self.Datacenter, "rack", v.in.Away.Params["rack"]), v.in.Away)
+		return failed(words.New(words.PlaceAway, "datacenter", v.in.Self.Datacenter, "rack", v.in.Away.Params["rack"]), v.in.Away)
 	}
 	expected := v.expected()
-	var down, unsure []code.Message
+	var down, unsure []words.Message
 	for _, id := range expected {
 		t := v.of(id)
 		switch {
 		case len(t.Down) > 0:
-			down = append(down, code.New(saysNodeSeenDownBy, "by", v.labels(t.Down), "node", v.name(id)))
+			down = append(down, words.New(words.NodeSeenDownBy, "by", v.labels(t.Down), "node", v.name(id)))
 		case len(t.Unknown)+len(t.NotListed) > 0:
-			unsure = append(unsure, code.New(saysNodeNotSaidUp, "by", v.labels(t.Unknown, t.NotListed), "node", v.name(id)))
+			unsure = append(unsure, words.New(words.NodeNotSaidUp, "by", v.labels(t.Unknown, t.NotListed), "node", v.name(id)))
 		}
 	}
 	switch {
 	case len(down) > 0:
-		return failed(code.New(saysReplaceFacts, "facts", append(down, unsure...)), v.excludeDead(v.target))
+		return failed(words.New(words.ReplaceFacts, "facts", append(down, unsure...)), v.excludeDead(v.target))
 	case len(unsure) > 0:
-		return unknown(code.New(saysReplaceFacts, "facts", unsure), code.New(saysOthersWait))
+		return unknown(words.New(words.ReplaceFacts, "facts", unsure), words.New(words.OthersWait))
 	case !v.heard():
-		return unknown(code.New(saysNoOtherFreshRow), seeStatus(v.in))
+		return unknown(words.New(words.NoOtherFreshRow), seeStatus(v.in))
 	case len(expected) == 1:
-		return ok(code.New(saysOtherIsUp))
+		return ok(words.New(words.OtherIsUp))
 	}
-	return ok(code.New(saysOthersAreUp, "others", len(expected)))
+	return ok(words.New(words.OthersAreUp, "others", len(expected)))
 }
 
 // placeGivenUp is true where the list of nodes to ignore names every other node of the member's datacenter, or rack, that is away: the person has said that they do not return.
@@ -116,7 +116,7 @@ func (v *verifier) placeGivenUp() bool {
 func (v *verifier) checkQuorum() finding {
 	expected := v.expected()
 	if c := v.m.Coordinator(); v.leads(c, expected) {
-		return ok(code.New(saysQuorumLed, "node", v.name(c.HostID)))
+		return ok(words.New(words.QuorumLed, "node", v.name(c.HostID)))
 	}
 	up := 0
 	for _, id := range expected {
@@ -127,11 +127,11 @@ func (v *verifier) checkQuorum() finding {
 	total := len(expected) + 1 + len(v.ignored)
 	switch {
 	case !v.heard():
-		return unknown(code.New(saysNoOtherFreshRow), seeStatus(v.in))
+		return unknown(words.New(words.NoOtherFreshRow), seeStatus(v.in))
 	case up*2 > total:
-		return ok(code.New(saysQuorumAlive, "up", up, "total", total))
+		return ok(words.New(words.QuorumAlive, "up", up, "total", total))
 	}
-	return failed(code.New(saysQuorumLost, "up", up, "total", total), code.New(saysQuorumBringBack))
+	return failed(words.New(words.QuorumLost, "up", up, "total", total), words.New(words.QuorumBringBack))
 }
 
 // leads is true for a coordinator that most fresh rows name, its own among them, and that most rows do not see DOWN. Nodes that have not heard of an election name the former one.
@@ -160,35 +160,35 @@ func (v *verifier) checkNoOperation() finding {
 		states := v.of(nodes[i].HostID).States
 		for _, s := range []matrix.State{matrix.StateJoining, matrix.StateLeaving, matrix.StateReplacing, matrix.StateBeingReplaced} {
 			if len(states[s]) > 0 {
-				found = append(found, code.New(saysNodeIsInState, "node", v.name(nodes[i].HostID), "state", stateName(s)))
+				found = append(found, words.New(words.NodeIsInState, "node", v.name(nodes[i].HostID), "state", stateName(s)))
 				break
 			}
 		}
 	}
 	slices.SortFunc(found, compareMessages)
-	found = slices.CompactFunc(found, func(a, b code.Message) bool { return compareMessages(a, b) == 0 })
+	found = slices.CompactFunc(found, func(a, b words.Message) bool { return compareMessages(a, b) == 0 })
 	switch {
 	case len(found) > 0:
-		return failed(code.New(saysReplaceFacts, "facts", found), code.New(saysOperationWait))
+		return failed(words.New(words.ReplaceFacts, "facts", found), words.New(words.OperationWait))
 	case !v.in.OperationsKnown:
-		return unknown(code.New(saysOperationsNotAsked), code.New(saysOperationsLookYourself, "check", CheckNoOperation))
+		return unknown(words.New(words.OperationsNotAsked), words.New(words.OperationsLookYourself, "check", CheckNoOperation))
 	}
-	return ok(code.New(saysNoOperation))
+	return ok(words.New(words.NoOperation))
 }
 
 // memberOperations are those that labels tell of.
-func (v *verifier) memberOperations() []code.Message {
-	var found []code.Message
+func (v *verifier) memberOperations() []words.Message {
+	var found []words.Message
 	for _, o := range v.in.Others {
 		if o.ReplacingOpen && !laterThan(o, v.in, v.rec) {
-			found = append(found, code.New(saysMemberIsReplaced, "member", o.Member, "original", o.Replacing))
+			found = append(found, words.New(words.MemberIsReplaced, "member", o.Member, "original", o.Replacing))
 		}
 		if o.Decommissioning {
-			found = append(found, code.New(saysMemberDecommissioned, "node", refName(o.Ref), "label", api.LabelDecommissioned))
+			found = append(found, words.New(words.MemberDecommissioned, "node", refName(o.Ref), "label", api.LabelDecommissioned))
 		}
 	}
 	if value := v.in.Service.Labels[api.LabelDecommissioned]; value != "" {
-		found = append(found, code.New(saysTargetDecommissioned, "member", v.in.Self.Member, "label", api.LabelDecommissioned, "value", value))
+		found = append(found, words.New(words.TargetDecommissioned, "member", v.in.Self.Member, "label", api.LabelDecommissioned, "value", value))
 	}
 	return found
 }

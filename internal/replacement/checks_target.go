@@ -8,10 +8,10 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Checks of the request and of the node that is replaced.
@@ -20,77 +20,77 @@ func (v *verifier) checkRequest() finding {
 	in, rec := v.in, v.rec
 	if rec.Requested && rec.Value != "" {
 		if _, valid := rec.Address(); !valid {
-			return failed(code.New(saysReplaceLabelMalformed, "label", api.LabelReplace, "value", rec.Value), emptyLabel(in))
+			return failed(words.New(words.ReplaceLabelMalformed, "label", api.LabelReplace, "value", rec.Value), emptyLabel(in))
 		}
 	}
 	for _, name := range rec.SkipChecks {
 		i := slices.IndexFunc(checks(), func(c check) bool { return c.name == name })
-		cure := code.New(saysReplaceSkippableChecks, "checks", CheckNames())
+		cure := words.New(words.ReplaceSkippableChecks, "checks", CheckNames())
 		switch {
 		case i < 0:
-			return failed(code.New(saysReplaceCheckUnknown, "annotation", api.AnnotationReplaceSkipChecks, "check", name), cure)
+			return failed(words.New(words.ReplaceCheckUnknown, "annotation", api.AnnotationReplaceSkipChecks, "check", name), cure)
 		case checks()[i].fixed:
-			return failed(code.New(saysReplaceCheckNotSkippable, "annotation", api.AnnotationReplaceSkipChecks, "check", name), cure)
+			return failed(words.New(words.ReplaceCheckNotSkippable, "annotation", api.AnnotationReplaceSkipChecks, "check", name), cure)
 		}
 	}
 	if len(rec.Problems) > 0 {
-		return failed(code.New(saysReplaceRecordMalformed, "problems", rec.Problems),
-			code.New(saysReplaceCorrectRecord, "namespace", in.Namespace, "member", in.Self.Member))
+		return failed(words.New(words.ReplaceRecordMalformed, "problems", rec.Problems),
+			words.New(words.ReplaceCorrectRecord, "namespace", in.Namespace, "member", in.Self.Member))
 	}
-	return ok(code.New(saysReplaceRequestReadable))
+	return ok(words.New(words.ReplaceRequestReadable))
 }
 
-func emptyLabel(in *Input) code.Message {
-	return code.New(saysReplaceEmptyLabel).Do(code.Kubectl(in.Namespace, "label", "--overwrite", "service", in.Self.Member, api.LabelReplace+"="))
+func emptyLabel(in *Input) words.Message {
+	return words.New(words.ReplaceEmptyLabel).Do(words.Kubectl(in.Namespace, "label", "--overwrite", "service", in.Self.Member, api.LabelReplace+"="))
 }
 
 func (v *verifier) checkHostID() finding {
 	in, rec, member := v.in, v.rec, v.in.Self.Member
 	switch {
 	case rec.HasOriginal && !rec.OriginalError.IsZero():
-		give := code.Scylla(in.Namespace, "replace", "resume", member, "--host-id", "HOSTID")
+		give := words.Scylla(in.Namespace, "replace", "resume", member, "--host-id", "HOSTID")
 		if in.Operator {
-			give = code.Kubectl(in.Namespace, "label", "--overwrite", "service", member, api.LabelReplacingNodeHostID+"=HOSTID")
+			give = words.Kubectl(in.Namespace, "label", "--overwrite", "service", member, api.LabelReplacingNodeHostID+"=HOSTID")
 		}
-		return failed(rec.OriginalError, code.New(CureGiveHostID).Do(code.Scylla(in.Namespace, "status"), give))
+		return failed(rec.OriginalError, words.New(words.CureGiveHostID).Do(words.Scylla(in.Namespace, "status"), give))
 	case rec.HasOriginal:
-		return ok(code.New(saysReplaceOriginalRecorded, "hostID", v.target, "member", member))
+		return ok(words.New(words.ReplaceOriginalRecorded, "hostID", v.target, "member", member))
 	}
 	if in.Self.HostID == "" {
-		evidence := code.New(saysReplaceHostIDMissing, "annotation", api.AnnotationHostID, "member", member)
+		evidence := words.New(words.ReplaceHostIDMissing, "annotation", api.AnnotationHostID, "member", member)
 		lost := in.Joined != nil && *in.Joined
 		if recorded := in.Service.Annotations[api.AnnotationHostID]; recorded != "" {
 			_, err := hostid.Parse(recorded)
-			evidence = code.New(saysReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))
+			evidence = words.New(words.ReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))
 			lost = true
 		}
 		if lost { // its volume may hold the only copy of its data, so no command to delete it is given
-			return failed(evidence, code.New(saysReplaceHostIDLost).Do(code.Scylla(in.Namespace, "status"),
-				code.Kubectl(in.Namespace, "annotate", "--overwrite", "service", member, api.AnnotationHostID+"=HOSTID")))
+			return failed(evidence, words.New(words.ReplaceHostIDLost).Do(words.Scylla(in.Namespace, "status"),
+				words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", member, api.AnnotationHostID+"=HOSTID")))
 		}
-		return failed(evidence, code.New(saysReplaceNeverHadHostID).Do(code.Scylla(in.Namespace, "status")))
+		return failed(evidence, words.New(words.ReplaceNeverHadHostID).Do(words.Scylla(in.Namespace, "status")))
 	}
-	return ok(code.New(saysReplaceHostIDRecorded, "hostID", v.target, "member", member))
+	return ok(words.New(words.ReplaceHostIDRecorded, "hostID", v.target, "member", member))
 }
 
 func (v *verifier) checkBootstrapped() finding {
 	name, joined := v.name(v.target), v.in.Joined
 	switch {
 	case joined != nil && *joined:
-		return ok(code.New(saysReplaceHasJoined, "node", name, "annotation", api.AnnotationNodeJoined))
+		return ok(words.New(words.ReplaceHasJoined, "node", name, "annotation", api.AnnotationNodeJoined))
 	case v.member.result == OK:
 		// The annotation follows the newest process; the peers' list follows the cluster.
-		return ok(code.New(saysReplaceMemberOfPeers, "node", name))
+		return ok(words.New(words.ReplaceMemberOfPeers, "node", name))
 	case joined != nil:
-		return failed(code.New(saysReplaceNeverJoined, "node", name, "annotation", api.AnnotationNodeJoined),
-			code.New(saysReplaceLetJoinAnew, "member", v.in.Self.Member))
+		return failed(words.New(words.ReplaceNeverJoined, "node", name, "annotation", api.AnnotationNodeJoined),
+			words.New(words.ReplaceLetJoinAnew, "member", v.in.Self.Member))
 	}
-	return unknown(code.New(saysReplaceJoinUnconfirmed, "member", v.in.Self.Member, "annotation", api.AnnotationNodeJoined), code.New(saysReplaceOnlyWithData))
+	return unknown(words.New(words.ReplaceJoinUnconfirmed, "member", v.in.Self.Member, "annotation", api.AnnotationNodeJoined), words.New(words.ReplaceOnlyWithData))
 }
 
 func (v *verifier) checkMember() finding {
 	t, name := v.of(v.target), v.name(v.target)
-	var odd []code.Message
+	var odd []words.Message
 	for _, s := range []matrix.State{
 		matrix.StateJoining, matrix.StateLeaving, matrix.StateReplacing, matrix.StateBeingReplaced, matrix.StateDecommissioned,
 	} {
@@ -98,24 +98,24 @@ func (v *verifier) checkMember() finding {
 			continue // the failed attempt may still show; check attempt-ended judges it
 		}
 		if by := v.labels(t.States[s]); len(by) > 0 {
-			odd = append(odd, code.New(saysNodeListedAs, "by", by, "node", name, "state", stateName(s)))
+			odd = append(odd, words.New(words.NodeListedAs, "by", by, "node", name, "state", stateName(s)))
 		}
 	}
 	switch {
 	case t.Total() == 0:
-		return unknown(code.New(saysReplaceMemberNobodySays), seeStatus(v.in))
+		return unknown(words.New(words.ReplaceMemberNobodySays), seeStatus(v.in))
 	case t.Listing() == 0:
-		return failed(code.New(saysReplaceNoMember, "by", v.labels(t.NotListed), "hostID", v.target), v.nothingToReplace())
+		return failed(words.New(words.ReplaceNoMember, "by", v.labels(t.NotListed), "hostID", v.target), v.nothingToReplace())
 	case len(odd) > 0:
-		return failed(code.New(saysReplaceFacts, "facts", odd), code.New(saysReplaceOnlyNormal))
+		return failed(words.New(words.ReplaceFacts, "facts", odd), words.New(words.ReplaceOnlyNormal))
 	case len(t.NotListed) > 0:
-		return unknown(code.New(saysReplaceMemberDisputed, "by", v.labels(t.Listers()), "not", v.labels(t.NotListed)), code.New(saysReplaceWaitAgreement))
+		return unknown(words.New(words.ReplaceMemberDisputed, "by", v.labels(t.Listers()), "not", v.labels(t.NotListed)), words.New(words.ReplaceWaitAgreement))
 	}
-	return ok(code.New(saysReplaceNormalMember, "listing", t.Listing(), "total", t.Total(), "node", name))
+	return ok(words.New(words.ReplaceNormalMember, "listing", t.Listing(), "total", t.Total(), "node", name))
 }
 
-func seeStatus(in *Input) code.Message {
-	return code.New(saysReplaceSeeStatus).Do(code.Scylla(in.Namespace, "status"))
+func seeStatus(in *Input) words.Message {
+	return words.New(words.ReplaceSeeStatus).Do(words.Scylla(in.Namespace, "status"))
 }
 
 // checkDown: invariant 5. Only fresh rows of other members count; ignored nodes do not count, and a row that contradicts itself is never DOWN.
@@ -123,16 +123,16 @@ func (v *opinions) checkDown() finding {
 	t, name := v.of(v.target), v.name(v.target)
 	switch {
 	case t.Total() == 0:
-		return unknown(code.New(saysReplaceNobodySees, "node", name), seeStatus(v.in))
+		return unknown(words.New(words.ReplaceNobodySees, "node", name), seeStatus(v.in))
 	case len(t.Up) > 0:
-		return failed(code.New(saysNodeSeenUp, "by", v.labels(t.Up), "node", name), code.New(saysReplaceAliveCannot))
+		return failed(words.New(words.NodeSeenUp, "by", v.labels(t.Up), "node", name), words.New(words.ReplaceAliveCannot))
 	case !t.MajorityDown():
-		return unknown(code.New(saysReplaceNoMajority, "down", len(t.Down), "total", t.Total(), "node", name,
-			"unsure", v.labels(t.Unknown), "not", v.labels(t.NotListed)), code.New(saysReplaceWaitMajority))
+		return unknown(words.New(words.ReplaceNoMajority, "down", len(t.Down), "total", t.Total(), "node", name,
+			"unsure", v.labels(t.Unknown), "not", v.labels(t.NotListed)), words.New(words.ReplaceWaitMajority))
 	case len(t.Contradict) > 0:
-		return unknown(code.New(saysReplaceContradicted, "by", v.labels(t.Contradict), "node", name), code.New(saysReplaceWaitAgreement))
+		return unknown(words.New(words.ReplaceContradicted, "by", v.labels(t.Contradict), "node", name), words.New(words.ReplaceWaitAgreement))
 	}
-	return ok(code.New(saysNodeSeenDown, "by", v.labels(t.Down), "node", name, "down", len(t.Down), "total", t.Total()))
+	return ok(words.New(words.NodeSeenDown, "by", v.labels(t.Down), "node", name, "down", len(t.Down), "total", t.Total()))
 }
 
 // checkDownFor requires that the majority has reported DOWN for long enough: a Pod that restarts is DOWN for a moment, and its data is intact.
@@ -141,32 +141,32 @@ func (v *verifier) checkDownFor() finding {
 	since, known := t.DownSince()
 	switch {
 	case !known:
-		return unknown(code.New(saysReplaceDownSinceUnknown, "node", name), code.New(saysReplaceCheckYourself, "check", CheckDownFor))
+		return unknown(words.New(words.ReplaceDownSinceUnknown, "node", name), words.New(words.ReplaceCheckYourself, "check", CheckDownFor))
 	case now.Sub(since) < floorDown:
-		f := failed(code.New(saysReplaceDownTooShort, "node", name, "since", clock(since, now), "minimum", floorDown),
-			code.New(saysReplaceWaitUntil, "until", clock(since.Add(dead), now)))
+		f := failed(words.New(words.ReplaceDownTooShort, "node", name, "since", clock(since, now), "minimum", floorDown),
+			words.New(words.ReplaceWaitUntil, "until", clock(since.Add(dead), now)))
 		f.hard = true
 		return f
 	case now.Sub(since) < dead:
-		return failed(code.New(saysReplaceDownTooShort, "node", name, "since", clock(since, now), "minimum", dead),
-			code.New(saysReplaceWaitUntil, "until", clock(since.Add(dead), now)))
+		return failed(words.New(words.ReplaceDownTooShort, "node", name, "since", clock(since, now), "minimum", dead),
+			words.New(words.ReplaceWaitUntil, "until", clock(since.Add(dead), now)))
 	}
-	return ok(code.New(saysReplaceDownSince, "node", name, "since", clock(since, now)))
+	return ok(words.New(words.ReplaceDownSince, "node", name, "since", clock(since, now)))
 }
 
 func (v *opinions) checkNotAlive() finding {
 	p := v.in.Pod
 	switch {
 	case p == nil:
-		return ok(code.New(saysPodAbsent))
+		return ok(words.New(words.PodAbsent))
 	case p.Ready && !p.Deleting:
-		return failed(code.New(saysPodServes, "pod", p.Name), code.New(saysReplaceCutOff))
+		return failed(words.New(words.PodServes, "pod", p.Name), words.New(words.ReplaceCutOff))
 	case !p.Paused.IsZero() && (p.HostID == "" || p.HostID == v.target):
-		f := failed(code.New(saysPodAlive, "pod", p.Name, "why", p.Paused), p.Resume)
+		f := failed(words.New(words.PodAlive, "pod", p.Name, "why", p.Paused), p.Resume)
 		f.hard = true // a restart brings it back, or shows that it is dead
 		return f
 	}
-	return ok(code.New(saysPodNotReady, "pod", p.Name))
+	return ok(words.New(words.PodNotReady, "pod", p.Name))
 }
 
 // manyRestarts tells a crash loop, which is no start, from a container that was started again.
@@ -176,29 +176,29 @@ const manyRestarts = 3
 func (v *verifier) checkJustStarted() finding {
 	p, now := v.in.Pod, v.in.Now
 	intact := len(v.in.Claims) > 0 && !slices.ContainsFunc(v.in.Claims, func(c Claim) bool { return c.Deleting })
-	wait := code.New(saysReplaceStartingWait, "check", CheckJustStarted)
+	wait := words.New(words.ReplaceStartingWait, "check", CheckJustStarted)
 	switch {
 	case p == nil || p.Deleting:
 		if ss := v.in.StatefulSet; ss != nil && ss.Rolling && intact {
-			return failed(code.New(saysStatefulSetRolling, "set", ss.Name), wait)
+			return failed(words.New(words.StatefulSetRolling, "set", ss.Name), wait)
 		}
-		return ok(code.New(saysPodAbsent))
+		return ok(words.New(words.PodAbsent))
 	case !intact:
-		return ok(code.New(saysPodWithoutVolume, "pod", p.Name))
+		return ok(words.New(words.PodWithoutVolume, "pod", p.Name))
 	case !p.Unscheduled.IsZero():
-		return failed(code.New(saysPodUnscheduled, "pod", p.Name, "waits", p.Waiting), p.Unscheduled)
+		return failed(words.New(words.PodUnscheduled, "pod", p.Name, "waits", p.Waiting), p.Unscheduled)
 	case p.KubernetesNodeLost:
-		return ok(code.New(saysPodNodeLost, "pod", p.Name, "node", p.KubernetesNode))
+		return ok(words.New(words.PodNodeLost, "pod", p.Name, "node", p.KubernetesNode))
 	case p.Scheduled && p.Initialising && !v.heldForEviction():
-		return failed(code.New(saysPodInitialising, "pod", p.Name, "waits", p.Waiting), wait)
+		return failed(words.New(words.PodInitialising, "pod", p.Name, "waits", p.Waiting), wait)
 	case now.Sub(p.Created) < startingTime:
-		return failed(code.New(saysPodYoung, "pod", p.Name, "since", clock(p.Created, now)), wait)
+		return failed(words.New(words.PodYoung, "pod", p.Name, "since", clock(p.Created, now)), wait)
 	case !p.ScyllaDB.Started.IsZero() && p.ScyllaDB.Restarts < manyRestarts && now.Sub(p.ScyllaDB.Started) < startingTime:
-		return failed(code.New(saysContainerYoung, "pod", p.Name, "since", clock(p.ScyllaDB.Started, now)), wait)
+		return failed(words.New(words.ContainerYoung, "pod", p.Name, "since", clock(p.ScyllaDB.Started, now)), wait)
 	case v.in.StatefulSet != nil && v.in.StatefulSet.Rolling:
-		return failed(code.New(saysStatefulSetRolling, "set", v.in.StatefulSet.Name), wait)
+		return failed(words.New(words.StatefulSetRolling, "set", v.in.StatefulSet.Name), wait)
 	}
-	return ok(code.New(saysPodNotStarting, "pod", p.Name))
+	return ok(words.New(words.PodNotStarting, "pod", p.Name))
 }
 
 // heldForEviction is true for the recorded Pod when its barrier has held it back for as long as a start may take, until this replacement evicts it:
@@ -208,31 +208,31 @@ func (v *verifier) heldForEviction() bool {
 	p := v.in.Pod
 	return v.rec.Accepted != "" && p.UID != "" && p.UID == v.rec.PodUID &&
 		!p.BarrierSince.IsZero() && v.in.Now.Sub(p.BarrierSince) >= startingTime &&
-		slices.ContainsFunc(p.Barrier, func(m code.Message) bool { return m.Code == code.Code(matrix.ReasonPodToGo) })
+		slices.ContainsFunc(p.Barrier, func(m words.Message) bool { return m.Code == words.PodToBeReplaced })
 }
 
 func (v *verifier) checkAttempt() finding {
 	if v.newcomer == "" {
-		return ok(code.New(saysAttemptNoNewcomer))
+		return ok(words.New(words.AttemptNoNewcomer))
 	}
-	wait, name := code.New(saysAttemptWait), short(v.newcomer)
+	wait, name := words.New(words.AttemptWait), short(v.newcomer)
 	for _, op := range v.in.Operations {
 		// Released versions name the new node of a replacement, later ones the replaced.
 		if (op.HostID == v.newcomer || op.HostID == v.target && op.Type == "replace") && cluster.OperationOpen(op) {
-			return failed(code.New(saysAttemptOperation, "operation", op.Type, "node", name), wait)
+			return failed(words.New(words.AttemptOperation, "operation", op.Type, "node", name), wait)
 		}
 	}
 	t := v.of(v.newcomer)
 	if by := v.labels(t.States[matrix.StateReplacing]); len(by) > 0 {
-		return failed(code.New(saysAttemptReplacing, "by", by, "node", name), wait)
+		return failed(words.New(words.AttemptReplacing, "by", by, "node", name), wait)
 	}
 	if p := v.in.Pod; p != nil && p.HostID == v.newcomer && p.Joined != nil && *p.Joined {
-		return failed(code.New(saysAttemptJoined, "node", name), code.New(saysAttemptGoesOn).Do(code.Scylla(v.in.Namespace, "replace", "status")))
+		return failed(words.New(words.AttemptJoined, "node", name), words.New(words.AttemptGoesOn).Do(words.Scylla(v.in.Namespace, "replace", "status")))
 	}
 	if by := v.labels(t.States[matrix.StateNormal]); len(by) > 0 {
-		return unknown(code.New(saysAttemptMember, "by", by, "node", name), code.New(saysAttemptMayHaveJoined).Do(code.Scylla(v.in.Namespace, "status")))
+		return unknown(words.New(words.AttemptMember, "by", by, "node", name), words.New(words.AttemptMayHaveJoined).Do(words.Scylla(v.in.Namespace, "status")))
 	}
-	return ok(code.New(saysAttemptNoMember, "node", name))
+	return ok(words.New(words.AttemptNoMember, "node", name))
 }
 
 func stateName(s matrix.State) string {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // begunElsewhere: the original host ID is recorded, but our controller did not record it. The Scylla Operator deletes the volume before it writes the
@@ -67,7 +67,7 @@ func (m *machine) podAnew() bool {
 func (m *machine) recordPod() Step {
 	p := m.in.Pod
 	return Step{
-		Action: ActionRecord, Message: code.New(saysReplacePodAnew, "pod", p.Name),
+		Action: ActionRecord, Message: words.New(words.ReplacePodAnew, "pod", p.Name),
 		Patch: &Patch{SetAnnotations: map[string]string{api.AnnotationReplacePodUID: p.UID}},
 	}
 }
@@ -84,9 +84,9 @@ func (m *machine) deletePVC(c *Claim) Step {
 	claim := *c
 	return m.heed(Step{
 		Action: ActionDeletePVC, Claim: &claim, Checks: v.checks, Address: v.address,
-		Message: code.New(saysClaimDeletes, "claim", claim.Name, "uid", claim.UID),
-		Events:  []Event{{Reason: EventPVCDeleted, Note: code.New(saysClaimDeleted, "claim", claim.Name, "uid", claim.UID, "hostID", m.original, "request", m.request())}},
-	}, code.New(saysClaimCannotBeDeleted, "claim", claim.Name))
+		Message: words.New(words.ClaimDeletes, "claim", claim.Name, "uid", claim.UID),
+		Events:  []Event{{Reason: EventPVCDeleted, Note: words.New(words.ClaimDeleted, "claim", claim.Name, "uid", claim.UID, "hostID", m.original, "request", m.request())}},
+	}, words.New(words.ClaimCannotBeDeleted, "claim", claim.Name))
 }
 
 func (m *machine) claimsTouched() bool {
@@ -124,10 +124,10 @@ func (m *machine) afterDeletion() Step {
 	p := in.Pod
 	switch {
 	case p == nil:
-		s := Step{Action: ActionWaitNewPod, Message: code.New(saysWaitNewPod, "pod", in.Self.Member)}
+		s := Step{Action: ActionWaitNewPod, Message: words.New(words.WaitNewPod, "pod", in.Self.Member)}
 		for _, c := range in.Claims {
 			if c.Deleting {
-				s.Waiting = append(s.Waiting, code.New(saysClaimGoing, "claim", c.Name))
+				s.Waiting = append(s.Waiting, words.New(words.ClaimGoing, "claim", c.Name))
 			}
 		}
 		if c := checkStatefulSet(in); c.result != OK {
@@ -144,9 +144,9 @@ func (m *machine) afterDeletion() Step {
 
 func (m *machine) waitPodGone() Step {
 	p := m.in.Pod
-	s := Step{Action: ActionWaitPodGone, Message: code.New(saysWaitPodGone, "pod", p.Name)}
+	s := Step{Action: ActionWaitPodGone, Message: words.New(words.WaitPodGone, "pod", p.Name)}
 	if why, cure := m.in.cannotEnd(); !why.IsZero() {
-		s.Waiting, s.Cure = []code.Message{why}, cure
+		s.Waiting, s.Cure = []words.Message{why}, cure
 	}
 	return s
 }
@@ -156,20 +156,20 @@ func (m *machine) waitPodGone() Step {
 const overdue = time.Minute
 
 // cannotEnd returns why the old Pod cannot end, and the remedy; zero while it ends, or may.
-func (in *Input) cannotEnd() (why, cure code.Message) {
+func (in *Input) cannotEnd() (why, cure words.Message) {
 	p := in.Pod
 	switch {
 	case p == nil || !p.Deleting || !p.Scheduled:
-		return code.Message{}, code.Message{}
+		return words.Message{}, words.Message{}
 	case p.KubernetesNodeLost:
-		why = code.New(saysPodCannotEnd, "pod", p.Name, "node", p.KubernetesNode)
+		why = words.New(words.PodCannotEnd, "pod", p.Name, "node", p.KubernetesNode)
 	case !p.EndsBy.IsZero() && in.Now.Sub(p.EndsBy) > overdue:
-		why = code.New(saysPodOverdue, "pod", p.Name, "node", p.KubernetesNode, "by", clock(p.EndsBy, in.Now))
+		why = words.New(words.PodOverdue, "pod", p.Name, "node", p.KubernetesNode, "by", clock(p.EndsBy, in.Now))
 	default:
-		return code.Message{}, code.Message{}
+		return words.Message{}, words.Message{}
 	}
-	return why, code.New(saysPodCannotEndCure).Do(code.Kubectl("", "delete", "node", p.KubernetesNode),
-		code.Kubectl(in.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"))
+	return why, words.New(words.PodCannotEndCure).Do(words.Kubectl("", "delete", "node", p.KubernetesNode),
+		words.Kubectl(in.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"))
 }
 
 // evict ends the old Pod, unless it has come back to life: its claim cannot be undeleted, but as long as the Pod runs the data is there.
@@ -190,13 +190,13 @@ func (m *machine) evict() Step {
 		alive = append(alive, Check{Name: CheckNotAlive, Result: c.result, Evidence: c.evidence, Cure: c.cure, Skippable: true})
 	}
 	if len(alive) > 0 {
-		msg := code.New(saysOldNodeCameBack, "pod", p.Name, "evidence", alive[0].Evidence)
-		decommission := append(code.Kubectl(in.Namespace, "exec", p.Name), "-c", in.Containers.Container(p.Name), "--", "nodetool", "decommission")
-		cure := code.New(saysOldNodeCameBackCure).Do(decommission)
+		msg := words.New(words.OldNodeCameBack, "pod", p.Name, "evidence", alive[0].Evidence)
+		decommission := append(words.Kubectl(in.Namespace, "exec", p.Name), "-c", in.Containers.Container(p.Name), "--", "nodetool", "decommission")
+		cure := words.New(words.OldNodeCameBackCure).Do(decommission)
 		for _, c := range in.Claims {
 			if c.Deleting && c.Volume != "" {
-				keep := append(code.Kubectl("", "patch", "persistentvolume", c.Volume), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
-				cure = code.New(saysOldNodeCameBackKeep, "volume", c.Volume).Do(keep, decommission)
+				keep := append(words.Kubectl("", "patch", "persistentvolume", c.Volume), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
+				cure = words.New(words.OldNodeCameBackKeep, "volume", c.Volume).Do(keep, decommission)
 				break
 			}
 		}
@@ -206,11 +206,11 @@ func (m *machine) evict() Step {
 		}
 	}
 	return m.heed(Step{
-		Action: ActionEvictPod, PodUID: p.UID, Message: code.New(saysPodEvicts, "pod", p.Name, "uid", p.UID),
-		Events: []Event{{Reason: EventPodEvicted, Note: code.New(saysPodEvicted, "pod", p.Name, "uid", p.UID, "hostID", m.original, "request", m.request())}},
-	}, code.New(saysPodCannotBeEvicted, "pod", p.Name))
+		Action: ActionEvictPod, PodUID: p.UID, Message: words.New(words.PodEvicts, "pod", p.Name, "uid", p.UID),
+		Events: []Event{{Reason: EventPodEvicted, Note: words.New(words.PodEvicted, "pod", p.Name, "uid", p.UID, "hostID", m.original, "request", m.request())}},
+	}, words.New(words.PodCannotBeEvicted, "pod", p.Name))
 }
 
 func foreignPod(p *Pod) Step {
-	return Step{Action: ActionWaitNewPod, Message: code.New(saysPodForeign, "pod", p.Name), Cure: code.New(saysPodOfAnotherDelete)}
+	return Step{Action: ActionWaitNewPod, Message: words.New(words.PodForeign, "pod", p.Name), Cure: words.New(words.PodOfAnotherDelete)}
 }

@@ -9,25 +9,16 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Exit codes of `scylla-agent launch` before it has become ScyllaDB. They are those of sysexits.h, which ScyllaDB does not use.
 const (
 	ExitLaunchRetry     = 75 // the API server did not answer in time; the kubelet starts the container again
 	ExitLaunchMalformed = 78 // the replace labels cannot be used; starting again does not help until they are corrected
-)
-
-// Codes of diagnoses made from objects. The log of the container has more (package scylla).
-const (
-	DiagnosisOperationFailed  code.Code = "ReplaceOperationFailed"
-	DiagnosisExited           code.Code = "ExitedBeforeJoining"
-	DiagnosisSameHostID       code.Code = "SameHostID"
-	DiagnosisLabels           code.Code = "ReplaceLabelsMalformed"
-	DiagnosisNewcomerIsMember code.Code = "NewcomerIsMember"
 )
 
 // Codes of package scylla that have a remedy of their own here. But for the second and the last, ScyllaDB refuses before it has stored the request: nothing is banned, no volume
@@ -40,37 +31,13 @@ const (
 	diagnosisNoRequest     = "RequestNotFound"  // it had joined, and stopped before it recorded that
 )
 
-// Codes of remedies on which callers base a decision.
-const (
-	CureResume            code.Code = "CureResume"            // another attempt
-	CureIgnoreOther       code.Code = "CureIgnoreOther"       // another attempt that ignores nodes whose own replacement waits for this one
-	CureVolumeLost        code.Code = "CureVolumeLost"        // another attempt, where the new volume is on a Kubernetes node that is gone
-	CureNewcomerLost      code.Code = "CureNewcomerLost"      // the new node is a member, and is replaced itself, where its volume is on a Kubernetes node that is gone
-	CureRecordNewcomer    code.Code = "CureRecordNewcomer"    // the same, where its Pod and volume went before its host ID was recorded
-	CureUnrecordedLost    code.Code = "CureUnrecordedLost"    // CureNewcomerLost, where its host ID was not recorded
-	CureStartAsNew        code.Code = "CureStartAsNew"        // neither the replaced nor the new node is a member any more
-	CureNewSeeds          code.Code = "CureNewSeeds"          // the same attempt, with the addresses of today as seeds
-	CureUnheard           code.Code = "CureUnheard"           // commands: its log, describe
-	CureResumeAfter       code.Code = "CureResumeAfter"       // another attempt, after other nodes are back or ignored
-	CureBringBack         code.Code = "CureBringBack"         // ScyllaDB tries again by itself when a node is back
-	CureBringBackOrResume code.Code = "CureBringBackOrResume" // the same, or another attempt that ignores the node
-	CureNothingStored     code.Code = "CureNothingStored"     // command: replace status
-	CureLook              code.Code = "CureLook"              // commands: describe, its log
-	CureTakeBack          code.Code = "CureTakeBack"
-	CureAliveTarget       code.Code = "CureAliveTarget"
-	CureNewcomerIsMember  code.Code = "CureNewcomerIsMember"
-	CureGiveHostID        code.Code = "CureGiveHostID"
-	CureOperatorByHand    code.Code = "CureOperatorByHand"
-	CureBudget            code.Code = "CureBudget"
-)
-
 // diagnose recognises a failed attempt. The caller uses it only while the newcomer has not joined. newcomer may be empty.
 func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	p := in.Pod
 	switch {
 	case p != nil && original != "" && p.HostID == original:
 		return &Diagnosis{
-			Code: DiagnosisSameHostID, Text: code.New(DiagnosisSameHostID, "pod", p.Name, "hostID", original), Cure: code.New(saysSeeMountedVolume),
+			Code: words.SameHostID, Text: words.New(words.SameHostID, "pod", p.Name, "hostID", original), Cure: words.New(words.SeeMountedVolume),
 		}
 	case in.Log != nil && in.Log.Code != evidence.ShadowRound:
 		return diagnoseLog(in, original, newcomer)
@@ -79,8 +46,8 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		for _, op := range in.Operations {
 			if op.HostID == newcomer && op.State == "failed" {
 				return &Diagnosis{
-					Code: DiagnosisOperationFailed, Cure: resumeCure(in, original, newcomer),
-					Text: code.New(DiagnosisOperationFailed, "operation", op.Type, "node", newcomer, "error", op.Error),
+					Code: words.ReplaceOperationFailed, Cure: resumeCure(in, original, newcomer),
+					Text: words.New(words.ReplaceOperationFailed, "operation", op.Type, "node", newcomer, "error", op.Error),
 				}
 			}
 		}
@@ -100,11 +67,11 @@ func diagnoseExit(in *Input) *Diagnosis {
 		return nil
 	case e.Code == ExitLaunchMalformed:
 		return &Diagnosis{
-			Code: DiagnosisLabels, Text: code.New(DiagnosisLabels, "pod", p.Name, "detail", detail(e)),
-			Cure: code.New(saysCorrectLabels, "labels", []string{api.LabelReplace, api.LabelReplacingNodeHostID}, "namespace", in.Namespace, "member", in.Self.Member),
+			Code: words.ReplaceLabelsMalformed, Text: words.New(words.ReplaceLabelsMalformed, "pod", p.Name, "detail", detail(e)),
+			Cure: words.New(words.CorrectLabels, "labels", []string{api.LabelReplace, api.LabelReplacingNodeHostID}, "namespace", in.Namespace, "member", in.Self.Member),
 		}
 	}
-	return &Diagnosis{Code: DiagnosisExited, Text: code.New(DiagnosisExited,
+	return &Diagnosis{Code: words.ExitedBeforeJoining, Text: words.New(words.ExitedBeforeJoining,
 		"pod", p.Name, "code", int(e.Code), "restarts", int(p.ScyllaDB.Restarts), "detail", detail(e)), Cure: lookCure(in)}
 }
 
@@ -115,24 +82,24 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	case !d.Cure.IsZero():
 	case (d.Code == DiagnosisUnknownTarget || d.Code == DiagnosisUnfinished || d.Code == diagnosisNoRequest) && newcomerIsMember(in, original, newcomer):
 		// ScyllaDB was restarted before it had recorded its join. Its data is a member's.
-		d.Code = DiagnosisNewcomerIsMember
-		d.Text = code.New(DiagnosisNewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
-		d.Cure = code.New(CureNewcomerIsMember).Do(code.Scylla(in.Namespace, "replace", string(newcomer)))
+		d.Code = words.NewcomerIsMember
+		d.Text = words.New(words.NewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
+		d.Cure = words.New(words.CureNewcomerIsMember).Do(words.Scylla(in.Namespace, "replace", string(newcomer)))
 	case d.Code == DiagnosisUnknownTarget && original != "":
-		d.Cure = code.New(CureTakeBack, "hostID", original, "status", command(code.Scylla(in.Namespace, "status"))).Do(takeBack(in)...)
+		d.Cure = words.New(words.CureTakeBack, "hostID", original, "status", command(words.Scylla(in.Namespace, "status"))).Do(takeBack(in)...)
 	case d.Code == DiagnosisAliveTarget && original != "":
-		d.Cure = code.New(CureAliveTarget, "node", newOpinions(in, original, newcomer, nil).holder(original)).Do(takeBack(in)...)
+		d.Cure = words.New(words.CureAliveTarget, "node", newOpinions(in, original, newcomer, nil).holder(original)).Do(takeBack(in)...)
 	case d.Code == DiagnosisOtherDown:
 		down, ids := othersDown(in, original, newcomer)
 		if len(ids) == 0 {
-			d.Cure = code.New(CureBringBack, "nodes", []string{"that node"})
+			d.Cure = words.New(words.CureBringBack, "nodes", []string{"that node"})
 		} else {
-			d.Cure = code.New(CureBringBackOrResume, "nodes", down).Do(resumeCommand(in, ids))
+			d.Cure = words.New(words.CureBringBackOrResume, "nodes", down).Do(resumeCommand(in, ids))
 		}
 	case evidence.VolumeOf(string(d.Code)) == evidence.Lost:
 		d.Cure = resumeCure(in, original, newcomer)
 	case evidence.VolumeOf(string(d.Code)) == evidence.Kept:
-		d.Cure = code.New(CureNothingStored).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Member))
+		d.Cure = words.New(words.CureNothingStored).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Member))
 	default:
 		d.Cure = lookCure(in)
 	}
@@ -140,16 +107,16 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 }
 
 // lookCure is for a failure that does not tell whether the new volume is lost: nothing is deleted before more is known.
-func lookCure(in *Input) code.Message {
-	look := code.New(CureLook).Do(code.Scylla(in.Namespace, "describe", in.Self.Member))
+func lookCure(in *Input) words.Message {
+	look := words.New(words.CureLook).Do(words.Scylla(in.Namespace, "describe", in.Self.Member))
 	if in.Pod != nil {
-		look = look.Do(code.Kubectl(in.Namespace, "logs", in.Pod.Name, "-c", in.Containers.Container(in.Pod.Name)))
+		look = look.Do(words.Kubectl(in.Namespace, "logs", in.Pod.Name, "-c", in.Containers.Container(in.Pod.Name)))
 	}
 	return look
 }
 
 // Refused is true for a text with which ScyllaDB refuses the request of a new node, whether or not its volume is lost.
-func Refused(c code.Code) bool {
+func Refused(c words.Code) bool {
 	switch c {
 	case DiagnosisUnknownTarget, DiagnosisUnfinished, DiagnosisAliveTarget, DiagnosisOtherDown, diagnosisNoRequest,
 		"ReplaceTargetNotNormal", "ReplaceIgnoredAlive", "ReplaceOtherPlace", "ReplacePlaceRefused", "ReplaceTokensRefused", "JoinRejected", "NotAliveInTime":
@@ -158,7 +125,7 @@ func Refused(c code.Code) bool {
 	return false
 }
 
-func command(c code.Command) code.Message { return code.New(saysCommand).Do(c) }
+func command(c words.Command) words.Message { return words.New(words.SayCommand).Do(c) }
 
 // newcomerIsMember is true when a fresh row lists the newcomer as a normal member and none any more lists the node that it replaced.
 func newcomerIsMember(in *Input, original, newcomer hostid.ID) bool {
@@ -184,12 +151,12 @@ func Superseded(in Input) hostid.ID {
 }
 
 // resumeCure is another attempt, after the steps without which that would fail as well.
-func resumeCure(in *Input, original, newcomer hostid.ID) code.Message {
+func resumeCure(in *Input, original, newcomer hostid.ID) words.Message {
 	down, ids := othersDown(in, original, newcomer)
 	if len(down) == 0 {
-		return code.New(CureResume).Do(resumeCommand(in, nil))
+		return words.New(words.CureResume).Do(resumeCommand(in, nil))
 	}
-	return code.New(CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil), resumeCommand(in, ids))
+	return words.New(words.CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil), resumeCommand(in, ids))
 }
 
 // othersDown are the nodes besides the replaced and the ignored that a majority sees DOWN, by name and by host ID; ids begins with those that are
@@ -207,17 +174,17 @@ func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ids []
 	return names, ids
 }
 
-func resumeCommand(in *Input, ignore []hostid.ID) code.Command {
+func resumeCommand(in *Input, ignore []hostid.ID) words.Command {
 	args := []string{"replace", "resume", in.Self.Member}
 	if len(ignore) > 0 {
 		args = append(args, "--ignore-dead="+hostid.Join(ignore))
 	}
-	return code.Scylla(in.Namespace, args...)
+	return words.Scylla(in.Namespace, args...)
 }
 
 // takeBack returns the commands that give up a replacement whose target cannot be replaced, so that the member starts as a plain new node. ScyllaDB has stored nothing, so it starts
 // on the same volume, which stays: it has data if this node is a member that stopped before it recorded that.
-func takeBack(in *Input) []code.Command {
+func takeBack(in *Input) []words.Command {
 	ns, member := in.Namespace, in.Self.Member
 	var keys []string
 	for _, k := range recordKeys {
@@ -226,13 +193,13 @@ func takeBack(in *Input) []code.Command {
 		}
 	}
 	slices.Sort(keys)
-	var out []code.Command
+	var out []words.Command
 	if len(keys) > 0 {
 		// The record first: otherwise the controller would restore the labels.
-		out = append(out, code.Kubectl(ns, append([]string{"annotate", "service", member}, keys...)...))
+		out = append(out, words.Kubectl(ns, append([]string{"annotate", "service", member}, keys...)...))
 	}
-	out = append(out, code.Kubectl(ns, "label", "service", member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"))
-	return append(out, code.Kubectl(ns, "delete", "pod", member))
+	out = append(out, words.Kubectl(ns, "label", "service", member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"))
+	return append(out, words.Kubectl(ns, "delete", "pod", member))
 }
 
 // detail returns the kubelet's text about an exit beyond its code.

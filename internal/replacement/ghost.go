@@ -7,26 +7,26 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Ghost is a host ID that the cluster still lists and that belongs to no member, left by a failed replacement or join.
 type Ghost struct {
 	HostID hostid.ID
 	// Evidence is the list of nodes that list it, with its status there.
-	Evidence code.Message
+	Evidence words.Message
 	// Command removes it; nil while it must not be removed, and Why is then the reason. Beside a command it is what has to be done first.
-	Command code.Command
-	Why     code.Message
+	Command words.Command
+	Why     words.Message
 }
 
 // ghosts returns the host IDs that fresh rows mention and that no member has or replaces: the same for the input of any member of a cluster. A
 // joining newcomer is no ghost, though its peers list it before its Service does, and neither is a node of another Kubernetes cluster's datacenter.
 // stranger returns why a host ID must not be removed, zero when it may be: then no command is given.
-func ghosts(in Input, stranger func(hostID hostid.ID) code.Message) []Ghost {
+func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 	known := map[hostid.ID]bool{}
 	here := map[string]bool{in.Self.Datacenter: true}
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
@@ -57,7 +57,7 @@ func ghosts(in Input, stranger func(hostID hostid.ID) code.Message) []Ghost {
 		if t.Listing() == 0 || len(t.States[matrix.StateJoining])+len(t.States[matrix.StateReplacing]) > 0 {
 			continue
 		}
-		g := Ghost{HostID: id, Evidence: code.New(saysGhostListed, "by", v.labels(t.Listers()), "hostID", id)}
+		g := Ghost{HostID: id, Evidence: words.New(words.GhostListed, "by", v.labels(t.Listers()), "hostID", id)}
 		if g.Why = stranger(id); g.Why.IsZero() {
 			g.Command, g.Why = v.removeNode(id)
 		}
@@ -69,35 +69,35 @@ func ghosts(in Input, stranger func(hostID hostid.ID) code.Message) []Ghost {
 // removeNode returns the exact command, run on a member that every row has UP, with every other dead node named, or excluded first where the version can; else why there is none. ScyllaDB bans each
 // node that is named, and never takes it back. One that is DOWN in a single row, or only while it restarts, is therefore not named, and nothing is
 // removed while there is one. Neither is a node that has not been DOWN for the health policy's time, or whose rows do not tell since when.
-func (v *opinions) removeNode(id hostid.ID) (code.Command, code.Message) {
+func (v *opinions) removeNode(id hostid.ID) (words.Command, words.Message) {
 	dead, from, why := v.banned(id)
 	switch {
 	case !why.IsZero():
 		return nil, why
 	case !v.dead(id):
-		return nil, code.New(saysGhostNotDead, "least", v.leastDown())
+		return nil, words.New(words.GhostNotDead, "least", v.leastDown())
 	}
 	c := v.nodetool(from, "removenode")
 	switch {
 	case len(dead) == 0:
 	case v.in.Excludes:
 		names, ids := v.named(dead)
-		return append(c, string(id)), code.New(saysGhostExcludeFirst, "nodes", names).Do(append(v.nodetool(from, "excludenode"), ids...))
+		return append(c, string(id)), words.New(words.GhostExcludeFirst, "nodes", names).Do(append(v.nodetool(from, "excludenode"), ids...))
 	default:
 		c = append(c, "--ignore-dead-nodes", hostid.Join(dead))
 	}
-	return append(c, string(id)), code.Message{}
+	return append(c, string(id)), words.Message{}
 }
 
 // ExcludeDead is the remedy for dead nodes beside the one that is replaced, where there is `nodetool excludenode`, from 2026.1 on, or where the Scylla Operator replaces, which can
 // pass no list of them to one member. It bans like removenode, and is given on the same evidence, for nodes that have their member here.
-func ExcludeDead(in Input) code.Message {
+func ExcludeDead(in Input) words.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	target := cmp.Or(rec.Original, in.Self.HostID)
 	return newOpinions(&in, target, "", nil).excludeDead(target)
 }
 
-func (v *opinions) excludeDead(target hostid.ID) code.Message {
+func (v *opinions) excludeDead(target hostid.ID) words.Message {
 	dead, from, why := v.banned(target)
 	elsewhere := func(id hostid.ID) bool {
 		return !slices.ContainsFunc(v.in.Others, func(o Other) bool { return o.HostID == id })
@@ -108,12 +108,12 @@ func (v *opinions) excludeDead(target hostid.ID) code.Message {
 	}
 	switch {
 	case !why.IsZero() || len(dead) == 0 || slices.ContainsFunc(dead, elsewhere) || v.in.Operator && !v.in.Excludes:
-		return code.New(saysOthersBringBackOnly, "manager", manager).Do(code.Scylla(v.in.Namespace, "status", v.in.Cluster))
+		return words.New(words.OthersBringBackOnly, "manager", manager).Do(words.Scylla(v.in.Namespace, "status", v.in.Cluster))
 	case !v.in.Excludes:
-		return code.New(saysOthersBringBack)
+		return words.New(words.OthersBringBack)
 	}
 	names, ids := v.named(dead)
-	return code.New(saysOthersExclude, "nodes", names, "check", CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))
+	return words.New(words.OthersExclude, "nodes", names, "check", CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))
 }
 
 // named are the names of nodes, and their host IDs.
@@ -125,12 +125,12 @@ func (v *opinions) named(nodes []hostid.ID) (names, ids []string) {
 }
 
 // nodetool is the start of a nodetool command that runs on a member.
-func (v *opinions) nodetool(member, command string) code.Command {
-	return append(code.Kubectl(v.in.Namespace, "exec", member), "-c", v.in.Containers.Container(member), "--", "nodetool", command)
+func (v *opinions) nodetool(member, command string) words.Command {
+	return append(words.Kubectl(v.in.Namespace, "exec", member), "-c", v.in.Containers.Container(member), "--", "nodetool", command)
 }
 
 // banned are the nodes other than id that a command may ban, sorted, and a member that every row has UP, to run it on; else why nothing is to be banned.
-func (v *opinions) banned(id hostid.ID) (dead []hostid.ID, from string, why code.Message) {
+func (v *opinions) banned(id hostid.ID) (dead []hostid.ID, from string, why words.Message) {
 	var living []string
 	for _, other := range v.expected() {
 		if other == id {
@@ -150,11 +150,11 @@ func (v *opinions) banned(id hostid.ID) (dead []hostid.ID, from string, why code
 	switch {
 	case len(living) > 0:
 		slices.Sort(living)
-		return nil, "", code.New(saysGhostOthersMayReturn, "least", v.leastDown(), "nodes", living)
+		return nil, "", words.New(words.GhostOthersMayReturn, "least", v.leastDown(), "nodes", living)
 	case from == "":
-		return nil, "", code.New(saysGhostNoNodeToRemoveFrom)
+		return nil, "", words.New(words.GhostNoNodeToRemoveFrom)
 	}
-	return dead, from, code.Message{}
+	return dead, from, words.Message{}
 }
 
 // dead is what a node has to be before a command may ban it: DOWN for a majority for the health policy's time, and UP for nobody.

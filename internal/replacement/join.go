@@ -8,10 +8,10 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // newcomerID is the host ID of the member's new node: that of the Pod's own row, else that of the Service when it is not the old one.
@@ -35,18 +35,18 @@ func (m *machine) join() Step {
 	if waiting := v.notJoined(id); len(waiting) > 0 {
 		return m.joining(id, waiting)
 	}
-	joined := Event{Reason: EventJoined, Note: code.New(saysNewcomerJoined, "node", id, "pod", p.Name, "original", m.original, "request", m.request())}
+	joined := Event{Reason: EventJoined, Note: words.New(words.NewcomerJoined, "node", id, "pod", p.Name, "original", m.original, "request", m.request())}
 	if !p.Ready {
 		return Step{
-			Action: ActionWaitReady, NewHostID: id, Message: code.New(saysWaitReady, "node", id, "pod", p.Name),
+			Action: ActionWaitReady, NewHostID: id, Message: words.New(words.WaitReady, "node", id, "pod", p.Name),
 			Waiting: standstill(in), Events: []Event{joined},
 		}
 	}
 	if m.original != "" {
 		if t := v.of(m.original); t.Listing() > 0 {
 			return Step{
-				Action: ActionWaitOldGone, NewHostID: id, Message: code.New(saysWaitOldGone, "node", id, "original", m.original),
-				Waiting: []code.Message{code.New(saysOldStillListed, "by", v.labels(t.Listers()), "original", m.original)}, Events: []Event{joined},
+				Action: ActionWaitOldGone, NewHostID: id, Message: words.New(words.WaitOldGone, "node", id, "original", m.original),
+				Waiting: []words.Message{words.New(words.OldStillListed, "by", v.labels(t.Listers()), "original", m.original)}, Events: []Event{joined},
 			}
 		}
 	}
@@ -58,18 +58,18 @@ func (m *machine) join() Step {
 }
 
 // joining is a new node that has not joined, or that has failed to.
-func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
+func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 	in, p := m.in, m.in.Pod
 	s := Step{Action: ActionWaitJoin, NewHostID: id, Waiting: waiting}
 	if d := diagnose(in, m.original, id); d != nil {
 		s.Action, s.Diagnosis, s.Message, s.Cure = ActionFail, d, d.Text, d.Cure
 		s.Events = []Event{{Warning: true, Reason: EventFailed,
-			Note: code.New(saysReplaceFailed, "original", m.original, "pod", p.Name, "text", d.Text, "cure", d.Cure)}}
+			Note: words.New(words.ReplaceFailed, "original", m.original, "pod", p.Name, "text", d.Text, "cure", d.Cure)}}
 		return s
 	}
 	stands := standstill(in)
 	if id == "" {
-		s.Message = code.New(saysWaitStart, "pod", p.Name)
+		s.Message = words.New(words.WaitStart, "pod", p.Name)
 		if len(stands) > 0 {
 			s.Waiting = stands
 		}
@@ -84,13 +84,13 @@ func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 	if !p.ScyllaDB.Running {
 		s.Waiting = append(stands, waiting...)
 	}
-	s.Message, s.Cure = code.New(saysWaitJoin, "node", id, "pod", p.Name), volumeLost(in)
+	s.Message, s.Cure = words.New(words.WaitJoin, "node", id, "pod", p.Name), volumeLost(in)
 	switch {
 	case s.Cure.IsZero():
 		s.Cure = m.unheard(id)
 	case newcomerIsMember(in, m.original, id) && in.Self.HostID == id:
 		// Another attempt at the original would find nothing to replace.
-		s.Cure = code.Message{Code: CureNewcomerLost, Params: s.Cure.Params}.Do(code.Scylla(in.Namespace, "replace", string(id)))
+		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(words.Scylla(in.Namespace, "replace", string(id)))
 	case m.attemptJoined():
 		// The new node has joined, so that another attempt is never begun.
 		s.Cure = m.removedSince(id)
@@ -100,10 +100,10 @@ func (m *machine) joining(id hostid.ID, waiting []code.Message) Step {
 
 // removedSince is the remedy for a new node that had joined and was removed since, as by nodetool removenode: neither it nor the original is a member for any node, and all
 // of them say so in fresh rows. Zero where one of them is silent.
-func (m *machine) removedSince(id hostid.ID) code.Message {
+func (m *machine) removedSince(id hostid.ID) words.Message {
 	v := &verifier{opinions: newOpinions(m.in, m.original, id, m.rec.IgnoreDead), rec: m.rec, resume: true}
 	if v.checkRows().result != OK || v.of(id).Listing() > 0 || v.of(m.original).Listing() > 0 {
-		return code.Message{}
+		return words.Message{}
 	}
 	return v.nothingToReplace()
 }
@@ -115,60 +115,60 @@ const modeStarting = "STARTING"
 // after a rollout. A new Pod gets today's addresses, which helps only while the log shows that the shadow round still runs: once discovery has begun its peers are on disk, and
 // ScyllaDB ignores the seeds (raft_group0.cc:531, persistent_discovery::make). Otherwise it says how to look. Zero while the task manager, which lists an operation for a stored
 // request, was not asked, and while another node is not UP.
-func (m *machine) unheard(id hostid.ID) code.Message {
+func (m *machine) unheard(id hostid.ID) words.Message {
 	in, p := m.in, m.in.Pod
 	v := &verifier{opinions: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
 	switch {
 	case !p.ScyllaDB.Running || p.OperationMode != modeStarting || p.ScyllaDB.Started.IsZero() || in.Now.Sub(p.ScyllaDB.Started) < startingTime,
 		!in.OperationsKnown || slices.ContainsFunc(in.Operations, cluster.OperationOpen),
 		v.of(id).Listing() > 0 || v.checkRows().result != OK || v.checkOthersUp().result != OK:
-		return code.Message{}
+		return words.Message{}
 	}
 	if in.Log != nil && in.Log.Code == evidence.ShadowRound {
-		return code.New(CureNewSeeds, "node", id).Do(code.Kubectl(in.Namespace, "delete", "pod", p.Name))
+		return words.New(words.CureNewSeeds, "node", id).Do(words.Kubectl(in.Namespace, "delete", "pod", p.Name))
 	}
-	return code.New(CureUnheard, "node", id).Do(
-		code.Kubectl(in.Namespace, "logs", p.Name, "-c", in.Containers.Container(p.Name)), code.Scylla(in.Namespace, "describe", in.Self.Member))
+	return words.New(words.CureUnheard, "node", id).Do(
+		words.Kubectl(in.Namespace, "logs", p.Name, "-c", in.Containers.Container(p.Name)), words.Scylla(in.Namespace, "describe", in.Self.Member))
 }
 
 // volumeLost is the remedy for a new Pod that no Kubernetes node takes because its new volume is on a node that is gone: the scheduler never places
 // it, and only another attempt deletes the claim. Zero where this is not certain: a claim without a volume may get one anywhere, and a Pod that was
 // just created is still being placed. Where the scheduler gives another reason (no room, a cordon) the volume may be intact, so a person decides.
-func volumeLost(in *Input) code.Message {
+func volumeLost(in *Input) words.Message {
 	p := in.Pod
 	if p.Scheduled || p.Created.IsZero() || in.Now.Sub(p.Created) <= overdue {
-		return code.Message{}
+		return words.Message{}
 	}
 	for _, c := range in.Claims {
 		if c.Volume != "" && !c.Deleting {
-			return code.New(CureVolumeLost, "volume", c.Volume, "claim", c.Name).Do(resumeCommand(in, nil))
+			return words.New(words.CureVolumeLost, "volume", c.Volume, "claim", c.Name).Do(resumeCommand(in, nil))
 		}
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // unrecorded is the remedy for a new node that had joined, and was lost before the controller recorded its host ID: its Pod and volume are gone, and today's Pod waits at its
 // barrier for it, on an empty volume; or no Kubernetes node takes today's Pod because of the volume. Another attempt at the original would find nothing to replace.
-func unrecorded(in *Input, original hostid.ID) code.Message {
+func unrecorded(in *Input, original hostid.ID) words.Message {
 	if in.Unrecorded == "" || in.Pod == nil || !newcomerIsMember(in, original, in.Unrecorded) {
-		return code.Message{}
+		return words.Message{}
 	}
-	record := code.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+"="+string(in.Unrecorded))
-	replace := code.Scylla(in.Namespace, "replace", string(in.Unrecorded))
+	record := words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+"="+string(in.Unrecorded))
+	replace := words.Scylla(in.Namespace, "replace", string(in.Unrecorded))
 	if lost := volumeLost(in); !lost.IsZero() {
-		return code.New(CureUnrecordedLost, "node", in.Unrecorded, "member", in.Self.Member, "volume", lost.Params["volume"], "claim", lost.Params["claim"]).Do(record, replace)
+		return words.New(words.CureUnrecordedLost, "node", in.Unrecorded, "member", in.Self.Member, "volume", lost.Params["volume"], "claim", lost.Params["claim"]).Do(record, replace)
 	}
 	if len(in.Pod.Barrier) == 0 {
-		return code.Message{}
+		return words.Message{}
 	}
-	return code.New(CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, replace)
+	return words.New(words.CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, replace)
 }
 
 // withoutTheOther is the remedy for a new node that waits at its barrier for another dead node, whose replacement was requested and waits for this
 // one: the request for the other is a person's statement that it is lost. Zero where there is no such request.
-func withoutTheOther(in *Input, original hostid.ID) code.Message {
+func withoutTheOther(in *Input, original hostid.ID) words.Message {
 	if len(in.Pod.Barrier) == 0 {
-		return code.Message{}
+		return words.Message{}
 	}
 	asked := map[hostid.ID]bool{}
 	for _, o := range in.Others {
@@ -177,27 +177,27 @@ func withoutTheOther(in *Input, original hostid.ID) code.Message {
 	names, ids := othersDown(in, original, "")
 	down := ids[len(ids)-len(names):]
 	if len(names) == 0 || slices.ContainsFunc(down, func(id hostid.ID) bool { return !asked[id] }) {
-		return code.Message{}
+		return words.Message{}
 	}
-	return code.New(CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ids))
+	return words.New(words.CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ids))
 }
 
 // standstill returns why ScyllaDB does not run on the new Pod, or why the Pod is not Ready.
-func standstill(in *Input) []code.Message {
+func standstill(in *Input) []words.Message {
 	p := in.Pod
 	if p.Waiting.IsZero() {
 		return nil
 	}
-	out := []code.Message{code.New(saysPodWaits, "pod", p.Name, "waits", p.Waiting)}
+	out := []words.Message{words.New(words.PodWaits, "pod", p.Name, "waits", p.Waiting)}
 	if e := p.ScyllaDB.Exited; e != nil && e.Code == ExitLaunchRetry && !p.ScyllaDB.Running {
-		out = append(out, code.New(saysLauncherRetries, "code", ExitLaunchRetry))
+		out = append(out, words.New(words.LauncherRetries, "code", ExitLaunchRetry))
 	}
 	for _, b := range p.Barrier {
-		out = append(out, code.New(saysBarrierWaits, "blocker", b))
+		out = append(out, words.New(words.BarrierWaits, "blocker", b))
 	}
 	for _, c := range in.Claims {
 		if c.Unbound && !p.Scheduled {
-			out = append(out, code.New(saysClaimUnbound, "claim", c.Name))
+			out = append(out, words.New(words.ClaimUnbound, "claim", c.Name))
 		}
 	}
 	return out
@@ -205,12 +205,12 @@ func standstill(in *Input) []code.Message {
 
 // notJoined lists what is missing until the newcomer has joined; empty when it has. It has when it has joined by its own row (or by
 // the member Service, for rows that are not ours), and is UP and a normal member in a fresh row of every other node that is not dead.
-func (v *opinions) notJoined(id hostid.ID) []code.Message {
+func (v *opinions) notJoined(id hostid.ID) []words.Message {
 	if id == "" {
-		return []code.Message{code.New(saysNewcomerHasNoHostID)}
+		return []words.Message{words.New(words.NewcomerHasNoHostID)}
 	}
 	in, name := v.in, short(id)
-	var out []code.Message
+	var out []words.Message
 	joined := in.Joined != nil && *in.Joined && in.Self.HostID == id
 	mode := ""
 	if p := in.Pod; p != nil {
@@ -220,7 +220,7 @@ func (v *opinions) notJoined(id hostid.ID) []code.Message {
 		}
 	}
 	if !joined {
-		out = append(out, code.New(saysNewcomerOwnsNoTokens, "node", name, "mode", mode))
+		out = append(out, words.New(words.NewcomerOwnsNoTokens, "node", name, "mode", mode))
 	}
 	expected, t := v.expected(), v.of(id)
 	normal := t.States[matrix.StateNormal]
@@ -238,16 +238,16 @@ func (v *opinions) notJoined(id hostid.ID) []code.Message {
 		}
 	}
 	if notUp := v.labels(t.Down, t.Unknown, t.NotListed); len(notUp) > 0 {
-		out = append(out, code.New(saysNewcomerNotUp, "by", notUp, "node", name))
+		out = append(out, words.New(words.NewcomerNotUp, "by", notUp, "node", name))
 	}
 	if len(notNormal) > 0 {
-		out = append(out, code.New(saysNewcomerNotNormal, "by", v.labels(notNormal), "node", name))
+		out = append(out, words.New(words.NewcomerNotNormal, "by", v.labels(notNormal), "node", name))
 	}
 	if len(silent) > 0 {
-		out = append(out, code.New(saysNodesWithoutFreshRow, "nodes", silent))
+		out = append(out, words.New(words.NodesWithoutFreshRow, "nodes", silent))
 	}
 	if len(expected) == 0 || !v.heard() {
-		out = append(out, code.New(saysNobodySaysWhomItSees))
+		out = append(out, words.New(words.NobodySaysWhomItSees))
 	}
 	return out
 }

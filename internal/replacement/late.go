@@ -6,31 +6,31 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // TooLate returns why a request can no longer be withdrawn; zero while it can. The point of no return is the deletion of a claim, by any client: from
 // then on only the label tells the new node which node it replaces.
-func TooLate(in Input) code.Message {
+func TooLate(in Input) words.Message {
 	for i := range in.Claims {
 		if in.Claims[i].Deleting {
-			return code.New(SaysClaimIsDeleted, "claim", in.Claims[i].Name)
+			return words.New(words.ClaimIsDeleted, "claim", in.Claims[i].Name)
 		}
 	}
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	switch {
 	case in.Operator && rec.Open():
-		return code.New(SaysOperatorHasDeleted, "member", in.Self.Member)
+		return words.New(words.OperatorHasDeleted, "member", in.Self.Member)
 	case !in.Operator && !Cancelable(in):
-		return code.New(SaysVolumeDeleted, "member", in.Self.Member)
+		return words.New(words.VolumeDeleted, "member", in.Self.Member)
 	}
-	return code.Message{}
+	return words.Message{}
 }
 
 // LostRecord is the remedy where the Scylla Operator has lost the record of the node that a member's new node replaces: its claim is being deleted,
 // and no label gives the reason any more. Zero where nothing is lost, or where the host ID is not known.
-func LostRecord(in Input) code.Message {
+func LostRecord(in Input) words.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	id := in.Self.HostID
 	joined := in.Joined != nil && *in.Joined
@@ -41,23 +41,23 @@ func LostRecord(in Input) code.Message {
 	_, leaves := in.Service.Labels[api.LabelDecommissioned]
 	switch {
 	case !in.Operator || rec.Requested || rec.HasOriginal || id == "" || leaves || !joined:
-		return code.Message{}
+		return words.Message{}
 	case !slices.ContainsFunc(in.Claims, func(c Claim) bool { return c.Deleting }):
-		return code.Message{}
+		return words.Message{}
 	case in.StatefulSet == nil || in.StatefulSet.Deleting || in.Self.Ordinal == nil || *in.Self.Ordinal >= in.StatefulSet.First+in.StatefulSet.Replicas:
-		return code.Message{} // it is scaled away, and its claim with it
+		return words.Message{} // it is scaled away, and its claim with it
 	}
 	return PutBack(in, id)
 }
 
 // PutBack returns the command that makes a replacement that the Scylla Operator has begun go on. While the old Pod exists that is the request alone: with the host ID recorded the
 // operator no longer evicts the Pod, and waits for another host ID without end (its sync_services.go, finishOngoingReplaceNodeUsingHostID).
-func PutBack(in Input, original hostid.ID) code.Message {
+func PutBack(in Input, original hostid.ID) words.Message {
 	if in.Pod != nil && !in.Pod.Deleting {
-		return code.New(SaysPutRequestBack).Do(code.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"="))
+		return words.New(words.PutRequestBack).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"="))
 	}
-	return code.New(SaysPutLabelBack, "hostID", original).Do(
-		code.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+string(original)))
+	return words.New(words.PutLabelBack, "hostID", original).Do(
+		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+string(original)))
 }
 
 // oldPodStays is true for a Pod of the node that is replaced: its row has that host ID, or it has a Kubernetes node while its claim is being deleted, on which no new Pod is

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Next derives the state of the member's replacement and the one thing to do about it. It is a function of its input alone.
@@ -63,7 +63,7 @@ func (m *machine) next() Step {
 	m.procedure = rec.Procedure()
 	m.original = rec.Original
 	if in.Operator {
-		return Step{Action: ActionNone, Message: code.New(saysOperatorManages)}
+		return Step{Action: ActionNone, Message: words.New(words.OperatorManages)}
 	}
 	switch {
 	case !rec.Requested && !rec.Open() && rec.Request == "":
@@ -88,7 +88,7 @@ func (m *machine) next() Step {
 }
 
 func (m *machine) idle() Step {
-	s := Step{Action: ActionNone, Message: code.New(saysReplaceNone)}
+	s := Step{Action: ActionNone, Message: words.New(words.ReplaceNone)}
 	if last := m.rec.Last; last != nil {
 		s.Request = last.Request
 		s.Message = last.Said()
@@ -109,22 +109,22 @@ func (l Last) event() Event {
 	if l.Outcome == OutcomeCancelled {
 		reason = EventCancelled
 	}
-	return Event{Reason: reason, Note: code.New(saysReplaceEnded, "outcome", l.Said(), "request", l.Request)}
+	return Event{Reason: reason, Note: words.New(words.ReplaceEnded, "outcome", l.Said(), "request", l.Request)}
 }
 
 // Said is the outcome as a message.
-func (l Last) Said() code.Message {
+func (l Last) Said() words.Message {
 	if l.Outcome == OutcomeCancelled {
-		return code.New(saysReplaceCancelled, "hostID", cmp.Or(l.HostID, "this node"))
+		return words.New(words.ReplaceCancelled, "hostID", cmp.Or(l.HostID, "this node"))
 	}
 	took := ""
 	if !l.StartedAt.IsZero() && l.FinishedAt.After(l.StartedAt) {
 		took = l.FinishedAt.Sub(l.StartedAt).String()
 	}
 	if l.HostID == "" { // another's procedure by address that was continued
-		return code.New(saysReplacedUnknown, "newHostID", l.NewHostID, "took", took)
+		return words.New(words.ReplacedUnknown, "newHostID", l.NewHostID, "took", took)
 	}
-	return code.New(saysReplaced, "hostID", l.HostID, "newHostID", l.NewHostID, "took", took)
+	return words.New(words.Replaced, "hostID", l.HostID, "newHostID", l.NewHostID, "took", took)
 }
 
 // withdrawn: the label is gone but a part of the request is left.
@@ -136,7 +136,7 @@ func (m *machine) withdrawn() Step {
 				claim := *c
 				return Step{
 					Action: ActionKeepPVC, Claim: &claim,
-					Message: code.New(saysReplaceClaimKept, "claim", c.Name),
+					Message: words.New(words.ReplaceClaimKept, "claim", c.Name),
 				}
 			}
 		}
@@ -146,7 +146,7 @@ func (m *machine) withdrawn() Step {
 		}
 		return Step{
 			Action: ActionCancel, Patch: endPatch(last),
-			Message: code.New(saysReplaceWithdrawn),
+			Message: words.New(words.ReplaceWithdrawn),
 			Events:  []Event{last.event()},
 		}
 	}
@@ -154,7 +154,7 @@ func (m *machine) withdrawn() Step {
 	if m.procedure == ByAddress {
 		value, _ = rec.Address()
 	}
-	msg := code.New(saysReplaceTooLate, "label", api.LabelReplace, "member", in.Self.Member)
+	msg := words.New(words.ReplaceTooLate, "label", api.LabelReplace, "member", in.Self.Member)
 	return Step{
 		Action: ActionCancelRefused, Message: msg,
 		Patch:  &Patch{SetLabels: map[string]string{api.LabelReplace: value}},
@@ -197,7 +197,7 @@ func (m *machine) claim(uid string) *Claim {
 
 // restoreLabel puts the label of the original host ID back: the launcher of the new Pod reads it.
 func (m *machine) restoreLabel() Step {
-	msg := code.New(saysReplaceLabelRestored, "label", api.LabelReplacingNodeHostID, "member", m.in.Self.Member)
+	msg := words.New(words.ReplaceLabelRestored, "label", api.LabelReplacingNodeHostID, "member", m.in.Self.Member)
 	return Step{
 		Action: ActionRecord, Message: msg,
 		Patch:  &Patch{SetLabels: map[string]string{api.LabelReplacingNodeHostID: string(m.rec.Original)}},
@@ -234,7 +234,7 @@ func (m *machine) adopt(addr string) Step {
 	m.procedure = ByAddress
 	return Step{
 		Action: ActionAdopt, Request: request, Address: addr,
-		Message: code.New(saysReplaceAdopted, "address", addr),
+		Message: words.New(words.ReplaceAdopted, "address", addr),
 		Patch: &Patch{SetAnnotations: map[string]string{
 			api.AnnotationReplaceAccepted:  request,
 			api.AnnotationReplacePVCUIDs:   api.ReplaceNone,
@@ -245,13 +245,13 @@ func (m *machine) adopt(addr string) Step {
 			api.AnnotationReplaceAttempt: "2",
 		}},
 		Events: []Event{
-			{Reason: EventAdopted, Note: code.New(saysReplaceAdopted, "address", addr)},
+			{Reason: EventAdopted, Note: words.New(words.ReplaceAdopted, "address", addr)},
 			m.deprecated(addr),
 		},
 	}
 }
 
 func (m *machine) deprecated(addr string) Event {
-	return Event{Warning: true, Reason: EventAddressDeprecated, Note: code.New(saysReplaceByAddressDeprecated,
+	return Event{Warning: true, Reason: EventAddressDeprecated, Note: words.New(words.ReplaceByAddressDeprecated,
 		"version", cmp.Or(m.in.Version, "of unknown version"), "member", m.in.Self.Member, "address", addr)}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
@@ -24,8 +23,8 @@ func change(in Input, f func(*Input)) Input {
 	return in
 }
 
-func logged(diagnosis code.Code, text string) *Diagnosis {
-	return &Diagnosis{Code: diagnosis, Text: code.New("LogCure", "text", text)}
+func logged(diagnosis words.Code, text string) *Diagnosis {
+	return &Diagnosis{Code: diagnosis, Text: words.New("LogCure", "text", text)}
 }
 
 func operation(typ, state, id string) []api.NodeOperation {
@@ -82,7 +81,7 @@ func TestNext(t *testing.T) {
 		"the barrier's word is passed on": {change(newPod(), func(in *Input) { in.Pod.Waiting = waitsFor("init container scylladb-bootstrap-barrier is running") }),
 			ActionWaitJoin, "bootstrap-barrier"},
 		"waits for another whose replacement waits for it": {change(setCell(newPod(), "*", hostB, matrix.Down, 0), func(in *Input) {
-			in.Pod.Barrier = []code.Message{code.New("NodeDown")}
+			in.Pod.Barrier = []words.Message{words.New("NodeDown")}
 			for i := range in.Others {
 				in.Others[i].Requested = in.Others[i].HostID == hostB
 			}
@@ -94,12 +93,12 @@ func TestNext(t *testing.T) {
 		"normal but not by its own word": {joining(matrix.StateNormal, false), ActionWaitJoin, "owns no tokens"},
 		"one row does not have it UP": {setCell(joined(), "demo-b-0", hostNew, matrix.Unknown, 0), ActionWaitJoin,
 			"demo-b-0 (bbbbbbbb) does not see eeeeeeee UP"},
-		"one row is old": {change(joined(), func(in *Input) { in.Rows[1].Stale = matrix.Trouble{Code: matrix.StalePodGone} }), ActionWaitJoin, "demo-b-0 (bbbbbbbb) has no fresh row"},
-		"one died after it": {change(setCell(joined(), "*", hostB, matrix.Down, 0), func(in *Input) { in.Rows[1].Stale = matrix.Trouble{Code: matrix.StalePodGone} }),
+		"one row is old": {change(joined(), func(in *Input) { in.Rows[1].Stale = matrix.Trouble{Code: words.PodGone} }), ActionWaitJoin, "demo-b-0 (bbbbbbbb) has no fresh row"},
+		"one died after it": {change(setCell(joined(), "*", hostB, matrix.Down, 0), func(in *Input) { in.Rows[1].Stale = matrix.Trouble{Code: words.PodGone} }),
 			ActionFinish, "was replaced by " + hostNew},
 		"all others died after it": {change(joined(), func(in *Input) {
 			for i := range in.Rows {
-				in.Rows[i].Stale = matrix.Trouble{Code: matrix.StalePodGone}
+				in.Rows[i].Stale = matrix.Trouble{Code: words.PodGone}
 			}
 		}), ActionWaitJoin, "no fresh row"},
 		"joined, not ready": {change(joined(), func(in *Input) { in.Pod.Ready = false }), ActionWaitReady, "to be Ready"},
@@ -183,7 +182,7 @@ func removedB(in *Input) {
 	for i := range in.Rows {
 		in.Rows[i].Observed = without(in.Rows[i].Observed, hostB)
 	}
-	in.Rows[1].Reported, in.Rows[1].Observed, in.Rows[1].Trouble = false, nil, matrix.Trouble{Code: matrix.TroubleScyllaDB, Words: "connection refused"}
+	in.Rows[1].Reported, in.Rows[1].Observed, in.Rows[1].Trouble = false, nil, matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "connection refused"}
 }
 
 func toResume() Input {
@@ -310,7 +309,7 @@ func TestChecks(t *testing.T) {
 	// excludes: of a version that can exclude, one of the other nodes is DOWN for all, and nobody ignores it.
 	excludes := func(longer time.Duration) Input {
 		in := ignore(ignored(), "")
-		in.Excludes, in.Dead, in.Rows[2].Stale = true, 10*time.Minute+longer, matrix.Trouble{Code: matrix.StalePodGone}
+		in.Excludes, in.Dead, in.Rows[2].Stale = true, 10*time.Minute+longer, matrix.Trouble{Code: words.PodGone}
 		return in
 	}
 	old := func(in *Input) { in.Excludes = false }
@@ -336,10 +335,10 @@ func TestChecks(t *testing.T) {
 			"1 of 3 fresh rows see demo-d-0 (dddddddd) DOWN, which is no majority; demo-b-0 (bbbbbbbb) and demo-c-0 (cccccccc) cannot say (the address may be shared"},
 		"nobody looks": {change(requested(), func(in *Input) {
 			for i := range in.Rows {
-				in.Rows[i].Stale = matrix.Trouble{Code: matrix.StalePodGone}
+				in.Rows[i].Stale = matrix.Trouble{Code: words.PodGone}
 			}
 		}), CheckDown, Unknown, "nobody sees"},
-		"an old row's UP is no evidence": {change(setCell(requested(), "demo-c-0", hostOld, matrix.Up, 0), func(in *Input) { in.Rows[2].Stale = matrix.Trouble{Code: matrix.StalePodGone} }), CheckDown, OK, "2 of 2 fresh rows"},
+		"an old row's UP is no evidence": {change(setCell(requested(), "demo-c-0", hostOld, matrix.Up, 0), func(in *Input) { in.Rows[2].Stale = matrix.Trouble{Code: words.PodGone} }), CheckDown, OK, "2 of 2 fresh rows"},
 		"a row that contradicts itself": {change(requested(), func(in *Input) {
 			for i := range 2 {
 				in.Rows[i].Observed = append(in.Rows[i].Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
@@ -347,7 +346,7 @@ func TestChecks(t *testing.T) {
 		}), CheckDown, Unknown, "1 of 3"},
 		"its Pod is ready":                  {change(requested(), func(in *Input) { in.Pod.Ready = true }), CheckNotAlive, Failed, "is Ready"},
 		"a row is missing":                  {change(requested(), func(in *Input) { in.Rows = in.Rows[1:] }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no row"},
-		"a row is old":                      {change(requested(), func(in *Input) { in.Rows[0].Stale = matrix.Trouble{Code: matrix.StalePodGone} }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod demo-a-0 (aaaaaaaa) is gone"},
+		"a row is old":                      {change(requested(), func(in *Input) { in.Rows[0].Stale = matrix.Trouble{Code: words.PodGone} }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod demo-a-0 (aaaaaaaa) is gone"},
 		"a datacenter that cannot be asked": {change(requested(), func(in *Input) { in.NotVerified = []string{"dc2"} }), CheckRows, Unknown, "datacenter dc2 cannot be asked"},
 		"rows that share their membership": {change(requested(), func(in *Input) {
 			all := &matrix.Membership{HostIDs: []hostid.ID{hostA, hostB, hostC, hostOld}}
@@ -407,13 +406,13 @@ func TestChecks(t *testing.T) {
 		"no volume to exchange":         {change(requested(), func(in *Input) { in.StatefulSet.ClaimTemplates = nil }), CheckStatefulSet, Failed, "no volume claim template"},
 		"no launcher":                   {change(requested(), func(in *Input) { in.StatefulSet.Launcher = release.No }), CheckLauncher, Failed, "plain new one"},
 		"A1: others are seeds": {change(requested(), func(in *Input) {
-			in.Seeds = &bootstrap.SeedChoice{Code: bootstrap.SeedsFound, Seeds: []string{"10.0.0.1"}}
+			in.Seeds = &bootstrap.SeedChoice{Code: words.SeedsFound, Seeds: []string{"10.0.0.1"}}
 		}), CheckSeeds, OK, "10.0.0.1"},
 		"A1: no other member is UP": {change(requested(), func(in *Input) {
-			in.Seeds = &bootstrap.SeedChoice{Code: bootstrap.SeedsNotUp, Names: []string{"demo-a-0"}}
+			in.Seeds = &bootstrap.SeedChoice{Code: words.SeedsNotUp, Names: []string{"demo-a-0"}}
 		}), CheckSeeds, Failed, "second cluster"},
 		"A1: only itself, by force": {change(requested(), func(in *Input) {
-			in.Seeds = &bootstrap.SeedChoice{Code: bootstrap.SeedsFirstNode, Seeds: []string{"10.0.0.4"}}
+			in.Seeds = &bootstrap.SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{"10.0.0.4"}}
 		}), CheckSeeds, Failed, "--seeds"},
 		"launcher not known": {change(requested(), func(in *Input) { in.StatefulSet.Launcher = release.Unknown }), CheckLauncher, Unknown, ""},
 	} {
@@ -486,7 +485,7 @@ func TestTwoReplacementsAreOrdered(t *testing.T) {
 
 func TestGhosts(t *testing.T) {
 	in := base()
-	none := func(hostid.ID) code.Message { return code.Message{} }
+	none := func(hostid.ID) words.Message { return words.Message{} }
 	if got := ghosts(in, none); len(got) != 0 {
 		t.Errorf("ghosts in a plain cluster: %+v", got)
 	}
@@ -497,20 +496,20 @@ func TestGhosts(t *testing.T) {
 		t.Errorf("got %+v, want command %s", got, want)
 	}
 	in.Excludes = true
-	first := code.New(saysGhostExcludeFirst, "nodes", []string{"demo-d-0 (" + hostOld[:8] + ")"}).Do(code.Command{"kubectl", "exec", "demo-a-0", "-n", "scylla", "-c", "scylla", "--", "nodetool", "excludenode", hostOld})
+	first := words.New(words.GhostExcludeFirst, "nodes", []string{"demo-d-0 (" + hostOld[:8] + ")"}).Do(words.Command{"kubectl", "exec", "demo-a-0", "-n", "scylla", "-c", "scylla", "--", "nodetool", "excludenode", hostOld})
 	want = "kubectl exec demo-a-0 -n scylla -c scylla -- nodetool removenode " + hostNew
 	if got := ghosts(in, none); len(got) != 1 || words.Shell(got[0].Command) != want || got[0].Why.Key() != first.Key() {
 		t.Errorf("where excludenode exists, got %+v, want first %v, then %s", got, first, want)
 	}
-	why := code.New("StrangerElsewhere", "datacenter", "dc2")
-	if got := ghosts(in, func(hostid.ID) code.Message { return why }); got[0].Command != nil || got[0].Why.Key() != why.Key() {
+	why := words.New("StrangerElsewhere", "datacenter", "dc2")
+	if got := ghosts(in, func(hostid.ID) words.Message { return why }); got[0].Command != nil || got[0].Why.Key() != why.Key() {
 		t.Errorf("a command for a node that may live elsewhere: %+v", got)
 	}
 }
 
 // removenode bans for good every node that it is told to ignore: the command that removes a ghost names none that only restarts.
 func TestGhostStaysWhileAnotherNodeMayReturn(t *testing.T) {
-	none := func(hostid.ID) code.Message { return code.Message{} }
+	none := func(hostid.ID) words.Message { return words.Message{} }
 	for name, change := range map[string]func(in Input) Input{
 		"one row has it DOWN": func(in Input) Input {
 			return setCell(setCell(in, "*", hostOld, matrix.Up, matrix.StateNormal), "demo-b-0", hostOld, matrix.Down, matrix.StateNormal)
@@ -525,7 +524,7 @@ func TestGhostStaysWhileAnotherNodeMayReturn(t *testing.T) {
 				t.Fatalf("before the change: %+v, want a command", got)
 			}
 			got := ghosts(change(in), none)
-			if len(got) != 1 || got[0].Command != nil || got[0].Why.Code != saysGhostOthersMayReturn || !strings.Contains(words.Text(got[0].Why), "demo-d-0") {
+			if len(got) != 1 || got[0].Command != nil || got[0].Why.Code != words.GhostOthersMayReturn || !strings.Contains(words.Text(got[0].Why), "demo-d-0") {
 				t.Errorf("got %+v, want no command while demo-d-0 may return", got)
 			}
 		})
@@ -558,7 +557,7 @@ func TestThePlanStreamsFromWhoHoldsTheData(t *testing.T) {
 }
 
 // waitsFor is what a Pod waits for, in these words.
-func waitsFor(text string) code.Message { return code.New(SaysLogCure, "text", text) }
+func waitsFor(text string) words.Message { return words.New(words.LogCure, "text", text) }
 
 // TestNoHarm8ReplaceRefusesAPausedNode: a drained node, or one in maintenance mode, is alive and DOWN for all others; no flag skips the check, and it says how to bring the node back. The Pod of a new
 // node whose attempt failed is another node's.
@@ -574,8 +573,8 @@ func TestNoHarm8ReplaceRefusesAPausedNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := requested()
 			in.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckNotAlive
-			in.Pod.HostID, in.Pod.Paused = tc.hostID, code.New("ScyllaDBDrained")
-			in.Pod.Resume = code.New("RestartDrained").Do(code.Kubectl("scylla", "delete", "pod", "demo-d-0"))
+			in.Pod.HostID, in.Pod.Paused = tc.hostID, words.New("ScyllaDBDrained")
+			in.Pod.Resume = words.New("RestartDrained").Do(words.Kubectl("scylla", "delete", "pod", "demo-d-0"))
 			v := verify(&in, ReadRecord(in.Service.Labels, in.Service.Annotations), hostOld, false)
 			i := slices.IndexFunc(v.checks, func(c Check) bool { return c.Name == CheckNotAlive })
 			if c := v.checks[i]; c.Blocks() != tc.refused || tc.refused && !strings.Contains(words.Text(c.Cure), "kubectl delete pod demo-d-0 -n scylla") {

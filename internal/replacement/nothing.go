@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // nothingToReplace is the remedy where no row lists the replaced node. After a replacement that had begun, the new node may be gone as well, as when ScyllaDB took its join
@@ -15,7 +15,7 @@ import (
 // controller that finds the record without the label puts the label back. While a row lists a host ID without a member, it may be the new node: then no commands but those of
 // unrecorded, and none for a member with several claims. Nor without a fresh row of every other member, and of most: the claim may have a member's data, and one row that is
 // behind the others is no evidence. kubectl passes over an annotation that is not there.
-func (v *verifier) nothingToReplace() code.Message {
+func (v *verifier) nothingToReplace() words.Message {
 	in := v.in
 	if cure := unrecorded(in, v.target); v.resume && !cure.IsZero() {
 		return cure
@@ -25,15 +25,15 @@ func (v *verifier) nothingToReplace() code.Message {
 	})
 	gap := v.checkRows().result != OK || 2*v.of(v.target).Total() <= len(v.expected())+len(v.ignored)
 	if !v.resume || in.Operator || in.Pod == nil || len(in.Claims) != 1 || unowned || gap {
-		return code.New(saysReplaceNothingToReplace)
+		return words.New(words.ReplaceNothingToReplace)
 	}
-	return code.New(CureStartAsNew, "member", in.Self.Member).Do(
-		code.Kubectl(in.Namespace, "annotate", "service", in.Self.Member,
+	return words.New(words.CureStartAsNew, "member", in.Self.Member).Do(
+		words.Kubectl(in.Namespace, "annotate", "service", in.Self.Member,
 			api.AnnotationReplaceRequest+"-", api.AnnotationReplaceResume+"-", api.AnnotationReplaceIgnoreDead+"-", api.AnnotationReplaceSkipChecks+"-",
 			api.AnnotationReplaceAccepted+"-", api.AnnotationReplacePVCUIDs+"-", api.AnnotationReplacePodUID+"-", api.AnnotationReplaceStartedAt+"-",
 			api.AnnotationReplaceAttempt+"-", api.AnnotationReplaceOriginalHostID+"-", api.AnnotationReplaceAddress+"-", api.AnnotationReplaceRefused+"-"),
-		code.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"),
-		code.Kubectl(in.Namespace, "delete", "pvc", "--wait=false", in.Claims[0].Name),
-		code.Kubectl(in.Namespace, "delete", "pod", in.Pod.Name),
+		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"),
+		words.Kubectl(in.Namespace, "delete", "pvc", "--wait=false", in.Claims[0].Name),
+		words.Kubectl(in.Namespace, "delete", "pod", in.Pod.Name),
 	)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // State is the member's replacement for people: Next, and under the Scylla Operator the operator's own procedure by its labels. The reasons to wait
@@ -23,21 +23,21 @@ func State(in Input) Step {
 	lost := LostRecord(in)
 	switch {
 	case !lost.IsZero():
-		s.Action, s.Message, s.Cure = ActionFail, code.New(SaysRecordLost, "member", in.Self.Member), lost
+		s.Action, s.Message, s.Cure = ActionFail, words.New(words.RecordLost, "member", in.Self.Member), lost
 	case !rec.Requested && !rec.HasOriginal:
-		s.Action, s.Message = ActionNone, code.New(saysReplaceNone)
+		s.Action, s.Message = ActionNone, words.New(words.ReplaceNone)
 		return s
 	case !rec.Requested:
 		s.Action, s.NewHostID = ActionFail, id
-		s.Message = code.New(saysOperatorLabelRemoved, "label", api.LabelReplace, "original", rec.Original)
-		s.Cure = code.New(saysOperatorEndByHand).Do(code.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplacingNodeHostID+"-"))
+		s.Message = words.New(words.OperatorLabelRemoved, "label", api.LabelReplace, "original", rec.Original)
+		s.Cure = words.New(words.OperatorEndByHand).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplacingNodeHostID+"-"))
 	case !rec.HasOriginal:
 		s = operatorDeletes(in, s)
 	case !rec.OriginalError.IsZero():
-		s.Action, s.Message = ActionFail, code.New(saysOperatorNoOriginal, "why", rec.OriginalError)
-		s.Cure = code.New(saysOperatorPlainNewNode).Do(code.Scylla(in.Namespace, "replace", "status"))
+		s.Action, s.Message = ActionFail, words.New(words.OperatorNoOriginal, "why", rec.OriginalError)
+		s.Cure = words.New(words.OperatorPlainNewNode).Do(words.Scylla(in.Namespace, "replace", "status"))
 	case in.Pod == nil || in.Pod.Deleting:
-		s.Action, s.Message = ActionWaitNewPod, code.New(saysOperatorWaitsForPod)
+		s.Action, s.Message = ActionWaitNewPod, words.New(words.OperatorWaitsForPod)
 	case oldPodStays(in, rec.Original):
 		s = operatorOldPod(in, s)
 	default:
@@ -46,7 +46,7 @@ func State(in Input) Step {
 		}
 	}
 	for _, c := range in.Conditions {
-		s.Waiting = append(s.Waiting, code.New(saysOperatorCondition, "condition", c))
+		s.Waiting = append(s.Waiting, words.New(words.OperatorCondition, "condition", c))
 	}
 	return s
 }
@@ -59,10 +59,10 @@ func operatorDeletes(in Input, s Step) Step {
 	case !in.OperatorOff.IsZero():
 		return operatorOff(in, s)
 	case budget:
-		s.Action, s.Message = ActionHoldEviction, code.New(saysOperatorBudget, "budget", in.Budget)
-		s.Cure = code.New(CureBudget).Do(code.Kubectl(in.Namespace, "get", "poddisruptionbudgets,pods"))
+		s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorHeldByBudget, "budget", in.Budget)
+		s.Cure = words.New(words.CureBudget).Do(words.Kubectl(in.Namespace, "get", "poddisruptionbudgets,pods"))
 	default:
-		s.Action, s.Message = ActionDeletePVC, code.New(saysOperatorDeletes)
+		s.Action, s.Message = ActionDeletePVC, words.New(words.OperatorDeletes)
 	}
 	return s
 }
@@ -70,19 +70,19 @@ func operatorDeletes(in Input, s Step) Step {
 // operatorOldPod is the record of a replacement whose old Pod was never evicted: the operator waits for a new host ID in it. Without the label it evicts the Pod, whose volume goes
 // then, so that is offered only while a majority has the node DOWN and nothing shows that it lives.
 func operatorOldPod(in Input, s Step) Step {
-	s.Action, s.Message = ActionHoldEviction, code.New(saysOperatorOldPod, "pod", in.Pod.Name, "label", api.LabelReplacingNodeHostID)
+	s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOldPod, "pod", in.Pod.Name, "label", api.LabelReplacingNodeHostID)
 	v := newOpinions(&in, s.Original, "", nil)
 	if v.checkDown().result == OK && v.checkNotAlive().result == OK {
-		s.Cure = code.New(saysOperatorLetEvict).Do(code.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplacingNodeHostID+"-"))
+		s.Cure = words.New(words.OperatorLetEvict).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplacingNodeHostID+"-"))
 		return s
 	}
-	s.Cure = code.New(saysOperatorSeeOldPod).Do(code.Scylla(in.Namespace, "describe", in.Self.Member))
+	s.Cure = words.New(words.OperatorSeeOldPod).Do(words.Scylla(in.Namespace, "describe", in.Self.Member))
 	return s
 }
 
 func operatorOff(in Input, s Step) Step {
-	s.Action, s.Message, s.Waiting = ActionHoldEviction, code.New(saysOperatorOff, "why", in.OperatorOff), nil
-	s.Cure = code.New(saysStartOperator).Do(code.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))
+	s.Action, s.Message, s.Waiting = ActionHoldEviction, words.New(words.OperatorOff, "why", in.OperatorOff), nil
+	s.Cure = words.New(words.StartOperatorAgain).Do(words.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))
 	return s
 }
 
@@ -92,14 +92,14 @@ func operatorJoin(in Input, s Step, id hostid.ID) Step {
 	ours := Next(in)
 	s.Action, s.NewHostID, s.Message, s.Waiting, s.Cure, s.Diagnosis = ours.Action, id, ours.Message, ours.Waiting, ours.Cure, ours.Diagnosis
 	if ours.Action == ActionFinish {
-		s.Message = code.New(saysOperatorRemovesLabels)
+		s.Message = words.New(words.OperatorRemovesLabels)
 	}
 	switch ours.Cure.Code {
-	case CureResume, CureResumeAfter, CureVolumeLost, CureNewcomerLost, CureNewcomerIsMember, CureGiveHostID:
+	case words.CureResume, words.CureResumeAfter, words.CureVolumeLost, words.CureNewcomerLost, words.CureNewcomerIsMember, words.CureGiveHostID:
 		// It knows no second attempt, and no end of the first but its own.
-		s.Cure = code.New(CureOperatorByHand)
-	case CureBringBackOrResume:
-		s.Cure = code.Message{Code: CureBringBack, Params: ours.Cure.Params}
+		s.Cure = words.New(words.CureOperatorByHand)
+	case words.CureBringBackOrResume:
+		s.Cure = words.Message{Code: words.CureBringBack, Params: ours.Cure.Params}
 	}
 	if ours.Diagnosis != nil {
 		d := *ours.Diagnosis

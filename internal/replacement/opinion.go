@@ -8,9 +8,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // opinions are the rows of an Input as evidence about one replacement: package matrix counts, this type leaves out those that do not count (the
@@ -113,10 +113,10 @@ func (v *opinions) expected() []hostid.ID {
 }
 
 // silence returns why a host ID is no witness; zero when it is one.
-func (v *opinions) silence(id hostid.ID) code.Message {
+func (v *opinions) silence(id hostid.ID) words.Message {
 	i, known := v.m.Index(id)
 	if known && v.m.Witness(i) {
-		return code.Message{}
+		return words.Message{}
 	}
 	name := v.name(id)
 	var row *matrix.Row
@@ -125,15 +125,15 @@ func (v *opinions) silence(id hostid.ID) code.Message {
 	}
 	switch {
 	case row == nil:
-		return code.New(saysNodeHasNoRow, "node", name)
+		return words.New(words.NodeHasNoRow, "node", name)
 	case !row.Trouble.IsZero():
-		return code.New(saysNodeCannotReport, "node", name, "why", row.Trouble.Message(name))
+		return words.New(words.NodeCannotReport, "node", name, "why", row.Trouble.Message(name))
 	case !row.Reported:
-		return code.New(saysNodeHasNotReported, "node", name)
+		return words.New(words.NodeHasNotReported, "node", name)
 	case !row.Stale.IsZero():
-		return code.New(saysNodeReportIsOld, "node", name, "why", row.Stale.Message(name))
+		return words.New(words.NodeReportIsOld, "node", name, "why", row.Stale.Message(name))
 	}
-	return code.New(saysNodeReportIsEmpty, "node", name)
+	return words.New(words.NodeReportIsEmpty, "node", name)
 }
 
 // labels name witnesses, by index into the matrix's nodes.
@@ -188,6 +188,6 @@ func refName(r matrix.Ref) string {
 func short(id hostid.ID) string { return id.Short() }
 
 // compareMessages is a stable order of messages, by code and parameters.
-func compareMessages(a, b code.Message) int {
+func compareMessages(a, b words.Message) int {
 	return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(fmt.Sprint(a.Params), fmt.Sprint(b.Params)))
 }

@@ -6,8 +6,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Plan shows the effect of a replacement before it is requested.
@@ -65,17 +65,17 @@ func MakePlan(in Input) Plan {
 func (p Plan) Blockers() []Check { return blockers(p.Checks) }
 
 // OpenAlready returns why a new replacement of the member cannot be requested; zero when it can.
-func OpenAlready(in Input) code.Message {
+func OpenAlready(in Input) words.Message {
 	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
 	if !rec.Open() || Superseded(in) != "" {
-		return code.Message{}
+		return words.Message{}
 	}
 	addr, _ := rec.Address()
 	since := ""
 	if !rec.StartedAt.IsZero() {
 		since = stamp(rec.StartedAt)
 	}
-	return code.New(saysReplaceIsOpen, "original", cmp.Or(string(rec.Original), addr), "member", in.Self.Member, "since", since)
+	return words.New(words.ReplaceIsOpen, "original", cmp.Or(string(rec.Original), addr), "member", in.Self.Member, "since", since)
 }
 
 // Phase is a step as people see it; replacements pass through phases in this order.
@@ -129,4 +129,4 @@ func (s Step) Phase() Phase {
 }
 
 // Title of a phase, in the present tense.
-func (p Phase) Title() code.Message { return code.Message{Code: titles[p]} }
+func (p Phase) Title() words.Message { return words.Message{Code: titles[p]} }

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Whatever order things happen in, however old the controller's view is and however often it is restarted: one deletion at most per
@@ -99,7 +100,7 @@ func TestNoDeletionWithoutAMajorityOfFreshRows(t *testing.T) {
 		for i := range in.Rows[:3] {
 			r := &in.Rows[i]
 			if rapid.IntRange(0, 3).Draw(t, "stale") == 0 {
-				r.Stale = matrix.Trouble{Code: matrix.StalePodGone}
+				r.Stale = matrix.Trouble{Code: words.PodGone}
 			}
 			s := rapid.SampledFrom(statuses).Draw(t, "status")
 			r.Observed = append(without(r.Observed, hostOld), matrix.Observation{HostID: hostOld, Status: s, Since: t0.Add(-time.Hour)})

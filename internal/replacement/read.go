@@ -16,10 +16,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Reading is the input of replacements from one cluster. For the proof about cancelling, the claims must have been read before the Services.
@@ -151,10 +151,10 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 	if len(r.Cluster.Services) == 0 {
 		return nil
 	}
-	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), func(id hostid.ID) code.Message {
+	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), func(id hostid.ID) words.Message {
 		why := r.Cluster.Stranger(id)
 		if add := r.Cluster.RemoteAdd(why); add != nil {
-			return code.New(saysGhostElsewhere, "why", why).Do(add)
+			return words.New(words.GhostElsewhere, "why", why).Do(add)
 		}
 		return why
 	})
@@ -247,12 +247,12 @@ func inBarrier(st corev1.ContainerStatus) bool {
 }
 
 // barrier returns the reasons why a Pod waits in its barrier, as the barrier itself judges.
-func (r *Reading) barrier(p *corev1.Pod) []code.Message {
+func (r *Reading) barrier(p *corev1.Pod) []words.Message {
 	in, err := r.Cluster.BootstrapInput(p.Name)
 	if err != nil {
-		return []code.Message{code.New(saysBarrierNotJudged, "why", err.Error())}
+		return []words.Message{words.New(words.BarrierCannotBeJudged, "why", err.Error())}
 	}
-	var out []code.Message
+	var out []words.Message
 	groups, _ := matrix.GroupBlockers(bootstrap.Decide(in).Blockers)
 	for _, g := range groups {
 		out = append(out, g.Message())

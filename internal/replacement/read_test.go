@@ -17,7 +17,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -341,7 +340,7 @@ func TestA1SeedsAreKnownBeforeAnythingIsDeleted(t *testing.T) {
 
 // TestNoHarm8APausedNodeIsRead: by its own mode, while its reporter and its container run.
 func TestNoHarm8APausedNodeIsRead(t *testing.T) {
-	for mode, want := range map[string]code.Code{"DRAINED": cluster.PausedDrained, "MAINTENANCE": cluster.PausedMaintenance, "STARTING": "", "NORMAL": ""} {
+	for mode, want := range map[string]words.Code{"DRAINED": words.ScyllaDBDrained, "MAINTENANCE": words.ScyllaDBInMaintenance, "STARTING": "", "NORMAL": ""} {
 		said := says(hostA, "2025.2.1")
 		said.OperationMode = mode
 		p := pod("a", said)

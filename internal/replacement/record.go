@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Record is a replacement by a member Service's labels and annotations.
@@ -28,7 +28,7 @@ type Record struct {
 	// or malformed: then OriginalError says so.
 	HasOriginal   bool
 	Original      hostid.ID
-	OriginalError code.Message
+	OriginalError words.Message
 	// LabelLost is set when the label is gone or differs from what was recorded beside it.
 	LabelLost bool
 	// Recorded address of the procedure by address, empty otherwise.
@@ -45,7 +45,7 @@ type Record struct {
 	Refused *Refusal
 	Last    *Last
 	// Problems are values that could not be read; each names the key.
-	Problems []code.Message
+	Problems []words.Message
 }
 
 // Open reports whether a replacement was accepted, by any controller, and is not over.
@@ -94,7 +94,7 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	if v, ok := annotations[api.AnnotationReplaceStartedAt]; ok {
 		t, err := time.Parse(time.RFC3339, v)
 		if err != nil {
-			r.Problems = append(r.Problems, code.New(saysReplaceTimeMalformed, "key", api.AnnotationReplaceStartedAt, "value", v))
+			r.Problems = append(r.Problems, words.New(words.ReplaceTimeMalformed, "key", api.AnnotationReplaceStartedAt, "value", v))
 		}
 		r.StartedAt = t
 	}
@@ -104,7 +104,7 @@ func ReadRecord(labels, annotations map[string]string) Record {
 			n, err := strconv.Atoi(v)
 			if err != nil || n < 1 {
 				// An attempt that cannot be read must not look like the first, which can still be cancelled.
-				r.Problems = append(r.Problems, code.New(saysReplaceAttemptMalformed, "key", api.AnnotationReplaceAttempt, "value", v))
+				r.Problems = append(r.Problems, words.New(words.ReplaceAttemptMalformed, "key", api.AnnotationReplaceAttempt, "value", v))
 				n = 2
 			}
 			r.Attempt = n
@@ -116,7 +116,7 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	if v, ok := annotations[api.AnnotationReplaceLast]; ok {
 		var last Last
 		if err := json.Unmarshal([]byte(v), &last); err != nil {
-			r.Problems = append(r.Problems, code.New(saysReplaceOutcomeMalformed, "key", api.AnnotationReplaceLast, "why", err.Error()))
+			r.Problems = append(r.Problems, words.New(words.ReplaceOutcomeMalformed, "key", api.AnnotationReplaceLast, "why", err.Error()))
 		} else {
 			r.Last = &last
 		}
@@ -139,7 +139,7 @@ func (r *Record) readOriginal(labels, annotations map[string]string) {
 		}
 		id, err := hostid.Parse(original)
 		if err != nil {
-			r.OriginalError = code.New(saysReplaceOriginalMalformed, "key", key, "value", original, "why", hostid.Why(err))
+			r.OriginalError = words.New(words.ReplaceOriginalMalformed, "key", key, "value", original, "why", hostid.Why(err))
 		}
 		r.Original = id
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // The first and the longest delay before a refused step is tried again; the delay doubles each time.
@@ -46,12 +46,12 @@ func (s Step) Refuse(message string, budget bool, now time.Time, atLeast time.Du
 }
 
 // RefusedNote is the Event about a refusal, with what the API server said. pod names the Pod that the step evicts.
-func (s Step) RefusedNote(pod, says string) code.Message {
-	what := code.New(saysPodCannotBeEvictedUID, "pod", pod, "uid", s.PodUID)
+func (s Step) RefusedNote(pod, says string) words.Message {
+	what := words.New(words.PodCannotBeEvictedUID, "pod", pod, "uid", s.PodUID)
 	if s.Claim != nil {
-		what = code.New(saysClaimCannotBeDeletedUID, "claim", s.Claim.Name, "uid", s.Claim.UID)
+		what = words.New(words.ClaimCannotBeDeletedUID, "claim", s.Claim.Name, "uid", s.Claim.UID)
 	}
-	return code.New(saysReplaceRefusedEvent, "what", what, "says", says)
+	return words.New(words.ReplaceRefusedEvent, "what", what, "says", says)
 }
 
 func readRefusal(value string) *Refusal {
@@ -72,23 +72,23 @@ func (s Step) uid() string {
 
 // heed applies an earlier refusal of the same step: it waits until the next try, and shows the reason either way. A next try later than any back-off
 // was not written by our controller, and is ignored.
-func (m *machine) heed(s Step, what code.Message) Step {
+func (m *machine) heed(s Step, what words.Message) Step {
 	r := m.rec.Refused
 	if r == nil || r.UID != s.uid() {
 		return s
 	}
 	s.Refused = r
-	s.Message = code.New(saysReplaceRefusedYet, "what", what, "says", r.Message)
+	s.Message = words.New(words.ReplaceRefusedYet, "what", what, "says", r.Message)
 	wait := r.Next.Sub(m.in.Now)
 	since := clock(r.Since, m.in.Now)
 	if wait > 0 && wait <= 2*maxBackoff {
 		s.Action, s.Events = ActionWaitRefused, nil
-		s.Waiting = []code.Message{code.New(saysReplaceRefusedUntil, "times", r.Times, "since", since, "next", clock(r.Next, m.in.Now))}
+		s.Waiting = []words.Message{words.New(words.ReplaceRefusedUntil, "times", r.Times, "since", since, "next", clock(r.Next, m.in.Now))}
 	} else {
-		s.Waiting = []code.Message{code.New(saysReplaceRefusedDue, "times", r.Times, "since", since)}
+		s.Waiting = []words.Message{words.New(words.ReplaceRefusedDue, "times", r.Times, "since", since)}
 	}
 	if r.Budget {
-		s.Cure = code.New(CureBudget).Do(code.Kubectl(m.in.Namespace, "get", "poddisruptionbudgets,pods"))
+		s.Cure = words.New(words.CureBudget).Do(words.Kubectl(m.in.Namespace, "get", "poddisruptionbudgets,pods"))
 	}
 	return s
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -121,7 +120,7 @@ func TestStandstill(t *testing.T) {
 			in.Claims[0].Unbound = true
 		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for " + unschedulable, "PersistentVolumeClaim data-demo-d-0 is not bound to a volume"}},
 		"in its barrier": {change(newPod(), func(in *Input) {
-			in.Pod.Waiting, in.Pod.Barrier = waitsFor("init container scylladb-bootstrap-barrier to finish"), []code.Message{code.New(SaysLogCure, "text", "demo-a-0 sees demo-b-0 DOWN")}
+			in.Pod.Waiting, in.Pod.Barrier = waitsFor("init container scylladb-bootstrap-barrier to finish"), []words.Message{words.New(words.LogCure, "text", "demo-a-0 sees demo-b-0 DOWN")}
 		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for init container scylladb-bootstrap-barrier to finish", "its barrier waits: demo-a-0 sees demo-b-0 DOWN"}},
 		"the launcher crashes": {change(joining(matrix.StateReplacing, false), func(in *Input) {
 			in.Pod.Waiting, in.Pod.ScyllaDB = waitsFor("container scylla (CrashLoopBackOff): exit code 75"), Container{Waiting: "CrashLoopBackOff", Exited: &Exit{Code: ExitLaunchRetry}}
@@ -148,7 +147,7 @@ func TestStandstill(t *testing.T) {
 
 // Another attempt is the cure where it can succeed; where it cannot, what stands in its way comes first.
 func TestCures(t *testing.T) {
-	says := func(c code.Code) func(*Input) { return func(in *Input) { in.Log = logged(c, "x") } }
+	says := func(c words.Code) func(*Input) { return func(in *Input) { in.Log = logged(c, "x") } }
 	const resume, ns = "kubectl scylla replace resume demo-d-0", " -n scylla"
 	alive := change(operatorBegun(), says(DiagnosisAliveTarget))
 	alive.Service.Labels[api.LabelReplacingNodeHostID] = hostA
@@ -244,7 +243,7 @@ func TestState(t *testing.T) {
 
 // The ghosts of a cluster are the same for every member; joining newcomers are none.
 func TestGhostsDoNotDependOnTheMember(t *testing.T) {
-	none := func(hostid.ID) code.Message { return code.Message{} }
+	none := func(hostid.ID) words.Message { return words.Message{} }
 	a := setCell(base(), "*", hostNew, matrix.Down, 0)
 	b := a
 	b.Self, b.Pod, b.Service = a.Others[0].Ref, nil, Service{}
@@ -294,18 +293,18 @@ func removedMember() Input {
 func TestVolumeLost(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in   Input
-		want code.Code
+		want words.Code
 	}{
-		"made anew, its volume is bound":    {noNode(newPod(), overdue+time.Second), CureVolumeLost},
+		"made anew, its volume is bound":    {noNode(newPod(), overdue+time.Second), words.CureVolumeLost},
 		"just made":                         {noNode(newPod(), overdue), ""},
 		"no volume yet":                     {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Volume, in.Claims[0].Unbound = "", true }), ""},
 		"the claim goes":                    {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Deleting = true }), ""},
 		"placed":                            {change(noNode(newPod(), time.Hour), func(in *Input) { in.Pod.Scheduled = true }), ""},
-		"the new node is a member":          {lostMember(), CureNewcomerLost},
-		"and another attempt was asked for": {alsoResumed(lostMember()), CureNewcomerLost},
-		"the new node was removed since":    {removedMember(), CureStartAsNew},
+		"the new node is a member":          {lostMember(), words.CureNewcomerLost},
+		"and another attempt was asked for": {alsoResumed(lostMember()), words.CureNewcomerLost},
+		"the new node was removed since":    {removedMember(), words.CureStartAsNew},
 		"it was, and one row is missing":    {change(removedMember(), func(in *Input) { in.Rows[1].Reported, in.Rows[1].Observed = false, nil }), ""},
-		"the Scylla Operator has no second": {change(noNode(operatorBegun(), time.Hour), func(in *Input) { in.Operator = true }), CureOperatorByHand},
+		"the Scylla Operator has no second": {change(noNode(operatorBegun(), time.Hour), func(in *Input) { in.Operator = true }), words.CureOperatorByHand},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s := State(tc.in); s.Action != ActionWaitJoin || s.Cure.Code != tc.want {
@@ -334,10 +333,10 @@ func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		in   Input
-		want code.Code
+		want words.Code
 	}{
-		"for five minutes":    {starts(startingTime), CureUnheard},
-		"in the shadow round": {starts(startingTime, func(in *Input) { in.Log = logged(evidence.ShadowRound, "Gossip shadow round started") }), CureNewSeeds},
+		"for five minutes":    {starts(startingTime), words.CureUnheard},
+		"in the shadow round": {starts(startingTime, func(in *Input) { in.Log = logged(evidence.ShadowRound, "Gossip shadow round started") }), words.CureNewSeeds},
 		"for less":            {starts(startingTime - time.Second), ""},
 		"it streams":          {starts(time.Hour, func(in *Input) { in.Pod.OperationMode = "BOOTSTRAP" }), ""},
 		"its request is open": {starts(time.Hour, func(in *Input) { in.Operations = operation("replace", "running", hostNew) }), ""},
@@ -370,13 +369,13 @@ func unrecordedNode(in Input, more ...func(*Input)) Input {
 
 // A new node that had joined and is gone with its volume before anybody recorded it: the way out is named where nothing else can have held its Pod back.
 func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
-	waits := func(in *Input) { in.Pod.Barrier = []code.Message{code.New("NodeDown")} }
+	waits := func(in *Input) { in.Pod.Barrier = []words.Message{words.New("NodeDown")} }
 	lost := func(more ...func(*Input)) Input { return unrecordedNode(change(joined(), waits), more...) }
 	for name, tc := range map[string]struct {
 		in   Input
-		want code.Code
+		want words.Code
 	}{
-		"it waits at its barrier":             {lost(), CureRecordNewcomer},
+		"it waits at its barrier":             {lost(), words.CureRecordNewcomer},
 		"its barrier does not wait":           {lost(func(in *Input) { in.Pod.Barrier = nil }), ""},
 		"nobody knows whose it is":            {lost(func(in *Input) { in.Unrecorded = "" }), ""},
 		"the original is listed all the same": {setCell(lost(), "demo-c-0", hostOld, matrix.Down, 0), ""},
@@ -399,12 +398,12 @@ func TestNoHarm30TheUnrecordedNewNodeOnALostKubernetesNode(t *testing.T) {
 	lost := func(more ...func(*Input)) Input { return unrecordedNode(noNode(joined(), time.Hour), more...) }
 	for name, tc := range map[string]struct {
 		in   Input
-		want code.Code
+		want words.Code
 	}{
-		"its Pod is on no Kubernetes node":    {lost(), CureUnrecordedLost},
-		"another attempt was asked for":       {alsoResumed(lost()), CureUnrecordedLost},
-		"nobody knows whose it is":            {lost(func(in *Input) { in.Unrecorded = "" }), CureVolumeLost},
-		"the original is listed all the same": {setCell(lost(), "demo-c-0", hostOld, matrix.Down, 0), CureVolumeLost},
+		"its Pod is on no Kubernetes node":    {lost(), words.CureUnrecordedLost},
+		"another attempt was asked for":       {alsoResumed(lost()), words.CureUnrecordedLost},
+		"nobody knows whose it is":            {lost(func(in *Input) { in.Unrecorded = "" }), words.CureVolumeLost},
+		"the original is listed all the same": {setCell(lost(), "demo-c-0", hostOld, matrix.Down, 0), words.CureVolumeLost},
 		"its Pod was just created":            {lost(func(in *Input) { in.Pod.Created = in.Now }), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -435,24 +434,24 @@ func TestNothingIsLeftToReplace(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		in   Input
-		want code.Code
+		want words.Code
 	}{
-		"neither is a member":           {gone(), CureStartAsNew},
-		"before anything has begun":     {neverJoined(), saysReplaceNothingToReplace},
-		"NoHarm10: one is silent":       {gone(func(in *Input) { in.Rows = in.Rows[1:] }), saysReplaceNothingToReplace},
-		"NoHarm10: one is out of sight": {gone(func(in *Input) { in.NotVerified = []string{"dc2"} }), saysReplaceNothingToReplace},
+		"neither is a member":           {gone(), words.CureStartAsNew},
+		"before anything has begun":     {neverJoined(), words.ReplaceNothingToReplace},
+		"NoHarm10: one is silent":       {gone(func(in *Input) { in.Rows = in.Rows[1:] }), words.ReplaceNothingToReplace},
+		"NoHarm10: one is out of sight": {gone(func(in *Input) { in.NotVerified = []string{"dc2"} }), words.ReplaceNothingToReplace},
 		"NoHarm10: one of three, others ignored": {gone(func(in *Input) {
 			in.Rows = in.Rows[:1]
 			in.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostB + "," + hostC
-		}), saysReplaceNothingToReplace},
-		"a node without a member":    {setCell(gone(), "demo-c-0", "77770000-0000-4000-8000-000000000007", matrix.Up, matrix.StateNormal), saysReplaceNothingToReplace},
-		"no Pod":                     {gone(func(in *Input) { in.Pod = nil }), saysReplaceNothingToReplace},
+		}), words.ReplaceNothingToReplace},
+		"a node without a member":    {setCell(gone(), "demo-c-0", "77770000-0000-4000-8000-000000000007", matrix.Up, matrix.StateNormal), words.ReplaceNothingToReplace},
+		"no Pod":                     {gone(func(in *Input) { in.Pod = nil }), words.ReplaceNothingToReplace},
 		"the original is a member":   {toResume(), ""},
-		"the claim is not known yet": {gone(func(in *Input) { in.Claims = nil }), saysReplaceNothingToReplace},
+		"the claim is not known yet": {gone(func(in *Input) { in.Claims = nil }), words.ReplaceNothingToReplace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Next(tc.in)
-			var got code.Message
+			var got words.Message
 			for _, c := range s.Checks {
 				if c.Name == CheckMember && c.Blocks() {
 					got = c.Cure
@@ -461,7 +460,7 @@ func TestNothingIsLeftToReplace(t *testing.T) {
 			if got.Code != tc.want {
 				t.Fatalf("%s, cure %q, want %q", s.Action, got.Code, tc.want)
 			}
-			if tc.want != CureStartAsNew {
+			if tc.want != words.CureStartAsNew {
 				return
 			}
 			// The record goes before the label, or the controller puts the label back; the volume goes before the Pod.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -107,7 +106,7 @@ func TestAPodThatWaitsForItsEvictionIsNoRestart(t *testing.T) {
 		in := recorded()
 		in.Pod = ptr(*in.Pod)
 		in.Pod.Scheduled, in.Pod.Initialising, in.Pod.Waiting = true, true, waitsFor("init container scylladb-bootstrap-barrier to finish")
-		in.Pod.Barrier, in.Pod.BarrierSince = []code.Message{code.New("NodeDown"), code.New("PodToBeReplaced")}, in.Now.Add(-startingTime)
+		in.Pod.Barrier, in.Pod.BarrierSince = []words.Message{words.New("NodeDown"), words.New("PodToBeReplaced")}, in.Now.Add(-startingTime)
 		change(&in)
 		return in
 	}
@@ -202,14 +201,14 @@ func TestC2NewcomerThatIsAMemberIsReplacedItself(t *testing.T) {
 	in := brokenNewcomer()
 	s := Next(in)
 	want := "Replace the new node's own host ID: kubectl scylla replace " + hostNew + " -n scylla"
-	if s.Action != ActionFail || s.Diagnosis.Code != DiagnosisNewcomerIsMember || !strings.Contains(all(s), want) || strings.Contains(all(s), "delete pvc") {
+	if s.Action != ActionFail || s.Diagnosis.Code != words.NewcomerIsMember || !strings.Contains(all(s), want) || strings.Contains(all(s), "delete pvc") {
 		t.Fatalf("%s %+v: %s", s.Action, s.Diagnosis, all(s))
 	}
 	// The same where ScyllaDB finds its own earlier request first.
 	unfinished := change(in, func(in *Input) {
 		in.Log = logged(DiagnosisUnfinished, "The node requested to join before but didn't finish the procedure")
 	})
-	if s := Next(unfinished); s.Action != ActionFail || s.Diagnosis.Code != DiagnosisNewcomerIsMember || !strings.Contains(all(s), want) {
+	if s := Next(unfinished); s.Action != ActionFail || s.Diagnosis.Code != words.NewcomerIsMember || !strings.Contains(all(s), want) {
 		t.Errorf("an unfinished join: %s %+v", s.Action, s.Diagnosis)
 	}
 	if id := Superseded(in); id != hostNew || !OpenAlready(in).IsZero() {
@@ -241,7 +240,7 @@ func TestC2NewcomerThatIsAMemberIsReplacedItself(t *testing.T) {
 func TestNewcomerThatIsAMemberUnderTheOperator(t *testing.T) {
 	in := brokenNewcomer()
 	in.Operator = true
-	if s := State(in); s.Cure.Code != CureOperatorByHand || s.Diagnosis.Code != DiagnosisNewcomerIsMember {
+	if s := State(in); s.Cure.Code != words.CureOperatorByHand || s.Diagnosis.Code != words.NewcomerIsMember {
 		t.Errorf("%s %+v", all(s), s.Diagnosis)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // start verifies and records: a new replacement of target, or another attempt at it.
@@ -35,7 +35,7 @@ func (m *machine) start(target hostid.ID, resume bool) Step {
 	if !resume || rec.Accepted == "" {
 		patch.SetAnnotations[api.AnnotationReplaceOriginalHostID] = string(target)
 	}
-	s := Step{Action: ActionRecord, Request: request, Checks: v.checks, Patch: patch, Address: v.address, Message: code.New(saysReplaceRecord, "hostID", target)}
+	s := Step{Action: ActionRecord, Request: request, Checks: v.checks, Patch: patch, Address: v.address, Message: words.New(words.ReplaceRecord, "hostID", target)}
 	switch v.procedure {
 	case ByHostID:
 		patch.SetLabels[api.LabelReplacingNodeHostID] = string(target)
@@ -46,10 +46,10 @@ func (m *machine) start(target hostid.ID, resume bool) Step {
 	}
 	skipped := skippedNames(v.checks)
 	if resume {
-		s.Events = append(s.Events, Event{Reason: EventResumed, Note: code.New(saysReplaceResumed,
+		s.Events = append(s.Events, Event{Reason: EventResumed, Note: words.New(words.ReplaceResumed,
 			"hostID", target, "address", v.address, "attempt", attempt, "request", request, "skipped", skipped)})
 	} else {
-		s.Events = append(s.Events, Event{Reason: EventStarted, Note: code.New(saysReplaceStarted,
+		s.Events = append(s.Events, Event{Reason: EventStarted, Note: words.New(words.ReplaceStarted,
 			"hostID", target, "address", v.address, "request", request, "skipped", skipped)})
 	}
 	return s
@@ -89,9 +89,9 @@ func (m *machine) refuse(v verification) Step {
 	held := blockers(v.checks)
 	s := Step{Action: ActionRefuse, Checks: v.checks, Address: v.address, Cure: held[0].Cure}
 	for _, b := range held {
-		s.Waiting = append(s.Waiting, code.New(saysCheckHolds, "check", b.Name, "evidence", b.Evidence))
+		s.Waiting = append(s.Waiting, words.New(words.CheckHolds, "check", b.Name, "evidence", b.Evidence))
 	}
-	s.Message = code.New(saysReplaceHeld, "checks", s.Waiting)
-	s.Events = []Event{{Warning: true, Reason: EventRefused, Note: code.New(saysReplaceHeldUp, "member", m.in.Self.Member, "checks", s.Waiting)}}
+	s.Message = words.New(words.ReplaceHeld, "checks", s.Waiting)
+	s.Events = []Event{{Warning: true, Reason: EventRefused, Note: words.New(words.ReplaceHeldUp, "member", m.in.Self.Member, "checks", s.Waiting)}}
 	return s
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Procedure is how ScyllaDB identifies the node to replace.
@@ -86,18 +86,18 @@ type Pod struct {
 	// KubernetesNodeLost is set when its Kubernetes node does not answer, so that the Pod cannot end.
 	KubernetesNodeLost bool
 	// Unscheduled is the step for a Pod that waits for a Kubernetes node although its volume can be used; zero for any other.
-	Unscheduled code.Message
+	Unscheduled words.Message
 	// Paused is why its ScyllaDB, which is alive, serves nobody: it was drained, or is in maintenance mode. Resume brings it back. Both are zero for any other.
-	Paused, Resume code.Message
+	Paused, Resume words.Message
 	// EndsBy is when a Pod that is being deleted should have ended, its grace period included.
 	EndsBy time.Time
 	IP     string
 	// Owned is set when the Pod's controller is the member's StatefulSet.
 	Owned bool
 	// Waiting completes "it waits for ...", with the scheduler's or the kubelet's own words; zero when ScyllaDB's container is ready.
-	Waiting code.Message
+	Waiting words.Message
 	// Barrier lists, while the Pod is in its barrier, the barrier's reasons to wait.
-	Barrier []code.Message
+	Barrier []words.Message
 	// BarrierSince is when the barrier that the Pod is in was started; zero when it is in none.
 	BarrierSince time.Time
 	// ScyllaDB is the state of the ScyllaDB container.
@@ -150,9 +150,9 @@ type Other struct {
 // Diagnosis is a recognised failure.
 type Diagnosis struct {
 	// Code is stable.
-	Code code.Code
+	Code words.Code
 	// Text is the fact, with the error in ScyllaDB's own words where there is one; Cure what to do.
-	Text, Cure code.Message
+	Text, Cure words.Message
 }
 
 // Input is everything that a replacement depends on. The caller reads every field from objects at the moment of the call.
@@ -172,7 +172,7 @@ type Input struct {
 	// with its Pod, or today's Pod is on no Kubernetes node.
 	Unrecorded hostid.ID
 	// Away is the step for a member whose whole rack or datacenter is DOWN; zero for any other.
-	Away code.Message
+	Away words.Message
 	// Claims that exist now. They must have been read before Service and Pod: see the package documentation.
 	Claims      []Claim
 	Pod         *Pod
@@ -203,7 +203,7 @@ type Input struct {
 	Conditions []string
 	// OperatorOff is why the operator does not run, zero where it does or where the caller could not find out. Budget is a disruption budget that lets
 	// no Pod be evicted.
-	OperatorOff code.Message
+	OperatorOff words.Message
 	Budget      string
 	// Data is the location of the cluster's data as a live node reports it; nil where the caller did not ask, as in the controller, which relies on what
 	// the CLI showed to the person who made the request.
@@ -246,7 +246,7 @@ type Check struct {
 	Name   string
 	Result Result
 	// Evidence is the fact: statuses in rows, values of labels. Cure is the remedy, zero when the result is ok.
-	Evidence, Cure code.Message
+	Evidence, Cure words.Message
 	// Skipped is set when a person decided to proceed in spite of the result; Skippable is whether --skip-check can skip it.
 	Skipped, Skippable bool
 }
@@ -322,7 +322,7 @@ func apply(m *map[string]string, set map[string]string, remove []string) {
 type Event struct {
 	Warning bool
 	Reason  string
-	Note    code.Message
+	Note    words.Message
 }
 
 // Reasons of events.
@@ -356,9 +356,9 @@ type Step struct {
 	Address             string
 	StartedAt           time.Time
 	// Message is the state in one sentence; Cure what a person can do about it, if anything.
-	Message, Cure code.Message
+	Message, Cure words.Message
 	// Waiting lists the reasons of a step that waits.
-	Waiting   []code.Message
+	Waiting   []words.Message
 	Checks    []Check
 	Diagnosis *Diagnosis
 	Patch     *Patch

@@ -73,7 +73,7 @@ func base() Input {
 			Reporter: ref(o.member, o.rack, o.id), Reported: true, Observed: append(up(hostA, hostB, hostC), down(hostOld)),
 		})
 	}
-	in.Rows = append(in.Rows, matrix.Row{Reporter: in.Self, Reported: true, Stale: matrix.Trouble{Code: matrix.StalePodGone}, Observed: up(hostA, hostB, hostC, hostOld)})
+	in.Rows = append(in.Rows, matrix.Row{Reporter: in.Self, Reported: true, Stale: matrix.Trouble{Code: words.PodGone}, Observed: up(hostA, hostB, hostC, hostOld)})
 	return in
 }
 

@@ -6,8 +6,8 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Snapshot is one state of a cluster, ready to be drawn. It is not changed after NewSnapshot.
@@ -112,7 +112,7 @@ type blocker struct {
 	key       string // the same in every snapshot
 	observed  int    // -1 when it is about no node
 	observers []int
-	step      code.Message // the next step; y copies its first command
+	step      words.Message // the next step; y copies its first command
 	text      func(now time.Time) string
 }
 

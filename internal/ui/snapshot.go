@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -61,14 +60,14 @@ func shorten(text string, w int, middle bool, ellipsis string) string {
 
 // stateWords are what "state:" in a filter knows.
 var stateWords = func() []string {
-	words := []string{"up", "down", "unknown", "missing"}
+	terms := []string{"up", "down", "unknown", "missing"}
 	for s := matrix.StateNormal; s <= matrix.StateDecommissioned; s++ {
-		words = append(words, strings.ToLower(s.String()))
+		terms = append(terms, strings.ToLower(s.String()))
 	}
 	for _, m := range []cluster.MemberState{cluster.MemberJoined, cluster.MemberNewcomer, cluster.MemberGhost, cluster.MemberRemote, cluster.MemberGossipOnly} {
-		words = append(words, strings.ToLower(string(m)))
+		terms = append(terms, strings.ToLower(string(m)))
 	}
-	return append(words, string(render.RowStale), string(render.RowError))
+	return append(terms, string(render.RowStale), string(render.RowError))
 }()
 
 // madeAnew is how long the facts of the same objects are used: some rows grow old by themselves.
@@ -165,7 +164,7 @@ func addAll[T any, P interface {
 }
 
 // controllerWords say whether the controller was alive when s was read, and whether that is good. Time that has passed since does not count as silence.
-func controllerWords(s *cluster.Cluster, looked, saved bool) (words string, ok bool) {
+func controllerWords(s *cluster.Cluster, looked, saved bool) (terms string, ok bool) {
 	is := "alive"
 	if saved {
 		is = "was alive"
@@ -359,11 +358,11 @@ func (f *facts) addBlockers(doc *render.ClusterStatus) {
 	for i := range groups {
 		g := &groups[i]
 		if rights {
-			g.Step = code.Message{}
+			g.Step = words.Message{}
 		}
 		b := blocker{
 			key: string(g.Reason) + " " + g.Observed.String(), observed: f.find(string(g.Observed.HostID), g.Observed.Member), step: g.Step,
-			text: func(now time.Time) string { return clean(words.Group(*g, now)) },
+			text: func(now time.Time) string { return clean(words.Aging(g.Message(), g.Since, now)) },
 		}
 		for _, o := range g.Observers {
 			if j := f.find(string(o.HostID), o.Member); j >= 0 {

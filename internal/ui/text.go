@@ -8,7 +8,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -38,7 +37,7 @@ func (v *view) since(t time.Time) string {
 func (v *view) clock(t time.Time) string { return t.In(v.wall.Location()).Format("15:04:05") }
 
 // step appends a next step: its words wrapped, and each command on a line of its own, which is cut and never broken: y copies the whole.
-func (v *view) step(lines []line, w int, m code.Message) []line {
+func (v *view) step(lines []line, w int, m words.Message) []line {
 	lead := "  " + v.arrow + " "
 	for _, part := range v.words.Parts(m) {
 		text := clean(strings.Trim(part.Text, " ;&"))

@@ -9,21 +9,14 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Reasons of condition DeadReportRetained.
 const (
 	ReasonCleanUpOff = "CleanUpOff"
 	ReasonMinQuorum  = "MinQuorum"
-)
-
-// Causes and steps of the condition.
-const (
-	CauseDeadReports code.Code = "DeadReports" // nodes, why; commands: clear each Service
-	CauseCleanUpOff  code.Code = "DeadReportsOff"
-	CauseMinQuorum   code.Code = "DeadReportsFloor" // reporting, least
 )
 
 // DeadRows remembers since when no member lists a node that has a row. The zero value remembers nothing; a process that takes over begins anew, so that its times are never earlier
@@ -37,7 +30,7 @@ type DeadRows struct {
 func (d *DeadRows) Next(c *cluster.Cluster, p *api.StatusReportHealthPolicy, now time.Time) (out []hostid.ID, kept Condition, retained bool) {
 	is := map[hostid.ID]time.Time{}
 	var names []string
-	var commands []code.Command
+	var commands []words.Command
 	for _, ref := range c.DeadRows() {
 		from, known := d.since[ref.HostID]
 		if !known {
@@ -48,22 +41,22 @@ func (d *DeadRows) Next(c *cluster.Cluster, p *api.StatusReportHealthPolicy, now
 			continue
 		}
 		out, names = append(out, ref.HostID), append(names, ref.String())
-		commands = append(commands, code.Kubectl(c.Namespace, "annotate", "service", ref.Member, api.AnnotationHostID+"-", api.AnnotationNodeJoined+"-"))
+		commands = append(commands, words.Kubectl(c.Namespace, "annotate", "service", ref.Member, api.AnnotationHostID+"-", api.AnnotationNodeJoined+"-"))
 	}
 	d.since = is
 	kept = Condition{Type: api.ConditionDeadReportRetained, Status: metav1.ConditionTrue}
 	reporting := c.Matrix().Reporting()
-	why := code.New(CauseCleanUpOff)
+	why := words.New(words.DeadReportsOff)
 	switch {
 	case len(out) == 0:
 		return nil, Condition{}, false
 	case !p.CleanUpDeadReports:
 		kept.Reason = ReasonCleanUpOff
 	case reporting < int(p.MinQuorum):
-		kept.Reason, why = ReasonMinQuorum, code.New(CauseMinQuorum, "reporting", reporting, "least", int(p.MinQuorum))
+		kept.Reason, why = ReasonMinQuorum, words.New(words.DeadReportsFloor, "reporting", reporting, "least", int(p.MinQuorum))
 	default:
 		return out, Condition{}, false
 	}
-	kept.Message = code.New(CauseDeadReports, "nodes", names, "why", why).Do(commands...)
+	kept.Message = words.New(words.DeadReports, "nodes", names, "why", why).Do(commands...)
 	return nil, kept, true
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Evidence is the result of one look at a cluster for one member.
@@ -168,7 +169,7 @@ func look(n *matrix.Node) Look {
 // Hold is the reason, other than single members' states, that keeps every newcomer from joining; empty when there is none.
 func Hold(c *cluster.Cluster) string {
 	for _, b := range c.Health().Blockers {
-		if slices.Contains([]matrix.Reason{matrix.ReasonDatacenterUnverified, matrix.ReasonRollout, matrix.ReasonPodsNotReady}, b.Reason) {
+		if slices.Contains([]words.Code{words.DatacenterNotVerified, words.RolloutInProgress, words.PodsNotReady}, b.Reason) {
 			return string(b.Reason)
 		}
 	}

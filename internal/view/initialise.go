@@ -14,9 +14,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Reasons of condition Initialized.
@@ -29,18 +29,6 @@ const (
 	ReasonRecovered      = "Recovered"      // True
 	ReasonNoMember       = "NoMember"       // of InitializedButEmpty
 	ReasonTwoClusters    = "TwoClusters"    // of SplitCluster
-)
-
-// Causes and steps of the conditions.
-const (
-	CauseNoNodeYet    code.Code = "InitNoNodeYet"
-	CauseFirstIsWell  code.Code = "InitFirstIsWell" // node, window
-	CauseSignalAbsent code.Code = "InitSignalAbsent"
-	CauseInitSplit    code.Code = "InitSplit"
-	CauseSplit        code.Code = "SplitIs"  // why, step
-	CauseInitialized  code.Code = "InitDone" // hostID
-	CauseRecovered    code.Code = "InitRecovered"
-	CauseEmpty        code.Code = "InitEmpty" // commands: look at the members, reset
 )
 
 // First is the node by which a cluster may count as initialised: the oldest member whose ScyllaDB is ready and whose own fresh row has it joined, NORMAL and with a known leader of
@@ -92,7 +80,7 @@ type Condition struct {
 	Type    string
 	Status  metav1.ConditionStatus
 	Reason  string
-	Message code.Message
+	Message words.Message
 }
 
 // Initialise judges a cluster by its stored status. first is First, which has been the same since then without interruption. A value once set is never removed, whatever the
@@ -108,7 +96,7 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 		} else {
 			out.Conditions = append(out.Conditions, Condition{
 				Type: api.ConditionInitializedButEmpty, Status: metav1.ConditionTrue, Reason: ReasonNoMember,
-				Message: code.New(CauseEmpty).Do(code.Scylla(c.Namespace, "status", c.Name), code.Scylla(c.Namespace, "init", "reset", c.Name)),
+				Message: words.New(words.InitEmpty).Do(words.Scylla(c.Namespace, "status", c.Name), words.Scylla(c.Namespace, "init", "reset", c.Name)),
 			})
 		}
 		return out
@@ -126,14 +114,14 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 		out.identify(c, stored)
 		return out
 	}
-	x := Condition{Type: api.ConditionInitialized, Status: metav1.ConditionFalse, Reason: ReasonNotInitialized, Message: code.New(CauseNoNodeYet)}
+	x := Condition{Type: api.ConditionInitialized, Status: metav1.ConditionFalse, Reason: ReasonNotInitialized, Message: words.New(words.InitNoNodeYet)}
 	switch {
 	case split:
-		x.Status, x.Message = metav1.ConditionUnknown, code.New(CauseInitSplit)
+		x.Status, x.Message = metav1.ConditionUnknown, words.New(words.InitSplit)
 	case first.Member != "":
-		x.Reason, x.Message = ReasonStabilising, code.New(CauseFirstIsWell, "node", first.Name(), "window", window)
+		x.Reason, x.Message = ReasonStabilising, words.New(words.InitFirstIsWell, "node", first.Name(), "window", window)
 	case joined:
-		x.Status, x.Reason, x.Message = metav1.ConditionUnknown, ReasonSignalAbsent, code.New(CauseSignalAbsent)
+		x.Status, x.Reason, x.Message = metav1.ConditionUnknown, ReasonSignalAbsent, words.New(words.InitSignalAbsent)
 	}
 	if recovering {
 		x.Reason = ReasonRecovering
@@ -154,14 +142,14 @@ func Split(c *cluster.Cluster) (Condition, bool) {
 	if fact.IsZero() {
 		return Condition{}, false
 	}
-	var step code.Message
+	var step words.Message
 	for _, b := range c.Health().Blockers {
-		if b.Reason == matrix.ReasonSplitCluster {
+		if b.Reason == words.SplitCluster {
 			step = b.Step
 		}
 	}
 	return Condition{
-		Type: api.ConditionSplitCluster, Status: metav1.ConditionTrue, Reason: ReasonTwoClusters, Message: code.New(CauseSplit, "why", fact, "step", step),
+		Type: api.ConditionSplitCluster, Status: metav1.ConditionTrue, Reason: ReasonTwoClusters, Message: words.New(words.SplitIs, "why", fact, "step", step),
 	}, true
 }
 
@@ -196,12 +184,12 @@ func Turned(was *metav1.Condition, is Condition) string {
 }
 
 // Done is the fact that a cluster is initialised.
-func Done(how *api.StatusReportInitialization) code.Message {
+func Done(how *api.StatusReportInitialization) words.Message {
 	switch {
 	case how != nil && how.Recovered:
-		return code.New(CauseRecovered)
+		return words.New(words.InitRecovered)
 	case how != nil:
-		return code.New(CauseInitialized, "hostID", how.FirstHostID)
+		return words.New(words.InitDone, "hostID", how.FirstHostID)
 	}
-	return code.New(CauseInitialized)
+	return words.New(words.InitDone)
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
@@ -113,12 +113,12 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 func judge(c *cluster.Cluster, a *Applicant, initialized bool) bool {
 	in, err := c.BootstrapInput(a.Member)
 	if err != nil {
-		a.Refused = string(matrix.ReasonReportMissing)
+		a.Refused = string(words.ReportMissing)
 		return true
 	}
 	// The barrier's further conditions, the permit among them, are left out here, but for a volume that only the barrier sees: with it the member would keep others from their turn.
 	in.Permission, in.Initialized = nil, initialized
-	in.Held = slices.DeleteFunc(in.Held, func(b matrix.Blocker) bool { return b.Reason != matrix.ReasonVolumeUnread })
+	in.Held = slices.DeleteFunc(in.Held, func(b matrix.Blocker) bool { return b.Reason != words.VolumeUnreadable })
 	v := bootstrap.Decide(in)
 	if !v.Satisfied {
 		a.Refused = string(v.Blockers[0].Reason)
@@ -137,8 +137,8 @@ func judge(c *cluster.Cluster, a *Applicant, initialized bool) bool {
 	a.Kind = needs
 	if choice, launched := c.SeedChoice(a.Member); launched {
 		a.Seeds = choice.Seeds
-		if !choice.Usable() || choice.Code == bootstrap.SeedsFirstNode && needs != api.PermitForm {
-			a.Refused = string(matrix.ReasonNoOtherSeed)
+		if !choice.Usable() || choice.Code == words.SeedsFirstNode && needs != api.PermitForm {
+			a.Refused = string(words.NoOtherSeed)
 		}
 	}
 	return true
@@ -215,10 +215,10 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 		case len(active) >= most:
 			why = waits(a, ahead(s, active), active...)
 		case !since(g.ready, ready, a, by):
-			why = waits(a, bootstrap.QueueStabilising)
+			why = waits(a, words.PermitWaitsForStability)
 			active, joins = append(active, a.Member), joins && a.Kind == api.PermitJoin
 		case a.Kind == api.PermitJoin && s.Founding: // the time for which the first node must be well runs in parallel to the applicant's own
-			why = waits(a, bootstrap.QueueFirstNode)
+			why = waits(a, words.PermitWaitsForFirstNode)
 			active = append(active, a.Member)
 		default:
 			out.Permits = append(out.Permits, a.permit(by.Now))
@@ -272,16 +272,16 @@ func (s *Scene) applicant(member string) *Applicant {
 }
 
 // ahead is the state of the active members: waiting for one that is joining takes longer than for one whose turn it is.
-func ahead(s *Scene, active []string) code.Code {
+func ahead(s *Scene, active []string) words.Code {
 	for _, name := range active {
 		if a := s.applicant(name); a == nil || a.Past {
-			return bootstrap.QueueOnItsWay
+			return words.PermitWaitsForNewcomer
 		}
 	}
-	return bootstrap.QueueTurn
+	return words.PermitWaitsForTurn
 }
 
-func waits(a *Applicant, reason code.Code, nodes ...string) api.StatusReportViewWaiting {
+func waits(a *Applicant, reason words.Code, nodes ...string) api.StatusReportViewWaiting {
 	return api.StatusReportViewWaiting{Member: a.Member, Kind: a.Kind, Reason: string(reason), Nodes: slices.Clone(nodes[:min(3, len(nodes))])}
 }
 
@@ -301,37 +301,37 @@ func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
 	notUp := bootstrap.NotUp(t.by.Members, dead)
 	switch {
 	case t.by.Old:
-		return waits(a, bootstrap.QueueOld)
+		return waits(a, words.PermitWaitsForReading)
 	case a.Kind == api.PermitForm && t.founder != "" && t.founder != a.Member:
-		return waits(a, bootstrap.QueueFounder, t.founder)
+		return waits(a, words.PermitOfFounder, t.founder)
 	case a.Kind != api.PermitForm && len(t.by.Members) == 0:
-		return waits(a, code.Code(matrix.ReasonReportMissing))
+		return waits(a, words.ReportMissing)
 	case len(notUp) > 0:
 		if behind, ok := t.behind(a, dead); ok {
 			return behind
 		}
 		return waits(a, t.notAsNeeded(dead), notUp...)
 	case a.Kind != api.PermitForm && len(t.by.Log.Differ) > 0:
-		return waits(a, bootstrap.QueueSchema, t.by.Log.Differ...)
+		return waits(a, words.PermitWaitsForSchema, t.by.Log.Differ...)
 	case len(t.scene.Leaving) > 0:
-		return waits(a, bootstrap.QueueLeaving, t.scene.Leaving...)
+		return waits(a, words.PermitWaitsForLeaving, t.scene.Leaving...)
 	case !a.Waits:
-		return waits(a, bootstrap.QueuePod)
+		return waits(a, words.PermitWaitsForPod)
 	case a.Refused != "":
-		return waits(a, code.Code(a.Refused), a.Nodes...)
+		return waits(a, words.Code(a.Refused), a.Nodes...)
 	case a.Later:
-		return waits(a, bootstrap.QueueTurn, t.before(a)...)
+		return waits(a, words.PermitWaitsForTurn, t.before(a)...)
 	}
 	return api.StatusReportViewWaiting{}
 }
 
 // notAsNeeded distinguishes a member that is not UP from one that must be DOWN and is not.
-func (t *turn) notAsNeeded(dead []hostid.ID) code.Code {
+func (t *turn) notAsNeeded(dead []hostid.ID) words.Code {
 	others := slices.DeleteFunc(slices.Clone(t.by.Members), func(m api.StatusReportViewMember) bool { return slices.Contains(dead, hostid.Known(m.HostID)) })
 	if len(bootstrap.NotUp(others, nil)) == 0 {
-		return bootstrap.QueueTargetNotDown
+		return words.PermitWaitsForTargetDown
 	}
-	return bootstrap.QueueMembersNotUp
+	return words.PermitWaitsForMembers
 }
 
 // behind is the reason that the members in a wrong state are too far behind in the log of group 0; false where one of them is in it for another cause.
@@ -347,7 +347,7 @@ func (t *turn) behind(a *Applicant, dead []hostid.ID) (api.StatusReportViewWaiti
 		}
 		ref := matrix.Ref{Member: m.Name, HostID: hostid.Known(m.HostID)}
 		if n := t.by.Log.Behind[key(ref.HostID, ref.Member)]; out.Reason == "" || n > out.Entries {
-			out = waits(a, bootstrap.QueueTrailing, ref.Name())
+			out = waits(a, words.PermitWaitsForLog, ref.Name())
 			if out.Entries = n; t.by.Log.Leader != "" {
 				out.Nodes = append(out.Nodes, t.by.Log.Leader)
 			}
@@ -394,19 +394,12 @@ const (
 	PermitUsed      = "Used" // its member has joined
 )
 
-// Notes about it.
-const (
-	NoteGranted   code.Code = "PermitIsGranted"   // member, kind, seeds
-	NoteWithdrawn code.Code = "PermitIsWithdrawn" // member, kind, why
-	NoteUsed      code.Code = "PermitIsUsed"      // member, kind
-)
-
 // Change is the change of one permit from one view to the next.
 type Change struct {
 	What    string
 	Member  string
 	Kind    api.PermitKind
-	Message code.Message
+	Message words.Message
 }
 
 // Changes are the permits that were given, withdrawn or used. joined returns whether a member has joined since.
@@ -425,18 +418,18 @@ func Changes(was, is *api.StatusReportView, joined func(member string) bool) []C
 		at := slices.IndexFunc(is.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == p.Member })
 		switch {
 		case at >= 0:
-			c.Message = code.New(NoteWithdrawn, "member", p.Member, "kind", string(p.Kind), "why", bootstrap.Waits(is.Queue[at]))
+			c.Message = words.New(words.PermitIsWithdrawn, "member", p.Member, "kind", string(p.Kind), "why", bootstrap.Waits(is.Queue[at]))
 		case joined(p.Member):
-			c.What, c.Message = PermitUsed, code.New(NoteUsed, "member", p.Member, "kind", string(p.Kind))
+			c.What, c.Message = PermitUsed, words.New(words.PermitIsUsed, "member", p.Member, "kind", string(p.Kind))
 		default:
-			c.Message = code.New(NoteWithdrawn, "member", p.Member, "kind", string(p.Kind), "why", code.Message{})
+			c.Message = words.New(words.PermitIsWithdrawn, "member", p.Member, "kind", string(p.Kind), "why", words.Message{})
 		}
 		out = append(out, c)
 	}
 	for _, p := range carried(is) {
 		if !slices.ContainsFunc(carried(was), same(p)) {
 			out = append(out, Change{
-				What: PermitGranted, Member: p.Member, Kind: p.Kind, Message: code.New(NoteGranted, "member", p.Member, "kind", string(p.Kind), "seeds", p.Seeds),
+				What: PermitGranted, Member: p.Member, Kind: p.Kind, Message: words.New(words.PermitIsGranted, "member", p.Member, "kind", string(p.Kind), "seeds", p.Seeds),
 			})
 		}
 	}

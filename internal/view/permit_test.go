@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const window = 10 * time.Second
@@ -142,7 +143,7 @@ func TestAPermitIsWithdrawnAtOnceWhenTheViewTurns(t *testing.T) {
 	for name, turn := range map[string]func(*play){
 		"a member is DOWN":        func(p *play) { p.members[1].State = api.NodeStatusDown },
 		"a member is UNKNOWN":     func(p *play) { p.members[1].State = api.NodeStatusUnknown },
-		"a rollout begins":        func(p *play) { p.scene.Applicants[0].Refused = string(matrix.ReasonRollout) },
+		"a rollout begins":        func(p *play) { p.scene.Applicants[0].Refused = string(words.RolloutInProgress) },
 		"a node leaves":           func(p *play) { p.scene.Leaving = []string{"c-0"} },
 		"nobody reads any more":   func(p *play) { p.old = true },
 		"its claim is another":    func(p *play) { p.scene.Applicants[0].ClaimUID = "another" },
@@ -216,7 +217,7 @@ func TestAReplacementNeedsItsNodesDownAndAllOthersUp(t *testing.T) {
 func TestACrashedFirstBootGetsItsOwnFormPermitAgainAndNobodyElse(t *testing.T) {
 	p := &play{now: start}
 	p.scene.Applicants = []view.Applicant{applicant("a-0", api.PermitForm), applicant("b-0", api.PermitForm)}
-	p.scene.Applicants[1].Refused = string(matrix.ReasonFirstNodePending)
+	p.scene.Applicants[1].Refused = string(words.FirstNodePending)
 	wantHolders(t, p.pass(window), "a-0")
 	// Its Pod is gone, and by then another member would be the first.
 	p.scene.Applicants[0].PodUID, p.scene.Applicants[0].Waits = "", false
@@ -287,7 +288,7 @@ func TestPermitsAreSafe(t *testing.T) {
 			case 4:
 				a.ClaimUID = types.UID(fmt.Sprint("claim", pods))
 			case 5:
-				a.Refused = rapid.SampledFrom([]string{"", "", string(matrix.ReasonFirstNodePending)}).Draw(t, "refused")
+				a.Refused = rapid.SampledFrom([]string{"", "", string(words.FirstNodePending)}).Draw(t, "refused")
 			}
 			before := p.stored
 			got := p.granter.Next(&p.scene, view.Standing{Members: p.members, Stored: p.stored, Most: p.most, Log: p.log, Window: window, Now: p.now})

@@ -7,8 +7,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Limits of time by which nodes are judged, in one place: docs/health-policy.md is made of them.
@@ -37,49 +37,30 @@ type Limit struct {
 	// Value is a duration, a number, a word or a switch.
 	Value any
 	// Meaning is its sentence. Flag changes it, Field is the field of the health policy that changes it, with Bounds of the permitted values; each is empty where there is none.
-	Meaning     code.Code
+	Meaning     words.Code
 	Flag, Field string
-	Bounds      code.Message
+	Bounds      words.Message
 }
-
-// Meanings of the limits.
-const (
-	LimitInterval      code.Code = "LimitInterval"
-	LimitMissed        code.Code = "LimitMissed"
-	LimitViewLimit     code.Code = "LimitViewLimit"
-	LimitPeerCheck     code.Code = "LimitPeerCheck"
-	LimitRecovery      code.Code = "LimitRecovery"
-	LimitContact       code.Code = "LimitContact"
-	LimitStabilisation code.Code = "LimitStabilisation"
-	LimitPermit        code.Code = "LimitPermit"
-	LimitBarrier       code.Code = "LimitBarrier"
-	LimitProfile       code.Code = "LimitProfile"
-	LimitQuorum        code.Code = "LimitQuorum"
-	LimitCleanUp       code.Code = "LimitCleanUp"
-	LimitDead          code.Code = "LimitDead"
-	LimitTrailing      code.Code = "LimitTrailing"
-	LimitSilent        code.Code = "LimitSilent"
-)
 
 // Policy is the health policy, in the order in which it is shown.
 func Policy() []Limit {
 	standard := healthpolicy.Standard(Stabilisation, 0)
 	all := []Limit{
-		{Name: "look interval", Value: Interval, Meaning: LimitInterval, Field: healthpolicy.FieldLook},
-		{Name: "missed looks", Value: MissedLimit, Meaning: LimitMissed, Field: healthpolicy.FieldMissed},
-		{Name: "recovery", Value: RecoveryLimit, Meaning: LimitRecovery},
-		{Name: "view limit", Value: healthpolicy.ViewLimit, Meaning: LimitViewLimit, Field: healthpolicy.FieldViewLimit},
-		{Name: "peer check", Value: Renewal, Meaning: LimitPeerCheck, Field: healthpolicy.FieldPeerCheck},
-		{Name: "contact", Value: ContactLimit, Meaning: LimitContact, Field: healthpolicy.FieldContact},
-		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: LimitStabilisation, Field: healthpolicy.FieldStabilisation},
-		{Name: "stabilisation of a permit", Value: Stabilisation, Meaning: LimitPermit, Flag: "scylla-agent controller --stabilisation", Field: healthpolicy.FieldStabilisation},
-		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: LimitBarrier, Flag: "scylla-agent barrier --stabilisation", Field: healthpolicy.FieldStabilisation},
-		{Name: "trailing", Value: standard.Trailing, Meaning: LimitTrailing, Field: healthpolicy.FieldTrailing},
-		{Name: "dead", Value: Dead, Meaning: LimitDead, Field: healthpolicy.FieldDead},
-		{Name: "profile", Value: standard.Profile, Meaning: LimitProfile, Field: healthpolicy.FieldProfile},
-		{Name: "minimum quorum", Value: standard.MinQuorum, Meaning: LimitQuorum, Field: healthpolicy.FieldMinQuorum},
-		{Name: "clean-up of dead reports", Value: standard.CleanUpDeadReports, Meaning: LimitCleanUp, Field: healthpolicy.FieldCleanUp},
-		{Name: "while no controller leads", Value: standard.WhenControllerSilent, Meaning: LimitSilent, Flag: "scylla-agent barrier --when-controller-silent", Field: healthpolicy.FieldSilent},
+		{Name: "look interval", Value: Interval, Meaning: words.LimitInterval, Field: healthpolicy.FieldLook},
+		{Name: "missed looks", Value: MissedLimit, Meaning: words.LimitMissed, Field: healthpolicy.FieldMissed},
+		{Name: "recovery", Value: RecoveryLimit, Meaning: words.LimitRecovery},
+		{Name: "view limit", Value: healthpolicy.ViewLimit, Meaning: words.LimitViewLimit, Field: healthpolicy.FieldViewLimit},
+		{Name: "peer check", Value: Renewal, Meaning: words.LimitPeerCheck, Field: healthpolicy.FieldPeerCheck},
+		{Name: "contact", Value: ContactLimit, Meaning: words.LimitContact, Field: healthpolicy.FieldContact},
+		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: words.LimitStabilisation, Field: healthpolicy.FieldStabilisation},
+		{Name: "stabilisation of a permit", Value: Stabilisation, Meaning: words.LimitPermit, Flag: "scylla-agent controller --stabilisation", Field: healthpolicy.FieldStabilisation},
+		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: words.LimitBarrier, Flag: "scylla-agent barrier --stabilisation", Field: healthpolicy.FieldStabilisation},
+		{Name: "trailing", Value: standard.Trailing, Meaning: words.LimitTrailing, Field: healthpolicy.FieldTrailing},
+		{Name: "dead", Value: Dead, Meaning: words.LimitDead, Field: healthpolicy.FieldDead},
+		{Name: "profile", Value: standard.Profile, Meaning: words.LimitProfile, Field: healthpolicy.FieldProfile},
+		{Name: "minimum quorum", Value: standard.MinQuorum, Meaning: words.LimitQuorum, Field: healthpolicy.FieldMinQuorum},
+		{Name: "clean-up of dead reports", Value: standard.CleanUpDeadReports, Meaning: words.LimitCleanUp, Field: healthpolicy.FieldCleanUp},
+		{Name: "while no controller leads", Value: standard.WhenControllerSilent, Meaning: words.LimitSilent, Flag: "scylla-agent barrier --when-controller-silent", Field: healthpolicy.FieldSilent},
 	}
 	cures := healthpolicy.Cures()
 	for i := range all {
@@ -91,23 +72,20 @@ func Policy() []Limit {
 // ReasonDead is the reason of condition NodeReplaceable.
 const ReasonDead = "Dead"
 
-// CauseReplaceable lists the nodes that may be replaced. The commands replace them, one after the other.
-const CauseReplaceable code.Code = "NodesReplaceable" // nodes, dead
-
 // Replaceable is the condition that names the nodes which may be replaced, each with its command; there is none where there are no such nodes. The matrix decides which nodes these
 // are. No component replaces or removes a node because of it. The number is how many there are.
 func Replaceable(c *cluster.Cluster) (Condition, int) {
 	var names []string
-	var commands []code.Command
+	var commands []words.Command
 	nodes := c.Matrix().Nodes()
 	for i := range nodes {
 		if n := &nodes[i]; c.Matrix().NodeReplaceable(n.HostID) {
 			names = append(names, n.Ref.String())
-			commands = append(commands, code.Scylla(c.Namespace, "replace", string(n.HostID)))
+			commands = append(commands, words.Scylla(c.Namespace, "replace", string(n.HostID)))
 		}
 	}
 	return Condition{
 		Type: api.ConditionNodeReplaceable, Status: metav1.ConditionTrue, Reason: ReasonDead,
-		Message: code.New(CauseReplaceable, "nodes", names, "dead", c.HealthPolicy().Dead.Duration).Do(commands...),
+		Message: words.New(words.NodesReplaceable, "nodes", names, "dead", c.HealthPolicy().Dead.Duration).Do(commands...),
 	}, len(names)
 }

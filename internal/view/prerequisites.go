@@ -9,14 +9,11 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // ReasonNotFound is the reason of condition PrerequisitesMissing.
 const ReasonNotFound = "NotFound"
-
-// CausePrerequisites lists the missing objects.
-const CausePrerequisites code.Code = "PrerequisitesMissing" // objects, namespace, pods
 
 // Prerequisites is the condition that names the Secrets and ConfigMaps without which Pods do not start; false where there are none.
 func Prerequisites(namespace string, pods []cluster.Unstarted) (Condition, bool) {
@@ -32,6 +29,6 @@ func Prerequisites(namespace string, pods []cluster.Unstarted) (Condition, bool)
 	slices.Sort(objects)
 	return Condition{
 		Type: api.ConditionPrerequisitesMissing, Status: metav1.ConditionTrue, Reason: ReasonNotFound,
-		Message: code.New(CausePrerequisites, "objects", slices.Compact(objects), "namespace", namespace, "pods", names),
+		Message: words.New(words.PrerequisitesMissing, "objects", slices.Compact(objects), "namespace", namespace, "pods", names),
 	}, len(names) > 0
 }

@@ -13,25 +13,18 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // mostReplicas bounds the replicas that an annotation may request for one rack.
 const mostReplicas = 1000
-
-// Facts about StatefulSets whose replicas are handed to us.
-const (
-	ScaleCapped  code.Code = "ReplicasAreCapped" // set, from, to, wanted
-	ScaleRaised  code.Code = "ReplicasAreRaised" // set, from, to
-	ScaleInvalid code.Code = "WantedReplicasBad" // set, value, most
-)
 
 // Scaling is a StatefulSet whose replicas are to change, or cannot be decided: then Invalid is set.
 type Scaling struct {
 	Set      *appsv1.StatefulSet
 	Replicas int32
 	Invalid  bool
-	Message  code.Message
+	Message  words.Message
 }
 
 // Scale returns the changes of replicas that are due now, of the StatefulSets that annotation api.AnnotationWantedReplicas hands to us, and of no others. Until a cluster is
@@ -48,7 +41,7 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling
 		}
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || n < 0 || n > mostReplicas {
-			out = append(out, Scaling{Set: s, Invalid: true, Message: code.New(ScaleInvalid, "set", s.Name, "value", api.Clip(text, 60), "most", mostReplicas)})
+			out = append(out, Scaling{Set: s, Invalid: true, Message: words.New(words.WantedReplicasBad, "set", s.Name, "value", api.Clip(text, 60), "most", mostReplicas)})
 			continue
 		}
 		first, replicas := cluster.Ordinals(s)
@@ -93,7 +86,7 @@ func raise(c *cluster.Cluster, ours []handed) []Scaling {
 	}
 	for _, h := range ours {
 		if h.is < h.wants {
-			return []Scaling{{Set: h.set, Replicas: int32(h.wants), Message: code.New(ScaleRaised, "set", h.set.Name, "from", h.is, "to", h.wants)}}
+			return []Scaling{{Set: h.set, Replicas: int32(h.wants), Message: words.New(words.ReplicasAreRaised, "set", h.set.Name, "from", h.is, "to", h.wants)}}
 		}
 	}
 	return nil
@@ -136,7 +129,7 @@ func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []h
 			}
 		}
 		if to != h.is {
-			out = append(out, Scaling{Set: h.set, Replicas: int32(to), Message: code.New(ScaleCapped, "set", h.set.Name, "from", h.is, "to", to, "wanted", h.wants)})
+			out = append(out, Scaling{Set: h.set, Replicas: int32(to), Message: words.New(words.ReplicasAreCapped, "set", h.set.Name, "from", h.is, "to", to, "wanted", h.wants)})
 		}
 	}
 	return out

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
@@ -162,7 +162,7 @@ func TestATargetThatTrailsIsATargetThatIsNotDown(t *testing.T) {
 	a := applicant("d-0", api.PermitReplace)
 	a.Dead = []hostid.ID{hostid.Known(idOf("a-0"))}
 	p.scene.Applicants = append(p.scene.Applicants, a)
-	if got := reasons(p.next()); !slices.Equal(got, []string{"d-0 " + string(bootstrap.QueueTargetNotDown) + " [a-0]"}) {
+	if got := reasons(p.next()); !slices.Equal(got, []string{"d-0 " + string(words.PermitWaitsForTargetDown) + " [a-0]"}) {
 		t.Errorf("%q", got)
 	}
 }

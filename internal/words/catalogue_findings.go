@@ -2,114 +2,112 @@
 
 package words
 
-import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
-
 // findingWords belong to internal/diagnosis and internal/cluster, whose tests import this package: their codes are written out here.
-var findingWords = map[code.Code]string{
-	"FindingSplitCluster":       "there are two clusters of one name: {why}",
-	"FindingPartition":          "{parts&} do not see each other",
-	"FindingDatacenterDown":     "datacenter {datacenter} is DOWN[ since {age}]: all {nodes} of its nodes",
-	"FindingRackDown":           "rack {datacenter}/{rack} is DOWN[ since {age}]: all {nodes} of its nodes",
-	"FindingClaimDeleting":      "PersistentVolumeClaim {claim} is being deleted[ since {age}] under {node}, which lives: its data goes when Pod {pod} ends",
-	"FindingDecommissionLabel":  "Service {service} has label scylla/decommissioned=true, and {rows} fresh status {rows?report lists|reports list} {node} as a normal member: the Scylla Operator may delete its PVC without a decommission",
-	"FindingKubernetesNodeDown": "Kubernetes node {kubernetesNode} does not answer, and {nodes&} {nodes?is|are} on it",
-	"FindingNodeDown":           "{node} is DOWN[ since {age}][: {why}]",
-	"FindingNodeNotServing":     "{node} does not serve: {why}",
-	"FindingNodeSeesItselfDown": "{node} sees itself DOWN",
-	"FindingNodeDownElsewhere":  "{node} is DOWN[ since {age}], and no member here has it[: {why}]",
-	"FindingNodeStarting":       "{nodes&} {nodes?is|are} starting[: waits for {waits}]",
-	"FindingLinkDown":           "{a} and {b} do not see each other; other nodes see both",
-	"FindingLinkDownOneWay":     "{observer} sees {observed} DOWN, which lives",
-	"FindingLinkDownGroups":     "{parts&} do not see each other; other nodes see both",
-	"FindingNodeNotHeard":       "{count} nodes see {node} DOWN, which lives and has a row of its own",
-	"FindingNodeHearsNot":       "{node} and {count} others do not see each other, and all of them live",
-	"FindingNodeNotSure":        "{observers} {observers?node|nodes} cannot say whether {node} is UP",
-	"FindingReporterSilent":     "no status report that counts from {nodes&}[: {why}]",
-	"FindingControllerSilent":   "the controller that keeps the reports is silent[: {controller}]; what the reports say may be old",
-	"FindingRollout":            "a rollout is in progress: {why}[; restarting: {nodes&}]",
-	"FindingReplacementOpen":    "{node} is being replaced",
-	"FindingReplacementFailed":  "the replacement of {node} failed: {why}",
-	"FindingNodeUnheard":        "{node} has been starting[ for {age}], and no node has heard of it: the addresses that it was started with as seeds may be gone",
-	"NumbersUnheard":            "it says {mode}, it lists nobody, nobody lists it, and no topology operation is under way",
-	"SeeDiscovery":              "delete nothing yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the former addresses are on its volume. See how far it is, and whether a node lists it: {1}; {2}",
-	"FindingNodeEnded":          "ScyllaDB's container of {node} ended with exit code {code} before it joined, which does not show why",
-	"SeeWhyEnded":               "delete nothing yet: see what its log says, and whether a node lists its host ID: {1}; {2}",
-	"FindingGhost":              "{node} is listed by the nodes and belongs to no member",
-	"FindingRightsMissing":      "nobody could be asked: you have no right to {rights&}",
-	"FindingRightsMissingPart":  "a part was not read: you have no right to {rights&}",
-	"FindingNobodyAsked":        "no status report from any node[: {why}]",
-	"FindingDatacenterNotAsked": "the nodes of datacenter {datacenter} cannot be asked from here",
-	"FindingUnclear":            "{fact}",
-	"FindingNoNodes":            "no node has joined yet, {newcomers} {newcomers?newcomer waits|newcomers wait}",
-	"FindingSchemaDisagreement": "the nodes have {count} schema versions",
-	"FindingForced":             "forced: {objects&}; the next start skips the barrier",
-	"FindingVersionMix":         "the nodes run different versions: {versions&}",
+var (
+	FindingSplitCluster       = define("FindingSplitCluster", "there are two clusters of one name: {why}")
+	FindingPartition          = define("FindingPartition", "{parts&} do not see each other")
+	FindingDatacenterDown     = define("FindingDatacenterDown", "datacenter {datacenter} is DOWN[ since {age}]: all {nodes} of its nodes")
+	FindingRackDown           = define("FindingRackDown", "rack {datacenter}/{rack} is DOWN[ since {age}]: all {nodes} of its nodes")
+	FindingClaimDeleting      = define("FindingClaimDeleting", "PersistentVolumeClaim {claim} is being deleted[ since {age}] under {node}, which lives: its data goes when Pod {pod} ends")
+	FindingDecommissionLabel  = define("FindingDecommissionLabel", "Service {service} has label scylla/decommissioned=true, and {rows} fresh status {rows?report lists|reports list} {node} as a normal member: the Scylla Operator may delete its PVC without a decommission")
+	FindingKubernetesNodeDown = define("FindingKubernetesNodeDown", "Kubernetes node {kubernetesNode} does not answer, and {nodes&} {nodes?is|are} on it")
+	FindingNodeDown           = define("FindingNodeDown", "{node} is DOWN[ since {age}][: {why}]")
+	FindingNodeNotServing     = define("FindingNodeNotServing", "{node} does not serve: {why}")
+	FindingNodeSeesItselfDown = define("FindingNodeSeesItselfDown", "{node} sees itself DOWN")
+	FindingNodeDownElsewhere  = define("FindingNodeDownElsewhere", "{node} is DOWN[ since {age}], and no member here has it[: {why}]")
+	FindingNodeStarting       = define("FindingNodeStarting", "{nodes&} {nodes?is|are} starting[: waits for {waits}]")
+	FindingLinkDown           = define("FindingLinkDown", "{a} and {b} do not see each other; other nodes see both")
+	FindingLinkDownOneWay     = define("FindingLinkDownOneWay", "{observer} sees {observed} DOWN, which lives")
+	FindingLinkDownGroups     = define("FindingLinkDownGroups", "{parts&} do not see each other; other nodes see both")
+	FindingNodeNotHeard       = define("FindingNodeNotHeard", "{count} nodes see {node} DOWN, which lives and has a row of its own")
+	FindingNodeHearsNot       = define("FindingNodeHearsNot", "{node} and {count} others do not see each other, and all of them live")
+	FindingNodeNotSure        = define("FindingNodeNotSure", "{observers} {observers?node|nodes} cannot say whether {node} is UP")
+	FindingReporterSilent     = define("FindingReporterSilent", "no status report that counts from {nodes&}[: {why}]")
+	FindingControllerSilent   = define("FindingControllerSilent", "the controller that keeps the reports is silent[: {controller}]; what the reports say may be old")
+	FindingRollout            = define("FindingRollout", "a rollout is in progress: {why}[; restarting: {nodes&}]")
+	FindingReplacementOpen    = define("FindingReplacementOpen", "{node} is being replaced")
+	FindingReplacementFailed  = define("FindingReplacementFailed", "the replacement of {node} failed: {why}")
+	FindingNodeUnheard        = define("FindingNodeUnheard", "{node} has been starting[ for {age}], and no node has heard of it: the addresses that it was started with as seeds may be gone")
+	NumbersUnheard            = define("NumbersUnheard", "it says {mode}, it lists nobody, nobody lists it, and no topology operation is under way")
+	SeeDiscovery              = define("SeeDiscovery", "delete nothing yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the former addresses are on its volume. See how far it is, and whether a node lists it: {1}; {2}")
+	FindingNodeEnded          = define("FindingNodeEnded", "ScyllaDB's container of {node} ended with exit code {code} before it joined, which does not show why")
+	SeeWhyEnded               = define("SeeWhyEnded", "delete nothing yet: see what its log says, and whether a node lists its host ID: {1}; {2}")
+	FindingGhost              = define("FindingGhost", "{node} is listed by the nodes and belongs to no member")
+	FindingRightsMissing      = define("FindingRightsMissing", "nobody could be asked: you have no right to {rights&}")
+	FindingRightsMissingPart  = define("FindingRightsMissingPart", "a part was not read: you have no right to {rights&}")
+	FindingNobodyAsked        = define("FindingNobodyAsked", "no status report from any node[: {why}]")
+	FindingDatacenterNotAsked = define("FindingDatacenterNotAsked", "the nodes of datacenter {datacenter} cannot be asked from here")
+	FindingUnclear            = define("FindingUnclear", "{fact}")
+	FindingNoNodes            = define("FindingNoNodes", "no node has joined yet, {newcomers} {newcomers?newcomer waits|newcomers wait}")
+	FindingSchemaDisagreement = define("FindingSchemaDisagreement", "the nodes have {count} schema versions")
+	FindingForced             = define("FindingForced", "forced: {objects&}; the next start skips the barrier")
+	FindingVersionMix         = define("FindingVersionMix", "the nodes run different versions: {versions&}")
 
-	"HostIDOfMember":     "host ID {id} is that of member {member}",
-	"HostIDNotRemovable": "host ID {id} may not be removed: {why}",
+	HostIDOfMember     = define("HostIDOfMember", "host ID {id} is that of member {member}")
+	HostIDNotRemovable = define("HostIDNotRemovable", "host ID {id} may not be removed: {why}")
 
-	"BecauseNoPod":              "it has no Pod",
-	"BecauseKubernetesNodeGone": "its Kubernetes node {kubernetesNode} does not exist any more",
-	"KubernetesNodeIs":          "its Kubernetes node {kubernetesNode} is {state}",
-	"BecausePod":                "its Pod is {state}",
-	"BecauseNoPlace":            "its Pod waits for {waits}",
+	BecauseNoPod              = define("BecauseNoPod", "it has no Pod")
+	BecauseKubernetesNodeGone = define("BecauseKubernetesNodeGone", "its Kubernetes node {kubernetesNode} does not exist any more")
+	KubernetesNodeIs          = define("KubernetesNodeIs", "its Kubernetes node {kubernetesNode} is {state}")
+	BecausePod                = define("BecausePod", "its Pod is {state}")
+	BecauseNoPlace            = define("BecauseNoPlace", "its Pod waits for {waits}")
 
-	"ScyllaDBEnded":         "its ScyllaDB ended[ {how}][ at {ended}], and its container runs on without it",
-	"ScyllaDBStartsOver":    "its ScyllaDB ended[ {how}][ at {ended}] within its container, and is started again there",
-	"EndedWithStatus":       "with exit status {status}",
-	"EndedBySignal":         "by a signal",
-	"ScyllaDBStartsLong":    "its container has run for {for} without being ready",
-	"ScyllaDBDrained":       "it was drained (nodetool drain): it is alive, and serves again after a restart",
-	"ScyllaDBInMaintenance": "it is in maintenance mode: it is alive, and connects to no other node",
+	ScyllaDBEnded         = define("ScyllaDBEnded", "its ScyllaDB ended[ {how}][ at {ended}], and its container runs on without it")
+	ScyllaDBStartsOver    = define("ScyllaDBStartsOver", "its ScyllaDB ended[ {how}][ at {ended}] within its container, and is started again there")
+	EndedWithStatus       = define("EndedWithStatus", "with exit status {status}")
+	EndedBySignal         = define("EndedBySignal", "by a signal")
+	ScyllaDBStartsLong    = define("ScyllaDBStartsLong", "its container has run for {for} without being ready")
+	ScyllaDBDrained       = define("ScyllaDBDrained", "it was drained (nodetool drain): it is alive, and serves again after a restart")
+	ScyllaDBInMaintenance = define("ScyllaDBInMaintenance", "it is in maintenance mode: it is alive, and connects to no other node")
 
-	"NumbersSplit":    "{sizes&} host IDs in their lists",
-	"NumbersPairs":    "{down} of {pairs} pairs of {nodes} nodes",
-	"NumbersRows":     "{down} of {rows} rows {down?says|say} DOWN, {up} {up?says|say} UP[; {machine}]",
-	"NumbersLink":     "{up} of {rows} rows say UP[; {a}][, {b}]",
-	"WhereItIs":       "{ip} on {kubernetesNode}",
-	"NumbersGroup":    "as {rows} other {rows?row says|rows say}[; {starting} of them {starting?is|are} starting][; {kubernetesNodes} Kubernetes {kubernetesNodes?node|nodes} with them]",
-	"NumbersSilent":   "{silent} {silent?row|rows} missing, {rows} there",
-	"NumbersVersions": "{counts}",
+	NumbersSplit    = define("NumbersSplit", "{sizes&} host IDs in their lists")
+	NumbersPairs    = define("NumbersPairs", "{down} of {pairs} pairs of {nodes} nodes")
+	NumbersRows     = define("NumbersRows", "{down} of {rows} rows {down?says|say} DOWN, {up} {up?says|say} UP[; {machine}]")
+	NumbersLink     = define("NumbersLink", "{up} of {rows} rows say UP[; {a}][, {b}]")
+	WhereItIs       = define("WhereItIs", "{ip} on {kubernetesNode}")
+	NumbersGroup    = define("NumbersGroup", "as {rows} other {rows?row says|rows say}[; {starting} of them {starting?is|are} starting][; {kubernetesNodes} Kubernetes {kubernetesNodes?node|nodes} with them]")
+	NumbersSilent   = define("NumbersSilent", "{silent} {silent?row|rows} missing, {rows} there")
+	NumbersVersions = define("NumbersVersions", "{counts}")
 
-	"SeeDatacenter":   "see what its nodes have in common: power, network, Kubernetes there; start datacenter {datacenter} again, and replace no node",
-	"SeeRack":         "see what its nodes have in common: zone, power, switch, Kubernetes nodes; bring {datacenter}/{rack} back, and replace no node while all of it is away",
-	"SeeSchedule":     "see why its Pod has no Kubernetes node: {1}",
-	"SeeStatefulSet":  "see why its Pod is not made: {1}",
-	"MendLinkBetween": "both ends live: see routes, firewalls and network policies between {a} and {b}, ports 7000 and 7001; do not replace either",
-	"MendLinksOf":     "all of them live: see routes, firewalls and network policies between {node} and the others, ports 7000 and 7001; do not replace {node}",
-	"GetRights":       "ask for these rights, or look with an account that has them; no node is known to be at fault",
-	"AskNodes":        "ask the nodes themselves: {1}",
-	"FirstJoins":      "what they wait for: {1}",
-	"FinishUpgrade":   "finish the upgrade, if one is under way",
-	"WaitForSchema":   "wait until they agree before the schema is changed",
-	"TakeForceBack":   "take the force back, unless that start is still to come: {1}",
-	"SeeLeftover":     "what is known of it: {1}",
-	"SeeThere":        "do not remove it; check it where it runs, and let the controller here read its datacenter: {1}",
+	SeeDatacenter   = define("SeeDatacenter", "see what its nodes have in common: power, network, Kubernetes there; start datacenter {datacenter} again, and replace no node")
+	SeeRack         = define("SeeRack", "see what its nodes have in common: zone, power, switch, Kubernetes nodes; bring {datacenter}/{rack} back, and replace no node while all of it is away")
+	SeeSchedule     = define("SeeSchedule", "see why its Pod has no Kubernetes node: {1}")
+	SeeStatefulSet  = define("SeeStatefulSet", "see why its Pod is not made: {1}")
+	MendLinkBetween = define("MendLinkBetween", "both ends live: see routes, firewalls and network policies between {a} and {b}, ports 7000 and 7001; do not replace either")
+	MendLinksOf     = define("MendLinksOf", "all of them live: see routes, firewalls and network policies between {node} and the others, ports 7000 and 7001; do not replace {node}")
+	GetRights       = define("GetRights", "ask for these rights, or look with an account that has them; no node is known to be at fault")
+	AskNodes        = define("AskNodes", "ask the nodes themselves: {1}")
+	FirstJoins      = define("FirstJoins", "what they wait for: {1}")
+	FinishUpgrade   = define("FinishUpgrade", "finish the upgrade, if one is under way")
+	WaitForSchema   = define("WaitForSchema", "wait until they agree before the schema is changed")
+	TakeForceBack   = define("TakeForceBack", "take the force back, unless that start is still to come: {1}")
+	SeeLeftover     = define("SeeLeftover", "what is known of it: {1}")
+	SeeThere        = define("SeeThere", "do not remove it; check it where it runs, and let the controller here read its datacenter: {1}")
 
-	"WaitForLeaving":     "it is being decommissioned, and the Scylla Operator has no row of it until it has left: wait; what it does, its log says: {1}",
-	"WaitForStart":       "it is starting: wait[; it waits for {waits}]: {1}",
-	"SeeHaltedScyllaDB":  "delete and replace nothing yet; see its log: {1}; and what the texts there mean: {2}",
-	"RestartDrained":     "restart it once the work for which it was drained is over[: {1}]",
-	"EndMaintenance":     "once that work is over, remove maintenance_mode from its arguments or its scylla.yaml, and restart it; see its Pod: {1}",
-	"ApplyParallel":      "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady): {1}, which leaves its Pods, and apply it again with Parallel",
-	"ForcePastZeroToken": "{node} has joined and owns no tokens, and the Scylla Operator waits for ever for its tokens; where nothing else holds the newcomer up: {1}",
-	"LowerOrdinalFirst":  "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady); see what {lower} waits for: {1}",
-	"SaveData":           "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. While every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {1}",
-	"SaveVolumeAndData":  "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. First let volume {volume} outlive its claim: {1}; then, while every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {2}",
-	"SeeDecommissioned":  "do not scale its rack down and do not upgrade the Scylla Operator before it is known which is right; check what the nodes list: {1}; and who set the label: {2}",
-	"MendKubernetesNode": "see why, and bring Kubernetes node {kubernetesNode} back: {1}",
-	"MendOrReplace":      "see why, and bring Kubernetes node {kubernetesNode} back: {1}; if the machine will not return: {2}",
-	"UncordonNode":       "Kubernetes node {kubernetesNode}, which has its volume, is cordoned; once that is over: {1}",
+	WaitForLeaving     = define("WaitForLeaving", "it is being decommissioned, and the Scylla Operator has no row of it until it has left: wait; what it does, its log says: {1}")
+	WaitForStart       = define("WaitForStart", "it is starting: wait[; it waits for {waits}]: {1}")
+	SeeHaltedScyllaDB  = define("SeeHaltedScyllaDB", "delete and replace nothing yet; see its log: {1}; and what the texts there mean: {2}")
+	RestartDrained     = define("RestartDrained", "restart it once the work for which it was drained is over[: {1}]")
+	EndMaintenance     = define("EndMaintenance", "once that work is over, remove maintenance_mode from its arguments or its scylla.yaml, and restart it; see its Pod: {1}")
+	ApplyParallel      = define("ApplyParallel", "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady): {1}, which leaves its Pods, and apply it again with Parallel")
+	ForcePastZeroToken = define("ForcePastZeroToken", "{node} has joined and owns no tokens, and the Scylla Operator waits for ever for its tokens; where nothing else holds the newcomer up: {1}")
+	LowerOrdinalFirst  = define("LowerOrdinalFirst", "StatefulSet {statefulSet} makes no Pod {node} while {lower} is not ready (podManagementPolicy OrderedReady); see what {lower} waits for: {1}")
+	SaveData           = define("SaveData", "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. While every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {1}")
+	SaveVolumeAndData  = define("SaveVolumeAndData", "do not restart or delete Pod {pod}, nor drain its Kubernetes node: the data goes with it. First let volume {volume} outlive its claim: {1}; then, while every other node is UP, replace the node if the others hold all its data; else let it give them its data, which ends it: {2}")
+	SeeDecommissioned  = define("SeeDecommissioned", "do not scale its rack down and do not upgrade the Scylla Operator before it is known which is right; check what the nodes list: {1}; and who set the label: {2}")
+	MendKubernetesNode = define("MendKubernetesNode", "see why, and bring Kubernetes node {kubernetesNode} back: {1}")
+	MendOrReplace      = define("MendOrReplace", "see why, and bring Kubernetes node {kubernetesNode} back: {1}; if the machine will not return: {2}")
+	UncordonNode       = define("UncordonNode", "Kubernetes node {kubernetesNode}, which has its volume, is cordoned; once that is over: {1}")
 
 	// Tasks after an operation.
-	"AfterReplaced":        "{node} has replaced {original}",
-	"AfterJoined":          "{node} has joined",
-	"AfterRepair":          "repair {node}: ScyllaDB does not tell whether that was done",
-	"AfterRepairCovered":   "no repair of {node}: its configuration has repair-based node operations on for replace",
-	"AfterCleanup":         "clean up {node}, one node at a time, at a quiet hour: ScyllaDB does not tell whether that was done",
-	"AfterCleanupNewer":    "no cleanup of {node}: its data is newer than the join",
-	"AfterCleanupNoTokens": "no cleanup of {node}: it owns no tokens",
-	"AfterWaitOperation":   "not yet: a topology operation is under way",
-	"AfterWaitNewcomer":    "not yet: {node} is on its way in; once for all of them is enough",
-	"AfterWaitAllUp":       "not yet: {up} of {nodes} nodes are UP",
-}
+	AfterReplaced        = define("AfterReplaced", "{node} has replaced {original}")
+	AfterJoined          = define("AfterJoined", "{node} has joined")
+	AfterRepair          = define("AfterRepair", "repair {node}: ScyllaDB does not tell whether that was done")
+	AfterRepairCovered   = define("AfterRepairCovered", "no repair of {node}: its configuration has repair-based node operations on for replace")
+	AfterCleanup         = define("AfterCleanup", "clean up {node}, one node at a time, at a quiet hour: ScyllaDB does not tell whether that was done")
+	AfterCleanupNewer    = define("AfterCleanupNewer", "no cleanup of {node}: its data is newer than the join")
+	AfterCleanupNoTokens = define("AfterCleanupNoTokens", "no cleanup of {node}: it owns no tokens")
+	AfterWaitOperation   = define("AfterWaitOperation", "not yet: a topology operation is under way")
+	AfterWaitNewcomer    = define("AfterWaitNewcomer", "not yet: {node} is on its way in; once for all of them is enough")
+	AfterWaitAllUp       = define("AfterWaitAllUp", "not yet: {up} of {nodes} nodes are UP")
+)

@@ -2,121 +2,117 @@
 
 package words
 
-import (
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
-)
-
 // preflightSentences are the findings of `kubectl scylla check` and their cures. The codes belong to internal/preflight, which imports internal/cluster, whose own tests import
 // this package: its codes are written out here.
-var preflightSentences = map[code.Code]string{
-	"AllNodesUpNow":         "every node sees every node UP",
-	"NobodyThereNow":        "no ScyllaDB node of this namespace is on it",
-	"NotHealthyNow":         "not every node is known to see every node UP",
-	"NotAskedNow":           "it was not asked",
-	"AllAnswerNow":          "asked: {nodes} nodes",
-	"ReplacementNow":        "its replacement is asked for or under way",
-	"RolloutNow":            "it is being rolled",
-	"OperationsUnknownNow":  "no node said whether a topology operation is under way",
-	"NothingUnderWayNow":    "no topology operation, replacement or rollout is under way",
-	"QuorumLostNow":         "without {nodes}, too few copies of {keyspaces} are UP for a quorum",
-	"QuorumKeptNow":         "every range keeps a quorum of copies that are UP (keyspaces: {keyspaces})",
-	"BudgetSpentNow":        "disruptions that it allows now: {allowed}; {pods} would be stopped",
-	"BudgetAllowsNow":       "no disruption budget is in the way",
-	"StepWaitNow":           "wait for its end, then ask again",
-	"StepQuorumNow":         "one node at a time, and none whose data has a replication factor of 1 or 2, or accept that queries fail meanwhile",
-	"StepDrainFirst":        "one node at a time, {node} first: {1}; when it is UP and its Pod is ready on another Kubernetes node, check for the next: {2}",
-	"StepLookAtData":        "look yourself: DESCRIBE KEYSPACES tells the replication factors",
-	"KubernetesFits":        "Kubernetes 1.{minor}",
-	"KubernetesTooOld":      "Kubernetes 1.{minor} is too old: 1.{oldest} or later is needed",
-	"VersionNotTold":        "the API server did not say its version",
-	"KindServed":            "served as {version}",
-	"KindMissing":           "the kind {kind} is not installed",
-	"KindNotServed":         "the kind {kind} is served as {served} and not as {wanted}",
-	"CannotTell":            "not known: {why}",
-	"RightsThere":           "{rights} rights, all there",
-	"RightMissing":          "may not {right}, which {for} needs",
-	"BlocksOperator":        "it is part of the Scylla Operator's ClusterRole scyllacluster-member and has rules that the operator lacks: the API server refuses the operator's RoleBindings",
-	"ClockAgrees":           "this machine's clock agrees with the API server's",
-	"ClockDiffers":          "this machine's clock is {difference} ahead of the API server's: ages are wrong by as much",
-	"OwnPodOnly":            "an agent may write to its own Pod only",
-	"OwnEventsOnly":         "an agent may write Events about its own Pod only",
-	"EveryPod":              "an agent may write to every Pod of its namespace",
-	"EveryEvent":            "an agent may write Events in the controller's name, and about every Pod of its namespace",
-	"OwnLeaseOnly":          "an agent may write the Lease of its own heartbeat only",
-	"EveryLease":            "an agent may write every Lease of its namespace, also those by which others elect a leader",
-	"PolicyMissing":         "the admission policy {policy} is missing: {means}",
-	"PolicyNotBound":        "the admission policy {policy} is not bound: {means}",
-	"WriteDenied":           "the API server denies it a write to another Pod (dry run)",
-	"WriteNotDenied":        "the API server allows it to write to Pod {pod} with a token of no Pod (dry run): it may rewrite every Pod of its namespace",
-	"ControllerRuns":        "{replicas} available",
-	"ControllerMissing":     "the controller is not installed: no report is kept, so that every barrier waits",
-	"ControllerNotReady":    "none of the controller's {replicas} Pods is available: every barrier waits",
-	"LeaseRenewed":          "the controller's leader renews its Lease",
-	"LeaseMissing":          "no controller has become leader",
-	"LeaseOld":              "the controller's leader has not renewed its Lease for {age}: every barrier waits",
-	"VersionsAgree":         "plugin, controller and agents are of one version",
-	"VersionsDiffer":        "this plugin is {plugin}, and {installed} is installed",
-	"AgentImageDiffers":     "its agent is {image}, and the controller is {controller}",
-	"GatesThere":            "reporter, query, barrier and launcher are there",
-	"GateMissing":           "{gate} is missing: its joins are not guarded",
-	"ReadinessThere":        "a readiness probe, and no liveness probe",
-	"ReadinessMissing":      "ScyllaDB's container has no readiness probe: a rolling update does not wait for it",
-	"LivenessKills":         "ScyllaDB's container has a liveness probe: it kills a node that is busy, and that node is DOWN for everybody",
-	"SeedsChosen":           "the launcher chooses the seeds",
-	"SeedsOfOwn":            "--seeds names a member of the cluster, {seed}: once it has lost its disk it founds a second cluster where it starts without the launcher",
-	"UpdateFits":            "it rolls its Pods, and each has a claim",
-	"OnDelete":              "its update strategy is OnDelete: a change reaches a Pod only when somebody deletes it",
-	"NoClaim":               "it has no volume claim template: a Pod that moves loses its data",
-	"BudgetThere":           "PodDisruptionBudget {budget} lets one Pod go at a time",
-	"BudgetMissing":         "no PodDisruptionBudget: a drain may take several nodes down at once",
-	"BudgetTooWide":         "PodDisruptionBudget {budget} lets more than one Pod go at a time",
-	"BudgetHoldsUnhealthy":  "PodDisruptionBudget {budget} also holds Pods that are not ready, so that a dead node cannot be evicted for its replacement",
-	"ScyllaVersionOf":       "every node runs ScyllaDB {version}",
-	"ScyllaVersionsDiffer":  "nodes of {versions&} run: a newcomer must not be older than the newest of them",
-	"ScyllaVersionUnknown":  "which version it runs is not known: {why}",
-	"ScyllaVersionNoQuery":  "ScyllaDB {version} is older than 2025.2.0, so its disk cannot be queried: a restart is known as one only while the API server and the other nodes answer",
-	"ScyllaVersionOld":      "a dead node of ScyllaDB {version} is replaced by its address: 5.2, 2023.1 and later know its host ID",
-	"ImagesAgree":           "{images} images, each the same everywhere",
-	"ImagesDiffer":          "{digests} different images of the name {image} run",
-	"ServicesThere":         "{services} members, each with a Service of its name",
-	"ServiceMissing":        "Service {service} is missing: the member has no name in the DNS",
-	"ServiceSelectsOther":   "Service {service} does not select the Pod of its name",
-	"PodGateMissing":        "it runs without {gate}, which its StatefulSet has: it was made before",
-	"NamesResolve":          "{names} names in the DNS, each with the address of its Pod, by Services and EndpointSlices",
-	"NameLeadsElsewhere":    "the name {name} leads to {addresses&}, by its EndpointSlices, and the Pod has {address}",
-	"NameHidden":            "the name {name} is in the DNS only while its Pod is ready: the Service has not publishNotReadyAddresses",
-	"NoGoverningService":    "its headless Service {service} is not there, or not headless: POD.{service} is no name in the DNS",
-	"ForcedNext":            "annotation {annotation}=true is on it: the next start skips the barrier",
-	"ReportersAnswer":       "{reporters} reporters answer",
-	"ReporterDoesNotAnswer": "its reporter does not answer: {why}",
+var (
+	AllNodesUpNow         = define("AllNodesUpNow", "every node sees every node UP")
+	NobodyThereNow        = define("NobodyThereNow", "no ScyllaDB node of this namespace is on it")
+	NotHealthyNow         = define("NotHealthyNow", "not every node is known to see every node UP")
+	NotAskedNow           = define("NotAskedNow", "it was not asked")
+	AllAnswerNow          = define("AllAnswerNow", "asked: {nodes} nodes")
+	ReplacementNow        = define("ReplacementNow", "its replacement is asked for or under way")
+	RolloutNow            = define("RolloutNow", "it is being rolled")
+	OperationsUnknownNow  = define("OperationsUnknownNow", "no node said whether a topology operation is under way")
+	NothingUnderWayNow    = define("NothingUnderWayNow", "no topology operation, replacement or rollout is under way")
+	QuorumLostNow         = define("QuorumLostNow", "without {nodes}, too few copies of {keyspaces} are UP for a quorum")
+	QuorumKeptNow         = define("QuorumKeptNow", "every range keeps a quorum of copies that are UP (keyspaces: {keyspaces})")
+	BudgetSpentNow        = define("BudgetSpentNow", "disruptions that it allows now: {allowed}; {pods} would be stopped")
+	BudgetAllowsNow       = define("BudgetAllowsNow", "no disruption budget is in the way")
+	StepWaitNow           = define("StepWaitNow", "wait for its end, then ask again")
+	StepQuorumNow         = define("StepQuorumNow", "one node at a time, and none whose data has a replication factor of 1 or 2, or accept that queries fail meanwhile")
+	StepDrainFirst        = define("StepDrainFirst", "one node at a time, {node} first: {1}; when it is UP and its Pod is ready on another Kubernetes node, check for the next: {2}")
+	StepLookAtData        = define("StepLookAtData", "look yourself: DESCRIBE KEYSPACES tells the replication factors")
+	KubernetesFits        = define("KubernetesFits", "Kubernetes 1.{minor}")
+	KubernetesTooOld      = define("KubernetesTooOld", "Kubernetes 1.{minor} is too old: 1.{oldest} or later is needed")
+	VersionNotTold        = define("VersionNotTold", "the API server did not say its version")
+	KindServed            = define("KindServed", "served as {version}")
+	KindMissing           = define("KindMissing", "the kind {kind} is not installed")
+	KindNotServed         = define("KindNotServed", "the kind {kind} is served as {served} and not as {wanted}")
+	CannotTell            = define("CannotTell", "not known: {why}")
+	RightsThere           = define("RightsThere", "{rights} rights, all there")
+	RightMissing          = define("RightMissing", "may not {right}, which {for} needs")
+	BlocksOperator        = define("BlocksOperator", "it is part of the Scylla Operator's ClusterRole scyllacluster-member and has rules that the operator lacks: the API server refuses the operator's RoleBindings")
+	ClockAgrees           = define("ClockAgrees", "this machine's clock agrees with the API server's")
+	ClockDiffers          = define("ClockDiffers", "this machine's clock is {difference} ahead of the API server's: ages are wrong by as much")
+	OwnPodOnly            = define("OwnPodOnly", "an agent may write to its own Pod only")
+	OwnEventsOnly         = define("OwnEventsOnly", "an agent may write Events about its own Pod only")
+	EveryPod              = define("EveryPod", "an agent may write to every Pod of its namespace")
+	EveryEvent            = define("EveryEvent", "an agent may write Events in the controller's name, and about every Pod of its namespace")
+	OwnLeaseOnly          = define("OwnLeaseOnly", "an agent may write the Lease of its own heartbeat only")
+	EveryLease            = define("EveryLease", "an agent may write every Lease of its namespace, also those by which others elect a leader")
+	PolicyMissing         = define("PolicyMissing", "the admission policy {policy} is missing: {means}")
+	PolicyNotBound        = define("PolicyNotBound", "the admission policy {policy} is not bound: {means}")
+	WriteDenied           = define("WriteDenied", "the API server denies it a write to another Pod (dry run)")
+	WriteNotDenied        = define("WriteNotDenied", "the API server allows it to write to Pod {pod} with a token of no Pod (dry run): it may rewrite every Pod of its namespace")
+	ControllerRuns        = define("ControllerRuns", "{replicas} available")
+	ControllerMissing     = define("ControllerMissing", "the controller is not installed: no report is kept, so that every barrier waits")
+	ControllerNotReady    = define("ControllerNotReady", "none of the controller's {replicas} Pods is available: every barrier waits")
+	LeaseRenewed          = define("LeaseRenewed", "the controller's leader renews its Lease")
+	LeaseMissing          = define("LeaseMissing", "no controller has become leader")
+	LeaseOld              = define("LeaseOld", "the controller's leader has not renewed its Lease for {age}: every barrier waits")
+	VersionsAgree         = define("VersionsAgree", "plugin, controller and agents are of one version")
+	VersionsDiffer        = define("VersionsDiffer", "this plugin is {plugin}, and {installed} is installed")
+	AgentImageDiffers     = define("AgentImageDiffers", "its agent is {image}, and the controller is {controller}")
+	GatesThere            = define("GatesThere", "reporter, query, barrier and launcher are there")
+	GateMissing           = define("GateMissing", "{gate} is missing: its joins are not guarded")
+	ReadinessThere        = define("ReadinessThere", "a readiness probe, and no liveness probe")
+	ReadinessMissing      = define("ReadinessMissing", "ScyllaDB's container has no readiness probe: a rolling update does not wait for it")
+	LivenessKills         = define("LivenessKills", "ScyllaDB's container has a liveness probe: it kills a node that is busy, and that node is DOWN for everybody")
+	SeedsChosen           = define("SeedsChosen", "the launcher chooses the seeds")
+	SeedsOfOwn            = define("SeedsOfOwn", "--seeds names a member of the cluster, {seed}: once it has lost its disk it founds a second cluster where it starts without the launcher")
+	UpdateFits            = define("UpdateFits", "it rolls its Pods, and each has a claim")
+	OnDelete              = define("OnDelete", "its update strategy is OnDelete: a change reaches a Pod only when somebody deletes it")
+	NoClaim               = define("NoClaim", "it has no volume claim template: a Pod that moves loses its data")
+	BudgetThere           = define("BudgetThere", "PodDisruptionBudget {budget} lets one Pod go at a time")
+	BudgetMissing         = define("BudgetMissing", "no PodDisruptionBudget: a drain may take several nodes down at once")
+	BudgetTooWide         = define("BudgetTooWide", "PodDisruptionBudget {budget} lets more than one Pod go at a time")
+	BudgetHoldsUnhealthy  = define("BudgetHoldsUnhealthy", "PodDisruptionBudget {budget} also holds Pods that are not ready, so that a dead node cannot be evicted for its replacement")
+	ScyllaVersionOf       = define("ScyllaVersionOf", "every node runs ScyllaDB {version}")
+	ScyllaVersionsDiffer  = define("ScyllaVersionsDiffer", "nodes of {versions&} run: a newcomer must not be older than the newest of them")
+	ScyllaVersionUnknown  = define("ScyllaVersionUnknown", "which version it runs is not known: {why}")
+	ScyllaVersionNoQuery  = define("ScyllaVersionNoQuery", "ScyllaDB {version} is older than 2025.2.0, so its disk cannot be queried: a restart is known as one only while the API server and the other nodes answer")
+	ScyllaVersionOld      = define("ScyllaVersionOld", "a dead node of ScyllaDB {version} is replaced by its address: 5.2, 2023.1 and later know its host ID")
+	ImagesAgree           = define("ImagesAgree", "{images} images, each the same everywhere")
+	ImagesDiffer          = define("ImagesDiffer", "{digests} different images of the name {image} run")
+	ServicesThere         = define("ServicesThere", "{services} members, each with a Service of its name")
+	ServiceMissing        = define("ServiceMissing", "Service {service} is missing: the member has no name in the DNS")
+	ServiceSelectsOther   = define("ServiceSelectsOther", "Service {service} does not select the Pod of its name")
+	PodGateMissing        = define("PodGateMissing", "it runs without {gate}, which its StatefulSet has: it was made before")
+	NamesResolve          = define("NamesResolve", "{names} names in the DNS, each with the address of its Pod, by Services and EndpointSlices")
+	NameLeadsElsewhere    = define("NameLeadsElsewhere", "the name {name} leads to {addresses&}, by its EndpointSlices, and the Pod has {address}")
+	NameHidden            = define("NameHidden", "the name {name} is in the DNS only while its Pod is ready: the Service has not publishNotReadyAddresses")
+	NoGoverningService    = define("NoGoverningService", "its headless Service {service} is not there, or not headless: POD.{service} is no name in the DNS")
+	ForcedNext            = define("ForcedNext", "annotation {annotation}=true is on it: the next start skips the barrier")
+	ReportersAnswer       = define("ReportersAnswer", "{reporters} reporters answer")
+	ReporterDoesNotAnswer = define("ReporterDoesNotAnswer", "its reporter does not answer: {why}")
 
-	"StepInstall":       "install it: {1}",
-	"StepInstallPolicy": "install it: {1}; docs/security.md says what it holds",
-	"StepUpgrade":       "bring both to one version: {1}",
-	"StepEndUpgrade":    "end the upgrade before a node is added: {1}",
-	"StepNameVersion":   "give the image a tag that is its version",
-	"StepNewerScylla":   "upgrade ScyllaDB",
-	"StepAllowVersion":  "upgrade ScyllaDB, or accept that with --allow-version, here and with inject",
-	"StepInject":        "add it, node by node: {1}; or to its manifest, with -f FILE",
-	"StepRoll":          "restart it, which this does when it is safe: {1}",
-	"StepEndpoints":     "see who writes them: {1}",
-	"StepPublish":       "set it, or nodes that start do not find each other: {1}",
-	"StepGoverning":     "make it, headless, with a selector that fits the Pods",
-	"StepBind":          "bind the ClusterRole to {account}: {1}",
-	"StepUnlabel":       "remove the label: {1}; docs/operator.md says how a barrier of ours in the operator's Pods gets its rights",
-	"StepAskRights":     "ask for the ClusterRole in docs/reference/permissions.md",
-	"StepClock":         "synchronise the clock of this machine",
-	"StepControllerLog": "its log says why: {1}",
-	"StepReadiness":     "add the probe of docs/examples/scylladb.yaml",
-	"StepLiveness":      "take the liveness probe away",
-	"StepSeeds":         "leave --seeds out, or name nodes of another datacenter only",
-	"StepUpdate":        "use RollingUpdate",
-	"StepClaim":         "give it a volumeClaimTemplate, as docs/examples/scylladb.yaml has",
-	"StepBudget":        "make one with maxUnavailable: 1 for all Pods of the datacenter",
-	"StepUnhealthy":     "let Pods that are not ready go: {1}",
-	"StepImages":        "name the image by its digest",
-	"StepService":       "the controller makes it once the StatefulSet has the label app.kubernetes.io/managed-by=kubectl-scylla",
-	"StepUndoForce":     "take it back, unless that start is still to come: {1}",
-	"StepReporterLog":   "its log says why: {1}",
-	"StepKubernetes":    "upgrade Kubernetes",
-}
+	StepInstall       = define("StepInstall", "install it: {1}")
+	StepInstallPolicy = define("StepInstallPolicy", "install it: {1}; docs/security.md says what it holds")
+	StepUpgrade       = define("StepUpgrade", "bring both to one version: {1}")
+	StepEndUpgrade    = define("StepEndUpgrade", "end the upgrade before a node is added: {1}")
+	StepNameVersion   = define("StepNameVersion", "give the image a tag that is its version")
+	StepNewerScylla   = define("StepNewerScylla", "upgrade ScyllaDB")
+	StepAllowVersion  = define("StepAllowVersion", "upgrade ScyllaDB, or accept that with --allow-version, here and with inject")
+	StepInject        = define("StepInject", "add it, node by node: {1}; or to its manifest, with -f FILE")
+	StepRoll          = define("StepRoll", "restart it, which this does when it is safe: {1}")
+	StepEndpoints     = define("StepEndpoints", "see who writes them: {1}")
+	StepPublish       = define("StepPublish", "set it, or nodes that start do not find each other: {1}")
+	StepGoverning     = define("StepGoverning", "make it, headless, with a selector that fits the Pods")
+	StepBind          = define("StepBind", "bind the ClusterRole to {account}: {1}")
+	StepUnlabel       = define("StepUnlabel", "remove the label: {1}; docs/operator.md says how a barrier of ours in the operator's Pods gets its rights")
+	StepAskRights     = define("StepAskRights", "ask for the ClusterRole in docs/reference/permissions.md")
+	StepClock         = define("StepClock", "synchronise the clock of this machine")
+	StepControllerLog = define("StepControllerLog", "its log says why: {1}")
+	StepReadiness     = define("StepReadiness", "add the probe of docs/examples/scylladb.yaml")
+	StepLiveness      = define("StepLiveness", "take the liveness probe away")
+	StepSeeds         = define("StepSeeds", "leave --seeds out, or name nodes of another datacenter only")
+	StepUpdate        = define("StepUpdate", "use RollingUpdate")
+	StepClaim         = define("StepClaim", "give it a volumeClaimTemplate, as docs/examples/scylladb.yaml has")
+	StepBudget        = define("StepBudget", "make one with maxUnavailable: 1 for all Pods of the datacenter")
+	StepUnhealthy     = define("StepUnhealthy", "let Pods that are not ready go: {1}")
+	StepImages        = define("StepImages", "name the image by its digest")
+	StepService       = define("StepService", "the controller makes it once the StatefulSet has the label app.kubernetes.io/managed-by=kubectl-scylla")
+	StepUndoForce     = define("StepUndoForce", "take it back, unless that start is still to come: {1}")
+	StepReporterLog   = define("StepReporterLog", "its log says why: {1}")
+	StepKubernetes    = define("StepKubernetes", "upgrade Kubernetes")
+)

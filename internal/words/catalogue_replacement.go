@@ -2,316 +2,314 @@
 
 package words
 
-import "github.com/kubectl-scylla/kubectl-scylla/internal/code"
-
 // replacementSentences are those of package replacement and of the verb.
-var replacementSentences = map[code.Code]string{
-	"Command":      "{1}",
-	"ReplaceFacts": "{facts;}",
-	"ScyllaDBSaid": "ScyllaDB on Pod {pod} says: {text}",
-	"LogCure":      "{text}",
+var (
+	SayCommand   = define("Command", "{1}")
+	ReplaceFacts = define("ReplaceFacts", "{facts;}")
+	ScyllaDBSaid = define("ScyllaDBSaid", "ScyllaDB on Pod {pod} says: {text}")
+	LogCure      = define("LogCure", "{text}")
 
 	// The request and its record.
-	"ReplaceOriginalMalformed": `{key}="{value}" {why}`,
-	"ReplaceTimeMalformed":     `annotation {key}="{value}" is not a time`,
-	"ReplaceAttemptMalformed":  `annotation {key}="{value}" is not a number from 1`,
-	"ReplaceOutcomeMalformed":  "annotation {key} cannot be decoded: {why}",
-	"ReplaceRecordMalformed":   "{problems;}",
-	"ReplaceCorrectRecord":     "correct or remove it on service {namespace}/{member}",
-	"ReplaceRequestReadable":   "label and annotations of the request are readable",
-	"ReplaceLabelMalformed":    `label {label}="{value}" is neither empty nor an IP address`,
-	"ReplaceEmptyLabel":        "set it to the empty value: {1}",
-	"ReplaceCheckUnknown":      `annotation {annotation} names check "{check}", which does not exist`,
-	"ReplaceCheckNotSkippable": `annotation {annotation} names check "{check}", which cannot be skipped`,
-	"ReplaceSkippableChecks":   "the checks that can be skipped are {checks}",
-	"ReplaceIsOpen":            "a replacement[ of {original}] is open on {member}[ since {since}]; a second one would lose its host ID",
-	"ReplaceSeeHowFar":         "see how far it is: {1}[; if it has failed: {2}]",
+	ReplaceOriginalMalformed = define("ReplaceOriginalMalformed", `{key}="{value}" {why}`)
+	ReplaceTimeMalformed     = define("ReplaceTimeMalformed", `annotation {key}="{value}" is not a time`)
+	ReplaceAttemptMalformed  = define("ReplaceAttemptMalformed", `annotation {key}="{value}" is not a number from 1`)
+	ReplaceOutcomeMalformed  = define("ReplaceOutcomeMalformed", "annotation {key} cannot be decoded: {why}")
+	ReplaceRecordMalformed   = define("ReplaceRecordMalformed", "{problems;}")
+	ReplaceCorrectRecord     = define("ReplaceCorrectRecord", "correct or remove it on service {namespace}/{member}")
+	ReplaceRequestReadable   = define("ReplaceRequestReadable", "label and annotations of the request are readable")
+	ReplaceLabelMalformed    = define("ReplaceLabelMalformed", `label {label}="{value}" is neither empty nor an IP address`)
+	ReplaceEmptyLabel        = define("ReplaceEmptyLabel", "set it to the empty value: {1}")
+	ReplaceCheckUnknown      = define("ReplaceCheckUnknown", `annotation {annotation} names check "{check}", which does not exist`)
+	ReplaceCheckNotSkippable = define("ReplaceCheckNotSkippable", `annotation {annotation} names check "{check}", which cannot be skipped`)
+	ReplaceSkippableChecks   = define("ReplaceSkippableChecks", "the checks that can be skipped are {checks}")
+	ReplaceIsOpen            = define("ReplaceIsOpen", "a replacement[ of {original}] is open on {member}[ since {since}]; a second one would lose its host ID")
+	ReplaceSeeHowFar         = define("ReplaceSeeHowFar", "see how far it is: {1}[; if it has failed: {2}]")
 
 	// The node that is replaced.
-	"ReplaceOriginalRecorded": "original host ID {hostID} is recorded on service {member}",
-	"ReplaceHostIDRecorded":   "service {member} records host ID {hostID}",
-	"ReplaceHostIDMalformed":  `annotation {annotation}="{value}" of service {member} {why}`,
-	"ReplaceHostIDMissing":    "service {member} has no annotation {annotation}, so nobody knows which node it was",
-	"ReplaceHostIDLost":       "it had a host ID, and its volume may have its data: delete nothing; find the host ID that no member has with {1} and record it: {2}",
-	"ReplaceNeverHadHostID":   "if a node ever ran on it, its volume may have its data: delete nothing, and find the host ID that no member has with {1}; if none did, there is nothing to replace: it joins by itself",
-	"CureGiveHostID":          "find the dead node's host ID with {1} and give it: {2}",
-	"ReplaceHasJoined":        "{node} has joined (annotation {annotation})",
-	"ReplaceMemberOfPeers":    "{node} is a member in its peers' rows",
-	"ReplaceNeverJoined":      "{node} never joined (annotation {annotation}=false): its volume never bootstrapped",
-	"ReplaceLetJoinAnew":      "do not replace it: it joins as a new node; the log of Pod {member} says why it has not",
-	"ReplaceJoinUnconfirmed":  "service {member} has no annotation {annotation} and no peer confirms that the node joined",
-	"ReplaceOnlyWithData":     "if it never joined, it joins as a new node and its log says why it has not; a replacement is for nodes that had data",
-	"NodeListedAs":            "{by&} {by?lists|list} {node} as {state}",
-	"ReplaceMemberNobodySays": "no other node has a fresh row, so nobody can say whether it is a member",
-	"ReplaceSeeStatus":        "see why rows are missing: {1}",
-	"ReplaceNoMember":         "{by&} {by?does|do} not list host ID {hostID}: it is no member of the cluster",
-	"ReplaceNothingToReplace": "ScyllaDB would answer that the replaced node is not found; check the members (kubectl scylla status) and what the log of its Pod says",
-	"ReplaceOnlyNormal":       "only a normal member can be replaced; wait until its operation has ended",
-	"ReplaceMemberDisputed":   "{by&} {by?lists|list} it as a member, {not&} {not?does|do} not",
-	"ReplaceWaitAgreement":    "the nodes disagree; wait until they agree",
-	"ReplaceNormalMember":     "{listing} of {total} fresh rows list {node} as a normal member",
-	"ReplaceNobodySees":       "no other node has a fresh row: nobody sees whether {node} is down",
-	"NodeSeenUp":              "{by&} {by?sees|see} {node} UP",
-	"ReplaceAliveCannot":      "a node that is alive cannot be replaced; decommission it, or wait until every node sees it DOWN",
-	"ReplaceNoMajority":       "{down} of {total} fresh rows see {node} DOWN, which is no majority[; {unsure&} cannot say (the address may be shared with a live node)][; {not&} {not?does|do} not list it]",
-	"ReplaceWaitMajority":     "wait until a majority sees it DOWN",
-	"ReplaceContradicted":     "{by&} {by?contradicts itself|contradict themselves} about {node}",
-	"NodeSeenDown":            "{by&} {by?sees|see} {node} DOWN ({down} of {total} fresh rows), none UP",
-	"ReplaceDownSinceUnknown": "nobody says since when {node} is DOWN, so it may be a restart",
-	"ReplaceCheckYourself":    "see for yourself how long it has been DOWN, and go on with --skip-check={check}",
-	"ReplaceDownTooShort":     "{node} is DOWN since {since}, which is less than {minimum}: it may be a restart",
-	"ReplaceWaitUntil":        "see whether it comes back, and ask again after {until}",
-	"ReplaceDownSince":        "{node} is DOWN since {since}",
-	"PodAbsent":               "the Pod does not exist",
-	"PodUnscheduled":          "Pod {pod} waits for {waits}, and its volume is intact",
-	"PodServes":               "Pod {pod} is Ready: ScyllaDB serves on it, whatever its peers see",
-	"PodAlive":                "ScyllaDB on Pod {pod} does not serve: {why}",
-	"ReplaceCutOff":           "a node that runs is cut off, not dead; repair the network, or stop it first if its data is to be given up",
-	"PodNotReady":             "Pod {pod} is not Ready",
-	"PodWithoutVolume":        "Pod {pod} has no volume to come back with",
-	"PodNodeLost":             "Kubernetes node {node} of Pod {pod} does not answer",
-	"PodInitialising":         "Pod {pod} is still initialising[: it waits for {waits}]",
-	"PodYoung":                "Pod {pod} was made only at {since}, on an intact volume",
-	"ContainerYoung":          "ScyllaDB on Pod {pod} was started only at {since}, on an intact volume",
-	"StatefulSetRolling":      "StatefulSet {set} is in the middle of a rollout",
-	"ReplaceStartingWait":     "it is starting: wait. If it will not come up, go on with --skip-check={check}",
-	"PodNotStarting":          "Pod {pod} is not on its way up",
-	"AttemptNoNewcomer":       "no newcomer of an earlier attempt is known",
-	"AttemptOperation":        `ScyllaDB still works on "{operation}" of {node}`,
-	"AttemptReplacing":        "{by&} {by?lists|list} newcomer {node} as replacing: the attempt is under way",
-	"AttemptWait":             "wait until it ends; nothing has failed yet",
-	"AttemptJoined":           "newcomer {node} owns tokens: it has joined",
-	"AttemptGoesOn":           "the replacement goes on by itself; see {1}",
-	"AttemptMember":           "{by&} {by?lists|list} newcomer {node} as a member",
-	"AttemptMayHaveJoined":    "it may have joined; see {1}",
-	"AttemptNoMember":         "newcomer {node} of the earlier attempt is no member",
+	ReplaceOriginalRecorded = define("ReplaceOriginalRecorded", "original host ID {hostID} is recorded on service {member}")
+	ReplaceHostIDRecorded   = define("ReplaceHostIDRecorded", "service {member} records host ID {hostID}")
+	ReplaceHostIDMalformed  = define("ReplaceHostIDMalformed", `annotation {annotation}="{value}" of service {member} {why}`)
+	ReplaceHostIDMissing    = define("ReplaceHostIDMissing", "service {member} has no annotation {annotation}, so nobody knows which node it was")
+	ReplaceHostIDLost       = define("ReplaceHostIDLost", "it had a host ID, and its volume may have its data: delete nothing; find the host ID that no member has with {1} and record it: {2}")
+	ReplaceNeverHadHostID   = define("ReplaceNeverHadHostID", "if a node ever ran on it, its volume may have its data: delete nothing, and find the host ID that no member has with {1}; if none did, there is nothing to replace: it joins by itself")
+	CureGiveHostID          = define("CureGiveHostID", "find the dead node's host ID with {1} and give it: {2}")
+	ReplaceHasJoined        = define("ReplaceHasJoined", "{node} has joined (annotation {annotation})")
+	ReplaceMemberOfPeers    = define("ReplaceMemberOfPeers", "{node} is a member in its peers' rows")
+	ReplaceNeverJoined      = define("ReplaceNeverJoined", "{node} never joined (annotation {annotation}=false): its volume never bootstrapped")
+	ReplaceLetJoinAnew      = define("ReplaceLetJoinAnew", "do not replace it: it joins as a new node; the log of Pod {member} says why it has not")
+	ReplaceJoinUnconfirmed  = define("ReplaceJoinUnconfirmed", "service {member} has no annotation {annotation} and no peer confirms that the node joined")
+	ReplaceOnlyWithData     = define("ReplaceOnlyWithData", "if it never joined, it joins as a new node and its log says why it has not; a replacement is for nodes that had data")
+	NodeListedAs            = define("NodeListedAs", "{by&} {by?lists|list} {node} as {state}")
+	ReplaceMemberNobodySays = define("ReplaceMemberNobodySays", "no other node has a fresh row, so nobody can say whether it is a member")
+	ReplaceSeeStatus        = define("ReplaceSeeStatus", "see why rows are missing: {1}")
+	ReplaceNoMember         = define("ReplaceNoMember", "{by&} {by?does|do} not list host ID {hostID}: it is no member of the cluster")
+	ReplaceNothingToReplace = define("ReplaceNothingToReplace", "ScyllaDB would answer that the replaced node is not found; check the members (kubectl scylla status) and what the log of its Pod says")
+	ReplaceOnlyNormal       = define("ReplaceOnlyNormal", "only a normal member can be replaced; wait until its operation has ended")
+	ReplaceMemberDisputed   = define("ReplaceMemberDisputed", "{by&} {by?lists|list} it as a member, {not&} {not?does|do} not")
+	ReplaceWaitAgreement    = define("ReplaceWaitAgreement", "the nodes disagree; wait until they agree")
+	ReplaceNormalMember     = define("ReplaceNormalMember", "{listing} of {total} fresh rows list {node} as a normal member")
+	ReplaceNobodySees       = define("ReplaceNobodySees", "no other node has a fresh row: nobody sees whether {node} is down")
+	NodeSeenUp              = define("NodeSeenUp", "{by&} {by?sees|see} {node} UP")
+	ReplaceAliveCannot      = define("ReplaceAliveCannot", "a node that is alive cannot be replaced; decommission it, or wait until every node sees it DOWN")
+	ReplaceNoMajority       = define("ReplaceNoMajority", "{down} of {total} fresh rows see {node} DOWN, which is no majority[; {unsure&} cannot say (the address may be shared with a live node)][; {not&} {not?does|do} not list it]")
+	ReplaceWaitMajority     = define("ReplaceWaitMajority", "wait until a majority sees it DOWN")
+	ReplaceContradicted     = define("ReplaceContradicted", "{by&} {by?contradicts itself|contradict themselves} about {node}")
+	NodeSeenDown            = define("NodeSeenDown", "{by&} {by?sees|see} {node} DOWN ({down} of {total} fresh rows), none UP")
+	ReplaceDownSinceUnknown = define("ReplaceDownSinceUnknown", "nobody says since when {node} is DOWN, so it may be a restart")
+	ReplaceCheckYourself    = define("ReplaceCheckYourself", "see for yourself how long it has been DOWN, and go on with --skip-check={check}")
+	ReplaceDownTooShort     = define("ReplaceDownTooShort", "{node} is DOWN since {since}, which is less than {minimum}: it may be a restart")
+	ReplaceWaitUntil        = define("ReplaceWaitUntil", "see whether it comes back, and ask again after {until}")
+	ReplaceDownSince        = define("ReplaceDownSince", "{node} is DOWN since {since}")
+	PodAbsent               = define("PodAbsent", "the Pod does not exist")
+	PodUnscheduled          = define("PodUnscheduled", "Pod {pod} waits for {waits}, and its volume is intact")
+	PodServes               = define("PodServes", "Pod {pod} is Ready: ScyllaDB serves on it, whatever its peers see")
+	PodAlive                = define("PodAlive", "ScyllaDB on Pod {pod} does not serve: {why}")
+	ReplaceCutOff           = define("ReplaceCutOff", "a node that runs is cut off, not dead; repair the network, or stop it first if its data is to be given up")
+	PodNotReady             = define("PodNotReady", "Pod {pod} is not Ready")
+	PodWithoutVolume        = define("PodWithoutVolume", "Pod {pod} has no volume to come back with")
+	PodNodeLost             = define("PodNodeLost", "Kubernetes node {node} of Pod {pod} does not answer")
+	PodInitialising         = define("PodInitialising", "Pod {pod} is still initialising[: it waits for {waits}]")
+	PodYoung                = define("PodYoung", "Pod {pod} was made only at {since}, on an intact volume")
+	ContainerYoung          = define("ContainerYoung", "ScyllaDB on Pod {pod} was started only at {since}, on an intact volume")
+	StatefulSetRolling      = define("StatefulSetRolling", "StatefulSet {set} is in the middle of a rollout")
+	ReplaceStartingWait     = define("ReplaceStartingWait", "it is starting: wait. If it will not come up, go on with --skip-check={check}")
+	PodNotStarting          = define("PodNotStarting", "Pod {pod} is not on its way up")
+	AttemptNoNewcomer       = define("AttemptNoNewcomer", "no newcomer of an earlier attempt is known")
+	AttemptOperation        = define("AttemptOperation", `ScyllaDB still works on "{operation}" of {node}`)
+	AttemptReplacing        = define("AttemptReplacing", "{by&} {by?lists|list} newcomer {node} as replacing: the attempt is under way")
+	AttemptWait             = define("AttemptWait", "wait until it ends; nothing has failed yet")
+	AttemptJoined           = define("AttemptJoined", "newcomer {node} owns tokens: it has joined")
+	AttemptGoesOn           = define("AttemptGoesOn", "the replacement goes on by itself; see {1}")
+	AttemptMember           = define("AttemptMember", "{by&} {by?lists|list} newcomer {node} as a member")
+	AttemptMayHaveJoined    = define("AttemptMayHaveJoined", "it may have joined; see {1}")
+	AttemptNoMember         = define("AttemptNoMember", "newcomer {node} of the earlier attempt is no member")
 
 	// All others.
-	"IgnoredMalformed":        `"{value}" in the ignore list {why}`,
-	"IgnoredListHostIDs":      "list host IDs, separated by commas; {1} shows them",
-	"IgnoredIsTarget":         "{node} is in the ignore list and is itself to be replaced",
-	"IgnoredTakeOff":          "take it from the ignore list",
-	"IgnoredIsUp":             "{by&} {by?sees|see} ignored node {node} UP",
-	"IgnoredWouldBeBanned":    "a live node cannot be ignored; it would be banned from the cluster for ever",
-	"IgnoredNoMember":         "no row lists ignored node {node}: it is no member",
-	"IgnoredNoMajority":       "{down} of {total} fresh rows see ignored node {node} DOWN, which is no majority",
-	"IgnoredAreDown":          "{nodes&} {nodes?is|are} DOWN and will be ignored, and banned with the replaced node",
-	"NodeHasNoRow":            "{node} has no row",
-	"NodeHasNotReported":      "{node} has not reported",
-	"NodeCannotReport":        "{node} cannot report: {why}",
-	"NodeReportIsOld":         "{node} has an old report: {why}",
-	"NodeReportIsEmpty":       "{node} has an empty report",
-	"NodeHasNoHostID":         "{node} has no host ID",
-	"DatacenterCannotBeAsked": "the nodes of datacenter {datacenter} cannot be asked from here",
-	"NoOtherRow":              "no other node has a row",
-	"NoOtherFreshRow":         "no other node has a fresh row",
-	"ReplaceWaitRows":         "wait for the rows",
-	"RowFreshOne":             "the other node has a fresh row",
-	"RowsFresh":               "all {others} other nodes have a fresh row",
-	"NodeSeenDownBy":          "{by&} {by?sees|see} {node} DOWN",
-	"NodeNotSaidUp":           "{by&} {by?does|do} not say that {node} is UP",
-	"OthersExclude":           "bring these nodes back; if {nodes&} {nodes?is|are} lost, exclude {nodes?it|them}: that bans {nodes?it|them} permanently, and a join still needs every node UP, until {nodes?it is|they are} replaced or removed: {1}; then replace with --skip-check={check}",
-	"OthersBringBackOnly":     "bring these nodes back first[: see why they are DOWN, and since when: {1}][; {manager} cannot tell one node to ignore others]",
-	"OthersBringBack":         "bring these nodes back; if they are dead for good, name them with --ignore-dead",
-	"OthersWait":              "wait until every node sees every other one UP",
-	"OtherIsUp":               "the other node is UP",
-	"OthersAreUp":             "all {others} other nodes are UP in every fresh row",
-	"QuorumAlive":             "{up} of {total} members are alive",
-	"DataSafe":                "all its data has live copies on other nodes, and a quorum (keyspaces: {keyspaces})",
-	"DataLost":                "it holds the only copy of data of {keyspaces}: that is lost with its volume",
-	"DataNoLiveCopy":          "no node that is alive has another copy of data of {keyspaces}",
-	"DataNoCopyInDatacenter":  "no other node of its datacenter {datacenter} has a copy of data of {keyspaces}",
-	"DataNoQuorum":            "with it gone, too few copies of {keyspaces} are alive for a quorum",
-	"DataNotKnown":            "not known: {why}",
-	"DataLookYourself":        "look yourself (DESCRIBE KEYSPACES: no replication factor may be 1, in its datacenter either) and go on with --skip-check={check}",
-	"DataBringBack":           "bring the node back with its volume if there is any way; who can do without that data, or has a backup, goes on with --skip-check={check}",
-	"DataRaise":               "queries at QUORUM or LOCAL_QUORUM may fail, and what was written there alone is lost: bring more nodes back first, or go on with --skip-check={check} and repair afterwards",
-	"QuorumLed":               "{node} is the topology coordinator, which has a majority of group 0",
-	"QuorumLost":              "only {up} of {total} members are alive, which is no majority",
-	"QuorumBringBack":         "ScyllaDB cannot change its topology without a majority; bring nodes back first",
-	"MemberIsReplaced":        "{member} is being replaced[ ({original})]",
-	"MemberDecommissioned":    "{node} is being decommissioned (label {label}=false)",
-	"TargetDecommissioned":    "{member} itself is being decommissioned (label {label}={value})",
-	"OperationUnnamed":        `an unnamed operation is under way[ ("{operation}")]: ScyllaDB does not say of which node`,
-	"OperationOpen":           `ScyllaDB works on "{operation}" of {node}`,
-	"NodeIsInState":           "{node} is {state}",
-	"OperationWait":           "ScyllaDB changes its topology one step at a time; wait until this has ended",
-	"OperationsNotAsked":      "no node could be asked for open topology operations",
-	"OperationsLookYourself":  "look yourself (nodetool status, nodetool tasks list node_ops) and go on with --skip-check={check}",
-	"NoOperation":             "no replacement, join, decommission or removenode is under way",
+	IgnoredMalformed        = define("IgnoredMalformed", `"{value}" in the ignore list {why}`)
+	IgnoredListHostIDs      = define("IgnoredListHostIDs", "list host IDs, separated by commas; {1} shows them")
+	IgnoredIsTarget         = define("IgnoredIsTarget", "{node} is in the ignore list and is itself to be replaced")
+	IgnoredTakeOff          = define("IgnoredTakeOff", "take it from the ignore list")
+	IgnoredIsUp             = define("IgnoredIsUp", "{by&} {by?sees|see} ignored node {node} UP")
+	IgnoredWouldBeBanned    = define("IgnoredWouldBeBanned", "a live node cannot be ignored; it would be banned from the cluster for ever")
+	IgnoredNoMember         = define("IgnoredNoMember", "no row lists ignored node {node}: it is no member")
+	IgnoredNoMajority       = define("IgnoredNoMajority", "{down} of {total} fresh rows see ignored node {node} DOWN, which is no majority")
+	IgnoredAreDown          = define("IgnoredAreDown", "{nodes&} {nodes?is|are} DOWN and will be ignored, and banned with the replaced node")
+	NodeHasNoRow            = define("NodeHasNoRow", "{node} has no row")
+	NodeHasNotReported      = define("NodeHasNotReported", "{node} has not reported")
+	NodeCannotReport        = define("NodeCannotReport", "{node} cannot report: {why}")
+	NodeReportIsOld         = define("NodeReportIsOld", "{node} has an old report: {why}")
+	NodeReportIsEmpty       = define("NodeReportIsEmpty", "{node} has an empty report")
+	NodeHasNoHostID         = define("NodeHasNoHostID", "{node} has no host ID")
+	DatacenterCannotBeAsked = define("DatacenterCannotBeAsked", "the nodes of datacenter {datacenter} cannot be asked from here")
+	NoOtherRow              = define("NoOtherRow", "no other node has a row")
+	NoOtherFreshRow         = define("NoOtherFreshRow", "no other node has a fresh row")
+	ReplaceWaitRows         = define("ReplaceWaitRows", "wait for the rows")
+	RowFreshOne             = define("RowFreshOne", "the other node has a fresh row")
+	RowsFresh               = define("RowsFresh", "all {others} other nodes have a fresh row")
+	NodeSeenDownBy          = define("NodeSeenDownBy", "{by&} {by?sees|see} {node} DOWN")
+	NodeNotSaidUp           = define("NodeNotSaidUp", "{by&} {by?does|do} not say that {node} is UP")
+	OthersExclude           = define("OthersExclude", "bring these nodes back; if {nodes&} {nodes?is|are} lost, exclude {nodes?it|them}: that bans {nodes?it|them} permanently, and a join still needs every node UP, until {nodes?it is|they are} replaced or removed: {1}; then replace with --skip-check={check}")
+	OthersBringBackOnly     = define("OthersBringBackOnly", "bring these nodes back first[: see why they are DOWN, and since when: {1}][; {manager} cannot tell one node to ignore others]")
+	OthersBringBack         = define("OthersBringBack", "bring these nodes back; if they are dead for good, name them with --ignore-dead")
+	OthersWait              = define("OthersWait", "wait until every node sees every other one UP")
+	OtherIsUp               = define("OtherIsUp", "the other node is UP")
+	OthersAreUp             = define("OthersAreUp", "all {others} other nodes are UP in every fresh row")
+	QuorumAlive             = define("QuorumAlive", "{up} of {total} members are alive")
+	DataSafe                = define("DataSafe", "all its data has live copies on other nodes, and a quorum (keyspaces: {keyspaces})")
+	DataLost                = define("DataLost", "it holds the only copy of data of {keyspaces}: that is lost with its volume")
+	DataNoLiveCopy          = define("DataNoLiveCopy", "no node that is alive has another copy of data of {keyspaces}")
+	DataNoCopyInDatacenter  = define("DataNoCopyInDatacenter", "no other node of its datacenter {datacenter} has a copy of data of {keyspaces}")
+	DataNoQuorum            = define("DataNoQuorum", "with it gone, too few copies of {keyspaces} are alive for a quorum")
+	DataNotKnown            = define("DataNotKnown", "not known: {why}")
+	DataLookYourself        = define("DataLookYourself", "look yourself (DESCRIBE KEYSPACES: no replication factor may be 1, in its datacenter either) and go on with --skip-check={check}")
+	DataBringBack           = define("DataBringBack", "bring the node back with its volume if there is any way; who can do without that data, or has a backup, goes on with --skip-check={check}")
+	DataRaise               = define("DataRaise", "queries at QUORUM or LOCAL_QUORUM may fail, and what was written there alone is lost: bring more nodes back first, or go on with --skip-check={check} and repair afterwards")
+	QuorumLed               = define("QuorumLed", "{node} is the topology coordinator, which has a majority of group 0")
+	QuorumLost              = define("QuorumLost", "only {up} of {total} members are alive, which is no majority")
+	QuorumBringBack         = define("QuorumBringBack", "ScyllaDB cannot change its topology without a majority; bring nodes back first")
+	MemberIsReplaced        = define("MemberIsReplaced", "{member} is being replaced[ ({original})]")
+	MemberDecommissioned    = define("MemberDecommissioned", "{node} is being decommissioned (label {label}=false)")
+	TargetDecommissioned    = define("TargetDecommissioned", "{member} itself is being decommissioned (label {label}={value})")
+	OperationUnnamed        = define("OperationUnnamed", `an unnamed operation is under way[ ("{operation}")]: ScyllaDB does not say of which node`)
+	OperationOpen           = define("OperationOpen", `ScyllaDB works on "{operation}" of {node}`)
+	NodeIsInState           = define("NodeIsInState", "{node} is {state}")
+	OperationWait           = define("OperationWait", "ScyllaDB changes its topology one step at a time; wait until this has ended")
+	OperationsNotAsked      = define("OperationsNotAsked", "no node could be asked for open topology operations")
+	OperationsLookYourself  = define("OperationsLookYourself", "look yourself (nodetool status, nodetool tasks list node_ops) and go on with --skip-check={check}")
+	NoOperation             = define("NoOperation", "no replacement, join, decommission or removenode is under way")
 
 	// The objects and processes that make the new node.
-	"VersionByHostID":           "ScyllaDB {version} replaces by host ID",
-	"VersionByAddress":          "ScyllaDB {version} cannot replace by host ID; the deprecated procedure by address is used",
-	"VersionUnknown":            "the ScyllaDB version is not known[: {why}]",
-	"VersionUseFullTag":         "use an image tag with a full version (5.2.0, 2025.2.1); or go on by host ID with --skip-check={check}",
-	"VersionDoesNotFit":         "the replacement was begun by {procedure}, which ScyllaDB {version} does not fit",
-	"VersionGoBack":             "go back to the image with which it was begun",
-	"VersionCannot":             "ScyllaDB {version} cannot replace by {procedure}",
-	"VersionUpgrade":            "upgrade to ScyllaDB 5.2, 2023.1 or later, which replaces by host ID",
-	"AddressUnknown":            "the address of {member} is not known: its Service has no ClusterIP and its Pod no IP",
-	"AddressRemoveNode":         "the dead node cannot be named by its address; use removenode with its host ID, then let the member join anew",
-	"AddressNotOwn":             "label {label}={address} is not the address of {member}, which is {own}",
-	"AddressIPv6":               "address {address} is IPv6, which a label cannot hold",
-	"AddressUpgrade":            "upgrade to ScyllaDB 5.2 or later, which replaces by host ID",
-	"AddressOfAnother":          "address {address} now belongs to {node}",
-	"AddressOwn":                "{member} had address {address}, which no other member has",
-	"PlaceUnlabelled":           "service {member} lacks label {labels}",
-	"PlaceLabelService":         "a replacement must come up in the same datacenter and rack; label the Service",
-	"PlaceDiffers":              "the dead node was in {node}, its member is in {member}",
-	"PlaceOfStatefulSetDiffers": "StatefulSet {set} is in {place}, its member in {member}",
-	"PlaceAway":                 "every node of datacenter {datacenter}[, rack {rack}] is DOWN: it has one cause",
-	"PlaceCorrect":              "a replacement must come up in the same datacenter and rack; correct the labels",
-	"PlaceSame":                 "the new node comes up in {place} as the old one",
-	"StatefulSetMustMake":       "somebody must make the new Pod and its volume before the old ones go",
-	"StatefulSetNotFound":       "the StatefulSet of {member} was not found",
-	"StatefulSetDeleting":       "StatefulSet {set} is being deleted",
-	"OrdinalUnknown":            "the ordinal of {member} is not known",
-	"StatefulSetScaledAway":     "StatefulSet {set} has {replicas} {replicas?replica|replicas}, so it will not make {member} again",
-	"StatefulSetRemoveNode":     "this member was scaled away; remove its node with removenode instead",
-	"StatefulSetNoVolume":       "StatefulSet {set} has no volume claim template: there is no volume to exchange",
-	"StatefulSetNeedsVolume":    "a replacement needs an empty data directory",
-	"StatefulSetMakes":          "StatefulSet {set} makes Pod {member} and its volume anew",
-	"PodOfAnother":              "Pod {pod} is not controlled by StatefulSet {set}",
-	"PodForeign":                "Pod {pod} is not controlled by the member's StatefulSet",
-	"PodOfAnotherDelete":        "delete or rename the foreign Pod",
-	"SeedsWanted":               "see that another member is UP and has a Pod with an address, or give the addresses of nodes elsewhere with --seeds",
-	"LauncherThere":             "StatefulSet {set} starts ScyllaDB through the launcher, which adds the replace argument",
-	"LauncherMissing":           "StatefulSet {set} starts ScyllaDB without `scylla-agent launch`: the new node would join as a plain new one",
-	"LauncherAdd":               "start ScyllaDB through `scylla-agent launch --`, as `kubectl scylla inject` does it, roll that out, then replace",
-	"LauncherUnknown":           "nobody knows how the new Pod gets the replace argument",
-	"LauncherSee":               "see that its ScyllaDB container starts through `scylla-agent launch`",
+	VersionByHostID           = define("VersionByHostID", "ScyllaDB {version} replaces by host ID")
+	VersionByAddress          = define("VersionByAddress", "ScyllaDB {version} cannot replace by host ID; the deprecated procedure by address is used")
+	VersionUnknown            = define("VersionUnknown", "the ScyllaDB version is not known[: {why}]")
+	VersionUseFullTag         = define("VersionUseFullTag", "use an image tag with a full version (5.2.0, 2025.2.1); or go on by host ID with --skip-check={check}")
+	VersionDoesNotFit         = define("VersionDoesNotFit", "the replacement was begun by {procedure}, which ScyllaDB {version} does not fit")
+	VersionGoBack             = define("VersionGoBack", "go back to the image with which it was begun")
+	VersionCannot             = define("VersionCannot", "ScyllaDB {version} cannot replace by {procedure}")
+	VersionUpgrade            = define("VersionUpgrade", "upgrade to ScyllaDB 5.2, 2023.1 or later, which replaces by host ID")
+	AddressUnknown            = define("AddressUnknown", "the address of {member} is not known: its Service has no ClusterIP and its Pod no IP")
+	AddressRemoveNode         = define("AddressRemoveNode", "the dead node cannot be named by its address; use removenode with its host ID, then let the member join anew")
+	AddressNotOwn             = define("AddressNotOwn", "label {label}={address} is not the address of {member}, which is {own}")
+	AddressIPv6               = define("AddressIPv6", "address {address} is IPv6, which a label cannot hold")
+	AddressUpgrade            = define("AddressUpgrade", "upgrade to ScyllaDB 5.2 or later, which replaces by host ID")
+	AddressOfAnother          = define("AddressOfAnother", "address {address} now belongs to {node}")
+	AddressOwn                = define("AddressOwn", "{member} had address {address}, which no other member has")
+	PlaceUnlabelled           = define("PlaceUnlabelled", "service {member} lacks label {labels}")
+	PlaceLabelService         = define("PlaceLabelService", "a replacement must come up in the same datacenter and rack; label the Service")
+	PlaceDiffers              = define("PlaceDiffers", "the dead node was in {node}, its member is in {member}")
+	PlaceOfStatefulSetDiffers = define("PlaceOfStatefulSetDiffers", "StatefulSet {set} is in {place}, its member in {member}")
+	PlaceAway                 = define("PlaceAway", "every node of datacenter {datacenter}[, rack {rack}] is DOWN: it has one cause")
+	PlaceCorrect              = define("PlaceCorrect", "a replacement must come up in the same datacenter and rack; correct the labels")
+	PlaceSame                 = define("PlaceSame", "the new node comes up in {place} as the old one")
+	StatefulSetMustMake       = define("StatefulSetMustMake", "somebody must make the new Pod and its volume before the old ones go")
+	StatefulSetNotFound       = define("StatefulSetNotFound", "the StatefulSet of {member} was not found")
+	StatefulSetDeleting       = define("StatefulSetDeleting", "StatefulSet {set} is being deleted")
+	OrdinalUnknown            = define("OrdinalUnknown", "the ordinal of {member} is not known")
+	StatefulSetScaledAway     = define("StatefulSetScaledAway", "StatefulSet {set} has {replicas} {replicas?replica|replicas}, so it will not make {member} again")
+	StatefulSetRemoveNode     = define("StatefulSetRemoveNode", "this member was scaled away; remove its node with removenode instead")
+	StatefulSetNoVolume       = define("StatefulSetNoVolume", "StatefulSet {set} has no volume claim template: there is no volume to exchange")
+	StatefulSetNeedsVolume    = define("StatefulSetNeedsVolume", "a replacement needs an empty data directory")
+	StatefulSetMakes          = define("StatefulSetMakes", "StatefulSet {set} makes Pod {member} and its volume anew")
+	PodOfAnother              = define("PodOfAnother", "Pod {pod} is not controlled by StatefulSet {set}")
+	PodForeign                = define("PodForeign", "Pod {pod} is not controlled by the member's StatefulSet")
+	PodOfAnotherDelete        = define("PodOfAnotherDelete", "delete or rename the foreign Pod")
+	SeedsWanted               = define("SeedsWanted", "see that another member is UP and has a Pod with an address, or give the addresses of nodes elsewhere with --seeds")
+	LauncherThere             = define("LauncherThere", "StatefulSet {set} starts ScyllaDB through the launcher, which adds the replace argument")
+	LauncherMissing           = define("LauncherMissing", "StatefulSet {set} starts ScyllaDB without `scylla-agent launch`: the new node would join as a plain new one")
+	LauncherAdd               = define("LauncherAdd", "start ScyllaDB through `scylla-agent launch --`, as `kubectl scylla inject` does it, roll that out, then replace")
+	LauncherUnknown           = define("LauncherUnknown", "nobody knows how the new Pod gets the replace argument")
+	LauncherSee               = define("LauncherSee", "see that its ScyllaDB container starts through `scylla-agent launch`")
 
 	// Steps.
-	"ReplaceNone":                "no replacement is requested",
-	"ReplaceEnded":               "{outcome} (request {request})",
-	"Replaced":                   "node {hostID} was replaced by {newHostID}[ in {took}]",
-	"ReplacedUnknown":            "a node of an unknown host ID was replaced by {newHostID}[ in {took}]",
-	"ReplaceCancelled":           "the request to replace {hostID} was cancelled before anything was deleted",
-	"ReplaceClaimKept":           "the request is being withdrawn: PersistentVolumeClaim {claim} is kept",
-	"ReplaceWithdrawn":           "the request was withdrawn before anything was deleted",
-	"ReplaceTooLate":             "label {label} was removed too late: the volume of {member} is deleted and the cluster may have banned the old node, so the replacement goes on",
-	"ReplacePodAnew":             "Pod {pod} was made anew before its volume is deleted: this Pod goes now, and the next one starts as the replacement",
-	"ReplaceLabelRestored":       "label {label} of service {member} was removed or changed during the replacement and is put back",
-	"ReplaceAdopted":             "a replacement of address {address} was begun by somebody else and is continued",
-	"ReplaceByAddressDeprecated": "ScyllaDB {version} replaces {member} by its address {address} (replace_address_first_boot), which is deprecated; upgrade to 5.2, 2023.1 or later to replace by host ID",
-	"ReplaceRecord":              "all checks passed; host ID {hostID} is recorded before anything is deleted",
-	"ReplaceStarted":             "node {hostID}[ (address {address})] is replaced (request {request})[; checks skipped by request: {skipped}]",
-	"ReplaceResumed":             "node {hostID}[ (address {address})] is replaced in attempt {attempt} (request {request})[; checks skipped by request: {skipped}]",
-	"CheckHolds":                 "{check}: {evidence}",
-	"ReplaceHeld":                "nothing is deleted: {checks;}",
-	"ReplaceHeldUp":              "replacement of {member} is held up: {checks;}",
-	"ClaimDeletes":               "PersistentVolumeClaim {claim} (UID {uid}) is deleted",
-	"ClaimDeleted":               "PersistentVolumeClaim {claim} (UID {uid}) of dead node {hostID} deleted (request {request})",
-	"ClaimCannotBeDeleted":       "PersistentVolumeClaim {claim} cannot be deleted",
-	"ClaimGoing":                 "PersistentVolumeClaim {claim} is still being deleted",
-	"ClaimUnbound":               "PersistentVolumeClaim {claim} is not bound to a volume",
-	"PodEvicts":                  "Pod {pod} (UID {uid}) is evicted",
-	"PodEvicted":                 "Pod {pod} (UID {uid}) of dead node {hostID} evicted (request {request})",
-	"PodCannotBeEvicted":         "Pod {pod} cannot be evicted",
-	"PodCannotEnd":               "Kubernetes node {node} does not answer, so nobody can confirm that Pod {pod} has ended",
-	"PodEnds":                    "wait until it has ended",
-	"PodOverdue":                 "Pod {pod} should have ended by {by}, and its Kubernetes node {node} has not ended it",
-	"PodCannotEndCure":           "when that machine is certainly off: {1} (or {2})",
-	"OldNodeCameBack":            "the old node came back after its claim was deleted; Pod {pod} is left running: {evidence}",
-	"OldNodeCameBackCure":        "its data lives only as long as this Pod: decommission the node ({1}), or stop ScyllaDB and the replacement goes on",
-	"OldNodeCameBackKeep":        "its claim goes with this Pod. To save the data, first let volume {volume} outlive its claim: {1}; then decommission the node: {2}. Or stop ScyllaDB: the replacement goes on, and the data stays in that volume until somebody deletes it",
-	"ReplaceRefusedYet":          "{what} yet: {says}",
-	"ReplaceRefusedUntil":        "refused {times} {times?time|times} since {since}, next try at {next}; nothing else is deleted meanwhile",
-	"ReplaceRefusedDue":          "refused {times} {times?time|times} since {since}, it is tried again now; nothing else is deleted meanwhile",
-	"PodCannotBeEvictedUID":      "Pod {pod} (UID {uid}) cannot be evicted",
-	"ClaimCannotBeDeletedUID":    "PersistentVolumeClaim {claim} (UID {uid}) cannot be deleted",
-	"ReplaceRefusedEvent":        "{what} yet: {says}; the replacement waits, nothing else is deleted",
-	"CureBudget":                 "bring back the Pods that the budget misses ({1}), or set its unhealthyPodEvictionPolicy: AlwaysAllow, so that it does not protect a Pod that is not ready",
-	"WaitNewPod":                 "waiting for the StatefulSet to make Pod {pod}",
-	"WaitPodGone":                "waiting for the old Pod {pod} to end",
-	"WaitStart":                  "waiting for ScyllaDB on new Pod {pod} to start",
-	"WaitJoin":                   "waiting for new node {node} on Pod {pod} to join",
-	"WaitReady":                  "node {node} has joined; waiting for Pod {pod} to be Ready",
-	"WaitOldGone":                "node {node} has joined; waiting for old host ID {original} to leave the cluster",
-	"OldStillListed":             "{by&} still {by?lists|list} {original}",
-	"PodWaits":                   "Pod {pod} waits for {waits}",
-	"BarrierCannotBeJudged":      "{why}",
-	"LauncherRetries":            "its launcher got no answer from the API server (exit code {code}) and tries again",
-	"BarrierWaits":               "its barrier waits: {blocker}",
-	"NewcomerHasNoHostID":        "the new node has no host ID yet",
-	"NewcomerOwnsNoTokens":       "{node} owns no tokens yet[ (mode {mode})]",
-	"NewcomerNotUp":              "{by&} {by?does|do} not see {node} UP",
-	"NewcomerNotNormal":          "{by&} {by?does|do} not list {node} as a normal member",
-	"NodesWithoutFreshRow":       "{nodes&} {nodes?has|have} no fresh row",
-	"NobodySaysWhomItSees":       "no other node says whom it sees",
-	"NewcomerJoined":             "node {node} on Pod {pod} joined in place of {original} (request {request})",
+	ReplaceNone                = define("ReplaceNone", "no replacement is requested")
+	ReplaceEnded               = define("ReplaceEnded", "{outcome} (request {request})")
+	Replaced                   = define("Replaced", "node {hostID} was replaced by {newHostID}[ in {took}]")
+	ReplacedUnknown            = define("ReplacedUnknown", "a node of an unknown host ID was replaced by {newHostID}[ in {took}]")
+	ReplaceCancelled           = define("ReplaceCancelled", "the request to replace {hostID} was cancelled before anything was deleted")
+	ReplaceClaimKept           = define("ReplaceClaimKept", "the request is being withdrawn: PersistentVolumeClaim {claim} is kept")
+	ReplaceWithdrawn           = define("ReplaceWithdrawn", "the request was withdrawn before anything was deleted")
+	ReplaceTooLate             = define("ReplaceTooLate", "label {label} was removed too late: the volume of {member} is deleted and the cluster may have banned the old node, so the replacement goes on")
+	ReplacePodAnew             = define("ReplacePodAnew", "Pod {pod} was made anew before its volume is deleted: this Pod goes now, and the next one starts as the replacement")
+	ReplaceLabelRestored       = define("ReplaceLabelRestored", "label {label} of service {member} was removed or changed during the replacement and is put back")
+	ReplaceAdopted             = define("ReplaceAdopted", "a replacement of address {address} was begun by somebody else and is continued")
+	ReplaceByAddressDeprecated = define("ReplaceByAddressDeprecated", "ScyllaDB {version} replaces {member} by its address {address} (replace_address_first_boot), which is deprecated; upgrade to 5.2, 2023.1 or later to replace by host ID")
+	ReplaceRecord              = define("ReplaceRecord", "all checks passed; host ID {hostID} is recorded before anything is deleted")
+	ReplaceStarted             = define("ReplaceStarted", "node {hostID}[ (address {address})] is replaced (request {request})[; checks skipped by request: {skipped}]")
+	ReplaceResumed             = define("ReplaceResumed", "node {hostID}[ (address {address})] is replaced in attempt {attempt} (request {request})[; checks skipped by request: {skipped}]")
+	CheckHolds                 = define("CheckHolds", "{check}: {evidence}")
+	ReplaceHeld                = define("ReplaceHeld", "nothing is deleted: {checks;}")
+	ReplaceHeldUp              = define("ReplaceHeldUp", "replacement of {member} is held up: {checks;}")
+	ClaimDeletes               = define("ClaimDeletes", "PersistentVolumeClaim {claim} (UID {uid}) is deleted")
+	ClaimDeleted               = define("ClaimDeleted", "PersistentVolumeClaim {claim} (UID {uid}) of dead node {hostID} deleted (request {request})")
+	ClaimCannotBeDeleted       = define("ClaimCannotBeDeleted", "PersistentVolumeClaim {claim} cannot be deleted")
+	ClaimGoing                 = define("ClaimGoing", "PersistentVolumeClaim {claim} is still being deleted")
+	ClaimUnbound               = define("ClaimUnbound", "PersistentVolumeClaim {claim} is not bound to a volume")
+	PodEvicts                  = define("PodEvicts", "Pod {pod} (UID {uid}) is evicted")
+	PodEvicted                 = define("PodEvicted", "Pod {pod} (UID {uid}) of dead node {hostID} evicted (request {request})")
+	PodCannotBeEvicted         = define("PodCannotBeEvicted", "Pod {pod} cannot be evicted")
+	PodCannotEnd               = define("PodCannotEnd", "Kubernetes node {node} does not answer, so nobody can confirm that Pod {pod} has ended")
+	PodEnds                    = define("PodEnds", "wait until it has ended")
+	PodOverdue                 = define("PodOverdue", "Pod {pod} should have ended by {by}, and its Kubernetes node {node} has not ended it")
+	PodCannotEndCure           = define("PodCannotEndCure", "when that machine is certainly off: {1} (or {2})")
+	OldNodeCameBack            = define("OldNodeCameBack", "the old node came back after its claim was deleted; Pod {pod} is left running: {evidence}")
+	OldNodeCameBackCure        = define("OldNodeCameBackCure", "its data lives only as long as this Pod: decommission the node ({1}), or stop ScyllaDB and the replacement goes on")
+	OldNodeCameBackKeep        = define("OldNodeCameBackKeep", "its claim goes with this Pod. To save the data, first let volume {volume} outlive its claim: {1}; then decommission the node: {2}. Or stop ScyllaDB: the replacement goes on, and the data stays in that volume until somebody deletes it")
+	ReplaceRefusedYet          = define("ReplaceRefusedYet", "{what} yet: {says}")
+	ReplaceRefusedUntil        = define("ReplaceRefusedUntil", "refused {times} {times?time|times} since {since}, next try at {next}; nothing else is deleted meanwhile")
+	ReplaceRefusedDue          = define("ReplaceRefusedDue", "refused {times} {times?time|times} since {since}, it is tried again now; nothing else is deleted meanwhile")
+	PodCannotBeEvictedUID      = define("PodCannotBeEvictedUID", "Pod {pod} (UID {uid}) cannot be evicted")
+	ClaimCannotBeDeletedUID    = define("ClaimCannotBeDeletedUID", "PersistentVolumeClaim {claim} (UID {uid}) cannot be deleted")
+	ReplaceRefusedEvent        = define("ReplaceRefusedEvent", "{what} yet: {says}; the replacement waits, nothing else is deleted")
+	CureBudget                 = define("CureBudget", "bring back the Pods that the budget misses ({1}), or set its unhealthyPodEvictionPolicy: AlwaysAllow, so that it does not protect a Pod that is not ready")
+	WaitNewPod                 = define("WaitNewPod", "waiting for the StatefulSet to make Pod {pod}")
+	WaitPodGone                = define("WaitPodGone", "waiting for the old Pod {pod} to end")
+	WaitStart                  = define("WaitStart", "waiting for ScyllaDB on new Pod {pod} to start")
+	WaitJoin                   = define("WaitJoin", "waiting for new node {node} on Pod {pod} to join")
+	WaitReady                  = define("WaitReady", "node {node} has joined; waiting for Pod {pod} to be Ready")
+	WaitOldGone                = define("WaitOldGone", "node {node} has joined; waiting for old host ID {original} to leave the cluster")
+	OldStillListed             = define("OldStillListed", "{by&} still {by?lists|list} {original}")
+	PodWaits                   = define("PodWaits", "Pod {pod} waits for {waits}")
+	BarrierCannotBeJudged      = define("BarrierCannotBeJudged", "{why}")
+	LauncherRetries            = define("LauncherRetries", "its launcher got no answer from the API server (exit code {code}) and tries again")
+	BarrierWaits               = define("BarrierWaits", "its barrier waits: {blocker}")
+	NewcomerHasNoHostID        = define("NewcomerHasNoHostID", "the new node has no host ID yet")
+	NewcomerOwnsNoTokens       = define("NewcomerOwnsNoTokens", "{node} owns no tokens yet[ (mode {mode})]")
+	NewcomerNotUp              = define("NewcomerNotUp", "{by&} {by?does|do} not see {node} UP")
+	NewcomerNotNormal          = define("NewcomerNotNormal", "{by&} {by?does|do} not list {node} as a normal member")
+	NodesWithoutFreshRow       = define("NodesWithoutFreshRow", "{nodes&} {nodes?has|have} no fresh row")
+	NobodySaysWhomItSees       = define("NobodySaysWhomItSees", "no other node says whom it sees")
+	NewcomerJoined             = define("NewcomerJoined", "node {node} on Pod {pod} joined in place of {original} (request {request})")
 
 	// Failures and their cures.
-	"ReplaceFailed":          "replacement of {original} by Pod {pod} failed: {text}. {cure}",
-	"SameHostID":             "new Pod {pod} runs with the old host ID {hostID}: it is on the old node's data",
-	"SeeMountedVolume":       "a node cannot replace itself; see which volume the Pod has mounted",
-	"ReplaceOperationFailed": "ScyllaDB's {operation} operation of new node {node} failed[: {error}]",
-	"ReplaceLabelsMalformed": "ScyllaDB on Pod {pod} was not started: the replace labels of its Service cannot be used[ ({detail})]",
-	"CorrectLabels":          "correct labels {labels&} of service {namespace}/{member}",
-	"ExitedBeforeJoining":    "ScyllaDB on Pod {pod} exited with code {code} before it joined ({restarts} restarts)[ ({detail})]; the first error in its log says why",
-	"NewcomerIsMember":       "new node {node} is a normal member already, and {original} is gone: it was started again before it had noted that it joined, and cannot start any more. {says}",
-	"CureNewcomerIsMember":   "keep its volume out of it: it is a member's. Replace the new node's own host ID: {1}",
-	"CureResume":             "the new volume is poisoned and cannot be used again: {1}",
-	"CureIgnoreOther":        "{nodes&} is to be replaced too, and waits for this one. If it is dead for good, go on without it: {1}",
-	"CureVolumeLost":         "if the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, begin again on an empty volume: {1}",
-	"CureStartAsNew":         "neither the replaced node nor the new one is a member any more: nothing is left to replace. Take the request off {member} and let it join as a new node on an empty volume: {1}; then: {2}; then: {3}; then: {4}",
-	"CureNewSeeds":           "new node {node} reaches none of the addresses that it was started with as seeds, and has not begun discovery. Recreate its Pod to refresh them: {1}",
-	"CureUnheard":            "no node has heard of new node {node}: delete nothing yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the former addresses are on its volume. See how far it is, and whether a node lists it: {1}; {2}",
-	"CureNewcomerLost":       "the new node is a member already. If the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, replace the new node's own host ID: {1}",
-	"CureRecordNewcomer":     "{node} has taken the original's place, and its Pod and volume went before its host ID was recorded. Record it on the Service of {member}, then replace it: {1}; then: {2}",
-	"CureUnrecordedLost":     "{node} has taken the original's place, and its host ID was not recorded. If the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, record the host ID on the Service of {member}, then replace it: {1}; then: {2}",
-	"CureResumeAfter":        "the new volume is poisoned and cannot be used again. Bring {nodes&} back first, then: {1}; or, if dead for good: {2}",
-	"CureBringBack":          "bring {nodes&} back: nothing was placed, and ScyllaDB tries again by itself",
-	"CureBringBackOrResume":  "bring {nodes&} back: nothing was placed, and ScyllaDB tries again by itself; or, if dead for good: {1}",
-	"CureNothingStored":      "fix the reason in ScyllaDB's message, or take the replacement back: nothing was stored, the new volume is not lost and no node is banned. See: {1}",
-	"CureLook":               "delete nothing yet: whether the new volume is lost is not known from this. See whether a node lists its host ID, and what its log says: {1}[; {2}]",
-	"CureTakeBack":           "host ID {hostID} is no member: a wrong one, or removed meanwhile ({status} lists the members). Nothing can take its place: take the replacement back: {*}; it then joins as a new node",
-	"CureAliveTarget":        "node {node} is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take the replacement back: {*}; it then joins as a new node",
-	"CureOperatorByHand":     "the Scylla Operator knows no second attempt: its documentation has the way out by hand (recover from a failed replacement)",
+	ReplaceFailed          = define("ReplaceFailed", "replacement of {original} by Pod {pod} failed: {text}. {cure}")
+	SameHostID             = define("SameHostID", "new Pod {pod} runs with the old host ID {hostID}: it is on the old node's data")
+	SeeMountedVolume       = define("SeeMountedVolume", "a node cannot replace itself; see which volume the Pod has mounted")
+	ReplaceOperationFailed = define("ReplaceOperationFailed", "ScyllaDB's {operation} operation of new node {node} failed[: {error}]")
+	ReplaceLabelsMalformed = define("ReplaceLabelsMalformed", "ScyllaDB on Pod {pod} was not started: the replace labels of its Service cannot be used[ ({detail})]")
+	CorrectLabels          = define("CorrectLabels", "correct labels {labels&} of service {namespace}/{member}")
+	ExitedBeforeJoining    = define("ExitedBeforeJoining", "ScyllaDB on Pod {pod} exited with code {code} before it joined ({restarts} restarts)[ ({detail})]; the first error in its log says why")
+	NewcomerIsMember       = define("NewcomerIsMember", "new node {node} is a normal member already, and {original} is gone: it was started again before it had noted that it joined, and cannot start any more. {says}")
+	CureNewcomerIsMember   = define("CureNewcomerIsMember", "keep its volume out of it: it is a member's. Replace the new node's own host ID: {1}")
+	CureResume             = define("CureResume", "the new volume is poisoned and cannot be used again: {1}")
+	CureIgnoreOther        = define("CureIgnoreOther", "{nodes&} is to be replaced too, and waits for this one. If it is dead for good, go on without it: {1}")
+	CureVolumeLost         = define("CureVolumeLost", "if the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, begin again on an empty volume: {1}")
+	CureStartAsNew         = define("CureStartAsNew", "neither the replaced node nor the new one is a member any more: nothing is left to replace. Take the request off {member} and let it join as a new node on an empty volume: {1}; then: {2}; then: {3}; then: {4}")
+	CureNewSeeds           = define("CureNewSeeds", "new node {node} reaches none of the addresses that it was started with as seeds, and has not begun discovery. Recreate its Pod to refresh them: {1}")
+	CureUnheard            = define("CureUnheard", "no node has heard of new node {node}: delete nothing yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the former addresses are on its volume. See how far it is, and whether a node lists it: {1}; {2}")
+	CureNewcomerLost       = define("CureNewcomerLost", "the new node is a member already. If the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, replace the new node's own host ID: {1}")
+	CureRecordNewcomer     = define("CureRecordNewcomer", "{node} has taken the original's place, and its Pod and volume went before its host ID was recorded. Record it on the Service of {member}, then replace it: {1}; then: {2}")
+	CureUnrecordedLost     = define("CureUnrecordedLost", "{node} has taken the original's place, and its host ID was not recorded. If the Kubernetes node that holds volume {volume} of PersistentVolumeClaim {claim} is gone for good, record the host ID on the Service of {member}, then replace it: {1}; then: {2}")
+	CureResumeAfter        = define("CureResumeAfter", "the new volume is poisoned and cannot be used again. Bring {nodes&} back first, then: {1}; or, if dead for good: {2}")
+	CureBringBack          = define("CureBringBack", "bring {nodes&} back: nothing was placed, and ScyllaDB tries again by itself")
+	CureBringBackOrResume  = define("CureBringBackOrResume", "bring {nodes&} back: nothing was placed, and ScyllaDB tries again by itself; or, if dead for good: {1}")
+	CureNothingStored      = define("CureNothingStored", "fix the reason in ScyllaDB's message, or take the replacement back: nothing was stored, the new volume is not lost and no node is banned. See: {1}")
+	CureLook               = define("CureLook", "delete nothing yet: whether the new volume is lost is not known from this. See whether a node lists its host ID, and what its log says: {1}[; {2}]")
+	CureTakeBack           = define("CureTakeBack", "host ID {hostID} is no member: a wrong one, or removed meanwhile ({status} lists the members). Nothing can take its place: take the replacement back: {*}; it then joins as a new node")
+	CureAliveTarget        = define("CureAliveTarget", "node {node} is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take the replacement back: {*}; it then joins as a new node")
+	CureOperatorByHand     = define("CureOperatorByHand", "the Scylla Operator knows no second attempt: its documentation has the way out by hand (recover from a failed replacement)")
 
 	// The Scylla Operator's own procedure.
-	"OperatorManages":       "the Scylla Operator manages this member and replaces its node itself",
-	"OperatorLabelRemoved":  "label {label} was removed in the middle: the Scylla Operator no longer ends the replacement, and every later start of this member replaces {original}",
-	"OperatorOldPod":        "Pod {pod} is still that of the old node: because of label {label} the Scylla Operator does not evict it, and waits for a new host ID",
-	"OperatorLetEvict":      "remove the label; then the Scylla Operator evicts the Pod and records the host ID again: {1}",
-	"OperatorSeeOldPod":     "check whether the old node is DOWN: {1}",
-	"OperatorEndByHand":     "when the new node has joined: {1}",
-	"OperatorDeletes":       "the Scylla Operator deletes claim and Pod and records the host ID",
-	"OperatorNoOriginal":    "the Scylla Operator recorded no usable host ID: {why}",
-	"OperatorPlainNewNode":  "the new node joins as a plain new one; the dead one stays a member until it is removed ({1} lists it)",
-	"OperatorHeldByBudget":  "the Scylla Operator deletes the claim, and cannot evict the Pod: disruption budget[ {budget}] lets none go",
-	"OperatorOff":           "nothing happens: {why}",
-	"StartOperatorAgain":    "see that the Scylla Operator runs, or withdraw the request while nothing is deleted: {1}",
-	"OperatorHasDeleted":    "the Scylla Operator has deleted the volume of {member}",
-	"ClaimIsDeleted":        "claim {claim} is being deleted or is gone, whoever deleted it; the label alone tells the new node whom it replaces: leave it",
-	"VolumeDeleted":         "the volume of {member} is deleted, and the cluster may have banned the old node",
-	"PutLabelBack":          "put the host ID {hostID} back, before the new Pod starts: {1}",
-	"PutRequestBack":        "request it again; the Scylla Operator records the host ID itself, once the old Pod is evicted: {1}",
-	"RecordLost":            "the volume of {member} is being deleted, and no label says any more whom its new node replaces: it would start as a plain new node",
-	"OperatorWaitsForPod":   "the Scylla Operator waits for the new Pod",
-	"OperatorRemovesLabels": "the Scylla Operator removes the labels",
-	"OperatorCondition":     "{condition}",
-	"OperatorReplaced":      "node {original} was replaced by {node}[, which the Scylla Operator does not say {joined}]",
+	OperatorManages       = define("OperatorManages", "the Scylla Operator manages this member and replaces its node itself")
+	OperatorLabelRemoved  = define("OperatorLabelRemoved", "label {label} was removed in the middle: the Scylla Operator no longer ends the replacement, and every later start of this member replaces {original}")
+	OperatorOldPod        = define("OperatorOldPod", "Pod {pod} is still that of the old node: because of label {label} the Scylla Operator does not evict it, and waits for a new host ID")
+	OperatorLetEvict      = define("OperatorLetEvict", "remove the label; then the Scylla Operator evicts the Pod and records the host ID again: {1}")
+	OperatorSeeOldPod     = define("OperatorSeeOldPod", "check whether the old node is DOWN: {1}")
+	OperatorEndByHand     = define("OperatorEndByHand", "when the new node has joined: {1}")
+	OperatorDeletes       = define("OperatorDeletes", "the Scylla Operator deletes claim and Pod and records the host ID")
+	OperatorNoOriginal    = define("OperatorNoOriginal", "the Scylla Operator recorded no usable host ID: {why}")
+	OperatorPlainNewNode  = define("OperatorPlainNewNode", "the new node joins as a plain new one; the dead one stays a member until it is removed ({1} lists it)")
+	OperatorHeldByBudget  = define("OperatorHeldByBudget", "the Scylla Operator deletes the claim, and cannot evict the Pod: disruption budget[ {budget}] lets none go")
+	OperatorOff           = define("OperatorOff", "nothing happens: {why}")
+	StartOperatorAgain    = define("StartOperatorAgain", "see that the Scylla Operator runs, or withdraw the request while nothing is deleted: {1}")
+	OperatorHasDeleted    = define("OperatorHasDeleted", "the Scylla Operator has deleted the volume of {member}")
+	ClaimIsDeleted        = define("ClaimIsDeleted", "claim {claim} is being deleted or is gone, whoever deleted it; the label alone tells the new node whom it replaces: leave it")
+	VolumeDeleted         = define("VolumeDeleted", "the volume of {member} is deleted, and the cluster may have banned the old node")
+	PutLabelBack          = define("PutLabelBack", "put the host ID {hostID} back, before the new Pod starts: {1}")
+	PutRequestBack        = define("PutRequestBack", "request it again; the Scylla Operator records the host ID itself, once the old Pod is evicted: {1}")
+	RecordLost            = define("RecordLost", "the volume of {member} is being deleted, and no label says any more whom its new node replaces: it would start as a plain new node")
+	OperatorWaitsForPod   = define("OperatorWaitsForPod", "the Scylla Operator waits for the new Pod")
+	OperatorRemovesLabels = define("OperatorRemovesLabels", "the Scylla Operator removes the labels")
+	OperatorCondition     = define("OperatorCondition", "{condition}")
+	OperatorReplaced      = define("OperatorReplaced", "node {original} was replaced by {node}[, which the Scylla Operator does not say {joined}]")
 
 	// Ghosts.
-	"GhostListed":             "{by&} {by?lists|list} {hostID}, which no member here has",
-	"GhostElsewhere":          "{why}; check it there, and let the controller here read its datacenter: {1}",
-	"GhostNotDead":            "a majority of the status reports must have had it DOWN for {least}, and none UP: wait, and check where it ran",
-	"GhostNoNodeToRemoveFrom": "no node is seen UP by everyone, from which it could be removed",
-	"GhostExcludeFirst":       "first exclude {nodes&}, which {nodes?is|are} dead too: that bans {nodes?it|them} permanently, and a join still needs every node UP, until {nodes?it is|they are} replaced or removed: {1}",
-	"GhostOthersMayReturn":    "{nodes&} {nodes?is|are} DOWN too and may come back: not DOWN for a majority for {least} yet, and removenode would ban {nodes?it|them} for good; wait, or start {nodes?it|them}",
+	GhostListed             = define("GhostListed", "{by&} {by?lists|list} {hostID}, which no member here has")
+	GhostElsewhere          = define("GhostElsewhere", "{why}; check it there, and let the controller here read its datacenter: {1}")
+	GhostNotDead            = define("GhostNotDead", "a majority of the status reports must have had it DOWN for {least}, and none UP: wait, and check where it ran")
+	GhostNoNodeToRemoveFrom = define("GhostNoNodeToRemoveFrom", "no node is seen UP by everyone, from which it could be removed")
+	GhostExcludeFirst       = define("GhostExcludeFirst", "first exclude {nodes&}, which {nodes?is|are} dead too: that bans {nodes?it|them} permanently, and a join still needs every node UP, until {nodes?it is|they are} replaced or removed: {1}")
+	GhostOthersMayReturn    = define("GhostOthersMayReturn", "{nodes&} {nodes?is|are} DOWN too and may come back: not DOWN for a majority for {least} yet, and removenode would ban {nodes?it|them} for good; wait, or start {nodes?it|them}")
 
 	// Phases.
-	"PhaseVerify":       "verifying and recording the host ID",
-	"PhaseDeleteVolume": "deleting the dead node's volume",
-	"PhaseEvictPod":     "evicting the dead node's Pod",
-	"PhaseNewPod":       "waiting for the new Pod",
-	"PhaseJoin":         "the new node joins",
-	"PhaseReady":        "waiting for the new Pod to be Ready",
-	"PhaseOldNodeGone":  "waiting for the old host ID to leave",
-	"PhaseDone":         "removing the labels",
-	"PhaseFailed":       "the attempt failed",
-	"PhaseCancelled":    "the request was withdrawn",
-	"PhaseNone":         "no replacement is open",
-}
+	PhaseVerify       = define("PhaseVerify", "verifying and recording the host ID")
+	PhaseDeleteVolume = define("PhaseDeleteVolume", "deleting the dead node's volume")
+	PhaseEvictPod     = define("PhaseEvictPod", "evicting the dead node's Pod")
+	PhaseNewPod       = define("PhaseNewPod", "waiting for the new Pod")
+	PhaseJoin         = define("PhaseJoin", "the new node joins")
+	PhaseReady        = define("PhaseReady", "waiting for the new Pod to be Ready")
+	PhaseOldNodeGone  = define("PhaseOldNodeGone", "waiting for the old host ID to leave")
+	PhaseDone         = define("PhaseDone", "removing the labels")
+	PhaseFailed       = define("PhaseFailed", "the attempt failed")
+	PhaseCancelled    = define("PhaseCancelled", "the request was withdrawn")
+	PhaseNone         = define("PhaseNone", "no replacement is open")
+)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -23,8 +22,9 @@ import (
 // source is what the product's own files say of codes.
 type source struct {
 	// codes by "package.Name" of their constants.
-	codes map[string]code.Code
+	codes map[string]words.Code
 	made  []made
+	used  map[string]bool // "package.Name"
 }
 
 // made is one call of code.New.
@@ -38,7 +38,7 @@ type made struct {
 // readSource parses every file of the product, tests aside.
 func readSource(t *testing.T) source {
 	t.Helper()
-	s := source{codes: map[string]code.Code{}}
+	s := source{codes: map[string]words.Code{}, used: map[string]bool{}}
 	files := token.NewFileSet()
 	for _, root := range []string{"internal", "controller", "plugin", "cmd"} {
 		err := filepath.WalkDir(filepath.Join("../..", root), func(path string, d fs.DirEntry, err error) error {
@@ -64,16 +64,14 @@ func (s *source) read(files *token.FileSet, f *ast.File) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ValueSpec:
-			if typ := name(n.Type, f.Name.Name); typ != "code.Code" && typ != "matrix.Reason" {
-				return true
-			}
-			for i, ident := range n.Names {
-				if i < len(n.Values) {
-					if text, ok := literal(n.Values[i]); ok {
-						s.codes[f.Name.Name+"."+ident.Name] = code.Code(text)
-					}
+			if len(n.Values) == 1 && f.Name.Name == "words" {
+				if call, ok := n.Values[0].(*ast.CallExpr); ok && name(call.Fun, "") == ".define" {
+					text, _ := literal(call.Args[0])
+					s.codes["words."+n.Names[0].Name] = words.Code(text)
 				}
 			}
+		case *ast.SelectorExpr:
+			s.used[name(n, "")] = true
 		case *ast.CallExpr:
 			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Do" {
 				if inner, ok := sel.X.(*ast.CallExpr); ok {
@@ -83,7 +81,7 @@ func (s *source) read(files *token.FileSet, f *ast.File) {
 					}
 				}
 			}
-			if name(n.Fun, "") != "code.New" || len(n.Args) == 0 {
+			if name(n.Fun, "") != "words.New" || len(n.Args) == 0 {
 				return true
 			}
 			m := made{at: files.Position(n.Pos()), constant: name(n.Args[0], f.Name.Name), commands: -1}
@@ -123,30 +121,24 @@ func literal(e ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// TestEveryCodeHasASentence, and every sentence a code.
-func TestEveryCodeHasASentence(t *testing.T) {
+// TestEveryCodeIsUsed, and has the name of its variable, so that a search for the one finds the other.
+func TestEveryCodeIsUsed(t *testing.T) {
 	t.Parallel()
-	known := map[code.Code]string{}
-	for constant, c := range readSource(t).codes {
-		if other, twice := known[c]; twice {
-			t.Errorf("%s and %s are both %s: a code means one thing", constant, other, c)
+	s := readSource(t)
+	for variable, c := range s.codes {
+		if is, want := strings.TrimPrefix(strings.TrimPrefix(variable, "words."), "Say"), string(c); is != want && variable != "words."+want {
+			t.Errorf("%s is code %s: give it that name", variable, c)
 		}
-		known[c] = constant
-		if _, ok := words.Sentence(c); !ok {
-			t.Errorf("%s (%s) has no sentence in the catalogue", constant, c)
+		if !s.used[variable] {
+			t.Errorf("nobody uses %s: delete it", variable)
 		}
 	}
-	if len(known) < 50 {
-		t.Fatalf("%d codes found: the scan does not see them any more", len(known))
-	}
-	for _, c := range words.Codes() {
-		if known[c] == "" {
-			t.Errorf("the sentence of %s belongs to no code", c)
-		}
+	if len(s.codes) != len(words.All()) {
+		t.Errorf("%d variables, %d codes: declare each code as a variable of its own", len(s.codes), len(words.All()))
 	}
 }
 
-// TestProducersGiveWhatSentencesNeed: every code.New of a constant has the parameters and commands of its sentence, and no others.
+// TestProducersGiveWhatSentencesNeed: every New of a code has the parameters and commands of its sentence, and no others.
 func TestProducersGiveWhatSentencesNeed(t *testing.T) {
 	t.Parallel()
 	s := readSource(t)
@@ -184,14 +176,14 @@ func TestProducersGiveWhatSentencesNeed(t *testing.T) {
 func TestBlockersGiveWhatSentencesNeed(t *testing.T) {
 	t.Parallel()
 	a, b := matrix.Ref{Member: "a", HostID: "1", Datacenter: "dc1"}, matrix.Ref{Member: "b", HostID: "2", Datacenter: "dc2"}
-	var messages []code.Message
+	var messages []words.Message
 	for _, reason := range matrix.Reasons() {
 		for _, blocker := range []matrix.Blocker{
 			{Reason: reason, Observer: a, Observed: b, Detail: "x"},
 			{Reason: reason, Observer: a, Observed: a, Detail: "x", More: 3},
-			{Reason: reason, Observer: a, Cause: code.New("Cause")},
+			{Reason: reason, Observer: a, Cause: words.New("Cause")},
 		} {
-			if blocker.Observed == (matrix.Ref{}) && reason != matrix.ReasonHostIDMissing {
+			if blocker.Observed == (matrix.Ref{}) && reason != words.HostIDMissing {
 				continue
 			}
 			messages = append(messages, blocker.Message())
@@ -216,16 +208,16 @@ func TestBlockersGiveWhatSentencesNeed(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		m    code.Message
+		m    words.Message
 		want string
 	}{
-		"nothing":                     {code.Message{}, ""},
-		"a code without a sentence":   {code.New("Else", "why", "x"), "Else: x"},
-		"what is missing is left out": {code.New(matrix.StepKeepReport, "datacenter", ""), "see that the report of its datacenter is kept and can be read"},
-		"what is there is said":       {code.New(matrix.StepKeepReport, "datacenter", "dc1"), "see that the report of its datacenter dc1 is kept and can be read"},
-		"hidden characters are seen":  {code.New("Else", "why", "a\u202eb\nc"), "Else: a<U+202E>b c"},
-		"a message within a message":  {code.New("Else", "why", []code.Message{code.New("A"), code.New("B", "why", 3)}), "Else: A, B: 3"},
-		"a command":                   {code.New(matrix.StepReplaceFormerNode).Do(code.Scylla("demo", "replace", "x; id")), "the cluster still counts the former node of this very member: replace it: kubectl scylla replace 'x; id' -n demo"},
+		"nothing":                     {words.Message{}, ""},
+		"a code without a sentence":   {words.New("Else", "why", "x"), "Else: x"},
+		"what is missing is left out": {words.New(words.KeepDatacenterReport, "datacenter", ""), "see that the report of its datacenter is kept and can be read"},
+		"what is there is said":       {words.New(words.KeepDatacenterReport, "datacenter", "dc1"), "see that the report of its datacenter dc1 is kept and can be read"},
+		"hidden characters are seen":  {words.New("Else", "why", "a\u202eb\nc"), "Else: a<U+202E>b c"},
+		"a message within a message":  {words.New("Else", "why", []words.Message{words.New("A"), words.New("B", "why", 3)}), "Else: A, B: 3"},
+		"a command":                   {words.New(words.ReplaceFormerNode).Do(words.Scylla("demo", "replace", "x; id")), "the cluster still counts the former node of this very member: replace it: kubectl scylla replace 'x; id' -n demo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,7 +230,7 @@ func TestText(t *testing.T) {
 
 func TestPartsTellCommandsApart(t *testing.T) {
 	t.Parallel()
-	m := code.New(matrix.StepReadLogOrReplace).Do(code.Kubectl("demo", "logs", "a", "-c", "scylla"), code.Scylla("demo", "replace", "1"))
+	m := words.New(words.ReadLogOrReplace).Do(words.Kubectl("demo", "logs", "a", "-c", "scylla"), words.Scylla("demo", "replace", "1"))
 	want := []words.Part{
 		{Text: "its log says why: "}, {Text: "kubectl logs a -c scylla -n demo", Command: true}, {Text: "; if it is lost: "}, {Text: "kubectl scylla replace 1 -n demo", Command: true},
 	}
@@ -251,12 +243,12 @@ func TestPrinterRepeatsTheFlags(t *testing.T) {
 	t.Parallel()
 	p := words.Printer{Flags: []string{"--context=a b", "--as=me"}}
 	for _, tc := range []struct {
-		c    code.Command
+		c    words.Command
 		want string
 	}{
-		{code.Kubectl("demo", "get", "pod", "a"), "kubectl '--context=a b' --as=me get pod a -n demo"},
-		{code.Scylla("", "status"), "kubectl scylla '--context=a b' --as=me status"},
-		{code.Command{"nodetool", "status"}, "nodetool status"},
+		{words.Kubectl("demo", "get", "pod", "a"), "kubectl '--context=a b' --as=me get pod a -n demo"},
+		{words.Scylla("", "status"), "kubectl scylla '--context=a b' --as=me status"},
+		{words.Command{"nodetool", "status"}, "nodetool status"},
 	} {
 		if got := p.Shell(tc.c); got != tc.want {
 			t.Errorf("got %s, want %s", got, tc.want)

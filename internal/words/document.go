@@ -2,41 +2,37 @@
 
 package words
 
-import (
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
-)
-
 // Message is a message in a document: the code and parameters for programs, the text for people.
-type Message struct {
-	Code   code.Code   `json:"code"`
-	Params code.Params `json:"params,omitempty"`
-	Text   string      `json:"text"`
+type Statement struct {
+	Code   Code   `json:"code"`
+	Params Params `json:"params,omitempty"`
+	Text   string `json:"text"`
 	// Commands carry out a next step, in this order.
-	Commands []Command `json:"commands,omitempty"`
+	Commands []ShellCommand `json:"commands,omitempty"`
 }
 
 // Command is a command in a document: the arguments for programs, and shell text that is safe to paste.
-type Command struct {
+type ShellCommand struct {
 	Args  []string `json:"args"`
 	Shell string   `json:"shell"`
 }
 
 // Document is the message in a document; nil for an empty one.
-func (p Printer) Document(m code.Message) *Message {
+func (p Printer) Document(m Message) *Statement {
 	if m.IsZero() {
 		return nil
 	}
-	out := &Message{Code: m.Code, Params: m.Params, Text: p.Text(m)}
+	out := &Statement{Code: m.Code, Params: m.Params, Text: p.Text(m)}
 	for _, c := range m.Commands {
 		c = p.WithFlags(c)
-		out.Commands = append(out.Commands, Command{Args: c, Shell: Shell(c)})
+		out.Commands = append(out.Commands, ShellCommand{Args: c, Shell: Shell(c)})
 	}
 	return out
 }
 
 // Documents are the messages in a document.
-func (p Printer) Documents(messages []code.Message) []Message {
-	var out []Message
+func (p Printer) Documents(messages []Message) []Statement {
+	var out []Statement
 	for _, m := range messages {
 		if d := p.Document(m); d != nil {
 			out = append(out, *d)
@@ -46,11 +42,11 @@ func (p Printer) Documents(messages []code.Message) []Message {
 }
 
 // Message is the message that the document was made from; zero for nil.
-func (d *Message) Message() code.Message {
+func (d *Statement) Message() Message {
 	if d == nil {
-		return code.Message{}
+		return Message{}
 	}
-	m := code.Message{Code: d.Code, Params: d.Params}
+	m := Message{Code: d.Code, Params: d.Params}
 	for _, c := range d.Commands {
 		m.Commands = append(m.Commands, c.Args)
 	}

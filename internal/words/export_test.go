@@ -7,12 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // Codes are all codes that have a sentence.
-func Codes() []code.Code { return slices.Sorted(maps.Keys(sentences)) }
+func Codes() []Code { return slices.Sorted(maps.Keys(sentences)) }
 
 var (
 	optionalPart = regexp.MustCompile(`\[[^\]]*\]`)
@@ -20,7 +18,7 @@ var (
 )
 
 // Needs are the names of the parameters that a code's sentence must have; Optional are the others.
-func Needs(c code.Code) (must, optional []string) {
+func Needs(c Code) (must, optional []string) {
 	names := func(text string) []string {
 		var out []string
 		for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
@@ -31,10 +29,4 @@ func Needs(c code.Code) (must, optional []string) {
 		return out
 	}
 	return names(optionalPart.ReplaceAllString(sentences[c], "")), names(strings.Join(optionalPart.FindAllString(sentences[c], -1), ""))
-}
-
-// Sentence is the catalogue's.
-func Sentence(c code.Code) (string, bool) {
-	s, ok := sentences[c]
-	return s, ok
 }

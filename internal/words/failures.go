@@ -2,11 +2,6 @@
 
 package words
 
-import (
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
-)
-
 const (
 	newVolume    = "The volume can never join: delete the Pod's PersistentVolumeClaim and then the Pod, so that the node starts on an empty volume with a new host ID (a replacement: kubectl scylla replace resume MEMBER)."
 	allUpFirst   = " Before that, check that every node sees every node UP (kubectl scylla status)."
@@ -52,42 +47,16 @@ var failures = map[string]string{
 // Failure is the cause of a text in ScyllaDB's log and what to do, by its code; empty for a code that is not known.
 func Failure(c string) string { return failures[c] }
 
-// Lost and Kept are what a piece of evidence shows to be lost, and not lost.
-func Lost(e evidence.Item) string {
-	switch {
-	case e.Volume == evidence.Lost && e.Bans:
-		return "the volume; in a replacement the replaced node, too: it is banned"
-	case e.Volume == evidence.Lost:
-		return "the volume: ScyllaDB never starts on it again"
-	case e.Volume == evidence.Kept:
-		return "nothing"
-	}
-	return "not known from this alone"
-}
-
-// Kept is what is not lost.
-func Kept(e evidence.Item) string {
-	switch e.Volume {
-	case evidence.Lost:
-		return "all other nodes and their data; the files on the volume"
-	case evidence.Kept:
-		return "the volume; no node is banned"
-	}
-	return "the volume, until more is known"
-}
-
-// Evidence is one piece of evidence in one line: its code, where it is read, its versions, its source.
-func Evidence(c code.Code) string {
-	e, ok := evidence.Of(c)
-	if !ok {
-		return string(c)
-	}
-	versions := e.First + " and later"
-	if e.Last != "" {
-		versions = e.First + " to " + e.Last
-	}
-	if e.First == "" {
-		return string(c) + " (" + string(e.Origin) + "): lost: " + Lost(e) + "; not lost: " + Kept(e)
-	}
-	return string(c) + " (" + string(e.Origin) + ", ScyllaDB " + versions + ", " + e.Source[0] + "): lost: " + Lost(e) + "; not lost: " + Kept(e)
-}
+// What a piece of evidence shows to be lost, and not lost.
+var (
+	LostVolumeAndNode = define("LostVolumeAndNode", "the volume; in a replacement the replaced node, too: it is banned")
+	LostVolume        = define("LostVolume", "the volume: ScyllaDB never starts on it again")
+	LostNothing       = define("LostNothing", "nothing")
+	LostUnknown       = define("LostUnknown", "not known from this alone")
+	KeptOtherNodes    = define("KeptOtherNodes", "all other nodes and their data; the files on the volume")
+	KeptVolume        = define("KeptVolume", "the volume; no node is banned")
+	KeptUnknown       = define("KeptUnknown", "the volume, until more is known")
+	RestsOn           = define("RestsOn", "{code} ({origin}, ScyllaDB {first} and later, {source}): lost: {lost}; not lost: {kept}")
+	RestsOnUntil      = define("RestsOnUntil", "{code} ({origin}, ScyllaDB {first} to {last}, {source}): lost: {lost}; not lost: {kept}")
+	RestsOnObject     = define("RestsOnObject", "{code} ({origin}): lost: {lost}; not lost: {kept}")
+)

@@ -4,12 +4,10 @@ package words
 
 import (
 	"strings"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // page is the documentation page that explains the statements, one line each, with an anchor for each code.
 const page = "https://github.com/kubectl-scylla/kubectl-scylla/blob/main/docs/troubleshooting.md"
 
 // Link is the address of the documentation of a code of package preflight or replacement.
-func Link(c code.Code) string { return page + "#" + strings.ToLower(string(c)) }
+func Link(c Code) string { return page + "#" + strings.ToLower(string(c)) }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // listed fills the placeholders of lists:
@@ -16,7 +14,7 @@ import (
 //	{name;}         statements: "a is DOWN; b is DOWN"
 //	{name?one|many} one of two words, by the length of a list or by a number
 //	{*}             all commands, one after the other
-func (p Printer) listed(name string, m code.Message) (parts []Part, ok bool) {
+func (p Printer) listed(name string, m Message) (parts []Part, ok bool) {
 	if name == "*" {
 		for i, c := range m.Commands {
 			if i > 0 {
@@ -59,7 +57,7 @@ func number(v any) int {
 		return len(v)
 	case []any:
 		return len(v)
-	case []code.Message:
+	case []Message:
 		return len(v)
 	}
 	return 0
@@ -76,7 +74,7 @@ func (p Printer) items(v any) []string {
 		for _, s := range v {
 			out = append(out, p.value(s))
 		}
-	case []code.Message:
+	case []Message:
 		for _, s := range v {
 			out = append(out, p.Text(s))
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 )
 
@@ -41,10 +40,10 @@ func (p Printer) Repeat(doc any) {
 }
 
 // flagged is the message with the flags in its commands, and in those of the messages among its parameters.
-func (p Printer) flagged(m code.Message) code.Message {
+func (p Printer) flagged(m Message) Message {
 	out := m
 	if len(m.Commands) > 0 {
-		out.Commands = make([]code.Command, len(m.Commands))
+		out.Commands = make([]Command, len(m.Commands))
 	}
 	for i, c := range m.Commands {
 		out.Commands[i] = p.WithFlags(c)
@@ -54,10 +53,10 @@ func (p Printer) flagged(m code.Message) code.Message {
 	}
 	for name, v := range out.Params {
 		switch v := v.(type) {
-		case code.Message:
+		case Message:
 			out.Params[name] = p.flagged(v)
-		case []code.Message:
-			list := make([]code.Message, len(v))
+		case []Message:
+			list := make([]Message, len(v))
 			for i := range v {
 				list[i] = p.flagged(v[i])
 			}
@@ -68,9 +67,9 @@ func (p Printer) flagged(m code.Message) code.Message {
 }
 
 var (
-	codeType    = reflect.TypeFor[code.Message]()
-	messageType = reflect.TypeFor[Message]()
-	commandType = reflect.TypeFor[Command]()
+	codeType    = reflect.TypeFor[Message]()
+	messageType = reflect.TypeFor[Statement]()
+	commandType = reflect.TypeFor[ShellCommand]()
 )
 
 func (p Printer) repeat(v reflect.Value) {
@@ -91,17 +90,17 @@ func (p Printer) repeat(v reflect.Value) {
 func (p Printer) fields(v reflect.Value) {
 	switch v.Type() {
 	case codeType:
-		if m, ok := v.Addr().Interface().(*code.Message); ok {
+		if m, ok := v.Addr().Interface().(*Message); ok {
 			*m = p.flagged(*m)
 		}
 		return
 	case messageType:
-		if m, ok := v.Addr().Interface().(*Message); ok && m.Code != "" {
+		if m, ok := v.Addr().Interface().(*Statement); ok && m.Code != "" {
 			*m = *p.Document(p.flagged(m.Message()))
 		}
 		return
 	case commandType:
-		if c, ok := v.Addr().Interface().(*Command); ok {
+		if c, ok := v.Addr().Interface().(*ShellCommand); ok {
 			c.Args = p.WithFlags(c.Args)
 			c.Shell = Shell(c.Args)
 		}

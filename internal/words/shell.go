@@ -5,13 +5,11 @@ package words
 import (
 	"slices"
 	"strings"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // Shell is a command as text for a POSIX shell, which parses it back to exactly the arguments. Every argument that is not plainly safe is quoted, so that an argument that came
 // from a Pod cannot run anything on the machine of the person who pastes it.
-func Shell(c code.Command) string {
+func Shell(c Command) string {
 	var b strings.Builder
 	for i, arg := range c {
 		if i > 0 {
@@ -48,10 +46,10 @@ type Printer struct {
 }
 
 // Shell is Shell with the flags after "kubectl" or "kubectl scylla".
-func (p Printer) Shell(c code.Command) string { return Shell(p.WithFlags(c)) }
+func (p Printer) Shell(c Command) string { return Shell(p.WithFlags(c)) }
 
 // WithFlags is the command with the flags in their place. Commands of other programs stay as they are.
-func (p Printer) WithFlags(c code.Command) code.Command {
+func (p Printer) WithFlags(c Command) Command {
 	if len(p.Flags) == 0 || len(c) == 0 || c[0] != "kubectl" {
 		return c
 	}

@@ -10,24 +10,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func TestShellQuotesWhatIsNotPlain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		args code.Command
+		args words.Command
 		want string
 	}{
-		"plain":              {code.Scylla("demo", "replace", "1ffac2bb-0000-4000-8000-000000000000"), "kubectl scylla replace 1ffac2bb-0000-4000-8000-000000000000 -n demo"},
-		"an attack":          {code.Command{"nodetool", "removenode", "x; touch /tmp/p #"}, "nodetool removenode 'x; touch /tmp/p #'"},
-		"a quote":            {code.Command{"echo", "it's"}, `echo 'it'\''s'`},
-		"nothing":            {code.Command{"echo", ""}, "echo ''"},
-		"a home directory":   {code.Command{"echo", "~root"}, "echo '~root'"},
-		"a variable":         {code.Command{"echo", "$HOME"}, "echo '$HOME'"},
-		"a letter of no use": {code.Command{"echo", "é"}, "echo 'é'"},
+		"plain":              {words.Scylla("demo", "replace", "1ffac2bb-0000-4000-8000-000000000000"), "kubectl scylla replace 1ffac2bb-0000-4000-8000-000000000000 -n demo"},
+		"an attack":          {words.Command{"nodetool", "removenode", "x; touch /tmp/p #"}, "nodetool removenode 'x; touch /tmp/p #'"},
+		"a quote":            {words.Command{"echo", "it's"}, `echo 'it'\''s'`},
+		"nothing":            {words.Command{"echo", ""}, "echo ''"},
+		"a home directory":   {words.Command{"echo", "~root"}, "echo '~root'"},
+		"a variable":         {words.Command{"echo", "$HOME"}, "echo '$HOME'"},
+		"a letter of no use": {words.Command{"echo", "é"}, "echo 'é'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,8 +65,8 @@ func TestMentionedCommandsHaveTheFlags(t *testing.T) {
 func TestRepeatPutsTheFlagsIntoDocuments(t *testing.T) {
 	t.Parallel()
 	type part struct {
-		Step *words.Message
-		Done words.Command
+		Step *words.Statement
+		Done words.ShellCommand
 		Cure string `words:"mentions"`
 		Said string
 	}
@@ -78,8 +76,8 @@ func TestRepeatPutsTheFlagsIntoDocuments(t *testing.T) {
 	}
 	p := words.Printer{Flags: []string{"--context=test"}}
 	made := func() part {
-		step := words.Printer{}.Document(code.New(matrix.StepReadLogOrReplace).Do(code.Kubectl("demo", "logs", "a"), code.Scylla("demo", "replace", "1")))
-		return part{Step: step, Done: words.Command{Args: code.Kubectl("", "get", "pod")}, Cure: "kubectl scylla status", Said: "kubectl scylla status"}
+		step := words.Printer{}.Document(words.New(words.ReadLogOrReplace).Do(words.Kubectl("demo", "logs", "a"), words.Scylla("demo", "replace", "1")))
+		return part{Step: step, Done: words.ShellCommand{Args: words.Kubectl("", "get", "pod")}, Cure: "kubectl scylla status", Said: "kubectl scylla status"}
 	}
 	one := made()
 	doc := &document{Parts: []part{made()}, Parts2: []*part{&one, nil}}
@@ -121,7 +119,7 @@ func TestTheShellReadsTheArgumentsBack(t *testing.T) {
 // zsh replaces a word "=ls" by the path of ls, and gives an error where there is no such command.
 func TestNoHarm33ShellQuotesALeadingEqualsSign(t *testing.T) {
 	for arg, want := range map[string]string{"=ls": "x '=ls'", "=": "x '='", "a=b": "x a=b", "--a==b": "x --a==b"} {
-		if got := words.Shell(code.Command{"x", arg}); got != want {
+		if got := words.Shell(words.Command{"x", arg}); got != want {
 			t.Errorf("%q: got %s, want %s", arg, got, want)
 		}
 	}

@@ -11,15 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 )
 
 // Text is a message in one line without a full stop, as by the zero Printer.
-func Text(m code.Message) string { return Printer{}.Text(m) }
+func Text(m Message) string { return Printer{}.Text(m) }
 
 // Texts are the texts of the messages.
-func Texts(messages []code.Message) []string {
+func Texts(messages []Message) []string {
 	var out []string
 	for _, m := range messages {
 		out = append(out, Text(m))
@@ -30,7 +28,7 @@ func Texts(messages []code.Message) []string {
 // Text is a message in one line without a full stop. In the catalogue's sentence {name} is a parameter, {q:name} the parameter in quotes, {1} the first command as shell text
 // (see also listed); a part in [brackets] is left out where one of its parameters or commands is missing. A code without a sentence gives the code itself and the parameter
 // "why", so that nothing is lost. Text from outside is cleaned as by Clean.
-func (p Printer) Text(m code.Message) string {
+func (p Printer) Text(m Message) string {
 	var b strings.Builder
 	for _, part := range p.Parts(m) {
 		b.WriteString(part.Text)
@@ -45,7 +43,7 @@ type Part struct {
 }
 
 // Parts is Text in pieces, so that a display can set commands apart.
-func (p Printer) Parts(m code.Message) []Part {
+func (p Printer) Parts(m Message) []Part {
 	if m.IsZero() {
 		return nil
 	}
@@ -71,7 +69,7 @@ func (p Printer) Parts(m code.Message) []Part {
 }
 
 // fill puts parameters and commands into a template; complete is false when one of them is missing or empty.
-func (p Printer) fill(template string, m code.Message) (parts []Part, complete bool) {
+func (p Printer) fill(template string, m Message) (parts []Part, complete bool) {
 	complete = true
 	for {
 		before, rest, ok := strings.Cut(template, "{")
@@ -89,7 +87,7 @@ func (p Printer) fill(template string, m code.Message) (parts []Part, complete b
 	}
 }
 
-func (p Printer) placeholder(name string, m code.Message) []Part {
+func (p Printer) placeholder(name string, m Message) []Part {
 	if n, err := strconv.Atoi(name); err == nil {
 		if n < 1 || n > len(m.Commands) {
 			return nil
@@ -103,7 +101,7 @@ func (p Printer) placeholder(name string, m code.Message) []Part {
 		return parts
 	}
 	switch v := m.Params[name].(type) {
-	case code.Message:
+	case Message:
 		return p.Parts(v)
 	case map[string]any:
 		return p.Parts(message(v))
@@ -141,13 +139,13 @@ func (p Printer) value(v any) string {
 		return list(v, Clean)
 	case []any:
 		return list(v, p.value)
-	case []code.Message:
+	case []Message:
 		return list(v, p.Text)
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	case time.Duration:
 		return Age(v)
-	case code.Message:
+	case Message:
 		return p.Text(v)
 	case map[string]any:
 		return p.Text(message(v))
@@ -164,14 +162,14 @@ func list[T any](items []T, say func(T) string) string {
 }
 
 // message is a message that was read from JSON as a parameter.
-func message(v map[string]any) code.Message {
-	var m code.Message
+func message(v map[string]any) Message {
+	var m Message
 	data, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(data, &m)
 	}
 	if err != nil {
-		return code.Message{} // not a message: there is nothing to say
+		return Message{} // not a message: there is nothing to say
 	}
 	return m
 }
@@ -213,7 +211,7 @@ func Saved(what string, taken, now time.Time) string {
 }
 
 // Aged is a message with an age: where its sentence has a place for it, else at the end.
-func Aged(m code.Message, age string) string {
+func Aged(m Message, age string) string {
 	if age == "" {
 		return Text(m)
 	}
@@ -221,7 +219,7 @@ func Aged(m code.Message, age string) string {
 		return Text(m) + ", since " + age
 	}
 	if m.Params = maps.Clone(m.Params); m.Params == nil {
-		m.Params = code.Params{}
+		m.Params = Params{}
 	}
 	m.Params["age"] = age
 	return Text(m)
@@ -234,3 +232,9 @@ func Since(from, now time.Time) string {
 	}
 	return ""
 }
+
+// Aging is a message with how long it has been so: "demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN since 12s". With a zero now the age is left out.
+func Aging(m Message, since, now time.Time) string { return Text(m) + Since(since, now) }
+
+// Of is a message about a subject that its sentence leaves out: "demo-rack4-0 must wait: ...".
+func Of(subject string, m Message) string { return subject + " " + Text(m) }

@@ -143,7 +143,7 @@ func (o *options) end(results []preflight.Result) error {
 		return err
 	}
 	if i := slices.IndexFunc(results, func(r preflight.Result) bool {
-		return r.Text.Code == preflight.ScyllaVersionNoQuery && r.State == preflight.Failed
+		return r.Text.Code == words.ScyllaVersionNoQuery && r.State == preflight.Failed
 	}); i >= 0 {
 		return exit.WithHint(exit.Refusedf("%s: %s", results[i].Subject, words.Text(results[i].Text)), words.Text(results[i].Step))
 	}
@@ -188,11 +188,11 @@ type document struct {
 }
 
 type result struct {
-	Check   string          `json:"check"`
-	Subject string          `json:"subject,omitempty"`
-	State   preflight.State `json:"state"`
-	Text    *words.Message  `json:"text"`
-	Step    *words.Message  `json:"step,omitempty"`
+	Check   string           `json:"check"`
+	Subject string           `json:"subject,omitempty"`
+	State   preflight.State  `json:"state"`
+	Text    *words.Statement `json:"text"`
+	Step    *words.Statement `json:"step,omitempty"`
 	// Link is where the documents say more; of a result with a step.
 	Link string `json:"link,omitempty"`
 }

@@ -8,25 +8,25 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
 // A version that a person has to accept is a refusal, as with inject; what else failed is a condition that is not met.
 func TestExitCode(t *testing.T) {
 	t.Parallel()
-	version := code.New(preflight.ScyllaVersionNoQuery, "version", "2025.1.4")
+	version := words.New(words.ScyllaVersionNoQuery, "version", "2025.1.4")
 	for name, tc := range map[string]struct {
 		results []preflight.Result
 		want    int
 	}{
 		"nothing":             {nil, 0},
 		"a warning":           {[]preflight.Result{{State: preflight.Warning, Text: version}}, 0},
-		"a failure":           {[]preflight.Result{{State: preflight.Failed, Text: code.New(preflight.ControllerMissing)}}, 3},
+		"a failure":           {[]preflight.Result{{State: preflight.Failed, Text: words.New(words.ControllerMissing)}}, 3},
 		"an old ScyllaDB":     {[]preflight.Result{{State: preflight.Failed, Text: version}}, 2},
-		"not to be found out": {[]preflight.Result{{State: preflight.Unknown, Text: code.New(preflight.CannotTell)}}, 3},
+		"not to be found out": {[]preflight.Result{{State: preflight.Unknown, Text: words.New(words.CannotTell)}}, 3},
 	} {
 		var out bytes.Buffer
 		o := &options{d: &cli.Deps{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}, output: "json"}

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -37,7 +37,7 @@ func (o *options) safeNow(ctx context.Context) error {
 		results = append(results, preflight.Safe(in)...)
 	}
 	if len(results) == 0 {
-		results = []preflight.Result{{Check: "nodes", Subject: "Kubernetes node " + o.what, State: preflight.OK, Text: code.New(preflight.NobodyThereNow)}}
+		results = []preflight.Result{{Check: "nodes", Subject: "Kubernetes node " + o.what, State: preflight.OK, Text: words.New(words.NobodyThereNow)}}
 	}
 	if ctx.Err() != nil {
 		return exit.Interrupted(ctx.Err())

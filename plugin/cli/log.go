@@ -12,11 +12,11 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
@@ -85,10 +85,10 @@ func (l *LogReader) server() (bundle.Server, error) {
 // Failure is what a log shows of a replacement: the reason why it failed, or that it looks for its seeds; nil when the text is only about this start. The cure of a replacement is another
 // than that of a plain join, so it is left to package replacement.
 func Failure(pod string, d *scylla.Diagnosis) *replacement.Diagnosis {
-	if d == nil || !d.Lost() && !replacement.Refused(code.Code(d.Code)) && d.Code != evidence.ShadowRound {
+	if d == nil || !d.Lost() && !replacement.Refused(words.Code(d.Code)) && d.Code != evidence.ShadowRound {
 		return nil
 	}
-	return &replacement.Diagnosis{Code: code.Code(d.Code), Text: code.New(replacement.SaysScyllaDBSaid, "pod", pod, "text", d.Text)}
+	return &replacement.Diagnosis{Code: words.Code(d.Code), Text: words.New(words.ScyllaDBSaid, "pod", pod, "text", d.Text)}
 }
 
 // Replacements reads the logs of new nodes whose replacement has failed or may have; it returns nil, and reads nothing, when there is none.
@@ -119,7 +119,7 @@ func (l *LogReader) Replacements(ctx context.Context, s *cluster.Cluster, open [
 func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Cluster {
 	ctx, cancel := context.WithTimeout(ctx, logPatience)
 	defer cancel()
-	said := map[string]code.Message{}
+	said := map[string]words.Message{}
 	for _, member := range s.Newcomers() {
 		pod, restarts := started(s, member)
 		if pod == nil {
@@ -130,7 +130,7 @@ func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Clu
 			d = endError(pod)
 		}
 		if d != nil && d.Lost() {
-			said[member] = code.New(replacement.SaysScyllaDBSaid, "pod", pod.Name, "text", d.Text)
+			said[member] = words.New(words.ScyllaDBSaid, "pod", pod.Name, "text", d.Text)
 		}
 	}
 	return s.WithBanned(said)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -49,12 +48,12 @@ func (o *options) actions(ctx context.Context, reader *cli.Reader) ui.Actions {
 }
 
 // typed is the command as it can be typed elsewhere: with its namespace, before what belongs to the command in the Pod.
-func typed(args []string, namespace string) code.Command {
+func typed(args []string, namespace string) words.Command {
 	at := slices.Index(args, "--")
 	if at < 0 {
 		at = len(args)
 	}
-	return slices.Concat(code.Scylla(namespace, args[:at]...), args[at:])
+	return slices.Concat(words.Scylla(namespace, args[:at]...), args[at:])
 }
 
 // describe is the page of a member: what `describe` prints of it, read anew.

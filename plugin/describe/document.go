@@ -17,7 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -44,7 +44,7 @@ type Document struct {
 	// Findings are those about this node, the gravest first; Cluster's others are counted in OtherProblems. NextStep is the one thing to do.
 	Findings      []render.Finding `json:"findings,omitempty"`
 	OtherProblems int              `json:"otherProblems,omitempty"`
-	NextStep      *words.Message   `json:"nextStep,omitempty"`
+	NextStep      *words.Statement `json:"nextStep,omitempty"`
 	// SeenBy is the node's state in every other node's row, Sees the other nodes' states in its own row.
 	SeenBy []Opinion `json:"seenBy,omitempty"`
 	Sees   []Opinion `json:"sees,omitempty"`
@@ -175,7 +175,7 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *render.ClusterSt
 	if a.log != nil {
 		d.Log = &Log{Container: a.log.Container, First: a.log.First, Last: a.log.Last, Diagnosis: a.log.Diagnosis}
 		if f := a.log.Diagnosis; f != nil {
-			d.Log.Evidence, d.Log.Cure = words.Evidence(code.Code(f.Code)), render.LogCure(s, f.Code)
+			d.Log.Evidence, d.Log.Cure = words.Text(evidence.Message(words.Code(f.Code))), render.LogCure(s, f.Code)
 		}
 	}
 	for i := range a.events {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -54,7 +53,7 @@ func (p *page) line(s render.Style, name, text string) {
 func (p *page) more(s render.Style, text string) { p.line(s, "", text) }
 
 // command writes a command on a line of its own, below what it is for.
-func (p *page) command(c code.Command) {
+func (p *page) command(c words.Command) {
 	p.facts = append(p.facts, render.Fact{Text: p.o.Words.Shell(c), Style: render.Strong, Command: true})
 }
 
@@ -89,11 +88,11 @@ func (d *Document) head(p *page) {
 	case d.NextStep != nil:
 		p.facts = append(p.facts, render.StepFacts("Next", render.Strong, d.NextStep.Message(), p.o.Words)...)
 		for _, c := range d.evidence() {
-			p.more(render.Plain, "it cannot be undone, and rests on "+words.Evidence(c))
+			p.more(render.Plain, "it cannot be undone, and rests on "+words.Text(evidence.Message(c)))
 		}
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
 		p.line(render.Strong, "Next", "see what to do:")
-		p.command(code.Scylla(d.Namespace, "barrier", n.Member))
+		p.command(words.Scylla(d.Namespace, "barrier", n.Member))
 	}
 	if d.OtherProblems > 0 {
 		which := "the cluster has 1 problem that is not this node's"
@@ -101,7 +100,7 @@ func (d *Document) head(p *page) {
 			which = fmt.Sprintf("the cluster has %d problems that are not this node's", d.OtherProblems)
 		}
 		p.line(render.Warn, "Elsewhere", which+":")
-		p.command(code.Scylla(d.Namespace, "status", d.Cluster))
+		p.command(words.Scylla(d.Namespace, "status", d.Cluster))
 	}
 	p.blank()
 	p.line(render.Plain, "Host ID", cmp.Or(string(n.HostID), "not known"))
@@ -119,11 +118,11 @@ func (d *Document) head(p *page) {
 }
 
 // evidence is what the next step rests on: what the log says where that is enough, else the fields and objects of which the step needs one; nil for a step that can be undone.
-func (d *Document) evidence() []code.Code {
-	var out []code.Code
+func (d *Document) evidence() []words.Code {
+	var out []words.Code
 	for _, c := range evidence.For(d.NextStep.Code) {
-		if d.Log != nil && d.Log.Diagnosis != nil && code.Code(d.Log.Diagnosis.Code) == c {
-			return []code.Code{c}
+		if d.Log != nil && d.Log.Diagnosis != nil && words.Code(d.Log.Diagnosis.Code) == c {
+			return []words.Code{c}
 		}
 		if e, _ := evidence.Of(c); e.Origin != evidence.Log {
 			out = append(out, c)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -65,11 +64,11 @@ func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, er
 		}
 		if kind := o.forcedAbove(ctx, s); o.undo && kind != "" {
 			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from the %s %s and would come back", o.member, kind, s.Key),
-				"take it back there: "+words.Shell(code.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")))
+				"take it back there: "+words.Shell(words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")))
 		}
 		if !o.undo && cluster.NodeStarted(m.Pod) {
 			return nil, exit.WithHint(exit.Refusedf("member %s/%s is running: a force opens the barrier of a start, and would open that of its next one unseen", s.Namespace, o.member),
-				"see what is wrong with it: "+words.Shell(code.Scylla(s.Namespace, "describe", o.member)))
+				"see what is wrong with it: "+words.Shell(words.Scylla(s.Namespace, "describe", o.member)))
 		}
 		if m.State == cluster.MemberJoined && !o.undo {
 			p.warnings = append(p.warnings, fmt.Sprintf("%s has joined already: it needs a force only if its barrier blocks its restart", o.member))

@@ -21,7 +21,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -154,7 +153,7 @@ func (v *verb) run(ctx context.Context) error {
 }
 
 // members are those to run it on, with what speaks against a command that changes the topology.
-func (v *verb) members(ctx context.Context) (members []cluster.Member, against []code.Message, err error) {
+func (v *verb) members(ctx context.Context) (members []cluster.Member, against []words.Message, err error) {
 	read := cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation)}
 	asks := v.program == "nodetool" && !v.yes && diagnosis.ChangesTopology(v.typed)
 	if asks {

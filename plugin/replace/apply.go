@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
@@ -79,7 +78,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	}
 	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
 	if lost := replacement.LostRecord(*s.in); !lost.IsZero() {
-		return exit.WithHint(exit.Refusedf("%s", words.Text(code.New(replacement.SaysRecordLost, "member", s.member()))), words.Text(lost))
+		return exit.WithHint(exit.Refusedf("%s", words.Text(words.New(words.RecordLost, "member", s.member()))), words.Text(lost))
 	}
 	if !rec.Requested && !rec.Open() {
 		return exit.Refusedf("no replacement of %s is asked for: there is nothing to cancel", s.member())
@@ -97,7 +96,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	if s.in.Operator {
 		// The operator knows no withdrawal: it may have begun to delete while the label went.
 		if late := o.tooLate(ctx, s); late != nil {
-			return exit.WithHint(exit.Refusedf("the label went too late: %s", words.Text(code.New(replacement.SaysRecordLost, "member", s.member()))), words.Text(replacement.PutBack(*s.in, s.in.Self.HostID)))
+			return exit.WithHint(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), words.Text(replacement.PutBack(*s.in, s.in.Self.HostID)))
 		}
 	}
 	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla", o.d.WhoAmI(ctx), s.member()))

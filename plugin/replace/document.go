@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -61,8 +60,8 @@ type PlanDocument struct {
 type CheckInfo struct {
 	Name      string             `json:"name"`
 	Result    replacement.Result `json:"result"`
-	Evidence  *words.Message     `json:"evidence"`
-	Cure      *words.Message     `json:"cure,omitempty"`
+	Evidence  *words.Statement   `json:"evidence"`
+	Cure      *words.Statement   `json:"cure,omitempty"`
 	Skipped   bool               `json:"skipped,omitempty"`
 	Skippable bool               `json:"skippable"`
 }
@@ -101,9 +100,9 @@ type StatusDocument struct {
 	Held    bool                 `json:"held,omitempty"`
 	Refused *replacement.Refusal `json:"refused,omitempty"`
 	// Message is the state in one sentence, Waiting the condition for which it waits, Cure the action for an administrator.
-	Message *words.Message  `json:"message"`
-	Waiting []words.Message `json:"waiting,omitempty"`
-	Cure    *words.Message  `json:"cure,omitempty"`
+	Message *words.Statement  `json:"message"`
+	Waiting []words.Statement `json:"waiting,omitempty"`
+	Cure    *words.Statement  `json:"cure,omitempty"`
 	// OriginalHostID is replaced by NewHostID.
 	OriginalHostID hostid.ID    `json:"originalHostID,omitempty"`
 	NewHostID      hostid.ID    `json:"newHostID,omitempty"`
@@ -120,9 +119,9 @@ type StatusDocument struct {
 
 // DiagnosisInfo is a recognised failure.
 type DiagnosisInfo struct {
-	Code code.Code      `json:"code"`
-	Text *words.Message `json:"text"`
-	Cure *words.Message `json:"cure,omitempty"`
+	Code words.Code       `json:"code"`
+	Text *words.Statement `json:"text"`
+	Cure *words.Statement `json:"cure,omitempty"`
 }
 
 // StatusList is the document of `replace status`.
@@ -136,12 +135,12 @@ type StatusList struct {
 
 // GhostInfo is a ghost of a cluster.
 type GhostInfo struct {
-	Cluster  string         `json:"cluster"`
-	HostID   hostid.ID      `json:"hostID"`
-	Evidence *words.Message `json:"evidence"`
+	Cluster  string           `json:"cluster"`
+	HostID   hostid.ID        `json:"hostID"`
+	Evidence *words.Statement `json:"evidence"`
 	// Command removes it; absent while it must not be removed, with Why saying why.
-	Command *words.Command `json:"command,omitempty"`
-	Why     *words.Message `json:"why,omitempty"`
+	Command *words.ShellCommand `json:"command,omitempty"`
+	Why     *words.Statement    `json:"why,omitempty"`
 }
 
 func newGhosts(cluster string, ghosts []replacement.Ghost) []GhostInfo {
@@ -149,7 +148,7 @@ func newGhosts(cluster string, ghosts []replacement.Ghost) []GhostInfo {
 	for _, g := range ghosts {
 		info := GhostInfo{Cluster: cluster, HostID: g.HostID, Evidence: words.Printer{}.Document(g.Evidence), Why: words.Printer{}.Document(g.Why)}
 		if g.Command != nil {
-			info.Command = &words.Command{Args: g.Command, Shell: words.Shell(g.Command)}
+			info.Command = &words.ShellCommand{Args: g.Command, Shell: words.Shell(g.Command)}
 		}
 		out = append(out, info)
 	}

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
@@ -317,7 +316,7 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 		if in := s.in; in.Joined != nil && !*in.Joined {
 			joined = "has joined"
 		}
-		doc.Message = words.Printer{}.Document(code.New(replacement.SaysOperatorReplaced, "original", f.original, "node", id, "joined", joined))
+		doc.Message = words.Printer{}.Document(words.New(words.OperatorReplaced, "original", f.original, "node", id, "joined", joined))
 		doc.addAfterwards(f.o.d.Clock.Now(), s)
 		return verdict{done: true, last: doc}
 	case !rec.Requested && !rec.HasOriginal:

@@ -201,7 +201,7 @@ func room(o render.Options, indent int) int {
 }
 
 // said is a message's text, empty for none.
-func said(s *words.Message) string {
+func said(s *words.Statement) string {
 	if s == nil {
 		return ""
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -142,7 +141,7 @@ func (o *options) mayAsk(s *subject) error {
 			"its documentation has the way out by hand: recover from a failed replacement")
 	case o.resume && !rec.Open():
 		return exit.WithHint(exit.Refusedf("no replacement of %s is open: there is nothing to resume", s.member()),
-			"start one: "+words.Shell(code.Scylla(s.key.Namespace, "replace", s.member())))
+			"start one: "+words.Shell(words.Scylla(s.key.Namespace, "replace", s.member())))
 	case o.original != "" && rec.HasOriginal && rec.OriginalError.IsZero() && rec.Original != o.original:
 		return exit.Refusedf("the original host ID %s is recorded on %s; it is never overwritten, leave --host-id out", rec.Original, s.member())
 	case !o.resume:
@@ -162,16 +161,16 @@ func open(in replacement.Input) error {
 	if why.IsZero() {
 		return nil
 	}
-	hint := code.New(replacement.SaysReplaceSeeHowFar).Do(code.Scylla(in.Namespace, "replace", "status", in.Self.Member))
+	hint := words.New(words.ReplaceSeeHowFar).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Member))
 	if !in.Operator {
-		hint = hint.Do(code.Scylla(in.Namespace, "replace", "resume", in.Self.Member)) // the Scylla Operator goes on by itself, or not at all
+		hint = hint.Do(words.Scylla(in.Namespace, "replace", "resume", in.Self.Member)) // the Scylla Operator goes on by itself, or not at all
 	}
 	return exit.WithHint(exit.Refusedf("%s", words.Text(why)), words.Text(hint))
 }
 
 // statusCommand is the command that shows how far the member's replacement is.
 func (s *subject) statusCommand() string {
-	return words.Shell(code.Scylla(s.key.Namespace, "replace", "status", s.member()))
+	return words.Shell(words.Scylla(s.key.Namespace, "replace", "status", s.member()))
 }
 
 // askNodes reads the nodes themselves when their reports say nothing of topology operations, as with the Scylla Operator's reporter.

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -63,8 +62,8 @@ func (o *options) judged(ctx context.Context, s *subject) replacement.Step {
 		s.in.Log = cli.Failure(s.in.Pod.Name, d)
 		step = replacement.State(*s.in)
 	case step.Action != replacement.ActionFail:
-		step.Waiting = append(step.Waiting, code.New(replacement.SaysScyllaDBSaid, "pod", s.in.Pod.Name, "text", d.Text))
-		step.Cure = code.New(replacement.SaysLogCure, "text", words.Failure(d.Code))
+		step.Waiting = append(step.Waiting, words.New(words.ScyllaDBSaid, "pod", s.in.Pod.Name, "text", d.Text))
+		step.Cure = words.New(words.LogCure, "text", words.Failure(d.Code))
 	}
 	return step
 }

@@ -24,12 +24,10 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/barrier"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/output"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -167,7 +165,7 @@ func (s *situation) build(t *testing.T) *objects {
 // answer is the action of one side, with the reason of its first blocker where it waits or refuses.
 type answer struct {
 	Answer
-	reason matrix.Reason
+	reason words.Code
 	text   string
 }
 
@@ -255,7 +253,7 @@ func (s *situation) our(t *testing.T, o *objects) answer {
 		got.Answer = Waits
 	case exit.Code(err) == exit.CodeUsage:
 		got.Answer, got.text = refuses, err.Error()
-		got.reason = matrix.ReasonDataDirectory
+		got.reason = words.DataDirectoryUnusable
 		return got
 	default:
 		t.Fatalf("the barrier ended: %v\n%s", err, got.text)
@@ -267,7 +265,7 @@ func (s *situation) our(t *testing.T, o *objects) answer {
 		}
 		if json.Unmarshal([]byte(line), &l) == nil && len(l.Blockers) > 0 {
 			reason, _, _ := strings.Cut(l.Blockers[0], ":")
-			got.reason, got.text = matrix.Reason(reason), strings.Join(l.Blockers, "\n")
+			got.reason, got.text = words.Code(reason), strings.Join(l.Blockers, "\n")
 		}
 	}
 	return got
@@ -288,8 +286,8 @@ func (s *situation) outsider(t *testing.T, o *objects, saved bool) (answer, plug
 		Verdict struct {
 			Satisfied bool
 			Decision  string
-			Summary   struct{ Code code.Code }
-			Blockers  []struct{ Reason matrix.Reason }
+			Summary   struct{ Code words.Code }
+			Blockers  []struct{ Reason words.Code }
 		}
 	}
 	if err := json.Unmarshal([]byte(said.Stdout), &doc); err != nil {
@@ -299,7 +297,7 @@ func (s *situation) outsider(t *testing.T, o *objects, saved bool) (answer, plug
 	switch {
 	case doc.Verdict.Satisfied:
 		got.Answer = Opens
-	case doc.Verdict.Summary.Code == bootstrap.SummaryLikelyRestart || doc.Verdict.Summary.Code == bootstrap.SummaryPerhapsRemoved:
+	case doc.Verdict.Summary.Code == words.StartsAsMemberIfVolumeHolds || doc.Verdict.Summary.Code == words.StartsAsNewIfVolumeIsEmpty:
 		got.Answer = unsure
 	case doc.Verdict.Decision == "Refuse":
 		got.Answer = refuses

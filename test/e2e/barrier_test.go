@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
@@ -89,7 +89,7 @@ func (f *fixture) wrongForce() {
 		}
 	}
 	annotate("=yes")
-	f.barrierSays(newcomer, string(matrix.ReasonForceInvalid))
+	f.barrierSays(newcomer, string(words.ForceValueInvalid))
 	if r := f.plugin("barrier", newcomer); r.Code != 3 || !strings.Contains(r.Stdout, `"yes"`) {
 		f.t.Errorf("barrier with a wrong value: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}

@@ -28,10 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/images"
 )
@@ -40,7 +40,7 @@ import (
 type fault struct {
 	object string                           // "Kind name"
 	change func(*unstructured.Unstructured) // nil: the object is removed
-	want   code.Code
+	want   words.Code
 	state  preflight.State
 }
 
@@ -56,7 +56,7 @@ func TestCheckFindsEachPlantedFault(t *testing.T) {
 	if len(faults) < 20 {
 		t.Errorf("%d faults, want at least 20", len(faults))
 	}
-	f.finds(map[code.Code]preflight.State{})
+	f.finds(map[words.Code]preflight.State{})
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		tc := faults[name]
 		original, ok := f.objects[tc.object]
@@ -70,14 +70,14 @@ func TestCheckFindsEachPlantedFault(t *testing.T) {
 			tc.change(planted)
 			f.put(planted)
 		}
-		if diff := f.finds(map[code.Code]preflight.State{tc.want: tc.state}); diff != "" {
+		if diff := f.finds(map[words.Code]preflight.State{tc.want: tc.state}); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		} else {
 			t.Logf("%-30s %-8s %s", name, tc.state, tc.want)
 		}
 		f.put(original)
 	}
-	if diff := f.finds(map[code.Code]preflight.State{}); diff != "" {
+	if diff := f.finds(map[words.Code]preflight.State{}); diff != "" {
 		t.Errorf("in the end: %s", diff)
 	}
 }
@@ -91,7 +91,7 @@ type faulty struct {
 }
 
 // finds waits until check says exactly this: the API server needs a moment to heed a role, or to serve a kind. It gives the difference that stays.
-func (f *faulty) finds(want map[code.Code]preflight.State) (diff string) {
+func (f *faulty) finds(want map[words.Code]preflight.State) (diff string) {
 	f.t.Helper()
 	wantCode := 0
 	if slices.Contains(slices.Collect(maps.Values(want)), preflight.Failed) {
@@ -105,14 +105,14 @@ func (f *faulty) finds(want map[code.Code]preflight.State) (diff string) {
 			Results []struct {
 				Subject string
 				State   preflight.State
-				Text    struct{ Code code.Code }
+				Text    struct{ Code words.Code }
 			}
 		}
 		if err := json.Unmarshal([]byte(out), &doc); err != nil {
 			diff = out + errs
 			return false, diff, err
 		}
-		all := map[code.Code]preflight.State{}
+		all := map[words.Code]preflight.State{}
 		for _, r := range doc.Results {
 			if r.State != preflight.OK {
 				all[r.Text.Code] = r.State
@@ -161,47 +161,47 @@ func (f *faulty) faults() map[string]fault {
 	const db, member, db0, controller = "StatefulSet db-a", "Service db-a-0", "Pod db-a-0", "Deployment kubectl-scylla-controller"
 	const lease, slice, pdb = "Lease kubectl-scylla-controller", "EndpointSlice db-a-0", "PodDisruptionBudget db"
 	return map[string]fault{
-		"kind missing":             {"CustomResourceDefinition scylladbstatusreports.scylla.scylladb.com", nil, preflight.KindMissing, failed},
-		"no admission policy":      {"ValidatingAdmissionPolicy kubectl-scylla-own-pod-only", nil, preflight.PolicyMissing, failed},
-		"policy not bound":         {"ValidatingAdmissionPolicyBinding kubectl-scylla-own-pod-only", nil, preflight.PolicyNotBound, failed},
-		"no policy for events":     {"ValidatingAdmissionPolicy kubectl-scylla-own-events-only", nil, preflight.PolicyMissing, failed},
-		"no policy for Leases":     {"ValidatingAdmissionPolicy kubectl-scylla-own-lease-only", nil, preflight.PolicyMissing, failed},
-		"no controller":            {controller, nil, preflight.ControllerMissing, failed},
-		"controller down":          {controller, typedChange(f.t, func(d *appsv1.Deployment) { d.Status.AvailableReplicas, d.Status.ReadyReplicas = 0, 0 }), preflight.ControllerNotReady, failed},
-		"no leader":                {lease, nil, preflight.LeaseMissing, failed},
-		"leader silent":            {lease, typedChange(f.t, func(l *coordinationv1.Lease) { l.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(-time.Hour))) }), preflight.LeaseOld, failed},
-		"another version":          {"Namespace kubectl-scylla", typedChange(f.t, func(n *corev1.Namespace) { n.Annotations[manifests.VersionAnnotation] = "v9.0.0" }), preflight.VersionsDiffer, warning},
-		"rights of the members":    {"RoleBinding kubectl-scylla-member-scylla-member", nil, preflight.RightMissing, failed},
-		"rights of the controller": {"ClusterRoleBinding kubectl-scylla-controller", nil, preflight.RightMissing, failed},
-		"no version of ScyllaDB":   {db0, pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = "localhost/scylla:latest" }), preflight.ScyllaVersionUnknown, warning},
-		"an old ScyllaDB":          {db0, pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = "localhost/scylla:5.1.18" }), preflight.ScyllaVersionOld, warning},
-		"another agent":            {db, set(func(s *appsv1.StatefulSet) { initNamed(&s.Spec.Template.Spec, api.ContainerBarrier).Image = "other" }), preflight.AgentImageDiffers, warning},
-		"no reporter":              {db, without(api.ContainerReporter), preflight.GateMissing, failed},
-		"no query":                 {db, without(api.ContainerBootstrappedQuery), preflight.GateMissing, failed},
-		"no barrier":               {db, without(api.ContainerBarrier), preflight.GateMissing, failed},
-		"no launcher":              {db, set(func(s *appsv1.StatefulSet) { scylla(s).Command = nil }), preflight.GateMissing, failed},
-		"a Pod without a barrier":  {db0, pod(func(p *corev1.Pod) { initNamed(&p.Spec, api.ContainerBarrier).Name = "other" }), preflight.PodGateMissing, failed},
-		"no readiness probe":       {db, set(func(s *appsv1.StatefulSet) { scylla(s).ReadinessProbe = nil }), preflight.ReadinessMissing, warning},
-		"a liveness probe":         {db, set(func(s *appsv1.StatefulSet) { scylla(s).LivenessProbe = scylla(s).ReadinessProbe }), preflight.LivenessKills, warning},
-		"seeds of its own":         {db, set(func(s *appsv1.StatefulSet) { scylla(s).Args = append(scylla(s).Args, "--seeds=db-a-0.db") }), preflight.SeedsOfOwn, warning},
+		"kind missing":             {"CustomResourceDefinition scylladbstatusreports.scylla.scylladb.com", nil, words.KindMissing, failed},
+		"no admission policy":      {"ValidatingAdmissionPolicy kubectl-scylla-own-pod-only", nil, words.PolicyMissing, failed},
+		"policy not bound":         {"ValidatingAdmissionPolicyBinding kubectl-scylla-own-pod-only", nil, words.PolicyNotBound, failed},
+		"no policy for events":     {"ValidatingAdmissionPolicy kubectl-scylla-own-events-only", nil, words.PolicyMissing, failed},
+		"no policy for Leases":     {"ValidatingAdmissionPolicy kubectl-scylla-own-lease-only", nil, words.PolicyMissing, failed},
+		"no controller":            {controller, nil, words.ControllerMissing, failed},
+		"controller down":          {controller, typedChange(f.t, func(d *appsv1.Deployment) { d.Status.AvailableReplicas, d.Status.ReadyReplicas = 0, 0 }), words.ControllerNotReady, failed},
+		"no leader":                {lease, nil, words.LeaseMissing, failed},
+		"leader silent":            {lease, typedChange(f.t, func(l *coordinationv1.Lease) { l.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(-time.Hour))) }), words.LeaseOld, failed},
+		"another version":          {"Namespace kubectl-scylla", typedChange(f.t, func(n *corev1.Namespace) { n.Annotations[manifests.VersionAnnotation] = "v9.0.0" }), words.VersionsDiffer, warning},
+		"rights of the members":    {"RoleBinding kubectl-scylla-member-scylla-member", nil, words.RightMissing, failed},
+		"rights of the controller": {"ClusterRoleBinding kubectl-scylla-controller", nil, words.RightMissing, failed},
+		"no version of ScyllaDB":   {db0, pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = "localhost/scylla:latest" }), words.ScyllaVersionUnknown, warning},
+		"an old ScyllaDB":          {db0, pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = "localhost/scylla:5.1.18" }), words.ScyllaVersionOld, warning},
+		"another agent":            {db, set(func(s *appsv1.StatefulSet) { initNamed(&s.Spec.Template.Spec, api.ContainerBarrier).Image = "other" }), words.AgentImageDiffers, warning},
+		"no reporter":              {db, without(api.ContainerReporter), words.GateMissing, failed},
+		"no query":                 {db, without(api.ContainerBootstrappedQuery), words.GateMissing, failed},
+		"no barrier":               {db, without(api.ContainerBarrier), words.GateMissing, failed},
+		"no launcher":              {db, set(func(s *appsv1.StatefulSet) { scylla(s).Command = nil }), words.GateMissing, failed},
+		"a Pod without a barrier":  {db0, pod(func(p *corev1.Pod) { initNamed(&p.Spec, api.ContainerBarrier).Name = "other" }), words.PodGateMissing, failed},
+		"no readiness probe":       {db, set(func(s *appsv1.StatefulSet) { scylla(s).ReadinessProbe = nil }), words.ReadinessMissing, warning},
+		"a liveness probe":         {db, set(func(s *appsv1.StatefulSet) { scylla(s).LivenessProbe = scylla(s).ReadinessProbe }), words.LivenessKills, warning},
+		"seeds of its own":         {db, set(func(s *appsv1.StatefulSet) { scylla(s).Args = append(scylla(s).Args, "--seeds=db-a-0.db") }), words.SeedsOfOwn, warning},
 		"rolled by hand": {db, set(func(s *appsv1.StatefulSet) {
 			s.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
-		}), preflight.OnDelete, warning},
+		}), words.OnDelete, warning},
 		"no claims": {db, set(func(s *appsv1.StatefulSet) {
 			spec := &s.Spec.Template.Spec
 			spec.Volumes = append(spec.Volumes, corev1.Volume{Name: s.Spec.VolumeClaimTemplates[0].Name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 			s.Spec.VolumeClaimTemplates = nil
-		}), preflight.NoClaim, failed},
-		"no budget":                      {pdb, nil, preflight.BudgetMissing, warning},
-		"budget of two":                  {pdb, budget(func(p *policyv1.PodDisruptionBudget) { p.Spec.MaxUnavailable = new(intstr.FromInt32(2)) }), preflight.BudgetTooWide, warning},
-		"budget holds what is not ready": {pdb, budget(func(p *policyv1.PodDisruptionBudget) { p.Spec.UnhealthyPodEvictionPolicy = nil }), preflight.BudgetHoldsUnhealthy, warning},
-		"a tag pushed again":             {db0, pod(func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].ImageID = "sha256:2" }), preflight.ImagesDiffer, warning},
-		"no member Service":              {member, nil, preflight.ServiceMissing, failed},
-		"Service of another":             {member, service(func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "other"} }), preflight.ServiceSelectsOther, failed},
-		"a name that hides":              {member, service(func(s *corev1.Service) { s.Spec.PublishNotReadyAddresses = false }), preflight.NameHidden, warning},
-		"a name without an address":      {slice, nil, preflight.NameLeadsElsewhere, failed},
-		"a name of another Pod":          {slice, typedChange(f.t, func(e *discoveryv1.EndpointSlice) { e.Endpoints[0].Addresses[0] = "10.9.9.9" }), preflight.NameLeadsElsewhere, failed},
-		"no headless Service":            {"Service db", nil, preflight.NoGoverningService, warning},
+		}), words.NoClaim, failed},
+		"no budget":                      {pdb, nil, words.BudgetMissing, warning},
+		"budget of two":                  {pdb, budget(func(p *policyv1.PodDisruptionBudget) { p.Spec.MaxUnavailable = new(intstr.FromInt32(2)) }), words.BudgetTooWide, warning},
+		"budget holds what is not ready": {pdb, budget(func(p *policyv1.PodDisruptionBudget) { p.Spec.UnhealthyPodEvictionPolicy = nil }), words.BudgetHoldsUnhealthy, warning},
+		"a tag pushed again":             {db0, pod(func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].ImageID = "sha256:2" }), words.ImagesDiffer, warning},
+		"no member Service":              {member, nil, words.ServiceMissing, failed},
+		"Service of another":             {member, service(func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "other"} }), words.ServiceSelectsOther, failed},
+		"a name that hides":              {member, service(func(s *corev1.Service) { s.Spec.PublishNotReadyAddresses = false }), words.NameHidden, warning},
+		"a name without an address":      {slice, nil, words.NameLeadsElsewhere, failed},
+		"a name of another Pod":          {slice, typedChange(f.t, func(e *discoveryv1.EndpointSlice) { e.Endpoints[0].Addresses[0] = "10.9.9.9" }), words.NameLeadsElsewhere, failed},
+		"no headless Service":            {"Service db", nil, words.NoGoverningService, warning},
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
@@ -249,7 +249,7 @@ func initHold(name string, handed func(*appsv1.StatefulSet)) rehearsal {
 			for _, m := range []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"} {
 				log, err := d.ContainerLog(d.ctx, d.namespace, m, api.ContainerScyllaDB)
 				d.must(err)
-				if founded := strings.Contains(log, string(bootstrap.SeedsFirstNode)); founded != (m == first) {
+				if founded := strings.Contains(log, string(words.SeedsFirstNode)); founded != (m == first) {
 					d.t.Errorf("%s was the first node of a cluster: %v, and the first is %s", m, founded, first)
 				}
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
@@ -103,7 +104,7 @@ func (f *fixture) seededByOthers(member string) {
 	f.must(err)
 	var chosen string
 	for line := range strings.Lines(log) {
-		if strings.Contains(line, string(bootstrap.SeedsFound)) {
+		if strings.Contains(line, string(words.SeedsFound)) {
 			chosen = line
 		}
 	}

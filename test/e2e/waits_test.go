@@ -15,8 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
@@ -53,7 +52,7 @@ func TestA2A3B1B2B3OneCluster(t *testing.T) {
 		for _, m := range members {
 			log, err := f.ContainerLog(f.ctx, f.namespace, m, api.ContainerScyllaDB)
 			f.must(err)
-			if strings.Contains(log, string(bootstrap.SeedsFirstNode)) {
+			if strings.Contains(log, string(words.SeedsFirstNode)) {
 				founders++
 				if m != f.first() {
 					f.t.Errorf("%s founded the cluster, and %s is its first member", m, f.first())
@@ -156,9 +155,9 @@ func (f *fixture) rolloutHolds(rolled, newcomer string) {
 	})
 	f.must(f.Scale(f.ctx, f.namespace, strings.TrimSuffix(newcomer, "-1"), 2))
 	f.untilBarrierRuns(newcomer)
-	f.barrierSays(newcomer, string(matrix.ReasonRollout))
+	f.barrierSays(newcomer, string(words.RolloutInProgress))
 	// The plugin reads Pods, too: the only one is of the newest revision, so what is left of the rollout is a Pod that is not ready.
-	if r := f.plugin("barrier", newcomer, "-o", "json"); !strings.Contains(r.Stdout, `"`+string(matrix.ReasonPodsNotReady)+`"`) {
+	if r := f.plugin("barrier", newcomer, "-o", "json"); !strings.Contains(r.Stdout, `"`+string(words.PodsNotReady)+`"`) {
 		f.t.Errorf("barrier does not name the Pod that is not ready: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	f.holdsFor(newcomer, 3*time.Second)

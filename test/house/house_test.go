@@ -51,6 +51,11 @@ var rules = map[string]rule{
 		deny: []string{"log", "log/slog", "github.com/go-logr/...", "k8s.io/klog/...", "github.com/spf13/..."},
 		why:  "what they have to say is their result",
 	},
+	"words is a leaf": {
+		from: []string{"internal/words"}, deep: true,
+		deny: []string{own + "internal/api", own + "internal/matrix", own + "internal/bootstrap", own + "internal/cluster", own + "internal/scylla/...", own + "internal/evidence", own + "controller/...", own + "plugin/..."},
+		why:  "every package names its codes there, and a sentence that knows a type would decide something",
+	},
 	"internal/api decides nothing": {
 		from: []string{"internal/api"},
 		deny: []string{own + "internal/matrix", own + "internal/bootstrap", own + "internal/kube", own + "internal/replacement", "k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/..."},

@@ -20,7 +20,6 @@ var unitOnly = map[string]string{
 	"controller/write":    "writes to an API server: test/remote and controller have a real one",
 	"internal/api":        "the wire: test/beside compares it with the Scylla Operator's",
 	"internal/bounded":    "limits of input, which no healthy cluster reaches",
-	"internal/code":       "codes, which the tests of what a person sees compare as text",
 	"internal/evidence":   "a table; cmd/gen has the test that walks it, test/e2e what is printed of it",
 	"internal/hostid":     "a type",
 	"internal/pattern":    "compiles regular expressions late",

@@ -12,11 +12,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // query is the answer of the init containers before the barrier about the volume. It stays in the Pod's emptyDir when a container is restarted.
@@ -232,7 +232,7 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 	}
 	carried := cluster.New(objects, cluster.SourceAnnotation, p.clock(w))
 	if choice, launched := carried.SeedChoice(p.name); launched &&
-		(!choice.Usable() || choice.Code == bootstrap.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
+		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
 		return wait(v, bootstrap.NoOtherSeed(v.Self, namespace, choice))
 	}
 	for _, r := range carried.Reporters(p.name) {
@@ -282,7 +282,7 @@ func (b *barrier) lease(w *world) bool {
 // leaveless is true while nothing but the controller's view keeps the member waiting.
 func (b *barrier) leaveless() bool {
 	return slices.ContainsFunc(b.verdict.Blockers, func(x matrix.Blocker) bool {
-		return slices.Contains([]matrix.Reason{matrix.ReasonPermitPending, matrix.ReasonPermitOther, matrix.ReasonViewHeld}, x.Reason)
+		return slices.Contains([]words.Code{words.PermitPending, words.PermitForOther, words.ViewHeld}, x.Reason)
 	})
 }
 
@@ -304,9 +304,9 @@ func (w *world) verdict(p *pod) (bootstrap.Verdict, bool) {
 // input adds what only the Pod knows.
 func (w *world) input(p *pod, in bootstrap.Input) bootstrap.Input {
 	in.Disk, in.Volume, in.VolumeHostID = p.query.disk, p.query.volume, hostid.ID(p.query.hostID)
-	in.ControllerSilent, in.ControllerSilentSince, in.Held, in.Permission = code.Message{}, time.Time{}, nil, nil
+	in.ControllerSilent, in.ControllerSilentSince, in.Held, in.Permission = words.Message{}, time.Time{}, nil, nil
 	if b := p.barrier; !b.advanced && !b.peers.asks {
-		in.ControllerSilent = code.New(bootstrap.CauseController, "controller", "controller-0")
+		in.ControllerSilent = words.New(words.ControllerNamed, "controller", "controller-0")
 	}
 	return in
 }
@@ -349,7 +349,7 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 	if w.Rule == OwnSeed {
 		return &startArgs{seeds: []string{p.obj.Status.PodIP}}, true
 	}
-	if w.cut[p.name] || l.version == w.version && l.choice.Code != bootstrap.SeedsFirstNode {
+	if w.cut[p.name] || l.version == w.version && l.choice.Code != words.SeedsFirstNode {
 		return nil, false
 	}
 	l.version = w.version
@@ -380,7 +380,7 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 	case !l.choice.Usable():
 		l.first = false
 		return nil, false
-	case l.choice.Code == bootstrap.SeedsFirstNode && !l.first:
+	case l.choice.Code == words.SeedsFirstNode && !l.first:
 		l.first = true // looks a second time
 		return nil, false
 	}
@@ -401,4 +401,4 @@ func (a *startArgs) take(arg string) {
 // stabilisation is the barrier's default.
 const stabilisation = 10 * time.Second
 
-func isControllerSilent(b matrix.Blocker) bool { return b.Reason == matrix.ReasonControllerSilent }
+func isControllerSilent(b matrix.Blocker) bool { return b.Reason == words.ControllerSilent }

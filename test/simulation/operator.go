@@ -12,7 +12,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // What the Scylla Operator does at the commit that the vectors were observed on, written from its documented and observed behaviour.
@@ -65,7 +65,7 @@ func OperatorPrecondition(reports []api.ScyllaDBDatacenterNodesStatusReport, sel
 
 func (w *world) operatorJudges(p *pod) bootstrap.Verdict {
 	yes := func(d bootstrap.Decision) bootstrap.Verdict {
-		return bootstrap.Verdict{Satisfied: true, Decision: d, Summary: code.New(code.Code(d))}
+		return bootstrap.Verdict{Satisfied: true, Decision: d, Summary: words.New(words.Code(d))}
 	}
 	if p.query.disk == bootstrap.BootstrappedYes {
 		return yes(bootstrap.DecisionBootstrapped)
@@ -73,7 +73,7 @@ func (w *world) operatorJudges(p *pod) bootstrap.Verdict {
 	svc := w.service[p.name]
 	switch {
 	case svc == nil || w.cut[p.name]:
-		return bootstrap.Verdict{Summary: code.New("OperatorCannotRead")}
+		return bootstrap.Verdict{Summary: words.New("OperatorCannotRead")}
 	case svc.Labels[api.LabelReplacingNodeHostID] != "":
 		return yes(bootstrap.DecisionReplacing)
 	}
@@ -83,7 +83,7 @@ func (w *world) operatorJudges(p *pod) bootstrap.Verdict {
 		}
 		return yes(bootstrap.DecisionAllUp)
 	}
-	return bootstrap.Verdict{Summary: code.New("OperatorPreconditionUnmet")}
+	return bootstrap.Verdict{Summary: words.New("OperatorPreconditionUnmet")}
 }
 
 // operatorRecord: the host ID as soon as the process has one, before it joins; joined when it owns tokens, false when it is listed without any.

@@ -12,14 +12,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // reaction is how long something has to be wrong before a person runs the printed command.
@@ -159,7 +158,7 @@ func (w *world) barrierCure(p *pod) map[string]func() {
 		}
 	}
 	for _, note := range v.Notes {
-		if note.Code == bootstrap.NotePerhapsItself || note.Code == bootstrap.NoteNotRecorded {
+		if note.Code == words.MayWaitForItself || note.Code == words.JoinNotRecorded {
 			return map[string]func(){strings.Join(note.Commands[0], " "): w.command(note.Commands[0])}
 		}
 	}
@@ -167,7 +166,7 @@ func (w *world) barrierCure(p *pod) map[string]func() {
 }
 
 // command does what a person types; nil for what only shows something, or does not fit.
-func (w *world) command(c code.Command) func() {
+func (w *world) command(c words.Command) func() {
 	args := slices.DeleteFunc(slices.Clone(c), func(a string) bool { return strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--ignore-dead") })
 	if i := slices.Index(c, "-n"); i >= 0 {
 		args = slices.DeleteFunc(args, func(a string) bool { return a == c[i+1] && a == namespace })
@@ -233,8 +232,8 @@ func (w *world) ghostCommand() func() {
 }
 
 // write is what kubectl makes of KEY=VALUE and KEY-.
-func write(m map[string]string, words []string) {
-	for _, word := range words {
+func write(m map[string]string, terms []string) {
+	for _, word := range terms {
 		if k, v, is := strings.Cut(word, "="); is {
 			m[k] = v
 			continue
@@ -341,20 +340,20 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 		return nil
 	}
 	if p != nil && p.failed != "" {
-		in.Log = &replacement.Diagnosis{Code: diagnosed(p.failed), Text: code.New(diagnosed(p.failed))}
+		in.Log = &replacement.Diagnosis{Code: diagnosed(p.failed), Text: words.New(diagnosed(p.failed))}
 	}
 	if p != nil && p.proc != nil && !p.proc.gossips && p.failed == "" {
-		in.Log = &replacement.Diagnosis{Code: evidence.ShadowRound, Text: code.New(evidence.ShadowRound)}
+		in.Log = &replacement.Diagnosis{Code: evidence.ShadowRound, Text: words.New(evidence.ShadowRound)}
 	}
 	step := replacement.Next(*in)
-	if (step.Cure.Code == replacement.CureVolumeLost || step.Cure.Code == replacement.CureUnrecordedLost) && (p == nil || p.claim.machine == nil || !p.claim.machine.gone) {
+	if (step.Cure.Code == words.CureVolumeLost || step.Cure.Code == words.CureUnrecordedLost) && (p == nil || p.claim.machine == nil || !p.claim.machine.gone) {
 		return nil // the machine comes back, and a person knows it
 	}
 	cures := step.Cure.Commands
 	if step.Diagnosis != nil {
 		cures = step.Diagnosis.Cure.Commands
-		if step.Diagnosis.Cure.Code == replacement.CureLook && !listed(in.Rows, in.Pod) {
-			cures = []code.Command{code.Scylla(in.Namespace, "replace", "resume", name)} // a person who has looked finds that it is no member
+		if step.Diagnosis.Cure.Code == words.CureLook && !listed(in.Rows, in.Pod) {
+			cures = []words.Command{words.Scylla(in.Namespace, "replace", "resume", name)} // a person who has looked finds that it is no member
 		}
 	}
 	if step.Action == replacement.ActionRefuse {
@@ -363,7 +362,7 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 	if step.Action != replacement.ActionFail && step.Action != replacement.ActionWaitPodGone && (step.Action != replacement.ActionWaitJoin || len(cures) == 0) {
 		return nil
 	}
-	if step.Diagnosis != nil && step.Diagnosis.Code == replacement.DiagnosisNewcomerIsMember {
+	if step.Diagnosis != nil && step.Diagnosis.Code == words.NewcomerIsMember {
 		return map[string]func(){"replace the newcomer": func() { w.supersede(name, *in) }}
 	}
 	for _, command := range cures {
@@ -394,7 +393,7 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	// Whether or not anything has begun: no node waits for a Pod that cannot end.
 	for _, c := range step.Checks {
 		if c.Name == replacement.CheckMember && c.Blocks() &&
-			slices.Contains([]code.Code{replacement.CureStartAsNew, replacement.CureUnrecordedLost, replacement.CureRecordNewcomer}, c.Cure.Code) {
+			slices.Contains([]words.Code{words.CureStartAsNew, words.CureUnrecordedLost, words.CureRecordNewcomer}, c.Cure.Code) {
 			return map[string]func(){string(c.Cure.Code): func() {
 				for _, command := range c.Cure.Commands {
 					if do := w.command(command); do != nil {
@@ -472,9 +471,9 @@ func listed(rows []matrix.Row, pod *replacement.Pod) bool {
 }
 
 // diagnosed is what package scylla makes of ScyllaDB's last words.
-func diagnosed(text string) code.Code {
+func diagnosed(text string) words.Code {
 	d, _ := scylla.Recognise(text)
-	return code.Code(cmp.Or(d.Code, "JoinCancelled"))
+	return words.Code(cmp.Or(d.Code, "JoinCancelled"))
 }
 
 func (w *world) setOf(name string) *set {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // permits is true under policy permits, with or without a bug.
@@ -37,13 +37,13 @@ type leave struct {
 }
 
 // newest is the view that the barrier goes by, and why it is too old.
-func (w *world) newest(p *pod, status *api.ScyllaDBStatusReport) (*api.StatusReportView, code.Message) {
+func (w *world) newest(p *pod, status *api.ScyllaDBStatusReport) (*api.StatusReportView, words.Message) {
 	l, read := &p.barrier.leave, status.Status.View
 	var age time.Duration
 	v, seen := read, true
 	report := w.reportOf(status.UID)
 	if w.Rule != EveryViewCounts && !l.views.Of(report, status.CreationTimestamp.Time) {
-		return read, code.New(bootstrap.CauseViewUnseen) // of a report that was deleted
+		return read, words.New(words.ViewNotSeenToAdvance) // of a report that was deleted
 	}
 	l.relays.of(report)
 	switch w.Rule {
@@ -72,11 +72,11 @@ func (w *world) newest(p *pod, status *api.ScyllaDBStatusReport) (*api.StatusRep
 	}
 	switch {
 	case !seen:
-		return v, code.New(bootstrap.CauseViewUnseen)
+		return v, words.New(words.ViewNotSeenToAdvance)
 	case age > w.limits.ViewLimit.Duration:
-		return v, code.New(bootstrap.CauseViewOld, "age", age.String(), "limit", w.limits.ViewLimit.Duration.String())
+		return v, words.New(words.ViewTooOld, "age", age.String(), "limit", w.limits.ViewLimit.Duration.String())
 	}
-	return v, code.Message{}
+	return v, words.Message{}
 }
 
 // unpermitted are why the controller's view does not let the member start, as package barrier has it.

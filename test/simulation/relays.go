@@ -13,11 +13,11 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/code"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Reporters hand on the controller's view to barriers that do not see it advance. It may close a barrier, and never opens one.
@@ -164,7 +164,7 @@ func (w *world) turned(p *pod, x bootstrap.Permission, blockers func(*bootstrap.
 	// What the API server has may be behind, however young it looks: this member is about to start by it.
 	w.askRelays(p, viewwire.AskRelays, w.extra)
 	direct, r := x.View, &p.barrier.leave.relays
-	x.Old = code.Message{}
+	x.Old = words.Message{}
 	for _, member := range sortedKeys(r.views) {
 		if x.View = r.views[member].Against(direct, w.now, w.limits.ViewLimit.Duration); x.View == nil {
 			continue

@@ -150,7 +150,7 @@ func (w *world) logs() map[string]string {
 					a.Value = slog.TimeValue(w.now)
 				}
 				return a
-			}})).Info("waiting: " + words.Verdict(p.barrier.verdict))
+			}})).Info("waiting: " + words.Of(p.barrier.verdict.Self.Name(), p.barrier.verdict.Summary))
 			out[p.name+"/"+api.ContainerBarrier] = b.String()
 		}
 		if p.proc == nil && p.log != "" {

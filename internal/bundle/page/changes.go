@@ -114,7 +114,7 @@ func (r *Report) rowChanges() {
 		if g.Observed == (matrix.Ref{}) {
 			about = r.Name
 		}
-		r.add(g.Since, "Row", true, about, words.Group(g, time.Time{}), 0)
+		r.add(g.Since, "Row", true, about, words.Aging(g.Message(), g.Since, time.Time{}), 0)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // partitioned is a cluster of 28 racks of 18 nodes, of which those of the first datacenter and the rest do not see each other: 110,808
@@ -44,7 +45,7 @@ func partitioned() *Report {
 	}
 	for i, down := range notUp {
 		for j := range down {
-			r.Blockers = append(r.Blockers, matrix.Blocker{Reason: matrix.ReasonNodeDown, Observer: r.Nodes[i].Ref, Observed: r.Nodes[j].Ref, Since: since})
+			r.Blockers = append(r.Blockers, matrix.Blocker{Reason: words.NodeDown, Observer: r.Nodes[i].Ref, Observed: r.Nodes[j].Ref, Since: since})
 		}
 	}
 	r.Counts.Blockers = len(r.Blockers)

@@ -142,9 +142,9 @@ func (r *Report) blockers() ([]blocker, int) {
 	}
 	out := make([]blocker, 0, len(groups)+1)
 	for i, g := range groups {
-		b := blocker{Text: words.Group(g, r.taken())}
+		b := blocker{Text: words.Aging(g.Message(), g.Since, r.taken())}
 		same := i+1 < len(groups) && groups[i+1].Step.Key() == g.Step.Key()
-		if !same && g.Step.Code != matrix.StepMendNetwork { // the line about the partition says that
+		if !same && g.Step.Code != words.MendNetwork { // the line about the partition says that
 			b.Step = words.Printer{}.Parts(g.Step)
 		}
 		out = append(out, b)

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package code holds codes with parameters, and commands as lists of arguments, which the program passes around instead of sentences. Package words
-// turns them into English last of all; no code reads the English.
-//
-// It imports no other package of this project.
-package code
+package words
 
 import (
 	"fmt"
