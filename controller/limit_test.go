@@ -233,7 +233,8 @@ func (p *place) crowded(r *reporters) {
 		sets = append(sets, set)
 	}
 	p.abreast(func(ctx context.Context, c client.Client, i int) error {
-		return r.create(ctx, p.t, c, sets[i/perRack], i%perRack, i)
+		set, ordinal := sets[i/perRack], i%perRack
+		return errors.Join(c.Create(ctx, crowdService(set, ordinal, i)), r.create(ctx, p.t, c, set, ordinal, i))
 	})
 }
 
@@ -244,11 +245,11 @@ func ready(set *appsv1.StatefulSet) appsv1.StatefulSetStatus {
 		CurrentRevision: "a", UpdateRevision: "a"}
 }
 
-// create creates node i with its row.
+// create creates the Pod of node i with its row.
 func (r *reporters) create(ctx context.Context, t *testing.T, c client.Client, set *appsv1.StatefulSet, ordinal, i int) error {
 	pod := crowdPod(set, ordinal, i, r.crowdRow(t, i, -1))
 	status := pod.Status
-	if err := errors.Join(c.Create(ctx, pod), c.Create(ctx, crowdService(set, ordinal, i))); err != nil {
+	if err := c.Create(ctx, pod); err != nil {
 		return err
 	}
 	pod.Status = status
@@ -403,7 +404,7 @@ func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
 		}
 		return nil
 	})
-	// A node is added: every row has one node more, so nothing that is known of the rows is of use.
+	// A node is added, and the controller creates its Service: every row has one node more, so nothing that is known of the rows is of use.
 	r.nodes++
 	last := &appsv1.StatefulSet{}
 	p.must(p.client.Get(t.Context(), types.NamespacedName{Namespace: "demo", Name: "demo-rack3"}, last))
