@@ -34,15 +34,15 @@ func evidencePage(s *source) []byte {
 	t := &table{used: map[string]bool{}}
 	t.WriteString(evidenceHead)
 	t.head("The evidence", "", "code", "text or field", "versions", "source", "lost", "not lost")
-	texts := map[string][]string{}
+	texts := map[words.Code][]string{}
 	for _, k := range scylla.KnownFailures() {
 		texts[k.Code] = k.Texts
 	}
 	for _, e := range evidence.Table() {
 		field := e.Field
 		if e.Origin == evidence.Log {
-			quoted := make([]string, len(texts[string(e.Code)]))
-			for i, text := range texts[string(e.Code)] {
+			quoted := make([]string, len(texts[e.Code]))
+			for i, text := range texts[e.Code] {
 				quoted[i] = "`" + text + "`"
 			}
 			field = strings.Join(quoted, "<br>")

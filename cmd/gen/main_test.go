@@ -122,7 +122,7 @@ func TestTroubleshootingHasEverySymptom(t *testing.T) {
 		t.Error("a command is shown with its argument's type in place of what it is")
 	}
 	for _, k := range scylla.KnownFailures() {
-		if !strings.Contains(string(page), "`"+k.Code+"`") {
+		if !strings.Contains(string(page), "`"+string(k.Code)+"`") {
 			t.Errorf("ScyllaDB's %s is not on the page", k.Code)
 		}
 	}

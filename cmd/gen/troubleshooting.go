@@ -195,6 +195,6 @@ func (t *table) logs() {
 		for i, text := range k.Texts {
 			quoted[i] = "`" + text + "`"
 		}
-		t.row(strings.Join(quoted, "<br>"), "`"+k.Code+"`", volume, cell(words.Failure(k.Code)))
+		t.row(strings.Join(quoted, "<br>"), "`"+string(k.Code)+"`", volume, cell(words.Text(scylla.Cure(k.Code))))
 	}
 }

@@ -16,9 +16,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, progress func(string)) {
@@ -86,7 +86,7 @@ func (c *Container) ReadLog(ctx context.Context, server Server, namespace string
 	limits = limits.withDefaults()
 	before := *c
 	if c.Restarts > 0 {
-		if head, err := before.fetch(ctx, server, namespace, limits, true); err == nil && before.diagnose(head, limits) && before.Diagnosis.Code != evidence.ShadowRound {
+		if head, err := before.fetch(ctx, server, namespace, limits, true); err == nil && before.diagnose(head, limits) && before.Diagnosis.Code != words.ShadowRound {
 			*c = before
 			return nil
 		}
@@ -106,7 +106,7 @@ func (c *Container) ReadLog(ctx context.Context, server Server, namespace string
 
 func (c *Container) diagnose(log []byte, limits Limits) bool {
 	d, ok := scylla.FirstError(bytes.NewReader(log))
-	if d.Code == evidence.ShadowRound && int64(len(log)) >= limits.LogHead {
+	if d.Code == words.ShadowRound && int64(len(log)) >= limits.LogHead {
 		return false // its end is not in the head
 	}
 	if ok {

@@ -3,7 +3,7 @@
 // Package evidence is the one table of what a step that cannot be undone may rest on: ScyllaDB's own texts and fields, with the versions and the lines of ScyllaDB's source that
 // have them, and objects of Kubernetes that show where the data is. Package scylla has the patterns of the texts, package words the sentences.
 //
-// It imports only package code.
+// It imports only package words.
 package evidence
 
 import (
@@ -58,45 +58,45 @@ const (
 // A text that the handler of the join request answers (storage_service.cc:6541-6617) is Kept: nothing is stored in the topology. A host ID that has gossiped and then stays away for
 // 60 s is banned all the same (6.1 and later); its next start says AlreadyRemoved.
 var table = []Item{
-	{Code: "JoinCancelled", First: "6.0", Source: []string{coordinator + ":3140", coordinator + ":3170"}, Volume: Lost, Bans: true},
-	{Code: "RackInvalid", First: "2026.1", Source: []string{coordinator + ":3305"}, Volume: Lost, Bans: true},
-	{Code: "RolledBack", First: "6.0", Source: []string{coordinator + ":4960"}, Volume: Lost, Bans: true},
-	{Code: "AlreadyRemoved", First: "5.2", Source: []string{service + ":6541", service + ":1706"}, Volume: Lost},
+	{Code: words.JoinCancelled, First: "6.0", Source: []string{coordinator + ":3140", coordinator + ":3170"}, Volume: Lost, Bans: true},
+	{Code: words.RackInvalid, First: "2026.1", Source: []string{coordinator + ":3305"}, Volume: Lost, Bans: true},
+	{Code: words.RolledBack, First: "6.0", Source: []string{coordinator + ":4960"}, Volume: Lost, Bans: true},
+	{Code: words.AlreadyRemoved, First: "5.2", Source: []string{service + ":6541", service + ":1706"}, Volume: Lost},
 	// The host ID can be in any state but `left`: queued, joining, or a normal member, whose data the volume then has.
-	{Code: "JoinUnfinished", First: "5.4", Source: []string{service + ":6546"}, Volume: Unknown},
-	{Code: "Decommissioned", First: "5.2", Source: []string{service + ":2007"}, Volume: Lost},
+	{Code: words.JoinUnfinished, First: "5.4", Source: []string{service + ":6546"}, Volume: Unknown},
+	{Code: words.Decommissioned, First: "5.2", Source: []string{service + ":2007"}, Volume: Lost},
 	// Thrown before gossip starts. A member that stopped before it recorded the end of its own replacement says it, too, and its volume has data.
-	{Code: "ReplacedNodeNotFound", First: "5.2", Source: []string{service + ":2428"}, Volume: Kept},
-	{Code: "ReplaceAliveNode", First: "5.4", Source: []string{service + ":6559", service + ":6520"}, Volume: Kept},
+	{Code: words.ReplacedNodeNotFound, First: "5.2", Source: []string{service + ":2428"}, Volume: Kept},
+	{Code: words.ReplaceAliveNode, First: "5.4", Source: []string{service + ":6559", service + ":6520"}, Volume: Kept},
 	// The handler says it before the request is stored, the coordinator after that (alone up to 6.1).
-	{Code: "ReplaceTargetNotNormal", First: "5.4", Source: []string{service + ":6567", coordinator + ":4239"}, Volume: Unknown},
-	{Code: "ReplaceIgnoredAlive", First: "2026.3", Source: []string{service + ":6597"}, Volume: Kept},
-	{Code: "ReplaceOtherDown", First: "2026.3", Source: []string{service + ":6610"}, Volume: Kept},
-	{Code: "ReplaceOtherPlace", First: "6.0", Source: []string{service + ":1544"}, Volume: Kept},
-	{Code: "ReplacePlaceRefused", First: "2025.1", Source: []string{service + ":6574"}, Volume: Kept},
-	{Code: "ReplaceTokensRefused", First: "6.2", Source: []string{service + ":6582", service + ":6588"}, Volume: Kept},
-	{Code: "ReplaceBootstrapped", First: "5.2", Source: []string{service + ":1538"}, Volume: Kept},
-	{Code: "AddressExists", First: "5.2", Last: "2026.1", Source: []string{service + ":3601"}, Volume: Kept},
+	{Code: words.ReplaceTargetNotNormal, First: "5.4", Source: []string{service + ":6567", coordinator + ":4239"}, Volume: Unknown},
+	{Code: words.ReplaceIgnoredAlive, First: "2026.3", Source: []string{service + ":6597"}, Volume: Kept},
+	{Code: words.ReplaceOtherDown, First: "2026.3", Source: []string{service + ":6610"}, Volume: Kept},
+	{Code: words.ReplaceOtherPlace, First: "6.0", Source: []string{service + ":1544"}, Volume: Kept},
+	{Code: words.ReplacePlaceRefused, First: "2025.1", Source: []string{service + ":6574"}, Volume: Kept},
+	{Code: words.ReplaceTokensRefused, First: "6.2", Source: []string{service + ":6582", service + ":6588"}, Volume: Kept},
+	{Code: words.ReplaceBootstrapped, First: "5.2", Source: []string{service + ":1538"}, Volume: Kept},
+	{Code: words.AddressExists, First: "5.2", Last: "2026.1", Source: []string{service + ":3601"}, Volume: Kept},
 	// The new node says it before the coordinator has decided; if that takes the host ID out, the next start says AlreadyRemoved.
-	{Code: "NotAliveInTime", First: "5.2", Source: []string{"gms/gossiper.cc:2255"}, Volume: Unknown},
-	{Code: "FeatureCheckFailed", First: "6.0", Source: []string{coordinator + ":4250", coordinator + ":4046"}, Volume: Lost, Bans: true},
-	{Code: "AddressNotKnown", First: "6.0", Source: []string{coordinator + ":4034", coordinator + ":4046"}, Volume: Lost, Bans: true},
-	{Code: "JoinInvalid", First: "6.0", Source: []string{coordinator + ":4046"}, Volume: Lost, Bans: true},
+	{Code: words.NotAliveInTime, First: "5.2", Source: []string{"gms/gossiper.cc:2255"}, Volume: Unknown},
+	{Code: words.FeatureCheckFailed, First: "6.0", Source: []string{coordinator + ":4250", coordinator + ":4046"}, Volume: Lost, Bans: true},
+	{Code: words.AddressNotKnown, First: "6.0", Source: []string{coordinator + ":4034", coordinator + ":4046"}, Volume: Lost, Bans: true},
+	{Code: words.JoinInvalid, First: "6.0", Source: []string{coordinator + ":4046"}, Volume: Lost, Bans: true},
 	// The handler of the request and the coordinator's answer have the same words before their reason.
-	{Code: "JoinRejected", First: "5.4", Source: []string{service + ":1314", service + ":6723"}, Volume: Unknown},
-	{Code: "Banned", First: "2026.1", Source: []string{service + ":6981"}, Volume: Lost},
+	{Code: words.JoinRejected, First: "5.4", Source: []string{service + ":1314", service + ":6723"}, Volume: Unknown},
+	{Code: words.Banned, First: "2026.1", Source: []string{service + ":6981"}, Volume: Lost},
 	// After the node joined group 0 and before it recorded that: it may be a normal member.
-	{Code: "RequestNotFound", First: "6.0", Source: []string{"db/system_keyspace.cc:3553"}, Volume: Unknown},
-	{Code: "ReadBarrierTimedOut", First: "6.0", Source: []string{"service/raft/raft_group_registry.cc:532"}, Volume: Unknown},
-	{Code: "LegacyTopology", First: "2026.2", Source: []string{service + ":2111"}, Volume: Kept},
-	{Code: "OtherOperation", First: "5.2", Last: "2026.1", Source: []string{service + ":3616"}, Volume: Kept},
-	{Code: "GossipStatusUnknown", First: "5.2", Last: "2026.1", Source: []string{service + ":3611"}, Volume: Kept},
-	{Code: "NoSeedReached", First: "5.2", Source: []string{"gms/gossiper.cc:1996"}, Volume: Kept},
+	{Code: words.RequestNotFound, First: "6.0", Source: []string{"db/system_keyspace.cc:3553"}, Volume: Unknown},
+	{Code: words.ReadBarrierTimedOut, First: "6.0", Source: []string{"service/raft/raft_group_registry.cc:532"}, Volume: Unknown},
+	{Code: words.LegacyTopology, First: "2026.2", Source: []string{service + ":2111"}, Volume: Kept},
+	{Code: words.OtherOperation, First: "5.2", Last: "2026.1", Source: []string{service + ":3616"}, Volume: Kept},
+	{Code: words.GossipStatusUnknown, First: "5.2", Last: "2026.1", Source: []string{service + ":3611"}, Volume: Kept},
+	{Code: words.NoSeedReached, First: "5.2", Source: []string{"gms/gossiper.cc:1996"}, Volume: Kept},
 	// The seeds of the command line are tried until one answers; peers are on disk only once discovery has begun (raft_group0.cc:531), and a new Pod on this volume uses its own seeds.
-	{Code: ShadowRound, First: "5.2", Source: []string{"gms/gossiper.cc:1953"}, Volume: Kept},
-	{Code: "StartupFailed", First: "5.2", Source: []string{"main.cc:2848"}, Volume: Unknown},
+	{Code: words.ShadowRound, First: "5.2", Source: []string{"gms/gossiper.cc:1953"}, Volume: Kept},
+	{Code: words.StartupFailed, First: "5.2", Source: []string{"main.cc:2848"}, Volume: Unknown},
 
-	{Code: JoinOperationFailed, Origin: REST, Field: "/task_manager/list_module_tasks/node_ops: state failed, type bootstrap or replace, entity the host ID",
+	{Code: words.JoinOperationFailed, Origin: REST, Field: "/task_manager/list_module_tasks/node_ops: state failed, type bootstrap or replace, entity the host ID",
 		First: "2026.1", Source: []string{"node_ops/task_manager_module.cc", coordinator + ":4960"}, Volume: Lost, Bans: true},
 	{Code: DiskDecommissioned, Origin: Disk, Field: "system.local.bootstrapped = DECOMMISSIONED", First: "5.2", Source: []string{service + ":2007"}, Volume: Lost},
 	{Code: MajorityDown, Origin: REST, Field: "/gossiper/endpoint/down: the host ID, in a majority of fresh rows, UP in none, for the time `dead` of the health policy", First: "5.2",
@@ -109,19 +109,15 @@ var table = []Item{
 	{Code: VolumeUnreachable, Origin: Kubernetes, Field: "a PersistentVolume bound to the claim, and a Pod that no Kubernetes node takes", Volume: Unknown},
 }
 
-// ShadowRound is the text of a start that looks for its seeds and has not begun discovery.
-const ShadowRound = "ShadowRound"
-
 // Codes of evidence that is no text of a log.
 const (
-	JoinOperationFailed = "JoinOperationFailed"
-	DiskDecommissioned  = "DiskDecommissioned"
-	MajorityDown        = "MajorityDown"
-	ListedMember        = "ListedMember"
-	NotListed           = "NotListed"
-	HostIDRecorded      = "HostIDRecorded"
-	ReplacementOpen     = "ReplacementOpenHere"
-	VolumeUnreachable   = "VolumeUnreachable"
+	DiskDecommissioned = "DiskDecommissioned"
+	MajorityDown       = "MajorityDown"
+	ListedMember       = "ListedMember"
+	NotListed          = "NotListed"
+	HostIDRecorded     = "HostIDRecorded"
+	ReplacementOpen    = "ReplacementOpenHere"
+	VolumeUnreachable  = "VolumeUnreachable"
 )
 
 // Table lists all evidence.
@@ -145,8 +141,8 @@ func Of(c words.Code) (Item, bool) {
 }
 
 // VolumeOf is the fate of a volume whose ScyllaDB said this; Unknown for what the table does not have.
-func VolumeOf(c string) Fate {
-	if e, ok := Of(words.Code(c)); ok {
+func VolumeOf(c words.Code) Fate {
+	if e, ok := Of(c); ok {
 		return e.Volume
 	}
 	return Unknown
@@ -163,11 +159,11 @@ type Step struct {
 // documents. The code that makes one has its evidence at hand.
 func Steps() []Step {
 	return []Step{
-		{"DiscardClaim", append(lost(), DiskDecommissioned, JoinOperationFailed, NotListed)},
-		{"DiscardClaimOf", append(lost(), DiskDecommissioned, JoinOperationFailed, NotListed)},
-		{"BannedBefore", append(lost(), DiskDecommissioned, JoinOperationFailed)},
-		{"CureResume", append(lost(), JoinOperationFailed)},
-		{"CureResumeAfter", append(lost(), JoinOperationFailed)},
+		{"DiscardClaim", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed)},
+		{"DiscardClaimOf", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed)},
+		{"BannedBefore", append(lost(), DiskDecommissioned, words.JoinOperationFailed)},
+		{"CureResume", append(lost(), words.JoinOperationFailed)},
+		{"CureResumeAfter", append(lost(), words.JoinOperationFailed)},
 		{"CureBringBackOrResume", []words.Code{MajorityDown}},
 		{"CureIgnoreOther", []words.Code{ReplacementOpen}},
 		{"CureVolumeLost", []words.Code{VolumeUnreachable}},

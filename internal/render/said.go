@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -23,12 +24,12 @@ func allowed(s *cluster.Cluster, blockers []matrix.Blocker) []matrix.Blocker {
 	return blockers
 }
 
-// LogCure is what to do after a text in the log of a cluster's ScyllaDB, as words.Failure; how to look where the cluster's objects are too old for that.
-func LogCure(s *cluster.Cluster, c string) string {
+// LogCure is what to do after a text in the log of a cluster's ScyllaDB, as scylla.Cure; how to look where the cluster's objects are too old for that.
+func LogCure(s *cluster.Cluster, c words.Code) string {
 	if s.Old {
 		return words.Text(s.ReadNow())
 	}
-	return words.Failure(c)
+	return words.Text(scylla.Cure(c))
 }
 
 // blocker is the JSON of one of Blockers.

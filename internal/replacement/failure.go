@@ -21,16 +21,6 @@ const (
 	ExitLaunchMalformed = 78 // the replace labels cannot be used; starting again does not help until they are corrected
 )
 
-// Codes of package scylla that have a remedy of their own here. But for the second and the last, ScyllaDB refuses before it has stored the request: nothing is banned, no volume
-// is lost, and the process, which its supervisor restarts on the same data, continues by itself once the reason is gone.
-const (
-	DiagnosisUnknownTarget = "ReplacedNodeNotFound"
-	DiagnosisUnfinished    = "JoinUnfinished" // its own request was placed before, and the data directory does not say how it ended
-	DiagnosisAliveTarget   = "ReplaceAliveNode"
-	DiagnosisOtherDown     = "ReplaceOtherDown" // since 2026.3; before, the request is placed and then cancelled
-	diagnosisNoRequest     = "RequestNotFound"  // it had joined, and stopped before it recorded that
-)
-
 // diagnose recognises a failed attempt. The caller uses it only while the newcomer has not joined. newcomer may be empty.
 func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	p := in.Pod
@@ -39,7 +29,7 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		return &Diagnosis{
 			Code: words.SameHostID, Text: words.New(words.SameHostID, "pod", p.Name, "hostID", original), Cure: words.New(words.SeeMountedVolume),
 		}
-	case in.Log != nil && in.Log.Code != evidence.ShadowRound:
+	case in.Log != nil && in.Log.Code != words.ShadowRound:
 		return diagnoseLog(in, original, newcomer)
 	}
 	if newcomer != "" {
@@ -75,30 +65,32 @@ func diagnoseExit(in *Input) *Diagnosis {
 		"pod", p.Name, "code", int(e.Code), "restarts", int(p.ScyllaDB.Restarts), "detail", detail(e)), Cure: lookCure(in)}
 }
 
-// diagnoseLog adds to the log's diagnosis the remedy that fits a replacement.
+// diagnoseLog adds to the log's diagnosis the remedy that fits a replacement. With ReplacedNodeNotFound, ReplaceAliveNode and ReplaceOtherDown (since 2026.3; before, the request is
+// placed and then cancelled) ScyllaDB refuses before it has stored the request: nothing is banned, no volume is lost, and the process, which its supervisor restarts on the same data,
+// continues by itself once the reason is gone.
 func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	d := *in.Log
 	switch {
 	case !d.Cure.IsZero():
-	case (d.Code == DiagnosisUnknownTarget || d.Code == DiagnosisUnfinished || d.Code == diagnosisNoRequest) && newcomerIsMember(in, original, newcomer):
+	case (d.Code == words.ReplacedNodeNotFound || d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound) && newcomerIsMember(in, original, newcomer):
 		// ScyllaDB was restarted before it had recorded its join. Its data is a member's.
 		d.Code = words.NewcomerIsMember
 		d.Text = words.New(words.NewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
 		d.Cure = words.New(words.CureNewcomerIsMember).Do(words.Scylla(in.Namespace, "replace", string(newcomer)))
-	case d.Code == DiagnosisUnknownTarget && original != "":
+	case d.Code == words.ReplacedNodeNotFound && original != "":
 		d.Cure = words.New(words.CureTakeBack, "hostID", original, "status", command(words.Scylla(in.Namespace, "status"))).Do(takeBack(in)...)
-	case d.Code == DiagnosisAliveTarget && original != "":
+	case d.Code == words.ReplaceAliveNode && original != "":
 		d.Cure = words.New(words.CureAliveTarget, "node", newOpinions(in, original, newcomer, nil).holder(original)).Do(takeBack(in)...)
-	case d.Code == DiagnosisOtherDown:
+	case d.Code == words.ReplaceOtherDown:
 		down, ids := othersDown(in, original, newcomer)
 		if len(ids) == 0 {
 			d.Cure = words.New(words.CureBringBack, "nodes", []string{"that node"})
 		} else {
 			d.Cure = words.New(words.CureBringBackOrResume, "nodes", down).Do(resumeCommand(in, ids))
 		}
-	case evidence.VolumeOf(string(d.Code)) == evidence.Lost:
+	case evidence.VolumeOf(d.Code) == evidence.Lost:
 		d.Cure = resumeCure(in, original, newcomer)
-	case evidence.VolumeOf(string(d.Code)) == evidence.Kept:
+	case evidence.VolumeOf(d.Code) == evidence.Kept:
 		d.Cure = words.New(words.CureNothingStored).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Member))
 	default:
 		d.Cure = lookCure(in)
@@ -118,8 +110,8 @@ func lookCure(in *Input) words.Message {
 // Refused is true for a text with which ScyllaDB refuses the request of a new node, whether or not its volume is lost.
 func Refused(c words.Code) bool {
 	switch c {
-	case DiagnosisUnknownTarget, DiagnosisUnfinished, DiagnosisAliveTarget, DiagnosisOtherDown, diagnosisNoRequest,
-		"ReplaceTargetNotNormal", "ReplaceIgnoredAlive", "ReplaceOtherPlace", "ReplacePlaceRefused", "ReplaceTokensRefused", "JoinRejected", "NotAliveInTime":
+	case words.ReplacedNodeNotFound, words.JoinUnfinished, words.ReplaceAliveNode, words.ReplaceOtherDown, words.RequestNotFound, words.ReplaceTargetNotNormal,
+		words.ReplaceIgnoredAlive, words.ReplaceOtherPlace, words.ReplacePlaceRefused, words.ReplaceTokensRefused, words.JoinRejected, words.NotAliveInTime:
 		return true
 	}
 	return false

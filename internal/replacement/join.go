@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -124,7 +123,7 @@ func (m *machine) unheard(id hostid.ID) words.Message {
 		v.of(id).Listing() > 0 || v.checkRows().result != OK || v.checkOthersUp().result != OK:
 		return words.Message{}
 	}
-	if in.Log != nil && in.Log.Code == evidence.ShadowRound {
+	if in.Log != nil && in.Log.Code == words.ShadowRound {
 		return words.New(words.CureNewSeeds, "node", id).Do(words.Kubectl(in.Namespace, "delete", "pod", p.Name))
 	}
 	return words.New(words.CureUnheard, "node", id).Do(

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -149,7 +148,7 @@ func TestStandstill(t *testing.T) {
 func TestCures(t *testing.T) {
 	says := func(c words.Code) func(*Input) { return func(in *Input) { in.Log = logged(c, "x") } }
 	const resume, ns = "kubectl scylla replace resume demo-d-0", " -n scylla"
-	alive := change(operatorBegun(), says(DiagnosisAliveTarget))
+	alive := change(operatorBegun(), says(words.ReplaceAliveNode))
 	alive.Service.Labels[api.LabelReplacingNodeHostID] = hostA
 	for name, tc := range map[string]struct {
 		in   Input
@@ -162,14 +161,14 @@ func TestCures(t *testing.T) {
 			in.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostNew
 			says("JoinCancelled")(in)
 		}), "--ignore-dead=" + hostNew + "," + hostC},
-		"refused because another node is down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says(DiagnosisOtherDown)),
+		"refused because another node is down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says(words.ReplaceOtherDown)),
 			"bring demo-c-0 (cccccccc) back: nothing was placed, and ScyllaDB tries again by itself; or, if dead for good: " + resume + " --ignore-dead=" + hostC},
-		"refused, and it is back": {change(newPod(), says(DiagnosisOtherDown)), "bring that node back: nothing was placed, and ScyllaDB tries again by itself"},
-		"unknown, begun elsewhere": {change(operatorBegun(), says(DiagnosisUnknownTarget)),
+		"refused, and it is back": {change(newPod(), says(words.ReplaceOtherDown)), "bring that node back: nothing was placed, and ScyllaDB tries again by itself"},
+		"unknown, begun elsewhere": {change(operatorBegun(), says(words.ReplacedNodeNotFound)),
 			"host ID " + hostOld + " is no member: a wrong one, or removed meanwhile (kubectl scylla status -n scylla lists the members). Nothing can take its place: " +
 				"take the replacement back: kubectl label service demo-d-0 scylla/replace- internal.scylla-operator.scylladb.com/replacing-node-hostid- -n scylla" +
 				" && kubectl delete pod demo-d-0 -n scylla; it then joins as a new node"},
-		"unknown, removed behind our back": {change(newPod(), says(DiagnosisUnknownTarget)),
+		"unknown, removed behind our back": {change(newPod(), says(words.ReplacedNodeNotFound)),
 			"take the replacement back: kubectl annotate service demo-d-0 kubectl-scylla.scylladb.com/replace-accepted- "},
 		"NoHarm10: an ignored node is alive": {change(newPod(), says("ReplaceIgnoredAlive")), "nothing was stored, the new volume is not lost and no node is banned. See: kubectl scylla replace status demo-d-0"},
 		"NoHarm10: the newer text of a rack": {change(newPod(), says("ReplacePlaceRefused")), "nothing was stored, the new volume is not lost"},
@@ -179,7 +178,7 @@ func TestCures(t *testing.T) {
 			in.Containers = matrix.Containers{"demo-d-0": "db"}
 			says("JoinRejected")(in)
 		}), "kubectl logs demo-d-0 -c db"},
-		"NoHarm10: its request was placed": {change(newPod(), says(DiagnosisUnfinished)), "delete nothing yet"},
+		"NoHarm10: its request was placed": {change(newPod(), says(words.JoinUnfinished)), "delete nothing yet"},
 		"alive":                            {alive, "node demo-a-0 (aaaaaaaa) is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +219,7 @@ func TestState(t *testing.T) {
 			in.Self.HostID, in.Joined, in.Operations = hostNew, ptr(false), operation("replace", "failed", hostNew)
 		}), ActionFail, []string{"Failed stream ranges", "knows no second attempt"}},
 		"exited with 0":  {begun(func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: 0}} }), ActionFail, []string{"exited with code 0", "delete nothing yet"}},
-		"unknown target": {begun(func(in *Input) { in.Log = logged(DiagnosisUnknownTarget, "x") }), ActionFail, []string{"is no member", "take the replacement back"}},
+		"unknown target": {begun(func(in *Input) { in.Log = logged(words.ReplacedNodeNotFound, "x") }), ActionFail, []string{"is no member", "take the replacement back"}},
 		"joined":         {operator(finishedElsewhere()), ActionFinish, []string{"the Scylla Operator removes the labels"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -336,7 +335,7 @@ func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 		want words.Code
 	}{
 		"for five minutes":    {starts(startingTime), words.CureUnheard},
-		"in the shadow round": {starts(startingTime, func(in *Input) { in.Log = logged(evidence.ShadowRound, "Gossip shadow round started") }), words.CureNewSeeds},
+		"in the shadow round": {starts(startingTime, func(in *Input) { in.Log = logged(words.ShadowRound, "Gossip shadow round started") }), words.CureNewSeeds},
 		"for less":            {starts(startingTime - time.Second), ""},
 		"it streams":          {starts(time.Hour, func(in *Input) { in.Pod.OperationMode = "BOOTSTRAP" }), ""},
 		"its request is open": {starts(time.Hour, func(in *Input) { in.Operations = operation("replace", "running", hostNew) }), ""},

@@ -192,7 +192,7 @@ func brokenNewcomer() Input {
 	in.Self.HostID = hostNew
 	in.Service.Annotations = maps.Clone(in.Service.Annotations)
 	in.Service.Annotations[api.AnnotationHostID] = hostNew
-	in.Log = logged(DiagnosisUnknownTarget, "Replaced node with Host ID "+hostOld+" not found")
+	in.Log = logged(words.ReplacedNodeNotFound, "Replaced node with Host ID "+hostOld+" not found")
 	return in
 }
 
@@ -206,7 +206,7 @@ func TestC2NewcomerThatIsAMemberIsReplacedItself(t *testing.T) {
 	}
 	// The same where ScyllaDB finds its own earlier request first.
 	unfinished := change(in, func(in *Input) {
-		in.Log = logged(DiagnosisUnfinished, "The node requested to join before but didn't finish the procedure")
+		in.Log = logged(words.JoinUnfinished, "The node requested to join before but didn't finish the procedure")
 	})
 	if s := Next(unfinished); s.Action != ActionFail || s.Diagnosis.Code != words.NewcomerIsMember || !strings.Contains(all(s), want) {
 		t.Errorf("an unfinished join: %s %+v", s.Action, s.Diagnosis)

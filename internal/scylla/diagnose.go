@@ -7,16 +7,18 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Diagnosis is a known failure found in a log. What it shows of the volume is in package evidence, what to do in package words.
+// Diagnosis is a known failure found in a log. What it shows of the volume is in package evidence.
 type Diagnosis struct {
 	// Code is stable, CamelCase: JoinCancelled, Banned, AlreadyRemoved, Decommissioned, ReplacedNodeNotFound, ...
-	Code string `json:"code"`
+	Code words.Code `json:"code"`
 	// Text is ScyllaDB's own message, without the log's prefix.
 	Text string `json:"text"`
 }
@@ -25,42 +27,42 @@ type Diagnosis struct {
 func (d *Diagnosis) Lost() bool { return evidence.VolumeOf(d.Code) == evidence.Lost }
 
 type known struct {
-	code    string
+	code    words.Code
 	pattern func() *regexp.Regexp
 }
 
 // failures are ScyllaDB's known fatal errors, by their exact texts. The order matters where one message contains another.
 var failures = []known{
-	{"JoinCancelled", pattern.Lazy(`request canceled because some required nodes are dead|Canceled\. Dead nodes: `)},
-	{"RackInvalid", pattern.Lazy(`its addition would make some existing keyspace RF-rack-invalid`)},
-	{"RolledBack", pattern.Lazy(`Rolled back: `)},
-	{"AlreadyRemoved", pattern.Lazy(`The node has already been removed from the cluster|is removed from the cluster\. Can not restart the removed node|A node that already left the cluster cannot be restarted`)},
-	{"JoinUnfinished", pattern.Lazy(`The node requested to join before but didn't finish the procedure`)},
-	{"Decommissioned", pattern.Lazy(`This node was decommissioned and will not rejoin the ring`)},
-	{"ReplacedNodeNotFound", pattern.Lazy(`Replaced node with Host ID \S+ not found`)},
-	{"ReplaceAliveNode", pattern.Lazy(`tried to replace alive node|It is only allowed to replace dead nodes`)},
-	{"ReplaceTargetNotNormal", pattern.Lazy(`Cannot replace node \S+ because it is not in the 'normal' state`)},
-	{"ReplaceIgnoredAlive", pattern.Lazy(`Cannot replace node \S+ because ignored node \S+ is alive`)},
-	{"ReplaceOtherDown", pattern.Lazy(`Cannot replace node \S+ because node \S+ is down and not ignored`)},
-	{"ReplaceOtherPlace", pattern.Lazy(`Cannot replace node \S+ with a node on a different data center or rack`)},
-	{"ReplacePlaceRefused", pattern.Lazy(`Cannot replace node in \S+ with node in \S+`)},
-	{"ReplaceTokensRefused", pattern.Lazy(`Cannot replace the zero-token node \S+ with a token-owning node|Cannot replace the token-owning node \S+ with a zero-token node`)},
-	{"ReplaceBootstrapped", pattern.Lazy(`Cannot replace address with a node that is already bootstrapped`)},
-	{"AddressExists", pattern.Lazy(`A node with address \S+ already exists, cancelling join`)},
-	{"NotAliveInTime", pattern.Lazy(`Failed to mark node as alive in \d+ ms`)},
-	{"FeatureCheckFailed", pattern.Lazy(`Feature check failed\. The node does not support some features that are enabled by the cluster`)},
-	{"AddressNotKnown", pattern.Lazy(`wait_for_ip failed, error`)},
-	{"JoinInvalid", pattern.Lazy(`Join is rejected during validation`)},
-	{"JoinRejected", pattern.Lazy(`the topology coordinator rejected request to join the cluster`)},
-	{"Banned", pattern.Lazy(`received notification of being banned from the cluster`)},
-	{"RequestNotFound", pattern.Lazy(`no entry for request id`)},
-	{"ReadBarrierTimedOut", pattern.Lazy(`raft operation .read_barrier. timed out`)},
-	{"LegacyTopology", pattern.Lazy(`Cannot join existing cluster in legacy topology operations mode`)},
-	{"OtherOperation", pattern.Lazy(`Other bootstrapping/leaving/moving nodes detected, cannot bootstrap`)},
-	{"GossipStatusUnknown", pattern.Lazy(`has gossip status=UNKNOWN\. Try fixing it before adding new node`)},
-	{"NoSeedReached", pattern.Lazy(`Unable to gossip with any nodes`)},
-	{evidence.ShadowRound, pattern.Lazy(`Gossip shadow round started with nodes=`)},
-	{"StartupFailed", pattern.Lazy(`Startup failed: `)},
+	{words.JoinCancelled, pattern.Lazy(`request canceled because some required nodes are dead|Canceled\. Dead nodes: `)},
+	{words.RackInvalid, pattern.Lazy(`its addition would make some existing keyspace RF-rack-invalid`)},
+	{words.RolledBack, pattern.Lazy(`Rolled back: `)},
+	{words.AlreadyRemoved, pattern.Lazy(`The node has already been removed from the cluster|is removed from the cluster\. Can not restart the removed node|A node that already left the cluster cannot be restarted`)},
+	{words.JoinUnfinished, pattern.Lazy(`The node requested to join before but didn't finish the procedure`)},
+	{words.Decommissioned, pattern.Lazy(`This node was decommissioned and will not rejoin the ring`)},
+	{words.ReplacedNodeNotFound, pattern.Lazy(`Replaced node with Host ID \S+ not found`)},
+	{words.ReplaceAliveNode, pattern.Lazy(`tried to replace alive node|It is only allowed to replace dead nodes`)},
+	{words.ReplaceTargetNotNormal, pattern.Lazy(`Cannot replace node \S+ because it is not in the 'normal' state`)},
+	{words.ReplaceIgnoredAlive, pattern.Lazy(`Cannot replace node \S+ because ignored node \S+ is alive`)},
+	{words.ReplaceOtherDown, pattern.Lazy(`Cannot replace node \S+ because node \S+ is down and not ignored`)},
+	{words.ReplaceOtherPlace, pattern.Lazy(`Cannot replace node \S+ with a node on a different data center or rack`)},
+	{words.ReplacePlaceRefused, pattern.Lazy(`Cannot replace node in \S+ with node in \S+`)},
+	{words.ReplaceTokensRefused, pattern.Lazy(`Cannot replace the zero-token node \S+ with a token-owning node|Cannot replace the token-owning node \S+ with a zero-token node`)},
+	{words.ReplaceBootstrapped, pattern.Lazy(`Cannot replace address with a node that is already bootstrapped`)},
+	{words.AddressExists, pattern.Lazy(`A node with address \S+ already exists, cancelling join`)},
+	{words.NotAliveInTime, pattern.Lazy(`Failed to mark node as alive in \d+ ms`)},
+	{words.FeatureCheckFailed, pattern.Lazy(`Feature check failed\. The node does not support some features that are enabled by the cluster`)},
+	{words.AddressNotKnown, pattern.Lazy(`wait_for_ip failed, error`)},
+	{words.JoinInvalid, pattern.Lazy(`Join is rejected during validation`)},
+	{words.JoinRejected, pattern.Lazy(`the topology coordinator rejected request to join the cluster`)},
+	{words.Banned, pattern.Lazy(`received notification of being banned from the cluster`)},
+	{words.RequestNotFound, pattern.Lazy(`no entry for request id`)},
+	{words.ReadBarrierTimedOut, pattern.Lazy(`raft operation .read_barrier. timed out`)},
+	{words.LegacyTopology, pattern.Lazy(`Cannot join existing cluster in legacy topology operations mode`)},
+	{words.OtherOperation, pattern.Lazy(`Other bootstrapping/leaving/moving nodes detected, cannot bootstrap`)},
+	{words.GossipStatusUnknown, pattern.Lazy(`has gossip status=UNKNOWN\. Try fixing it before adding new node`)},
+	{words.NoSeedReached, pattern.Lazy(`Unable to gossip with any nodes`)},
+	{words.ShadowRound, pattern.Lazy(`Gossip shadow round started with nodes=`)},
+	{words.StartupFailed, pattern.Lazy(`Startup failed: `)},
 }
 
 // own are the lines with which a process ends: only there does a text above tell of the node itself. A coordinator's log has the same words about other nodes.
@@ -85,7 +87,7 @@ const maxLine = 16 << 10
 // one that spoils the directory counts, else the first of any kind; failures before a successful start are ignored. False when no known failure is found. Lines of any length, and
 // logs that break off, are accepted.
 //
-// A log that ends in a shadow round shows evidence.ShadowRound, if nothing but such a round failed before: the process looks for its seeds, and has not begun discovery.
+// A log that ends in a shadow round shows words.ShadowRound, if nothing but such a round failed before: the process looks for its seeds, and has not begun discovery.
 func FirstError(log io.Reader) (Diagnosis, bool) {
 	r := bufio.NewReaderSize(log, maxLine)
 	var first, shadow Diagnosis
@@ -100,17 +102,17 @@ func FirstError(log io.Reader) (Diagnosis, bool) {
 		if pastIt().MatchString(text) {
 			looks = false
 		} else if inShadowRound().MatchString(text) {
-			shadow, looks = recognise(text)
+			shadow, looks = Recognise(text)
 		}
 		if started().MatchString(text) && !long {
 			first, found = Diagnosis{}, false
 		} else if own().MatchString(text) {
-			if d, ok := recognise(text); ok && (!found || d.Lost() && !first.Lost()) {
+			if d, ok := Recognise(text); ok && (!found || d.Lost() && !first.Lost()) {
 				first, found = d, true
 			}
 		}
 		if err != nil {
-			if looks && (!found || first.Code == "NoSeedReached") {
+			if looks && (!found || first.Code == words.NoSeedReached) {
 				return shadow, true
 			}
 			return first, found
@@ -118,14 +120,23 @@ func FirstError(log io.Reader) (Diagnosis, bool) {
 	}
 }
 
-func recognise(line string) (Diagnosis, bool) {
+// Recognise finds a known failure in one message, such as a line of a log or a task's error. False when there is none.
+func Recognise(message string) (Diagnosis, bool) {
 	for _, k := range failures {
-		if k.pattern().MatchString(line) {
-			return Diagnosis{Code: k.code, Text: clip(prefix().ReplaceAllString(line, ""))}, true
+		if k.pattern().MatchString(message) {
+			return Diagnosis{Code: k.code, Text: clip(prefix().ReplaceAllString(message, ""))}, true
 		}
 	}
 	return Diagnosis{}, false
 }
 
-// Recognise finds a known failure in one message, such as a task's error. False when there is none.
-func Recognise(message string) (Diagnosis, bool) { return recognise(message) }
+// Cure is the cause of a known failure and what to do, by its code; zero for any other code, as of an archive that another version packed.
+func Cure(c words.Code) words.Message {
+	switch {
+	case !slices.ContainsFunc(failures, func(k known) bool { return k.code == c }):
+		return words.Message{}
+	case c == words.Decommissioned:
+		return words.New(words.CureDecommissioned)
+	}
+	return words.New(c)
+}

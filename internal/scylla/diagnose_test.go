@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // line is how ScyllaDB logs.
@@ -30,7 +32,7 @@ func TestFirstError(t *testing.T) {
 	again := line("INFO ", "gossip", "Connect nodes={10.0.0.1} again ... (1 seconds passed)")
 	for name, c := range map[string]struct {
 		log  string
-		code string
+		code words.Code
 		lost bool
 		text string
 	}{
@@ -108,7 +110,7 @@ func TestFirstErrorOfALogThatBreaksOff(t *testing.T) {
 }
 
 func TestRecogniseTaskErrors(t *testing.T) {
-	for text, code := range map[string]string{
+	for text, code := range map[string]words.Code{
 		"Canceled. Dead nodes: {" + idB + "}":      "JoinCancelled",
 		"Rolled back: Failed stream ranges: 1":     "RolledBack",
 		"Join is rejected during validation":       "JoinInvalid",
@@ -116,6 +118,19 @@ func TestRecogniseTaskErrors(t *testing.T) {
 	} {
 		if d, ok := Recognise(text); ok != (code != "") || d.Code != code {
 			t.Errorf("%q: %+v", text, d)
+		}
+	}
+}
+
+func TestCure(t *testing.T) {
+	for code, want := range map[words.Code]words.Code{
+		words.JoinCancelled:  words.JoinCancelled,
+		words.Decommissioned: words.CureDecommissioned,
+		words.NodeDown:       "", // of the catalogue, and no text of a log
+		"Newer":              "",
+	} {
+		if got := Cure(code).Code; got != want {
+			t.Errorf("%s: %q, want %q", code, got, want)
 		}
 	}
 }

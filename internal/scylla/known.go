@@ -2,12 +2,16 @@
 
 package scylla
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
 
 // Known is a failure that FirstError recognises, for documents.
 type Known struct {
 	// Code is that of a Diagnosis.
-	Code string
+	Code words.Code
 	// Texts are ScyllaDB's own, with "..." for the variable parts.
 	Texts []string
 }

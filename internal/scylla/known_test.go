@@ -5,11 +5,13 @@ package scylla
 import (
 	"strings"
 	"testing"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // A text that the documents quote as ScyllaDB's log must be recognised under the code that they give.
 func TestKnownFailuresAreRecognised(t *testing.T) {
-	seen := map[string]bool{}
+	seen := map[words.Code]bool{}
 	for _, k := range KnownFailures() {
 		if seen[k.Code] {
 			t.Errorf("%s is there twice", k.Code)

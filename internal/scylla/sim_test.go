@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
 )
 
@@ -172,7 +173,7 @@ func TestANodeThatWaitsForItsSeedOwnsNothing(t *testing.T) {
 func TestACancelledJoinIsRecognised(t *testing.T) {
 	for name, o := range map[string]struct {
 		options scyllasim.Options
-		code    string
+		code    words.Code
 		exit    int
 	}{
 		"the coordinator's answer first, exit 1": {scyllasim.Options{Version: "2025.2.1"}, "JoinCancelled", 1},

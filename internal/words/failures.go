@@ -2,6 +2,7 @@
 
 package words
 
+// Endings that several of scyllaWords share.
 const (
 	newVolume    = "The volume can never join: delete the Pod's PersistentVolumeClaim and then the Pod, so that the node starts on an empty volume with a new host ID (a replacement: kubectl scylla replace resume MEMBER)."
 	allUpFirst   = " Before that, check that every node sees every node UP (kubectl scylla status)."
@@ -10,42 +11,40 @@ const (
 	cancelOrTake = " Fix or take back the replacement (kubectl scylla replace status)."
 )
 
-// failures are the causes and steps of ScyllaDB's own texts, by the codes of package scylla.
-var failures = map[string]string{
-	"JoinCancelled":          "A node was DOWN when the coordinator checked, so the request was cancelled and this host ID banned. " + newVolume + allUpFirst,
-	"RackInvalid":            "Joining would break the replication of a keyspace over racks: check that replication factors and racks fit. " + newVolume,
-	"RolledBack":             "The join was accepted and then rolled back. " + newVolume + allUpFirst,
-	"AlreadyRemoved":         "The cluster has this host ID among those that left. " + newVolume,
-	"JoinUnfinished":         "This host ID has asked to join before; how that ended is not known from this text." + lookFirst,
-	"Decommissioned":         "The node was decommissioned. " + newVolume + " If it is not wanted any more, scale its StatefulSet down.",
-	"ReplacedNodeNotFound":   "The host ID to replace is not a member: it is a wrong one, or a replacement has ended before. Compare it with kubectl scylla status; if the new node is listed as a member, its volume has data." + nothingDone + cancelOrTake,
-	"ReplaceAliveNode":       "The node to replace is alive: stop it, or do not replace it." + nothingDone + cancelOrTake,
-	"ReplaceTargetNotNormal": "The node to replace is not a normal member: another operation changes it. Whether this request was stored is not known from this text." + lookFirst,
-	"ReplaceIgnoredAlive":    "A node on the ignore list is alive: remove it from ignore_dead_nodes_for_replace." + nothingDone,
-	"ReplaceOtherDown":       "Another node is DOWN and not ignored: bring it back." + nothingDone,
-	"ReplaceOtherPlace":      "A replacement must be in the datacenter and rack of the node that it replaces: fix the rack's configuration." + nothingDone,
-	"ReplacePlaceRefused":    "A replacement must be in the datacenter and rack of the node that it replaces: fix the rack's configuration." + nothingDone,
-	"ReplaceTokensRefused":   "A node without tokens and a node with tokens cannot replace each other: fix join_ring." + nothingDone,
-	"ReplaceBootstrapped":    "The volume has a member's data: remove the replace option.",
-	"AddressExists":          "A node with this address is a member: replace it (kubectl scylla replace) if it is lost." + nothingDone,
-	"NotAliveInTime":         "The new node did not see every node UP within the time that it waits." + lookFirst,
-	"FeatureCheckFailed":     "Its version is older than the features that the cluster has enabled: install the cluster's version. " + newVolume,
-	"AddressNotKnown":        "Not every node learned the address of the new node in time (large clusters: scylladb issue 24790). " + newVolume + allUpFirst,
-	"JoinInvalid":            "The coordinator refused the request after it was stored. " + newVolume,
-	"JoinRejected":           "The cluster refused the request for the reason in the text. Whether the request was stored is not known from this text." + lookFirst,
-	"Banned":                 "The cluster has banned this host ID; the process then ends with exit code 0 and is not started again. " + newVolume,
-	"RequestNotFound":        "The node stopped after it had joined and before it recorded that: it may be a member, and then its volume has data." + lookFirst + " A member that cannot start is replaced by its own host ID.",
-	"ReadBarrierTimedOut":    "The node did not reach a majority of group 0 in time: check that most nodes are UP, and the network to them." + lookFirst,
-	"LegacyTopology":         "The cluster still runs the topology of old versions: upgrade it to Raft-based topology first." + nothingDone,
-	"OtherOperation":         "Another operation is in progress: wait for its end." + nothingDone,
-	"GossipStatusUnknown":    "Gossip has a node without a status: fix that node first." + nothingDone,
-	"NoSeedReached":          "No seed answered: check the seeds, DNS, network policies and that a seed is running." + nothingDone,
-	"ShadowRound":            "ScyllaDB looks for its seeds and reaches none of them; it has not begun discovery, so a new Pod on the same volume gets current addresses.",
-	"StartupFailed":          "ScyllaDB could not start for the reason in the text.",
-}
-
-// Failure is the cause of a text in ScyllaDB's log and what to do, by its code; empty for a code that is not known.
-func Failure(c string) string { return failures[c] }
+// scyllaWords are the cause of each of ScyllaDB's own texts, whose patterns package scylla has, and what to do. The text of a decommissioned node has code Decommissioned, which is
+// declared for its data directory; its cure is CureDecommissioned.
+var (
+	JoinCancelled          = define("JoinCancelled", "A node was DOWN when the coordinator checked, so the request was cancelled and this host ID banned. "+newVolume+allUpFirst)
+	RackInvalid            = define("RackInvalid", "Joining would break the replication of a keyspace over racks: check that replication factors and racks fit. "+newVolume)
+	RolledBack             = define("RolledBack", "The join was accepted and then rolled back. "+newVolume+allUpFirst)
+	AlreadyRemoved         = define("AlreadyRemoved", "The cluster has this host ID among those that left. "+newVolume)
+	JoinUnfinished         = define("JoinUnfinished", "This host ID has asked to join before; how that ended is not known from this text."+lookFirst)
+	CureDecommissioned     = define("CureDecommissioned", "The node was decommissioned. "+newVolume+" If it is not wanted any more, scale its StatefulSet down.")
+	ReplacedNodeNotFound   = define("ReplacedNodeNotFound", "The host ID to replace is not a member: it is a wrong one, or a replacement has ended before. Compare it with kubectl scylla status; if the new node is listed as a member, its volume has data."+nothingDone+cancelOrTake)
+	ReplaceAliveNode       = define("ReplaceAliveNode", "The node to replace is alive: stop it, or do not replace it."+nothingDone+cancelOrTake)
+	ReplaceTargetNotNormal = define("ReplaceTargetNotNormal", "The node to replace is not a normal member: another operation changes it. Whether this request was stored is not known from this text."+lookFirst)
+	ReplaceIgnoredAlive    = define("ReplaceIgnoredAlive", "A node on the ignore list is alive: remove it from ignore_dead_nodes_for_replace."+nothingDone)
+	ReplaceOtherDown       = define("ReplaceOtherDown", "Another node is DOWN and not ignored: bring it back."+nothingDone)
+	ReplaceOtherPlace      = define("ReplaceOtherPlace", "A replacement must be in the datacenter and rack of the node that it replaces: fix the rack's configuration."+nothingDone)
+	ReplacePlaceRefused    = define("ReplacePlaceRefused", "A replacement must be in the datacenter and rack of the node that it replaces: fix the rack's configuration."+nothingDone)
+	ReplaceTokensRefused   = define("ReplaceTokensRefused", "A node without tokens and a node with tokens cannot replace each other: fix join_ring."+nothingDone)
+	ReplaceBootstrapped    = define("ReplaceBootstrapped", "The volume has a member's data: remove the replace option.")
+	AddressExists          = define("AddressExists", "A node with this address is a member: replace it (kubectl scylla replace) if it is lost."+nothingDone)
+	NotAliveInTime         = define("NotAliveInTime", "The new node did not see every node UP within the time that it waits."+lookFirst)
+	FeatureCheckFailed     = define("FeatureCheckFailed", "Its version is older than the features that the cluster has enabled: install the cluster's version. "+newVolume)
+	AddressNotKnown        = define("AddressNotKnown", "Not every node learned the address of the new node in time (large clusters: scylladb issue 24790). "+newVolume+allUpFirst)
+	JoinInvalid            = define("JoinInvalid", "The coordinator refused the request after it was stored. "+newVolume)
+	JoinRejected           = define("JoinRejected", "The cluster refused the request for the reason in the text. Whether the request was stored is not known from this text."+lookFirst)
+	Banned                 = define("Banned", "The cluster has banned this host ID; the process then ends with exit code 0 and is not started again. "+newVolume)
+	RequestNotFound        = define("RequestNotFound", "The node stopped after it had joined and before it recorded that: it may be a member, and then its volume has data."+lookFirst+" A member that cannot start is replaced by its own host ID.")
+	ReadBarrierTimedOut    = define("ReadBarrierTimedOut", "The node did not reach a majority of group 0 in time: check that most nodes are UP, and the network to them."+lookFirst)
+	LegacyTopology         = define("LegacyTopology", "The cluster still runs the topology of old versions: upgrade it to Raft-based topology first."+nothingDone)
+	OtherOperation         = define("OtherOperation", "Another operation is in progress: wait for its end."+nothingDone)
+	GossipStatusUnknown    = define("GossipStatusUnknown", "Gossip has a node without a status: fix that node first."+nothingDone)
+	NoSeedReached          = define("NoSeedReached", "No seed answered: check the seeds, DNS, network policies and that a seed is running."+nothingDone)
+	ShadowRound            = define("ShadowRound", "ScyllaDB looks for its seeds and reaches none of them; it has not begun discovery, so a new Pod on the same volume gets current addresses.")
+	StartupFailed          = define("StartupFailed", "ScyllaDB could not start for the reason in the text.")
+)
 
 // What a piece of evidence shows to be lost, and not lost.
 var (

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -59,7 +58,7 @@ func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid
 		return nil
 	}
 	now := l.Deps.Clock.Now()
-	if known, ok := l.read[uid]; ok && (known.found != nil && known.found.Code != evidence.ShadowRound || now.Sub(known.at) < logEvery) {
+	if known, ok := l.read[uid]; ok && (known.found != nil && known.found.Code != words.ShadowRound || now.Sub(known.at) < logEvery) {
 		return known.found
 	}
 	c := bundle.Container{Pod: pod, Container: s.Containers().Container(pod), Restarts: restarts}
@@ -85,10 +84,10 @@ func (l *LogReader) server() (bundle.Server, error) {
 // Failure is what a log shows of a replacement: the reason why it failed, or that it looks for its seeds; nil when the text is only about this start. The cure of a replacement is another
 // than that of a plain join, so it is left to package replacement.
 func Failure(pod string, d *scylla.Diagnosis) *replacement.Diagnosis {
-	if d == nil || !d.Lost() && !replacement.Refused(words.Code(d.Code)) && d.Code != evidence.ShadowRound {
+	if d == nil || !d.Lost() && !replacement.Refused(d.Code) && d.Code != words.ShadowRound {
 		return nil
 	}
-	return &replacement.Diagnosis{Code: words.Code(d.Code), Text: words.New(words.ScyllaDBSaid, "pod", pod, "text", d.Text)}
+	return &replacement.Diagnosis{Code: d.Code, Text: words.New(words.ScyllaDBSaid, "pod", pod, "text", d.Text)}
 }
 
 // Replacements reads the logs of new nodes whose replacement has failed or may have; it returns nil, and reads nothing, when there is none.

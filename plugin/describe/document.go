@@ -175,7 +175,7 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *render.ClusterSt
 	if a.log != nil {
 		d.Log = &Log{Container: a.log.Container, First: a.log.First, Last: a.log.Last, Diagnosis: a.log.Diagnosis}
 		if f := a.log.Diagnosis; f != nil {
-			d.Log.Evidence, d.Log.Cure = words.Text(evidence.Message(words.Code(f.Code))), render.LogCure(s, f.Code)
+			d.Log.Evidence, d.Log.Cure = words.Text(evidence.Message(f.Code)), render.LogCure(s, f.Code)
 		}
 	}
 	for i := range a.events {

@@ -121,7 +121,7 @@ func (d *Document) head(p *page) {
 func (d *Document) evidence() []words.Code {
 	var out []words.Code
 	for _, c := range evidence.For(d.NextStep.Code) {
-		if d.Log != nil && d.Log.Diagnosis != nil && words.Code(d.Log.Diagnosis.Code) == c {
+		if d.Log != nil && d.Log.Diagnosis != nil && d.Log.Diagnosis.Code == c {
 			return []words.Code{c}
 		}
 		if e, _ := evidence.Of(c); e.Origin != evidence.Log {
@@ -356,7 +356,7 @@ func (d *Document) log(p *page) {
 		return
 	}
 	if l.Diagnosis != nil {
-		p.line(render.Bad, "Log", l.Diagnosis.Code+": "+l.Diagnosis.Text)
+		p.line(render.Bad, "Log", string(l.Diagnosis.Code)+": "+l.Diagnosis.Text)
 		p.more(render.Strong, l.Cure)
 		p.more(render.Plain, "evidence: "+l.Evidence)
 	}

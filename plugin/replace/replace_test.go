@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -344,6 +345,29 @@ func TestTheLogExplains(t *testing.T) {
 	res := r.Do(t)
 	if res.Code != 1 || !strings.Contains(res.Stderr, "request canceled because some required nodes are dead") || !strings.Contains(res.Stderr, "replace resume") {
 		t.Errorf("exit %d\n%s", res.Code, res.Stderr)
+	}
+}
+
+// What the log says of a start that may still join is a code, in which the sentence is found.
+func TestTheLogExplainsAWait(t *testing.T) {
+	s, r := newStage(t, plugintest.New(4, 1).Replacing(target))
+	s.stuck = true
+	s.logText = "ERROR 2026-11-21 12:00:09 [shard 0:main] init - Startup failed: std::runtime_error (Unable to gossip with any nodes={10.0.0.1} (ShadowRound).)\n"
+	r.Args = []string{"replace", "status", "-n", "demo", "-o", "json"}
+	res := r.Do(t)
+	var list struct {
+		Items []struct{ Cure *words.Statement }
+	}
+	if err := json.Unmarshal([]byte(res.Stdout), &list); err != nil || len(list.Items) != 1 {
+		t.Fatalf("exit %d, %v\n%s%s", res.Code, err, res.Stdout, res.Stderr)
+	}
+	want := &words.Statement{
+		Code: words.LogCure, Params: words.Params{"text": map[string]any{"code": string(words.NoSeedReached)}},
+		Text: "No seed answered: check the seeds, DNS, network policies and that a seed is running. Nothing was stored: the volume can be used and no node is banned. " +
+			"ScyllaDB tries again when it is restarted.",
+	}
+	if diff := cmp.Diff(want, list.Items[0].Cure); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%s", diff, res.Stdout)
 	}
 }
 

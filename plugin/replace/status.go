@@ -63,7 +63,7 @@ func (o *options) judged(ctx context.Context, s *subject) replacement.Step {
 		step = replacement.State(*s.in)
 	case step.Action != replacement.ActionFail:
 		step.Waiting = append(step.Waiting, words.New(words.ScyllaDBSaid, "pod", s.in.Pod.Name, "text", d.Text))
-		step.Cure = words.New(words.LogCure, "text", words.Failure(d.Code))
+		step.Cure = words.New(words.LogCure, "text", scylla.Cure(d.Code))
 	}
 	return step
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -343,7 +342,7 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 		in.Log = &replacement.Diagnosis{Code: diagnosed(p.failed), Text: words.New(diagnosed(p.failed))}
 	}
 	if p != nil && p.proc != nil && !p.proc.gossips && p.failed == "" {
-		in.Log = &replacement.Diagnosis{Code: evidence.ShadowRound, Text: words.New(evidence.ShadowRound)}
+		in.Log = &replacement.Diagnosis{Code: words.ShadowRound, Text: words.New(words.ShadowRound)}
 	}
 	step := replacement.Next(*in)
 	if (step.Cure.Code == words.CureVolumeLost || step.Cure.Code == words.CureUnrecordedLost) && (p == nil || p.claim.machine == nil || !p.claim.machine.gone) {
@@ -473,7 +472,7 @@ func listed(rows []matrix.Row, pod *replacement.Pod) bool {
 // diagnosed is what package scylla makes of ScyllaDB's last words.
 func diagnosed(text string) words.Code {
 	d, _ := scylla.Recognise(text)
-	return words.Code(cmp.Or(d.Code, "JoinCancelled"))
+	return cmp.Or(d.Code, words.JoinCancelled)
 }
 
 func (w *world) setOf(name string) *set {

@@ -44,7 +44,7 @@ type Report struct {
 }
 
 // Failure is what to do after a text in the log of the cluster's ScyllaDB.
-func (r *Report) Failure(code string) string { return render.LogCure(r.of, code) }
+func (r *Report) Failure(code words.Code) string { return render.LogCure(r.of, code) }
 
 // Object is one object with rows.
 type Object struct {

@@ -198,8 +198,9 @@ func (r *Report) waitingText(o render.Options) string {
 	for _, c := range r.Waiting {
 		fmt.Fprintf(&b, "%s/%s: %s\n", c.Pod, c.Container, render.Clean(c.State))
 		if d := c.Diagnosis; d != nil {
-			text := wrap(d.Code+": "+render.Clean(d.Text), width(o)-2, 0)
-			b.WriteString("  " + render.Bad.Paint(d.Code) + strings.TrimPrefix(text, d.Code) + "\n")
+			code := string(d.Code)
+			text := wrap(code+": "+render.Clean(d.Text), width(o)-2, 0)
+			b.WriteString("  " + render.Bad.Paint(code) + strings.TrimPrefix(text, code) + "\n")
 			said("", r.Failure(d.Code))
 		}
 		if c.First != nil {
