@@ -46,7 +46,7 @@ var (
 	StartupFailed          = define("StartupFailed", "ScyllaDB could not start for the reason in the text.")
 )
 
-// What a piece of evidence shows to be lost, and not lost.
+// evidenceWords belong to package evidence: what a piece of evidence shows to be lost, and not lost.
 var (
 	LostVolumeAndNode = define("LostVolumeAndNode", "the volume; in a replacement the replaced node, too: it is banned")
 	LostVolume        = define("LostVolume", "the volume: ScyllaDB never starts on it again")
