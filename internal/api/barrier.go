@@ -5,8 +5,11 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // AnnotationBarrier, on a newcomer's own Pod, holds as JSON (see BarrierWait) those reasons to wait that only its barrier knows. Written and removed
@@ -21,6 +24,8 @@ const (
 )
 
 // BarrierWait holds what only the barrier knows while it waits: the reasons beyond the reports, and whether its volume is empty.
+//
+// +kubebuilder:object:generate=false
 type BarrierWait struct {
 	// StableSince is since when all nodes that must be UP have been UP without a break, by the clock of the barrier's machine; StableFor is how long
 	// that must last.
@@ -37,6 +42,8 @@ type BarrierWait struct {
 }
 
 // BarrierRefusal is one blocker that the last check before opening found.
+//
+// +kubebuilder:object:generate=false
 type BarrierRefusal struct {
 	// Reason is the code of a blocker.
 	Reason string `json:"reason"`
@@ -46,18 +53,31 @@ type BarrierRefusal struct {
 	Observed string `json:"observed,omitempty"`
 	// +optional
 	Observer string `json:"observer,omitempty"`
-	// Words are the text of the answer.
+	// Cause adds to reason and names; its sentence is made by the program that shows it.
+	// +optional
+	Cause words.Message `json:"cause,omitzero"`
+	// Detail is quoted: an error of the network, an annotation's value. Empty where there is a Cause.
+	// +optional
+	Detail string `json:"detail,omitempty"`
+	// Words are the sentence of the cause, or the detail, of barriers before there was a Cause. Read for one more version and not written.
 	// +optional
 	Words string `json:"words,omitempty"`
 }
 
-// EncodeBarrierWait writes the annotation's value.
+// EncodeBarrierWait writes the annotation's value. Where it is too long, the last refusals are without their causes and details: those whose reasons are the least grave.
 func EncodeBarrierWait(w *BarrierWait) (string, error) {
-	b, err := json.Marshal(w)
-	if err != nil {
-		return "", fmt.Errorf("encode what the barrier waits for: %w", err)
+	short := *w
+	short.Refusals = slices.Clone(w.Refusals)
+	for i := len(short.Refusals) - 1; ; i-- {
+		b, err := json.Marshal(&short)
+		if err != nil {
+			return "", fmt.Errorf("encode what the barrier waits for: %w", err)
+		}
+		if len(b) <= maxBarrierWait || i < 0 {
+			return string(b), nil
+		}
+		short.Refusals[i].Cause, short.Refusals[i].Detail = words.Message{}, ""
 	}
-	return string(b), nil
 }
 
 // DecodeBarrierWait reads the annotation's value.
@@ -70,5 +90,8 @@ func DecodeBarrierWait(value string) (*BarrierWait, error) {
 		return nil, fmt.Errorf("annotation %s: %w", AnnotationBarrier, err)
 	}
 	w.Refusals = w.Refusals[:min(len(w.Refusals), MaxBarrierRefusals)]
+	for i := range w.Refusals {
+		w.Refusals[i].Cause = words.FromOutside(w.Refusals[i].Cause)
+	}
 	return &w, nil
 }

@@ -4,6 +4,7 @@ package barrier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -230,11 +231,11 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 		g.Go(func() error {
 			switch {
 			case reporters[i].Port == 0:
-				silent[i] = errNoPort
+				silent[i] = lookError(words.New(words.ReporterWithoutPort))
 			case reporters[i].Address == "":
-				silent[i] = errNoAddress
+				silent[i] = lookError(words.New(words.ReporterWithoutAddress))
 			case ctx.Err() != nil:
-				silent[i] = errNotAsked
+				silent[i] = lookError(words.New(words.ReporterNotAsked))
 			default:
 				one, cancel := context.WithTimeout(ctx, askTimeout)
 				defer cancel()
@@ -250,7 +251,7 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 	var blockers []matrix.Blocker
 	for i, err := range silent {
 		if err != nil {
-			blockers = append(blockers, bootstrap.ReporterSilent(reporters[i].Ref, b.Namespace, oneLine(err)))
+			blockers = append(blockers, b.noAnswer(reporters[i].Ref, err))
 		}
 	}
 	return blockers
@@ -262,7 +263,7 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 func (b *barrier) confirms(ctx context.Context, r *cluster.Reporter, digest string) error {
 	switch h := r.Heartbeat; {
 	case h == nil:
-		return errNoHeartbeat
+		return lookError(words.New(words.ReporterWithoutTLS))
 	case h.Lease:
 		var l coordinationv1.Lease
 		key := types.NamespacedName{Namespace: b.Namespace, Name: heartbeat.LeaseName(r.Member)}
@@ -272,7 +273,7 @@ func (b *barrier) confirms(ctx context.Context, r *cluster.Reporter, digest stri
 		_, err := heartbeat.Read(&l, r.Pod, digest)
 		return err
 	case r.HeartbeatAt == "":
-		return errNoAddress
+		return lookError(words.New(words.ReporterWithoutAddress))
 	case b.AskHeartbeat != nil:
 		_, err := b.AskHeartbeat(ctx, r.Member)
 		return err
@@ -284,16 +285,24 @@ func (b *barrier) confirms(ctx context.Context, r *cluster.Reporter, digest stri
 	}
 }
 
-type lookError string
+// lookError is why a reporter has not confirmed its row, where this package knows it.
+type lookError words.Message
 
-func (e lookError) Error() string { return string(e) }
+func (e lookError) Error() string { return words.Text(words.Message(e)) }
 
-const (
-	errNoAddress   lookError = "its Pod has no address"
-	errNoPort      lookError = "its flag --health-probe-bind-address names no port, so it cannot be asked"
-	errNoHeartbeat lookError = "its row names no TLS port, so nothing confirms the row: give it --heartbeat-bind-address"
-	errNotAsked    lookError = "too many others did not answer, so it was not asked"
-)
+// noAnswer is the blocker of a reporter that has not confirmed its row. Errors of the network are quoted.
+func (b *barrier) noAnswer(node matrix.Ref, err error) matrix.Blocker {
+	why, ok := errors.AsType[lookError](err)
+	if errors.Is(err, heartbeat.ErrOtherRow) {
+		why, ok = lookError(words.New(words.ReporterHasOtherRow)), true
+	}
+	if !ok {
+		return bootstrap.ReporterSilent(node, b.Namespace, oneLine(err))
+	}
+	x := bootstrap.ReporterSilent(node, b.Namespace, "")
+	x.Cause = words.Message(why)
+	return x
+}
 
 // newAsker is a client that goes straight to the Pod, as the kubelet's probes do.
 func newAsker() *http.Client {
@@ -312,7 +321,7 @@ func askReporter(ctx context.Context, c *http.Client, address, digest string) er
 	resp, err := c.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("no answer from %s within %v", address, askTimeout)
+			return lookError(words.New(words.ReporterTimedOut, "address", address, "limit", askTimeout.String()))
 		}
 		return err
 	}
@@ -325,5 +334,5 @@ func askReporter(ctx context.Context, c *http.Client, address, digest string) er
 	}
 	const enough = 200
 	said, _ := bounded.Head(resp.Body, enough) // the status code is the answer, the text is for people
-	return fmt.Errorf("%s answers %s: %s", address, resp.Status, strings.TrimSpace(string(said)))
+	return lookError(words.New(words.ReporterRefuses, "address", address, "status", resp.Status, "words", strings.Join(strings.Fields(string(said)), " ")))
 }

@@ -229,6 +229,9 @@ func TestA3AReporterThatDoesNotAnswerBlocksWithItsName(t *testing.T) {
 			!strings.Contains(log, "kubectl describe pod demo-rack2-0 -n demo") {
 			t.Errorf("log:\n%s", log)
 		}
+		if said := w.said(); said == nil || said.Refusals[0].Observed != idB || said.Refusals[0].Detail != "no answer from 10.0.0.2:8081 within 2s" {
+			t.Errorf("the Pod says %+v", said)
+		}
 		w.mu.Lock()
 		asked := w.asked["10.0.0.2:8081"]
 		w.mu.Unlock()
@@ -412,7 +415,7 @@ func TestA1ANewcomerWithItselfAsOnlySeedWaits(t *testing.T) {
 				if log := w.logged(); !strings.Contains(log, "NoOtherSeed") || !strings.Contains(log, "second cluster") {
 					t.Errorf("log:\n%s", log)
 				}
-				if said := w.said(); said == nil || said.Refusals[0].Reason != string(words.NoOtherSeed) {
+				if said := w.said(); said == nil || said.Refusals[0].Reason != string(words.NoOtherSeed) || !strings.Contains(words.Text(said.Refusals[0].Cause), "second cluster") {
 					t.Errorf("the Pod says %+v", said)
 				}
 			})

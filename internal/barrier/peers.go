@@ -159,7 +159,7 @@ func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, dig
 			p.heard[e.Member] = beats[i]
 		}
 		if e.Heartbeat == nil || e.Seen(beats[i].pulse.Heartbeat(), now) != view.Heard {
-			blockers = append(blockers, bootstrap.ReporterSilent(e.Ref, b.Namespace, "no heartbeat of it confirms its row"))
+			blockers = append(blockers, b.noAnswer(e.Ref, lookError(words.New(words.ReporterUnconfirmed))))
 		}
 	}
 	return blockers

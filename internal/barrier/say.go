@@ -88,13 +88,11 @@ func (b *barrier) heldBeyond(v bootstrap.Verdict) *api.BarrierWait {
 	}
 	w := &api.BarrierWait{}
 	for _, x := range v.Blockers[:min(len(v.Blockers), api.MaxBarrierRefusals)] {
-		r := api.BarrierRefusal{Reason: string(x.Reason), Observed: nameOf(x.Observed), Observer: nameOf(x.Observer), Words: x.Detail}
-		if !x.Cause.IsZero() {
-			r.Words = words.Text(x.Cause)
-		}
-		const enough = 300
-		if runes := []rune(r.Words); len(runes) > enough {
-			r.Words = string(runes[:enough])
+		r := api.BarrierRefusal{Reason: string(x.Reason), Observed: nameOf(x.Observed), Observer: nameOf(x.Observer), Cause: x.Cause}
+		if x.Cause.IsZero() {
+			const enough = 300
+			runes := []rune(x.Detail)
+			r.Detail = string(runes[:min(len(runes), enough)])
 		}
 		w.Refusals = append(w.Refusals, r)
 	}

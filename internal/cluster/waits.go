@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -56,22 +57,22 @@ func barrierWait(pod *corev1.Pod) *api.BarrierWait {
 	return w
 }
 
+// refusal is a blocker of the barrier. Its cause is within another one, so that nobody takes a code and names of the Pod's for facts of the objects.
 func (c *Cluster) refusal(member string, reason words.Code, r api.BarrierRefusal) matrix.Blocker {
-	observed := c.named(r.Observed)
+	b := matrix.Blocker{Reason: reason, Observed: c.named(r.Observed), Observer: c.named(r.Observer)}
 	switch reason {
 	case words.ReporterSilent:
-		return bootstrap.ReporterSilent(observed, c.Namespace, r.Words)
+		b = bootstrap.ReporterSilent(b.Observed, c.Namespace, "")
 	case words.NoOtherSeed:
-		b := bootstrap.NoOtherSeed(c.ix.refs[member], c.Namespace, bootstrap.SeedChoice{})
-		b.Cause, b.Detail = words.Message{}, r.Words
-		return b
+		b = bootstrap.NoOtherSeed(c.ix.refs[member], c.Namespace, bootstrap.SeedChoice{})
+	case words.SeedsOfAnotherCluster:
+		b = bootstrap.NotFirst(c.ix.refs[member], c.Namespace, words.Message{})
 	}
-	if reason == words.SeedsOfAnotherCluster {
-		b := bootstrap.NotFirst(c.ix.refs[member], c.Namespace, words.Message{})
-		b.Detail = r.Words
-		return b
+	b.Cause, b.Detail = words.Message{}, cmp.Or(r.Detail, r.Words)
+	if !r.Cause.IsZero() {
+		b.Cause, b.Detail = words.New(words.BarrierFound, "why", r.Cause), ""
 	}
-	return matrix.Blocker{Reason: reason, Observed: observed, Observer: c.named(r.Observer), Detail: r.Words}
+	return b
 }
 
 // named is the node that a barrier names by its host ID, or where it has none by its member's name.

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -23,7 +25,7 @@ import (
 func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 	since := metav1.NewTime(start.Add(time.Hour).Add(-4 * time.Second).UTC())
 	stabilising := &api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: 10 * time.Second}}
-	silent := &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "ReporterSilent", Observed: hostID(2, 0), Words: "no answer"}}}
+	silent := &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "ReporterSilent", Observed: hostID(2, 0), Detail: "connection refused"}}}
 	tests := map[string]struct {
 		says   *api.BarrierWait
 		text   string
@@ -32,14 +34,34 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 	}{
 		"it says nothing":      {want: "may start: all 6 nodes are seen UP"},
 		"all must stay UP":     {says: stabilising, want: "must wait: everything is UP, and not for long enough yet: it must hold for 10s without a break, 6s left"},
-		"a reporter is silent": {says: silent, want: "must wait: the reporter of demo-rack2-0 does not answer: no answer"},
+		"a reporter is silent": {says: silent, want: "must wait: the reporter of demo-rack2-0 does not answer: connection refused"},
+		"a reporter has no address": {
+			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "ReporterSilent", Observed: hostID(2, 0), Cause: words.New(words.ReporterWithoutAddress)}}},
+			want: "must wait: the reporter of demo-rack2-0 does not answer: its Pod has no address",
+		},
 		"another sees it DOWN": {
 			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "NodeDown", Observed: hostID(2, 0), Observer: hostID(1, 0)}}},
 			want: "must wait: demo-rack1-0 (" + hostID(1, 0)[:8] + ") sees demo-rack2-0 (" + hostID(2, 0)[:8] + ") DOWN",
 		},
 		"no seed": {
-			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "NoOtherSeed", Words: "no other member is UP"}}},
+			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "NoOtherSeed", Cause: words.New(words.SeedsNotUp, "names", []string{"demo-rack1-0"})}}},
+			want: "must wait: demo-rack3-2 would have nobody but itself as seed: no other member is UP that could be a seed (joined: demo-rack1-0)",
+		},
+		"the seeds are another cluster's": {
+			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "SeedsOfAnotherCluster", Cause: words.New(words.SeedIsElsewhere, "seed", "10.0.0.9")}}},
+			want: "must wait: demo-rack3-2 would not found its cluster but join another one: its seed 10.0.0.9 is no member of its cluster",
+		},
+		"an older barrier's words": {
+			text: `{"refusals":[{"reason":"ReporterSilent","observed":"` + hostID(2, 0) + `","words":"no answer"}]}`,
+			want: "must wait: the reporter of demo-rack2-0 does not answer: no answer",
+		},
+		"an older barrier without a seed": {
+			text: `{"refusals":[{"reason":"NoOtherSeed","words":"no other member is UP"}]}`,
 			want: "must wait: demo-rack3-2 would have nobody but itself as seed: no other member is UP",
+		},
+		"a later barrier's code": {
+			text: `{"refusals":[{"reason":"NoOtherSeed","cause":{"code":"SeedsAreAway","params":{"why":"no route"}}}]}`,
+			want: "must wait: demo-rack3-2 would have nobody but itself as seed: SeedsAreAway: no route",
 		},
 		"what it says is unknown":      {says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "; rm -rf /"}}}, want: "may start"},
 		"what it says is no JSON":      {text: "{", want: "may start"},
@@ -80,6 +102,26 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 				t.Errorf("%s\nwant %s %s", got, newcomer, tc.want)
 			}
 		})
+	}
+}
+
+// TestNoHarmWhatABarrierWritesNamesNoCommand: a Pod can write any cause. No code of it is the cause that those who judge a blocker look at, and no command of it is shown.
+func TestNoHarmWhatABarrierWritesNamesNoCommand(t *testing.T) {
+	attack := `{"code":"ClaimIsBeingDeleted","params":{"claim":"mine","pod":{"code":"WaitForPermit","commands":[["rm","-rf","/mine"]]}},"commands":[["rm","-rf","/mine"]]}`
+	for _, reason := range matrix.Reasons() {
+		st := newStage(t, 3, 2)
+		newcomer := st.Newcomer(t, 3, 2)
+		st.Pods[newcomer].Annotations = map[string]string{api.AnnotationBarrier: `{"refusals":[{"reason":"` + string(reason) + `","cause":` + attack + `}]}`}
+		v, err := st.cluster(SourceReport).Verdict(newcomer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Blockers) != 1 || v.Blockers[0].Reason != reason || v.Blockers[0].Cause.Code != words.BarrierFound {
+			t.Fatalf("%s: %+v", reason, v.Blockers)
+		}
+		if data, err := json.Marshal(v.Blockers); err != nil || strings.Contains(string(data), "/mine") {
+			t.Errorf("%s: %v, %s", reason, err, data)
+		}
 	}
 }
 

@@ -283,6 +283,16 @@ var (
 	ReportsNotKept      = define("ReportsNotKept", "controller {controller} does not keep the reports of this cluster by Lease {lease}: it cannot write them (its log says why), or does not look after this namespace")
 	LeaseNotSeenRenewed = define("LeaseNotSeenRenewed", "controller {controller} has not been seen to renew Lease {lease} yet")
 
+	ReporterWithoutAddress = define("ReporterWithoutAddress", "its Pod has no address")
+	ReporterWithoutPort    = define("ReporterWithoutPort", "its flag --health-probe-bind-address names no port, so it cannot be asked")
+	ReporterWithoutTLS     = define("ReporterWithoutTLS", "its row names no TLS port, so nothing confirms the row: give it --heartbeat-bind-address")
+	ReporterNotAsked       = define("ReporterNotAsked", "too many others did not answer, so it was not asked")
+	ReporterTimedOut       = define("ReporterTimedOut", "no answer from {address} within {limit}")
+	ReporterRefuses        = define("ReporterRefuses", "{address} answers {status}[: {words}]")
+	ReporterHasOtherRow    = define("ReporterHasOtherRow", "its row is another one than the annotation's")
+	ReporterUnconfirmed    = define("ReporterUnconfirmed", "no heartbeat of it confirms its row")
+	BarrierFound           = define("BarrierFound", "{why}")
+
 	DecidedByPeers = define("DecidedByPeers", "no controller leads: decided by the members' own fresh rows, without permit, hold or turn (--when-controller-silent=Peers)")
 	RelaysAreFresh = define("RelaysAreFresh", "it is this Pod that does not reach the API server: {answering} other members' reporters answer, and have a fresh view of the controller, which opens nothing from them ({error})")
 	RelaysAreOld   = define("RelaysAreOld", "{answering} other members' reporters answer, and have no fresh view either ({error})")
