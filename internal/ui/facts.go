@@ -17,12 +17,31 @@ type Snapshot struct {
 	at time.Time
 	// saved names saved objects and their time, and their age once they are old; empty for objects of a cluster, and where the time is not known.
 	saved string
-	// controller says in a few words whether the controller was alive at that time; empty when not known.
-	controller   string
-	controllerOK bool
+	// controller is what was known at that time of the one that keeps the reports.
+	controller controller
 	// changes since the snapshot before; in a first snapshot, what its objects tell of the past.
 	changes []Change
 }
+
+// controller is what is known of the controller, in a few words, and whether that is good.
+type controller struct {
+	is   leading
+	text string // empty where nothing is known
+	ok   bool
+}
+
+// leading says who keeps the reports.
+type leading byte
+
+const (
+	leadingUnknown leading = iota
+	leadingAlive
+	leadingOthers // a controller that does not keep these
+	leadingSilent
+	leadingNobody
+	leadingOperator
+	leadingForbidden // its Lease may not be read
+)
 
 // Healthy is true when every node sees every node UP.
 func (s *Snapshot) Healthy() bool { return s.healthy }

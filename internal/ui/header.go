@@ -156,8 +156,8 @@ func (s *Snapshot) originLine(v *view, w int) string {
 	default:
 		read.text = "read " + age(v.now.Sub(s.at)) + " ago"
 	}
-	controller := part{s.controller, v.dim}
-	if !s.controllerOK {
+	controller := part{s.controller.text, v.dim}
+	if !s.controller.ok {
 		controller.look = v.bad
 	}
 	source := part{"from " + s.source, v.dim}
@@ -169,9 +169,9 @@ func (s *Snapshot) originLine(v *view, w int) string {
 	}
 	parts := []part{read, source, controller}
 	switch {
-	case s.controller == "":
+	case s.controller.is == leadingUnknown:
 		parts = parts[:2]
-	case !s.controllerOK:
+	case !s.controller.ok:
 		parts = []part{read, controller, source}
 	}
 	if s.coordinator != "" {

@@ -81,16 +81,13 @@ func (s *Snapshot) diff(next *Snapshot) []Change {
 	return log.all
 }
 
-// diffController tells whether the controller has fallen silent or is back. It compares the first two words, not the age behind them.
+// diffController tells whether the controller has fallen silent or is back.
 func (s *Snapshot) diffController(next *Snapshot, log *changeLog) {
-	kind := func(words string) string {
-		f := strings.Fields(words)
-		return strings.Join(f[:min(2, len(f))], " ")
-	}
-	if s.at.IsZero() || next.at.IsZero() || next.controller == "" || kind(s.controller) == kind(next.controller) {
+	c := next.controller
+	if s.at.IsZero() || next.at.IsZero() || c.is == leadingUnknown || c.is == s.controller.is {
 		return
 	}
-	log.add(next.controllerOK, !next.controllerOK, "%s", next.controller)
+	log.add(c.ok, !c.ok, "%s", c.text)
 }
 
 // same finds a node of another snapshot: by host ID, or by member name while one of the two had no host ID; -1 when it is new.

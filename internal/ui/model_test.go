@@ -184,6 +184,11 @@ func TestHistory(t *testing.T) {
 	if !s.changes.log[len(s.changes.log)-1].Bad {
 		t.Error("a silent controller is not bad news")
 	}
+	n := len(s.changes.log)
+	s.now = s.now.Add(time.Second)
+	if s.loads(w); len(s.changes.log) != n {
+		t.Errorf("a longer silence is a change: %+v", s.changes.log[n:])
+	}
 	for range 2 * maxHistory / 5 {
 		s.now = s.now.Add(time.Second)
 		w.lease = s.now
@@ -195,7 +200,7 @@ func TestHistory(t *testing.T) {
 		}
 		s.loads(w)
 	}
-	if n := len(s.changes.log); n != maxHistory {
+	if n = len(s.changes.log); n != maxHistory {
 		t.Errorf("%d changes are kept", n)
 	}
 }

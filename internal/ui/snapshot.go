@@ -84,7 +84,7 @@ func NewSnapshot(s *cluster.Cluster, previous *Snapshot, looked bool, now time.T
 	// With a thousand nodes this saves most of the work: the Lease is renewed every few seconds, everything else seldom changes.
 	if previous != nil && print != 0 && print == previous.print && s.TakenAt.Sub(previous.made) < madeAnew {
 		out.facts = previous.facts
-		out.controller, out.controllerOK = controllerWords(s, looked, s.Offline)
+		out.controller = controllerOf(s, looked, s.Offline)
 		log := &changeLog{at: out.at}
 		previous.diffController(out, log)
 		out.changes = log.all
@@ -92,7 +92,7 @@ func NewSnapshot(s *cluster.Cluster, previous *Snapshot, looked bool, now time.T
 	}
 	out.facts = newFacts(s, now)
 	out.print = print
-	out.controller, out.controllerOK = controllerWords(s, looked, s.Offline)
+	out.controller = controllerOf(s, looked, s.Offline)
 	if previous == nil {
 		out.changes = out.past()
 	} else {
@@ -106,7 +106,7 @@ func NewSnapshot(s *cluster.Cluster, previous *Snapshot, looked bool, now time.T
 func NewSavedSnapshot(s *cluster.Cluster, looked bool, now time.Time) *Snapshot {
 	out := NewSnapshot(s, nil, looked, now)
 	out.saved = savedWords(s, now)
-	out.controller, out.controllerOK = controllerWords(s, looked, true)
+	out.controller = controllerOf(s, looked, true)
 	return out
 }
 
@@ -163,37 +163,37 @@ func addAll[T any, P interface {
 	}
 }
 
-// controllerWords say whether the controller was alive when s was read, and whether that is good. Time that has passed since does not count as silence.
-func controllerWords(s *cluster.Cluster, looked, saved bool) (terms string, ok bool) {
+// controllerOf is what was known of the controller when s was read. Time that has passed since does not count as silence.
+func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 	is := "alive"
 	if saved {
 		is = "was alive"
 	}
 	switch {
 	case s.Lease != nil && s.TakenAt.IsZero():
-		return "", true // saved objects of unknown age
+		return controller{ok: true} // saved objects of unknown age
 	case s.Lease != nil:
 		switch st := s.LeaseState(); {
 		case st.NotKept:
-			return "controller does not keep these reports", false
+			return controller{leadingOthers, "controller does not keep these reports", false}
 		case st.Silent && st.Holder == "":
-			return "no controller leads", false
+			return controller{leadingNobody, "no controller leads", false}
 		case st.Silent:
-			return "controller SILENT " + age(st.Age), false
+			return controller{leadingSilent, "controller SILENT " + age(st.Age), false}
 		}
-		return "controller " + is, true
+		return controller{leadingAlive, "controller " + is, true}
 	case s.Operator:
-		return "managed by scylla-operator", true
+		return controller{leadingOperator, "managed by scylla-operator", true}
 	case s.Offline || !looked:
-		return "", true
+		return controller{ok: true}
 	}
 	for _, p := range s.Problems {
 		if strings.HasPrefix(p.Resource, "leases") && p.Kind != cluster.ProblemNotFound {
-			return "controller not known (its Lease may not be read)", true
+			return controller{leadingForbidden, "controller not known (its Lease may not be read)", true}
 		}
 	}
 	// Annotations and the nodes themselves need no controller; a report without a controller is old.
-	return "no controller", s.Source != cluster.SourceReport
+	return controller{leadingNobody, "no controller", s.Source != cluster.SourceReport}
 }
 
 func newFacts(s *cluster.Cluster, now time.Time) *facts {
