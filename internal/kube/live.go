@@ -75,10 +75,7 @@ func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOpt
 	for i := range pods {
 		g.Go(func() error {
 			row, gaps, err := askPod(ctx, cfg, &pods[i], opts, &forbidden)
-			if err != nil {
-				row = api.NodeStatusReport{Error: new(err.Error()), Fault: api.FaultPodUnreachable}
-			}
-			rows[i], problems[i] = row, partOf(&pods[i], opts.Port, &row, gaps, err)
+			rows[i], problems[i] = row, partOf(&pods[i], gaps, err)
 			if opts.Progress != nil {
 				mu.Lock()
 				defer mu.Unlock()
@@ -103,19 +100,20 @@ func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOpt
 }
 
 // partOf is the cluster.Problem of a Pod that did not answer, or not every question; nil for a whole answer.
-func partOf(pod *corev1.Pod, port int, row *api.NodeStatusReport, gaps []error, err error) *cluster.Problem {
+func partOf(pod *corev1.Pod, gaps []error, err error) *cluster.Problem {
 	if p, ok := errors.AsType[*cluster.Problem](err); ok {
 		return p
 	}
-	p := cluster.Problem{Verb: "create", Resource: cluster.ResourcePortForward, Namespace: pod.Namespace, Name: pod.Name, Kind: cluster.ProblemOther, Err: err}
+	p := cluster.Problem{Verb: "create", Resource: cluster.ResourcePortForward, Namespace: pod.Namespace, Name: pod.Name, Kind: cluster.ProblemOther}
 	switch {
-	case row.Error != nil:
-		// The Pod is named already, and Pods with the same reason are put together.
-		key := pod.Namespace + "/" + pod.Name
-		if strings.Contains(*row.Error, noAnswerInTime) || strings.Contains(*row.Error, "no answer within ") {
+	case err != nil:
+		if errors.Is(err, errNoAnswerInTime) || scylla.IsTimeout(err) {
 			p.Kind = cluster.ProblemTimeout
 		}
-		p = p.OnPod("no answer from", strings.NewReplacer(fmt.Sprintf("forward port %d of pod %s: ", port, key), "", "pod "+key, "the Pod", "unable to upgrade connection: ", "", noAnswerInTime, "timed out").Replace(*row.Error))
+		if _, scyllaDB := errors.AsType[*scylla.APIError](err); !scyllaDB {
+			p.Err = err // that of ScyllaDB's API would be taken for the API server's
+		}
+		p = p.OnPod("no answer from", reasonOf(err))
 	case len(gaps) > 0:
 		reason := gaps[0].Error()
 		if more := len(gaps) - 1; more > 0 {
@@ -128,21 +126,52 @@ func partOf(pod *corev1.Pod, port int, row *api.NodeStatusReport, gaps []error, 
 	return &p
 }
 
-// askPod returns a node's row, and the questions without an answer although there is a row.
+// podError is an error that names its Pod: what failed, and the cause, if there is one.
+type podError struct {
+	what  string
+	short string // what, for where the Pod is named already
+	cause error
+}
+
+func (e *podError) Error() string {
+	if e.cause == nil {
+		return e.what
+	}
+	return e.what + e.cause.Error()
+}
+
+func (e *podError) Unwrap() error { return e.cause }
+
+// reasonOf is the text of err without the Pod, which is named already: Pods with the same reason are put together.
+func reasonOf(err error) string {
+	if errors.Is(err, errNoAnswerInTime) {
+		return "timed out"
+	}
+	text := err.Error()
+	if e, ok := errors.AsType[*podError](err); ok {
+		text = strings.Replace(text, e.what, e.short, 1)
+	}
+	return strings.Replace(text, "unable to upgrade connection: ", "", 1) // in client-go's words
+}
+
+// askPod returns a node's row, the questions without an answer although there is a row, and why the row has an error.
 func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOptions, forbidden *atomic.Pointer[cluster.Problem]) (api.NodeStatusReport, []error, error) {
-	fail := func(err error) (api.NodeStatusReport, []error, error) { return api.NodeStatusReport{}, nil, err }
+	fail := func(err error) (api.NodeStatusReport, []error, error) {
+		return api.NodeStatusReport{Error: new(err.Error()), Fault: api.FaultPodUnreachable}, nil, err
+	}
+	name := "pod " + pod.Namespace + "/" + pod.Name
 	if pod.Status.Phase != corev1.PodRunning {
 		state := string(cmp.Or(pod.Status.Phase, corev1.PodUnknown))
 		if more := cluster.PodState(pod); more != state {
 			state += ", " + more
 		}
-		return fail(fmt.Errorf("pod %s/%s is %s", pod.Namespace, pod.Name, state))
+		return fail(&podError{what: name + " is " + state, short: "the Pod is " + state})
 	}
 	if p := forbidden.Load(); p != nil {
 		return fail(p)
 	}
 	if err := ctx.Err(); err != nil {
-		return fail(fmt.Errorf("ask pod %s/%s: %w", pod.Namespace, pod.Name, err))
+		return fail(&podError{what: "ask " + name + ": ", short: "ask the Pod: ", cause: err})
 	}
 	ctx, cancel := context.WithTimeout(ctx, opts.PerNodeTimeout)
 	defer cancel()
@@ -166,7 +195,7 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 	if opts.Ask != nil && row.Error == nil {
 		gaps = append(gaps, opts.Ask(ctx, pod.Name, c)...)
 	}
-	return row, gaps, nil
+	return row, gaps, r.Err()
 }
 
 // ReadLive asks every Pod's ScyllaDB (see Live) for its row and for its further facts, both by member name.
@@ -240,10 +269,10 @@ type forwarder struct {
 // forward opens a port-forward: over a websocket, and where the API server or a proxy refuses that, over SPDY. The former is a GET, which asks
 // for the verb get as well (and since Kubernetes 1.35 for create too), the latter for create alone: only its refusal says that the right is missing.
 func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*forwarder, error) {
-	what := fmt.Sprintf("forward port %d of pod %s/%s", port, ns, pod)
+	f := &forwarder{port: port, what: fmt.Sprintf("forward port %d of pod %s/%s", port, ns, pod)}
 	target, err := podURL(cfg, ns, pod, "portforward")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, f.failed(err)
 	}
 	type result struct {
 		conn httpstream.Connection
@@ -266,20 +295,23 @@ func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*
 	case r := <-ready:
 		switch {
 		case r.err != nil && (ctx.Err() != nil || errors.Is(r.err, os.ErrDeadlineExceeded)):
-			return nil, fmt.Errorf("%s: %w", what, timedOut(ctx))
+			return nil, f.failed(timedOut(ctx))
 		case r.err != nil:
-			return nil, fmt.Errorf("%s: %w", what, upgradeCause(r.err))
+			return nil, f.failed(upgradeCause(r.err))
 		}
-		return &forwarder{conn: r.conn, port: port, what: what}, nil
+		f.conn = r.conn
+		return f, nil
 	case <-ctx.Done():
 		go func() {
 			if r := <-ready; r.err == nil {
 				_ = r.conn.Close() // the result is no longer needed
 			}
 		}()
-		return nil, fmt.Errorf("%s: %w", what, timedOut(ctx))
+		return nil, f.failed(timedOut(ctx))
 	}
 }
+
+func (f *forwarder) failed(err error) error { return &podError{what: f.what + ": ", cause: err} }
 
 // overWebsocket tunnels SPDY through a websocket, as API servers since 1.31 have it.
 func overWebsocket(ctx context.Context, cfg *rest.Config, target *url.URL) (httpstream.Connection, error) {
@@ -343,13 +375,13 @@ func upgradeCause(err error) error {
 	return err
 }
 
-const noAnswerInTime = "no answer in time"
+var errNoAnswerInTime = errors.New("no answer in time")
 
 func timedOut(ctx context.Context) error {
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return errors.New(noAnswerInTime)
+	return errNoAnswerInTime
 }
 
 func podURL(cfg *rest.Config, ns, pod, sub string) (*url.URL, error) {
@@ -383,14 +415,14 @@ func (f *forwarder) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	h.Set(corev1.PortForwardRequestIDHeader, strconv.FormatInt(f.next.Add(1)-1, 10))
 	errs, err := f.conn.CreateStream(h)
 	if err != nil {
-		return nil, fmt.Errorf("%s: open error stream: %w", f.what, err)
+		return nil, f.failed(fmt.Errorf("open error stream: %w", err))
 	}
 	_ = errs.Close() // our side has nothing to say on it
 	h.Set(corev1.StreamType, corev1.StreamTypeData)
 	data, err := f.conn.CreateStream(h)
 	if err != nil {
 		f.conn.RemoveStreams(errs)
-		return nil, fmt.Errorf("%s: open data stream: %w", f.what, err)
+		return nil, f.failed(fmt.Errorf("open data stream: %w", err))
 	}
 	c := &forwarded{f: f, data: data, errs: errs, failed: make(chan struct{})}
 	go c.listen()
@@ -414,7 +446,7 @@ const maxForwardError = 4096
 func (c *forwarded) listen() {
 	defer close(c.failed)
 	if msg, err := bounded.Head(c.errs, maxForwardError); err == nil && len(msg) > 0 {
-		c.failure = fmt.Errorf("%s: %s", c.f.what, cluster.FirstLine(string(msg)))
+		c.failure = c.f.failed(errors.New(cluster.FirstLine(string(msg))))
 	}
 }
 

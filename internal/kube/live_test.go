@@ -352,6 +352,40 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 	}
 }
 
+type answers func(*http.Request) (*http.Response, error)
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
+
+// TestATimeoutIsKnownByItsType: a text that somebody else wrote makes none.
+func TestATimeoutIsKnownByItsType(t *testing.T) {
+	t.Parallel()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "demo-rack1-0"}}
+	forwarder := &forwarder{what: "forward port 10000 of pod db/demo-rack1-0"}
+	asked := func(err error) error {
+		_, err = scylla.NewClient("http://localhost", &http.Client{Transport: answers(func(*http.Request) (*http.Response, error) { return nil, err })}).LocalHostID(t.Context())
+		return err
+	}
+	for name, tc := range map[string]struct {
+		err    error
+		kind   cluster.ProblemKind
+		reason string
+	}{
+		"the port-forward":                  {forwarder.failed(errNoAnswerInTime), cluster.ProblemTimeout, "timed out"},
+		"ScyllaDB":                          {asked(context.DeadlineExceeded), cluster.ProblemTimeout, "GET /storage_service/hostid/local: no answer within 5s"},
+		"the words of the kubelet":          {asked(forwarder.failed(errors.New("no answer in time"))), cluster.ProblemOther, "GET /storage_service/hostid/local: no answer in time"},
+		"the words of the API server":       {forwarder.failed(errors.New("unable to upgrade connection: no answer within 3s")), cluster.ProblemOther, "no answer within 3s"},
+		"a Pod that does not run":           {&podError{what: "pod db/demo-rack1-0 is Pending", short: "the Pod is Pending"}, cluster.ProblemOther, "the Pod is Pending"},
+		"the end of the command's own time": {&podError{what: "ask pod db/demo-rack1-0: ", short: "ask the Pod: ", cause: context.DeadlineExceeded}, cluster.ProblemTimeout, "ask the Pod: context deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if p := partOf(pod, nil, tc.err); p.Kind != tc.kind || p.Reason != tc.reason {
+				t.Errorf("%s, %q, want %s, %q", p.Kind, p.Reason, tc.kind, tc.reason)
+			}
+		})
+	}
+}
+
 func TestLiveSaysWhatANodeDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	only := func(code int, paths ...string) func(string) int {

@@ -123,6 +123,12 @@ func IsUnreachable(err error) bool {
 	return ok && e.Status == 0
 }
 
+// IsTimeout is true when err means that no answer came in time.
+func IsTimeout(err error) bool {
+	e, ok := errors.AsType[net.Error](err)
+	return ok && e.Timeout() || errors.Is(err, context.DeadlineExceeded)
+}
+
 func (c *Client) get(ctx context.Context, path string, decode func(io.Reader) error) error {
 	return c.do(ctx, http.MethodGet, path, decode)
 }
@@ -189,7 +195,7 @@ var peerPorts = pattern.Lazy(`\S+:\d+->\S+:\d+`)
 // transportMessage is the cause of a failed request without hosts and ports: a kept connection's own port differs at each attempt,
 // and a port-forward's at each command.
 func (c *Client) transportMessage(err error) string {
-	if e, ok := errors.AsType[net.Error](err); (ok && e.Timeout()) || errors.Is(err, context.DeadlineExceeded) {
+	if IsTimeout(err) {
 		return "no answer within " + c.timeout.String()
 	}
 	if errors.Is(err, context.Canceled) {

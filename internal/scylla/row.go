@@ -50,8 +50,9 @@ type Reader struct {
 	// repair are the repair-based operations by the node's configuration, read once for each process that serves: the setting at the time of the join counts.
 	repair      []string
 	repairAsked bool
-	// gaps of the last row.
+	// gaps of the last row, and why it has no observations.
 	gaps []error
+	err  error
 }
 
 // NewReader reads rows through c.
@@ -81,15 +82,15 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 
 func (r *Reader) read(ctx context.Context) api.NodeStatusReport {
 	var row api.NodeStatusReport
-	r.gaps = nil
+	r.gaps, r.err = nil, nil
 	// Each of these appears at its own stage of starting; its absence is no error of the row. When no answer comes at all, the other requests would get none either.
 	own, err := r.c.LocalHostID(ctx)
 	if IsUnreachable(err) {
-		return failed(row, err)
+		return r.failed(row, err)
 	}
 	r.gap(err)
 	if row.HostID, err = hostid.Optional(own); err != nil {
-		return failed(row, fmt.Errorf("host ID of this node: %w", err))
+		return r.failed(row, fmt.Errorf("host ID of this node: %w", err))
 	}
 	row.OperationMode, err = r.mode(ctx)
 	r.gap(err)
@@ -112,7 +113,7 @@ func (r *Reader) read(ctx context.Context) api.NodeStatusReport {
 	}
 	if err != nil {
 		row.OwnsTokens = r.ownsNothing(ctx, &row)
-		return failed(row, err)
+		return r.failed(row, err)
 	}
 	if row.OwnsTokens == nil && len(row.ObservedNodes) == 0 {
 		// Before 2025.2 gossip that has not started yet answers with an empty list.
@@ -141,12 +142,6 @@ func (r *Reader) ownsNothing(ctx context.Context, row *api.NodeStatusReport) *bo
 		return nil
 	}
 	return &owns
-}
-
-func failed(row api.NodeStatusReport, err error) api.NodeStatusReport {
-	text := err.Error()
-	row.ObservedNodes, row.Error, row.Fault = nil, &text, api.FaultScyllaDB
-	return row
 }
 
 // picture is one reading of members and gossip.
