@@ -3,6 +3,7 @@
 package remote
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -101,4 +102,18 @@ func FuzzKubeconfig(f *testing.F) {
 			t.Fatalf("a command or a file got through: %q", text)
 		}
 	})
+}
+
+// TestOnlyOurOwnTextOfASecretIsRepeated: an error of somebody else's may quote what is in it, however it begins.
+func TestOnlyOurOwnTextOfASecretIsRepeated(t *testing.T) {
+	config, err := FromSecret(secret("{" + token))
+	if err == nil {
+		_, err = config.RESTConfig()
+	}
+	if got := reasonOf(err); got != "secret sys/eu-secret: key kubeconfig: is not a kubeconfig" {
+		t.Errorf("ours: %q", got)
+	}
+	if got := reasonOf(errors.New("secret sys/eu-secret: " + token)); got != "its API server cannot be reached" {
+		t.Errorf("another's: %q", got)
+	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/write"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 )
 
 const (
@@ -399,6 +400,7 @@ var errSelf = errors.New("the kubeconfig leads to the reports here: a remote mus
 // reasonOf returns why a contact failed, in a text that stays the same while the cause does: no ports, no addresses, nothing of a credential.
 func reasonOf(err error) string {
 	var dns *net.DNSError
+	var secret *shared.SecretError
 	switch {
 	case errors.Is(err, errSelf):
 		return errSelf.Error()
@@ -418,8 +420,8 @@ func reasonOf(err error) string {
 		return "its API server's certificate is not trusted"
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
 		return "its API server does not answer in time"
-	case strings.HasPrefix(err.Error(), "secret "):
-		return err.Error() // our own text, which repeats nothing of the content
+	case errors.As(err, &secret):
+		return secret.Error()
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

@@ -107,7 +107,7 @@ func Dial(c Config) (client.WithWatch, error) {
 	}
 	cl, err := kube.NewClient(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("secret %s: key %s: is not usable", c.Secret, api.KeyKubeconfig)
+		return nil, c.KeyFault("is not usable")
 	}
 	return cl, nil
 }

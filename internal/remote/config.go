@@ -33,6 +33,22 @@ type Config struct {
 	kubeconfig []byte
 }
 
+// SecretError is of a Secret that names no remote that can be used. Its text repeats nothing of the content.
+type SecretError struct {
+	Secret types.NamespacedName
+	Why    string
+}
+
+// Error names the Secret.
+func (e *SecretError) Error() string { return fmt.Sprintf("secret %s: %s", e.Secret, e.Why) }
+
+func (c Config) fault(format string, args ...any) error {
+	return &SecretError{c.Secret, fmt.Sprintf(format, args...)}
+}
+
+// KeyFault is the SecretError of the kubeconfig.
+func (c Config) KeyFault(why string) error { return c.fault("key %s: %s", api.KeyKubeconfig, why) }
+
 // FromSecret reads a remote from a Secret with the label api.LabelRemoteKubeconfig. With an error the Config still names the cluster, as far as the
 // Secret does. The error names the key to correct and never its content.
 func FromSecret(s *corev1.Secret) (Config, error) {
@@ -49,13 +65,13 @@ func FromSecret(s *corev1.Secret) (Config, error) {
 	}
 	switch {
 	case c.Cluster == "":
-		return c, fmt.Errorf("secret %s: label %s is missing: set it to the cluster here", c.Secret, api.LabelCluster)
+		return c, c.fault("label %s is missing: set it to the cluster here", api.LabelCluster)
 	case c.Namespace == "":
-		return c, fmt.Errorf("secret %s: annotation %s is missing: set it to the namespace of the cluster here", c.Secret, api.AnnotationRemoteLocalNamespace)
+		return c, c.fault("annotation %s is missing: set it to the namespace of the cluster here", api.AnnotationRemoteLocalNamespace)
 	case len(validation.IsValidLabelValue(c.Name)) > 0:
-		return c, fmt.Errorf("secret %s: its name cannot be the remote's: name the remote by the value of label %s", c.Secret, api.LabelRemoteKubeconfig)
+		return c, c.fault("its name cannot be the remote's: name the remote by the value of label %s", api.LabelRemoteKubeconfig)
 	case len(c.kubeconfig) == 0:
-		return c, fmt.Errorf("secret %s: key %s is missing: put a kubeconfig there", c.Secret, api.KeyKubeconfig)
+		return c, c.fault("key %s is missing: put a kubeconfig there", api.KeyKubeconfig)
 	}
 	return c, nil
 }
@@ -63,31 +79,28 @@ func FromSecret(s *corev1.Secret) (Config, error) {
 // RESTConfig converts the kubeconfig to a client configuration. A person with write access to the Secret must not be able to make the controller run
 // commands or read files, so credentials have to be inline. Errors contain nothing of the content.
 func (c Config) RESTConfig() (*rest.Config, error) {
-	fail := func(why string) error {
-		return fmt.Errorf("secret %s: key %s: %s", c.Secret, api.KeyKubeconfig, why)
-	}
 	k, err := clientcmd.Load(c.kubeconfig)
 	if err != nil {
-		return nil, fail("is not a kubeconfig") // the parser's own words may quote it
+		return nil, c.KeyFault("is not a kubeconfig") // the parser's own words may quote it
 	}
 	ctx, ok := k.Contexts[k.CurrentContext]
 	if !ok {
-		return nil, fail("current-context names no context")
+		return nil, c.KeyFault("current-context names no context")
 	}
 	user, cluster := k.AuthInfos[ctx.AuthInfo], k.Clusters[ctx.Cluster]
 	switch {
 	case cluster == nil || cluster.Server == "":
-		return nil, fail("the current context has no cluster with a server")
+		return nil, c.KeyFault("the current context has no cluster with a server")
 	case user == nil:
-		return nil, fail("the current context has no user")
+		return nil, c.KeyFault("the current context has no user")
 	case user.Exec != nil, user.AuthProvider != nil:
-		return nil, fail("a credential plugin is not allowed: use a token or an inline client certificate")
+		return nil, c.KeyFault("a credential plugin is not allowed: use a token or an inline client certificate")
 	case user.TokenFile != "", user.ClientCertificate != "", user.ClientKey != "", cluster.CertificateAuthority != "":
-		return nil, fail("refers to files: put credentials and certificates inline (kubectl config view --flatten --minify)")
+		return nil, c.KeyFault("refers to files: put credentials and certificates inline (kubectl config view --flatten --minify)")
 	}
 	cfg, err := clientcmd.NewDefaultClientConfig(*k, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, fail("is not usable")
+		return nil, c.KeyFault("is not usable")
 	}
 	cfg.UserAgent = "kubectl-scylla-controller"
 	cfg.Timeout = 0 // watches are long; every request has its own deadline
