@@ -173,7 +173,7 @@ func (p *painter) head() []string {
 func (p *painter) origin(level detail) []string {
 	from := "from " + string(p.d.Source.Used)
 	if len(p.d.Problems()) > 0 {
-		from = p.d.counted() + ", " + from
+		from = p.d.counted(byEveryone) + ", " + from
 	}
 	if p.d.Source.Reason != "" {
 		from += " (" + Clean(p.d.Source.Reason) + ")"

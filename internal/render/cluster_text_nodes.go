@@ -100,8 +100,8 @@ func (r RowState) Word() string {
 func (t *Table) terse() {
 	for _, row := range t.Rows {
 		for i := range row {
-			if text, _, ok := strings.Cut(row[i].Text, ", unchanged "); ok && text == Fresh {
-				row[i].Text = text
+			if short := row[i].Short; short != "" {
+				row[i].Text = short
 			}
 		}
 	}
@@ -167,10 +167,11 @@ func (p *painter) row(n Node) Cell {
 	text := n.Row.Word()
 	switch n.Row.Status {
 	case RowOK:
+		cell := Cell{Text: text, Style: Good}
 		if a := words.Ago(TimeOf(n.Row.Written), p.d.at()); a != "" {
-			text += ", unchanged " + a
+			cell.Text, cell.Short = text+", unchanged "+a, text
 		}
-		return Cell{Text: text, Style: Good}
+		return cell
 	case RowStale:
 		if a := words.Ago(TimeOf(n.Row.StaleSince), p.d.at()); a != "" {
 			text += " " + a

@@ -102,15 +102,18 @@ func (d *ClusterStatus) Unread() bool {
 
 // summarise is the verdict in one sentence: the gravest finding and the number of others; the counts for a healthy cluster. It has no age, so that the same cluster has the
 // same summary.
-func (d *ClusterStatus) summarise() string { return d.line(time.Time{}) }
+func (d *ClusterStatus) summarise() string { return d.line(time.Time{}, byEveryone) }
+
+// Brief is the summary for a line without room.
+func (d *ClusterStatus) Brief() string { return d.line(time.Time{}, "") }
 
 // firstLine is the summary with the age of its finding.
-func (d *ClusterStatus) firstLine() string { return d.line(d.at()) }
+func (d *ClusterStatus) firstLine() string { return d.line(d.at(), byEveryone) }
 
-func (d *ClusterStatus) line(now time.Time) string {
+func (d *ClusterStatus) line(now time.Time, by string) string {
 	problems := d.Problems()
 	if len(problems) == 0 {
-		return d.counted()
+		return d.counted(by)
 	}
 	text := problems[0].Text(now)
 	if more := len(problems) - 1; more > 0 {
@@ -119,10 +122,12 @@ func (d *ClusterStatus) line(now time.Time) string {
 	return text
 }
 
-// counted gives a number with its noun.
-func (d *ClusterStatus) counted() string {
+const byEveryone = " by everyone"
+
+// counted gives a number with its noun. by is byEveryone, or nothing for want of room.
+func (d *ClusterStatus) counted(by string) string {
 	c := d.Counts
-	text := fmt.Sprintf("%d of %s seen UP by everyone", c.Up, count(c.Nodes, "node", "nodes"))
+	text := fmt.Sprintf("%d of %s seen UP%s", c.Up, count(c.Nodes, "node", "nodes"), by)
 	switch {
 	case c.Nodes == 0:
 		text = "no node has a row"

@@ -18,6 +18,8 @@ import (
 type Cell struct {
 	Text  string
 	Style Style
+	// Short is the text for want of room; empty where there is no shorter one.
+	Short string
 }
 
 // Text makes a plain cell.

@@ -54,6 +54,7 @@ type facts struct {
 	name             string // namespace/name
 	healthy          bool
 	verdict, summary string
+	brief            string            // the summary for want of room
 	source           string            // where the rows come from
 	reason           string            // why from there
 	coordinator      string            // the topology coordinator; empty when not known

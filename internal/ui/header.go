@@ -123,7 +123,7 @@ func (s *Snapshot) verdictLines(v *view, w int) []string {
 	room := w - width(word) - 1 - len(s.name)
 	rest := ": " + s.summary
 	if len(rest) > room {
-		rest = strings.Replace(rest, " by everyone", "", 1) // the counts behind it matter more
+		rest = ": " + s.brief
 	}
 	lead := look.of(word) + " " + v.strong.of(s.name)
 	if width(rest) <= room || room < fewWords {

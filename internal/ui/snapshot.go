@@ -199,7 +199,7 @@ func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 func newFacts(s *cluster.Cluster, now time.Time) *facts {
 	doc := render.NewClusterStatus(s, now)
 	f := &facts{
-		name: clean(doc.Namespace + "/" + doc.Name), healthy: doc.Healthy, verdict: notHealthy, summary: clean(doc.Summary),
+		name: clean(doc.Namespace + "/" + doc.Name), healthy: doc.Healthy, verdict: notHealthy, summary: clean(doc.Summary), brief: clean(doc.Brief()),
 		source: string(doc.Source.Used), reason: clean(doc.Source.Reason), partial: doc.PartialLines(0),
 		view: render.NewViewStamp(s),
 		byID: map[string]int{}, byMember: map[string]int{}, who: s.Matrix(), made: s.TakenAt,

@@ -189,7 +189,7 @@ func (d *pageData) addNodes() {
 		if p.State != cluster.KubernetesNodeReady {
 			line.MachineState, line.MachineKind = p.State, "odd"
 		}
-		if p.State == cluster.KubernetesNodeGone || strings.HasPrefix(p.State, cluster.KubernetesNodeNotReady) {
+		if p.State == cluster.KubernetesNodeGone || (cluster.KubernetesNode{State: p.State}).Lost() {
 			line.MachineKind = "bad"
 		}
 		d.NodeList = append(d.NodeList, line)

@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // manyNodes is beyond what a text lists one by one on a terminal, and the lines that it then has for nodes.
@@ -157,7 +158,7 @@ func (r *Report) changeLine(c Change, o render.Options) string {
 	if c.Warning {
 		mark = render.Warn.Paint("!")
 	}
-	ago := strings.TrimSuffix(r.ago(c.Time.Time), " ago")
+	ago := words.Ago(c.Time.Time, r.taken())
 	line := fmt.Sprintf("%s  %4s  %s: %s", c.Time.UTC().Format("2006-01-02 15:04:05"), ago, render.Clean(c.About), c.about())
 	return mark + " " + wrap(line, width(o)-2, 27) + "\n"
 }
