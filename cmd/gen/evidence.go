@@ -4,12 +4,9 @@ package main
 
 import (
 	"fmt"
-	"go/ast"
-	"slices"
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -26,11 +23,8 @@ start says so (AlreadyRemoved).
 
 `
 
-// irreversible are commands that cannot be undone.
-var irreversible = pattern.Lazy(`delete pvc|removenode|excludenode|scylla replace (?:resume|[A-Z])|--ignore-dead`)
-
 // evidencePage is docs/evidence.md.
-func evidencePage(s *source) []byte {
+func evidencePage() []byte {
 	t := &table{used: map[string]bool{}}
 	t.WriteString(evidenceHead)
 	t.head("The evidence", "", "code", "text or field", "versions", "source", "lost", "not lost")
@@ -56,33 +50,12 @@ func evidencePage(s *source) []byte {
 	}
 	t.WriteString("\n")
 	t.head("The steps", "Each needs one piece of its evidence.\n\n", "step", "it says", "evidence")
-	made := s.irreversible()
 	for _, step := range evidence.Steps() {
 		rests := make([]string, len(step.Rests))
 		for i, c := range step.Rests {
 			rests[i] = "`" + string(c) + "`"
 		}
-		t.row("`"+string(step.Code)+"`", t.says(string(step.Code), made[string(step.Code)]), strings.Join(rests, ", "))
+		t.row("`"+string(step.Code)+"`", t.step(step.Code), strings.Join(rests, ", "))
 	}
 	return []byte(t.String())
-}
-
-// irreversible are the commands of every code that is made with one that cannot be undone.
-func (s *source) irreversible() map[string][]string {
-	out := map[string][]string{}
-	s.nodes(func(_ string, p place, n ast.Node) {
-		e, ok := n.(ast.Expr)
-		if !ok {
-			return
-		}
-		if _, do := isCall(e, "", "Do"); !do {
-			return
-		}
-		for _, m := range s.messages(p, e) {
-			if slices.ContainsFunc(m.commands, irreversible().MatchString) && len(m.commands) > len(out[m.code]) {
-				out[m.code] = m.commands
-			}
-		}
-	})
-	return out
 }

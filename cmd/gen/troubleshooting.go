@@ -3,11 +3,12 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -16,7 +17,7 @@ import (
 
 const troubleshootingHead = `# Troubleshooting by symptom
 
-Look for the words that you see. This page is made by ` + "`go run ./cmd/gen`" + ` from the codes, the sentences and the source that states them, so that it says what the
+Look for the words that you see. This page is made by ` + "`go run ./cmd/gen`" + ` from the tables of codes, sentences and steps that the program uses, so that it says what the
 program says. *Words in italics* stand for names and values, [words in brackets] are there only where something is known. NAMESPACE, MEMBER and the like in
 commands are yours to fill in; the program prints each command with them filled in.
 
@@ -25,32 +26,22 @@ Start with ` + "`kubectl scylla status -n NAMESPACE`" + `: its first line is the
 `
 
 // troubleshooting is docs/troubleshooting.md; used has every code on it.
-func troubleshooting(s *source) (page []byte, used map[string]bool) {
-	t := &table{used: map[string]bool{}, pairs: map[string][]said{}}
-	var texts []said
-	for _, p := range s.pairs() {
-		if strings.HasPrefix(p.dir, "plugin") || p.dir == "controller" {
-			texts = append(texts, p)
-		} else {
-			t.pairs[p.says] = append(t.pairs[p.says], p)
-		}
-	}
+func troubleshooting() (page []byte, used map[string]bool) {
+	t := &table{used: map[string]bool{}}
 	t.WriteString(troubleshootingHead)
 	t.findings()
-	t.reasons(s)
+	t.reasons()
 	t.rows()
-	t.group("What `kubectl scylla check` finds", "", "preflight")
+	t.group("What `kubectl scylla check` finds", "", words.OfChecks())
 	t.group("Why a replacement is refused, held up or has failed", "`kubectl scylla replace MEMBER` names each check that is not met, "+
-		"`replace status` what an open replacement waits for. The whole procedure: [replacement.md](replacement.md).\n\n", "replacement")
-	t.errors(texts)
+		"`replace status` what an open replacement waits for. The whole procedure: [replacement.md](replacement.md).\n\n", words.OfReplacements())
 	t.logs()
 	return []byte(t.String()), t.used
 }
 
 type table struct {
 	strings.Builder
-	used  map[string]bool
-	pairs map[string][]said
+	used map[string]bool
 }
 
 func cell(text string) string {
@@ -82,66 +73,71 @@ func (t *table) head(title, text string, columns ...string) {
 	t.row(slices.Repeat([]string{"---"}, len(columns))...)
 }
 
-// of are the pairs of a statement, each once and in order.
-func (t *table) of(says string) []said {
-	list := slices.Clone(t.pairs[says])
-	key := func(p said) string { return p.cause + "\x00" + p.step + "\x00" + strings.Join(p.commands, "\x00") }
-	slices.SortFunc(list, func(a, b said) int { return cmp.Compare(key(a), key(b)) })
-	return slices.CompactFunc(list, func(a, b said) bool { return key(a) == key(b) })
+// mostCommands is how many commands one sentence can name.
+const mostCommands = 4
+
+// steps are the steps of a statement, the one that is tried first at the beginning.
+func (t *table) steps(codes []words.Code) string {
+	var out []string
+	for _, c := range codes {
+		out = append(out, t.step(c))
+	}
+	return strings.Join(out, "<br>or: ")
+}
+
+// step is a step with its commands; those that package replacement or preflight makes of the objects are left to the program.
+func (t *table) step(c words.Code) string {
+	var commands []string
+	if sentence, _ := words.Sentence(c); len(evidence.Facts{}.Commands(c)) == 0 && !strings.Contains(sentence, "{*}") {
+		t.used[string(c)] = true
+		text, _ := shape(c, slices.Repeat([]string{"*command*"}, mostCommands), func(name string) string { return "*" + name + "*" })
+		return cell(text)
+	}
+	for _, command := range (evidence.Facts{}).Commands(c) {
+		commands = append(commands, words.Shell(command))
+	}
+	return t.says(string(c), commands)
 }
 
 func (t *table) findings() {
 	t.head("The first line of `status`", "What is wrong with the cluster as a whole; codes as in `findings[].message.code` of `-o json`.\n\n", "it says", "code", "do")
+	const behind = "the step of [the reason](#why-a-newcomer-waits) or [the node](#what-helps-a-node) behind it"
 	for _, c := range words.All() {
 		if !strings.HasPrefix(string(c), "Finding") {
 			continue
 		}
-		steps := t.of(string(c))
-		if len(steps) == 0 {
-			t.row(t.says(string(c), nil), "`"+string(c)+"`", "the step of [the reason](#why-a-newcomer-waits) or [the node](#what-helps-a-node) behind it")
+		steps := diagnosis.StepsFor(c)
+		do := t.steps(steps)
+		switch {
+		case len(steps) == 0:
+			do = behind
+		case len(steps) > 1:
+			do += "<br>else " + behind
 		}
-		for _, p := range steps {
-			t.row(t.says(p.says, nil), "`"+p.says+"`", t.says(p.step, p.commands))
-		}
-		if len(steps) > 0 && slices.Contains(ofNode, string(c)) {
-			t.row(t.says(string(c), nil), "`"+string(c)+"`", "else the step of [the node](#what-helps-a-node)")
-		}
+		t.row(t.says(string(c), nil), "`"+string(c)+"`", do)
 	}
 }
 
-// ofNode are findings that have a step of their own only in some cases.
-var ofNode = []string{"FindingNodeDown", "FindingNodeNotServing", "FindingGhost"}
-
 // reasons are those of package matrix, the gravest first, and the barrier's own.
-func (t *table) reasons(s *source) {
+func (t *table) reasons() {
 	t.WriteString("\n")
 	t.head("Why a newcomer waits", "`kubectl scylla barrier MEMBER -n NAMESPACE`, the barrier's log and Events say one or more of these. What each means at length: "+
-		"[barrier.md](barrier.md#reasons).\n\n", "it says", "code", "because", "do")
-	var all []string
-	for _, r := range matrix.Reasons() {
-		all = append(all, string(r))
-	}
-	all = append(all, "MemberServiceMissing", "APIUnreachable", "ReadingIncomplete")
-	for _, r := range all {
-		list := t.of(r)
-		if len(list) == 0 {
-			t.row(t.says(r, nil), "`"+r+"`", "", "the step of [the node](#what-helps-a-node)")
+		"[barrier.md](barrier.md#reasons).\n\n", "it says", "code", "do")
+	helps := diagnosis.StepsFor(words.NodeDown)
+	for _, r := range append(matrix.Reasons(), words.MemberServiceMissing, words.APIUnreachable, words.ReadingIncomplete) {
+		steps := diagnosis.StepsFor(r)
+		own := slices.DeleteFunc(slices.Clone(steps), func(c words.Code) bool { return len(steps) >= len(helps) && slices.Contains(helps, c) })
+		do := t.steps(own)
+		if len(own) < len(steps) {
+			do = strings.TrimPrefix(do+"<br>else the step of [the node](#what-helps-a-node)", "<br>else ")
 		}
-		for _, p := range list {
-			t.row(t.says(r, nil), "`"+r+"`", t.says(p.cause, nil), t.says(p.step, p.commands))
-		}
+		t.row(t.says(string(r), nil), "`"+string(r)+"`", do)
 	}
-	t.WriteString("\n### What helps a node\n\nOne of these stands beside each node that is DOWN, not seen or silent; which one depends on what else is known of it.\n\n")
+	t.WriteString("\n### What helps a node\n\nOne of these stands beside each node that is DOWN, not seen or silent; the first that fits what is known of it.\n\n")
 	t.row("code", "do")
 	t.row("---", "---")
-	done := map[string]bool{}
-	for _, f := range []string{"nextStep", "downStep", "errorStep"} {
-		for _, m := range s.made("matrix", f) {
-			if text := t.says(m.code, m.commands); !done[text] {
-				done[text] = true
-				t.row("`"+m.code+"`", text)
-			}
-		}
+	for _, c := range helps {
+		t.row("`"+string(c)+"`", t.step(c))
 	}
 }
 
@@ -153,35 +149,13 @@ func (t *table) rows() {
 	}
 }
 
-// group is everything that a package states with a step beside it.
-func (t *table) group(title, text, pkg string) {
+// group are the statements of a package that have a step.
+func (t *table) group(title, text string, steps map[words.Code][]words.Code) {
 	t.WriteString("\n")
 	t.head(title, text, "it says", "code", "do")
-	var all []string
-	for says, list := range t.pairs {
-		if slices.ContainsFunc(list, func(p said) bool { return strings.HasSuffix(p.dir, "/"+pkg) }) {
-			all = append(all, says)
-		}
-	}
-	slices.Sort(all)
-	for _, says := range all {
-		for i, p := range t.of(says) {
-			anchor := ""
-			if i == 0 {
-				_, name, _ := strings.Cut(words.Link(words.Code(says)), "#")
-				anchor = `<a id="` + name + `"></a>`
-			}
-			t.row(t.says(says, nil), anchor+"`"+says+"`", t.says(p.step, p.commands))
-		}
-	}
-}
-
-func (t *table) errors(texts []said) {
-	t.WriteString("\n")
-	t.head("What the commands end with", "Errors with a hint. Exit codes: [reference/exit-codes.md](reference/exit-codes.md).\n\n", "error", "do")
-	slices.SortFunc(texts, func(a, b said) int { return cmp.Or(cmp.Compare(a.says, b.says), cmp.Compare(a.step, b.step)) })
-	for _, p := range slices.CompactFunc(texts, func(a, b said) bool { return a.says == b.says && a.step == b.step }) {
-		t.row(cell(p.says), cell(p.step))
+	for _, says := range slices.Sorted(maps.Keys(steps)) {
+		_, anchor, _ := strings.Cut(words.Link(says), "#")
+		t.row(t.says(string(says), nil), `<a id="`+anchor+`"></a>`+"`"+string(says)+"`", t.steps(steps[says]))
 	}
 }
 

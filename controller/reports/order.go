@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -15,8 +17,9 @@ import (
 // not exist has no barrier to report it, and the running barrier does not read the StatefulSets' Pods.
 func (r *Reconciler) announceOrder(ctx context.Context, w *world) {
 	for _, held := range w.HeldForEver() {
+		step := words.Text(replacement.WhileCause(w.Cluster, held.Member, cluster.CauseOrder, held.Lower.Name))
 		for _, object := range []client.Object{held.Set, held.Lower} {
-			r.o.Notice.Emit(ctx, object, corev1.EventTypeWarning, "PodHeldByOrder", "WaitForLowerOrdinal", words.Text(held.Step))
+			r.o.Notice.Emit(ctx, object, corev1.EventTypeWarning, "PodHeldByOrder", "WaitForLowerOrdinal", step)
 		}
 	}
 }

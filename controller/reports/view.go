@@ -17,6 +17,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -41,7 +43,7 @@ func (r *Reconciler) view(
 		want.Status.Initialized, want.Status.Initialization = true, init.Now
 	}
 	want.Status.Group0ID = cmp.Or(stored.Group0ID, init.Group0)
-	parts, split := view.Split(judged)
+	parts, split := view.Split(judged, func() words.Message { return diagnosis.Step(judged, &matrix.Blocker{Reason: words.SplitCluster}) })
 	r.o.Metrics.SetStanding(key.Namespace, key.Name, want.Status.Initialized, split)
 	if !split {
 		init.Absent = append(init.Absent, api.ConditionSplitCluster)

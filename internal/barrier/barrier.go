@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -132,7 +133,7 @@ func Run(ctx context.Context, o Options) error {
 	// A certain answer of the disk needs no other source: a restart must work while the API server is unreachable.
 	if b.disk == bootstrap.BootstrappedYes || b.disk == bootstrap.BootstrappedDecommissioned {
 		v := bootstrap.Decide(bootstrap.Input{
-			Self: bootstrap.Place(o.Service, nil), Namespace: o.Namespace, Disk: b.disk, DiskDetail: b.diskDetail, PVC: b.claim(""),
+			Self: bootstrap.Place(o.Service, nil), Namespace: o.Namespace, Disk: b.disk, DiskDetail: b.diskDetail,
 		})
 		if v.Satisfied && b.volumeHostID != "" {
 			v = b.ownVolume(ctx, v)
@@ -142,7 +143,7 @@ func Run(ctx context.Context, o Options) error {
 			return nil
 		}
 		if v.Decision == bootstrap.DecisionRefuse {
-			return b.refuse(v)
+			return b.refuse(b.advise(v))
 		}
 	}
 	c, err := o.NewClient()
@@ -198,7 +199,8 @@ type barrier struct {
 	volumeHostID hostid.ID
 	notes        []words.Message
 
-	ctx       context.Context // of the watch: it ends with the waiting
+	seen      *cluster.Cluster // the last reading, for next steps
+	ctx       context.Context  // of the watch: it ends with the waiting
 	watching  bool
 	changes   <-chan struct{}
 	shown     string // the last logged verdict, without ages
@@ -214,6 +216,7 @@ func (b *barrier) wait(ctx context.Context) error {
 			b.Log.Info("stopped while waiting")
 			return ctx.Err()
 		}
+		v = b.advise(v)
 		b.metrics.observe(v)
 		b.say(ctx, v)
 		switch {
@@ -281,6 +284,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	}
 	b.permits.heard = taken
 	snap := cluster.New(objects, opts.Source, taken)
+	b.seen = snap
 	b.permits.otherwise = snap.DefaultPolicy(b.Service)
 	in, err := b.input(snap)
 	if err != nil {
@@ -299,7 +303,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	// An unreadable part blocks only decisions that depend on complete reports.
 	if err := snap.Incomplete(); err != nil && (v.Decision == bootstrap.DecisionAllUp || v.Decision == bootstrap.DecisionGenesis) {
 		b.metrics.apiErrors.Inc()
-		x := b.blocked(matrix.Blocker{Reason: words.ReadingIncomplete, Detail: oneLine(err), Step: words.New(words.GrantMemberRights)})
+		x := b.blocked(matrix.Blocker{Reason: words.ReadingIncomplete, Detail: oneLine(err)})
 		x.Notes = v.Notes
 		return x, snap, svc
 	}
@@ -314,7 +318,7 @@ func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 	}
 	in.Disk, in.DiskDetail, in.Volume = b.disk, b.diskDetail, b.volume
 	in.VolumeDetail, in.VolumeHostID = b.volumeDetail, b.volumeHostID
-	in.PVC, in.AllowNonReporting = b.claim(in.PVC), b.AllowNonReporting
+	in.AllowNonReporting = b.AllowNonReporting
 	in.Banned = b.banned(snap, in)
 	if v, _, err := b.version(); err == nil {
 		in.Version = v // the version given to this barrier
@@ -344,7 +348,7 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 	case svc.Labels[api.LabelCluster] == "":
 		return cluster.Key{}, &matrix.Blocker{
 			Reason: words.LabelMissing, Observed: bootstrap.Place(b.Service, svc.Labels),
-			Cause: words.New(words.ServiceLabelMissing, "label", api.LabelCluster), Step: words.New(words.NameCluster),
+			Cause: words.New(words.ServiceLabelMissing, "label", api.LabelCluster),
 		}
 	}
 	b.Cluster = svc.Labels[api.LabelCluster]
@@ -379,6 +383,18 @@ func (b *barrier) watch(key cluster.Key) {
 	b.changes = changes
 }
 
+// advise gives the verdict its next steps.
+func (b *barrier) advise(v bootstrap.Verdict) bootstrap.Verdict {
+	c, known := b.seen, ""
+	if c == nil {
+		c = diagnosis.Nothing(b.Namespace)
+	} else {
+		known = c.ClaimName(b.Service)
+	}
+	diagnosis.Advise(c, &v, diagnosis.Asks{Self: v.Self, Claim: b.claim(known)})
+	return v
+}
+
 func (b *barrier) blocked(x matrix.Blocker) bootstrap.Verdict {
 	v := bootstrap.Wait(bootstrap.Place(b.Service, nil), x)
 	v.Notes = slices.Clone(b.notes)
@@ -390,14 +406,13 @@ func unjudged(snap *cluster.Cluster, err error) matrix.Blocker {
 	if report := snap.OverrideRef; report != "" && snap.StatusReport == nil {
 		return matrix.Blocker{
 			Reason: words.ReportMissing, Cause: words.New(words.SourceClusterReportGone, "report", report, "annotation", api.AnnotationStatusReportOverrideRef),
-			Step: words.New(words.MakeNamedReport, "report", report).Do(words.Kubectl(snap.Namespace, "get", "scylladbstatusreports", report)),
 		}
 	}
 	return noService(words.Clean(err.Error()), words.Message{})
 }
 
 func noService(detail string, cause words.Message) matrix.Blocker {
-	return matrix.Blocker{Reason: words.MemberServiceMissing, Detail: detail, Cause: cause, Step: words.New(words.SeeControllerMakesServices)}
+	return matrix.Blocker{Reason: words.MemberServiceMissing, Detail: detail, Cause: cause}
 }
 
 func (b *barrier) unread(err error) matrix.Blocker {
@@ -405,7 +420,7 @@ func (b *barrier) unread(err error) matrix.Blocker {
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
 		return noService(words.Clean(e.Error()), words.Message{})
 	}
-	return matrix.Blocker{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err)), Step: words.New(words.BarrierRetries)}
+	return matrix.Blocker{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err))}
 }
 
 // refuse makes the one message of a refusal; the caller prints it.

@@ -139,7 +139,7 @@ func (b *barrier) compareNames(ctx context.Context, trouble matrix.Blocker) (boo
 		return bootstrap.Verdict{}, errors.New(words.Aging(trouble.Message(), trouble.Since, time.Time{}))
 	}
 	in := bootstrap.Input{
-		Self: bootstrap.Place(b.Service, nil), Namespace: b.Namespace, Disk: b.disk, DiskDetail: b.diskDetail, VolumeHostID: b.volumeHostID, PVC: b.claim(""),
+		Self: bootstrap.Place(b.Service, nil), Namespace: b.Namespace, Disk: b.disk, DiskDetail: b.diskDetail, VolumeHostID: b.volumeHostID,
 	}
 	var list corev1.ServiceList
 	if err := b.client.List(ctx, &list, client.InNamespace(b.Namespace), client.MatchingLabels{api.LabelServiceType: api.ServiceTypeMember}); err != nil {

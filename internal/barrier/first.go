@@ -22,7 +22,7 @@ func (b *barrier) notFirst(ctx context.Context, v bootstrap.Verdict, known *clus
 		return []matrix.Blocker{b.unlisted(err)}
 	}
 	if why := known.NotFirst(b.Service, all); !why.IsZero() {
-		return []matrix.Blocker{bootstrap.NotFirst(v.Self, b.Namespace, why)}
+		return []matrix.Blocker{bootstrap.NotFirst(v.Self, why)}
 	}
 	return nil
 }

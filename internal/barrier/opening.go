@@ -172,7 +172,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	}
 	if choice, launched := carried.SeedChoice(b.Service); launched &&
 		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
-		blockers = append(blockers, bootstrap.NoOtherSeed(v.Self, b.Namespace, choice))
+		blockers = append(blockers, bootstrap.NoOtherSeed(v.Self, choice))
 	}
 	if len(blockers) == 0 {
 		blockers = b.askReporters(ctx, carried.Reporters(b.Service), digests)
@@ -187,9 +187,9 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 func (b *barrier) unlisted(err error) matrix.Blocker {
 	b.metrics.apiErrors.Inc()
 	if apierrors.IsForbidden(err) {
-		return matrix.Blocker{Reason: words.ReadingIncomplete, Detail: oneLine(exit.Describe(err)), Step: words.New(words.GrantMemberRights)}
+		return matrix.Blocker{Reason: words.ReadingIncomplete, Detail: oneLine(exit.Describe(err))}
 	}
-	return matrix.Blocker{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err)), Step: words.New(words.BarrierRetries)}
+	return matrix.Blocker{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err))}
 }
 
 // carriesRows is true where Pods other than the member's own carry rows at all: reports of another writer may be made from another source.
@@ -297,9 +297,9 @@ func (b *barrier) noAnswer(node matrix.Ref, err error) matrix.Blocker {
 		why, ok = lookError(words.New(words.ReporterHasOtherRow)), true
 	}
 	if !ok {
-		return bootstrap.ReporterSilent(node, b.Namespace, oneLine(err))
+		return bootstrap.ReporterSilent(node, oneLine(err))
 	}
-	x := bootstrap.ReporterSilent(node, b.Namespace, "")
+	x := bootstrap.ReporterSilent(node, "")
 	x.Cause = words.Message(why)
 	return x
 }

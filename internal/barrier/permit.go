@@ -86,7 +86,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 		dead = in.Dead()
 	}
 	blockersOf := func(p *bootstrap.Permission) []matrix.Blocker {
-		return p.Blockers(v.Self, b.Namespace, v.Decision.Permit(), dead)
+		return p.Blockers(v.Self, v.Decision.Permit(), dead)
 	}
 	if blockers := blockersOf(&p); len(blockers) > 0 {
 		return blockers
@@ -98,10 +98,10 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	case err == nil:
 		p.ClaimUID = claim.UID
 	case apierrors.IsForbidden(err):
-		return []matrix.Blocker{{Reason: words.ReadingIncomplete, Detail: oneLine(err), Step: words.New(words.GrantMemberRights)}}
+		return []matrix.Blocker{{Reason: words.ReadingIncomplete, Detail: oneLine(err)}}
 	case !apierrors.IsNotFound(err):
 		b.metrics.apiErrors.Inc()
-		return []matrix.Blocker{{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err)), Step: words.New(words.BarrierRetries)}}
+		return []matrix.Blocker{{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err))}}
 	}
 	p.ClaimKnown = true
 	uid, trouble := b.ownPod(ctx)

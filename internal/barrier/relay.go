@@ -218,13 +218,13 @@ func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
 		asked := fmt.Sprintf("%d of %d", b.relays.answered, len(b.relays.members))
 		switch unread := x.Reason == words.APIUnreachable; {
 		case b.relays.answered == 0 && (unread || len(b.relays.members) > 0):
-			*x = matrix.Blocker{Reason: words.Isolated, Cause: x.Cause, Detail: x.Detail, Since: b.lastSign(x.Reason, now), Step: words.New(words.ReachMembers)}
+			*x = matrix.Blocker{Reason: words.Isolated, Cause: x.Cause, Detail: x.Detail, Since: b.lastSign(x.Reason, now)}
 		case unread && fresh:
-			*x = matrix.Blocker{Reason: words.APIUnreachable, Cause: words.New(words.RelaysAreFresh, "answering", asked, "error", x.Detail), Step: words.New(words.BarrierRetries)}
+			*x = matrix.Blocker{Reason: words.APIUnreachable, Cause: words.New(words.RelaysAreFresh, "answering", asked, "error", x.Detail)}
 		case unread:
 			*x = matrix.Blocker{
 				Reason: words.ControllerSilent, Since: b.lastSign(x.Reason, now),
-				Cause: words.New(words.RelaysAreOld, "answering", asked, "error", x.Detail), Step: words.New(words.StartController),
+				Cause: words.New(words.RelaysAreOld, "answering", asked, "error", x.Detail),
 			}
 		}
 	}

@@ -22,15 +22,36 @@ import (
 // is a restart and opens; force opens; then every required node must be seen UP by every row, for a replacement all but the replaced and the ignored
 // ones. Nothing else opens, but the one first node of a cluster that has never had one.
 //
-// Long: the order of the questions is the decision, and is read best in one piece.
+// Outside the Pod a verdict may still change by what its own barrier has found in the data directory.
 func Decide(in Input) Verdict {
+	v := in.decide()
+	switch {
+	case in.Refused != "":
+		v.Satisfied, v.Decision, v.Summary = false, DecisionRefuse, words.New(words.BarrierRefuses, "message", in.Refused)
+		v.Blockers = append([]matrix.Blocker{{Reason: words.DataDirectoryUnusable, Observed: in.Self, Detail: in.Refused}}, v.Blockers...)
+	case in.AtBarrier && v.restsOnVolume():
+		v.Satisfied, v.Decision = false, DecisionWait
+	}
+	return v
+}
+
+// Unsure is true where only the Pod can know the state of the volume, and its barrier has not reported it yet.
+func (v Verdict) Unsure() bool { return v.restsOnVolume() && !v.Satisfied }
+
+func (v Verdict) restsOnVolume() bool {
+	return v.Summary.Code == words.StartsAsMemberIfVolumeHolds || v.Summary.Code == words.StartsAsNewIfVolumeIsEmpty
+}
+
+// decide is the decision.
+//
+// Long: the order of the questions is the decision, and is read best in one piece.
+func (in Input) decide() Verdict {
 	in.Peers = without(in.Peers, func(p *Peer) bool { return p.Member != "" && p.Member == in.Self.Member })
 	v := Verdict{Self: in.Self}
 
 	if in.Disk == BootstrappedYes && !in.foreignVolume() {
 		if !in.Banned.IsZero() {
-			cure := in.discard()
-			v.Notes = append(v.Notes, words.New(words.BannedBefore, "evidence", in.Banned, "cure", cure).Do(cure.Commands...))
+			v.Notes = append(v.Notes, words.New(words.BannedBefore, "evidence", in.Banned))
 		}
 		return v.open(DecisionBootstrapped, words.New(words.StartsBootstrapped))
 	}
@@ -70,7 +91,7 @@ func Decide(in Input) Verdict {
 	removed := forgotten && in.Volume == VolumeUsed
 	var unpermitted []matrix.Blocker
 	if in.Permission != nil && !removed && len(v.Blockers) == 0 {
-		unpermitted = in.Permission.Blockers(in.Self, in.Namespace, kindOf(replaces, m), in.Dead())
+		unpermitted = in.Permission.Blockers(in.Self, kindOf(replaces, m), in.Dead())
 	}
 	switch {
 	case len(v.Blockers) > 0:
@@ -89,7 +110,7 @@ func Decide(in Input) Verdict {
 	case m.Empty():
 		return v.open(DecisionGenesis, words.New(words.StartsAsFirstNode))
 	case removed:
-		b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.Self, Cause: words.New(words.HostIDRemoved, "hostID", in.Self.HostID), Step: in.discard()}
+		b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.Self, Cause: words.New(words.HostIDRemoved, "hostID", in.Self.HostID)}
 		v.Decision, v.Blockers, v.Summary = DecisionRefuse, []matrix.Blocker{b}, words.New(words.CannotStart, "why", b.Cause)
 	case forgotten && in.Volume == VolumeNotLooked:
 		return v.open(DecisionAllUp, words.New(words.StartsAsNewIfVolumeIsEmpty, "hostID", in.Self.HostID))
@@ -231,15 +252,15 @@ func listed(m *matrix.Matrix, id hostid.ID) bool {
 
 // unusable is the blocker of a data directory that ScyllaDB must not, or will not, start on; its Reason is empty when there is none.
 func (in *Input) unusable() matrix.Blocker {
-	b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.Self, Step: in.discard()}
+	b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.Self}
 	switch {
 	case in.Disk == BootstrappedDecommissioned:
 		b.Cause = words.New(words.Decommissioned)
 	case in.foreignVolume() && in.Self.HostID == "":
-		b.Reason, b.Step = words.ForeignVolume, words.New(words.GiveOwnVolume, "claim", in.PVC).Do(in.seeClaim())
+		b.Reason = words.ForeignVolume
 		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "owner", in.ownerOfVolume())
 	case in.foreignVolume():
-		b.Reason, b.Step = words.ForeignVolume, words.New(words.MendForeignVolume, "claim", in.PVC)
+		b.Reason = words.ForeignVolume
 		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "recorded", in.Self.HostID, "owner", in.ownerOfVolume())
 	case !in.Banned.IsZero():
 		b.Cause = words.New(words.HostIDBanned, "evidence", in.Banned)
@@ -249,11 +270,6 @@ func (in *Input) unusable() matrix.Blocker {
 	return b
 }
 
-// seeClaim shows where a claim's volume came from: its data source, and its PersistentVolume.
-func (in *Input) seeClaim() words.Command {
-	return words.Kubectl(in.Namespace, "get", "pvc", in.PVC, "-o", "yaml")
-}
-
 // unknownVolume is the blocker of a new node whose volume has ScyllaDB's files, while neither the volume nor the Service shows whose they are: a copy of a running member's volume
 // looks the same until system.local is flushed. The files of an own first start that was cut short do so too, so a person decides. Its Reason is empty where that is known, and
 // where there is no other node whose copy it could be.
@@ -261,20 +277,7 @@ func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
 	if in.Volume != VolumeUsed || in.VolumeHostID != "" || in.Self.HostID != "" || in.SelfJoined != nil && *in.SelfJoined || m.Empty() {
 		return matrix.Blocker{}
 	}
-	step := words.New(words.TellVolume, "member", in.Self.Name(), "claim", in.PVC).Do(in.seeClaim(), words.Scylla(in.Namespace, "force-proceed", in.Self.Name()))
-	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.Self, Cause: words.New(words.VolumeOfUnknownHostID), Step: step}
-}
-
-// discard is the step for a data directory that cannot be used again: delete its claim and its Pod.
-func (in *Input) discard() words.Message {
-	if in.PVC == "" {
-		return words.New(words.DiscardClaimOf, "member", in.Self.Name())
-	}
-	m := words.New(words.DiscardClaim, "claim", in.PVC)
-	if in.Self.Member != "" {
-		m = m.Do(append(words.Kubectl(in.Namespace, "delete", "pvc", in.PVC), "--wait=false"), words.Kubectl(in.Namespace, "delete", "pod", in.Self.Member))
-	}
-	return m
+	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.Self, Cause: words.New(words.VolumeOfUnknownHostID)}
 }
 
 // judged is the matrix with Self as the newcomer.
@@ -289,11 +292,9 @@ func (in *Input) judged() *matrix.Matrix {
 		AllowNonReporting: in.AllowNonReporting,
 		NotVerified:       slices.Concat(in.NotVerified, m.Options().NotVerified),
 		Namespace:         in.Namespace,
-		Containers:        m.Options().Containers,
 		Fates:             m.Options().Fates,
 		Settled:           m.Options().Settled,
 		Identity:          m.Options().Identity,
-		Forget:            m.Options().Forget,
 	}
 	return m.Judge(opts)
 }
@@ -301,36 +302,31 @@ func (in *Input) judged() *matrix.Matrix {
 // malformed lists the faults of Self's own Service.
 func (in *Input) malformed(forced bool) []matrix.Blocker {
 	var list []matrix.Blocker
-	add := func(reason words.Code, cause, step words.Message) {
-		list = append(list, matrix.Blocker{Reason: reason, Observed: in.Self, Cause: cause, Step: step})
+	add := func(reason words.Code, cause words.Message) {
+		list = append(list, matrix.Blocker{Reason: reason, Observed: in.Self, Cause: cause})
 	}
-	name := in.Self.Name()
 	if forced {
-		step := words.New(words.MendForceValue).Do(words.Scylla(in.Namespace, "force-proceed", name))
-		list = append(list, matrix.Blocker{
-			Reason: words.ForceValueInvalid, Observed: in.Self, Detail: in.ServiceAnnotations[api.AnnotationForceProceed], Step: step,
-		})
+		list = append(list, matrix.Blocker{Reason: words.ForceValueInvalid, Observed: in.Self, Detail: in.ServiceAnnotations[api.AnnotationForceProceed]})
 	}
 	switch target, replacing := in.ServiceLabels[api.LabelReplacingNodeHostID]; {
 	case replacing && target == "":
-		add(words.ReplaceRequestInvalid, words.New(words.ReplacingLabelIsEmpty), words.New(words.MendReplaceLabel))
+		add(words.ReplaceRequestInvalid, words.New(words.ReplacingLabelIsEmpty))
 	case replacing && hostid.Known(target) == "":
-		add(words.ReplaceRequestInvalid, words.New(words.ReplacingLabelIsNone, "value", target), words.New(words.MendReplaceLabel))
+		add(words.ReplaceRequestInvalid, words.New(words.ReplacingLabelIsNone, "value", target))
 	}
 	if why := in.notOwnAddress(); !why.IsZero() {
-		add(words.ReplaceRequestInvalid, why, words.New(words.EmptyReplaceLabel).Do(words.Kubectl(in.Namespace, "label", "--overwrite", "service", name, api.LabelReplace+"=")))
+		add(words.ReplaceRequestInvalid, why)
 	}
 	for _, label := range []struct{ key, value string }{
 		{api.LabelDatacenter, in.Self.Datacenter},
 		{api.LabelRack, in.Self.Rack},
 	} {
 		if label.value == "" {
-			add(words.LabelMissing, words.New(words.ServiceLabelMissing, "label", label.key),
-				words.New(words.LabelService).Do(words.Kubectl(in.Namespace, "label", "service", name, label.key+"=NAME")))
+			add(words.LabelMissing, words.New(words.ServiceLabelMissing, "label", label.key))
 		}
 	}
 	if in.Self.Ordinal == nil {
-		add(words.LabelMissing, words.New(words.ServiceWithoutOrdinal), words.New(words.NameService))
+		add(words.LabelMissing, words.New(words.ServiceWithoutOrdinal))
 	}
 	return list
 }

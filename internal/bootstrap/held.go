@@ -24,32 +24,21 @@ func (d Decision) Stabilises() bool {
 func Stabilising(window, elapsed time.Duration) matrix.Blocker {
 	left := (min(window, max(0, window-elapsed)) + time.Second - 1).Truncate(time.Second) // rounded up: 0s would read as finished
 	return matrix.Blocker{
-		Reason: words.Stabilising, Step: words.New(words.WaitWhileAllStayUp),
-		Cause: words.New(words.MustStayUp, "window", window.String(), "left", left.String()),
+		Reason: words.Stabilising, Cause: words.New(words.MustStayUp, "window", window.String(), "left", left.String()),
 	}
 }
 
 // ReporterSilent is the blocker of a member whose reporter does not answer at the moment of opening.
-func ReporterSilent(node matrix.Ref, namespace, terms string) matrix.Blocker {
-	b := matrix.Blocker{Reason: words.ReporterSilent, Observed: node, Detail: terms}
-	if node.Member != "" {
-		b.Step = words.New(words.ReachReporter).Do(words.Kubectl(namespace, "describe", "pod", node.Member))
-	}
-	return b
+func ReporterSilent(node matrix.Ref, terms string) matrix.Blocker {
+	return matrix.Blocker{Reason: words.ReporterSilent, Observed: node, Detail: terms}
 }
 
 // NoOtherSeed is the blocker of a member whose choice of seeds does not permit a start.
-func NoOtherSeed(self matrix.Ref, namespace string, choice SeedChoice) matrix.Blocker {
-	return matrix.Blocker{
-		Reason: words.NoOtherSeed, Observed: self, Cause: choice.Message(),
-		Step: words.New(words.SeeOtherSeed).Do(words.Scylla(namespace, "status")),
-	}
+func NoOtherSeed(self matrix.Ref, choice SeedChoice) matrix.Blocker {
+	return matrix.Blocker{Reason: words.NoOtherSeed, Observed: self, Cause: choice.Message()}
 }
 
 // NotFirst is the blocker of a member that would be the first node of its cluster, were it not for why: its seeds, or its Pod or StatefulSet, belong to another cluster.
-func NotFirst(self matrix.Ref, namespace string, why words.Message) matrix.Blocker {
-	return matrix.Blocker{
-		Reason: words.SeedsOfAnotherCluster, Observed: self, Cause: why,
-		Step: words.New(words.NameOneCluster).Do(words.Scylla(namespace, "force-proceed", self.Name())),
-	}
+func NotFirst(self matrix.Ref, why words.Message) matrix.Blocker {
+	return matrix.Blocker{Reason: words.SeedsOfAnotherCluster, Observed: self, Cause: why}
 }

@@ -42,7 +42,7 @@ func (in *Input) stillReplaces(m *matrix.Matrix) bool {
 }
 
 func (in *Input) perhaps(note words.Code, hostID hostid.ID) []words.Message {
-	return []words.Message{words.New(note, "member", in.Self.Name(), "hostID", hostID).Do(words.Scylla(in.Namespace, "force-proceed", in.Self.Name()))}
+	return []words.Message{words.New(note, "member", in.Self.Name(), "hostID", hostID)}
 }
 
 // unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, while the Service does not record that it has joined: its machine failed

@@ -53,7 +53,7 @@ func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 			}
 			v := Decide(in)
 			if got := slices.ContainsFunc(v.Notes, func(m words.Message) bool {
-				return (m.Code == words.MayWaitForItself || m.Code == words.JoinNotRecorded) && len(m.Commands) == 1
+				return (m.Code == words.MayWaitForItself || m.Code == words.JoinNotRecorded)
 			}); got != tc.want {
 				t.Errorf("told so: %v, want %v (%+v)", got, tc.want, v.Notes)
 			}

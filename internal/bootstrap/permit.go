@@ -68,40 +68,31 @@ func (d Decision) Permit() api.PermitKind {
 }
 
 // Blockers are the reasons why the view does not let the member start in this way; none where it does. dead are the host IDs that must be DOWN; all others must be UP.
-func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.PermitKind, dead []hostid.ID) []matrix.Blocker {
-	pending := func(cause, step words.Message) []matrix.Blocker {
-		return []matrix.Blocker{{Reason: words.PermitPending, Observed: self, Cause: cause, Step: step}}
+func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hostid.ID) []matrix.Blocker {
+	pending := func(cause words.Message) []matrix.Blocker {
+		return []matrix.Blocker{{Reason: words.PermitPending, Observed: self, Cause: cause}}
 	}
-	see := words.New(words.WaitForPermit).Do(words.Scylla(namespace, "status"))
-	upgrade := words.Scylla("", "install", "--upgrade")
 	switch v := p.View; {
 	case p.Override != "":
-		step := words.New(words.GoByReports)
-		return []matrix.Blocker{{Reason: words.PermitPending, Observed: self, Cause: words.New(words.ViewOfAnOverride, "report", p.Override), Step: step}}
+		return pending(words.New(words.ViewOfAnOverride, "report", p.Override))
 	case v == nil:
-		step := words.New(words.MakeView).Do(upgrade)
-		return []matrix.Blocker{{Reason: words.PermitPending, Observed: self, Cause: words.New(words.NoViewYet), Step: step}}
+		return pending(words.New(words.NoViewYet))
 	case v.Policy != api.PolicyPermits:
-		step := words.New(words.UpgradeForPermits).Do(upgrade)
-		return []matrix.Blocker{{Reason: words.PermitPending, Observed: self, Cause: words.New(words.ControllerGivesNoPermits), Step: step}}
+		return pending(words.New(words.ControllerGivesNoPermits))
 	case !p.Back.IsZero():
-		step := words.New(words.ForgetViews).Do(words.Kubectl(namespace, "delete", "pod", self.Member))
-		return []matrix.Blocker{{Reason: words.PermitPending, Observed: self, Cause: p.Back, Step: step}}
+		return pending(p.Back)
 	}
 	at := slices.IndexFunc(p.View.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == self.Member })
 	if at < 0 {
-		if founder := p.View.Founder; kind == api.PermitForm && founder != "" && founder != self.Member {
-			see = words.New(words.StartFounder, "founder", founder)
-		}
-		return pending(p.queued(self.Member), see)
+		return pending(p.queued(self.Member))
 	}
 	if !p.Old.IsZero() {
 		// A view is written again for as long as it has an open permit. A view without a permit may stay the same for hours: its age is no sign of a silent controller.
-		return []matrix.Blocker{{Reason: words.ControllerSilent, Cause: p.Old, Step: words.New(words.StartController)}}
+		return []matrix.Blocker{{Reason: words.ControllerSilent, Cause: p.Old}}
 	}
 	var list []matrix.Blocker
 	other := func(cause words.Message) {
-		list = append(list, matrix.Blocker{Reason: words.PermitForOther, Observed: self, Cause: cause, Step: see})
+		list = append(list, matrix.Blocker{Reason: words.PermitForOther, Observed: self, Cause: cause})
 	}
 	permit := &p.View.Permits[at]
 	if p.ClaimKnown && permit.PVCUID != p.ClaimUID {
@@ -115,7 +106,7 @@ func (p *Permission) Blockers(self matrix.Ref, namespace string, kind api.Permit
 		other(words.New(words.PermitForOtherKind, "kind", string(kind), "permitted", string(permit.Kind)))
 	}
 	held := func(cause words.Message) {
-		list = append(list, matrix.Blocker{Reason: words.ViewHeld, Cause: cause, Step: see})
+		list = append(list, matrix.Blocker{Reason: words.ViewHeld, Cause: cause})
 	}
 	if p.View.Hold != "" {
 		held(words.New(words.ViewHolds, "reason", p.View.Hold))

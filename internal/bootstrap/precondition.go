@@ -22,22 +22,20 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	others := without(in.Peers, func(p *Peer) bool { return p.HostID == in.Self.HostID })
 	blockers = append(blockers, Outdated(m, others, in.ControllerSilent, in.ControllerSilentSince)...)
 	blockers = append(blockers, in.Doubts...)
-	blockers = append(blockers, RolloutBlockers(in.Rollouts, in.Namespace)...)
+	blockers = append(blockers, RolloutBlockers(in.Rollouts)...)
 	blockers = append(blockers, in.tooOld(m)...)
 	blockers = append(blockers, in.oneAtATime(m)...)
 	if in.Volume == VolumeUnreadable && in.Self.HostID != "" && in.hasJoined(m) {
 		// It is not known whether the member comes back or has lost its disk.
 		blockers = append(blockers, matrix.Blocker{
-			Reason: words.VolumeUnreadable, Observed: in.Self, Cause: words.New(words.VolumeNotLooked, "why", in.VolumeDetail), Step: words.New(words.MountVolume),
+			Reason: words.VolumeUnreadable, Observed: in.Self, Cause: words.New(words.VolumeNotLooked, "why", in.VolumeDetail),
 		})
 	}
 	if !in.replaces().IsZero() {
 		blockers = in.butReplaced(m, blockers)
 		if uid := in.ServiceAnnotations[api.AnnotationReplacePodUID]; uid != "" && uid == in.PodUID {
 			// The replacement is about to evict this Pod, with its volume: a start now would be killed in the middle, or create a member whose volume is deleted.
-			blockers = append(blockers, matrix.Blocker{
-				Reason: words.PodToBeReplaced, Observed: in.Self, Step: words.New(words.WaitForEviction).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Name())),
-			})
+			blockers = append(blockers, matrix.Blocker{Reason: words.PodToBeReplaced, Observed: in.Self})
 		}
 	}
 	matrix.SortBlockers(blockers)
@@ -46,7 +44,7 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	}
 	notes = append(notes, in.perhapsItself(m)...)
 	notes = append(notes, in.newRack(m)...)
-	return blockers, append(notes, remarks(m, others, in.Namespace)...)
+	return blockers, append(notes, remarks(m, others)...)
 }
 
 // genesis returns the blockers of a node while no other node has a row: the cluster is not new, or it is and another member is its first node. There may be only one first node:
@@ -55,39 +53,24 @@ func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 	if why := in.notNew(m); !why.IsZero() {
 		if in.otherDatacenter(m) && !in.anyJoined() {
 			// The first Pod of a further datacenter is no first node.
-			return []matrix.Blocker{{
-				Reason: words.DatacenterNotVerified, Cause: why,
-				Step: words.New(words.CheckOtherDatacenterThenForce).Do(words.Scylla(in.Namespace, "force-proceed", in.Self.Name())),
-			}}
+			return []matrix.Blocker{{Reason: words.DatacenterNotVerified, Cause: why}}
 		}
 		if in.lostAlone() && !in.otherDatacenter(m) {
-			return []matrix.Blocker{{Reason: words.ReportMissing, Observed: in.Self, Cause: words.New(words.DataIsGone, "member", in.Self.Name()), Step: in.beginAnew()}}
+			return []matrix.Blocker{{Reason: words.ReportMissing, Observed: in.Self, Cause: words.New(words.DataIsGone, "member", in.Self.Name())}}
 		}
-		return []matrix.Blocker{{Reason: words.ReportMissing, Cause: why, Step: words.New(words.RunControllerAndReporters).Do(words.Scylla(in.Namespace, "report"))}}
+		return []matrix.Blocker{{Reason: words.ReportMissing, Cause: why}}
 	}
 	first := in.first()
 	if first.Member == in.Self.Member {
 		return nil
 	}
-	return []matrix.Blocker{{
-		Reason: words.FirstNodePending, Observed: first, Cause: words.New(words.FirstNodeIs, "first", first.Name()),
-		Step: words.New(words.WaitForFirstNode, "first", first.Name()).Do(words.Kubectl(in.Namespace, "get", "pod", first.Name())),
-	}}
+	return []matrix.Blocker{{Reason: words.FirstNodePending, Observed: first, Cause: words.New(words.FirstNodeIs, "first", first.Name())}}
 }
 
 // lostAlone is true for the only member that has ever joined, on a volume without any file: nobody else has its data.
 func (in *Input) lostAlone() bool {
 	return in.Volume == VolumeEmpty && in.SelfJoined != nil && *in.SelfJoined && in.replaces().IsZero() &&
 		!slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.HostID != "" || p.Joined != nil && *p.Joined })
-}
-
-// beginAnew is the decision that is left to a person once the data of a whole cluster is gone.
-func (in *Input) beginAnew() words.Message {
-	step := words.New(words.BeginAnew)
-	if in.ByHostIDAlone {
-		return step // the Scylla Operator has no such command
-	}
-	return step.Do(words.Scylla(in.Namespace, "init", "reset", in.ServiceLabels[api.LabelCluster]))
 }
 
 // first is the member that may be the first node, by the rule by which the launcher chooses seeds.
@@ -125,7 +108,6 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 		if len(by) > 0 {
 			blockers = append(blockers, matrix.Blocker{
 				Reason: words.ReplacedNodeUp, Observed: nodes[at].Ref, Cause: words.New(words.SeenUpBy, "observers", by[:min(3, len(by))]),
-				Step: words.New(words.ReplacedNodeLives).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Name())),
 			})
 		}
 	}
@@ -163,21 +145,14 @@ func Outdated(m *matrix.Matrix, members []Peer, silent words.Message, since time
 }
 
 // RolloutBlockers are the blockers of StatefulSets that are not at rest.
-func RolloutBlockers(rollouts []Rollout, namespace string) []matrix.Blocker {
+func RolloutBlockers(rollouts []Rollout) []matrix.Blocker {
 	var list []matrix.Blocker
 	for _, r := range rollouts {
-		if r.Cause.Code == words.FewerPodsReady && !r.Rolling { // its Pods do not change, so that `rollout status` would wait for what may never end
-			see := words.Kubectl(namespace, "describe", "statefulset", r.StatefulSet)
-			if r.Pod != "" {
-				see = words.Kubectl(namespace, "describe", "pod", r.Pod)
-			}
-			list = append(list, matrix.Blocker{Reason: words.PodsNotReady, Cause: r.Cause, Step: words.New(words.SeeNotReady).Do(see)})
-			continue
+		b := matrix.Blocker{Reason: words.RolloutInProgress, Cause: r.Cause}
+		if r.Cause.Code == words.FewerPodsReady && !r.Rolling {
+			b.Reason = words.PodsNotReady // its Pods do not change, so that `rollout status` would wait for what may never end
 		}
-		list = append(list, matrix.Blocker{
-			Reason: words.RolloutInProgress, Cause: r.Cause,
-			Step: words.New(words.WaitForRollout).Do(words.Kubectl(namespace, "rollout", "status", "statefulset/"+r.StatefulSet)),
-		})
+		list = append(list, b)
 	}
 	return list
 }
@@ -186,7 +161,7 @@ func silence(why words.Message, since time.Time) []matrix.Blocker {
 	if why.IsZero() {
 		return nil
 	}
-	return []matrix.Blocker{{Reason: words.ControllerSilent, Cause: why, Since: since, Step: words.New(words.StartController)}}
+	return []matrix.Blocker{{Reason: words.ControllerSilent, Cause: why, Since: since}}
 }
 
 // behind lists the members that have joined by their Services while the rows are older than that: no row mentions them, or the rows still have them as joining and they have no row
@@ -210,7 +185,7 @@ func behind(m *matrix.Matrix, members []Peer) []matrix.Blocker {
 			}
 			cause = words.New(words.JoinedAndReportedAsNewcomer, "state", strings.ToLower(n.State.String()))
 		}
-		list = append(list, matrix.Blocker{Reason: words.RowMissing, Observed: p.Ref, Cause: cause, Step: words.New(words.RenewReport)})
+		list = append(list, matrix.Blocker{Reason: words.RowMissing, Observed: p.Ref, Cause: cause})
 	}
 	return list
 }
@@ -226,7 +201,7 @@ func Removed(m *matrix.Matrix, p *Peer) bool {
 }
 
 // remarks are the notes: what was not verified, and what is left to clean up.
-func remarks(m *matrix.Matrix, others []Peer, namespace string) []words.Message {
+func remarks(m *matrix.Matrix, others []Peer) []words.Message {
 	var notes []words.Message
 	nodes := m.Nodes()
 	if c := m.Coordinator(); c.HostID != "" && len(m.Blockers()) > 0 {
@@ -259,8 +234,7 @@ func remarks(m *matrix.Matrix, others []Peer, namespace string) []words.Message 
 	}
 	for i := range others {
 		if p := &others[i]; p.Joined != nil && *p.Joined && Removed(m, p) {
-			notes = append(notes, words.New(words.RecordedHostIDRemoved, "member", p.Name(), "hostID", p.HostID).Do(
-				words.Kubectl(namespace, "annotate", "service", p.Name(), api.AnnotationHostID+"-", api.AnnotationNodeJoined+"-")))
+			notes = append(notes, words.New(words.RecordedHostIDRemoved, "member", p.Name(), "hostID", p.HostID))
 		}
 	}
 	return notes

@@ -42,7 +42,7 @@ func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	// Without the package's release number, which is not needed to choose an image.
 	number, _, _ := strings.Cut(oldest.String(), "-0.")
 	return []matrix.Blocker{{
-		Reason: words.VersionTooOld, Observed: in.Self, Step: words.New(words.GiveNewerImage, "oldest", number),
+		Reason: words.VersionTooOld, Observed: in.Self,
 		Cause: words.New(words.OlderThanOldest, "version", in.Version.String(), "node", runs.Name(), "oldest", number),
 	}}
 }
@@ -78,11 +78,7 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 		return nil
 	}
 	blocker := func(other matrix.Ref, cause words.Code) matrix.Blocker {
-		b := matrix.Blocker{Reason: words.OneNewcomerAtATime, Observed: other, Cause: words.New(cause, "node", other.Name())}
-		if other.Member != "" {
-			b.Step = words.New(words.WaitForNewcomer, "node", other.Name()).Do(words.Kubectl(in.Namespace, "get", "pod", other.Member))
-		}
-		return b
+		return matrix.Blocker{Reason: words.OneNewcomerAtATime, Observed: other, Cause: words.New(cause, "node", other.Name())}
 	}
 	var list []matrix.Blocker
 	seen := map[string]bool{}

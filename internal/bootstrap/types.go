@@ -53,8 +53,6 @@ type Rollout struct {
 	StatefulSet string
 	// Cause is RolloutRevision or RolloutNotReady with its numbers.
 	Cause words.Message
-	// Pod is the first one that is not ready; empty where none is known.
-	Pod string
 	// Rolling is true while its Pods are replaced by others of a new revision.
 	Rolling bool
 }
@@ -63,7 +61,7 @@ type Rollout struct {
 type Input struct {
 	// Self is the member that wants to start: name, datacenter, rack and ordinal from its Service; HostID the recorded one, if any.
 	Self matrix.Ref
-	// Namespace of Self, for commands.
+	// Namespace of Self.
 	Namespace string
 	// SelfJoined is Self's joined annotation: nil when absent.
 	SelfJoined *bool
@@ -80,8 +78,11 @@ type Input struct {
 	VolumeHostID hostid.ID
 	// PodUID is the UID of Self's Pod, where its Pod was read. A replacement that is about to evict this Pod must not begin in it.
 	PodUID string
-	// PVC is the name of Self's claim, for commands.
-	PVC string
+	// AtBarrier is set by a reader outside the Pod while its barrier has not opened: a verdict that rests on the volume is then withheld. The member may have lost its volume, and
+	// would start as a new node or not at all. For a Pod past its barrier the verdict is about a later start.
+	AtBarrier bool
+	// Refused is the refusal of the Pod's own barrier, which has read the data directory; empty where it has not refused.
+	Refused string
 	// Banned is the evidence that ScyllaDB has banned this data directory's host ID; zero when there is none.
 	Banned words.Message
 

@@ -2,12 +2,7 @@
 
 package cluster
 
-import (
-	"time"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-)
+import "time"
 
 const (
 	// savedFor is how long a step that cannot be undone may rest on saved objects.
@@ -24,17 +19,4 @@ func (c *Cluster) Aged(now time.Time) *Cluster {
 	other := *c
 	other.Old = true
 	return other.judge(c.want)
-}
-
-// Allowed is the step itself, or how to look where it cannot be undone and the objects are Old.
-func (c *Cluster) Allowed(step words.Message) words.Message {
-	if !c.Old || !evidence.Irreversible(step) {
-		return step
-	}
-	return c.ReadNow()
-}
-
-// ReadNow is the step for Old objects.
-func (c *Cluster) ReadNow() words.Message {
-	return words.New(words.ReadNow).Do(words.Scylla(c.Namespace, "status", c.Name))
 }

@@ -20,7 +20,7 @@ func (c *Cluster) claimBlockers() []matrix.Blocker {
 		}
 		out = append(out, matrix.Blocker{
 			Reason: words.ClaimDeleting, Observed: c.ix.refs[name], Since: pvc.DeletionTimestamp.Time,
-			Cause: words.New(words.ClaimIsBeingDeleted, "claim", pvc.Name, "pod", name), Step: c.saveStep(name, pvc),
+			Cause: words.New(words.ClaimIsBeingDeleted, "claim", pvc.Name, "pod", name),
 		})
 	}
 	return out
@@ -39,15 +39,4 @@ func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
 		return true
 	}
 	return known && c.ix.refs[member].HostID != "" && ContainerRuns(pod, c.ix.scyllaDB.Container(member)) && c.all.Nodes()[at].SeenUp > 0
-}
-
-// saveStep is the step that saves the data of a node whose claim is being deleted: decommission, which moves all its data to the other nodes. Where the volume is known, it is
-// first set to outlive its claim, so that nothing is lost if the Pod ends before that.
-func (c *Cluster) saveStep(member string, pvc *corev1.PersistentVolumeClaim) words.Message {
-	decommission := append(words.Kubectl(c.Namespace, "exec", member), "-c", c.ix.scyllaDB.Container(member), "--", "nodetool", "decommission")
-	if pvc.Spec.VolumeName == "" {
-		return words.New(words.SaveData, "pod", member).Do(decommission)
-	}
-	keep := append(words.Kubectl("", "patch", "persistentvolume", pvc.Spec.VolumeName), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
-	return words.New(words.SaveVolumeAndData, "pod", member, "volume", pvc.Spec.VolumeName).Do(keep, decommission)
 }

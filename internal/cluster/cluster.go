@@ -66,7 +66,7 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.membersOf = sync.OnceValue(c.makeMembers)
 	c.peersOf = sync.OnceValue(c.makePeers)
 	c.applicants = sync.OnceValue(c.makeApplicants)
-	c.health = sync.OnceValue(func() Health { return c.HealthOf(c.all) })
+	c.health = sync.OnceValue(c.makeHealth)
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
 	c.unrecorded = sync.OnceValue(c.withoutHostID)
 	c.unknown = sync.OnceValue(c.makeUnknown)

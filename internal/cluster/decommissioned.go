@@ -3,8 +3,6 @@
 package cluster
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -39,17 +37,9 @@ func (c *Cluster) labelBlockers() []matrix.Blocker {
 		if in := c.normalIn(ref.HostID); len(in) > 0 {
 			out = append(out, matrix.Blocker{
 				Reason: words.DecommissionLabel, Observed: ref,
-				Cause: words.New(words.SaysDecommissioned, "service", name, "rows", len(in)), Step: c.labelStep(svc),
+				Cause: words.New(words.SaysDecommissioned, "service", name, "rows", len(in)),
 			})
 		}
 	}
 	return out
-}
-
-// labelStep is how to look. It does not name the removal of the label: what the releases of the
-// Scylla Operator after 1.21 do then was not established.
-func (c *Cluster) labelStep(svc *corev1.Service) words.Message {
-	return words.New(words.SeeDecommissioned).Do(
-		append(words.Scylla(c.Namespace, "nodetool", svc.Name), "--", "status"),
-		words.Kubectl(c.Namespace, "get", "service", svc.Name, "--output", "yaml", "--show-managed-fields"))
 }

@@ -19,39 +19,36 @@ const (
 	modeMaintenance = "MAINTENANCE"
 )
 
-// Halted is why the ScyllaDB of a member does not come up by itself while its container runs, and the next step; zero for any other member. Supervisord's answer, ScyllaDB's own mode and
+// Halted is why the ScyllaDB of a member does not come up by itself while its container runs; zero for any other member. Supervisord's answer, ScyllaDB's own mode and
 // the time decide: with the Scylla Operator there is no such answer, and a probe that fails ends the container, which is no longer this case.
-func (c *Cluster) Halted(member string) (why, step words.Message) {
-	if why, step = c.Paused(member); !why.IsZero() {
-		return why, step
+func (c *Cluster) Halted(member string) words.Message {
+	if why := c.Paused(member); !why.IsZero() {
+		return why
 	}
-	if why = c.ended(member); why.IsZero() {
-		why = c.startsLong(member)
+	if why := c.ended(member); !why.IsZero() {
+		return why
 	}
-	if why.IsZero() {
-		return why, step
-	}
-	return why, words.New(words.SeeHaltedScyllaDB).Do(words.Kubectl(c.Namespace, "logs", member, "-c", c.ix.scyllaDB.Container(member)), words.Scylla(c.Namespace, "describe", member))
+	return c.startsLong(member)
 }
 
 // Paused is Halted of a node that is alive: it was drained, or is in maintenance mode.
-func (c *Cluster) Paused(member string) (why, step words.Message) {
+func (c *Cluster) Paused(member string) words.Message {
 	if c.container(member) == nil {
-		return words.Message{}, words.Message{}
+		return words.Message{}
 	}
 	switch c.mode(member) {
 	case modeDrained:
-		step = words.New(words.RestartDrained)
-		claims := c.Claims(member)
-		// A claim that is being deleted goes with its Pod.
-		if len(claims) > 0 && !slices.ContainsFunc(claims, func(p *corev1.PersistentVolumeClaim) bool { return p.DeletionTimestamp != nil }) {
-			step = step.Do(words.Kubectl(c.Namespace, "delete", "pod", member))
-		}
-		return words.New(words.ScyllaDBDrained), step
+		return words.New(words.ScyllaDBDrained)
 	case modeMaintenance:
-		return words.New(words.ScyllaDBInMaintenance), words.New(words.EndMaintenance).Do(words.Kubectl(c.Namespace, "get", "pod", member, "--output", "yaml"))
+		return words.New(words.ScyllaDBInMaintenance)
 	}
-	return words.Message{}, words.Message{}
+	return words.Message{}
+}
+
+// KeepsClaims is true where the claims of a member are known and none is being deleted: such a claim goes with its Pod.
+func (c *Cluster) KeepsClaims(member string) bool {
+	claims := c.Claims(member)
+	return len(claims) > 0 && !slices.ContainsFunc(claims, func(p *corev1.PersistentVolumeClaim) bool { return p.DeletionTimestamp != nil })
 }
 
 // container is the state of the member's ScyllaDB container while that runs on a Kubernetes node that answers; nil otherwise.
@@ -162,8 +159,8 @@ func (c *Cluster) haltedBlockers() []matrix.Blocker {
 		if at, ok := c.all.Index(ref.HostID); !c.banned(name).IsZero() || ok && c.all.Nodes()[at].SeenDown > 0 {
 			continue
 		}
-		if why, step := c.Halted(name); !why.IsZero() {
-			out = append(out, matrix.Blocker{Reason: words.ScyllaDBHalted, Observed: ref, Cause: why, Step: step})
+		if why := c.Halted(name); !why.IsZero() {
+			out = append(out, matrix.Blocker{Reason: words.ScyllaDBHalted, Observed: ref, Cause: why})
 		}
 	}
 	return out

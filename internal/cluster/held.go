@@ -146,23 +146,14 @@ func (c *Cluster) doubts(self string) []matrix.Blocker {
 	if len(names) > 0 {
 		out = append(out, matrix.Blocker{
 			Reason: words.ReportOutdated, Since: first.written,
-			Cause: words.New(words.ReportBehindPods, "members", names), Step: c.keepStep(),
+			Cause: words.New(words.ReportBehindPods, "members", names),
 		})
 	}
 	if len(unreadable) > 0 && c.Operator {
 		// Measured on the real operator: one annotation that it cannot decode stops the update of every row of the report.
 		out = append(out, matrix.Blocker{
 			Reason: words.ReportOutdated, Cause: words.New(words.ReportFrozenByOneRow, "members", unreadable),
-			Step: words.New(words.ClearPodAnnotation).Do(words.Kubectl(c.Namespace, "annotate", "pod", unreadable[0], api.AnnotationNodeStatusReport+"-")),
 		})
 	}
 	return out
-}
-
-// keepStep is the step for a report that no controller updates.
-func (c *Cluster) keepStep() words.Message {
-	if c.Operator {
-		return words.New(words.StartOperator).Do(words.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))
-	}
-	return words.New(words.RunController)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // modeNormal is the operation mode of a node that serves.
@@ -49,38 +48,35 @@ func servesUnsaid(pod *corev1.Pod, s *statement) bool {
 	})
 }
 
-// leftOut is that step for a member, zero for any other, and for one that a report does not have UP in every row.
-func (c *Cluster) leftOut(member string) words.Message {
+// leftOut is true for such a node that the Scylla Operator's report leaves out for that, while a report has it UP in every row.
+func (c *Cluster) leftOut(member string) bool {
 	svc := c.ix.services[member]
 	if j := joined(svc); !c.Operator || c.Source != SourceReport || j == nil || *j {
-		return words.Message{}
+		return false
 	}
 	s := c.statement(member, c.annotations[member])
 	if !s.joined {
-		return words.Message{}
+		return false
 	}
 	seen := false
 	for i := range c.Reports {
 		for _, rack := range c.Reports[i].Racks {
 			for _, n := range rack.Nodes {
 				if n.HostID != nil && isHostID(*n.HostID, s.ref.HostID) {
-					return words.Message{} // it is not left out
+					return false // it is not left out
 				}
 				for _, o := range n.ObservedNodes {
 					if !isHostID(o.HostID, s.ref.HostID) {
 						continue
 					}
 					if seen = o.Status == api.NodeStatusUp; !seen {
-						return words.Message{}
+						return false
 					}
 				}
 			}
 		}
 	}
-	if !seen {
-		return words.Message{}
-	}
-	return words.New(words.ForcePastZeroToken, "node", member).Do(words.Scylla(c.Namespace, "force-proceed", "MEMBER"))
+	return seen
 }
 
 // isHostID is true for a text of a report that is this host ID in any spelling.

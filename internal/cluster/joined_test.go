@@ -10,7 +10,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func TestB1SaysJoined(t *testing.T) {
@@ -128,7 +127,10 @@ func TestB1AZeroTokenNodeOfTheScyllaOperator(t *testing.T) {
 				t.Errorf("by annotations: %v %+v", v.Satisfied, v.Blockers)
 			}
 			v := by(SourceReport)
-			forced := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Step.Code == words.ForcePastZeroToken })
+			forced := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool {
+				cause, _ := st.cluster(SourceReport).Cause(b.Observed.HostID)
+				return cause == CauseLeftOut
+			})
 			if v.Satisfied || forced != tc.forced {
 				t.Errorf("by the report: %v %+v", v.Satisfied, v.Blockers)
 			}

@@ -27,7 +27,7 @@ func (c *Cluster) withoutReport() []matrix.Blocker {
 		return nil
 	}
 	slices.Sort(lost)
-	return []matrix.Blocker{{Reason: words.ReportMissing, Cause: words.New(words.NoReportOf, "datacenters", lost), Step: c.keepStep()}}
+	return []matrix.Blocker{{Reason: words.ReportMissing, Cause: words.New(words.NoReportOf, "datacenters", lost)}}
 }
 
 // reportLost is the blocker of the Scylla Operator's clusters that have no report at all, while their Pods carry the annotations for one: the operator's own barriers take that for
@@ -39,7 +39,7 @@ func (c *Cluster) reportLost() []matrix.Blocker {
 	}
 	for i := range c.Services {
 		if j := joined(&c.Services[i]); j != nil && *j {
-			return []matrix.Blocker{{Reason: words.ReportMissing, Cause: words.New(words.ReportLost), Step: c.keepStep()}}
+			return []matrix.Blocker{{Reason: words.ReportMissing, Cause: words.New(words.ReportLost)}}
 		}
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -100,11 +99,7 @@ const degradedCondition = "Degraded"
 func (c *Cluster) operatorBlockers() []matrix.Blocker {
 	var out []matrix.Blocker
 	if why, since := c.OperatorOff(); !why.IsZero() {
-		namespace, _, _ := strings.Cut(cmp.Or(c.OperatorState.Deployment, api.OperatorNamespace+"/"), "/")
-		out = append(out, matrix.Blocker{
-			Reason: words.ControllerSilent, Cause: why, Since: since,
-			Step: words.New(words.StartOperator).Do(words.Kubectl(namespace, "get", "deployment,pods")),
-		})
+		out = append(out, matrix.Blocker{Reason: words.ControllerSilent, Cause: why, Since: since})
 	}
 	for _, d := range c.degraded() {
 		terms := d.Reason
@@ -114,7 +109,6 @@ func (c *Cluster) operatorBlockers() []matrix.Blocker {
 		out = append(out, matrix.Blocker{
 			Reason: words.OperatorDegraded, Detail: d.Type, Since: d.LastTransitionTime.Time,
 			Cause: words.New(words.OperatorSaysDegraded, "condition", d.Type, "words", strings.TrimPrefix(terms, asExpected)),
-			Step:  words.New(words.ReadDegraded).Do(words.Kubectl(c.Namespace, "describe", "scylladbdatacenter", c.Name)),
 		})
 	}
 	return out

@@ -7,8 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // HeldByOrder names the lowest ordinal that keeps a member's Pod from being created: the member has no Pod, its StatefulSet creates Pods in order, and the lower ordinal has no
@@ -32,26 +30,11 @@ func (c *Cluster) HeldByOrder(member string) string {
 	return ""
 }
 
-// inOrder is the next step for a member that is held by order, zero for any other. The Scylla Operator's StatefulSets are not ours to apply.
-func (c *Cluster) inOrder(member string) words.Message {
-	lower := c.HeldByOrder(member)
-	if lower == "" {
-		return words.Message{}
-	}
-	set := c.ix.set(member).Name
-	if c.Operator {
-		return words.New(words.LowerOrdinalFirst, "statefulSet", set, "node", member, "lower", lower).Do(words.Scylla(c.Namespace, "barrier", lower))
-	}
-	return words.New(words.ApplyParallel, "statefulSet", set, "node", member, "lower", lower).Do(words.Kubectl(c.Namespace, "delete", "statefulset", set, "--cascade=orphan"))
-}
-
 // Held is a member whose Pod is not created while a lower ordinal waits in its barrier, which waits for the member: neither ever starts.
 type Held struct {
 	Member string
 	Set    *appsv1.StatefulSet
 	Lower  *corev1.Pod
-	// Step is the next step.
-	Step words.Message
 }
 
 // HeldForEver are the members that podManagementPolicy OrderedReady keeps from coming back, by name. Without Pods they cannot report it themselves.
@@ -63,7 +46,7 @@ func (c *Cluster) HeldForEver() []Held {
 			continue
 		}
 		if lower := c.ix.pods[c.HeldByOrder(v.Name)]; lower != nil && waitsInBarrier(lower) {
-			out = append(out, Held{Member: v.Name, Set: c.ix.set(v.Name), Lower: lower, Step: c.inOrder(v.Name)})
+			out = append(out, Held{Member: v.Name, Set: c.ix.set(v.Name), Lower: lower})
 		}
 	}
 	return out

@@ -69,9 +69,9 @@ func ScyllaDBContainer(spec *corev1.PodSpec) *corev1.Container {
 		func(c *corev1.Container) bool { return c.Name == api.ContainerScyllaDB },
 		func(c *corev1.Container) bool {
 			parent, last := imageName(c.Image)
-			return parent == "scylladb" && isScylla(last)
+			return parent == "scylladb" && ofScyllaDB(last)
 		},
-		func(c *corev1.Container) bool { _, last := imageName(c.Image); return isScylla(last) },
+		func(c *corev1.Container) bool { _, last := imageName(c.Image); return ofScyllaDB(last) },
 		startsScyllaDB,
 		hasScyllaDBPorts,
 	} {
@@ -84,7 +84,7 @@ func ScyllaDBContainer(spec *corev1.PodSpec) *corev1.Container {
 	return nil
 }
 
-func isScylla(name string) bool { return name == "scylla" || name == "scylla-enterprise" }
+func ofScyllaDB(name string) bool { return name == "scylla" || name == "scylla-enterprise" }
 
 // imageName is the last component of an image's repository, and the one before it: "scylladb" and "scylla".
 func imageName(image string) (parent, last string) {

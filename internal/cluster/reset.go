@@ -21,7 +21,6 @@ func (c *Cluster) AgainstReset() []words.Message {
 	if err := c.Incomplete(); err != nil {
 		out = append(out, words.New(words.ResetNotKnown, "why", err.Error()))
 	}
-	look := words.Scylla(c.Namespace, "status", c.Name)
 	var run, up, elsewhere, permitted []string
 	for i := range c.Services {
 		name := c.Services[i].Name
@@ -52,16 +51,16 @@ func (c *Cluster) AgainstReset() []words.Message {
 		}
 	}
 	if len(run) > 0 {
-		out = append(out, words.New(words.ResetMembersRun, "members", run).Do(look))
+		out = append(out, words.New(words.ResetMembersRun, "members", run))
 	}
 	if len(up) > 0 {
-		out = append(out, words.New(words.ResetNodesUp, "nodes", up).Do(look))
+		out = append(out, words.New(words.ResetNodesUp, "nodes", up))
 	}
 	if len(elsewhere) > 0 {
 		out = append(out, words.New(words.ResetOtherNodes, "nodes", elsewhere))
 	}
 	if len(permitted) > 0 {
-		out = append(out, words.New(words.ResetPermitGiven, "members", permitted).Do(look))
+		out = append(out, words.New(words.ResetPermitGiven, "members", permitted))
 	}
 	return out
 }

@@ -54,7 +54,7 @@ func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
 				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
 		case status.ReadyReplicas < members[set.Name]:
 			pods, gate := c.notReady(set)
-			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Pod: first(pods), Rolling: c.rolling(set), Cause: words.New(words.FewerPodsReady,
+			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Rolling: c.rolling(set), Cause: words.New(words.FewerPodsReady,
 				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", members[set.Name], "pods", pods, "gate", gate)})
 		}
 	}
@@ -102,13 +102,6 @@ func failingGate(pod *corev1.Pod) string {
 		}
 	}
 	return ""
-}
-
-func first(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
 }
 
 // ofOldRevision is true while there are Pods of another revision than the newest.

@@ -354,10 +354,10 @@ func writtenAt(entries []metav1.ManagedFieldsEntry, field string) time.Time {
 // makeMatrix judges the rows.
 func (c *Cluster) makeMatrix() *matrix.Matrix {
 	opts := matrix.Options{
-		Names: c.names(), NotVerified: c.notVerified(), Reports: c.reportCount(), Namespace: c.Namespace, Containers: c.ix.scyllaDB, Fates: c.fates(),
+		Names: c.names(), NotVerified: c.notVerified(), Reports: c.reportCount(), Namespace: c.Namespace, Fates: c.fates(),
 	}
 	if r := c.StatusReport; r != nil && r.Status.Group0ID != "" {
-		opts.Identity, opts.Forget = string(hostid.Known(r.Status.Group0ID)), words.Scylla(c.Namespace, "init", "reset", cmp.Or(r.Name, c.Name), "--group0")
+		opts.Identity = string(hostid.Known(r.Status.Group0ID))
 	}
 	// Of saved objects whose age is not known no node is known to have been DOWN for long.
 	opts.Settled = time.Unix(0, 1)
@@ -380,11 +380,11 @@ func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 		id := recordedHostID(v)
 		asked, leaves := v.Labels[api.LabelDecommissioned]
 		if asked == api.DecommissionedDone && id != "" {
-			fates[id] = matrix.Fate{Step: c.labelStep(v)}
+			fates[id] = matrix.Fate{Passes: true}
 			continue
 		}
 		if leaves && id != "" && c.Operator {
-			fates[id] = matrix.Fate{Step: words.New(words.WaitForLeaving).Do(words.Kubectl(c.Namespace, "logs", v.Name, "-c", c.ix.scyllaDB.Container(v.Name)))}
+			fates[id] = matrix.Fate{Passes: true}
 			continue
 		}
 		if _, asked := v.Labels[api.LabelReplace]; asked && id != "" {
@@ -392,8 +392,8 @@ func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 			continue
 		}
 		if j := joined(v); j != nil && !*j && id != "" {
-			step := c.leftOut(v.Name)
-			fates[id] = matrix.Fate{Joining: step.IsZero(), Step: step}
+			left := c.leftOut(v.Name)
+			fates[id] = matrix.Fate{Joining: !left, Passes: left}
 		}
 	}
 	c.patience(fates)

@@ -301,7 +301,7 @@ func TestBootstrapInput(t *testing.T) {
 	if in.Self.Member != name || in.Self.Rack != "rack2" || *in.Self.Ordinal != 1 || in.Namespace != "db" || in.SelfJoined != nil {
 		t.Errorf("self %+v", in.Self)
 	}
-	if in.PVC != "data-"+name || in.Reports != 1 || !in.AllowNonReporting || in.Disk != bootstrap.BootstrappedUnknown || in.DiskDetail.IsZero() {
+	if in.Reports != 1 || !in.AllowNonReporting || in.Disk != bootstrap.BootstrappedUnknown || in.DiskDetail.IsZero() {
 		t.Errorf("input %+v", in)
 	}
 	if len(in.Peers) != 3 || in.Peers[0].Member != "demo-rack1-0" || in.Peers[0].Joined == nil || !*in.Peers[0].Joined {

@@ -11,7 +11,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // SettledDown is how long a node must have been DOWN before any output suggests to replace it: most nodes that go DOWN come back by themselves.
@@ -52,26 +51,61 @@ func crashed(st *corev1.ContainerStatus) bool {
 	return st.State.Waiting != nil && failing(st.State.Waiting.Reason)
 }
 
-// passing is the next step for a member whose node is DOWN for a reason that passes; zero for any other.
-func (c *Cluster) passing(member string) words.Message {
+// Cause is a cause of a node's being DOWN that a replacement does not remove, as far as the objects show one.
+type Cause uint8
+
+const (
+	CauseNone              Cause = iota
+	CauseDecommissionLabel       // its Service has the label of a node that was decommissioned
+	CauseLeaving                 // the Scylla Operator decommissions it
+	CauseLeftOut                 // it has no tokens, and the operator's report leaves it out
+	CauseOrder                   // its Pod is not created before one of a lower ordinal is ready
+	CauseKubernetesNode          // the Kubernetes node of its Pod, or of its volume, does not answer
+	CauseCordon                  // the Kubernetes node of its volume is cordoned
+	CauseUnscheduled             // its Pod waits for a Kubernetes node, and its volume can be used
+	CauseDataGone                // its volume is empty, and nobody else has the data
+	CauseHalted                  // ScyllaDB does not come up by itself while its container runs
+	CauseStarting                // it is on its way
+)
+
+// Cause is that of a host ID which a member here has, with its object: the member of a lower ordinal, or the Kubernetes node.
+func (c *Cluster) Cause(id hostid.ID) (cause Cause, object string) {
+	if !c.all.Options().Fates[id].Passes {
+		return CauseNone, ""
+	}
+	return c.cause(c.ix.hosts[id])
+}
+
+func (c *Cluster) cause(member string) (cause Cause, object string) {
+	if svc := c.ix.services[member]; svc != nil {
+		switch asked, leaves := svc.Labels[api.LabelDecommissioned]; {
+		case asked == api.DecommissionedDone:
+			return CauseDecommissionLabel, ""
+		case leaves && c.Operator:
+			return CauseLeaving, ""
+		case c.leftOut(member):
+			return CauseLeftOut, ""
+		}
+	}
 	pod := c.ix.pods[member]
 	switch {
 	case pod == nil:
-		return c.inOrder(member)
+		if lower := c.HeldByOrder(member); lower != "" {
+			return CauseOrder, lower
+		}
+		return CauseNone, ""
 	case c.NodeLost(pod):
-		return mendStep(pod.Spec.NodeName)
+		return CauseKubernetesNode, pod.Spec.NodeName
 	case c.DataGone(member):
-		return words.New(words.BeginAnew).Do(c.beginAnew()...)
+		return CauseDataGone, ""
 	case unscheduled(pod):
-		return c.scheduleStep(member, pod)
+		return c.unscheduled(member)
+	case !c.Halted(member).IsZero():
+		return CauseHalted, ""
+	case Starting(pod):
+		return CauseStarting, ""
 	}
-	if _, step := c.Halted(member); !step.IsZero() {
-		return step
-	}
-	if Starting(pod) {
-		return words.New(words.WaitForStart, "waits", PodWaiting(pod)).Do(words.Kubectl(c.Namespace, "get", "pod", member))
-	}
-	return words.Message{}
+	return CauseNone, ""
 }
 
 // DataGone is true for the only member that has ever joined, once its barrier has found its volume empty: waiting cannot help.
@@ -84,65 +118,43 @@ func (c *Cluster) DataGone(member string) bool {
 	return w != nil && w.EmptyVolume && len(recorded) == 1 && c.otherDatacenter().IsZero() && recorded[0].Labels[api.LabelReplacingNodeHostID] == ""
 }
 
-func (c *Cluster) beginAnew() []words.Command {
-	if c.Operator {
-		return nil
-	}
-	return []words.Command{words.Scylla(c.Namespace, "init", "reset", c.Name)}
-}
-
-func mendStep(machine string) words.Message {
-	return words.New(words.MendKubernetesNode, "kubernetesNode", machine).Do(words.Kubectl("", "describe", "node", machine))
-}
-
 // unscheduled is true for a Pod that waits for a Kubernetes node. Containers with a state have been on one.
 func unscheduled(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodPending && !podScheduled(pod) && len(pod.Status.ContainerStatuses) == 0
 }
 
-// scheduleStep is for a Pod that waits for a Kubernetes node: its volume is there, so nothing is replaced. Zero only where the one Kubernetes node that has the volume was deleted.
-func (c *Cluster) scheduleStep(member string, pod *corev1.Pod) words.Message {
+// unscheduled is the cause for a Pod that waits for a Kubernetes node: its volume is there, so nothing is replaced. CauseNone only where the one Kubernetes node that has the
+// volume was deleted.
+func (c *Cluster) unscheduled(member string) (cause Cause, object string) {
 	n, pinned, _ := c.volumeNode(member)
 	switch {
 	case pinned && n.State == KubernetesNodeGone:
-		return words.Message{}
+		return CauseNone, ""
 	case pinned && n.Lost():
-		return mendStep(n.Name)
+		return CauseKubernetesNode, n.Name
 	case n.State == KubernetesNodeReady+cordoned:
-		return words.New(words.UncordonNode, "kubernetesNode", n.Name).Do(words.Kubectl("", "uncordon", n.Name))
+		return CauseCordon, n.Name
 	}
-	return words.New(words.SeeSchedule).Do(words.Kubectl(c.Namespace, "describe", "pod", pod.Name))
+	return CauseUnscheduled, ""
 }
 
-// OnlyUnscheduled is the step for a member whose Pod waits for a Kubernetes node while that with its volume is Ready, or the volume can move: it is not to be replaced. Zero for any
-// other, and where neither is known.
-func (c *Cluster) OnlyUnscheduled(member string) words.Message {
+// OnlyUnscheduled is the cause for a member whose Pod waits for a Kubernetes node while that with its volume is Ready, or the volume can move: it is not to be replaced. CauseNone
+// for any other, and where neither is known.
+func (c *Cluster) OnlyUnscheduled(member string) (cause Cause, object string) {
 	pod := c.ix.pods[member]
 	if pod == nil || !unscheduled(pod) {
-		return words.Message{}
+		return CauseNone, ""
 	}
 	if n, pinned, moves := c.volumeNode(member); !moves && (!pinned || n.State != KubernetesNodeReady) && n.State != KubernetesNodeReady+cordoned {
-		return words.Message{}
+		return CauseNone, ""
 	}
-	return c.scheduleStep(member, pod)
+	return c.unscheduled(member)
 }
 
-// orReplace is the step once the Kubernetes node of a member has not been ready for the health policy's time: it may not return. Zero before, and where that is not known.
-func (c *Cluster) orReplace(member string, id hostid.ID) words.Message {
-	pod := c.ix.pods[member]
-	if pod == nil {
-		return words.Message{}
-	}
-	name := pod.Spec.NodeName
-	if unscheduled(pod) {
-		n, _, _ := c.volumeNode(member)
-		name = n.Name
-	}
+// MachineGone is true once a Kubernetes node has not been ready for the health policy's time: it may not return. False before, and where that is not known.
+func (c *Cluster) MachineGone(name string) bool {
 	since := c.NotReadySince[name]
-	if since.IsZero() || c.TakenAt.IsZero() || c.TakenAt.Sub(since) < c.HealthPolicy().Dead.Duration {
-		return words.Message{}
-	}
-	return words.New(words.MendOrReplace, "kubernetesNode", name).Do(words.Kubectl("", "describe", "node", name), words.Scylla(c.Namespace, "replace", string(id)))
+	return !since.IsZero() && !c.TakenAt.IsZero() && c.TakenAt.Sub(since) >= c.HealthPolicy().Dead.Duration
 }
 
 // notReadySince is since when a Pod has not been ready, or has not had a Kubernetes node; zero when neither is known.
@@ -153,20 +165,18 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return podTransition(pod, corev1.PodScheduled)
 }
 
-// patience adds to the fates of nodes their passing reasons, and since when their Pods have not been ready. An existing fate, as of a replacement, is kept.
+// patience adds to the fates of nodes whether their cause is known, and since when their Pods have not been ready. An existing fate, as of a replacement, is kept.
 func (c *Cluster) patience(fates map[hostid.ID]matrix.Fate) {
 	for id, member := range c.ix.hosts {
 		if _, known := fates[id]; known {
 			continue
 		}
-		fate := matrix.Fate{Step: c.passing(member)}
-		if fate.Step.Code == words.MendKubernetesNode {
-			fate.OrReplace = c.orReplace(member, id)
-		}
+		cause, _ := c.cause(member)
+		fate := matrix.Fate{Passes: cause != CauseNone}
 		if pod := c.ix.pods[member]; pod != nil {
 			fate.NotReadySince = notReadySince(pod)
 		}
-		if !fate.Step.IsZero() || !fate.NotReadySince.IsZero() {
+		if fate != (matrix.Fate{}) {
 			fates[id] = fate
 		}
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// TestStepsOfRowErrors: the row of demo-rack1-0 cannot be made or used, for every cause; no row has it DOWN.
-func TestStepsOfRowErrors(t *testing.T) {
+// TestFaultsOfRows: the row of demo-rack1-0 cannot be made or used, for every cause; no row has it DOWN. The step follows from the fault.
+func TestFaultsOfRows(t *testing.T) {
 	t.Parallel()
 	const (
 		name     = "demo-rack1-0"
-		scylla   = "look at that ScyllaDB, its log says why: kubectl logs demo-rack1-0 -c scylla -n db"
-		reporter = "the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack1-0 -c scylla-reporter -n db"
-		pod      = "see that its Pod runs and can be reached: kubectl get pod demo-rack1-0 -n db"
+		scylla   = matrix.FaultScyllaDB
+		reporter = matrix.FaultReporter
+		pod      = matrix.FaultPod
 	)
 	annotated := func(text string) func(*scene) {
 		return func(st *scene) {
@@ -58,7 +58,7 @@ func TestStepsOfRowErrors(t *testing.T) {
 		change  func(*scene)
 		loaded  func(*Cluster) *Cluster
 		sources []Source
-		want    string
+		want    matrix.Fault
 	}{
 		"ScyllaDB does not answer the reporter": {change: annotated(`{"error":"refused"}`), sources: []Source{SourceReport, SourceAnnotation}, want: scylla},
 		"the annotation cannot be decoded":      {change: annotated(`{nonsense`), sources: []Source{SourceReport, SourceAnnotation}, want: reporter},
@@ -77,11 +77,11 @@ func TestStepsOfRowErrors(t *testing.T) {
 		"live, ScyllaDB was not asked":   {loaded: live("", ""), sources: []Source{SourceLive}, want: pod},
 		"a cluster report of another namespace, ScyllaDB does not answer": {
 			loaded: report(&api.RowTrouble{Code: api.FaultScyllaDB, Words: "connection refused"}), sources: []Source{SourceReport},
-			want: "look at that ScyllaDB, its log says why: kubectl logs demo-rack1-0 -c scylla -n elsewhere",
+			want: scylla,
 		},
 		"a cluster report of another namespace, the annotation could not be decoded": {
 			loaded: report(&api.RowTrouble{Code: string(words.RowMalformed), Object: api.ContainerReporter, Words: "unexpected end"}), sources: []Source{SourceReport},
-			want: "the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack1-0 -c scylla-reporter -n elsewhere",
+			want: reporter,
 		},
 	}
 	for what, tc := range cases {
@@ -97,8 +97,13 @@ func TestStepsOfRowErrors(t *testing.T) {
 					s = tc.loaded(s)
 				}
 				blockers := s.Matrix().Blockers()
-				if len(blockers) != 1 || blockers[0].Reason != words.RowError || words.Text(blockers[0].Step) != tc.want {
-					t.Errorf("%s: got %+v\nwant one with %s", src, blockers, tc.want)
+				if len(blockers) != 1 || blockers[0].Reason != words.RowError {
+					t.Errorf("%s: got %+v\nwant one", src, blockers)
+					continue
+				}
+				at, _ := s.Matrix().Index(blockers[0].Observed.HostID)
+				if got := s.Matrix().Nodes()[at].Row.Trouble.Fault(s.Containers().Container(name)); got != tc.want {
+					t.Errorf("%s: the fault of %+v is %d, want %d", src, blockers[0].Cause, got, tc.want)
 				}
 			}
 		})

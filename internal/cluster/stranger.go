@@ -68,14 +68,6 @@ func (c *Cluster) Stranger(hostID hostid.ID) words.Message {
 	return words.Message{}
 }
 
-// RemoteAdd is the command that lets the controller here read the datacenter of a host ID which Stranger finds elsewhere; nil for any other reason.
-func (c *Cluster) RemoteAdd(why words.Message) words.Command {
-	if why.Code != words.StrangerElsewhere && why.Code != words.StrangerRecorded {
-		return nil
-	}
-	return words.Scylla(c.Namespace, "remote", "add", "NAME", c.Name, "--remote-context", "CONTEXT")
-}
-
 // Unknown are the host IDs, UP or DOWN, that rows list and that nothing here explains: no member has, replaces or reports them, and they have no row and no place in a report of another
 // datacenter. The caller must not change them.
 func (c *Cluster) Unknown() []hostid.ID { return c.unknown() }

@@ -37,7 +37,6 @@ func (c *Cluster) BootstrapInput(member string) (bootstrap.Input, error) {
 		Self: self, Namespace: c.Namespace, SelfJoined: joined(svc),
 		ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations,
 		DiskDetail: words.New(words.DataDirectoryOfPod),
-		PVC:        c.ix.pvcName(member),
 		Matrix:     c.all, Reports: c.reportCount(), NotVerified: c.all.Options().NotVerified,
 		AllowNonReporting: c.allowNonReporting(member),
 		Created:           svc.CreationTimestamp.Time, Rollouts: c.rollouts(svc), Version: c.imageVersion(member),
@@ -94,10 +93,10 @@ func (c *Cluster) Health() Health {
 	return h
 }
 
-// HealthOf is Health of another matrix, such as one judged with the logs.
-func (c *Cluster) HealthOf(m *matrix.Matrix) Health {
+func (c *Cluster) makeHealth() Health {
+	m := c.all
 	silent, since := c.ControllerSilent()
-	outdated := append(bootstrap.Outdated(m, c.Peers(), silent, since), bootstrap.RolloutBlockers(c.rollouts(nil), c.Namespace)...)
+	outdated := append(bootstrap.Outdated(m, c.Peers(), silent, since), bootstrap.RolloutBlockers(c.rollouts(nil))...)
 	outdated = append(outdated, c.doubts("")...)
 	beside := slices.Concat(c.bannedBlockers(), c.haltedBlockers(), c.claimBlockers(), c.labelBlockers())
 	h := m.Health()

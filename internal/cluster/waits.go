@@ -59,16 +59,13 @@ func barrierWait(pod *corev1.Pod) *api.BarrierWait {
 
 // refusal is a blocker of the barrier. Its cause is within another one, so that nobody takes a code and names of the Pod's for facts of the objects.
 func (c *Cluster) refusal(member string, reason words.Code, r api.BarrierRefusal) matrix.Blocker {
-	b := matrix.Blocker{Reason: reason, Observed: c.named(r.Observed), Observer: c.named(r.Observer)}
+	b := matrix.Blocker{Reason: reason, Observed: c.named(r.Observed), Observer: c.named(r.Observer), Detail: cmp.Or(r.Detail, r.Words), Hearsay: true}
 	switch reason {
 	case words.ReporterSilent:
-		b = bootstrap.ReporterSilent(b.Observed, c.Namespace, "")
-	case words.NoOtherSeed:
-		b = bootstrap.NoOtherSeed(c.ix.refs[member], c.Namespace, bootstrap.SeedChoice{})
-	case words.SeedsOfAnotherCluster:
-		b = bootstrap.NotFirst(c.ix.refs[member], c.Namespace, words.Message{})
+		b.Observer = matrix.Ref{}
+	case words.NoOtherSeed, words.SeedsOfAnotherCluster:
+		b.Observed, b.Observer = c.ix.refs[member], matrix.Ref{}
 	}
-	b.Cause, b.Detail = words.Message{}, cmp.Or(r.Detail, r.Words)
 	if !r.Cause.IsZero() {
 		b.Cause, b.Detail = words.New(words.BarrierFound, "why", r.Cause), ""
 	}

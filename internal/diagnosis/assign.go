@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -25,10 +27,10 @@ func (s *scene) unasked() {
 		s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingRightsMissing, "rights", rights), Step: words.New(words.GetRights)}, s.all()...)
 	case s.h.Nodes == 0 && len(s.h.Blockers) == 0 && s.newcomers() > 0 && !s.anyJoined():
 		s.add(Finding{Kind: NoNodes, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingNoNodes, "newcomers", s.newcomers()),
-			Step: words.New(words.FirstJoins).Do(words.Scylla(s.c.Namespace, "barrier"))})
+			Step: s.do(words.FirstJoins, nil)})
 	default:
 		s.add(Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingNobodyAsked, "why", s.silence()),
-			Step: words.New(words.AskNodes).Do(words.Scylla(s.c.Namespace, "status", s.c.Name, "--source", "live"))}, s.all()...)
+			Step: s.do(words.AskNodes, nil)}, s.all()...)
 	}
 }
 
@@ -359,7 +361,7 @@ func (s *scene) kubernetesNodes() {
 			Kind: KubernetesNodeDown, Scope: Scope{Level: LevelKubernetesNode, KubernetesNode: machine, Nodes: s.refs(nodes)},
 			Message:  words.New(words.FindingKubernetesNodeDown, "kubernetesNode", machine, "nodes", s.names(nodes)),
 			Evidence: s.numbers(&s.nodes[nodes[0]]),
-			Step:     words.New(words.MendKubernetesNode, "kubernetesNode", machine).Do(words.Kubectl("", "describe", "node", machine)),
+			Step:     s.do(words.MendKubernetesNode, evidence.Facts{"kubernetesNode": machine}, "kubernetesNode", machine),
 		})
 		if step := s.step(&s.nodes[nodes[0]]); len(nodes) == 1 && step.Code == words.MendOrReplace {
 			f.Step = step // of several nodes none can be replaced while the others are DOWN
@@ -379,7 +381,7 @@ func (s *scene) starting() {
 	f := s.add(Finding{
 		Kind: NodeStarting, Scope: Scope{Level: LevelNode, Nodes: s.refs(nodes)},
 		Message: words.New(words.FindingNodeStarting, "nodes", s.names(nodes), "waits", waits), Evidence: s.numbers(n),
-		Step: words.New(words.WaitForStart, "waits", waits).Do(words.Kubectl(s.c.Namespace, "get", "pod", n.Name())),
+		Step: s.do(words.WaitForStart, evidence.Facts{"pod": n.Name()}, "waits", waits),
 	})
 	s.give(f, nodes)
 }
@@ -424,12 +426,12 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 	step = s.step(n)
 	why := words.Message{}
 	switch {
-	case pod == nil && s.knowsPods():
+	case pod == nil && knowsPods(s.c):
 		why = words.New(words.BecauseNoPod)
 		if step.Code == words.ApplyParallel || step.Code == words.LowerOrdinalFirst {
 			break // it is known why
 		}
-		step = words.New(words.SeeStatefulSet).Do(words.Kubectl(s.c.Namespace, "describe", "statefulset", cmp.Or(n.set(), "STATEFULSET")))
+		step = s.do(words.SeeStatefulSet, evidence.Facts{"statefulSet": n.set()})
 	case pod == nil:
 	case s.c.DataGone(n.Member):
 		why = words.New(words.DataIsGone, "member", n.Name())
@@ -438,10 +440,10 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0: // containers with a state have been on a machine
 		why = words.New(words.BecauseNoPlace, "waits", cluster.PodWaiting(pod))
 		if step.IsZero() {
-			step = words.New(words.SeeSchedule).Do(words.Kubectl(s.c.Namespace, "describe", "pod", n.Name()))
+			step = s.do(words.SeeSchedule, evidence.Facts{"pod": n.Name()})
 		}
 	default:
-		if why, _ = s.c.Halted(n.Member); !why.IsZero() {
+		if why = s.c.Halted(n.Member); !why.IsZero() {
 			break
 		}
 		why = words.New(words.BecausePod, "state", cluster.PodState(pod))
@@ -470,12 +472,12 @@ func (s *scene) strangers() {
 		if n.fate == away {
 			why := s.c.Stranger(n.HostID)
 			f.Kind, f.Message = NodeDown, words.New(words.FindingNodeDownElsewhere, "node", n.Name(), "why", why)
-			if add := s.c.RemoteAdd(why); add != nil && n.Row == nil { // a node with a row has its datacenter's reports here
-				f.Step = words.New(words.SeeThere).Do(add)
+			if replacement.IsElsewhere(why) && n.Row == nil { // a node with a row has its datacenter's reports here
+				f.Step = s.do(words.SeeThere, nil)
 			}
 		}
 		if mayReplace(f.Step) {
-			f.Step = words.New(words.SeeLeftover).Do(words.Scylla(s.c.Namespace, "status", s.c.Name, "--all"))
+			f.Step = s.do(words.SeeLeftover, nil)
 		}
 		s.give(s.add(f), []int{i})
 	}

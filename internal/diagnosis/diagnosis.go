@@ -6,12 +6,15 @@ package diagnosis
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -100,14 +103,18 @@ type Known struct {
 	Failed map[hostid.ID]words.Message
 	// Newcomers maps the host IDs of nodes that replace others to those of the replaced.
 	Newcomers map[hostid.ID]hostid.ID
+	// Steps are the exact next steps of nodes: how to continue a failed replacement, how to remove a host ID that no member has.
+	Steps map[hostid.ID]words.Message
 }
 
 // Of returns the findings, the gravest first. Apart from remarks there are none exactly for a healthy cluster, and every blocker is explained by one of them.
 func Of(c *cluster.Cluster) []Finding { return From(c, c.Health(), Known{}) }
 
-// From is Of with a health that rests on more than the Cluster. Nodes are those of the Cluster's own matrix.
+// From is Of with what is known beyond the Cluster. It gives the blockers of h, which is the Cluster's own health, their steps: a blocker has the step of the finding that explains
+// it, so that one cause has one step.
 func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 	s := newScene(c, h, known)
+	s.steps()
 	if !h.Healthy {
 		s.unasked()
 		s.assign()
@@ -116,9 +123,9 @@ func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 	out := make([]Finding, 0, len(s.findings))
 	for _, f := range s.findings {
 		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != KubernetesNodeDown && f.Kind != ReplacementOpen && f.Kind != ReplacementFailed {
-			f.Step = words.New(words.AskNodes).Do(words.Scylla(c.Namespace, "status", c.Name, "--source", "live"))
+			f.Step = s.do(words.AskNodes, nil)
 		}
-		f.Step = c.Allowed(f.Step)
+		f.Step = replacement.Allowed(c, f.Step)
 		slices.Sort(f.Blockers)
 		f.Blockers = slices.Compact(f.Blockers)
 		out = append(out, *f)
@@ -126,7 +133,37 @@ func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(matrix.FalseFirst(a.Remark, b.Remark), cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(len(b.Scope.Nodes), len(a.Scope.Nodes)))
 	})
+	given := make([]bool, len(h.Blockers))
+	for i := range out {
+		for _, k := range out[i].Blockers {
+			if b := &h.Blockers[k]; !given[k] && !out[i].Step.IsZero() && b.Step.Code != out[i].Step.Code {
+				b.Step = out[i].Step
+			}
+			given[k] = true
+		}
+	}
 	return out
+}
+
+// steps gives the blockers their own steps, which findings may take over. Every observer of one node has the same.
+func (s *scene) steps() {
+	for k := range s.h.Blockers {
+		b := &s.h.Blockers[k]
+		if k > 0 {
+			if last := &s.h.Blockers[k-1]; b.Observer != (matrix.Ref{}) && b.Observed.HostID != "" && b.Reason == last.Reason && b.Observed.HostID == last.Observed.HostID && b.Cause.IsZero() && last.Cause.IsZero() {
+				b.Step = last.Step
+				continue
+			}
+		}
+		b.Step = s.asker.step(b)
+	}
+}
+
+// do is a step of a finding, with its commands; the parameters of its sentence are names and values in turn.
+func (s *scene) do(step words.Code, f evidence.Facts, params ...any) words.Message {
+	all := s.asker.factsOf("")
+	maps.Copy(all, f)
+	return evidence.Do(words.New(step, params...), all)
 }
 
 func (k Kind) rank() int { return slices.Index(gravity, k) }

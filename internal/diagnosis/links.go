@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -306,7 +307,7 @@ func (s *scene) remarks() {
 // forced reports what is forced: the next start of these members skips the barrier. A copy is reported with its origin.
 func (s *scene) forced() {
 	var objects []string
-	undo := []string{"--cluster", s.c.Name}
+	undo := "--cluster " + s.c.Name
 	for i := range s.c.StatefulSets {
 		if set := &s.c.StatefulSets[i]; set.Annotations[api.AnnotationForceProceed] == api.ForceProceedValue {
 			objects = append(objects, "StatefulSet "+set.Name)
@@ -317,14 +318,14 @@ func (s *scene) forced() {
 			continue
 		}
 		if objects = append(objects, m.Name()); len(objects) == 1 && m.Member != "" {
-			undo = []string{m.Member}
+			undo = m.Member
 			continue
 		}
-		undo = []string{"--cluster", s.c.Name}
+		undo = "--cluster " + s.c.Name
 	}
 	if len(objects) > 0 {
 		s.remark(Finding{Kind: Forced, Message: words.New(words.FindingForced, "objects", objects),
-			Step: words.New(words.TakeForceBack).Do(words.Scylla(s.c.Namespace, append(append([]string{"force-proceed"}, undo...), "--undo")...))})
+			Step: s.do(words.TakeForceBack, evidence.Facts{"target": undo})})
 	}
 }
 

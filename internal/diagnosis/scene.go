@@ -72,10 +72,11 @@ type scene struct {
 	isSplit  bool // the parts are clusters of their own
 	findings []*Finding
 	taken    []bool // blockers that are explained
+	asker    *asker
 }
 
 func newScene(c *cluster.Cluster, h cluster.Health, known Known) *scene {
-	s := &scene{c: c, m: c.Matrix(), h: h, known: known, nameless: map[string]int{}, taken: make([]bool, len(h.Blockers))}
+	s := &scene{c: c, m: c.Matrix(), h: h, known: known, nameless: map[string]int{}, taken: make([]bool, len(h.Blockers)), asker: newAsker(c, Asks{Known: known})}
 	members := c.Members()
 	byHost, byName := map[hostid.ID]*cluster.Member{}, map[string]*cluster.Member{}
 	for i := range members {
@@ -208,7 +209,7 @@ func (s *scene) fateOf(n *node) fate {
 	case s.c.DataGone(n.Member):
 		return down
 	}
-	if why, _ := s.c.Halted(n.Member); why.IsZero() && cluster.Starting(pod) {
+	if s.c.Halted(n.Member).IsZero() && cluster.Starting(pod) {
 		return starting
 	}
 	return down
@@ -223,7 +224,7 @@ func (s *scene) isDown(n *node) bool {
 		return false
 	case pod != nil && !s.runs(pod):
 		return true
-	case n.member != nil && n.member.Service != nil && pod == nil && s.knowsPods():
+	case n.member != nil && n.member.Service != nil && pod == nil && knowsPods(s.c):
 		return true
 	case n.down == 0:
 		return n.SeenDown > 0 && n.rows == 0 // by its own row
@@ -233,8 +234,8 @@ func (s *scene) isDown(n *node) bool {
 	return 2*n.down > n.rows || !n.Reports && !serves
 }
 
-func (s *scene) knowsPods() bool {
-	return s.c.Read&cluster.KindPods != 0 || s.c.Read == 0 && len(s.c.Pods) > 0
+func knowsPods(c *cluster.Cluster) bool {
+	return c.Read&cluster.KindPods != 0 || c.Read == 0 && len(c.Pods) > 0
 }
 
 // runs is true while ScyllaDB runs in a Pod, ready or not, on a Kubernetes node that answers.

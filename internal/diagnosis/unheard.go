@@ -42,7 +42,7 @@ func (s *scene) unheard() {
 		}
 		s.remark(Finding{
 			Kind: NodeUnheard, Scope: Scope{Nodes: []matrix.Ref{mb.Ref}}, Since: since, Message: words.New(words.FindingNodeUnheard, "node", mb.Name()),
-			Evidence: words.New(words.NumbersUnheard, "mode", modeStarting), Step: words.New(words.SeeDiscovery).Do(s.seeLog(mb.Member), s.describe(mb.Member)),
+			Evidence: words.New(words.NumbersUnheard, "mode", modeStarting), Step: s.do(words.SeeDiscovery, s.asker.factsOf(mb.Member)),
 		})
 	}
 }
@@ -58,19 +58,9 @@ func (s *scene) ended() {
 		self := s.c.Place(name)
 		s.remark(Finding{
 			Kind: NodeEnded, Scope: Scope{Nodes: []matrix.Ref{self}}, Since: end.FinishedAt.Time, Message: words.New(words.FindingNodeEnded, "node", self.Name(), "code", int(end.ExitCode)),
-			Step: words.New(words.SeeWhyEnded).Do(s.seeLog(name), s.describe(name)),
+			Step: s.do(words.SeeWhyEnded, s.asker.factsOf(name)),
 		})
 	}
-}
-
-// seeLog is the command that shows the log of a member's ScyllaDB.
-func (s *scene) seeLog(member string) words.Command {
-	return words.Kubectl(s.c.Namespace, "logs", member, "-c", s.c.Containers().Container(member))
-}
-
-// describe is the command that shows all that is known of a member.
-func (s *scene) describe(member string) words.Command {
-	return words.Scylla(s.c.Namespace, "describe", member)
 }
 
 // onlyRollouts is true where all nodes see each other UP, and rollouts of StatefulSets are the only blockers.

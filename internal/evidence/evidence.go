@@ -3,7 +3,7 @@
 // Package evidence is the one table of what a step that cannot be undone may rest on: ScyllaDB's own texts and fields, with the versions and the lines of ScyllaDB's source that
 // have them, and objects of Kubernetes that show where the data is. Package scylla has the patterns of the texts, package words the sentences.
 //
-// It imports only package words.
+// It imports only packages words and api.
 package evidence
 
 import (

@@ -78,7 +78,7 @@ func TestReadOfTheOperatorsObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in.AllowNonReporting || in.PVC != "data-demo-dc1-r1-0" || in.Reports != 1 {
+	if in.AllowNonReporting || in.Reports != 1 {
 		t.Errorf("input %+v", in)
 	}
 	if v := bootstrap.Decide(in); v.Decision != bootstrap.DecisionRestart {

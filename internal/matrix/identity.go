@@ -49,10 +49,13 @@ func (m *Matrix) strayFact() words.Message {
 	return words.New(words.OtherGroupThanRecorded, "nodes", slices.Compact(names), "group", m.strays[0].group, "recorded", m.opts.Identity)
 }
 
-func (m *Matrix) strayBlocker() Blocker {
-	ask := words.Kubectl(m.opts.Namespace, "exec", m.strays[0].Member)
-	ask = append(ask, "-c", m.opts.Containers.Container(m.strays[0].Member), "--", "cqlsh", "-e", askGroup0)
-	return Blocker{Reason: words.SplitCluster, Cause: m.strayFact(), Step: words.New(words.TellGroupApart).Do(ask, m.opts.Forget)}
+// Strays are the nodes of another group 0 than the recorded one. The caller must not change them.
+func (m *Matrix) Strays() []Ref {
+	out := make([]Ref, len(m.strays))
+	for i := range m.strays {
+		out[i] = m.strays[i].Ref
+	}
+	return out
 }
 
 // Group0 is the ID of the group 0 of the cluster's nodes, where their disks have it and all serving nodes agree. Empty where no disk has it, and where there are two clusters.

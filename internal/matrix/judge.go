@@ -341,14 +341,13 @@ func (m *Matrix) compareFindings(x, y finding) int {
 	return cmp.Or(compareTroubles(x.trouble, y.trouble), x.since.Compare(y.since))
 }
 
-// describe orders findings and adds names and next steps.
+// describe orders findings and adds names.
 func (m *Matrix) describe(findings []finding) []Blocker {
 	slices.SortStableFunc(findings, m.compareFindings)
 	findings = slices.CompactFunc(findings, func(x, y finding) bool {
 		return x.reason == y.reason && x.observed == y.observed && x.observer == y.observer && x.trouble == y.trouble
 	})
 	blockers := make([]Blocker, 0, len(findings)+len(m.opts.NotVerified))
-	var step words.Message // the same for every observer of one node
 	for i := range findings {
 		f := &findings[i]
 		b := Blocker{Reason: f.reason, Since: f.since, More: f.more}
@@ -362,28 +361,17 @@ func (m *Matrix) describe(findings []finding) []Blocker {
 				b.Cause = f.trouble.Message(m.podName(&m.nodes[f.observed]))
 			}
 		}
-		if i == 0 || f.reason != findings[i-1].reason || f.observed != findings[i-1].observed || f.observed < 0 {
-			step = m.nextStep(f)
-		}
-		b.Step = step
 		blockers = append(blockers, b)
 	}
 	if !m.lenient {
 		dcs := slices.Clone(m.opts.NotVerified)
 		slices.Sort(dcs)
 		for _, dc := range slices.Compact(dcs) {
-			blockers = append(blockers, Blocker{
-				Reason:   words.DatacenterNotVerified,
-				Observed: Ref{Datacenter: dc},
-				Step:     m.forceStep(),
-			})
+			blockers = append(blockers, Blocker{Reason: words.DatacenterNotVerified, Observed: Ref{Datacenter: dc}})
 		}
 	}
-	switch {
-	case m.clusters != nil:
-		blockers = slices.Insert(blockers, 0, m.splitBlocker())
-	case m.strays != nil:
-		blockers = slices.Insert(blockers, 0, m.strayBlocker())
+	if why := m.SplitFact(); !why.IsZero() {
+		blockers = slices.Insert(blockers, 0, Blocker{Reason: words.SplitCluster, Cause: why})
 	}
 	if len(blockers) == 0 {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // MaxPairs is how many bad pairs Blockers lists one by one. Beyond it only the first observers of each node are listed, and Blocker.More counts the rest, so that a partition of
@@ -32,21 +31,17 @@ type Options struct {
 	NotVerified []string
 	// Names gives places and members to host IDs without a row, or whose row lacks them.
 	Names map[hostid.ID]Ref
-	// Namespace is where the members' Pods and Services are, for the commands in next steps; empty when not known.
+	// Namespace is where the members' Pods and Services are; empty when not known.
 	Namespace string
-	// Containers are the names of ScyllaDB's containers, for the same.
-	Containers Containers
 	// Settled is the moment before which a node must have gone DOWN so that a next step may name a replacement; with zero none ever does.
 	Settled time.Time
 	// Fates are the known facts about nodes from outside the rows, by host ID.
 	Fates map[hostid.ID]Fate
-	// Identity is the ID of the cluster's group 0 as it was recorded, empty where it was not: a node that serves and has another one is of another cluster. Forget
-	// is the command that forgets it.
+	// Identity is the ID of the cluster's group 0 as it was recorded, empty where it was not: a node that serves and has another one is of another cluster.
 	Identity string
-	Forget   words.Command
 }
 
-// Fate is the facts about a node from Services, Pods and logs. A caller that has read less leaves the field empty: the next step is then less specific.
+// Fate is the facts about a node from Services and Pods. A caller that has read less leaves the field empty.
 type Fate struct {
 	// Member is the member for which a replacement of the node is requested or open.
 	Member string
@@ -54,10 +49,8 @@ type Fate struct {
 	Open bool
 	// Joining is set for a node whose Service records that it has not joined yet: its row is not required.
 	Joining bool
-	// Step is the exact next step where it is known: how to continue a failed replacement, how to remove a ghost.
-	Step words.Message
-	// OrReplace is the step in place of Step for a node that all its rows call dead for long enough; zero where there is none.
-	OrReplace words.Message
+	// Passes is set for a node whose cause of being DOWN is known, so that it is not replaced for that.
+	Passes bool
 	// NotReadySince is since when its Pod has not been ready, for rows without the time at which the node went DOWN; zero when it is ready or not known.
 	NotReadySince time.Time
 }

@@ -329,7 +329,7 @@ var genFate = rapid.Custom(func(t *rapid.T) Fate {
 	return Fate{
 		Member: rapid.SampledFrom([]string{"", "demo-r1-0"}).Draw(t, "member"),
 		Open:   rapid.Bool().Draw(t, "open"),
-		Step:   rapid.SampledFrom([]words.Message{{}, words.New("RunIt")}).Draw(t, "step"),
+		Passes: rapid.Bool().Draw(t, "passes"),
 	}
 })
 

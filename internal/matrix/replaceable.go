@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // NodeReplaceable is true for a node whose replacement an output may name. Every other package asks this function. All of this must hold: the node is a member here and a normal
@@ -19,13 +18,18 @@ func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
 }
 
 func (m *Matrix) replaceable(n *Node) bool {
-	return m.opts.Fates[n.HostID].Step.IsZero() && m.dead(n)
+	return !m.opts.Fates[n.HostID].Passes && m.dead(n)
 }
 
-// dead is replaceable but for a known cause.
+// Dead is NodeReplaceable also for a node that is DOWN for a known cause.
+func (m *Matrix) Dead(hostID hostid.ID) bool {
+	i, ok := m.index[hostID]
+	return ok && m.dead(&m.nodes[i])
+}
+
 func (m *Matrix) dead(n *Node) bool {
 	fate := m.opts.Fates[n.HostID]
-	if m.parted || !m.PlaceAway(n.HostID).IsZero() || n.Member == "" || n.HostID == "" || n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining {
+	if _, _, away := m.PlaceAway(n.HostID); m.parted || away || n.Member == "" || n.HostID == "" || n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining {
 		return false
 	}
 	o := m.Opinion(n.HostID)
@@ -75,17 +79,17 @@ func (m *Matrix) placesAway() map[[2]string]bool {
 	return out
 }
 
-// PlaceAway is the step for a node whose whole datacenter or rack is DOWN: no node of it is replaced. Zero for any other.
-func (m *Matrix) PlaceAway(hostID hostid.ID) words.Message {
+// PlaceAway is the place of a node whose whole datacenter, then without a rack, or whole rack is DOWN: no node of it is replaced. False for any other node.
+func (m *Matrix) PlaceAway(hostID hostid.ID) (datacenter, rack string, away bool) {
 	i, ok := m.index[hostID]
 	if !ok || m.away == nil {
-		return words.Message{}
+		return "", "", false
 	}
 	switch n := &m.nodes[i]; {
 	case m.away[[2]string{n.Datacenter, ""}]:
-		return words.New(words.SeeDatacenter, "datacenter", n.Datacenter)
+		return n.Datacenter, "", true
 	case n.Rack != "" && m.away[[2]string{n.Datacenter, n.Rack}]:
-		return words.New(words.SeeRack, "datacenter", n.Datacenter, "rack", n.Rack)
+		return n.Datacenter, n.Rack, true
 	}
-	return words.Message{}
+	return "", "", false
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// askGroup0 is the query that distinguishes two clusters: a node stores the ID of its group 0 there, and the REST API does not have it.
-const askGroup0 = "SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'"
-
 // Other holds the values from a Pod whose row does not count as the row of Reporter, because its node has another host ID.
 type Other struct {
 	HostID hostid.ID
@@ -270,15 +267,11 @@ func (m *Matrix) SplitFact() words.Message {
 	return fact
 }
 
-// splitBlocker is the blocker of a cluster whose nodes belong to several.
-func (m *Matrix) splitBlocker() Blocker {
-	step := words.New(words.TellClustersApart)
+// Witnesses are a node of each cluster of Split, the first by place, that shows its list.
+func (m *Matrix) Witnesses() []Ref {
+	out := make([]Ref, len(m.clusters))
 	for i := range m.clusters {
-		first := &m.clusters[i].says[0]
-		if first.Member == "" {
-			continue // its Pod is elsewhere
-		}
-		step = step.Do(append(words.Kubectl(m.opts.Namespace, "exec", first.Member), "-c", m.opts.Containers.Container(first.Member), "--", "cqlsh", "-e", askGroup0))
+		out[i] = m.clusters[i].says[0]
 	}
-	return Blocker{Reason: words.SplitCluster, Cause: m.SplitFact(), Step: step}
+	return out
 }

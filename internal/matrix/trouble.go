@@ -2,7 +2,11 @@
 
 package matrix
 
-import "github.com/kubectl-scylla/kubectl-scylla/internal/words"
+import (
+	"cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
 
 // Trouble is why a row is missing, or why it may be old: a code with what it is about. The zero value is no trouble.
 type Trouble struct {
@@ -48,4 +52,16 @@ func (t Trouble) Fault(scyllaDBContainer string) Fault {
 		return FaultReport
 	}
 	return FaultScyllaDB
+}
+
+// podName is "namespace/name" of a node's Pod, or as much of it as is known.
+func (m *Matrix) podName(n *Node) string {
+	namespace := m.opts.Namespace
+	if n.Row != nil {
+		namespace = cmp.Or(n.Row.Namespace, namespace)
+	}
+	if namespace == "" {
+		return n.Name()
+	}
+	return namespace + "/" + n.Name()
 }

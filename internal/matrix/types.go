@@ -118,8 +118,10 @@ type Blocker struct {
 	Detail string `json:"detail,omitempty"`
 	// Cause adds to reason and names, as a code; zero when there is nothing to add.
 	Cause words.Message `json:"cause,omitzero"`
-	// Step is the next step, with the commands.
+	// Step is the next step, with the commands. Package diagnosis fills it, and nothing else does.
 	Step words.Message `json:"step,omitzero"`
+	// Hearsay is set where the blocker is what a Pod says of itself: no step that changes anything may rest on it.
+	Hearsay bool `json:"-"`
 	// More is how many further observers have the same blocker about the same node without being listed one by one. Zero but in a matrix with more than MaxPairs bad pairs, where
 	// only the first observers of each node are listed.
 	More int `json:"more,omitempty"`

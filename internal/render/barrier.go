@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -113,39 +114,20 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 	if strangers {
 		j.leftovers()
 	}
-	in.Matrix = j.know(in.Matrix)
 	d.Barrier = barrierState(pod)
-	d.Verdict = Verdict(bootstrap.Decide(in))
-	d.Verdict.Blockers = allowed(s, d.Verdict.Blockers)
-	for i, note := range d.Verdict.Notes {
-		d.Verdict.Notes[i] = s.Allowed(note)
+	in.AtBarrier = d.Barrier.Phase != BarrierPassed && d.Barrier.Phase != BarrierAbsent
+	if d.Barrier.Refused {
+		in.Refused = d.Barrier.Message
 	}
+	v := bootstrap.Decide(in)
+	diagnosis.Advise(s, &v, diagnosis.Asks{Self: in.Self, Known: j.known})
+	d.Verdict = Verdict(v)
 	// Only the Pod can read its data directory: without this the note would stand beside every member.
 	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
-	d.unsure()
 	if note := d.failure(); !note.IsZero() {
 		d.Verdict.Notes = append(d.Verdict.Notes, note)
 	}
-	if d.Barrier.Refused {
-		d.refuse(in.Self)
-	}
 	return d, nil
-}
-
-// unsure withholds a verdict that rests on the member's volume, which cannot be inspected from here: a member whose Pod is still at its barrier may have lost its volume, and
-// then starts as a newcomer or not at all. For a Pod past its barrier the verdict is about a later start, and stays.
-func (d *BarrierVerdict) unsure() {
-	if !d.restsOnVolume() || d.Barrier.Phase == BarrierPassed || d.Barrier.Phase == BarrierAbsent {
-		return
-	}
-	d.Verdict.Satisfied, d.Verdict.Decision = false, bootstrap.DecisionWait
-}
-
-// isUnsure is true where only the Pod can know the state of the volume, and its barrier has not reported it yet.
-func (d *BarrierVerdict) isUnsure() bool { return d.restsOnVolume() && !d.Verdict.Satisfied }
-
-func (d *BarrierVerdict) restsOnVolume() bool {
-	return d.Verdict.Summary.Code == words.StartsAsMemberIfVolumeHolds || d.Verdict.Summary.Code == words.StartsAsNewIfVolumeIsEmpty
 }
 
 // failure is a failed attempt and its cure, zero when there is none. The verdict is about a start, which does not help after a failure.
@@ -158,13 +140,6 @@ func (d *BarrierVerdict) failure() words.Message {
 		cure = d.Replacement.cure
 	}
 	return words.New(words.ReplacementAttemptFailed, "summary", d.Replacement.Summary, "cure", cure)
-}
-
-// refuse takes over the refusal of the Pod's own barrier, which has read the data directory.
-func (d *BarrierVerdict) refuse(self matrix.Ref) {
-	d.Verdict.Satisfied, d.Verdict.Decision = false, bootstrap.DecisionRefuse
-	d.Verdict.Summary = words.New(words.BarrierRefuses, "message", d.Barrier.Message)
-	d.Verdict.Blockers = append([]matrix.Blocker{{Reason: words.DataDirectoryUnusable, Observed: self, Detail: d.Barrier.Message}}, d.Verdict.Blockers...)
 }
 
 // NewBarrierList judges every member of the snapshots that has not got past its barrier, in the snapshots' order.
@@ -276,7 +251,7 @@ func (d *BarrierVerdict) Text(o Options) string {
 	}
 	word, style, glyph := "OPEN", Good, g.up
 	switch {
-	case d.isUnsure():
+	case bootstrap.Verdict(d.Verdict).Unsure():
 		word, style, glyph = "UNSURE", Warn, g.unknown
 	case d.Verdict.Satisfied:
 	case d.Verdict.Decision == bootstrap.DecisionRefuse:
@@ -395,7 +370,7 @@ func (d *BarrierVerdict) contradiction() string {
 	switch {
 	case d.Barrier.Phase == BarrierAbsent && d.Membership == cluster.MemberNewcomer:
 		return "this Pod has no " + api.ContainerBarrier + " container: nothing holds it back, whatever the verdict says"
-	case d.Barrier.Phase == BarrierWaiting && d.isUnsure():
+	case d.Barrier.Phase == BarrierWaiting && bootstrap.Verdict(d.Verdict).Unsure():
 		return "the barrier has looked into the volume and still runs: the volume may not be what that needs; its log says what it found: kubectl logs " +
 			d.Name + " -c " + api.ContainerBarrier + " -n " + d.Namespace
 	case d.Barrier.Phase == BarrierPassed && !d.Verdict.Satisfied:
@@ -427,7 +402,7 @@ func (l *BarrierVerdictList) Text(o Options) string {
 	for _, d := range l.Items {
 		verdict := Cell{Text: g.down + " wait", Style: Bad}
 		switch {
-		case d.isUnsure():
+		case bootstrap.Verdict(d.Verdict).Unsure():
 			verdict = Cell{Text: g.unknown + " unsure", Style: Warn}
 		case d.Verdict.Satisfied:
 			verdict = Cell{Text: g.up + " open", Style: Good}

@@ -88,10 +88,9 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 		d.Coordinator = &Coordinator{Coordinator: c, Text: words.Text(c.Message())}
 	}
 
-	m = j.know(m)
-	h := s.HealthOf(m)
-	d.Blockers, d.Healthy = allowed(s, h.Blockers), h.Healthy
-	d.Findings = newFindings(diagnosis.From(s, h, d.known(j)))
+	h := s.Health()
+	d.Findings = newFindings(diagnosis.From(s, h, j.known))
+	d.Blockers, d.Healthy = h.Blockers, h.Healthy
 	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total, len(d.Newcomers)
 	for _, n := range m.Nodes() {
 		if n.Reports {

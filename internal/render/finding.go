@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -52,21 +51,6 @@ func newFindings(findings []diagnosis.Finding) []Finding {
 		})
 	}
 	return out
-}
-
-// known is the result of package replacement, as input for the diagnosis.
-func (d *ClusterStatus) known(j *judge) diagnosis.Known {
-	k := diagnosis.Known{Failed: map[hostid.ID]words.Message{}, Newcomers: map[hostid.ID]hostid.ID{}}
-	for i := range d.Replacements {
-		r := &d.Replacements[i]
-		if r.Failure != nil && r.Original != "" {
-			k.Failed[r.Original] = words.New(words.ReplacementFailure, "text", r.Failure.Text)
-		}
-	}
-	for newcomer, old := range j.newcomers {
-		k.Newcomers[newcomer] = old
-	}
-	return k
 }
 
 // Problems are the findings that are no remarks.

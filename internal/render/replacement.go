@@ -5,13 +5,12 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -27,37 +26,15 @@ type judge struct {
 	reading *replacement.Reading
 	// newcomer is the new node's host ID of the replacement that was judged last, empty while it has none.
 	newcomer hostid.ID
-	// steps are the exact next steps of nodes, by host ID.
-	steps map[hostid.ID]words.Message
-	// newcomers maps the host IDs of nodes that replace others to those of the replaced.
-	newcomers map[hostid.ID]hostid.ID
-}
-
-// know re-judges a matrix with the exact next steps. The blockers stay as they are.
-func (j *judge) know(m *matrix.Matrix) *matrix.Matrix {
-	if len(j.steps) == 0 {
-		return m
-	}
-	opts := m.Options()
-	fates := make(map[hostid.ID]matrix.Fate, len(opts.Fates)+len(j.steps))
-	maps.Copy(fates, opts.Fates)
-	for id, step := range j.steps {
-		fate := fates[id]
-		fate.Step = step
-		fates[id] = fate
-	}
-	opts.Fates = fates
-	return m.Judge(opts)
+	// known is what has been found out, for the diagnosis.
+	known diagnosis.Known
 }
 
 func (j *judge) learn(hostID hostid.ID, step words.Message) {
 	if hostID == "" || step.IsZero() {
 		return
 	}
-	if j.steps == nil {
-		j.steps = map[hostid.ID]words.Message{}
-	}
-	j.steps[hostID] = step
+	j.known.Steps[hostID] = step
 }
 
 // newJudge judges at the time of the snapshot, so that an archive gives the same verdict later; now is for snapshots without a time.
@@ -65,7 +42,8 @@ func newJudge(s *cluster.Cluster, now time.Time, logs Logs) *judge {
 	if !s.TakenAt.IsZero() {
 		now = s.TakenAt
 	}
-	return &judge{s: s, now: now, logs: logs}
+	known := diagnosis.Known{Failed: map[hostid.ID]words.Message{}, Newcomers: map[hostid.ID]hostid.ID{}, Steps: map[hostid.ID]words.Message{}}
+	return &judge{s: s, now: now, logs: logs, known: known}
 }
 
 // record is what a member's Service says of a replacement; open is false when there is nothing to judge.
@@ -140,15 +118,15 @@ func (j *judge) replacementOf(m cluster.Member, podState string) *Replacement {
 	}
 	old := cmp.Or(r.Original, m.HostID)
 	if j.newcomer != "" && j.newcomer != old {
-		if j.newcomers == nil {
-			j.newcomers = map[hostid.ID]hostid.ID{}
-		}
-		j.newcomers[j.newcomer] = old
+		j.known.Newcomers[j.newcomer] = old
 	}
 	switch {
 	case r.Failure != nil:
+		if r.Original != "" {
+			j.known.Failed[r.Original] = words.New(words.ReplacementFailure, "text", r.Failure.Text)
+		}
 		j.learn(old, words.New(words.ResumeReplacement, "cure", s.Cure))
-		j.learn(j.newcomer, j.steps[old])
+		j.learn(j.newcomer, j.known.Steps[old])
 	case r.Cure != "" && (!r.Held || s.Refused != nil): // what else holds it up are checks, and replace status shows them all
 		j.learn(old, words.New(words.ReplacementWaits, "cure", s.Cure))
 	}

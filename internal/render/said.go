@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -16,18 +17,10 @@ import (
 // Blockers are blockers as documents have them: in JSON each also has its text, without its age, and its next step as text and as commands.
 type Blockers []matrix.Blocker
 
-// allowed are the blockers with those of their steps that may rest on the cluster's objects; see cluster.Allowed.
-func allowed(s *cluster.Cluster, blockers []matrix.Blocker) []matrix.Blocker {
-	for i := range blockers {
-		blockers[i].Step = s.Allowed(blockers[i].Step)
-	}
-	return blockers
-}
-
 // LogCure is what to do after a text in the log of a cluster's ScyllaDB, as scylla.Cure; how to look where the cluster's objects are too old for that.
 func LogCure(s *cluster.Cluster, c words.Code) string {
 	if s.Old {
-		return words.Text(s.ReadNow())
+		return words.Text(replacement.ReadNow(s))
 	}
 	return words.Text(scylla.Cure(c))
 }

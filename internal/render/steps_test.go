@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -113,11 +113,12 @@ func TestOneStepEverywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in, err := cluster.New(read, cluster.SourceReport, plugintest.Now).BootstrapInput(member)
+			inPod := cluster.New(read, cluster.SourceReport, plugintest.Now)
+			v, err := inPod.Verdict(member)
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := bootstrap.Decide(in)
+			diagnosis.Advise(inPod, &v, diagnosis.Asks{Self: v.Self})
 			steps := func(who string, blockers []matrix.Blocker, want string) {
 				t.Helper()
 				found := false

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
@@ -80,7 +81,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	if in.Operator && in.Self.HostID == "" {
 		in.LostHostID = c.LostHostID(member)
 	}
-	in.Away = c.Matrix().PlaceAway(in.Self.HostID)
+	in.Away = WhileAway(c.Matrix(), in.Self.HostID)
 	in.OperatorOff, _ = c.OperatorOff()
 	if o := c.OperatorState; o != nil {
 		in.Conditions = cluster.ConditionWords(o.Conditions)
@@ -153,8 +154,8 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 	}
 	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), func(id hostid.ID) words.Message {
 		why := r.Cluster.Stranger(id)
-		if add := r.Cluster.RemoteAdd(why); add != nil {
-			return words.New(words.GhostElsewhere, "why", why).Do(add)
+		if IsElsewhere(why) {
+			return evidence.Do(words.New(words.GhostElsewhere, "why", why), evidence.Facts{"namespace": r.Cluster.Namespace, "cluster": r.Cluster.Name})
 		}
 		return why
 	})
@@ -220,10 +221,14 @@ func (r *Reading) pod(p *corev1.Pod, set *appsv1.StatefulSet) *Pod {
 	out := &Pod{
 		Name: p.Name, UID: string(p.UID), Created: p.CreationTimestamp.Time, Deleting: p.DeletionTimestamp != nil,
 		Scheduled: p.Spec.NodeName != "", KubernetesNode: p.Spec.NodeName, IP: p.Status.PodIP,
-		KubernetesNodeLost: r.Cluster.NodeLost(p) || r.Cluster.KubernetesNode(p).State == cluster.KubernetesNodeGone, Unscheduled: r.Cluster.OnlyUnscheduled(p.Name),
-		Ready: cluster.PodReady(p), Initialising: cluster.Initialising(p), Waiting: cluster.PodWaiting(p),
+		KubernetesNodeLost: r.Cluster.NodeLost(p) || r.Cluster.KubernetesNode(p).State == cluster.KubernetesNodeGone,
+		Ready:              cluster.PodReady(p), Initialising: cluster.Initialising(p), Waiting: cluster.PodWaiting(p),
 	}
-	out.Paused, out.Resume = r.Cluster.Paused(p.Name)
+	cause, object := r.Cluster.OnlyUnscheduled(p.Name)
+	out.Unscheduled = WhileCause(r.Cluster, p.Name, cause, object)
+	if out.Paused = r.Cluster.Paused(p.Name); !out.Paused.IsZero() {
+		out.Resume = HaltedStep(r.Cluster, p.Name, out.Paused.Code)
+	}
 	if i := slices.IndexFunc(p.Status.InitContainerStatuses, inBarrier); i >= 0 {
 		out.Barrier, out.BarrierSince = r.barrier(p), p.Status.InitContainerStatuses[i].State.Running.StartedAt.Time
 	}

@@ -371,16 +371,16 @@ type Step struct {
 	Last *Last
 }
 
-// Allowed is the step with those of its cures that may rest on the objects of a cluster; see cluster.Allowed.
+// Allowed is the step with those of its cures that may rest on the objects of a cluster; see Allowed.
 func (s Step) Allowed(c *cluster.Cluster) Step {
-	s.Cure = c.Allowed(s.Cure)
+	s.Cure = Allowed(c, s.Cure)
 	s.Checks = slices.Clone(s.Checks)
 	for i := range s.Checks {
-		s.Checks[i].Cure = c.Allowed(s.Checks[i].Cure)
+		s.Checks[i].Cure = Allowed(c, s.Checks[i].Cure)
 	}
 	if s.Diagnosis != nil {
 		d := *s.Diagnosis
-		d.Cure = c.Allowed(d.Cure)
+		d.Cure = Allowed(c, d.Cure)
 		s.Diagnosis = &d
 	}
 	return s

@@ -136,20 +136,14 @@ func (i *Initialisation) identify(c *cluster.Cluster, stored *api.ScyllaDBStatus
 	}
 }
 
-// Split is the condition that nodes are of two clusters of one name; false where they are not.
-func Split(c *cluster.Cluster) (Condition, bool) {
+// Split is the condition that nodes are of two clusters of one name, with the next step; false where they are not.
+func Split(c *cluster.Cluster, step func() words.Message) (Condition, bool) {
 	fact := c.Matrix().SplitFact()
 	if fact.IsZero() {
 		return Condition{}, false
 	}
-	var step words.Message
-	for _, b := range c.Health().Blockers {
-		if b.Reason == words.SplitCluster {
-			step = b.Step
-		}
-	}
 	return Condition{
-		Type: api.ConditionSplitCluster, Status: metav1.ConditionTrue, Reason: ReasonTwoClusters, Message: words.New(words.SplitIs, "why", fact, "step", step),
+		Type: api.ConditionSplitCluster, Status: metav1.ConditionTrue, Reason: ReasonTwoClusters, Message: words.New(words.SplitIs, "why", fact, "step", step()),
 	}, true
 }
 

@@ -14,6 +14,21 @@ func define(c Code, sentence string) Code {
 	return c
 }
 
+// ofChecks and ofReplacements are the steps that a package names beside its statements, for the documents. A statement may have more than one.
+var ofChecks, ofReplacements = map[Code][]Code{}, map[Code][]Code{}
+
+// ofCheck is define for what package preflight finds.
+func ofCheck(c Code, sentence string, steps ...Code) Code {
+	ofChecks[c] = steps
+	return define(c, sentence)
+}
+
+// ofReplacement is define for why a replacement is refused, is held up or has failed.
+func ofReplacement(c Code, sentence string, steps ...Code) Code {
+	ofReplacements[c] = steps
+	return define(c, sentence)
+}
+
 // facts are the sentences of blockers and groups of blockers.
 var (
 	SplitCluster          = define("SplitCluster", "there are two clusters of one name[: {why}]")
@@ -226,7 +241,7 @@ var (
 	MustWait                    = define("MustWait", "must wait: {reasons}")
 	CannotStart                 = define("CannotStart", "cannot start, however long it waits: {why}")
 
-	BannedBefore           = define("BannedBefore", "ScyllaDB has refused this host ID before ({evidence}); if it does again, {cure}")
+	BannedBefore           = define("BannedBefore", "ScyllaDB has refused this host ID before ({evidence})[; if it does again, {cure}]")
 	DataDirectoryUnread    = define("DataDirectoryUnread", "the data directory could not be read ({why}), so the cluster was asked instead")
 	RecordedHostIDRemoved  = define("RecordedHostIDRemoved", "no node lists host ID {hostID} of {member} any more: it was removed, and nothing is required of it; to forget it: {1}")
 	DatacenterTakenOnTrust = define("DatacenterTakenOnTrust", "datacenter {datacenter} was not verified: its nodes cannot be asked from here")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -198,6 +199,9 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 		return &plan{report: r}, nil
 	}
 	if against := s.AgainstReset(); len(against) > 0 {
+		for i := range against {
+			against[i] = evidence.Do(against[i], evidence.Facts{"namespace": s.Namespace, "cluster": s.Name})
+		}
 		return nil, exit.Refusedf("cluster %s is not reset: %s", s.Key, strings.Join(words.Texts(against), "; "))
 	}
 	p := &plan{report: r}

@@ -135,7 +135,7 @@ func (o *options) mayAsk(s *subject) error {
 	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
 	switch {
 	case s.reading.Cluster.Old:
-		return exit.Refusedf("%s", words.Text(s.reading.Cluster.ReadNow()))
+		return exit.Refusedf("%s", words.Text(replacement.ReadNow(s.reading.Cluster)))
 	case o.resume && s.in.Operator:
 		return exit.WithHint(exit.Refusedf("the Scylla Operator replaces the nodes of this cluster and knows no second attempt"),
 			"its documentation has the way out by hand: recover from a failed replacement")

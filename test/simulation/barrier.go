@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
@@ -224,7 +225,7 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 	for _, source := range []cluster.Source{cluster.SourceReport, cluster.SourceAnnotation} {
 		in, err := cluster.New(objects, source, p.clock(w)).BootstrapInput(p.name)
 		if err != nil {
-			return wait(v, bootstrap.ReporterSilent(v.Self, namespace, err.Error()))
+			return wait(v, bootstrap.ReporterSilent(v.Self, err.Error()))
 		}
 		if by := bootstrap.Decide(w.input(p, in)); !by.Satisfied {
 			return by
@@ -233,15 +234,15 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 	carried := cluster.New(objects, cluster.SourceAnnotation, p.clock(w))
 	if choice, launched := carried.SeedChoice(p.name); launched &&
 		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
-		return wait(v, bootstrap.NoOtherSeed(v.Self, namespace, choice))
+		return wait(v, bootstrap.NoOtherSeed(v.Self, choice))
 	}
 	for _, r := range carried.Reporters(p.name) {
 		q := w.pods[r.Member]
 		if q == nil || q.machine == nil || q.machine.off || q.reporter.state(w.now) != reporterWell || !w.Mum && q.reporter.beat.row != q.obj.Annotations[api.AnnotationNodeStatusReport] {
-			return wait(v, bootstrap.ReporterSilent(r.Ref, namespace, "no answer"))
+			return wait(v, bootstrap.ReporterSilent(r.Ref, "no answer"))
 		}
 		if w.permits() && !w.confirms(q, &r) {
-			return wait(v, bootstrap.ReporterSilent(r.Ref, namespace, "nothing confirms its row"))
+			return wait(v, bootstrap.ReporterSilent(r.Ref, "nothing confirms its row"))
 		}
 	}
 	return v
@@ -292,13 +293,22 @@ func (b *barrier) silent() bool {
 
 // verdict is what the barrier decides on what it reads now: Services, reports and StatefulSets, no Pods.
 func (w *world) verdict(p *pod) (bootstrap.Verdict, bool) {
-	kinds := cluster.KindServices | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
-	snap := cluster.New(w.objects(kinds), cluster.SourceReport, p.clock(w))
-	in, err := snap.BootstrapInput(p.name)
+	in, err := w.readByBarrier(p).BootstrapInput(p.name)
 	if err != nil {
 		return bootstrap.Verdict{}, false // no member Service yet
 	}
 	return bootstrap.Decide(w.input(p, in)), true
+}
+
+func (w *world) readByBarrier(p *pod) *cluster.Cluster {
+	return cluster.New(w.objects(cluster.KindServices|cluster.KindStatefulSets|cluster.KindReports|cluster.KindStatusReport), cluster.SourceReport, p.clock(w))
+}
+
+// printed is the barrier's verdict with the next steps that it prints.
+func (w *world) printed(p *pod) bootstrap.Verdict {
+	v := p.barrier.verdict
+	diagnosis.Advise(w.readByBarrier(p), &v, diagnosis.Asks{Self: v.Self})
+	return v
 }
 
 // input adds what only the Pod knows.

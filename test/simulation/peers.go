@@ -137,7 +137,7 @@ func (w *world) unconfirmed(s *peering, carried *cluster.Cluster) []matrix.Block
 	evidence := view.Of(carried)
 	for i := range evidence {
 		e := &evidence[i]
-		silent := bootstrap.ReporterSilent(e.Ref, namespace, "no heartbeat of it confirms its row")
+		silent := bootstrap.ReporterSilent(e.Ref, "no heartbeat of it confirms its row")
 		if e.Heartbeat == nil || e.Address == "" || e.Member == "" {
 			blockers = append(blockers, silent)
 			continue

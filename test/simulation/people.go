@@ -142,7 +142,7 @@ func (w *world) wipe(p *pod) {
 
 // barrierCure does the first of the printed steps that fits what the person knows.
 func (w *world) barrierCure(p *pod) map[string]func() {
-	v := p.barrier.verdict
+	v := w.printed(p)
 	for _, b := range v.Blockers {
 		for _, c := range b.Step.Commands {
 			if do := w.command(c); do != nil {

@@ -95,7 +95,7 @@ func (w *world) unpermitted(p *pod, v bootstrap.Verdict, status *api.ScyllaDBSta
 	}
 	in := bootstrap.Input{Self: v.Self, ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations}
 	of := func(x *bootstrap.Permission) []matrix.Blocker {
-		return x.Blockers(v.Self, namespace, v.Decision.Permit(), in.Dead())
+		return x.Blockers(v.Self, v.Decision.Permit(), in.Dead())
 	}
 	blockers := of(&x)
 	if len(blockers) == 0 {

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package house
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// The documents say which step the program names beside which statement. Where they stand together in the source is read from the source, so that
-// the documents can say nothing else than the program does.
+// The catalogue of package words says which step stands beside which statement, for the documents. Where they stand together in the code is read from the code, so that the
+// documents can say nothing else than the program does.
 
 // said is a statement with the step beside it. Says and Cause are codes; of an error Says is its text.
 type said struct {
@@ -30,8 +35,8 @@ type message struct {
 	commands []string
 }
 
-// source is the part of the module that states something.
-type source struct {
+// statements are the part of the module that states something.
+type statements struct {
 	strings map[string]map[string]string // package name, constant, value
 	funcs   map[string]map[string]*ast.FuncDecl
 	files   map[string][]*ast.File // by folder
@@ -44,26 +49,8 @@ var spoken = []string{
 	"internal/preflight", "internal/replacement", "controller", "plugin",
 }
 
-// moduleRoot is the folder of go.mod, from where the generator or its test runs.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find the module: %w", err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", errors.New("find the module: no go.mod here or above: run in the repository")
-		}
-		dir = up
-	}
-}
-
-func readSource(root string) (*source, error) {
-	s := &source{strings: map[string]map[string]string{}, funcs: map[string]map[string]*ast.FuncDecl{}, files: map[string][]*ast.File{}, pkg: map[string]string{}}
+func readStatements(root string) (*statements, error) {
+	s := &statements{strings: map[string]map[string]string{}, funcs: map[string]map[string]*ast.FuncDecl{}, files: map[string][]*ast.File{}, pkg: map[string]string{}}
 	fset := token.NewFileSet()
 	for _, top := range spoken {
 		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(top)), func(path string, d fs.DirEntry, err error) error {
@@ -88,7 +75,7 @@ func readSource(root string) (*source, error) {
 	return s, nil
 }
 
-func (s *source) add(dir string, f *ast.File) {
+func (s *statements) add(dir string, f *ast.File) {
 	name := f.Name.Name
 	s.files[dir], s.pkg[dir] = append(s.files[dir], f), name
 	if s.strings[name] == nil {
@@ -116,9 +103,11 @@ func (s *source) add(dir string, f *ast.File) {
 	}
 }
 
+var defines = map[string]bool{"define": true, "ofCheck": true, "ofReplacement": true}
+
 // defined is the code that a call of define gives to a variable, or the value of a constant.
 func defined(tok token.Token, value ast.Expr) ast.Expr {
-	if c, ok := value.(*ast.CallExpr); ok && tok == token.VAR && name(c.Fun) == "define" {
+	if c, ok := value.(*ast.CallExpr); ok && tok == token.VAR && defines[lastName(c.Fun)] {
 		return c.Args[0]
 	} else if tok == token.VAR {
 		return nil
@@ -127,7 +116,7 @@ func defined(tok token.Token, value ast.Expr) ast.Expr {
 }
 
 // text is the value of a string expression; a part that is not constant is "..." in it, and whole is then false.
-func (s *source) text(pkg string, e ast.Expr) (text string, whole bool) {
+func (s *statements) text(pkg string, e ast.Expr) (text string, whole bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		if t, err := strconv.Unquote(e.Value); err == nil && e.Kind == token.STRING {
@@ -158,7 +147,7 @@ func (s *source) text(pkg string, e ast.Expr) (text string, whole bool) {
 // isCode is true for a code by its name in package words.
 func isCode(e ast.Expr) bool {
 	s, ok := e.(*ast.SelectorExpr)
-	return ok && name(s.X) == "words"
+	return ok && lastName(s.X) == "words"
 }
 
 func isConversion(fun ast.Expr) bool {
@@ -192,7 +181,7 @@ func isCall(e ast.Expr, pkg, name string) (*ast.CallExpr, bool) {
 }
 
 // messages are the possible messages of an expression: one for each branch in the source.
-func (s *source) messages(p place, e ast.Expr) []message {
+func (s *statements) messages(p place, e ast.Expr) []message {
 	if p.depth > 4 {
 		return nil
 	}
@@ -222,7 +211,7 @@ func (s *source) messages(p place, e ast.Expr) []message {
 	if id, ok := e.(*ast.Ident); ok {
 		var out []message
 		s.assigned(p, id.Name, func(value ast.Expr) {
-			if c, ok := isCall(value, "", "Do"); ok && name(c.Fun.(*ast.SelectorExpr).X) == id.Name { // m = m.Do(...): the same with commands
+			if c, ok := isCall(value, "", "Do"); ok && lastName(c.Fun.(*ast.SelectorExpr).X) == id.Name { // m = m.Do(...): the same with commands
 				for i := range out {
 					out[i].commands = s.commands(p, c.Args)
 				}
@@ -235,7 +224,7 @@ func (s *source) messages(p place, e ast.Expr) []message {
 	return nil
 }
 
-func (s *source) commands(p place, args []ast.Expr) []string {
+func (s *statements) commands(p place, args []ast.Expr) []string {
 	var out []string
 	for _, a := range args {
 		if cmd, ok := s.command(p, a); ok {
@@ -246,8 +235,8 @@ func (s *source) commands(p place, args []ast.Expr) []string {
 }
 
 // returned walks the results of a function of the same package, and the argument where the result is a parameter.
-func (s *source) returned(p place, c *ast.CallExpr, do func(place, ast.Expr)) {
-	f := s.funcs[p.pkg][name(c.Fun)]
+func (s *statements) returned(p place, c *ast.CallExpr, do func(place, ast.Expr)) {
+	f := s.funcs[p.pkg][lastName(c.Fun)]
 	if f == nil || f == p.fn || f.Body == nil {
 		return
 	}
@@ -284,14 +273,14 @@ func passed(f *ast.FuncDecl, c *ast.CallExpr, result ast.Expr) ast.Expr {
 }
 
 // assigned walks what a function assigns to one of its variables.
-func (s *source) assigned(p place, variable string, do func(ast.Expr)) {
+func (s *statements) assigned(p place, variable string, do func(ast.Expr)) {
 	if p.fn == nil || p.fn.Body == nil {
 		return
 	}
 	ast.Inspect(p.fn.Body, func(n ast.Node) bool {
 		if a, ok := n.(*ast.AssignStmt); ok && len(a.Lhs) == len(a.Rhs) {
 			for i, l := range a.Lhs {
-				if id, ok := l.(*ast.Ident); ok && id.Name == variable && (!mentions(a.Rhs[i], variable) || name(a.Rhs[i]) == "Do") {
+				if id, ok := l.(*ast.Ident); ok && id.Name == variable && (!namesVariable(a.Rhs[i], variable) || lastName(a.Rhs[i]) == "Do") {
 					do(a.Rhs[i])
 				}
 			}
@@ -300,7 +289,7 @@ func (s *source) assigned(p place, variable string, do func(ast.Expr)) {
 	})
 }
 
-func mentions(e ast.Expr, variable string) bool {
+func namesVariable(e ast.Expr, variable string) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -311,22 +300,22 @@ func mentions(e ast.Expr, variable string) bool {
 }
 
 // name is the last identifier of an expression.
-func name(e ast.Expr) string {
+func lastName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
 		return e.Name
 	case *ast.SelectorExpr:
 		return e.Sel.Name
 	case *ast.CallExpr:
-		return name(e.Fun)
+		return lastName(e.Fun)
 	case *ast.IndexExpr:
-		return name(e.X)
+		return lastName(e.X)
 	}
 	return ""
 }
 
 // command is a command as text, with words in capitals for parts that are not constant.
-func (s *source) command(p place, e ast.Expr) (string, bool) {
+func (s *statements) command(p place, e ast.Expr) (string, bool) {
 	if p.depth > 4 {
 		return "", false
 	}
@@ -342,7 +331,7 @@ func (s *source) command(p place, e ast.Expr) (string, bool) {
 		}
 		return text, text != ""
 	}
-	if name(c.Fun) == "append" {
+	if lastName(c.Fun) == "append" {
 		cmd, ok := s.command(p, c.Args[0])
 		for _, a := range c.Args[1:] {
 			cmd += " " + s.argument(p, a)
@@ -377,7 +366,7 @@ func (s *source) command(p place, e ast.Expr) (string, bool) {
 }
 
 // list is a list of arguments that is made in the same function.
-func (s *source) list(p place, e ast.Expr) []string {
+func (s *statements) list(p place, e ast.Expr) []string {
 	var out []string
 	add := func(value ast.Expr) {
 		if l, ok := value.(*ast.CompositeLit); ok && out == nil {
@@ -387,10 +376,10 @@ func (s *source) list(p place, e ast.Expr) []string {
 		}
 	}
 	add(e)
-	if c, ok := e.(*ast.CallExpr); ok && name(c.Fun) == "append" {
+	if c, ok := e.(*ast.CallExpr); ok && lastName(c.Fun) == "append" {
 		add(c.Args[0])
 	}
-	s.assigned(p, name(e), add)
+	s.assigned(p, lastName(e), add)
 	return out
 }
 
@@ -400,14 +389,14 @@ var capitals = map[string]string{
 }
 
 // argument is one argument of a command.
-func (s *source) argument(p place, e ast.Expr) string {
+func (s *statements) argument(p place, e ast.Expr) string {
 	if t, whole := s.text(p.pkg, e); whole {
 		return t
 	}
 	if b, ok := e.(*ast.BinaryExpr); ok {
 		return s.argument(p, b.X) + s.argument(p, b.Y)
 	}
-	id := name(e)
+	id := lastName(e)
 	if c, ok := e.(*ast.CallExpr); ok && id == "string" { // string(n.HostID)
 		return s.argument(p, c.Args[0])
 	}
@@ -425,4 +414,34 @@ func (s *source) argument(p place, e ast.Expr) string {
 		return c
 	}
 	return strings.ToUpper(id)
+}
+
+// theSource is what the product's own files name.
+func theSource(t *testing.T) *statements {
+	t.Helper()
+	s, err := readStatements(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestCatalogueHasTheStepsThatStandBeside: what the documents say of check and of a replacement is what the code does.
+func TestCatalogueHasTheStepsThatStandBeside(t *testing.T) {
+	made := map[string]map[words.Code][]words.Code{"internal/preflight": {}, "internal/replacement": {}}
+	for _, p := range theSource(t).pairs() {
+		says, step := words.Code(p.says), words.Code(p.step)
+		if of := made[p.dir]; of != nil && p.says != "" && p.step != "" && !slices.Contains(of[says], step) {
+			of[says] = append(of[says], step)
+		}
+	}
+	for dir, said := range map[string]map[words.Code][]words.Code{"internal/preflight": words.OfChecks(), "internal/replacement": words.OfReplacements()} {
+		less := cmpopts.SortSlices(func(a, b words.Code) bool { return a < b })
+		if diff := cmp.Diff(made[dir], said, less); diff != "" {
+			t.Errorf("the steps beside the statements of %s (-code +catalogue):\n%s", dir, diff)
+		}
+		if len(said) < 30 {
+			t.Errorf("%s has only %d statements with a step", dir, len(said))
+		}
+	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package house
 
 import (
 	"go/ast"
@@ -9,7 +9,7 @@ import (
 )
 
 // pairs finds every statement with a step beside it.
-func (s *source) pairs() []said {
+func (s *statements) pairs() []said {
 	var out []said
 	s.nodes(func(dir string, p place, n ast.Node) {
 		switch n := n.(type) {
@@ -27,7 +27,7 @@ func (s *source) pairs() []said {
 }
 
 // nodes walks the bodies of all functions.
-func (s *source) nodes(visit func(dir string, p place, n ast.Node)) {
+func (s *statements) nodes(visit func(dir string, p place, n ast.Node)) {
 	for dir, files := range s.files {
 		for _, f := range files {
 			for _, d := range f.Decls {
@@ -46,11 +46,11 @@ func (s *source) nodes(visit func(dir string, p place, n ast.Node)) {
 }
 
 // ofLiteral reads Blocker{Reason, Cause, Step}, Finding{Message, Step}, Diagnosis{Text, Cure}.
-func (s *source) ofLiteral(dir string, p place, l *ast.CompositeLit) []said {
+func (s *statements) ofLiteral(dir string, p place, l *ast.CompositeLit) []said {
 	fields := map[string][]message{}
 	for _, e := range l.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
-			fields[name(kv.Key)] = s.messages(p, kv.Value)
+			fields[lastName(kv.Key)] = s.messages(p, kv.Value)
 		}
 	}
 	var out []said
@@ -80,7 +80,7 @@ func (s *source) ofLiteral(dir string, p place, l *ast.CompositeLit) []said {
 }
 
 // clauses walks what each list of statements assigns to fields.
-func (s *source) clauses(body ast.Node, do func(map[string][]ast.Expr)) {
+func (s *statements) clauses(body ast.Node, do func(map[string][]ast.Expr)) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		var list []ast.Stmt
 		switch n := n.(type) {
@@ -106,24 +106,8 @@ func (s *source) clauses(body ast.Node, do func(map[string][]ast.Expr)) {
 	})
 }
 
-// made are the messages that a function can return, with those that the functions of the package return which it calls.
-func (s *source) made(pkg, function string) []message {
-	f := s.funcs[pkg][function]
-	if f == nil {
-		return nil
-	}
-	var out []message
-	ast.Inspect(f.Body, func(n ast.Node) bool {
-		if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == 1 {
-			out = append(out, s.messages(place{pkg: pkg, fn: f}, r.Results[0])...)
-		}
-		return true
-	})
-	return out
-}
-
 // ofCall reads refuse(says, step), add(reason, cause, step) and exit.WithHint(error, hint).
-func (s *source) ofCall(dir string, p place, c *ast.CallExpr) []said {
+func (s *statements) ofCall(dir string, p place, c *ast.CallExpr) []said {
 	if _, ok := isCall(c, "exit", "WithHint"); ok && len(c.Args) == 2 {
 		text := s.errorText(p, c.Args[0])
 		hint, _ := s.text(p.pkg, c.Args[1])
@@ -132,7 +116,7 @@ func (s *source) ofCall(dir string, p place, c *ast.CallExpr) []said {
 		}
 		return []said{{dir: dir, says: text, step: hint}}
 	}
-	if fun := name(c.Fun); fun == "New" || fun == "Do" || fun == "append" || fun == "Text" || len(c.Args) < 2 {
+	if fun := lastName(c.Fun); fun == "New" || fun == "Do" || fun == "append" || fun == "Text" || len(c.Args) < 2 {
 		return nil
 	}
 	var found [][]message
@@ -168,7 +152,7 @@ func combine(dir string, says, causes, steps []message) []said {
 var verb = regexp.MustCompile(`%[-+#0-9.]*[a-zA-Z]`)
 
 // errorText is the text of an error that is made here, with "..." for its parameters.
-func (s *source) errorText(p place, e ast.Expr) string {
+func (s *statements) errorText(p place, e ast.Expr) string {
 	if p.depth > 4 {
 		return ""
 	}
@@ -181,7 +165,7 @@ func (s *source) errorText(p place, e ast.Expr) string {
 			}
 		})
 	case *ast.CallExpr:
-		switch name(e.Fun) {
+		switch lastName(e.Fun) {
 		case "Errorf", "New", "Usagef", "Refusedf":
 			text, _ = s.text(p.pkg, e.Args[0])
 		case "Usage", "Refused", "TimedOut":

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+const (
+	idA = "8ebd0fc0-1111-4111-8111-111111111111"
+	idB = "35d0f1aa-2222-4222-8222-222222222222"
+	idC = "1ffac2bb-3333-4333-8333-333333333333"
+)
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) time.Time { return now.Add(-d) }
+
+func member(name string, ordinal int32, hostID hostid.ID) matrix.Ref {
+	rack := strings.Split(name, "-")[1]
+	return matrix.Ref{HostID: hostID, Member: name, Datacenter: "dc1", Rack: rack, Ordinal: &ordinal}
+}
+
+var memberA, memberB, memberC = member("demo-rack1-0", 0, idA), member("demo-rack2-0", 0, idB), member("demo-rack3-0", 0, idC)
+
+func row(reporter matrix.Ref, cells ...matrix.Observation) matrix.Row {
+	return matrix.Row{Reporter: reporter, Observed: cells, Reported: true}
+}
+
+func three() []matrix.Row {
+	var rows []matrix.Row
+	for _, reporter := range []matrix.Ref{memberA, memberB, memberC} {
+		r := row(reporter)
+		for _, id := range []hostid.ID{idA, idB, idC} {
+			r.Observed = append(r.Observed, matrix.Observation{HostID: id, Status: matrix.Up})
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func newcomer() *matrix.Ref { return new(member("demo-rack1-1", 1, "")) }
+
+// asking are the blockers of a matrix, and the table asked about them.
+func asking(rows []matrix.Row, opts matrix.Options) ([]matrix.Blocker, *asker) {
+	m := matrix.New(rows, opts)
+	ask := &asker{c: Nothing(opts.Namespace), m: m, parted: m.Partition() != nil}
+	if opts.Self != nil {
+		ask.Self = *opts.Self
+	}
+	return m.Blockers(), ask
+}
+
+// TestNextSteps: the node memberC (demo-rack3-0) is in trouble, and every blocker about it has the step that helps.
+func TestNextSteps(t *testing.T) {
+	const gone = "99990000-4444-4444-8444-444444444444"
+	down := func(state matrix.State) func([]matrix.Row) []matrix.Row {
+		return func(rows []matrix.Row) []matrix.Row {
+			n := 2
+			if state != matrix.StateNormal {
+				n = 3 // only what all agree on counts
+			}
+			for i := range rows[:n] {
+				rows[i].Observed[2] = matrix.Observation{HostID: idC, Status: matrix.Down, State: state, Since: ago(10 * time.Minute)}
+			}
+			return rows
+		}
+	}
+	// c changes the row of memberC itself.
+	c := func(change func(*matrix.Row)) func([]matrix.Row) []matrix.Row {
+		return func(rows []matrix.Row) []matrix.Row { change(&rows[2]); return rows }
+	}
+	failed := func(fault matrix.Fault) func([]matrix.Row) []matrix.Row {
+		codes := map[matrix.Fault]matrix.Trouble{
+			matrix.FaultReporter: {Code: words.RowMalformed}, matrix.FaultScyllaDB: {Code: words.ScyllaDBNoAnswer}, matrix.FaultPod: {Code: words.PodUnreachable}, matrix.FaultReport: {Code: words.ReportDamaged},
+		}
+		return c(func(r *matrix.Row) { r.Observed, r.Trouble = nil, codes[fault] })
+	}
+	stale := c(func(r *matrix.Row) { r.Stale = matrix.Trouble{Code: words.PodGone} })
+	silent := c(func(r *matrix.Row) { r.Observed, r.Reported = nil, false })
+	both := func(changes ...func([]matrix.Row) []matrix.Row) func([]matrix.Row) []matrix.Row {
+		return func(rows []matrix.Row) []matrix.Row {
+			for _, change := range changes {
+				rows = change(rows)
+			}
+			return rows
+		}
+	}
+	ghost := func(rows []matrix.Row) []matrix.Row {
+		for i := range rows {
+			rows[i].Observed = append(rows[i].Observed, matrix.Observation{HostID: gone, Status: matrix.Down})
+		}
+		return rows
+	}
+	parted := func(rows []matrix.Row) []matrix.Row { // C sees no other node, and no other node sees it
+		rows[2].Observed[0].Status, rows[2].Observed[1].Status = matrix.Down, matrix.Down
+		return down(matrix.StateNormal)(rows)
+	}
+	itself := func(f matrix.Fate) matrix.Options {
+		return matrix.Options{Self: &memberC, Namespace: "demo", Fates: map[hostid.ID]matrix.Fate{idC: f}}
+	}
+	const former = "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo"
+	// unmade is a row of ours that could not be made: it does not even have the mode of its node.
+	unmade := c(func(r *matrix.Row) {
+		r.Observed, r.NoStates, r.Trouble = nil, true, matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "connection refused"}
+	})
+	stateless := func(rows []matrix.Row) []matrix.Row {
+		for i := range rows {
+			rows[i].NoStates = true
+		}
+		return rows
+	}
+	fate := func(f matrix.Fate) matrix.Options {
+		return matrix.Options{Namespace: "demo", Fates: map[hostid.ID]matrix.Fate{idC: f}}
+	}
+	demo := matrix.Options{Namespace: "demo"}
+	long := matrix.Options{Namespace: "demo", Settled: ago(5 * time.Minute)}
+	somewhere := long
+	somewhere.Namespace = ""
+	d, e, s, m, g := words.NodeDown, words.RowError, words.RowStale, words.RowMissing, words.DatacenterNotVerified
+	const (
+		replace    = "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo"
+		itsLog     = "its log says why: kubectl logs demo-rack3-0 -c scylla -n demo"
+		resume     = "the replacement failed: kubectl scylla replace resume demo-rack3-0 -n demo"
+		underWay   = "its replacement is under way; how far it is: kubectl scylla replace status demo-rack3-0 -n demo"
+		removenode = "no member has it; remove it: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
+	)
+	tests := map[string]struct {
+		change func([]matrix.Row) []matrix.Row
+		opts   matrix.Options
+		// want is the one step of all blockers, which are of these reasons.
+		reasons []words.Code
+		want    string
+		known   hostid.ID // the node whose step package replacement knows
+	}{
+		"DOWN, and it lives": {down(matrix.StateNormal), demo, []words.Code{d, d}, "it has a row of its own, so it lives and is cut off: mend the network between it and those that see it DOWN; do not replace it", ""},
+		"DOWN, and nobody says in which namespace": {
+			both(down(matrix.StateNormal), silent), somewhere, []words.Code{d, d, m}, "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC, "",
+		},
+		"DOWN, and it lives in another namespace": {
+			both(both(down(matrix.StateNormal), silent), c(func(r *matrix.Row) { r.Namespace = "other" })), long, []words.Code{d, d, m},
+			"see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n other", "",
+		},
+		"DOWN, and its ScyllaDB does not answer": {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), long, []words.Code{d, d, e}, itsLog + "; if it is lost: kubectl scylla replace " + idC + " -n demo", ""},
+		"DOWN, and it has no Pod":                {both(down(matrix.StateNormal), failed(matrix.FaultPod)), long, []words.Code{d, d, e}, replace, ""},
+		"DOWN, and its row is old":               {both(down(matrix.StateNormal), stale), long, []words.Code{d, d, s}, replace, ""},
+		"DOWN, and it has no row":                {both(down(matrix.StateNormal), silent), long, []words.Code{d, d, m}, replace, ""},
+		"DOWN, and nobody says since when":       {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), demo, []words.Code{d, d, e}, "look at that ScyllaDB, " + itsLog, ""},
+		"DOWN while joining":                     {down(matrix.StateJoining), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, " + itsLog, ""},
+		"DOWN while replacing":                   {down(matrix.StateReplacing), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, " + itsLog, ""},
+		"DOWN while leaving": {
+			down(matrix.StateLeaving), demo, []words.Code{d, d, d},
+			"start it again so that it can finish leaving; " + itsLog, "",
+		},
+		"being replaced, and no more is known": {down(matrix.StateBeingReplaced), demo, []words.Code{d, d, d}, "wait until its replacement has joined", ""},
+		"out of sight": {
+			parted, demo, []words.Code{d, d, d, d}, "mend the network between the parts first: routes, firewalls and network policies, ports 7000 and 7001; replace no node", "",
+		},
+
+		"a replacement is open": {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), fate(matrix.Fate{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, underWay, ""},
+		"a replacement is open and the row old": {both(down(matrix.StateBeingReplaced), stale), matrix.Options{
+			Self: newcomer(), Namespace: "demo", Fates: map[hostid.ID]matrix.Fate{idC: {Member: "demo-rack3-0", Open: true}},
+		}, []words.Code{d, d, s}, underWay, ""},
+		"a replacement is asked for": {
+			both(down(matrix.StateNormal), silent), fate(matrix.Fate{Member: "demo-rack3-0"}), []words.Code{d, d, m},
+			"its replacement is asked for; how far it is: kubectl scylla replace status demo-rack3-0 -n demo", "",
+		},
+		"a replacement failed": {
+			both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), fate(matrix.Fate{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, resume, idC,
+		},
+		"the failed replacement of the very member that wants to start": {
+			down(matrix.StateNormal), matrix.Options{Self: &memberC, Fates: map[hostid.ID]matrix.Fate{idC: {Member: "demo-rack3-0"}}}, []words.Code{d, d, m}, resume, idC,
+		},
+		"the former node of the very member that wants to start": {
+			down(matrix.StateNormal), matrix.Options{Self: &memberC, Namespace: "demo"}, []words.Code{d, d, m},
+			"the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo", "",
+		},
+		"a member whose Service does not say yet that it has joined, and that wants to start": {
+			down(matrix.StateNormal), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, former, "",
+		},
+		"the same, while a row could not be made": {
+			both(down(matrix.StateNormal), unmade), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, former, "",
+		},
+		"a newcomer whose join was cut short": {
+			down(matrix.StateJoining), itself(matrix.Fate{Joining: true}), []words.Code{d, d}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo", "",
+		},
+		"a newcomer of rows without states": {
+			both(down(matrix.StateNormal), stateless), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo", "",
+		},
+		"a ghost": {ghost, demo, []words.Code{d, d, d, m}, removenode, gone},
+		"a host ID that nobody here knows": {
+			ghost, demo, []words.Code{d, d, d, m}, "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: kubectl scylla status -n demo", "",
+		},
+
+		"its ScyllaDB does not answer": {failed(matrix.FaultScyllaDB), demo, []words.Code{e}, "look at that ScyllaDB, " + itsLog, ""},
+		"its Pod cannot be reached":    {failed(matrix.FaultPod), demo, []words.Code{e}, "see that its Pod runs and can be reached: kubectl get pod demo-rack3-0 -n demo", ""},
+		"its row cannot be read": {
+			failed(matrix.FaultReporter), demo, []words.Code{e},
+			"the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack3-0 -c scylla-reporter -n demo", "",
+		},
+		"the report does not fit together": {failed(matrix.FaultReport), demo, []words.Code{e}, "see that the controller runs: it writes the report anew", ""},
+		"its row is old":                   {stale, demo, []words.Code{s}, "see that it and its reporter run: kubectl get pod demo-rack3-0 -n demo", ""},
+		"its row is old and comes from elsewhere": {
+			both(stale, c(func(r *matrix.Row) { r.Reporter.Member = "" })), demo, []words.Code{s}, "see that the report of its datacenter dc1 is kept and can be read", "",
+		},
+		"it has no row": {silent, demo, []words.Code{m}, "see that demo-rack3-0 runs and that its reporter writes the Pod's annotation", ""},
+		"a datacenter that nobody can ask": {
+			nil, matrix.Options{Self: newcomer(), Namespace: "demo", NotVerified: []string{"dc2"}}, []words.Code{g},
+			"check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed demo-rack1-1 -n demo", "",
+		},
+		"a datacenter that nobody can ask, for nobody in particular": {
+			nil, matrix.Options{NotVerified: []string{"dc2"}}, []words.Code{g},
+			"check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER", "",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			rows := three()
+			if tc.change != nil {
+				rows = tc.change(rows)
+			}
+			var reasons []words.Code
+			blockers, ask := asking(rows, tc.opts)
+			if tc.known != "" {
+				ask.known.Steps = map[hostid.ID]words.Message{tc.known: words.New(words.Code(tc.want))}
+			}
+			for i := range blockers {
+				reasons = append(reasons, blockers[i].Reason)
+				if got := words.Text(ask.step(&blockers[i])); got != tc.want {
+					t.Errorf("%s:\n got %s\nwant %s", blockers[i].Reason, got, tc.want)
+				}
+			}
+			if diff := cmp.Diff(tc.reasons, reasons); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+		})
+	}
+	rows := []matrix.Row{row(memberA, matrix.Observation{HostID: idA, Status: matrix.Up}, matrix.Observation{HostID: idC, Status: matrix.Down, State: matrix.StateJoining})}
+	blockers, ask := asking(rows, demo)
+	if got := words.Text(ask.step(&blockers[0])); !strings.HasSuffix(got, "kubectl logs POD -c scylla") {
+		t.Errorf("the step for a node whose Pod nobody knows: %q", got)
+	}
+}

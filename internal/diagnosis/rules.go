@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// rule is one line of the table: where it applies, the step is one of steps.
+type rule struct {
+	steps []words.Code
+	when  func(*asked) bool          // nil: always
+	take  func(*asked) words.Message // nil: the one step, which has no parameters
+}
+
+// rules are the steps for each reason of a blocker; the first rule that applies counts. package evidence has the commands of a step, and what it rests on where it cannot be undone.
+var rules = map[words.Code][]rule{
+	words.SplitCluster: {
+		{steps: one(words.TellClustersApart), when: func(a *asked) bool { return a.m.Split() != nil }, take: (*asked).tellClustersApart},
+		{steps: one(words.TellGroupApart), when: func(a *asked) bool { return len(a.m.Strays()) > 0 }, take: (*asked).tellGroupApart},
+	},
+
+	// The member itself: its volume, its Service, its image.
+	words.DataDirectoryUnusable: {{steps: []words.Code{words.DiscardClaim, words.DiscardClaimOf}, when: (*asked).hasCause, take: (*asked).discard}},
+	words.ForeignVolume: {
+		{steps: one(words.MendForeignVolume), when: func(a *asked) bool { return a.b.Cause.Params["recorded"] != nil }, take: of(words.MendForeignVolume, "claim")},
+		{steps: one(words.GiveOwnVolume), take: of(words.GiveOwnVolume, "claim")},
+	},
+	words.VolumeUnreadable: {
+		{steps: one(words.TellVolume), when: because(words.VolumeOfUnknownHostID), take: of(words.TellVolume, "member", "claim")},
+		{steps: one(words.MountVolume)},
+	},
+	words.ForceValueInvalid: {{steps: one(words.MendForceValue)}},
+	words.ReplaceRequestInvalid: {
+		{steps: one(words.MendReplaceLabel), when: because(words.ReplacingLabelIsEmpty, words.ReplacingLabelIsNone)},
+		{steps: one(words.EmptyReplaceLabel)},
+	},
+	words.LabelMissing: {
+		{steps: one(words.NameService), when: because(words.ServiceWithoutOrdinal)},
+		{steps: one(words.NameCluster), when: (*asked).lacksCluster},
+		{steps: one(words.LabelService)},
+	},
+	words.VersionTooOld:         {{steps: one(words.GiveNewerImage), take: of(words.GiveNewerImage, "oldest")}},
+	words.PodToBeReplaced:       {{steps: one(words.WaitForEviction), take: func(a *asked) words.Message { return a.howReplaced(words.WaitForEviction) }}},
+	words.ReplacedNodeUp:        {{steps: one(words.ReplacedNodeLives), take: func(a *asked) words.Message { return a.howReplaced(words.ReplacedNodeLives) }}},
+	words.NoOtherSeed:           {{steps: one(words.SeeOtherSeed)}},
+	words.SeedsOfAnotherCluster: {{steps: one(words.NameOneCluster)}},
+	words.MemberServiceMissing:  {{steps: one(words.SeeControllerMakesServices)}},
+
+	// Others of the cluster.
+	words.ClaimDeleting: {
+		{steps: one(words.SaveVolumeAndData), when: func(a *asked) bool { return a.volume() != "" }, take: of(words.SaveVolumeAndData, "pod", "volume")},
+		{steps: one(words.SaveData), take: of(words.SaveData, "pod")},
+	},
+	words.DecommissionLabel: {{steps: one(words.SeeDecommissioned)}},
+	words.ScyllaDBHalted: {{steps: replacement.OfHalted(), take: func(a *asked) words.Message {
+		return replacement.HaltedStep(a.c, a.b.Observed.Member, a.b.Cause.Code)
+	}}},
+	words.FirstNodePending:   {{steps: one(words.WaitForFirstNode), take: of(words.WaitForFirstNode, "first")}},
+	words.OneNewcomerAtATime: {{steps: one(words.WaitForNewcomer), when: isMember, take: of(words.WaitForNewcomer, "node")}},
+	words.ReporterSilent:     {{steps: one(words.ReachReporter), when: isMember}},
+	words.RolloutInProgress:  {{steps: one(words.WaitForRollout)}},
+	words.PodsNotReady:       {{steps: one(words.SeeNotReady)}},
+	words.Stabilising:        {{steps: one(words.WaitWhileAllStayUp)}},
+
+	// Reports, and who keeps them.
+	words.ReportMissing: {
+		{steps: one(words.BeginAnew), when: because(words.DataIsGone), take: func(a *asked) words.Message { return replacement.BeginAnew(a.c) }},
+		{steps: one(words.MakeNamedReport), when: because(words.SourceClusterReportGone), take: of(words.MakeNamedReport, "report")},
+		{steps: one(words.RunControllerAndReporters), when: not(because(words.NoReportOf, words.ReportLost))},
+		{steps: one(words.StartOperator), when: ofOperator},
+		{steps: one(words.RunController)},
+	},
+	words.ReportOutdated: {
+		{steps: one(words.ClearPodAnnotation), when: because(words.ReportFrozenByOneRow)},
+		{steps: one(words.StartOperator), when: ofOperator},
+		{steps: one(words.RunController)},
+	},
+	words.ControllerSilent: {
+		{steps: one(words.StartOperator), when: because(words.OperatorScaledDown, words.OperatorNotAvailable, words.OperatorLeaseSilent)},
+		{steps: one(words.StartController)},
+	},
+	words.OperatorDegraded: {{steps: one(words.ReadDegraded)}},
+	words.DatacenterNotVerified: {
+		{steps: one(words.CheckElsewhereThenForce), when: func(a *asked) bool { return a.b.Observed.Datacenter != "" }, take: func(a *asked) words.Message { return a.forceSelf(words.CheckElsewhereThenForce) }},
+		{steps: one(words.CheckOtherDatacenterThenForce), take: func(a *asked) words.Message { return a.forceSelf(words.CheckOtherDatacenterThenForce) }},
+	},
+	words.APIUnreachable:    {{steps: one(words.BarrierRetries)}},
+	words.ReadingIncomplete: {{steps: one(words.GrantMemberRights)}},
+	words.Isolated:          {{steps: one(words.ReachMembers)}},
+
+	// Permits.
+	words.PermitPending: {
+		{steps: one(words.GoByReports), when: because(words.ViewOfAnOverride)},
+		{steps: one(words.MakeView), when: because(words.NoViewYet)},
+		{steps: one(words.UpgradeForPermits), when: because(words.ControllerGivesNoPermits)},
+		{steps: one(words.StartFounder), when: func(a *asked) bool { return a.founder() != "" }, take: of(words.StartFounder, "founder")},
+		{steps: one(words.WaitForPermit), when: because(words.PermitQueued, words.PermitNotQueued)},
+		{steps: one(words.ForgetViews)},
+	},
+	words.PermitForOther: {{steps: one(words.WaitForPermit)}},
+	words.ViewHeld:       {{steps: one(words.WaitForPermit)}},
+
+	// A node that is DOWN, not seen or silent.
+	words.RowMissing: append([]rule{
+		{steps: one(words.RenewReport), when: because(words.JoinedAndNotReported, words.JoinedAndReportedAsNewcomer)},
+	}, helps...),
+	words.HostIDMissing: append([]rule{
+		{steps: one(words.RestartReporter), when: func(a *asked) bool { return a.b.Observed == (matrix.Ref{}) }, take: of(words.RestartReporter, "node")},
+	}, helps...),
+	words.NodeDown:    helps,
+	words.NodeUnknown: helps,
+	words.NodeNotSeen: helps,
+	words.RowError:    helps,
+	words.RowStale:    helps,
+}
+
+// helps are the steps for a node. Facts from outside the rows come first; then that it is DOWN, because the cause that keeps a node DOWN keeps its row away too, and one cause has
+// one step.
+var helps = []rule{
+	{steps: one(words.TellClustersApartFirst), when: func(a *asked) bool { return !a.m.SplitFact().IsZero() }}, // nothing is replaced or removed before each node's cluster is known
+	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" }, take: of(words.StartMember, "node")},
+	{steps: one(words.MendOrReplace), when: (*asked).machineIsGone, take: of(words.MendOrReplace, "kubernetesNode")},
+	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.ExcludeThenRemove, words.GhostCannotGo},
+		when: func(a *asked) bool { return !a.known.Steps[a.n.HostID].IsZero() }, take: func(a *asked) words.Message { return a.known.Steps[a.n.HostID] }},
+	{steps: replacement.OfCauses(), when: func(a *asked) bool { return a.fate().Passes }, take: (*asked).whileCause},
+	{steps: one(words.ReplacementOpen), when: func(a *asked) bool { return a.fate().Open }, take: func(a *asked) words.Message { return a.howReplaced(words.ReplacementOpen) }},
+	{steps: one(words.ReplacementRequested), when: func(a *asked) bool { return a.fate().Member != "" }, take: func(a *asked) words.Message { return a.howReplaced(words.ReplacementRequested) }},
+	{steps: one(words.WaitForRollback), when: func(a *asked) bool { return a.isSelf() && a.fate().Joining && a.mayRollBack() }},
+	{steps: one(words.ReplaceFormerNode), when: (*asked).isSelf},
+	{steps: one(words.WaitForJoin), when: func(a *asked) bool { return a.fate().Joining }},
+	{steps: one(words.WaitForGossip), when: reason(words.NodeUnknown)},
+	{steps: one(words.WaitForMembership), when: reason(words.NodeNotSeen)},
+
+	{steps: one(words.MendNetwork), when: isDown(func(a *asked) bool { return a.parted })},
+	{steps: []words.Code{words.SeeDatacenter, words.SeeRack}, when: isDown(func(a *asked) bool { _, _, away := a.m.PlaceAway(a.n.HostID); return away }),
+		take: func(a *asked) words.Message { return replacement.WhileAway(a.m, a.n.HostID) }},
+	{steps: one(words.MendLink), when: isDown(func(a *asked) bool { return a.few() && a.n.Reports })},
+	{steps: one(words.ReachCutOffNode), when: isDown(func(a *asked) bool { return a.n.Reports && a.isNormalMember() })}, // its own row proves that it runs
+	{steps: one(words.ReachPod), when: isDown(func(a *asked) bool { return a.few() && a.isNormalMember() })},
+	{steps: one(words.WaitForJoin), when: isDown(state(matrix.StateJoining, matrix.StateReplacing))},
+	// ScyllaDB refuses to remove a node that is leaving (storage_service.cc:2804): it has to come back.
+	{steps: one(words.FinishLeavingOrRemove), when: isDown(state(matrix.StateLeaving))},
+	{steps: one(words.WaitForReplacement), when: isDown(state(matrix.StateBeingReplaced))},
+	{steps: one(words.StartElsewhere), when: isDown(func(a *asked) bool { return a.n.Member == "" && a.n.Row == nil })},
+	{steps: one(words.StartInItsDatacenter), when: isDown((*asked).isElsewhere), take: of(words.StartInItsDatacenter, "datacenter")},
+	{steps: one(words.BringReport), when: isDown(not(isMember))}, // only a member is replaced
+	{steps: one(words.ReadLogOrReplace), when: isDown(func(a *asked) bool { return a.isFaulty() && a.m.NodeReplaceable(a.n.HostID) })},
+	{steps: one(words.RunOrReplace), when: isDown(func(a *asked) bool { return a.m.NodeReplaceable(a.n.HostID) })},
+	{steps: one(words.ReadScyllaDBLog), when: isDown((*asked).isFaulty)}, // it may come back without help
+	{steps: one(words.ReachPod), when: isDown(func(*asked) bool { return true })},
+
+	{steps: one(words.ReadScyllaDBLog), when: fault(matrix.FaultScyllaDB)},
+	{steps: one(words.ReachPod), when: fault(matrix.FaultPod)},
+	{steps: one(words.RunController), when: fault(matrix.FaultReport)},
+	{steps: one(words.ReadReporterLog), when: fault(matrix.FaultReporter)},
+	{steps: one(words.BringReport), when: func(a *asked) bool { return a.n.Member == "" && a.n.Row == nil }},
+	{steps: one(words.KeepDatacenterReport), when: func(a *asked) bool { return a.n.Member == "" && a.b.Reason == words.RowStale }, take: of(words.KeepDatacenterReport, "datacenter")},
+	{steps: one(words.RunMemberAndReporter), when: reason(words.RowStale)},
+	{steps: one(words.RunMemberAndWriteRow), take: of(words.RunMemberAndWriteRow, "node")},
+}
+
+// ofFindings are the steps of findings, by their messages. Any other finding has the step of the gravest of its blockers, and so has one of these where none of its own applies.
+var ofFindings = map[words.Code][]words.Code{
+	words.FindingRightsMissing:      one(words.GetRights),
+	words.FindingRightsMissingPart:  one(words.GetRights),
+	words.FindingNoNodes:            one(words.FirstJoins),
+	words.FindingNobodyAsked:        one(words.AskNodes),
+	words.FindingPartition:          one(words.MendNetwork),
+	words.FindingDatacenterDown:     one(words.SeeDatacenter),
+	words.FindingRackDown:           one(words.SeeRack),
+	words.FindingKubernetesNodeDown: one(words.MendKubernetesNode),
+	words.FindingNodeStarting:       one(words.WaitForStart),
+	words.FindingNodeDown:           {words.SeeStatefulSet, words.SeeSchedule},
+	words.FindingNodeNotServing:     {words.SeeStatefulSet, words.SeeSchedule},
+	words.FindingNodeDownElsewhere:  {words.SeeThere, words.SeeLeftover},
+	words.FindingGhost:              one(words.SeeLeftover),
+	words.FindingLinkDownGroups:     one(words.MendLinkBetween),
+	words.FindingLinkDown:           one(words.MendLinkBetween),
+	words.FindingLinkDownOneWay:     one(words.MendLinkBetween),
+	words.FindingNodeNotHeard:       one(words.MendLinksOf),
+	words.FindingNodeHearsNot:       one(words.MendLinksOf),
+	words.FindingForced:             one(words.TakeForceBack),
+	words.FindingNodeUnheard:        one(words.SeeDiscovery),
+	words.FindingNodeEnded:          one(words.SeeWhyEnded),
+	words.FindingSchemaDisagreement: one(words.WaitForSchema),
+	words.FindingVersionMix:         one(words.FinishUpgrade),
+}
+
+// StepsFor are the steps for a reason, or for a finding's message, each once and in the order in which they are tried.
+func StepsFor(c words.Code) []words.Code {
+	out := append([]words.Code(nil), ofFindings[c]...)
+	seen := map[words.Code]bool{}
+	for _, r := range rules[c] {
+		for _, step := range r.steps {
+			if !seen[step] {
+				seen[step] = true
+				out = append(out, step)
+			}
+		}
+	}
+	return out
+}
+
+func one(step words.Code) []words.Code { return []words.Code{step} }
+
+func because(causes ...words.Code) func(*asked) bool {
+	return func(a *asked) bool { return slices.Contains(causes, a.b.Cause.Code) }
+}
+
+func reason(r words.Code) func(*asked) bool {
+	return func(a *asked) bool { return a.b.Reason == r }
+}
+
+func state(states ...matrix.State) func(*asked) bool {
+	return func(a *asked) bool { return slices.Contains(states, a.n.State) }
+}
+
+func isDown(when func(*asked) bool) func(*asked) bool {
+	return func(a *asked) bool { return a.n.SeenDown > 0 && when(a) }
+}
+
+func fault(f matrix.Fault) func(*asked) bool {
+	return func(a *asked) bool { return a.b.Reason == words.RowError && a.fault() == f }
+}
+
+func not(when func(*asked) bool) func(*asked) bool {
+	return func(a *asked) bool { return !when(a) }
+}
+
+func isMember(a *asked) bool { return a.b.Observed.Member != "" }
+
+func ofOperator(a *asked) bool { return a.c.Operator }
+
+// of takes a step whose sentence has these facts as parameters.
+func of(step words.Code, params ...string) func(*asked) words.Message {
+	return func(a *asked) words.Message { return a.do(step, params...) }
+}

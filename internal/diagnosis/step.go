@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Asks is what is known beyond a Cluster where a step is asked for.
+type Asks struct {
+	// Self is the member that asks; zero for a display of the whole cluster.
+	Self matrix.Ref
+	// Claim is the name of Self's claim, where the Pod knows it better than the objects.
+	Claim string
+	Known Known
+}
+
+// Nothing is the Cluster of a member that could read nothing: only the steps that need no objects can be told of it.
+func Nothing(namespace string) *cluster.Cluster {
+	return cluster.New(cluster.Objects{Key: cluster.Key{Namespace: namespace}}, cluster.SourceReport, time.Time{})
+}
+
+// Step is the step for a blocker of a Cluster by the table alone, as every display of the cluster has it; zero where none is known.
+func Step(c *cluster.Cluster, b *matrix.Blocker) words.Message { return newAsker(c, Asks{}).step(b) }
+
+// Advise gives each blocker and note of a verdict its step. A blocker that the cluster has too has the step that every display of the cluster gives it. Where the Pods were not
+// read, as by a barrier, nothing is known of causes, and the rules alone decide.
+func Advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks) {
+	a := newAsker(c, asks)
+	said := map[pairKey]words.Message{}
+	if knowsPods(c) && len(v.Blockers) > 0 {
+		h := c.Health()
+		From(c, h, asks.Known)
+		for i := range h.Blockers {
+			said[keyOf(&h.Blockers[i])] = h.Blockers[i].Step
+		}
+	}
+	v.Blockers = slices.Clone(v.Blockers)
+	for i := range v.Blockers {
+		b := &v.Blockers[i]
+		if step, ok := said[keyOf(b)]; ok && !b.Hearsay && (b.Observed.HostID == "" || b.Observed.HostID != asks.Self.HostID) {
+			b.Step = step
+			continue
+		}
+		b.Step = a.step(b)
+	}
+	v.Notes = slices.Clone(v.Notes)
+	for i := range v.Notes {
+		v.Notes[i] = a.note(v.Notes[i])
+	}
+}
+
+// pairKey is what a blocker is about.
+type pairKey struct {
+	reason               words.Code
+	observed, observer   hostid.ID
+	member, observerName string
+	cause                words.Code
+}
+
+func keyOf(b *matrix.Blocker) pairKey {
+	return pairKey{b.Reason, b.Observed.HostID, b.Observer.HostID, b.Observed.Member, b.Observer.Member, b.Cause.Code}
+}
+
+// asker finds steps by the table.
+type asker struct {
+	c      *cluster.Cluster
+	m      *matrix.Matrix
+	parted bool
+	Asks
+	known Known
+}
+
+func newAsker(c *cluster.Cluster, asks Asks) *asker {
+	return &asker{c: c, m: c.Matrix(), parted: c.Matrix().Partition() != nil, Asks: asks, known: asks.Known}
+}
+
+// asked is one blocker.
+type asked struct {
+	*asker
+	b *matrix.Blocker
+	n *matrix.Node // that it is about; nil for one that the matrix does not have
+}
+
+// step is that of a blocker; zero where none is known. What a Pod says of itself leads to a step in three cases, in each of which the step only looks or leaves the decision to a
+// person who has looked.
+func (s *asker) step(b *matrix.Blocker) words.Message {
+	if b.Hearsay && b.Reason != words.ReporterSilent && b.Reason != words.NoOtherSeed && b.Reason != words.SeedsOfAnotherCluster {
+		return words.Message{}
+	}
+	a := &asked{asker: s, b: b}
+	if i, ok := s.m.Index(b.Observed.HostID); ok {
+		a.n = &s.m.Nodes()[i]
+	}
+	for _, r := range rules[b.Reason] {
+		if r.when != nil && !r.when(a) {
+			continue
+		}
+		if r.take != nil {
+			return replacement.Allowed(s.c, r.take(a))
+		}
+		return replacement.Allowed(s.c, a.do(r.steps[0]))
+	}
+	return words.Message{}
+}
+
+// note is a note with the commands that it names.
+func (s *asker) note(note words.Message) words.Message {
+	a := &asked{asker: s, b: &matrix.Blocker{Observed: s.Self, Cause: note}}
+	if note.Code == words.BannedBefore {
+		cure := a.discard()
+		note = words.New(note.Code, "evidence", note.Params["evidence"], "cure", cure).Do(cure.Commands...)
+	} else {
+		f := a.facts()
+		if member, ok := note.Params["member"].(string); ok {
+			f["member"] = member
+		}
+		note = evidence.Do(note, f)
+	}
+	return replacement.Allowed(s.c, note)
+}
+
+// do is a step with its commands; those of its facts that its sentence names are its parameters.
+func (a *asked) do(step words.Code, params ...string) words.Message {
+	f, m := a.facts(), words.New(step)
+	for _, name := range params {
+		if m.Params == nil {
+			m.Params = words.Params{}
+		}
+		m.Params[name] = f[name]
+	}
+	return evidence.Do(m, f)
+}
+
+// facts are what is known of the blocker's node, and the objects that its cause names.
+func (a *asked) facts() evidence.Facts {
+	o := a.b.Observed
+	if a.b.Reason == words.HostIDMissing && o == (matrix.Ref{}) {
+		o = a.b.Observer
+	}
+	f := evidence.Facts{
+		"namespace": a.c.Namespace, "podNamespace": a.podNamespace(), "cluster": a.c.Name, "member": o.Name(), "node": o.Name(), "pod": o.Member, "first": o.Name(),
+		"hostID": string(o.HostID), "container": a.c.Containers().Container(o.Member), "claim": a.claim(), "volume": a.volume(), "datacenter": o.Datacenter, "founder": a.founder(),
+	}
+	for _, name := range []string{"statefulSet", "label", "oldest", "report", "claim"} {
+		if text, ok := a.b.Cause.Params[name].(string); ok {
+			f[name] = text
+		}
+	}
+	switch a.b.Reason {
+	case words.ReportOutdated:
+		f["pod"] = firstOf(a.b.Cause.Params["members"])
+	case words.PodsNotReady:
+		f["object"] = "statefulset " + f["statefulSet"]
+		if pod := firstOf(a.b.Cause.Params["pods"]); pod != "" {
+			f["object"] = "pod " + pod
+		}
+	case words.ControllerSilent:
+		if o := a.c.OperatorState; o != nil {
+			f["operatorNamespace"], _, _ = strings.Cut(o.Deployment, "/")
+		}
+	case words.NodeDown, words.NodeUnknown, words.NodeNotSeen, words.RowError, words.RowStale, words.RowMissing:
+		if _, object := a.c.Cause(o.HostID); object != "" {
+			f["kubernetesNode"] = object
+		}
+	}
+	return f
+}
+
+func firstOf(list any) string {
+	if names, ok := list.([]string); ok && len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
+// podNamespace is that of commands about the Pod of the node. It is empty for a node without a member's name: such a node is not of this namespace, or its namespace is not known.
+func (a *asked) podNamespace() string {
+	switch {
+	case a.n == nil:
+		return a.c.Namespace
+	case a.n.Member == "":
+		return ""
+	case a.n.Row != nil:
+		return cmp.Or(a.n.Row.Namespace, a.c.Namespace)
+	}
+	return a.c.Namespace
+}
+
+func (a *asked) claim() string {
+	if a.Claim != "" && a.b.Observed.Member == a.Self.Member {
+		return a.Claim
+	}
+	return a.c.ClaimName(a.b.Observed.Member)
+}
+
+// volume is that of the claim which the blocker is about; empty where it is not known.
+func (a *asked) volume() string {
+	if a.b.Reason != words.ClaimDeleting {
+		return ""
+	}
+	for _, p := range a.c.Claims(a.b.Observed.Member) {
+		if p.Name == a.b.Cause.Params["claim"] {
+			return p.Spec.VolumeName
+		}
+	}
+	return ""
+}
+
+func (a *asked) hasCause() bool { return !a.b.Cause.IsZero() }
+
+func (a *asked) lacksCluster() bool { return a.b.Cause.Params["label"] == api.LabelCluster }
+
+// founder is the member that has to create the cluster before the one that waits for its permit.
+func (a *asked) founder() string {
+	if a.b.Reason != words.PermitPending || a.c.StatusReport == nil || a.c.StatusReport.Status.View == nil || !a.m.Empty() {
+		return ""
+	}
+	if f := a.c.StatusReport.Status.View.Founder; f != a.b.Observed.Member {
+		return f
+	}
+	return ""
+}
+
+// discard is the step for a data directory that cannot be used again: delete its claim and its Pod.
+func (a *asked) discard() words.Message {
+	switch {
+	case a.claim() == "":
+		return words.New(words.DiscardClaimOf, "member", a.b.Observed.Name())
+	case a.b.Observed.Member == "":
+		return words.New(words.DiscardClaim, "claim", a.claim())
+	}
+	return a.do(words.DiscardClaim, "claim")
+}
+
+func (a *asked) tellClustersApart() words.Message {
+	step := words.New(words.TellClustersApart)
+	for _, first := range a.m.Witnesses() {
+		if first.Member != "" { // else its Pod is elsewhere
+			step = evidence.Do(step, a.factsOf(first.Member))
+		}
+	}
+	return step
+}
+
+func (a *asked) tellGroupApart() words.Message {
+	f := a.factsOf(a.m.Strays()[0].Member)
+	if r := a.c.StatusReport; r != nil {
+		f["report"] = cmp.Or(r.Name, a.c.Name) // one that is being made has no name yet
+	}
+	return evidence.Do(words.New(words.TellGroupApart), f)
+}
+
+// factsOf are those of commands that ask a member.
+func (s *asker) factsOf(member string) evidence.Facts {
+	return evidence.Facts{
+		"namespace": s.c.Namespace, "cluster": s.c.Name, "report": s.c.Name, "member": member, "pod": member, "container": s.c.Containers().Container(member),
+	}
+}
+
+// forceSelf is a step that lets Self through; where nobody asks, the member is left to the reader.
+func (a *asked) forceSelf(step words.Code) words.Message {
+	f := a.factsOf(a.Self.Member)
+	return evidence.Do(words.New(step), f)
+}
+
+func (a *asked) howReplaced(step words.Code) words.Message {
+	member := a.Self.Name()
+	if fate := a.fate(); fate.Member != "" {
+		member = fate.Member
+	}
+	return evidence.Do(words.New(step), a.factsOf(member))
+}
+
+func (a *asked) fate() matrix.Fate {
+	if a.n == nil {
+		return matrix.Fate{}
+	}
+	return a.m.Options().Fates[a.n.HostID]
+}
+
+func (a *asked) isSelf() bool { return a.Self.HostID != "" && a.n.HostID == a.Self.HostID }
+
+func (a *asked) isNormalMember() bool { return a.n.Member != "" && a.n.State == matrix.StateNormal }
+
+// few is true for a node that at most half of the rows have DOWN.
+func (a *asked) few() bool {
+	return 2*a.n.SeenDown <= a.n.SeenUp+a.n.SeenDown+a.n.SeenUnknown+a.n.NotSeen
+}
+
+// mayRollBack is true for a node that may still be joining, so that ScyllaDB rolls its join back when it stops. Rows with states that list it as a plain member prove that its join
+// is over: a member is DOWN then. A row that could not be made has no states, and proves nothing.
+func (a *asked) mayRollBack() bool {
+	return a.n.State != matrix.StateNormal || slices.ContainsFunc(a.m.Nodes(), func(o matrix.Node) bool {
+		return o.Row != nil && o.Row.NoStates && o.Row.Reported && o.Row.Trouble.IsZero()
+	})
+}
+
+// isElsewhere is true for a node of a datacenter none of whose nodes is a member here.
+func (a *asked) isElsewhere() bool {
+	return a.n.Member == "" && a.n.Datacenter != "" && !slices.ContainsFunc(a.m.Nodes(), func(o matrix.Node) bool { return o.Member != "" && o.Datacenter == a.n.Datacenter })
+}
+
+// fault is the origin of the trouble with the node's row.
+func (a *asked) fault() matrix.Fault {
+	t := matrix.Trouble{Code: a.b.Cause.Code, Object: fmt.Sprint(a.b.Cause.Params["object"])}
+	return t.Fault(a.c.Containers().Container(a.n.Member))
+}
+
+// isFaulty is true for a node whose row has a trouble that its ScyllaDB makes.
+func (a *asked) isFaulty() bool {
+	return a.n.Row != nil && !a.n.Row.Trouble.IsZero() && a.n.Row.Trouble.Fault(a.c.Containers().Container(a.n.Member)) == matrix.FaultScyllaDB
+}
+
+// machineIsGone is true for a node that all its rows call dead for long enough, once its Kubernetes node has not been ready for as long: it may not return.
+func (a *asked) machineIsGone() bool {
+	cause, name := a.c.Cause(a.n.HostID)
+	return cause == cluster.CauseKubernetesNode && a.c.MachineGone(name) && a.m.Dead(a.n.HostID)
+}
+
+func (a *asked) whileCause() words.Message {
+	cause, object := a.c.Cause(a.n.HostID)
+	return replacement.WhileCause(a.c, a.n.Member, cause, object)
+}

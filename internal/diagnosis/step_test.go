@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// TestStepsOfReasons: each reason, with each of its causes, has the step that helps.
+func TestStepsOfReasons(t *testing.T) {
+	t.Parallel()
+	self := member("demo-rack4-0", 0, "")
+	other := func(o *cluster.Objects) {
+		o.StatusReport = &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}
+		o.StatusReport.Status.View = &api.StatusReportView{Founder: "demo-rack1-0"}
+	}
+	about := func(r words.Code, cause words.Message) matrix.Blocker {
+		return matrix.Blocker{Reason: r, Observed: self, Cause: cause}
+	}
+	for name, tc := range map[string]struct {
+		b      matrix.Blocker
+		change func(*cluster.Objects)
+		old    bool
+		want   string
+	}{
+		"a data directory that is spent": {b: about(words.DataDirectoryUnusable, words.New(words.HostIDBanned)),
+			want: "delete PVC data-demo-rack4-0, and the member starts again as a new node: kubectl delete pvc data-demo-rack4-0 -n demo --wait=false && kubectl delete pod demo-rack4-0 -n demo"},
+		"the same, by objects of yesterday": {b: about(words.DataDirectoryUnusable, words.New(words.HostIDBanned)), old: true,
+			want: "the saved objects are more than an hour old, or their age is not known; read the cluster as it is now: kubectl scylla status demo -n demo"},
+		"a barrier's own refusal, which has its step": {b: about(words.DataDirectoryUnusable, words.Message{})},
+		"a volume of another":                         {b: about(words.ForeignVolume, words.New(words.VolumeOfOtherHostID, "recorded", idA)), want: "bind the right volume to claim data-demo-rack4-0; if its own data are lost, replace the node that the Service records"},
+		"a volume of another, and nothing recorded": {b: about(words.ForeignVolume, words.New(words.VolumeOfOtherHostID)),
+			want: "two nodes with one host ID must never run: give the member an empty volume of its own, or bind the right one to claim data-demo-rack4-0; where its volume came from: kubectl get pvc data-demo-rack4-0 -o yaml -n demo"},
+		"files of nobody knows whom": {b: about(words.VolumeUnreadable, words.New(words.VolumeOfUnknownHostID)),
+			want: "check where the volume of claim data-demo-rack4-0 came from: kubectl get pvc data-demo-rack4-0 -o yaml -n demo. If it is a copy or a restored backup, give demo-rack4-0 an empty volume. " +
+				"Only if it was empty at the first start of demo-rack4-0, which was cut short: kubectl scylla force-proceed demo-rack4-0 -n demo"},
+		"a volume that is not mounted": {b: about(words.VolumeUnreadable, words.New(words.VolumeNotLooked)), want: "mount ScyllaDB's volume into the barrier's container, read-only, so that its user may read it"},
+		"a force of another value":     {b: about(words.ForceValueInvalid, words.Message{}), want: `set it to "true", or take it away with --undo: kubectl scylla force-proceed demo-rack4-0 -n demo`},
+		"an address that is not its own": {b: about(words.ReplaceRequestInvalid, words.New(words.ReplacedAddressIsNotOwn)),
+			want: "leave the address out, the controller finds it; ScyllaDB would replace whoever has had that one: kubectl label --overwrite service demo-rack4-0 scylla/replace= -n demo"},
+		"a label that is no host ID": {b: about(words.ReplaceRequestInvalid, words.New(words.ReplacingLabelIsNone)), want: "give it the host ID of the node to replace, or remove the label: without one ScyllaDB would start as a plain new node"},
+		"no rack":                    {b: about(words.LabelMissing, words.New(words.ServiceLabelMissing, "label", api.LabelRack)), want: "label the Service: kubectl label service demo-rack4-0 scylla/rack=NAME -n demo"},
+		"no cluster":                 {b: about(words.LabelMissing, words.New(words.ServiceLabelMissing, "label", api.LabelCluster)), want: "label the Service with the cluster's name, or give the barrier --selector-label-value"},
+		"no ordinal":                 {b: about(words.LabelMissing, words.New(words.ServiceWithoutOrdinal)), want: "a member Service is called as its Pod: STATEFULSET-ORDINAL"},
+		"an old image":               {b: about(words.VersionTooOld, words.New(words.OlderThanOldest, "oldest", "2026.1.0")), want: "give it an image of 2026.1.0 or later: ScyllaDB refuses a node that lacks what the cluster uses, and bans it"},
+		"a Pod that is to go":        {b: about(words.PodToBeReplaced, words.Message{}), want: "wait: the next Pod starts as the replacement: kubectl scylla replace status demo-rack4-0 -n demo"},
+		"a node that lives":          {b: matrix.Blocker{Reason: words.ReplacedNodeUp, Observed: memberC}, want: "a live node must not be replaced: see what is replaced and ignored: kubectl scylla replace status demo-rack4-0 -n demo"},
+		"another one is the first":   {b: matrix.Blocker{Reason: words.FirstNodePending, Observed: memberA}, want: "wait until demo-rack1-0 has joined; how far it is: kubectl get pod demo-rack1-0 -n demo"},
+		"two newcomers":              {b: matrix.Blocker{Reason: words.OneNewcomerAtATime, Observed: memberA}, want: "wait until demo-rack1-0 has joined: kubectl get pod demo-rack1-0 -n demo"},
+		"a newcomer without a name":  {b: matrix.Blocker{Reason: words.OneNewcomerAtATime, Observed: matrix.Ref{HostID: idA}}},
+		"a rollout":                  {b: matrix.Blocker{Reason: words.RolloutInProgress, Cause: words.New(words.PodsOfOldRevision, "statefulSet", "demo-rack1")}, want: "wait until it has ended: kubectl rollout status statefulset/demo-rack1 -n demo"},
+		"a Pod that is not ready":    {b: matrix.Blocker{Reason: words.PodsNotReady, Cause: words.New(words.FewerPodsReady, "statefulSet", "demo-rack1", "pods", []string{"demo-rack1-0"})}, want: "see why it is not ready: kubectl describe pod demo-rack1-0 -n demo"},
+		"no Pod that could be":       {b: matrix.Blocker{Reason: words.PodsNotReady, Cause: words.New(words.FewerPodsReady, "statefulSet", "demo-rack1")}, want: "see why it is not ready: kubectl describe statefulset demo-rack1 -n demo"},
+		"no report":                  {b: matrix.Blocker{Reason: words.ReportMissing, Cause: words.New(words.ClusterNotNew)}, want: "see that the controller runs and that the reporters of the members that have joined are up; what there is: kubectl scylla report -n demo"},
+		"the data is gone":           {b: matrix.Blocker{Reason: words.ReportMissing, Cause: words.New(words.DataIsGone)}, want: "decide: bring its former volume or a backup back, while this Pod waits; or, if no copy is left, begin with an empty cluster: kubectl scylla init reset demo -n demo"},
+		"no report of a datacenter":  {b: matrix.Blocker{Reason: words.ReportMissing, Cause: words.New(words.NoReportOf)}, want: "see that the controller runs: it writes the report anew"},
+		"a report that is named":     {b: matrix.Blocker{Reason: words.ReportMissing, Cause: words.New(words.SourceClusterReportGone, "report", "all")}, want: "check that the program that makes ScyllaDBStatusReport all runs, or remove the annotation that names it: kubectl get scylladbstatusreports all -n demo"},
+		"one row freezes the report": {b: matrix.Blocker{Reason: words.ReportOutdated, Cause: words.New(words.ReportFrozenByOneRow, "members", []string{"demo-rack1-0"})},
+			want: "take the annotation away, and its reporter writes it anew: kubectl annotate pod demo-rack1-0 internal.scylla.scylladb.com/scylladb-node-status-report- -n demo"},
+		"a silent controller":              {b: matrix.Blocker{Reason: words.ControllerSilent, Cause: words.New(words.ControllerNamed)}, want: "start the controller again; until then it cannot be told whether the reports are still true"},
+		"an operator that is off":          {b: matrix.Blocker{Reason: words.ControllerSilent, Cause: words.New(words.OperatorScaledDown)}, change: func(o *cluster.Objects) { o.OperatorState = &cluster.OperatorState{Deployment: "here/operator"} }, want: "see that the Scylla Operator runs: nobody else keeps its report: kubectl get deployment,pods -n here"},
+		"an operator of unknown namespace": {b: matrix.Blocker{Reason: words.ControllerSilent, Cause: words.New(words.OperatorLeaseSilent)}, want: "see that the Scylla Operator runs: nobody else keeps its report: kubectl get deployment,pods -n scylla-operator"},
+		"a datacenter elsewhere":           {b: matrix.Blocker{Reason: words.DatacenterNotVerified}, want: "see by hand that every node of the other datacenter sees every node UP, then: kubectl scylla force-proceed demo-rack4-0 -n demo"},
+		"a report older than a member":     {b: about(words.RowMissing, words.New(words.JoinedAndNotReported)), want: "see that the controller runs: the report is older than the member"},
+		"a list without a host ID":         {b: matrix.Blocker{Reason: words.HostIDMissing, Observer: memberA}, want: "restart the reporter of demo-rack1-0 if this lasts; a node always has a host ID"},
+		"a member without a host ID":       {b: about(words.HostIDMissing, words.Message{}), want: "see that demo-rack4-0 starts; its host ID is recorded on its Service once ScyllaDB has one"},
+
+		"no view":               {b: about(words.PermitPending, words.New(words.NoViewYet)), want: words.Text(words.New(words.MakeView).Do(words.Scylla("", "install", "--upgrade")))},
+		"an override":           {b: about(words.PermitPending, words.New(words.ViewOfAnOverride)), want: words.Text(words.New(words.GoByReports))},
+		"no permits":            {b: about(words.PermitPending, words.New(words.ControllerGivesNoPermits)), want: words.Text(words.New(words.UpgradeForPermits).Do(words.Scylla("", "install", "--upgrade")))},
+		"in the queue":          {b: about(words.PermitPending, words.New(words.PermitQueued)), want: words.Text(words.New(words.WaitForPermit).Do(words.Scylla("demo", "status")))},
+		"behind the founder":    {b: about(words.PermitPending, words.New(words.PermitQueued)), change: other, want: words.Text(words.New(words.StartFounder, "founder", "demo-rack1-0"))},
+		"a view that went back": {b: about(words.PermitPending, words.New(words.ViewTooOld)), want: words.Text(words.New(words.ForgetViews).Do(words.Kubectl("demo", "delete", "pod", "demo-rack4-0")))},
+		"a permit for another":  {b: about(words.PermitForOther, words.New(words.PermitForOtherPod)), want: words.Text(words.New(words.WaitForPermit).Do(words.Scylla("demo", "status")))},
+		"a hold":                {b: about(words.ViewHeld, words.New(words.ViewHolds)), want: words.Text(words.New(words.WaitForPermit).Do(words.Scylla("demo", "status")))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := cluster.Objects{Key: cluster.Key{Namespace: "demo", Name: "demo"}}
+			if tc.change != nil {
+				tc.change(&o)
+			}
+			c := cluster.New(o, cluster.SourceReport, now)
+			if tc.old {
+				c = c.Aged(now.Add(24 * time.Hour))
+			}
+			step := newAsker(c, Asks{Self: self, Claim: "data-demo-rack4-0"}).step(&tc.b)
+			if diff := cmp.Diff(tc.want, words.Text(step)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if !tc.old && !step.IsZero() && !slices.Contains(StepsFor(tc.b.Reason), step.Code) {
+				t.Errorf("StepsFor(%s) does not have %s", tc.b.Reason, step.Code)
+			}
+		})
+	}
+}
+
+// TestEveryReasonHasAStep, and every step of the table a sentence and as many commands as its sentence has.
+func TestEveryReasonHasAStep(t *testing.T) {
+	t.Parallel()
+	for _, r := range append(matrix.Reasons(), words.MemberServiceMissing, words.APIUnreachable, words.ReadingIncomplete) {
+		if len(StepsFor(r)) == 0 {
+			t.Errorf("reason %s has no step", r)
+		}
+	}
+	command, optional := regexp.MustCompile(`\{[1-9*]\}`), regexp.MustCompile(`\[[^]]*\]`)
+	byReplacement := []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.ExcludeThenRemove, words.GhostCannotGo}
+	check := func(step words.Code) {
+		sentence, ok := words.Sentence(step)
+		made := len(evidence.Facts{}.Commands(step))
+		if named := len(command.FindAllString(optional.ReplaceAllString(sentence, ""), -1)); !ok || made < named && !slices.Contains(byReplacement, step) {
+			t.Errorf("step %s has %d commands, and its sentence %q names %d", step, made, sentence, named)
+		}
+	}
+	for c := range rules {
+		for _, step := range StepsFor(c) {
+			check(step)
+		}
+	}
+	for _, steps := range ofFindings {
+		for _, step := range steps {
+			check(step)
+		}
+	}
+}
+
+// TestNoHarmNoStepOnHearsay: what a Pod writes of itself leads to no step that deletes, removes or replaces, whatever it writes.
+func TestNoHarmNoStepOnHearsay(t *testing.T) {
+	t.Parallel()
+	a := newAsker(Nothing("demo"), Asks{})
+	for _, r := range append(matrix.Reasons(), words.MemberServiceMissing, words.APIUnreachable) {
+		for _, cause := range append([]words.Code{words.BarrierFound, words.DataIsGone, words.HostIDBanned}, words.All()...) {
+			step := a.step(&matrix.Blocker{Reason: r, Observed: memberA, Cause: words.New(cause), Hearsay: true})
+			if step.IsZero() || step.Code == words.ReachReporter || step.Code == words.SeeOtherSeed || step.Code == words.NameOneCluster {
+				continue
+			}
+			t.Errorf("%s with cause %s leads to %s", r, cause, words.Text(step))
+		}
+	}
+}
+
+// TestAdviseOfWhatNobodyRead: a barrier that has read nothing names the step that its own disk gives.
+func TestAdviseOfWhatNobodyRead(t *testing.T) {
+	t.Parallel()
+	v := bootstrap.Decide(bootstrap.Input{Self: memberA, Namespace: "demo", Disk: bootstrap.BootstrappedDecommissioned})
+	Advise(Nothing("demo"), &v, Asks{Self: v.Self, Claim: "data-demo-rack1-0"})
+	want := []words.Command{
+		{"kubectl", "delete", "pvc", "data-demo-rack1-0", "-n", "demo", "--wait=false"}, {"kubectl", "delete", "pod", "demo-rack1-0", "-n", "demo"},
+	}
+	if diff := cmp.Diff(want, v.Blockers[0].Step.Commands); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestNotesHaveTheirCommands.
+func TestNotesHaveTheirCommands(t *testing.T) {
+	t.Parallel()
+	o := cluster.Objects{Key: cluster.Key{Namespace: "demo", Name: "demo"}, Services: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "demo-rack1-0", Namespace: "demo"}}}}
+	v := bootstrap.Verdict{Self: memberA, Notes: []words.Message{
+		words.New(words.BannedBefore, "evidence", "a text"), words.New(words.MayWaitForItself, "member", "demo-rack1-0", "hostID", idA),
+		words.New(words.RecordedHostIDRemoved, "member", "demo-rack2-0", "hostID", idB), words.New(words.RackIsNew),
+	}}
+	Advise(cluster.New(o, cluster.SourceReport, now), &v, Asks{Self: v.Self, Claim: "data-demo-rack1-0"})
+	var got []string
+	for _, n := range v.Notes {
+		for _, c := range n.Commands {
+			got = append(got, words.Shell(c))
+		}
+	}
+	want := []string{
+		"kubectl delete pvc data-demo-rack1-0 -n demo --wait=false", "kubectl delete pod demo-rack1-0 -n demo", "kubectl scylla force-proceed demo-rack1-0 -n demo",
+		"kubectl annotate service demo-rack2-0 internal.scylla-operator.scylladb.com/host-id- internal.scylla-operator.scylladb.com/node-joined-scylladb-cluster- -n demo",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !evidence.Irreversible(v.Notes[0]) {
+		t.Error("a note that deletes a claim is not known as such")
+	}
+}

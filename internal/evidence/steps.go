@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package evidence
+
+import (
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Commands that several steps have.
+const (
+	seeLog      = "logs {pod} -c {container} {at}"
+	seePod      = "get pod {pod} {at}"
+	seeStatus   = "scylla status {in}"
+	seeCluster  = "scylla status {cluster} {in}"
+	seeVolume   = "get pvc {claim} -o yaml {in}"
+	seeMachine  = "describe node {kubernetesNode}"
+	describe    = "scylla describe {pod} {in}"
+	force       = "scylla force-proceed {member} {in}"
+	replaceNode = "scylla replace {hostID} {at}"
+	replaceHow  = "scylla replace status {member} {in}"
+	askGroup0   = "exec {pod} {in} -c {container} -- cqlsh -e {query}"
+	leave       = "exec {pod} {in} -c {container} -- nodetool decommission"
+)
+
+// commands of the steps, without "kubectl" and in the order in which a person runs them. {name} is a fact, {in} the namespace of the cluster and {at} that of the node as "-n NAMESPACE", which is left
+// out where it is empty; {name...} is a fact of several words.
+var commands = map[words.Code][]string{
+	words.TellClustersApart: {askGroup0},
+	words.TellGroupApart:    {askGroup0, "scylla init reset {report} --group0 {in}"},
+
+	words.ReplacementOpen:      {replaceHow},
+	words.ReplacementRequested: {replaceHow},
+	words.WaitForEviction:      {replaceHow},
+	words.ReplacedNodeLives:    {replaceHow},
+	words.ReplaceFormerNode:    {replaceNode},
+	words.ReadLogOrReplace:     {seeLog, replaceNode},
+	words.RunOrReplace:         {replaceNode},
+	words.MendOrReplace:        {seeMachine, replaceNode},
+
+	words.WaitForRollback:       {seeLog},
+	words.WaitForJoin:           {seeLog},
+	words.WaitForLeaving:        {seeLog},
+	words.FinishLeavingOrRemove: {seeLog},
+	words.ReadScyllaDBLog:       {seeLog},
+	words.ReadReporterLog:       {"logs {pod} -c " + api.ContainerReporter + " {at}"},
+	words.SeeHaltedScyllaDB:     {seeLog, describe},
+	words.SeeDiscovery:          {seeLog, describe},
+	words.SeeWhyEnded:           {seeLog, describe},
+
+	words.RunMemberAndReporter: {seePod},
+	words.ReachPod:             {seePod},
+	words.WaitForStart:         {seePod},
+	words.WaitForFirstNode:     {"get pod {first} {in}"},
+	words.WaitForNewcomer:      {seePod},
+	words.EndMaintenance:       {"get pod {pod} --output yaml {in}"},
+	words.SeeNotReady:          {"describe {object...} {in}"},
+	words.SeeSchedule:          {"describe pod {pod} {in}"},
+	words.ReachReporter:        {"describe pod {pod} {in}"},
+	words.SeeStatefulSet:       {"describe statefulset {statefulSet} {in}"},
+	words.WaitForRollout:       {"rollout status statefulset/{statefulSet} {in}"},
+	words.MendKubernetesNode:   {seeMachine},
+	words.UncordonNode:         {"uncordon {kubernetesNode}"},
+	words.RestartDrained:       {"delete pod {pod} {in}"},
+	words.ForgetViews:          {"delete pod {pod} {in}"},
+	words.LowerOrdinalFirst:    {"scylla barrier {lower} {in}"},
+	words.ApplyParallel:        {"delete statefulset {statefulSet} --cascade=orphan {in}"},
+
+	words.BringReport:    {seeStatus},
+	words.StartElsewhere: {seeStatus},
+	words.SeeOtherSeed:   {seeStatus},
+	words.WaitForPermit:  {seeStatus},
+	words.SeeLeftover:    {"scylla status {cluster} --all {in}"},
+	words.AskNodes:       {"scylla status {cluster} --source live {in}"},
+	words.ReadNow:        {seeCluster},
+	words.FirstJoins:     {"scylla barrier {in}"},
+	words.SeeThere:       {"scylla remote add NAME {cluster} --remote-context CONTEXT {in}"},
+	words.GhostElsewhere: {"scylla remote add NAME {cluster} --remote-context CONTEXT {in}"},
+
+	words.CheckElsewhereThenForce:       {force},
+	words.CheckOtherDatacenterThenForce: {force},
+	words.MendForceValue:                {force},
+	words.NameOneCluster:                {force},
+	words.JoinNotRecorded:               {force},
+	words.MayWaitForItself:              {force},
+	words.ForcePastZeroToken:            {"scylla force-proceed MEMBER {in}"},
+	words.TakeForceBack:                 {"scylla force-proceed {target...} --undo {in}"},
+
+	words.DiscardClaim:      {"delete pvc {claim} {in} --wait=false", "delete pod {pod} {in}"},
+	words.GiveOwnVolume:     {seeVolume},
+	words.TellVolume:        {seeVolume, force},
+	words.SaveData:          {leave},
+	words.SaveVolumeAndData: {"patch persistentvolume {volume} --patch {retain}", leave},
+	words.BeginAnew:         {"scylla init reset {cluster} {in}"},
+
+	words.EmptyReplaceLabel:     {"label --overwrite service {member} " + api.LabelReplace + "= {in}"},
+	words.LabelService:          {"label service {member} {label}=NAME {in}"},
+	words.SeeDecommissioned:     {"scylla nodetool {member} {in} -- status", "get service {member} --output yaml --show-managed-fields {in}"},
+	words.ClearPodAnnotation:    {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
+	words.RecordedHostIDRemoved: {"annotate service {member} " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined + "- {in}"},
+
+	words.RunControllerAndReporters: {"scylla report {in}"},
+	words.MakeNamedReport:           {"get scylladbstatusreports {report} {in}"},
+	words.MakeView:                  {"scylla install --upgrade"},
+	words.UpgradeForPermits:         {"scylla install --upgrade"},
+	words.StartOperator:             {"get deployment,pods -n {operatorNamespace}"},
+	words.ReadDegraded:              {"describe scylladbdatacenter {cluster} {in}"},
+
+	words.ResetMembersRun:  {seeCluster},
+	words.ResetNodesUp:     {seeCluster},
+	words.ResetPermitGiven: {seeCluster},
+}
+
+// Facts are what the commands of a step name. A fact that is missing stays as its name in capitals, as documents have it.
+type Facts map[string]string
+
+// constants are arguments with spaces.
+var constants = Facts{
+	// A node stores the ID of its group 0 there, and the REST API does not have it.
+	"query":             "SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'",
+	"retain":            `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`,
+	"operatorNamespace": api.OperatorNamespace,
+	"object":            "pod POD",
+	"target":            "MEMBER",
+	"kubernetesNode":    "NODE",
+}
+
+// Do is the step, or the note, with its commands.
+func Do(step words.Message, f Facts) words.Message { return step.Do(f.Commands(step.Code)...) }
+
+// Commands are those of a step, nil for a step without any.
+func (f Facts) Commands(step words.Code) []words.Command {
+	var out []words.Command
+	for _, template := range commands[step] {
+		c := words.Command{"kubectl"}
+		for _, arg := range strings.Fields(template) {
+			switch name, several := strings.CutSuffix(strings.Trim(arg, "{}"), "..."); {
+			case arg == "{in}":
+				c = f.namespace(c, "namespace")
+			case arg == "{at}":
+				c = f.namespace(c, "podNamespace")
+			case several:
+				c = append(c, strings.Fields(f.fact(name))...)
+			default:
+				c = append(c, f.fill(arg))
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func (f Facts) namespace(c words.Command, name string) words.Command {
+	switch namespace, known := f[name]; {
+	case !known && name != "namespace":
+		return f.namespace(c, "namespace")
+	case !known:
+		return append(c, "-n", "NAMESPACE")
+	case namespace == "":
+		return c
+	default:
+		return append(c, "-n", namespace)
+	}
+}
+
+// fill puts one fact into an argument.
+func (f Facts) fill(arg string) string {
+	before, rest, ok := strings.Cut(arg, "{")
+	if !ok {
+		return arg
+	}
+	name, after, _ := strings.Cut(rest, "}")
+	return before + f.fact(name) + after
+}
+
+func (f Facts) fact(name string) string {
+	if v := f[name]; v != "" {
+		return v
+	}
+	if v := constants[name]; v != "" {
+		return v
+	}
+	return strings.ToUpper(name)
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replacement
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Allowed is the step itself, or how to look where it cannot be undone and the objects are Old.
+func Allowed(c *cluster.Cluster, step words.Message) words.Message {
+	if !c.Old || !evidence.Irreversible(step) {
+		return step
+	}
+	return ReadNow(c)
+}
+
+// ReadNow is the step for Old objects.
+func ReadNow(c *cluster.Cluster) words.Message {
+	return evidence.Do(words.New(words.ReadNow), evidence.Facts{"namespace": c.Namespace, "cluster": c.Name})
+}
+
+// WhileCause is the step for a member whose node is DOWN for a cause that a replacement does not remove; zero without one. The Scylla Operator's StatefulSets are not ours to apply.
+func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object string) words.Message {
+	f := evidence.Facts{
+		"namespace": c.Namespace, "cluster": c.Name, "member": member, "pod": member, "container": c.Containers().Container(member), "lower": object, "kubernetesNode": object,
+	}
+	switch cause {
+	case cluster.CauseDecommissionLabel:
+		return evidence.Do(words.New(words.SeeDecommissioned), f)
+	case cluster.CauseLeaving:
+		return evidence.Do(words.New(words.WaitForLeaving), f)
+	case cluster.CauseLeftOut:
+		return evidence.Do(words.New(words.ForcePastZeroToken, "node", member), f)
+	case cluster.CauseOrder:
+		f["statefulSet"] = c.StatefulSet(member).Name
+		step := words.New(words.ApplyParallel, "statefulSet", f["statefulSet"], "node", member, "lower", object)
+		if c.Operator {
+			step.Code = words.LowerOrdinalFirst
+		}
+		return evidence.Do(step, f)
+	case cluster.CauseKubernetesNode:
+		return evidence.Do(words.New(words.MendKubernetesNode, "kubernetesNode", object), f)
+	case cluster.CauseCordon:
+		return evidence.Do(words.New(words.UncordonNode, "kubernetesNode", object), f)
+	case cluster.CauseUnscheduled:
+		return evidence.Do(words.New(words.SeeSchedule), f)
+	case cluster.CauseDataGone:
+		return BeginAnew(c)
+	case cluster.CauseHalted:
+		return HaltedStep(c, member, c.Halted(member).Code)
+	case cluster.CauseStarting:
+		return evidence.Do(words.New(words.WaitForStart, "waits", cluster.PodWaiting(c.Pod(member))), f)
+	}
+	return words.Message{}
+}
+
+// OfCauses are the steps that WhileCause can return.
+func OfCauses() []words.Code {
+	return slices.Concat([]words.Code{
+		words.SeeDecommissioned, words.WaitForLeaving, words.ForcePastZeroToken, words.LowerOrdinalFirst, words.ApplyParallel, words.MendKubernetesNode, words.UncordonNode,
+		words.SeeSchedule, words.BeginAnew, words.WaitForStart,
+	}, OfHalted())
+}
+
+// BeginAnew is the decision that is left to a person once the data of a whole cluster is gone. The Scylla Operator has no such command.
+func BeginAnew(c *cluster.Cluster) words.Message {
+	step := words.New(words.BeginAnew)
+	if c.Operator {
+		return step
+	}
+	return evidence.Do(step, evidence.Facts{"namespace": c.Namespace, "cluster": c.Name})
+}
+
+// HaltedStep is the step for a member whose ScyllaDB does not come up by itself, for that reason.
+func HaltedStep(c *cluster.Cluster, member string, why words.Code) words.Message {
+	f := evidence.Facts{"namespace": c.Namespace, "pod": member, "container": c.Containers().Container(member)}
+	switch why {
+	case words.ScyllaDBDrained:
+		if !c.KeepsClaims(member) {
+			return words.New(words.RestartDrained)
+		}
+		return evidence.Do(words.New(words.RestartDrained), f)
+	case words.ScyllaDBInMaintenance:
+		return evidence.Do(words.New(words.EndMaintenance), f)
+	}
+	return evidence.Do(words.New(words.SeeHaltedScyllaDB), f)
+}
+
+// OfHalted are the steps that HaltedStep can return.
+func OfHalted() []words.Code {
+	return []words.Code{words.RestartDrained, words.EndMaintenance, words.SeeHaltedScyllaDB}
+}
+
+// WhileAway is the step for a node whose whole datacenter or rack is DOWN; zero for any other.
+func WhileAway(m *matrix.Matrix, id hostid.ID) words.Message {
+	switch dc, rack, away := m.PlaceAway(id); {
+	case !away:
+		return words.Message{}
+	case rack == "":
+		return words.New(words.SeeDatacenter, "datacenter", dc)
+	default:
+		return words.New(words.SeeRack, "datacenter", dc, "rack", rack)
+	}
+}
+
+// IsElsewhere is true for a reason of Stranger with which the controller here may read the datacenter of the host ID.
+func IsElsewhere(why words.Message) bool {
+	return why.Code == words.StrangerElsewhere || why.Code == words.StrangerRecorded
+}
