@@ -185,7 +185,7 @@ func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, words
 		}
 		return MemberUnknown, words.New(words.JoinUnknown)
 	}
-	if mb.Pod == nil && c.knowsPods() {
+	if mb.Pod == nil && c.KnowsPods() {
 		return MemberGhost, words.New(words.MemberWithoutPod)
 	}
 	if mb.Replacing != "" {

@@ -150,8 +150,8 @@ func (o *Objects) parts() iter.Seq[metav1.Object] {
 	}
 }
 
-// knowsPods is true when a Pod that is not among the objects does not exist.
-func (o *Objects) knowsPods() bool {
+// KnowsPods is true when a Pod that is not among the objects does not exist.
+func (o *Objects) KnowsPods() bool {
 	return o.Read&KindPods != 0 || o.Read == 0 && len(o.Pods) > 0
 }
 

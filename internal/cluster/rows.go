@@ -129,7 +129,7 @@ func (c *Cluster) refine(row *matrix.Row, same sameRows, remote bool) {
 	switch {
 	case !row.Reported && row.Trouble.IsZero():
 		row.Trouble = s.trouble
-	case row.Reported && row.Stale.IsZero() && c.knowsPods():
+	case row.Reported && row.Stale.IsZero() && c.KnowsPods():
 		row.Stale, row.StaleSince = c.rowStale(c.ix.pods[name])
 	}
 	c.hold(row, &s, same)
@@ -166,7 +166,7 @@ func (c *Cluster) statement(name string, a decoded) statement {
 		_, container, _ := reporterStatus(pod)
 		s.trouble = matrix.Trouble{Code: words.RowMalformed, Object: container, Words: a.err.Error()}
 	case a.report == nil:
-		if pod == nil && c.knowsPods() {
+		if pod == nil && c.KnowsPods() {
 			s.trouble = matrix.Trouble{Code: words.PodMissing}
 		}
 	case recorded != "" && a.report.HostID != "" && a.report.HostID != recorded:
@@ -186,7 +186,7 @@ func (c *Cluster) statement(name string, a decoded) statement {
 	if svc != nil && recorded != "" && hostid.Known(svc.Labels[api.LabelReplacingNodeHostID]) == recorded && s.cells() == nil {
 		s.joined = false // the member's Pod is the newcomer that replaces this very node
 	}
-	if c.knowsPods() && (a.report != nil || a.err != nil) {
+	if c.KnowsPods() && (a.report != nil || a.err != nil) {
 		s.stale, s.staleSince = c.rowStale(pod)
 	}
 	return s

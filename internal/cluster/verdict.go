@@ -140,7 +140,7 @@ func (c *Cluster) makePeers() []bootstrap.Peer {
 			Starting: started(c.ix.pods[v.Name]), Waiting: c.ix.pods[v.Name] != nil && waitsInBarrier(c.ix.pods[v.Name]),
 			Image: runningImage(c.ix.pods[v.Name]),
 			Idle: v.Labels[api.LabelDecommissioned] == api.DecommissionedDone ||
-				c.knowsPods() && !serving(c.ix.pods[v.Name]) && v.Labels[api.LabelReplacingNodeHostID] == "",
+				c.KnowsPods() && !serving(c.ix.pods[v.Name]) && v.Labels[api.LabelReplacingNodeHostID] == "",
 		}
 	}
 	return peers

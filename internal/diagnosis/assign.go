@@ -426,7 +426,7 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 	step = s.step(n)
 	why := words.Message{}
 	switch {
-	case pod == nil && knowsPods(s.c):
+	case pod == nil && s.c.KnowsPods():
 		why = words.New(words.BecauseNoPod)
 		if step.Code == words.ApplyParallel || step.Code == words.LowerOrdinalFirst {
 			break // it is known why

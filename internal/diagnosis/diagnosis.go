@@ -114,7 +114,7 @@ func Of(c *cluster.Cluster) []Finding { return From(c, c.Health(), Known{}) }
 // it, so that one cause has one step.
 func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 	s := newScene(c, h, known)
-	s.steps()
+	s.asker.steps(h.Blockers)
 	if !h.Healthy {
 		s.unasked()
 		s.assign()
@@ -143,20 +143,6 @@ func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
 		}
 	}
 	return out
-}
-
-// steps gives the blockers their own steps, which findings may take over. Every observer of one node has the same.
-func (s *scene) steps() {
-	for k := range s.h.Blockers {
-		b := &s.h.Blockers[k]
-		if k > 0 {
-			if last := &s.h.Blockers[k-1]; b.Observer != (matrix.Ref{}) && b.Observed.HostID != "" && b.Reason == last.Reason && b.Observed.HostID == last.Observed.HostID && b.Cause.IsZero() && last.Cause.IsZero() {
-				b.Step = last.Step
-				continue
-			}
-		}
-		b.Step = s.asker.step(b)
-	}
 }
 
 // do is a step of a finding, with its commands; the parameters of its sentence are names and values in turn.

@@ -52,7 +52,7 @@ func newcomer() *matrix.Ref { return new(member("demo-rack1-1", 1, "")) }
 // asking are the blockers of a matrix, and the table asked about them.
 func asking(rows []matrix.Row, opts matrix.Options) ([]matrix.Blocker, *asker) {
 	m := matrix.New(rows, opts)
-	ask := &asker{c: Nothing(opts.Namespace), m: m, parted: m.Partition() != nil}
+	ask := &asker{c: Nothing(opts.Namespace), m: m}
 	if opts.Self != nil {
 		ask.Self = *opts.Self
 	}
@@ -230,7 +230,7 @@ func TestNextSteps(t *testing.T) {
 			var reasons []words.Code
 			blockers, ask := asking(rows, tc.opts)
 			if tc.known != "" {
-				ask.known.Steps = map[hostid.ID]words.Message{tc.known: words.New(words.Code(tc.want))}
+				ask.Known.Steps = map[hostid.ID]words.Message{tc.known: words.New(words.Code(tc.want))}
 			}
 			for i := range blockers {
 				reasons = append(reasons, blockers[i].Reason)

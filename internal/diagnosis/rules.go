@@ -45,8 +45,8 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.LabelService)},
 	},
 	words.VersionTooOld:         {{steps: one(words.GiveNewerImage), take: of(words.GiveNewerImage, "oldest")}},
-	words.PodToBeReplaced:       {{steps: one(words.WaitForEviction), take: func(a *asked) words.Message { return a.howReplaced(words.WaitForEviction) }}},
-	words.ReplacedNodeUp:        {{steps: one(words.ReplacedNodeLives), take: func(a *asked) words.Message { return a.howReplaced(words.ReplacedNodeLives) }}},
+	words.PodToBeReplaced:       {{steps: one(words.WaitForEviction), take: howReplaced(words.WaitForEviction)}},
+	words.ReplacedNodeUp:        {{steps: one(words.ReplacedNodeLives), take: howReplaced(words.ReplacedNodeLives)}},
 	words.NoOtherSeed:           {{steps: one(words.SeeOtherSeed)}},
 	words.SeedsOfAnotherCluster: {{steps: one(words.NameOneCluster)}},
 	words.MemberServiceMissing:  {{steps: one(words.SeeControllerMakesServices)}},
@@ -86,8 +86,8 @@ var rules = map[words.Code][]rule{
 	},
 	words.OperatorDegraded: {{steps: one(words.ReadDegraded)}},
 	words.DatacenterNotVerified: {
-		{steps: one(words.CheckElsewhereThenForce), when: func(a *asked) bool { return a.b.Observed.Datacenter != "" }, take: func(a *asked) words.Message { return a.forceSelf(words.CheckElsewhereThenForce) }},
-		{steps: one(words.CheckOtherDatacenterThenForce), take: func(a *asked) words.Message { return a.forceSelf(words.CheckOtherDatacenterThenForce) }},
+		{steps: one(words.CheckElsewhereThenForce), when: func(a *asked) bool { return a.b.Observed.Datacenter != "" }, take: forceSelf(words.CheckElsewhereThenForce)},
+		{steps: one(words.CheckOtherDatacenterThenForce), take: forceSelf(words.CheckOtherDatacenterThenForce)},
 	},
 	words.APIUnreachable:    {{steps: one(words.BarrierRetries)}},
 	words.ReadingIncomplete: {{steps: one(words.GrantMemberRights)}},
@@ -126,17 +126,17 @@ var helps = []rule{
 	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" }, take: of(words.StartMember, "node")},
 	{steps: one(words.MendOrReplace), when: (*asked).machineIsGone, take: of(words.MendOrReplace, "kubernetesNode")},
 	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.ExcludeThenRemove, words.GhostCannotGo},
-		when: func(a *asked) bool { return !a.known.Steps[a.n.HostID].IsZero() }, take: func(a *asked) words.Message { return a.known.Steps[a.n.HostID] }},
+		when: func(a *asked) bool { return !a.Known.Steps[a.n.HostID].IsZero() }, take: func(a *asked) words.Message { return a.Known.Steps[a.n.HostID] }},
 	{steps: replacement.OfCauses(), when: func(a *asked) bool { return a.fate().Passes }, take: (*asked).whileCause},
-	{steps: one(words.ReplacementOpen), when: func(a *asked) bool { return a.fate().Open }, take: func(a *asked) words.Message { return a.howReplaced(words.ReplacementOpen) }},
-	{steps: one(words.ReplacementRequested), when: func(a *asked) bool { return a.fate().Member != "" }, take: func(a *asked) words.Message { return a.howReplaced(words.ReplacementRequested) }},
+	{steps: one(words.ReplacementOpen), when: func(a *asked) bool { return a.fate().Open }, take: howReplaced(words.ReplacementOpen)},
+	{steps: one(words.ReplacementRequested), when: func(a *asked) bool { return a.fate().Member != "" }, take: howReplaced(words.ReplacementRequested)},
 	{steps: one(words.WaitForRollback), when: func(a *asked) bool { return a.isSelf() && a.fate().Joining && a.mayRollBack() }},
 	{steps: one(words.ReplaceFormerNode), when: (*asked).isSelf},
 	{steps: one(words.WaitForJoin), when: func(a *asked) bool { return a.fate().Joining }},
 	{steps: one(words.WaitForGossip), when: reason(words.NodeUnknown)},
 	{steps: one(words.WaitForMembership), when: reason(words.NodeNotSeen)},
 
-	{steps: one(words.MendNetwork), when: isDown(func(a *asked) bool { return a.parted })},
+	{steps: one(words.MendNetwork), when: isDown(func(a *asked) bool { return a.m.Parted() })},
 	{steps: []words.Code{words.SeeDatacenter, words.SeeRack}, when: isDown(func(a *asked) bool { _, _, away := a.m.PlaceAway(a.n.HostID); return away }),
 		take: func(a *asked) words.Message { return replacement.WhileAway(a.m, a.n.HostID) }},
 	{steps: one(words.MendLink), when: isDown(func(a *asked) bool { return a.few() && a.n.Reports })},
@@ -193,12 +193,10 @@ var ofFindings = map[words.Code][]words.Code{
 
 // StepsFor are the steps for a reason, or for a finding's message, each once and in the order in which they are tried.
 func StepsFor(c words.Code) []words.Code {
-	out := append([]words.Code(nil), ofFindings[c]...)
-	seen := map[words.Code]bool{}
+	out := slices.Clone(ofFindings[c])
 	for _, r := range rules[c] {
 		for _, step := range r.steps {
-			if !seen[step] {
-				seen[step] = true
+			if !slices.Contains(out, step) {
 				out = append(out, step)
 			}
 		}

@@ -224,7 +224,7 @@ func (s *scene) isDown(n *node) bool {
 		return false
 	case pod != nil && !s.runs(pod):
 		return true
-	case n.member != nil && n.member.Service != nil && pod == nil && knowsPods(s.c):
+	case n.member != nil && n.member.Service != nil && pod == nil && s.c.KnowsPods():
 		return true
 	case n.down == 0:
 		return n.SeenDown > 0 && n.rows == 0 // by its own row
@@ -232,10 +232,6 @@ func (s *scene) isDown(n *node) bool {
 		return false
 	}
 	return 2*n.down > n.rows || !n.Reports && !serves
-}
-
-func knowsPods(c *cluster.Cluster) bool {
-	return c.Read&cluster.KindPods != 0 || c.Read == 0 && len(c.Pods) > 0
 }
 
 // runs is true while ScyllaDB runs in a Pod, ready or not, on a Kubernetes node that answers.

@@ -5,6 +5,7 @@ package diagnosis
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func Step(c *cluster.Cluster, b *matrix.Blocker) words.Message { return newAsker
 func Advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks) {
 	a := newAsker(c, asks)
 	said := map[pairKey]words.Message{}
-	if knowsPods(c) && len(v.Blockers) > 0 {
+	if c.KnowsPods() && len(v.Blockers) > 0 {
 		h := c.Health()
 		From(c, h, asks.Known)
 		for i := range h.Blockers {
@@ -49,13 +50,12 @@ func Advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks) {
 		}
 	}
 	v.Blockers = slices.Clone(v.Blockers)
+	a.steps(v.Blockers)
 	for i := range v.Blockers {
 		b := &v.Blockers[i]
 		if step, ok := said[keyOf(b)]; ok && !b.Hearsay && (b.Observed.HostID == "" || b.Observed.HostID != asks.Self.HostID) {
 			b.Step = step
-			continue
 		}
-		b.Step = a.step(b)
 	}
 	v.Notes = slices.Clone(v.Notes)
 	for i := range v.Notes {
@@ -77,22 +77,39 @@ func keyOf(b *matrix.Blocker) pairKey {
 
 // asker finds steps by the table.
 type asker struct {
-	c      *cluster.Cluster
-	m      *matrix.Matrix
-	parted bool
+	c *cluster.Cluster
+	m *matrix.Matrix
 	Asks
-	known Known
 }
 
-func newAsker(c *cluster.Cluster, asks Asks) *asker {
-	return &asker{c: c, m: c.Matrix(), parted: c.Matrix().Partition() != nil, Asks: asks, known: asks.Known}
-}
+func newAsker(c *cluster.Cluster, asks Asks) *asker { return &asker{c: c, m: c.Matrix(), Asks: asks} }
 
 // asked is one blocker.
 type asked struct {
 	*asker
 	b *matrix.Blocker
 	n *matrix.Node // that it is about; nil for one that the matrix does not have
+	// cause and its object are what keeps the node DOWN.
+	cause  cluster.Cause
+	object string
+}
+
+// steps gives the blockers their steps. Every observer of one node has the same.
+func (s *asker) steps(blockers []matrix.Blocker) {
+	for k := range blockers {
+		b := &blockers[k]
+		if k > 0 && sameStep(b, &blockers[k-1]) {
+			b.Step = blockers[k-1].Step
+			continue
+		}
+		b.Step = s.step(b)
+	}
+}
+
+// sameStep is true for two observers of one node that say the same and no more.
+func sameStep(a, b *matrix.Blocker) bool {
+	return a.Observer != (matrix.Ref{}) && a.Observed.HostID != "" && a.Observed.HostID == b.Observed.HostID &&
+		a.Reason == b.Reason && a.Cause.IsZero() && b.Cause.IsZero() && a.Hearsay == b.Hearsay
 }
 
 // step is that of a blocker; zero where none is known. What a Pod says of itself leads to a step in three cases, in each of which the step only looks or leaves the decision to a
@@ -104,6 +121,7 @@ func (s *asker) step(b *matrix.Blocker) words.Message {
 	a := &asked{asker: s, b: b}
 	if i, ok := s.m.Index(b.Observed.HostID); ok {
 		a.n = &s.m.Nodes()[i]
+		a.cause, a.object = s.c.Cause(b.Observed.HostID)
 	}
 	for _, r := range rules[b.Reason] {
 		if r.when != nil && !r.when(a) {
@@ -151,10 +169,11 @@ func (a *asked) facts() evidence.Facts {
 	if a.b.Reason == words.HostIDMissing && o == (matrix.Ref{}) {
 		o = a.b.Observer
 	}
-	f := evidence.Facts{
-		"namespace": a.c.Namespace, "podNamespace": a.podNamespace(), "cluster": a.c.Name, "member": o.Name(), "node": o.Name(), "pod": o.Member, "first": o.Name(),
-		"hostID": string(o.HostID), "container": a.c.Containers().Container(o.Member), "claim": a.claim(), "volume": a.volume(), "datacenter": o.Datacenter, "founder": a.founder(),
-	}
+	f := a.factsOf(o.Member)
+	maps.Copy(f, evidence.Facts{
+		"podNamespace": a.podNamespace(), "member": o.Name(), "node": o.Name(), "first": o.Name(), "hostID": string(o.HostID), "claim": a.claim(), "volume": a.volume(),
+		"datacenter": o.Datacenter, "founder": a.founder(), "kubernetesNode": a.object,
+	})
 	for _, name := range []string{"statefulSet", "label", "oldest", "report", "claim"} {
 		if text, ok := a.b.Cause.Params[name].(string); ok {
 			f[name] = text
@@ -171,10 +190,6 @@ func (a *asked) facts() evidence.Facts {
 	case words.ControllerSilent:
 		if o := a.c.OperatorState; o != nil {
 			f["operatorNamespace"], _, _ = strings.Cut(o.Deployment, "/")
-		}
-	case words.NodeDown, words.NodeUnknown, words.NodeNotSeen, words.RowError, words.RowStale, words.RowMissing:
-		if _, object := a.c.Cause(o.HostID); object != "" {
-			f["kubernetesNode"] = object
 		}
 	}
 	return f
@@ -271,18 +286,16 @@ func (s *asker) factsOf(member string) evidence.Facts {
 	}
 }
 
-// forceSelf is a step that lets Self through; where nobody asks, the member is left to the reader.
-func (a *asked) forceSelf(step words.Code) words.Message {
-	f := a.factsOf(a.Self.Member)
-	return evidence.Do(words.New(step), f)
+// forceSelf takes a step that lets Self through; where nobody asks, the member is left to the reader.
+func forceSelf(step words.Code) func(*asked) words.Message {
+	return func(a *asked) words.Message { return evidence.Do(words.New(step), a.factsOf(a.Self.Member)) }
 }
 
-func (a *asked) howReplaced(step words.Code) words.Message {
-	member := a.Self.Name()
-	if fate := a.fate(); fate.Member != "" {
-		member = fate.Member
+// howReplaced takes a step that shows how far the replacement of the node is, and that of Self's where the node has none.
+func howReplaced(step words.Code) func(*asked) words.Message {
+	return func(a *asked) words.Message {
+		return evidence.Do(words.New(step), a.factsOf(cmp.Or(a.fate().Member, a.Self.Name())))
 	}
-	return evidence.Do(words.New(step), a.factsOf(member))
 }
 
 func (a *asked) fate() matrix.Fate {
@@ -327,11 +340,9 @@ func (a *asked) isFaulty() bool {
 
 // machineIsGone is true for a node that all its rows call dead for long enough, once its Kubernetes node has not been ready for as long: it may not return.
 func (a *asked) machineIsGone() bool {
-	cause, name := a.c.Cause(a.n.HostID)
-	return cause == cluster.CauseKubernetesNode && a.c.MachineGone(name) && a.m.Dead(a.n.HostID)
+	return a.cause == cluster.CauseKubernetesNode && a.c.MachineGone(a.object) && a.m.Dead(a.n.HostID)
 }
 
 func (a *asked) whileCause() words.Message {
-	cause, object := a.c.Cause(a.n.HostID)
-	return replacement.WhileCause(a.c, a.n.Member, cause, object)
+	return replacement.WhileCause(a.c, a.n.Member, a.cause, a.object)
 }

@@ -200,6 +200,9 @@ func (m *Matrix) Cell(observer, observed int) Cell {
 // Reporting is how many rows count: fresh and readable. Self's is not among them.
 func (m *Matrix) Reporting() int { return m.reporting }
 
+// Parted is true where Partition finds parts and there are blockers.
+func (m *Matrix) Parted() bool { return m.parted }
+
 // Lenient is true when the rule of Options.AllowNonReporting applies.
 func (m *Matrix) Lenient() bool { return m.lenient }
 

@@ -299,7 +299,7 @@ func namesVariable(e ast.Expr, variable string) bool {
 	return found
 }
 
-// name is the last identifier of an expression.
+// lastName is the last identifier of an expression.
 func lastName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
