@@ -173,17 +173,35 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 		// A request that was cut off by the interrupt fails in many words.
 		err = exit.Interrupted(err)
 	}
-	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok && e.What == "member" && len(e.Nearest) == 0 {
-		look := words.Command{"kubectl", "scylla", "status"}
-		if from := cmd.Flags().Lookup("from"); from != nil && from.Changed {
-			look = append(look, "--from", from.Value.String())
-		}
-		err = exit.WithHint(err, "see the members: "+words.Shell(look))
+	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
+		err = whereToLook(cmd, err, e)
 	}
-	if text := d.Words().Mentioned(words.Visible(exit.Message(err))); text != "" {
+	if text := words.Visible(exit.MessageBy(err, d.Words())); text != "" {
 		d.Say(text + "\n")
 	}
 	return exit.Code(err)
+}
+
+// whereToLook adds the command that lists what there is instead.
+func whereToLook(cmd *cobra.Command, err error, e *cluster.NotFoundError) error {
+	changed := func(name string) (string, bool) {
+		f := cmd.Flags().Lookup(name)
+		if f == nil || !f.Changed {
+			return "", false
+		}
+		return f.Value.String(), true
+	}
+	from, saved := changed("from")
+	_, all := changed("all-namespaces")
+	switch {
+	case e.What == "member" && len(e.Nearest) == 0 && saved:
+		return exit.WithHint(err, "see the members", words.Scylla("", "status", "--from", from)...)
+	case e.What == "member" && len(e.Nearest) == 0:
+		return exit.WithHint(err, "see the members", words.Scylla("", "status")...)
+	case e.What == "cluster" && e.Known == 0 && !saved && !all:
+		return exit.WithHint(err, "list all clusters", words.Scylla("", "status", "-A")...)
+	}
+	return err
 }
 
 // wrap notes that a command's own body was reached, and what it can do without an API server.

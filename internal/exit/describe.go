@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // forbidden parses the API server's message; no other field of the Status has the verb and the user. It is compiled on first use, because few runs
@@ -47,7 +48,8 @@ func Describe(err error) error {
 		return err
 	}
 	if text, hint := sentence(err); text != "" {
-		return &Error{Code: Code(err), Err: &described{text: text, cause: err}, Hint: hint}
+		hint.Code, hint.Err = Code(err), &described{text: text, cause: err}
+		return &hint
 	}
 	return err
 }
@@ -61,28 +63,28 @@ type described struct {
 func (d *described) Error() string { return d.text }
 func (d *described) Unwrap() error { return d.cause }
 
-func sentence(err error) (text, hint string) {
+func sentence(err error) (text string, hint Error) {
 	switch {
 	case apierrors.IsForbidden(err):
 		return forbiddenSentence(err)
 	case apierrors.IsUnauthorized(err):
 		return "the API server does not accept these credentials",
-			"log in again, or choose others with --context, --user or --token"
+			Error{Hint: "log in again, or choose others with --context, --user or --token"}
 	case meta.IsNoMatchError(err), unknownResource(err):
 		return "the API server does not know " + missingKind(err),
-			"install the CustomResourceDefinitions (kubectl scylla install), or read without them: --source=annotation or --source=live"
+			Error{Step: words.New(words.InstallKinds).Do(words.Scylla("", "install"))}
 	}
 	if cause := unreachable(err); cause != "" {
 		return "cannot reach the API server" + cause,
-			"check --context and --server, or try: kubectl cluster-info"
+			Error{Hint: "check --context and --server, or try", Step: words.New(words.SayCommand).Do(words.Kubectl("", "cluster-info"))}
 	}
-	return "", ""
+	return "", Error{}
 }
 
-func forbiddenSentence(err error) (text, hint string) {
+func forbiddenSentence(err error) (text string, hint Error) {
 	m := forbidden().FindStringSubmatch(rootStatus(err))
 	if m == nil {
-		return "forbidden: " + rootStatus(err), "ask for the right that the API server names"
+		return "forbidden: " + rootStatus(err), Error{Hint: "ask for the right that the API server names"}
 	}
 	user, verb, resource, group, namespace := m[1], m[2], m[3], m[4], m[5]
 	if group != "" {
@@ -93,7 +95,7 @@ func forbiddenSentence(err error) (text, hint string) {
 		where = "in all namespaces"
 	}
 	return fmt.Sprintf("user %q may not %s %s %s", user, verb, resource, where),
-		fmt.Sprintf("ask for a Role with verb %q on %q %s, or choose other credentials with --context or --as", verb, resource, where)
+		Error{Hint: fmt.Sprintf("ask for a Role with verb %q on %q %s, or choose other credentials with --context or --as", verb, resource, where)}
 }
 
 func rootStatus(err error) string {

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // The exit codes. They are documented, tested and never reused for anything else.
@@ -25,8 +27,18 @@ type Error struct {
 	Code int
 	// Err may be nil: the output is then complete (the verdict is on standard output) and nothing is printed.
 	Err error
-	// Hint is one sentence on what to do, without "hint:".
+	// Hint is one sentence on what to do, without "hint:"; Step is the same as a code, and comes after it.
 	Hint string
+	Step words.Message
+}
+
+// hint is what to do, with the commands as they are printed.
+func (e *Error) hint(p words.Printer) string {
+	text := p.Text(e.Step)
+	if e.Hint == "" || text == "" {
+		return e.Hint + text
+	}
+	return e.Hint + ": " + text
 }
 
 // Error returns the text of the wrapped error, empty when there is none.
@@ -61,12 +73,24 @@ func TimedOut(err error) error { return &Error{Code: CodeTimedOut, Err: err} }
 // Interrupted marks err as ended by the person: exit code 130.
 func Interrupted(err error) error { return &Error{Code: CodeInterrupted, Err: err} }
 
-// WithHint adds a hint to err and keeps its exit code. An existing hint stays, because it is nearer to the cause.
-func WithHint(err error, hint string) error {
+// WithHint adds a hint to err, with the command that carries it out, and keeps its exit code. An existing hint stays, because it is nearer to the cause.
+func WithHint(err error, hint string, command ...string) error {
+	var step words.Message
+	if len(command) > 0 {
+		step = words.New(words.SayCommand).Do(command)
+	}
+	return with(err, Error{Hint: hint, Step: step})
+}
+
+// WithStep is WithHint of a step.
+func WithStep(err error, step words.Message) error { return with(err, Error{Step: step}) }
+
+func with(err error, e Error) error {
 	if err == nil || Hint(err) != "" {
 		return err
 	}
-	return &Error{Code: Code(err), Err: err, Hint: hint}
+	e.Code, e.Err = Code(err), err
+	return &e
 }
 
 // Code is the exit code of err: 0 for nil, 1 for an error of no kind.
@@ -84,14 +108,16 @@ func Code(err error) int {
 }
 
 // Hint is the hint nearest to the top of err, or empty.
-func Hint(err error) string {
+func Hint(err error) string { return hint(err, words.Printer{}) }
+
+func hint(err error, p words.Printer) string {
 	for err != nil {
 		e, ok := errors.AsType[*Error](err)
 		if !ok {
 			return ""
 		}
-		if e.Hint != "" {
-			return e.Hint
+		if text := e.hint(p); text != "" {
+			return text
 		}
 		err = e.Err
 	}
@@ -99,12 +125,15 @@ func Hint(err error) string {
 }
 
 // Message returns the text for standard error, one or two lines without a final newline; empty when there is nothing to print.
-func Message(err error) string {
+func Message(err error) string { return MessageBy(err, words.Printer{}) }
+
+// MessageBy is Message with the commands of the hint as a Printer prints them.
+func MessageBy(err error, p words.Printer) string {
 	if err == nil {
 		return ""
 	}
 	described := Describe(err)
-	text, hint := described.Error(), Hint(described)
+	text, hint := described.Error(), hint(described, p)
 	switch {
 	case Code(err) == CodeInterrupted:
 		return "interrupted"

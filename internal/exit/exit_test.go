@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func forbidden(message string) error {
@@ -117,5 +118,29 @@ func TestDescribeIsStable(t *testing.T) {
 	once := exit.Describe(apierrors.NewUnauthorized("x"))
 	if twice := exit.Describe(once); !errors.Is(twice, once) || exit.Message(twice) != exit.Message(once) {
 		t.Errorf("described twice: %v, then %v", once, twice)
+	}
+}
+
+// TestHintsHaveTheFlags: the command of a hint works where it is pasted.
+func TestHintsHaveTheFlags(t *testing.T) {
+	p := words.Printer{Flags: []string{"--context=a b"}}
+	step := words.New(words.ReplaceFormerNode).Do(words.Scylla("demo", "replace", "1"))
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a command":     {exit.WithHint(errors.New("no"), "see why", words.Kubectl("demo", "get", "pod", "a")...), "see why: kubectl '--context=a b' get pod a -n demo"},
+		"a step":        {exit.WithStep(errors.New("no"), step), "the cluster still counts the former node of this very member: replace it: kubectl scylla '--context=a b' replace 1 -n demo"},
+		"no command":    {exit.WithHint(errors.New("no"), "see: kubectl scylla status --help"), "see: kubectl scylla status --help"},
+		"the first one": {exit.WithHint(exit.WithStep(errors.New("no"), step), "another"), "the cluster still counts the former node of this very member: replace it: kubectl scylla '--context=a b' replace 1 -n demo"},
+		"an empty step": {exit.WithStep(errors.New("no"), words.Message{}), ""},
+	} {
+		want := "error: no\n" + tc.want
+		if tc.want == "" {
+			want = "error: no"
+		}
+		if got := exit.MessageBy(tc.err, p); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }

@@ -176,7 +176,7 @@ func notFoundAmong(name, ns string, keys []cluster.Key) error {
 	e.Nearest = cluster.Nearest(name, names)
 	switch {
 	case len(keys) == 0 && ns != "":
-		e.Cure = "the namespace has no ScyllaDB cluster; choose another with -n, or list all with \"kubectl scylla status -A\""
+		e.Cure = "the namespace has no ScyllaDB cluster; choose another with -n"
 	case len(keys) == 0:
 		e.Cure = "no member Service, StatefulSet or report carries the label " + api.LabelCluster
 	default:

@@ -99,7 +99,7 @@ func (a *Afterwards) Lines(o Options, lead string, most int) []string {
 		t := &a.Tasks[i]
 		lines = append(lines, wrap(lead+t.Box()+" "+Clean(t.Text.Text), o.Width, lead+"    ")...)
 		if t.Command != nil {
-			lines = append(lines, commandLines(t.Command.Shell, o, lead+"    ")...)
+			lines = append(lines, commandLines(t.Command.Args, o, lead+"    ")...)
 		}
 	}
 	return lines

@@ -388,7 +388,7 @@ func (p *painter) gossipOnly(level detail) []string {
 		}
 		if g.Command != "" {
 			lines = append(lines, stepLinesAt("    ", g.first, p.o)...)
-			lines = append(lines, commandLines(g.Command, p.o, "    ")...)
+			lines = append(lines, commandLines(g.command, p.o, "    ")...)
 		} else {
 			lines = append(lines, p.wrap("    "+p.g.arrow+" not to be removed: "+Clean(g.Why), "      ")...)
 		}

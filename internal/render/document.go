@@ -311,7 +311,7 @@ type Replacement struct {
 	// Failure is why the attempt failed; absent unless it did.
 	Failure *Failure `json:"failure,omitempty"`
 	// Cure is the action for an administrator, including that of the failure.
-	Cure string `json:"cure,omitempty" words:"mentions"`
+	Cure string `json:"cure,omitempty"`
 	// cure is Cure as it was made; zero where the document was read.
 	cure words.Message
 }

@@ -138,14 +138,15 @@ type Failure struct {
 	// Code is stable, CamelCase; Text is the fact, Cure what to do.
 	Code string `json:"code"`
 	Text string `json:"text"`
-	Cure string `json:"cure" words:"mentions"`
+	Cure string `json:"cure"`
+	cure words.Message
 }
 
 func newFailure(d *replacement.Diagnosis) *Failure {
 	if d == nil {
 		return nil
 	}
-	return &Failure{Code: string(d.Code), Text: words.Text(d.Text), Cure: words.Text(d.Cure)}
+	return &Failure{Code: string(d.Code), Text: words.Text(d.Text), Cure: words.Text(d.Cure), cure: d.Cure}
 }
 
 // Leftover is a host ID that the cluster lists and no member has.
@@ -154,16 +155,17 @@ type Leftover struct {
 	// Evidence says which nodes list it, and in which state.
 	Evidence string `json:"evidence"`
 	// Command removes it; empty while it must not be removed, with Why saying why. Beside a command Why is what has to be done first.
-	Command string `json:"command,omitempty" words:"mentions"`
+	Command string `json:"command,omitempty"`
 	Why     string `json:"why,omitempty"`
 
-	first words.Message
+	first   words.Message
+	command words.Command
 }
 
 func newLeftovers(ghosts []replacement.Ghost) []Leftover {
 	var out []Leftover
 	for _, g := range ghosts {
-		out = append(out, Leftover{HostID: g.HostID, Evidence: words.Text(g.Evidence), Command: words.Shell(g.Command), Why: words.Text(g.Why), first: g.Why})
+		out = append(out, Leftover{HostID: g.HostID, Evidence: words.Text(g.Evidence), Command: words.Shell(g.Command), Why: words.Text(g.Why), first: g.Why, command: g.Command})
 	}
 	return out
 }
@@ -219,10 +221,10 @@ func (r *Replacement) cureLines(o Options, g glyphs, lead string) []string {
 	if !r.cure.IsZero() {
 		return stepLinesAt(lead, r.cure, o)
 	}
-	return wrap(lead+g.arrow+" "+Clean(o.Words.Mentioned(r.Cure)), o.Width, lead+"  ")
+	return wrap(lead+g.arrow+" "+Clean(r.Cure), o.Width, lead+"  ")
 }
 
 // commandLines is a command on a line of its own, however long: so it can be copied whole.
-func commandLines(command string, o Options, lead string) []string {
-	return []string{lead + o.glyphs().arrow + " " + Clean(o.Words.Mentioned(command))}
+func commandLines(c words.Command, o Options, lead string) []string {
+	return []string{lead + o.glyphs().arrow + " " + Clean(o.Words.Shell(c))}
 }

@@ -5,6 +5,7 @@ package words
 // replacementSentences are those of package replacement and of the verb.
 var (
 	SayCommand   = define("Command", "{1}")
+	InstallKinds = define("InstallKinds", "install the CustomResourceDefinitions ({1}), or read without them: --source=annotation or --source=live")
 	ReplaceFacts = ofReplacement("ReplaceFacts", "{facts;}", DataBringBack, DataRaise, ReplaceWaitRows, OthersBringBackOnly, OthersBringBack, OthersExclude, OthersWait, OperationWait, ReplaceOnlyNormal)
 	ScyllaDBSaid = define("ScyllaDBSaid", "ScyllaDB on Pod {pod} says: {text}")
 	LogCure      = define("LogCure", "{text}")

@@ -52,3 +52,27 @@ func (d *Statement) Message() Message {
 	}
 	return m
 }
+
+// Again puts the flags into statements of a document that was made without them.
+func (p Printer) Again(statements ...*Statement) {
+	for _, d := range statements {
+		if d != nil && d.Code != "" && len(p.Flags) > 0 {
+			*d = *p.Document(p.Flagged(d.Message()))
+		}
+	}
+}
+
+// AgainAll is Again of a list.
+func (p Printer) AgainAll(list []Statement) {
+	for i := range list {
+		p.Again(&list[i])
+	}
+}
+
+// AgainCommand is Again of a command.
+func (p Printer) AgainCommand(c *ShellCommand) {
+	if c != nil {
+		c.Args = p.WithFlags(c.Args)
+		c.Shell = Shell(c.Args)
+	}
+}

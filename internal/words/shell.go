@@ -3,6 +3,7 @@
 package words
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -61,4 +62,39 @@ func (p Printer) WithFlags(c Command) Command {
 		return c
 	}
 	return slices.Concat(c[:at], p.Flags, c[at:])
+}
+
+// has is true for a command that has the flags already.
+func (p Printer) has(after []string) bool {
+	return len(after) >= len(p.Flags) && slices.Equal(after[:len(p.Flags)], p.Flags)
+}
+
+// Flagged is the message with the flags in its commands, and in those of the messages among its parameters.
+func (p Printer) Flagged(m Message) Message {
+	if len(p.Flags) == 0 {
+		return m
+	}
+	out := m
+	if len(m.Commands) > 0 {
+		out.Commands = make([]Command, len(m.Commands))
+	}
+	for i, c := range m.Commands {
+		out.Commands[i] = p.WithFlags(c)
+	}
+	if len(m.Params) > 0 {
+		out.Params = maps.Clone(m.Params)
+	}
+	for name, v := range out.Params {
+		switch v := v.(type) {
+		case Message:
+			out.Params[name] = p.Flagged(v)
+		case []Message:
+			list := make([]Message, len(v))
+			for i := range v {
+				list[i] = p.Flagged(v[i])
+			}
+			out.Params[name] = list
+		}
+	}
+	return out
 }

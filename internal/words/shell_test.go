@@ -36,60 +36,28 @@ func TestShellQuotesWhatIsNotPlain(t *testing.T) {
 	}
 }
 
-// TestMentionedCommandsHaveTheFlags: a command within a sentence works where it is pasted.
-func TestMentionedCommandsHaveTheFlags(t *testing.T) {
+// TestDocumentsHaveTheFlagsAgain: in commands and sentences, and in the messages within messages, once however often.
+func TestDocumentsHaveTheFlagsAgain(t *testing.T) {
 	t.Parallel()
-	p := words.Printer{Flags: []string{"--context=a b", "--as=me"}}
-	for text, want := range map[string]string{
-		"see why: kubectl scylla logs a -n demo":              "see why: kubectl scylla '--context=a b' --as=me logs a -n demo",
-		`"kubectl scylla status -A" lists them`:               `"kubectl scylla '--context=a b' --as=me status -A" lists them`,
-		"try: kubectl cluster-info":                           "try: kubectl '--context=a b' --as=me cluster-info",
-		"see: kubectl scylla status --help":                   "see: kubectl scylla status --help",
-		"list the contexts with: kubectl config get-contexts": "list the contexts with: kubectl config get-contexts",
-		"kubectl scylla '--context=a b' --as=me status":       "kubectl scylla '--context=a b' --as=me status",
-		"managed by kubectl-scylla, read by you":              "managed by kubectl-scylla, read by you",
-	} {
-		if got := p.Mentioned(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
-		if again := p.Mentioned(p.Mentioned(text)); again != want {
-			t.Errorf("%q becomes %q the second time", text, again)
-		}
-	}
-	if got := (words.Printer{}).Mentioned("kubectl scylla status"); got != "kubectl scylla status" {
-		t.Errorf("without flags: %q", got)
-	}
-}
-
-// TestRepeatPutsTheFlagsIntoDocuments: into commands, sentences and fields that mention commands, once however often.
-func TestRepeatPutsTheFlagsIntoDocuments(t *testing.T) {
-	t.Parallel()
-	type part struct {
-		Step *words.Statement
-		Done words.ShellCommand
-		Cure string `words:"mentions"`
-		Said string
-	}
-	type document struct {
-		Parts  []part
-		Parts2 []*part
-	}
 	p := words.Printer{Flags: []string{"--context=test"}}
-	made := func() part {
-		step := words.Printer{}.Document(words.New(words.ReadLogOrReplace).Do(words.Kubectl("demo", "logs", "a"), words.Scylla("demo", "replace", "1")))
-		return part{Step: step, Done: words.ShellCommand{Args: words.Kubectl("", "get", "pod")}, Cure: "kubectl scylla status", Said: "kubectl scylla status"}
+	inner := words.New(words.ReadLogOrReplace).Do(words.Kubectl("demo", "logs", "a"), words.Scylla("demo", "replace", "1"))
+	step, done := words.Printer{}.Document(words.New(words.ResumeReplacement, "cure", inner)), &words.ShellCommand{Args: words.Kubectl("", "get", "pod")}
+	list := words.Printer{}.Documents([]words.Message{inner})
+	for range 2 {
+		p.Again(step, nil)
+		p.AgainAll(list)
+		p.AgainCommand(done)
+		p.AgainCommand(nil)
 	}
-	one := made()
-	doc := &document{Parts: []part{made()}, Parts2: []*part{&one, nil}}
-	p.Repeat(doc)
-	p.Repeat(doc)
-	for _, got := range []part{doc.Parts[0], one} {
-		if got.Step.Commands[0].Shell != "kubectl --context=test logs a -n demo" || !strings.Contains(got.Step.Text, "kubectl scylla --context=test replace 1 -n demo") {
-			t.Errorf("the step is %+v", got.Step)
-		}
-		if got.Done.Shell != "kubectl --context=test get pod" || got.Cure != "kubectl scylla --context=test status" || got.Said != "kubectl scylla status" {
-			t.Errorf("got %+v", got)
-		}
+	if !strings.Contains(step.Text, "kubectl scylla --context=test replace 1 -n demo") || list[0].Commands[0].Shell != "kubectl --context=test logs a -n demo" {
+		t.Errorf("the step is %+v, the list %+v", step, list)
+	}
+	within, ok := step.Params["cure"].(words.Message)
+	if diff := cmp.Diff(words.Command{"kubectl", "scylla", "--context=test", "replace", "1", "-n", "demo"}, within.Commands[1]); !ok || diff != "" {
+		t.Errorf("the message within (-want +got):\n%s", diff)
+	}
+	if done.Shell != "kubectl --context=test get pod" {
+		t.Errorf("the command is %+v", done)
 	}
 }
 

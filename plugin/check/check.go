@@ -145,7 +145,7 @@ func (o *options) end(results []preflight.Result) error {
 	if i := slices.IndexFunc(results, func(r preflight.Result) bool {
 		return r.Text.Code == words.ScyllaVersionNoQuery && r.State == preflight.Failed
 	}); i >= 0 {
-		return exit.WithHint(exit.Refusedf("%s: %s", results[i].Subject, words.Text(results[i].Text)), words.Text(results[i].Step))
+		return exit.WithStep(exit.Refusedf("%s: %s", results[i].Subject, words.Text(results[i].Text)), results[i].Step)
 	}
 	if worst := preflight.Worst(results); worst == preflight.Failed || worst == preflight.Unknown {
 		return exit.ConditionNotMet(nil)
@@ -158,10 +158,10 @@ func (o *options) print(results []preflight.Result) error {
 	var err error
 	switch o.output {
 	case "json":
-		b, err = json.MarshalIndent(newDocument(results), "", "    ")
+		b, err = json.MarshalIndent(newDocument(results, o.d.Words()), "", "    ")
 		b = append(words.VisibleJSON(b), '\n')
 	case "yaml":
-		b, err = yaml.Marshal(newDocument(results))
+		b, err = yaml.Marshal(newDocument(results, o.d.Words()))
 		b = []byte(words.Visible(string(b)))
 	case "junit":
 		b, err = xml.MarshalIndent(newSuite(results), "", "  ")
@@ -197,8 +197,7 @@ type result struct {
 	Link string `json:"link,omitempty"`
 }
 
-func newDocument(results []preflight.Result) *document {
-	var p words.Printer
+func newDocument(results []preflight.Result, p words.Printer) *document {
 	d := &document{APIVersion: render.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
 	for _, r := range results {
 		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Document(r.Text), p.Document(r.Step), link(r)})

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"testing"
 
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
@@ -29,7 +30,7 @@ func TestExitCode(t *testing.T) {
 		"not to be found out": {[]preflight.Result{{State: preflight.Unknown, Text: words.New(words.CannotTell)}}, 3},
 	} {
 		var out bytes.Buffer
-		o := &options{d: &cli.Deps{Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}, output: "json"}
+		o := &options{d: &cli.Deps{Flags: genericclioptions.NewConfigFlags(false), Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}, output: "json"}
 		if got := exit.Code(o.end(tc.results)); got != tc.want {
 			t.Errorf("%s: exit %d, want %d", name, got, tc.want)
 		}

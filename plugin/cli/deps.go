@@ -305,7 +305,7 @@ func (d *Deps) Print(text string, o render.Options) error {
 func (d *Deps) Warn(format string, args ...any) {
 	w := render.NewWriter(d.Streams.ErrOut, render.Profile(d.Streams.ErrOut, d.Color, d.Environ))
 	// A closed standard error cannot be reported anywhere.
-	_, _ = io.WriteString(w, render.Warn.Paint("warning:")+" "+d.Words().Mentioned(words.Visible(fmt.Sprintf(format, args...)))+"\n")
+	_, _ = io.WriteString(w, render.Warn.Paint("warning:")+" "+words.Visible(fmt.Sprintf(format, args...))+"\n")
 }
 
 // Say writes text to standard error as it is.

@@ -198,7 +198,7 @@ func (d *Deps) readSaved(name string) (*bundle.Saved, error) {
 	}
 	if len(saved.Clusters) == 0 {
 		return nil, exit.WithHint(fmt.Errorf("there is no ScyllaDB cluster in %s", what),
-			"save one with: kubectl get services,pods,statefulsets,persistentvolumeclaims,scylladbdatacenternodesstatusreports,scylladbstatusreports -n NAMESPACE -o yaml")
+			"save one with", words.Command{"kubectl", "get", "services,pods,statefulsets,persistentvolumeclaims,scylladbdatacenternodesstatusreports,scylladbstatusreports", "-n", "NAMESPACE", "-o", "yaml"}...)
 	}
 	return saved, nil
 }
@@ -265,7 +265,7 @@ func (r *Reader) none(ctx context.Context, ns string) error {
 	elsewhere, lerr := kube.ListClusters(ctx, r.c, "", nil)
 	switch {
 	case lerr != nil:
-		return exit.WithHint(err, "choose another namespace with -n, or look into all: kubectl scylla status -A")
+		return exit.WithHint(err, "choose another namespace with -n, or look into all", words.Scylla("", "status", "-A")...)
 	case len(elsewhere) == 0:
 		return exit.WithHint(err, "there is none in any other either; "+byLabel)
 	}

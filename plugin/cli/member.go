@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // MemberForms says in help what names a member.
@@ -40,7 +41,7 @@ func (r *Reader) Member(ctx context.Context, typed string) (*cluster.Cluster, cl
 func (r *Reader) Named(ctx context.Context, typed string) (*cluster.Cluster, cluster.Member, error) {
 	s, m, err := r.Member(ctx, typed)
 	if err == nil && m.Member == "" {
-		err = exit.WithHint(exit.Refusedf("host ID %s belongs to no member here", m.HostID), "its peers list it: kubectl scylla status -n "+s.Namespace)
+		err = exit.WithHint(exit.Refusedf("host ID %s belongs to no member here", m.HostID), "its peers list it", words.Scylla(s.Namespace, "status")...)
 	}
 	return s, m, err
 }

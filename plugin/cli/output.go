@@ -141,7 +141,9 @@ func templateError(err error) error {
 
 // repeat gives a document's commands the flags that were given, and the document the context that is not the current one.
 func (d *Deps) repeat(doc any) {
-	d.Words().Repeat(doc)
+	if r, ok := doc.(interface{ Repeat(p words.Printer) }); ok {
+		r.Repeat(d.Words())
+	}
 	if c, ok := doc.(interface{ InContext(name string) }); ok {
 		c.InContext(d.foreignContext())
 	}

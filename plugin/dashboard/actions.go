@@ -88,7 +88,7 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	root.SetErr(o.d.Streams.ErrOut)
 	o.d.Say("\n$ " + o.d.Words().Shell(typed(args, o.d.NamespaceGiven())) + "\n\n")
 	err := root.ExecuteContext(ctx)
-	if text := o.d.Words().Mentioned(words.Visible(exit.Message(err))); text != "" {
+	if text := words.Visible(exit.MessageBy(err, o.d.Words())); text != "" {
 		o.d.Say(text + "\n")
 	}
 	if ctx.Err() != nil {

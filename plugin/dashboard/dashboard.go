@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -104,14 +105,14 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return nil
 	}
 	t := o.d.Terminal()
-	cure := "print one frame with --once, or use: kubectl scylla status"
+	cure, status := "print one frame with --once, or use", words.Scylla("", "status")
 	switch {
 	case !t.Out:
-		return exit.WithHint(exit.Usagef("standard output is not a terminal, and a dashboard needs one"), cure)
+		return exit.WithHint(exit.Usagef("standard output is not a terminal, and a dashboard needs one"), cure, status...)
 	case !t.In && o.read.From != "-":
-		return exit.WithHint(exit.Usagef("standard input is not a terminal, so no key can be read"), cure)
+		return exit.WithHint(exit.Usagef("standard input is not a terminal, so no key can be read"), cure, status...)
 	case dumb(o.d.Environ):
-		return exit.WithHint(exit.Usagef("this terminal cannot move its cursor (TERM is dumb or not set)"), cure)
+		return exit.WithHint(exit.Usagef("this terminal cannot move its cursor (TERM is dumb or not set)"), cure, status...)
 	}
 	return nil
 }

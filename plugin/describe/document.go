@@ -140,6 +140,20 @@ type Event struct {
 	Count   int32        `json:"count,omitempty"`
 }
 
+// Repeat puts the flags that were given into every command of the document.
+func (d *Document) Repeat(p words.Printer) {
+	for i := range d.Findings {
+		d.Findings[i].Repeat(p)
+	}
+	p.Again(d.NextStep)
+	if d.Newcomer != nil {
+		p.Again(&d.Newcomer.Summary)
+	}
+	if d.Replacement != nil {
+		d.Replacement.Repeat(p)
+	}
+}
+
 // DeepCopyObject makes the document a runtime.Object, which the printers of cli-runtime ask for.
 func (d *Document) DeepCopyObject() runtime.Object {
 	out := &Document{}

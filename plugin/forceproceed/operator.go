@@ -72,7 +72,7 @@ func (o *options) withoutRestart(s *cluster.Cluster, waiting []string) string {
 	if len(waiting) == 0 {
 		return "to force a member alone, without any restart, name it: nobody waits now"
 	}
-	return "better force the members that wait, without any restart: " + words.Shell(words.Scylla(s.Namespace, "force-proceed", waiting[0])) + ", or --per-service for all of them"
+	return "better force the members that wait, without any restart: " + o.d.Words().Shell(words.Scylla(s.Namespace, "force-proceed", waiting[0])) + ", or --per-service for all of them"
 }
 
 // propagated are the objects beside the member Services to which the operator has copied the force: the cluster's other Services and the StatefulSets.

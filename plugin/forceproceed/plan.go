@@ -54,21 +54,21 @@ func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, er
 		}
 		if m.Service == nil {
 			return nil, exit.WithHint(exit.Refusedf("member %s/%s has no member Service to annotate", s.Namespace, o.member),
-				"the controller makes member Services; see whether it runs: kubectl scylla status -n "+s.Namespace)
+				"the controller makes member Services; see whether it runs", words.Scylla(s.Namespace, "status")...)
 		}
 		p.targets = append(p.targets, m.Service)
 		from := m.Service.Annotations[api.AnnotationForcePropagatedFrom]
 		if o.undo && from != "" && o.stillForced(s, from) {
 			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from %s and would come back", o.member, from),
-				fmt.Sprintf("take it back there: kubectl scylla force-proceed --datacenter %s -n %s --undo", m.Datacenter, s.Namespace))
+				"take it back there", "kubectl", "scylla", "force-proceed", "--datacenter", m.Datacenter, "-n", s.Namespace, "--undo")
 		}
 		if kind := o.forcedAbove(ctx, s); o.undo && kind != "" {
 			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from the %s %s and would come back", o.member, kind, s.Key),
-				"take it back there: "+words.Shell(words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")))
+				"take it back there", words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")...)
 		}
 		if !o.undo && cluster.NodeStarted(m.Pod) {
 			return nil, exit.WithHint(exit.Refusedf("member %s/%s is running: a force opens the barrier of a start, and would open that of its next one unseen", s.Namespace, o.member),
-				"see what is wrong with it: "+words.Shell(words.Scylla(s.Namespace, "describe", o.member)))
+				"see what is wrong with it", words.Scylla(s.Namespace, "describe", o.member)...)
 		}
 		if m.State == cluster.MemberJoined && !o.undo {
 			p.warnings = append(p.warnings, fmt.Sprintf("%s has joined already: it needs a force only if its barrier blocks its restart", o.member))

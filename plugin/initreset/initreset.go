@@ -199,10 +199,11 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 		return &plan{report: r}, nil
 	}
 	if against := s.AgainstReset(); len(against) > 0 {
-		for i := range against {
-			against[i] = evidence.Do(against[i], evidence.Facts{"namespace": s.Namespace, "cluster": s.Name})
+		texts := make([]string, len(against))
+		for i, why := range against {
+			texts[i] = o.d.Words().Text(evidence.Do(why, evidence.Facts{"namespace": s.Namespace, "cluster": s.Name}))
 		}
-		return nil, exit.Refusedf("cluster %s is not reset: %s", s.Key, strings.Join(words.Texts(against), "; "))
+		return nil, exit.Refusedf("cluster %s is not reset: %s", s.Key, strings.Join(texts, "; "))
 	}
 	p := &plan{report: r}
 	for _, v := range s.Recorded() {

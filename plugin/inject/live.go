@@ -101,7 +101,7 @@ func (l *live) goOn(err error) error {
 		again, back = append(again, "--skip-check="+checkData), append(back, "--skip-check="+checkData)
 	}
 	if l.undo {
-		hint += words.Shell(words.Scylla(l.key.Namespace, back...))
+		hint += l.d.Words().Shell(words.Scylla(l.key.Namespace, back...))
 	} else {
 		interval := ""
 		if l.o.Interval != 0 {
@@ -123,7 +123,7 @@ func (l *live) goOn(err error) error {
 		if l.floating {
 			again = append(again, cli.FlagFloatingTag)
 		}
-		hint += words.Shell(words.Scylla(l.key.Namespace, again...)) + "\nor go back with: " + words.Shell(words.Scylla(l.key.Namespace, back...))
+		hint += l.d.Words().Shell(words.Scylla(l.key.Namespace, again...)) + "\nor go back with: " + l.d.Words().Shell(words.Scylla(l.key.Namespace, back...))
 	}
 	if exit.Code(err) == exit.CodeInterrupted {
 		l.d.Say(hint + "\n") // an interrupt is told in one word, without a hint
@@ -312,7 +312,7 @@ func (l *live) mayBegin(ctx context.Context, sets []set) error {
 			return fmt.Errorf("read Lease %s/%s: %w", l.o.ControllerNamespace, api.LeaseName, err)
 		case err != nil || cluster.LeaseAt(lease, l.d.Clock.Now()).Silent:
 			return exit.WithHint(exit.Refusedf("no controller leads: it makes the member Services and keeps the reports that the barriers go by"),
-				"install it first: "+words.Shell(words.Scylla("", l.install()...)))
+				"install it first", words.Scylla("", l.install()...)...)
 		}
 	}
 	if slices.ContainsFunc(sets, func(s set) bool { _, held := s.Have.GetAnnotations()[api.AnnotationRolling]; return held }) {
@@ -334,7 +334,7 @@ func (l *live) mayBegin(ctx context.Context, sets []set) error {
 		l.d.Warn("%s", sentence(r))
 	}
 	return exit.WithHint(exit.Refusedf("%s may not be rolled now: nothing was changed", l.key),
-		"look: "+words.Shell(words.Scylla(l.key.Namespace, "status", l.cluster, "--source=live")))
+		"look", words.Scylla(l.key.Namespace, "status", l.cluster, "--source=live")...)
 }
 
 // install is the command that installs a controller of the same image.

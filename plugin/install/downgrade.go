@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // refuseUnfinished refuses an older version while something is under way that it may not be able to end: a replacement, a roll of inject, or a node
@@ -34,7 +35,7 @@ func (o *options) refuseUnfinished(ctx context.Context, c client.Client) error {
 	}
 	slices.Sort(open)
 	return exit.WithHint(exit.Refusedf("an older version may not be able to end what is under way: %s", strings.Join(open, "; ")),
-		"wait for its end, or cancel it: kubectl scylla status -A")
+		"wait for its end, or cancel it", words.Scylla("", "status", "-A")...)
 }
 
 func replacements(ctx context.Context, c client.Client) ([]string, error) {

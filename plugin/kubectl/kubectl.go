@@ -133,7 +133,7 @@ func (v *verb) run(ctx context.Context) error {
 		return exit.WithHint(exit.Refusedf("PATH has no kubectl, which runs this command"), "install kubectl, or add its folder to PATH")
 	}
 	for _, m := range against {
-		v.d.Warn("%s", words.Text(m))
+		v.d.Warn("%s", v.d.Words().Text(m))
 	}
 	if len(against) > 0 {
 		err = v.d.Confirm(ctx, fmt.Sprintf("Run nodetool %s all the same?", strings.Join(v.typed, " ")), "yes")
@@ -190,7 +190,7 @@ func (v *verb) members(ctx context.Context) (members []cluster.Member, against [
 // kubectl runs it for a member, to its end. A nil reader is no input.
 func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in io.Reader, out, errOut io.Writer) error {
 	if m.Pod == nil {
-		return exit.WithHint(exit.Refusedf("member %s/%s has no Pod", m.Namespace, m.Member), "see why: kubectl scylla describe "+m.Member+" -n "+m.Namespace)
+		return exit.WithHint(exit.Refusedf("member %s/%s has no Pod", m.Namespace, m.Member), "see why", words.Scylla(m.Namespace, "describe", m.Member)...)
 	}
 	args, container, db := []string{"exec"}, v.container, ""
 	if c := cluster.ScyllaDBContainer(&m.Pod.Spec); c != nil {
@@ -209,7 +209,7 @@ func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in i
 	case !v.logs && db != "" && !cluster.ContainerRuns(m.Pod, db):
 		return exit.WithHint(exit.Refusedf("container %s of %s/%s does not run: it waits for %s",
 			db, m.Namespace, m.Member, cmp.Or(words.Text(m.Waiting), "what is not known")),
-			"see why: kubectl scylla logs "+m.Member+" -n "+m.Namespace)
+			"see why", words.Scylla(m.Namespace, "logs", m.Member)...)
 	case !v.logs:
 		container = db
 	default:

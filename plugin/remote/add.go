@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
 )
@@ -185,7 +186,7 @@ func served(ctx context.Context, c client.Client, config shared.Config) error {
 	l.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"))
 	err := c.List(ctx, l, client.InNamespace(config.RemoteNamespace), client.Limit(1))
 	if meta.IsNoMatchError(err) {
-		return exit.WithHint(exit.Refusedf("the kinds are not installed there"), "install them there first: kubectl scylla install")
+		return exit.WithHint(exit.Refusedf("the kinds are not installed there"), "install them there first", words.Scylla("", "install")...)
 	}
 	if err != nil {
 		return fmt.Errorf("list status reports there, in namespace %s: %w", config.RemoteNamespace, err)
@@ -238,7 +239,7 @@ func (o *options) works(ctx context.Context, secret *unstructured.Unstructured) 
 		}
 		if err != nil && o.server != "" {
 			// The address is that for the controller's Pods: it need not be reachable from here.
-			o.d.Warn("%s cannot be reached from here, so that the account was not tried: kubectl scylla remote check tries it again", o.server)
+			o.d.Warn("%s cannot be reached from here, so that the account was not tried: %s tries it again", o.server, o.d.Words().Shell(words.Scylla("", "remote", "check")))
 			return true, "", nil
 		}
 		return err == nil, "", err

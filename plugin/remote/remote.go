@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -155,7 +156,7 @@ func home(ctx context.Context, c client.Client) (string, error) {
 	u.SetAPIVersion("v1")
 	u.SetKind("Namespace")
 	if err := c.Get(ctx, client.ObjectKey{Name: manifests.Namespace}, u); apierrors.IsNotFound(err) {
-		return "", exit.WithHint(exit.Refusedf("there is no controller here: namespace %s does not exist", manifests.Namespace), "install it first: kubectl scylla install")
+		return "", exit.WithHint(exit.Refusedf("there is no controller here: namespace %s does not exist", manifests.Namespace), "install it first", words.Scylla("", "install")...)
 	} else if err != nil {
 		return "", fmt.Errorf("read namespace %s: %w", manifests.Namespace, err)
 	}
@@ -189,7 +190,7 @@ func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, exit.WithHint(fmt.Errorf("there is no remote %s", o.name), "see which there are: kubectl scylla remote list")
+		return nil, exit.WithHint(fmt.Errorf("there is no remote %s", o.name), "see which there are", words.Scylla("", "remote", "list")...)
 	}
 	return names, nil
 }

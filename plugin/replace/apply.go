@@ -78,7 +78,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	}
 	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
 	if lost := replacement.LostRecord(*s.in); !lost.IsZero() {
-		return exit.WithHint(exit.Refusedf("%s", words.Text(words.New(words.RecordLost, "member", s.member()))), words.Text(lost))
+		return exit.WithStep(exit.Refusedf("%s", words.Text(words.New(words.RecordLost, "member", s.member()))), lost)
 	}
 	if !rec.Requested && !rec.Open() {
 		return exit.Refusedf("no replacement of %s is asked for: there is nothing to cancel", s.member())
@@ -96,7 +96,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	if s.in.Operator {
 		// The operator knows no withdrawal: it may have begun to delete while the label went.
 		if late := o.tooLate(ctx, s); late != nil {
-			return exit.WithHint(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), words.Text(replacement.PutBack(*s.in, s.in.Self.HostID)))
+			return exit.WithStep(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replacement.PutBack(*s.in, s.in.Self.HostID))
 		}
 	}
 	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla", o.d.WhoAmI(ctx), s.member()))
@@ -128,5 +128,5 @@ func (o *options) tooLate(ctx context.Context, s *subject) error {
 	if why.IsZero() {
 		return nil
 	}
-	return exit.WithHint(exit.Refusedf("it is too late to cancel: %s", words.Text(why)), "see how far it is: "+s.statusCommand())
+	return exit.WithHint(exit.Refusedf("it is too late to cancel: %s", words.Text(why)), "see how far it is", s.statusCommand()...)
 }

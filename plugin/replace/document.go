@@ -56,6 +56,9 @@ type PlanDocument struct {
 	Partial []cluster.Problem `json:"partial,omitempty"`
 }
 
+// Repeat as for StatusDocument.
+func (d *PlanDocument) Repeat(p words.Printer) { repeatChecks(p, d.Checks) }
+
 // CheckInfo is one check. Evidence is the fact, Cure the action for an administrator; it is absent when the result is ok.
 type CheckInfo struct {
 	Name      string             `json:"name"`
@@ -115,6 +118,37 @@ type StatusDocument struct {
 	Conditions []string `json:"conditions,omitempty"`
 	// Afterwards are the tasks that ScyllaDB's documentation asks for next, for a day after the replacement has ended.
 	Afterwards *render.Afterwards `json:"afterwards,omitempty"`
+}
+
+// Repeat puts the flags that were given into every command of the document.
+func (d *StatusDocument) Repeat(p words.Printer) {
+	p.Again(d.Message, d.Cure)
+	p.AgainAll(d.Waiting)
+	if d.Diagnosis != nil {
+		p.Again(d.Diagnosis.Text, d.Diagnosis.Cure)
+	}
+	repeatChecks(p, d.Checks)
+	if d.Afterwards != nil {
+		d.Afterwards.Repeat(p)
+	}
+}
+
+// Repeat as for StatusDocument.
+func (l *StatusList) Repeat(p words.Printer) {
+	for i := range l.Items {
+		l.Items[i].Repeat(p)
+	}
+	for i := range l.Ghosts {
+		g := &l.Ghosts[i]
+		p.Again(g.Evidence, g.Why)
+		p.AgainCommand(g.Command)
+	}
+}
+
+func repeatChecks(p words.Printer, checks []CheckInfo) {
+	for i := range checks {
+		p.Again(checks[i].Evidence, checks[i].Cure)
+	}
 }
 
 // DiagnosisInfo is a recognised failure.

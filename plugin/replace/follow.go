@@ -132,7 +132,7 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 		case <-deadline.C():
 			f.stop()
 			return exit.WithHint(exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", duration.HumanDuration(d.Clock.Since(f.start)), f.s.member(), activity)),
-				"the replacement goes on without this command; see: "+f.s.statusCommand())
+				"the replacement goes on without this command; see", f.s.statusCommand()...)
 		case _, ok := <-changed:
 			if !ok {
 				changed = nil
@@ -143,7 +143,7 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 }
 
 func (f *follower) interrupted() error {
-	f.o.d.Say("the replacement goes on; see: " + f.s.statusCommand() + "\n")
+	f.o.d.Say("the replacement goes on; see: " + f.o.d.Words().Shell(f.s.statusCommand()) + "\n")
 	return exit.Interrupted(context.Canceled)
 }
 
@@ -211,7 +211,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	case !rec.Requested && !rec.Open() && rec.Request != f.id:
 		return verdict{err: fmt.Errorf("the request is gone from service %s, and its outcome is not known", s.member()), last: doc}, nil
 	}
-	message, cure := words.Text(step.Message), words.Text(step.Cure)
+	message, cure := words.Text(step.Message), f.o.d.Words().Text(step.Cure)
 	activity := message
 	if len(step.Waiting) > 0 {
 		activity = strings.Join(words.Texts(step.Waiting), "; ")
@@ -322,7 +322,7 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 	case !rec.Requested && !rec.HasOriginal:
 		return verdict{err: fmt.Errorf("the label is gone from service %s and its host ID is still %s: the request was withdrawn", s.member(), f.original), last: doc}
 	case step.Action == replacement.ActionFail:
-		return verdict{err: exit.WithHint(fmt.Errorf("the replacement failed: %s", words.Text(step.Message)), words.Text(step.Cure)), last: doc}
+		return verdict{err: exit.WithStep(fmt.Errorf("the replacement failed: %s", words.Text(step.Message)), step.Cure), last: doc}
 	}
 	activity := words.Text(step.Message)
 	if len(step.Waiting) > 0 {

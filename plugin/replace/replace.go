@@ -96,7 +96,7 @@ func (o *options) runReplace(ctx context.Context) error {
 	}
 	o.record(ctx, s, EventRequested, fmt.Sprintf("%s asked with kubectl scylla to replace %s (request %s)%s", o.d.WhoAmI(ctx), plan.Original, id, skipped(o.skipChecks)))
 	if !o.wait.Wait {
-		o.d.Say("asked for; follow it with: " + s.statusCommand() + "\n")
+		o.d.Say("asked for; follow it with: " + o.d.Words().Shell(s.statusCommand()) + "\n")
 		return o.finalDocument(ctx, s)
 	}
 	return o.follow(ctx, s, id, plan.Original)
@@ -135,13 +135,13 @@ func (o *options) mayAsk(s *subject) error {
 	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
 	switch {
 	case s.reading.Cluster.Old:
-		return exit.Refusedf("%s", words.Text(replacement.ReadNow(s.reading.Cluster)))
+		return exit.Refusedf("%s", o.d.Words().Text(replacement.ReadNow(s.reading.Cluster)))
 	case o.resume && s.in.Operator:
 		return exit.WithHint(exit.Refusedf("the Scylla Operator replaces the nodes of this cluster and knows no second attempt"),
 			"its documentation has the way out by hand: recover from a failed replacement")
 	case o.resume && !rec.Open():
 		return exit.WithHint(exit.Refusedf("no replacement of %s is open: there is nothing to resume", s.member()),
-			"start one: "+words.Shell(words.Scylla(s.key.Namespace, "replace", s.member())))
+			"start one", words.Scylla(s.key.Namespace, "replace", s.member())...)
 	case o.original != "" && rec.HasOriginal && rec.OriginalError.IsZero() && rec.Original != o.original:
 		return exit.Refusedf("the original host ID %s is recorded on %s; it is never overwritten, leave --host-id out", rec.Original, s.member())
 	case !o.resume:
@@ -150,8 +150,7 @@ func (o *options) mayAsk(s *subject) error {
 		}
 	}
 	if s.in.Operator && len(o.ignoreDead) > 0 {
-		return exit.WithHint(exit.Refusedf("the Scylla Operator cannot pass a list of dead nodes to one member"),
-			words.Text(replacement.ExcludeDead(*s.in)))
+		return exit.WithStep(exit.Refusedf("the Scylla Operator cannot pass a list of dead nodes to one member"), replacement.ExcludeDead(*s.in))
 	}
 	return nil
 }
@@ -165,12 +164,12 @@ func open(in replacement.Input) error {
 	if !in.Operator {
 		hint = hint.Do(words.Scylla(in.Namespace, "replace", "resume", in.Self.Member)) // the Scylla Operator goes on by itself, or not at all
 	}
-	return exit.WithHint(exit.Refusedf("%s", words.Text(why)), words.Text(hint))
+	return exit.WithStep(exit.Refusedf("%s", words.Text(why)), hint)
 }
 
 // statusCommand is the command that shows how far the member's replacement is.
-func (s *subject) statusCommand() string {
-	return words.Shell(words.Scylla(s.key.Namespace, "replace", "status", s.member()))
+func (s *subject) statusCommand() words.Command {
+	return words.Scylla(s.key.Namespace, "replace", "status", s.member())
 }
 
 // askNodes reads the nodes themselves when their reports say nothing of topology operations, as with the Scylla Operator's reporter.

@@ -46,18 +46,18 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 // noService is the error for a target that is no member: most often a ghost.
 func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 	if m.HostID == "" {
-		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller makes member Services; see whether it runs: kubectl scylla status -n "+s.Namespace)
+		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller makes member Services; see whether it runs", words.Scylla(s.Namespace, "status")...)
 	}
 	for _, g := range replacement.Read(s).Ghosts(o.reader.Now()) {
 		if g.HostID != m.HostID {
 			continue
 		}
-		hint := words.Text(g.Why)
+		hint := o.d.Words().Text(g.Why)
 		if g.Command != nil {
 			if hint != "" {
 				hint += "; then "
 			}
-			hint += "remove it from the cluster: " + words.Shell(g.Command)
+			hint += "remove it from the cluster: " + o.d.Words().Shell(g.Command)
 		}
 		return exit.WithHint(exit.Refusedf("host ID %s belongs to no member, so there is nothing to start in its place", m.HostID), hint)
 	}

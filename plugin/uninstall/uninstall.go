@@ -25,6 +25,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
 )
@@ -163,10 +164,10 @@ func refuse(ctx context.Context, c client.Client) error {
 	switch {
 	case len(open) > 0:
 		return exit.WithHint(exit.Refusedf("a replacement is open on %s: it would stop where it is", some(open)),
-			"wait for its end, or withdraw it: kubectl scylla replace cancel")
+			"wait for its end, or withdraw it", words.Scylla("", "replace", "cancel")...)
 	case len(guarded) > 0:
 		return exit.WithHint(exit.Refusedf("Pods of StatefulSet %s would wait for ever without the controller", some(guarded)),
-			"take the barrier out first: kubectl scylla inject CLUSTER --undo")
+			"take the barrier out first", words.Scylla("", "inject", "CLUSTER", "--undo")...)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // KindList is the kind of several reports.
@@ -18,6 +19,13 @@ const KindList = "ClusterReportList"
 type List struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []*Report `json:"items"`
+}
+
+// Repeat puts the flags that were given into every command of the reports.
+func (l *List) Repeat(p words.Printer) {
+	for _, r := range l.Items {
+		r.Repeat(p)
+	}
 }
 
 // NewList wraps reports; Items is never null.

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import "github.com/kubectl-scylla/kubectl-scylla/internal/words"
+
+// Repeat puts the flags that were given into every command of the document, which was made without them.
+func (d *ClusterStatus) Repeat(p words.Printer) {
+	for i := range d.Findings {
+		d.Findings[i].Repeat(p)
+	}
+	repeatBlockers(p, d.Blockers)
+	for i := range d.Newcomers {
+		p.Again(&d.Newcomers[i].Summary)
+	}
+	for i := range d.Replacements {
+		d.Replacements[i].Repeat(p)
+	}
+	for i := range d.Leftovers {
+		d.Leftovers[i].Repeat(p)
+	}
+	for i := range d.Afterwards {
+		d.Afterwards[i].Repeat(p)
+	}
+}
+
+// Repeat as for ClusterStatus.
+func (l *ClusterStatusList) Repeat(p words.Printer) {
+	for i := range l.Items {
+		l.Items[i].Repeat(p)
+	}
+}
+
+// Repeat as for ClusterStatus.
+func (d *BarrierVerdict) Repeat(p words.Printer) {
+	repeatBlockers(p, d.Verdict.Blockers)
+	d.Verdict.Summary = p.Flagged(d.Verdict.Summary)
+	for i := range d.Verdict.Notes {
+		d.Verdict.Notes[i] = p.Flagged(d.Verdict.Notes[i])
+	}
+	if d.Replacement != nil {
+		d.Replacement.Repeat(p)
+	}
+}
+
+// Repeat as for ClusterStatus.
+func (l *BarrierVerdictList) Repeat(p words.Printer) {
+	for i := range l.Items {
+		l.Items[i].Repeat(p)
+	}
+}
+
+// Repeat as for ClusterStatus.
+func (f *Finding) Repeat(p words.Printer) { p.Again(&f.Message, f.Evidence, f.Step) }
+
+// Repeat as for ClusterStatus.
+func (r *Replacement) Repeat(p words.Printer) {
+	if !r.cure.IsZero() {
+		r.Cure = p.Text(r.cure)
+	}
+	if r.Failure != nil && !r.Failure.cure.IsZero() {
+		r.Failure.Cure = p.Text(r.Failure.cure)
+	}
+}
+
+// Repeat as for ClusterStatus.
+func (g *Leftover) Repeat(p words.Printer) {
+	if g.command != nil {
+		g.Command = p.Shell(g.command)
+	}
+}
+
+// Repeat as for ClusterStatus.
+func (a *Afterwards) Repeat(p words.Printer) {
+	for i := range a.Tasks {
+		p.Again(a.Tasks[i].Text)
+		p.AgainCommand(a.Tasks[i].Command)
+	}
+}
+
+func repeatBlockers(p words.Printer, blockers Blockers) {
+	for i := range blockers {
+		blockers[i].Cause, blockers[i].Step = p.Flagged(blockers[i].Cause), p.Flagged(blockers[i].Step)
+	}
+}
