@@ -51,7 +51,7 @@ func TestALeaseIsAHeartbeat(t *testing.T) {
 		clock.Step(view.Interval)
 		p.Ask(t.Context(), []heartbeats.Target{target})
 		p.Wait()
-		e := view.Evidence{Digest: target.Digest}
+		e := view.Sighting{Digest: target.Digest}
 		return e.Beats(p.Heard(pod), clock.Now())
 	}
 	want := func(what string, is bool, why ...heartbeats.Why) {

@@ -31,13 +31,13 @@ func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, 
 	out, known := map[string]types.UID{}, map[claimOf]types.UID{}
 	asked := 0
 	for _, a := range c.Applicants() {
-		if a.PodUID == "" {
+		if a.PodUID() == "" {
 			continue
 		}
-		k := claimOf{a.PodUID, a.Claim}
+		k := claimOf{a.PodUID(), a.PVCName}
 		uid, ok := m.claims[k]
 		if !ok {
-			uid, ok = permitted(stored, &a)
+			uid, ok = permitted(stored, a)
 		}
 		if !ok {
 			if asked == claimsAtOnce {
@@ -47,25 +47,25 @@ func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, 
 			// By name, and metadata only: listing would make the client cache all claims.
 			p := &metav1.PartialObjectMetadata{}
 			p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
-			switch err := r.o.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: a.Claim}, p); {
+			switch err := r.o.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: a.PVCName}, p); {
 			case err == nil:
 				uid = p.UID
 			case !apierrors.IsNotFound(err):
-				r.o.Log.WarnContext(ctx, "claim not read: its member gets no permit", "namespace", c.Namespace, "claim", a.Claim, "error", err)
+				r.o.Log.WarnContext(ctx, "claim not read: its member gets no permit", "namespace", c.Namespace, "claim", a.PVCName, "error", err)
 				continue
 			}
 		}
-		known[k], out[a.Claim] = uid, uid
+		known[k], out[a.PVCName] = uid, uid
 	}
 	m.claims = known
 	return out
 }
 
 // permitted returns the claim UID of the stored permit of a's Pod, false if there is none. A controller that takes over has no other memory of it.
-func permitted(stored *api.StatusReportView, a *cluster.Applicant) (types.UID, bool) {
+func permitted(stored *api.StatusReportView, a *cluster.Member) (types.UID, bool) {
 	if stored != nil {
 		for _, p := range stored.Permits {
-			if p.Member == a.Member && p.PodUID == a.PodUID {
+			if p.Member == a.Name() && p.PodUID == a.PodUID() {
 				return p.PVCUID, true
 			}
 		}
@@ -85,12 +85,8 @@ func (r *Reconciler) announcePermits(ctx context.Context, w *world, written *api
 	}
 	r.o.Metrics.SetPermits(written.Namespace, written.Name, len(is.Permits), max(len(is.Queue), int(is.Waiting)))
 	joined := func(member string) bool {
-		for _, p := range w.Peers() {
-			if p.Member == member {
-				return p.Joined != nil && *p.Joined
-			}
-		}
-		return false
+		m := w.Member(member)
+		return m != nil && m.HasJoined()
 	}
 	for _, change := range view.Changes(was, is, joined) {
 		typ := corev1.EventTypeNormal

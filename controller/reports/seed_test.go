@@ -209,7 +209,7 @@ func TestTheProposalsAlgorithmReadsOurReport(t *testing.T) {
 			rt.Skip("the algorithm is satisfied by an empty report")
 		}
 		ours := bootstrap.Decide(bootstrap.Input{
-			Self: matrix.Ref{Member: "demo-r9-0", Datacenter: "dc1", Rack: "r9", Ordinal: new(int32)}, Disk: bootstrap.BootstrappedNo,
+			Member: &cluster.Member{Ref: matrix.Ref{Member: "demo-r9-0", Datacenter: "dc1", Rack: "r9", Ordinal: new(int32)}}, Disk: bootstrap.BootstrappedNo,
 			Matrix: matrix.New(rows, matrix.Options{}), Reports: 1, NotVerified: matrix.NotVerified(s),
 		})
 		switch met := isBootstrapPreconditionMet(s); {

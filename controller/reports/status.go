@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -103,7 +104,7 @@ func (r *Reconciler) announce(ctx context.Context, m *memory, report *api.Scylla
 	r.o.Log.InfoContext(ctx, "cluster changed", "namespace", report.Namespace, "cluster", report.Name, "allNodesUp", allUp.Status, "reason", allUp.Reason, "message", allUp.Message)
 }
 
-func (r *Reconciler) measure(key types.NamespacedName, w *world, h cluster.Health, reasons map[string]int) {
+func (r *Reconciler) measure(key types.NamespacedName, w *world, h bootstrap.Health, reasons map[string]int) {
 	c := metrics.Cluster{Nodes: h.Nodes, Up: h.Up, AllUp: h.Healthy, Blockers: reasons, Remotes: map[string]bool{}, RowsMalformed: len(w.Malformed())}
 	for _, m := range w.Members() {
 		if !m.RowStale.IsZero() {
@@ -223,8 +224,8 @@ const shownBlockers = 5
 
 // judge fills the printer columns and returns the AllNodesUp condition and how often each reason blocks. Texts contain no ages, so that an unchanged
 // cluster gives an unchanged report.
-func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Condition, map[string]int, cluster.Health) {
-	h := c.Health()
+func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Condition, map[string]int, bootstrap.Health) {
+	h := bootstrap.HealthOf(c)
 	s := &report.Status
 	s.Nodes, s.Up, s.Blockers, s.FirstBlocker = int32(h.Nodes), fmt.Sprintf("%d/%d", h.Up, h.Nodes), int32(h.Total), ""
 	reasons := map[string]int{}

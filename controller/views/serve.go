@@ -70,11 +70,11 @@ func (t *Tracker) Served(key types.NamespacedName) (*viewwire.View, error) {
 	heard := t.heard(key.Namespace)
 	for i := range s.evidence {
 		e := &s.evidence[i]
-		if h := heard(e.Member); e.Heartbeat != nil && !h.Advanced.IsZero() {
+		if h := heard(e.Ref.Member); e.Heartbeat() != nil && !h.Advanced.IsZero() {
 			if v.HeartbeatAgeMillis == nil {
 				v.HeartbeatAgeMillis = map[string]int64{}
 			}
-			v.HeartbeatAgeMillis[e.Member] = now.Sub(h.Advanced).Milliseconds()
+			v.HeartbeatAgeMillis[e.Ref.Member] = now.Sub(h.Advanced).Milliseconds()
 		}
 	}
 	return v, nil

@@ -77,7 +77,7 @@ type state struct {
 	epoch    int64         // of this process's views of the cluster; zero before the first
 	seq      int64         // of the last look or view
 	stored   view.Receiver // the newest view that was read or made: a cache may go back
-	evidence []view.Evidence
+	evidence []view.Sighting
 	hold     string
 	read     time.Time // when evidence was
 	looked   time.Time // the last look
@@ -160,11 +160,10 @@ func (t *Tracker) Ask(ctx context.Context) {
 		s.ask = false
 		for i := range s.evidence {
 			e := &s.evidence[i]
-			if e.Heartbeat != nil && e.Address != "" {
+			if h, address := e.Heartbeat(), e.HeartbeatAt(); address != "" {
 				all = append(all, heartbeats.Target{
-					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Member}, Cluster: key.Name,
-					Address:     e.HeartbeatAt(),
-					Fingerprint: e.Heartbeat.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: e.Heartbeat.Lease, UID: e.Pod, Idle: idle,
+					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Ref.Member}, Cluster: key.Name, Address: address,
+					Fingerprint: h.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: h.Lease, UID: e.Pod.UID, Idle: idle,
 				})
 			}
 		}
@@ -237,7 +236,7 @@ func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) 
 			health: healthpolicy.Of(nil), window: t.o.Window, well: view.Stabilisation, ask: true}
 		if stored != nil {
 			for _, m := range stored.Members {
-				e := view.Evidence{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}
+				e := view.Sighting{Member: &cluster.Member{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}}
 				s.members[e.Key()] = view.Restored(m)
 			}
 		}
@@ -354,8 +353,8 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 		if e.Look == view.SaidDown {
 			s.members[k] = s.members[k].Next(view.SaidDown, now, int(s.health.MissedLooks))
 		}
-		if d := s.digests[k]; d.of != e.Report || d.is == "" {
-			s.digests[k] = digest{of: e.Report, is: view.Digest(e.Report)}
+		if d, row := s.digests[k], e.Row(); d.of != row || d.is == "" {
+			s.digests[k] = digest{of: row, is: view.Digest(row)}
 		}
 		e.Digest = s.digests[k].is
 	}
@@ -380,7 +379,7 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 	h.Trailing, h.TrailingKnown = s.log.Most()
 	for i := range s.evidence {
 		e := &s.evidence[i]
-		l, beat := view.Missed, heard(e.Member)
+		l, beat := view.Missed, heard(e.Ref.Member)
 		if !old {
 			l = e.Seen(beat, now)
 		}
@@ -388,15 +387,15 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 			l = view.Trails
 		}
 		switch {
-		case e.Heartbeat == nil:
+		case e.Heartbeat() == nil:
 			h.None++
 		case !e.Beats(beat, now):
 			h.Missing++
 		}
-		if e.Heartbeat != nil && !beat.Advanced.IsZero() {
+		if e.Heartbeat() != nil && !beat.Advanced.IsZero() {
 			h.Oldest = max(h.Oldest, now.Sub(beat.Advanced))
 		}
-		if old || (l == view.Missed || l == view.Trails) && e.Heartbeat != nil && e.Member == s.first.Member {
+		if old || (l == view.Missed || l == view.Trails) && e.Heartbeat() != nil && e.Ref.Member == s.first.Member {
 			s.first = matrix.Ref{} // it is not known whether it was well in between
 		}
 		s.members[e.Key()] = s.members[e.Key()].Next(l, now, int(s.health.MissedLooks))
@@ -413,7 +412,7 @@ func (s *state) summary(now time.Time) *api.StatusReportView {
 		e := &s.evidence[i]
 		d := s.members[e.Key()]
 		m := api.StatusReportViewMember{
-			Name: e.Member, HostID: string(e.HostID), Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: e.Digest, Contact: e.Contact(),
+			Name: e.Ref.Member, HostID: string(e.HostID), Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: e.Digest, Contact: e.Contact(),
 		}
 		if since := d.DownSince(); !since.IsZero() {
 			at := metav1.NewTime(since.UTC().Truncate(time.Second))

@@ -133,7 +133,7 @@ func Run(ctx context.Context, o Options) error {
 	// A certain answer of the disk needs no other source: a restart must work while the API server is unreachable.
 	if b.disk == bootstrap.BootstrappedYes || b.disk == bootstrap.BootstrappedDecommissioned {
 		v := bootstrap.Decide(bootstrap.Input{
-			Self: bootstrap.Place(o.Service, nil), Namespace: o.Namespace, Disk: b.disk, DiskDetail: b.diskDetail,
+			Member: &cluster.Member{Ref: cluster.Place(o.Service, nil), Namespace: o.Namespace}, Disk: b.disk, DiskDetail: b.diskDetail,
 		})
 		if v.Satisfied && b.volumeHostID != "" {
 			v = b.ownVolume(ctx, v)
@@ -285,7 +285,9 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	b.permits.heard = taken
 	snap := cluster.New(objects, opts.Source, taken)
 	b.seen = snap
-	b.permits.otherwise = snap.DefaultPolicy(b.Service)
+	if m := snap.Member(b.Service); m != nil {
+		b.permits.otherwise = m.DefaultPolicy()
+	}
 	in, err := b.input(snap)
 	if err != nil {
 		return b.blocked(unjudged(snap, err)), snap, nil
@@ -312,7 +314,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 
 // input is the decision's input, with the facts that only this Pod has. The barrier's own annotation is not part of it, nor whether the controller is silent.
 func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
-	in, err := snap.BootstrapInput(b.Service)
+	in, err := bootstrap.Of(snap, b.Service)
 	if err != nil {
 		return bootstrap.Input{}, err
 	}
@@ -347,7 +349,7 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 		return cluster.Key{}, &x
 	case svc.Labels[api.LabelCluster] == "":
 		return cluster.Key{}, &matrix.Blocker{
-			Reason: words.LabelMissing, Observed: bootstrap.Place(b.Service, svc.Labels),
+			Reason: words.LabelMissing, Observed: cluster.Place(b.Service, svc.Labels),
 			Cause: words.New(words.ServiceLabelMissing, "label", api.LabelCluster),
 		}
 	}
@@ -396,7 +398,7 @@ func (b *barrier) advise(v bootstrap.Verdict) bootstrap.Verdict {
 }
 
 func (b *barrier) blocked(x matrix.Blocker) bootstrap.Verdict {
-	v := bootstrap.Wait(bootstrap.Place(b.Service, nil), x)
+	v := bootstrap.Wait(cluster.Place(b.Service, nil), x)
 	v.Notes = slices.Clone(b.notes)
 	return v
 }

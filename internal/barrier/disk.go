@@ -17,7 +17,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
@@ -139,7 +138,7 @@ func (b *barrier) compareNames(ctx context.Context, trouble matrix.Blocker) (boo
 		return bootstrap.Verdict{}, errors.New(words.Aging(trouble.Message(), trouble.Since, time.Time{}))
 	}
 	in := bootstrap.Input{
-		Self: bootstrap.Place(b.Service, nil), Namespace: b.Namespace, Disk: b.disk, DiskDetail: b.diskDetail, VolumeHostID: b.volumeHostID,
+		Member: &cluster.Member{Ref: cluster.Place(b.Service, nil), Namespace: b.Namespace}, Disk: b.disk, DiskDetail: b.diskDetail, VolumeHostID: b.volumeHostID,
 	}
 	var list corev1.ServiceList
 	if err := b.client.List(ctx, &list, client.InNamespace(b.Namespace), client.MatchingLabels{api.LabelServiceType: api.ServiceTypeMember}); err != nil {
@@ -147,13 +146,12 @@ func (b *barrier) compareNames(ctx context.Context, trouble matrix.Blocker) (boo
 	}
 	for i := range list.Items {
 		s := &list.Items[i]
-		ref := bootstrap.Place(s.Name, s.Labels)
-		ref.HostID = hostid.Known(s.Annotations[api.AnnotationHostID])
+		m := &cluster.Member{Ref: cluster.Place(s.Name, s.Labels), Namespace: b.Namespace, Service: s}
 		if s.Name == b.Service {
-			in.Self = ref
+			in.Member = m
 			continue
 		}
-		in.Peers = append(in.Peers, bootstrap.Peer{Ref: ref})
+		in.Peers = append(in.Peers, m)
 	}
 	return bootstrap.Decide(in), nil
 }
@@ -173,7 +171,7 @@ func volumeWord(v bootstrap.Volume) string {
 // banned is the evidence that the cluster has banned the host ID of this volume: a failed operation that was to make it a member, and no row that lists it. The recorded host ID
 // may be that of an earlier volume, so nothing is concluded while this one may be new.
 func (b *barrier) banned(s *cluster.Cluster, in bootstrap.Input) words.Message {
-	id := in.Self.HostID
+	id := in.Member.Recorded().HostID
 	if b.volume != bootstrap.VolumeUsed || id == "" || s.StatusReport == nil {
 		return words.Message{}
 	}
@@ -182,7 +180,7 @@ func (b *barrier) banned(s *cluster.Cluster, in bootstrap.Input) words.Message {
 			return words.Message{}
 		}
 	}
-	if in.SelfJoined != nil && *in.SelfJoined {
+	if in.Member.HasJoined() {
 		return words.Message{}
 	}
 	for _, op := range s.StatusReport.Status.Operations {

@@ -170,7 +170,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 			return by
 		}
 	}
-	if choice, launched := carried.SeedChoice(b.Service); launched &&
+	if choice, launched := bootstrap.SeedChoiceOf(carried, b.Service); launched &&
 		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
 		blockers = append(blockers, bootstrap.NoOtherSeed(v.Self, choice))
 	}
@@ -213,7 +213,7 @@ func condense(digests map[string]string, decoder *cluster.Decoder) func(*corev1.
 // askReporters asks each reporter whether it still polls its ScyllaDB and has the row that its Pod carries, in parallel within limits, and returns a blocker for each that does not
 // confirm it. A reporter that cannot write has another row as soon as anything changes: the judged row is then not its ScyllaDB's. Where a permit is needed, the reporter's pinned TLS
 // end has to have that row, too: anything at the Pod's address can answer over plain HTTP.
-func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter, digests map[string]string) []matrix.Blocker {
+func (b *barrier) askReporters(ctx context.Context, reporters []*cluster.Member, digests map[string]string) []matrix.Blocker {
 	ctx, cancel := context.WithTimeout(ctx, askAll)
 	defer cancel()
 	ask := b.Ask
@@ -229,19 +229,20 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 	g.SetLimit(askTogether)
 	for i := range reporters {
 		g.Go(func() error {
+			address, port := reporters[i].ReporterAt()
 			switch {
-			case reporters[i].Port == 0:
+			case port == 0:
 				silent[i] = lookError(words.New(words.ReporterWithoutPort))
-			case reporters[i].Address == "":
+			case address == "":
 				silent[i] = lookError(words.New(words.ReporterWithoutAddress))
 			case ctx.Err() != nil:
 				silent[i] = lookError(words.New(words.ReporterNotAsked))
 			default:
 				one, cancel := context.WithTimeout(ctx, askTimeout)
 				defer cancel()
-				digest := digests[reporters[i].Member]
-				if silent[i] = ask(one, reporters[i].Address, digest); silent[i] == nil && b.byPermits() {
-					silent[i] = b.confirms(one, &reporters[i], digest)
+				digest := digests[reporters[i].Ref.Member]
+				if silent[i] = ask(one, address, digest); silent[i] == nil && b.byPermits() {
+					silent[i] = b.confirms(one, reporters[i], digest)
 				}
 			}
 			return nil
@@ -260,27 +261,27 @@ func (b *barrier) askReporters(ctx context.Context, reporters []cluster.Reporter
 // confirms returns nil when the reporter itself, by the certificate that its Pod's annotation names, has the row with that digest. A reporter whose number is on a Lease, because its
 // network forbids the request, cannot answer: its Lease must have that row for that Pod, and the view, which may be no older than the health policy's view limit, has seen its number advance.
 // Operator's Pods and remote datacenters have no reporter of ours here: that view alone stands for them.
-func (b *barrier) confirms(ctx context.Context, r *cluster.Reporter, digest string) error {
-	switch h := r.Heartbeat; {
+func (b *barrier) confirms(ctx context.Context, r *cluster.Member, digest string) error {
+	switch h := r.Heartbeat(); {
 	case h == nil:
 		return lookError(words.New(words.ReporterWithoutTLS))
 	case h.Lease:
 		var l coordinationv1.Lease
-		key := types.NamespacedName{Namespace: b.Namespace, Name: heartbeat.LeaseName(r.Member)}
+		key := types.NamespacedName{Namespace: b.Namespace, Name: heartbeat.LeaseName(r.Ref.Member)}
 		if err := b.client.Get(ctx, key, &l); err != nil {
 			return fmt.Errorf("read Lease %s: %w", key, err)
 		}
-		_, err := heartbeat.Read(&l, r.Pod, digest)
+		_, err := heartbeat.Read(&l, r.Pod.UID, digest)
 		return err
-	case r.HeartbeatAt == "":
+	case r.HeartbeatAt() == "":
 		return lookError(words.New(words.ReporterWithoutAddress))
 	case b.AskHeartbeat != nil:
-		_, err := b.AskHeartbeat(ctx, r.Member)
+		_, err := b.AskHeartbeat(ctx, r.Ref.Member)
 		return err
 	default:
 		c := pinned.NewClient(h.Fingerprint)
 		defer c.CloseIdleConnections()
-		_, err := heartbeat.Ask(ctx, c, r.HeartbeatAt, digest)
+		_, err := heartbeat.Ask(ctx, c, r.HeartbeatAt(), digest)
 		return err
 	}
 }

@@ -357,9 +357,10 @@ func TestA3ManyReportersAreAskedAtOnce(t *testing.T) {
 			<-ctx.Done() // a network that swallows everything
 			return ctx.Err()
 		}}}
-		var all []cluster.Reporter
+		var all []*cluster.Member
 		for i := range 1000 {
-			all = append(all, cluster.Reporter{Ref: matrix.Ref{Member: fmt.Sprintf("demo-%d", i)}, Port: 8081, Address: fmt.Sprintf("10.0.0.1:%d", i)})
+			pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerReporter}}}, Status: corev1.PodStatus{PodIP: "10.0.0.1"}}
+			all = append(all, &cluster.Member{Ref: matrix.Ref{Member: fmt.Sprintf("demo-%d", i)}, Pod: pod})
 		}
 		began := time.Now()
 		blockers := b.askReporters(t.Context(), all, nil)

@@ -133,17 +133,17 @@ func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, dig
 	g.SetLimit(askTogether)
 	for i := range evidence {
 		e := &evidence[i]
-		e.Digest = digests[e.Member]
-		if e.Heartbeat == nil || e.Address == "" || e.Member == "" {
+		e.Digest = digests[e.Ref.Member]
+		said, address := e.Heartbeat(), e.HeartbeatAt()
+		if address == "" || e.Ref.Member == "" {
 			continue
 		}
-		h := p.heard[e.Member]
-		address := e.HeartbeatAt()
-		if h.address != address || h.fingerprint != e.Heartbeat.Fingerprint {
+		h := p.heard[e.Ref.Member]
+		if h.address != address || h.fingerprint != said.Fingerprint {
 			if h.client != nil {
 				h.client.CloseIdleConnections()
 			}
-			h = beat{address: address, fingerprint: e.Heartbeat.Fingerprint, client: pinned.NewClient(e.Heartbeat.Fingerprint)}
+			h = beat{address: address, fingerprint: said.Fingerprint, client: pinned.NewClient(said.Fingerprint)}
 		}
 		g.Go(func() error {
 			beats[i] = b.heartbeatOf(ctx, e, h, asked)
@@ -156,9 +156,9 @@ func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, dig
 	for i := range evidence {
 		e := &evidence[i]
 		if beats[i].client != nil {
-			p.heard[e.Member] = beats[i]
+			p.heard[e.Ref.Member] = beats[i]
 		}
-		if e.Heartbeat == nil || e.Seen(beats[i].pulse.Heartbeat(), now) != view.Heard {
+		if e.Heartbeat() == nil || e.Seen(beats[i].pulse.Heartbeat(), now) != view.Heard {
 			blockers = append(blockers, b.noAnswer(e.Ref, lookError(words.New(words.ReporterUnconfirmed))))
 		}
 	}
@@ -166,7 +166,7 @@ func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, dig
 }
 
 // heartbeatOf asks one.
-func (b *barrier) heartbeatOf(ctx context.Context, e *view.Evidence, h beat, asked time.Time) beat {
+func (b *barrier) heartbeatOf(ctx context.Context, e *view.Sighting, h beat, asked time.Time) beat {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	ask := b.AskHeartbeat
@@ -176,12 +176,12 @@ func (b *barrier) heartbeatOf(ctx context.Context, e *view.Evidence, h beat, ask
 			return answer.Number, err
 		}
 	}
-	number, err := ask(ctx, e.Member)
+	number, err := ask(ctx, e.Ref.Member)
 	if err != nil {
 		h.pulse.Miss()
 		return h
 	}
-	h.pulse.Hear(number, e.Digest, asked, e.Limit) // Evidence.Seen judges the result
+	h.pulse.Hear(number, e.Digest, asked, e.Limit) // Sighting.Seen judges the result
 	return h
 }
 

@@ -81,9 +81,8 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 		}
 	}
 	var dead []hostid.ID
-	if svc := serviceOf(known, b.Service); svc != nil {
-		in := bootstrap.Input{Self: v.Self, ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations}
-		dead = in.Dead()
+	if m := known.Member(b.Service); m != nil {
+		dead = m.MustBeDown()
 	}
 	blockersOf := func(p *bootstrap.Permission) []matrix.Blocker {
 		return p.Blockers(v.Self, v.Decision.Permit(), dead)

@@ -35,7 +35,7 @@ func BenchmarkDecide(b *testing.B) {
 
 func benchInput(n int, down bool) Input {
 	base := &matrix.Membership{}
-	in := Input{Self: ref("rack4", ""), Disk: BootstrappedNo, Reports: 1}
+	in := Input{Member: member(ref("rack4", ""), nil), Disk: BootstrappedNo, Reports: 1}
 	var rows []matrix.Row
 	for i := range n {
 		id := fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i)
@@ -47,7 +47,7 @@ func benchInput(n int, down bool) Input {
 			row.Observed = []matrix.Observation{{HostID: base.HostIDs[0], Status: matrix.Down}}
 		}
 		rows = append(rows, row)
-		in.Peers = append(in.Peers, Peer{Ref: r, Joined: ptr(true)})
+		in.Peers = append(in.Peers, member(r, ptr(true)))
 	}
 	in.Matrix = matrix.New(rows, matrix.Options{})
 	return in

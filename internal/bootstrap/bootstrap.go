@@ -3,19 +3,18 @@
 package bootstrap
 
 import (
-	"math"
-	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Decide answers whether in.Self may start ScyllaDB. It judges in.Matrix from Self's point of view whatever options the matrix was
+// Decide answers whether in.Member may start ScyllaDB. It judges in.Matrix from Self's point of view whatever options the matrix was
 // built with; in.Matrix nil is the same as one without rows.
 //
 // The order: a bootstrapped data directory opens, unless it is another node's; one that can never start again refuses; a member that its peers know
@@ -24,11 +23,12 @@ import (
 //
 // Outside the Pod a verdict may still change by what its own barrier has found in the data directory.
 func Decide(in Input) Verdict {
+	in.self = in.Member.ByService()
 	v := in.decide()
 	switch {
 	case in.Refused != "":
 		v.Satisfied, v.Decision, v.Summary = false, DecisionRefuse, words.New(words.BarrierRefuses, "message", in.Refused)
-		v.Blockers = append([]matrix.Blocker{{Reason: words.DataDirectoryUnusable, Observed: in.Self, Detail: in.Refused}}, v.Blockers...)
+		v.Blockers = append([]matrix.Blocker{{Reason: words.DataDirectoryUnusable, Observed: in.self, Detail: in.Refused}}, v.Blockers...)
 	case in.AtBarrier && v.restsOnVolume():
 		v.Satisfied, v.Decision = false, DecisionWait
 	}
@@ -46,8 +46,8 @@ func (v Verdict) restsOnVolume() bool {
 //
 // Long: the order of the questions is the decision, and is read best in one piece.
 func (in Input) decide() Verdict {
-	in.Peers = without(in.Peers, func(p *Peer) bool { return p.Member != "" && p.Member == in.Self.Member })
-	v := Verdict{Self: in.Self}
+	in.Peers = without(in.Peers, func(p *cluster.Member) bool { return p.Ref.Member != "" && p.Ref.Member == in.self.Member })
+	v := Verdict{Self: in.self}
 
 	if in.Disk == BootstrappedYes && !in.foreignVolume() {
 		if !in.Banned.IsZero() {
@@ -70,8 +70,8 @@ func (in Input) decide() Verdict {
 		return v.open(DecisionRestart, why)
 	}
 
-	force, forced := in.ServiceAnnotations[api.AnnotationForceProceed]
-	if forced && force == api.ForceProceedValue {
+	_, forced := in.service().Annotations[api.AnnotationForceProceed]
+	if in.Member.Annotation(api.AnnotationForceProceed) == api.ForceProceedValue {
 		v.Blockers, v.Notes = in.precondition(m, v.Notes)
 		v.Blockers = append(v.Blockers, in.malformed(false)...)
 		matrix.SortBlockers(v.Blockers)
@@ -91,7 +91,7 @@ func (in Input) decide() Verdict {
 	removed := forgotten && in.Volume == VolumeUsed
 	var unpermitted []matrix.Blocker
 	if in.Permission != nil && !removed && len(v.Blockers) == 0 {
-		unpermitted = in.Permission.Blockers(in.Self, kindOf(replaces, m), in.Dead())
+		unpermitted = in.Permission.Blockers(in.self, kindOf(replaces, m), in.Member.MustBeDown())
 	}
 	switch {
 	case len(v.Blockers) > 0:
@@ -110,41 +110,47 @@ func (in Input) decide() Verdict {
 	case m.Empty():
 		return v.open(DecisionGenesis, words.New(words.StartsAsFirstNode))
 	case removed:
-		b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.Self, Cause: words.New(words.HostIDRemoved, "hostID", in.Self.HostID)}
+		b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.self, Cause: words.New(words.HostIDRemoved, "hostID", in.self.HostID)}
 		v.Decision, v.Blockers, v.Summary = DecisionRefuse, []matrix.Blocker{b}, words.New(words.CannotStart, "why", b.Cause)
 	case forgotten && in.Volume == VolumeNotLooked:
-		return v.open(DecisionAllUp, words.New(words.StartsAsNewIfVolumeIsEmpty, "hostID", in.Self.HostID))
+		return v.open(DecisionAllUp, words.New(words.StartsAsNewIfVolumeIsEmpty, "hostID", in.self.HostID))
 	default:
 		return v.open(DecisionAllUp, allUp(m.Health().Nodes))
 	}
 	return v
 }
 
-// without returns peers without those for which out is true: the same list where there are none.
-func without(peers []Peer, out func(*Peer) bool) []Peer {
-	for i := range peers {
-		if out(&peers[i]) {
-			return slices.DeleteFunc(slices.Clone(peers), func(p Peer) bool { return out(&p) })
-		}
+// service of the member; an empty one where it has none.
+func (in *Input) service() *corev1.Service {
+	if in.Member.Service == nil {
+		return &corev1.Service{}
 	}
-	return peers
+	return in.Member.Service
+}
+
+// without returns peers without those for which out is true: the same list where there are none.
+func without(peers []*cluster.Member, out func(*cluster.Member) bool) []*cluster.Member {
+	if !slices.ContainsFunc(peers, out) {
+		return peers
+	}
+	return slices.DeleteFunc(slices.Clone(peers), out)
 }
 
 // forgotten is true for a member that has joined and that no fresh row lists, while there are fresh rows: ScyllaDB will not accept its volume again.
 func (in *Input) forgotten(m *matrix.Matrix) bool {
-	if in.SelfJoined == nil || !*in.SelfJoined || in.Self.HostID == "" {
+	if !in.Member.HasJoined() || in.self.HostID == "" {
 		return false
 	}
-	return !listed(m, in.Self.HostID) && m.Reporting() > 0
+	return !listed(m, in.self.HostID) && m.Reporting() > 0
 }
 
 // replaces is the summary of a replacement: by the recorded original host ID, or in the old procedure by the address in the request. Zero when Self replaces no node, or when no
 // usable value is recorded.
 func (in *Input) replaces() words.Message {
-	if id := in.ServiceLabels[api.LabelReplacingNodeHostID]; id != "" {
+	if id := in.Member.Label(api.LabelReplacingNodeHostID); id != "" {
 		return words.New(words.StartsReplacingHostID, "hostID", id)
 	}
-	if a, err := netip.ParseAddr(in.ServiceLabels[api.LabelReplace]); err == nil && !in.ByHostIDAlone {
+	if a, by := in.Member.ReplacedAddress(); by {
 		return words.New(words.StartsReplacingAddress, "address", a.String())
 	}
 	return words.Message{}
@@ -153,17 +159,15 @@ func (in *Input) replaces() words.Message {
 // notOwnAddress is the reason why a request to replace by address is refused: the address must be one of the dead node of this member, else ScyllaDB would replace another member's
 // node. Zero where it is, and where no address is requested.
 func (in *Input) notOwnAddress() words.Message {
-	if _, byHostID := in.ServiceLabels[api.LabelReplacingNodeHostID]; byHostID || in.ByHostIDAlone {
+	asked, by := in.Member.ReplacedAddress()
+	switch own := in.Member.DeadAddresses(); {
+	case !by || slices.Contains(own, asked):
 		return words.Message{}
-	}
-	asked, err := netip.ParseAddr(in.ServiceLabels[api.LabelReplace])
-	switch {
-	case err != nil || slices.Contains(in.OwnAddresses, asked.Unmap()):
-		return words.Message{}
-	case len(in.OwnAddresses) == 0:
+	case len(own) == 0:
 		return words.New(words.ReplacedAddressUnknown, "address", asked.String())
+	default:
+		return words.New(words.ReplacedAddressIsNotOwn, "address", asked.String(), "own", own[0].String())
 	}
-	return words.New(words.ReplacedAddressIsNotOwn, "address", asked.String(), "own", in.OwnAddresses[0].String())
 }
 
 func (v Verdict) open(d Decision, summary words.Message) Verdict {
@@ -209,18 +213,18 @@ func reasons(blockers []matrix.Blocker) words.Message {
 // replacement has a host ID that no member records yet.
 func (in *Input) foreignVolume() bool {
 	switch {
-	case in.VolumeHostID == "" || in.VolumeHostID == in.Self.HostID:
+	case in.VolumeHostID == "" || in.VolumeHostID == in.self.HostID:
 		return false
 	case in.ownerOfVolume() != "":
 		return true
 	}
-	joined := in.Self.HostID != "" && in.SelfJoined != nil && *in.SelfJoined && in.replaces().IsZero()
-	return joined && listed(in.Matrix, in.Self.HostID) && !listed(in.Matrix, in.VolumeHostID)
+	joined := in.self.HostID != "" && in.Member.HasJoined() && in.replaces().IsZero()
+	return joined && listed(in.Matrix, in.self.HostID) && !listed(in.Matrix, in.VolumeHostID)
 }
 
 // ownerOfVolume is the other member whose Service records the host ID in the volume, or whose row has it; empty where there is none.
 func (in *Input) ownerOfVolume() string {
-	if i := slices.IndexFunc(in.Peers, func(p Peer) bool { return p.HostID == in.VolumeHostID }); i >= 0 {
+	if i := slices.IndexFunc(in.Peers, func(p *cluster.Member) bool { return p.Recorded().HostID == in.VolumeHostID }); i >= 0 {
 		return in.Peers[i].Name()
 	}
 	if in.Matrix == nil {
@@ -231,7 +235,7 @@ func (in *Input) ownerOfVolume() string {
 		return ""
 	}
 	n := &in.Matrix.Nodes()[at]
-	if n.Row == nil || n.Member == in.Self.Member && n.Member != "" || n.SamePlace(in.Self) {
+	if n.Row == nil || n.Member == in.self.Member && n.Member != "" || n.SamePlace(in.self) {
 		return "" // only listed by others, or the member's own last row
 	}
 	return n.Name()
@@ -252,16 +256,16 @@ func listed(m *matrix.Matrix, id hostid.ID) bool {
 
 // unusable is the blocker of a data directory that ScyllaDB must not, or will not, start on; its Reason is empty when there is none.
 func (in *Input) unusable() matrix.Blocker {
-	b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.Self}
+	b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.self}
 	switch {
 	case in.Disk == BootstrappedDecommissioned:
 		b.Cause = words.New(words.Decommissioned)
-	case in.foreignVolume() && in.Self.HostID == "":
+	case in.foreignVolume() && in.self.HostID == "":
 		b.Reason = words.ForeignVolume
 		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "owner", in.ownerOfVolume())
 	case in.foreignVolume():
 		b.Reason = words.ForeignVolume
-		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "recorded", in.Self.HostID, "owner", in.ownerOfVolume())
+		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "recorded", in.self.HostID, "owner", in.ownerOfVolume())
 	case !in.Banned.IsZero():
 		b.Cause = words.New(words.HostIDBanned, "evidence", in.Banned)
 	default:
@@ -274,10 +278,10 @@ func (in *Input) unusable() matrix.Blocker {
 // looks the same until system.local is flushed. The files of an own first start that was cut short do so too, so a person decides. Its Reason is empty where that is known, and
 // where there is no other node whose copy it could be.
 func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
-	if in.Volume != VolumeUsed || in.VolumeHostID != "" || in.Self.HostID != "" || in.SelfJoined != nil && *in.SelfJoined || m.Empty() {
+	if in.Volume != VolumeUsed || in.VolumeHostID != "" || in.self.HostID != "" || in.Member.HasJoined() || m.Empty() {
 		return matrix.Blocker{}
 	}
-	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.Self, Cause: words.New(words.VolumeOfUnknownHostID)}
+	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.self, Cause: words.New(words.VolumeOfUnknownHostID)}
 }
 
 // judged is the matrix with Self as the newcomer.
@@ -287,11 +291,11 @@ func (in *Input) judged() *matrix.Matrix {
 		m = matrix.New(nil, matrix.Options{})
 	}
 	opts := matrix.Options{
-		Self:              &in.Self,
+		Self:              &in.self,
 		Reports:           in.Reports,
 		AllowNonReporting: in.AllowNonReporting,
 		NotVerified:       slices.Concat(in.NotVerified, m.Options().NotVerified),
-		Namespace:         in.Namespace,
+		Namespace:         in.Member.Namespace,
 		Fates:             m.Options().Fates,
 		Settled:           m.Options().Settled,
 		Identity:          m.Options().Identity,
@@ -303,12 +307,12 @@ func (in *Input) judged() *matrix.Matrix {
 func (in *Input) malformed(forced bool) []matrix.Blocker {
 	var list []matrix.Blocker
 	add := func(reason words.Code, cause words.Message) {
-		list = append(list, matrix.Blocker{Reason: reason, Observed: in.Self, Cause: cause})
+		list = append(list, matrix.Blocker{Reason: reason, Observed: in.self, Cause: cause})
 	}
 	if forced {
-		list = append(list, matrix.Blocker{Reason: words.ForceValueInvalid, Observed: in.Self, Detail: in.ServiceAnnotations[api.AnnotationForceProceed]})
+		list = append(list, matrix.Blocker{Reason: words.ForceValueInvalid, Observed: in.self, Detail: in.Member.Annotation(api.AnnotationForceProceed)})
 	}
-	switch target, replacing := in.ServiceLabels[api.LabelReplacingNodeHostID]; {
+	switch target, replacing := in.service().Labels[api.LabelReplacingNodeHostID]; {
 	case replacing && target == "":
 		add(words.ReplaceRequestInvalid, words.New(words.ReplacingLabelIsEmpty))
 	case replacing && hostid.Known(target) == "":
@@ -318,14 +322,14 @@ func (in *Input) malformed(forced bool) []matrix.Blocker {
 		add(words.ReplaceRequestInvalid, why)
 	}
 	for _, label := range []struct{ key, value string }{
-		{api.LabelDatacenter, in.Self.Datacenter},
-		{api.LabelRack, in.Self.Rack},
+		{api.LabelDatacenter, in.self.Datacenter},
+		{api.LabelRack, in.self.Rack},
 	} {
 		if label.value == "" {
 			add(words.LabelMissing, words.New(words.ServiceLabelMissing, "label", label.key))
 		}
 	}
-	if in.Self.Ordinal == nil {
+	if in.self.Ordinal == nil {
 		add(words.LabelMissing, words.New(words.ServiceWithoutOrdinal))
 	}
 	return list
@@ -334,14 +338,14 @@ func (in *Input) malformed(forced bool) []matrix.Blocker {
 // notNew is the evidence that an empty matrix does not mean a new cluster; zero when there is none.
 func (in *Input) notNew(m *matrix.Matrix) words.Message {
 	var why []words.Message
-	if in.SelfJoined != nil && *in.SelfJoined {
-		why = append(why, words.New(words.MemberItselfHasJoined, "member", in.Self.Name()))
+	if in.Member.HasJoined() {
+		why = append(why, words.New(words.MemberItselfHasJoined, "member", in.self.Name()))
 	}
 	for i := range in.Peers {
-		switch p := &in.Peers[i]; {
-		case p.Joined != nil && *p.Joined:
+		switch p := in.Peers[i]; {
+		case p.HasJoined():
 			why = append(why, words.New(words.MemberHasJoined, "member", p.Name()))
-		case p.Joined == nil && p.HostID != "":
+		case p.Joined == nil && p.Recorded().HostID != "":
 			why = append(why, words.New(words.MemberHasHostID, "member", p.Name()))
 		}
 	}
@@ -363,22 +367,10 @@ func (in *Input) notNew(m *matrix.Matrix) words.Message {
 
 // anyJoined is true when a member here has joined, so that a report of this datacenter should exist.
 func (in *Input) anyJoined() bool {
-	return slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.Joined != nil && *p.Joined })
+	return slices.ContainsFunc(in.Peers, (*cluster.Member).HasJoined)
 }
 
 // otherDatacenter is true when another datacenter is known. The lenient flag is evidence of one: it is set where there are external seeds.
 func (in *Input) otherDatacenter(m *matrix.Matrix) bool {
 	return in.AllowNonReporting || len(m.Options().NotVerified) > 0
-}
-
-// Place reads a member's place from its Service: labels datacenter and rack, ordinal from the digits after the name's last dash. A value that is absent, empty or out of range
-// stays empty in the Ref, and Decide blocks on it.
-func Place(serviceName string, labels map[string]string) matrix.Ref {
-	r := matrix.Ref{Member: serviceName, Datacenter: labels[api.LabelDatacenter], Rack: labels[api.LabelRack]}
-	dash := strings.LastIndexByte(serviceName, '-')
-	if n, err := strconv.ParseUint(serviceName[dash+1:], 10, 32); dash >= 0 && err == nil && n <= math.MaxInt32 {
-		ordinal := int32(n)
-		r.Ordinal = &ordinal
-	}
-	return r
 }

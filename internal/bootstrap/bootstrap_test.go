@@ -3,6 +3,7 @@
 package bootstrap_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,9 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -38,8 +41,8 @@ func cells(status matrix.Status, ids ...string) []matrix.Observation {
 	return list
 }
 
-// cluster is three members that see each other, and extra cells in every row.
-func cluster(extra ...matrix.Observation) []matrix.Row {
+// threeUp is three members that see each other, and extra cells in every row.
+func threeUp(extra ...matrix.Observation) []matrix.Row {
 	var rows []matrix.Row
 	for rack, id := range map[string]string{"rack1": idA, "rack2": idB, "rack3": idC} {
 		rows = append(rows, matrix.Row{Reporter: ref(rack, id), Reported: true, Observed: append(cells(matrix.Up, idA, idB, idC), extra...)})
@@ -63,14 +66,59 @@ func newMatrix(rows []matrix.Row) *matrix.Matrix { return matrix.New(rows, matri
 // newcomer is a fourth member that wants to start, in a cluster that is all UP.
 func newcomer() Input {
 	return Input{
-		Self: ref("rack4", ""), Namespace: "scylla", Disk: BootstrappedNo, Reports: 1, Matrix: newMatrix(cluster()),
-		Peers: []Peer{
-			{Ref: ref("rack1", idA), Joined: ptr(true)}, {Ref: ref("rack2", idB), Joined: ptr(true)}, {Ref: ref("rack3", idC), Joined: ptr(true)},
+		Member: member(ref("rack4", ""), nil), Disk: BootstrappedNo, Reports: 1, Matrix: newMatrix(threeUp()),
+		Peers: []*cluster.Member{
+			member(ref("rack1", idA), ptr(true)), member(ref("rack2", idB), ptr(true)), member(ref("rack3", idC), ptr(true)),
 		},
 	}
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// member has a Service that records these.
+func member(r matrix.Ref, joined *bool) *cluster.Member {
+	m := &cluster.Member{Ref: r, Namespace: "scylla", Joined: joined, Service: &corev1.Service{}}
+	m.Service.Name, m.Service.Labels, m.Service.Annotations = r.Member, map[string]string{}, map[string]string{}
+	for key, value := range map[string]string{api.LabelDatacenter: r.Datacenter, api.LabelRack: r.Rack} {
+		if value != "" {
+			m.Service.Labels[key] = value
+		}
+	}
+	record(m, r.HostID)
+	return m
+}
+
+func record(m *cluster.Member, id hostid.ID) {
+	if m.HostID = id; id != "" {
+		m.Service.Annotations[api.AnnotationHostID] = string(id)
+	}
+}
+
+func aged(m *cluster.Member, created time.Time) *cluster.Member {
+	m.Service.CreationTimestamp.Time = created
+	return m
+}
+
+// removed has no ScyllaDB that serves.
+func removed(m *cluster.Member) *cluster.Member {
+	m.Service.Labels[api.LabelDecommissioned] = api.DecommissionedDone
+	return m
+}
+
+// runs gives the member a Pod whose ScyllaDB has been started.
+func runs(m *cluster.Member, image string) {
+	m.Pod = &corev1.Pod{
+		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerScyllaDB, Image: "scylladb/scylla:" + image}}},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
+	}
+}
+
+// waits gives the member a Pod whose barrier runs.
+func waits(m *cluster.Member) {
+	m.Pod = &corev1.Pod{Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{
+		{Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+	}}}
+}
 
 func TestDecide(t *testing.T) {
 	withRows := func(rows []matrix.Row) func(*Input) { return func(in *Input) { in.Matrix = newMatrix(rows) } }
@@ -80,8 +128,9 @@ func TestDecide(t *testing.T) {
 	// restart is the newcomer with a recorded host ID that its peers list.
 	restart := func(o matrix.Observation, more ...func(*Input)) func(*Input) {
 		return func(in *Input) {
-			in.Self.HostID, in.SelfJoined, in.Volume = idOwn, ptr(true), VolumeUsed
-			in.Matrix = newMatrix(cluster(o))
+			in.Member = member(ref("rack4", idOwn), ptr(true))
+			in.Volume = VolumeUsed
+			in.Matrix = newMatrix(threeUp(o))
 			for _, m := range more {
 				m(in)
 			}
@@ -90,14 +139,13 @@ func TestDecide(t *testing.T) {
 	genesis := func(in *Input) { in.Matrix, in.Reports, in.Peers = nil, 0, nil }
 	label := func(key, value string) func(*Input) {
 		return func(in *Input) {
-			if in.ServiceLabels == nil {
-				in.ServiceLabels = map[string]string{}
-			}
-			in.ServiceLabels[key] = value
+			in.Member.Service.Labels[key] = value
 		}
 	}
 	force := func(value string) func(*Input) {
-		return func(in *Input) { in.ServiceAnnotations = map[string]string{api.AnnotationForceProceed: value} }
+		return func(in *Input) {
+			maps.Copy(in.Member.Service.Annotations, map[string]string{api.AnnotationForceProceed: value})
+		}
 	}
 	all := func(list ...func(*Input)) func(*Input) {
 		return func(in *Input) {
@@ -106,11 +154,11 @@ func TestDecide(t *testing.T) {
 			}
 		}
 	}
-	oneDown := withRows(down(cluster(), idA, idB))
+	oneDown := withRows(down(threeUp(), idA, idB))
 	// without leaves only rows of these nodes, which see all others DOWN.
 	without := func(dead ...string) func(*Input) {
 		return func(in *Input) {
-			rows := slices.DeleteFunc(cluster(), func(r matrix.Row) bool { return slices.Contains(dead, string(r.Reporter.HostID)) })
+			rows := slices.DeleteFunc(threeUp(), func(r matrix.Row) bool { return slices.Contains(dead, string(r.Reporter.HostID)) })
 			for _, r := range []string{idA, idB, idC} {
 				for _, d := range dead {
 					down(rows, r, d)
@@ -122,7 +170,9 @@ func TestDecide(t *testing.T) {
 	}
 	deadC, deadBC := without(idC), without(idB, idC)
 	ignore := func(id string) func(*Input) {
-		return func(in *Input) { in.ServiceAnnotations = map[string]string{api.AnnotationReplaceIgnoreDead: id} }
+		return func(in *Input) {
+			maps.Copy(in.Member.Service.Annotations, map[string]string{api.AnnotationReplaceIgnoreDead: id})
+		}
 	}
 
 	tests := map[string]struct {
@@ -151,7 +201,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a banned data directory is refused": {
 			in: func(in *Input) {
-				in.Banned, in.Namespace = words.New("the node has already been removed from the cluster"), ""
+				in.Banned, in.Member.Namespace = words.New("the node has already been removed from the cluster"), ""
 			},
 			decision: DecisionRefuse, reasons: []words.Code{words.DataDirectoryUnusable},
 			summary: "demo-rack4-0 cannot start, however long it waits: the cluster has banned the host ID in its data directory (the node has already been removed from the cluster)",
@@ -168,7 +218,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a member whose rows are all old is a restart too: the whole cluster comes back at once": {
 			in: restart(own(matrix.Up, 0), func(in *Input) {
-				rows := cluster(own(matrix.Up, 0))
+				rows := threeUp(own(matrix.Up, 0))
 				for i := range rows {
 					rows[i].Stale = matrix.Trouble{Code: words.PodGone}
 				}
@@ -178,7 +228,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a fresh row that does not list it overrules an old one that does": {
 			in: restart(own(matrix.Up, 0), func(in *Input) {
-				rows := append(cluster(), matrix.Row{Reporter: ref("rack5", idB), Reported: true, Stale: matrix.Trouble{Code: words.PodGone}, Observed: cells(matrix.Up, idOwn)})
+				rows := append(threeUp(), matrix.Row{Reporter: ref("rack5", idB), Reported: true, Stale: matrix.Trouble{Code: words.PodGone}, Observed: cells(matrix.Up, idOwn)})
 				in.Matrix = newMatrix(rows)
 			}), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: no status report from host ID " + idOwn + ", and 4 more reasons",
@@ -215,11 +265,11 @@ func TestDecide(t *testing.T) {
 			decision: DecisionRestart, summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
 		},
 		"the only member of its cluster restarts": {
-			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, ptr(true) }),
+			in:       all(genesis, func(in *Input) { in.Member = member(ref("rack4", idOwn), ptr(true)) }),
 			decision: DecisionRestart, summary: "demo-rack4-0 may start: it is a restart, it has joined before and no other member has, so there is nobody to ask",
 		},
 		"the only member of its cluster lost its disk": {
-			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined, in.Volume = idOwn, ptr(true), VolumeEmpty }),
+			in:       all(genesis, func(in *Input) { in.Member, in.Volume = member(ref("rack4", idOwn), ptr(true)), VolumeEmpty }),
 			decision: DecisionWait, summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: the volume of demo-rack4-0 is empty, and no other " +
 				"member has ever joined: the data of the cluster is gone",
 			reasons: []words.Code{words.ReportMissing},
@@ -281,7 +331,7 @@ func TestDecide(t *testing.T) {
 
 		// Place.
 		"no place": {
-			in: func(in *Input) { in.Self = matrix.Ref{Member: "demo"} }, decision: DecisionWait,
+			in: func(in *Input) { in.Member = member(matrix.Ref{Member: "demo"}, nil) }, decision: DecisionWait,
 			summary: "demo must wait: the place of demo is not known: label scylla/datacenter is missing or empty on its Service, and 2 more reasons",
 			reasons: []words.Code{words.LabelMissing, words.LabelMissing, words.LabelMissing},
 		},
@@ -292,7 +342,7 @@ func TestDecide(t *testing.T) {
 		},
 		"the second node of a cluster": {
 			in: func(in *Input) {
-				in.Peers = []Peer{{Ref: ref("rack1", idA), Joined: ptr(true)}}
+				in.Peers = []*cluster.Member{member(ref("rack1", idA), ptr(true))}
 				in.Matrix = newMatrix([]matrix.Row{{Reporter: ref("rack1", idA), Reported: true, Observed: cells(matrix.Up, idA)}})
 			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: the one node there is sees itself UP",
 		},
@@ -301,32 +351,32 @@ func TestDecide(t *testing.T) {
 			summary: "demo-rack4-0 must wait: demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
 		},
 		"one DOWN for two": {
-			in: withRows(down(down(cluster(), idA, idC), idB, idC)), decision: DecisionWait, reasons: []words.Code{words.NodeDown, words.NodeDown},
+			in: withRows(down(down(threeUp(), idA, idC), idB, idC)), decision: DecisionWait, reasons: []words.Code{words.NodeDown, words.NodeDown},
 			summary: "demo-rack4-0 must wait: demo-rack3-0 (1ffac2bb) is seen DOWN by demo-rack1-0, demo-rack2-0",
 		},
 		"a member whose host ID no row lists and that does not run was removed": {
 			in: func(in *Input) {
-				in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(true), Idle: true})
+				in.Peers = append(in.Peers, removed(member(ref("rack5", idOwn), ptr(true))))
 			}, decision: DecisionAllUp,
 			summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
 			notes:   []string{"no node lists host ID " + idOwn + " of demo-rack5-0 any more: it was removed, and nothing is required of it; to forget it: "},
 		},
 		"a rollout holds up a join": {
 			in: func(in *Input) {
-				in.Rollouts = []Rollout{{StatefulSet: "demo-rack1", Cause: words.New(words.PodsOfOldRevision, "statefulSet", "demo-rack1", "updated", 1, "replicas", 3)}}
+				in.Rollouts = []cluster.Rollout{{StatefulSet: "demo-rack1", Cause: words.New(words.PodsOfOldRevision, "statefulSet", "demo-rack1", "updated", 1, "replicas", 3)}}
 			}, decision: DecisionWait, reasons: []words.Code{words.RolloutInProgress},
 			summary: "demo-rack4-0 must wait: a rollout is in progress: StatefulSet demo-rack1 has 1 of 3 Pods of its newest revision",
 		},
 		"a fresh row that does not list the member is enough": {
 			in: restart(own(matrix.Down, 0), func(in *Input) {
-				rows := cluster(own(matrix.Down, 0))
+				rows := threeUp(own(matrix.Down, 0))
 				rows[2].Observed = rows[2].Observed[:3]
 				in.Matrix = newMatrix(rows)
 			}), decision: DecisionWait,
 			summary: "*", reasons: []words.Code{words.NodeDown, words.NodeDown, words.RowMissing, words.NodeNotSeen},
 		},
 		"a member that the Service has as not joined is no restart": {
-			in: restart(own(matrix.Up, 0), func(in *Input) { in.SelfJoined = ptr(false) }), decision: DecisionWait,
+			in: restart(own(matrix.Up, 0), func(in *Input) { in.Member.Joined = ptr(false) }), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: no status report from host ID " + idOwn, reasons: []words.Code{words.RowMissing},
 		},
 		"the volume of another node is no restart, and nothing else either": {
@@ -337,7 +387,7 @@ func TestDecide(t *testing.T) {
 		"A6: a volume of another member, which rows list": {
 			in: restart(own(matrix.Down, 0), func(in *Input) {
 				in.Disk, in.VolumeHostID = BootstrappedYes, idB
-				in.Peers = append(in.Peers, Peer{Ref: matrix.Ref{Member: "demo-rack2-0", HostID: idB}, Joined: ptr(true)})
+				in.Peers = append(in.Peers, member(matrix.Ref{Member: "demo-rack2-0", HostID: idB}, ptr(true)))
 			}), decision: DecisionRefuse,
 			summary: "demo-rack4-0 cannot start, however long it waits: it holds host ID " + idB + ", which is that of demo-rack2-0, while its Service records " + idOwn,
 			reasons: []words.Code{words.ForeignVolume},
@@ -350,7 +400,7 @@ func TestDecide(t *testing.T) {
 		"A6: the new node of an open replacement has another host ID": {
 			in: restart(own(matrix.Down, 0), func(in *Input) {
 				in.VolumeHostID = "99990000-7777-4777-8777-777777777777"
-				in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: idOwn}
+				in.Member.Service.Labels[api.LabelReplacingNodeHostID] = idOwn
 			}), decision: DecisionReplacing, summary: "*",
 		},
 		"a volume that could not be looked into is no restart": {
@@ -360,29 +410,30 @@ func TestDecide(t *testing.T) {
 		},
 		"the whole cluster starts at once, and no row is fresh": {
 			in: func(in *Input) {
-				in.Self.HostID, in.SelfJoined, in.Volume, in.VolumeHostID, in.Matrix = idOwn, ptr(true), VolumeUsed, idOwn, nil
+				in.Member = member(ref("rack4", idOwn), ptr(true))
+				in.Volume, in.VolumeHostID, in.Matrix = VolumeUsed, idOwn, nil
 			}, decision: DecisionRestart,
 			summary: "demo-rack4-0 may start: it is a restart, no node reports and its volume holds the host ID " + idOwn + " that its Service records",
 		},
 		"a member has joined after the report was written": {
-			in: func(in *Input) { in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(true)}) }, decision: DecisionWait,
+			in: func(in *Input) { in.Peers = append(in.Peers, member(ref("rack5", idOwn), ptr(true))) }, decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: no status report from demo-rack5-0 (77770000): its Service says that it has joined, and no report mentions it",
 			reasons: []words.Code{words.RowMissing},
 		},
 		"peers that have not joined are not waited for, and Self is no peer of its own": {
 			in: func(in *Input) {
-				in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(false)}, Peer{Ref: ref("rack6", idOwn)}, Peer{Ref: in.Self, Joined: ptr(true)})
+				in.Peers = append(in.Peers, member(ref("rack5", idOwn), ptr(false)), member(ref("rack6", idOwn), nil), member(in.Member.Ref, ptr(true)))
 			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
 		},
 		"a second newcomer under way": {
-			in: withRows(cluster(own(matrix.Up, matrix.StateJoining))), decision: DecisionAllUp,
+			in: withRows(threeUp(own(matrix.Up, matrix.StateJoining))), decision: DecisionAllUp,
 			summary: "demo-rack4-0 may start: all 4 nodes are seen UP by every one that reports",
 			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
 		},
 		"a second newcomer that has joined since the report was written": {
 			in: func(in *Input) {
-				in.Matrix = newMatrix(cluster(own(matrix.Up, matrix.StateJoining)))
-				in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(true)})
+				in.Matrix = newMatrix(threeUp(own(matrix.Up, matrix.StateJoining)))
+				in.Peers = append(in.Peers, member(ref("rack5", idOwn), ptr(true)))
 			}, decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: no status report from demo-rack5-0 (77770000): its Service says that it has joined, and the report has it as joining still",
 			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
@@ -390,8 +441,8 @@ func TestDecide(t *testing.T) {
 		},
 		"a node whose replacement is open elsewhere": {
 			in: func(in *Input) {
-				in.Matrix = newMatrix(cluster(own(matrix.Down, matrix.StateBeingReplaced)))
-				in.Peers = append(in.Peers, Peer{Ref: ref("rack5", "")})
+				in.Matrix = newMatrix(threeUp(own(matrix.Down, matrix.StateBeingReplaced)))
+				in.Peers = append(in.Peers, member(ref("rack5", ""), nil))
 			}, decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
 			notes:   []string{"host ID " + idOwn + " is BEING_REPLACED, as every row that mentions it says"},
@@ -412,14 +463,14 @@ func TestDecide(t *testing.T) {
 		"two host IDs without a row, with the lenient rule": {
 			in: func(in *Input) {
 				in.AllowNonReporting = true
-				in.Matrix = newMatrix(cluster(own(matrix.Up, 0), matrix.Observation{HostID: "x", Status: matrix.Up}))
+				in.Matrix = newMatrix(threeUp(own(matrix.Up, 0), matrix.Observation{HostID: "x", Status: matrix.Up}))
 			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 5 nodes are seen UP by every one that reports",
 			notes: []string{"2 host IDs without a row of their own were accepted by --single-report-allow-non-reporting-host-ids"},
 		},
 		"a datacenter that nobody can ask, with the lenient rule": {
 			in: func(in *Input) {
 				in.NotVerified, in.AllowNonReporting = []string{"dc2"}, true
-				in.Matrix = newMatrix(cluster(own(matrix.Up, 0)))
+				in.Matrix = newMatrix(threeUp(own(matrix.Up, 0)))
 			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 4 nodes are seen UP by every one that reports",
 			notes: []string{
 				"datacenter dc2 was not verified: its nodes cannot be asked from here",
@@ -432,20 +483,20 @@ func TestDecide(t *testing.T) {
 			in: genesis, decision: DecisionGenesis, summary: "demo-rack4-0 may start as the first node: no member of this cluster has ever joined",
 		},
 		"the first node, its own host ID recorded at a first try": {
-			in:       all(genesis, func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, ptr(false) }),
+			in:       all(genesis, func(in *Input) { in.Member = member(ref("rack4", idOwn), ptr(false)) }),
 			decision: DecisionGenesis, summary: "demo-rack4-0 may start as the first node: no member of this cluster has ever joined",
 		},
 		"of members that have not joined, another is the first node": {
 			in: all(genesis, func(in *Input) {
-				in.Peers = []Peer{{Ref: ref("rack1", "")}, {Ref: ref("rack2", idB), Joined: ptr(false)}}
+				in.Peers = []*cluster.Member{member(ref("rack1", ""), nil), member(ref("rack2", idB), ptr(false))}
 			}),
 			decision: DecisionWait, reasons: []words.Code{words.FirstNodePending},
 			summary: "demo-rack4-0 must wait: the cluster is new, and another member is its first node: demo-rack1-0 starts first",
 		},
 		"the first node beside others that have not joined": {
 			in: all(genesis, func(in *Input) {
-				in.Created = time.Unix(1, 0)
-				in.Peers = []Peer{{Ref: ref("rack1", ""), Created: time.Unix(2, 0)}, {Ref: ref("rack2", idB), Joined: ptr(false), Created: time.Unix(3, 0)}}
+				aged(in.Member, time.Unix(1, 0))
+				in.Peers = []*cluster.Member{aged(member(ref("rack1", ""), nil), time.Unix(2, 0)), aged(member(ref("rack2", idB), ptr(false)), time.Unix(3, 0))}
 			}),
 			decision: DecisionGenesis, summary: "demo-rack4-0 may start as the first node: no member of this cluster has ever joined",
 		},
@@ -459,7 +510,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a recorded host ID is enough, and a long list is cut": {
 			in: all(genesis, func(in *Input) {
-				in.Peers = []Peer{{Ref: ref("rack1", idA)}, {Ref: ref("rack2", idB)}, {Ref: ref("rack3", idC)}, {Ref: ref("rack5", "x"), Joined: ptr(true)}}
+				in.Peers = []*cluster.Member{member(ref("rack1", idA), nil), member(ref("rack2", idB), nil), member(ref("rack3", idC), nil), member(ref("rack5", "x"), ptr(true))}
 			}), decision: DecisionWait, reasons: []words.Code{words.ReportMissing},
 			summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: demo-rack1-0 has a host ID, demo-rack2-0 has a host ID, demo-rack3-0 has a host ID, and 1 more",
 		},
@@ -499,34 +550,8 @@ func TestDecide(t *testing.T) {
 			if diff := cmp.Diff(tc.notes, words.Texts(v.Notes), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
-			if strings.ContainsAny(summary, "\n") || !strings.HasPrefix(summary, in.Self.Name()) {
+			if strings.ContainsAny(summary, "\n") || !strings.HasPrefix(summary, in.Member.Name()) {
 				t.Errorf("Summary is not one sentence about the member: %q", summary)
-			}
-		})
-	}
-}
-
-func TestPlace(t *testing.T) {
-	labels := map[string]string{api.LabelDatacenter: "dc1", api.LabelRack: "rack1"}
-	tests := map[string]struct {
-		name   string
-		labels map[string]string
-		want   matrix.Ref
-	}{
-		"all there":              {"demo-rack1-2", labels, matrix.Ref{Member: "demo-rack1-2", Datacenter: "dc1", Rack: "rack1", Ordinal: ptr(int32(2))}},
-		"leading zeros":          {"demo-007", labels, matrix.Ref{Member: "demo-007", Datacenter: "dc1", Rack: "rack1", Ordinal: ptr(int32(7))}},
-		"the largest ordinal":    {"demo-2147483647", nil, matrix.Ref{Member: "demo-2147483647", Ordinal: ptr(int32(2147483647))}},
-		"one more":               {"demo-2147483648", nil, matrix.Ref{Member: "demo-2147483648"}},
-		"wrapping around":        {"demo-4294967297", nil, matrix.Ref{Member: "demo-4294967297"}},
-		"no dash":                {"7", nil, matrix.Ref{Member: "7"}},
-		"no digits":              {"demo-", nil, matrix.Ref{Member: "demo-"}},
-		"words":                  {"demo-x", nil, matrix.Ref{Member: "demo-x"}},
-		"a sign is not a number": {"demo-+1", nil, matrix.Ref{Member: "demo-+1"}},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Place(tc.name, tc.labels)); diff != "" {
-				t.Errorf("place (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -3,6 +3,7 @@
 package bootstrap_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -27,7 +28,7 @@ func TestNoHarm18ACopyOfAMembersVolumeNeverStarts(t *testing.T) {
 		"recorded by another Service, not flushed":  {idA, func(in *Input) { in.Matrix = nil }, DecisionRefuse, "demo-rack1-0"},
 		"in another member's row alone":             {idB, func(in *Input) { in.Disk, in.Peers = BootstrappedYes, nil }, DecisionRefuse, "demo-rack2-0"},
 		"in the row of a node elsewhere": {idC, func(in *Input) {
-			rows := cluster()
+			rows := threeUp()
 			for i := range rows {
 				if rows[i].Reporter.HostID == idC {
 					rows[i].Reporter.Member, rows[i].Reporter.Datacenter = "", "dc2"
@@ -35,14 +36,17 @@ func TestNoHarm18ACopyOfAMembersVolumeNeverStarts(t *testing.T) {
 			}
 			in.Peers, in.Matrix = nil, newMatrix(rows)
 		}, DecisionRefuse, "dc2/rack3/0"},
-		"forced":                     {idA, func(in *Input) { in.ServiceAnnotations = forced }, DecisionRefuse, "demo-rack1-0"},
-		"forced, bootstrapped":       {idA, func(in *Input) { in.Disk, in.ServiceAnnotations = BootstrappedYes, forced }, DecisionRefuse, "demo-rack1-0"},
-		"of a replacement":           {idA, func(in *Input) { in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: idOwn} }, DecisionRefuse, "demo-rack1-0"},
-		"its Service records it too": {idA, func(in *Input) { in.Self.HostID, in.SelfJoined, in.Disk = idA, ptr(true), BootstrappedYes }, DecisionBootstrapped, ""},
-		"its own Service records it": {idOwn, func(in *Input) { in.Self.HostID, in.SelfJoined, in.Disk = idOwn, ptr(true), BootstrappedYes }, DecisionBootstrapped, ""},
-		"its own last row has it":    {idOwn, func(in *Input) { in.Disk, in.Matrix = BootstrappedYes, newMatrix(append(cluster(), ownRow)) }, DecisionBootstrapped, ""},
+		"forced": {idA, func(in *Input) { maps.Copy(in.Member.Service.Annotations, forced) }, DecisionRefuse, "demo-rack1-0"},
+		"forced, bootstrapped": {idA, func(in *Input) {
+			in.Disk = BootstrappedYes
+			maps.Copy(in.Member.Service.Annotations, forced)
+		}, DecisionRefuse, "demo-rack1-0"},
+		"of a replacement":           {idA, func(in *Input) { in.Member.Service.Labels[api.LabelReplacingNodeHostID] = idOwn }, DecisionRefuse, "demo-rack1-0"},
+		"its Service records it too": {idA, func(in *Input) { in.Member, in.Disk = member(ref("rack4", idA), ptr(true)), BootstrappedYes }, DecisionBootstrapped, ""},
+		"its own Service records it": {idOwn, func(in *Input) { in.Member, in.Disk = member(ref("rack4", idOwn), ptr(true)), BootstrappedYes }, DecisionBootstrapped, ""},
+		"its own last row has it":    {idOwn, func(in *Input) { in.Disk, in.Matrix = BootstrappedYes, newMatrix(append(threeUp(), ownRow)) }, DecisionBootstrapped, ""},
 		"others list it, and no member has it": {idOwn, func(in *Input) {
-			in.Disk, in.Matrix = BootstrappedYes, newMatrix(cluster(matrix.Observation{HostID: idOwn, Status: matrix.Down}))
+			in.Disk, in.Matrix = BootstrappedYes, newMatrix(threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Down}))
 		}, DecisionBootstrapped, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,13 +76,13 @@ func TestNoHarm18AVolumeOfUnknownHostIDWaits(t *testing.T) {
 		"the volume is empty":  {func(in *Input) { in.Volume = VolumeEmpty }, DecisionAllUp, ""},
 		"nobody has looked":    {func(in *Input) { in.Volume = VolumeNotLooked }, DecisionAllUp, ""},
 		"the volume has an ID": {func(in *Input) { in.VolumeHostID = idOwn }, DecisionAllUp, ""},
-		"an ID is recorded":    {func(in *Input) { in.Self.HostID = idOwn }, DecisionAllUp, ""},
+		"an ID is recorded":    {func(in *Input) { record(in.Member, idOwn) }, DecisionAllUp, ""},
 		"a person forces it": {func(in *Input) {
-			in.ServiceAnnotations = map[string]string{api.AnnotationForceProceed: api.ForceProceedValue}
+			maps.Copy(in.Member.Service.Annotations, map[string]string{api.AnnotationForceProceed: api.ForceProceedValue})
 		}, DecisionForced, ""},
 		"there is no other node": {func(in *Input) { in.Matrix, in.Peers, in.Reports = nil, nil, 0 }, DecisionGenesis, ""},
 		"another node is DOWN: its step comes first": {func(in *Input) {
-			in.Matrix = newMatrix(down(cluster(), idA, idB))
+			in.Matrix = newMatrix(down(threeUp(), idA, idB))
 		}, DecisionWait, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,5 +3,5 @@
 // Package bootstrap decides whether a member may start ScyllaDB: bootstrapped, forced, replacing, precondition, genesis, in that order.
 // The barrier, the command line and the controller call the same function and show the same Verdict.
 //
-// It is pure: no client, no clock, no logger. The caller passes every fact as a value.
+// It is pure: no client, no clock, no logger. Of takes the facts from a cluster.Member; what only its Pod knows, such as the state of the volume, the caller passes.
 package bootstrap

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bootstrap
+package bootstrap_test
 
 import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -28,13 +33,13 @@ func TestTheReplacementBeginsInTheNextPod(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			ordinal := int32(0)
-			in := Input{
-				Self: matrix.Ref{Member: "demo-r1-0", Datacenter: "dc1", Rack: "r1", Ordinal: &ordinal, HostID: old}, Namespace: "demo", PodUID: tc.pod,
-				ServiceLabels: map[string]string{api.LabelReplacingNodeHostID: old}, ServiceAnnotations: map[string]string{}, Volume: VolumeEmpty,
+			in := Input{Member: member(ref("r1", old), nil), Volume: VolumeEmpty}
+			in.Member.Service.Labels[api.LabelReplacingNodeHostID] = old
+			if tc.pod != "" {
+				in.Member.Pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(tc.pod)}}
 			}
 			if tc.recorded != "" {
-				in.ServiceAnnotations[api.AnnotationReplacePodUID] = tc.recorded
+				in.Member.Service.Annotations[api.AnnotationReplacePodUID] = tc.recorded
 			}
 			v := Decide(in)
 			waits := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == words.PodToBeReplaced })

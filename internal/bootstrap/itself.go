@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -15,15 +16,15 @@ import (
 // ran when it joined, and exactly one host ID that no member here has is DOWN. The volume does not prove it (system.local is not flushed), so a person decides.
 func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
 	if in.unrecorded(m) {
-		return in.perhaps(words.JoinNotRecorded, in.Self.HostID)
+		return in.perhaps(words.JoinNotRecorded, in.self.HostID)
 	}
-	if in.Self.HostID != "" && listed(m, in.Self.HostID) || in.Self.Member == "" || in.Volume != VolumeUsed || in.stillReplaces(m) {
+	if in.self.HostID != "" && listed(m, in.self.HostID) || in.self.Member == "" || in.Volume != VolumeUsed || in.stillReplaces(m) {
 		return nil
 	}
 	var nobodys []hostid.ID
 	for i := range m.Nodes() {
 		n := &m.Nodes()[i]
-		recorded := slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.HostID == n.HostID })
+		recorded := slices.ContainsFunc(in.Peers, func(p *cluster.Member) bool { return p.Recorded().HostID == n.HostID })
 		if n.HostID != "" && n.Row == nil && n.Member == "" && n.Joined && !recorded && n.SeenDown > 0 && n.SeenUp == 0 {
 			nobodys = append(nobodys, n.HostID)
 		}
@@ -37,23 +38,23 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
 // stillReplaces is true for a member that replaces a node which the rows still list, or whose host ID is not known. When they no longer list it, the replacement has finished: the
 // node in the volume is the new one, whose host ID was not recorded while the controller was away.
 func (in *Input) stillReplaces(m *matrix.Matrix) bool {
-	original := hostid.Known(in.ServiceLabels[api.LabelReplacingNodeHostID])
+	original := hostid.Known(in.Member.Label(api.LabelReplacingNodeHostID))
 	return !in.replaces().IsZero() && (original == "" || listed(m, original))
 }
 
 func (in *Input) perhaps(note words.Code, hostID hostid.ID) []words.Message {
-	return []words.Message{words.New(note, "member", in.Self.Name(), "hostID", hostID)}
+	return []words.Message{words.New(note, "member", in.self.Name(), "hostID", hostID)}
 }
 
 // unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, while the Service does not record that it has joined: its machine failed
 // before the join was recorded. Its volume either holds no readable host ID, and may be that of a later attempt; or it has that host ID, and its record of the join is older than
 // what ScyllaDB reads when it starts. So the barrier does not open by itself.
 func (in *Input) unrecorded(m *matrix.Matrix) bool {
-	if in.SelfJoined != nil && *in.SelfJoined || in.Self.HostID == "" || in.Self.Member == "" || in.Volume != VolumeUsed ||
-		in.VolumeHostID != "" && in.VolumeHostID != in.Self.HostID || !in.replaces().IsZero() {
+	if in.Member.HasJoined() || in.self.HostID == "" || in.self.Member == "" || in.Volume != VolumeUsed ||
+		in.VolumeHostID != "" && in.VolumeHostID != in.self.HostID || !in.replaces().IsZero() {
 		return false
 	}
-	i, ok := m.Index(in.Self.HostID)
+	i, ok := m.Index(in.self.HostID)
 	if !ok {
 		return false
 	}

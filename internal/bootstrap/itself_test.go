@@ -22,32 +22,34 @@ func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 		"its volume is used and no host ID is recorded":              {nil, true},
 		"its volume is empty":                                        {func(in *Input) { in.Volume = VolumeEmpty }, false},
 		"nobody has looked into its volume":                          {func(in *Input) { in.Volume = VolumeNotLooked }, false},
-		"another host ID is recorded of it":                          {func(in *Input) { in.Self.HostID = idC }, false},
-		"the host ID that is recorded of it was removed":             {func(in *Input) { in.Self.HostID = "99990000-7777-4777-8777-777777777777" }, true},
-		"its host ID is recorded, and not that it has joined":        {func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, new(false) }, true},
-		"NoHarm30: its host ID is recorded, and nothing of its join": {func(in *Input) { in.Self.HostID, in.SelfJoined = idOwn, nil }, true},
+		"another host ID is recorded of it":                          {func(in *Input) { record(in.Member, idC) }, false},
+		"the host ID that is recorded of it was removed":             {func(in *Input) { record(in.Member, "99990000-7777-4777-8777-777777777777") }, true},
+		"its host ID is recorded, and not that it has joined":        {func(in *Input) { in.Member = member(ref("rack4", idOwn), new(false)) }, true},
+		"NoHarm30: its host ID is recorded, and nothing of its join": {func(in *Input) { in.Member = member(ref("rack4", idOwn), nil) }, true},
 		"its host ID is recorded, and not that it has joined, and its volume has it": {func(in *Input) {
-			in.Self.HostID, in.SelfJoined, in.VolumeHostID, in.Disk = idOwn, new(false), idOwn, BootstrappedNo
+			in.Member = member(ref("rack4", idOwn), new(false))
+			in.VolumeHostID, in.Disk = idOwn, BootstrappedNo
 		}, true},
 		"its host ID is recorded, and not that it has joined, and its volume has another one": {func(in *Input) {
-			in.Self.HostID, in.SelfJoined, in.VolumeHostID, in.Disk = idOwn, new(false), idC, BootstrappedNo
+			in.Member = member(ref("rack4", idOwn), new(false))
+			in.VolumeHostID, in.Disk = idC, BootstrappedNo
 		}, false},
 		"it has replaced a node, and its new host ID is not recorded": {func(in *Input) {
-			in.Self.HostID = "99990000-7777-4777-8777-777777777777"
-			in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: string(in.Self.HostID)}
+			record(in.Member, "99990000-7777-4777-8777-777777777777")
+			in.Member.Service.Labels[api.LabelReplacingNodeHostID] = string(in.Member.HostID)
 		}, true},
 		"it is to replace a node that is a member still": {func(in *Input) {
-			in.Self.HostID = idOwn
-			in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: idOwn}
+			record(in.Member, idOwn)
+			in.Member.Service.Labels[api.LabelReplacingNodeHostID] = idOwn
 		}, false},
 		"another member has that host ID": {func(in *Input) {
-			in.Peers = append(in.Peers, Peer{Ref: matrix.Ref{Member: "demo-rack9-0", HostID: idOwn}})
+			in.Peers = append(in.Peers, member(matrix.Ref{Member: "demo-rack9-0", HostID: idOwn}, nil))
 		}, false},
-		"it is seen UP": {func(in *Input) { in.Matrix = newMatrix(cluster(matrix.Observation{HostID: idOwn, Status: matrix.Up})) }, false},
+		"it is seen UP": {func(in *Input) { in.Matrix = newMatrix(threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Up})) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newcomer()
-			in.Volume, in.Disk, in.Matrix = VolumeUsed, BootstrappedUnknown, newMatrix(cluster(own))
+			in.Volume, in.Disk, in.Matrix = VolumeUsed, BootstrappedUnknown, newMatrix(threeUp(own))
 			if tc.change != nil {
 				tc.change(&in)
 			}

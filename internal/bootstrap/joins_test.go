@@ -3,12 +3,14 @@
 package bootstrap_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -26,10 +28,10 @@ func reasonsOf(v Verdict) []words.Code {
 // is none.
 func TestA2OneMemberFoundsTheCluster(t *testing.T) {
 	made := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	members := []Peer{{Ref: ref("rack1", ""), Created: made}, {Ref: ref("rack2", ""), Created: made}, {Ref: ref("rack3", ""), Created: made}}
+	members := []*cluster.Member{aged(member(ref("rack1", ""), nil), made), aged(member(ref("rack2", ""), nil), made), aged(member(ref("rack3", ""), nil), made)}
 	opened := 0
 	for _, self := range members {
-		v := Decide(Input{Self: self.Ref, Created: self.Created, Namespace: "scylla", Peers: members})
+		v := Decide(Input{Member: self, Peers: members})
 		if v.Satisfied {
 			opened++
 			if v.Decision != DecisionGenesis || v.Self.Member != "demo-rack1-0" {
@@ -42,7 +44,7 @@ func TestA2OneMemberFoundsTheCluster(t *testing.T) {
 	if opened != 1 {
 		t.Errorf("%d of 3 are let through as first node", opened)
 	}
-	v := Decide(Input{Self: ref("rack1", ""), Created: made, Namespace: "scylla", NotVerified: []string{"dc2"}})
+	v := Decide(Input{Member: aged(member(ref("rack1", ""), nil), made), NotVerified: []string{"dc2"}})
 	if v.Satisfied || !slices.Contains(reasonsOf(v), words.DatacenterNotVerified) {
 		t.Errorf("the first Pod of another datacenter: %s %v", v.Decision, reasonsOf(v))
 	}
@@ -51,7 +53,7 @@ func TestA2OneMemberFoundsTheCluster(t *testing.T) {
 // TestA4AReplacementWaitsForEverybodyElse: for all but the target and the ignored ones; force overrules.
 func TestA4AReplacementWaitsForEverybodyElse(t *testing.T) {
 	dead := func(ids ...string) []matrix.Row {
-		rows := cluster(matrix.Observation{HostID: idOwn, Status: matrix.Down})
+		rows := threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Down})
 		for _, id := range ids {
 			for _, observer := range []string{idA, idB, idC} {
 				if observer != id {
@@ -73,9 +75,10 @@ func TestA4AReplacementWaitsForEverybodyElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newcomer()
-			in.Self.HostID, in.SelfJoined, in.Matrix = idOwn, ptr(true), newMatrix(tc.rows)
-			in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: idOwn}
-			in.ServiceAnnotations = tc.annotations
+			in.Member = member(ref("rack4", idOwn), ptr(true))
+			in.Matrix = newMatrix(tc.rows)
+			in.Member.Service.Labels[api.LabelReplacingNodeHostID] = idOwn
+			maps.Copy(in.Member.Service.Annotations, tc.annotations)
 			if v := Decide(in); v.Decision != tc.want {
 				t.Errorf("%s %v, want %s", v.Decision, reasonsOf(v), tc.want)
 			}
@@ -86,7 +89,7 @@ func TestA4AReplacementWaitsForEverybodyElse(t *testing.T) {
 // TestB2ARemovedNodeIsNotRequired: a host ID that no fresh row lists any more, whatever Service records it; the clean-up is offered.
 func TestB2ARemovedNodeIsNotRequired(t *testing.T) {
 	in := newcomer()
-	in.Peers = append(in.Peers, Peer{Ref: ref("rack5", idOwn), Joined: ptr(true), Idle: true})
+	in.Peers = append(in.Peers, removed(member(ref("rack5", idOwn), ptr(true))))
 	v := Decide(in)
 	if !v.Satisfied || v.Decision != DecisionAllUp {
 		t.Errorf("%s %v", v.Decision, reasonsOf(v))
@@ -98,7 +101,7 @@ func TestB2ARemovedNodeIsNotRequired(t *testing.T) {
 
 // TestB3AColdStartOfTheWholeCluster: a joined member on its own volume, and no fresh row anywhere, is a restart, by the volume and by the rows that are left.
 func TestB3AColdStartOfTheWholeCluster(t *testing.T) {
-	old := cluster(matrix.Observation{HostID: idOwn, Status: matrix.Down})
+	old := threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Down})
 	for i := range old {
 		old[i].Stale = matrix.Trouble{Code: words.PodNotRunning}
 	}
@@ -115,7 +118,7 @@ func TestB3AColdStartOfTheWholeCluster(t *testing.T) {
 		"another's volume is no restart of it": {nil, idA, nil, false},
 		"a last row has it as a member":        {nil, "", last, true},
 		"a last row, and another's volume":     {nil, idA, last, false},
-		"a last row, and a row that counts":    {cluster(), "", last, false},
+		"a last row, and a row that counts":    {threeUp(), "", last, false},
 		"a last row, and a volume that nobody looked into": {nil, "", func(in *Input) {
 			last(in)
 			in.Volume = VolumeNotLooked
@@ -126,16 +129,17 @@ func TestB3AColdStartOfTheWholeCluster(t *testing.T) {
 		}, false},
 		"a last row, and the Service does not say that it has joined": {nil, "", func(in *Input) {
 			last(in)
-			in.SelfJoined = nil
+			in.Member.Joined = nil
 		}, false},
 		"a last row, and it is to be replaced": {nil, "", func(in *Input) {
 			last(in)
-			in.ServiceLabels = map[string]string{api.LabelReplace: ""}
+			in.Member.Service.Labels[api.LabelReplace] = ""
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newcomer()
-			in.Self.HostID, in.SelfJoined, in.Volume, in.Disk = idOwn, ptr(true), VolumeUsed, BootstrappedUnknown
+			in.Member = member(ref("rack4", idOwn), ptr(true))
+			in.Volume, in.Disk = VolumeUsed, BootstrappedUnknown
 			in.VolumeHostID, in.Matrix = hostid.ID(tc.volume), newMatrix(tc.rows)
 			if tc.change != nil {
 				tc.change(&in)

@@ -16,11 +16,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
 	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
 )
 
 var (
-	genHostID = rapid.SampledFrom([]string{"h0", "h1", "h2", "h3", "h4", ""})
+	genHostID = rapid.Map(rapid.SampledFrom([]string{"h0", "h1", "h2", "h3", "h4", ""}), hostIDOf)
 	genStatus = rapid.SampledFrom([]matrix.Status{matrix.Up, matrix.Up, matrix.Up, matrix.Up, matrix.Up, matrix.Up, matrix.Down, matrix.Unknown})
 	genState  = rapid.SampledFrom([]matrix.State{
 		matrix.StateNormal, matrix.StateNormal, matrix.StateNormal, matrix.StateNormal, matrix.StateJoining, matrix.StateLeaving,
@@ -28,6 +29,14 @@ var (
 	})
 	genMaybe = rapid.SampledFrom([]*bool{nil, ptr(true), ptr(false)})
 )
+
+// hostIDOf is the host ID that a name stands for.
+func hostIDOf(name string) string {
+	if name == "" {
+		return ""
+	}
+	return hostids.UUID(name)
+}
 
 func genRef(t *rapid.T) matrix.Ref {
 	r := matrix.Ref{HostID: hostid.ID(genHostID.Draw(t, "host ID")), Datacenter: "dc1", Rack: rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(t, "rack")}
@@ -37,7 +46,7 @@ func genRef(t *rapid.T) matrix.Ref {
 }
 
 func genRows(t *rapid.T) []matrix.Row {
-	ids := []string{"h0", "h1", "h2"}[:rapid.IntRange(0, 3).Draw(t, "nodes")]
+	ids := []string{hostIDOf("h0"), hostIDOf("h1"), hostIDOf("h2")}[:rapid.IntRange(0, 3).Draw(t, "nodes")]
 	var rows []matrix.Row
 	for i, id := range ids {
 		r := matrix.Row{Reporter: matrix.Ref{HostID: hostid.ID(id), Datacenter: "dc1", Rack: fmt.Sprintf("r%d", i+1), Ordinal: new(int32)}, Reported: true}
@@ -64,8 +73,7 @@ func genRows(t *rapid.T) []matrix.Row {
 
 var genInput = rapid.Custom(func(t *rapid.T) world {
 	w := world{rows: genRows(t)}
-	w.Self = genRef(t)
-	w.SelfJoined = genMaybe.Draw(t, "self joined")
+	w.Member = member(genRef(t), genMaybe.Draw(t, "self joined"))
 	w.Disk = rapid.SampledFrom([]Bootstrapped{BootstrappedNo, BootstrappedNo, BootstrappedUnknown, BootstrappedYes, BootstrappedDecommissioned}).Draw(t, "disk")
 	w.Reports = rapid.IntRange(0, 2).Draw(t, "reports")
 	w.AllowNonReporting = rapid.IntRange(0, 4).Draw(t, "allow") == 0
@@ -79,18 +87,17 @@ var genInput = rapid.Custom(func(t *rapid.T) world {
 	if rapid.IntRange(0, 9).Draw(t, "not verified") == 0 {
 		w.NotVerified = []string{"dc2"}
 	}
-	w.ServiceAnnotations, w.ServiceLabels = map[string]string{}, map[string]string{}
 	if rapid.IntRange(0, 5).Draw(t, "force") == 0 {
-		w.ServiceAnnotations[api.AnnotationForceProceed] = rapid.SampledFrom([]string{"true", "false", "", "TRUE"}).Draw(t, "force value")
+		w.Member.Service.Annotations[api.AnnotationForceProceed] = rapid.SampledFrom([]string{"true", "false", "", "TRUE"}).Draw(t, "force value")
 	}
 	if rapid.IntRange(0, 5).Draw(t, "replacing") == 0 {
-		w.ServiceLabels[api.LabelReplacingNodeHostID] = genHostID.Draw(t, "target")
+		w.Member.Service.Labels[api.LabelReplacingNodeHostID] = genHostID.Draw(t, "target")
 	}
 	if rapid.IntRange(0, 9).Draw(t, "no place") == 0 {
-		w.Self.Rack = ""
+		delete(w.Member.Service.Labels, api.LabelRack)
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "peers") {
-		w.Peers = append(w.Peers, Peer{Ref: genRef(t), Joined: genMaybe.Draw(t, "joined")})
+		w.Peers = append(w.Peers, member(genRef(t), genMaybe.Draw(t, "joined")))
 	}
 	w.Matrix = matrix.New(w.rows, matrix.Options{})
 	return w
@@ -102,12 +109,14 @@ type world struct {
 	rows []matrix.Row
 }
 
-func (w *world) forced() bool { return w.ServiceAnnotations[api.AnnotationForceProceed] == "true" }
+func (w *world) forced() bool {
+	return w.Member.Service.Annotations[api.AnnotationForceProceed] == "true"
+}
 
 // fresh yields the rows that count for Self.
 func (w *world) fresh() []matrix.Row {
 	return slices.DeleteFunc(slices.Clone(w.rows), func(r matrix.Row) bool {
-		return !r.Reported || !r.Trouble.IsZero() || !r.Stale.IsZero() || (r.Reporter.Rack == w.Self.Rack && *r.Reporter.Ordinal == *w.Self.Ordinal)
+		return !r.Reported || !r.Trouble.IsZero() || !r.Stale.IsZero() || (r.Reporter.Rack == w.Member.Service.Labels[api.LabelRack] && *r.Reporter.Ordinal == *w.Member.Ordinal)
 	})
 }
 
@@ -144,13 +153,13 @@ func TestNoNewcomerStartsWhileARowSaysDown(t *testing.T) {
 func TestAMemberIsNeverBlocked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := genInput.Draw(t, "input")
-		w.Banned, w.SelfJoined, w.Volume = words.Message{}, ptr(true), rapid.SampledFrom([]Volume{VolumeNotLooked, VolumeUsed}).Draw(t, "its volume")
+		w.Banned, w.Member.Joined, w.Volume = words.Message{}, ptr(true), rapid.SampledFrom([]Volume{VolumeNotLooked, VolumeUsed}).Draw(t, "its volume")
 		if w.Disk == BootstrappedDecommissioned {
 			w.Disk = BootstrappedNo
 		}
-		w.Self.HostID = "mine"
+		record(w.Member, idOwn)
 		for i := range w.rows {
-			w.rows[i].Observed = append(w.rows[i].Observed, matrix.Observation{HostID: "mine", Status: genStatus.Draw(t, "status of mine")})
+			w.rows[i].Observed = append(w.rows[i].Observed, matrix.Observation{HostID: idOwn, Status: genStatus.Draw(t, "status of mine")})
 		}
 		w.Matrix = matrix.New(w.rows, matrix.Options{})
 		if len(w.fresh()) == 0 {
@@ -202,15 +211,15 @@ func TestRemovingABlockerNeverCloses(t *testing.T) {
 			if w.forced() {
 				t.Skip("nothing to mend")
 			}
-			delete(w.ServiceAnnotations, api.AnnotationForceProceed)
+			delete(w.Member.Service.Annotations, api.AnnotationForceProceed)
 		case "not verified":
 			w.NotVerified = nil
 		case "place":
-			if w.Self.Rack == "" {
-				w.Self.Rack = "r9"
+			if w.Member.Service.Labels[api.LabelRack] == "" {
+				w.Member.Service.Labels[api.LabelRack] = "r9"
 			}
 		case "forced":
-			w.ServiceAnnotations[api.AnnotationForceProceed] = "true"
+			w.Member.Service.Annotations[api.AnnotationForceProceed] = "true"
 		}
 		after := Decide(w.Input)
 		if before.Satisfied && !after.Satisfied {
@@ -255,22 +264,6 @@ func FuzzParseQuery(f *testing.F) {
 		})
 		if want := known && completed && exitCode <= 0; (answer == BootstrappedYes) != want {
 			t.Errorf("answer %v (%s), COMPLETED %v", answer, words.Text(detail), want)
-		}
-	})
-}
-
-// FuzzPlace: a place is read from any Service name, and only from digits after a dash.
-func FuzzPlace(f *testing.F) {
-	for _, name := range []string{"demo-rack1-0", "demo", "demo-", "demo-007", "demo-4294967297", "demo--1", "-5", "demo-٣"} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		r := Place(name, nil)
-		if r.Ordinal == nil {
-			return
-		}
-		if *r.Ordinal < 0 {
-			t.Errorf("Place(%q) has ordinal %d", name, *r.Ordinal)
 		}
 	})
 }

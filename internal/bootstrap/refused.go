@@ -42,7 +42,7 @@ func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	// Without the package's release number, which is not needed to choose an image.
 	number, _, _ := strings.Cut(oldest.String(), "-0.")
 	return []matrix.Blocker{{
-		Reason: words.VersionTooOld, Observed: in.Self,
+		Reason: words.VersionTooOld, Observed: in.self,
 		Cause: words.New(words.OlderThanOldest, "version", in.Version.String(), "node", runs.Name(), "oldest", number),
 	}}
 }
@@ -52,9 +52,9 @@ func (in *Input) runs(n *matrix.Node) release.Version {
 	if v, err := release.Parse(n.Row.Version); err == nil {
 		return v
 	}
-	for i := range in.Peers {
-		if p := &in.Peers[i]; p.Member == n.Member && p.Member != "" {
-			return p.Image
+	for _, p := range in.Peers {
+		if p.Ref.Member == n.Member && n.Member != "" && p.Started() {
+			return p.ImageVersion()
 		}
 	}
 	return release.Version{}
@@ -84,22 +84,20 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 	seen := map[string]bool{}
 	for i := range nodes {
 		n := &nodes[i]
-		if !n.Self && n.HostID != in.Self.HostID && (n.State == matrix.StateJoining || n.State == matrix.StateReplacing) {
+		if !n.Self && n.HostID != in.self.HostID && (n.State == matrix.StateJoining || n.State == matrix.StateReplacing) {
 			list = append(list, blocker(n.Ref, words.NewcomerOnItsWay))
 			seen[n.Member] = true
 		}
 	}
-	before := SeedMember{Name: in.Self.Member, Created: in.Created}
-	for i := range in.Peers {
-		p := &in.Peers[i]
-		if p.Joined != nil && *p.Joined || seen[p.Member] {
+	for _, p := range in.Peers {
+		if p.HasJoined() || seen[p.Ref.Member] {
 			continue
 		}
 		switch {
-		case p.Starting:
-			list = append(list, blocker(p.Ref, words.NewcomerOnItsWay))
-		case p.Waiting && byAge(SeedMember{Name: p.Member, Created: p.Created}, before) < 0:
-			list = append(list, blocker(p.Ref, words.NewcomerBefore))
+		case p.Started():
+			list = append(list, blocker(p.Recorded(), words.NewcomerOnItsWay))
+		case p.WaitsInBarrier() && byAge(p, in.Member) < 0:
+			list = append(list, blocker(p.Recorded(), words.NewcomerBefore))
 		}
 	}
 	return list
@@ -107,7 +105,7 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 
 // newRack warns of the first node of a rack in a datacenter that has others: the keyspaces and their replication are in no row.
 func (in *Input) newRack(m *matrix.Matrix) []words.Message {
-	if in.Self.Rack == "" || in.Self.Datacenter == "" || !in.replaces().IsZero() {
+	if in.self.Rack == "" || in.self.Datacenter == "" || !in.replaces().IsZero() {
 		return nil
 	}
 	others := false
@@ -117,10 +115,10 @@ func (in *Input) newRack(m *matrix.Matrix) []words.Message {
 		if n.Self && n.Joined {
 			return nil // its node is a member there already, and restarts or is replaced
 		}
-		if !n.Joined || n.Datacenter != in.Self.Datacenter || n.Rack == "" {
+		if !n.Joined || n.Datacenter != in.self.Datacenter || n.Rack == "" {
 			continue
 		}
-		if n.Rack == in.Self.Rack {
+		if n.Rack == in.self.Rack {
 			return nil
 		}
 		others = true
@@ -128,5 +126,5 @@ func (in *Input) newRack(m *matrix.Matrix) []words.Message {
 	if !others {
 		return nil
 	}
-	return []words.Message{words.New(words.RackIsNew, "rack", in.Self.Rack, "datacenter", in.Self.Datacenter)}
+	return []words.Message{words.New(words.RackIsNew, "rack", in.self.Rack, "datacenter", in.self.Datacenter)}
 }

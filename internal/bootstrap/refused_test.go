@@ -3,12 +3,14 @@
 package bootstrap_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -33,7 +35,7 @@ func TestA5VersionTooOld(t *testing.T) {
 		"one node says, and is newer": {"2025.1.0", []string{"", "2025.2.1", ""}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 2025.1.0, while demo-rack2-0 runs 2025.2.1, the oldest there is"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rows := cluster()
+			rows := threeUp()
 			for i, v := range tc.runs {
 				rows[i].Version = v
 			}
@@ -60,7 +62,7 @@ func TestA5VersionTooOld(t *testing.T) {
 			if len(v.Blockers) != 1 || v.Blockers[0].Reason != words.VersionTooOld {
 				t.Errorf("%+v", v.Blockers)
 			}
-			in.ServiceAnnotations = map[string]string{api.AnnotationForceProceed: "true"}
+			maps.Copy(in.Member.Service.Annotations, map[string]string{api.AnnotationForceProceed: "true"})
 			if v := Decide(in); v.Decision != DecisionForced {
 				t.Errorf("forced: %s", words.Of(v.Self.Name(), v.Summary))
 			}
@@ -74,28 +76,30 @@ func TestA5VersionTooOld(t *testing.T) {
 
 func TestA5OneNewcomerAtATimeWithoutRaft(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	other := func(created time.Time, change func(*Peer)) func(*Input) {
+	other := func(created time.Time, change func(*cluster.Member)) func(*Input) {
 		return func(in *Input) {
-			p := Peer{Ref: matrix.Ref{Member: "demo-rack5-0", Datacenter: "dc1", Rack: "rack5"}, Created: created}
-			change(&p)
+			p := aged(member(matrix.Ref{Member: "demo-rack5-0", Datacenter: "dc1", Rack: "rack5"}, nil), created)
+			change(p)
 			in.Peers = append(in.Peers, p)
 		}
 	}
-	waiting := func(p *Peer) { p.Waiting = true }
 	for name, tc := range map[string]struct {
 		byRaft bool
 		change func(*Input)
 		want   string
 	}{
 		"alone":                        {change: func(*Input) {}},
-		"another waits and is older":   {change: other(at.Add(-time.Minute), waiting), want: "one newcomer at a time, as topology is not managed by Raft: demo-rack5-0 waits too, and goes first"},
-		"another waits and is younger": {change: other(at.Add(time.Minute), waiting)},
-		"another's ScyllaDB runs":      {change: other(at.Add(time.Minute), func(p *Peer) { p.Starting = true }), want: "one newcomer at a time, as topology is not managed by Raft: demo-rack5-0 is on its way in"},
-		"another has joined":           {change: other(at.Add(-time.Minute), func(p *Peer) { p.Starting, p.Joined = true, ptr(true) })},
-		"another is only planned":      {change: other(at.Add(-time.Minute), func(*Peer) {})},
-		"topology is managed by Raft":  {byRaft: true, change: other(at.Add(-time.Minute), waiting)},
+		"another waits and is older":   {change: other(at.Add(-time.Minute), waits), want: "one newcomer at a time, as topology is not managed by Raft: demo-rack5-0 waits too, and goes first"},
+		"another waits and is younger": {change: other(at.Add(time.Minute), waits)},
+		"another's ScyllaDB runs":      {change: other(at.Add(time.Minute), func(p *cluster.Member) { runs(p, "2025.2.1") }), want: "one newcomer at a time, as topology is not managed by Raft: demo-rack5-0 is on its way in"},
+		"another has joined": {change: other(at.Add(-time.Minute), func(p *cluster.Member) {
+			runs(p, "2025.2.1")
+			p.Joined = ptr(true)
+		})},
+		"another is only planned":     {change: other(at.Add(-time.Minute), func(*cluster.Member) {})},
+		"topology is managed by Raft": {byRaft: true, change: other(at.Add(-time.Minute), waits)},
 		"its peers see another on its way": {change: func(in *Input) {
-			rows := cluster(matrix.Observation{HostID: idOwn, Status: matrix.Up, State: matrix.StateJoining})
+			rows := threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Up, State: matrix.StateJoining})
 			for i := range rows {
 				rows[i].LegacyTopology = true
 			}
@@ -103,12 +107,13 @@ func TestA5OneNewcomerAtATimeWithoutRaft(t *testing.T) {
 		}, want: "one newcomer at a time, as topology is not managed by Raft: host ID " + idOwn + " is on its way in"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rows := cluster()
+			rows := threeUp()
 			for i := range rows {
 				rows[i].LegacyTopology = !tc.byRaft
 			}
 			in := newcomer()
-			in.Created, in.Matrix = at, newMatrix(rows)
+			aged(in.Member, at)
+			in.Matrix = newMatrix(rows)
 			tc.change(&in)
 			v := Decide(in)
 			got := ""
@@ -127,14 +132,16 @@ func TestA5TheFirstNodeOfARackIsWarned(t *testing.T) {
 		change func(*Input)
 		want   bool
 	}{
-		"of a new rack":             {func(*Input) {}, true},
-		"of a rack that has a node": {func(in *Input) { in.Self.Rack, in.Self.Ordinal = "rack1", ptr(int32(7)) }, false},
-		"of a new datacenter":       {func(in *Input) { in.Self.Datacenter = "dc9" }, false},
-		"whose node is a member": {func(in *Input) {
-			in.Self.HostID, in.Self.Rack, in.ByHostIDAlone = idC, "rack3", true
-			in.ServiceLabels = map[string]string{api.LabelReplace: ""}
+		"of a new rack": {func(*Input) {}, true},
+		"of a rack that has a node": {func(in *Input) {
+			in.Member = member(matrix.Ref{Member: "demo-rack1-7", Datacenter: "dc1", Rack: "rack1"}, nil)
 		}, false},
-		"that replaces another":       {func(in *Input) { in.ServiceLabels = map[string]string{api.LabelReplacingNodeHostID: idOwn} }, false},
+		"of a new datacenter": {func(in *Input) { in.Member.Service.Labels[api.LabelDatacenter] = "dc9" }, false},
+		"whose node is a member": {func(in *Input) {
+			in.Member = member(ref("rack3", idC), nil)
+			in.Member.Service.Labels[api.LabelReplace] = ""
+		}, false},
+		"that replaces another":       {func(in *Input) { in.Member.Service.Labels[api.LabelReplacingNodeHostID] = idOwn }, false},
 		"of a cluster without a node": {func(in *Input) { in.Matrix, in.Reports, in.Peers = nil, 0, nil }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,13 +164,13 @@ func TestA5TheFirstNodeOfARackIsWarned(t *testing.T) {
 // TestA5TheImageSpeaksWhereTheReporterDoesNot: the Scylla Operator's rows have no versions.
 func TestA5TheImageSpeaksWhereTheReporterDoesNot(t *testing.T) {
 	in := newcomer()
-	in.Matrix = newMatrix(cluster())
+	in.Matrix = newMatrix(threeUp())
 	in.Version, _ = release.Parse("2025.1.9")
 	if v := Decide(in); !v.Satisfied {
 		t.Fatalf("nothing says what the nodes run: %s", words.Of(v.Self.Name(), v.Summary))
 	}
 	for i, image := range []string{"2025.3.0", "2025.2.1", "2025.3.0"} {
-		in.Peers[i].Image, _ = release.Parse(image)
+		runs(in.Peers[i], image)
 	}
 	if v := Decide(in); v.Satisfied || len(v.Blockers) != 1 || v.Blockers[0].Reason != words.VersionTooOld || v.Blockers[0].Cause.Params["oldest"] != "2025.2.1" {
 		t.Errorf("%s", words.Of(v.Self.Name(), v.Summary))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -19,18 +20,18 @@ import (
 // normal or leaving; and its volume is looked at and neither empty nor another node's, as far as that is known. A member whose recorded node is to be replaced never qualifies: its
 // data are deleted, or about to be.
 func (in *Input) restart(m *matrix.Matrix) words.Message {
-	id := in.Self.HostID
+	id := in.self.HostID
 	if id == "" || in.Volume == VolumeEmpty || in.Volume == VolumeUnreadable || in.VolumeHostID != "" && in.VolumeHostID != id {
 		return words.Message{}
 	}
-	target := in.ServiceLabels[api.LabelReplacingNodeHostID]
-	if _, requested := in.ServiceLabels[api.LabelReplace]; hostid.Known(target) == id || requested && hostid.Known(target) == "" {
+	target := in.Member.Label(api.LabelReplacingNodeHostID)
+	if _, requested := in.service().Labels[api.LabelReplace]; hostid.Known(target) == id || requested && hostid.Known(target) == "" {
 		return words.Message{}
 	}
 	if !in.hasJoined(m) {
 		return words.Message{}
 	}
-	said := knownBy(m, id, in.SelfJoined != nil)
+	said := knownBy(m, id, in.Member.Joined != nil)
 	switch {
 	case said.against:
 		return words.Message{}
@@ -45,7 +46,7 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 	case in.Volume == VolumeUsed && in.VolumeHostID == id:
 		// The whole cluster restarts at once, and no row is fresh: the host ID in the volume proves that it is its own.
 		return words.New(words.StartsWithWholeCluster, "hostID", id)
-	case in.LastListedBy != (matrix.Ref{}) && in.Volume == VolumeUsed && in.SelfJoined != nil && *in.SelfJoined:
+	case in.LastListedBy != (matrix.Ref{}) && in.Volume == VolumeUsed && in.Member.HasJoined():
 		// The same where the volume's host ID is not known: nodes that are no longer heard listed this one as a member, and membership does not age.
 		return words.New(words.StartsAsMemberByLastRow, "peer", in.LastListedBy.Name(), "hostID", id)
 	case m.Empty() && in.alone() && !in.otherDatacenter(m):
@@ -56,16 +57,18 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 
 // alone is true where no other member is known to have joined, ever. Where there are others at all, the volume has to hold ScyllaDB's own files.
 func (in *Input) alone() bool {
-	return len(in.Peers) == 0 || in.Volume == VolumeUsed &&
-		!slices.ContainsFunc(in.Peers, func(p Peer) bool { return p.HostID != "" || p.Joined != nil && *p.Joined })
+	return len(in.Peers) == 0 || in.Volume == VolumeUsed && !slices.ContainsFunc(in.Peers, recorded)
 }
+
+// recorded is true for a member whose Service records a node: its host ID, or that it has joined.
+func recorded(m *cluster.Member) bool { return m.Recorded().HostID != "" || m.HasJoined() }
 
 // hasJoined is true for a member by its Service, or where that does not record it by its own last row.
 func (in *Input) hasJoined(m *matrix.Matrix) bool {
-	if in.SelfJoined != nil {
-		return *in.SelfJoined
+	if in.Member.Joined != nil {
+		return *in.Member.Joined
 	}
-	i, ok := m.Index(in.Self.HostID)
+	i, ok := m.Index(in.self.HostID)
 	if !ok {
 		return false
 	}

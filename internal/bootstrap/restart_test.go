@@ -3,11 +3,11 @@
 package bootstrap_test
 
 import (
-	"net/netip"
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -54,29 +54,30 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 		change func(*Input)
 		want   bool
 	}{
-		"joined by the Service, every fresh row lists it":        {cluster(listed), ptr(true), nil, true},
-		"joined by the Service, rows without states":             {stateless(cluster(listed)), ptr(true), nil, true},
-		"the Service says that it has not joined":                {cluster(listed), ptr(false), nil, false},
-		"the Service says nothing, its own last row says NORMAL": {append(cluster(listed), ownRow("NORMAL", false)), nil, nil, true},
-		"the Service says nothing, its own last row STARTING":    {append(cluster(listed), ownRow("STARTING", false)), nil, nil, false},
-		"the Service says nothing, its own row has no states":    {append(cluster(listed), ownRow("", true)), nil, nil, false},
-		"the Service says nothing, the peers' rows no states":    {append(stateless(cluster(listed)), ownRow("NORMAL", false)), nil, nil, false},
-		"the Service says nothing, and neither does it":          {cluster(listed), nil, nil, false},
-		"one fresh row lacks it":                                 {lacksIn(cluster(listed), idB), ptr(true), nil, false},
-		"one stale row lists it, fresh ones lack it":             {stale(lacksIn(cluster(listed), idB, idC), idB), ptr(true), nil, false},
-		"a fresh row has it as joining":                          {cluster(state(matrix.StateJoining)), ptr(true), nil, false},
-		"a fresh row has it as being replaced":                   {cluster(state(matrix.StateBeingReplaced)), ptr(true), nil, false},
-		"its volume is empty":                                    {cluster(listed), ptr(true), func(in *Input) { in.Volume = VolumeEmpty }, false},
-		"its volume could not be read":                           {cluster(listed), ptr(true), func(in *Input) { in.Volume = VolumeUnreadable }, false},
-		"its volume is another's":                                {cluster(listed), ptr(true), func(in *Input) { in.VolumeHostID = idA }, false},
-		"its replacement is asked for": {cluster(listed), ptr(true), func(in *Input) {
-			in.ServiceLabels = map[string]string{api.LabelReplace: ""}
+		"joined by the Service, every fresh row lists it":        {threeUp(listed), ptr(true), nil, true},
+		"joined by the Service, rows without states":             {stateless(threeUp(listed)), ptr(true), nil, true},
+		"the Service says that it has not joined":                {threeUp(listed), ptr(false), nil, false},
+		"the Service says nothing, its own last row says NORMAL": {append(threeUp(listed), ownRow("NORMAL", false)), nil, nil, true},
+		"the Service says nothing, its own last row STARTING":    {append(threeUp(listed), ownRow("STARTING", false)), nil, nil, false},
+		"the Service says nothing, its own row has no states":    {append(threeUp(listed), ownRow("", true)), nil, nil, false},
+		"the Service says nothing, the peers' rows no states":    {append(stateless(threeUp(listed)), ownRow("NORMAL", false)), nil, nil, false},
+		"the Service says nothing, and neither does it":          {threeUp(listed), nil, nil, false},
+		"one fresh row lacks it":                                 {lacksIn(threeUp(listed), idB), ptr(true), nil, false},
+		"one stale row lists it, fresh ones lack it":             {stale(lacksIn(threeUp(listed), idB, idC), idB), ptr(true), nil, false},
+		"a fresh row has it as joining":                          {threeUp(state(matrix.StateJoining)), ptr(true), nil, false},
+		"a fresh row has it as being replaced":                   {threeUp(state(matrix.StateBeingReplaced)), ptr(true), nil, false},
+		"its volume is empty":                                    {threeUp(listed), ptr(true), func(in *Input) { in.Volume = VolumeEmpty }, false},
+		"its volume could not be read":                           {threeUp(listed), ptr(true), func(in *Input) { in.Volume = VolumeUnreadable }, false},
+		"its volume is another's":                                {threeUp(listed), ptr(true), func(in *Input) { in.VolumeHostID = idA }, false},
+		"its replacement is asked for": {threeUp(listed), ptr(true), func(in *Input) {
+			in.Member.Service.Labels[api.LabelReplace] = ""
 		}, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			in := newcomer()
-			in.Self.HostID, in.SelfJoined, in.Volume, in.Disk = idOwn, tc.joined, VolumeUsed, BootstrappedUnknown
+			in.Member = member(ref("rack4", idOwn), tc.joined)
+			in.Volume, in.Disk = VolumeUsed, BootstrappedUnknown
 			in.Matrix = newMatrix(down(tc.rows, idA, idB))
 			if tc.change != nil {
 				tc.change(&in)
@@ -96,26 +97,27 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 
 // The only node of a cluster comes back, and no report was written while it ran: others wait to join, and there is no other member whose row could list it.
 func TestTheOnlyNodeComesBackWithoutAReport(t *testing.T) {
-	waiting := Peer{Ref: ref("rack2", "")}
-	joined := Peer{Ref: ref("rack3", idC), Joined: ptr(true)}
+	waiting := member(ref("rack2", ""), nil)
+	joined := member(ref("rack3", idC), ptr(true))
 	tests := map[string]struct {
-		peers  []Peer
+		peers  []*cluster.Member
 		joined *bool
 		volume Volume
 		want   bool
 	}{
 		"there are no others":             {nil, ptr(true), VolumeUsed, true},
-		"others wait":                     {[]Peer{waiting}, ptr(true), VolumeUsed, true},
-		"another has joined":              {[]Peer{waiting, joined}, ptr(true), VolumeUsed, false},
-		"another has a host ID":           {[]Peer{{Ref: ref("rack3", idC)}}, ptr(true), VolumeUsed, false},
-		"its volume is empty":             {[]Peer{waiting}, ptr(true), VolumeEmpty, false},
-		"nobody has looked at its volume": {[]Peer{waiting}, ptr(true), VolumeNotLooked, false},
-		"it has never joined":             {[]Peer{waiting}, ptr(false), VolumeUsed, false},
+		"others wait":                     {[]*cluster.Member{waiting}, ptr(true), VolumeUsed, true},
+		"another has joined":              {[]*cluster.Member{waiting, joined}, ptr(true), VolumeUsed, false},
+		"another has a host ID":           {[]*cluster.Member{member(ref("rack3", idC), nil)}, ptr(true), VolumeUsed, false},
+		"its volume is empty":             {[]*cluster.Member{waiting}, ptr(true), VolumeEmpty, false},
+		"nobody has looked at its volume": {[]*cluster.Member{waiting}, ptr(true), VolumeNotLooked, false},
+		"it has never joined":             {[]*cluster.Member{waiting}, ptr(false), VolumeUsed, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			in := newcomer()
-			in.Self.HostID, in.SelfJoined, in.Volume, in.Disk = idOwn, tc.joined, tc.volume, BootstrappedUnknown
+			in.Member = member(ref("rack4", idOwn), tc.joined)
+			in.Volume, in.Disk = tc.volume, BootstrappedUnknown
 			in.Peers, in.Matrix = tc.peers, nil
 			if v := Decide(in); (v.Decision == DecisionRestart && v.Summary.Code == words.StartsAsOnlyMember) != tc.want {
 				t.Errorf("decided %s (%s), want a restart: %t", v.Decision, v.Summary.Code, tc.want)
@@ -131,17 +133,17 @@ func TestBesideOperator9ReplaceByAddressWaits(t *testing.T) {
 		rows []matrix.Row
 		want Decision
 	}{
-		"only the replaced node is DOWN":   {cluster(dead), DecisionReplacing},
-		"another node is DOWN too":         {down(cluster(dead), idA, idB), DecisionWait},
-		"the replaced node is seen UP":     {cluster(matrix.Observation{HostID: idOwn, Status: matrix.Up}), DecisionWait},
+		"only the replaced node is DOWN":   {threeUp(dead), DecisionReplacing},
+		"another node is DOWN too":         {down(threeUp(dead), idA, idB), DecisionWait},
+		"the replaced node is seen UP":     {threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Up}), DecisionWait},
 		"no row is fresh":                  {nil, DecisionWait},
-		"a peer's row is missing entirely": {cluster(dead)[:2], DecisionWait},
+		"a peer's row is missing entirely": {threeUp(dead)[:2], DecisionWait},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			in := newcomer()
-			in.Self.HostID, in.SelfJoined = idOwn, ptr(true)
-			in.ServiceLabels = map[string]string{api.LabelReplace: "10.1.2.3"}
+			in.Member = member(ref("rack4", idOwn), ptr(true))
+			in.Member.Service.Labels[api.LabelReplace] = "10.1.2.3"
 			ownAddress("10.1.2.3")(&in)
 			in.Matrix = newMatrix(tc.rows)
 			if v := Decide(in); v.Decision != tc.want || v.Satisfied != (tc.want == DecisionReplacing) {
@@ -152,7 +154,7 @@ func TestBesideOperator9ReplaceByAddressWaits(t *testing.T) {
 }
 
 func ownAddress(text string) func(*Input) {
-	return func(in *Input) { in.OwnAddresses = []netip.Addr{netip.MustParseAddr(text)} }
+	return func(in *Input) { in.Member.Service.Spec.ClusterIP = text }
 }
 
 // TestAttack10TheReplacedAddressMustBeItsOwn: ScyllaDB replaces the node that had the address, so that of another node opens nothing, and neither does one that no member
@@ -175,15 +177,15 @@ func TestAttack10TheReplacedAddressMustBeItsOwn(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			in := newcomer()
-			in.Self.HostID, in.SelfJoined = idOwn, ptr(true)
-			in.ServiceLabels = map[string]string{api.LabelReplace: tc.label}
+			in.Member = member(ref("rack4", idOwn), ptr(true))
+			in.Member.Service.Labels[api.LabelReplace] = tc.label
 			if tc.byHostID {
-				in.ServiceLabels[api.LabelReplacingNodeHostID] = idOwn
+				in.Member.Service.Labels[api.LabelReplacingNodeHostID] = idOwn
 			}
 			if tc.own != "" {
 				ownAddress(tc.own)(&in)
 			}
-			in.Matrix = newMatrix(cluster(dead))
+			in.Matrix = newMatrix(threeUp(dead))
 			v := Decide(in)
 			if v.Decision != tc.want {
 				t.Errorf("decided %s, want %s: %+v", v.Decision, tc.want, v.Blockers)

@@ -6,45 +6,73 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // maxSeeds is how many members' addresses a node gets as seeds. One that answers is enough.
 const maxSeeds = 3
 
-// SeedMember is a member of the cluster as the choice of seeds needs it, made from its Service, its Pod and the rows.
-type SeedMember struct {
-	// Name of the member Service.
-	Name, Datacenter, Rack string
-	// Address that other nodes connect to; empty when it is not known, as before the Pod has one.
-	Address string
-	// Created is when the member Service was created.
-	Created time.Time
-	// Joined is true when its Service or a row has the member's node as joined.
-	Joined bool
-	// Up is true when at least one row has it UP, and none has it otherwise.
-	Up bool
-}
-
-// SeedInput is everything that the choice of seeds depends on.
-type SeedInput struct {
-	// Members are all members that have a Service, Self's among them.
-	Members []SeedMember
-	// Self is the member that wants to start, SelfAddress the address that it will have.
-	Self, SelfAddress string
+// Start is everything that the choice of seeds depends on beside the members.
+type Start struct {
+	// Member wants to start. Members are all that have a Service, Member among them.
+	Member  *cluster.Member
+	Members []*cluster.Member
+	// Address is the one that Member will have. ByService is true where the addresses are the cluster IPs of the Services, and not those of the Pods.
+	Address   string
+	ByService bool
 	// External are the seeds that the user gave. A seed that is a member of Members is left to the rule.
 	External []string
 	// Elsewhere are datacenters and nodes that are known to exist and have no Service here.
 	Elsewhere []string
-	// Restart is true when Self may restart on a volume of its own: then a joined member that is not UP is a seed too, as when the whole cluster starts.
+	// Restart is true when Member may restart on a volume of its own: then a joined member that is not UP is a seed too, as when the whole cluster starts.
 	Restart bool
 	// Volume is the state of the data directory as the launcher just read it. The query's answer is older: a container that is restarted in its Pod finds the answer of the Pod's
 	// first start.
 	Volume Volume
-	// Forced is true when a person forced Self's start; such a member may create its cluster anew, where no other has joined.
-	Forced bool
+}
+
+// StartOf is the start of a member as far as the API has it, from objects with Services, Pods and reports; the caller adds the address that the member will have and the seeds that the
+// user gave.
+func StartOf(c *cluster.Cluster, member string) Start {
+	s := Start{Member: c.Member(member), Members: c.Serviced()}
+	if s.Member == nil {
+		s.Member = &cluster.Member{Ref: matrix.Ref{Member: member}}
+	}
+	s.Restart = s.Member.EverJoined() && !s.Member.ReplaceRequested && s.Member.Replacing == ""
+	members := c.Members()
+	for i := range members {
+		// A host ID that only gossip has is no member, nor is a Pod that has not started yet.
+		if o := &members[i]; o.Service == nil && o.Node != nil && o.Node.Joined {
+			s.Elsewhere = append(s.Elsewhere, o.Name())
+		}
+	}
+	for _, dc := range matrix.NotVerified(c.StatusReport) {
+		here := slices.ContainsFunc(s.Members, func(m *cluster.Member) bool { return m.Datacenter == dc })
+		if !here && !slices.Contains(s.Elsewhere, dc) {
+			s.Elsewhere = append(s.Elsewhere, dc)
+		}
+	}
+	return s
+}
+
+// SeedChoiceOf is the choice of launch for the member on a new volume, as far as it is known outside its Pod: host names among the given seeds are not resolved. launched is false
+// where ScyllaDB is not started by launch, so that another program chooses; the Scylla Operator does so by a similar rule.
+func SeedChoiceOf(c *cluster.Cluster, member string) (choice SeedChoice, launched bool) {
+	m := c.Member(member)
+	if m == nil {
+		return SeedChoice{}, false
+	}
+	external, launched := m.LaunchedWith()
+	if !launched {
+		return SeedChoice{}, false
+	}
+	s := StartOf(c, member)
+	s.External, s.Restart, s.Address = external, false, cmp.Or(m.SeedAddress(false), member)
+	return Seeds(s), true
 }
 
 // SeedChoice is the answer.
@@ -66,99 +94,99 @@ func (c SeedChoice) Message() words.Message {
 	return words.New(c.Code, "names", c.Names, "seeds", c.Seeds)
 }
 
-// First returns the one member that may create the cluster while none has joined: the one whose Service is the oldest, of several the first by name. False without members.
+// First returns the one member that may create the cluster while none has joined: the one whose Service is the oldest, of several the first by name. Nil without members.
 // Creation times have whole seconds: a member that finds itself first has to check again a second later.
-func First(members []SeedMember) (SeedMember, bool) {
+func First(members []*cluster.Member) *cluster.Member {
 	if len(members) == 0 {
-		return SeedMember{}, false
+		return nil
 	}
-	return slices.MinFunc(members, byAge), true
+	return slices.MinFunc(members, byAge)
 }
 
-func byAge(a, b SeedMember) int {
-	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
+func byAge(a, b *cluster.Member) int {
+	return cmp.Or(a.Created().Compare(b.Created()), strings.Compare(a.Ref.Member, b.Ref.Member))
 }
 
 // Seeds chooses the seeds of a starting node: addresses of members that have joined and are UP, the oldest of each rack first, at most three; after them the external ones. Never
 // itself once any other node has joined.
-func Seeds(in SeedInput) SeedChoice {
-	members := slices.SortedFunc(slices.Values(in.Members), byAge)
-	external := in.external()
-	var up, known []SeedMember // up, or at least with an address
+func Seeds(s Start) SeedChoice {
+	self := s.Member.Ref.Member
+	var up, known []*cluster.Member // up, or at least with an address
 	var joined []string
 	selfJoined := false
-	for _, m := range members {
+	for _, m := range slices.SortedFunc(slices.Values(s.Members), byAge) {
 		switch {
-		case !m.Joined:
+		case !m.EverJoined():
 			continue
-		case m.Name == in.Self:
+		case m.Ref.Member == self:
 			selfJoined = true
 			continue
 		}
-		joined = append(joined, m.Name)
-		if m.Address == "" || m.Address == in.SelfAddress {
+		joined = append(joined, m.Ref.Member)
+		if address := m.SeedAddress(s.ByService); address == "" || address == s.Address {
 			continue
 		}
 		known = append(known, m)
-		if m.Up {
+		if m.IsUp() {
 			up = append(up, m)
 		}
 	}
-	if len(up) == 0 && in.Restart {
+	if len(up) == 0 && s.Restart {
 		up = known
 	}
-	seeds := slices.Concat(spread(up), external)
+	forced := s.Member.Annotation(api.AnnotationForceProceed) == api.ForceProceedValue // it may create its cluster anew, where no other has joined
+	seeds := slices.Concat(s.spread(up), s.external())
 	switch {
 	case len(seeds) > 0:
 		return SeedChoice{Code: words.SeedsFound, Seeds: seeds}
 	case len(joined) > 0:
 		return SeedChoice{Code: words.SeedsNotUp, Names: joined}
-	case len(in.Elsewhere) > 0:
-		return SeedChoice{Code: words.SeedsElsewhere, Names: slices.Clone(in.Elsewhere)}
-	case selfJoined && in.Restart && in.Volume == VolumeUsed && in.SelfAddress != "":
+	case len(s.Elsewhere) > 0:
+		return SeedChoice{Code: words.SeedsElsewhere, Names: slices.Clone(s.Elsewhere)}
+	case selfJoined && s.Restart && s.Volume == VolumeUsed && s.Address != "":
 		// ScyllaDB's group 0 is on its volume: it starts as a member and creates no cluster, whatever its seeds are.
-		return SeedChoice{Code: words.SeedsOwnVolume, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
-	case selfJoined && !in.Forced:
-		return SeedChoice{Code: words.SeedsOnlySelfJoined, Names: []string{in.Self}}
+		return SeedChoice{Code: words.SeedsOwnVolume, Seeds: []string{s.Address}, Names: []string{self}}
+	case selfJoined && !forced:
+		return SeedChoice{Code: words.SeedsOnlySelfJoined, Names: []string{self}}
 	case selfJoined:
-		return SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
+		return SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{s.Address}, Names: []string{self}}
 	}
-	first, ok := First(members)
-	if ok && first.Name != in.Self || in.SelfAddress == "" {
-		return SeedChoice{Code: words.SeedsFirstNodePending, Names: []string{cmp.Or(first.Name, in.Self)}}
+	first := cmp.Or(First(s.Members), s.Member).Ref.Member
+	if first != self || s.Address == "" {
+		return SeedChoice{Code: words.SeedsFirstNodePending, Names: []string{first}}
 	}
-	return SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{in.SelfAddress}, Names: []string{in.Self}}
+	return SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{s.Address}, Names: []string{self}}
 }
 
-// external returns the user's seeds without Self and without those that are members.
-func (in *SeedInput) external() []string {
+// external returns the user's seeds without Member and without those that are members.
+func (s *Start) external() []string {
 	var out []string
-	for _, s := range in.External {
-		s = strings.TrimSpace(s)
+	for _, e := range s.External {
+		e = strings.TrimSpace(e)
 		means := func(name, address string) bool {
-			return s == address && address != "" || name != "" && (s == name || strings.HasPrefix(s, name+"."))
+			return e == address && address != "" || name != "" && (e == name || strings.HasPrefix(e, name+"."))
 		}
-		if s == "" || means(in.Self, in.SelfAddress) || slices.Contains(out, s) ||
-			slices.ContainsFunc(in.Members, func(m SeedMember) bool { return means(m.Name, m.Address) }) {
+		if e == "" || means(s.Member.Ref.Member, s.Address) || slices.Contains(out, e) ||
+			slices.ContainsFunc(s.Members, func(m *cluster.Member) bool { return means(m.Ref.Member, m.SeedAddress(s.ByService)) }) {
 			continue
 		}
-		out = append(out, s)
+		out = append(out, e)
 	}
 	return out
 }
 
 // spread returns addresses of members, which are sorted by age: the oldest of each rack, then the oldest of the rest, at most maxSeeds.
-func spread(members []SeedMember) []string {
+func (s *Start) spread(members []*cluster.Member) []string {
 	var first, rest []string
 	seen := map[[2]string]bool{}
 	for _, m := range members {
-		rack := [2]string{m.Datacenter, m.Rack}
+		rack, address := [2]string{m.Datacenter, m.Rack}, m.SeedAddress(s.ByService)
 		if seen[rack] {
-			rest = append(rest, m.Address)
+			rest = append(rest, address)
 			continue
 		}
 		seen[rack] = true
-		first = append(first, m.Address)
+		first = append(first, address)
 	}
 	all := append(first, rest...)
 	return all[:min(len(all), maxSeeds)]

@@ -3,9 +3,9 @@
 package bootstrap
 
 import (
-	"net/netip"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
@@ -22,22 +22,6 @@ const (
 	BootstrappedDecommissioned                     // DECOMMISSIONED: ScyllaDB will refuse to start on it
 )
 
-// Peer is another member of the cluster, as its Service describes it.
-type Peer struct {
-	matrix.Ref
-	// Joined is the joined annotation: nil when absent (or neither "true" nor "false").
-	Joined *bool
-	// Created is when its Service was created: the oldest may be the first node of all. Zero when not known.
-	Created time.Time
-	// Starting is true where its Pod was looked for and its ScyllaDB has been started, Waiting where its barrier waits.
-	Starting, Waiting bool
-	// Image is the version that its Pod's image claims, where its ScyllaDB has been started; unknown otherwise.
-	Image release.Version
-	// Idle is true where its Pod was read and its ScyllaDB is not ready, or there is no Pod, and where its Service records that it was decommissioned. False where the Pods were
-	// not read.
-	Idle bool
-}
-
 // Volume is the known state of the data directory beside the query's answer. The zero value is for a caller that cannot look, as outside the Pod.
 type Volume uint8
 
@@ -48,25 +32,10 @@ const (
 	VolumeUsed              // ScyllaDB's own files are in it
 )
 
-// Rollout is a StatefulSet of the cluster that is not at rest.
-type Rollout struct {
-	StatefulSet string
-	// Cause is RolloutRevision or RolloutNotReady with its numbers.
-	Cause words.Message
-	// Rolling is true while its Pods are replaced by others of a new revision.
-	Rolling bool
-}
-
 // Input is everything that the decision depends on.
 type Input struct {
-	// Self is the member that wants to start: name, datacenter, rack and ordinal from its Service; HostID the recorded one, if any.
-	Self matrix.Ref
-	// Namespace of Self.
-	Namespace string
-	// SelfJoined is Self's joined annotation: nil when absent.
-	SelfJoined *bool
-	// ServiceLabels and ServiceAnnotations of Self's member Service.
-	ServiceLabels, ServiceAnnotations map[string]string
+	// Member wants to start.
+	Member *cluster.Member
 	// Disk is the result of the query of the data directory.
 	Disk Bootstrapped
 	// DiskDetail is how the query failed or its result; zero when that is not known.
@@ -76,8 +45,6 @@ type Input struct {
 	VolumeDetail words.Message
 	// VolumeHostID is the host ID in the data directory, by the same query; empty when the query did not return it.
 	VolumeHostID hostid.ID
-	// PodUID is the UID of Self's Pod, where its Pod was read. A replacement that is about to evict this Pod must not begin in it.
-	PodUID string
 	// AtBarrier is set by a reader outside the Pod while its barrier has not opened: a verdict that rests on the volume is then withheld. The member may have lost its volume, and
 	// would start as a new node or not at all. For a Pod past its barrier the verdict is about a later start.
 	AtBarrier bool
@@ -96,18 +63,12 @@ type Input struct {
 	Reports int
 	// NotVerified are datacenters known to exist whose nodes cannot be asked from here.
 	NotVerified []string
-	// Peers are the cluster's other members by their Services, in this namespace. Created is when Self's own Service was made.
-	Peers   []Peer
-	Created time.Time
-	// OwnAddresses are those of the dead node of this member, where it is replaced by address: its Service's, or of a headless Service the one that was recorded before its Pod was
-	// deleted.
-	OwnAddresses []netip.Addr
-	// ByHostIDAlone is set under the Scylla Operator, which accepts any value of LabelReplace: its nodes replace the host ID that it records, and no address.
-	ByHostIDAlone bool
+	// Peers are the cluster's other members that have a Service in this namespace.
+	Peers []*cluster.Member
 	// Version is that of the image which Self would start; unknown where the image does not say.
 	Version release.Version
 	// Rollouts are the StatefulSets of the cluster that are not at rest.
-	Rollouts []Rollout
+	Rollouts []cluster.Rollout
 	// Initialized is true where the cluster report records that the cluster has had its first node: no member creates it again.
 	Initialized bool
 	// Permission is what is known of Self's permit; nil where none is needed. It is one more condition, and never overrides the others.
@@ -124,6 +85,8 @@ type Input struct {
 	ControllerSilentSince time.Time
 	// ControllerSilent names the silent controller, or is the reason why that is not known; zero when it is alive or not ours to watch.
 	ControllerSilent words.Message
+
+	self matrix.Ref // Member.ByService, once
 }
 
 // Decision is the branch that was taken.

@@ -3,13 +3,16 @@
 package bootstrap_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
@@ -131,10 +134,10 @@ func TestShouldProceedVectors(t *testing.T) {
 			reports := []api.ScyllaDBDatacenterNodesStatusReport{{DatacenterName: "elsewhere", Racks: []api.RackReport{{Name: "rack9", Nodes: []api.NodeReport{
 				{HostID: &other, ObservedNodes: []api.ObservedNode{{HostID: other, Status: status}}},
 			}}}}}
+			self := &cluster.Member{Service: &corev1.Service{}, Namespace: c.Input.Service.Namespace}
+			self.Ref.Member, self.Service.Labels, self.Service.Annotations = c.Input.Service.Name, c.Input.Service.Labels, c.Input.Service.Annotations
 			v := Decide(Input{
-				Self:      Place(c.Input.Service.Name, c.Input.Service.Labels),
-				Namespace: c.Input.Service.Namespace, Disk: BootstrappedNo,
-				ServiceLabels: c.Input.Service.Labels, ServiceAnnotations: c.Input.Service.Annotations,
+				Member: self, Disk: BootstrappedNo,
 				Matrix: matrix.New(matrix.FromReports(reports), matrix.Options{}), Reports: 1,
 			})
 			proceed, difference := c.Expected.Proceed, ""
@@ -170,11 +173,10 @@ func TestOracleThroughDecide(t *testing.T) {
 	var differs []string
 	genesis := 0
 	for _, c := range vectors.Oracle[oracleCase](t) {
-		ordinal := c.Self.Ordinal
+		self := matrix.Ref{Member: fmt.Sprintf("self-%d", c.Self.Ordinal), Datacenter: c.Self.DC, Rack: c.Self.Rack}
 		reports := c.reports()
 		in := Input{
-			Self: matrix.Ref{Member: "self-0", Datacenter: c.Self.DC, Rack: c.Self.Rack, Ordinal: &ordinal},
-			Disk: BootstrappedNo, Matrix: matrix.New(matrix.FromReports(reports), matrix.Options{}),
+			Member: member(self, nil), Disk: BootstrappedNo, Matrix: matrix.New(matrix.FromReports(reports), matrix.Options{}),
 			Reports: len(reports), AllowNonReporting: c.Allow,
 		}
 		v := Decide(in)
@@ -183,7 +185,7 @@ func TestOracleThroughDecide(t *testing.T) {
 			if !c.Satisfied {
 				t.Errorf("case %d %v: genesis where the shipped operator blocks", c.ID, c.Mutations)
 			}
-			in.Peers = []Peer{{Ref: matrix.Ref{Member: "peer-0", HostID: "p"}}}
+			in.Peers = []*cluster.Member{member(matrix.Ref{Member: "peer-0", HostID: idOwn}, nil)}
 			if v := Decide(in); v.Satisfied || v.Blockers[0].Reason != words.ReportMissing {
 				t.Errorf("case %d %v: a lost report opens: %s", c.ID, c.Mutations, words.Of(v.Self.Name(), v.Summary))
 			}

@@ -6,134 +6,126 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
-
-// Applicant is a member whose node has not joined: a further one, or one that takes the place of a dead node.
-type Applicant struct {
-	matrix.Ref
-	Created time.Time
-	// Claim is the name of its data claim, whether or not it exists.
-	Claim string
-	// PodUID is empty while it has no Pod.
-	PodUID types.UID
-	// Waits is true while its barrier runs, Past once its barrier has let it through, also while its ScyllaDB crashes.
-	Waits, Past bool
-	// Replaces is true for a member that replaces a dead node; Dead then has the host IDs that must be DOWN: the replaced and the ignored ones.
-	Replaces bool
-	Dead     []hostid.ID
-	// Parallel is true where its own image supports joins in parallel.
-	Parallel bool
-}
 
 // Applicants are the members that have a Service and have not joined, or whose node was removed, in the order in which they are let in: replacements first, because no node joins
 // while one is DOWN; then rack by rack, then by ordinal. The caller may change the list.
-func (c *Cluster) Applicants() []Applicant { return slices.Clone(c.applicants()) }
+func (c *Cluster) Applicants() []*Member { return slices.Clone(c.applicants()) }
 
-func (c *Cluster) makeApplicants() []Applicant {
-	peers := c.peersOf()
-	var out []Applicant
-	for i := range c.Services {
-		v := &c.Services[i]
-		if _, leaves := v.Labels[api.LabelDecommissioned]; leaves || v.DeletionTimestamp != nil || c.hasLeft(v.Name) {
+func (c *Cluster) makeApplicants() []*Member {
+	var out []*Member
+	for _, m := range c.serviced() {
+		if _, leaves := m.Service.Labels[api.LabelDecommissioned]; leaves || m.Service.DeletionTimestamp != nil || m.hasLeft() {
 			continue
 		}
-		n := Applicant{Ref: c.ix.refs[v.Name], Created: v.CreationTimestamp.Time, Claim: c.ix.pvcName(v.Name)}
-		n.Replaces, n.Dead = replacedBy(v)
-		if !n.Replaces && c.isMember(v, &peers[i]) {
-			continue
+		if m.Replaces() || !c.isMember(m) {
+			out = append(out, m)
 		}
-		if pod := c.ix.pods[v.Name]; pod != nil && pod.DeletionTimestamp == nil {
-			n.PodUID, n.Waits, n.Past = pod.UID, waitsInBarrier(pod), pastBarrier(pod)
-		}
-		n.Parallel = c.imageVersion(v.Name).SupportsParallelBootstrap() == release.Yes
-		out = append(out, n)
 	}
-	slices.SortStableFunc(out, func(a, b Applicant) int {
-		if a.Replaces != b.Replaces {
-			if a.Replaces {
+	slices.SortStableFunc(out, func(a, b *Member) int {
+		if a.Replaces() != b.Replaces() {
+			if a.Replaces() {
 				return -1
 			}
 			return 1
 		}
-		return a.Compare(b.Ref)
+		return a.Recorded().Compare(b.Recorded())
 	})
 	return out
 }
 
 // hasLeft is true for a member whose running node answers that it was decommissioned: it is not joining, although it is no member of the cluster any more. Its row also has an
 // error, because its gossip has stopped.
-func (c *Cluster) hasLeft(member string) bool {
-	said := c.Said(member)
-	return said != nil && matrix.StateOfMode(said.OperationMode) == matrix.StateDecommissioned
+func (m *Member) hasLeft() bool {
+	return m.Report != nil && matrix.StateOfMode(m.Report.OperationMode) == matrix.StateDecommissioned
 }
 
-func (c *Cluster) isMember(v *corev1.Service, p *bootstrap.Peer) bool {
-	if bootstrap.Removed(c.all, p) {
+func (c *Cluster) isMember(m *Member) bool {
+	if m.Removed(c.all) {
 		return false // even where its Service records a join: a node started there joins anew
 	}
-	if j := joined(v); j != nil && *j {
-		return true
-	}
-	at, ok := c.all.Index(p.HostID)
-	return ok && c.all.Nodes()[at].Joined
+	at, ok := c.all.Index(m.Recorded().HostID)
+	return m.HasJoined() || ok && c.all.Nodes()[at].Joined
 }
 
-// replacedBy returns whether the member replaces a node, and the host IDs that must be DOWN for it: by the recorded original host ID, or in the old procedure by address, where the
-// Service still records the old node.
-func replacedBy(v *corev1.Service) (replaces bool, dead []hostid.ID) {
-	id := hostid.Known(v.Labels[api.LabelReplacingNodeHostID])
-	if v.Labels[api.LabelReplacingNodeHostID] == "" {
-		if _, err := netip.ParseAddr(v.Labels[api.LabelReplace]); err != nil {
-			return false, nil
-		}
-		id = hostid.Known(v.Annotations[api.AnnotationHostID])
+// PodUID is that of its Pod; empty while it has none, or one that is being deleted.
+func (m *Member) PodUID() types.UID {
+	if m.Pod == nil || m.Pod.DeletionTimestamp != nil {
+		return ""
 	}
+	return m.Pod.UID
+}
+
+// Replaces is true for a member that replaces a node: by the recorded original host ID, or in the old procedure by address. The Scylla Operator accepts any value of the label, and its
+// nodes replace by host ID alone.
+func (m *Member) Replaces() bool {
+	_, by := m.ReplacedAddress()
+	return by || m.Label(api.LabelReplacingNodeHostID) != ""
+}
+
+// ReplacedAddress is the address of the node that it replaces by the old procedure, false where it replaces none by address.
+func (m *Member) ReplacedAddress() (netip.Addr, bool) {
+	address, err := netip.ParseAddr(m.Label(api.LabelReplace))
+	return address.Unmap(), err == nil && m.Label(api.LabelReplacingNodeHostID) == "" && (m.c == nil || !m.c.Operator)
+}
+
+// MustBeDown are the host IDs that must be DOWN before it starts: of a member that replaces a node that node, which its Service still records in the procedure by address, and the dead
+// ones that its replacement ignores; none for any other.
+func (m *Member) MustBeDown() []hostid.ID {
+	if !m.Replaces() {
+		return nil
+	}
+	id := hostid.Known(m.Label(api.LabelReplacingNodeHostID))
+	if _, byAddress := m.ReplacedAddress(); byAddress {
+		id = m.Recorded().HostID
+	}
+	dead := m.IgnoredDead()
 	if id != "" {
-		dead = append(dead, id)
+		dead = slices.Insert(dead, 0, id)
 	}
-	return true, append(dead, bootstrap.IgnoredDead(v.Annotations)...)
+	return dead
 }
 
-// HasBarrier is true for Pods that the barrier holds back when they join.
-func HasBarrier(spec *corev1.PodSpec) bool {
-	return slices.ContainsFunc(spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
-}
-
-// pastBarrier is true where a Pod's barrier has let it through. A Pod without a barrier has passed it once its ScyllaDB has been started.
-func pastBarrier(pod *corev1.Pod) bool {
-	if !HasBarrier(&pod.Spec) {
-		return started(pod)
+// IgnoredDead are the host IDs that its Service lists as dead nodes for a replacement to ignore.
+func (m *Member) IgnoredDead() []hostid.ID {
+	var ids []hostid.ID
+	for _, text := range api.SplitList(m.Annotation(api.AnnotationReplaceIgnoreDead)) {
+		if id, err := hostid.Parse(text); err == nil {
+			ids = append(ids, id)
+		}
 	}
-	st := containerStatus(pod.Status.InitContainerStatuses, api.ContainerBarrier)
-	return st != nil && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0
+	return ids
 }
 
 // flagPolicy is the barrier's flag.
 const flagPolicy = "--policy"
 
-// DefaultPolicy is the policy of a member's barrier without the flag. The Scylla Operator gives no permits, so its members use the reports alone; so do members that another
-// report than their cluster's judges, because that has no permits for them.
-func (c *Cluster) DefaultPolicy(member string) api.Policy {
-	if svc := c.ix.services[member]; svc != nil && (OwnedByOperator(svc) || c.overrides(svc)) {
+// DefaultPolicy is the policy of its barrier without the flag. The Scylla Operator gives no permits, so its members use the reports alone; so do members that another report than their
+// cluster's judges, because that has no permits for them.
+func (m *Member) DefaultPolicy() api.Policy {
+	if m.Service != nil && OwnedByOperator(m.Service) || m.JudgedByOther() {
 		return api.PolicyReports
 	}
 	return api.PolicyPermits
 }
 
-// overrides reports whether a member's Service names the report by which the cluster is judged, and that is not the cluster's own. The word of another object is not enough for
-// another policy.
-func (c *Cluster) overrides(svc *corev1.Service) bool {
-	return c.OverrideRef != "" && c.OverrideRef != c.Name && svc.Annotations[api.AnnotationStatusReportOverrideRef] == c.OverrideRef
+// JudgedByOther is true where its Service names the report by which the cluster is judged, and that is not the cluster's own. The word of another object is not enough for another
+// policy.
+func (m *Member) JudgedByOther() bool {
+	return m.c != nil && m.c.OverrideRef != "" && m.c.OverrideRef != m.c.Name && m.Annotation(api.AnnotationStatusReportOverrideRef) == m.c.OverrideRef
+}
+
+// NeedsPermit is true where its barrier requires a permit, and has not let it through: a node that has been started needs none.
+func (m *Member) NeedsPermit() bool {
+	spec := m.podSpec()
+	return spec != nil && goesByPermits(spec, m.DefaultPolicy()) && (m.Pod == nil || !passed(m.Pod))
 }
 
 // goesByPermits is true for Pods whose barrier requires a permit; otherwise is the policy where its flag is not set.
@@ -156,38 +148,3 @@ func goesByPermits(spec *corev1.PodSpec, otherwise api.Policy) bool {
 	}
 	return false
 }
-
-// podSpec is the spec of the member's Pod, or without a Pod that of its StatefulSet; nil without either.
-func (c *Cluster) podSpec(member string) *corev1.PodSpec {
-	if p := c.ix.pods[member]; p != nil {
-		return &p.Spec
-	}
-	if set := c.ix.set(member); set != nil {
-		return &set.Spec.Template.Spec
-	}
-	return nil
-}
-
-// permission is the member's permit in the controller's view, as far as it is known outside its Pod; nil where its barrier requires none, or has let it through. The view's age is
-// not known here: only a process that watches the view advance knows it.
-func (c *Cluster) permission(member string) *bootstrap.Permission {
-	spec := c.podSpec(member)
-	if spec == nil || !goesByPermits(spec, c.DefaultPolicy(member)) {
-		return nil
-	}
-	if pod := c.ix.pods[member]; pod != nil && pastBarrier(pod) {
-		return nil // a node that has been started needs no permit
-	}
-	p := &bootstrap.Permission{Claim: c.ix.pvcName(member)}
-	p.From(c.StatusReport, c.Name)
-	if claim := c.ix.pvcs[p.Claim]; claim != nil && claim.UID != "" {
-		p.ClaimKnown, p.ClaimUID = true, claim.UID
-	}
-	if pod := c.ix.pods[member]; pod != nil {
-		p.PodUID = pod.UID
-	}
-	return p
-}
-
-// ClaimName is the name of the member's data claim, whether or not it exists.
-func (c *Cluster) ClaimName(member string) string { return c.ix.pvcName(member) }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
@@ -15,7 +16,7 @@ func TestB2ARemovedNodeAppliesAnew(t *testing.T) {
 	t.Parallel()
 	const removed = "demo-rack2-0"
 	applies := func(st *scene) bool {
-		return slices.ContainsFunc(st.cluster(SourceAnnotation).Applicants(), func(a Applicant) bool { return a.Member == removed })
+		return slices.ContainsFunc(st.cluster(SourceAnnotation).Applicants(), func(m *Member) bool { return m.Ref.Member == removed })
 	}
 	st := newStage(t, 3, 1)
 	delete(st.Pods, removed)
@@ -40,7 +41,7 @@ func TestADecommissionedNodeIsNoApplicant(t *testing.T) {
 	})
 	st.Services[gone].Annotations[api.AnnotationNodeJoined] = "false" // the controller has recorded that it left
 	applies := func() bool {
-		return slices.ContainsFunc(st.cluster(SourceAnnotation).Applicants(), func(a Applicant) bool { return a.Member == gone })
+		return slices.ContainsFunc(st.cluster(SourceAnnotation).Applicants(), func(m *Member) bool { return m.Ref.Member == gone })
 	}
 	if !applies() {
 		t.Fatal("a node that no row lists, and that does not say why, is no applicant: the test proves nothing")

@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -84,18 +82,4 @@ func LastEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	default:
 		return st.LastTerminationState.Terminated
 	}
-}
-
-// bannedBlockers are the newcomers that can never join as they are.
-func (c *Cluster) bannedBlockers() []matrix.Blocker {
-	var out []matrix.Blocker
-	for _, name := range c.Newcomers() {
-		if c.banned(name).IsZero() {
-			continue
-		}
-		if v, err := c.Verdict(name); err == nil && v.Decision == bootstrap.DecisionRefuse {
-			out = append(out, v.Blockers...)
-		}
-	}
-	return out
 }

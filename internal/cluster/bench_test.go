@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
+
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 // BenchmarkNew makes a whole Cluster: rows, matrix, blockers and members, from annotations (decoded anew) and from reports (a barrier reads no Pods).

@@ -40,3 +40,6 @@ func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
 	}
 	return known && c.ix.refs[member].HostID != "" && ContainerRuns(pod, c.ix.scyllaDB.Container(member)) && c.all.Nodes()[at].SeenUp > 0
 }
+
+// ClaimName is the name of the member's data claim, whether or not it exists.
+func (c *Cluster) ClaimName(member string) string { return c.ix.pvcName(member) }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -38,9 +37,9 @@ type Cluster struct {
 	behind      []behindReport // members whose Pods' annotations differ from the report
 	all         *matrix.Matrix
 	membersOf   func() []Member
-	peersOf     func() []bootstrap.Peer
-	applicants  func() []Applicant
-	health      func() Health
+	serviced    func() []*Member
+	named       func() map[string]*Member
+	applicants  func() []*Member
 	elsewhere   func() words.Message // otherDatacenter, once
 	unrecorded  func() []string      // withoutHostID, once: it is needed for each stranger
 	unknown     func() []hostid.ID
@@ -64,9 +63,9 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.rows = c.makeRows()
 	c.all = c.makeMatrix()
 	c.membersOf = sync.OnceValue(c.makeMembers)
-	c.peersOf = sync.OnceValue(c.makePeers)
+	c.serviced = sync.OnceValue(c.makeServiced)
+	c.named = sync.OnceValue(c.makeNamed)
 	c.applicants = sync.OnceValue(c.makeApplicants)
-	c.health = sync.OnceValue(c.makeHealth)
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
 	c.unrecorded = sync.OnceValue(c.withoutHostID)
 	c.unknown = sync.OnceValue(c.makeUnknown)
@@ -118,3 +117,47 @@ func (c *Cluster) Matrix() *matrix.Matrix { return c.all }
 // Members joins the data of Kubernetes and of the peers, in a stable order: datacenter, rack, ordinal, host ID. It has every Service and every Pod, every ordinal that a
 // StatefulSet wants and that has neither yet, and every host ID that only rows mention. The caller must not change them.
 func (c *Cluster) Members() []Member { return c.membersOf() }
+
+// Serviced are the members that have a Service, by name. The caller may change the list.
+func (c *Cluster) Serviced() []*Member { return slices.Clone(c.serviced()) }
+
+// Member of that name, which has a Service or a Pod, or is wanted by a StatefulSet; nil where there is none.
+func (c *Cluster) Member(name string) *Member { return c.named()[name] }
+
+func (c *Cluster) makeNamed() map[string]*Member {
+	members := c.Members()
+	out := make(map[string]*Member, len(members))
+	for i := range members {
+		m := &members[i]
+		if was := out[m.Ref.Member]; was == nil || m.Service != nil || was.Service == nil && m.Pod != nil {
+			out[m.Ref.Member] = m
+		}
+	}
+	delete(out, "") // only known by a host ID
+	return out
+}
+
+// MemberOf is the member whose node it is. A node of elsewhere, or of a member that now has another node, is a member of its own.
+func (c *Cluster) MemberOf(n *matrix.Node) *Member {
+	switch m := c.Member(n.Member); {
+	case m == nil:
+		return &Member{Ref: n.Ref, Node: n, c: c}
+	case m.Node != n:
+		other := *m
+		other.Ref, other.Node = n.Ref, n
+		return &other
+	default:
+		return m
+	}
+}
+
+// NoService is the error of a member that has no Service here.
+func (c *Cluster) NoService(member string) *NotFoundError {
+	e := &NotFoundError{What: "member", Name: member, In: "cluster " + c.Key.String(), Known: len(c.ix.refs)}
+	if _, ok := c.ix.refs[member]; ok {
+		e.Cure = "its Pod exists and its member Service does not; the controller makes it, see its log"
+		return e
+	}
+	e.Nearest, e.Cure = Nearest(member, c.ix.names()), "the status lists the members"
+	return e
+}

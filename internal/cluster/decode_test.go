@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -27,7 +28,7 @@ func sameDecoding(t interface {
 	t.Helper()
 	want, wantErr := api.DecodeNodeStatusReport(value)
 	for range 2 {
-		got, err := d.decode(value)
+		got, err := d.Decode(value)
 		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 			t.Fatalf("%q: error %v, want %v", value, err, wantErr)
 		}
@@ -85,7 +86,6 @@ func TestSharedRowsAreTheRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := rapid.SliceOfN(rapid.SliceOfN(cell, 0, 6), 1, 4).Draw(t, "kinds")
 		d := &Decoder{}
-		sh := sharedCells{}
 		var reports []*api.NodeStatusReport
 		for range rapid.IntRange(1, 8).Draw(t, "rows") {
 			r := &api.NodeStatusReport{ObservedNodes: rapid.SampledFrom(kinds).Draw(t, "kind"), HostID: hostid.ID(rapid.SampledFrom([]string{"", stage.UUID("a"), stage.UUID("z")}).Draw(t, "host"))}
@@ -97,20 +97,13 @@ func TestSharedRowsAreTheRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			sameDecoding(t, d, string(b))
-			if r, err = d.decode(string(b)); err != nil {
+			if r, err = d.Decode(string(b)); err != nil {
 				t.Fatal(err)
 			}
 			reports = append(reports, r)
 		}
-		statements := make([]statement, len(reports))
-		for i, r := range reports {
-			statements[i] = statement{ref: matrix.Ref{Member: "m"}, said: r}
-		}
-		sh.add(statements)
-		for i := range statements {
-			alone := sharedCells{}
-			alone.add(statements[i : i+1])
-			want, got := alone.row(&statements[i], "db"), sh.row(&statements[i], "db")
+		for i, got := range RowsOf(reports) {
+			want := RowsOf(reports[i : i+1])[0]
 			a, b := cells(want), cells(got)
 			want.Base, want.Observed, got.Base, got.Observed = nil, nil, nil, nil
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -162,10 +162,14 @@ func statefulSetOf(p *corev1.Pod) string {
 	return ""
 }
 
-// addressesToReplace are the addresses that the dead node of a member had: its Service's, or of a headless Service the one that the controller recorded before the old Pod was
-// deleted. The present Pod has another.
-func addressesToReplace(svc *corev1.Service) []netip.Addr {
+// DeadAddresses are those that the dead node of a member had: its Service's, or of a headless Service the one that the controller recorded before the old Pod was deleted. The present
+// Pod has another.
+func (m *Member) DeadAddresses() []netip.Addr {
 	var out []netip.Addr
+	svc := m.Service
+	if svc == nil {
+		return nil
+	}
 	for _, text := range append([]string{svc.Spec.ClusterIP}, svc.Spec.ClusterIPs...) {
 		if ip, err := netip.ParseAddr(text); err == nil && !slices.Contains(out, ip.Unmap()) {
 			out = append(out, ip.Unmap())

@@ -151,6 +151,11 @@ func (c *Cluster) hasJoinedByService(member string) bool {
 	return j != nil && *j
 }
 
+// Beside are the blockers of the cluster that hold back no newcomer: nodes that do not come up, volumes that are being deleted, and wrong labels.
+func (c *Cluster) Beside() []matrix.Blocker {
+	return slices.Concat(c.haltedBlockers(), c.claimBlockers(), c.labelBlockers())
+}
+
 // haltedBlockers are the new nodes that do not come up by themselves, where no row shows that: a cluster with one is not healthy.
 func (c *Cluster) haltedBlockers() []matrix.Blocker {
 	var out []matrix.Blocker

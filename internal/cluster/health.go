@@ -16,7 +16,7 @@ func (c *Cluster) HealthPolicy() api.StatusReportHealthPolicy { return healthpol
 
 // HealthInput is the cluster's settings for its health policy. stored is the one in its report.
 func (c *Cluster) HealthInput(stored *api.StatusReportHealthPolicy) healthpolicy.Input {
-	in := healthpolicy.Input{Stored: stored, Settled: len(c.rollouts(nil)) == 0}
+	in := healthpolicy.Input{Stored: stored, Settled: len(c.Rollouts(nil)) == 0}
 	for i := range c.StatefulSets {
 		s := &c.StatefulSets[i]
 		in.Said = append(in.Said, healthpolicy.Said{Namespace: s.Namespace, Name: s.Name, Annotations: s.Annotations})
@@ -33,9 +33,10 @@ func (c *Cluster) HealthInput(stored *api.StatusReportHealthPolicy) healthpolicy
 // DeadRows are the members that have a row in the reports although their node was removed from the cluster: no fresh row lists it, and no ScyllaDB runs in their Pod.
 func (c *Cluster) DeadRows() []matrix.Ref {
 	var out []matrix.Ref
-	for _, p := range c.Peers() {
-		if at, ok := c.all.Index(p.HostID); ok && p.HostID != "" && p.Idle && p.Joined != nil && *p.Joined && c.all.Nodes()[at].Removed {
-			out = append(out, p.Ref)
+	for _, m := range c.Serviced() {
+		ref := m.Recorded()
+		if at, ok := c.all.Index(ref.HostID); ok && ref.HostID != "" && m.Idle() && m.HasJoined() && c.all.Nodes()[at].Removed {
+			out = append(out, ref)
 		}
 	}
 	return out

@@ -122,9 +122,9 @@ func graver(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
 	return differs
 }
 
-// doubts are why the reports may not be true now, beside a silent controller of ours: the Scylla Operator is off or degraded, or the Pods' annotations differ. self is left out: a
+// Doubts are why the reports may not be true now, beside a silent controller of ours: the Scylla Operator is off or degraded, or the Pods' annotations differ. self is left out: a
 // newcomer does not wait for its own row.
-func (c *Cluster) doubts(self string) []matrix.Blocker {
+func (c *Cluster) Doubts(self string) []matrix.Blocker {
 	if c.Source != SourceReport {
 		return c.reportLost()
 	}

@@ -5,6 +5,7 @@ package cluster
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
@@ -60,7 +60,7 @@ func (c *Cluster) makeIndex() *index {
 	for i := range c.Services {
 		v := &c.Services[i]
 		ix.services[v.Name] = v
-		ref := placeOf(v.Name, v.Labels)
+		ref := Place(v.Name, v.Labels)
 		ref.Datacenter, ref.Rack = cmp.Or(ref.Datacenter, ix.refs[v.Name].Datacenter), cmp.Or(ref.Rack, ix.refs[v.Name].Rack)
 		ref.HostID = recordedHostID(v)
 		ix.refs[v.Name] = ref
@@ -119,15 +119,21 @@ func recordedHostID(v *corev1.Service) hostid.ID {
 	return hostid.Known(v.Annotations[api.AnnotationHostID])
 }
 
-func placeOf(name string, labels map[string]string) matrix.Ref {
-	ref := bootstrap.Place(name, labels)
-	ref.Member = name
-	return ref
+// Place reads a member's place from its Service: labels datacenter and rack, ordinal from the digits after the name's last dash. A value that is absent, empty or out of range
+// stays empty in the Ref, and a start is blocked by it.
+func Place(serviceName string, labels map[string]string) matrix.Ref {
+	r := matrix.Ref{Member: serviceName, Datacenter: labels[api.LabelDatacenter], Rack: labels[api.LabelRack]}
+	dash := strings.LastIndexByte(serviceName, '-')
+	if n, err := strconv.ParseUint(serviceName[dash+1:], 10, 32); dash >= 0 && err == nil && n <= math.MaxInt32 {
+		ordinal := int32(n)
+		r.Ordinal = &ordinal
+	}
+	return r
 }
 
 // placeOfPod is a Pod's place by its labels, or on a Pod without them by the arguments of its ScyllaDB.
 func placeOfPod(p *corev1.Pod) matrix.Ref {
-	ref := placeOf(p.Name, p.Labels)
+	ref := Place(p.Name, p.Labels)
 	if ref.Datacenter == "" && ref.Rack == "" {
 		if c := ScyllaDBContainer(&p.Spec); c != nil {
 			ref.Datacenter, ref.Rack = Argument(c, "--dc"), Argument(c, "--rack")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -62,7 +63,7 @@ func TestB1AZeroTokenNodeHoldsUpNobody(t *testing.T) {
 			if pod.Annotations[api.AnnotationNodeStatusReport], err = api.EncodeNodeStatusReport(row); err != nil {
 				t.Fatal(err)
 			}
-			v, err := st.cluster(source).Verdict(newcomer)
+			v, err := bootstrap.VerdictOf(st.cluster(source), newcomer)
 			if err != nil || !v.Satisfied {
 				t.Errorf("joined %q, by %s: %v %+v", recorded, source, err, v.Blockers)
 			}
@@ -117,7 +118,7 @@ func TestB1AZeroTokenNodeOfTheScyllaOperator(t *testing.T) {
 			}
 			tc.change(st)
 			by := func(source Source) bootstrap.Verdict {
-				v, err := st.cluster(source).Verdict(newcomer)
+				v, err := bootstrap.VerdictOf(st.cluster(source), newcomer)
 				if err != nil {
 					t.Fatal(err)
 				}

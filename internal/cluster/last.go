@@ -101,8 +101,8 @@ func (c *Cluster) lastListed(rows map[string][]nodeRow) []api.LastListed {
 	return l.listed()
 }
 
-// lastListedBy is the node whose last row lists a node as a plain member; zero where none does.
-func (c *Cluster) lastListedBy(id hostid.ID) matrix.Ref {
+// LastListedBy is the node whose last row lists a node as a plain member; zero where none does.
+func (c *Cluster) LastListedBy(id hostid.ID) matrix.Ref {
 	l := newLastRows()
 	l.kept(c)
 	by := l.by[id]

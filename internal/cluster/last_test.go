@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
@@ -100,7 +101,7 @@ func TestB3TheWholeClusterStartsOnItsLastRows(t *testing.T) {
 			o.StatusReport.ObjectMeta = metav1.ObjectMeta{Namespace: "db", Name: "demo", Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs}}
 			cl := New(o, SourceReport, start)
 			for i := range 3 {
-				in, err := cl.BootstrapInput(fmt.Sprintf("demo-r%d-0", i))
+				in, err := bootstrap.Of(cl, fmt.Sprintf("demo-r%d-0", i))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -163,7 +164,7 @@ func TestB3LastRowsNeverCount(t *testing.T) {
 				o := reportObjects(members...)
 				o.StatusReport = report
 				c := New(o, source, start)
-				out += fmt.Sprintf("%s %+v %+v %v\n", source, c.Matrix().Health(), c.Health(), c.Matrix().Reporting())
+				out += fmt.Sprintf("%s %+v %+v %v\n", source, c.Matrix().Health(), bootstrap.HealthOf(c), c.Matrix().Reporting())
 			}
 			return out
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"fmt"
@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
@@ -137,7 +139,7 @@ func TestBootstrapInputKnowsASilentController(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "sys", Name: api.LeaseName, Annotations: map[string]string{api.AnnotationKeeps: api.KeepMark(o.Key.Namespace, o.Key.Name)}},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("ctrl-1"), LeaseDurationSeconds: new(int32(15)), RenewTime: new(metav1.NewMicroTime(renewed))},
 	}
-	in, err := New(o, SourceAuto, start.Add(time.Hour)).BootstrapInput(name)
+	in, err := bootstrap.Of(New(o, SourceAuto, start.Add(time.Hour)), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,18 +147,18 @@ func TestBootstrapInputKnowsASilentController(t *testing.T) {
 		t.Errorf("silent %q since %v", words.Text(in.ControllerSilent), in.ControllerSilentSince)
 	}
 	o.Lease.Spec.RenewTime = new(metav1.NewMicroTime(start.Add(time.Hour)))
-	if in, err = New(o, SourceAuto, start.Add(time.Hour)).BootstrapInput(name); err != nil || !in.ControllerSilent.IsZero() {
+	if in, err = bootstrap.Of(New(o, SourceAuto, start.Add(time.Hour)), name); err != nil || !in.ControllerSilent.IsZero() {
 		t.Errorf("silent %q, err %v: the Lease is renewed, and its holder keeps the reports", words.Text(in.ControllerSilent), err)
 	}
 	for _, keeps := range []string{"", api.KeepMark(o.Key.Namespace, "other"), api.KeepMark(o.Key.Namespace, o.Key.Name)[1:]} {
 		o.Lease.Annotations[api.AnnotationKeeps] = keeps
 		c := New(o, SourceAuto, start.Add(time.Hour))
-		if in, err = c.BootstrapInput(name); err != nil || in.ControllerSilent.Code != words.ReportsNotKept || c.Health().Healthy {
+		if in, err = bootstrap.Of(c, name); err != nil || in.ControllerSilent.Code != words.ReportsNotKept || bootstrap.HealthOf(c).Healthy {
 			t.Errorf("keeps %q: silent %q, err %v: a renewed Lease is not a kept report", keeps, words.Text(in.ControllerSilent), err)
 		}
 	}
 	o.Reports[0].Labels[api.LabelManagedBy] = api.ManagedByOperator
-	if in, err = New(o, SourceAuto, start.Add(time.Hour)).BootstrapInput(name); err != nil || !in.ControllerSilent.IsZero() {
+	if in, err = bootstrap.Of(New(o, SourceAuto, start.Add(time.Hour)), name); err != nil || !in.ControllerSilent.IsZero() {
 		t.Errorf("silent %q, err %v: the operator's reports are not our controller's to keep", words.Text(in.ControllerSilent), err)
 	}
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 

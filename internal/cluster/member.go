@@ -56,7 +56,7 @@ const (
 	MemberUnknown MemberState = "Unknown"
 )
 
-// Member joins the objects of one node by name: Service, Pod, claim and StatefulSet.
+// Member joins the objects of one node by name: Service, Pod, claim and StatefulSet, with its report and its node of the matrix. A fact that follows from these is a method.
 type Member struct {
 	matrix.Ref `json:",inline"`
 	Namespace  string      `json:"namespace,omitempty"`
@@ -101,4 +101,9 @@ type Member struct {
 	Pod         *corev1.Pod                   `json:"-"`
 	PVC         *corev1.PersistentVolumeClaim `json:"-"`
 	StatefulSet *appsv1.StatefulSet           `json:"-"`
+	// Report is its node's, as Cluster.Said; Node is the one of its HostID in the matrix of all rows. Nil where there is none.
+	Report *api.NodeStatusReport `json:"-"`
+	Node   *matrix.Node          `json:"-"`
+
+	c *Cluster // that it is a member of
 }

@@ -77,6 +77,26 @@ func (c *Cluster) makeMembers() []Member {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Member) int { return compareRefs(a.Ref, b.Ref) })
+	for i := range out {
+		mb := &out[i]
+		mb.c, mb.Report = c, c.Said(mb.Ref.Member)
+		if at, ok := c.all.Index(mb.HostID); ok && mb.HostID != "" {
+			mb.Node = &nodes[at]
+		}
+	}
+	return out
+}
+
+// makeServiced are the members that have a Service, by name.
+func (c *Cluster) makeServiced() []*Member {
+	members := c.Members()
+	var out []*Member
+	for i := range members {
+		if members[i].Service != nil {
+			out = append(out, &members[i])
+		}
+	}
+	slices.SortFunc(out, func(a, b *Member) int { return cmp.Compare(a.Ref.Member, b.Ref.Member) })
 	return out
 }
 
@@ -210,7 +230,7 @@ func (c *Cluster) wantedMembers() []Member {
 			if _, ok := c.ix.refs[name]; ok {
 				continue
 			}
-			ref := placeOf(name, set.Labels)
+			ref := Place(name, set.Labels)
 			pvc := c.ix.pvcName(name)
 			out = append(out, Member{
 				Ref: ref, Namespace: c.Namespace, State: MemberNewcomer, Detail: words.New(words.PodNotMade),

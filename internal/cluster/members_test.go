@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
@@ -287,7 +288,7 @@ func TestPodStateAndWaiting(t *testing.T) {
 			if tc.change != nil {
 				tc.change(p)
 			}
-			waiting, at := podWaiting(p)
+			waiting, at := PodWaitingNow(p)
 			if got := PodState(p); got != tc.state {
 				t.Errorf("state %q, want %q", got, tc.state)
 			}
@@ -365,7 +366,7 @@ func TestNearestNames(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"", "ab", 2}, {"ab", "ba", 1}, {"abc", "acb", 1}, {"abcd", "badc", 2}, {"status", "statsu", 1}, {"abc", "xyz", 3}, {"kitten", "sitting", 3}} {
-		if got := editDistance(tc.a, tc.b); got != tc.want || editDistance(tc.b, tc.a) != got {
+		if got := EditDistance(tc.a, tc.b); got != tc.want || EditDistance(tc.b, tc.a) != got {
 			t.Errorf("from %q to %q: %d, want %d", tc.a, tc.b, got, tc.want)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"slices"
@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
@@ -77,7 +79,7 @@ func TestWhatABarrierGoesBy(t *testing.T) {
 				o.StatusReport = &api.ScyllaDBStatusReport{}
 				o.StatusReport.Name = tc.report
 			}
-			v, err := New(o, SourceAnnotation, stage.Start).Verdict(newcomer)
+			v, err := bootstrap.VerdictOf(New(o, SourceAnnotation, stage.Start), newcomer)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"fmt"
 	"testing"
+
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 func TestMissingIn(t *testing.T) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
@@ -136,7 +138,7 @@ func plainRows(rows []matrix.Row) []plainRow {
 			p.Cells = append(p.Cells, o)
 		}
 		slices.SortFunc(p.Cells, func(a, b matrix.Observation) int {
-			return compareRefs(matrix.Ref{HostID: a.HostID}, matrix.Ref{HostID: b.HostID})
+			return CompareRefs(matrix.Ref{HostID: a.HostID}, matrix.Ref{HostID: b.HostID})
 		})
 		p.Row.Base, p.Row.Observed = nil, nil
 		p.Row.StaleSince = p.Row.StaleSince.UTC().Truncate(time.Second)
@@ -177,17 +179,17 @@ func TestOneAnswerToHealthy(t *testing.T) {
 		byPods := New(o, SourceAnnotation, start)
 		o.StatusReport = wireReport(rt, byPods)
 		byReport, inPod := New(o, SourceReport, start), New(withoutPods(o), SourceReport, start)
-		want := byPods.Health()
-		if diff := cmp.Diff(want, byReport.Health()); diff != "" {
+		want := bootstrap.HealthOf(byPods)
+		if diff := cmp.Diff(want, bootstrap.HealthOf(byReport)); diff != "" {
 			rt.Fatalf("health (-annotations +report):\n%s", diff)
 		}
-		if condition := byPods.WithReport(o.StatusReport).Health(); condition.Healthy != want.Healthy {
+		if condition := bootstrap.HealthOf(byPods.WithReport(o.StatusReport)); condition.Healthy != want.Healthy {
 			rt.Fatalf("the condition says %v, the display %v", condition.Healthy, want.Healthy)
 		}
 		if want.Nodes == 0 {
 			return // no node has joined: whether the newcomer is the first node is another question
 		}
-		v, err := inPod.Verdict(name)
+		v, err := bootstrap.VerdictOf(inPod, name)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -214,7 +216,7 @@ func TestAFileIsTheCluster(t *testing.T) {
 		if diff := cmp.Diff(plainRows(live.Rows()), plainRows(file.Rows())); diff != "" {
 			rt.Fatalf("rows (-live +file):\n%s", diff)
 		}
-		if diff := cmp.Diff(live.Health(), file.Health()); diff != "" {
+		if diff := cmp.Diff(bootstrap.HealthOf(live), bootstrap.HealthOf(file)); diff != "" {
 			rt.Fatalf("health (-live +file):\n%s", diff)
 		}
 	})
@@ -245,8 +247,8 @@ func TestListsAreTheCallersOwn(t *testing.T) {
 	name := st.Newcomer(t, 1, 9)
 	delete(st.Pods, "demo-rack1-0")
 	c := New(st.objects(), SourceAnnotation, start)
-	peers, applicants, blockers := c.Peers(), c.Applicants(), c.Health().Blockers
-	if len(peers) != 4 || len(applicants) != 1 || applicants[0].Member != name {
+	peers, applicants, blockers := c.Serviced(), c.Applicants(), bootstrap.HealthOf(c).Blockers
+	if len(peers) != 4 || len(applicants) != 1 || applicants[0].Ref.Member != name {
 		t.Fatalf("peers %+v, applicants %+v", peers, applicants)
 	}
 	if len(blockers) == 0 || blockers[0].Reason == "" {
@@ -255,13 +257,13 @@ func TestListsAreTheCallersOwn(t *testing.T) {
 	clear(peers)
 	clear(applicants)
 	clear(blockers)
-	if got := c.Health(); got.Blockers[0].Reason == "" {
+	if got := bootstrap.HealthOf(c); got.Blockers[0].Reason == "" {
 		t.Error("a caller has changed the blockers")
 	}
-	if got := c.Peers(); got[0].Member == "" {
+	if got := c.Serviced(); got[0] == nil {
 		t.Error("a caller has changed the peers")
 	}
-	if got := c.Applicants(); got[0].Member != name {
+	if got := c.Applicants(); got[0] == nil {
 		t.Error("a caller has changed the applicants")
 	}
 }
@@ -286,7 +288,7 @@ func TestDistinct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			before := slices.Clone(tc.list)
-			got := distinct(tc.list, func(s *corev1.Service) metav1.Object { return s }, func(s *corev1.Service) bool { return s.Name != "b" })
+			got := DistinctByName(tc.list, MetaOfService, func(s *corev1.Service) bool { return s.Name != "b" })
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"testing"
@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 // Which container runs ScyllaDB is told by its name, image, command or ports, whatever stands beside it.

@@ -9,61 +9,65 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Reporter is a member's reporter, with the address at which it answers whether it polls its ScyllaDB.
-type Reporter struct {
-	matrix.Ref
-	// Port is where it answers, 0 where it serves none that is known. Address is host and port; empty where there is no port, or the Pod has no address.
-	Port    int
-	Address string
-	// Pod is the UID of its Pod. Heartbeat is where its row names the TLS end of the reporter, nil for none; HeartbeatAt is host and port of that, empty as Address.
-	Pod         types.UID
-	Heartbeat   *api.ReportHeartbeat
-	HeartbeatAt string
-}
-
-// Reporters are those that have to answer before the member starts: of the nodes that have joined and have a Pod here with our reporter, except the member itself, the node that it
-// replaces and the dead ones that its replacement ignores. Under the Scylla Operator there are none: its reporter is part of ScyllaDB's container and serves no port.
-func (c *Cluster) Reporters(member string) []Reporter {
+// Reporters are the members whose reporters have to answer before the member starts: those that have joined and have a Pod here with our reporter, except the member itself, the node that
+// it replaces and the dead ones that its replacement ignores. Under the Scylla Operator there are none: its reporter is part of ScyllaDB's container and serves no port.
+func (c *Cluster) Reporters(member string) []*Member {
 	var dead []hostid.ID
-	if svc := c.ix.services[member]; svc != nil {
-		dead = append(bootstrap.IgnoredDead(svc.Annotations), hostid.Known(svc.Labels[api.LabelReplacingNodeHostID]))
+	if m := c.Member(member); m != nil {
+		dead = append(m.IgnoredDead(), hostid.Known(m.Label(api.LabelReplacingNodeHostID)))
 	}
-	var out []Reporter
+	var out []*Member
 	for i := range c.all.Nodes() {
 		n := &c.all.Nodes()[i]
-		pod := c.ix.pods[n.Member]
-		if pod == nil || n.Member == member || !n.Joined || n.Removed || slices.Contains(dead, n.HostID) {
+		if c.ix.pods[n.Member] == nil || n.Member == member || !n.Joined || n.Removed || slices.Contains(dead, n.HostID) {
 			continue
 		}
-		port, has := reporterPort(&pod.Spec)
-		if !has {
-			continue
+		m := c.MemberOf(n)
+		if _, has := reporterPort(&m.Pod.Spec); has {
+			out = append(out, m)
 		}
-		r := Reporter{Ref: n.Ref, Port: port, Pod: pod.UID}
-		if said := c.Said(n.Member); said != nil {
-			r.Heartbeat = said.Heartbeat
-		}
-		at := func(port int) string {
-			if port == 0 || pod.Status.PodIP == "" {
-				return ""
-			}
-			return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(port))
-		}
-		r.Address = at(port)
-		if r.Heartbeat != nil {
-			r.HeartbeatAt = at(int(r.Heartbeat.Port))
-		}
-		out = append(out, r)
 	}
 	return out
+}
+
+// ReporterAt is the port where its reporter answers whether it polls its ScyllaDB, 0 where it serves none that is known, and host and port of that; empty where there is no port, or its
+// Pod has no address.
+func (m *Member) ReporterAt() (address string, port int) {
+	if m.Pod == nil {
+		return "", 0
+	}
+	port, _ = reporterPort(&m.Pod.Spec)
+	return m.at(port), port
+}
+
+// Heartbeat is where its row names the TLS end of its reporter; nil where it names none.
+func (m *Member) Heartbeat() *api.ReportHeartbeat {
+	if m.Report == nil || m.Pod == nil {
+		return nil
+	}
+	return m.Report.Heartbeat
+}
+
+// HeartbeatAt is host and port of that; empty where there is none, or its Pod has no address.
+func (m *Member) HeartbeatAt() string {
+	h := m.Heartbeat()
+	if h == nil {
+		return ""
+	}
+	return m.at(int(h.Port))
+}
+
+// at is host and port of its Pod; empty without either.
+func (m *Member) at(port int) string {
+	if port == 0 || m.Pod.Status.PodIP == "" {
+		return ""
+	}
+	return net.JoinHostPort(m.Pod.Status.PodIP, strconv.Itoa(port))
 }
 
 // flagReporterAddress and defaultReporterPort are those of the reporter.

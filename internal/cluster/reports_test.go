@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"encoding/json"
@@ -17,6 +17,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -182,7 +184,7 @@ func TestAReportThatWouldBeRefusedSaysThatNobodyHasReported(t *testing.T) {
 	if small.TooLarge || len(small.Racks[0].Nodes[0].ObservedNodes) == 0 {
 		t.Fatalf("a small report was cut: %+v", small.Racks)
 	}
-	if !passes(asLocals(small.Racks), 50) {
+	if !Passes(small.Racks, 50) {
 		t.Error("a row in 50 bytes")
 	}
 	h := stage.UUID("h0")
@@ -199,7 +201,7 @@ func TestAReportThatWouldBeRefusedSaysThatNobodyHasReported(t *testing.T) {
 			t.Fatalf("node %+v", n)
 		}
 	}
-	if h := large.WithReport(large.ClusterReport(nil, nil)).Health(); !h.Healthy || h.Up != 200 {
+	if h := bootstrap.HealthOf(large.WithReport(large.ClusterReport(nil, nil))); !h.Healthy || h.Up != 200 {
 		t.Errorf("the cluster report lost its rows too: %d of %d UP", h.Up, h.Nodes)
 	}
 }
@@ -379,7 +381,7 @@ func TestClusterReportStaysSmall(t *testing.T) {
 				t.Error("the datacenter report of 200 nodes should not fit: is the bound measured at all?")
 			}
 			r := c.ClusterReport(nil, nil)
-			h := c.WithReport(r).Health()
+			h := bootstrap.HealthOf(c.WithReport(r))
 			b, err := json.Marshal(r)
 			if err != nil {
 				t.Fatal(err)
@@ -443,20 +445,6 @@ func TestWholeRowsUpTo32Nodes(t *testing.T) {
 	}
 }
 
-// asLocals are members whose rows are those of racks.
-func asLocals(racks []api.RackReport) map[string][]local {
-	out := map[string][]local{}
-	for _, r := range racks {
-		out[r.Name] = nil
-		for _, n := range r.Nodes {
-			out[r.Name] = append(out[r.Name], local{
-				statement: &statement{joined: true, ref: matrix.Ref{HostID: "known"}}, cells: api.AppendCells(nil, n.ObservedNodes),
-			})
-		}
-	}
-	return out
-}
-
 // The bound must reject every larger report, and accept much smaller ones.
 func TestTheBoundIsAboveTheTruth(t *testing.T) {
 	t.Parallel()
@@ -475,7 +463,7 @@ func TestTheBoundIsAboveTheTruth(t *testing.T) {
 				t.Fatal(err)
 			}
 			limit := rapid.IntRange(0, 3000).Draw(t, "limit")
-			if !passes(asLocals(d.Racks), limit) && len(b) > limit {
+			if !Passes(d.Racks, limit) && len(b) > limit {
 				t.Fatalf("%d bytes passed a limit of %d", len(b), limit)
 			}
 		}
@@ -495,7 +483,7 @@ func BenchmarkReports(b *testing.B) {
 			for b.Loop() {
 				c := New(o, SourceAnnotation, start)
 				c.LocalReports()
-				c.WithReport(c.ClusterReport(nil, nil)).Health()
+				bootstrap.HealthOf(c.WithReport(c.ClusterReport(nil, nil)))
 			}
 		})
 	}

@@ -11,20 +11,29 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// rollouts are the StatefulSets that are not at rest: with Pods of another revision than the newest, or with fewer ready Pods than members that have joined. A node that restarts
+// Rollout is a StatefulSet of the cluster that is not at rest.
+type Rollout struct {
+	StatefulSet string
+	// Cause is RolloutRevision or RolloutNotReady with its numbers.
+	Cause words.Message
+	// Rolling is true while its Pods are replaced by others of a new revision.
+	Rolling bool
+}
+
+// Rollouts are the StatefulSets that are not at rest: with Pods of another revision than the newest, or with fewer ready Pods than members that have joined. A node that restarts
 // in the middle of a join rolls the join back. Not counted are newcomers, as they have not joined; members that are replaced, leave or were removed; and with self that member and
-// the dead nodes that its replacement ignores. self is nil where the caller asks for the whole cluster.
-func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
-	var out []bootstrap.Rollout
+// the dead nodes that its replacement ignores. newcomer is nil where the caller asks for the whole cluster.
+func (c *Cluster) Rollouts(newcomer *Member) []Rollout {
+	var out []Rollout
 	var dead []hostid.ID
 	var own *appsv1.StatefulSet // self's, whose rollout waits for self
-	if self != nil {
-		dead = bootstrap.IgnoredDead(self.Annotations)
+	var self *corev1.Service
+	if newcomer != nil {
+		self, dead = newcomer.Service, newcomer.IgnoredDead()
 		if set := c.ix.set(self.Name); set != nil && ofOldRevision(&set.Status) && c.holder(set, self) != "" {
 			own = set
 		}
@@ -50,11 +59,11 @@ func (c *Cluster) rollouts(self *corev1.Service) []bootstrap.Rollout {
 			if own != nil && set.Name == own.Name || (own != nil || replaces(self)) && c.goesFirst(self, set) {
 				continue
 			}
-			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Cause: words.New(words.PodsOfOldRevision,
+			out = append(out, Rollout{StatefulSet: set.Name, Cause: words.New(words.PodsOfOldRevision,
 				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
 		case status.ReadyReplicas < members[set.Name]:
 			pods, gate := c.notReady(set)
-			out = append(out, bootstrap.Rollout{StatefulSet: set.Name, Rolling: c.rolling(set), Cause: words.New(words.FewerPodsReady,
+			out = append(out, Rollout{StatefulSet: set.Name, Rolling: c.rolling(set), Cause: words.New(words.FewerPodsReady,
 				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", members[set.Name], "pods", pods, "gate", gate)})
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"slices"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -56,7 +57,7 @@ func TestRollouts(t *testing.T) {
 			}
 			c := st.cluster(SourceReport)
 			holdUp(t, c, tc.member, tc.want)
-			v, err := c.Verdict(tc.member)
+			v, err := bootstrap.VerdictOf(c, tc.member)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +83,7 @@ func TestNoHarm32APodThatIsNotReadyIsNoRollout(t *testing.T) {
 		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: gate, Status: corev1.ConditionFalse},
 	}
 	blockers := func() (found []string) {
-		for _, b := range st.cluster(SourceReport).Health().Blockers {
+		for _, b := range bootstrap.HealthOf(st.cluster(SourceReport)).Blockers {
 			if b.Reason == words.RolloutInProgress || b.Reason == words.PodsNotReady {
 				found = append(found, string(b.Reason)+": "+words.Text(b.Message()))
 			}
@@ -259,7 +260,7 @@ func settled(t *testing.T) *scene {
 func holdUp(t *testing.T, c *Cluster, member string, want []string) {
 	t.Helper()
 	var got []string
-	for _, r := range c.rollouts(c.ix.services[member]) {
+	for _, r := range c.Rollouts(c.Member(member)) {
 		got = append(got, r.StatefulSet)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -354,7 +354,7 @@ func writtenAt(entries []metav1.ManagedFieldsEntry, field string) time.Time {
 // makeMatrix judges the rows.
 func (c *Cluster) makeMatrix() *matrix.Matrix {
 	opts := matrix.Options{
-		Names: c.names(), NotVerified: c.notVerified(), Reports: c.reportCount(), Namespace: c.Namespace, Fates: c.fates(),
+		Names: c.names(), NotVerified: c.notVerified(), Reports: c.ReportCount(), Namespace: c.Namespace, Fates: c.fates(),
 	}
 	if r := c.StatusReport; r != nil && r.Status.Group0ID != "" {
 		opts.Identity = string(hostid.Known(r.Status.Group0ID))
@@ -424,8 +424,8 @@ func (c *Cluster) names() map[hostid.ID]matrix.Ref {
 // notVerified are datacenters that exist and cannot be asked from here.
 func (c *Cluster) notVerified() []string { return matrix.NotVerified(c.StatusReport) }
 
-// reportCount is how many reports the rows come from.
-func (c *Cluster) reportCount() int {
+// ReportCount is how many reports the rows come from.
+func (c *Cluster) ReportCount() int {
 	switch {
 	case c.Source == SourceAnnotation || c.Source == SourceLive:
 		return 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -294,12 +295,12 @@ func TestBootstrapInput(t *testing.T) {
 	st.Services["demo-rack3-0"].Labels[api.LabelReplacingNodeHostID] = hostID(3, 0)
 	st.Pods[name].Spec.InitContainers[2].Args = []string{"barrier", "--single-report-allow-non-reporting-host-ids", "--policy=reports"}
 	s := st.cluster(SourceAuto)
-	in, err := s.BootstrapInput(name)
+	in, err := bootstrap.Of(s, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in.Self.Member != name || in.Self.Rack != "rack2" || *in.Self.Ordinal != 1 || in.Namespace != "db" || in.SelfJoined != nil {
-		t.Errorf("self %+v", in.Self)
+	if self := in.Member.ByService(); self.Member != name || self.Rack != "rack2" || *self.Ordinal != 1 || in.Member.Namespace != "db" || in.Member.Joined != nil {
+		t.Errorf("self %+v", self)
 	}
 	if in.Reports != 1 || !in.AllowNonReporting || in.Disk != bootstrap.BootstrappedUnknown || in.DiskDetail.IsZero() {
 		t.Errorf("input %+v", in)
@@ -311,7 +312,7 @@ func TestBootstrapInput(t *testing.T) {
 
 	verdict := func() bootstrap.Verdict {
 		t.Helper()
-		in, err := st.cluster(SourceAuto).BootstrapInput(name)
+		in, err := bootstrap.Of(st.cluster(SourceAuto), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,11 +344,11 @@ func TestBootstrapInput(t *testing.T) {
 	for _, resource := range []string{ResourceServices, ResourceReports, ResourceStatusReports} {
 		o := st.objects()
 		o.Problems = []Problem{{Verb: "list", Resource: resource, Namespace: "db", Kind: ProblemForbidden, Message: "forbidden"}}
-		if _, err := New(o, SourceAuto, start).BootstrapInput(name); err == nil || !strings.Contains(err.Error(), "cannot be told from the first node of all") {
+		if _, err := bootstrap.Of(New(o, SourceAuto, start), name); err == nil || !strings.Contains(err.Error(), "cannot be told from the first node of all") {
 			t.Errorf("%s not readable: err = %v; ignorance must not read as a new cluster", resource, err)
 		}
 		o.Problems[0].Kind = ProblemNotInstalled
-		if _, err := New(o, SourceAuto, start).BootstrapInput(name); err != nil {
+		if _, err := bootstrap.Of(New(o, SourceAuto, start), name); err != nil {
 			t.Errorf("%s not installed: %v", resource, err)
 		}
 	}
@@ -363,7 +364,7 @@ func TestBootstrapInputNamesTheNearest(t *testing.T) {
 		"zzz":          `no member "zzz" in cluster db/demo; the status lists the members`,
 		"demo-rack2-0": `no member "demo-rack2-0" in cluster db/demo; its Pod exists and its member Service does not; the controller makes it, see its log`,
 	} {
-		if _, err := s.BootstrapInput(name); err == nil || err.Error() != want {
+		if _, err := bootstrap.Of(s, name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", name, err, want)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"testing"
@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -35,7 +37,7 @@ func TestC6WhatASilentReporterProves(t *testing.T) {
 			st := newStage(t, 3, 1)
 			newcomer := st.Newcomer(t, 1, 1)
 			tc.change(st, st.Pods[silent])
-			v, err := st.cluster(SourceAnnotation).Verdict(newcomer)
+			v, err := bootstrap.VerdictOf(st.cluster(SourceAnnotation), newcomer)
 			if err != nil {
 				t.Fatal(err)
 			}

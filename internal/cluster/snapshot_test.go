@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -37,7 +38,7 @@ func TestOrderOfObjectsNeverMatters(t *testing.T) {
 		Reason  string
 	}
 	say := func(t *rapid.T, s *Cluster) string {
-		in, err := s.BootstrapInput(name)
+		in, err := bootstrap.Of(s, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func TestReportsAreCounted(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := New(tc.o, tc.source, start).reportCount(); got != tc.want {
+			if got := New(tc.o, tc.source, start).ReportCount(); got != tc.want {
 				t.Errorf("got %d, want %d", got, tc.want)
 			}
 		})
@@ -125,7 +126,7 @@ func TestLenientFlagOfTheMembersOwnBarrier(t *testing.T) {
 				delete(st.Pods, "demo-rack1-0")
 				st.Sets["demo-rack1"].Spec.Template.Spec.InitContainers[2].Args = tc.args
 			}
-			in, err := st.cluster(SourceAuto).BootstrapInput("demo-rack1-0")
+			in, err := bootstrap.Of(st.cluster(SourceAuto), "demo-rack1-0")
 			if err != nil || in.AllowNonReporting != tc.want {
 				t.Errorf("lenient %v, %v; want %v", in.AllowNonReporting, err, tc.want)
 			}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"strings"
@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -124,7 +126,7 @@ func TestADatacenterWithoutItsReport(t *testing.T) {
 	s := st.cluster(SourceAuto)
 	m := s.Matrix()
 	var reasons []words.Code
-	for _, b := range s.Health().Blockers {
+	for _, b := range bootstrap.HealthOf(s).Blockers {
 		reasons = append(reasons, b.Reason)
 	}
 	if diff := cmp.Diff([]words.Code{words.ReportMissing}, reasons); diff != "" {

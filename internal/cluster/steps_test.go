@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -30,10 +31,7 @@ func TestFaultsOfRows(t *testing.T) {
 	}
 	live := func(err, fault string) func(*Cluster) *Cluster {
 		return func(s *Cluster) *Cluster {
-			answers := map[string]*api.NodeStatusReport{}
-			for member, a := range s.annotations {
-				answers[member] = a.report
-			}
+			answers := s.Annotated()
 			delete(answers, name)
 			if err != "" {
 				answers[name] = &api.NodeStatusReport{Error: &err, Fault: fault}

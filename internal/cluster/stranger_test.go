@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"testing"
@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 // A volume is fresh only where it is known that nothing ran on it before the Pod of today; it may be another's only where it is known to be older.
@@ -46,7 +48,7 @@ func TestAVolumeIsOfThePodThatItWasMadeWith(t *testing.T) {
 			if got := c.FreshVolume(name); got != tc.fresh {
 				t.Errorf("fresh %v, want %v", got, tc.fresh)
 			}
-			if got := c.hadAnotherPod(name, c.Pod(name)); got != tc.anothers {
+			if got := c.HadAnotherPod(name); got != tc.anothers {
 				t.Errorf("of another Pod %v, want %v", got, tc.anothers)
 			}
 		})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster
+package cluster_test
 
 import (
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -94,7 +95,7 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 			if tc.change != nil {
 				tc.change(st, pod)
 			}
-			v, err := st.cluster(SourceReport).Verdict(newcomer)
+			v, err := bootstrap.VerdictOf(st.cluster(SourceReport), newcomer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +113,7 @@ func TestNoHarmWhatABarrierWritesNamesNoCommand(t *testing.T) {
 		st := newStage(t, 3, 2)
 		newcomer := st.Newcomer(t, 3, 2)
 		st.Pods[newcomer].Annotations = map[string]string{api.AnnotationBarrier: `{"refusals":[{"reason":"` + string(reason) + `","cause":` + attack + `}]}`}
-		v, err := st.cluster(SourceReport).Verdict(newcomer)
+		v, err := bootstrap.VerdictOf(st.cluster(SourceReport), newcomer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +143,8 @@ func TestA3ReportersThatHaveToAnswer(t *testing.T) {
 	svc.Annotations[api.AnnotationReplaceIgnoreDead] = strings.ToUpper(hostID(3, 0))
 	var got []string
 	for _, r := range st.cluster(SourceAnnotation).Reporters(newcomer) {
-		got = append(got, r.Member+" "+r.Address)
+		address, _ := r.ReporterAt()
+		got = append(got, r.Ref.Member+" "+address)
 	}
 	want := []string{"demo-rack1-0 10.0.0.1:8081", "demo-rack1-1 10.0.0.2:9000", "demo-rack2-0 ", "demo-rack3-1 "}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -163,8 +165,11 @@ func TestNoHarm21NoReporterIsSkipped(t *testing.T) {
 			pod.Status.PodIP = "10.0.0.1"
 			pod.Spec.InitContainers[0].Args = []string{"reporter", "--health-probe-bind-address=" + flag}
 			got := st.cluster(SourceAnnotation).Reporters(newcomer)
-			if len(got) != 1 || got[0].Address != want {
-				t.Errorf("%+v, want one reporter at %q", got, want)
+			if len(got) != 1 {
+				t.Fatalf("%+v, want one reporter", got)
+			}
+			if address, _ := got[0].ReporterAt(); address != want {
+				t.Errorf("at %q, want %q", address, want)
 			}
 		})
 	}
@@ -221,7 +226,7 @@ func TestA1SeedChoice(t *testing.T) {
 				st.Pods[name].Status.PodIP = fmt.Sprintf("10.0.0.%d", i+1)
 			}
 			tc.change(st)
-			choice, launched := st.cluster(SourceAnnotation).SeedChoice("demo-rack3-0")
+			choice, launched := bootstrap.SeedChoiceOf(st.cluster(SourceAnnotation), "demo-rack3-0")
 			if launched != tc.launched || choice.Usable() != tc.usable {
 				t.Errorf("%+v, launched %v", choice, launched)
 			}
@@ -254,20 +259,20 @@ func TestA5WhatTheObjectsTellOfANewcomer(t *testing.T) {
 	st := newStage(t, 3, 1)
 	newcomer := st.Newcomer(t, 3, 1)
 	other := st.Newcomer(t, 2, 1)
-	in, err := st.cluster(SourceReport).BootstrapInput(newcomer)
+	in, err := bootstrap.Of(st.cluster(SourceReport), newcomer)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if in.Version.String() != "2026.2.0" {
 		t.Errorf("version %s", in.Version)
 	}
-	at := slices.IndexFunc(in.Peers, func(p bootstrap.Peer) bool { return p.Member == other })
-	if p := in.Peers[at]; !p.Waiting || p.Starting || p.Image.Known {
+	at := slices.IndexFunc(in.Peers, func(p *Member) bool { return p.Ref.Member == other })
+	if p := in.Peers[at]; !p.WaitsInBarrier() || p.Started() {
 		t.Errorf("%+v, want one that waits in its barrier, and whose image nobody runs", p)
 	}
-	at = slices.IndexFunc(in.Peers, func(p bootstrap.Peer) bool { return p.Member == "demo-rack1-0" })
-	if p := in.Peers[at]; p.Image.String() != "2026.2.0" {
-		t.Errorf("a member that runs has image version %s", p.Image)
+	at = slices.IndexFunc(in.Peers, func(p *Member) bool { return p.Ref.Member == "demo-rack1-0" })
+	if p := in.Peers[at]; !p.Started() || p.ImageVersion().String() != "2026.2.0" {
+		t.Errorf("a member that runs has image version %s", p.ImageVersion())
 	}
 	st.Pods[other].Status.InitContainerStatuses[2].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	st.Pods[other].Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
@@ -281,7 +286,7 @@ func TestA5WhatTheObjectsTellOfANewcomer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, source := range []Source{SourceReport, SourceAnnotation} {
-		v, err := st.cluster(source).Verdict(newcomer)
+		v, err := bootstrap.VerdictOf(st.cluster(source), newcomer)
 		if err != nil {
 			t.Fatal(err)
 		}

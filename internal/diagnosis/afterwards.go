@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -155,7 +156,7 @@ func waits(c *cluster.Cluster) words.Message {
 			return words.New(words.AfterWaitNewcomer, "node", members[i].Name())
 		}
 	}
-	if h := c.Health(); h.Up < h.Nodes || h.Nodes == 0 {
+	if h := bootstrap.HealthOf(c); h.Up < h.Nodes || h.Nodes == 0 {
 		return words.New(words.AfterWaitAllUp, "up", h.Up, "nodes", h.Nodes)
 	}
 	return words.Message{}

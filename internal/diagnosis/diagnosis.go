@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -108,11 +109,11 @@ type Known struct {
 }
 
 // Of returns the findings, the gravest first. Apart from remarks there are none exactly for a healthy cluster, and every blocker is explained by one of them.
-func Of(c *cluster.Cluster) []Finding { return From(c, c.Health(), Known{}) }
+func Of(c *cluster.Cluster) []Finding { return From(c, bootstrap.HealthOf(c), Known{}) }
 
 // From is Of with what is known beyond the Cluster. It gives the blockers of h, which is the Cluster's own health, their steps: a blocker has the step of the finding that explains
 // it, so that one cause has one step.
-func From(c *cluster.Cluster, h cluster.Health, known Known) []Finding {
+func From(c *cluster.Cluster, h bootstrap.Health, known Known) []Finding {
 	s := newScene(c, h, known)
 	s.asker.steps(h.Blockers)
 	if !h.Healthy {

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -510,7 +511,7 @@ func TestOf(t *testing.T) {
 				tc.change(&o)
 			}
 			c := cluster.New(o, cluster.SourceAuto, scenes.Now)
-			findings := diagnosis.From(c, c.Health(), tc.known)
+			findings := diagnosis.From(c, bootstrap.HealthOf(c), tc.known)
 			if diff := cmp.Diff(tc.want, said(findings)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -550,7 +551,7 @@ func check(t interface {
 	Errorf(string, ...any)
 }, c *cluster.Cluster, findings []diagnosis.Finding) {
 	t.Helper()
-	h := c.Health()
+	h := bootstrap.HealthOf(c)
 	explained := map[int]bool{}
 	problems, last := 0, -1
 	for _, f := range findings {

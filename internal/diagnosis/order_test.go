@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -62,12 +63,12 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 			}
 			tc.change(c)
 			snap := cluster.New(scenes.Objects(c), cluster.SourceAuto, scenes.Now)
-			v, err := snap.Verdict(waits)
+			v, err := bootstrap.VerdictOf(snap, waits)
 			if err != nil {
 				t.Fatal(err)
 			}
 			diagnosis.Advise(snap, &v, diagnosis.Asks{Self: v.Self})
-			h := snap.Health()
+			h := bootstrap.HealthOf(snap)
 			findings := diagnosis.From(snap, h, diagnosis.Known{})
 			for where, blockers := range map[string][]matrix.Blocker{"barrier": v.Blockers, "status": h.Blockers} {
 				var got []string

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -64,7 +65,7 @@ func (n *node) set() string {
 type scene struct {
 	c        *cluster.Cluster
 	m        *matrix.Matrix
-	h        cluster.Health
+	h        bootstrap.Health
 	known    Known
 	nodes    []node
 	nameless map[string]int // by member, nodes without a host ID
@@ -75,7 +76,7 @@ type scene struct {
 	asker    *asker
 }
 
-func newScene(c *cluster.Cluster, h cluster.Health, known Known) *scene {
+func newScene(c *cluster.Cluster, h bootstrap.Health, known Known) *scene {
 	s := &scene{c: c, m: c.Matrix(), h: h, known: known, nameless: map[string]int{}, taken: make([]bool, len(h.Blockers)), asker: newAsker(c, Asks{Known: known})}
 	members := c.Members()
 	byHost, byName := map[hostid.ID]*cluster.Member{}, map[string]*cluster.Member{}

@@ -43,7 +43,7 @@ func Advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks) {
 	a := newAsker(c, asks)
 	said := map[pairKey]words.Message{}
 	if c.KnowsPods() && len(v.Blockers) > 0 {
-		h := c.Health()
+		h := bootstrap.HealthOf(c)
 		From(c, h, asks.Known)
 		for i := range h.Blockers {
 			said[keyOf(&h.Blockers[i])] = h.Blockers[i].Step

@@ -157,7 +157,7 @@ func TestNoHarmNoStepOnHearsay(t *testing.T) {
 // TestAdviseOfWhatNobodyRead: a barrier that has read nothing names the step that its own disk gives.
 func TestAdviseOfWhatNobodyRead(t *testing.T) {
 	t.Parallel()
-	v := bootstrap.Decide(bootstrap.Input{Self: memberA, Namespace: "demo", Disk: bootstrap.BootstrappedDecommissioned})
+	v := bootstrap.Decide(bootstrap.Input{Member: &cluster.Member{Ref: memberA, Namespace: "demo"}, Disk: bootstrap.BootstrappedDecommissioned})
 	Advise(Nothing("demo"), &v, Asks{Self: v.Self, Claim: "data-demo-rack1-0"})
 	want := []words.Command{
 		{"kubectl", "delete", "pvc", "data-demo-rack1-0", "-n", "demo", "--wait=false"}, {"kubectl", "delete", "pod", "demo-rack1-0", "-n", "demo"},

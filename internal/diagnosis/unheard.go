@@ -52,7 +52,7 @@ func (s *scene) unheard() {
 func (s *scene) ended() {
 	for _, name := range s.c.Newcomers() {
 		end := cluster.LastEnd(s.c.Pod(name))
-		if v, err := s.c.Verdict(name); end == nil || err == nil && v.Decision == bootstrap.DecisionRefuse {
+		if v, err := bootstrap.VerdictOf(s.c, name); end == nil || err == nil && v.Decision == bootstrap.DecisionRefuse {
 			continue
 		}
 		self := s.c.Place(name)

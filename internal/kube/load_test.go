@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -398,7 +399,7 @@ func TestWantOfRightsIsNoKnowledge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := cluster.New(o, cluster.SourceAuto, start).BootstrapInput(name); err == nil || !strings.Contains(err.Error(), "cannot be told from the first node of all") {
+		if _, err := bootstrap.Of(cluster.New(o, cluster.SourceAuto, start), name); err == nil || !strings.Contains(err.Error(), "cannot be told from the first node of all") {
 			t.Errorf("%s not readable: err = %v; ignorance must not read as a new cluster", what, err)
 		}
 	}

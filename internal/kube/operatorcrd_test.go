@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/crds"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
@@ -127,7 +128,7 @@ func cutShort(t *testing.T, cl client.Client, namespace string) {
 				t.Errorf("the row of %s counts as one that says states", row.Reporter)
 			}
 		}
-		if v, err := s.Verdict(newcomer); err != nil || v.Satisfied {
+		if v, err := bootstrap.VerdictOf(s, newcomer); err != nil || v.Satisfied {
 			t.Errorf("joined %q: decided %s (satisfied %t), %v", joined, v.Decision, v.Satisfied, err)
 		}
 	}

@@ -74,7 +74,7 @@ func TestReadOfTheOperatorsObjects(t *testing.T) {
 		t.Errorf("snapshot: operator %v, offline %v, source %s (%s)", s.Operator, s.Offline, s.Source, words.Text(s.SourceReason))
 	}
 	golden.JSON(t, "operator_members.json", s.Members())
-	in, err := s.BootstrapInput("demo-dc1-r1-0")
+	in, err := bootstrap.Of(s, "demo-dc1-r1-0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("rows of host IDs and no member")
 			}
 			for i := range s.Services {
-				in, err := s.BootstrapInput(s.Services[i].Name)
+				in, err := bootstrap.Of(s, s.Services[i].Name)
 				if err != nil {
 					t.Errorf("input of a Service that exists: %v", err)
 				}

@@ -3,6 +3,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,13 +57,9 @@ func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Servic
 	if address == "" {
 		address, _ = option(o.Command, FlagListenAddress)
 	}
-	in := cluster.New(objects, cluster.SourceAuto, o.Clock.Now()).SeedInput(o.Service, address != "" && address == svc.Spec.ClusterIP)
-	if address == "" {
-		if i := slices.IndexFunc(in.Members, func(m bootstrap.SeedMember) bool { return m.Name == o.Service }); i >= 0 {
-			address = in.Members[i].Address
-		}
-	}
-	in.SelfAddress = address
+	in := bootstrap.StartOf(cluster.New(objects, cluster.SourceAuto, o.Clock.Now()), o.Service)
+	in.ByService = address != "" && address == svc.Spec.ClusterIP
+	in.Address = cmp.Or(address, in.Member.SeedAddress(in.ByService))
 	if o.DataDir != "" {
 		if in.Volume, err = volume.Look(o.DataDir); err != nil {
 			o.Log.WarnContext(ctx, "cannot look into ScyllaDB's volume", "dir", o.DataDir, "error", err.Error())
@@ -79,7 +76,7 @@ func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Servic
 
 // meansMembers is true for a name that resolves to addresses of members alone, such as the cluster's headless Service: its addresses are replaced by
 // chosen seeds. A name that does not resolve is left to ScyllaDB.
-func (o *Options) meansMembers(ctx context.Context, host string, in *bootstrap.SeedInput) bool {
+func (o *Options) meansMembers(ctx context.Context, host string, in *bootstrap.Start) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false // the rule compares addresses itself
 	}
@@ -94,7 +91,7 @@ func (o *Options) meansMembers(ctx context.Context, host string, in *bootstrap.S
 		return false
 	}
 	return !slices.ContainsFunc(addresses, func(a string) bool {
-		return a != in.SelfAddress && !slices.ContainsFunc(in.Members, func(m bootstrap.SeedMember) bool { return m.Address == a })
+		return a != in.Address && !slices.ContainsFunc(in.Members, func(m *cluster.Member) bool { return m.SeedAddress(in.ByService) == a })
 	})
 }
 

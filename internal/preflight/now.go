@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -76,7 +77,7 @@ func (s *safety) nodes() {
 			s.add("nodes", s.subject, Failed, f.Message, f.Step)
 		}
 	}
-	if from == len(s.results) && !s.Cluster.Health().Healthy {
+	if from == len(s.results) && !bootstrap.HealthOf(s.Cluster).Healthy {
 		s.add("nodes", s.subject, Unknown, words.New(words.NotHealthyNow))
 	}
 	s.fine(from, "nodes", s.subject, words.New(words.AllNodesUpNow))

@@ -91,7 +91,7 @@ func NewBarrierVerdict(s *cluster.Cluster, member string, now time.Time) (*Barri
 
 // NewBarrierVerdictWithLogs is NewBarrierVerdict with what the logs of new nodes say of their replacements.
 func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time, logs Logs) (*BarrierVerdict, error) {
-	in, err := s.BootstrapInput(member)
+	in, err := bootstrap.Of(s, member)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time,
 		in.Refused = d.Barrier.Message
 	}
 	v := bootstrap.Decide(in)
-	diagnosis.Advise(s, &v, diagnosis.Asks{Self: in.Self, Known: j.known})
+	diagnosis.Advise(s, &v, diagnosis.Asks{Self: in.Member.ByService(), Known: j.known})
 	d.Verdict = Verdict(v)
 	// Only the Pod can read its data directory: without this the note would stand beside every member.
 	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })

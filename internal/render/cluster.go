@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -88,7 +89,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 		d.Coordinator = &Coordinator{Coordinator: c, Text: words.Text(c.Message())}
 	}
 
-	h := s.Health()
+	h := bootstrap.HealthOf(s)
 	d.Findings = newFindings(diagnosis.From(s, h, j.known))
 	d.Blockers, d.Healthy = h.Blockers, h.Healthy
 	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total, len(d.Newcomers)
@@ -251,7 +252,7 @@ func newNewcomer(s *cluster.Cluster, m cluster.Member) Newcomer {
 		n.Summary = *words.Printer{}.Document(noService(m))
 		return n
 	}
-	v, err := s.Verdict(m.Member)
+	v, err := bootstrap.VerdictOf(s, m.Member)
 	if err != nil {
 		n.Summary = *words.Printer{}.Document(words.New(words.NotJudged, "error", err.Error()))
 		return n

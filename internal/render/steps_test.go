@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
@@ -114,7 +115,7 @@ func TestOneStepEverywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			inPod := cluster.New(read, cluster.SourceReport, plugintest.Now)
-			v, err := inPod.Verdict(member)
+			v, err := bootstrap.VerdictOf(inPod, member)
 			if err != nil {
 				t.Fatal(err)
 			}

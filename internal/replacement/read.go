@@ -104,7 +104,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 			in.Others = append(in.Others, r.other(o))
 		}
 	}
-	if choice, launched := c.SeedChoice(member); launched {
+	if choice, launched := bootstrap.SeedChoiceOf(c, member); launched {
 		in.Seeds = &choice
 	}
 	r.readVersion(in, pod, set)
@@ -253,7 +253,7 @@ func inBarrier(st corev1.ContainerStatus) bool {
 
 // barrier returns the reasons why a Pod waits in its barrier, as the barrier itself judges.
 func (r *Reading) barrier(p *corev1.Pod) []words.Message {
-	in, err := r.Cluster.BootstrapInput(p.Name)
+	in, err := bootstrap.Of(r.Cluster, p.Name)
 	if err != nil {
 		return []words.Message{words.New(words.BarrierCannotBeJudged, "why", err.Error())}
 	}

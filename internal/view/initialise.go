@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -61,7 +60,7 @@ func well(c *cluster.Cluster, m *cluster.Member) bool {
 
 // Joined is true when there is evidence that a node of the cluster has joined: a row, or a member Service.
 func Joined(c *cluster.Cluster) bool {
-	return len(Of(c)) > 0 || slices.ContainsFunc(c.Peers(), func(p bootstrap.Peer) bool { return p.Joined != nil && *p.Joined })
+	return len(Of(c)) > 0 || slices.ContainsFunc(c.Serviced(), (*cluster.Member).HasJoined)
 }
 
 // Initialisation is the change of a cluster's status.

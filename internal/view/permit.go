@@ -27,9 +27,9 @@ const (
 	queueLimit = 64
 )
 
-// Applicant is a member that needs a permit, with its state at one look at the cluster.
-type Applicant struct {
-	cluster.Applicant
+// Request is a member that needs a permit, with what is decided about it at one look at the cluster.
+type Request struct {
+	*cluster.Member
 	Kind     api.PermitKind
 	ClaimUID types.UID
 	// Refused is the reason why bootstrap.Decide holds it back, with at most three nodes that it is about; empty where it does not.
@@ -42,8 +42,8 @@ type Applicant struct {
 
 // Scene is one look at the members that want to join. The zero value has none.
 type Scene struct {
-	// Applicants, in the order of their turns.
-	Applicants []Applicant
+	// Requests, in the order of their turns.
+	Requests []Request
 	// Strangers are joining nodes that have no member Service here, Leaving are leaving nodes.
 	Strangers, Leaving []string
 	// Parallel is true where every running node supports several joins at once.
@@ -63,14 +63,14 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 	names := map[string]bool{}
 	fit := 0
 	for _, one := range c.Applicants() {
-		uid, read := claims[one.Claim]
-		holds := slices.ContainsFunc(carried(stored.View), func(p api.StatusReportViewPermit) bool { return p.Member == one.Member })
-		a := Applicant{Applicant: one, Kind: kind, ClaimUID: uid, Later: !read || fit >= max(most, 1) && !holds}
-		if a.Replaces {
+		uid, read := claims[one.PVCName]
+		holds := slices.ContainsFunc(carried(stored.View), func(p api.StatusReportViewPermit) bool { return p.Member == one.Ref.Member })
+		a := Request{Member: one, Kind: kind, ClaimUID: uid, Later: !read || fit >= max(most, 1) && !holds}
+		if a.Replaces() {
 			a.Kind = api.PermitReplace
 		}
-		names[a.Member] = true
-		if a.Waits && !a.Later {
+		names[a.Name()] = true
+		if a.WaitsInBarrier() && !a.Later {
 			if !judge(c, &a, stored.Initialized) {
 				continue
 			}
@@ -78,7 +78,7 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 				fit++
 			}
 		}
-		s.Applicants = append(s.Applicants, a)
+		s.Requests = append(s.Requests, a)
 	}
 	s.Founding = !stored.Initialized && slices.ContainsFunc(c.Members(), func(m cluster.Member) bool {
 		// For a cluster that begins elsewhere it cannot be known here that its first node is well, nor by a row without a mode: neither is waited for.
@@ -110,8 +110,8 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 }
 
 // judge asks the same decision as the member's barrier. False for a member that needs no permit: it restarts, or a person has forced its start.
-func judge(c *cluster.Cluster, a *Applicant, initialized bool) bool {
-	in, err := c.BootstrapInput(a.Member)
+func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
+	in, err := bootstrap.Of(c, a.Name())
 	if err != nil {
 		a.Refused = string(words.ReportMissing)
 		return true
@@ -124,7 +124,7 @@ func judge(c *cluster.Cluster, a *Applicant, initialized bool) bool {
 		a.Refused = string(v.Blockers[0].Reason)
 		for _, b := range v.Blockers {
 			name := b.Observed.Name()
-			if b.Reason == v.Blockers[0].Reason && b.Observed != (matrix.Ref{}) && name != a.Member && !slices.Contains(a.Nodes, name) && len(a.Nodes) < 3 {
+			if b.Reason == v.Blockers[0].Reason && b.Observed != (matrix.Ref{}) && name != a.Name() && !slices.Contains(a.Nodes, name) && len(a.Nodes) < 3 {
 				a.Nodes = append(a.Nodes, name)
 			}
 		}
@@ -135,7 +135,7 @@ func judge(c *cluster.Cluster, a *Applicant, initialized bool) bool {
 		return false
 	}
 	a.Kind = needs
-	if choice, launched := c.SeedChoice(a.Member); launched {
+	if choice, launched := bootstrap.SeedChoiceOf(c, a.Name()); launched {
 		a.Seeds = choice.Seeds
 		if !choice.Usable() || choice.Code == words.SeedsFirstNode && needs != api.PermitForm {
 			a.Refused = string(words.NoOtherSeed)
@@ -188,25 +188,25 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 	held := map[string]bool{}
 	for _, p := range carried(by.Stored) {
 		a := s.applicant(p.Member)
-		if a == nil || a.PodUID != p.PodUID || a.ClaimUID != p.PVCUID {
+		if a == nil || a.PodUID() != p.PodUID || a.ClaimUID != p.PVCUID {
 			continue // it has joined, or its Pod or its claim is gone
 		}
-		if why := turn.against(a); !a.Past && (!a.Waits || a.Kind != p.Kind || why.Reason != "") {
+		if why := turn.against(a); !a.PastBarrier() && (!a.WaitsInBarrier() || a.Kind != p.Kind || why.Reason != "") {
 			continue // withdrawn: its barrier no longer waits, it needs another kind, or there is a reason against it
 		}
-		out.Permits, held[a.Member] = append(out.Permits, p), true
-		active, joins = append(active, a.Member), joins && p.Kind == api.PermitJoin
-		out.Open = out.Open || !a.Past
+		out.Permits, held[a.Name()] = append(out.Permits, p), true
+		active, joins = append(active, a.Name()), joins && p.Kind == api.PermitJoin
+		out.Open = out.Open || !a.PastBarrier()
 	}
-	for i := range s.Applicants {
-		if a := &s.Applicants[i]; a.Past && !held[a.Member] {
-			active, joins = append(active, a.Member), joins && a.Kind == api.PermitJoin
+	for i := range s.Requests {
+		if a := &s.Requests[i]; a.PastBarrier() && !held[a.Name()] {
+			active, joins = append(active, a.Name()), joins && a.Kind == api.PermitJoin
 		}
 	}
 	ready := map[string]time.Time{}
-	for i := range s.Applicants {
-		a := &s.Applicants[i]
-		if a.Past || held[a.Member] {
+	for i := range s.Requests {
+		a := &s.Requests[i]
+		if a.PastBarrier() || held[a.Name()] {
 			continue
 		}
 		why := turn.against(a)
@@ -216,16 +216,16 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 			why = waits(a, ahead(s, active), active...)
 		case !since(g.ready, ready, a, by):
 			why = waits(a, words.PermitWaitsForStability)
-			active, joins = append(active, a.Member), joins && a.Kind == api.PermitJoin
+			active, joins = append(active, a.Name()), joins && a.Kind == api.PermitJoin
 		case a.Kind == api.PermitJoin && s.Founding: // the time for which the first node must be well runs in parallel to the applicant's own
 			why = waits(a, words.PermitWaitsForFirstNode)
-			active = append(active, a.Member)
+			active = append(active, a.Name())
 		default:
 			out.Permits = append(out.Permits, a.permit(by.Now))
 			if a.Kind == api.PermitForm {
-				out.Founder, turn.founder = a.Member, a.Member
+				out.Founder, turn.founder = a.Name(), a.Name()
 			}
-			out.Open, active, joins = true, append(active, a.Member), joins && a.Kind == api.PermitJoin
+			out.Open, active, joins = true, append(active, a.Name()), joins && a.Kind == api.PermitJoin
 			continue
 		}
 		out.Waiting++
@@ -238,15 +238,15 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 }
 
 // permit lets the applicant start.
-func (a *Applicant) permit(now time.Time) api.StatusReportViewPermit {
+func (a *Request) permit(now time.Time) api.StatusReportViewPermit {
 	return api.StatusReportViewPermit{
-		Kind: a.Kind, Member: a.Member, PVCUID: a.ClaimUID, PodUID: a.PodUID, Seeds: a.Seeds[:min(16, len(a.Seeds))], Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
+		Kind: a.Kind, Member: a.Name(), PVCUID: a.ClaimUID, PodUID: a.PodUID(), Seeds: a.Seeds[:min(16, len(a.Seeds))], Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
 	}
 }
 
 // since keeps since when the applicant could have had a permit, and is true when that is long enough ago.
-func since(was, is map[string]time.Time, a *Applicant, by Standing) bool {
-	key := string(a.Kind) + "/" + a.Member + "/" + string(a.PodUID) + "/" + string(a.ClaimUID)
+func since(was, is map[string]time.Time, a *Request, by Standing) bool {
+	key := string(a.Kind) + "/" + a.Name() + "/" + string(a.PodUID()) + "/" + string(a.ClaimUID)
 	from, ok := was[key]
 	if !ok {
 		from = by.Now
@@ -262,10 +262,10 @@ func carried(v *api.StatusReportView) []api.StatusReportViewPermit {
 	return v.Permits
 }
 
-func (s *Scene) applicant(member string) *Applicant {
-	for i := range s.Applicants {
-		if s.Applicants[i].Member == member {
-			return &s.Applicants[i]
+func (s *Scene) applicant(member string) *Request {
+	for i := range s.Requests {
+		if s.Requests[i].Name() == member {
+			return &s.Requests[i]
 		}
 	}
 	return nil
@@ -274,15 +274,15 @@ func (s *Scene) applicant(member string) *Applicant {
 // ahead is the state of the active members: waiting for one that is joining takes longer than for one whose turn it is.
 func ahead(s *Scene, active []string) words.Code {
 	for _, name := range active {
-		if a := s.applicant(name); a == nil || a.Past {
+		if a := s.applicant(name); a == nil || a.PastBarrier() {
 			return words.PermitWaitsForNewcomer
 		}
 	}
 	return words.PermitWaitsForTurn
 }
 
-func waits(a *Applicant, reason words.Code, nodes ...string) api.StatusReportViewWaiting {
-	return api.StatusReportViewWaiting{Member: a.Member, Kind: a.Kind, Reason: string(reason), Nodes: slices.Clone(nodes[:min(3, len(nodes))])}
+func waits(a *Request, reason words.Code, nodes ...string) api.StatusReportViewWaiting {
+	return api.StatusReportViewWaiting{Member: a.Name(), Kind: a.Kind, Reason: string(reason), Nodes: slices.Clone(nodes[:min(3, len(nodes))])}
 }
 
 // turn has the values that are the same for all applicants of one step.
@@ -293,16 +293,16 @@ type turn struct {
 }
 
 // against is the reason against a permit for the applicant, were it alone; its Reason is empty where there is none.
-func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
+func (t *turn) against(a *Request) api.StatusReportViewWaiting {
 	var dead []hostid.ID
 	if a.Kind == api.PermitReplace {
-		dead = a.Dead
+		dead = a.MustBeDown()
 	}
 	notUp := bootstrap.NotUp(t.by.Members, dead)
 	switch {
 	case t.by.Old:
 		return waits(a, words.PermitWaitsForReading)
-	case a.Kind == api.PermitForm && t.founder != "" && t.founder != a.Member:
+	case a.Kind == api.PermitForm && t.founder != "" && t.founder != a.Name():
 		return waits(a, words.PermitOfFounder, t.founder)
 	case a.Kind != api.PermitForm && len(t.by.Members) == 0:
 		return waits(a, words.ReportMissing)
@@ -315,7 +315,7 @@ func (t *turn) against(a *Applicant) api.StatusReportViewWaiting {
 		return waits(a, words.PermitWaitsForSchema, t.by.Log.Differ...)
 	case len(t.scene.Leaving) > 0:
 		return waits(a, words.PermitWaitsForLeaving, t.scene.Leaving...)
-	case !a.Waits:
+	case !a.WaitsInBarrier():
 		return waits(a, words.PermitWaitsForPod)
 	case a.Refused != "":
 		return waits(a, words.Code(a.Refused), a.Nodes...)
@@ -335,7 +335,7 @@ func (t *turn) notAsNeeded(dead []hostid.ID) words.Code {
 }
 
 // behind is the reason that the members in a wrong state are too far behind in the log of group 0; false where one of them is in it for another cause.
-func (t *turn) behind(a *Applicant, dead []hostid.ID) (api.StatusReportViewWaiting, bool) {
+func (t *turn) behind(a *Request, dead []hostid.ID) (api.StatusReportViewWaiting, bool) {
 	var out api.StatusReportViewWaiting
 	for i := range t.by.Members {
 		m := &t.by.Members[i]
@@ -357,18 +357,18 @@ func (t *turn) behind(a *Applicant, dead []hostid.ID) (api.StatusReportViewWaiti
 }
 
 // before are the applicants whose turn comes before this one's.
-func (t *turn) before(a *Applicant) []string {
-	for i := range t.scene.Applicants {
-		if b := &t.scene.Applicants[i]; b.Waits && !b.Later && b.Refused == "" && b.Member != a.Member {
-			return []string{b.Member}
+func (t *turn) before(a *Request) []string {
+	for i := range t.scene.Requests {
+		if b := &t.scene.Requests[i]; b.WaitsInBarrier() && !b.Later && b.Refused == "" && b.Member != a.Member {
+			return []string{b.Name()}
 		}
 	}
 	return nil
 }
 
 // most is how many may join at once with the applicant among them. More than one only where all of them are plain joins and every version allows it.
-func (t *turn) most(a *Applicant, joins bool) int {
-	if a.Kind == api.PermitJoin && joins && a.Parallel && t.scene.Parallel {
+func (t *turn) most(a *Request, joins bool) int {
+	if a.Kind == api.PermitJoin && joins && a.ImageVersion().SupportsParallelBootstrap() == release.Yes && t.scene.Parallel {
 		return max(1, t.by.Most)
 	}
 	return 1

@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -46,17 +47,45 @@ func idOf(name string) string {
 	return fmt.Sprintf("%08x-0000-4000-8000-000000000000", []byte(name + "+")[:4])
 }
 
-func applicant(member string, kind api.PermitKind) view.Applicant {
-	return view.Applicant{
-		Applicant: cluster.Applicant{Ref: matrix.Ref{Member: member}, PodUID: types.UID("pod-" + member), Waits: true, Parallel: true},
-		Kind:      kind, ClaimUID: types.UID("claim-" + member),
+// applicant waits in its barrier.
+func applicant(member string, kind api.PermitKind) view.Request {
+	r := view.Request{
+		Member: &cluster.Member{Ref: matrix.Ref{Member: member}, Service: &corev1.Service{}}, Kind: kind, ClaimUID: types.UID("claim-" + member),
 	}
+	newPod(r, "pod-"+member)
+	return r
+}
+
+// newPod is one that waits in its barrier, of an image that can join beside others.
+func newPod(r view.Request, uid string) {
+	r.Pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}, Spec: corev1.PodSpec{
+		InitContainers: []corev1.Container{{Name: api.ContainerBarrier}},
+		Containers:     []corev1.Container{{Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2026.2.0"}},
+	}}
+	barrier(r, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+}
+
+// barrier is the state of its Pod's.
+func barrier(r view.Request, state corev1.ContainerState) {
+	r.Pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier, State: state}}
+}
+
+// opens is a barrier that lets its Pod through.
+func opens(r view.Request) {
+	barrier(r, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}})
+}
+
+// replaces is an applicant in the place of a node.
+func replaces(member, dead string) view.Request {
+	r := applicant(member, api.PermitReplace)
+	r.Service.Labels = map[string]string{api.LabelReplacingNodeHostID: idOf(dead)}
+	return r
 }
 
 func joins(members ...string) *play {
 	p := &play{members: up("a-0", "b-0", "c-0"), stored: &api.StatusReportView{}, now: start}
 	for _, m := range members {
-		p.scene.Applicants = append(p.scene.Applicants, applicant(m, api.PermitJoin))
+		p.scene.Requests = append(p.scene.Requests, applicant(m, api.PermitJoin))
 	}
 	return p
 }
@@ -125,13 +154,13 @@ func TestPermitsGoRoundOneAfterTheOther(t *testing.T) {
 	if got, want := reasons(p.next()), []string{"b-1 PermitWaitsForTurn [a-1]", "c-1 PermitWaitsForTurn [a-1]"}; !slices.Equal(got, want) {
 		t.Errorf("queue %q, want %q", got, want)
 	}
-	p.scene.Applicants[0].Waits, p.scene.Applicants[0].Past = false, true
+	opens(p.scene.Requests[0])
 	wantHolders(t, p.pass(time.Hour), "a-1")
 	if got := reasons(p.next()); got[0] != "b-1 PermitWaitsForNewcomer [a-1]" {
 		t.Errorf("queue %q", got)
 	}
 	// It has joined.
-	p.scene.Applicants = p.scene.Applicants[1:]
+	p.scene.Requests = p.scene.Requests[1:]
 	p.members = up("a-0", "a-1", "b-0", "c-0")
 	wantHolders(t, p.next())
 	wantHolders(t, p.pass(8*time.Second))
@@ -143,12 +172,12 @@ func TestAPermitIsWithdrawnAtOnceWhenTheViewTurns(t *testing.T) {
 	for name, turn := range map[string]func(*play){
 		"a member is DOWN":        func(p *play) { p.members[1].State = api.NodeStatusDown },
 		"a member is UNKNOWN":     func(p *play) { p.members[1].State = api.NodeStatusUnknown },
-		"a rollout begins":        func(p *play) { p.scene.Applicants[0].Refused = string(words.RolloutInProgress) },
+		"a rollout begins":        func(p *play) { p.scene.Requests[0].Refused = string(words.RolloutInProgress) },
 		"a node leaves":           func(p *play) { p.scene.Leaving = []string{"c-0"} },
 		"nobody reads any more":   func(p *play) { p.old = true },
-		"its claim is another":    func(p *play) { p.scene.Applicants[0].ClaimUID = "another" },
-		"its Pod is another":      func(p *play) { p.scene.Applicants[0].PodUID = "another" },
-		"its barrier has crashed": func(p *play) { p.scene.Applicants[0].Waits = false },
+		"its claim is another":    func(p *play) { p.scene.Requests[0].ClaimUID = "another" },
+		"its Pod is another":      func(p *play) { p.scene.Requests[0].Pod.UID = "another" },
+		"its barrier has crashed": func(p *play) { barrier(p.scene.Requests[0], corev1.ContainerState{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := joins("a-1", "b-1")
@@ -163,12 +192,12 @@ func TestAPermitIsWithdrawnAtOnceWhenTheViewTurns(t *testing.T) {
 func TestAPermitSurvivesWhileItsHolderJoins(t *testing.T) {
 	p := joins("a-1", "b-1")
 	p.pass(window)
-	p.scene.Applicants[0].Waits, p.scene.Applicants[0].Past = false, true
+	opens(p.scene.Requests[0])
 	p.members[2].State = api.NodeStatusDown
 	wantHolders(t, p.pass(time.Hour), "a-1")
 	p.members[2].State = api.NodeStatusUp
 	wantHolders(t, p.pass(time.Hour), "a-1")
-	p.scene.Applicants[0].PodUID, p.scene.Applicants[0].Past, p.scene.Applicants[0].Waits = "", false, false
+	p.scene.Requests[0].Pod = nil
 	wantHolders(t, p.next())
 	wantHolders(t, p.pass(window), "b-1") // one without a Pod holds up no other
 }
@@ -177,7 +206,7 @@ func TestAPermitSurvivesWhileItsHolderJoins(t *testing.T) {
 func TestANewcomerAheadTakesNoPermitAway(t *testing.T) {
 	p := joins("b-1")
 	wantHolders(t, p.pass(window), "b-1")
-	p.scene.Applicants = slices.Insert(p.scene.Applicants, 0, applicant("a-1", api.PermitJoin))
+	p.scene.Requests = slices.Insert(p.scene.Requests, 0, applicant("a-1", api.PermitJoin))
 	wantHolders(t, p.pass(window), "b-1")
 }
 
@@ -196,9 +225,7 @@ func TestAReplacementNeedsItsNodesDownAndAllOthersUp(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := joins()
-			r := applicant("b-0", api.PermitReplace)
-			r.Replaces, r.Dead = true, []hostid.ID{hostid.ID(idOf("b-0"))}
-			p.scene.Applicants = []view.Applicant{r, applicant("a-1", api.PermitJoin)}
+			p.scene.Requests = []view.Request{replaces("b-0", "b-0"), applicant("a-1", api.PermitJoin)}
 			var s [3]string
 			_, _ = fmt.Sscan(tc.states, &s[0], &s[1], &s[2])
 			for i := range s {
@@ -216,19 +243,19 @@ func TestAReplacementNeedsItsNodesDownAndAllOthersUp(t *testing.T) {
 // The first node's permit goes to one member for ever, across controllers: one that crashed gets it again, and no other.
 func TestACrashedFirstBootGetsItsOwnFormPermitAgainAndNobodyElse(t *testing.T) {
 	p := &play{now: start}
-	p.scene.Applicants = []view.Applicant{applicant("a-0", api.PermitForm), applicant("b-0", api.PermitForm)}
-	p.scene.Applicants[1].Refused = string(words.FirstNodePending)
+	p.scene.Requests = []view.Request{applicant("a-0", api.PermitForm), applicant("b-0", api.PermitForm)}
+	p.scene.Requests[1].Refused = string(words.FirstNodePending)
 	wantHolders(t, p.pass(window), "a-0")
 	// Its Pod is gone, and by then another member would be the first.
-	p.scene.Applicants[0].PodUID, p.scene.Applicants[0].Waits = "", false
-	p.scene.Applicants[1].Refused = ""
+	p.scene.Requests[0].Pod = nil
+	p.scene.Requests[1].Refused = ""
 	p.granter = view.Granter{} // another controller
 	wantHolders(t, p.pass(time.Hour))
 	if got := reasons(p.next()); got[1] != "b-0 PermitOfFounder [a-0]" {
 		t.Errorf("queue %q", got)
 	}
-	p.scene.Applicants[0] = applicant("a-0", api.PermitForm)
-	p.scene.Applicants[0].PodUID = "pod-2"
+	p.scene.Requests[0] = applicant("a-0", api.PermitForm)
+	p.scene.Requests[0].Pod.UID = "pod-2"
 	wantHolders(t, p.pass(window), "a-0")
 }
 
@@ -242,7 +269,7 @@ func TestSeveralAtOnceOnlyWhereEveryVersionAllowsIt(t *testing.T) {
 	wantHolders(t, p.pass(window), "a-1")
 	p = joins("a-1", "b-1")
 	p.most, p.scene.Parallel = 2, true
-	p.scene.Applicants[1].Parallel = false
+	p.scene.Requests[1].Pod.Spec.Containers[0].Image = "scylladb/scylla:2026.1.0"
 	wantHolders(t, p.pass(window), "a-1")
 	p = joins("a-1")
 	p.most, p.scene.Parallel, p.scene.Strangers = 2, true, []string{"x"}
@@ -262,7 +289,7 @@ func TestPermitsAreSafe(t *testing.T) {
 			if form {
 				kind = api.PermitForm
 			}
-			p.scene.Applicants = append(p.scene.Applicants, applicant(n, kind))
+			p.scene.Requests = append(p.scene.Requests, applicant(n, kind))
 		}
 		if !form {
 			p.members = up("a-0", "b-0")
@@ -270,7 +297,7 @@ func TestPermitsAreSafe(t *testing.T) {
 		founder, pods := "", 0
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			p.now = p.now.Add(view.Interval)
-			a := &p.scene.Applicants[rapid.IntRange(0, 2).Draw(t, "who")]
+			a := &p.scene.Requests[rapid.IntRange(0, 2).Draw(t, "who")]
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0:
 				p.granter = view.Granter{}
@@ -280,10 +307,10 @@ func TestPermitsAreSafe(t *testing.T) {
 				}
 			case 2: // a new Pod
 				pods++
-				a.PodUID, a.Waits, a.Past = types.UID(fmt.Sprint("pod", pods)), true, false
+				newPod(*a, fmt.Sprint("pod", pods))
 			case 3: // its barrier opens, if it may
-				if p.stored != nil && slices.Contains(holders(view.Permits{Permits: p.stored.Permits}), a.Member) {
-					a.Waits, a.Past = false, true
+				if p.stored != nil && slices.Contains(holders(view.Permits{Permits: p.stored.Permits}), a.Name()) {
+					opens(*a)
 				}
 			case 4:
 				a.ClaimUID = types.UID(fmt.Sprint("claim", pods))
@@ -301,23 +328,23 @@ func TestPermitsAreSafe(t *testing.T) {
 			}
 			allUp := !slices.ContainsFunc(p.members, func(m api.StatusReportViewMember) bool { return m.State != api.NodeStatusUp })
 			for _, x := range got.Permits {
-				i := slices.IndexFunc(p.scene.Applicants, func(a view.Applicant) bool { return a.Member == x.Member })
-				a := p.scene.Applicants[i]
-				if !a.Past && (!allUp || a.Refused != "") {
+				i := slices.IndexFunc(p.scene.Requests, func(a view.Request) bool { return a.Name() == x.Member })
+				a := p.scene.Requests[i]
+				if !a.PastBarrier() && (!allUp || a.Refused != "") {
 					t.Fatalf("%s may start, and it is not so that all are UP and nothing speaks against it: %+v, %q", x.Member, p.members, a.Refused)
 				}
-				if x.PVCUID != a.ClaimUID || x.PodUID != a.PodUID {
+				if x.PVCUID != a.ClaimUID || x.PodUID != a.PodUID() {
 					t.Fatalf("permit %+v of %+v", x, a)
 				}
 				if was := before != nil && slices.Contains(holders(view.Permits{Permits: before.Permits}), x.Member); was {
 					continue
 				}
-				for _, b := range p.scene.Applicants[:i] { // no applicant before it could have it as well and has none
-					if !b.Past && b.Waits && b.Refused == "" && !slices.Contains(holders(got), b.Member) &&
-						(!form || got.Founder == "" || got.Founder == b.Member) && !slices.ContainsFunc(got.Queue, func(w api.StatusReportViewWaiting) bool {
-						return w.Member == b.Member && w.Reason == "PermitWaitsForStability"
+				for _, b := range p.scene.Requests[:i] { // no applicant before it could have it as well and has none
+					if !b.PastBarrier() && b.WaitsInBarrier() && b.Refused == "" && !slices.Contains(holders(got), b.Name()) &&
+						(!form || got.Founder == "" || got.Founder == b.Name()) && !slices.ContainsFunc(got.Queue, func(w api.StatusReportViewWaiting) bool {
+						return w.Member == b.Name() && w.Reason == "PermitWaitsForStability"
 					}) {
-						t.Fatalf("%s came before %s: %q", x.Member, b.Member, reasons(got))
+						t.Fatalf("%s came before %s: %q", x.Member, b.Name(), reasons(got))
 					}
 				}
 			}

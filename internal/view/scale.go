@@ -72,8 +72,8 @@ type handed struct {
 // raise gives the first rack with too few replicas the number that it wants, once every existing member has joined.
 func raise(c *cluster.Cluster, ours []handed) []Scaling {
 	joined := map[string]bool{}
-	for _, p := range c.Peers() {
-		joined[p.Member] = p.Joined != nil && *p.Joined
+	for _, m := range c.Serviced() {
+		joined[m.Ref.Member] = m.HasJoined()
 	}
 	for i := range c.StatefulSets {
 		s := &c.StatefulSets[i]
@@ -100,15 +100,12 @@ func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []h
 		first = stored.View.Founder
 	}
 	if first == "" {
-		members := make([]bootstrap.SeedMember, len(applicants))
-		for i := range applicants {
-			members[i] = bootstrap.SeedMember{Name: applicants[i].Member, Created: applicants[i].Created}
+		if founder := bootstrap.First(applicants); founder != nil {
+			first = founder.Ref.Member
 		}
-		founder, _ := bootstrap.First(members)
-		first = founder.Name
 	}
-	for i := range applicants {
-		if a := &applicants[i]; a.Past && a.Member != first {
+	for _, a := range applicants {
+		if a.PastBarrier() && a.Ref.Member != first {
 			return nil
 		}
 	}

@@ -13,7 +13,7 @@ import (
 type Log struct {
 	// Leader is the member that leads group 0; empty where no member names itself, or several do.
 	Leader string
-	// Behind is how many entries a member's apply index is behind the leader's commit index, by Evidence.Key; members with an unknown index are left out.
+	// Behind is how many entries a member's apply index is behind the leader's commit index, by Sighting.Key; members with an unknown index are left out.
 	Behind map[string]int64
 	// Differ are members with another schema version than the first member with a known one, and that first member before them; nil where all known versions are equal, and where
 	// Behind has every member.
@@ -21,11 +21,11 @@ type Log struct {
 }
 
 // LogOf is the log's state by the members' heartbeats now. Only values confirmed by a heartbeat count: then the leader's indexes and the member's are of the last two polls.
-func LogOf(all []Evidence, heard func(member string) Heartbeat, now time.Time) Log {
+func LogOf(all []Sighting, heard func(member string) Heartbeat, now time.Time) Log {
 	said := make([]raftlog.Said, len(all))
 	leader, leaders := 0, 0
 	for i := range all {
-		if h := heard(all[i].Member); all[i].Heartbeat != nil && all[i].Beats(h, now) {
+		if h := heard(all[i].Ref.Member); all[i].Heartbeat() != nil && all[i].Beats(h, now) {
 			said[i] = h.Log
 		}
 		if said[i].Known && said[i].Leader {
@@ -49,7 +49,7 @@ func LogOf(all []Evidence, heard func(member string) Heartbeat, now time.Time) L
 }
 
 // differ are the members whose schema versions are not equal.
-func differ(all []Evidence, said []raftlog.Said) []string {
+func differ(all []Sighting, said []raftlog.Said) []string {
 	first := slices.IndexFunc(said, func(s raftlog.Said) bool { return s.Schema != "" })
 	var out []string
 	for i := range said {

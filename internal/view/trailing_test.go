@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
@@ -34,7 +37,7 @@ func TestLogOf(t *testing.T) {
 	at := start
 	for name, c := range map[string]struct {
 		said   []raftlog.Said
-		change func(e []view.Evidence, h map[string]view.Heartbeat)
+		change func(e []view.Sighting, h map[string]view.Heartbeat)
 		leader string
 		behind map[string]int64 // by name
 		differ []string
@@ -45,19 +48,19 @@ func TestLogOf(t *testing.T) {
 		"a follower's commit index is behind": {[]raftlog.Said{leads(6000), {Known: true, Commit: 9999, Apply: 5000}, follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "b-0": 1000, "c-0": 0}, nil},
 		"nobody leads":                        {[]raftlog.Said{follows(1), follows(6000), follows(6000)}, nil, "", nil, nil},
 		"two say that they lead":              {[]raftlog.Said{leads(6000), leads(1), follows(1)}, nil, "", nil, nil},
-		"the leader's heartbeat is old": {[]raftlog.Said{leads(6000), follows(1), follows(6000)}, func(_ []view.Evidence, h map[string]view.Heartbeat) {
+		"the leader's heartbeat is old": {[]raftlog.Said{leads(6000), follows(1), follows(6000)}, func(_ []view.Sighting, h map[string]view.Heartbeat) {
 			x := h["a-0"]
 			x.Advanced = at.Add(-view.ContactLimit - 1)
 			h["a-0"] = x
 		}, "", nil, nil},
-		"a leader of before, whose heartbeat is old": {[]raftlog.Said{leads(1), leads(6000), follows(1)}, func(_ []view.Evidence, h map[string]view.Heartbeat) {
+		"a leader of before, whose heartbeat is old": {[]raftlog.Said{leads(1), leads(6000), follows(1)}, func(_ []view.Sighting, h map[string]view.Heartbeat) {
 			x := h["a-0"]
 			x.Advanced = at.Add(-view.ContactLimit - 1)
 			h["a-0"] = x
 		}, "b-0", map[string]int64{"b-0": 0, "c-0": 5999}, nil},
-		"the answer was about another row": {[]raftlog.Said{leads(6000), follows(1), follows(1)}, func(e []view.Evidence, _ map[string]view.Heartbeat) { e[1].Digest = "other" },
+		"the answer was about another row": {[]raftlog.Said{leads(6000), follows(1), follows(1)}, func(e []view.Sighting, _ map[string]view.Heartbeat) { e[1].Digest = "other" },
 			"a-0", map[string]int64{"a-0": 0, "c-0": 5999}, nil},
-		"a reporter without heartbeat": {[]raftlog.Said{leads(6000), follows(1), follows(6000)}, func(e []view.Evidence, _ map[string]view.Heartbeat) { e[1].Heartbeat = nil },
+		"a reporter without heartbeat": {[]raftlog.Said{leads(6000), follows(1), follows(6000)}, func(e []view.Sighting, _ map[string]view.Heartbeat) { e[1].Report = nil },
 			"a-0", map[string]int64{"a-0": 0, "c-0": 0}, nil},
 		"indexes known, and schemas differ": {[]raftlog.Said{leads(6000), {Known: true, Apply: 5999, Schema: schemaB}, follows(6000)}, nil,
 			"a-0", map[string]int64{"a-0": 0, "b-0": 1, "c-0": 0}, nil},
@@ -65,13 +68,13 @@ func TestLogOf(t *testing.T) {
 		"indexes not known, and schemas differ":  {[]raftlog.Said{{}, {Schema: schemaA}, {Schema: schemaB}}, nil, "", nil, []string{"b-0", "c-0"}},
 		"one member's not known, schemas differ": {[]raftlog.Said{leads(6000), {Schema: schemaB}, follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "c-0": 0}, []string{"a-0", "b-0"}},
 		"nobody says anything of it":             {[]raftlog.Said{{}, {}, {}}, nil, "", nil, nil},
-		"a schema that was said too long ago":    {[]raftlog.Said{{Schema: schemaA}, {Schema: schemaB}, {}}, func(_ []view.Evidence, h map[string]view.Heartbeat) { delete(h, "b-0") }, "", nil, nil},
+		"a schema that was said too long ago":    {[]raftlog.Said{{Schema: schemaA}, {Schema: schemaB}, {}}, func(_ []view.Sighting, h map[string]view.Heartbeat) { delete(h, "b-0") }, "", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var all []view.Evidence
+			var all []view.Sighting
 			heard := map[string]view.Heartbeat{}
 			for i, n := range []string{"a-0", "b-0", "c-0"} {
-				all = append(all, view.Evidence{Ref: matrix.Ref{Member: n, HostID: hostid.Known(idOf(n))}, Digest: n, Heartbeat: &api.ReportHeartbeat{}})
+				all = append(all, view.Sighting{Member: &cluster.Member{Ref: matrix.Ref{Member: n, HostID: hostid.Known(idOf(n))}, Pod: &corev1.Pod{}, Report: &api.NodeStatusReport{Heartbeat: &api.ReportHeartbeat{}}}, Digest: n})
 				heard[n] = view.Heartbeat{Digest: n, Advanced: at, Log: c.said[i]}
 			}
 			if c.change != nil {
@@ -159,9 +162,7 @@ func TestAMemberThatTrailsHoldsNewcomers(t *testing.T) {
 // A dead node that is to be replaced must be DOWN: that it was last heard to be behind is no cause to wait for its log.
 func TestATargetThatTrailsIsATargetThatIsNotDown(t *testing.T) {
 	p := &play{members: append(up("b-0", "c-0"), trailing("a-0")), stored: &api.StatusReportView{}, now: start}
-	a := applicant("d-0", api.PermitReplace)
-	a.Dead = []hostid.ID{hostid.Known(idOf("a-0"))}
-	p.scene.Applicants = append(p.scene.Applicants, a)
+	p.scene.Requests = append(p.scene.Requests, replaces("d-0", "a-0"))
 	if got := reasons(p.next()); !slices.Equal(got, []string{"d-0 " + string(words.PermitWaitsForTargetDown) + " [a-0]"}) {
 		t.Errorf("%q", got)
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
@@ -25,15 +27,15 @@ func (f *fixture) first() string {
 	f.t.Helper()
 	var list corev1.ServiceList
 	f.must(f.Client.List(f.ctx, &list, client.InNamespace(f.namespace), client.MatchingLabels{api.LabelServiceType: api.ServiceTypeMember}))
-	var members []bootstrap.SeedMember
-	for _, s := range list.Items {
-		members = append(members, bootstrap.SeedMember{Name: s.Name, Created: s.CreationTimestamp.Time})
+	var members []*cluster.Member
+	for i := range list.Items {
+		members = append(members, &cluster.Member{Ref: matrix.Ref{Member: list.Items[i].Name}, Service: &list.Items[i]})
 	}
-	m, ok := bootstrap.First(members)
-	if !ok {
+	m := bootstrap.First(members)
+	if m == nil {
 		f.t.Fatal("no member Services")
 	}
-	return m.Name
+	return m.Name()
 }
 
 // others are the members of the cluster of three but this one.

@@ -66,6 +66,11 @@ var rules = map[string]rule{
 		deny: []string{own + "internal/matrix", own + "internal/bootstrap", own + "internal/replacement"},
 		why:  "it hands over objects; internal/cluster alone turns them into a cluster, the same for everybody",
 	},
+	"the judges are above the member": {
+		from: []string{"internal/cluster"}, deep: true,
+		deny: []string{own + "internal/bootstrap", own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight", own + "internal/inject", own + "internal/evidence"},
+		why:  "a judge below the member needs copies of its fields, and a copy can differ from the member",
+	},
 	"what shows and keeps gives no verdict": {
 		from: []string{"internal/ui", "internal/bundle"},
 		deny: []string{own + "internal/bootstrap", own + "internal/diagnosis"},

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
@@ -139,14 +140,14 @@ func same(t *rapid.T, how string, want, got *cluster.Cluster) {
 func said(t *rapid.T, c *cluster.Cluster) string {
 	verdicts := map[string]any{}
 	for _, m := range c.Members() {
-		if v, err := c.Verdict(m.Member); err == nil {
+		if v, err := bootstrap.VerdictOf(c, m.Member); err == nil {
 			verdicts[m.Member] = v
 		} else {
 			verdicts[m.Member+string(m.HostID)] = err.Error()
 		}
 	}
 	b, err := json.MarshalIndent(map[string]any{
-		"source": c.Source, "rows": c.Rows(), "members": c.Members(), "health": c.Health(), "verdicts": verdicts,
+		"source": c.Source, "rows": c.Rows(), "members": c.Members(), "health": bootstrap.HealthOf(c), "verdicts": verdicts,
 	}, "", " ")
 	if err != nil {
 		t.Fatal(err)

@@ -152,7 +152,7 @@ func (w *world) judge(p *pod) bool {
 		return b.verdict.Satisfied
 	}
 	if p.query.disk == bootstrap.BootstrappedYes { // needs no other source, unless the volume is another member's
-		b.verdict = bootstrap.Decide(bootstrap.Input{Self: bootstrap.Place(p.name, nil), Disk: p.query.disk})
+		b.verdict = bootstrap.Decide(bootstrap.Input{Member: &cluster.Member{Ref: cluster.Place(p.name, nil)}, Disk: p.query.disk})
 		if v, ok := w.verdict(p); ok && !w.cut[p.name] && v.Decision == bootstrap.DecisionRefuse {
 			b.verdict = v
 		}
@@ -223,7 +223,7 @@ func wait(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstrap.Verdict {
 func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 	objects := w.objects(everything)
 	for _, source := range []cluster.Source{cluster.SourceReport, cluster.SourceAnnotation} {
-		in, err := cluster.New(objects, source, p.clock(w)).BootstrapInput(p.name)
+		in, err := bootstrap.Of(cluster.New(objects, source, p.clock(w)), p.name)
 		if err != nil {
 			return wait(v, bootstrap.ReporterSilent(v.Self, err.Error()))
 		}
@@ -232,16 +232,16 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 		}
 	}
 	carried := cluster.New(objects, cluster.SourceAnnotation, p.clock(w))
-	if choice, launched := carried.SeedChoice(p.name); launched &&
+	if choice, launched := bootstrap.SeedChoiceOf(carried, p.name); launched &&
 		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
 		return wait(v, bootstrap.NoOtherSeed(v.Self, choice))
 	}
 	for _, r := range carried.Reporters(p.name) {
-		q := w.pods[r.Member]
+		q := w.pods[r.Ref.Member]
 		if q == nil || q.machine == nil || q.machine.off || q.reporter.state(w.now) != reporterWell || !w.Mum && q.reporter.beat.row != q.obj.Annotations[api.AnnotationNodeStatusReport] {
 			return wait(v, bootstrap.ReporterSilent(r.Ref, "no answer"))
 		}
-		if w.permits() && !w.confirms(q, &r) {
+		if w.permits() && !w.confirms(q, r) {
 			return wait(v, bootstrap.ReporterSilent(r.Ref, "nothing confirms its row"))
 		}
 	}
@@ -249,19 +249,19 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 }
 
 // confirms is the pinned answer of a reporter, or what is on its Lease, as package barrier has it. Mum reporters do not tell their row, and every answer of theirs confirms it.
-func (w *world) confirms(p *pod, r *cluster.Reporter) bool {
+func (w *world) confirms(p *pod, r *cluster.Member) bool {
 	digest := api.ReportDigest(p.obj.Annotations[api.AnnotationNodeStatusReport])
 	switch {
-	case r.Heartbeat == nil || !w.Mum && p.fingerprint() != r.Heartbeat.Fingerprint:
+	case r.Heartbeat() == nil || !w.Mum && p.fingerprint() != r.Heartbeat().Fingerprint:
 		return false
-	case !r.Heartbeat.Lease:
+	case !r.Heartbeat().Lease:
 		return w.Mum || p.reporter.beat.digest == digest
 	}
 	l := w.leases[p.name]
 	if l == nil {
 		return false
 	}
-	_, err := heartbeat.Read(l, r.Pod, digest)
+	_, err := heartbeat.Read(l, r.Pod.UID, digest)
 	return err == nil
 }
 
@@ -293,7 +293,7 @@ func (b *barrier) silent() bool {
 
 // verdict is what the barrier decides on what it reads now: Services, reports and StatefulSets, no Pods.
 func (w *world) verdict(p *pod) (bootstrap.Verdict, bool) {
-	in, err := w.readByBarrier(p).BootstrapInput(p.name)
+	in, err := bootstrap.Of(w.readByBarrier(p), p.name)
 	if err != nil {
 		return bootstrap.Verdict{}, false // no member Service yet
 	}
@@ -382,8 +382,8 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 		args.take(a)
 	}
 	c := cluster.New(w.objects(cluster.KindServices|cluster.KindPods|cluster.KindReports|cluster.KindStatusReport), cluster.SourceAuto, p.clock(w))
-	in := c.SeedInput(p.name, false)
-	in.SelfAddress, in.Volume = p.obj.Status.PodIP, w.query(p.claim.disk).volume
+	in := bootstrap.StartOf(c, p.name)
+	in.Address, in.Volume = p.obj.Status.PodIP, w.query(p.claim.disk).volume
 	l.choice = bootstrap.Seeds(in)
 	l.why = l.choice.Message().Key()
 	switch {

@@ -300,13 +300,13 @@ func (w *world) reading(l *leader) *reading {
 	}
 	claims := map[string]types.UID{}
 	for _, a := range m.judged.Applicants() {
-		if a.PodUID == "" {
+		if a.PodUID() == "" {
 			continue
 		}
-		if claim := w.claims[a.Claim]; claim != nil {
-			claims[a.Claim] = claim.obj.UID
+		if claim := w.claims[a.PVCName]; claim != nil {
+			claims[a.PVCName] = claim.obj.UID
 		} else {
-			claims[a.Claim] = ""
+			claims[a.PVCName] = ""
 		}
 	}
 	m.scene = view.SceneOf(m.judged, m.stored, claims, l.tracker.MaxPermits())

@@ -4,9 +4,7 @@ package simulation
 
 import (
 	"math/rand/v2"
-	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -101,7 +99,7 @@ func (w *world) askPeers(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 		return wait(v, slices.Concat(v.Blockers, blockers)...)
 	}
 	carried := cluster.New(w.objects(everything), cluster.SourceAnnotation, p.clock(w))
-	in, err := carried.BootstrapInput(p.name)
+	in, err := bootstrap.Of(carried, p.name)
 	if err != nil {
 		return closed()
 	}
@@ -138,21 +136,21 @@ func (w *world) unconfirmed(s *peering, carried *cluster.Cluster) []matrix.Block
 	for i := range evidence {
 		e := &evidence[i]
 		silent := bootstrap.ReporterSilent(e.Ref, "no heartbeat of it confirms its row")
-		if e.Heartbeat == nil || e.Address == "" || e.Member == "" {
+		said, address := e.Heartbeat(), e.HeartbeatAt()
+		if address == "" || e.Ref.Member == "" {
 			blockers = append(blockers, silent)
 			continue
 		}
-		e.Digest = api.ReportDigest(e.Report)
-		address := net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port)))
-		h := known[e.Member]
-		if h == nil || h.address != address || h.fingerprint != e.Heartbeat.Fingerprint {
-			h = &peerBeat{address: address, fingerprint: e.Heartbeat.Fingerprint}
+		e.Digest = api.ReportDigest(e.Row())
+		h := known[e.Ref.Member]
+		if h == nil || h.address != address || h.fingerprint != said.Fingerprint {
+			h = &peerBeat{address: address, fingerprint: said.Fingerprint}
 		}
-		s.heard[e.Member] = h
+		s.heard[e.Ref.Member] = h
 		h.is.Digest = ""
 		if !w.net.chance(0.02) { // else it is lost on the way
 			number, ok := w.says(&heartbeats.Target{
-				Pod: types.NamespacedName{Namespace: namespace, Name: e.Member}, Address: address, Fingerprint: h.fingerprint, Digest: e.Digest,
+				Pod: types.NamespacedName{Namespace: namespace, Name: e.Ref.Member}, Address: address, Fingerprint: h.fingerprint, Digest: e.Digest,
 			})
 			if ok {
 				h.take(number, e.Digest, w.now)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -93,9 +94,9 @@ func (w *world) unpermitted(p *pod, v bootstrap.Verdict, status *api.ScyllaDBSta
 	if status != nil && status.Status.View != nil {
 		x.View, x.Old = w.newest(p, status)
 	}
-	in := bootstrap.Input{Self: v.Self, ServiceLabels: svc.Labels, ServiceAnnotations: svc.Annotations}
+	self := &cluster.Member{Ref: v.Self, Service: svc}
 	of := func(x *bootstrap.Permission) []matrix.Blocker {
-		return x.Blockers(v.Self, v.Decision.Permit(), in.Dead())
+		return x.Blockers(v.Self, v.Decision.Permit(), self.MustBeDown())
 	}
 	blockers := of(&x)
 	if len(blockers) == 0 {

@@ -4,14 +4,11 @@ package view
 
 import (
 	"cmp"
-	"net"
 	"slices"
-	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -20,21 +17,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Evidence is the result of one look at a cluster for one member.
-type Evidence struct {
-	matrix.Ref
+// Sighting is the result of one look at a member.
+type Sighting struct {
+	*cluster.Member
 	Look Look
-	// Report is the annotation of its Pod; empty where there is none here.
-	Report string
-	// Digest of Report. Of leaves it out, because it costs the reading of the whole report: a caller that keeps evidence sets it once.
+	// Digest of its Row. Of leaves it out, because it costs the reading of the whole row: a caller that keeps sightings sets it once.
 	Digest string
-	// Heartbeat is where its reporter serves it, nil for a reporter without one: then only its row counts. Address is that of its Pod.
-	Heartbeat *api.ReportHeartbeat
-	Address   string
-	// Pod is the UID of its Pod.
-	Pod types.UID
 	// Limit is how old the heartbeat may be, by the cluster's health policy and the reporter's interval; ContactLimit when zero.
 	Limit time.Duration
+}
+
+// Row is the annotation of its Pod; empty where there is none here.
+func (e *Sighting) Row() string {
+	if e.Pod == nil {
+		return ""
+	}
+	return e.Pod.Annotations[api.AnnotationNodeStatusReport]
 }
 
 // Heartbeat is the receiver's knowledge of a member's heartbeat. The zero value confirms nothing.
@@ -93,33 +91,28 @@ func (p *Pulse) Heartbeat() Heartbeat { return p.is }
 
 // Seen is the result of a look at the member by its row and its heartbeat. DOWN in a row counts without a heartbeat, which is the safe direction; UP needs one where the reporter
 // has one.
-func (e *Evidence) Seen(h Heartbeat, now time.Time) Look {
-	if e.Look == Heard && e.Heartbeat != nil && !e.Beats(h, now) {
+func (e *Sighting) Seen(h Heartbeat, now time.Time) Look {
+	if e.Look == Heard && e.Heartbeat() != nil && !e.Beats(h, now) {
 		return Missed
 	}
 	return e.Look
 }
 
 // Beats is true when a heartbeat confirms the member's row: the last answer was about this row, and the number has advanced within its Limit.
-func (e *Evidence) Beats(h Heartbeat, now time.Time) bool {
+func (e *Sighting) Beats(h Heartbeat, now time.Time) bool {
 	return h.Digest != "" && h.Digest == e.Digest && !h.Advanced.IsZero() && now.Sub(h.Advanced) <= cmp.Or(e.Limit, ContactLimit)
 }
 
-// HeartbeatAt is host and port of its heartbeat, which it must have.
-func (e *Evidence) HeartbeatAt() string {
-	return net.JoinHostPort(e.Address, strconv.Itoa(int(e.Heartbeat.Port)))
-}
-
 // Contact is the evidence that a member's row is true.
-func (e *Evidence) Contact() api.ViewContact {
-	if e.Heartbeat != nil {
+func (e *Sighting) Contact() api.ViewContact {
+	if e.Heartbeat() != nil {
 		return api.ContactHeartbeat
 	}
 	return api.ContactRow
 }
 
 // Key identifies a member: the host ID, or the name while there is none.
-func (e *Evidence) Key() string { return key(e.HostID, e.Member) }
+func (e *Sighting) Key() string { return key(e.HostID, e.Ref.Member) }
 
 func key(hostID hostid.ID, name string) string {
 	if hostID != "" {
@@ -128,27 +121,19 @@ func key(hostID hostid.ID, name string) string {
 	return "/" + name
 }
 
-// Of is the evidence for each member that has joined, in the order of the cluster's matrix.
-func Of(c *cluster.Cluster) []Evidence {
-	var out []Evidence
+// Of is the sighting of each member that has joined, in the order of the cluster's matrix.
+func Of(c *cluster.Cluster) []Sighting {
 	limit := c.HealthPolicy().Contact.Duration
 	nodes := c.Matrix().Nodes()
-	out = slices.Grow(out, len(nodes))
+	out := make([]Sighting, 0, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
 		if !n.Joined || n.Removed {
 			continue
 		}
-		e := Evidence{Ref: n.Ref, Look: look(n), Limit: limit}
-		if pod := c.Pod(n.Member); pod != nil {
-			e.Report, e.Address = pod.Annotations[api.AnnotationNodeStatusReport], pod.Status.PodIP
-			e.Pod = pod.UID
-			if said := c.Said(n.Member); said != nil {
-				e.Heartbeat = said.Heartbeat
-			}
-			if e.Heartbeat != nil {
-				e.Limit = healthpolicy.ContactOf(limit, time.Duration(e.Heartbeat.IntervalSeconds)*time.Second)
-			}
+		e := Sighting{Member: c.MemberOf(n), Look: look(n), Limit: limit}
+		if h := e.Heartbeat(); h != nil {
+			e.Limit = healthpolicy.ContactOf(limit, time.Duration(h.IntervalSeconds)*time.Second)
 		}
 		out = append(out, e)
 	}
@@ -168,7 +153,7 @@ func look(n *matrix.Node) Look {
 
 // Hold is the reason, other than single members' states, that keeps every newcomer from joining; empty when there is none.
 func Hold(c *cluster.Cluster) string {
-	for _, b := range c.Health().Blockers {
+	for _, b := range bootstrap.HealthOf(c).Blockers {
 		if slices.Contains([]words.Code{words.DatacenterNotVerified, words.RolloutInProgress, words.PodsNotReady}, b.Reason) {
 			return string(b.Reason)
 		}

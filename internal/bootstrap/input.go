@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Of is the input of a member's decision as far as the API has it. The caller adds the facts that only the Pod has (Disk, DiskDetail, Banned). Error: *cluster.NotFoundError for a member
+// that is not known or has no Service.
+func Of(c *cluster.Cluster, member string) (Input, error) {
+	m := c.Member(member)
+	if m == nil || m.Service == nil {
+		return Input{}, c.NoService(member)
+	}
+	self := m.ByService()
+	if err := c.KnowsEnough(self); err != nil {
+		return Input{}, fmt.Errorf("judge member %s/%s: without any row it cannot be told from the first node of all: %w", c.Namespace, member, err)
+	}
+	in := Input{
+		Member: m, DiskDetail: words.New(words.DataDirectoryOfPod),
+		Matrix: c.Matrix(), Reports: c.ReportCount(), NotVerified: c.Matrix().Options().NotVerified, AllowNonReporting: m.AllowsNonReporting(),
+		Peers: slices.DeleteFunc(c.Serviced(), func(p *cluster.Member) bool { return p == m }), Rollouts: c.Rollouts(m), Version: m.ImageVersion(),
+		Held: held(c, m), LastListedBy: c.LastListedBy(self.HostID), Permission: permission(c, m),
+		Initialized: c.StatusReport != nil && c.StatusReport.Status.Initialized, Doubts: c.Doubts(member), Banned: m.Banned(),
+	}
+	in.ControllerSilent, in.ControllerSilentSince = c.ControllerSilent()
+	if m.EmptyVolume() {
+		in.Volume = VolumeEmpty // as its barrier has found
+	}
+	if in.Permission == nil && m.JudgedByOther() {
+		in.JudgedBy = c.OverrideRef
+	}
+	return in, nil
+}
+
+// VerdictOf is the decision of the member's barrier, as far as it is known outside its Pod. Error: as Of.
+func VerdictOf(c *cluster.Cluster, member string) (Verdict, error) {
+	in, err := Of(c, member)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return Decide(in), nil
+}
+
+// permission is the member's permit in the controller's view, as far as it is known outside its Pod; nil where it needs none. The view's age is not known here: only a process that
+// watches the view advance knows it.
+func permission(c *cluster.Cluster, m *cluster.Member) *Permission {
+	if !m.NeedsPermit() {
+		return nil
+	}
+	p := &Permission{Claim: m.PVCName}
+	p.From(c.StatusReport, c.Name)
+	if m.PVC != nil && m.PVC.UID != "" {
+		p.ClaimKnown, p.ClaimUID = true, m.PVC.UID
+	}
+	if m.Pod != nil {
+		p.PodUID = m.Pod.UID
+	}
+	return p
+}
