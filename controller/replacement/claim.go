@@ -33,13 +33,9 @@ const (
 )
 
 // deleteClaim marks the claim, or deletes it when the mark is old enough. wait is how much older the mark has to be; it is 0 when the deletion was
-// requested or there is no claim.
-func (r *Reconciler) deleteClaim(ctx context.Context, reading *replacement.Reading, step replacement.Step) (wait time.Duration, err error) {
-	claim := reading.Claim(step.Claim.UID)
-	if claim == nil {
-		return 0, nil
-	}
-	now := r.o.Clock.Now()
+// requested.
+func (r *Reconciler) deleteClaim(ctx context.Context, step replacement.Step) (wait time.Duration, err error) {
+	claim, now := step.Claim, r.o.Clock.Now()
 	request, at, _ := strings.Cut(claim.Annotations[api.AnnotationReplaceDeleting], " ")
 	marked, bad := time.Parse(time.RFC3339Nano, at)
 	stood := now.Sub(marked)
@@ -73,12 +69,8 @@ func (r *Reconciler) recallDeletions(ctx context.Context, reading *replacement.R
 	return changed, errors.Join(errs...)
 }
 
-func (r *Reconciler) keepClaim(ctx context.Context, reading *replacement.Reading, step replacement.Step) error {
-	claim := reading.Claim(step.Claim.UID)
-	if claim == nil {
-		return nil
-	}
-	return kube.PatchMetadata(ctx, r.o.Client, claim, func(p *corev1.PersistentVolumeClaim) {
+func (r *Reconciler) keepClaim(ctx context.Context, step replacement.Step) error {
+	return kube.PatchMetadata(ctx, r.o.Client, step.Claim, func(p *corev1.PersistentVolumeClaim) {
 		delete(p.Annotations, api.AnnotationReplaceDeleting)
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationReplaceKept, step.Request)
 	})

@@ -120,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	rec := replacement.ReadRecord(cached.Labels, cached.Annotations)
 	if !rec.Requested && !rec.Open() && rec.Request == "" {
 		// Only the outcome is left. This needs only the Service, and for a while after the end it costs one request per reconciliation.
-		step := replacement.Next(replacement.Input{Service: replacement.Service{Labels: cached.Labels, Annotations: cached.Annotations}, Now: now})
+		step := replacement.Next(replacement.Input{Self: &cluster.Member{Service: cached}, Now: now})
 		r.say(ctx, cached, step)
 		r.forget(cached.UID)
 		r.at(req.NamespacedName, "", replacement.PhaseNone)
@@ -187,11 +187,11 @@ func (r *Reconciler) take(ctx context.Context, reading *replacement.Reading, svc
 		return reconcile.Result{RequeueAfter: max(step.Refused.Next.Sub(r.o.Clock.Now()), afterWrite)}, nil
 	case replacement.ActionDeletePVC:
 		var wait time.Duration
-		if wait, err = r.deleteClaim(ctx, reading, step); err == nil && wait > 0 {
+		if wait, err = r.deleteClaim(ctx, step); err == nil && wait > 0 {
 			return reconcile.Result{RequeueAfter: wait}, nil
 		}
 	case replacement.ActionKeepPVC:
-		err = r.keepClaim(ctx, reading, step)
+		err = r.keepClaim(ctx, step)
 	case replacement.ActionEvictPod:
 		err = r.evict(ctx, reading, svc, step)
 	default:

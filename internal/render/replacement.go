@@ -48,10 +48,7 @@ func newJudge(s *cluster.Cluster, now time.Time, logs Logs) *judge {
 
 // record is what a member's Service says of a replacement; open is false when there is nothing to judge.
 func record(m cluster.Member) (rec replacement.Record, open bool) {
-	if m.Service == nil {
-		return rec, false
-	}
-	rec = replacement.ReadRecord(m.Service.Labels, m.Service.Annotations)
+	rec = replacement.RecordOf(&m)
 	return rec, rec.Requested || rec.Open() || rec.Request != ""
 }
 
@@ -71,10 +68,7 @@ func (j *judge) step(m cluster.Member, rec replacement.Record) *replacement.Step
 	if in == nil {
 		return nil
 	}
-	j.newcomer = ""
-	if in.Pod != nil && in.Pod.HostID != "" {
-		j.newcomer = in.Pod.HostID
-	}
+	j.newcomer = in.Self.Says().HostID
 	in.Log = j.logs[m.Member]
 	s := replacement.State(*in).Allowed(j.s)
 	if !in.Operator && len(j.s.PVCs) == 0 && (len(rec.PVCUIDs) > 0 || rec.Accepted == "") {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -31,12 +32,12 @@ func (v *verifier) checkVersion() finding {
 
 // ownAddresses are the addresses that the dead node had: its Service's, or of a headless Service the recorded one and its Pod's.
 func ownAddresses(in *Input, rec Record) []netip.Addr {
-	if ip, err := netip.ParseAddr(in.Service.ClusterIP); err == nil { // "None" for a headless Service
+	if ip, err := netip.ParseAddr(in.Self.Service.Spec.ClusterIP); err == nil { // "None" for a headless Service
 		return []netip.Addr{ip.Unmap()}
 	}
 	texts := []string{rec.RecordedAddress}
-	if in.Pod != nil {
-		texts = append(texts, in.Pod.IP)
+	if in.Self.Pod != nil {
+		texts = append(texts, in.Self.Pod.Status.PodIP)
 	}
 	var out []netip.Addr
 	for _, text := range texts {
@@ -66,10 +67,8 @@ func (v *verifier) checkAddress() finding {
 		return failed(words.New(words.AddressIPv6, "address", addr.String()), words.New(words.AddressUpgrade))
 	}
 	for _, o := range in.Others {
-		for _, a := range o.Addresses {
-			if other, err := netip.ParseAddr(a); err == nil && other.Unmap() == addr {
-				return failed(words.New(words.AddressOfAnother, "address", addr.String(), "node", refName(o.Ref)), words.New(words.AddressRemoveNode))
-			}
+		if slices.Contains(o.Addresses(), addr) {
+			return failed(words.New(words.AddressOfAnother, "address", addr.String(), "node", refName(o.Recorded())), words.New(words.AddressRemoveNode))
 		}
 	}
 	v.address = addr.String()
@@ -77,7 +76,7 @@ func (v *verifier) checkAddress() finding {
 }
 
 func (v *verifier) checkPlace() finding {
-	s := v.in.Self
+	s := v.in.Self.Ref
 	place := func(r matrix.Ref) string { return r.Datacenter + "/" + r.Rack }
 	if s.Datacenter == "" || s.Rack == "" {
 		return unknown(words.New(words.PlaceUnlabelled, "member", s.Member, "labels", []string{api.LabelDatacenter, api.LabelRack}), words.New(words.PlaceLabelService))
@@ -88,49 +87,50 @@ func (v *verifier) checkPlace() finding {
 			return failed(words.New(words.PlaceDiffers, "node", place(r), "member", place(s)), words.New(words.PlaceCorrect))
 		}
 	}
-	if ss := v.in.StatefulSet; ss != nil && (ss.Datacenter != "" && ss.Datacenter != s.Datacenter || ss.Rack != "" && ss.Rack != s.Rack) {
-		return failed(words.New(words.PlaceOfStatefulSetDiffers, "set", ss.Name, "place", ss.Datacenter+"/"+ss.Rack, "member", place(s)), words.New(words.PlaceCorrect))
+	if ss := v.in.Self.StatefulSet; ss != nil {
+		of := matrix.Ref{Datacenter: ss.Labels[api.LabelDatacenter], Rack: ss.Labels[api.LabelRack]}
+		if of.Datacenter != "" && of.Datacenter != s.Datacenter || of.Rack != "" && of.Rack != s.Rack {
+			return failed(words.New(words.PlaceOfStatefulSetDiffers, "set", ss.Name, "place", place(of), "member", place(s)), words.New(words.PlaceCorrect))
+		}
 	}
 	return ok(words.New(words.PlaceSame, "place", place(s)))
 }
 
 func checkStatefulSet(in *Input) finding {
-	ss, member := in.StatefulSet, in.Self.Member
+	ss, member, pod := in.Self.StatefulSet, in.Self.Member, in.Self.Pod
 	makes := words.New(words.StatefulSetMustMake)
-	switch {
-	case ss == nil:
+	if ss == nil {
 		return unknown(words.New(words.StatefulSetNotFound, "member", member), makes)
-	case ss.Deleting:
+	}
+	first, n := cluster.Ordinals(ss)
+	switch {
+	case ss.DeletionTimestamp != nil:
 		return failed(words.New(words.StatefulSetDeleting, "set", ss.Name), makes)
 	case in.Self.Ordinal == nil:
 		return unknown(words.New(words.OrdinalUnknown, "member", member), makes)
-	case *in.Self.Ordinal < ss.First || *in.Self.Ordinal >= ss.First+ss.Replicas:
-		return failed(words.New(words.StatefulSetScaledAway, "set", ss.Name, "replicas", int(ss.Replicas), "member", member), words.New(words.StatefulSetRemoveNode))
-	case len(ss.ClaimTemplates) == 0:
+	case int(*in.Self.Ordinal) < first || int(*in.Self.Ordinal) >= first+n:
+		return failed(words.New(words.StatefulSetScaledAway, "set", ss.Name, "replicas", n, "member", member), words.New(words.StatefulSetRemoveNode))
+	case len(ss.Spec.VolumeClaimTemplates) == 0:
 		return failed(words.New(words.StatefulSetNoVolume, "set", ss.Name), words.New(words.StatefulSetNeedsVolume))
-	case in.Pod != nil && !in.Pod.Owned && in.Pod.Deleting:
+	case pod != nil && !in.Self.Owned() && in.Self.Deleting():
 		// Of a StatefulSet that was deleted and applied again: the new one makes its Pod when this one is gone.
 		why, cure := in.cannotEnd()
 		if why.IsZero() {
-			why, cure = words.New(words.WaitPodGone, "pod", in.Pod.Name), words.New(words.PodEnds)
+			why, cure = words.New(words.WaitPodGone, "pod", pod.Name), words.New(words.PodEnds)
 		}
 		return failed(why, cure)
-	case in.Pod != nil && !in.Pod.Owned:
-		return failed(words.New(words.PodOfAnother, "pod", in.Pod.Name, "set", ss.Name), words.New(words.PodOfAnotherDelete))
+	case pod != nil && !in.Self.Owned():
+		return failed(words.New(words.PodOfAnother, "pod", pod.Name, "set", ss.Name), words.New(words.PodOfAnotherDelete))
 	}
 	return ok(words.New(words.StatefulSetMakes, "set", ss.Name, "member", member))
 }
 
 func (v *verifier) checkLauncher() finding {
-	ss := v.in.StatefulSet
-	if ss == nil {
-		return unknown(words.New(words.LauncherUnknown), words.New(words.LauncherSee))
-	}
-	switch ss.Launcher {
+	switch m := v.in.Self; m.Launcher() {
 	case release.Yes:
-		return ok(words.New(words.LauncherThere, "set", ss.Name))
+		return ok(words.New(words.LauncherThere, "set", m.StatefulSet.Name))
 	case release.No:
-		return failed(words.New(words.LauncherMissing, "set", ss.Name), words.New(words.LauncherAdd))
+		return failed(words.New(words.LauncherMissing, "set", m.StatefulSet.Name), words.New(words.LauncherAdd))
 	}
 	return unknown(words.New(words.LauncherUnknown), words.New(words.LauncherSee))
 }

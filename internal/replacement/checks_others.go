@@ -180,14 +180,14 @@ func (v *verifier) checkNoOperation() finding {
 func (v *verifier) memberOperations() []words.Message {
 	var found []words.Message
 	for _, o := range v.in.Others {
-		if o.ReplacingOpen && !laterThan(o, v.in, v.rec) {
-			found = append(found, words.New(words.MemberIsReplaced, "member", o.Member, "original", o.Replacing))
+		if rec := RecordOf(o); rec.Open() && !laterThan(o, v.in, v.rec) {
+			found = append(found, words.New(words.MemberIsReplaced, "member", o.Member, "original", rec.target()))
 		}
-		if o.Decommissioning {
-			found = append(found, words.New(words.MemberDecommissioned, "node", refName(o.Ref), "label", api.LabelDecommissioned))
+		if o.Decommissioning() {
+			found = append(found, words.New(words.MemberDecommissioned, "node", refName(o.Recorded()), "label", api.LabelDecommissioned))
 		}
 	}
-	if value := v.in.Service.Labels[api.LabelDecommissioned]; value != "" {
+	if value := v.in.Self.Service.Labels[api.LabelDecommissioned]; value != "" {
 		found = append(found, words.New(words.TargetDecommissioned, "member", v.in.Self.Member, "label", api.LabelDecommissioned, "value", value))
 	}
 	return found
@@ -195,12 +195,13 @@ func (v *verifier) memberOperations() []words.Message {
 
 // laterThan reports whether the other's replacement must wait for ours instead of the other way round: both were accepted, neither has
 // deleted anything, and ours was first.
-func laterThan(o Other, in *Input, rec Record) bool {
-	if rec.Accepted == "" || o.ReplacingDeleted {
+func laterThan(o *cluster.Member, in *Input, rec Record) bool {
+	other := RecordOf(o)
+	if rec.Accepted == "" || !other.cancelable(o.Claim) {
 		return false
 	}
-	if !o.ReplacingSince.Equal(rec.StartedAt) {
-		return o.ReplacingSince.After(rec.StartedAt)
+	if !other.StartedAt.Equal(rec.StartedAt) {
+		return other.StartedAt.After(rec.StartedAt)
 	}
 	return o.Member > in.Self.Member
 }

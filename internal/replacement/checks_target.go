@@ -56,10 +56,10 @@ func (v *verifier) checkHostID() finding {
 	case rec.HasOriginal:
 		return ok(words.New(words.ReplaceOriginalRecorded, "hostID", v.target, "member", member))
 	}
-	if in.Self.HostID == "" {
+	if in.Self.Recorded().HostID == "" {
 		evidence := words.New(words.ReplaceHostIDMissing, "annotation", api.AnnotationHostID, "member", member)
-		lost := in.Joined != nil && *in.Joined
-		if recorded := in.Service.Annotations[api.AnnotationHostID]; recorded != "" {
+		lost := in.Self.Joined != nil && *in.Self.Joined
+		if recorded := in.Self.Service.Annotations[api.AnnotationHostID]; recorded != "" {
 			_, err := hostid.Parse(recorded)
 			evidence = words.New(words.ReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))
 			lost = true
@@ -74,7 +74,7 @@ func (v *verifier) checkHostID() finding {
 }
 
 func (v *verifier) checkBootstrapped() finding {
-	name, joined := v.name(v.target), v.in.Joined
+	name, joined := v.name(v.target), v.in.Self.Joined
 	switch {
 	case joined != nil && *joined:
 		return ok(words.New(words.ReplaceHasJoined, "node", name, "annotation", api.AnnotationNodeJoined))
@@ -155,14 +155,14 @@ func (v *verifier) checkDownFor() finding {
 }
 
 func (v *opinions) checkNotAlive() finding {
-	p := v.in.Pod
+	p, id := v.in.Self.Pod, v.in.Self.Says().HostID
 	switch {
 	case p == nil:
 		return ok(words.New(words.PodAbsent))
-	case p.Ready && !p.Deleting:
+	case v.in.Self.Ready() && !v.in.Self.Deleting():
 		return failed(words.New(words.PodServes, "pod", p.Name), words.New(words.ReplaceCutOff))
-	case !p.Paused.IsZero() && (p.HostID == "" || p.HostID == v.target):
-		f := failed(words.New(words.PodAlive, "pod", p.Name, "why", p.Paused), p.Resume)
+	case !v.in.Paused.IsZero() && (id == "" || id == v.target):
+		f := failed(words.New(words.PodAlive, "pod", p.Name, "why", v.in.Paused), v.in.Resume)
 		f.hard = true // a restart brings it back, or shows that it is dead
 		return f
 	}
@@ -174,29 +174,29 @@ const manyRestarts = 3
 
 // checkJustStarted: a Pod that is on its way up on an intact volume is a restart, not a dead node.
 func (v *verifier) checkJustStarted() finding {
-	p, now := v.in.Pod, v.in.Now
-	intact := len(v.in.Claims) > 0 && !slices.ContainsFunc(v.in.Claims, func(c Claim) bool { return c.Deleting })
+	m, p, now := v.in.Self, v.in.Self.Pod, v.in.Now
+	intact := len(v.in.Claims) > 0 && !slices.ContainsFunc(v.in.Claims, goes)
 	wait := words.New(words.ReplaceStartingWait, "check", CheckJustStarted)
-	switch {
-	case p == nil || p.Deleting:
-		if ss := v.in.StatefulSet; ss != nil && ss.Rolling && intact {
-			return failed(words.New(words.StatefulSetRolling, "set", ss.Name), wait)
+	switch started := m.StartedAt(); {
+	case p == nil || m.Deleting():
+		if m.Rolling() && intact {
+			return failed(words.New(words.StatefulSetRolling, "set", m.StatefulSet.Name), wait)
 		}
 		return ok(words.New(words.PodAbsent))
 	case !intact:
 		return ok(words.New(words.PodWithoutVolume, "pod", p.Name))
-	case !p.Unscheduled.IsZero():
-		return failed(words.New(words.PodUnscheduled, "pod", p.Name, "waits", p.Waiting), p.Unscheduled)
-	case p.KubernetesNodeLost:
-		return ok(words.New(words.PodNodeLost, "pod", p.Name, "node", p.KubernetesNode))
-	case p.Scheduled && p.Initialising && !v.heldForEviction():
-		return failed(words.New(words.PodInitialising, "pod", p.Name, "waits", p.Waiting), wait)
-	case now.Sub(p.Created) < startingTime:
-		return failed(words.New(words.PodYoung, "pod", p.Name, "since", clock(p.Created, now)), wait)
-	case !p.ScyllaDB.Started.IsZero() && p.ScyllaDB.Restarts < manyRestarts && now.Sub(p.ScyllaDB.Started) < startingTime:
-		return failed(words.New(words.ContainerYoung, "pod", p.Name, "since", clock(p.ScyllaDB.Started, now)), wait)
-	case v.in.StatefulSet != nil && v.in.StatefulSet.Rolling:
-		return failed(words.New(words.StatefulSetRolling, "set", v.in.StatefulSet.Name), wait)
+	case !v.in.Unscheduled.IsZero():
+		return failed(words.New(words.PodUnscheduled, "pod", p.Name, "waits", m.Waiting), v.in.Unscheduled)
+	case m.KubernetesNodeLost():
+		return ok(words.New(words.PodNodeLost, "pod", p.Name, "node", p.Spec.NodeName))
+	case m.Scheduled() && cluster.Initialising(p) && !v.heldForEviction():
+		return failed(words.New(words.PodInitialising, "pod", p.Name, "waits", m.Waiting), wait)
+	case now.Sub(p.CreationTimestamp.Time) < startingTime:
+		return failed(words.New(words.PodYoung, "pod", p.Name, "since", clock(p.CreationTimestamp.Time, now)), wait)
+	case !started.IsZero() && m.ScyllaDB().RestartCount < manyRestarts && now.Sub(started) < startingTime:
+		return failed(words.New(words.ContainerYoung, "pod", p.Name, "since", clock(started, now)), wait)
+	case m.Rolling():
+		return failed(words.New(words.StatefulSetRolling, "set", m.StatefulSet.Name), wait)
 	}
 	return ok(words.New(words.PodNotStarting, "pod", p.Name))
 }
@@ -205,10 +205,10 @@ func (v *verifier) checkJustStarted() finding {
 // the two would wait for each other. A node whose volume shows that it has joined passes its barrier at once, so one that is held that long does not
 // come back.
 func (v *verifier) heldForEviction() bool {
-	p := v.in.Pod
-	return v.rec.Accepted != "" && p.UID != "" && p.UID == v.rec.PodUID &&
-		!p.BarrierSince.IsZero() && v.in.Now.Sub(p.BarrierSince) >= startingTime &&
-		slices.ContainsFunc(p.Barrier, func(m words.Message) bool { return m.Code == words.PodToBeReplaced })
+	uid, since := v.in.Self.Pod.UID, v.in.Self.BarrierSince()
+	return v.rec.Accepted != "" && uid != "" && string(uid) == v.rec.PodUID &&
+		!since.IsZero() && v.in.Now.Sub(since) >= startingTime &&
+		slices.ContainsFunc(v.in.Barrier, func(m words.Message) bool { return m.Code == words.PodToBeReplaced })
 }
 
 func (v *verifier) checkAttempt() finding {
@@ -226,7 +226,7 @@ func (v *verifier) checkAttempt() finding {
 	if by := v.labels(t.States[matrix.StateReplacing]); len(by) > 0 {
 		return failed(words.New(words.AttemptReplacing, "by", by, "node", name), wait)
 	}
-	if p := v.in.Pod; p != nil && p.HostID == v.newcomer && p.Joined != nil && *p.Joined {
+	if joined := cluster.SaysJoined(v.in.Self.Report); joined != nil && *joined && v.in.Self.Report.HostID == v.newcomer {
 		return failed(words.New(words.AttemptJoined, "node", name), words.New(words.AttemptGoesOn).Do(words.Scylla(v.in.Namespace, "replace", "status")))
 	}
 	if by := v.labels(t.States[matrix.StateNormal]); len(by) > 0 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -31,7 +33,7 @@ func (m *machine) accepted() Step {
 	}
 	for _, uid := range rec.PVCUIDs {
 		c := m.claim(uid)
-		if c == nil || c.Deleting {
+		if c == nil || goes(c) {
 			continue
 		}
 		switch {
@@ -50,7 +52,7 @@ func (m *machine) accepted() Step {
 func (m *machine) replacedInPlace() bool {
 	in := m.in
 	id := newcomerID(in, m.original)
-	if in.Pod == nil || in.Pod.Deleting || !in.Pod.Owned || id == "" || m.original == "" {
+	if in.Self.Deleting() || !in.Self.Owned() || id == "" || m.original == "" {
 		return false
 	}
 	v := newOpinions(in, m.original, id, m.rec.IgnoreDead)
@@ -59,61 +61,47 @@ func (m *machine) replacedInPlace() bool {
 
 // podAnew is true when the present Pod is another one than the recorded one, and still has to go.
 func (m *machine) podAnew() bool {
-	p := m.in.Pod
-	return p != nil && p.UID != "" && p.UID != m.rec.PodUID && p.Owned && !p.Deleting
+	p := m.in.Self.Pod
+	return p != nil && p.UID != "" && string(p.UID) != m.rec.PodUID && m.in.Self.Owned() && !m.in.Self.Deleting()
 }
 
 // recordPod records the present Pod as the one to evict, so that its barrier holds it back.
 func (m *machine) recordPod() Step {
-	p := m.in.Pod
+	p := m.in.Self.Pod
 	return Step{
 		Action: ActionRecord, Message: words.New(words.ReplacePodAnew, "pod", p.Name),
-		Patch: &Patch{SetAnnotations: map[string]string{api.AnnotationReplacePodUID: p.UID}},
+		Patch: &Patch{SetAnnotations: map[string]string{api.AnnotationReplacePodUID: string(p.UID)}},
 	}
 }
 
 // deletePVC verifies once more, at this moment. Once one of several claims is gone only a live old node stops the deletion of the rest.
-func (m *machine) deletePVC(c *Claim) Step {
+func (m *machine) deletePVC(claim *corev1.PersistentVolumeClaim) Step {
 	v := verify(m.in, m.rec, m.original, m.rec.Attempt > 1)
-	if m.claimsTouched() {
+	if m.rec.touched(m.claim) {
 		v.checks = slices.DeleteFunc(v.checks, func(c Check) bool { return c.Name != CheckDown && c.Name != CheckNotAlive })
 	}
 	if v.blocked() {
 		return m.refuse(v)
 	}
-	claim := *c
+	uid := string(claim.UID)
 	return m.heed(Step{
-		Action: ActionDeletePVC, Claim: &claim, Checks: v.checks, Address: v.address,
-		Message: words.New(words.ClaimDeletes, "claim", claim.Name, "uid", claim.UID),
-		Events:  []Event{{Reason: EventPVCDeleted, Note: words.New(words.ClaimDeleted, "claim", claim.Name, "uid", claim.UID, "hostID", m.original, "request", m.request())}},
+		Action: ActionDeletePVC, Claim: claim, Checks: v.checks, Address: v.address,
+		Message: words.New(words.ClaimDeletes, "claim", claim.Name, "uid", uid),
+		Events:  []Event{{Reason: EventPVCDeleted, Note: words.New(words.ClaimDeleted, "claim", claim.Name, "uid", uid, "hostID", m.original, "request", m.request())}},
 	}, words.New(words.ClaimCannotBeDeleted, "claim", claim.Name))
-}
-
-func (m *machine) claimsTouched() bool {
-	for _, uid := range m.rec.PVCUIDs {
-		if c := m.claim(uid); c == nil || c.Deleting {
-			return true
-		}
-	}
-	return false
 }
 
 // oldPod reports whether the Pod that exists is the old one: it is the recorded one, or one that runs on a recorded claim.
 func (m *machine) oldPod() bool {
-	p := m.in.Pod
+	p := m.in.Self.Pod
 	if p == nil {
 		return false
 	}
-	if p.UID == m.rec.PodUID {
+	if string(p.UID) == m.rec.PodUID {
 		return true
 	}
-	for _, uid := range m.rec.PVCUIDs {
-		// A Pod without a Kubernetes node has never run; it will get the new claim.
-		if c := m.claim(uid); c != nil && p.Scheduled {
-			return true
-		}
-	}
-	return false
+	// A Pod without a Kubernetes node has never run; it will get the new claim.
+	return m.in.Self.Scheduled() && slices.ContainsFunc(m.rec.PVCUIDs, func(uid string) bool { return m.claim(uid) != nil })
 }
 
 func (m *machine) afterDeletion() Step {
@@ -121,12 +109,12 @@ func (m *machine) afterDeletion() Step {
 	if m.oldPod() {
 		return m.evict()
 	}
-	p := in.Pod
+	p := in.Self.Pod
 	switch {
 	case p == nil:
 		s := Step{Action: ActionWaitNewPod, Message: words.New(words.WaitNewPod, "pod", in.Self.Member)}
 		for _, c := range in.Claims {
-			if c.Deleting {
+			if goes(c) {
 				s.Waiting = append(s.Waiting, words.New(words.ClaimGoing, "claim", c.Name))
 			}
 		}
@@ -134,16 +122,16 @@ func (m *machine) afterDeletion() Step {
 			s.Waiting, s.Cure = append(s.Waiting, c.evidence), c.cure
 		}
 		return s
-	case !p.Owned:
+	case !in.Self.Owned():
 		return foreignPod(p)
-	case p.Deleting:
+	case in.Self.Deleting():
 		return m.waitPodGone()
 	}
 	return m.join()
 }
 
 func (m *machine) waitPodGone() Step {
-	p := m.in.Pod
+	p := m.in.Self.Pod
 	s := Step{Action: ActionWaitPodGone, Message: words.New(words.WaitPodGone, "pod", p.Name)}
 	if why, cure := m.in.cannotEnd(); !why.IsZero() {
 		s.Waiting, s.Cure = []words.Message{why}, cure
@@ -157,28 +145,28 @@ const overdue = time.Minute
 
 // cannotEnd returns why the old Pod cannot end, and the remedy; zero while it ends, or may.
 func (in *Input) cannotEnd() (why, cure words.Message) {
-	p := in.Pod
+	p := in.Self.Pod
 	switch {
-	case p == nil || !p.Deleting || !p.Scheduled:
+	case !in.Self.Deleting() || !in.Self.Scheduled():
 		return words.Message{}, words.Message{}
-	case p.KubernetesNodeLost:
-		why = words.New(words.PodCannotEnd, "pod", p.Name, "node", p.KubernetesNode)
-	case !p.EndsBy.IsZero() && in.Now.Sub(p.EndsBy) > overdue:
-		why = words.New(words.PodOverdue, "pod", p.Name, "node", p.KubernetesNode, "by", clock(p.EndsBy, in.Now))
+	case in.Self.KubernetesNodeLost():
+		why = words.New(words.PodCannotEnd, "pod", p.Name, "node", p.Spec.NodeName)
+	case in.Now.Sub(p.DeletionTimestamp.Time) > overdue:
+		why = words.New(words.PodOverdue, "pod", p.Name, "node", p.Spec.NodeName, "by", clock(p.DeletionTimestamp.Time, in.Now))
 	default:
 		return words.Message{}, words.Message{}
 	}
-	return why, words.New(words.PodCannotEndCure).Do(words.Kubectl("", "delete", "node", p.KubernetesNode),
+	return why, words.New(words.PodCannotEndCure).Do(words.Kubectl("", "delete", "node", p.Spec.NodeName),
 		words.Kubectl(in.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"))
 }
 
 // evict ends the old Pod, unless it has come back to life: its claim cannot be undeleted, but as long as the Pod runs the data is there.
 func (m *machine) evict() Step {
-	in, p := m.in, m.in.Pod
-	if p.Deleting {
+	in, p := m.in, m.in.Self.Pod
+	if in.Self.Deleting() {
 		return m.waitPodGone()
 	}
-	if !p.Owned {
+	if !in.Self.Owned() {
 		return foreignPod(p)
 	}
 	v := newOpinions(in, m.original, "", m.rec.IgnoreDead)
@@ -194,9 +182,9 @@ func (m *machine) evict() Step {
 		decommission := append(words.Kubectl(in.Namespace, "exec", p.Name), "-c", in.Containers.Container(p.Name), "--", "nodetool", "decommission")
 		cure := words.New(words.OldNodeCameBackCure).Do(decommission)
 		for _, c := range in.Claims {
-			if c.Deleting && c.Volume != "" {
-				keep := append(words.Kubectl("", "patch", "persistentvolume", c.Volume), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
-				cure = words.New(words.OldNodeCameBackKeep, "volume", c.Volume).Do(keep, decommission)
+			if volume := c.Spec.VolumeName; goes(c) && volume != "" {
+				keep := append(words.Kubectl("", "patch", "persistentvolume", volume), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
+				cure = words.New(words.OldNodeCameBackKeep, "volume", volume).Do(keep, decommission)
 				break
 			}
 		}
@@ -205,12 +193,13 @@ func (m *machine) evict() Step {
 			Events: []Event{{Warning: true, Reason: EventRefused, Note: msg}},
 		}
 	}
+	uid := string(p.UID)
 	return m.heed(Step{
-		Action: ActionEvictPod, PodUID: p.UID, Message: words.New(words.PodEvicts, "pod", p.Name, "uid", p.UID),
-		Events: []Event{{Reason: EventPodEvicted, Note: words.New(words.PodEvicted, "pod", p.Name, "uid", p.UID, "hostID", m.original, "request", m.request())}},
+		Action: ActionEvictPod, PodUID: uid, Message: words.New(words.PodEvicts, "pod", p.Name, "uid", uid),
+		Events: []Event{{Reason: EventPodEvicted, Note: words.New(words.PodEvicted, "pod", p.Name, "uid", uid, "hostID", m.original, "request", m.request())}},
 	}, words.New(words.PodCannotBeEvicted, "pod", p.Name))
 }
 
-func foreignPod(p *Pod) Step {
+func foreignPod(p *corev1.Pod) Step {
 	return Step{Action: ActionWaitNewPod, Message: words.New(words.PodForeign, "pod", p.Name), Cure: words.New(words.PodOfAnotherDelete)}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -23,9 +25,9 @@ const (
 
 // diagnose recognises a failed attempt. The caller uses it only while the newcomer has not joined. newcomer may be empty.
 func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
-	p := in.Pod
+	p := in.Self.Pod
 	switch {
-	case p != nil && original != "" && p.HostID == original:
+	case p != nil && original != "" && in.Self.Says().HostID == original:
 		return &Diagnosis{
 			Code: words.SameHostID, Text: words.New(words.SameHostID, "pod", p.Name, "hostID", original), Cure: words.New(words.SeeMountedVolume),
 		}
@@ -42,7 +44,7 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 			}
 		}
 	}
-	if p == nil || p.ScyllaDB.Exited == nil {
+	if in.Self.LastExit() == nil {
 		return nil
 	}
 	return diagnoseExit(in)
@@ -51,18 +53,18 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 // diagnoseExit is for a container that ended without known words of ScyllaDB. The exit code is that of the image's entrypoint, which ends with 0 after SIGTERM and after an error of
 // its own (dist/docker/docker-entrypoint.py), and a banned ScyllaDB does not end its container: no code shows that the volume is lost.
 func diagnoseExit(in *Input) *Diagnosis {
-	p, e := in.Pod, in.Pod.ScyllaDB.Exited
+	p, e := in.Self.Pod, in.Self.LastExit()
 	switch {
-	case e.Code == ExitLaunchRetry:
+	case e.ExitCode == ExitLaunchRetry:
 		return nil
-	case e.Code == ExitLaunchMalformed:
+	case e.ExitCode == ExitLaunchMalformed:
 		return &Diagnosis{
 			Code: words.ReplaceLabelsMalformed, Text: words.New(words.ReplaceLabelsMalformed, "pod", p.Name, "detail", detail(e)),
 			Cure: words.New(words.CorrectLabels, "labels", []string{api.LabelReplace, api.LabelReplacingNodeHostID}, "namespace", in.Namespace, "member", in.Self.Member),
 		}
 	}
 	return &Diagnosis{Code: words.ExitedBeforeJoining, Text: words.New(words.ExitedBeforeJoining,
-		"pod", p.Name, "code", int(e.Code), "restarts", int(p.ScyllaDB.Restarts), "detail", detail(e)), Cure: lookCure(in)}
+		"pod", p.Name, "code", int(e.ExitCode), "restarts", int(in.Self.ScyllaDB().RestartCount), "detail", detail(e)), Cure: lookCure(in)}
 }
 
 // diagnoseLog adds to the log's diagnosis the remedy that fits a replacement. With ReplacedNodeNotFound, ReplaceAliveNode and ReplaceOtherDown (since 2026.3; before, the request is
@@ -101,8 +103,8 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 // lookCure is for a failure that does not tell whether the new volume is lost: nothing is deleted before more is known.
 func lookCure(in *Input) words.Message {
 	look := words.New(words.CureLook).Do(words.Scylla(in.Namespace, "describe", in.Self.Member))
-	if in.Pod != nil {
-		look = look.Do(words.Kubectl(in.Namespace, "logs", in.Pod.Name, "-c", in.Containers.Container(in.Pod.Name)))
+	if in.Self.Pod != nil {
+		look = look.Do(words.Kubectl(in.Namespace, "logs", in.Self.Pod.Name, "-c", in.Containers.Container(in.Self.Pod.Name)))
 	}
 	return look
 }
@@ -134,9 +136,9 @@ func Superseded(in Input) hostid.ID {
 	if in.Operator {
 		return ""
 	}
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	rec := RecordOf(in.Self)
 	id := newcomerID(&in, rec.Original)
-	if rec.Open() && newcomerIsMember(&in, rec.Original, id) && in.Self.HostID == id {
+	if rec.Open() && newcomerIsMember(&in, rec.Original, id) && in.Self.Recorded().HostID == id {
 		return id
 	}
 	return ""
@@ -154,7 +156,7 @@ func resumeCure(in *Input, original, newcomer hostid.ID) words.Message {
 // othersDown are the nodes besides the replaced and the ignored that a majority sees DOWN, by name and by host ID; ids begins with those that are
 // ignored already, since the list is given anew.
 func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ids []hostid.ID) {
-	v := newOpinions(in, original, newcomer, ReadRecord(in.Service.Labels, in.Service.Annotations).IgnoreDead)
+	v := newOpinions(in, original, newcomer, RecordOf(in.Self).IgnoreDead)
 	for _, id := range v.expected() {
 		if v.of(id).MajorityDown() {
 			names, ids = append(names, v.name(id)), append(ids, id)
@@ -180,7 +182,7 @@ func takeBack(in *Input) []words.Command {
 	ns, member := in.Namespace, in.Self.Member
 	var keys []string
 	for _, k := range recordKeys {
-		if _, there := in.Service.Annotations[k]; there {
+		if _, there := in.Self.Service.Annotations[k]; there {
 			keys = append(keys, k+"-")
 		}
 	}
@@ -195,7 +197,7 @@ func takeBack(in *Input) []words.Command {
 }
 
 // detail returns the kubelet's text about an exit beyond its code.
-func detail(e *Exit) string {
+func detail(e *corev1.ContainerStateTerminated) string {
 	reason := e.Reason
 	if reason == "Error" || reason == "Completed" {
 		reason = ""

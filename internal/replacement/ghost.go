@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -28,20 +29,14 @@ type Ghost struct {
 // stranger returns why a host ID must not be removed, zero when it may be: then no command is given.
 func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 	known := map[hostid.ID]bool{}
-	here := map[string]bool{in.Self.Datacenter: true}
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
-	ids := []hostid.ID{in.Self.HostID, rec.Original}
-	if in.Pod != nil {
-		ids = append(ids, in.Pod.HostID)
+	here := map[string]bool{}
+	for _, m := range append(slices.Clone(in.Others), in.Self) {
+		here[m.Datacenter] = true
+		for _, id := range []hostid.ID{m.Recorded().HostID, m.Says().HostID, RecordOf(m).Original} {
+			known[id] = true
+		}
 	}
-	for _, o := range in.Others {
-		ids = append(ids, o.HostID, o.PodHostID, hostid.Known(o.Replacing))
-		here[o.Datacenter] = true
-	}
-	for _, id := range ids {
-		known[id] = true
-	}
-	in.Self = matrix.Ref{} // here the member is a witness like any other
+	in.Self = &cluster.Member{} // here the member is a witness like any other
 	v := newOpinions(&in, "", "", nil)
 	nodes := v.m.Nodes()
 	var out []Ghost
@@ -92,15 +87,15 @@ func (v *opinions) removeNode(id hostid.ID) (words.Command, words.Message) {
 // ExcludeDead is the remedy for dead nodes beside the one that is replaced, where there is `nodetool excludenode`, from 2026.1 on, or where the Scylla Operator replaces, which can
 // pass no list of them to one member. It bans like removenode, and is given on the same evidence, for nodes that have their member here.
 func ExcludeDead(in Input) words.Message {
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
-	target := cmp.Or(rec.Original, in.Self.HostID)
+	rec := RecordOf(in.Self)
+	target := cmp.Or(rec.Original, in.Self.Recorded().HostID)
 	return newOpinions(&in, target, "", nil).excludeDead(target)
 }
 
 func (v *opinions) excludeDead(target hostid.ID) words.Message {
 	dead, from, why := v.banned(target)
 	elsewhere := func(id hostid.ID) bool {
-		return !slices.ContainsFunc(v.in.Others, func(o Other) bool { return o.HostID == id })
+		return !slices.ContainsFunc(v.in.Others, func(o *cluster.Member) bool { return o.Recorded().HostID == id })
 	}
 	manager := ""
 	if v.in.Operator {

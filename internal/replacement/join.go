@@ -15,27 +15,24 @@ import (
 
 // newcomerID is the host ID of the member's new node: that of the Pod's own row, else that of the Service when it is not the old one.
 func newcomerID(in *Input, original hostid.ID) hostid.ID {
-	if in.Pod != nil {
-		if id := in.Pod.HostID; id != "" && id != original {
+	for _, id := range []hostid.ID{in.Self.Says().HostID, in.Self.Recorded().HostID} {
+		if id != "" && id != original {
 			return id
 		}
-	}
-	if id := in.Self.HostID; id != original {
-		return id
 	}
 	return ""
 }
 
 // join waits until the new node has joined, its Pod is Ready and the old host ID is gone.
 func (m *machine) join() Step {
-	in, p := m.in, m.in.Pod
+	in, p := m.in, m.in.Self.Pod
 	id := newcomerID(in, m.original)
 	v := newOpinions(in, m.original, id, m.rec.IgnoreDead)
 	if waiting := v.notJoined(id); len(waiting) > 0 {
 		return m.joining(id, waiting)
 	}
 	joined := Event{Reason: EventJoined, Note: words.New(words.NewcomerJoined, "node", id, "pod", p.Name, "original", m.original, "request", m.request())}
-	if !p.Ready {
+	if !in.Self.Ready() {
 		return Step{
 			Action: ActionWaitReady, NewHostID: id, Message: words.New(words.WaitReady, "node", id, "pod", p.Name),
 			Waiting: standstill(in), Events: []Event{joined},
@@ -58,7 +55,7 @@ func (m *machine) join() Step {
 
 // joining is a new node that has not joined, or that has failed to.
 func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
-	in, p := m.in, m.in.Pod
+	in, p := m.in, m.in.Self.Pod
 	s := Step{Action: ActionWaitJoin, NewHostID: id, Waiting: waiting}
 	if d := diagnose(in, m.original, id); d != nil {
 		s.Action, s.Diagnosis, s.Message, s.Cure = ActionFail, d, d.Text, d.Cure
@@ -80,14 +77,14 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 		}
 		return s
 	}
-	if !p.ScyllaDB.Running {
+	if in.Self.ScyllaDB().State.Running == nil {
 		s.Waiting = append(stands, waiting...)
 	}
 	s.Message, s.Cure = words.New(words.WaitJoin, "node", id, "pod", p.Name), volumeLost(in)
 	switch {
 	case s.Cure.IsZero():
 		s.Cure = m.unheard(id)
-	case newcomerIsMember(in, m.original, id) && in.Self.HostID == id:
+	case newcomerIsMember(in, m.original, id) && in.Self.Recorded().HostID == id:
 		// Another attempt at the original would find nothing to replace.
 		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(words.Scylla(in.Namespace, "replace", string(id)))
 	case m.attemptJoined():
@@ -115,10 +112,10 @@ const modeStarting = "STARTING"
 // ScyllaDB ignores the seeds (raft_group0.cc:531, persistent_discovery::make). Otherwise it says how to look. Zero while the task manager, which lists an operation for a stored
 // request, was not asked, and while another node is not UP.
 func (m *machine) unheard(id hostid.ID) words.Message {
-	in, p := m.in, m.in.Pod
+	in, p := m.in, m.in.Self.Pod
 	v := &verifier{opinions: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
-	switch {
-	case !p.ScyllaDB.Running || p.OperationMode != modeStarting || p.ScyllaDB.Started.IsZero() || in.Now.Sub(p.ScyllaDB.Started) < startingTime,
+	switch started := in.Self.StartedAt(); {
+	case in.Self.Says().OperationMode != modeStarting || started.IsZero() || in.Now.Sub(started) < startingTime,
 		!in.OperationsKnown || slices.ContainsFunc(in.Operations, cluster.OperationOpen),
 		v.of(id).Listing() > 0 || v.checkRows().result != OK || v.checkOthersUp().result != OK:
 		return words.Message{}
@@ -134,13 +131,13 @@ func (m *machine) unheard(id hostid.ID) words.Message {
 // it, and only another attempt deletes the claim. Zero where this is not certain: a claim without a volume may get one anywhere, and a Pod that was
 // just created is still being placed. Where the scheduler gives another reason (no room, a cordon) the volume may be intact, so a person decides.
 func volumeLost(in *Input) words.Message {
-	p := in.Pod
-	if p.Scheduled || p.Created.IsZero() || in.Now.Sub(p.Created) <= overdue {
+	created := in.Self.Pod.CreationTimestamp.Time
+	if in.Self.Scheduled() || created.IsZero() || in.Now.Sub(created) <= overdue {
 		return words.Message{}
 	}
 	for _, c := range in.Claims {
-		if c.Volume != "" && !c.Deleting {
-			return words.New(words.CureVolumeLost, "volume", c.Volume, "claim", c.Name).Do(resumeCommand(in, nil))
+		if c.Spec.VolumeName != "" && !goes(c) {
+			return words.New(words.CureVolumeLost, "volume", c.Spec.VolumeName, "claim", c.Name).Do(resumeCommand(in, nil))
 		}
 	}
 	return words.Message{}
@@ -149,7 +146,7 @@ func volumeLost(in *Input) words.Message {
 // unrecorded is the remedy for a new node that had joined, and was lost before the controller recorded its host ID: its Pod and volume are gone, and today's Pod waits at its
 // barrier for it, on an empty volume; or no Kubernetes node takes today's Pod because of the volume. Another attempt at the original would find nothing to replace.
 func unrecorded(in *Input, original hostid.ID) words.Message {
-	if in.Unrecorded == "" || in.Pod == nil || !newcomerIsMember(in, original, in.Unrecorded) {
+	if in.Unrecorded == "" || in.Self.Pod == nil || !newcomerIsMember(in, original, in.Unrecorded) {
 		return words.Message{}
 	}
 	record := words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+"="+string(in.Unrecorded))
@@ -157,7 +154,7 @@ func unrecorded(in *Input, original hostid.ID) words.Message {
 	if lost := volumeLost(in); !lost.IsZero() {
 		return words.New(words.CureUnrecordedLost, "node", in.Unrecorded, "member", in.Self.Member, "volume", lost.Params["volume"], "claim", lost.Params["claim"]).Do(record, replace)
 	}
-	if len(in.Pod.Barrier) == 0 {
+	if len(in.Barrier) == 0 {
 		return words.Message{}
 	}
 	return words.New(words.CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, replace)
@@ -166,12 +163,13 @@ func unrecorded(in *Input, original hostid.ID) words.Message {
 // withoutTheOther is the remedy for a new node that waits at its barrier for another dead node, whose replacement was requested and waits for this
 // one: the request for the other is a person's statement that it is lost. Zero where there is no such request.
 func withoutTheOther(in *Input, original hostid.ID) words.Message {
-	if len(in.Pod.Barrier) == 0 {
+	if len(in.Barrier) == 0 {
 		return words.Message{}
 	}
 	asked := map[hostid.ID]bool{}
 	for _, o := range in.Others {
-		asked[o.HostID] = asked[o.HostID] || o.Requested
+		id := o.Recorded().HostID
+		asked[id] = asked[id] || RecordOf(o).Requested
 	}
 	names, ids := othersDown(in, original, "")
 	down := ids[len(ids)-len(names):]
@@ -183,19 +181,19 @@ func withoutTheOther(in *Input, original hostid.ID) words.Message {
 
 // standstill returns why ScyllaDB does not run on the new Pod, or why the Pod is not Ready.
 func standstill(in *Input) []words.Message {
-	p := in.Pod
-	if p.Waiting.IsZero() {
+	m := in.Self
+	if m.Waiting.IsZero() {
 		return nil
 	}
-	out := []words.Message{words.New(words.PodWaits, "pod", p.Name, "waits", p.Waiting)}
-	if e := p.ScyllaDB.Exited; e != nil && e.Code == ExitLaunchRetry && !p.ScyllaDB.Running {
+	out := []words.Message{words.New(words.PodWaits, "pod", m.Pod.Name, "waits", m.Waiting)}
+	if e := m.LastExit(); e != nil && e.ExitCode == ExitLaunchRetry && m.ScyllaDB().State.Running == nil {
 		out = append(out, words.New(words.LauncherRetries, "code", ExitLaunchRetry))
 	}
-	for _, b := range p.Barrier {
+	for _, b := range in.Barrier {
 		out = append(out, words.New(words.BarrierWaits, "blocker", b))
 	}
 	for _, c := range in.Claims {
-		if c.Unbound && !p.Scheduled {
+		if c.Spec.VolumeName == "" && !m.Scheduled() {
 			out = append(out, words.New(words.ClaimUnbound, "claim", c.Name))
 		}
 	}
@@ -210,16 +208,8 @@ func (v *opinions) notJoined(id hostid.ID) []words.Message {
 	}
 	in, name := v.in, short(id)
 	var out []words.Message
-	joined := in.Joined != nil && *in.Joined && in.Self.HostID == id
-	mode := ""
-	if p := in.Pod; p != nil {
-		mode = p.OperationMode
-		if p.Joined != nil && p.HostID == id {
-			joined = *p.Joined
-		}
-	}
-	if !joined {
-		out = append(out, words.New(words.NewcomerOwnsNoTokens, "node", name, "mode", mode))
+	if !in.Self.JoinedAs(id) {
+		out = append(out, words.New(words.NewcomerOwnsNoTokens, "node", name, "mode", in.Self.Says().OperationMode))
 	}
 	expected, t := v.expected(), v.of(id)
 	normal := t.States[matrix.StateNormal]

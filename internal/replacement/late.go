@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -13,12 +14,10 @@ import (
 // TooLate returns why a request can no longer be withdrawn; zero while it can. The point of no return is the deletion of a claim, by any client: from
 // then on only the label tells the new node which node it replaces.
 func TooLate(in Input) words.Message {
-	for i := range in.Claims {
-		if in.Claims[i].Deleting {
-			return words.New(words.ClaimIsDeleted, "claim", in.Claims[i].Name)
-		}
+	if i := slices.IndexFunc(in.Claims, goes); i >= 0 {
+		return words.New(words.ClaimIsDeleted, "claim", in.Claims[i].Name)
 	}
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	rec := RecordOf(in.Self)
 	switch {
 	case in.Operator && rec.Open():
 		return words.New(words.OperatorHasDeleted, "member", in.Self.Member)
@@ -31,20 +30,23 @@ func TooLate(in Input) words.Message {
 // LostRecord is the remedy where the Scylla Operator has lost the record of the node that a member's new node replaces: its claim is being deleted,
 // and no label gives the reason any more. Zero where nothing is lost, or where the host ID is not known.
 func LostRecord(in Input) words.Message {
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
-	id := in.Self.HostID
-	joined := in.Joined != nil && *in.Joined
+	rec := RecordOf(in.Self)
+	id := in.Self.Recorded().HostID
+	joined := in.Self.Joined != nil && *in.Self.Joined
 	if id == "" && in.LostHostID != "" {
 		// The operator has created the Service again, without the record.
 		id, joined = in.LostHostID, true
 	}
-	_, leaves := in.Service.Labels[api.LabelDecommissioned]
+	_, leaves := in.Self.Service.Labels[api.LabelDecommissioned]
 	switch {
 	case !in.Operator || rec.Requested || rec.HasOriginal || id == "" || leaves || !joined:
 		return words.Message{}
-	case !slices.ContainsFunc(in.Claims, func(c Claim) bool { return c.Deleting }):
+	case !slices.ContainsFunc(in.Claims, goes):
 		return words.Message{}
-	case in.StatefulSet == nil || in.StatefulSet.Deleting || in.Self.Ordinal == nil || *in.Self.Ordinal >= in.StatefulSet.First+in.StatefulSet.Replicas:
+	case in.Self.StatefulSet == nil || in.Self.StatefulSet.DeletionTimestamp != nil || in.Self.Ordinal == nil:
+		return words.Message{}
+	}
+	if first, n := cluster.Ordinals(in.Self.StatefulSet); int(*in.Self.Ordinal) >= first+n {
 		return words.Message{} // it is scaled away, and its claim with it
 	}
 	return PutBack(in, id)
@@ -53,7 +55,7 @@ func LostRecord(in Input) words.Message {
 // PutBack returns the command that makes a replacement that the Scylla Operator has begun go on. While the old Pod exists that is the request alone: with the host ID recorded the
 // operator no longer evicts the Pod, and waits for another host ID without end (its sync_services.go, finishOngoingReplaceNodeUsingHostID).
 func PutBack(in Input, original hostid.ID) words.Message {
-	if in.Pod != nil && !in.Pod.Deleting {
+	if in.Self.Pod != nil && !in.Self.Deleting() {
 		return words.New(words.PutRequestBack).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"="))
 	}
 	return words.New(words.PutLabelBack, "hostID", original).Do(
@@ -63,7 +65,6 @@ func PutBack(in Input, original hostid.ID) words.Message {
 // oldPodStays is true for a Pod of the node that is replaced: its row has that host ID, or it has a Kubernetes node while its claim is being deleted, on which no new Pod is
 // scheduled. A new node needs a new Pod.
 func oldPodStays(in Input, original hostid.ID) bool {
-	p := in.Pod
-	return p != nil && !p.Deleting &&
-		(original != "" && p.HostID == original || p.Scheduled && slices.ContainsFunc(in.Claims, func(c Claim) bool { return c.Deleting }))
+	return in.Self.Pod != nil && !in.Self.Deleting() &&
+		(original != "" && in.Self.Says().HostID == original || in.Self.Scheduled() && slices.ContainsFunc(in.Claims, goes))
 }

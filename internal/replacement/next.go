@@ -4,8 +4,11 @@ package replacement
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -14,7 +17,7 @@ import (
 
 // Next derives the state of the member's replacement and the one thing to do about it. It is a function of its input alone.
 func Next(in Input) Step {
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	rec := RecordOf(in.Self)
 	m := &machine{in: &in, rec: rec}
 	s := m.next()
 	s.Procedure = m.procedure
@@ -41,14 +44,8 @@ type machine struct {
 // attemptJoined is true when the new node has joined by its own word, or by the Service's where it says nothing. Another attempt that was asked for before, as while the
 // machine of its Pod was away, has nothing left to replace: this one goes on to its end.
 func (m *machine) attemptJoined() bool {
-	in, id := m.in, newcomerID(m.in, m.original)
-	if id == "" || m.original == "" {
-		return false
-	}
-	if p := in.Pod; p != nil && p.HostID == id && p.Joined != nil {
-		return *p.Joined
-	}
-	return in.Self.HostID == id && in.Joined != nil && *in.Joined
+	id := newcomerID(m.in, m.original)
+	return id != "" && m.original != "" && m.in.Self.JoinedAs(id)
 }
 
 func (m *machine) request() string {
@@ -80,9 +77,8 @@ func (m *machine) next() Step {
 		if addr, ok := rec.Address(); ok && m.begunByAddress(addr) {
 			return m.adopt(addr)
 		}
-		id, _ := hostid.Parse(string(in.Self.HostID))
-		m.original = id
-		return m.start(id, false)
+		m.original = in.Self.Recorded().HostID
+		return m.start(m.original, false)
 	}
 	return m.accepted()
 }
@@ -130,14 +126,10 @@ func (l Last) Said() words.Message {
 // withdrawn: the label is gone but a part of the request is left.
 func (m *machine) withdrawn() Step {
 	in, rec := m.in, m.rec
-	if m.cancelable() {
+	if rec.cancelable(m.claim) {
 		for _, uid := range rec.PVCUIDs {
-			if c := m.claim(uid); rec.Accepted != "" && c.Kept != rec.Accepted {
-				claim := *c
-				return Step{
-					Action: ActionKeepPVC, Claim: &claim,
-					Message: words.New(words.ReplaceClaimKept, "claim", c.Name),
-				}
+			if c := m.claim(uid); rec.Accepted != "" && c.Annotations[api.AnnotationReplaceKept] != rec.Accepted {
+				return Step{Action: ActionKeepPVC, Claim: c, Message: words.New(words.ReplaceClaimKept, "claim", c.Name)}
 			}
 		}
 		last := Last{
@@ -162,34 +154,16 @@ func (m *machine) withdrawn() Step {
 	}
 }
 
-// cancelable: nothing was accepted, or this first attempt's claims are all still there and untouched.
-func (m *machine) cancelable() bool {
-	rec := m.rec
-	if !rec.Open() {
-		return true
-	}
-	if rec.Accepted == "" || rec.Attempt > 1 || len(rec.PVCUIDs) == 0 {
-		return false
-	}
-	for _, uid := range rec.PVCUIDs {
-		c := m.claim(uid)
-		if c == nil || c.Deleting {
-			return false
-		}
-	}
-	return true
-}
-
 // Cancelable reports whether a replacement can still be cancelled.
 func Cancelable(in Input) bool {
-	m := &machine{in: &in, rec: ReadRecord(in.Service.Labels, in.Service.Annotations)}
-	return m.cancelable()
+	m := &machine{in: &in, rec: RecordOf(in.Self)}
+	return m.rec.cancelable(m.claim)
 }
 
-func (m *machine) claim(uid string) *Claim {
-	for i := range m.in.Claims {
-		if m.in.Claims[i].UID == uid {
-			return &m.in.Claims[i]
+func (m *machine) claim(uid string) *corev1.PersistentVolumeClaim {
+	for _, c := range m.in.Claims {
+		if string(c.UID) == uid {
+			return c
 		}
 	}
 	return nil
@@ -210,18 +184,12 @@ func (m *machine) restoreLabel() Step {
 // address is another.
 func (m *machine) begunByAddress(addr string) bool {
 	in := m.in
-	id, err := hostid.Parse(string(in.Self.HostID))
-	if err != nil {
+	id := in.Self.Recorded().HostID
+	if id == "" || in.Self.Joined != nil && !*in.Self.Joined {
 		return true
 	}
-	if in.Joined != nil && !*in.Joined {
-		return true
-	}
-	own := []string{in.Service.ClusterIP}
-	if in.Pod != nil {
-		own = append(own, in.Pod.IP)
-	}
-	return len(newOpinions(in, id, "", nil).of(id).Up) > 0 && !slices.Contains(own, addr)
+	ip, _ := netip.ParseAddr(addr) // Record.Address returns no other text
+	return len(newOpinions(in, id, "", nil).of(id).Up) > 0 && !slices.Contains(in.Self.Addresses(), ip)
 }
 
 // adopt records a procedure by address that another controller has begun, without anything to delete.

@@ -3,15 +3,19 @@
 package replacement
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
@@ -19,6 +23,7 @@ import (
 )
 
 func change(in Input, f func(*Input)) Input {
+	in = clone(in)
 	f(&in)
 	return in
 }
@@ -38,52 +43,55 @@ func TestNext(t *testing.T) {
 		says   string // part of message, waiting or cure
 	}{
 		"nothing is asked": {base(), ActionNone, "no replacement"},
-		"the label alone is enough": {change(requested(), func(in *Input) { delete(in.Service.Annotations, api.AnnotationReplaceRequest) }),
+		"the label alone is enough": {change(requested(), func(in *Input) { delete(in.Self.Service.Annotations, api.AnnotationReplaceRequest) }),
 			ActionRecord, "recorded before anything is deleted"},
 		"asked and verified":                            {requested(), ActionRecord, hostOld},
 		"another member was removed, its Service stays": {change(requested(), removedB), ActionRecord, hostOld},
 		"recorded: the claim is deleted":                {recorded(), ActionDeletePVC, "pvc-1"},
 		"the Scylla Operator's member is left alone":    {change(requested(), func(in *Input) { in.Operator = true }), ActionNone, "Scylla Operator"},
-		"claim terminating: the Pod on it is evicted": {change(recorded(), func(in *Input) { in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}} }),
+		"claim terminating: the Pod on it is evicted": {change(recorded(), func(in *Input) { in.Claims = data("pvc-1", deleting) }),
 			ActionEvictPod, "pod-1"},
 		"one of two claims is gone: the other follows":      {oneOfTwoClaims(), ActionDeletePVC, "pvc-3"},
 		"one of two claims is gone, and the old node is UP": {setCell(oneOfTwoClaims(), "demo-c-0", hostOld, matrix.Up, 0), ActionRefuse, "sees demo-d-0 (dddddddd) UP"},
 		"claim gone at once, old Pod left":                  {change(recorded(), func(in *Input) { in.Claims = nil }), ActionEvictPod, "pod-1"},
 		"another Pod on the terminating claim is evicted too": {change(recorded(), func(in *Input) {
-			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}
-			in.Pod = &Pod{Name: "demo-d-0", UID: "pod-9", Owned: true, Scheduled: true}
+			in.Claims = data("pvc-1", deleting)
+			in.Self.Pod = podOf("pod-9", "k5")
 		}), ActionEvictPod, "pod-9"},
 		"a Pod that never ran waits for the new claim": {change(recorded(), func(in *Input) {
-			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}
-			in.Pod = &Pod{Name: "demo-d-0", UID: "pod-9", Owned: true, Waiting: waitsFor("unschedulable")}
+			in.Claims = data("pvc-1", deleting)
+			in.Self.Pod, in.Self.Waiting = podOf("pod-9", ""), waitsFor("unschedulable")
 		}), ActionWaitJoin, "unschedulable"},
 		"old Pod on a dead Kubernetes node": {change(recorded(), func(in *Input) {
 			in.Claims = nil
-			in.Pod = ptr(*in.Pod)
-			in.Pod.Deleting, in.Pod.KubernetesNodeLost = true, true
+			deleting(in.Self.Pod)
+			in.Self.Pod.Status.Reason = "NodeLost"
 		}), ActionWaitPodGone, "kubectl delete node k4"},
 		"and has not ended it for long, without saying that it is lost": {change(recorded(), func(in *Input) {
 			in.Claims = nil
-			in.Pod.Deleting, in.Pod.Scheduled, in.Pod.KubernetesNode, in.Pod.EndsBy = true, true, "k4", in.Now.Add(-2*time.Minute)
+			in.Self.Pod.DeletionTimestamp = &metav1.Time{Time: in.Now.Add(-2 * time.Minute)}
 		}), ActionWaitPodGone, "kubectl delete node k4"},
 		"the old node comes back before its Pod goes": {change(setCell(recorded(), "demo-b-0", hostOld, matrix.Up, 0), func(in *Input) { in.Claims = nil }),
 			ActionHoldEviction, "demo-b-0 (bbbbbbbb) sees demo-d-0 (dddddddd) UP"},
 		"and its volume is known": {change(setCell(recorded(), "demo-b-0", hostOld, matrix.Up, 0), func(in *Input) {
-			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true, Volume: "pv-7"}}
+			in.Claims = data("pvc-1", deleting)
+			in.Claims[0].Spec.VolumeName = "pv-7"
 		}), ActionHoldEviction, "pv-7"},
 		"Pod away, claim on its way": {change(recorded(), func(in *Input) {
-			in.Pod, in.Claims = nil, []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}
+			in.Self.Pod, in.Claims = nil, data("pvc-1", deleting)
 		}), ActionWaitNewPod, "still being deleted"},
 		"nobody makes the Pod": {change(recorded(), func(in *Input) {
-			in.Pod, in.Claims, in.StatefulSet = nil, nil, &StatefulSet{Name: "demo-d", ClaimTemplates: []string{"data"}}
+			in.Self.Pod, in.Claims, in.Self.StatefulSet.Spec.Replicas = nil, nil, new(int32(0))
 		}), ActionWaitNewPod, "has 0 replicas"},
 		"new Pod starts": {newPod(), ActionWaitJoin, "no host ID yet"},
-		"the barrier's word is passed on": {change(newPod(), func(in *Input) { in.Pod.Waiting = waitsFor("init container scylladb-bootstrap-barrier is running") }),
+		"the barrier's word is passed on": {change(newPod(), func(in *Input) { in.Self.Waiting = waitsFor("init container scylladb-bootstrap-barrier is running") }),
 			ActionWaitJoin, "bootstrap-barrier"},
 		"waits for another whose replacement waits for it": {change(setCell(newPod(), "*", hostB, matrix.Down, 0), func(in *Input) {
-			in.Pod.Barrier = []words.Message{words.New("NodeDown")}
+			in.Barrier = []words.Message{words.New("NodeDown")}
 			for i := range in.Others {
-				in.Others[i].Requested = in.Others[i].HostID == hostB
+				if in.Others[i].HostID == hostB {
+					in.Others[i].Service.Labels[api.LabelReplace] = ""
+				}
 			}
 		}), ActionWaitJoin, "replace resume demo-d-0 --ignore-dead=" + hostB},
 		"its new volume is on a Kubernetes node that is gone": {noNode(newPod(), 2*time.Minute), ActionWaitJoin,
@@ -101,36 +109,39 @@ func TestNext(t *testing.T) {
 				in.Rows[i].Stale = matrix.Trouble{Code: words.PodGone}
 			}
 		}), ActionWaitJoin, "no fresh row"},
-		"joined, not ready": {change(joined(), func(in *Input) { in.Pod.Ready = false }), ActionWaitReady, "to be Ready"},
+		"joined, not ready": {change(joined(), func(in *Input) { ready(in.Self.Pod, false) }), ActionWaitReady, "to be Ready"},
 		"joined and ready, old one still listed": {setCell(joined(), "demo-c-0", hostOld, matrix.Down, 0), ActionWaitOldGone,
 			"demo-c-0 (cccccccc) still lists " + hostOld},
 		"done":                               {joined(), ActionFinish, "was replaced by " + hostNew + " in 7m0s"},
 		"over":                               {after(joined(), Next(joined())), ActionNone, "was replaced by"},
 		"the operation failed":               {change(joining(matrix.StateReplacing, false), func(in *Input) { in.Operations = operation("replace", "failed", hostNew) }), ActionFail, "Failed stream ranges"},
 		"an older attempt's failure is none": {change(joining(matrix.StateReplacing, false), func(in *Input) { in.Operations = operation("replace", "failed", hostA) }), ActionWaitJoin, ""},
-		"exited with 0":                      {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: 0, Reason: "Completed"}} }), ActionFail, "delete nothing yet"},
-		"exited with 1":                      {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Restarts: 3, Exited: &Exit{Code: 1}} }), ActionFail, "delete nothing yet"},
-		"the launcher tries again":           {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: ExitLaunchRetry}} }), ActionWaitJoin, ""},
-		"the launcher refused":               {change(newPod(), func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: ExitLaunchMalformed}} }), ActionFail, "correct labels"},
+		"exited with 0":                      {change(newPod(), func(in *Input) { runs(in.Self.Pod, 0, exited(0)) }), ActionFail, "delete nothing yet"},
+		"exited with 1":                      {change(newPod(), func(in *Input) { runs(in.Self.Pod, 3, exited(1)) }), ActionFail, "delete nothing yet"},
+		"the launcher tries again":           {change(newPod(), func(in *Input) { runs(in.Self.Pod, 0, exited(ExitLaunchRetry)) }), ActionWaitJoin, ""},
+		"the launcher refused":               {change(newPod(), func(in *Input) { runs(in.Self.Pod, 0, exited(ExitLaunchMalformed)) }), ActionFail, "correct labels"},
 		"the log says it": {change(newPod(), func(in *Input) { in.Log = logged("X", "Replaced node with Host ID x not found") }),
 			ActionFail, "not found"},
-		"the new Pod has the old identity": {change(newPod(), func(in *Input) { in.Pod.HostID = hostOld }), ActionFail, "old host ID"},
-		"a foreign Pod is not touched":     {change(recorded(), func(in *Input) { in.Claims, in.Pod = nil, &Pod{Name: "demo-d-0", UID: "pod-1"} }), ActionWaitNewPod, "not controlled"},
+		"the new Pod has the old identity": {change(newPod(), func(in *Input) { in.Self.Report = says(hostOld, nil, "") }), ActionFail, "old host ID"},
+		"a foreign Pod is not touched":     {change(recorded(), func(in *Input) { in.Claims, in.Self.Pod.OwnerReferences = nil, nil }), ActionWaitNewPod, "not controlled"},
 
-		"withdrawn before it was seen":  {change(requested(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionCancel, "withdrawn"},
-		"withdrawn after the record":    {change(recorded(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionKeepPVC, "is kept"},
-		"withdrawn, claim made safe":    {change(recorded(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace); in.Claims[0].Kept = "request-1" }), ActionCancel, ""},
-		"withdrawn after the deletion":  {change(newPod(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionCancelRefused, "too late"},
-		"withdrawn in a second attempt": {change(resumed(), func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionCancelRefused, "too late"},
-		"the internal label is removed": {change(newPod(), func(in *Input) { delete(in.Service.Labels, api.LabelReplacingNodeHostID) }), ActionRecord, "put back"},
+		"withdrawn before it was seen": {change(requested(), func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplace) }), ActionCancel, "withdrawn"},
+		"withdrawn after the record":   {change(recorded(), func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplace) }), ActionKeepPVC, "is kept"},
+		"withdrawn, claim made safe": {change(recorded(), func(in *Input) {
+			delete(in.Self.Service.Labels, api.LabelReplace)
+			in.Claims[0].Annotations = map[string]string{api.AnnotationReplaceKept: "request-1"}
+		}), ActionCancel, ""},
+		"withdrawn after the deletion":  {change(newPod(), func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplace) }), ActionCancelRefused, "too late"},
+		"withdrawn in a second attempt": {change(resumed(), func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplace) }), ActionCancelRefused, "too late"},
+		"the internal label is removed": {change(newPod(), func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplacingNodeHostID) }), ActionRecord, "put back"},
 
 		"resume: a fresh volume, the original host ID": {toResume(), ActionRecord, hostOld},
 		"resume, recorded": {resumed(), ActionDeletePVC, "pvc-2"},
 		"resume while the attempt still runs": {change(toResume(), func(in *Input) { in.Operations = operation("replace", "running", hostNew) }),
 			ActionRefuse, "nothing has failed yet"},
 		"resume, and the attempt has joined meanwhile":        {alsoResumed(joined()), ActionFinish, "was replaced by " + hostNew},
-		"resume, and the attempt has joined and is not Ready": {change(alsoResumed(joined()), func(in *Input) { in.Pod.Ready = false }), ActionWaitReady, "to be Ready"},
-		"resume, and only the peers say that the attempt has joined": {change(alsoResumed(joined()), func(in *Input) { in.Pod.Joined = ptr(false) }),
+		"resume, and the attempt has joined and is not Ready": {change(alsoResumed(joined()), func(in *Input) { ready(in.Self.Pod, false) }), ActionWaitReady, "to be Ready"},
+		"resume, and only the peers say that the attempt has joined": {change(alsoResumed(joined()), func(in *Input) { in.Self.Report.OwnsTokens = new(false) }),
 			ActionRefuse, "attempt-ended"},
 		"resume after the node was removed": {change(toResume(), func(in *Input) {
 			for i := range in.Rows {
@@ -138,15 +149,15 @@ func TestNext(t *testing.T) {
 			}
 		}), ActionRefuse, "no member of the cluster"},
 
-		"begun by the operator, Pod not made yet": {change(operatorBegun(), func(in *Input) { in.Pod, in.Claims = nil, nil }), ActionWaitNewPod, ""},
+		"begun by the operator, Pod not made yet": {change(operatorBegun(), func(in *Input) { in.Self.Pod, in.Claims = nil, nil }), ActionWaitNewPod, ""},
 		"begun by the operator, host ID equal":    {operatorBegun(), ActionWaitJoin, "no host ID yet"},
-		"begun by the operator, host ID changed":  {change(operatorBegun(), func(in *Input) { in.Self.HostID, in.Joined = hostNew, ptr(false) }), ActionWaitJoin, "owns no tokens"},
+		"begun by the operator, host ID changed":  {change(operatorBegun(), func(in *Input) { records(in, hostNew, new(false)) }), ActionWaitJoin, "owns no tokens"},
 		"begun by the operator, joined":           {change(finishedElsewhere(), nil2), ActionFinish, "was replaced by"},
-		"begun by the operator with an empty host ID": {change(operatorBegun(), func(in *Input) { in.Service.Labels[api.LabelReplacingNodeHostID] = "" }),
+		"begun by the operator with an empty host ID": {change(operatorBegun(), func(in *Input) { in.Self.Service.Labels[api.LabelReplacingNodeHostID] = "" }),
 			ActionRefuse, "--host-id"},
 		"begun by address elsewhere": {change(requested(), func(in *Input) {
-			in.Service.Labels[api.LabelReplace] = "10.96.0.99"
-			in.Self.HostID, in.Joined = "", nil
+			in.Self.Service.Labels[api.LabelReplace] = "10.96.0.99"
+			records(in, "", nil)
 		}), ActionAdopt, "10.96.0.99"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +180,8 @@ func nil2(*Input) {}
 // oneOfTwoClaims is a member with two claims, the first of which is deleted.
 func oneOfTwoClaims() Input {
 	in := requested()
-	in.Claims = append(in.Claims, Claim{Name: "logs-demo-d-0", UID: "pvc-3"})
-	in.StatefulSet.ClaimTemplates = []string{"data", "logs"}
+	in.Claims = append(in.Claims, claimOf("logs-demo-d-0", "pvc-3"))
+	in.Self.StatefulSet.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{*claimOf("data", ""), *claimOf("logs", "")}
 	in = after(in, Next(in))
 	in.Claims = in.Claims[1:]
 	return in
@@ -190,37 +201,37 @@ func toResume() Input {
 	for i := range in.Rows {
 		in.Rows[i].Observed = without(in.Rows[i].Observed, hostNew)
 	}
-	in.Pod.OperationMode = "STARTING"
-	in.Service.Annotations[api.AnnotationReplaceResume] = "request-2"
+	in.Self.Report.OperationMode = "STARTING"
+	in.Self.Service.Annotations[api.AnnotationReplaceResume] = "request-2"
 	return in
 }
 
 // alsoResumed is with another attempt that was asked for while this one was on its way.
 func alsoResumed(in Input) Input {
-	return change(in, func(in *Input) { in.Service.Annotations[api.AnnotationReplaceResume] = "request-2" })
+	return change(in, func(in *Input) { in.Self.Service.Annotations[api.AnnotationReplaceResume] = "request-2" })
 }
 
 func resumed() Input { in := toResume(); return after(in, Next(in)) }
 
 func operatorBegun() Input {
 	in := newPod()
-	in.Service.Labels = map[string]string{api.LabelReplace: "", api.LabelReplacingNodeHostID: hostOld}
-	in.Service.Annotations = map[string]string{api.AnnotationHostID: hostOld, api.AnnotationNodeJoined: "true"}
+	in.Self.Service.Labels = map[string]string{api.LabelReplace: "", api.LabelReplacingNodeHostID: hostOld}
+	in.Self.Service.Annotations = map[string]string{api.AnnotationHostID: hostOld, api.AnnotationNodeJoined: "true"}
 	return in
 }
 
 func finishedElsewhere() Input {
 	in, begun := joined(), operatorBegun()
-	in.Service = begun.Service
-	in.Self.HostID, in.Joined = hostNew, ptr(true)
-	in.Pod.HostID, in.Pod.Joined = "", nil // the operator's reporter does not say
+	in.Self.Service = begun.Self.Service
+	records(&in, hostNew, new(true))
+	in.Self.Report = says("", nil, "NORMAL") // the operator's reporter does not say
 	return in
 }
 
 func TestResumeIsAnotherAttempt(t *testing.T) {
 	in := toResume()
 	s := Next(in)
-	got := after(in, s).Service
+	got := after(in, s).Self.Service
 	want := map[string]string{
 		api.AnnotationReplaceAccepted: "request-2", api.AnnotationReplaceRequest: "request-2", api.AnnotationReplacePVCUIDs: "pvc-2",
 		api.AnnotationReplacePodUID: "pod-2", api.AnnotationReplaceAttempt: "2", api.AnnotationReplaceStartedAt: "2026-11-21T10:00:00Z",
@@ -239,7 +250,7 @@ func TestResumeIsAnotherAttempt(t *testing.T) {
 func TestFinishLeavesTheOutcomeAndNothingElse(t *testing.T) {
 	in := joined()
 	s := Next(in)
-	svc := after(in, s).Service
+	svc := after(in, s).Self.Service
 	if _, ok := svc.Labels[api.LabelReplace]; ok {
 		t.Error("request label is left")
 	}
@@ -261,23 +272,23 @@ func TestByAddress(t *testing.T) {
 		t.Errorf("no warning about the deprecation: %+v", s.Events)
 	}
 	in = after(in, s)
-	if _, ok := in.Service.Labels[api.LabelReplacingNodeHostID]; ok {
+	if _, ok := in.Self.Service.Labels[api.LabelReplacingNodeHostID]; ok {
 		t.Error("the label of the procedure by host ID is set")
 	}
-	if got := in.Service.Labels[api.LabelReplace]; got != "10.96.0.4" {
+	if got := in.Self.Service.Labels[api.LabelReplace]; got != "10.96.0.4" {
 		t.Errorf("label is %q", got)
 	}
 	if s := Next(in); s.Action != ActionDeletePVC || s.Original != hostOld {
 		t.Fatalf("%s of %s: %v", s.Action, s.Original, s.Waiting)
 	}
-	cut := in
+	cut := clone(in)
 	cut.Claims = nil
-	cut.Service.Labels = map[string]string{}
+	cut.Self.Service.Labels = map[string]string{}
 	if s := Next(cut); s.Action != ActionCancelRefused || s.Patch.SetLabels[api.LabelReplace] != "10.96.0.4" {
 		t.Errorf("late withdrawal: %s %+v", s.Action, s.Patch)
 	}
 	end := joined()
-	end.Service, end.Version, end.ByHostID = in.Service, in.Version, in.ByHostID
+	end.Self.Service, end.Version, end.ByHostID = in.Self.Service, in.Version, in.ByHostID
 	if s := Next(end); s.Action != ActionFinish || s.Last.HostID != hostOld {
 		t.Errorf("end: %s %v", s.Action, s.Waiting)
 	}
@@ -285,7 +296,7 @@ func TestByAddress(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	ignore := func(in Input, ids string) Input {
-		in.Service.Annotations[api.AnnotationReplaceIgnoreDead] = ids
+		in.Self.Service.Annotations[api.AnnotationReplaceIgnoreDead] = ids
 		return in
 	}
 	// led: two of three others are DOWN and ignored, and the rows of these nodes name a topology coordinator.
@@ -302,7 +313,7 @@ func TestChecks(t *testing.T) {
 	}
 	ignored := func() Input {
 		in := ignore(setCell(setCell(requested(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), hostC)
-		in.Others = append(in.Others, Other{Ref: ref("demo-e-0", "e", hostNew), Joined: ptr(true)})
+		in.Others = append(in.Others, member(ref("demo-e-0", "e", hostNew)))
 		in.Rows = append(in.Rows, matrix.Row{Reporter: ref("demo-e-0", "e", hostNew), Reported: true, Observed: append(up(hostA, hostB, hostNew), down(hostOld), down(hostC))})
 		return setCell(setCell(in, "demo-a-0", hostNew, matrix.Up, 0), "demo-b-0", hostNew, matrix.Up, 0)
 	}
@@ -319,14 +330,14 @@ func TestChecks(t *testing.T) {
 		result Result
 		says   string
 	}{
-		"no host ID":                     {change(requested(), func(in *Input) { in.Self.HostID = "" }), CheckHostID, Failed, "delete nothing"},
+		"no host ID":                     {change(requested(), func(in *Input) { delete(in.Self.Service.Annotations, api.AnnotationHostID) }), CheckHostID, Failed, "delete nothing"},
 		"empty host ID":                  {change(requested(), recordedAs("h0")), CheckHostID, Failed, "not a host ID"},
 		"zero host ID":                   {change(requested(), recordedAs("00000000-0000-0000-0000-000000000000")), CheckHostID, Failed, "zero UUID"},
-		"garbage in the label":           {change(requested(), func(in *Input) { in.Service.Labels[api.LabelReplace] = "yes" }), CheckRequest, Failed, "neither empty nor an IP address"},
-		"unknown check skipped":          {change(requested(), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceSkipChecks] = "luck" }), CheckRequest, Failed, "does not exist"},
-		"down cannot be skipped":         {change(requested(), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceSkipChecks] = "down" }), CheckRequest, Failed, "cannot be skipped"},
+		"garbage in the label":           {change(requested(), func(in *Input) { in.Self.Service.Labels[api.LabelReplace] = "yes" }), CheckRequest, Failed, "neither empty nor an IP address"},
+		"unknown check skipped":          {change(requested(), func(in *Input) { in.Self.Service.Annotations[api.AnnotationReplaceSkipChecks] = "luck" }), CheckRequest, Failed, "does not exist"},
+		"down cannot be skipped":         {change(requested(), func(in *Input) { in.Self.Service.Annotations[api.AnnotationReplaceSkipChecks] = "down" }), CheckRequest, Failed, "cannot be skipped"},
 		"never joined":                   {change(neverJoined(), nil2), CheckBootstrapped, Failed, "do not replace it"},
-		"nobody confirms that it joined": {change(neverJoined(), func(in *Input) { in.Joined = nil }), CheckBootstrapped, Unknown, ""},
+		"nobody confirms that it joined": {change(neverJoined(), func(in *Input) { in.Self.Joined = nil }), CheckBootstrapped, Unknown, ""},
 		"not listed":                     {neverJoined(), CheckMember, Failed, "no member of the cluster"},
 		"leaving":                        {setCell(requested(), "demo-b-0", hostOld, matrix.Down, matrix.StateLeaving), CheckMember, Failed, "demo-b-0 (bbbbbbbb) lists demo-d-0 (dddddddd) as LEAVING"},
 		"already being replaced":         {setCell(requested(), "*", hostOld, matrix.Down, matrix.StateBeingReplaced), CheckMember, Failed, "BEING_REPLACED"},
@@ -344,7 +355,7 @@ func TestChecks(t *testing.T) {
 				in.Rows[i].Observed = append(in.Rows[i].Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
 			}
 		}), CheckDown, Unknown, "1 of 3"},
-		"its Pod is ready":                  {change(requested(), func(in *Input) { in.Pod.Ready = true }), CheckNotAlive, Failed, "is Ready"},
+		"its Pod is ready":                  {change(requested(), func(in *Input) { ready(in.Self.Pod, true) }), CheckNotAlive, Failed, "is Ready"},
 		"a row is missing":                  {change(requested(), func(in *Input) { in.Rows = in.Rows[1:] }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no row"},
 		"a row is old":                      {change(requested(), func(in *Input) { in.Rows[0].Stale = matrix.Trouble{Code: words.PodGone} }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod demo-a-0 (aaaaaaaa) is gone"},
 		"a datacenter that cannot be asked": {change(requested(), func(in *Input) { in.NotVerified = []string{"dc2"} }), CheckRows, Unknown, "datacenter dc2 cannot be asked"},
@@ -385,8 +396,8 @@ func TestChecks(t *testing.T) {
 		"NoHarm20: a leader that its own row does not name":                    {led(hostA, hostB, hostC), CheckQuorum, Failed, "only 1 of 4"},
 		"NoHarm20: the node that is replaced is named":                         {led(hostOld, hostA, hostB, hostC), CheckQuorum, Failed, "only 1 of 4"},
 		"NoHarm20: only one row names any":                                     {led(hostA, hostA), CheckQuorum, OK, "demo-a-0"},
-		"another replacement":                                                  {change(requested(), func(in *Input) { in.Others[1].ReplacingOpen, in.Others[1].Replacing = true, hostB }), CheckNoOperation, Failed, "demo-b-0 is being replaced"},
-		"a decommission":                                                       {change(requested(), func(in *Input) { in.Others[1].Decommissioning = true }), CheckNoOperation, Failed, "decommissioned"},
+		"another replacement":                                                  {change(requested(), func(in *Input) { in.Others[1].Service.Labels[api.LabelReplacingNodeHostID] = hostB }), CheckNoOperation, Failed, "demo-b-0 is being replaced"},
+		"a decommission":                                                       {change(requested(), func(in *Input) { in.Others[1].Service.Labels[api.LabelDecommissioned] = "false" }), CheckNoOperation, Failed, "decommissioned"},
 		"a join by a row":                                                      {setCell(requested(), "demo-a-0", hostNew, matrix.Up, matrix.StateJoining), CheckNoOperation, Failed, "eeeeeeee is JOINING"},
 		"a removenode by the task manager": {change(requested(), func(in *Input) { in.Operations = operation("remove node", "running", hostB) }), CheckNoOperation, Failed,
 			`works on "remove node" of demo-b-0 (bbbbbbbb)`},
@@ -394,17 +405,17 @@ func TestChecks(t *testing.T) {
 		"nobody can be asked for operations": {change(requested(), func(in *Input) { in.OperationsKnown = false }), CheckNoOperation, Unknown, "--skip-check=no-operation"},
 		"version not known":                  {change(requested(), func(in *Input) { in.ByHostID, in.VersionDetail = release.Unknown, `tag "latest"` }), CheckVersion, Unknown, `tag "latest"`},
 		"version changed in between":         {change(recorded(), func(in *Input) { in.ByHostID, in.Version = release.No, "5.1.0" }), CheckVersion, Failed, "begun by host-id"},
-		"by address: somebody else has it": {change(requested(), func(in *Input) { in.ByHostID = release.No; in.Others[0].Addresses = []string{"10.96.0.4"} }), CheckAddress, Failed,
+		"by address: somebody else has it": {change(requested(), func(in *Input) { in.ByHostID = release.No; in.Others[0].Service.Spec.ClusterIP = "10.96.0.4" }), CheckAddress, Failed,
 			"belongs to demo-a-0"},
-		"by address: unknown":           {change(requested(), func(in *Input) { in.ByHostID, in.Pod, in.Service.ClusterIP = release.No, nil, "None" }), CheckAddress, Unknown, "not known"},
-		"by address: not its address":   {change(requested(), func(in *Input) { in.ByHostID = release.No; in.Service.Labels[api.LabelReplace] = "10.0.0.1" }), CheckAddress, Failed, "is not the address"},
-		"by address: headless, the Pod": {change(requested(), func(in *Input) { in.ByHostID, in.Service.ClusterIP = release.No, "None" }), CheckAddress, OK, "10.244.4.9"},
+		"by address: unknown":           {change(requested(), func(in *Input) { in.ByHostID, in.Self.Pod, in.Self.Service.Spec.ClusterIP = release.No, nil, "None" }), CheckAddress, Unknown, "not known"},
+		"by address: not its address":   {change(requested(), func(in *Input) { in.ByHostID = release.No; in.Self.Service.Labels[api.LabelReplace] = "10.0.0.1" }), CheckAddress, Failed, "is not the address"},
+		"by address: headless, the Pod": {change(requested(), func(in *Input) { in.ByHostID, in.Self.Service.Spec.ClusterIP = release.No, "None" }), CheckAddress, OK, "10.244.4.9"},
 		"another rack":                  {change(requested(), func(in *Input) { in.Self.Rack = "z" }), CheckPlace, Failed, "was in dc1/d, its member is in dc1/z"},
 		"no place":                      {change(requested(), func(in *Input) { in.Self.Rack = "" }), CheckPlace, Unknown, "lacks label"},
-		"scaled away":                   {change(requested(), func(in *Input) { in.StatefulSet.Replicas = 0 }), CheckStatefulSet, Failed, "removenode"},
-		"no StatefulSet":                {change(requested(), func(in *Input) { in.StatefulSet = nil }), CheckStatefulSet, Unknown, "not found"},
-		"no volume to exchange":         {change(requested(), func(in *Input) { in.StatefulSet.ClaimTemplates = nil }), CheckStatefulSet, Failed, "no volume claim template"},
-		"no launcher":                   {change(requested(), func(in *Input) { in.StatefulSet.Launcher = release.No }), CheckLauncher, Failed, "plain new one"},
+		"scaled away":                   {change(requested(), func(in *Input) { in.Self.StatefulSet.Spec.Replicas = new(int32(0)) }), CheckStatefulSet, Failed, "removenode"},
+		"no StatefulSet":                {change(requested(), func(in *Input) { in.Self.StatefulSet = nil }), CheckStatefulSet, Unknown, "not found"},
+		"no volume to exchange":         {change(requested(), func(in *Input) { in.Self.StatefulSet.Spec.VolumeClaimTemplates = nil }), CheckStatefulSet, Failed, "no volume claim template"},
+		"no launcher":                   {change(requested(), func(in *Input) { in.Self.StatefulSet.Spec.Template.Spec.Containers[0].Command = nil }), CheckLauncher, Failed, "plain new one"},
 		"A1: others are seeds": {change(requested(), func(in *Input) {
 			in.Seeds = &bootstrap.SeedChoice{Code: words.SeedsFound, Seeds: []string{"10.0.0.1"}}
 		}), CheckSeeds, OK, "10.0.0.1"},
@@ -414,11 +425,11 @@ func TestChecks(t *testing.T) {
 		"A1: only itself, by force": {change(requested(), func(in *Input) {
 			in.Seeds = &bootstrap.SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{"10.0.0.4"}}
 		}), CheckSeeds, Failed, "--seeds"},
-		"launcher not known": {change(requested(), func(in *Input) { in.StatefulSet.Launcher = release.Unknown }), CheckLauncher, Unknown, ""},
+		"launcher not known": {change(requested(), func(in *Input) { in.Self.StatefulSet.Spec.Template.Spec.Containers = nil }), CheckLauncher, Unknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rec := ReadRecord(tc.in.Service.Labels, tc.in.Service.Annotations)
-			v := verify(&tc.in, rec, tc.in.Self.HostID, false)
+			rec := RecordOf(tc.in.Self)
+			v := verify(&tc.in, rec, tc.in.Self.Recorded().HostID, false)
 			for _, c := range v.checks {
 				if c.Name != tc.check {
 					continue
@@ -444,7 +455,7 @@ func TestChecks(t *testing.T) {
 
 func neverJoined() Input {
 	in := requested()
-	in.Joined = ptr(false)
+	in.Self.Joined = new(false)
 	for i := range in.Rows {
 		in.Rows[i].Observed = without(in.Rows[i].Observed, hostOld)
 	}
@@ -455,7 +466,7 @@ func neverJoined() Input {
 func TestSkippedChecksAreRecorded(t *testing.T) {
 	in := requested()
 	in.OperationsKnown = false
-	in.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckNoOperation
+	in.Self.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckNoOperation
 	s := Next(in)
 	if s.Action != ActionRecord {
 		t.Fatalf("%s: %v", s.Action, s.Waiting)
@@ -468,18 +479,32 @@ func TestSkippedChecksAreRecorded(t *testing.T) {
 // Two that were accepted at the same moment do not wait for each other.
 func TestTwoReplacementsAreOrdered(t *testing.T) {
 	in := recorded()
-	in.Others = append([]Other(nil), in.Others...)
-	in.Others[0].ReplacingOpen, in.Others[0].Replacing, in.Others[0].ReplacingSince = true, hostA, t0.Add(time.Second)
+	other := in.Others[0]
+	other.PVC = claimOf("data-demo-a-0", "pvc-a")
+	maps.Copy(other.Service.Annotations, map[string]string{
+		api.AnnotationReplaceOriginalHostID: hostA, api.AnnotationReplaceAccepted: "request-2", api.AnnotationReplacePVCUIDs: "pvc-a",
+		api.AnnotationReplaceStartedAt: stamp(t0.Add(time.Second)),
+	})
 	if s := Next(in); s.Action != ActionDeletePVC {
 		t.Errorf("the first waits: %v", s.Waiting)
 	}
-	in.Others[0].ReplacingSince = t0.Add(-time.Second)
+	other.Service.Annotations[api.AnnotationReplaceStartedAt] = stamp(t0.Add(-time.Second))
 	if s := Next(in); s.Action != ActionRefuse {
 		t.Errorf("the second does not wait: %s", s.Action)
 	}
-	in.Others[0].ReplacingSince, in.Others[0].ReplacingDeleted = t0.Add(time.Second), true
-	if s := Next(in); s.Action != ActionRefuse {
-		t.Errorf("the first does not wait although the second has deleted: %s", s.Action)
+	other.Service.Annotations[api.AnnotationReplaceStartedAt] = stamp(t0.Add(time.Second))
+	for name, deleted := range map[string]func(*cluster.Member){
+		"its claim goes":                 func(o *cluster.Member) { deleting(o.PVC) },
+		"its claim is gone":              func(o *cluster.Member) { o.PVC = nil },
+		"it is the second attempt":       func(o *cluster.Member) { o.Service.Annotations[api.AnnotationReplaceAttempt] = "2" },
+		"nobody knows which claims go":   func(o *cluster.Member) { delete(o.Service.Annotations, api.AnnotationReplacePVCUIDs) },
+		"another controller accepted it": func(o *cluster.Member) { delete(o.Service.Annotations, api.AnnotationReplaceAccepted) },
+	} {
+		in := clone(in)
+		deleted(in.Others[0])
+		if s := Next(in); s.Action != ActionRefuse {
+			t.Errorf("%s: the first does not wait although the second has deleted: %s", name, s.Action)
+		}
 	}
 }
 
@@ -534,8 +559,7 @@ func TestGhostStaysWhileAnotherNodeMayReturn(t *testing.T) {
 // recordedAs is a member whose Service has a text that is no host ID in place of one.
 func recordedAs(text string) func(*Input) {
 	return func(in *Input) {
-		in.Self.HostID = ""
-		in.Service.Annotations[api.AnnotationHostID] = text
+		in.Self.Service.Annotations[api.AnnotationHostID] = text
 	}
 }
 
@@ -572,10 +596,10 @@ func TestNoHarm8ReplaceRefusesAPausedNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := requested()
-			in.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckNotAlive
-			in.Pod.HostID, in.Pod.Paused = tc.hostID, words.New("ScyllaDBDrained")
-			in.Pod.Resume = words.New("RestartDrained").Do(words.Kubectl("scylla", "delete", "pod", "demo-d-0"))
-			v := verify(&in, ReadRecord(in.Service.Labels, in.Service.Annotations), hostOld, false)
+			in.Self.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckNotAlive
+			in.Self.Report, in.Paused = says(string(tc.hostID), nil, ""), words.New("ScyllaDBDrained")
+			in.Resume = words.New("RestartDrained").Do(words.Kubectl("scylla", "delete", "pod", "demo-d-0"))
+			v := verify(&in, RecordOf(in.Self), hostOld, false)
 			i := slices.IndexFunc(v.checks, func(c Check) bool { return c.Name == CheckNotAlive })
 			if c := v.checks[i]; c.Blocks() != tc.refused || tc.refused && !strings.Contains(words.Text(c.Cure), "kubectl delete pod demo-d-0 -n scylla") {
 				t.Errorf("refused %v: %s; %s", c.Blocks(), words.Text(c.Evidence), words.Text(c.Cure))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -21,10 +22,10 @@ func (v *verifier) nothingToReplace() words.Message {
 		return cure
 	}
 	unowned := slices.ContainsFunc(v.m.Nodes(), func(n matrix.Node) bool {
-		return n.Member == "" && !slices.ContainsFunc(in.Others, func(o Other) bool { return o.HostID == n.HostID })
+		return n.Member == "" && !slices.ContainsFunc(in.Others, func(o *cluster.Member) bool { return o.Recorded().HostID == n.HostID })
 	})
 	gap := v.checkRows().result != OK || 2*v.of(v.target).Total() <= len(v.expected())+len(v.ignored)
-	if !v.resume || in.Operator || in.Pod == nil || len(in.Claims) != 1 || unowned || gap {
+	if !v.resume || in.Operator || in.Self.Pod == nil || len(in.Claims) != 1 || unowned || gap {
 		return words.New(words.ReplaceNothingToReplace)
 	}
 	return words.New(words.CureStartAsNew, "member", in.Self.Member).Do(
@@ -34,6 +35,6 @@ func (v *verifier) nothingToReplace() words.Message {
 			api.AnnotationReplaceAttempt+"-", api.AnnotationReplaceOriginalHostID+"-", api.AnnotationReplaceAddress+"-", api.AnnotationReplaceRefused+"-"),
 		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"),
 		words.Kubectl(in.Namespace, "delete", "pvc", "--wait=false", in.Claims[0].Name),
-		words.Kubectl(in.Namespace, "delete", "pod", in.Pod.Name),
+		words.Kubectl(in.Namespace, "delete", "pod", in.Self.Pod.Name),
 	)
 }

@@ -17,7 +17,7 @@ func State(in Input) Step {
 	if !in.Operator {
 		return Next(in)
 	}
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	rec := RecordOf(in.Self)
 	s := Step{Original: rec.Original, Procedure: rec.Procedure()}
 	id := newcomerID(&in, rec.Original)
 	lost := LostRecord(in)
@@ -36,7 +36,7 @@ func State(in Input) Step {
 	case !rec.OriginalError.IsZero():
 		s.Action, s.Message = ActionFail, words.New(words.OperatorNoOriginal, "why", rec.OriginalError)
 		s.Cure = words.New(words.OperatorPlainNewNode).Do(words.Scylla(in.Namespace, "replace", "status"))
-	case in.Pod == nil || in.Pod.Deleting:
+	case in.Self.Pod == nil || in.Self.Deleting():
 		s.Action, s.Message = ActionWaitNewPod, words.New(words.OperatorWaitsForPod)
 	case oldPodStays(in, rec.Original):
 		s = operatorOldPod(in, s)
@@ -70,7 +70,7 @@ func operatorDeletes(in Input, s Step) Step {
 // operatorOldPod is the record of a replacement whose old Pod was never evicted: the operator waits for a new host ID in it. Without the label it evicts the Pod, whose volume goes
 // then, so that is offered only while a majority has the node DOWN and nothing shows that it lives.
 func operatorOldPod(in Input, s Step) Step {
-	s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOldPod, "pod", in.Pod.Name, "label", api.LabelReplacingNodeHostID)
+	s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOldPod, "pod", in.Self.Pod.Name, "label", api.LabelReplacingNodeHostID)
 	v := newOpinions(&in, s.Original, "", nil)
 	if v.checkDown().result == OK && v.checkNotAlive().result == OK {
 		s.Cure = words.New(words.OperatorLetEvict).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplacingNodeHostID+"-"))

@@ -46,13 +46,13 @@ func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opini
 		}
 	}
 	for _, o := range in.Others {
-		if o.HostID != "" {
-			v.names[o.HostID] = o.Ref
+		if ref := o.Recorded(); ref.HostID != "" {
+			v.names[ref.HostID] = ref
 		}
 	}
 	for _, id := range []hostid.ID{target, newcomer} {
 		if id != "" {
-			v.names[id] = in.Self
+			v.names[id] = in.Self.Ref
 		}
 	}
 	v.m = matrix.New(rows, matrix.Options{})
@@ -104,9 +104,10 @@ func (v *opinions) expected() []hostid.ID {
 		}
 	}
 	for _, o := range v.in.Others {
-		i, known := v.m.Index(o.HostID)
-		if o.HostID != "" && !v.apart(o.HostID) && (o.Joined == nil || *o.Joined) && (!known || !nodes[i].Removed) {
-			ids[o.HostID] = true
+		id := o.Recorded().HostID
+		i, known := v.m.Index(id)
+		if id != "" && !v.apart(id) && (o.Joined == nil || *o.Joined) && (!known || !nodes[i].Removed) {
+			ids[id] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(ids))
@@ -161,7 +162,7 @@ func (v *opinions) name(id hostid.ID) string {
 // holder names the member that has a host ID by its row or its Service, which is another than the replaced one where that was a mistake.
 func (v *opinions) holder(id hostid.ID) string {
 	for _, o := range v.in.Others {
-		if o.HostID == id || o.PodHostID == id {
+		if o.Recorded().HostID == id || o.Says().HostID == id {
 			return refName(matrix.Ref{Member: o.Member, HostID: id})
 		}
 	}

@@ -3,7 +3,6 @@
 package replacement
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -21,9 +20,7 @@ type Plan struct {
 	Checks []Check
 	// Blocked is set when a check blocks it.
 	Blocked bool
-	// Claims and Pod go. Streams lists the nodes that the new one streams from: those that hold a copy of its data, where StreamsKnown, else those that may.
-	Claims  []Claim
-	Pod     *Pod
+	// Streams lists the nodes that the new one streams from: those that hold a copy of its data, where StreamsKnown, else those that may.
 	Streams []string
 	// StreamsKnown is set where a live node reported the holders of copies.
 	StreamsKnown bool
@@ -33,15 +30,15 @@ type Plan struct {
 
 // MakePlan verifies as the controller will, for the labels and annotations that are in the input (apply RequestPatch or ResumePatch first).
 func MakePlan(in Input) Plan {
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
-	target := in.Self.HostID
+	rec := RecordOf(in.Self)
+	target := in.Self.Recorded().HostID
 	if rec.HasOriginal {
 		target = rec.Original
 	}
 	v := verify(&in, rec, target, rec.Open())
 	p := Plan{
 		Original: target, Procedure: v.procedure, Address: v.address, Resume: rec.Open(), Checks: v.checks, Blocked: v.blocked(),
-		Claims: slices.Clone(in.Claims), Pod: in.Pod, StreamsKnown: in.Data != nil && in.Data.Known,
+		StreamsKnown: in.Data != nil && in.Data.Known,
 	}
 	seen := newOpinions(&in, target, "", rec.IgnoreDead)
 	for _, id := range seen.expected() {
@@ -66,16 +63,15 @@ func (p Plan) Blockers() []Check { return blockers(p.Checks) }
 
 // OpenAlready returns why a new replacement of the member cannot be requested; zero when it can.
 func OpenAlready(in Input) words.Message {
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	rec := RecordOf(in.Self)
 	if !rec.Open() || Superseded(in) != "" {
 		return words.Message{}
 	}
-	addr, _ := rec.Address()
 	since := ""
 	if !rec.StartedAt.IsZero() {
 		since = stamp(rec.StartedAt)
 	}
-	return words.New(words.ReplaceIsOpen, "original", cmp.Or(string(rec.Original), addr), "member", in.Self.Member, "since", since)
+	return words.New(words.ReplaceIsOpen, "original", rec.target(), "member", in.Self.Member, "since", since)
 }
 
 // Phase is a step as people see it; replacements pass through phases in this order.

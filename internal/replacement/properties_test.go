@@ -47,7 +47,7 @@ func TestAnyInterleavingKeepsThePromises(t *testing.T) {
 				}
 			case "unrecord":
 				// A person takes the internal label away while nothing can start.
-				if rapid.IntRange(0, 9).Draw(t, "rarely") == 0 && w.in.Pod != nil && w.pods == 1 {
+				if rapid.IntRange(0, 9).Draw(t, "rarely") == 0 && w.in.Self.Pod != nil && w.pods == 1 {
 					w.removeLabel(api.LabelReplacingNodeHostID)
 				}
 			}
@@ -64,7 +64,7 @@ func TestAnyInterleavingKeepsThePromises(t *testing.T) {
 		if !w.over() {
 			t.Fatalf("not over: %+v", Next(w.in))
 		}
-		last := ReadRecord(w.in.Service.Labels, w.in.Service.Annotations).Last
+		last := RecordOf(w.in.Self).Last
 		if last == nil {
 			t.Fatal("no outcome is left behind")
 		}
@@ -115,7 +115,7 @@ func TestNoDeletionWithoutAMajorityOfFreshRows(t *testing.T) {
 			}
 		}
 		skip := rapid.SliceOfDistinct(rapid.SampledFrom(CheckNames()), rapid.ID[string]).Draw(t, "skip")
-		in.Service.Annotations[api.AnnotationReplaceSkipChecks] = joinList(skip)
+		in.Self.Service.Annotations[api.AnnotationReplaceSkipChecks] = joinList(skip)
 		s := Next(in)
 		if s.Action == ActionDeletePVC && (ups > 0 || downs*2 <= fresh) {
 			t.Fatalf("deletes with %d of %d DOWN and %d UP", downs, fresh, ups)
@@ -162,16 +162,16 @@ func FuzzReadRecord(f *testing.F) {
 	f.Add("10.0.0.1", "", "none", "x", "yesterday", `{`, ",,")
 	f.Fuzz(func(t *testing.T, replace, original, uids, attempt, started, last, ignore string) {
 		in := requested()
-		in.Service.Labels[api.LabelReplace] = replace
-		in.Service.Labels[api.LabelReplacingNodeHostID] = original
+		in.Self.Service.Labels[api.LabelReplace] = replace
+		in.Self.Service.Labels[api.LabelReplacingNodeHostID] = original
 		for k, v := range map[string]string{
 			api.AnnotationReplaceAccepted: "x", api.AnnotationReplacePVCUIDs: uids, api.AnnotationReplaceAttempt: attempt,
 			api.AnnotationReplaceStartedAt: started, api.AnnotationReplaceLast: last, api.AnnotationReplaceIgnoreDead: ignore,
 		} {
-			in.Service.Annotations[k] = v
+			in.Self.Service.Annotations[k] = v
 		}
 		s := Next(in)
-		if s.Action == ActionDeletePVC && !slices.Contains(api.SplitList(uids), s.Claim.UID) {
+		if s.Action == ActionDeletePVC && !slices.Contains(api.SplitList(uids), string(s.Claim.UID)) {
 			t.Fatalf("deletes claim %s which is not in %q", s.Claim.UID, uids)
 		}
 		if s.Action == ActionFinish {

@@ -179,13 +179,13 @@ func TestLauncher(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, service("b", hostB), set("b", "scylladb/scylla:2025.2.1", tc.command...))
-			if got := c.Input("demo-b-0", now, "").StatefulSet.Launcher; got != tc.want {
+			if got := c.Input("demo-b-0", now, "").Self.Launcher(); got != tc.want {
 				t.Errorf("%d, want %d", got, tc.want)
 			}
 		})
 	}
 	c := load(t, service("b", hostB))
-	if in := c.Input("demo-b-0", now, ""); in.StatefulSet != nil {
+	if in := c.Input("demo-b-0", now, ""); in.Self.StatefulSet != nil {
 		t.Error("a StatefulSet from nowhere")
 	}
 }
@@ -258,8 +258,11 @@ func TestOthers(t *testing.T) {
 	a.Spec.ClusterIP = "10.96.0.1"
 	c := load(t, a, service("b", hostB))
 	o := c.Input("demo-b-0", now, "").Others
-	if len(o) != 1 || !o[0].ReplacingOpen || o[0].Replacing != hostA || !o[0].ReplacingDeleted || !o[0].Decommissioning || o[0].Addresses[0] != "10.96.0.1" {
+	if len(o) != 1 || !o[0].Decommissioning() || o[0].Addresses()[0].String() != "10.96.0.1" {
 		t.Errorf("%+v", o)
+	}
+	if rec := replacement.RecordOf(o[0]); !rec.Open() || rec.Original != hostA || rec.Accepted != "" {
+		t.Errorf("%+v", rec)
 	}
 	if got := c.Requested(); len(got) != 1 || got[0] != "demo-a-0" {
 		t.Errorf("requested %v", got)
@@ -276,11 +279,11 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 	bound := claim("commitlog-demo-b-0", "2")
 	bound.Spec.VolumeName = "pv-2"
 	in := load(t, service("a", hostA), service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), pending, claim("data-demo-b-0", "1"), bound).Input("demo-b-0", now, "id")
-	if want := "a Kubernetes node: 0/3 nodes are available: 3 Insufficient cpu."; words.Text(in.Pod.Waiting) != want {
-		t.Errorf("waits for %q, want %q", in.Pod.Waiting, want)
+	if want := "a Kubernetes node: 0/3 nodes are available: 3 Insufficient cpu."; words.Text(in.Self.Waiting) != want {
+		t.Errorf("waits for %q, want %q", in.Self.Waiting, want)
 	}
-	if in.Pod.Barrier != nil || !in.Claims[0].Unbound || in.Claims[1].Unbound {
-		t.Errorf("barrier %v, claims %+v", in.Pod.Barrier, in.Claims)
+	if in.Barrier != nil || in.Claims[0].Spec.VolumeName != "" || in.Claims[1].Spec.VolumeName == "" {
+		t.Errorf("barrier %v, claims %+v", in.Barrier, in.Claims)
 	}
 
 	held := pod("b", says(hostB, "2025.2.1"))
@@ -292,14 +295,14 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 	newcomer := service("b", "")
 	newcomer.Annotations = nil
 	in = load(t, service("a", hostA), newcomer, service("c", hostC), pod("a", says(hostA, "2025.2.1", seen)), held).Input("demo-b-0", now, "id")
-	if got := strings.Join(words.Texts(in.Pod.Barrier), "\n"); !strings.Contains(got, "demo-c-0 (cccccccc) is seen DOWN by demo-a-0") && !strings.Contains(got, "sees demo-c-0 (cccccccc) DOWN") {
+	if got := strings.Join(words.Texts(in.Barrier), "\n"); !strings.Contains(got, "demo-c-0 (cccccccc) is seen DOWN by demo-a-0") && !strings.Contains(got, "sees demo-c-0 (cccccccc) DOWN") {
 		t.Errorf("the barrier waits for %q", got)
 	}
 }
 
 func TestOthersHaveTheirPodsWord(t *testing.T) {
 	in := load(t, service("a", hostA), service("b", hostB), pod("a", says(hostC, "2025.2.1"))).Input("demo-b-0", now, "id")
-	if len(in.Others) != 1 || in.Others[0].HostID != hostA || in.Others[0].PodHostID != hostC {
+	if len(in.Others) != 1 || in.Others[0].Recorded().HostID != hostA || in.Others[0].Says().HostID != hostC {
 		t.Errorf("%+v", in.Others)
 	}
 }
@@ -345,12 +348,12 @@ func TestNoHarm8APausedNodeIsRead(t *testing.T) {
 		said.OperationMode = mode
 		p := pod("a", said)
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-		if in := load(t, service("a", hostA), p).Input("demo-a-0", now, "id"); in.Pod.Paused.Code != want || in.Pod.Resume.IsZero() != (want == "") {
-			t.Errorf("%s: %s, %s", mode, words.Text(in.Pod.Paused), words.Text(in.Pod.Resume))
+		if in := load(t, service("a", hostA), p).Input("demo-a-0", now, "id"); in.Paused.Code != want || in.Resume.IsZero() != (want == "") {
+			t.Errorf("%s: %s, %s", mode, words.Text(in.Paused), words.Text(in.Resume))
 		}
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
-		if in := load(t, service("a", hostA), p).Input("demo-a-0", now, "id"); !in.Pod.Paused.IsZero() {
-			t.Errorf("%s, and its container has ended: %s", mode, words.Text(in.Pod.Paused))
+		if in := load(t, service("a", hostA), p).Input("demo-a-0", now, "id"); !in.Paused.IsZero() {
+			t.Errorf("%s, and its container has ended: %s", mode, words.Text(in.Paused))
 		}
 	}
 }

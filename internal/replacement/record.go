@@ -12,7 +12,10 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -123,6 +126,39 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	}
 	return r
 }
+
+// RecordOf reads the record on a member's Service; it is empty where there is none.
+func RecordOf(m *cluster.Member) Record {
+	if m.Service == nil {
+		return Record{}
+	}
+	return ReadRecord(m.Service.Labels, m.Service.Annotations)
+}
+
+// target is what is replaced: the original host ID, or by address the address; empty when neither is recorded.
+func (r Record) target() string {
+	addr, _ := r.Address()
+	return cmp.Or(string(r.Original), addr)
+}
+
+// touched is true where one of the claims that this attempt deletes is gone, or is being deleted.
+func (r Record) touched(claim func(uid string) *corev1.PersistentVolumeClaim) bool {
+	return slices.ContainsFunc(r.PVCUIDs, func(uid string) bool { c := claim(uid); return c == nil || goes(c) })
+}
+
+// cancelable: nothing was accepted, or this first attempt's claims are all still there and untouched.
+func (r Record) cancelable(claim func(uid string) *corev1.PersistentVolumeClaim) bool {
+	if !r.Open() {
+		return true
+	}
+	if r.Accepted == "" || r.Attempt > 1 || len(r.PVCUIDs) == 0 {
+		return false
+	}
+	return !r.touched(claim)
+}
+
+// goes is true for a claim that is being deleted.
+func goes(c *corev1.PersistentVolumeClaim) bool { return c.DeletionTimestamp != nil }
 
 // readOriginal reads the host ID, or by address the address, of the replaced node.
 func (r *Record) readOriginal(labels, annotations map[string]string) {

@@ -49,7 +49,7 @@ func (s Step) Refuse(message string, budget bool, now time.Time, atLeast time.Du
 func (s Step) RefusedNote(pod, says string) words.Message {
 	what := words.New(words.PodCannotBeEvictedUID, "pod", pod, "uid", s.PodUID)
 	if s.Claim != nil {
-		what = words.New(words.ClaimCannotBeDeletedUID, "claim", s.Claim.Name, "uid", s.Claim.UID)
+		what = words.New(words.ClaimCannotBeDeletedUID, "claim", s.Claim.Name, "uid", string(s.Claim.UID))
 	}
 	return words.New(words.ReplaceRefusedEvent, "what", what, "says", says)
 }
@@ -65,7 +65,7 @@ func readRefusal(value string) *Refusal {
 // uid of the object that the step deletes or evicts.
 func (s Step) uid() string {
 	if s.Claim != nil {
-		return s.Claim.UID
+		return string(s.Claim.UID)
 	}
 	return s.PodUID
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -21,7 +22,7 @@ const budgetSays = "Cannot evict pod as it would violate the pod's disruption bu
 
 // evicting is the moment in which the old Pod is to go.
 func evicting() Input {
-	return change(recorded(), func(in *Input) { in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}} })
+	return change(recorded(), func(in *Input) { in.Claims = data("pvc-1", deleting) })
 }
 
 // refused is in after so many refusals of its step in a row, each when it was due.
@@ -77,15 +78,15 @@ func TestRefusalIsSaid(t *testing.T) {
 		"the claim": {change(refused(recorded(), 1), func(in *Input) { in.Now = t0 }), ActionWaitRefused, true,
 			[]string{"PersistentVolumeClaim data-demo-d-0 cannot be deleted yet", "next try at 10:00:05 UTC"}},
 		"another Pod": {change(refused(evicting(), 1), func(in *Input) {
-			in.Pod = &Pod{Name: "demo-d-0", UID: "pod-9", Owned: true, Scheduled: true}
+			in.Self.Pod = podOf("pod-9", "k5")
 			in.Now = t0
 		}), ActionEvictPod, false, nil},
 		"the claim's refusal is none of the Pod": {change(refused(recorded(), 1), func(in *Input) {
-			in.Claims, in.Now = []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Deleting: true}}, t0
+			in.Claims, in.Now = data("pvc-1", deleting), t0
 		}), ActionEvictPod, false, nil},
-		"garbage": {change(evicting(), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceRefused] = "soon" }), ActionEvictPod, false, nil},
+		"garbage": {change(evicting(), func(in *Input) { in.Self.Service.Annotations[api.AnnotationReplaceRefused] = "soon" }), ActionEvictPod, false, nil},
 		"a next try in a year": {change(evicting(), func(in *Input) {
-			in.Service.Annotations[api.AnnotationReplaceRefused] = `{"uid":"pod-1","message":"x","times":1,"since":"2026-11-21T10:00:00Z","next":"2027-11-21T10:00:00Z"}`
+			in.Self.Service.Annotations[api.AnnotationReplaceRefused] = `{"uid":"pod-1","message":"x","times":1,"since":"2026-11-21T10:00:00Z","next":"2027-11-21T10:00:00Z"}`
 		}), ActionEvictPod, true, []string{"tried again now"}},
 		"the node came back meanwhile": {setCell(refused(evicting(), 1), "demo-b-0", hostOld, matrix.Up, 0), ActionHoldEviction, true, []string{"came back"}},
 	} {
@@ -102,7 +103,7 @@ func TestRefusalIsSaid(t *testing.T) {
 			}
 		})
 	}
-	if _, left := after(refused(joined(), 0), Next(joined())).Service.Annotations[api.AnnotationReplaceRefused]; left {
+	if _, left := after(refused(joined(), 0), Next(joined())).Self.Service.Annotations[api.AnnotationReplaceRefused]; left {
 		t.Error("the record outlives the replacement")
 	}
 }
@@ -115,19 +116,24 @@ func TestStandstill(t *testing.T) {
 		says   []string
 	}{
 		"no room, no volume": {change(newPod(), func(in *Input) {
-			in.Pod.Scheduled, in.Pod.Waiting = false, waitsFor(unschedulable)
-			in.Claims[0].Unbound = true
+			in.Self.Pod.Spec.NodeName, in.Self.Waiting = "", waitsFor(unschedulable)
 		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for " + unschedulable, "PersistentVolumeClaim data-demo-d-0 is not bound to a volume"}},
 		"in its barrier": {change(newPod(), func(in *Input) {
-			in.Pod.Waiting, in.Pod.Barrier = waitsFor("init container scylladb-bootstrap-barrier to finish"), []words.Message{words.New(words.LogCure, "text", "demo-a-0 sees demo-b-0 DOWN")}
+			in.Self.Waiting, in.Barrier = waitsFor("init container scylladb-bootstrap-barrier to finish"), []words.Message{words.New(words.LogCure, "text", "demo-a-0 sees demo-b-0 DOWN")}
 		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for init container scylladb-bootstrap-barrier to finish", "its barrier waits: demo-a-0 sees demo-b-0 DOWN"}},
 		"the launcher crashes": {change(joining(matrix.StateReplacing, false), func(in *Input) {
-			in.Pod.Waiting, in.Pod.ScyllaDB = waitsFor("container scylla (CrashLoopBackOff): exit code 75"), Container{Waiting: "CrashLoopBackOff", Exited: &Exit{Code: ExitLaunchRetry}}
+			in.Self.Waiting = waitsFor("container scylla (CrashLoopBackOff): exit code 75")
+			runs(in.Self.Pod, 0, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}})
+			in.Self.Pod.Status.ContainerStatuses[0].LastTerminationState = exited(ExitLaunchRetry)
 		}), ActionWaitJoin, []string{"waits for container scylla (CrashLoopBackOff): exit code 75", "no answer from the API server", "eeeeeeee owns no tokens yet"}},
-		"joined, and not ready": {change(joined(), func(in *Input) { in.Pod.Ready, in.Pod.Waiting = false, waitsFor("container scylla to become ready") }), ActionWaitReady,
+		"joined, and not ready": {change(joined(), func(in *Input) {
+			ready(in.Self.Pod, false)
+			in.Self.Waiting = waitsFor("container scylla to become ready")
+		}), ActionWaitReady,
 			[]string{"Pod demo-d-0 waits for container scylla to become ready"}},
 		"joining as it should": {change(joining(matrix.StateReplacing, false), func(in *Input) {
-			in.Pod.Waiting, in.Pod.ScyllaDB.Running = waitsFor("container scylla to become ready"), true
+			in.Self.Waiting = waitsFor("container scylla to become ready")
+			runs(in.Self.Pod, 0, running(time.Time{}))
 		}), ActionWaitJoin, []string{"eeeeeeee owns no tokens yet"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +155,7 @@ func TestCures(t *testing.T) {
 	says := func(c words.Code) func(*Input) { return func(in *Input) { in.Log = logged(c, "x") } }
 	const resume, ns = "kubectl scylla replace resume demo-d-0", " -n scylla"
 	alive := change(operatorBegun(), says(words.ReplaceAliveNode))
-	alive.Service.Labels[api.LabelReplacingNodeHostID] = hostA
+	alive.Self.Service.Labels[api.LabelReplacingNodeHostID] = hostA
 	for name, tc := range map[string]struct {
 		in   Input
 		want string
@@ -158,7 +164,7 @@ func TestCures(t *testing.T) {
 		"another node down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says("JoinCancelled")),
 			"the new volume is poisoned and cannot be used again. Bring demo-c-0 (cccccccc) back first, then: " + resume + ns + "; or, if dead for good: " + resume + " --ignore-dead=" + hostC + ns},
 		"another node down, one ignored": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), func(in *Input) {
-			in.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostNew
+			in.Self.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostNew
 			says("JoinCancelled")(in)
 		}), "--ignore-dead=" + hostNew + "," + hostC},
 		"refused because another node is down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says(words.ReplaceOtherDown)),
@@ -204,21 +210,22 @@ func TestState(t *testing.T) {
 		"label only": {operator(requested()), ActionDeletePVC, []string{"the Scylla Operator deletes claim and Pod"}},
 		"its own words": {change(operator(requested()), func(in *Input) { in.Conditions = []string{"ServiceControllerProgressing: WaitingForPodRecreation"} }), ActionDeletePVC,
 			[]string{"WaitingForPodRecreation"}},
-		"label removed": {begun(func(in *Input) { delete(in.Service.Labels, api.LabelReplace) }), ActionFail, []string{"removed in the middle", "kubectl label service demo-d-0"}},
-		"no host ID":    {begun(func(in *Input) { in.Service.Labels[api.LabelReplacingNodeHostID] = "" }), ActionFail, []string{"no usable host ID"}},
-		"no Pod yet":    {begun(func(in *Input) { in.Pod = nil }), ActionWaitNewPod, nil},
+		"label removed": {begun(func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplace) }), ActionFail, []string{"removed in the middle", "kubectl label service demo-d-0"}},
+		"no host ID":    {begun(func(in *Input) { in.Self.Service.Labels[api.LabelReplacingNodeHostID] = "" }), ActionFail, []string{"no usable host ID"}},
+		"no Pod yet":    {begun(func(in *Input) { noPod(in) }), ActionWaitNewPod, nil},
 		"Pod is pending": {begun(func(in *Input) {
-			in.Pod.Scheduled, in.Pod.Waiting = false, waitsFor("a Kubernetes node: 0/3 nodes are available")
+			in.Self.Pod.Spec.NodeName, in.Self.Waiting = "", waitsFor("a Kubernetes node: 0/3 nodes are available")
 		}), ActionWaitJoin, []string{"0/3 nodes are available"}},
-		"joins": {begun(func(in *Input) { in.Self.HostID, in.Joined = hostNew, ptr(false) }), ActionWaitJoin, []string{"owns no tokens"}},
+		"joins": {begun(func(in *Input) { records(in, hostNew, new(false)) }), ActionWaitJoin, []string{"owns no tokens"}},
 		"its log says why": {begun(func(in *Input) {
-			in.Self.HostID, in.Joined = hostNew, ptr(false)
+			records(in, hostNew, new(false))
 			in.Log = logged("JoinCancelled", "request canceled because some required nodes are dead")
 		}), ActionFail, []string{"some required nodes are dead", "knows no second attempt"}},
 		"the task manager says why": {begun(func(in *Input) {
-			in.Self.HostID, in.Joined, in.Operations = hostNew, ptr(false), operation("replace", "failed", hostNew)
+			records(in, hostNew, new(false))
+			in.Operations = operation("replace", "failed", hostNew)
 		}), ActionFail, []string{"Failed stream ranges", "knows no second attempt"}},
-		"exited with 0":  {begun(func(in *Input) { in.Pod.ScyllaDB = Container{Exited: &Exit{Code: 0}} }), ActionFail, []string{"exited with code 0", "delete nothing yet"}},
+		"exited with 0":  {begun(func(in *Input) { runs(in.Self.Pod, 0, exited(0)) }), ActionFail, []string{"exited with code 0", "delete nothing yet"}},
 		"unknown target": {begun(func(in *Input) { in.Log = logged(words.ReplacedNodeNotFound, "x") }), ActionFail, []string{"is no member", "take the replacement back"}},
 		"joined":         {operator(finishedElsewhere()), ActionFinish, []string{"the Scylla Operator removes the labels"}},
 	} {
@@ -245,12 +252,11 @@ func TestGhostsDoNotDependOnTheMember(t *testing.T) {
 	none := func(hostid.ID) words.Message { return words.Message{} }
 	a := setCell(base(), "*", hostNew, matrix.Down, 0)
 	b := a
-	b.Self, b.Pod, b.Service = a.Others[0].Ref, nil, Service{}
-	b.Others = append(slices.Clone(a.Others[1:]), Other{Ref: a.Self})
+	b.Self, b.Others = a.Others[0], append(slices.Clone(a.Others[1:]), a.Self)
 	if diff := cmp.Diff(ghosts(a, none), ghosts(b, none)); diff != "" || len(ghosts(a, none)) != 1 {
 		t.Errorf("(-of demo-d-0 +of demo-a-0)\n%s", diff)
 	}
-	b.Others[len(b.Others)-1].PodHostID = hostNew
+	a.Self.Report = says(hostNew, nil, "")
 	if got := ghosts(b, none); len(got) != 0 {
 		t.Errorf("the newcomer of another member: %+v", got)
 	}
@@ -264,17 +270,19 @@ func TestGhostsDoNotDependOnTheMember(t *testing.T) {
 // noNode: the new Pod was made again age ago, and no Kubernetes node takes it; its new volume is bound.
 func noNode(in Input, age time.Duration) Input {
 	return change(in, func(in *Input) {
-		in.Pod.Scheduled, in.Pod.KubernetesNode, in.Pod.Created = false, "", in.Now.Add(-age)
-		in.Pod.Waiting = waitsFor("a Kubernetes node: 3 node(s) didn't match PersistentVolume's node affinity")
-		in.Claims[0].Volume = "pv-8"
+		in.Self.Pod.Spec.NodeName = ""
+		made(in.Self.Pod, in.Now.Add(-age))
+		in.Self.Waiting = waitsFor("a Kubernetes node: 3 node(s) didn't match PersistentVolume's node affinity")
+		in.Claims[0].Spec.VolumeName = "pv-8"
 	})
 }
 
 // lostMember: the new node has joined, and then its Kubernetes node is gone; its Pod made anew says nothing.
 func lostMember() Input {
 	return change(setCell(noNode(joined(), time.Hour), "*", hostNew, matrix.Down, matrix.StateNormal), func(in *Input) {
-		in.Self.HostID, in.Joined = hostNew, ptr(true)
-		in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode, in.Pod.Ready = "", nil, "", false
+		records(in, hostNew, new(true))
+		in.Self.Report = nil
+		ready(in.Self.Pod, false)
 	})
 }
 
@@ -296,9 +304,9 @@ func TestVolumeLost(t *testing.T) {
 	}{
 		"made anew, its volume is bound":    {noNode(newPod(), overdue+time.Second), words.CureVolumeLost},
 		"just made":                         {noNode(newPod(), overdue), ""},
-		"no volume yet":                     {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Volume, in.Claims[0].Unbound = "", true }), ""},
-		"the claim goes":                    {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Deleting = true }), ""},
-		"placed":                            {change(noNode(newPod(), time.Hour), func(in *Input) { in.Pod.Scheduled = true }), ""},
+		"no volume yet":                     {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Spec.VolumeName = "" }), ""},
+		"the claim goes":                    {change(noNode(newPod(), time.Hour), func(in *Input) { deleting(in.Claims[0]) }), ""},
+		"placed":                            {change(noNode(newPod(), time.Hour), func(in *Input) { in.Self.Pod.Spec.NodeName = "k5" }), ""},
 		"the new node is a member":          {lostMember(), words.CureNewcomerLost},
 		"and another attempt was asked for": {alsoResumed(lostMember()), words.CureNewcomerLost},
 		"the new node was removed since":    {removedMember(), words.CureStartAsNew},
@@ -312,7 +320,7 @@ func TestVolumeLost(t *testing.T) {
 		})
 	}
 	// The attempt that it offers is accepted, and deletes the new claim.
-	in := change(noNode(newPod(), time.Hour), func(in *Input) { in.Service.Annotations[api.AnnotationReplaceResume] = "again" })
+	in := change(noNode(newPod(), time.Hour), func(in *Input) { in.Self.Service.Annotations[api.AnnotationReplaceResume] = "again" })
 	if s := Next(in); s.Action != ActionRecord || s.Patch.SetAnnotations[api.AnnotationReplacePVCUIDs] != "pvc-2" {
 		t.Errorf("%s: %s", s.Action, words.Text(s.Message))
 	}
@@ -323,8 +331,8 @@ func TestVolumeLost(t *testing.T) {
 func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 	starts := func(age time.Duration, more ...func(*Input)) Input {
 		return change(newPod(), func(in *Input) {
-			in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode = hostNew, ptr(false), "STARTING"
-			in.Pod.ScyllaDB = Container{Running: true, Started: in.Now.Add(-age)}
+			in.Self.Report = says(hostNew, new(false), "STARTING")
+			runs(in.Self.Pod, 0, running(in.Now.Add(-age)))
 			for _, m := range more {
 				m(in)
 			}
@@ -337,10 +345,10 @@ func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 		"for five minutes":    {starts(startingTime), words.CureUnheard},
 		"in the shadow round": {starts(startingTime, func(in *Input) { in.Log = logged(words.ShadowRound, "Gossip shadow round started") }), words.CureNewSeeds},
 		"for less":            {starts(startingTime - time.Second), ""},
-		"it streams":          {starts(time.Hour, func(in *Input) { in.Pod.OperationMode = "BOOTSTRAP" }), ""},
+		"it streams":          {starts(time.Hour, func(in *Input) { in.Self.Report.OperationMode = "BOOTSTRAP" }), ""},
 		"its request is open": {starts(time.Hour, func(in *Input) { in.Operations = operation("replace", "running", hostNew) }), ""},
 		"nobody asked":        {starts(time.Hour, func(in *Input) { in.OperationsKnown = false }), ""},
-		"it does not run":     {starts(time.Hour, func(in *Input) { in.Pod.ScyllaDB.Running = false }), ""},
+		"it does not run":     {starts(time.Hour, func(in *Input) { runs(in.Self.Pod, 0, corev1.ContainerState{}) }), ""},
 		"it is listed":        {setCell(starts(time.Hour), "*", hostNew, matrix.Up, matrix.StateReplacing), ""},
 		"another is DOWN":     {setCell(starts(time.Hour), "demo-a-0", hostB, matrix.Down, 0), ""},
 	} {
@@ -358,7 +366,8 @@ func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 // unrecordedNode is a new node that had joined in place of the original and is gone, before anybody recorded it.
 func unrecordedNode(in Input, more ...func(*Input)) Input {
 	return change(setCell(in, "*", hostNew, matrix.Down, matrix.StateNormal), func(in *Input) {
-		in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode, in.Pod.Ready = "", nil, "", false
+		in.Self.Report = nil
+		ready(in.Self.Pod, false)
 		in.Unrecorded = hostNew
 		for _, m := range more {
 			m(in)
@@ -368,14 +377,14 @@ func unrecordedNode(in Input, more ...func(*Input)) Input {
 
 // A new node that had joined and is gone with its volume before anybody recorded it: the way out is named where nothing else can have held its Pod back.
 func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
-	waits := func(in *Input) { in.Pod.Barrier = []words.Message{words.New("NodeDown")} }
+	waits := func(in *Input) { in.Barrier = []words.Message{words.New("NodeDown")} }
 	lost := func(more ...func(*Input)) Input { return unrecordedNode(change(joined(), waits), more...) }
 	for name, tc := range map[string]struct {
 		in   Input
 		want words.Code
 	}{
 		"it waits at its barrier":             {lost(), words.CureRecordNewcomer},
-		"its barrier does not wait":           {lost(func(in *Input) { in.Pod.Barrier = nil }), ""},
+		"its barrier does not wait":           {lost(func(in *Input) { in.Barrier = nil }), ""},
 		"nobody knows whose it is":            {lost(func(in *Input) { in.Unrecorded = "" }), ""},
 		"the original is listed all the same": {setCell(lost(), "demo-c-0", hostOld, matrix.Down, 0), ""},
 	} {
@@ -386,7 +395,7 @@ func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
 		})
 	}
 	// What it prints ends the open replacement by another one.
-	in := change(lost(), func(in *Input) { in.Service.Annotations[api.AnnotationHostID], in.Self.HostID = hostNew, hostNew })
+	in := change(lost(), func(in *Input) { in.Self.Service.Annotations[api.AnnotationHostID] = hostNew })
 	if got := Superseded(in); got != hostNew {
 		t.Errorf("the recorded node is not the one to replace: %q", got)
 	}
@@ -403,7 +412,7 @@ func TestNoHarm30TheUnrecordedNewNodeOnALostKubernetesNode(t *testing.T) {
 		"another attempt was asked for":       {alsoResumed(lost()), words.CureUnrecordedLost},
 		"nobody knows whose it is":            {lost(func(in *Input) { in.Unrecorded = "" }), words.CureVolumeLost},
 		"the original is listed all the same": {setCell(lost(), "demo-c-0", hostOld, matrix.Down, 0), words.CureVolumeLost},
-		"its Pod was just created":            {lost(func(in *Input) { in.Pod.Created = in.Now }), ""},
+		"its Pod was just created":            {lost(func(in *Input) { made(in.Self.Pod, in.Now) }), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s := Next(tc.in); s.Cure.Code != tc.want {
@@ -441,10 +450,10 @@ func TestNothingIsLeftToReplace(t *testing.T) {
 		"NoHarm10: one is out of sight": {gone(func(in *Input) { in.NotVerified = []string{"dc2"} }), words.ReplaceNothingToReplace},
 		"NoHarm10: one of three, others ignored": {gone(func(in *Input) {
 			in.Rows = in.Rows[:1]
-			in.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostB + "," + hostC
+			in.Self.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostB + "," + hostC
 		}), words.ReplaceNothingToReplace},
 		"a node without a member":    {setCell(gone(), "demo-c-0", "77770000-0000-4000-8000-000000000007", matrix.Up, matrix.StateNormal), words.ReplaceNothingToReplace},
-		"no Pod":                     {gone(func(in *Input) { in.Pod = nil }), words.ReplaceNothingToReplace},
+		"no Pod":                     {gone(func(in *Input) { noPod(in) }), words.ReplaceNothingToReplace},
 		"the original is a member":   {toResume(), ""},
 		"the claim is not known yet": {gone(func(in *Input) { in.Claims = nil }), words.ReplaceNothingToReplace},
 	} {

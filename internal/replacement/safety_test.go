@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -34,11 +35,11 @@ func downSince(n int, ago time.Duration) Input {
 
 // A routine restart must never look like a death.
 func TestARestartIsNotADeath(t *testing.T) {
-	pod := func(f func(*Pod)) Input {
-		return change(requested(), func(in *Input) {
-			in.Pod = ptr(*in.Pod)
-			f(in.Pod)
-		})
+	pod := func(f func(*cluster.Member, *corev1.Pod)) Input {
+		return change(requested(), func(in *Input) { f(in.Self, in.Self.Pod) })
+	}
+	starts := func(restarts int32) func(*cluster.Member, *corev1.Pod) {
+		return func(_ *cluster.Member, p *corev1.Pod) { runs(p, restarts, running(t0.Add(-time.Minute))) }
 	}
 	for name, tc := range map[string]struct {
 		in     Input
@@ -52,20 +53,22 @@ func TestARestartIsNotADeath(t *testing.T) {
 		"DOWN for a minute":                           {downSince(3, time.Minute), CheckDownFor, Failed, "is DOWN since 09:59:00 UTC, which is less than 5m0s"},
 		"since when most do not say":                  {downSince(1, time.Hour), CheckDownFor, Unknown, "nobody says since when"},
 		"since when a majority says":                  {downSince(2, time.Hour), CheckDownFor, OK, "09:00:00"},
-		"an old Pod that is down":                     {pod(func(*Pod) {}), CheckJustStarted, OK, "not on its way up"},
-		"a Pod that was made a minute ago":            {pod(func(p *Pod) { p.Created = t0.Add(-time.Minute) }), CheckJustStarted, Failed, "was made only at 09:59:00 UTC"},
-		"a Pod in Init":                               {pod(func(p *Pod) { p.Initialising, p.Waiting = true, waitsFor("init container x to finish") }), CheckJustStarted, Failed, "it waits for init container x"},
-		"a container that was started again": {pod(func(p *Pod) { p.ScyllaDB = Container{Running: true, Restarts: 1, Started: t0.Add(-time.Minute)} }), CheckJustStarted, Failed,
+		"an old Pod that is down":                     {pod(func(*cluster.Member, *corev1.Pod) {}), CheckJustStarted, OK, "not on its way up"},
+		"a Pod that was made a minute ago":            {pod(func(_ *cluster.Member, p *corev1.Pod) { made(p, t0.Add(-time.Minute)) }), CheckJustStarted, Failed, "was made only at 09:59:00 UTC"},
+		"a Pod in Init": {pod(func(m *cluster.Member, p *corev1.Pod) {
+			p.Status.Phase, p.Spec.InitContainers, m.Waiting = corev1.PodPending, []corev1.Container{{Name: "x"}}, waitsFor("init container x to finish")
+		}), CheckJustStarted, Failed, "it waits for init container x"},
+		"a container that was started again": {pod(starts(1)), CheckJustStarted, Failed,
 			"was started only at 09:59:00 UTC"},
-		"a crash loop is no start": {pod(func(p *Pod) { p.ScyllaDB = Container{Running: true, Restarts: 7, Started: t0.Add(-time.Minute)} }), CheckJustStarted, OK, ""},
-		"a rollout":                {change(requested(), func(in *Input) { in.StatefulSet = ptr(*in.StatefulSet); in.StatefulSet.Rolling = true }), CheckJustStarted, Failed, "in the middle of a rollout"},
-		"a lost Kubernetes node":   {pod(func(p *Pod) { p.KubernetesNodeLost, p.Created = true, t0 }), CheckJustStarted, OK, "does not answer"},
-		"its volume is gone": {change(requested(), func(in *Input) { in.Claims, in.Pod = nil, ptr(*in.Pod); in.Pod.Created = t0 }), CheckJustStarted, OK,
+		"a crash loop is no start": {pod(starts(7)), CheckJustStarted, OK, ""},
+		"a rollout":                {change(requested(), rolls), CheckJustStarted, Failed, "in the middle of a rollout"},
+		"a lost Kubernetes node":   {pod(func(_ *cluster.Member, p *corev1.Pod) { p.Status.Reason = "NodeLost"; made(p, t0) }), CheckJustStarted, OK, "does not answer"},
+		"its volume is gone": {change(requested(), func(in *Input) { in.Claims = nil; made(in.Self.Pod, t0) }), CheckJustStarted, OK,
 			"has no volume to come back with"},
-		"no Pod": {change(requested(), func(in *Input) { in.Pod = nil }), CheckJustStarted, OK, "does not exist"},
+		"no Pod": {change(requested(), func(in *Input) { noPod(in) }), CheckJustStarted, OK, "does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := verify(&tc.in, ReadRecord(tc.in.Service.Labels, tc.in.Service.Annotations), hostOld, false)
+			v := verify(&tc.in, RecordOf(tc.in.Self), hostOld, false)
 			i := slices.IndexFunc(v.checks, func(c Check) bool { return c.Name == tc.check })
 			if i < 0 {
 				t.Fatalf("check %s was not made", tc.check)
@@ -80,9 +83,8 @@ func TestARestartIsNotADeath(t *testing.T) {
 			if s := Next(tc.in); s.Action != ActionRefuse {
 				t.Errorf("step is %s", s.Action)
 			}
-			skip := tc.in
-			skip.Service.Annotations = maps.Clone(skip.Service.Annotations)
-			skip.Service.Annotations[api.AnnotationReplaceSkipChecks] = tc.check
+			skip := clone(tc.in)
+			skip.Self.Service.Annotations[api.AnnotationReplaceSkipChecks] = tc.check
 			if s := Next(skip); s.Action != ActionRecord {
 				t.Errorf("skipped by name: %s %s", s.Action, all(s))
 			}
@@ -93,8 +95,7 @@ func TestARestartIsNotADeath(t *testing.T) {
 // A volume is deleted only when the restart checks still hold at that moment.
 func TestARestartAfterTheRecordHoldsTheDeletion(t *testing.T) {
 	in := recorded()
-	in.Pod = ptr(*in.Pod)
-	in.Pod.Created = in.Now
+	made(in.Self.Pod, in.Now)
 	if s := Next(in); s.Action != ActionRefuse {
 		t.Errorf("%s: %s", s.Action, all(s))
 	}
@@ -104,9 +105,9 @@ func TestARestartAfterTheRecordHoldsTheDeletion(t *testing.T) {
 func TestAPodThatWaitsForItsEvictionIsNoRestart(t *testing.T) {
 	held := func(change func(*Input)) Input {
 		in := recorded()
-		in.Pod = ptr(*in.Pod)
-		in.Pod.Scheduled, in.Pod.Initialising, in.Pod.Waiting = true, true, waitsFor("init container scylladb-bootstrap-barrier to finish")
-		in.Pod.Barrier, in.Pod.BarrierSince = []words.Message{words.New("NodeDown"), words.New("PodToBeReplaced")}, in.Now.Add(-startingTime)
+		in.Self.Waiting = waitsFor("init container scylladb-bootstrap-barrier to finish")
+		in.Barrier = []words.Message{words.New("NodeDown"), words.New("PodToBeReplaced")}
+		barrier(in.Self.Pod, in.Now.Add(-startingTime))
 		change(&in)
 		return in
 	}
@@ -115,17 +116,17 @@ func TestAPodThatWaitsForItsEvictionIsNoRestart(t *testing.T) {
 		want   Action
 	}{
 		"held for its eviction":             {func(*Input) {}, ActionDeletePVC},
-		"held for less than a start takes":  {func(in *Input) { in.Pod.BarrierSince = in.Now.Add(time.Second - startingTime) }, ActionRefuse},
-		"nobody knows since when":           {func(in *Input) { in.Pod.BarrierSince = time.Time{} }, ActionRefuse},
-		"held for something else":           {func(in *Input) { in.Pod.Barrier = in.Pod.Barrier[:1] }, ActionRefuse},
-		"in Init, not in its barrier":       {func(in *Input) { in.Pod.Barrier, in.Pod.BarrierSince = nil, time.Time{} }, ActionRefuse},
-		"another Pod than the recorded one": {func(in *Input) { in.Pod.UID = "pod-9" }, ActionRecord},
+		"held for less than a start takes":  {func(in *Input) { barrier(in.Self.Pod, in.Now.Add(time.Second-startingTime)) }, ActionRefuse},
+		"nobody knows since when":           {func(in *Input) { barrier(in.Self.Pod, time.Time{}) }, ActionRefuse},
+		"held for something else":           {func(in *Input) { in.Barrier = in.Barrier[:1] }, ActionRefuse},
+		"in Init, not in its barrier":       {func(in *Input) { in.Barrier, in.Self.Pod.Status.InitContainerStatuses = nil, nil }, ActionRefuse},
+		"another Pod than the recorded one": {func(in *Input) { in.Self.Pod.UID = "pod-9" }, ActionRecord},
 		"not recorded yet": {func(in *Input) {
-			pod := in.Pod
+			self := in.Self
 			*in = requested()
-			in.Pod = pod
+			in.Self.Pod, in.Self.Waiting = self.Pod, self.Waiting
 		}, ActionRefuse},
-		"its set is being rolled": {func(in *Input) { in.StatefulSet = ptr(*in.StatefulSet); in.StatefulSet.Rolling = true }, ActionRefuse},
+		"its set is being rolled": {rolls, ActionRefuse},
 		"UP in a row":             {func(in *Input) { *in = setCell(*in, "demo-b-0", hostOld, matrix.Up, 0) }, ActionRefuse},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +160,7 @@ func TestAttack10TheAddressMustBeItsOwn(t *testing.T) {
 	old := func(f func(*Input)) Input {
 		return change(requested(), func(in *Input) {
 			in.Version, in.ByHostID = "5.1.18", release.No
-			in.Service.ClusterIP = "None"
+			in.Self.Service.Spec.ClusterIP = "None"
 			f(in)
 		})
 	}
@@ -168,11 +169,15 @@ func TestAttack10TheAddressMustBeItsOwn(t *testing.T) {
 		want Action
 		says string
 	}{
-		"headless, its Pod's":        {old(func(in *Input) { in.Service.Labels[api.LabelReplace] = "10.244.4.9" }), ActionRecord, ""},
-		"headless, nobody's":         {old(func(in *Input) { in.Service.Labels[api.LabelReplace] = "10.244.4.10" }), ActionRefuse, "is not the address of demo-d-0, which is 10.244.4.9"},
-		"headless, without a Pod":    {old(func(in *Input) { in.Service.Labels[api.LabelReplace], in.Pod = "10.244.4.10", nil }), ActionRefuse, "is not known"},
-		"the Service's":              {old(func(in *Input) { in.Service.ClusterIP, in.Service.Labels[api.LabelReplace] = "10.96.0.4", "10.96.0.4" }), ActionRecord, ""},
-		"the Pod's and not its own":  {old(func(in *Input) { in.Service.ClusterIP, in.Service.Labels[api.LabelReplace] = "10.96.0.4", "10.244.4.9" }), ActionRefuse, "which is 10.96.0.4"},
+		"headless, its Pod's":     {old(func(in *Input) { in.Self.Service.Labels[api.LabelReplace] = "10.244.4.9" }), ActionRecord, ""},
+		"headless, nobody's":      {old(func(in *Input) { in.Self.Service.Labels[api.LabelReplace] = "10.244.4.10" }), ActionRefuse, "is not the address of demo-d-0, which is 10.244.4.9"},
+		"headless, without a Pod": {old(func(in *Input) { in.Self.Service.Labels[api.LabelReplace], in.Self.Pod = "10.244.4.10", nil }), ActionRefuse, "is not known"},
+		"the Service's": {old(func(in *Input) {
+			in.Self.Service.Spec.ClusterIP, in.Self.Service.Labels[api.LabelReplace] = "10.96.0.4", "10.96.0.4"
+		}), ActionRecord, ""},
+		"the Pod's and not its own": {old(func(in *Input) {
+			in.Self.Service.Spec.ClusterIP, in.Self.Service.Labels[api.LabelReplace] = "10.96.0.4", "10.244.4.9"
+		}), ActionRefuse, "which is 10.96.0.4"},
 		"none given, the Pod's then": {old(func(*Input) {}), ActionRecord, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -186,12 +191,10 @@ func TestAttack10TheAddressMustBeItsOwn(t *testing.T) {
 // brokenNewcomer has become a member and then lost its process before it had noted that; the old node is gone.
 func brokenNewcomer() Input {
 	in := joined()
-	in.Pod = ptr(*in.Pod)
-	in.Pod.Ready, in.Pod.Joined, in.Pod.OperationMode = false, nil, "STARTING"
+	ready(in.Self.Pod, false)
+	in.Self.Report = says(hostNew, nil, "STARTING")
 	in = setCell(in, "*", hostNew, matrix.Down, matrix.StateNormal)
-	in.Self.HostID = hostNew
-	in.Service.Annotations = maps.Clone(in.Service.Annotations)
-	in.Service.Annotations[api.AnnotationHostID] = hostNew
+	in.Self.Service.Annotations[api.AnnotationHostID] = hostNew
 	in.Log = logged(words.ReplacedNodeNotFound, "Replaced node with Host ID "+hostOld+" not found")
 	return in
 }
@@ -214,10 +217,10 @@ func TestC2NewcomerThatIsAMemberIsReplacedItself(t *testing.T) {
 	if id := Superseded(in); id != hostNew || !OpenAlready(in).IsZero() {
 		t.Fatalf("superseded by %q", id)
 	}
-	rec := ReadRecord(in.Service.Labels, in.Service.Annotations)
+	rec := RecordOf(in.Self)
 	now := after(in, Step{Patch: SupersedePatch(rec, hostNew, "request-9", nil, nil, in.Now)})
 	now.Log = nil
-	rec = ReadRecord(now.Service.Labels, now.Service.Annotations)
+	rec = RecordOf(now.Self)
 	last := &Last{Request: "request-1", Outcome: OutcomeReplaced, HostID: hostOld, NewHostID: hostNew, StartedAt: t0, FinishedAt: in.Now, Attempts: 1}
 	if diff := cmp.Diff(Record{Requested: true, Request: "request-9", Last: last}, rec); diff != "" {
 		t.Fatal(diff)
@@ -258,10 +261,8 @@ func TestContradictionHoldsTheDeletion(t *testing.T) {
 // B1: a node that never owns tokens has joined when it is NORMAL and finds itself among its members.
 func TestAZeroTokenNodeIsReplaced(t *testing.T) {
 	in := joined()
-	in.Pod = ptr(*in.Pod)
-	in.Pod.Joined = cluster.SaysJoined(&api.NodeStatusReport{
-		HostID: hostNew, OperationMode: "NORMAL", OwnsTokens: ptr(false), ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostNew, Status: api.NodeStatusUp}},
-	})
+	in.Self.Report = says(hostNew, new(false), "NORMAL")
+	in.Self.Report.ObservedNodes = []api.ObservedNodeStatusReport{{HostID: hostNew, Status: api.NodeStatusUp}}
 	if s := Next(in); s.Action != ActionFinish {
 		t.Errorf("%s: %s", s.Action, all(s))
 	}
@@ -283,11 +284,11 @@ func TestAttack8NobodyOverrulesTheFirstThirtySecondsOfADeath(t *testing.T) {
 				}
 			}
 		}
-		in.Service.Annotations = maps.Clone(in.Service.Annotations)
-		if in.Service.Annotations == nil {
-			in.Service.Annotations = map[string]string{}
+		in.Self.Service.Annotations = maps.Clone(in.Self.Service.Annotations)
+		if in.Self.Service.Annotations == nil {
+			in.Self.Service.Annotations = map[string]string{}
 		}
-		in.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckDownFor
+		in.Self.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckDownFor
 		if s := Next(in); s.Action != action {
 			t.Errorf("DOWN for %s and the check skipped: %s, want %s", after, s.Action, action)
 		}
@@ -297,26 +298,24 @@ func TestAttack8NobodyOverrulesTheFirstThirtySecondsOfADeath(t *testing.T) {
 // A Pod that is made anew between the record and the deletion of its claim is the one that goes: its barrier holds it back as it held back the recorded one.
 func TestAttack8APodThatIsMadeAnewBeforeItsClaimIsDeletedWaits(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change func(*Pod)
+		change func(*corev1.Pod)
 		want   string
 	}{
-		"made anew":            {func(p *Pod) { p.UID = "pod-2" }, "pod-2"},
-		"the recorded one":     {func(*Pod) {}, "pod-1"},
-		"on its way out":       {func(p *Pod) { p.UID, p.Deleting = "pod-2", true }, "pod-1"},
-		"somebody else's":      {func(p *Pod) { p.UID, p.Owned = "pod-2", false }, "pod-1"},
-		"made anew, and Ready": {func(p *Pod) { p.UID, p.Ready = "pod-2", true }, "pod-2"},
+		"made anew":            {func(p *corev1.Pod) { p.UID = "pod-2" }, "pod-2"},
+		"the recorded one":     {func(*corev1.Pod) {}, "pod-1"},
+		"on its way out":       {func(p *corev1.Pod) { p.UID = "pod-2"; deleting(p) }, "pod-1"},
+		"somebody else's":      {func(p *corev1.Pod) { p.UID, p.OwnerReferences = "pod-2", nil }, "pod-1"},
+		"made anew, and Ready": {func(p *corev1.Pod) { p.UID = "pod-2"; ready(p, true) }, "pod-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := recorded()
-			pod := *in.Pod
-			tc.change(&pod)
-			in.Pod = &pod
+			tc.change(in.Self.Pod)
 			s := Next(in)
 			if s.Patch != nil {
 				in = after(in, s)
 				s = Next(in)
 			}
-			if got := in.Service.Annotations[api.AnnotationReplacePodUID]; got != tc.want {
+			if got := in.Self.Service.Annotations[api.AnnotationReplacePodUID]; got != tc.want {
 				t.Errorf("recorded is %s, want %s", got, tc.want)
 			}
 			if s.Action == ActionRecord {
@@ -339,8 +338,8 @@ func TestAttack8ANodeThatWasReplacedOnItsOldClaimIsReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := tc.in()
-			in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-1"}}
-			in.Service.Annotations[api.AnnotationReplacePodUID] = in.Pod.UID
+			in.Claims = data("pvc-1")
+			in.Self.Service.Annotations[api.AnnotationReplacePodUID] = string(in.Self.Pod.UID)
 			in.Now = in.Now.Add(20 * time.Minute)
 			if s := Next(in); s.Action != tc.want {
 				t.Errorf("it does %s, want %s: %s", s.Action, tc.want, all(s))

@@ -59,12 +59,12 @@ func (m *machine) start(target hostid.ID, resume bool) Step {
 func (m *machine) recordPatch(request string, attempt int) *Patch {
 	var uids []string
 	for _, c := range m.in.Claims {
-		uids = append(uids, c.UID)
+		uids = append(uids, string(c.UID))
 	}
 	slices.Sort(uids)
 	pod := api.ReplaceNone
-	if m.in.Pod != nil {
-		pod = m.in.Pod.UID
+	if m.in.Self.Pod != nil {
+		pod = string(m.in.Self.Pod.UID)
 	}
 	return &Patch{SetLabels: map[string]string{}, SetAnnotations: map[string]string{
 		api.AnnotationReplaceRequest:  request,

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -25,128 +27,6 @@ const (
 	ByAddress Procedure = "address"
 )
 
-// Service is the member Service as far as a replacement looks at it.
-type Service struct {
-	UID             string
-	ResourceVersion string
-	Labels          map[string]string
-	Annotations     map[string]string
-	ClusterIP       string // empty for a headless Service
-}
-
-// Claim is a PersistentVolumeClaim of the member.
-type Claim struct {
-	Name string `json:"name"`
-	UID  string `json:"uid"`
-	// ResourceVersion as read before the Service was read; the precondition of deletion.
-	ResourceVersion string `json:"-"`
-	// Kept is the request that was cancelled before it deleted this claim (api.AnnotationReplaceKept).
-	Kept string `json:"-"`
-	// Deleting is set once the claim has a deletion time stamp.
-	Deleting bool `json:"deleting,omitempty"`
-	// Unbound is set while the claim has no volume.
-	Unbound bool `json:"-"`
-	// Volume is the PersistentVolume that it is bound to; empty while it is not.
-	Volume string `json:"-"`
-	// Size is the requested storage, for texts.
-	Size string `json:"size,omitempty"`
-}
-
-// Container is the state of the ScyllaDB container.
-type Container struct {
-	Running  bool
-	Restarts int32
-	// Started is when it was last started; zero while it does not run.
-	Started time.Time
-	// Waiting is the reason a container waits ("CrashLoopBackOff"); empty otherwise.
-	Waiting string
-	// Exited is the last exit of the container, nil when it has not exited yet.
-	Exited *Exit
-}
-
-// Exit is how a container ended.
-type Exit struct {
-	Code    int32
-	Reason  string
-	Message string
-}
-
-// Pod is the member's Pod.
-type Pod struct {
-	Name     string
-	UID      string
-	Created  time.Time
-	Deleting bool
-	Ready    bool
-	// Initialising is set while an init container has not ended, so that ScyllaDB has not been started on this Pod.
-	Initialising bool
-	// Scheduled is set once the Pod has a Kubernetes node.
-	Scheduled      bool
-	KubernetesNode string
-	// KubernetesNodeLost is set when its Kubernetes node does not answer, so that the Pod cannot end.
-	KubernetesNodeLost bool
-	// Unscheduled is the step for a Pod that waits for a Kubernetes node although its volume can be used; zero for any other.
-	Unscheduled words.Message
-	// Paused is why its ScyllaDB, which is alive, serves nobody: it was drained, or is in maintenance mode. Resume brings it back. Both are zero for any other.
-	Paused, Resume words.Message
-	// EndsBy is when a Pod that is being deleted should have ended, its grace period included.
-	EndsBy time.Time
-	IP     string
-	// Owned is set when the Pod's controller is the member's StatefulSet.
-	Owned bool
-	// Waiting completes "it waits for ...", with the scheduler's or the kubelet's own words; zero when ScyllaDB's container is ready.
-	Waiting words.Message
-	// Barrier lists, while the Pod is in its barrier, the barrier's reasons to wait.
-	Barrier []words.Message
-	// BarrierSince is when the barrier that the Pod is in was started; zero when it is in none.
-	BarrierSince time.Time
-	// ScyllaDB is the state of the ScyllaDB container.
-	ScyllaDB Container
-	// HostID, Joined and OperationMode are from the reporter's row in the Pod's annotation. Joined is nil when unknown.
-	HostID        hostid.ID
-	Joined        *bool
-	OperationMode string
-}
-
-// StatefulSet is the member's StatefulSet.
-type StatefulSet struct {
-	Name string
-	// First is the lowest ordinal, Replicas how many there are from it.
-	First, Replicas int32
-	Deleting        bool
-	// Rolling is set while it replaces its Pods by others of a new revision.
-	Rolling bool
-	// Datacenter and Rack by its labels; empty when it has none.
-	Datacenter, Rack string
-	// ClaimTemplates are the names of its volume claim templates.
-	ClaimTemplates []string
-	// Launcher is whether its ScyllaDB container starts through `scylla-agent launch`, which adds the replace argument.
-	Launcher release.Support
-}
-
-// Other is another member of the cluster.
-type Other struct {
-	matrix.Ref
-	// Joined is the joined annotation; nil when absent.
-	Joined *bool
-	// Requested is set while the replacement of its node is asked for, accepted or not.
-	Requested bool
-	// ReplacingOpen is set while a replacement that was accepted there is not over; Replacing is then its original host ID or address, empty
-	// when neither is recorded.
-	ReplacingOpen bool
-	Replacing     string
-	// ReplacingSince is when it was accepted; zero when not known.
-	ReplacingSince time.Time
-	// ReplacingDeleted is set when that replacement has already deleted a claim, or may have.
-	ReplacingDeleted bool
-	// PodHostID is the host ID in the row of its Pod's node; its Service may still have another.
-	PodHostID hostid.ID
-	// Decommissioning is set while the member is asked to leave.
-	Decommissioning bool
-	// Addresses of the member: its Service's ClusterIP, its Pod's IP.
-	Addresses []string
-}
-
 // Diagnosis is a recognised failure.
 type Diagnosis struct {
 	// Code is stable.
@@ -161,11 +41,8 @@ type Input struct {
 	Cluster   string
 	// Dead is how long a node must have been DOWN before it is taken for dead; the default where it is zero.
 	Dead time.Duration
-	// Self is the member: name and place from its Service, HostID as recorded there (not yet validated).
-	Self    matrix.Ref
-	Service Service
-	// Joined is the Service's joined annotation; nil when absent.
-	Joined *bool
+	// Self is the member. Its host ID is the one that its Service records (Member.Recorded), not the one that its node reports.
+	Self *cluster.Member
 	// LostHostID is the host ID of the member's node where its Service does not record it but the rows have it; under the Scylla Operator only.
 	LostHostID hostid.ID
 	// Unrecorded is that of the new node of an open replacement where it has taken the original's place, and the Service still records the original: its volume is gone
@@ -173,15 +50,19 @@ type Input struct {
 	Unrecorded hostid.ID
 	// Away is the step for a member whose whole rack or datacenter is DOWN; zero for any other.
 	Away words.Message
-	// Claims that exist now. They must have been read before Service and Pod: see the package documentation.
-	Claims      []Claim
-	Pod         *Pod
-	StatefulSet *StatefulSet
+	// Claims of the member that exist now. They must have been read before Service and Pod: see the package documentation.
+	Claims []*corev1.PersistentVolumeClaim
+	// Unscheduled is the step for a Pod that waits for a Kubernetes node although its volume can be used; zero for any other.
+	Unscheduled words.Message
+	// Paused is why its ScyllaDB, which is alive, serves nobody: it was drained, or is in maintenance mode. Resume brings it back. Both are zero for any other.
+	Paused, Resume words.Message
+	// Barrier lists, while the Pod is in its barrier, the barrier's reasons to wait.
+	Barrier []words.Message
 	// Seeds is the choice that launch will make for the new node; nil where the Pod does not start through launch.
 	Seeds *bootstrap.SeedChoice
-	// Rows of the whole cluster, and the members beside Self.
+	// Rows of the whole cluster, and the members with a Service beside Self.
 	Rows   []matrix.Row
-	Others []Other
+	Others []*cluster.Member
 	// Containers are the names of their ScyllaDB's containers.
 	Containers matrix.Containers
 	// NotVerified are datacenters that are known to exist and whose nodes no reporter in this Kubernetes cluster can ask.
@@ -362,7 +243,7 @@ type Step struct {
 	Checks    []Check
 	Diagnosis *Diagnosis
 	Patch     *Patch
-	Claim     *Claim
+	Claim     *corev1.PersistentVolumeClaim
 	PodUID    string
 	Events    []Event
 	// Refused is set while the API server refuses the deletion or eviction of the step.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -42,33 +41,30 @@ func (v vector) toInput() Input {
 		}
 		return s
 	}
-	in.Service.Labels, in.Service.Annotations = map[string]string{}, map[string]string{}
+	in.Self.Service.Labels, in.Self.Service.Annotations = map[string]string{}, map[string]string{}
 	for k, val := range v.Input.ServiceLabels {
-		in.Service.Labels[k] = id(val)
+		in.Self.Service.Labels[k] = id(val)
 	}
 	for k, val := range v.Input.ServiceAnnotations {
-		in.Service.Annotations[k] = id(val)
+		in.Self.Service.Annotations[k] = id(val)
 	}
-	in.Self.HostID = hostid.ID(in.Service.Annotations[api.AnnotationHostID])
 	if !v.Input.PVCExists {
 		in.Claims = nil
 	}
-	in.Pod.Owned = v.Input.PodOwnedByOurStatefulSet
-	switch {
-	case v.Input.PodLive == "":
-		in.Pod = nil
-	case v.Input.PodLive == "ready":
-		in.Pod.Ready = true
+	if !v.Input.PodOwnedByOurStatefulSet {
+		in.Self.Pod.OwnerReferences = nil
 	}
-	if in.Self.HostID == hostNew {
-		in.Joined = ptr(false)
-		if in.Pod != nil && in.Pod.Ready {
-			in.Joined = ptr(true)
+	if v.Input.PodLive == "" {
+		in.Self.Pod = nil
+	}
+	// The vectors say "ready" of the Pod of a node that is to be replaced as well. Ours must be dead.
+	if in.Self.Recorded().HostID == hostNew {
+		in.Self.Joined = new(false)
+		if v.Input.PodLive == "ready" {
+			ready(in.Self.Pod, true)
+			in.Self.Joined = new(true)
 			in.Rows = joined().Rows
 		}
-	} else if in.Pod != nil {
-		// The vectors say "ready" of the Pod of a node that is to be replaced. Ours must be dead.
-		in.Pod.Ready = false
 	}
 	return in
 }
@@ -147,7 +143,7 @@ func agrees(t *testing.T, v vector, in Input, s Step) {
 	}
 	conflict := strings.Contains(v.ID, "conflict")
 	if s.Action == ActionFinish && !conflict {
-		labels := after(in, s).Service.Labels
+		labels := after(in, s).Self.Service.Labels
 		if len(labels) != len(v.Expected.FinalServiceLabels) {
 			t.Errorf("labels left %v, the operator leaves %v", labels, v.Expected.FinalServiceLabels)
 		}
@@ -158,8 +154,8 @@ func agrees(t *testing.T, v vector, in Input, s Step) {
 // controller has left it, the claim of the living newcomer stays.
 func TestAliveNewcomerKeepsItsClaim(t *testing.T) {
 	in := joined()
-	in.Service.Labels, in.Service.Annotations = map[string]string{api.LabelReplace: ""}, map[string]string{}
-	in.Self.HostID, in.Joined = hostNew, ptr(true)
+	in.Self.Service.Labels, in.Self.Service.Annotations = map[string]string{api.LabelReplace: ""}, map[string]string{}
+	records(&in, hostNew, new(true))
 	in = setCell(in, "*", hostOld, matrix.Down, 0)
 	if s := Next(in); s.Action != ActionRefuse {
 		t.Errorf("%s", s.Action)

@@ -4,11 +4,17 @@ package replacement
 
 import (
 	"fmt"
-	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
@@ -30,10 +36,8 @@ func all(s Step) string {
 	return strings.Join(append(words.Texts(s.Waiting), words.Text(s.Message), words.Text(s.Cure)), "\n")
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func ref(member, rack, hostID string) matrix.Ref {
-	return matrix.Ref{HostID: hostid.ID(hostID), Member: member, Datacenter: "dc1", Rack: rack, Ordinal: ptr(int32(0))}
+	return matrix.Ref{HostID: hostid.ID(hostID), Member: member, Datacenter: "dc1", Rack: rack, Ordinal: new(int32(0))}
 }
 
 func up(ids ...string) []matrix.Observation {
@@ -48,46 +52,146 @@ func down(id string) matrix.Observation {
 	return matrix.Observation{HostID: hostid.ID(id), Status: matrix.Down, Since: t0.Add(-10 * time.Minute)}
 }
 
+// member is one with a Service that records its host ID.
+func member(r matrix.Ref) *cluster.Member {
+	return &cluster.Member{Ref: r, Joined: new(true), Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+		Name: r.Member, Labels: map[string]string{api.LabelCluster: "demo"},
+		Annotations: map[string]string{api.AnnotationHostID: string(r.HostID), api.AnnotationNodeJoined: "true"},
+	}}}
+}
+
+// podOf is the Pod of demo-d-0, made by its StatefulSet; without a Kubernetes node where that is empty.
+func podOf(uid, node string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo-d-0", UID: types.UID(uid), OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: "demo-d", Controller: new(true)}}},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}}},
+	}
+}
+
+// claimOf is a claim of that name.
+func claimOf(name, uid string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid)}}
+}
+
+// data is the data claim of demo-d-0, and nothing else; with a change.
+func data(uid string, changes ...func(metav1.Object)) []*corev1.PersistentVolumeClaim {
+	c := claimOf("data-demo-d-0", uid)
+	for _, change := range changes {
+		change(c)
+	}
+	return []*corev1.PersistentVolumeClaim{c}
+}
+
+// deleting is an object that is being deleted.
+func deleting(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: t0}) }
+
+// says is the report of a node; ownsTokens is whether it has joined.
+func says(id string, ownsTokens *bool, mode string) *api.NodeStatusReport {
+	return &api.NodeStatusReport{HostID: hostid.ID(id), OwnsTokens: ownsTokens, OperationMode: mode}
+}
+
+// ready sets the Pod's condition.
+func ready(p *corev1.Pod, is bool) {
+	p.Status.Conditions = nil
+	if is {
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	}
+}
+
+// runs sets the state of ScyllaDB's container.
+func runs(p *corev1.Pod, restarts int32, state corev1.ContainerState) {
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, RestartCount: restarts, State: state}}
+}
+
+// running and exited are states of a container.
+func running(since time.Time) corev1.ContainerState {
+	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
+}
+
+func exited(code int32) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: "Completed"}}
+}
+
+// barrier puts the Pod into its barrier, which was started then.
+func barrier(p *corev1.Pod, since time.Time) {
+	p.Status.Phase, p.Spec.InitContainers = corev1.PodPending, []corev1.Container{{Name: api.ContainerBarrier}}
+	p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier, State: running(since)}}
+}
+
+// rolls is a StatefulSet in the middle of a rollout.
+func rolls(in *Input) {
+	in.Self.StatefulSet.Status = appsv1.StatefulSetStatus{CurrentRevision: "1", UpdateRevision: "2"}
+}
+
+// made sets when the Pod was made.
+func made(p *corev1.Pod, at time.Time) { p.CreationTimestamp = metav1.NewTime(at) }
+
+// records sets what the Service records of the node.
+func records(in *Input, id string, joined *bool) {
+	in.Self.Service.Annotations[api.AnnotationHostID], in.Self.Joined = id, joined
+}
+
+// noPod takes the Pod away, and with it its node's report.
+func noPod(in *Input) { in.Self.Pod, in.Self.Report = nil, nil }
+
+// clone shares no object with the input, so that either may change.
+func clone(in Input) Input {
+	of := func(m *cluster.Member) *cluster.Member {
+		c := *m
+		c.Service, c.Pod, c.PVC, c.StatefulSet = m.Service.DeepCopy(), m.Pod.DeepCopy(), m.PVC.DeepCopy(), m.StatefulSet.DeepCopy()
+		if m.Report != nil {
+			c.Report = new(*m.Report)
+		}
+		return &c
+	}
+	in.Self, in.Others, in.Claims, in.Rows = of(in.Self), slices.Clone(in.Others), slices.Clone(in.Claims), cloneRows(in.Rows)
+	for i := range in.Others {
+		in.Others[i] = of(in.Others[i])
+	}
+	for i := range in.Claims {
+		in.Claims[i] = in.Claims[i].DeepCopy()
+	}
+	return in
+}
+
 // base is a cluster of four racks: demo-a-0, demo-b-0 and demo-c-0 are UP and see demo-d-0 DOWN. The replacement of demo-d-0 is not requested yet.
 func base() Input {
 	in := Input{
-		Namespace: "scylla", Cluster: "demo",
-		Self: ref("demo-d-0", "d", hostOld),
-		Service: Service{
-			UID: "svc-d", ResourceVersion: "1", ClusterIP: "10.96.0.4",
-			Labels: map[string]string{api.LabelCluster: "demo"},
-			Annotations: map[string]string{
-				api.AnnotationHostID: hostOld, api.AnnotationNodeJoined: "true",
-			},
+		Namespace: "scylla", Cluster: "demo", Self: member(ref("demo-d-0", "d", hostOld)), Claims: data("pvc-1"),
+		Version: "2025.2.1", ByHostID: release.Yes, OperationsKnown: true, Now: t0, NewID: "request-1",
+	}
+	in.Self.Service.ResourceVersion, in.Self.Service.Spec.ClusterIP = "1", "10.96.0.4"
+	in.Self.Pod = podOf("pod-1", "k4")
+	in.Self.Pod.Status.PodIP = "10.244.4.9"
+	made(in.Self.Pod, t0.Add(-time.Hour))
+	in.Self.StatefulSet = &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "demo-d", Labels: map[string]string{api.LabelDatacenter: "dc1", api.LabelRack: "d"}},
+		Spec: appsv1.StatefulSetSpec{
+			Template:             corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerScyllaDB, Command: []string{"scylla-agent", "launch"}}}}},
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{*claimOf("data", "")},
 		},
-		Joined:      ptr(true),
-		Claims:      []Claim{{Name: "data-demo-d-0", UID: "pvc-1", Size: "100Gi"}},
-		Pod:         &Pod{Name: "demo-d-0", UID: "pod-1", Created: t0.Add(-time.Hour), Scheduled: true, Owned: true, KubernetesNode: "k4", IP: "10.244.4.9"},
-		StatefulSet: &StatefulSet{Name: "demo-d", Replicas: 1, Datacenter: "dc1", Rack: "d", ClaimTemplates: []string{"data"}, Launcher: release.Yes},
-		Version:     "2025.2.1", ByHostID: release.Yes, OperationsKnown: true,
-		Now: t0, NewID: "request-1",
 	}
 	for _, o := range []struct{ member, rack, id string }{{"demo-a-0", "a", hostA}, {"demo-b-0", "b", hostB}, {"demo-c-0", "c", hostC}} {
-		in.Others = append(in.Others, Other{Ref: ref(o.member, o.rack, o.id), Joined: ptr(true)})
+		in.Others = append(in.Others, member(ref(o.member, o.rack, o.id)))
 		in.Rows = append(in.Rows, matrix.Row{
 			Reporter: ref(o.member, o.rack, o.id), Reported: true, Observed: append(up(hostA, hostB, hostC), down(hostOld)),
 		})
 	}
-	in.Rows = append(in.Rows, matrix.Row{Reporter: in.Self, Reported: true, Stale: matrix.Trouble{Code: words.PodGone}, Observed: up(hostA, hostB, hostC, hostOld)})
+	in.Rows = append(in.Rows, matrix.Row{Reporter: in.Self.Ref, Reported: true, Stale: matrix.Trouble{Code: words.PodGone}, Observed: up(hostA, hostB, hostC, hostOld)})
 	return in
 }
 
 func requested() Input {
 	in := base()
-	in.Service.Labels[api.LabelReplace] = ""
-	in.Service.Annotations[api.AnnotationReplaceRequest] = "request-1"
+	in.Self.Service.Labels[api.LabelReplace] = ""
+	in.Self.Service.Annotations[api.AnnotationReplaceRequest] = "request-1"
 	return in
 }
 
 // after applies the step's patch, as the API server would.
 func after(in Input, s Step) Input {
-	in.Service.Labels, in.Service.Annotations = maps.Clone(in.Service.Labels), maps.Clone(in.Service.Annotations)
-	s.Patch.Apply(&in.Service.Labels, &in.Service.Annotations)
+	in = clone(in)
+	s.Patch.Apply(&in.Self.Service.Labels, &in.Self.Service.Annotations)
 	return in
 }
 
@@ -96,15 +200,15 @@ func recorded() Input { in := requested(); return after(in, Next(in)) }
 // newPod is the state after deletion: another claim, another Pod.
 func newPod() Input {
 	in := recorded()
-	in.Claims = []Claim{{Name: "data-demo-d-0", UID: "pvc-2"}}
-	in.Pod = &Pod{Name: "demo-d-0", UID: "pod-2", Scheduled: true, Owned: true, KubernetesNode: "k5", IP: "10.244.5.7"}
+	in.Claims, in.Self.Pod = data("pvc-2"), podOf("pod-2", "k5")
+	in.Self.Pod.Status.PodIP = "10.244.5.7"
 	return in
 }
 
 // joining: the newcomer is seen by its peers in a given state, and its Pod reports.
 func joining(state matrix.State, ownsTokens bool) Input {
 	in := newPod()
-	in.Pod.HostID, in.Pod.Joined, in.Pod.OperationMode = hostNew, ptr(ownsTokens), "BOOTSTRAP"
+	in.Self.Report = says(hostNew, new(ownsTokens), "BOOTSTRAP")
 	in.Rows = cloneRows(in.Rows)
 	for i := range in.Rows {
 		if in.Rows[i].Reporter.Member == in.Self.Member {
@@ -121,7 +225,8 @@ func joined() Input {
 	for i := range in.Rows {
 		in.Rows[i].Observed = without(in.Rows[i].Observed, hostOld)
 	}
-	in.Pod.Ready, in.Pod.OperationMode = true, "NORMAL"
+	ready(in.Self.Pod, true)
+	in.Self.Report.OperationMode = "NORMAL"
 	in.Now = t0.Add(7 * time.Minute)
 	return in
 }
@@ -182,21 +287,14 @@ func newWorld() *world {
 }
 
 func (w *world) save() {
-	c := w.in
-	c.Service.Labels, c.Service.Annotations = maps.Clone(c.Service.Labels), maps.Clone(c.Service.Annotations)
-	c.Claims = append([]Claim(nil), c.Claims...)
-	if c.Pod != nil {
-		c.Pod = ptr(*c.Pod)
-	}
-	c.Rows = cloneRows(c.Rows)
-	w.history = append(w.history, c)
+	w.history = append(w.history, clone(w.in))
 }
 
 func (w *world) complain(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
-func (w *world) bump() { w.in.Service.ResourceVersion += "i" }
+func (w *world) bump() { w.in.Self.Service.ResourceVersion += "i" }
 
 // act is one step of a controller that sees the world as it was `ago` changes before. It keeps nothing.
 func (w *world) act(ago int) Step {
@@ -206,14 +304,13 @@ func (w *world) act(ago int) Step {
 	s := Next(seen)
 	switch s.Action {
 	case ActionRecord, ActionFinish, ActionCancel, ActionCancelRefused, ActionAdopt:
-		if seen.Service.ResourceVersion != w.in.Service.ResourceVersion {
+		if seen.Self.Service.ResourceVersion != w.in.Self.Service.ResourceVersion {
 			return s // 409
 		}
-		before := ReadRecord(w.in.Service.Labels, w.in.Service.Annotations)
-		w.in.Service.Labels, w.in.Service.Annotations = maps.Clone(w.in.Service.Labels), maps.Clone(w.in.Service.Annotations)
-		s.Patch.Apply(&w.in.Service.Labels, &w.in.Service.Annotations)
+		before := RecordOf(w.in.Self)
+		s.Patch.Apply(&w.in.Self.Service.Labels, &w.in.Self.Service.Annotations)
 		w.bump()
-		now := ReadRecord(w.in.Service.Labels, w.in.Service.Annotations)
+		now := RecordOf(w.in.Self)
 		if before.HasOriginal && now.HasOriginal && before.Original != now.Original {
 			w.complain("original host ID changed from %q to %q", before.Original, now.Original)
 		}
@@ -228,29 +325,28 @@ func (w *world) act(ago int) Step {
 			w.complain("cancelled after a deletion")
 		}
 	case ActionDeletePVC:
-		for i := range w.in.Claims {
-			c := &w.in.Claims[i]
-			if c.UID != s.Claim.UID || c.ResourceVersion != s.Claim.ResourceVersion || c.Deleting {
+		for _, c := range w.in.Claims {
+			if c.UID != s.Claim.UID || c.ResourceVersion != s.Claim.ResourceVersion || goes(c) {
 				continue // precondition fails, or nothing changes
 			}
-			c.Deleting = true
+			deleting(c)
 			if w.cancelled {
 				w.complain("claim deleted after the request was cancelled")
 			}
-			w.deletions[s.Request] = append(w.deletions[s.Request], c.UID)
+			w.deletions[s.Request] = append(w.deletions[s.Request], string(c.UID))
 			w.protect()
 			break
 		}
 	case ActionKeepPVC:
-		for i := range w.in.Claims {
-			if c := &w.in.Claims[i]; c.UID == s.Claim.UID {
-				c.Kept = s.Request
+		for _, c := range w.in.Claims {
+			if c.UID == s.Claim.UID {
+				metav1.SetMetaDataAnnotation(&c.ObjectMeta, api.AnnotationReplaceKept, s.Request)
 				c.ResourceVersion += "i"
 			}
 		}
 	case ActionEvictPod:
-		if p := w.in.Pod; p != nil && p.UID == s.PodUID {
-			p.Deleting = true
+		if p := w.in.Self.Pod; p != nil && string(p.UID) == s.PodUID {
+			deleting(p)
 		}
 	}
 	w.save()
@@ -259,18 +355,19 @@ func (w *world) act(ago int) Step {
 
 // kubelet ends a terminating Pod and starts ScyllaDB on a new one, through the launcher.
 func (w *world) kubelet() {
-	p := w.in.Pod
+	p := w.in.Self.Pod
 	switch {
 	case p == nil:
-	case p.Deleting:
-		w.in.Pod, w.started, w.argument, w.phase = nil, false, "", min(w.phase, 0)
+	case w.in.Self.Deleting():
+		noPod(&w.in)
+		w.started, w.argument, w.phase = false, "", min(w.phase, 0)
 		w.protect()
 	case !w.started && p.UID != "pod-1":
-		if w.in.Claims == nil || w.in.Claims[0].Deleting {
+		if w.in.Claims == nil || goes(w.in.Claims[0]) {
 			return
 		}
-		w.onPVC = w.in.Claims[0].UID
-		rec := ReadRecord(w.in.Service.Labels, w.in.Service.Annotations)
+		w.onPVC = string(w.in.Claims[0].UID)
+		rec := RecordOf(w.in.Self)
 		if rec.Requested && !rec.HasOriginal {
 			return // the launcher waits
 		}
@@ -279,9 +376,9 @@ func (w *world) kubelet() {
 			w.complain("ScyllaDB started on an empty volume with argument %q", w.argument)
 		}
 		if w.empty {
-			p.HostID, p.Joined = hostNew, ptr(false)
+			w.in.Self.Report = says(hostNew, new(false), "")
 		} else {
-			p.HostID = hostOld
+			w.in.Self.Report = says(hostOld, nil, "")
 		}
 	}
 	w.save()
@@ -289,38 +386,38 @@ func (w *world) kubelet() {
 
 // protect is the claim protection: a terminating claim goes once no Pod uses it.
 func (w *world) protect() {
-	if len(w.in.Claims) > 0 && w.in.Claims[0].Deleting && w.in.Pod == nil {
+	if len(w.in.Claims) > 0 && goes(w.in.Claims[0]) && w.in.Self.Pod == nil {
 		w.in.Claims = nil
 	}
 }
 
 func (w *world) statefulSet() {
-	if len(w.in.Claims) > 0 && w.in.Claims[0].Deleting {
+	if len(w.in.Claims) > 0 && goes(w.in.Claims[0]) {
 		return
 	}
 	if len(w.in.Claims) == 0 {
 		w.pvcs++
-		w.in.Claims = []Claim{{Name: "data-demo-d-0", UID: fmt.Sprintf("pvc-%d", w.pvcs)}}
+		w.in.Claims = data(fmt.Sprintf("pvc-%d", w.pvcs))
 		w.empty = true
 	}
-	if w.in.Pod == nil {
+	if w.in.Self.Pod == nil {
 		w.pods++
-		w.in.Pod = &Pod{Name: "demo-d-0", UID: fmt.Sprintf("pod-%d", w.pods), Scheduled: true, Owned: true, KubernetesNode: "k5"}
+		w.in.Self.Pod = podOf(fmt.Sprintf("pod-%d", w.pods), "k5")
 	}
 	w.save()
 }
 
 // restart deletes the Pod from outside the controller.
 func (w *world) restart() {
-	if w.in.Pod != nil && w.phase == 0 {
-		w.in.Pod.Deleting = true
+	if w.in.Self.Pod != nil && w.phase == 0 {
+		deleting(w.in.Self.Pod)
 		w.save()
 	}
 }
 
 func (w *world) scylla() {
-	p := w.in.Pod
-	if p == nil || p.Deleting || !w.started || !w.empty {
+	p := w.in.Self.Pod
+	if p == nil || w.in.Self.Deleting() || !w.started || !w.empty {
 		return
 	}
 	w.phase = min(w.phase+1, 3)
@@ -330,33 +427,32 @@ func (w *world) scylla() {
 		w.in = setCell(w.in, "*", hostOld, matrix.Down, matrix.StateBeingReplaced)
 	case 2:
 		w.in = setCell(w.in, "*", hostNew, matrix.Up, matrix.StateNormal)
-		p.Joined = ptr(true)
+		w.in.Self.Report = says(hostNew, new(true), "")
 	case 3:
 		for i := range w.in.Rows {
 			w.in.Rows[i].Observed = without(w.in.Rows[i].Observed, hostOld)
 		}
-		p.Ready = true
+		ready(p, true)
 	}
 	w.save()
 }
 
 // comeback: the old node is alive again for a moment, while its Pod is still the old one.
 func (w *world) comeback(status matrix.Status) {
-	if w.phase == 0 && (status == matrix.Down || w.pods == 1 && w.in.Pod != nil) {
+	if w.phase == 0 && (status == matrix.Down || w.pods == 1 && w.in.Self.Pod != nil) {
 		w.in = setCell(w.in, "demo-a-0", hostOld, status, matrix.StateNormal)
 		w.save()
 	}
 }
 
 func (w *world) removeLabel(key string) {
-	w.in.Service.Labels = maps.Clone(w.in.Service.Labels)
-	delete(w.in.Service.Labels, key)
+	delete(w.in.Self.Service.Labels, key)
 	w.userCut = w.userCut || key == api.LabelReplace
 	w.bump()
 	w.save()
 }
 
 func (w *world) over() bool {
-	r := ReadRecord(w.in.Service.Labels, w.in.Service.Annotations)
+	r := RecordOf(w.in.Self)
 	return !r.Requested && !r.Open() && r.Request == ""
 }

@@ -10,12 +10,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -38,9 +37,8 @@ func (o *options) apply(ctx context.Context, s *subject, patch *replacement.Patc
 		if err := c.Get(ctx, key, svc); err != nil {
 			return fmt.Errorf("read service %s: %w", key, err)
 		}
-		now := *s.in
-		now.Service.Labels, now.Service.Annotations = svc.Labels, svc.Annotations
-		now.Self.HostID = hostid.Known(svc.Annotations[api.AnnotationHostID])
+		now, self := *s.in, *s.in.Self
+		self.Service, now.Self = svc, &self
 		if err := check(&now); err != nil {
 			return err
 		}
@@ -76,7 +74,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
+	rec := replacement.RecordOf(s.in.Self)
 	if lost := replacement.LostRecord(*s.in); !lost.IsZero() {
 		return exit.WithStep(exit.Refusedf("%s", words.Text(words.New(words.RecordLost, "member", s.member()))), lost)
 	}
@@ -96,7 +94,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	if s.in.Operator {
 		// The operator knows no withdrawal: it may have begun to delete while the label went.
 		if late := o.tooLate(ctx, s); late != nil {
-			return exit.WithStep(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replacement.PutBack(*s.in, s.in.Self.HostID))
+			return exit.WithStep(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replacement.PutBack(*s.in, s.in.Self.Recorded().HostID))
 		}
 	}
 	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla", o.d.WhoAmI(ctx), s.member()))
@@ -110,18 +108,18 @@ func (o *options) runCancel(ctx context.Context) error {
 func (o *options) tooLate(ctx context.Context, s *subject) error {
 	now := *s.in
 	now.Claims = slices.Clone(now.Claims)
-	for i := range now.Claims {
-		c := &now.Claims[i]
-		var pvc corev1.PersistentVolumeClaim
-		err := o.reader.Client().Get(ctx, client.ObjectKey{Namespace: s.key.Namespace, Name: c.Name}, &pvc)
+	for i, c := range now.Claims {
+		pvc := &corev1.PersistentVolumeClaim{}
+		err := o.reader.Client().Get(ctx, client.ObjectKey{Namespace: s.key.Namespace, Name: c.Name}, pvc)
 		switch {
 		case apierrors.IsForbidden(err): // what the list said counts
-		case apierrors.IsNotFound(err) || err == nil && string(pvc.UID) != c.UID:
-			c.Deleting = true
+		case apierrors.IsNotFound(err) || err == nil && pvc.UID != c.UID:
+			now.Claims[i] = c.DeepCopy()
+			now.Claims[i].DeletionTimestamp = &metav1.Time{}
 		case err != nil:
 			return fmt.Errorf("read claim %s/%s: %w", s.key.Namespace, c.Name, err)
 		default:
-			c.Deleting = pvc.DeletionTimestamp != nil
+			now.Claims[i] = pvc
 		}
 	}
 	why := replacement.TooLate(now)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,8 +46,8 @@ type PlanDocument struct {
 	Procedure replacement.Procedure `json:"procedure"`
 	Address   string                `json:"address,omitempty"`
 	// Claims and Pod are deleted.
-	Claims []replacement.Claim `json:"claims"`
-	Pod    *PodInfo            `json:"pod,omitempty"`
+	Claims []ClaimInfo `json:"claims"`
+	Pod    *PodInfo    `json:"pod,omitempty"`
 	// Streams are the nodes that the new one streams from: those that hold copies of its data where StreamsKnown, else those that may; Banned the host IDs that can never come back once it has asked.
 	Streams      []string    `json:"streams"`
 	StreamsKnown bool        `json:"streamsKnown"`
@@ -77,6 +78,14 @@ func newChecks(checks []replacement.Check) []CheckInfo {
 		out = append(out, CheckInfo{Name: c.Name, Result: c.Result, Evidence: words.Printer{}.Document(c.Evidence), Cure: words.Printer{}.Document(c.Cure), Skipped: c.Skipped, Skippable: c.Skippable})
 	}
 	return out
+}
+
+// ClaimInfo is a PersistentVolumeClaim with the storage that it asks for.
+type ClaimInfo struct {
+	Name     string `json:"name"`
+	UID      string `json:"uid"`
+	Deleting bool   `json:"deleting,omitempty"`
+	Size     string `json:"size,omitempty"`
 }
 
 // PodInfo names a Pod.
@@ -239,7 +248,7 @@ func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
 	list := diagnosis.After(s.reading.Cluster, now)
 	if s.in.Operator {
 		// The Scylla Operator keeps no record of an ended replacement; this command has seen it end.
-		list = []diagnosis.Afterwards{diagnosis.AfterReplacement(s.reading.Cluster, s.in.Self, d.OriginalHostID, now)}
+		list = []diagnosis.Afterwards{diagnosis.AfterReplacement(s.reading.Cluster, s.in.Self.Recorded(), d.OriginalHostID, now)}
 	}
 	for _, a := range render.NewAfterwards(list) {
 		if a.Original != "" && a.Node.Member == d.Member.Member {
@@ -253,13 +262,20 @@ func newPlanDocument(now time.Time, s *subject, p replacement.Plan) *PlanDocumen
 	d := &PlanDocument{
 		TypeMeta:    metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindPlan},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.member()},
-		GeneratedAt: *stamp(now), Cluster: s.key.Name, Member: s.in.Self, Allowed: !p.Blocked, Resume: p.Resume,
+		GeneratedAt: *stamp(now), Cluster: s.key.Name, Member: s.in.Self.Recorded(), Allowed: !p.Blocked, Resume: p.Resume,
 		ManagedBy: managedBy(s.in.Operator), Version: s.in.Version, Procedure: p.Procedure, Address: p.Address,
-		Claims: p.Claims, Streams: p.Streams, StreamsKnown: p.StreamsKnown, Banned: p.Banned, Checks: newChecks(p.Checks), Partial: s.reading.Cluster.Partial(),
+		Streams: p.Streams, StreamsKnown: p.StreamsKnown, Banned: p.Banned, Checks: newChecks(p.Checks), Partial: s.reading.Cluster.Partial(),
 	}
 	d.Member.HostID = p.Original
-	if p.Pod != nil {
-		d.Pod = &PodInfo{Name: p.Pod.Name, UID: p.Pod.UID, KubernetesNode: p.Pod.KubernetesNode}
+	if pod := s.in.Self.Pod; pod != nil {
+		d.Pod = &PodInfo{Name: pod.Name, UID: string(pod.UID), KubernetesNode: pod.Spec.NodeName}
+	}
+	for _, c := range s.in.Claims {
+		info := ClaimInfo{Name: c.Name, UID: string(c.UID), Deleting: c.DeletionTimestamp != nil}
+		if size, asked := c.Spec.Resources.Requests[corev1.ResourceStorage]; asked {
+			info.Size = size.String()
+		}
+		d.Claims = append(d.Claims, info)
 	}
 	return d
 }

@@ -194,7 +194,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	if s.in.Operator {
 		return f.operator(s, step, doc), nil
 	}
-	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
+	rec := replacement.RecordOf(s.in.Self)
 	if rec.Resume == f.id {
 		f.before = rec.Accepted
 	}
@@ -272,7 +272,7 @@ func (f *follower) checkCancelled(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	doc := newStatusDocument(f.o.d.Clock.Now(), s.key, s.in, step)
-	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
+	rec := replacement.RecordOf(s.in.Self)
 	switch {
 	case !rec.Open() && !rec.Requested && rec.Request == "":
 		return verdict{done: true, last: doc}, nil
@@ -306,14 +306,14 @@ func (o *options) finalDocument(ctx context.Context, s *subject) error {
 // operator judges one look at a replacement that the Scylla Operator makes. It knows no identity of requests; this one is bound by the host ID that
 // it replaces.
 func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocument) verdict {
-	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
-	id := s.in.Self.HostID
+	rec := replacement.RecordOf(s.in.Self)
+	id := s.in.Self.Recorded().HostID
 	switch {
 	case !rec.Requested && !rec.HasOriginal && id != "" && id != f.original:
 		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replacement.PhaseDone
 		doc.StartedAt, doc.FinishedAt = stamp(f.start), stamp(f.o.d.Clock.Now())
 		joined := ""
-		if in := s.in; in.Joined != nil && !*in.Joined {
+		if in := s.in; in.Self.Joined != nil && !*in.Self.Joined {
 			joined = "has joined"
 		}
 		doc.Message = words.Printer{}.Document(words.New(words.OperatorReplaced, "original", f.original, "node", id, "joined", joined))

@@ -5,7 +5,6 @@ package replace
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -24,13 +23,15 @@ const (
 
 // asked is the input as it would be with the request on the Service.
 func asked(in replacement.Input, p *replacement.Patch) replacement.Input {
-	in.Service.Labels, in.Service.Annotations = maps.Clone(in.Service.Labels), maps.Clone(in.Service.Annotations)
-	p.Apply(&in.Service.Labels, &in.Service.Annotations)
+	self := *in.Self
+	self.Service = self.Service.DeepCopy()
+	p.Apply(&self.Service.Labels, &self.Service.Annotations)
+	in.Self = &self
 	return in
 }
 
 func (o *options) patch(in *replacement.Input, id string) *replacement.Patch {
-	rec := replacement.ReadRecord(in.Service.Labels, in.Service.Annotations)
+	rec := replacement.RecordOf(in.Self)
 	switch {
 	case o.resume:
 		return replacement.ResumePatch(rec, id, o.original, o.ignoreDead, o.skipChecks)
@@ -82,8 +83,8 @@ func (o *options) runReplace(ctx context.Context) error {
 		}
 	}
 	if err := o.apply(ctx, s, patch, "labeled", func(now *replacement.Input) error {
-		if now.Self.HostID != s.in.Self.HostID && !o.resume {
-			return exit.Refusedf("the host ID of %s changed from %s to %s while you looked: nothing was changed", s.member(), s.in.Self.HostID, now.Self.HostID)
+		if was, is := s.in.Self.Recorded().HostID, now.Self.Recorded().HostID; was != is && !o.resume {
+			return exit.Refusedf("the host ID of %s changed from %s to %s while you looked: nothing was changed", s.member(), was, is)
 		}
 		if !o.resume {
 			if err := open(*now); err != nil {
@@ -132,7 +133,7 @@ func skipped(names []string) string {
 
 // mayAsk refuses what no check has to look at.
 func (o *options) mayAsk(s *subject) error {
-	rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations)
+	rec := replacement.RecordOf(s.in.Self)
 	switch {
 	case s.reading.Cluster.Old:
 		return exit.Refusedf("%s", o.d.Words().Text(replacement.ReadNow(s.reading.Cluster)))

@@ -230,9 +230,9 @@ func (s *stage) control(ctx context.Context) {
 	svc := r.Cluster.Service(target)
 	switch step.Action {
 	case replacement.ActionDeletePVC:
-		s.must(s.raw.Delete(ctx, r.Claim(step.Claim.UID)))
+		s.must(s.raw.Delete(ctx, step.Claim))
 	case replacement.ActionKeepPVC:
-		s.must(kube.PatchMetadata(ctx, s.raw, r.Claim(step.Claim.UID), func(p *corev1.PersistentVolumeClaim) {
+		s.must(kube.PatchMetadata(ctx, s.raw, step.Claim, func(p *corev1.PersistentVolumeClaim) {
 			p.Annotations = map[string]string{api.AnnotationReplaceKept: step.Request}
 		}))
 	case replacement.ActionEvictPod:

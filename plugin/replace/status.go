@@ -58,11 +58,11 @@ func (o *options) judged(ctx context.Context, s *subject) replacement.Step {
 	d := o.readLog(ctx, s)
 	switch {
 	case d == nil:
-	case cli.Failure(s.in.Pod.Name, d) != nil:
-		s.in.Log = cli.Failure(s.in.Pod.Name, d)
+	case cli.Failure(s.member(), d) != nil:
+		s.in.Log = cli.Failure(s.member(), d)
 		step = replacement.State(*s.in)
 	case step.Action != replacement.ActionFail:
-		step.Waiting = append(step.Waiting, words.New(words.ScyllaDBSaid, "pod", s.in.Pod.Name, "text", d.Text))
+		step.Waiting = append(step.Waiting, words.New(words.ScyllaDBSaid, "pod", s.member(), "text", d.Text))
 		step.Cure = words.New(words.LogCure, "text", scylla.Cure(d.Code))
 	}
 	return step
@@ -82,18 +82,19 @@ func (o *options) conditions(ctx context.Context, s *subject) []string {
 
 // readLog looks for the first known error in the log of the new Pod's ScyllaDB.
 func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
-	p := s.in.Pod
-	if p == nil || p.Deleting || !p.ScyllaDB.Running && p.ScyllaDB.Exited == nil {
+	m := s.in.Self
+	db := m.ScyllaDB()
+	if m.Deleting() || db.State.Running == nil && m.LastExit() == nil {
 		return nil
 	}
-	return o.reader.Logs.FirstError(ctx, s.reading.Cluster, p.Name, p.UID, p.ScyllaDB.Restarts)
+	return o.reader.Logs.FirstError(ctx, s.reading.Cluster, m.Pod.Name, string(m.Pod.UID), db.RestartCount)
 }
 
 // runStatus lists open replacements, and the last outcome of a member that was named.
 func (o *options) runStatus(ctx context.Context) error {
 	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatusList}, GeneratedAt: *stamp(o.d.Clock.Now()), Items: []StatusDocument{}}
 	add := func(s *subject) {
-		if rec := replacement.ReadRecord(s.in.Service.Labels, s.in.Service.Annotations); s.in.Operator && rec.HasOriginal {
+		if rec := replacement.RecordOf(s.in.Self); s.in.Operator && rec.HasOriginal {
 			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
 		}
 		d := newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s))
@@ -155,7 +156,7 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 	d := &StatusDocument{
 		TypeMeta:    metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatus},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: key.Namespace, Name: in.Self.Member},
-		GeneratedAt: *stamp(now), Cluster: key.Name, Member: in.Self, ManagedBy: managedBy(in.Operator),
+		GeneratedAt: *stamp(now), Cluster: key.Name, Member: in.Self.Recorded(), ManagedBy: managedBy(in.Operator),
 		Request: step.Request, Attempt: step.Attempt, Phase: step.Phase(),
 		Message: words.Printer{}.Document(step.Message), Waiting: words.Printer{}.Documents(step.Waiting), Cure: words.Printer{}.Document(step.Cure),
 		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: stamp(step.StartedAt),

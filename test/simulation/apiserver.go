@@ -176,7 +176,7 @@ type deletion struct {
 // deleteMarked marks a claim, looks again, and asks for its deletion by the version that the mark gave it.
 func (w *world) deleteMarked(step *replacement.Step) {
 	c := w.claims[step.Claim.Name]
-	if c == nil || string(c.obj.UID) != step.Claim.UID || c.deleting {
+	if c == nil || c.obj.UID != step.Claim.UID || c.deleting {
 		return
 	}
 	stood := w.now.Sub(c.mark.at)

@@ -238,7 +238,7 @@ func (w *world) replaceStep(name string) {
 	case replacement.ActionDeletePVC:
 		w.deleteMarked(step)
 	case replacement.ActionKeepPVC:
-		if c := w.claims[step.Claim.Name]; c != nil && string(c.obj.UID) == step.Claim.UID {
+		if c := w.claims[step.Claim.Name]; c != nil && c.obj.UID == step.Claim.UID {
 			o := c.obj.DeepCopy()
 			metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationReplaceKept, step.Request)
 			c.obj = o

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -351,7 +352,7 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 	cures := step.Cure.Commands
 	if step.Diagnosis != nil {
 		cures = step.Diagnosis.Cure.Commands
-		if step.Diagnosis.Cure.Code == words.CureLook && !listed(in.Rows, in.Pod) {
+		if step.Diagnosis.Cure.Code == words.CureLook && !listed(in.Rows, in.Self.Says().HostID) {
 			cures = []words.Command{words.Scylla(in.Namespace, "replace", "resume", name)} // a person who has looked finds that it is no member
 		}
 	}
@@ -464,9 +465,8 @@ func (w *world) supersede(name string, in replacement.Input) {
 }
 
 // listed is true where a row lists a new node.
-func listed(rows []matrix.Row, pod *replacement.Pod) bool {
-	m := matrix.New(rows, matrix.Options{})
-	return pod != nil && pod.HostID != "" && m.Opinion(pod.HostID).Listing() > 0
+func listed(rows []matrix.Row, id hostid.ID) bool {
+	return id != "" && matrix.New(rows, matrix.Options{}).Opinion(id).Listing() > 0
 }
 
 // diagnosed is what package scylla makes of ScyllaDB's last words.

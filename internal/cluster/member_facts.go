@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+)
+
+// OfOperator is true where the Scylla Operator manages the member.
+func (m *Member) OfOperator() bool {
+	return m.c != nil && m.c.Operator || m.Service != nil && OwnedByOperator(m.Service)
+}
+
+// Says is the report of the member's node; empty where there is none.
+func (m *Member) Says() api.NodeStatusReport { return ptr.Deref(m.Report, api.NodeStatusReport{}) }
+
+// JoinedAs is true where the node with that host ID has joined by its own report, or where that says nothing, by the Service.
+func (m *Member) JoinedAs(id hostid.ID) bool {
+	if said := SaysJoined(m.Report); said != nil && m.Report.HostID == id {
+		return *said
+	}
+	return m.Recorded().HostID == id && m.HasJoined()
+}
+
+// Decommissioning is true while the member is asked to leave.
+func (m *Member) Decommissioning() bool {
+	return m.Service != nil && m.Service.Labels[api.LabelDecommissioned] == "false"
+}
+
+// Claim is the one of that UID among all claims of the cluster; nil where there is none.
+func (m *Member) Claim(uid string) *corev1.PersistentVolumeClaim {
+	if m.PVC != nil && string(m.PVC.UID) == uid {
+		return m.PVC
+	}
+	for i := range m.objects().PVCs {
+		if p := &m.objects().PVCs[i]; string(p.UID) == uid {
+			return p
+		}
+	}
+	return nil
+}
+
+// objects are those of the cluster; none for a member that is in no cluster.
+func (m *Member) objects() *Objects {
+	if m.c == nil {
+		return &Objects{}
+	}
+	return &m.c.Objects
+}
+
+// Ready is true while the condition Ready of the member's Pod is.
+func (m *Member) Ready() bool { return m.Pod != nil && PodReady(m.Pod) }
+
+// Deleting is true while the member's Pod is being deleted.
+func (m *Member) Deleting() bool { return m.Pod != nil && m.Pod.DeletionTimestamp != nil }
+
+// Scheduled is true once the member's Pod has a Kubernetes node.
+func (m *Member) Scheduled() bool { return m.Pod != nil && m.Pod.Spec.NodeName != "" }
+
+// KubernetesNodeLost is true where the Kubernetes node of the member's Pod does not answer, or is gone, so that the Pod cannot end.
+func (m *Member) KubernetesNodeLost() bool {
+	o := m.objects()
+	return m.Pod != nil && (o.NodeLost(m.Pod) || o.KubernetesNode(m.Pod).State == KubernetesNodeGone)
+}
+
+// Owned is true for a Pod whose controller is the member's StatefulSet, or some StatefulSet where that was not read.
+func (m *Member) Owned() bool {
+	if m.Pod == nil {
+		return false
+	}
+	owner, set := metav1.GetControllerOfNoCopy(m.Pod), m.StatefulSet
+	return owner != nil && owner.Kind == "StatefulSet" && (set == nil || set.Name == owner.Name && set.UID == owner.UID)
+}
+
+// BarrierSince is when the barrier that the member's Pod is in was started; zero when it is in none.
+func (m *Member) BarrierSince() time.Time {
+	if m.Pod != nil {
+		if st := containerStatus(m.Pod.Status.InitContainerStatuses, api.ContainerBarrier); st != nil && st.State.Running != nil {
+			return st.State.Running.StartedAt.Time
+		}
+	}
+	return time.Time{}
+}
+
+// ScyllaDB is the state of ScyllaDB's container; empty while the kubelet has not reported one.
+func (m *Member) ScyllaDB() corev1.ContainerStatus {
+	if m.Pod == nil {
+		return corev1.ContainerStatus{}
+	}
+	return ptr.Deref(ScyllaDBStatus(m.Pod), corev1.ContainerStatus{})
+}
+
+// StartedAt is when ScyllaDB's container was last started; zero while it does not run.
+func (m *Member) StartedAt() time.Time {
+	return ptr.Deref(m.ScyllaDB().State.Running, corev1.ContainerStateRunning{}).StartedAt.Time
+}
+
+// LastExit is the last exit of ScyllaDB's container; nil where it has not exited yet.
+func (m *Member) LastExit() *corev1.ContainerStateTerminated {
+	st := m.ScyllaDB()
+	return cmp.Or(st.State.Terminated, st.LastTerminationState.Terminated)
+}
+
+// Rolling is true while the member's StatefulSet replaces its Pods by others of a new revision.
+func (m *Member) Rolling() bool { return m.StatefulSet != nil && Rolling(m.StatefulSet) }
+
+// Launcher is whether the member's StatefulSet starts ScyllaDB through `scylla-agent launch`, which adds the replace argument. The Scylla Operator's sidecar does that by itself.
+func (m *Member) Launcher() release.Support {
+	switch {
+	case m.StatefulSet == nil:
+		return release.Unknown
+	case m.OfOperator():
+		return release.Yes
+	}
+	c := ScyllaDBContainer(&m.StatefulSet.Spec.Template.Spec)
+	if c == nil {
+		return release.Unknown
+	}
+	line := slices.Concat(c.Command, c.Args)
+	for i, arg := range line {
+		// In a shell's script the words are one argument.
+		if path.Base(arg) == "scylla-agent" && i+1 < len(line) && line[i+1] == "launch" || strings.Contains(arg, "scylla-agent launch") {
+			return release.Yes
+		}
+	}
+	return release.No
+}
