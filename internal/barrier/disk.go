@@ -5,9 +5,6 @@ package barrier
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,21 +12,12 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-)
-
-// maxQuery bounds how much of the query's output is read; a correct one has 30 bytes.
-const maxQuery = 1 << 20
-
-var (
-	limitQuery = bounded.Limit{Bytes: maxQuery, Cure: "give --query-file the file that the query's init container wrote"}
-	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must hold an exit code"}
 )
 
 // readDisk learns the state of the volume: from the query's output, from the files in it, and from the version of ScyllaDB that ran the query.
@@ -42,18 +30,8 @@ func (b *barrier) readDisk() {
 		b.Log.Info("version of ScyllaDB", "version", version.String(), "from", from)
 	}
 
-	stdout, err := limitQuery.ReadFile("query file", b.QueryFile)
-	switch {
-	case err != nil:
-		b.disk, b.diskDetail = bootstrap.BootstrappedUnknown, words.New(words.QueryLeftNoAnswer, "error", err.Error())
-	default:
-		exitCode, cerr := exitCode(b.QueryFile + ".code")
-		if cerr != nil {
-			b.Log.Warn("exit code of the query is not known, taken as 0", "error", cerr.Error())
-		}
-		b.disk, b.diskDetail = bootstrap.ParseQuery(stdout, exitCode)
-		b.volumeHostID = bootstrap.ParseHostID(stdout)
-	}
+	query := volume.ReadQuery(b.QueryFile)
+	b.disk, b.diskDetail, b.volumeHostID = query.Bootstrapped, query.Detail, query.HostID
 	if b.disk == bootstrap.BootstrappedNo || b.disk == bootstrap.BootstrappedUnknown {
 		switch {
 		case version.SupportsBootstrapSynchronisation() == release.No:
@@ -64,8 +42,8 @@ func (b *barrier) readDisk() {
 		}
 	}
 	b.volume, b.volumeDetail = look(b.DataDir)
-	if b.volume != bootstrap.VolumeUsed && strings.Contains(string(stdout), `"bootstrapped"`) {
-		b.volume = bootstrap.VolumeUsed // the query has read a row of it
+	if query.HasRow {
+		b.volume = bootstrap.VolumeUsed
 	}
 	b.Log.Info("data directory", "bootstrapped", word(b.disk), "detail", words.Text(b.diskDetail), "volume", volumeWord(b.volume),
 		"why", words.Text(b.volumeDetail), "hostID", b.volumeHostID)
@@ -202,16 +180,4 @@ func word(d bootstrap.Bootstrapped) string {
 		return "decommissioned"
 	}
 	return "unknown"
-}
-
-func exitCode(name string) (int, error) {
-	b, err := limitCode.ReadFile("exit code of the query", name)
-	if err != nil {
-		return 0, err
-	}
-	code, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		return 0, fmt.Errorf("read %s: %w", name, err)
-	}
-	return code, nil
 }

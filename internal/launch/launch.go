@@ -17,7 +17,6 @@ import (
 	"net/netip"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -29,10 +28,10 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -157,30 +156,6 @@ func option(command []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// Limits of the query container's files; valid ones have some 30 and 3 bytes.
-var (
-	limitQuery = bounded.Limit{Bytes: 1 << 20, Cure: "give --query-file the file that the query's init container wrote"}
-	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must hold an exit code"}
-)
-
-// bootstrapped reads the query container's answer.
-func (o *Options) bootstrapped() (bootstrap.Bootstrapped, string) {
-	out, err := limitQuery.ReadFile("query file", o.QueryFile)
-	if err != nil {
-		return bootstrap.BootstrappedUnknown, fmt.Sprintf("the query's answer cannot be read: %v", err)
-	}
-	text, err := limitCode.ReadFile("exit code of the query", o.QueryFile+".code")
-	if err != nil {
-		return bootstrap.BootstrappedUnknown, fmt.Sprintf("the query's exit code cannot be read: %v", err)
-	}
-	code, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return bootstrap.BootstrappedUnknown, fmt.Sprintf("the query's exit code is %q", strings.TrimSpace(string(text)))
-	}
-	answer, detail := bootstrap.ParseQuery(out, code)
-	return answer, words.Text(detail)
-}
-
 const (
 	firstPause = time.Second
 	maxPause   = 15 * time.Second
@@ -195,8 +170,9 @@ func Run(ctx context.Context, o Options) error {
 	if o.Namespace == "" || o.Service == "" {
 		return exit.Usagef("the own Pod is not known: set POD_NAME and POD_NAMESPACE by the downward API, or give --pod-name and --namespace")
 	}
-	disk, detail := o.bootstrapped()
-	if disk == bootstrap.BootstrappedYes {
+	query := volume.ReadQuery(o.QueryFile)
+	detail := words.Text(query.Detail)
+	if query.Bootstrapped == bootstrap.BootstrappedYes {
 		o.Log.InfoContext(ctx, "starting ScyllaDB on its bootstrapped data directory", "reason", detail)
 		return o.become(o.again(ctx))
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package volume examines the directory where ScyllaDB's volume is mounted: whether ScyllaDB's own files are in it. It reads no file's content and
-// judges nothing.
+// Package volume reads the state of ScyllaDB's volume, for barrier and launcher by one rule: whether ScyllaDB's own files are in the directory where it is mounted, and what the query
+// of system.local has printed. It reads no file of ScyllaDB's and judges nothing.
 package volume
 
 import (

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package volume
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// MaxQuery bounds the query's output; a correct one has some 100 bytes.
+const MaxQuery = 1 << 20
+
+var (
+	limitQuery = bounded.Limit{Bytes: MaxQuery, Cure: "give --query-file the file that the query's init container wrote"}
+	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must hold an exit code"}
+)
+
+// Query is the answer of the query of system.local, which the query's init container wrote when the Pod started.
+type Query struct {
+	Bootstrapped bootstrap.Bootstrapped
+	// Detail is the result, or why it is not known.
+	Detail words.Message
+	// HostID of the node in the volume; empty where the query did not return it.
+	HostID hostid.ID
+	// HasRow is true where it has read a row: ScyllaDB's files are in the volume.
+	HasRow bool
+}
+
+// ReadQuery reads the query's standard output from a file, and its exit code from the file of that name with .code at the end. Without an exit code only the output counts: COMPLETED is
+// ScyllaDB's own record, however the query ended.
+func ReadQuery(file string) Query {
+	out, err := limitQuery.ReadFile("query file", file)
+	if err != nil {
+		return Query{Detail: words.New(words.QueryLeftNoAnswer, "error", err.Error())}
+	}
+	code := -1
+	if text, err := limitCode.ReadFile("exit code of the query", file+".code"); err == nil {
+		if n, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			code = n
+		}
+	}
+	q := Query{HostID: bootstrap.ParseHostID(out), HasRow: bytes.Contains(out, []byte(`"bootstrapped"`))}
+	q.Bootstrapped, q.Detail = bootstrap.ParseQuery(out, code)
+	return q
+}
