@@ -36,6 +36,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -217,6 +218,13 @@ func (w *world) overlaps(place scope.Place) string {
 		}
 	}
 	return ""
+}
+
+// member of a Service.
+func (w *world) member(svc *corev1.Service) *cluster.Member {
+	pod := w.pods[svc.Name]
+	row, _ := rowOf(pod)
+	return &cluster.Member{Ref: matrix.Ref{Member: svc.Name}, Service: svc, Pod: pod, Joined: cluster.Joined(svc), Report: row}
 }
 
 // ensure creates a member Service, or corrects the existing one.

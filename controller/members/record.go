@@ -9,7 +9,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // operationDecommissioned is ScyllaDB's word for a node that has left by itself.
@@ -64,55 +63,38 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 	return want
 }
 
-// Departure judges whether the node of a member whose ordinal is gone has left the ScyllaDB cluster too.
-type Departure struct {
-	HostID hostid.ID
-	Joined bool
-	// Peers are the rows of the other members of the cluster that could be read.
-	Peers []PeerRow
-}
-
-// PeerRow is the row of another member.
-type PeerRow struct {
-	Member string
-	// Joined members count as witnesses. A row that lists the node counts against leaving whether its member has joined or not.
-	Joined bool
-	// Stale rows are no witnesses.
-	Stale bool
-	Row   *api.NodeStatusReport
-}
-
-// Left returns whether the node is no longer a member of the ScyllaDB cluster, and why. A majority of the other members must not list it; one that
-// does is enough to deny it.
-func (d Departure) Left() (left bool, why string) {
-	if d.HostID == "" && !d.Joined {
+// Left returns whether the node of a member whose ordinal is gone has left the ScyllaDB cluster too, and why. A majority of the other members must not list it; one that does is enough
+// to deny it, whether it has joined or not. Members that have joined count as witnesses, unless their rows are stale.
+func Left(m *cluster.Member, others []*cluster.Member) (left bool, why string) {
+	id := m.Recorded().HostID
+	if id == "" && !m.HasJoined() {
 		return true, "no node ever started there"
 	}
 	witnesses, members := 0, 0
-	for _, p := range d.Peers {
-		if p.Joined {
+	for _, p := range others {
+		if p.HasJoined() {
 			members++
 		}
-		if p.Row == nil {
+		if p.Report == nil {
 			continue
 		}
-		for _, o := range p.Row.ObservedNodes {
-			if o.HostID == d.HostID && o.State != api.NodeStateDecommissioned {
-				return false, p.Member + " lists host ID " + string(d.HostID)
+		for _, o := range p.Report.ObservedNodes {
+			if o.HostID == id && o.State != api.NodeStateDecommissioned {
+				return false, p.Name() + " lists host ID " + string(id)
 			}
 		}
 		// A row with an error or without any node in it is not evidence of absence.
-		if p.Joined && !p.Stale && p.Row.Error == nil && len(p.Row.ObservedNodes) > 0 {
+		if p.HasJoined() && !stale(p.Pod) && p.Report.Error == nil && len(p.Report.ObservedNodes) > 0 {
 			witnesses++
 		}
 	}
 	switch {
-	case d.HostID == "":
+	case id == "":
 		return false, "its host ID is not recorded"
-	case members == 0 && !d.Joined:
+	case members == 0 && !m.HasJoined():
 		return true, "it never joined, and there is no other member"
 	case 2*witnesses <= members:
 		return false, fmt.Sprintf("only %d of the other %d members can be asked", witnesses, members)
 	}
-	return true, "no other member lists host ID " + string(d.HostID)
+	return true, "no other member lists host ID " + string(id)
 }

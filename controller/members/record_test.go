@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
 )
 
 func flag(b bool) *bool { return &b }
@@ -178,7 +181,7 @@ func TestWhatIsRecordedNeverGetsWorse(t *testing.T) {
 	})
 }
 
-func TestDeparture(t *testing.T) {
+func TestLeft(t *testing.T) {
 	sees := func(ids ...string) *api.NodeStatusReport {
 		r := &api.NodeStatusReport{}
 		for _, id := range ids {
@@ -186,29 +189,47 @@ func TestDeparture(t *testing.T) {
 		}
 		return r
 	}
-	boom := "boom"
+	boom, x := "boom", hostids.UUID("x")
+	// member has a Pod whose reporter runs, unless flags have s for stale; j has joined.
+	member := func(flags string, row *api.NodeStatusReport) *cluster.Member {
+		m := &cluster.Member{Service: &corev1.Service{}, Joined: flag(strings.Contains(flags, "j")), Report: row, Pod: &corev1.Pod{}}
+		m.Pod.Status.Phase = corev1.PodRunning
+		m.Pod.Spec.Containers = []corev1.Container{{Name: api.ContainerReporter}}
+		m.Pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: api.ContainerReporter, Ready: !strings.Contains(flags, "s"), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		}}
+		return m
+	}
+	type members = []*cluster.Member
 	for name, c := range map[string]struct {
-		d    Departure
-		left bool
+		hostID string
+		joined bool
+		others members
+		left   bool
 	}{
-		"no node ever started":                   {Departure{}, true},
-		"all others have forgotten it":           {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a", "b")}, {Joined: true, Row: sees("a", "b")}}}, true},
-		"a majority has":                         {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}, {Joined: true, Row: sees("a")}, {Joined: true}}}, true},
-		"a minority has":                         {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}, {Joined: true}, {Joined: true}}}, false},
-		"one lists it":                           {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}, {Joined: true, Row: sees("a", "x")}}}, false},
-		"an old row lists it":                    {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}, {Joined: true, Row: sees("a")}, {Joined: true, Stale: true, Row: sees("x")}}}, false},
-		"old rows do not speak for its absence":  {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Stale: true, Row: sees("a")}}}, false},
-		"rows with errors do not either":         {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: &api.NodeStatusReport{Error: &boom}}}}, false},
-		"empty rows do not either":               {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: sees()}}}, false},
-		"nobody is there to be asked":            {Departure{HostID: "x", Joined: true}, false},
-		"it never joined, and nobody else has":   {Departure{HostID: "x"}, true},
-		"it never joined, and others cannot say": {Departure{HostID: "x", Peers: []PeerRow{{Joined: true}}}, false},
-		"joined without a recorded host ID":      {Departure{Joined: true, Peers: []PeerRow{{Joined: true, Row: sees("a")}}}, false},
-		"decommissioned by the others' word": {Departure{HostID: "x", Joined: true, Peers: []PeerRow{{Joined: true, Row: &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{
-			{HostID: "x", Status: api.NodeStatusDown, State: api.NodeStateDecommissioned}}}}}}, true},
+		"no node ever started":                   {"", false, nil, true},
+		"all others have forgotten it":           {x, true, members{member("j", sees("a", "b")), member("j", sees("a", "b"))}, true},
+		"a majority has":                         {x, true, members{member("j", sees("a")), member("j", sees("a")), member("j", nil)}, true},
+		"a minority has":                         {x, true, members{member("j", sees("a")), member("j", nil), member("j", nil)}, false},
+		"one lists it":                           {x, true, members{member("j", sees("a")), member("j", sees("a", x))}, false},
+		"an old row lists it":                    {x, true, members{member("j", sees("a")), member("j", sees("a")), member("js", sees(x))}, false},
+		"one that has not joined lists it":       {x, true, members{member("j", sees("a")), member("", sees(x))}, false},
+		"old rows do not speak for its absence":  {x, true, members{member("js", sees("a"))}, false},
+		"rows with errors do not either":         {x, true, members{member("j", &api.NodeStatusReport{Error: &boom})}, false},
+		"empty rows do not either":               {x, true, members{member("j", sees())}, false},
+		"nobody is there to be asked":            {x, true, nil, false},
+		"it never joined, and nobody else has":   {x, false, nil, true},
+		"it never joined, and others cannot say": {x, false, members{member("j", nil)}, false},
+		"joined without a recorded host ID":      {"", true, members{member("j", sees("a"))}, false},
+		"decommissioned by the others' word": {x, true, members{member("j", &api.NodeStatusReport{ObservedNodes: []api.ObservedNodeStatusReport{
+			{HostID: hostid.ID(x), Status: api.NodeStatusDown, State: api.NodeStateDecommissioned}}})}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			left, why := c.d.Left()
+			m := &cluster.Member{Service: &corev1.Service{}, Joined: flag(c.joined)}
+			if c.hostID != "" {
+				m.Service.Annotations = map[string]string{api.AnnotationHostID: c.hostID}
+			}
+			left, why := Left(m, c.others)
 			if left != c.left || why == "" {
 				t.Errorf("left %v because %q", left, why)
 			}

@@ -18,7 +18,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // lookAgainAtOrphans is the interval at which Services without a StatefulSet are checked. Where the cluster has no StatefulSet at all it costs one
@@ -118,16 +117,13 @@ func (r *Reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) 
 			return false, nil
 		}
 	}
-	d := Departure{HostID: hostid.Known(svc.Annotations[api.AnnotationHostID]), Joined: svc.Annotations[api.AnnotationNodeJoined] == "true"}
+	var others []*cluster.Member
 	for _, s := range w.services {
-		if s.Name == svc.Name || s.Labels[api.LabelServiceType] != api.ServiceTypeMember {
-			continue
+		if s.Name != svc.Name && s.Labels[api.LabelServiceType] == api.ServiceTypeMember {
+			others = append(others, w.member(s))
 		}
-		pod := w.pods[s.Name]
-		row, _ := rowOf(pod)
-		d.Peers = append(d.Peers, PeerRow{Member: s.Name, Joined: s.Annotations[api.AnnotationNodeJoined] == "true", Stale: stale(pod), Row: row})
 	}
-	left, why := d.Left()
+	left, why := Left(w.member(svc), others)
 	if !left && len(w.sets) == 0 {
 		if left, why, err = r.clusterGone(ctx, w); err != nil {
 			return false, err
