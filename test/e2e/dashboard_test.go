@@ -71,7 +71,7 @@ func TestDashboardInATerminal(t *testing.T) {
 	term.shows("the pair of the next observer", "✗ demo-dc1-rack2-0 sees demo-dc1-rack3-0 DOWN")
 	term.golden("dashboard_down.txt")
 	term.keys("Tab", "Tab")
-	term.shows("the blockers", "it lives and is cut off")
+	term.shows("the blockers", "all of them live")
 	term.keys("Tab")
 	term.shows("the changes", "NOT HEALTHY, was HEALTHY", "demo-dc1-rack3-0 DOWN (was UP) by demo-dc1-rack1-0, demo-dc1-rack2-0", newcomer+" is new: Newcomer")
 	term.keys("Escape")
