@@ -44,6 +44,10 @@ func VerdictOf(c *cluster.Cluster, member string) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, err
 	}
+	barrier := in.Member.Barrier()
+	if in.AtBarrier = barrier.AtBarrier(); barrier.Refused {
+		in.Refused = barrier.Message
+	}
 	return Decide(in), nil
 }
 

@@ -121,6 +121,17 @@ func (c *Cluster) Members() []Member { return c.membersOf() }
 // Serviced are the members that have a Service, by name. The caller may change the list.
 func (c *Cluster) Serviced() []*Member { return slices.Clone(c.serviced()) }
 
+// MayWait names the members that have a Service and may be kept from starting.
+func (c *Cluster) MayWait() []string {
+	var out []string
+	for _, m := range c.serviced() {
+		if m.MayWait() {
+			out = append(out, m.Ref.Member)
+		}
+	}
+	return out
+}
+
 // Member of that name, which has a Service or a Pod, or is wanted by a StatefulSet; nil where there is none.
 func (c *Cluster) Member(name string) *Member { return c.named()[name] }
 

@@ -415,7 +415,7 @@ func TestOf(t *testing.T) {
 			}
 		}, want: []string{"Ghost: demo-dc1-rack3-1 is listed by the nodes and belongs to no member"}},
 		"a replacement that failed": {cluster: plugintest.New(3, 1).Replacing("demo-dc1-rack2-0"), known: diagnosis.Known{
-			Failed: map[hostid.ID]words.Message{hostid.ID(plugintest.New(3, 1).Node("demo-dc1-rack2-0").HostID): words.New("ReplacementFailure", "text", "the disk is full")},
+			Failed: map[hostid.ID]words.Message{hostid.ID(plugintest.New(3, 1).Node("demo-dc1-rack2-0").HostID): words.New("the disk is full")},
 		}, want: []string{"ReplacementFailed: the replacement of demo-dc1-rack2-0 failed: the disk is full"}},
 		"a controller that is silent": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Read |= cluster.KindLease

@@ -40,13 +40,21 @@ func Step(c *cluster.Cluster, b *matrix.Blocker) words.Message { return newAsker
 // Advise gives each blocker and note of a verdict its step. A blocker that the cluster has too has the step that every display of the cluster gives it. Where the Pods were not
 // read, as by a barrier, nothing is known of causes, and the rules alone decide.
 func Advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks) {
+	var health bootstrap.Health
+	if c.KnowsPods() && len(v.Blockers) > 0 {
+		health = bootstrap.HealthOf(c)
+		From(c, health, asks.Known)
+	}
+	advise(c, v, asks, health.Blockers)
+}
+
+// advise is Advise, where the cluster's own blockers have their steps.
+func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, known []matrix.Blocker) {
 	a := newAsker(c, asks)
 	said := map[pairKey]words.Message{}
-	if c.KnowsPods() && len(v.Blockers) > 0 {
-		h := bootstrap.HealthOf(c)
-		From(c, h, asks.Known)
-		for i := range h.Blockers {
-			said[keyOf(&h.Blockers[i])] = h.Blockers[i].Step
+	if c.KnowsPods() {
+		for i := range known {
+			said[keyOf(&known[i])] = known[i].Step
 		}
 	}
 	v.Blockers = slices.Clone(v.Blockers)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -33,7 +31,7 @@ type BarrierVerdict struct {
 	// Pod is the Pod's state as in ClusterStatus.
 	Pod string `json:"pod"`
 	// Barrier is the state of the Pod's own barrier.
-	Barrier BarrierState `json:"barrier"`
+	Barrier cluster.BarrierState `json:"barrier"`
 	// Waiting and Since: the reason for which the Pod waits, as Kubernetes gives it, and since when.
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
@@ -41,29 +39,6 @@ type BarrierVerdict struct {
 	Replacement *Replacement `json:"replacement,omitempty"`
 	// View is the controller's view, with its age; absent where our controller keeps none.
 	View *ViewStamp `json:"view,omitempty"`
-}
-
-// BarrierPhase is the phase of the barrier container of a Pod.
-type BarrierPhase string
-
-const (
-	BarrierNoPod   BarrierPhase = "NoPod"      // there is no Pod
-	BarrierAbsent  BarrierPhase = "Absent"     // the Pod has no barrier: nothing holds it back
-	BarrierPending BarrierPhase = "NotStarted" // it has not started yet
-	BarrierWaiting BarrierPhase = "Waiting"    // it runs, and waits
-	BarrierPassed  BarrierPhase = "Passed"     // it opened
-	BarrierFailed  BarrierPhase = "Failed"     // it ended with an error
-)
-
-// BarrierState is the barrier container's state.
-type BarrierState struct {
-	Phase BarrierPhase `json:"phase"`
-	// Since is when it came into that phase; absent when not known.
-	Since *metav1.Time `json:"since,omitempty"`
-	// Message is the error of a failed barrier.
-	Message string `json:"message,omitempty"`
-	// Refused is true when it ended because waiting cannot help.
-	Refused bool `json:"refused,omitempty"`
 }
 
 // BarrierVerdictList is the document of `kubectl scylla barrier` without a member: the members that wait.
@@ -84,46 +59,20 @@ func (d *BarrierVerdict) DeepCopyObject() runtime.Object { return deepCopy(d) }
 // DeepCopyObject as for ClusterStatus.
 func (d *BarrierVerdictList) DeepCopyObject() runtime.Object { return deepCopy(d) }
 
-// NewBarrierVerdict judges one member. now is when the document is made. Error: *cluster.NotFoundError for an unknown member.
-func NewBarrierVerdict(s *cluster.Cluster, member string, now time.Time) (*BarrierVerdict, error) {
-	return NewBarrierVerdictWithLogs(s, member, now, nil)
-}
-
-// NewBarrierVerdictWithLogs is NewBarrierVerdict with what the logs of new nodes say of their replacements.
-func NewBarrierVerdictWithLogs(s *cluster.Cluster, member string, now time.Time, logs Logs) (*BarrierVerdict, error) {
-	in, err := bootstrap.Of(s, member)
-	if err != nil {
-		return nil, err
+// NewBarrierVerdict is the document of one member, whose start is judged. Error: the one of the judgement.
+func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, error) {
+	start, s := j.Starts[member], j.Cluster
+	if start.Err != nil {
+		return nil, start.Err
 	}
-	d := &BarrierVerdict{Header: header(KindBarrierVerdict, member, s, now), Cluster: s.Name, Membership: cluster.MemberUnknown, Pod: "None", View: NewViewStamp(s)}
-	var pod *corev1.Pod
-	j := newJudge(s, now, logs)
-	strangers := false
-	for _, m := range s.Members() {
-		replaced := j.replacementOf(m, cmp.Or(m.PodState, "None"))
-		strangers = strangers || stranger(m)
-		if m.Member != member {
-			continue
-		}
-		d.Membership, d.Waiting, d.Since, pod = m.State, words.Text(m.Waiting), TimePtr(m.WaitingSince), m.Pod
-		if m.PodState != "" {
-			d.Pod = m.PodState
-		}
-		d.Replacement = replaced
+	m := s.Member(member)
+	d := &BarrierVerdict{
+		Header: header(KindBarrierVerdict, member, s, j.Made), Cluster: s.Name, Membership: m.State, Pod: cmp.Or(m.PodState, "None"), View: NewViewStamp(s),
+		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m), Replacement: replacementOf(j, m, cmp.Or(m.PodState, "None")),
+		Verdict: Verdict(start.Verdict),
 	}
-	if strangers {
-		j.leftovers()
-	}
-	d.Barrier = barrierState(pod)
-	in.AtBarrier = d.Barrier.Phase != BarrierPassed && d.Barrier.Phase != BarrierAbsent
-	if d.Barrier.Refused {
-		in.Refused = d.Barrier.Message
-	}
-	v := bootstrap.Decide(in)
-	diagnosis.Advise(s, &v, diagnosis.Asks{Self: in.Member.ByService(), Known: j.known})
-	d.Verdict = Verdict(v)
 	// Only the Pod can read its data directory: without this the note would stand beside every member.
-	d.Verdict.Notes = slices.DeleteFunc(d.Verdict.Notes, func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
+	d.Verdict.Notes = slices.DeleteFunc(slices.Clone(d.Verdict.Notes), func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
 	if note := d.failure(); !note.IsZero() {
 		d.Verdict.Notes = append(d.Verdict.Notes, note)
 	}
@@ -142,23 +91,27 @@ func (d *BarrierVerdict) failure() words.Message {
 	return words.New(words.ReplacementAttemptFailed, "summary", d.Replacement.Summary, "cure", cure)
 }
 
-// NewBarrierList judges every member of the snapshots that has not got past its barrier, in the snapshots' order.
-func NewBarrierList(snapshots []*cluster.Cluster, now time.Time) (*BarrierVerdictList, error) {
+// NewBarrierList has every member that has not got past its barrier, in the clusters' order. The start of each member that is not past its barrier is judged.
+func NewBarrierList(clusters []*diagnosis.Judged) (*BarrierVerdictList, error) {
 	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
-	for _, s := range snapshots {
+	for _, j := range clusters {
+		s := j.Cluster
 		l.add(s)
 		for _, m := range s.Members() {
 			if m.Member == "" || m.State == cluster.MemberRemote {
 				continue
 			}
 			if m.Service == nil {
-				d := &BarrierVerdict{Header: header(KindBarrierVerdict, m.Member, s, now), Cluster: s.Name, Membership: m.State, Pod: m.PodState, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince)}
-				d.Barrier = barrierState(m.Pod)
-				d.Verdict = Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(m)}
+				d := &BarrierVerdict{Header: header(KindBarrierVerdict, m.Member, s, j.Made), Cluster: s.Name, Membership: m.State, Pod: m.PodState, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince)}
+				d.Barrier = barrierOf(&m)
+				d.Verdict = Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(&m)}
 				l.Items = append(l.Items, *d)
 				continue
 			}
-			d, err := NewBarrierVerdict(s, m.Member, now)
+			if !m.MayWait() {
+				continue
+			}
+			d, err := NewBarrierVerdict(j, m.Member)
 			if err != nil {
 				return nil, err
 			}
@@ -170,12 +123,12 @@ func NewBarrierList(snapshots []*cluster.Cluster, now time.Time) (*BarrierVerdic
 	return l, nil
 }
 
-// NewBarrierListOf judges these members of one cluster, whether or not they wait.
-func NewBarrierListOf(s *cluster.Cluster, members []string, now time.Time) (*BarrierVerdictList, error) {
+// NewBarrierListOf has these members of one cluster, whether or not they wait.
+func NewBarrierListOf(j *diagnosis.Judged, members []string) (*BarrierVerdictList, error) {
 	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
-	l.add(s)
+	l.add(j.Cluster)
 	for _, member := range members {
-		d, err := NewBarrierVerdict(s, member, now)
+		d, err := NewBarrierVerdict(j, member)
 		if err != nil {
 			return nil, err
 		}
@@ -192,52 +145,24 @@ func (l *BarrierVerdictList) add(s *cluster.Cluster) {
 	}
 }
 
+// barrierOf is the state of a member's barrier, with how it ended where it gave no reason.
+func barrierOf(m *cluster.Member) cluster.BarrierState {
+	s := m.Barrier()
+	if s.Message == "" && s.End != nil {
+		s.Message = strings.TrimSuffix(fmt.Sprintf("exit code %d, %s", s.End.ExitCode, s.End.Reason), ", ")
+	}
+	return s
+}
+
 // Waits is true while the member is kept from starting, or would be if it had a Pod.
 func (d *BarrierVerdict) Waits() bool {
 	switch d.Barrier.Phase {
-	case BarrierWaiting, BarrierFailed, BarrierPending:
+	case cluster.BarrierWaiting, cluster.BarrierFailed, cluster.BarrierPending:
 		return true
-	case BarrierPassed:
+	case cluster.BarrierPassed:
 		return false
 	}
 	return d.Membership == cluster.MemberNewcomer && !d.Verdict.Satisfied
-}
-
-func barrierState(pod *corev1.Pod) BarrierState {
-	if pod == nil {
-		return BarrierState{Phase: BarrierNoPod}
-	}
-	has := cluster.HasBarrier(&pod.Spec)
-	for _, st := range pod.Status.InitContainerStatuses {
-		if st.Name != api.ContainerBarrier {
-			continue
-		}
-		switch {
-		case st.State.Running != nil:
-			return BarrierState{Phase: BarrierWaiting, Since: TimePtr(st.State.Running.StartedAt.Time)}
-		case st.State.Terminated != nil && st.State.Terminated.ExitCode == 0:
-			return BarrierState{Phase: BarrierPassed, Since: TimePtr(st.State.Terminated.FinishedAt.Time)}
-		case st.State.Terminated != nil:
-			return failed(st.State.Terminated)
-		case st.LastTerminationState.Terminated != nil && st.LastTerminationState.Terminated.ExitCode != 0:
-			return failed(st.LastTerminationState.Terminated)
-		}
-		has = true
-	}
-	if !has {
-		return BarrierState{Phase: BarrierAbsent}
-	}
-	return BarrierState{Phase: BarrierPending}
-}
-
-func failed(t *corev1.ContainerStateTerminated) BarrierState {
-	s := BarrierState{Phase: BarrierFailed, Since: TimePtr(t.FinishedAt.Time), Message: strings.TrimSpace(t.Message)}
-	// The barrier gives its reason to Kubernetes when it refuses, and only then.
-	s.Refused = t.ExitCode == exit.CodeUsage && s.Message != ""
-	if s.Message == "" {
-		s.Message = strings.TrimSuffix(fmt.Sprintf("exit code %d, %s", t.ExitCode, t.Reason), ", ")
-	}
-	return s
 }
 
 // Text draws the verdict: answer, where the Pod stands, blockers with their next steps.
@@ -339,20 +264,20 @@ func (d *BarrierVerdict) standing(now time.Time) string {
 	}
 	var text string
 	switch d.Barrier.Phase {
-	case BarrierNoPod:
+	case cluster.BarrierNoPod:
 		text = "there is no Pod"
-	case BarrierAbsent:
+	case cluster.BarrierAbsent:
 		text = "the Pod (" + d.Pod + ") has no barrier container"
-	case BarrierPending:
+	case cluster.BarrierPending:
 		text = "the barrier has not started (" + d.Pod + ")"
 		if d.Waiting != "" {
 			text = "the barrier has not started: " + d.Waiting
 		}
-	case BarrierWaiting:
+	case cluster.BarrierWaiting:
 		text = "the barrier waits" + since(d.Barrier.Since) + " (" + d.Pod + ")"
-	case BarrierPassed:
+	case cluster.BarrierPassed:
 		text = "the Pod is past its barrier" + since(d.Barrier.Since) + " (" + d.Pod + ")"
-	case BarrierFailed:
+	case cluster.BarrierFailed:
 		text = "the barrier ended with an error" + since(d.Barrier.Since) + " (" + d.Pod + ")"
 		if !d.Barrier.Refused {
 			text = "the barrier failed" + since(d.Barrier.Since) + ": " + d.Barrier.Message
@@ -368,14 +293,14 @@ func (d *BarrierVerdict) standing(now time.Time) string {
 // contradiction explains a verdict that differs from the state of the Pod.
 func (d *BarrierVerdict) contradiction() string {
 	switch {
-	case d.Barrier.Phase == BarrierAbsent && d.Membership == cluster.MemberNewcomer:
+	case d.Barrier.Phase == cluster.BarrierAbsent && d.Membership == cluster.MemberNewcomer:
 		return "this Pod has no " + api.ContainerBarrier + " container: nothing holds it back, whatever the verdict says"
-	case d.Barrier.Phase == BarrierWaiting && bootstrap.Verdict(d.Verdict).Unsure():
+	case d.Barrier.Phase == cluster.BarrierWaiting && bootstrap.Verdict(d.Verdict).Unsure():
 		return "the barrier has looked into the volume and still runs: the volume may not be what that needs; its log says what it found: kubectl logs " +
 			d.Name + " -c " + api.ContainerBarrier + " -n " + d.Namespace
-	case d.Barrier.Phase == BarrierPassed && !d.Verdict.Satisfied:
+	case d.Barrier.Phase == cluster.BarrierPassed && !d.Verdict.Satisfied:
 		return "the Pod got past its barrier before this verdict; it speaks of a start now"
-	case d.Barrier.Phase == BarrierWaiting && d.Verdict.Satisfied:
+	case d.Barrier.Phase == cluster.BarrierWaiting && d.Verdict.Satisfied:
 		return "the barrier still runs: it opens within seconds, unless it asks for the verdict to hold for a while or sees other reports"
 	}
 	return ""

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
@@ -16,19 +15,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// NewClusterStatus makes the document of one cluster. now is when that happens.
-func NewClusterStatus(s *cluster.Cluster, now time.Time) *ClusterStatus {
-	return NewClusterStatusWithLogs(s, now, nil)
-}
-
-// NewClusterStatusWithLogs is NewClusterStatus with what the logs of new nodes say of their replacements.
+// NewClusterStatus makes the document of one cluster.
 //
 // Long: one literal with the fields of the document.
-func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *ClusterStatus {
-	j := newJudge(s, now, logs)
+func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
+	s := j.Cluster
 	m := s.Matrix()
 	members := s.Members()
-	d := &ClusterStatus{Header: header(KindClusterStatus, s.Name, s, now), ManagedBy: managedBy(s), View: viewOf(s)}
+	d := &ClusterStatus{Header: header(KindClusterStatus, s.Name, s, j.Made), ManagedBy: managedBy(s), View: viewOf(s)}
 
 	type key struct {
 		hostID hostid.ID
@@ -42,9 +36,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 	}
 	placed := make([]bool, len(m.Nodes()))
 	noPods := slices.ContainsFunc(s.Problems, func(p cluster.Problem) bool { return p.Resource == "pods" })
-	strangers := false
 	for _, member := range members {
-		strangers = strangers || stranger(member)
 		node := newNode(s, member)
 		if noPods && member.Pod == nil {
 			node.Pod = "?" // not read, which is not the same as not there
@@ -55,7 +47,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 			node.Row.StaleSince = TimePtr(staleSince[key{m.Nodes()[i].HostID, m.Nodes()[i].Member}])
 		}
 		d.Nodes = append(d.Nodes, node)
-		d.addSections(j, member, node)
+		d.addSections(j, &member, node)
 	}
 	// A node of the matrix without a member must not vanish from the table: it is part of the verdict.
 	for i, n := range m.Nodes() {
@@ -69,7 +61,6 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 		}
 		node.addView(m, i)
 		d.Nodes = append(d.Nodes, node)
-		strangers = true
 		if n.Row == nil {
 			d.GossipOnly = append(d.GossipOnly, n.HostID)
 		}
@@ -77,9 +68,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 	if d.Nodes == nil {
 		d.Nodes = []Node{}
 	}
-	if strangers {
-		d.addLeftovers(j.leftovers())
-	}
+	d.addLeftovers(newLeftovers(j.Ghosts))
 	d.addRows(m)
 	d.addOperations(s)
 	d.Partition, d.Split = m.Partition(), m.Split()
@@ -89,8 +78,8 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 		d.Coordinator = &Coordinator{Coordinator: c, Text: words.Text(c.Message())}
 	}
 
-	h := bootstrap.HealthOf(s)
-	d.Findings = newFindings(diagnosis.From(s, h, j.known))
+	h := j.Health
+	d.Findings = newFindings(j.Findings)
 	d.Blockers, d.Healthy = h.Blockers, h.Healthy
 	d.Counts.Nodes, d.Counts.Up, d.Counts.Blockers, d.Counts.Newcomers = h.Nodes, h.Up, h.Total, len(d.Newcomers)
 	for _, n := range m.Nodes() {
@@ -99,7 +88,7 @@ func NewClusterStatusWithLogs(s *cluster.Cluster, now time.Time, logs Logs) *Clu
 		}
 	}
 	d.Counts.Problems = len(d.Problems())
-	d.Afterwards = NewAfterwards(diagnosis.After(s, j.now))
+	d.Afterwards = NewAfterwards(j.Afterwards)
 	d.Verdict, d.Summary = d.Word(), d.summarise()
 	return d
 }
@@ -231,11 +220,11 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 }
 
 // addSections adds a member to each section of the document that it belongs to, such as newcomers and ghosts.
-func (d *ClusterStatus) addSections(j *judge, m cluster.Member, n Node) {
-	replaced := j.replacementOf(m, n.Pod)
+func (d *ClusterStatus) addSections(j *diagnosis.Judged, m *cluster.Member, n Node) {
+	replaced := replacementOf(j, m, n.Pod)
 	switch {
 	case m.State == cluster.MemberNewcomer && replaced == nil:
-		d.Newcomers = append(d.Newcomers, newNewcomer(j.s, m))
+		d.Newcomers = append(d.Newcomers, newNewcomer(j, m))
 	case m.State == cluster.MemberGossipOnly, m.State == cluster.MemberGhost && m.Member == "" && !m.Reported:
 		d.GossipOnly = append(d.GossipOnly, m.HostID)
 	case m.State == cluster.MemberGhost:
@@ -246,17 +235,18 @@ func (d *ClusterStatus) addSections(j *judge, m cluster.Member, n Node) {
 	}
 }
 
-func newNewcomer(s *cluster.Cluster, m cluster.Member) Newcomer {
+func newNewcomer(j *diagnosis.Judged, m *cluster.Member) Newcomer {
 	n := Newcomer{Ref: m.Ref, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince)}
 	if m.Service == nil {
 		n.Summary = *words.Printer{}.Document(noService(m))
 		return n
 	}
-	v, err := bootstrap.VerdictOf(s, m.Member)
-	if err != nil {
-		n.Summary = *words.Printer{}.Document(words.New(words.NotJudged, "error", err.Error()))
+	start := j.Starts[m.Ref.Member]
+	if start.Err != nil {
+		n.Summary = *words.Printer{}.Document(words.New(words.NotJudged, "error", start.Err.Error()))
 		return n
 	}
+	v := &start.Verdict
 	n.MayStart, n.Decision, n.Summary = v.Satisfied, string(v.Decision), *words.Printer{}.Document(v.Summary)
 	for _, b := range v.Blockers {
 		n.Blockers += b.Count()
@@ -265,8 +255,8 @@ func newNewcomer(s *cluster.Cluster, m cluster.Member) Newcomer {
 }
 
 // noService is why a newcomer cannot be judged yet.
-func noService(m cluster.Member) words.Message {
-	if m.Member == "" {
+func noService(m *cluster.Member) words.Message {
+	if m.Ref.Member == "" {
 		return words.New(words.NewcomerWithoutMember, "detail", m.Detail)
 	}
 	return words.New(words.MemberWithoutService)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -49,7 +50,7 @@ func TestC3TheCoordinatorIsShown(t *testing.T) {
 		if string(s.Source) != source {
 			t.Fatalf("source %s, want %s", s.Source, source)
 		}
-		d := render.NewClusterStatus(s, plugintest.Now)
+		d := render.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
 		if text := plain(d.Text(render.Options{})); !strings.Contains(text, "the topology coordinator is demo-dc1-rack3-0") {
 			t.Errorf("%s: status does not show it:\n%s", source, text)
 		}
@@ -70,7 +71,7 @@ func TestC3TheCoordinatorIsShown(t *testing.T) {
 		if b := doc.Blockers[0]; !b.Coordinator || b.Observer.Member != coordinator.Name {
 			t.Errorf("%s: the first blocker is %+v", source, b)
 		}
-		v, err := render.NewBarrierVerdict(s, newcomer, plugintest.Now)
+		v, err := render.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
 		if err != nil {
 			t.Fatal(err)
 		}

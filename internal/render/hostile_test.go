@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -28,8 +29,8 @@ func TestAHostileHostIDIsNoCommand(t *testing.T) {
 	}
 	c.Service(replacedMember).Annotations[api.AnnotationHostID] = hostile
 	s := load(t, c.Down(replacedMember))
-	status := render.NewClusterStatus(s, plugintest.Now)
-	barrier, err := render.NewBarrierVerdict(s, newcomer, plugintest.Now)
+	status := render.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+	barrier, err := render.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
@@ -32,7 +33,7 @@ func TestC1OpenOperationsAreShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			said := plugintest.New(3, 1).Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Operations = c.operations })
 			for source, s := range map[string]*cluster.Cluster{"reports": load(t, said), "annotations": load(t, said.NoReports())} {
-				d := render.NewClusterStatus(s, plugintest.Now)
+				d := render.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
 				if diff := cmp.Diff(c.want, d.UnderWay()); diff != "" || len(d.Operations) != c.listed {
 					t.Errorf("%s: %d operations, under way (-want +got):\n%s", source, len(d.Operations), diff)
 				}

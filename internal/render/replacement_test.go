@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -51,7 +52,7 @@ func TestReplacementStates(t *testing.T) {
 	}})
 	cases := map[string]struct {
 		cluster   *plugintest.Cluster
-		logs      render.Logs
+		logs      diagnosis.Logs
 		drop      func(*cluster.Cluster)
 		phase     replacement.Phase
 		code      string
@@ -64,7 +65,7 @@ func TestReplacementStates(t *testing.T) {
 		"ended with 0": {cluster: failing(3, 1, 0), phase: replacement.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet",
 			say: "failed: ScyllaDB on Pod demo-dc1-rack3-0 exited with code 0"},
 		"the launcher tries again": {cluster: failing(3, 1, replacement.ExitLaunchRetry), phase: replacement.PhaseJoin, say: "is being replaced"},
-		"its log says why": {cluster: replacing(3, 1), logs: render.Logs{replacedMember: {Code: "JoinCancelled", Text: words.New("ScyllaDBSaid", "pod", replacedMember, "text", "Canceled. Dead nodes: {}")}},
+		"its log says why": {cluster: replacing(3, 1), logs: diagnosis.Logs{replacedMember: {Code: "JoinCancelled", Text: words.New("ScyllaDBSaid", "pod", replacedMember, "text", "Canceled. Dead nodes: {}")}},
 			phase: replacement.PhaseFailed, code: "JoinCancelled", cure: resume, say: "Canceled. Dead nodes"},
 		"held up": {cluster: requested, phase: replacement.PhaseVerify, held: true, say: "nothing is deleted"},
 		"the Scylla Operator's": {cluster: failing(3, 1, 1).Operator(), phase: replacement.PhaseFailed, code: string(words.ExitedBeforeJoining),
@@ -82,7 +83,7 @@ func TestReplacementStates(t *testing.T) {
 				tc.drop(s)
 			}
 			before := s.Source
-			d := render.NewClusterStatusWithLogs(s, plugintest.Now, tc.logs)
+			d := render.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, tc.logs))
 			if len(d.Replacements) != 1 {
 				t.Fatalf("%d replacements", len(d.Replacements))
 			}
@@ -100,7 +101,7 @@ func TestReplacementStates(t *testing.T) {
 			if s.Source != before {
 				t.Errorf("the snapshot was turned to source %s", s.Source)
 			}
-			b, err := render.NewBarrierVerdictWithLogs(s, replacedMember, plugintest.Now, tc.logs)
+			b, err := render.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, tc.logs, replacedMember), replacedMember)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +136,7 @@ func failureText(r render.Replacement) string {
 func TestFailedReplacementFitsTheScreen(t *testing.T) {
 	for name, s := range map[string]*cluster.Cluster{"a failed replacement": load(t, failing(3, 4, 1)), "a ghost host ID": ghostly(t)} {
 		t.Run(name, func(t *testing.T) {
-			text := render.NewClusterStatus(s, plugintest.Now).Text(render.Options{Width: 80, Height: 24})
+			text := render.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil)).Text(render.Options{Width: 80, Height: 24})
 			for line := range strings.Lines(text) {
 				if len([]rune(plain(line))) > 81 && !isCommand(line) {
 					t.Errorf("too wide: %s", line)
@@ -147,7 +148,7 @@ func TestFailedReplacementFitsTheScreen(t *testing.T) {
 			plugintest.Golden(t, "80x24/"+strings.ReplaceAll(name, " ", "-")+".txt", text)
 		})
 	}
-	b, err := render.NewBarrierVerdict(load(t, failing(3, 4, 1)), replacedMember, plugintest.Now)
+	b, err := render.NewBarrierVerdict(diagnosis.Judge(load(t, failing(3, 4, 1)), plugintest.Now, nil, replacedMember), replacedMember)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func plain(s string) string {
 
 // The command that is shown on a narrow screen is the command, once a shell has joined its lines.
 func TestGhostHasItsCommand(t *testing.T) {
-	d := render.NewClusterStatus(ghostly(t), plugintest.Now)
+	d := render.NewClusterStatus(diagnosis.Judge(ghostly(t), plugintest.Now, nil))
 	want := "kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode 3cd7f8a7-5ea1-4d00-8000-000000000007"
 	if len(d.Leftovers) != 1 || d.Leftovers[0].Command != want || d.Leftovers[0].HostID != d.GossipOnly[0] {
 		t.Fatalf("leftovers %+v, gossip only %v", d.Leftovers, d.GossipOnly)

@@ -9,6 +9,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
@@ -20,7 +21,7 @@ func TestScenes(t *testing.T) {
 	for _, s := range scenes.All(0) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			d := render.NewClusterStatus(s.Cluster(), scenes.Now)
+			d := render.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil))
 			for _, size := range []struct{ width, height int }{{80, 24}, {120, 40}} {
 				text := d.Text(render.Options{Width: size.width, Height: size.height})
 				lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

@@ -42,7 +42,7 @@ func TestC5ASecondClusterIsTheFirstThingSaid(t *testing.T) {
 			if s.Source != cluster.SourceAnnotation {
 				t.Fatalf("source %s", s.Source)
 			}
-			d := render.NewClusterStatus(s, plugintest.Now)
+			d := render.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
 			if d.Healthy || len(d.Findings) == 0 || d.Findings[0].Kind != diagnosis.SplitCluster || len(d.Split) != 2 || d.Partition != nil {
 				t.Fatalf("healthy %v, findings %+v, split %v, partition %v", d.Healthy, d.Findings, d.Split, d.Partition)
 			}
@@ -55,7 +55,7 @@ func TestC5ASecondClusterIsTheFirstThingSaid(t *testing.T) {
 					t.Errorf("no %q in:\n%s", want, text)
 				}
 			}
-			v, err := render.NewBarrierVerdict(s, newcomer, plugintest.Now)
+			v, err := render.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
 			if err != nil {
 				t.Fatal(err)
 			}

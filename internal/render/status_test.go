@@ -18,6 +18,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
@@ -45,7 +46,7 @@ func loadCluster(t testing.TB, key cluster.Key, objects []client.Object) *cluste
 
 func document(t testing.TB, c *plugintest.Cluster) *render.ClusterStatus {
 	t.Helper()
-	return render.NewClusterStatus(load(t, c), plugintest.Now)
+	return render.NewClusterStatus(diagnosis.Judge(load(t, c), plugintest.Now, nil))
 }
 
 // situations of twelve nodes, each a screen that an administrator reads during an incident.
@@ -230,7 +231,7 @@ func BenchmarkStatusOfThousandNodes(b *testing.B) {
 	s := load(b, plugintest.New(10, 100).Down("demo-dc1-rack3-7"))
 	b.ReportAllocs()
 	for b.Loop() {
-		d := render.NewClusterStatus(s, plugintest.Now)
+		d := render.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
 		_ = d.Text(render.Options{Width: 80, Height: 24})
 	}
 }

@@ -103,8 +103,8 @@ func TestOneStepEverywhere(t *testing.T) {
 				pod = tc.want
 			}
 			s := loadObjects(t, tc.objects)
-			d := render.NewClusterStatus(s, plugintest.Now)
-			b, err := render.NewBarrierVerdict(s, member, plugintest.Now)
+			d := render.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+			b, err := render.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, member), member)
 			if err != nil {
 				t.Fatal(err)
 			}

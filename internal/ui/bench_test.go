@@ -45,6 +45,6 @@ func BenchmarkSnapshot(b *testing.B) {
 	k := w.snapshot()
 	b.ReportAllocs()
 	for b.Loop() {
-		NewSnapshot(k, previous, true, start)
+		NewSnapshot(k, statusOf(k, start), previous, true, start)
 	}
 }

@@ -17,7 +17,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
 
@@ -232,7 +234,9 @@ type screen struct {
 	last *Snapshot
 }
 
-func (w *world) first() *Snapshot { return NewSnapshot(w.snapshot(), nil, true, w.readAt) }
+func (w *world) first() *Snapshot {
+	return NewSnapshot(w.snapshot(), statusOf(w.snapshot(), w.readAt), nil, true, w.readAt)
+}
 
 func newScreen(t testing.TB, w *world, width, height int, opts ...func(*Options)) *screen {
 	t.Helper()
@@ -262,7 +266,7 @@ func (s *screen) send(msg tea.Msg) tea.Cmd {
 func (s *screen) loads(w *world) {
 	s.t.Helper()
 	w.readAt = s.now
-	s.last = NewSnapshot(w.snapshot(), s.last, true, s.now)
+	s.last = NewSnapshot(w.snapshot(), statusOf(w.snapshot(), s.now), s.last, true, s.now)
 	s.send(Loaded{s.last})
 }
 
@@ -344,3 +348,8 @@ func screenFile(t *testing.T, name, text string) {
 }
 
 var lightBackground = tea.BackgroundColorMsg{Color: color.White}
+
+// statusOf makes the document of a cluster.
+func statusOf(c *cluster.Cluster, now time.Time) func() *render.ClusterStatus {
+	return func() *render.ClusterStatus { return render.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
+}

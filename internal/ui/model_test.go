@@ -344,7 +344,7 @@ func TestArchive(t *testing.T) {
 	k := demo().snapshot()
 	k.Offline = true
 	s := &screen{t: t, now: start.Add(time.Hour)}
-	s.Model = NewModel(NewSnapshot(k, nil, true, start), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
+	s.Model = NewModel(NewSnapshot(k, statusOf(k, start), nil, true, start), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
 	s.send(tea.WindowSizeMsg{Width: 120, Height: 40})
 	s.has("saved objects of 2026-11-21 03:00:00 UTC · from report", "controller was alive", "DOWN since 12s")
 	s.lacks("\nread ", "controller alive", " ago")
@@ -569,8 +569,8 @@ func TestSameObjectsAreNotJudgedAgain(t *testing.T) {
 		}
 		return k
 	}
-	first := NewSnapshot(read(0, "1", 0), nil, true, start)
-	next := NewSnapshot(read(5*time.Second, "1", 4*time.Second), first, true, start)
+	first := NewSnapshot(read(0, "1", 0), statusOf(read(0, "1", 0), start), nil, true, start)
+	next := NewSnapshot(read(5*time.Second, "1", 4*time.Second), statusOf(read(5*time.Second, "1", 4*time.Second), start), first, true, start)
 	if next.facts != first.facts || !next.at.Equal(start.Add(5*time.Second)) || len(next.changes) != 0 {
 		t.Errorf("the same objects: same document %v, read at %v, changes %v", next.facts == first.facts, next.at, next.changes)
 	}
@@ -579,11 +579,12 @@ func TestSameObjectsAreNotJudgedAgain(t *testing.T) {
 		"a silent controller": read(5*time.Second, "1", -time.Minute),
 		"old age":             read(time.Minute, "1", 59*time.Second),
 	} {
-		if NewSnapshot(k, first, true, start).facts == first.facts {
+		if NewSnapshot(k, statusOf(k, start), first, true, start).facts == first.facts {
 			t.Errorf("%s: the document is used again", name)
 		}
 	}
-	if NewSnapshot(read(5*time.Second, "", 0), NewSnapshot(read(0, "", 0), nil, true, start), true, start).facts == nil {
+	later, before := read(5*time.Second, "", 0), read(0, "", 0)
+	if NewSnapshot(later, statusOf(later, start), NewSnapshot(before, statusOf(before, start), nil, true, start), true, start).facts == nil {
 		t.Error("objects without versions are not judged")
 	}
 }

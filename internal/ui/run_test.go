@@ -33,7 +33,8 @@ func TestProgram(t *testing.T) {
 	tm := teatest.NewTestModel(t, s.Model, teatest.WithInitialTermSize(80, 24), teatest.WithProgramOptions(tea.WithColorProfile(colorprofile.TrueColor)))
 	tm.Send(tea.KeyPressMsg{Code: tea.KeyDown})
 	tm.Type("z")
-	tm.Send(Loaded{NewSnapshot(newWorld(3, 2).snapshot(), s.last, true, start)})
+	larger := newWorld(3, 2).snapshot()
+	tm.Send(Loaded{NewSnapshot(larger, statusOf(larger, start), s.last, true, start)})
 	tm.Type("q")
 	m, ok := tm.FinalModel(t, teatest.WithFinalTimeout(30*time.Second)).(*Model)
 	if !ok {
@@ -58,7 +59,8 @@ func TestProgramFrames(t *testing.T) {
 					tm.Type(k)
 				}
 			}
-			tm.Send(Loaded{NewSnapshot(demo().snapshot(), s.last, true, start)})
+			c := demo().snapshot()
+			tm.Send(Loaded{NewSnapshot(c, statusOf(c, start), s.last, true, start)})
 			tm.Send(Contact{})
 			if err := tm.Quit(); err != nil {
 				t.Fatal(err)

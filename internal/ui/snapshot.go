@@ -73,9 +73,9 @@ var stateWords = func() []string {
 // madeAnew is how long the facts of the same objects are used: some rows grow old by themselves.
 const madeAnew = 20 * time.Second
 
-// NewSnapshot prepares what was loaded at now. previous, when not nil, is what it is compared with. looked is true when the controller's Lease
-// was asked for.
-func NewSnapshot(s *cluster.Cluster, previous *Snapshot, looked bool, now time.Time) *Snapshot {
+// NewSnapshot prepares what was loaded at now. status makes the document of the cluster, where it is needed. previous, when not nil, is what it is compared with. looked is true when the
+// controller's Lease was asked for.
+func NewSnapshot(s *cluster.Cluster, status func() *render.ClusterStatus, previous *Snapshot, looked bool, now time.Time) *Snapshot {
 	out := &Snapshot{at: s.TakenAt}
 	if s.Offline {
 		out.saved = savedWords(s, now)
@@ -90,7 +90,7 @@ func NewSnapshot(s *cluster.Cluster, previous *Snapshot, looked bool, now time.T
 		out.changes = log.all
 		return out
 	}
-	out.facts = newFacts(s, now)
+	out.facts = newFacts(s, status())
 	out.print = print
 	out.controller = controllerOf(s, looked, s.Offline)
 	if previous == nil {
@@ -103,8 +103,8 @@ func NewSnapshot(s *cluster.Cluster, previous *Snapshot, looked bool, now time.T
 
 // NewSavedSnapshot prepares what was read from saved objects. Those of an archive say what they said when they were live, so that they do not say
 // themselves that they are saved.
-func NewSavedSnapshot(s *cluster.Cluster, looked bool, now time.Time) *Snapshot {
-	out := NewSnapshot(s, nil, looked, now)
+func NewSavedSnapshot(s *cluster.Cluster, status func() *render.ClusterStatus, looked bool, now time.Time) *Snapshot {
+	out := NewSnapshot(s, status, nil, looked, now)
 	out.saved = savedWords(s, now)
 	out.controller = controllerOf(s, looked, true)
 	return out
@@ -196,8 +196,7 @@ func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 	return controller{leadingNobody, "no controller", s.Source != cluster.SourceReport}
 }
 
-func newFacts(s *cluster.Cluster, now time.Time) *facts {
-	doc := render.NewClusterStatus(s, now)
+func newFacts(s *cluster.Cluster, doc *render.ClusterStatus) *facts {
 	f := &facts{
 		name: clean(doc.Namespace + "/" + doc.Name), healthy: doc.Healthy, verdict: notHealthy, summary: clean(doc.Summary), brief: clean(doc.Brief()),
 		source: string(doc.Source.Used), reason: clean(doc.Source.Reason), partial: doc.PartialLines(0),

@@ -335,7 +335,6 @@ var (
 	NotJudged             = define("NotJudged", "{error}")
 
 	ReplacementAttemptFailed = define("ReplacementAttemptFailed", "{summary}; {cure}")
-	ReplacementFailure       = define("ReplacementFailure", "{text}")
 
 	ResumeReplacement = define("ResumeReplacement", "the replacement failed: {cure}")
 	ReplacementWaits  = define("ReplacementWaits", "the replacement waits: {cure}")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -93,7 +94,11 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*cl
 		if err != nil {
 			return nil, nil, err
 		}
-		l, err := render.NewBarrierList(snapshots, o.d.Clock.Now())
+		judged := make([]*diagnosis.Judged, len(snapshots))
+		for i, s := range snapshots {
+			judged[i] = diagnosis.Judge(s, o.d.Clock.Now(), nil, s.MayWait()...)
+		}
+		l, err := render.NewBarrierList(judged)
 		return l, snapshots, err
 	}
 	s, m, err := reader.Named(ctx, o.Name)
@@ -101,12 +106,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*cl
 		return nil, nil, err
 	}
 	o.Name = m.Member
-	d, err := render.NewBarrierVerdict(s, o.Name, o.d.Clock.Now())
-	if err == nil && d.Replacement != nil {
-		if logs := reader.Logs.Replacements(ctx, s, []render.Replacement{*d.Replacement}); logs != nil {
-			d, err = render.NewBarrierVerdictWithLogs(s, o.Name, o.d.Clock.Now(), logs)
-		}
-	}
+	d, err := render.NewBarrierVerdict(reader.Logs.Judge(ctx, s, o.Name), o.Name)
 	return d, []*cluster.Cluster{s}, err
 }
 

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -90,24 +91,34 @@ func Failure(pod string, d *scylla.Diagnosis) *replacement.Diagnosis {
 	return &replacement.Diagnosis{Code: d.Code, Text: words.New(words.ScyllaDBSaid, "pod", pod, "text", d.Text)}
 }
 
-// Replacements reads the logs of new nodes whose replacement has failed or may have; it returns nil, and reads nothing, when there is none.
-func (l *LogReader) Replacements(ctx context.Context, s *cluster.Cluster, open []render.Replacement) render.Logs {
+// Judge is diagnosis.Judge, with the logs of new nodes whose replacement has failed or may have. It reads none where there is no such node.
+func (l *LogReader) Judge(ctx context.Context, s *cluster.Cluster, names ...string) *diagnosis.Judged {
+	now := l.Deps.Clock.Now()
+	j := diagnosis.Judge(s, now, nil, names...)
+	if logs := l.replacements(ctx, s, j.Replacing); logs != nil {
+		return diagnosis.Judge(s, now, logs, names...)
+	}
+	return j
+}
+
+func (l *LogReader) replacements(ctx context.Context, s *cluster.Cluster, open map[string]diagnosis.Replacing) diagnosis.Logs {
 	ctx, cancel := context.WithTimeout(ctx, logPatience)
 	defer cancel()
-	var logs render.Logs
-	for i := range open {
-		if open[i].Phase != replacement.PhaseJoin && open[i].Phase != replacement.PhaseFailed {
+	var logs diagnosis.Logs
+	for _, member := range slices.Sorted(maps.Keys(open)) {
+		step := open[member].Step
+		if step == nil || step.Phase() != replacement.PhaseJoin && step.Phase() != replacement.PhaseFailed {
 			continue
 		}
-		pod, restarts := started(s, open[i].Member)
+		pod, restarts := started(s, member)
 		if pod == nil {
 			continue
 		}
 		if f := Failure(pod.Name, l.FirstError(ctx, s, pod.Name, string(pod.UID), restarts)); f != nil {
 			if logs == nil {
-				logs = render.Logs{}
+				logs = diagnosis.Logs{}
 			}
-			logs[open[i].Member] = f
+			logs[member] = f
 		}
 	}
 	return logs

@@ -8,12 +8,15 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -117,6 +120,11 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return nil
 }
 
+// statusOf makes the document of a cluster when it is needed.
+func statusOf(c *cluster.Cluster, now time.Time) func() *render.ClusterStatus {
+	return func() *render.ClusterStatus { return render.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
+}
+
 // Run shows one frame, or the dashboard until the person leaves it.
 func (o *options) Run(ctx context.Context) error {
 	reader, err := o.d.NewReader(ctx, o.read)
@@ -129,9 +137,10 @@ func (o *options) Run(ctx context.Context) error {
 	}
 	look := o.d.Options(false)
 	looked := o.read.ControllerNamespace != ""
-	snapshot := ui.NewSnapshot(first, nil, looked, o.d.Clock.Now())
+	now := o.d.Clock.Now()
+	snapshot := ui.NewSnapshot(first, statusOf(first, now), nil, looked, now)
 	if reader.Saved() {
-		snapshot = ui.NewSavedSnapshot(first, looked, o.d.Clock.Now())
+		snapshot = ui.NewSavedSnapshot(first, statusOf(first, now), looked, now)
 	}
 	if o.once || reader.Saved() { // the changes of the past are loaded later, and delay nothing
 		snapshot = snapshot.WithPast(past(ctx, reader, first, cluster.Source(o.read.Source)))

@@ -174,7 +174,8 @@ func (l *loader) load(ctx context.Context) error {
 	if l.banned != nil {
 		s = l.banned(rctx, s)
 	}
-	l.last = ui.NewSnapshot(s, l.last, l.looked, l.clock.Now())
+	now := l.clock.Now()
+	l.last = ui.NewSnapshot(s, statusOf(s, now), l.last, l.looked, now)
 	l.mu.Lock()
 	l.heard, l.deaf = l.clock.Now(), false
 	l.mu.Unlock()

@@ -66,7 +66,8 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.first = ui.NewSnapshot(cluster.New(first, b.source, b.clock.Now()), nil, false, b.clock.Now())
+	of := cluster.New(first, b.source, b.clock.Now())
+	b.first = ui.NewSnapshot(of, statusOf(of, b.clock.Now()), nil, false, b.clock.Now())
 	b.last = b.first
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})

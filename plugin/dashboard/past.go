@@ -24,7 +24,7 @@ func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cl
 			return ui.Past{} // only the end of ctx, and of the dashboard
 		}
 	}
-	report := page.New(c, reader.Deps().Clock.Now(), nil)
+	report := page.New(c, statusOf(c.Snapshot, reader.Deps().Clock.Now())())
 	var out ui.Past
 	for _, c := range slices.Backward(report.Changes) {
 		if c.Routine || c.Kind == "Row" || c.Kind == "Container" {

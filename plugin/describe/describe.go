@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -94,20 +93,10 @@ func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string) (*
 	}
 	p := d.Busy("reading what belongs to " + typed)
 	defer p.Stop()
-	status := statusOf(ctx, d, reader, s)
+	status := render.NewClusterStatus(reader.Logs.Judge(ctx, s)) // the whole cluster's: findings are about it
 	around := gather(ctx, d, reader, s, &m)
 	if ctx.Err() != nil {
 		return nil, exit.Interrupted(ctx.Err())
 	}
 	return newDocument(s, &m, status, around, d.Clock.Now()), nil
-}
-
-// statusOf is the whole cluster's: findings are about it.
-func statusOf(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Cluster) *render.ClusterStatus {
-	now := d.Clock.Now()
-	status := render.NewClusterStatus(s, now)
-	if logs := reader.Logs.Replacements(ctx, s, status.Replacements); logs != nil {
-		status = render.NewClusterStatusWithLogs(s, now, logs)
-	}
-	return status
 }

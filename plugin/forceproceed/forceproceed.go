@@ -19,6 +19,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -193,7 +194,7 @@ func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
 	opts := o.d.Options(false)
 	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
 	opts.Height = 0
-	list, err := render.NewBarrierListOf(p.snapshot, p.members, o.reader.Now())
+	list, err := render.NewBarrierListOf(diagnosis.Judge(p.snapshot, o.reader.Now(), nil, p.members...), p.members)
 	if err != nil {
 		return nil, err
 	}

@@ -251,13 +251,8 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Clu
 
 // page draws one cluster that was packed.
 func (o *options) page(ctx context.Context, saved *bundle.Saved, c *bundle.Cluster) *page.Report {
-	now := o.d.Clock.Now()
-	r := page.New(c, now, nil)
 	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
-	if found := logs.Replacements(ctx, c.Snapshot, r.Replacements); found != nil {
-		r = page.New(c, now, found)
-	}
-	return r
+	return page.New(c, render.NewClusterStatus(logs.Judge(ctx, c.Snapshot)))
 }
 
 func (o *options) show(reports []*page.Report) error {

@@ -125,10 +125,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) ([]render.Cluste
 	}
 	docs := make([]render.ClusterStatus, len(snapshots))
 	for i, s := range snapshots {
-		docs[i] = *render.NewClusterStatus(s, o.d.Clock.Now())
-		if logs := reader.Logs.Replacements(ctx, s, docs[i].Replacements); logs != nil {
-			docs[i] = *render.NewClusterStatusWithLogs(s, o.d.Clock.Now(), logs)
-		}
+		docs[i] = *render.NewClusterStatus(reader.Logs.Judge(ctx, s))
 	}
 	return docs, snapshots, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin_test
+package scenes_test
 
 import (
 	"context"
@@ -90,8 +90,7 @@ func nobody(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster
 
 // TestOneStep: one cause has one next step, whatever command shows it: in status and report each blocker has the step of the finding that explains it, the newcomer's barrier has that
 // step, and so has describe of the node.
-func TestOneStep(t *testing.T) {
-	t.Parallel()
+func TestOneStep(t *testing.T) { // not in parallel: what report packs is opened with a limit on the memory of the whole process
 	rapid.Check(t, func(rt *rapid.T) {
 		c, newcomer := ill(rt)
 		objects := c.Objects()
@@ -108,7 +107,7 @@ func TestOneStep(t *testing.T) {
 		}
 		status := read("status")
 		if rapid.IntRange(0, 4).Draw(rt, "report") == 0 {
-			runtime.GC() // what report packs is opened with a limit on the memory of the whole process
+			runtime.GC()
 			if diff := cmp.Diff(status.Blockers, read("report").Blockers); diff != "" {
 				rt.Errorf("status and report (-status +report):\n%s", diff)
 			}

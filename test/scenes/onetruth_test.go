@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugin_test
+package scenes_test
 
 import (
 	"context"
@@ -78,8 +78,7 @@ func of(list []map[string]any, member string) map[string]any {
 
 // TestOneTruth: a fact about a member is the same in every document that has it: who sees it DOWN and since when, its host ID, Pod, Kubernetes node and claim, what its barrier decides
 // (forced, banned, replaced), and what is wrong with the cluster.
-func TestOneTruth(t *testing.T) {
-	t.Parallel()
+func TestOneTruth(t *testing.T) { // not in parallel: see TestOneStep
 	downs, replaced, checked := 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		c, newcomer := ill(rt)

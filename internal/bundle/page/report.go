@@ -79,12 +79,12 @@ func (r *Report) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// New makes the report of one cluster. now is when that happens; logs is what was read of the logs of replacements, nil when they were not read.
-func New(c *bundle.Cluster, now time.Time, logs render.Logs) *Report {
+// New makes the report of one cluster with its document.
+func New(c *bundle.Cluster, status *render.ClusterStatus) *Report {
 	s := c.Snapshot
 	r := &Report{
 		of:            s,
-		ClusterStatus: *render.NewClusterStatusWithLogs(s, now, logs), Reports: []Object{}, Changes: []Change{}, Waiting: c.Waiting, Context: bundle.Text(c.Context),
+		ClusterStatus: *status, Reports: []Object{}, Changes: []Change{}, Waiting: c.Waiting, Context: bundle.Text(c.Context),
 		Versions: Versions{KubectlScylla: version.Get().Version, Kubernetes: c.Kubernetes, ScyllaDB: map[string]int{}},
 	}
 	r.Kind = KindClusterReport

@@ -9,6 +9,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle/page"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
 )
 
@@ -20,7 +22,7 @@ func TestNobodyAskedIsNoNodesTrouble(t *testing.T) {
 			continue
 		}
 		var b bytes.Buffer
-		if err := page.HTML(&b, page.New(&bundle.Cluster{Snapshot: s.Cluster()}, scenes.Now, nil)); err != nil {
+		if err := page.HTML(&b, page.New(&bundle.Cluster{Snapshot: s.Cluster()}, render.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil)))); err != nil {
 			t.Fatal(err)
 		}
 		for _, words := range []string{"with trouble</span>", "0/42 UP", "<b>0<small>/504</small></b> seen UP"} {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Logs are the diagnoses of replacements from the logs of ScyllaDB containers, by member; nil when no logs were read.
+type Logs map[string]*replacement.Diagnosis
+
+// Judged is one cluster with the verdicts about it. Every document shows these, and decides nothing.
+type Judged struct {
+	Cluster *cluster.Cluster
+	// Made is when the documents are made. Now is when the cluster was read, so that an archive gives the same verdict later; Made for saved objects without a time.
+	Made, Now  time.Time
+	Health     bootstrap.Health
+	Findings   []Finding
+	Afterwards []Afterwards
+	// Replacing are the members with a replacement that is requested, open or recorded, by name.
+	Replacing map[string]Replacing
+	// Ghosts are the host IDs that the cluster lists and no member has.
+	Ghosts []replacement.Ghost
+	// Starts are the verdicts of new members, and of the members that Judge was asked for, by name.
+	Starts map[string]Start
+}
+
+// Replacing is the replacement of a member.
+type Replacing struct {
+	Requested bool
+	// Original is the host ID that is replaced, as far as it is recorded.
+	Original hostid.ID
+	// Step is its state; nil where the objects needed were not read.
+	Step *replacement.Step
+}
+
+// Start is the verdict of a member's barrier, with its steps. Err is why it could not be judged.
+type Start struct {
+	Verdict bootstrap.Verdict
+	Err     error
+}
+
+// Judge judges a cluster, the start of its new members, and that of the members of these names. made is when the documents are made.
+func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judged {
+	j := &Judged{Cluster: c, Made: made, Now: made, Replacing: map[string]Replacing{}, Starts: map[string]Start{}}
+	if !c.TakenAt.IsZero() {
+		j.Now = c.TakenAt
+	}
+	known := Known{Failed: map[hostid.ID]words.Message{}, Newcomers: map[hostid.ID]hostid.ID{}, Steps: map[hostid.ID]words.Message{}}
+	var reading *replacement.Reading
+	read := func() *replacement.Reading { // once, and only when there is something to ask
+		if reading == nil {
+			reading = replacement.Read(c)
+		}
+		return reading
+	}
+	members, strangers := c.Members(), false
+	for i := range members {
+		m := &members[i]
+		strangers = strangers || m.Service == nil && m.Pod == nil && m.HostID != ""
+		rec := replacement.RecordOf(m)
+		if !rec.Requested && !rec.Open() && rec.Request == "" {
+			if m.State == cluster.MemberNewcomer && m.Service != nil {
+				names = append(names, m.Ref.Member)
+			}
+			continue
+		}
+		r := Replacing{Requested: rec.Requested, Original: cmp.Or(m.Replacing, rec.Original)} // the label may have been removed
+		var newcomer hostid.ID
+		if len(c.Pods) > 0 { // not read is not the same as gone
+			r.Step, newcomer = stateOf(read(), m, j.Now, logs, &rec)
+		}
+		if r.Step != nil {
+			known.learn(m, &r, newcomer)
+		}
+		j.Replacing[m.Ref.Member] = r
+	}
+	if strangers {
+		j.Ghosts = read().Ghosts(j.Now)
+		known.ghosts(j.Ghosts)
+	}
+	j.Health = bootstrap.HealthOf(c)
+	j.Findings = From(c, j.Health, known)
+	j.Afterwards = After(c, j.Now)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		v, err := bootstrap.VerdictOf(c, name)
+		if err == nil {
+			advise(c, &v, Asks{Self: c.Member(name).ByService(), Known: known}, j.Health.Blockers)
+		}
+		j.Starts[name] = Start{Verdict: v, Err: err}
+	}
+	return j
+}
+
+// stateOf is the state of a member's replacement, nil where the objects needed were not read, and the host ID of its new node.
+func stateOf(r *replacement.Reading, m *cluster.Member, now time.Time, logs Logs, rec *replacement.Record) (*replacement.Step, hostid.ID) {
+	c, in := r.Cluster, r.Input(m.Ref.Member, now, "")
+	if in == nil {
+		return nil, ""
+	}
+	in.Log = logs[m.Ref.Member]
+	s := replacement.State(*in).Allowed(c)
+	if !in.Operator && len(c.PVCs) == 0 && (len(rec.PVCUIDs) > 0 || rec.Accepted == "") {
+		// Claims that were not read look like claims that are gone.
+		switch s.Phase() {
+		case replacement.PhaseJoin, replacement.PhaseFailed, replacement.PhaseReady, replacement.PhaseOldGone, replacement.PhaseDone:
+		default:
+			return nil, ""
+		}
+	}
+	return &s, in.Self.Says().HostID
+}
+
+// learn is what a replacement tells of its nodes.
+func (k *Known) learn(m *cluster.Member, r *Replacing, newcomer hostid.ID) {
+	s, old := r.Step, cmp.Or(r.Original, m.HostID)
+	if newcomer != "" && newcomer != old {
+		k.Newcomers[newcomer] = old
+	}
+	switch {
+	case s.Diagnosis != nil:
+		if r.Original != "" {
+			k.Failed[r.Original] = s.Diagnosis.Text
+		}
+		k.step(old, words.New(words.ResumeReplacement, "cure", s.Cure))
+		k.step(newcomer, k.Steps[old])
+	case !s.Cure.IsZero() && (!s.Held() || s.Refused != nil): // what else holds it up are checks, and replace status shows them all
+		k.step(old, words.New(words.ReplacementWaits, "cure", s.Cure))
+	}
+}
+
+func (k *Known) ghosts(all []replacement.Ghost) {
+	for _, g := range all {
+		switch {
+		case len(g.Command) > 0 && !g.Why.IsZero():
+			k.step(g.HostID, words.New(words.ExcludeThenRemove, "first", g.Why).Do(g.Command))
+		case len(g.Command) > 0:
+			k.step(g.HostID, words.New(words.RemoveGhost).Do(g.Command))
+		default:
+			k.step(g.HostID, words.New(words.GhostCannotGo, "why", g.Why))
+		}
+	}
+}
+
+func (k *Known) step(hostID hostid.ID, step words.Message) {
+	if hostID != "" && !step.IsZero() {
+		k.Steps[hostID] = step
+	}
+}
