@@ -20,18 +20,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Node is one member, with the present answers of its ScyllaDB.
-type Node struct {
-	// Member is the name of the Pod, and of the member Service.
-	Member string
-	// Recorded is the host ID on the member Service, Joined whether the Service records it as joined; empty and false without a Service.
-	Recorded hostid.ID
-	Joined   bool
-	// Said is ScyllaDB's own answer, asked now and not read from a report; nil where ScyllaDB could not be asked, and Trouble is why.
-	Said    *api.NodeStatusReport
-	Trouble string
-}
-
 // Identity is the record of one member.
 type Identity struct {
 	Member string
@@ -49,8 +37,8 @@ type Plan struct {
 }
 
 // Decide makes the plan.
-func Decide(nodes []Node) Plan {
-	if len(nodes) == 0 {
+func Decide(members []*cluster.Member) Plan {
+	if len(members) == 0 {
 		return Plan{Blockers: []words.Message{words.New(words.AdoptNoNodes)}}
 	}
 	var p Plan
@@ -58,36 +46,37 @@ func Decide(nodes []Node) Plan {
 		p.Blockers = append(p.Blockers, words.New(c, namesAndValues...))
 	}
 	owner := map[hostid.ID]string{}
-	for _, n := range nodes {
+	for _, m := range members {
+		said := m.Answer()
 		switch {
-		case n.Said == nil:
-			block(words.AdoptNotAsked, "member", n.Member, "why", n.Trouble)
+		case said == nil:
+			block(words.AdoptNotAsked, "member", m.Member, "why", m.PodState)
 			continue
-		case n.Said.Error != nil:
-			block(words.AdoptNotAsked, "member", n.Member, "why", *n.Said.Error)
+		case said.Error != nil:
+			block(words.AdoptNotAsked, "member", m.Member, "why", *said.Error)
 			continue
 		}
-		id := n.Said.HostID
+		id, recorded := said.HostID, m.Recorded().HostID
 		if id == "" {
-			block(words.AdoptNoHostID, "member", n.Member)
+			block(words.AdoptNoHostID, "member", m.Member)
 			continue
 		}
-		if joined := cluster.SaysJoined(n.Said); joined == nil || !*joined {
-			block(words.AdoptNotJoined, "member", n.Member, "mode", n.Said.OperationMode)
+		if joined := cluster.SaysJoined(said); joined == nil || !*joined {
+			block(words.AdoptNotJoined, "member", m.Member, "mode", said.OperationMode)
 		}
 		if other, twice := owner[id]; twice {
-			block(words.AdoptSameHostID, "members", []string{other, n.Member}, "hostID", id)
+			block(words.AdoptSameHostID, "members", []string{other, m.Member}, "hostID", id)
 		}
-		owner[id] = n.Member
-		if n.Recorded != "" && n.Recorded != id {
-			block(words.AdoptOtherHostID, "member", n.Member, "hostID", id, "recorded", n.Recorded)
+		owner[id] = m.Member
+		if recorded != "" && recorded != id {
+			block(words.AdoptOtherHostID, "member", m.Member, "hostID", id, "recorded", recorded)
 		}
-		p.Flush = append(p.Flush, n.Member)
-		if n.Recorded != id || !n.Joined {
-			p.Record = append(p.Record, Identity{n.Member, id})
+		p.Flush = append(p.Flush, m.Member)
+		if recorded != id || !m.HasJoined() {
+			p.Record = append(p.Record, Identity{m.Member, id})
 		}
 	}
-	p.Blockers = append(p.Blockers, unwell(nodes, owner)...)
+	p.Blockers = append(p.Blockers, unwell(members, owner)...)
 	if len(p.Blockers) > 0 {
 		p.Flush, p.Record = nil, nil
 	}
@@ -95,27 +84,28 @@ func Decide(nodes []Node) Plan {
 }
 
 // unwell returns a message for each node that another one does not see UP, and for each open operation: a rollout would make either worse.
-func unwell(nodes []Node, owner map[hostid.ID]string) []words.Message {
+func unwell(members []*cluster.Member, owner map[hostid.ID]string) []words.Message {
 	var out []words.Message
 	by := map[string][]string{}
 	var open []string
-	for _, n := range nodes {
-		if n.Said == nil || n.Said.Error != nil {
+	for _, m := range members {
+		said := m.Answer()
+		if said == nil || said.Error != nil {
 			continue
 		}
 		up := map[hostid.ID]bool{}
-		for _, o := range n.Said.ObservedNodes {
+		for _, o := range said.ObservedNodes {
 			up[o.HostID] = o.Status == api.NodeStatusUp
 			if o.Status != api.NodeStatusUp && owner[o.HostID] == "" {
-				by["host ID "+string(o.HostID)] = append(by["host ID "+string(o.HostID)], n.Member)
+				by["host ID "+string(o.HostID)] = append(by["host ID "+string(o.HostID)], m.Member)
 			}
 		}
 		for id, member := range owner {
 			if !up[id] {
-				by[member] = append(by[member], n.Member)
+				by[member] = append(by[member], m.Member)
 			}
 		}
-		for _, op := range n.Said.Operations {
+		for _, op := range said.Operations {
 			if text := strings.TrimSpace(op.Type + " " + string(op.HostID)); cluster.OperationOpen(op) && !slices.Contains(open, text) {
 				open = append(open, text)
 			}
@@ -139,8 +129,8 @@ func unwell(nodes []Node, owner map[hostid.ID]string) []words.Message {
 
 // World is the part of Kubernetes and ScyllaDB that Run needs.
 type World interface {
-	// Nodes lists the members, and asks each one's ScyllaDB now.
-	Nodes(ctx context.Context) ([]Node, error)
+	// Members are those that have a Pod, each with the answer of its ScyllaDB, asked now.
+	Members(ctx context.Context) ([]*cluster.Member, error)
 	// Flush has a member's ScyllaDB write system.local to its disk.
 	Flush(ctx context.Context, member string) error
 	// Record writes on the member's Service, which it creates where there is none, that this node has joined there.
@@ -157,11 +147,11 @@ func (r *Refusal) Error() string {
 // Run records every member's host ID, flushes its system.local, and returns the host IDs. After an error, such as a *Refusal, nothing may be rolled;
 // the steps done until then are harmless, and Run may be repeated.
 func Run(ctx context.Context, w World) ([]Identity, error) {
-	nodes, err := w.Nodes(ctx)
+	members, err := w.Members(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask the nodes of the cluster for their host IDs: %w", err)
 	}
-	plan := Decide(nodes)
+	plan := Decide(members)
 	if len(plan.Blockers) > 0 {
 		return nil, &Refusal{plan.Blockers}
 	}
@@ -179,12 +169,12 @@ func Run(ctx context.Context, w World) ([]Identity, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return verify(ctx, w, nodes)
+	return verify(ctx, w, members)
 }
 
 // verify asks again: the records must exist, and the answers must be unchanged.
-func verify(ctx context.Context, w World, before []Node) ([]Identity, error) {
-	after, err := w.Nodes(ctx)
+func verify(ctx context.Context, w World, before []*cluster.Member) ([]Identity, error) {
+	after, err := w.Members(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("ask the nodes of the cluster once more for their host IDs: %w", err)
 	}
@@ -193,12 +183,13 @@ func verify(ctx context.Context, w World, before []Node) ([]Identity, error) {
 		plan.Blockers = append(plan.Blockers, words.New(words.AdoptNotRecorded, "member", id.Member, "hostID", id.HostID))
 	}
 	var out []Identity
-	for _, n := range before {
-		i := slices.IndexFunc(after, func(x Node) bool { return x.Member == n.Member && x.Said != nil && x.Said.HostID == n.Said.HostID })
-		if i < 0 && len(plan.Blockers) == 0 {
-			plan.Blockers = append(plan.Blockers, words.New(words.AdoptSaysElsewhere, "member", n.Member, "hostID", n.Said.HostID))
+	for _, m := range before {
+		id := Identity{m.Member, m.Answer().HostID}
+		still := func(m *cluster.Member) bool { return m.Member == id.Member && m.Answer().HostID == id.HostID }
+		if len(plan.Blockers) == 0 && !slices.ContainsFunc(after, still) {
+			plan.Blockers = append(plan.Blockers, words.New(words.AdoptSaysElsewhere, "member", id.Member, "hostID", id.HostID))
 		}
-		out = append(out, Identity{n.Member, n.Said.HostID})
+		out = append(out, id)
 	}
 	if len(plan.Blockers) > 0 {
 		return nil, &Refusal{plan.Blockers}

@@ -6,17 +6,53 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 const idA, idB, idC = "8ebd2a16-0000-4000-8000-00000000000a", "35d00000-0000-4000-8000-00000000000b", "1ffa0000-0000-4000-8000-00000000000c"
+
+// Node is one member: the name of its Pod, what its Service records, and the answer of its ScyllaDB.
+type Node struct {
+	Member   string
+	Recorded hostid.ID
+	Joined   bool
+	Said     *api.NodeStatusReport // nil where its Pod is on no Kubernetes node yet
+}
+
+// Asked are the members of the cluster of these nodes. A node of which nothing is recorded has no Service.
+func Asked(nodes ...Node) []*cluster.Member {
+	o, live := cluster.Objects{Key: cluster.Key{Namespace: "demo", Name: "demo"}}, map[string]*api.NodeStatusReport{}
+	for _, n := range nodes {
+		meta := metav1.ObjectMeta{Namespace: "demo", Name: n.Member, Labels: map[string]string{api.LabelServiceType: api.ServiceTypeMember}}
+		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: n.Member}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerScyllaDB}}}}
+		pod.Status.Phase = corev1.PodPending
+		if n.Said != nil {
+			pod.Status.Phase, live[n.Member] = corev1.PodRunning, n.Said
+		}
+		o.Pods = append(o.Pods, pod)
+		if n.Recorded != "" {
+			meta.Annotations = map[string]string{api.AnnotationHostID: string(n.Recorded), api.AnnotationNodeJoined: strconv.FormatBool(n.Joined)}
+			o.Services = append(o.Services, corev1.Service{ObjectMeta: meta})
+		}
+	}
+	c := cluster.New(o, cluster.SourceLive, time.Time{}).WithLive(live, nil, nil)
+	var out []*cluster.Member
+	for _, n := range nodes {
+		out = append(out, c.Member(n.Member))
+	}
+	return out
+}
 
 // fake is a cluster in memory.
 type fake struct {
@@ -29,14 +65,14 @@ type fake struct {
 	recorded []string
 }
 
-func (f *fake) Nodes(context.Context) ([]Node, error) {
+func (f *fake) Members(context.Context) ([]*cluster.Member, error) {
 	if f.asked++; f.asked == 2 && f.changes != nil {
 		f.changes(f)
 	}
 	if err := f.fail["nodes"]; err != nil {
 		return nil, err
 	}
-	return slices.Clone(f.nodes), nil
+	return Asked(f.nodes...), nil
 }
 
 func (f *fake) Flush(_ context.Context, member string) error {
@@ -83,7 +119,7 @@ func TestB4Adoption(t *testing.T) {
 		"recorded, and not as joined":  {func(f *fake) { f.nodes[0].Recorded = idA }, ""},
 		"nobody there":                 {func(f *fake) { f.nodes = nil }, "no Pod runs ScyllaDB"},
 		"the nodes cannot be listed":   {func(f *fake) { f.fail["nodes"] = errors.New("forbidden") }, "ask the nodes of the cluster for their host IDs: forbidden"},
-		"one cannot be asked":          {func(f *fake) { f.nodes[1].Said, f.nodes[1].Trouble = nil, "its Pod is gone" }, "the ScyllaDB of db-1 cannot be asked: its Pod is gone"},
+		"one cannot be asked":          {func(f *fake) { f.nodes[1].Said = nil }, "the ScyllaDB of db-1 cannot be asked: Pending"},
 		"one gives no row":             {func(f *fake) { f.nodes[1].Said.Error = new("connection refused") }, "the ScyllaDB of db-1 cannot be asked: connection refused"},
 		"one has no host ID":           {func(f *fake) { f.nodes[1].Said.HostID = "" }, "the ScyllaDB of db-1 does not say its host ID"},
 		"one joins":                    {func(f *fake) { f.nodes[1].Said.OperationMode, f.nodes[1].Said.OwnsTokens = "JOINING", new(false) }, "db-1 has not joined (mode JOINING)"},

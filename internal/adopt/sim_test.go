@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/adopt"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
@@ -25,14 +26,14 @@ type sim struct {
 	recorded map[string]string
 }
 
-func (s *sim) Nodes(ctx context.Context) ([]adopt.Node, error) {
-	var out []adopt.Node
+func (s *sim) Members(ctx context.Context) ([]*cluster.Member, error) {
+	var nodes []adopt.Node
 	for i := range 3 {
 		row := scylla.ReadRow(ctx, scylla.NewClient(s.c.Node(i).APIURL(), s.c.Network.Client()))
 		name := fmt.Sprintf("db-%d", i)
-		out = append(out, adopt.Node{Member: name, Recorded: hostid.ID(s.recorded[name]), Joined: s.recorded[name] != "", Said: &row})
+		nodes = append(nodes, adopt.Node{Member: name, Recorded: hostid.ID(s.recorded[name]), Joined: s.recorded[name] != "", Said: &row})
 	}
-	return out, nil
+	return adopt.Asked(nodes...), nil
 }
 
 func (s *sim) Flush(ctx context.Context, member string) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -25,6 +26,9 @@ func (m *Member) OfOperator() bool {
 
 // Says is the report of the member's node; empty where there is none.
 func (m *Member) Says() api.NodeStatusReport { return ptr.Deref(m.Report, api.NodeStatusReport{}) }
+
+// Answer is ScyllaDB's own answer, asked now, with its error; nil where it was not asked.
+func (m *Member) Answer() *api.NodeStatusReport { return m.objects().Live[m.Ref.Member] }
 
 // JoinedAs is true where the node with that host ID has joined by its own report, or where that says nothing, by the Service.
 func (m *Member) JoinedAs(id hostid.ID) bool {
@@ -62,6 +66,12 @@ func (m *Member) objects() *Objects {
 
 // Ready is true while the condition Ready of the member's Pod is.
 func (m *Member) Ready() bool { return m.Pod != nil && PodReady(m.Pod) }
+
+// Serves is true while the member's Pod and its ScyllaDB are ready, and the Pod is not being deleted.
+func (m *Member) Serves() bool { return m.Ready() && serving(m.Pod) && !m.Deleting() }
+
+// Stopped is true for a member whose Pod is not being deleted, and whose ScyllaDB does not run.
+func (m *Member) Stopped() bool { return m.Pod != nil && !m.Deleting() && !m.Started() }
 
 // Deleting is true while the member's Pod is being deleted.
 func (m *Member) Deleting() bool { return m.Pod != nil && m.Pod.DeletionTimestamp != nil }
@@ -115,6 +125,11 @@ func (m *Member) LastExit() *corev1.ContainerStateTerminated {
 
 // Rolling is true while the member's StatefulSet replaces its Pods by others of a new revision.
 func (m *Member) Rolling() bool { return m.StatefulSet != nil && Rolling(m.StatefulSet) }
+
+// Current is true for a member whose Pod is of its StatefulSet's newest revision.
+func (m *Member) Current() bool {
+	return m.Pod != nil && m.StatefulSet != nil && m.Pod.Labels[appsv1.ControllerRevisionHashLabelKey] == m.StatefulSet.Status.UpdateRevision
+}
 
 // Launcher is whether the member's StatefulSet starts ScyllaDB through `scylla-agent launch`, which adds the replace argument. The Scylla Operator's sidecar does that by itself.
 func (m *Member) Launcher() release.Support {

@@ -77,11 +77,11 @@ func (c *Cluster) rolling(set *appsv1.StatefulSet) bool {
 	}
 	exists := false
 	for _, name := range MemberNames(set) {
-		pod := c.ix.pods[name]
-		if pod != nil && pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision {
+		m := c.Member(name)
+		if m.Pod != nil && !m.Current() {
 			return true
 		}
-		exists = exists || pod != nil
+		exists = exists || m.Pod != nil
 	}
 	return !exists
 }
@@ -89,12 +89,12 @@ func (c *Cluster) rolling(set *appsv1.StatefulSet) bool {
 // notReady are a StatefulSet's Pods that are not Ready, and the readiness gate of the first one all of whose containers are.
 func (c *Cluster) notReady(set *appsv1.StatefulSet) (pods []string, gate string) {
 	for _, name := range MemberNames(set) {
-		pod := c.ix.pods[name]
-		if pod == nil || PodReady(pod) {
+		m := c.Member(name)
+		if m.Pod == nil || m.Ready() {
 			continue
 		}
 		if pods = append(pods, name); gate == "" {
-			gate = failingGate(pod)
+			gate = failingGate(m.Pod)
 		}
 	}
 	return pods, gate

@@ -2,7 +2,11 @@
 
 package inject
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
 
 // Do is the kind of the next action of a roll.
 type Do string
@@ -20,9 +24,9 @@ const (
 // Step is the next action of a roll.
 type Step struct {
 	Do Do
-	// Set is the index of its StatefulSet; Member the Pod of DoEvict and DoMend.
+	// Set is the index of its StatefulSet; Member the one of DoEvict and DoMend, nil otherwise.
 	Set    int
-	Member Member
+	Member *cluster.Member
 	// Why is the reason for DoWait.
 	Why string
 }
@@ -34,8 +38,9 @@ type State struct {
 	// Seen is true once Kubernetes has observed the newest template: only then is it known which Pods are current.
 	Seen bool
 	// Undo is true where the guards are removed: then no member needs a Service.
-	Undo    bool
-	Members []Member
+	Undo bool
+	// Members are those that it wants, in the order in which they are rolled, that of Kubernetes: the largest ordinal first.
+	Members []*cluster.Member
 }
 
 // Next returns the next action. It never names a Pod while another one is missing or not Ready, and never a second StatefulSet while one is held.
@@ -54,7 +59,7 @@ func Next(sets []State) Step {
 			continue
 		}
 		for _, m := range s.Members {
-			if !m.Current {
+			if !m.Current() {
 				return Step{Do: DoEvict, Set: i, Member: m}
 			}
 		}
@@ -72,7 +77,7 @@ func Next(sets []State) Step {
 // are left.
 func (s *State) due() bool {
 	for _, m := range s.Members {
-		if !m.Current {
+		if !m.Current() {
 			return true
 		}
 	}
@@ -92,17 +97,17 @@ func waitOrMend(sets []State) *Step {
 		}
 		for _, m := range s.Members {
 			switch {
-			case m.Ready && (m.Service || s.Undo):
-			case m.Ready:
-				return wait(i, "the controller has not made Service %s yet", m.Name)
-			case m.UID == "":
-				return wait(i, "Pod %s is not there", m.Name)
-			case m.Idle && s.Held && s.Written && !m.Current:
+			case m.Serves() && (s.Undo || m.Service != nil && cluster.IsMemberService(m.Service)):
+			case m.Serves():
+				return wait(i, "the controller has not made Service %s yet", m.Member)
+			case m.Pod == nil:
+				return wait(i, "Pod %s is not there", m.Member)
+			case m.Stopped() && s.Held && s.Written && !m.Current():
 				return &Step{Do: DoMend, Set: i, Member: m}
-			case m.Idle && !s.Written && (s.Held || s.Undo):
+			case m.Stopped() && !s.Written && (s.Held || s.Undo):
 				return &Step{Do: DoTemplate, Set: i}
 			default:
-				return wait(i, "Pod %s does not serve", m.Name)
+				return wait(i, "Pod %s does not serve", m.Member)
 			}
 		}
 	}

@@ -8,22 +8,75 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
 // serving is a member that serves with the newest template; old one of an older template.
-func serving(name string) Member {
-	return Member{Name: name, UID: "u", Current: true, Ready: true, Service: true}
+func serving(name string) *cluster.Member {
+	return &cluster.Member{
+		Ref:         matrix.Ref{Member: name},
+		Service:     &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{api.LabelServiceType: api.ServiceTypeMember}}},
+		StatefulSet: &appsv1.StatefulSet{Status: appsv1.StatefulSetStatus{UpdateRevision: "new"}},
+		Pod: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: "new"}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerScyllaDB}}},
+			Status: corev1.PodStatus{
+				Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+				ContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
+			},
+		},
+	}
 }
 
-func old(name string) Member { m := serving(name); m.Current = false; return m }
+func old(name string) *cluster.Member { return aged(serving(name)) }
 
-func idle(m Member) Member { m.Ready, m.Idle = false, true; return m }
+func aged(m *cluster.Member) *cluster.Member {
+	m.Pod.Labels[appsv1.ControllerRevisionHashLabelKey] = "old"
+	return m
+}
 
-func set(name string, change func(*State), members ...Member) State {
+// starting is one whose ScyllaDB runs and is not ready; idle one whose ScyllaDB does not run.
+func starting(m *cluster.Member) *cluster.Member {
+	m.Pod.Status.Conditions, m.Pod.Status.ContainerStatuses[0].Ready = nil, false
+	return m
+}
+
+func idle(m *cluster.Member) *cluster.Member {
+	starting(m).Pod.Status.ContainerStatuses[0].State.Running = nil
+	return m
+}
+
+// ending is one whose Pod is being deleted and is Ready still; gone is one without a Pod.
+func ending(m *cluster.Member) *cluster.Member {
+	m.Pod.DeletionTimestamp = &metav1.Time{}
+	return m
+}
+
+func gone(name string) *cluster.Member {
+	m := serving(name)
+	m.Pod = nil
+	return m
+}
+
+func unserviced(m *cluster.Member) *cluster.Member {
+	m.Service = nil
+	return m
+}
+
+// foreign is one whose name a Service has that is no member's.
+func foreign(m *cluster.Member) *cluster.Member {
+	m.Service.Labels[api.LabelServiceType] = "identity"
+	return m
+}
+
+func set(name string, change func(*State), members ...*cluster.Member) State {
 	s := State{Name: name, Labelled: true, Written: true, Held: true, Seen: true, Members: members}
 	if change != nil {
 		change(&s)
@@ -43,14 +96,17 @@ func TestNext(t *testing.T) {
 		"nothing is there":                    {nil, DoEnd, "", 0},
 		"all is done":                         {[]State{set("a", done, serving("a-0"))}, DoEnd, "", 0},
 		"no labels":                           {[]State{set("a", begun, serving("a-0")), set("b", func(s *State) { begun(s); s.Labelled = false }, old("b-0"))}, DoLabel, "", 1},
-		"no Service yet":                      {[]State{set("a", begun, Member{Name: "a-0", UID: "u", Ready: true, Current: true})}, DoWait, "Service a-0", 0},
+		"no Service yet":                      {[]State{set("a", begun, unserviced(serving("a-0")))}, DoWait, "Service a-0", 0},
+		"a Service of its name that is none":  {[]State{set("a", begun, foreign(serving("a-0")))}, DoWait, "Service a-0", 0},
 		"labelled":                            {[]State{set("a", done, serving("a-0")), set("b", begun, serving("b-0"))}, DoTemplate, "", 1},
 		"Pods of an older template":           {[]State{set("a", done, old("a-0"))}, DoTemplate, "", 0},
 		"not looked at":                       {[]State{set("a", func(s *State) { s.Seen = false }, old("a-0"))}, DoWait, "StatefulSet a", 0},
 		"held":                                {[]State{set("a", nil, serving("a-1"), old("a-0"))}, DoEvict, "a-0", 0},
 		"the largest first":                   {[]State{set("a", nil, old("a-1"), old("a-0"))}, DoEvict, "a-1", 0},
-		"one is gone":                         {[]State{set("a", nil, Member{Name: "a-1", Service: true}, old("a-0"))}, DoWait, "Pod a-1 is not there", 0},
-		"one starts":                          {[]State{set("a", nil, Member{Name: "a-1", UID: "u", Current: true, Service: true}, old("a-0"))}, DoWait, "Pod a-1 does not serve", 0},
+		"one is gone":                         {[]State{set("a", nil, gone("a-1"), old("a-0"))}, DoWait, "Pod a-1 is not there", 0},
+		"one ends":                            {[]State{set("a", nil, ending(serving("a-1")), old("a-0"))}, DoWait, "Pod a-1 does not serve", 0},
+		"one ends, and its ScyllaDB has":      {[]State{set("a", nil, ending(idle(old("a-1"))), old("a-0"))}, DoWait, "Pod a-1 does not serve", 0},
+		"one starts":                          {[]State{set("a", nil, starting(serving("a-1")), old("a-0"))}, DoWait, "Pod a-1 does not serve", 0},
 		"one of another StatefulSet starts":   {[]State{set("a", nil, old("a-0")), set("b", begun, idle(serving("b-0")))}, DoWait, "Pod b-0 does not serve", 1},
 		"all of it are rolled":                {[]State{set("a", nil, serving("a-0")), set("b", begun, serving("b-0"))}, DoRelease, "", 0},
 		"no Pods":                             {[]State{set("a", nil)}, DoRelease, "", 0},
@@ -60,11 +116,14 @@ func TestNext(t *testing.T) {
 		"undo of a template that is wrong": {[]State{set("a", func(s *State) { s.Undo, s.Held, s.Written = true, false, true }, serving("a-0")),
 			set("b", func(s *State) { begun(s); s.Undo = true }, idle(serving("b-0")))}, DoTemplate, "", 1},
 		"a dead Pod before anything": {[]State{set("a", begun, idle(serving("a-0")))}, DoWait, "Pod a-0", 0},
-		"undo needs no Service":      {[]State{set("a", func(s *State) { s.Undo = true }, Member{Name: "a-0", UID: "u", Ready: true})}, DoEvict, "a-0", 0},
+		"undo needs no Service":      {[]State{set("a", func(s *State) { s.Undo = true }, unserviced(old("a-0")))}, DoEvict, "a-0", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Next(tc.sets)
-			said := got.Member.Name + got.Why
+			said := got.Why
+			if got.Member != nil {
+				said = got.Member.Member + said
+			}
 			if got.Do != tc.want || !strings.Contains(said, tc.of) || tc.of == "" && said != "" || got.Set != tc.at {
 				t.Errorf("got %s of %d (%s), want %s of %d (%s)", got.Do, got.Set, said, tc.want, tc.at, tc.of)
 			}
@@ -110,7 +169,7 @@ func TestNextEndsWhateverStopsIt(t *testing.T) {
 			case DoTemplate:
 				s.Written, s.Held = true, true
 				for i := range s.Members {
-					s.Members[i].Current = false
+					aged(s.Members[i])
 				}
 			case DoEvict, DoMend:
 				if away > 0 {
@@ -118,8 +177,8 @@ func TestNextEndsWhateverStopsIt(t *testing.T) {
 				}
 				away++
 				for i := range s.Members {
-					if !s.Members[i].Current {
-						s.Members[i] = Member{Name: "m", Service: true}
+					if !s.Members[i].Current() {
+						s.Members[i] = gone("m")
 						break
 					}
 				}
@@ -128,7 +187,7 @@ func TestNextEndsWhateverStopsIt(t *testing.T) {
 			case DoWait:
 				for i := range sets {
 					for j, m := range sets[i].Members {
-						if m.UID == "" {
+						if m.Pod == nil {
 							sets[i].Members[j] = serving("m")
 							away--
 						}

@@ -9,13 +9,10 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 // This file decides how a running cluster is rolled: one next action, from the objects in the API server. Nothing is remembered between two looks, so
@@ -265,33 +262,4 @@ func ConfigMaps(set *appsv1.StatefulSet) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// Member is a Pod that a StatefulSet wants, in its present state.
-type Member struct {
-	Name string
-	UID  types.UID // of its Pod; empty without one
-	// Current is true for a Pod of the newest template, Ready for one that is Ready, Idle for one whose ScyllaDB does not run.
-	Current, Ready, Idle bool
-	// Service is true where the member Service is there.
-	Service bool
-}
-
-// MembersOf are the members of a StatefulSet in the order in which they are rolled, that of Kubernetes: the largest ordinal first.
-func MembersOf(set *appsv1.StatefulSet, pods []corev1.Pod, services []corev1.Service) []Member {
-	var out []Member
-	for _, name := range cluster.MemberNames(set) {
-		m := Member{Name: name, Service: slices.ContainsFunc(services, func(s corev1.Service) bool { return s.Name == name && cluster.IsMemberService(&s) })}
-		if i := slices.IndexFunc(pods, func(p corev1.Pod) bool { return p.Name == name }); i >= 0 {
-			p := &pods[i]
-			m.UID = p.UID
-			m.Current = p.Labels[appsv1.ControllerRevisionHashLabelKey] == set.Status.UpdateRevision
-			m.Ready = cluster.PodReady(p) && cluster.Serving(p) && p.DeletionTimestamp == nil
-			state := cluster.ScyllaDBStatus(p)
-			m.Idle = p.DeletionTimestamp == nil && (state == nil || state.State.Running == nil)
-		}
-		out = append(out, m)
-	}
-	slices.Reverse(out)
-	return out
 }

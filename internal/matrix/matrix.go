@@ -87,6 +87,9 @@ type Node struct {
 	DownSince time.Time
 }
 
+// AllUp is true for a node that at least one row has as UP, and no row as anything else.
+func (n *Node) AllUp() bool { return n.SeenUp > 0 && n.SeenDown+n.SeenUnknown+n.NotSeen == 0 }
+
 // Health sums a matrix up for status, conditions and printer columns.
 type Health struct {
 	// AllUp is true when there is at least one node and no blocker.
@@ -217,8 +220,7 @@ func (m *Matrix) Blockers() []Blocker { return m.blockers }
 func (m *Matrix) Health() Health {
 	h := Health{Nodes: m.required.count() + m.nameless, Blockers: m.blockers}
 	for i := range m.nodes {
-		n := &m.nodes[i]
-		if m.required.has(int32(i)) && n.SeenUp > 0 && n.SeenDown+n.SeenUnknown+n.NotSeen == 0 {
+		if m.required.has(int32(i)) && m.nodes[i].AllUp() {
 			h.Up++
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -28,12 +30,6 @@ const (
 // Purposes lists them.
 func Purposes() []string { return []string{ForRestart, ForDrain, ForScale, ForUpgrade} }
 
-// Keyspace is where the replicas of a keyspace are, as distinct sets of host IDs.
-type Keyspace struct {
-	Name     string
-	Replicas [][]hostid.ID
-}
-
 // Now is the input for the checks whether something is safe now.
 type Now struct {
 	For string
@@ -44,7 +40,7 @@ type Now struct {
 	PDBs    []policyv1.PodDisruptionBudget
 	// PDBErr is why disruption budgets could not be read, DataErr why the location of the data is unknown.
 	PDBErr, DataErr string
-	Keyspaces       []Keyspace
+	Keyspaces       []maintenance.Keyspace
 }
 
 // Safe runs every check against the action. It is safe when no result is Failed or Unknown.
@@ -90,7 +86,7 @@ func (s *safety) answers() {
 		if m.Pod == nil || m.State != cluster.MemberJoined {
 			continue
 		}
-		switch said := s.Cluster.Live[m.Member]; {
+		switch said := m.Answer(); {
 		case said == nil:
 			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown, words.New(words.NotAskedNow))
 		case said.Error != nil:
@@ -176,7 +172,7 @@ func (s *safety) oneByOne(otherwise words.Message) words.Message {
 		return otherwise
 	}
 	for _, m := range s.Stopped {
-		if m.Pod == nil || slices.ContainsFunc(s.Keyspaces, func(k Keyspace) bool {
+		if m.Pod == nil || slices.ContainsFunc(s.Keyspaces, func(k maintenance.Keyspace) bool {
 			return slices.ContainsFunc(k.Replicas, func(set []hostid.ID) bool { return s.losesQuorum(set, []cluster.Member{m}) })
 		}) {
 			continue
@@ -193,43 +189,20 @@ func (s *safety) losesQuorum(set []hostid.ID, stopped []cluster.Member) bool {
 	stops := func(id hostid.ID) bool {
 		return slices.ContainsFunc(stopped, func(m cluster.Member) bool { return m.HostID == id })
 	}
-	alive, all := 0, map[string]int{}
-	aliveIn, hit := map[string]int{}, map[string]bool{}
-	for _, id := range set {
-		dc := s.datacenter(id)
-		all[dc]++
-		switch {
-		case stops(id):
-			hit[dc] = true
-		case s.up(id):
-			alive++
-			aliveIn[dc]++
-		}
-	}
-	for dc := range hit {
-		if 2*alive <= len(set) || 2*aliveIn[dc] <= all[dc] {
-			return true
-		}
-	}
-	return false
+	alive := func(id hostid.ID) bool { return !stops(id) && s.node(id).AllUp() }
+	return slices.ContainsFunc(set, func(id hostid.ID) bool {
+		near := func(other hostid.ID) bool { return s.node(other).Datacenter == s.node(id).Datacenter }
+		return stops(id) && !maintenance.Quorum(set, alive, near)
+	})
 }
 
-func (s *safety) datacenter(id hostid.ID) string {
-	if i, known := s.Cluster.Matrix().Index(id); known {
-		return s.Cluster.Matrix().Nodes()[i].Datacenter
-	}
-	return ""
-}
-
-// up is true for a node that some row has as UP and no row as anything else.
-func (s *safety) up(id hostid.ID) bool {
+// node is the one of a host ID in the rows; an empty one where no row lists it.
+func (s *safety) node(id hostid.ID) *matrix.Node {
 	m := s.Cluster.Matrix()
-	i, known := m.Index(id)
-	if !known {
-		return false
+	if i, known := m.Index(id); known {
+		return &m.Nodes()[i]
 	}
-	n := &m.Nodes()[i]
-	return n.SeenUp > 0 && n.SeenDown+n.SeenUnknown+n.NotSeen == 0
+	return &matrix.Node{}
 }
 
 // budgets: the disruption budgets that would refuse an eviction.

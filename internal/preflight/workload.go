@@ -191,12 +191,11 @@ func (c *checker) services() {
 			continue
 		}
 		seen++
-		j := slices.IndexFunc(c.in.Services, func(s corev1.Service) bool { return s.Namespace == p.Namespace && s.Name == p.Name })
-		pod := "pod " + p.Namespace + "/" + p.Name
+		svc, pod := c.service(p.Namespace, p.Name), "pod "+p.Namespace+"/"+p.Name
 		switch {
-		case j < 0:
+		case svc == nil:
 			c.add("services", pod, Failed, words.New(words.ServiceMissing, "service", p.Name), words.New(words.StepService))
-		case !labels.SelectorFromSet(c.in.Services[j].Spec.Selector).Matches(labels.Set(p.Labels)):
+		case !labels.SelectorFromSet(svc.Spec.Selector).Matches(labels.Set(p.Labels)):
 			c.add("services", pod, Failed, words.New(words.ServiceSelectsOther, "service", p.Name), words.New(words.StepService))
 		}
 	}

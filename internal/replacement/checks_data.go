@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -70,35 +71,17 @@ const (
 )
 
 func (v *verifier) copies(set []hostid.ID) int {
-	others, alive, near, nearAlive, nearAll := 0, 0, 0, 0, 0
-	for _, id := range set {
-		here := v.datacenter(id) == v.in.Self.Datacenter
-		if here {
-			nearAll++
-		}
-		if id == v.target {
-			continue
-		}
-		others++
-		up := v.holdsUp(id)
-		if up {
-			alive++
-		}
-		if here {
-			near++
-			if up {
-				nearAlive++
-			}
-		}
-	}
+	near := func(id hostid.ID) bool { return v.datacenter(id) == v.in.Self.Datacenter }
+	alive := func(id hostid.ID) bool { return id != v.target && v.holdsUp(id) }
+	others := slices.DeleteFunc(slices.Clone(set), func(id hostid.ID) bool { return id == v.target })
 	switch {
-	case others == 0:
+	case len(others) == 0:
 		return dataLost
-	case alive == 0:
+	case !slices.ContainsFunc(others, alive):
 		return dataSilent
-	case near == 0:
+	case !slices.ContainsFunc(others, near):
 		return dataFar
-	case 2*alive <= len(set), 2*nearAlive <= nearAll:
+	case !maintenance.Quorum(set, alive, near):
 		return dataNoQuorum
 	}
 	return dataSafe

@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -565,7 +566,7 @@ func recordedAs(text string) func(*Input) {
 
 // holds is the input with where the data of keyspace app is.
 func holds(in Input, replicas ...[]hostid.ID) Input {
-	in.Data = &Data{Known: true, Keyspaces: []KeyspaceData{{Name: "app", Replicas: replicas}}}
+	in.Data = &Data{Known: true, Keyspaces: []maintenance.Keyspace{{Name: "app", Replicas: replicas}}}
 	return in
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -101,14 +102,7 @@ type Data struct {
 	// Known is false where no node reported it; Why is then the reason.
 	Known     bool
 	Why       string
-	Keyspaces []KeyspaceData
-}
-
-// KeyspaceData is one keyspace.
-type KeyspaceData struct {
-	Name string
-	// Replicas are the distinct sets of nodes, by host ID, that hold the same ranges.
-	Replicas [][]hostid.ID
+	Keyspaces []maintenance.Keyspace
 }
 
 // Result of a check.

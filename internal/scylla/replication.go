@@ -15,14 +15,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 )
-
-// Keyspace is the replica placement of a keyspace.
-type Keyspace struct {
-	Name string `json:"name"`
-	// Replicas are the distinct sets of nodes that hold the same data, by host ID, sorted.
-	Replicas [][]hostid.ID `json:"replicas,omitempty"`
-}
 
 const (
 	// keyspaceTraces holds traces of queries; they may be lost.
@@ -43,7 +37,7 @@ var (
 // Replication returns the replica placement of every keyspace whose data are not each node's own, except traces: GET /storage_service/keyspaces, describe_ring and, for a keyspace
 // with tablets, /column_family. Which keyspaces have tablets is asked by replication=tablets, from 6.2 on; 6.0 and 6.1 tell it by the refusal of describe_ring. [code
 // api/storage_service.cc, api/column_family.cc, service/storage_service.cc:3940; the part for tablets was not run against a real ScyllaDB]
-func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
+func (c *Client) Replication(ctx context.Context) ([]maintenance.Keyspace, error) {
 	members, err := c.Members(ctx)
 	if err != nil {
 		return nil, err
@@ -61,7 +55,7 @@ func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
 		return nil, err
 	}
 	var tables map[string][]string // by keyspace, once they are needed
-	var out []Keyspace
+	var out []maintenance.Keyspace
 	for _, name := range names {
 		if name == keyspaceTraces {
 			continue
@@ -91,7 +85,7 @@ func (c *Client) Replication(ctx context.Context) ([]Keyspace, error) {
 		if err != nil {
 			return nil, fmt.Errorf("keyspace %s: %w", name, err)
 		}
-		out = append(out, Keyspace{Name: name, Replicas: ring.sets})
+		out = append(out, maintenance.Keyspace{Name: name, Replicas: ring.sets})
 	}
 	return out, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
 )
 
@@ -67,7 +68,7 @@ func TestReplicationOfASimulatedCluster(t *testing.T) {
 			}
 		}
 		for name := range want {
-			if !slices.ContainsFunc(got, func(k Keyspace) bool { return k.Name == name && len(k.Replicas) > 0 }) {
+			if !slices.ContainsFunc(got, func(k maintenance.Keyspace) bool { return k.Name == name && len(k.Replicas) > 0 }) {
 				t.Errorf("nothing of %s in %v", name, got)
 			}
 		}
@@ -103,7 +104,7 @@ func TestNoHarm20TabletsAreDescribedTableByTable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := []Keyspace{{Name: "app", Replicas: [][]hostid.ID{{id}}}, {Name: "old", Replicas: [][]hostid.ID{{id}}}}
+			want := []maintenance.Keyspace{{Name: "app", Replicas: [][]hostid.ID{{id}}}, {Name: "old", Replicas: [][]hostid.ID{{id}}}}
 			if diff := cmp.Diff(want, got); diff != "" || asked != 1 {
 				t.Errorf("asked for tablets %d times (-want +got)\n%s", asked, diff)
 			}

@@ -298,10 +298,7 @@ func accounts(sets []appsv1.StatefulSet) []string {
 	var all []string
 	for _, s := range sets {
 		spec := s.Spec.Template.Spec
-		name := spec.ServiceAccountName
-		if name == "" {
-			name = "default"
-		}
+		name := cmp.Or(spec.ServiceAccountName, "default")
 		if cluster.HasBarrier(&spec) && s.Labels[api.LabelManagedBy] != api.ManagedByOperator && !slices.Contains(all, s.Namespace+"/"+name) {
 			all = append(all, s.Namespace+"/"+name)
 		}

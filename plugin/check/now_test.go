@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -51,11 +51,11 @@ func live(silent ...string) func(context.Context, *cluster.Cluster, kube.LiveOpt
 
 func keyspaces(sets ...[]hostid.ID) func(*cli.Deps) {
 	return func(d *cli.Deps) {
-		d.Replication = func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error) {
+		d.Replication = func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error) {
 			if sets == nil {
 				return nil, errors.New("no other node runs that could be asked")
 			}
-			return []scylla.Keyspace{{Name: "app", Replicas: sets}}, nil
+			return []maintenance.Keyspace{{Name: "app", Replicas: sets}}, nil
 		}
 	}
 }

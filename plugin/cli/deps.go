@@ -28,8 +28,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -59,7 +59,7 @@ type Deps struct {
 	// ReadLive is the same cluster with the rows and facts of each node's own API.
 	ReadLive func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
 	// Replication is the replication of every keyspace, from the first of these Pods that answers.
-	Replication func(ctx context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error)
+	Replication func(ctx context.Context, pods []corev1.Pod) ([]maintenance.Keyspace, error)
 	// FlushLocal has the ScyllaDB of a Pod write system.local to its disk.
 	FlushLocal func(ctx context.Context, pod corev1.Pod) error
 	// WhoAmI is the user's name as the API server has it, for events; never empty.

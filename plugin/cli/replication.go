@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
@@ -46,14 +47,14 @@ func Witnesses(s *cluster.Cluster, without string) []corev1.Pod {
 	return slices.Concat(up, others)
 }
 
-func (d *Deps) replication(ctx context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error) {
+func (d *Deps) replication(ctx context.Context, pods []corev1.Pod) ([]maintenance.Keyspace, error) {
 	cfg, err := d.RESTConfig()
 	if err != nil {
 		return nil, err
 	}
 	last := errNobodyToAsk
 	for i := range pods[:min(ringNodes, len(pods))] {
-		var found []scylla.Keyspace
+		var found []maintenance.Keyspace
 		answered := false
 		_, problems := kube.Live(ctx, cfg, pods[i:i+1], kube.LiveOptions{PerNodeTimeout: ringPatience, Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
 			keyspaces, err := c.WithTimeout(ringQuestion).Replication(ctx)

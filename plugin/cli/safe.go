@@ -21,11 +21,8 @@ func (d *Deps) GatherNow(ctx context.Context, c client.Reader, in *preflight.Now
 	in.PDBs = budgets.Items
 	p := d.Busy("asking where the data of " + in.Cluster.Key.String() + " is")
 	defer p.Stop()
-	keyspaces, err := d.Replication(ctx, Witnesses(in.Cluster, ""))
-	if err != nil {
+	var err error
+	if in.Keyspaces, err = d.Replication(ctx, Witnesses(in.Cluster, "")); err != nil {
 		in.DataErr = exit.Describe(err).Error()
-	}
-	for _, k := range keyspaces {
-		in.Keyspaces = append(in.Keyspaces, preflight.Keyspace{Name: k.Name, Replicas: k.Replicas})
 	}
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -301,8 +301,8 @@ func (s *stage) runUntil(ctx context.Context, args ...string) plugintest.Result 
 	s.t.Helper()
 	return plugintest.Run{Args: append([]string{"inject", "shop", "-n", "inject"}, args...), Client: s.c, Live: s.live, Setup: func(d *cli.Deps) {
 		d.FlushLocal = func(_ context.Context, p corev1.Pod) error { s.flushed[p.Name] = true; return nil }
-		d.Replication = func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error) {
-			return []scylla.Keyspace{{Name: "app", Replicas: [][]hostid.ID{{idOf("db-a-0"), idOf("db-b-0"), idOf("db-c-0")}}}}, nil
+		d.Replication = func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error) {
+			return []maintenance.Keyspace{{Name: "app", Replicas: [][]hostid.ID{{idOf("db-a-0"), idOf("db-b-0"), idOf("db-c-0")}}}}, nil
 		}
 	}}.DoContext(ctx, s.t)
 }

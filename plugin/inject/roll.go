@@ -60,11 +60,14 @@ func (l *live) step(ctx context.Context) (why string, err error) {
 	if err != nil {
 		return "", err
 	}
+	now := cluster.New(objects, cluster.SourceAnnotation, l.d.Clock.Now())
 	states := make([]inject.State, len(sets))
 	for i, s := range sets {
 		states[i] = inject.State{Name: s.typed.Name, Labelled: s.Labelled(), Written: s.Written(), Held: s.Held(), Undo: l.undo,
-			Seen:    s.typed.Status.ObservedGeneration >= s.typed.Generation && s.typed.Status.UpdateRevision != "",
-			Members: inject.MembersOf(s.typed, objects.Pods, objects.Services)}
+			Seen: s.typed.Status.ObservedGeneration >= s.typed.Generation && s.typed.Status.UpdateRevision != ""}
+		for _, name := range slices.Backward(cluster.MemberNames(s.typed)) {
+			states[i].Members = append(states[i].Members, now.Member(name))
+		}
 	}
 	next := inject.Next(states)
 	if next.Do == inject.DoEnd {
@@ -85,12 +88,12 @@ func (l *live) step(ctx context.Context) (why string, err error) {
 	case inject.DoTemplate:
 		return l.template(ctx, sets, s, objects.Pods)
 	case inject.DoMend:
-		return l.evict(ctx, next.Member)
+		return l.evict(ctx, next.Member.Pod)
 	case inject.DoEvict:
-		if why, err := l.well(ctx, objects, preflight.ForRestart, next.Member.Name); why != "" || err != nil {
+		if why, err := l.well(ctx, objects, preflight.ForRestart, next.Member.Member); why != "" || err != nil {
 			return why, err
 		}
-		return l.evict(ctx, next.Member)
+		return l.evict(ctx, next.Member.Pod)
 	case inject.DoRelease:
 		if why, err := l.well(ctx, objects, preflight.ForScale, ""); why != "" || err != nil {
 			return why, err
@@ -167,17 +170,16 @@ func (l *live) labelPods(ctx context.Context, s set, pods []corev1.Pod) error {
 }
 
 // evict stops a Pod; a disruption budget may forbid it for now.
-func (l *live) evict(ctx context.Context, m inject.Member) (why string, err error) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: l.key.Namespace, Name: m.Name}}
-	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &m.UID}}}
+func (l *live) evict(ctx context.Context, pod *corev1.Pod) (why string, err error) {
+	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}}}
 	err = l.c.SubResource("eviction").Create(ctx, pod, eviction)
 	switch {
 	case apierrors.IsTooManyRequests(err):
-		return fmt.Sprintf("a disruption budget forbids to evict %s for now", m.Name), nil
+		return fmt.Sprintf("a disruption budget forbids to evict %s for now", pod.Name), nil
 	case err != nil:
-		return "", fmt.Errorf("evict Pod %s/%s: %w", l.key.Namespace, m.Name, err)
+		return "", fmt.Errorf("evict Pod %s/%s: %w", l.key.Namespace, pod.Name, err)
 	}
-	l.told(nil, "%s restarts", m.Name)
+	l.told(nil, "%s restarts", pod.Name)
 	return "", nil
 }
 

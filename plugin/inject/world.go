@@ -20,7 +20,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/adopt"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
@@ -33,8 +32,8 @@ type world struct {
 
 var _ adopt.World = (*world)(nil)
 
-// Nodes implements adopt.World. A Pod that has not joined is among them, and blocks.
-func (w *world) Nodes(ctx context.Context) ([]adopt.Node, error) {
+// Members implements adopt.World. A Pod that has not joined is among them, and blocks.
+func (w *world) Members(ctx context.Context) ([]*cluster.Member, error) {
 	objects, err := w.objects(ctx, w.sets)
 	if err != nil {
 		return nil, err
@@ -43,20 +42,9 @@ func (w *world) Nodes(ctx context.Context) ([]adopt.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []adopt.Node
+	var out []*cluster.Member
 	for i := range now.Pods {
-		p := &now.Pods[i]
-		n := adopt.Node{Member: p.Name, Said: now.Live[p.Name]}
-		if n.Said == nil {
-			n.Trouble = cluster.PodState(p)
-		}
-		for _, s := range now.Services {
-			if s.Name == p.Name {
-				n.Recorded = hostid.Known(s.Annotations[api.AnnotationHostID])
-				n.Joined = s.Annotations[api.AnnotationNodeJoined] == strconv.FormatBool(true)
-			}
-		}
-		out = append(out, n)
+		out = append(out, now.Member(now.Pods[i].Name))
 	}
 	return out, nil
 }

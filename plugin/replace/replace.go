@@ -198,12 +198,9 @@ func (o *options) askData(ctx context.Context, s *subject) {
 	p := o.d.Busy("asking where the data of " + s.key.String() + " is")
 	keyspaces, err := o.d.Replication(ctx, cli.Witnesses(s.reading.Cluster, s.member()))
 	p.Stop()
-	s.in.Data = &replacement.Data{Known: err == nil}
+	s.in.Data = &replacement.Data{Known: err == nil, Keyspaces: keyspaces}
 	if err != nil {
 		s.in.Data.Why = exit.Describe(err).Error()
-	}
-	for _, k := range keyspaces {
-		s.in.Data.Keyspaces = append(s.in.Data.Keyspaces, replacement.KeyspaceData{Name: k.Name, Replicas: k.Replicas})
 	}
 }
 

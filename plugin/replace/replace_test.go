@@ -21,8 +21,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
@@ -47,7 +47,7 @@ func golden(t *testing.T, name, text string) {
 }
 
 // data has the nodes say where the data is.
-func data(r plugintest.Run, say func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error)) plugintest.Run {
+func data(r plugintest.Run, say func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error)) plugintest.Run {
 	before := r.Setup
 	r.Setup = func(d *cli.Deps) {
 		if before != nil {
@@ -79,13 +79,13 @@ func TestGoldenPlans(t *testing.T) {
 		"server.txt":      run(t, dead(), target, "--yes", "--dry-run=server"),
 		"old_version.txt": run(t, old(), target, "--dry-run=client"),
 		"operator.txt":    run(t, dead().Operator(), target, "--dry-run=client"),
-		"refused_data.txt": data(run(t, dead(), target, "--yes"), func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error) {
-			return []scylla.Keyspace{{Name: "app", Replicas: [][]hostid.ID{{hostid.ID(oldID), hostid.ID(plugintest.HostID(0)), hostid.ID(plugintest.HostID(2))}}}, {Name: "log", Replicas: [][]hostid.ID{{hostid.ID(oldID)}, {hostid.ID(plugintest.HostID(0))}}}}, nil
+		"refused_data.txt": data(run(t, dead(), target, "--yes"), func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error) {
+			return []maintenance.Keyspace{{Name: "app", Replicas: [][]hostid.ID{{hostid.ID(oldID), hostid.ID(plugintest.HostID(0)), hostid.ID(plugintest.HostID(2))}}}, {Name: "log", Replicas: [][]hostid.ID{{hostid.ID(oldID)}, {hostid.ID(plugintest.HostID(0))}}}}, nil
 		}),
-		"refused_data_unknown.txt": data(run(t, dead(), target, "--yes"), func(_ context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error) {
+		"refused_data_unknown.txt": data(run(t, dead(), target, "--yes"), func(_ context.Context, pods []corev1.Pod) ([]maintenance.Keyspace, error) {
 			return nil, fmt.Errorf("ask %s: no answer within 30s", pods[0].Name)
 		}),
-		"skipped_data.txt": data(run(t, dead(), target, "--dry-run=client", "--skip-check", "data"), func(context.Context, []corev1.Pod) ([]scylla.Keyspace, error) {
+		"skipped_data.txt": data(run(t, dead(), target, "--dry-run=client", "--skip-check", "data"), func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error) {
 			return nil, errors.New("no other node runs that could be asked")
 		}),
 		"skipped.txt": func() plugintest.Run {

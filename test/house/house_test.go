@@ -38,7 +38,7 @@ type rule struct {
 const own = module + "/"
 
 // internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not its subfolders.
-var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/cluster", "internal/diagnosis", "internal/view", "internal/healthpolicy", "internal/inject", "internal/preflight", "internal/raftlog", "internal/scylla/release"}
+var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/cluster", "internal/diagnosis", "internal/view", "internal/healthpolicy", "internal/inject", "internal/maintenance", "internal/preflight", "internal/raftlog", "internal/scylla/release"}
 
 var rules = map[string]rule{
 	"pure packages know no client": {

@@ -35,7 +35,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -197,7 +197,9 @@ func (r Run) deps(t testing.TB, out, errOut io.Writer) *cli.Deps {
 	if r.Live != nil {
 		d.ReadLive = r.Live
 	}
-	d.Replication = func(_ context.Context, pods []corev1.Pod) ([]scylla.Keyspace, error) { return Replicated(pods), nil }
+	d.Replication = func(_ context.Context, pods []corev1.Pod) ([]maintenance.Keyspace, error) {
+		return Replicated(pods), nil
+	}
 	d.WhoAmI = func(context.Context) string { return "ada@example.com" }
 	if r.Setup != nil {
 		r.Setup(d)
@@ -206,8 +208,8 @@ func (r Run) deps(t testing.TB, out, errOut io.Writer) *cli.Deps {
 }
 
 // Replicated is a keyspace that is held by every node that the Pods see UP, and by one of those that they do not.
-func Replicated(pods []corev1.Pod) []scylla.Keyspace {
-	app := scylla.Keyspace{Name: "app"}
+func Replicated(pods []corev1.Pod) []maintenance.Keyspace {
+	app := maintenance.Keyspace{Name: "app"}
 	for i := range pods {
 		said, err := api.DecodeNodeStatusReport(pods[i].Annotations[api.AnnotationNodeStatusReport])
 		if err != nil || said == nil || len(said.ObservedNodes) == 0 {
@@ -227,7 +229,7 @@ func Replicated(pods []corev1.Pod) []scylla.Keyspace {
 		}
 		break
 	}
-	return []scylla.Keyspace{app}
+	return []maintenance.Keyspace{app}
 }
 
 // server is an API server for what no fake client has: its version, and logs. Run.Setup gives a run another one.
