@@ -71,6 +71,21 @@ var rules = map[string]rule{
 		deny: []string{own + "internal/bootstrap", own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight", own + "internal/inject", own + "internal/evidence"},
 		why:  "a judge below the member needs copies of its fields, and a copy can differ from the member",
 	},
+	"bootstrap is the lowest judge": {
+		from: []string{"internal/bootstrap", "internal/maintenance"}, deep: true,
+		deny: []string{own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight"},
+		why:  "the barrier decides by nothing that is decided by its decision",
+	},
+	"view is below replacement and diagnosis": {
+		from: []string{"internal/view"}, deep: true,
+		deny: []string{own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight"},
+		why:  "a permit is given by states and by the barrier's decision, and by no text about them",
+	},
+	"replacement is below diagnosis": {
+		from: []string{"internal/replacement"}, deep: true,
+		deny: []string{own + "internal/diagnosis", own + "internal/preflight"},
+		why:  "what deletes goes by its own checks, and not by what a finding suggests",
+	},
 	"what shows and keeps gives no verdict": {
 		from: []string{"internal/ui", "internal/bundle"},
 		deny: []string{own + "internal/bootstrap", own + "internal/diagnosis"},

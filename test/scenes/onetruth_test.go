@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -82,6 +84,11 @@ func TestOneTruth(t *testing.T) { // not in parallel: see TestOneStep
 	downs, replaced, checked := 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		c, newcomer := ill(rt)
+		if rapid.IntRange(0, 3).Draw(rt, "its barrier refuses") == 0 {
+			init := c.Pod(newcomer).Status.InitContainerStatuses
+			at := slices.IndexFunc(init, func(s corev1.ContainerStatus) bool { return s.Name == api.ContainerBarrier })
+			init[at].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: exit.CodeUsage, Message: "the data directory is another node's"}}
+		}
 		objects := c.Objects()
 		read := func(args ...string) (d told) {
 			r := plugintest.Run{Args: append(args, "-n", "demo", "-o", "json"), Objects: objects, Live: answers}.Do(t)
