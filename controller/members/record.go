@@ -66,7 +66,7 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 // Left returns whether the node of a member whose ordinal is gone has left the ScyllaDB cluster too, and why. A majority of the other members must not list it; one that does is enough
 // to deny it, whether it has joined or not. Members that have joined count as witnesses, unless their rows are stale.
 func Left(m *cluster.Member, others []*cluster.Member) (left bool, why string) {
-	id := m.Recorded().HostID
+	id := m.RecordedID()
 	if id == "" && !m.HasJoined() {
 		return true, "no node ever started there"
 	}

@@ -56,7 +56,7 @@ func Decide(members []*cluster.Member) Plan {
 			block(words.AdoptNotAsked, "member", m.Member, "why", *said.Error)
 			continue
 		}
-		id, recorded := said.HostID, m.Recorded().HostID
+		id, recorded := said.HostID, m.RecordedID()
 		if id == "" {
 			block(words.AdoptNoHostID, "member", m.Member)
 			continue

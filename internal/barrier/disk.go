@@ -149,7 +149,7 @@ func volumeWord(v bootstrap.Volume) string {
 // banned is the evidence that the cluster has banned the host ID of this volume: a failed operation that was to make it a member, and no row that lists it. The recorded host ID
 // may be that of an earlier volume, so nothing is concluded while this one may be new.
 func (b *barrier) banned(s *cluster.Cluster, in bootstrap.Input) words.Message {
-	id := in.Member.Recorded().HostID
+	id := in.Member.RecordedID()
 	if b.volume != bootstrap.VolumeUsed || id == "" || s.StatusReport == nil {
 		return words.Message{}
 	}

@@ -5,8 +5,11 @@ package bootstrap_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -36,6 +39,7 @@ func BenchmarkDecide(b *testing.B) {
 func benchInput(n int, down bool) Input {
 	base := &matrix.Membership{}
 	in := Input{Member: member(ref("rack4", ""), nil), Disk: BootstrappedNo, Reports: 1}
+	objects := cluster.Objects{Key: cluster.Key{Namespace: "scylla", Name: "demo"}}
 	var rows []matrix.Row
 	for i := range n {
 		id := fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i)
@@ -47,9 +51,14 @@ func benchInput(n int, down bool) Input {
 			row.Observed = []matrix.Observation{{HostID: base.HostIDs[0], Status: matrix.Down}}
 		}
 		rows = append(rows, row)
-		in.Peers = append(in.Peers, member(r, ptr(true)))
+		svc := member(r, nil).Service
+		svc.Labels[api.LabelServiceType], svc.Annotations[api.AnnotationNodeJoined] = api.ServiceTypeMember, "true"
+		objects.Services = append(objects.Services, *svc)
 	}
-	in.Matrix = matrix.New(rows, matrix.Options{})
+	in.Matrix, in.Peers = matrix.New(rows, matrix.Options{}), cluster.New(objects, cluster.SourceReport, time.Time{}).Serviced()
+	if len(in.Peers) != n || !in.Peers[0].HasJoined() {
+		panic("the members of the benchmark have not joined")
+	}
 	return in
 }
 

@@ -224,7 +224,7 @@ func (in *Input) foreignVolume() bool {
 
 // ownerOfVolume is the other member whose Service records the host ID in the volume, or whose row has it; empty where there is none.
 func (in *Input) ownerOfVolume() string {
-	if i := slices.IndexFunc(in.Peers, func(p *cluster.Member) bool { return p.Recorded().HostID == in.VolumeHostID }); i >= 0 {
+	if i := slices.IndexFunc(in.Peers, func(p *cluster.Member) bool { return p.RecordedID() == in.VolumeHostID }); i >= 0 {
 		return in.Peers[i].Name()
 	}
 	if in.Matrix == nil {
@@ -345,7 +345,7 @@ func (in *Input) notNew(m *matrix.Matrix) words.Message {
 		switch p := in.Peers[i]; {
 		case p.HasJoined():
 			why = append(why, words.New(words.MemberHasJoined, "member", p.Name()))
-		case p.Joined == nil && p.Recorded().HostID != "":
+		case p.Joined == nil && p.RecordedID() != "":
 			why = append(why, words.New(words.MemberHasHostID, "member", p.Name()))
 		}
 	}

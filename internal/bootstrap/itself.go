@@ -24,7 +24,7 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
 	var nobodys []hostid.ID
 	for i := range m.Nodes() {
 		n := &m.Nodes()[i]
-		recorded := slices.ContainsFunc(in.Peers, func(p *cluster.Member) bool { return p.Recorded().HostID == n.HostID })
+		recorded := slices.ContainsFunc(in.Peers, func(p *cluster.Member) bool { return p.RecordedID() == n.HostID })
 		if n.HostID != "" && n.Row == nil && n.Member == "" && n.Joined && !recorded && n.SeenDown > 0 && n.SeenUp == 0 {
 			nobodys = append(nobodys, n.HostID)
 		}

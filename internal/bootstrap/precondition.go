@@ -20,8 +20,7 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	if m.Empty() {
 		blockers = append(blockers, in.genesis(m)...)
 	}
-	others := without(in.Peers, func(p *cluster.Member) bool { return p.Recorded().HostID == in.self.HostID })
-	blockers = append(blockers, Outdated(m, others, in.ControllerSilent, in.ControllerSilentSince)...)
+	blockers = append(blockers, Outdated(m, in.Peers, in.self.HostID, in.ControllerSilent, in.ControllerSilentSince)...)
 	blockers = append(blockers, in.Doubts...)
 	blockers = append(blockers, RolloutBlockers(in.Rollouts)...)
 	blockers = append(blockers, in.tooOld(m)...)
@@ -45,7 +44,7 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	}
 	notes = append(notes, in.perhapsItself(m)...)
 	notes = append(notes, in.newRack(m)...)
-	return blockers, append(notes, remarks(m, others)...)
+	return blockers, append(notes, remarks(m, in.Peers, in.self.HostID)...)
 }
 
 // genesis returns the blockers of a node while no other node has a row: the cluster is not new, or it is and another member is its first node. There may be only one first node:
@@ -111,9 +110,10 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 	return blockers
 }
 
-// Outdated lists why rows with UP may no longer be true: members that have joined since, and a controller that no longer updates the reports. silent and since are as in Input.
-func Outdated(m *matrix.Matrix, members []*cluster.Member, silent words.Message, since time.Time) []matrix.Blocker {
-	return append(behind(m, members), silence(silent, since)...)
+// Outdated lists why rows with UP may no longer be true: members that have joined since, but for one, and a controller that no longer updates the reports. silent and since are as in
+// Input.
+func Outdated(m *matrix.Matrix, members []*cluster.Member, but hostid.ID, silent words.Message, since time.Time) []matrix.Blocker {
+	return append(behind(m, members, but), silence(silent, since)...)
 }
 
 // RolloutBlockers are the blockers of StatefulSets that are not at rest.
@@ -138,18 +138,18 @@ func silence(why words.Message, since time.Time) []matrix.Blocker {
 
 // behind lists the members that have joined by their Services while the rows are older than that: no row mentions them, or the rows still have them as joining and they have no row
 // of their own. The observations of such a member are not known. For an empty matrix the list is empty: that no member has a row is one finding, not many.
-func behind(m *matrix.Matrix, members []*cluster.Member) []matrix.Blocker {
+func behind(m *matrix.Matrix, members []*cluster.Member, but hostid.ID) []matrix.Blocker {
 	if m.Empty() {
 		return nil
 	}
 	var list []matrix.Blocker
 	for _, p := range members {
-		ref := p.Recorded()
-		if ref.HostID == "" || !p.HasJoined() || p.Removed(m) {
+		id := p.RecordedID()
+		if id == "" || id == but || !p.HasJoined() || p.Removed(m) {
 			continue
 		}
 		cause := words.New(words.JoinedAndNotReported)
-		if at, ok := m.Index(ref.HostID); ok {
+		if at, ok := m.Index(id); ok {
 			n := &m.Nodes()[at]
 			newcomer := n.State == matrix.StateJoining || n.State == matrix.StateReplacing
 			if n.Reports || !newcomer || m.Lenient() {
@@ -157,13 +157,13 @@ func behind(m *matrix.Matrix, members []*cluster.Member) []matrix.Blocker {
 			}
 			cause = words.New(words.JoinedAndReportedAsNewcomer, "state", strings.ToLower(n.State.String()))
 		}
-		list = append(list, matrix.Blocker{Reason: words.RowMissing, Observed: ref, Cause: cause})
+		list = append(list, matrix.Blocker{Reason: words.RowMissing, Observed: p.Recorded(), Cause: cause})
 	}
 	return list
 }
 
 // remarks are the notes: what was not verified, and what is left to clean up.
-func remarks(m *matrix.Matrix, others []*cluster.Member) []words.Message {
+func remarks(m *matrix.Matrix, others []*cluster.Member, but hostid.ID) []words.Message {
 	var notes []words.Message
 	nodes := m.Nodes()
 	if c := m.Coordinator(); c.HostID != "" && len(m.Blockers()) > 0 {
@@ -195,8 +195,8 @@ func remarks(m *matrix.Matrix, others []*cluster.Member) []words.Message {
 		}
 	}
 	for _, p := range others {
-		if p.HasJoined() && p.Removed(m) {
-			notes = append(notes, words.New(words.RecordedHostIDRemoved, "member", p.Name(), "hostID", p.Recorded().HostID))
+		if p.HasJoined() && (but == "" || p.RecordedID() != but) && p.Removed(m) {
+			notes = append(notes, words.New(words.RecordedHostIDRemoved, "member", p.Name(), "hostID", p.RecordedID()))
 		}
 	}
 	return notes

@@ -61,7 +61,7 @@ func (in *Input) alone() bool {
 }
 
 // recorded is true for a member whose Service records a node: its host ID, or that it has joined.
-func recorded(m *cluster.Member) bool { return m.Recorded().HostID != "" || m.HasJoined() }
+func recorded(m *cluster.Member) bool { return m.RecordedID() != "" || m.HasJoined() }
 
 // hasJoined is true for a member by its Service, or where that does not record it by its own last row.
 func (in *Input) hasJoined(m *matrix.Matrix) bool {

@@ -51,7 +51,7 @@ func (c *Cluster) isMember(m *Member) bool {
 	if m.Removed(c.all) {
 		return false // even where its Service records a join: a node started there joins anew
 	}
-	at, ok := c.all.Index(m.Recorded().HostID)
+	at, ok := c.all.Index(m.RecordedID())
 	return m.HasJoined() || ok && c.all.Nodes()[at].Joined
 }
 
@@ -84,7 +84,7 @@ func (m *Member) MustBeDown() []hostid.ID {
 	}
 	id := hostid.Known(m.Label(api.LabelReplacingNodeHostID))
 	if _, byAddress := m.ReplacedAddress(); byAddress {
-		id = m.Recorded().HostID
+		id = m.RecordedID()
 	}
 	dead := m.IgnoredDead()
 	if id != "" {

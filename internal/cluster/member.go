@@ -105,5 +105,6 @@ type Member struct {
 	Report *api.NodeStatusReport `json:"-"`
 	Node   *matrix.Node          `json:"-"`
 
-	c *Cluster // that it is a member of
+	c        *Cluster  // that it is a member of
+	recorded hostid.ID // as its Service has it, read once
 }

@@ -35,7 +35,7 @@ func (m *Member) JoinedAs(id hostid.ID) bool {
 	if said := SaysJoined(m.Report); said != nil && m.Report.HostID == id {
 		return *said
 	}
-	return m.Recorded().HostID == id && m.HasJoined()
+	return m.RecordedID() == id && m.HasJoined()
 }
 
 // Decommissioning is true while the member is asked to leave.

@@ -23,7 +23,7 @@ func TestTheFactsOfAMemberWithoutObjects(t *testing.T) {
 		m.Serves() || m.Stopped() || m.Current() {
 		t.Error("something is true of it")
 	}
-	if m.Recorded().HostID != "" || m.Says().HostID != "" || m.Answer() != nil || m.Claim("") != nil || !m.BarrierSince().IsZero() || !m.StartedAt().IsZero() || m.LastExit() != nil || m.Launcher() != release.Unknown {
+	if m.RecordedID() != "" || m.Says().HostID != "" || m.Answer() != nil || m.Claim("") != nil || !m.BarrierSince().IsZero() || !m.StartedAt().IsZero() || m.LastExit() != nil || m.Launcher() != release.Unknown {
 		t.Error("something is known of it")
 	}
 }

@@ -79,7 +79,7 @@ func (c *Cluster) makeMembers() []Member {
 	slices.SortStableFunc(out, func(a, b Member) int { return compareRefs(a.Ref, b.Ref) })
 	for i := range out {
 		mb := &out[i]
-		mb.c, mb.Report = c, c.Said(mb.Ref.Member)
+		mb.c, mb.Report, mb.recorded = c, c.Said(mb.Ref.Member), mb.RecordedID()
 		if at, ok := c.all.Index(mb.HostID); ok && mb.HostID != "" {
 			mb.Node = &nodes[at]
 		}

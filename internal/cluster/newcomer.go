@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -19,11 +20,19 @@ import (
 // Recorded is its place, with the host ID that its Service records; empty where it records none.
 func (m *Member) Recorded() matrix.Ref {
 	ref := m.Ref
-	ref.HostID = ""
-	if m.Service != nil {
-		ref.HostID = recordedHostID(m.Service)
-	}
+	ref.HostID = m.RecordedID()
 	return ref
+}
+
+// RecordedID is the host ID that its Service records; empty where it records none.
+func (m *Member) RecordedID() hostid.ID {
+	switch {
+	case m.c != nil:
+		return m.recorded
+	case m.Service != nil:
+		return recordedHostID(m.Service)
+	}
+	return ""
 }
 
 // ByService is its place by its Service's labels alone, as its barrier reads it, with the host ID that the Service records. Without a Service it is what is known of it.
@@ -32,7 +41,7 @@ func (m *Member) ByService() matrix.Ref {
 		return m.Ref
 	}
 	ref := Place(m.Ref.Member, m.Service.Labels)
-	ref.HostID = recordedHostID(m.Service)
+	ref.HostID = m.RecordedID()
 	return ref
 }
 
@@ -162,7 +171,7 @@ func (m *Member) Idle() bool {
 // Removed is true for a member whose Service still records a host ID that no fresh row of the matrix lists: its node was removed. It is false for a member whose ScyllaDB serves, or may:
 // it has joined since the rows were written.
 func (m *Member) Removed(in *matrix.Matrix) bool {
-	id := m.Recorded().HostID
+	id := m.RecordedID()
 	if at, ok := in.Index(id); ok {
 		return in.Nodes()[at].Removed
 	}

@@ -114,8 +114,11 @@ func (c *Cluster) DataGone(member string) bool {
 	if pod == nil || j == nil || !*j {
 		return false
 	}
-	w, recorded := barrierWait(pod), c.Recorded()
-	return w != nil && w.EmptyVolume && len(recorded) == 1 && c.otherDatacenter().IsZero() && recorded[0].Labels[api.LabelReplacingNodeHostID] == ""
+	if w := barrierWait(pod); w == nil || !w.EmptyVolume {
+		return false
+	}
+	recorded := c.Recorded()
+	return len(recorded) == 1 && c.otherDatacenter().IsZero() && recorded[0].Labels[api.LabelReplacingNodeHostID] == ""
 }
 
 // unscheduled is true for a Pod that waits for a Kubernetes node. Containers with a state have been on one.

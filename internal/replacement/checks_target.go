@@ -56,7 +56,7 @@ func (v *verifier) checkHostID() finding {
 	case rec.HasOriginal:
 		return ok(words.New(words.ReplaceOriginalRecorded, "hostID", v.target, "member", member))
 	}
-	if in.Self.Recorded().HostID == "" {
+	if in.Self.RecordedID() == "" {
 		evidence := words.New(words.ReplaceHostIDMissing, "annotation", api.AnnotationHostID, "member", member)
 		lost := in.Self.Joined != nil && *in.Self.Joined
 		if recorded := in.Self.Service.Annotations[api.AnnotationHostID]; recorded != "" {

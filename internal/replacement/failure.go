@@ -138,7 +138,7 @@ func Superseded(in Input) hostid.ID {
 	}
 	rec := RecordOf(in.Self)
 	id := newcomerID(&in, rec.Original)
-	if rec.Open() && newcomerIsMember(&in, rec.Original, id) && in.Self.Recorded().HostID == id {
+	if rec.Open() && newcomerIsMember(&in, rec.Original, id) && in.Self.RecordedID() == id {
 		return id
 	}
 	return ""

@@ -32,7 +32,7 @@ func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 	here := map[string]bool{}
 	for _, m := range append(slices.Clone(in.Others), in.Self) {
 		here[m.Datacenter] = true
-		for _, id := range []hostid.ID{m.Recorded().HostID, m.Says().HostID, RecordOf(m).Original} {
+		for _, id := range []hostid.ID{m.RecordedID(), m.Says().HostID, RecordOf(m).Original} {
 			known[id] = true
 		}
 	}
@@ -88,14 +88,14 @@ func (v *opinions) removeNode(id hostid.ID) (words.Command, words.Message) {
 // pass no list of them to one member. It bans like removenode, and is given on the same evidence, for nodes that have their member here.
 func ExcludeDead(in Input) words.Message {
 	rec := RecordOf(in.Self)
-	target := cmp.Or(rec.Original, in.Self.Recorded().HostID)
+	target := cmp.Or(rec.Original, in.Self.RecordedID())
 	return newOpinions(&in, target, "", nil).excludeDead(target)
 }
 
 func (v *opinions) excludeDead(target hostid.ID) words.Message {
 	dead, from, why := v.banned(target)
 	elsewhere := func(id hostid.ID) bool {
-		return !slices.ContainsFunc(v.in.Others, func(o *cluster.Member) bool { return o.Recorded().HostID == id })
+		return !slices.ContainsFunc(v.in.Others, func(o *cluster.Member) bool { return o.RecordedID() == id })
 	}
 	manager := ""
 	if v.in.Operator {

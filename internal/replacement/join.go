@@ -15,7 +15,7 @@ import (
 
 // newcomerID is the host ID of the member's new node: that of the Pod's own row, else that of the Service when it is not the old one.
 func newcomerID(in *Input, original hostid.ID) hostid.ID {
-	for _, id := range []hostid.ID{in.Self.Says().HostID, in.Self.Recorded().HostID} {
+	for _, id := range []hostid.ID{in.Self.Says().HostID, in.Self.RecordedID()} {
 		if id != "" && id != original {
 			return id
 		}
@@ -84,7 +84,7 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 	switch {
 	case s.Cure.IsZero():
 		s.Cure = m.unheard(id)
-	case newcomerIsMember(in, m.original, id) && in.Self.Recorded().HostID == id:
+	case newcomerIsMember(in, m.original, id) && in.Self.RecordedID() == id:
 		// Another attempt at the original would find nothing to replace.
 		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(words.Scylla(in.Namespace, "replace", string(id)))
 	case m.attemptJoined():
@@ -168,7 +168,7 @@ func withoutTheOther(in *Input, original hostid.ID) words.Message {
 	}
 	asked := map[hostid.ID]bool{}
 	for _, o := range in.Others {
-		id := o.Recorded().HostID
+		id := o.RecordedID()
 		asked[id] = asked[id] || RecordOf(o).Requested
 	}
 	names, ids := othersDown(in, original, "")

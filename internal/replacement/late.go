@@ -31,7 +31,7 @@ func TooLate(in Input) words.Message {
 // and no label gives the reason any more. Zero where nothing is lost, or where the host ID is not known.
 func LostRecord(in Input) words.Message {
 	rec := RecordOf(in.Self)
-	id := in.Self.Recorded().HostID
+	id := in.Self.RecordedID()
 	joined := in.Self.Joined != nil && *in.Self.Joined
 	if id == "" && in.LostHostID != "" {
 		// The operator has created the Service again, without the record.

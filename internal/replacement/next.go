@@ -77,7 +77,7 @@ func (m *machine) next() Step {
 		if addr, ok := rec.Address(); ok && m.begunByAddress(addr) {
 			return m.adopt(addr)
 		}
-		m.original = in.Self.Recorded().HostID
+		m.original = in.Self.RecordedID()
 		return m.start(m.original, false)
 	}
 	return m.accepted()
@@ -184,7 +184,7 @@ func (m *machine) restoreLabel() Step {
 // address is another.
 func (m *machine) begunByAddress(addr string) bool {
 	in := m.in
-	id := in.Self.Recorded().HostID
+	id := in.Self.RecordedID()
 	if id == "" || in.Self.Joined != nil && !*in.Self.Joined {
 		return true
 	}

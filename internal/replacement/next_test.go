@@ -430,7 +430,7 @@ func TestChecks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := RecordOf(tc.in.Self)
-			v := verify(&tc.in, rec, tc.in.Self.Recorded().HostID, false)
+			v := verify(&tc.in, rec, tc.in.Self.RecordedID(), false)
 			for _, c := range v.checks {
 				if c.Name != tc.check {
 					continue

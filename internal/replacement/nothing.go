@@ -22,7 +22,7 @@ func (v *verifier) nothingToReplace() words.Message {
 		return cure
 	}
 	unowned := slices.ContainsFunc(v.m.Nodes(), func(n matrix.Node) bool {
-		return n.Member == "" && !slices.ContainsFunc(in.Others, func(o *cluster.Member) bool { return o.Recorded().HostID == n.HostID })
+		return n.Member == "" && !slices.ContainsFunc(in.Others, func(o *cluster.Member) bool { return o.RecordedID() == n.HostID })
 	})
 	gap := v.checkRows().result != OK || 2*v.of(v.target).Total() <= len(v.expected())+len(v.ignored)
 	if !v.resume || in.Operator || in.Self.Pod == nil || len(in.Claims) != 1 || unowned || gap {

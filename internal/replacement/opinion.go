@@ -104,7 +104,7 @@ func (v *opinions) expected() []hostid.ID {
 		}
 	}
 	for _, o := range v.in.Others {
-		id := o.Recorded().HostID
+		id := o.RecordedID()
 		i, known := v.m.Index(id)
 		if id != "" && !v.apart(id) && (o.Joined == nil || *o.Joined) && (!known || !nodes[i].Removed) {
 			ids[id] = true
@@ -162,7 +162,7 @@ func (v *opinions) name(id hostid.ID) string {
 // holder names the member that has a host ID by its row or its Service, which is another than the replaced one where that was a mistake.
 func (v *opinions) holder(id hostid.ID) string {
 	for _, o := range v.in.Others {
-		if o.Recorded().HostID == id || o.Says().HostID == id {
+		if o.RecordedID() == id || o.Says().HostID == id {
 			return refName(matrix.Ref{Member: o.Member, HostID: id})
 		}
 	}

@@ -31,7 +31,7 @@ type Plan struct {
 // MakePlan verifies as the controller will, for the labels and annotations that are in the input (apply RequestPatch or ResumePatch first).
 func MakePlan(in Input) Plan {
 	rec := RecordOf(in.Self)
-	target := in.Self.Recorded().HostID
+	target := in.Self.RecordedID()
 	if rec.HasOriginal {
 		target = rec.Original
 	}

@@ -72,7 +72,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		Rows:   r.rows, Containers: c.Containers(), Operations: r.operations, OperationsKnown: r.known, NotVerified: r.notVerified,
 		Operator: self.OfOperator(), Paused: c.Paused(member), Barrier: r.barrier(self),
 	}
-	recorded := self.Recorded().HostID
+	recorded := self.RecordedID()
 	if in.Operator && recorded == "" {
 		in.LostHostID = c.LostHostID(member)
 	}

@@ -302,7 +302,7 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 
 func TestOthersHaveTheirPodsWord(t *testing.T) {
 	in := load(t, service("a", hostA), service("b", hostB), pod("a", says(hostC, "2025.2.1"))).Input("demo-b-0", now, "id")
-	if len(in.Others) != 1 || in.Others[0].Recorded().HostID != hostA || in.Others[0].Says().HostID != hostC {
+	if len(in.Others) != 1 || in.Others[0].RecordedID() != hostA || in.Others[0].Says().HostID != hostC {
 		t.Errorf("%+v", in.Others)
 	}
 }

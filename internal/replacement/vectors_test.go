@@ -58,7 +58,7 @@ func (v vector) toInput() Input {
 		in.Self.Pod = nil
 	}
 	// The vectors say "ready" of the Pod of a node that is to be replaced as well. Ours must be dead.
-	if in.Self.Recorded().HostID == hostNew {
+	if in.Self.RecordedID() == hostNew {
 		in.Self.Joined = new(false)
 		if v.Input.PodLive == "ready" {
 			ready(in.Self.Pod, true)

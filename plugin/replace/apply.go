@@ -94,7 +94,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	if s.in.Operator {
 		// The operator knows no withdrawal: it may have begun to delete while the label went.
 		if late := o.tooLate(ctx, s); late != nil {
-			return exit.WithStep(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replacement.PutBack(*s.in, s.in.Self.Recorded().HostID))
+			return exit.WithStep(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replacement.PutBack(*s.in, s.in.Self.RecordedID()))
 		}
 	}
 	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla", o.d.WhoAmI(ctx), s.member()))

@@ -307,7 +307,7 @@ func (o *options) finalDocument(ctx context.Context, s *subject) error {
 // it replaces.
 func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocument) verdict {
 	rec := replacement.RecordOf(s.in.Self)
-	id := s.in.Self.Recorded().HostID
+	id := s.in.Self.RecordedID()
 	switch {
 	case !rec.Requested && !rec.HasOriginal && id != "" && id != f.original:
 		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replacement.PhaseDone

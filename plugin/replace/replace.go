@@ -83,7 +83,7 @@ func (o *options) runReplace(ctx context.Context) error {
 		}
 	}
 	if err := o.apply(ctx, s, patch, "labeled", func(now *replacement.Input) error {
-		if was, is := s.in.Self.Recorded().HostID, now.Self.Recorded().HostID; was != is && !o.resume {
+		if was, is := s.in.Self.RecordedID(), now.Self.RecordedID(); was != is && !o.resume {
 			return exit.Refusedf("the host ID of %s changed from %s to %s while you looked: nothing was changed", s.member(), was, is)
 		}
 		if !o.resume {
