@@ -61,8 +61,12 @@ func (d *BarrierVerdictList) DeepCopyObject() runtime.Object { return deepCopy(d
 
 // NewBarrierVerdict is the document of one member, whose start is judged. Error: the one of the judgement.
 func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, error) {
-	start, s := j.Starts[member], j.Cluster
-	if start.Err != nil {
+	s := j.Cluster
+	start, judged := j.Starts[member]
+	switch {
+	case !judged:
+		return nil, fmt.Errorf("show the verdict of member %s: its start was not judged", member)
+	case start.Err != nil:
 		return nil, start.Err
 	}
 	m := s.Member(member)

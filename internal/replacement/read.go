@@ -63,7 +63,7 @@ func (r *Reading) readRows() {
 func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	c := r.Cluster
 	self := c.Member(member)
-	if self == nil {
+	if self == nil || self.Service == nil {
 		return nil
 	}
 	in := &Input{
