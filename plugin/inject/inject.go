@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pmezard/go-difflib/difflib"
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -228,9 +228,7 @@ func (o *options) runManifest(ctx context.Context) error {
 	}
 	out := m.Text
 	if o.output == "diff" {
-		if out, err = diff(m.Changes); err != nil {
-			return err
-		}
+		out = diff(m.Changes)
 	}
 	if _, err := o.d.Streams.Out.Write(out); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
@@ -277,16 +275,10 @@ func (o *options) tell(m *inject.Manifest) {
 	}
 }
 
-func diff(changes []inject.Change) ([]byte, error) {
+func diff(changes []inject.Change) []byte {
 	var out bytes.Buffer
-	for i := range changes {
-		c := &changes[i]
-		err := difflib.WriteUnifiedDiff(&out, difflib.UnifiedDiff{
-			A: difflib.SplitLines(c.Before), B: difflib.SplitLines(c.After), FromFile: c.Name, ToFile: c.Name + " injected", Context: 3,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("compare %s: %w", c.Name, err)
-		}
+	for _, c := range changes {
+		out.WriteString(udiff.Unified(c.Name, c.Name+" injected", c.Before, c.After))
 	}
-	return out.Bytes(), nil
+	return out.Bytes()
 }

@@ -247,10 +247,7 @@ func (l *live) show(ctx context.Context, sets []set, added []*unstructured.Unstr
 		}
 		changes = append(changes, c)
 	}
-	out, err := diff(changes)
-	if err != nil {
-		return false, err
-	}
+	out := diff(changes)
 	if _, err := l.d.Streams.Out.Write(out); err != nil {
 		return false, fmt.Errorf("write the difference: %w", err)
 	}
