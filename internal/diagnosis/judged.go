@@ -63,6 +63,7 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 		return reading
 	}
 	members, strangers := c.Members(), false
+	names = slices.Clone(names) // the caller's list stays as it is
 	for i := range members {
 		m := &members[i]
 		strangers = strangers || m.Service == nil && m.Pod == nil && m.HostID != ""
