@@ -92,10 +92,11 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 	j.Findings = From(c, j.Health, known)
 	j.Afterwards = After(c, j.Now)
 	slices.Sort(names)
+	steps := stepsOf(c, j.Health.Blockers)
 	for _, name := range slices.Compact(names) {
 		v, err := bootstrap.VerdictOf(c, name)
 		if err == nil {
-			advise(c, &v, Asks{Self: c.Member(name).ByService(), Known: known}, j.Health.Blockers)
+			advise(c, &v, Asks{Self: c.Member(name).ByService(), Known: known}, steps)
 		}
 		j.Starts[name] = Start{Verdict: v, Err: err}
 	}

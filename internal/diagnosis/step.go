@@ -40,28 +40,53 @@ func Step(c *cluster.Cluster, b *matrix.Blocker) words.Message { return newAsker
 // Advise gives each blocker and note of a verdict its step. A blocker that the cluster has too has the step that every display of the cluster gives it. Where the Pods were not
 // read, as by a barrier, nothing is known of causes, and the rules alone decide.
 func Advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks) {
-	var health bootstrap.Health
+	var said given
 	if c.KnowsPods() && len(v.Blockers) > 0 {
-		health = bootstrap.HealthOf(c)
+		health := bootstrap.HealthOf(c)
 		From(c, health, asks.Known)
+		said = stepsOf(c, health.Blockers)
 	}
-	advise(c, v, asks, health.Blockers)
+	advise(c, v, asks, said)
+}
+
+// given are the steps of a cluster's own blockers.
+type given map[pairKey]words.Message
+
+// stepsOf are the steps of the cluster's own blockers; none where the Pods were not read.
+func stepsOf(c *cluster.Cluster, blockers []matrix.Blocker) given {
+	g := given{}
+	if c.KnowsPods() {
+		for i := range blockers {
+			g[keyOf(&blockers[i])] = blockers[i].Step
+			if k, ok := ofCluster(&blockers[i]); ok && g[k].IsZero() {
+				g[k] = blockers[i].Step
+			}
+		}
+	}
+	return g
+}
+
+// step of a member's blocker that the cluster has too. Where it is about no node, as that there is no report, the cluster may have it for another cause: that is one trouble, with one
+// step.
+func (g given) step(b *matrix.Blocker) (words.Message, bool) {
+	if step, ok := g[keyOf(b)]; ok {
+		return step, true
+	}
+	if k, ok := ofCluster(b); ok {
+		step, known := g[k]
+		return step, known
+	}
+	return words.Message{}, false
 }
 
 // advise is Advise, where the cluster's own blockers have their steps.
-func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, known []matrix.Blocker) {
+func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, said given) {
 	a := newAsker(c, asks)
-	said := map[pairKey]words.Message{}
-	if c.KnowsPods() {
-		for i := range known {
-			said[keyOf(&known[i])] = known[i].Step
-		}
-	}
 	v.Blockers = slices.Clone(v.Blockers)
 	a.steps(v.Blockers)
 	for i := range v.Blockers {
 		b := &v.Blockers[i]
-		if step, ok := said[keyOf(b)]; ok && !b.Hearsay && (b.Observed.HostID == "" || b.Observed.HostID != asks.Self.HostID) {
+		if step, ok := said.step(b); ok && !b.Hearsay && (b.Observed.HostID == "" || b.Observed.HostID != asks.Self.HostID) {
 			b.Step = step
 		}
 	}
@@ -77,10 +102,17 @@ type pairKey struct {
 	observed, observer   hostid.ID
 	member, observerName string
 	cause                words.Code
+	set                  string // StatefulSet of the cause
 }
 
 func keyOf(b *matrix.Blocker) pairKey {
-	return pairKey{b.Reason, b.Observed.HostID, b.Observer.HostID, b.Observed.Member, b.Observer.Member, b.Cause.Code}
+	set, _ := b.Cause.Params["statefulSet"].(string)
+	return pairKey{b.Reason, b.Observed.HostID, b.Observer.HostID, b.Observed.Member, b.Observer.Member, b.Cause.Code, set}
+}
+
+// ofCluster is the key of its reason alone, for a blocker that is about no node and no StatefulSet.
+func ofCluster(b *matrix.Blocker) (pairKey, bool) {
+	return pairKey{reason: b.Reason}, b.Observed == matrix.Ref{} && b.Observer == matrix.Ref{} && keyOf(b).set == ""
 }
 
 // asker finds steps by the table.

@@ -193,3 +193,36 @@ func TestNotesHaveTheirCommands(t *testing.T) {
 		t.Error("a note that deletes a claim is not known as such")
 	}
 }
+
+// TestABarrierGivesTheStepOfTheCluster: one trouble has one step, also where the barrier has another cause for it; two StatefulSets are two troubles.
+func TestABarrierGivesTheStepOfTheCluster(t *testing.T) {
+	t.Parallel()
+	c := cluster.New(cluster.Objects{Read: cluster.KindPods}, cluster.SourceReport, now)
+	notReady := func(set string) matrix.Blocker {
+		return matrix.Blocker{Reason: words.PodsNotReady, Cause: words.New(words.FewerPodsReady, "statefulSet", set), Step: words.New(words.WaitForRollout, "statefulSet", set)}
+	}
+	ofCluster := []matrix.Blocker{
+		{Reason: words.ReportMissing, Cause: words.New(words.ReportLost), Step: words.New(words.AskNodes)},
+		notReady("demo-rack1"), notReady("demo-rack2"),
+	}
+	for name, tc := range map[string]struct {
+		blocker matrix.Blocker
+		want    words.Message
+	}{
+		"the same cause":      {ofCluster[0], ofCluster[0].Step},
+		"another cause":       {matrix.Blocker{Reason: words.ReportMissing, Cause: words.New(words.ClusterNotNew)}, ofCluster[0].Step},
+		"about a node":        {matrix.Blocker{Reason: words.ReportMissing, Observed: memberA}, words.Message{}},
+		"another reason":      {matrix.Blocker{Reason: words.ControllerSilent}, words.Message{}},
+		"a StatefulSet":       {notReady("demo-rack1"), ofCluster[1].Step},
+		"another StatefulSet": {notReady("demo-rack2"), ofCluster[2].Step},
+		"a third one":         {notReady("demo-rack3"), words.Message{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step, ok := stepsOf(c, ofCluster).step(&tc.blocker)
+			if diff := cmp.Diff(tc.want, step); diff != "" || ok != !tc.want.IsZero() {
+				t.Errorf("found %t (-want +got):\n%s", ok, diff)
+			}
+		})
+	}
+}
