@@ -292,7 +292,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	if err != nil {
 		return b.blocked(unjudged(snap, err)), snap, nil
 	}
-	svc := serviceOf(snap, b.Service)
+	svc := snap.Service(b.Service)
 	b.metrics.place(key, svc)
 	b.window, b.policy = healthpolicy.Window(b.Stabilisation, snap.StatusReport), snap.HealthPolicy()
 	b.learn(ctx, snap)
@@ -496,12 +496,3 @@ func (b *barrier) claim(known string) string {
 }
 
 func ours(s *cluster.Cluster) bool { return s != nil && s.Ours() }
-
-func serviceOf(s *cluster.Cluster, name string) *corev1.Service {
-	for i := range s.Services {
-		if s.Services[i].Name == name {
-			return &s.Services[i]
-		}
-	}
-	return nil
-}

@@ -86,11 +86,11 @@ func (m *Member) MustBeDown() []hostid.ID {
 	if _, byAddress := m.ReplacedAddress(); byAddress {
 		id = m.RecordedID()
 	}
-	dead := m.IgnoredDead()
+	var down []hostid.ID
 	if id != "" {
-		dead = slices.Insert(dead, 0, id)
+		down = append(down, id)
 	}
-	return dead
+	return append(down, m.IgnoredDead()...)
 }
 
 // IgnoredDead are the host IDs that its Service lists as dead nodes for a replacement to ignore.

@@ -58,7 +58,7 @@ func (v *verifier) checkHostID() finding {
 	}
 	if in.Self.RecordedID() == "" {
 		evidence := words.New(words.ReplaceHostIDMissing, "annotation", api.AnnotationHostID, "member", member)
-		lost := in.Self.Joined != nil && *in.Self.Joined
+		lost := in.Self.HasJoined()
 		if recorded := in.Self.Service.Annotations[api.AnnotationHostID]; recorded != "" {
 			_, err := hostid.Parse(recorded)
 			evidence = words.New(words.ReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))

@@ -32,7 +32,7 @@ func TooLate(in Input) words.Message {
 func LostRecord(in Input) words.Message {
 	rec := RecordOf(in.Self)
 	id := in.Self.RecordedID()
-	joined := in.Self.Joined != nil && *in.Self.Joined
+	joined := in.Self.HasJoined()
 	if id == "" && in.LostHostID != "" {
 		// The operator has created the Service again, without the record.
 		id, joined = in.LostHostID, true
