@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -32,7 +33,7 @@ func (r *Reconciler) resolve(ctx context.Context, m *memory, w *world, now time.
 		stored = w.status.Status.HealthPolicy
 	}
 	in := w.HealthInput(stored)
-	in.Window = view.Stabilisation
+	in.Settled, in.Window = len(maintenance.Rollouts(w.Cluster, nil)) == 0, view.Stabilisation
 	if r.o.Views != nil {
 		in.Window = r.o.Views.Window()
 	}

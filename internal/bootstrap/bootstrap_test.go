@@ -17,6 +17,7 @@ import (
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -363,7 +364,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a rollout holds up a join": {
 			in: func(in *Input) {
-				in.Rollouts = []cluster.Rollout{{StatefulSet: "demo-rack1", Cause: words.New(words.PodsOfOldRevision, "statefulSet", "demo-rack1", "updated", 1, "replicas", 3)}}
+				in.Rollouts = []maintenance.Rollout{{StatefulSet: "demo-rack1", Cause: words.New(words.PodsOfOldRevision, "statefulSet", "demo-rack1", "updated", 1, "replicas", 3)}}
 			}, decision: DecisionWait, reasons: []words.Code{words.RolloutInProgress},
 			summary: "demo-rack4-0 must wait: a rollout is in progress: StatefulSet demo-rack1 has 1 of 3 Pods of its newest revision",
 		},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -24,7 +25,7 @@ func Of(c *cluster.Cluster, member string) (Input, error) {
 	in := Input{
 		Member: m, DiskDetail: words.New(words.DataDirectoryOfPod),
 		Matrix: c.Matrix(), Reports: c.ReportCount(), NotVerified: c.Matrix().Options().NotVerified, AllowNonReporting: m.AllowsNonReporting(),
-		Peers: slices.DeleteFunc(c.Serviced(), func(p *cluster.Member) bool { return p == m }), Rollouts: c.Rollouts(m), Version: m.ImageVersion(),
+		Peers: slices.DeleteFunc(c.Serviced(), func(p *cluster.Member) bool { return p == m }), Rollouts: maintenance.Rollouts(c, m), Version: m.ImageVersion(),
 		Held: held(c, m), LastListedBy: c.LastListedBy(self.HostID), Permission: permission(c, m),
 		Initialized: c.StatusReport != nil && c.StatusReport.Status.Initialized, Doubts: c.Doubts(member), Banned: m.Banned(),
 	}

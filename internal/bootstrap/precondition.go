@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -117,7 +118,7 @@ func Outdated(m *matrix.Matrix, members []*cluster.Member, but hostid.ID, silent
 }
 
 // RolloutBlockers are the blockers of StatefulSets that are not at rest.
-func RolloutBlockers(rollouts []cluster.Rollout) []matrix.Blocker {
+func RolloutBlockers(rollouts []maintenance.Rollout) []matrix.Blocker {
 	var list []matrix.Blocker
 	for _, r := range rollouts {
 		b := matrix.Blocker{Reason: words.RolloutInProgress, Cause: r.Cause}

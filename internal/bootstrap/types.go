@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -68,7 +69,7 @@ type Input struct {
 	// Version is that of the image which Self would start; unknown where the image does not say.
 	Version release.Version
 	// Rollouts are the StatefulSets of the cluster that are not at rest.
-	Rollouts []cluster.Rollout
+	Rollouts []maintenance.Rollout
 	// Initialized is true where the cluster report records that the cluster has had its first node: no member creates it again.
 	Initialized bool
 	// Permission is what is known of Self's permit; nil where none is needed. It is one more condition, and never overrides the others.

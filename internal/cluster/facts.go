@@ -70,7 +70,11 @@ func PodWaiting(pod *corev1.Pod) words.Message {
 
 // PodReady is true while the Pod's condition Ready is.
 func PodReady(pod *corev1.Pod) bool {
-	c := podCondition(pod, corev1.PodReady)
+	return conditionTrue(pod, corev1.PodReady)
+}
+
+func conditionTrue(pod *corev1.Pod, t corev1.PodConditionType) bool {
+	c := podCondition(pod, t)
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 

@@ -14,9 +14,9 @@ import (
 // HealthPolicy are the numbers by which the cluster's nodes are judged: those in its report, the defaults where it has none.
 func (c *Cluster) HealthPolicy() api.StatusReportHealthPolicy { return healthpolicy.Of(c.StatusReport) }
 
-// HealthInput is the cluster's settings for its health policy. stored is the one in its report.
+// HealthInput is the cluster's settings for its health policy, without Settled and Window. stored is the one in its report.
 func (c *Cluster) HealthInput(stored *api.StatusReportHealthPolicy) healthpolicy.Input {
-	in := healthpolicy.Input{Stored: stored, Settled: len(c.Rollouts(nil)) == 0}
+	in := healthpolicy.Input{Stored: stored}
 	for i := range c.StatefulSets {
 		s := &c.StatefulSets[i]
 		in.Said = append(in.Said, healthpolicy.Said{Namespace: s.Namespace, Name: s.Name, Annotations: s.Annotations})

@@ -39,9 +39,13 @@ func (m *Member) JoinedAs(id hostid.ID) bool {
 }
 
 // Decommissioning is true while the member is asked to leave.
-func (m *Member) Decommissioning() bool {
-	return m.Service != nil && m.Service.Labels[api.LabelDecommissioned] == "false"
-}
+func (m *Member) Decommissioning() bool { return m.Label(api.LabelDecommissioned) == "false" }
+
+// Going is true for a member with a Service that is not expected to be ready: it is replaced, leaves, or was removed.
+func (m *Member) Going() bool { return m.c != nil && m.Service != nil && m.c.going(m.Service) }
+
+// RecordsReplaced is true while its Service still records the node that is to be replaced, or is being replaced: that host ID is the dead node's, not the newcomer's.
+func (m *Member) RecordsReplaced() bool { return m.Service != nil && recordsReplaced(m.Service) }
 
 // Claim is the one of that UID among all claims of the cluster; nil where there is none.
 func (m *Member) Claim(uid string) *corev1.PersistentVolumeClaim {
@@ -76,6 +80,19 @@ func (m *Member) Stopped() bool { return m.Pod != nil && !m.Deleting() && !m.Sta
 // Deleting is true while the member's Pod is being deleted.
 func (m *Member) Deleting() bool { return m.Pod != nil && m.Pod.DeletionTimestamp != nil }
 
+// FailingGate is the readiness gate that keeps its Pod from being Ready although its containers are; empty where there is none.
+func (m *Member) FailingGate() string {
+	if m.Pod == nil || !conditionTrue(m.Pod, corev1.ContainersReady) {
+		return ""
+	}
+	for _, g := range m.Pod.Spec.ReadinessGates {
+		if !conditionTrue(m.Pod, g.ConditionType) {
+			return string(g.ConditionType)
+		}
+	}
+	return ""
+}
+
 // Scheduled is true once the member's Pod has a Kubernetes node.
 func (m *Member) Scheduled() bool { return m.Pod != nil && m.Pod.Spec.NodeName != "" }
 
@@ -96,10 +113,8 @@ func (m *Member) Owned() bool {
 
 // BarrierSince is when the barrier that the member's Pod is in was started; zero when it is in none.
 func (m *Member) BarrierSince() time.Time {
-	if m.Pod != nil {
-		if st := containerStatus(m.Pod.Status.InitContainerStatuses, api.ContainerBarrier); st != nil && st.State.Running != nil {
-			return st.State.Running.StartedAt.Time
-		}
+	if b := m.Barrier(); b.Phase == BarrierWaiting && b.Since != nil {
+		return b.Since.Time
 	}
 	return time.Time{}
 }

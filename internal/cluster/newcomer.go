@@ -48,7 +48,7 @@ func (m *Member) ByService() matrix.Ref {
 // HasJoined is true where its Service records that it has.
 func (m *Member) HasJoined() bool { return m.Joined != nil && *m.Joined }
 
-// Label and Annotation are those of its Service.
+// Label is one of its Service's; empty without a Service.
 func (m *Member) Label(key string) string {
 	if m.Service == nil {
 		return ""
@@ -56,7 +56,7 @@ func (m *Member) Label(key string) string {
 	return m.Service.Labels[key]
 }
 
-// Annotation is one of its Service's.
+// Annotation is one of its Service's; empty without a Service.
 func (m *Member) Annotation(key string) string {
 	if m.Service == nil {
 		return ""

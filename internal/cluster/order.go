@@ -7,6 +7,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 // HeldByOrder names the lowest ordinal that keeps a member's Pod from being created: the member has no Pod, its StatefulSet creates Pods in order, and the lower ordinal has no
@@ -35,6 +37,17 @@ type Held struct {
 	Member string
 	Set    *appsv1.StatefulSet
 	Lower  *corev1.Pod
+}
+
+// going is Member.Going.
+func (c *Cluster) going(v *corev1.Service) bool {
+	for _, label := range []string{api.LabelReplace, api.LabelReplacingNodeHostID, api.LabelDecommissioned} {
+		if _, ok := v.Labels[label]; ok {
+			return true
+		}
+	}
+	at, ok := c.all.Index(recordedHostID(v))
+	return ok && c.all.Nodes()[at].Removed
 }
 
 // HeldForEver are the members that podManagementPolicy OrderedReady keeps from coming back, by name. Without Pods they cannot report it themselves.

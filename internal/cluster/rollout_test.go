@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -260,7 +261,7 @@ func settled(t *testing.T) *scene {
 func holdUp(t *testing.T, c *Cluster, member string, want []string) {
 	t.Helper()
 	var got []string
-	for _, r := range c.Rollouts(c.Member(member)) {
+	for _, r := range maintenance.Rollouts(c, c.Member(member)) {
 		got = append(got, r.StatefulSet)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -226,6 +226,13 @@ func (c *Cluster) withoutHostID() []string {
 	return out
 }
 
+// recordsReplaced is Member.RecordsReplaced.
+func recordsReplaced(v *corev1.Service) bool {
+	original, open := v.Labels[api.LabelReplacingNodeHostID]
+	_, asked := v.Labels[api.LabelReplace]
+	return open && hostid.Known(original) == recordedHostID(v) || asked && !open
+}
+
 // quickest is the least time in which a Pod created with its claim can join a cluster, end, and be created anew.
 const quickest = 5 * time.Second
 
@@ -252,7 +259,7 @@ func (c *Cluster) FreshVolume(member string) bool {
 // recorded yet, as while the controller is away.
 func (c *Cluster) replacedUnrecorded(name string) bool {
 	v := c.ix.services[name]
-	if v == nil || !c.recordsReplaced(v, recordedHostID(v)) {
+	if v == nil || !recordsReplaced(v) {
 		return false
 	}
 	at, listed := c.all.Index(recordedHostID(v))

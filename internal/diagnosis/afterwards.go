@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -144,11 +145,8 @@ func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 
 // waits is the reason why neither a repair nor a cleanup should begin now: ScyllaDB's documentation wants all nodes UP and no change of the topology.
 func waits(c *cluster.Cluster) words.Message {
-	operations, _ := c.Operations()
-	for _, op := range operations {
-		if cluster.OperationOpen(op) {
-			return words.New(words.AfterWaitOperation)
-		}
+	if len(maintenance.UnderWay(c).Operations) > 0 {
+		return words.New(words.AfterWaitOperation)
 	}
 	members := c.Members()
 	for i := range members {
@@ -180,7 +178,7 @@ func recordsOf(c *cluster.Cluster) []record {
 		if mb.Service == nil {
 			continue
 		}
-		r := record{Ref: mb.Ref, member: mb.Joined != nil && *mb.Joined && mb.HostID != ""}
+		r := record{Ref: mb.Ref, member: mb.HasJoined() && mb.HostID != ""}
 		annotations := mb.Service.Annotations
 		if id, at, ok := strings.Cut(annotations[api.AnnotationJoinedAt], " "); ok && r.member && hostid.Known(id) == mb.HostID {
 			r.joined, _ = time.Parse(time.RFC3339, at) // an unreadable time counts as none

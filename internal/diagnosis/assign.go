@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -470,7 +471,7 @@ func (s *scene) strangers() {
 		n := &s.nodes[i]
 		f := Finding{Kind: Ghost, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: words.New(words.FindingGhost, "node", n.Name()), Evidence: s.numbers(n), Step: s.step(n)}
 		if n.fate == away {
-			why := s.c.Stranger(n.HostID)
+			why := maintenance.Removable(s.c, n.HostID)
 			f.Kind, f.Message = NodeDown, words.New(words.FindingNodeDownElsewhere, "node", n.Name(), "why", why)
 			if replacement.IsElsewhere(why) && n.Row == nil { // a node with a row has its datacenter's reports here
 				f.Step = s.do(words.SeeThere, nil)

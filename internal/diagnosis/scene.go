@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -201,7 +202,7 @@ func (s *scene) fateOf(n *node) fate {
 		return well
 	case s.m.Options().Fates[n.HostID].Member != "" || s.known.Newcomers[n.HostID] != "":
 		return replaced
-	case !n.here() && n.HostID != "" && s.c.Stranger(n.HostID).IsZero():
+	case !n.here() && n.HostID != "" && maintenance.Removable(s.c, n.HostID).IsZero():
 		return ghost
 	case !n.here():
 		return away

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -32,9 +33,11 @@ func AgainstTopology(c *cluster.Cluster, nodetool []string) []words.Message {
 		if id == "" {
 			continue
 		}
-		if i := slices.IndexFunc(c.Members(), func(m cluster.Member) bool { return m.HostID == id && m.Service != nil }); i >= 0 {
-			out = append(out, words.New(words.HostIDOfMember, "id", id, "member", c.Members()[i].Name()))
-		} else if why := c.Stranger(id); !why.IsZero() {
+		switch why := maintenance.Removable(c, id); {
+		case why.IsZero():
+		case why.Code == words.HostIDOfMember:
+			out = append(out, why)
+		default:
 			out = append(out, words.New(words.HostIDNotRemovable, "id", id, "why", why))
 		}
 	}

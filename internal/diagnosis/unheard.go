@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -24,14 +25,9 @@ const modeStarting = "STARTING"
 // Nothing is reported while the task manager was not asked, or a node is not UP. A rollout does not suppress the report: a StatefulSet that makes its Pods in order continues
 // only when this newcomer is ready.
 func (s *scene) unheard() {
-	operations, known := s.c.Operations()
-	if !known || s.c.TakenAt.IsZero() || !s.h.Healthy && !s.onlyRollouts() {
+	w := maintenance.UnderWay(s.c)
+	if !w.Known || len(w.Operations) > 0 || s.c.TakenAt.IsZero() || !s.h.Healthy && !s.onlyRollouts() {
 		return
-	}
-	for _, op := range operations {
-		if cluster.OperationOpen(op) {
-			return
-		}
 	}
 	members := s.c.Members()
 	for i := range members {
@@ -71,7 +67,7 @@ func (s *scene) onlyRollouts() bool {
 // runsSince is since when the ScyllaDB of a newcomer runs that no node lists and that lists no node; zero for any other member.
 func (s *scene) runsSince(mb *cluster.Member) time.Time {
 	said := s.c.Said(mb.Member)
-	if mb.Service == nil || mb.Pod == nil || mb.Pod.DeletionTimestamp != nil || mb.Joined != nil && *mb.Joined || mb.ReplaceRequested || mb.Replacing != "" ||
+	if mb.Service == nil || mb.Pod == nil || mb.Pod.DeletionTimestamp != nil || mb.HasJoined() || mb.ReplaceRequested || mb.Replacing != "" ||
 		said == nil || said.OperationMode != modeStarting || said.HostID == "" || len(said.ObservedNodes) > 0 {
 		return time.Time{}
 	}

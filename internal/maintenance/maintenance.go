@@ -1,13 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package maintenance counts the copies of the data that are left while nodes are stopped or replaced. It is pure: no client, no clock, no logger.
+// Package maintenance judges what may be done to a cluster now: what is under way on it, whether its StatefulSets are at rest, how many copies of the data are left while nodes are
+// stopped or replaced, and which host IDs may be removed. It is pure: no client, no clock, no logger. It is below every other judge.
 package maintenance
 
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
+
+// Work is what is under way on a cluster.
+type Work struct {
+	// Operations are the topology operations of ScyllaDB that are queued or running.
+	Operations []api.NodeOperation
+	// Known is true when at least one serving node was asked for them: without it, an empty list proves nothing.
+	Known bool
+	// Replaced are the members with a replacement that is requested or open, by name.
+	Replaced []*cluster.Member
+	// Rolling are the StatefulSets whose Pods are replaced by others of a new revision.
+	Rolling []*appsv1.StatefulSet
+}
+
+// UnderWay is what is under way on the cluster.
+func UnderWay(c *cluster.Cluster) Work {
+	var w Work
+	w.Operations, w.Known = c.Operations()
+	w.Operations = Open(w.Operations)
+	for _, m := range c.Serviced() {
+		if m.ReplaceRequested || m.Replacing != "" {
+			w.Replaced = append(w.Replaced, m)
+		}
+	}
+	for i := range c.StatefulSets {
+		if set := &c.StatefulSets[i]; cluster.Rolling(set) {
+			w.Rolling = append(w.Rolling, set)
+		}
+	}
+	return w
+}
+
+// Open are the operations that are queued or running, in a list of its own.
+func Open(operations []api.NodeOperation) []api.NodeOperation {
+	return slices.DeleteFunc(slices.Clone(operations), func(op api.NodeOperation) bool { return !cluster.OperationOpen(op) })
+}
+
+// Removable is why a host ID must not be removed from the cluster; zero when it may be. ScyllaDB bans a removed node for ever.
+func Removable(c *cluster.Cluster, id hostid.ID) words.Message {
+	for _, m := range c.Serviced() {
+		if m.HostID == id {
+			return words.New(words.HostIDOfMember, "id", id, "member", m.Name())
+		}
+	}
+	return c.Stranger(id)
+}
 
 // Keyspace is where the replicas of a keyspace are.
 type Keyspace struct {

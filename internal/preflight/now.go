@@ -67,13 +67,13 @@ type safety struct {
 
 // nodes: every cause why not every node sees every node UP.
 func (s *safety) nodes() {
-	from := len(s.results)
-	for _, f := range diagnosis.Of(s.Cluster) {
+	from, h := len(s.results), bootstrap.HealthOf(s.Cluster)
+	for _, f := range diagnosis.From(s.Cluster, h, diagnosis.Known{}) {
 		if !f.Remark {
 			s.add("nodes", s.subject, Failed, f.Message, f.Step)
 		}
 	}
-	if from == len(s.results) && !bootstrap.HealthOf(s.Cluster).Healthy {
+	if from == len(s.results) && !h.Healthy {
 		s.add("nodes", s.subject, Unknown, words.New(words.NotHealthyNow))
 	}
 	s.fine(from, "nodes", s.subject, words.New(words.AllNodesUpNow))
@@ -101,23 +101,17 @@ func (s *safety) answers() {
 // underWay: operations of ScyllaDB, replacements and rollouts.
 func (s *safety) underWay() {
 	from := len(s.results)
-	operations, known := s.Cluster.Operations()
-	for _, op := range operations {
-		if cluster.OperationOpen(op) {
-			s.add("operations", s.subject, Failed, cluster.OperationFact(op, s.name(op.HostID)), words.New(words.StepWaitNow))
-		}
+	w := maintenance.UnderWay(s.Cluster)
+	for _, op := range w.Operations {
+		s.add("operations", s.subject, Failed, cluster.OperationFact(op, s.name(op.HostID)), words.New(words.StepWaitNow))
 	}
-	for _, m := range s.Cluster.Members() {
-		if m.ReplaceRequested || m.Replacing != "" {
-			s.add("operations", "member "+m.Namespace+"/"+m.Member, Failed, words.New(words.ReplacementNow), words.New(words.StepWaitNow))
-		}
+	for _, m := range w.Replaced {
+		s.add("operations", "member "+m.Namespace+"/"+m.Member, Failed, words.New(words.ReplacementNow), words.New(words.StepWaitNow))
 	}
-	for i := range s.Cluster.StatefulSets {
-		if set := &s.Cluster.StatefulSets[i]; cluster.Rolling(set) {
-			s.add("operations", subject(set), Failed, words.New(words.RolloutNow), words.New(words.StepWaitNow))
-		}
+	for _, set := range w.Rolling {
+		s.add("operations", subject(set), Failed, words.New(words.RolloutNow), words.New(words.StepWaitNow))
 	}
-	if from == len(s.results) && !known {
+	if from == len(s.results) && !w.Known {
 		s.add("operations", s.subject, Unknown, words.New(words.OperationsUnknownNow))
 	}
 	s.fine(from, "operations", s.subject, words.New(words.NothingUnderWayNow))

@@ -68,10 +68,15 @@ var rules = map[string]rule{
 	},
 	"the judges are above the member": {
 		from: []string{"internal/cluster"}, deep: true,
-		deny: []string{own + "internal/bootstrap", own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight", own + "internal/inject", own + "internal/evidence"},
+		deny: []string{own + "internal/maintenance", own + "internal/bootstrap", own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight", own + "internal/inject", own + "internal/evidence"},
 		why:  "a judge below the member needs copies of its fields, and a copy can differ from the member",
 	},
-	"bootstrap is the lowest judge": {
+	"maintenance is below bootstrap": {
+		from: []string{"internal/maintenance"}, deep: true,
+		deny: []string{own + "internal/bootstrap"},
+		why:  "a rollout holds up the barrier, so it is judged without the barrier",
+	},
+	"bootstrap and maintenance are below view": {
 		from: []string{"internal/bootstrap", "internal/maintenance"}, deep: true,
 		deny: []string{own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight"},
 		why:  "the barrier decides by nothing that is decided by its decision",

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Rollout is a StatefulSet of the cluster that is not at rest.
+type Rollout struct {
+	StatefulSet string
+	// Cause is PodsOfOldRevision or FewerPodsReady with its numbers.
+	Cause words.Message
+	// Rolling is true while its Pods are replaced by others of a new revision.
+	Rolling bool
+}
+
+// Rollouts are the StatefulSets that are not at rest: with Pods of another revision than the newest, or with fewer ready Pods than members that have joined. A node that restarts
+// in the middle of a join rolls the join back. Not counted are newcomers, as they have not joined; members that are replaced, leave or were removed; and with self that member and
+// the dead nodes that its replacement ignores. self is nil where the caller asks for the whole cluster.
+func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
+	var out []Rollout
+	var dead []hostid.ID
+	var own *appsv1.StatefulSet // self's, whose rollout waits for self
+	if self != nil {
+		dead = self.IgnoredDead()
+		if set := self.StatefulSet; set != nil && ofOldRevision(&set.Status) && holder(c, set, self) != nil {
+			own = set
+		}
+	}
+	joined := map[string]int32{}
+	for _, m := range c.Serviced() {
+		if m.StatefulSet != nil && m.HasJoined() && !m.Going() && (self == nil || m.Member != self.Member) && !slices.Contains(dead, m.RecordedID()) {
+			joined[m.StatefulSet.Name]++
+		}
+	}
+	for i := range c.StatefulSets {
+		set := &c.StatefulSets[i]
+		status := &set.Status
+		switch {
+		case status.UpdateRevision == "":
+			// Saved without status, or not yet read by the StatefulSet controller: nothing is known of a rollout.
+		case set.Generation > status.ObservedGeneration && status.ObservedGeneration > 0, ofOldRevision(status):
+			if own != nil && set.Name == own.Name || (own != nil || byHostID(self)) && goesFirst(c, self, set) {
+				continue
+			}
+			out = append(out, Rollout{StatefulSet: set.Name, Cause: words.New(words.PodsOfOldRevision,
+				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
+		case status.ReadyReplicas < joined[set.Name]:
+			pods, gate := notReady(c, set)
+			out = append(out, Rollout{StatefulSet: set.Name, Rolling: rolling(c, set), Cause: words.New(words.FewerPodsReady,
+				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", joined[set.Name], "pods", pods, "gate", gate)})
+		}
+	}
+	return out
+}
+
+// rolling is cluster.Rolling, unless each Pod that exists is of the newest revision: what is not ready then is no rollout. A Pod without the label counts as of another.
+func rolling(c *cluster.Cluster, set *appsv1.StatefulSet) bool {
+	if !cluster.Rolling(set) {
+		return false
+	}
+	exists := false
+	for _, name := range cluster.MemberNames(set) {
+		m := c.Member(name)
+		if m.Pod != nil && !m.Current() {
+			return true
+		}
+		exists = exists || m.Pod != nil
+	}
+	return !exists
+}
+
+// notReady are a StatefulSet's Pods that are not Ready, and the readiness gate of the first one all of whose containers are.
+func notReady(c *cluster.Cluster, set *appsv1.StatefulSet) (pods []string, gate string) {
+	for _, name := range cluster.MemberNames(set) {
+		m := c.Member(name)
+		if m.Pod == nil || m.Ready() {
+			continue
+		}
+		if pods = append(pods, name); gate == "" {
+			gate = m.FailingGate()
+		}
+	}
+	return pods, gate
+}
+
+// ofOldRevision is true while there are Pods of another revision than the newest.
+func ofOldRevision(status *appsv1.StatefulSetStatus) bool {
+	return status.CurrentRevision != status.UpdateRevision && status.UpdatedReplicas < status.Replicas
+}
+
+// goesFirst is true for a newcomer that does not wait for the rollout of another StatefulSet, because that rollout waits for a newcomer of its own. Two newcomers that each hold up
+// their own rollout would wait for each other's: the first by name goes first. A replacement goes before every plain newcomer, which has to wait for the dead node anyway.
+func goesFirst(c *cluster.Cluster, self *cluster.Member, set *appsv1.StatefulSet) bool {
+	other := holder(c, set, nil)
+	if other == nil {
+		return false
+	}
+	mine, its := byHostID(self), byHostID(other)
+	return mine && !its || mine == its && self.Member < other.Member
+}
+
+func byHostID(m *cluster.Member) bool { return m != nil && m.Label(api.LabelReplacingNodeHostID) != "" }
+
+// holder is the newcomer that the rollout of a StatefulSet waits for, so that no member is restarted before it is ready; nil where there is none. A rolling update deletes Pods
+// from the largest ordinal down, and stops at one that is not ready; above the holder no Pod of an old revision is left. self, where it is set, is the newcomer in question.
+// Without it, the holder must not have begun to join: its end would let the rollout go on.
+func holder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member) *cluster.Member {
+	if set.Generation > set.Status.ObservedGeneration && set.Status.ObservedGeneration > 0 {
+		return nil // how many Pods are of the newest revision is not known yet
+	}
+	first, n := cluster.Ordinals(set)
+	missing := 0
+	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
+		missing = max(0, n-int(set.Status.Replicas)) // Pods are created one after the other: those of the highest ordinals do not exist yet
+	}
+	top := first + n - 1 - missing
+	if top < first {
+		return nil
+	}
+	if missing > 0 && set.Status.ReadyReplicas == set.Status.Replicas-1 {
+		// It creates its Pods one after the other and one is not ready: until that one is ready it creates and deletes no other, whatever their revisions are.
+		return firstHolder(c, set, self, first, top)
+	}
+	return firstHolder(c, set, self, top, max(first, top-int(set.Status.UpdatedReplicas)))
+}
+
+// firstHolder is holder among the Pods from one ordinal to another, both included, in that order; from may be the larger one.
+func firstHolder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member, from, to int) *cluster.Member {
+	step := cmp.Or(cmp.Compare(to, from), 1)
+	for at := from; at != to+step; at += step {
+		name := fmt.Sprintf("%s-%d", set.Name, at)
+		m := cmp.Or(c.Member(name), &cluster.Member{Ref: matrix.Ref{Member: name}}) // of too many replicas, the last are no members
+		switch {
+		case self != nil && m.Member == self.Member:
+			return m
+		case self != nil || m.HasJoined() && !m.Going():
+		case !joining(c, m):
+			return m
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// joining is true for a newcomer that may be joining: the rows list its recorded host ID, or an operation is open with its host ID or with none.
+func joining(c *cluster.Cluster, m *cluster.Member) bool {
+	id := m.RecordedID()
+	if id == "" {
+		return false
+	}
+	// A node that was removed is in no row: its member, with an empty volume, is a newcomer that waits.
+	if at, listed := c.Matrix().Index(id); listed && !c.Matrix().Nodes()[at].Removed && !m.RecordsReplaced() {
+		return true
+	}
+	operations, _ := c.Operations()
+	return slices.ContainsFunc(Open(operations), func(op api.NodeOperation) bool { return op.HostID == "" || op.HostID == id })
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package maintenance_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+)
+
+// read is the cluster of a stage whose nodes have answered.
+func read(st *stage.Stage, operations ...api.NodeOperation) *cluster.Cluster {
+	o := cluster.Objects{
+		Key:  cluster.Key{Namespace: stage.Namespace, Name: stage.Name},
+		Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports,
+		Live: map[string]*api.NodeStatusReport{},
+	}
+	for _, name := range slices.Sorted(maps.Keys(st.Services)) {
+		svc, pod := st.Services[name], st.Pods[name]
+		o.Services, o.Pods = append(o.Services, *svc), append(o.Pods, *pod)
+		said, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport])
+		if err == nil {
+			said.Operations = operations
+			o.Live[name] = said
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(st.Sets)) {
+		o.StatefulSets = append(o.StatefulSets, *st.Sets[name])
+	}
+	return cluster.New(o, cluster.SourceLive, stage.Start.Add(time.Hour))
+}
+
+// TestUnderWay also plants what is over, and what need not end: neither counts.
+func TestUnderWay(t *testing.T) {
+	t.Parallel()
+	st := stage.New(t, 3, 1)
+	st.Services["demo-rack2-0"].Labels[api.LabelReplace] = ""
+	st.Services["demo-rack3-0"].Labels[api.LabelReplacingNodeHostID] = stage.HostID(3, 0)
+	for name, current := range map[string]string{"demo-rack1": "old", "demo-rack2": "new"} {
+		st.Sets[name].Status.CurrentRevision, st.Sets[name].Status.UpdateRevision = current, "new"
+	}
+	w := maintenance.UnderWay(read(st,
+		api.NodeOperation{Type: "bootstrap", State: "running"}, api.NodeOperation{Type: "rebuild", State: "created"}, api.NodeOperation{Type: "decommission", State: "failed"}))
+	var got []string
+	for _, op := range w.Operations {
+		got = append(got, op.Type)
+	}
+	for _, m := range w.Replaced {
+		got = append(got, m.Member)
+	}
+	for _, set := range w.Rolling {
+		got = append(got, set.Name)
+	}
+	if diff := cmp.Diff([]string{"bootstrap", "rebuild", "demo-rack2-0", "demo-rack3-0", "demo-rack1"}, got); diff != "" || !w.Known {
+		t.Errorf("under way (-want +got), known %t:\n%s", w.Known, diff)
+	}
+}
+
+func TestNothingIsKnownOfOperationsWhereNobodyWasAsked(t *testing.T) {
+	t.Parallel()
+	st := stage.New(t, 1, 2)
+	for _, p := range st.Pods {
+		p.Annotations = nil
+	}
+	if w := maintenance.UnderWay(read(st)); w.Known || len(w.Operations)+len(w.Replaced)+len(w.Rolling) > 0 {
+		t.Errorf("under way: %+v", w)
+	}
+}
+
+func TestRemovable(t *testing.T) {
+	t.Parallel()
+	c := read(stage.New(t, 3, 1))
+	for name, tc := range map[string]struct {
+		id   string
+		want words.Code
+	}{
+		"a member's": {stage.HostID(2, 0), words.HostIDOfMember},
+		"nobody has it, and it is not listed as DOWN": {"00000000-0000-4000-8000-00000000000f", words.StrangerNotDown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if why := maintenance.Removable(c, hostid.Known(tc.id)); why.Code != tc.want {
+				t.Errorf("%s: %v", tc.id, why)
+			}
+		})
+	}
+}
