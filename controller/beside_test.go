@@ -71,6 +71,7 @@ func (p *place) older() {
 // its ScyllaDBDatacenter does. While our kind lacks fields the controller leads and writes the datacenter report, but no cluster report, and is not ready; when the cluster is deleted,
 // our reports are deleted and the operator's stays.
 func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a control plane")
 	}

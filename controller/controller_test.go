@@ -443,6 +443,7 @@ func TestControllerWithTheRightsThatAreShipped(t *testing.T) {
 }
 
 func TestADatacenterInAnotherKubernetesCluster(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts two control planes")
 	}

@@ -22,6 +22,7 @@ import (
 // The initialisation of a cluster and its later state, on a real API server, with the shipped kinds and rights: one member until it is initialised, a Secret that is missing, the
 // health policy, the ID of group 0, and the second rack.
 func TestInitialiseThenScaleOnARealAPIServer(t *testing.T) {
+	t.Parallel()
 	const group = "11111111-1111-1111-8111-111111111111"
 	p := start(t)
 	p.install()

@@ -18,6 +18,7 @@ import (
 
 // The view and the initialisation on a real API server, with the kinds and the rights that are shipped, past a change of the leader.
 func TestViewAndInitialisationOnARealAPIServer(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	p.install()
 	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rack("rack1"))

@@ -46,6 +46,7 @@ func (p *place) kept(what string, want bool) {
 // TestAttack1And2BarriersTrustOnlyWhatIsKept puts a proxy between the controller and the API server. The Lease that barriers read shows that the reports are kept while they are,
 // and not while they are not, whatever other part of the controller lives.
 func TestAttack1And2BarriersTrustOnlyWhatIsKept(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	p.install()
 	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rack("rack1"), rack("rack2"))

@@ -33,6 +33,7 @@ func rackWithData(name string) *appsv1.StatefulSet {
 
 // A StatefulSet is deleted as people do it, with everything that it owns: host ID and joined stay, until the claim is gone too.
 func TestA7EvidenceSurvivesTheStatefulSet(t *testing.T) {
+	t.Parallel()
 	p := start(t)
 	p.install()
 	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rackWithData("r1"))

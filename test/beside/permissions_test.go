@@ -64,6 +64,7 @@ func aggregated(name, label string, rules []string) []client.Object {
 // each new ScyllaDBDatacenter needs, before our install, after it, with an account chosen by --operator-member, and after uninstall. With the
 // ClusterRole of an earlier build the API server refuses it; check finds that role, and the command that it prints is the fix.
 func TestNoHarm1TheOperatorBindsItsRoleAfterOurInstall(t *testing.T) {
+	t.Parallel()
 	p := plane.Start(t)
 	scheme := kube.NewScheme()
 	utilruntime.Must(rbacv1.AddToScheme(scheme))

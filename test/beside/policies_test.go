@@ -24,6 +24,7 @@ import (
 // TestNoHarm2AMembersTokenRewritesNoPod: on a real API server, an account with the ClusterRole of a member writes to no Pod but its own, whatever its other rights
 // and whatever the Pod's labels. Other accounts keep their permissions: one with the operator's rules, and an administrator with every verb. check proves the denial.
 func TestNoHarm2AMembersTokenRewritesNoPod(t *testing.T) {
+	t.Parallel()
 	p := plane.Start(t)
 	admin, err := kube.NewClient(p.RESTConfig())
 	if err != nil {
@@ -112,6 +113,7 @@ func eviction() *policyv1.Eviction {
 
 // TestNoHarm2InstallRefusesWhereAdmissionPoliciesAreOff: nothing of it is applied, and exit code 2.
 func TestNoHarm2InstallRefusesWhereAdmissionPoliciesAreOff(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane")
 	}

@@ -289,6 +289,7 @@ func (u *until) Write(p []byte) (int, error) {
 
 // TestBesideOperatorOnTheWire runs the plugin and the agent's barrier on a real API server with the operator's kinds instead of ours, after ours and before ours.
 func TestBesideOperatorOnTheWire(t *testing.T) {
+	t.Parallel()
 	p := plane.Start(t)
 	c, err := kube.NewClient(p.RESTConfig())
 	if err != nil {

@@ -48,6 +48,8 @@ type Proxy struct {
 	server  *httptest.Server
 	forward *httputil.ReverseProxy
 	cfg     *rest.Config
+	stopped context.Context // ends with Stop
+	end     context.CancelFunc
 
 	mu      sync.Mutex
 	faults  []*Fault
@@ -68,6 +70,7 @@ func Start(cfg *rest.Config) (*Proxy, error) {
 		return nil, fmt.Errorf("parse %s: %w", cfg.Host, err)
 	}
 	p := &Proxy{cfg: cfg, hit: map[*Fault]int{}, changed: make(chan struct{})}
+	p.stopped, p.end = context.WithCancel(context.Background())
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:      transport,
@@ -79,8 +82,9 @@ func Start(cfg *rest.Config) (*Proxy, error) {
 	return p, nil
 }
 
-// Stop ends it with all its connections.
+// Stop ends it with all its connections, and with the requests that were held: a watch among them would go on.
 func (p *Proxy) Stop() {
+	p.end()
 	p.mu.Lock()
 	for _, f := range p.faults {
 		close(f.gone)
@@ -145,6 +149,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 		defer cancel()
+		defer context.AfterFunc(p.stopped, cancel)()
 		r = r.WithContext(ctx)
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
 		p.count(f)

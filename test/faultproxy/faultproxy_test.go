@@ -176,3 +176,21 @@ func TestAWatchStallsAndGoesOn(t *testing.T) {
 	for range lines {
 	}
 }
+
+// TestStopEndsAWatchThatWasHeld: its client has gone, and the server says no more.
+func TestStopEndsAWatchThatWasHeld(t *testing.T) {
+	p, c, _, seen := server(t)
+	remove := p.Add(faultproxy.Fault{Watches: true, Hold: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		defer cancel()
+		hit(t, p, 0)
+	}()
+	if _, _, err := send(ctx, c, p, "GET", "/api/v1/pods?watch=true"); err == nil {
+		t.Error("not held")
+	}
+	remove()
+	<-seen
+	p.Stop()
+}
