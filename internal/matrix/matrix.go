@@ -4,6 +4,7 @@ package matrix
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -172,11 +173,47 @@ func New(rows []Row, opts Options) *Matrix {
 // Judge returns the same matrix seen with other options; names stay as they are.
 func (m *Matrix) Judge(opts Options) *Matrix { return m.judge(opts) }
 
+// Excluding is the matrix of the rows that are left without those whose reporter drop is true of. It is judged strictly, and without Options.Names, so that nothing is known of a node
+// but by these rows: a replacement must not rest on the word of the nodes that it is about. Indexes of nodes are those of m, and so a node stays that no row is left of; see Appears.
+// It costs one judgement: no cell is read again.
+func (m *Matrix) Excluding(drop func(Ref) bool) *Matrix {
+	g := &grid{index: m.index, base: make([]Node, len(m.base)), lines: make([]line, 0, len(m.lines)), start: make([]int32, len(m.start))}
+	for i := range g.base {
+		n := &g.base[i]
+		n.HostID = m.base[i].HostID
+		for _, l := range m.lines[m.start[i]:m.start[i+1]] {
+			if drop(l.row.Reporter) {
+				continue
+			}
+			if n.Row == nil {
+				n.Ref, n.Row, n.State = l.row.Reporter, l.row, l.row.State
+			}
+			g.lines = append(g.lines, l)
+		}
+		g.start[i+1] = int32(len(g.lines))
+	}
+	return g.judge(Options{})
+}
+
 // Options returns the options that the matrix was judged with.
 func (m *Matrix) Options() Options { return m.opts }
 
 // Nodes returns every node, ordered by datacenter, rack, ordinal, host ID; nodes without a known place come last. The caller must not change it.
 func (m *Matrix) Nodes() []Node { return m.nodes }
+
+// Rows yields every row, Self's and those that do not count too, ordered by node. The caller must not change them.
+func (m *Matrix) Rows() iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for i := range m.lines {
+			if !yield(m.lines[i].row) {
+				return
+			}
+		}
+	}
+}
+
+// Appears is true for the node at index i when it has a row, or a row other than Self's lists it.
+func (m *Matrix) Appears(i int) bool { return m.nodes[i].Row != nil || m.required.has(int32(i)) }
 
 // Index returns the index in Nodes of a host ID.
 func (m *Matrix) Index(hostID hostid.ID) (int, bool) {

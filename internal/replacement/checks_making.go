@@ -81,8 +81,8 @@ func (v *verifier) checkPlace() finding {
 	if s.Datacenter == "" || s.Rack == "" {
 		return unknown(words.New(words.PlaceUnlabelled, "member", s.Member, "labels", []string{api.LabelDatacenter, api.LabelRack}), words.New(words.PlaceLabelService))
 	}
-	for i := range v.in.Rows {
-		r := v.in.Rows[i].Reporter
+	for row := range v.all.Rows() {
+		r := row.Reporter
 		if r.HostID == v.target && (r.Datacenter != "" || r.Rack != "") && (r.Datacenter != s.Datacenter || r.Rack != s.Rack) {
 			return failed(words.New(words.PlaceDiffers, "node", place(r), "member", place(s)), words.New(words.PlaceCorrect))
 		}

@@ -102,13 +102,11 @@ func TestNext(t *testing.T) {
 		"normal but not by its own word": {joining(matrix.StateNormal, false), ActionWaitJoin, "owns no tokens"},
 		"one row does not have it UP": {setCell(joined(), "demo-b-0", hostNew, matrix.Unknown, 0), ActionWaitJoin,
 			"demo-b-0 (bbbbbbbb) does not see eeeeeeee UP"},
-		"one row is old": {change(joined(), func(in *Input) { in.Rows[1].Stale = matrix.Trouble{Code: words.PodGone} }), ActionWaitJoin, "demo-b-0 (bbbbbbbb) has no fresh row"},
-		"one died after it": {change(setCell(joined(), "*", hostB, matrix.Down, 0), func(in *Input) { in.Rows[1].Stale = matrix.Trouble{Code: words.PodGone} }),
+		"one row is old": {change(joined(), func(in *Input) { ages(in, 1) }), ActionWaitJoin, "demo-b-0 (bbbbbbbb) has no fresh row"},
+		"one died after it": {change(setCell(joined(), "*", hostB, matrix.Down, 0), func(in *Input) { ages(in, 1) }),
 			ActionFinish, "was replaced by " + hostNew},
 		"all others died after it": {change(joined(), func(in *Input) {
-			for i := range in.Rows {
-				in.Rows[i].Stale = matrix.Trouble{Code: words.PodGone}
-			}
+			ages(in, 0, 1, 2, 3)
 		}), ActionWaitJoin, "no fresh row"},
 		"joined, not ready": {change(joined(), func(in *Input) { ready(in.Self.Pod, false) }), ActionWaitReady, "to be Ready"},
 		"joined and ready, old one still listed": {setCell(joined(), "demo-c-0", hostOld, matrix.Down, 0), ActionWaitOldGone,
@@ -145,9 +143,7 @@ func TestNext(t *testing.T) {
 		"resume, and only the peers say that the attempt has joined": {change(alsoResumed(joined()), func(in *Input) { in.Self.Report.OwnsTokens = new(false) }),
 			ActionRefuse, "attempt-ended"},
 		"resume after the node was removed": {change(toResume(), func(in *Input) {
-			for i := range in.Rows {
-				in.Rows[i].Observed = without(in.Rows[i].Observed, hostOld)
-			}
+			unlist(in, hostOld)
 		}), ActionRefuse, "no member of the cluster"},
 
 		"begun by the operator, Pod not made yet": {change(operatorBegun(), func(in *Input) { in.Self.Pod, in.Claims = nil, nil }), ActionWaitNewPod, ""},
@@ -190,18 +186,17 @@ func oneOfTwoClaims() Input {
 
 // removedB simulates a removenode of demo-b-0, whose Pod waits with an empty volume: its row has an error, and no other row lists it.
 func removedB(in *Input) {
-	in.Rows = cloneRows(in.Rows)
-	for i := range in.Rows {
-		in.Rows[i].Observed = without(in.Rows[i].Observed, hostB)
-	}
-	in.Rows[1].Reported, in.Rows[1].Observed, in.Rows[1].Trouble = false, nil, matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "connection refused"}
+	unlist(in, hostB)
+	eachRow(in, func(i int, r *matrix.Row) {
+		if i == 1 {
+			r.Reported, r.Observed, r.Trouble = false, nil, matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "connection refused"}
+		}
+	})
 }
 
 func toResume() Input {
 	in := joining(matrix.StateNormal, false)
-	for i := range in.Rows {
-		in.Rows[i].Observed = without(in.Rows[i].Observed, hostNew)
-	}
+	unlist(&in, hostNew)
 	in.Self.Report.OperationMode = "STARTING"
 	in.Self.Service.Annotations[api.AnnotationReplaceResume] = "request-2"
 	return in
@@ -303,25 +298,24 @@ func TestChecks(t *testing.T) {
 	// led: two of three others are DOWN and ignored, and the rows of these nodes name a topology coordinator.
 	led := func(coordinator hostid.ID, by ...string) Input {
 		in := ignore(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-a-0", hostC, matrix.Down, 0), hostB+","+hostC)
-		for i := range in.Rows {
-			for _, id := range by {
-				if string(in.Rows[i].Reporter.HostID) == id {
-					in.Rows[i].Coordinator = coordinator
-				}
+		eachRow(&in, func(_ int, r *matrix.Row) {
+			if slices.Contains(by, string(r.Reporter.HostID)) {
+				r.Coordinator = coordinator
 			}
-		}
+		})
 		return in
 	}
 	ignored := func() Input {
 		in := ignore(setCell(setCell(requested(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), hostC)
 		in.Others = append(in.Others, member(ref("demo-e-0", "e", hostNew)))
-		in.Rows = append(in.Rows, matrix.Row{Reporter: ref("demo-e-0", "e", hostNew), Reported: true, Observed: append(up(hostA, hostB, hostNew), down(hostOld), down(hostC))})
+		setRows(&in, append(rowsOf(in), matrix.Row{Reporter: ref("demo-e-0", "e", hostNew), Reported: true, Observed: append(up(hostA, hostB, hostNew), down(hostOld), down(hostC))}))
 		return setCell(setCell(in, "demo-a-0", hostNew, matrix.Up, 0), "demo-b-0", hostNew, matrix.Up, 0)
 	}
 	// excludes: of a version that can exclude, one of the other nodes is DOWN for all, and nobody ignores it.
 	excludes := func(longer time.Duration) Input {
 		in := ignore(ignored(), "")
-		in.Excludes, in.Dead, in.Rows[2].Stale = true, 10*time.Minute+longer, matrix.Trouble{Code: words.PodGone}
+		in.Excludes, in.Dead = true, 10*time.Minute+longer
+		ages(&in, 2)
 		return in
 	}
 	old := func(in *Input) { in.Excludes = false }
@@ -346,25 +340,27 @@ func TestChecks(t *testing.T) {
 		"no majority": {setCell(setCell(requested(), "demo-c-0", hostOld, matrix.Unknown, 0), "demo-b-0", hostOld, matrix.Unknown, 0), CheckDown, Unknown,
 			"1 of 3 fresh rows see demo-d-0 (dddddddd) DOWN, which is no majority; demo-b-0 (bbbbbbbb) and demo-c-0 (cccccccc) cannot say (the address may be shared"},
 		"nobody looks": {change(requested(), func(in *Input) {
-			for i := range in.Rows {
-				in.Rows[i].Stale = matrix.Trouble{Code: words.PodGone}
-			}
+			ages(in, 0, 1, 2, 3)
 		}), CheckDown, Unknown, "nobody sees"},
-		"an old row's UP is no evidence": {change(setCell(requested(), "demo-c-0", hostOld, matrix.Up, 0), func(in *Input) { in.Rows[2].Stale = matrix.Trouble{Code: words.PodGone} }), CheckDown, OK, "2 of 2 fresh rows"},
+		"an old row's UP is no evidence": {change(setCell(requested(), "demo-c-0", hostOld, matrix.Up, 0), func(in *Input) { ages(in, 2) }), CheckDown, OK, "2 of 2 fresh rows"},
 		"a row that contradicts itself": {change(requested(), func(in *Input) {
-			for i := range 2 {
-				in.Rows[i].Observed = append(in.Rows[i].Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
-			}
+			eachRow(in, func(i int, r *matrix.Row) {
+				if i < 2 {
+					r.Observed = append(r.Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
+				}
+			})
 		}), CheckDown, Unknown, "1 of 3"},
 		"its Pod is ready":                  {change(requested(), func(in *Input) { ready(in.Self.Pod, true) }), CheckNotAlive, Failed, "is Ready"},
-		"a row is missing":                  {change(requested(), func(in *Input) { in.Rows = in.Rows[1:] }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no row"},
-		"a row is old":                      {change(requested(), func(in *Input) { in.Rows[0].Stale = matrix.Trouble{Code: words.PodGone} }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod demo-a-0 (aaaaaaaa) is gone"},
+		"a row is missing":                  {change(requested(), func(in *Input) { setRows(in, rowsOf(*in)[1:]) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no row"},
+		"a row is old":                      {change(requested(), func(in *Input) { ages(in, 0) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod demo-a-0 (aaaaaaaa) is gone"},
 		"a datacenter that cannot be asked": {change(requested(), func(in *Input) { in.NotVerified = []string{"dc2"} }), CheckRows, Unknown, "datacenter dc2 cannot be asked"},
 		"rows that share their membership": {change(requested(), func(in *Input) {
 			all := &matrix.Membership{HostIDs: []hostid.ID{hostA, hostB, hostC, hostOld}}
-			for i := range 3 {
-				in.Rows[i].Base, in.Rows[i].Observed = all, []matrix.Observation{down(hostOld)}
-			}
+			eachRow(in, func(i int, r *matrix.Row) {
+				if i < 3 {
+					r.Base, r.Observed = all, []matrix.Observation{down(hostOld)}
+				}
+			})
 		}), CheckOthersUp, OK, "all 3 other nodes"},
 		"a host ID without member":          {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no row"},
 		"another node down":                 {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
@@ -457,9 +453,7 @@ func TestChecks(t *testing.T) {
 func neverJoined() Input {
 	in := requested()
 	in.Self.Joined = new(false)
-	for i := range in.Rows {
-		in.Rows[i].Observed = without(in.Rows[i].Observed, hostOld)
-	}
+	unlist(&in, hostOld)
 	return in
 }
 

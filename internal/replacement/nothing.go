@@ -7,7 +7,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -21,9 +20,10 @@ func (v *verifier) nothingToReplace() words.Message {
 	if cure := unrecorded(in, v.target); v.resume && !cure.IsZero() {
 		return cure
 	}
-	unowned := slices.ContainsFunc(v.m.Nodes(), func(n matrix.Node) bool {
-		return n.Member == "" && !slices.ContainsFunc(in.Others, func(o *cluster.Member) bool { return o.RecordedID() == n.HostID })
-	})
+	unowned := false
+	for i, n := range v.m.Nodes() {
+		unowned = unowned || v.m.Appears(i) && n.Member == "" && !slices.ContainsFunc(in.Others, func(o *cluster.Member) bool { return o.RecordedID() == n.HostID })
+	}
 	gap := v.checkRows().result != OK || 2*v.of(v.target).Total() <= len(v.expected())+len(v.ignored)
 	if !v.resume || in.Operator || in.Self.Pod == nil || len(in.Claims) != 1 || unowned || gap {
 		return words.New(words.ReplaceNothingToReplace)

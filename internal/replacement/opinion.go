@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// opinions are the rows of an Input as evidence about one replacement: package matrix counts, this type leaves out those that do not count (the
+// opinions are the rows of an Input as evidence about one replacement: package matrix counts, this type says which do not count (those of the
 // member itself, the target, the newcomer, the ignored) and names the rest.
 type opinions struct {
 	in       *Input
@@ -21,28 +21,26 @@ type opinions struct {
 	newcomer hostid.ID // host ID of the member's new node, empty when none is known
 	ignored  map[hostid.ID]bool
 
-	m     *matrix.Matrix
+	all   *matrix.Matrix               // of all rows
+	m     *matrix.Matrix               // of those that count
 	names map[hostid.ID]matrix.Ref     // by host ID
 	asked map[hostid.ID]matrix.Opinion // by host ID, because each check asks about every node
 }
 
 func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opinions {
-	v := &opinions{in: in, target: target, newcomer: newcomer, ignored: map[hostid.ID]bool{}, names: map[hostid.ID]matrix.Ref{}, asked: map[hostid.ID]matrix.Opinion{}}
+	v := &opinions{in: in, target: target, newcomer: newcomer, ignored: map[hostid.ID]bool{}, all: in.Matrix, names: map[hostid.ID]matrix.Ref{}, asked: map[hostid.ID]matrix.Opinion{}}
+	if v.all == nil {
+		v.all = matrix.New(nil, matrix.Options{})
+	}
 	for _, raw := range ignored {
 		if id, err := hostid.Parse(raw); err == nil {
 			v.ignored[id] = true
 		}
 	}
-	var rows []matrix.Row
-	for i := range in.Rows {
-		r := &in.Rows[i]
-		if r.Reporter.HostID != "" {
-			if _, known := v.names[r.Reporter.HostID]; !known {
-				v.names[r.Reporter.HostID] = r.Reporter
-			}
-		}
-		if !v.isSelf(r.Reporter) && !v.apart(r.Reporter.HostID) {
-			rows = append(rows, *r)
+	nodes := v.all.Nodes()
+	for i := range nodes {
+		if n := &nodes[i]; n.HostID != "" && n.Row != nil {
+			v.names[n.HostID] = n.Row.Reporter
 		}
 	}
 	for _, o := range in.Others {
@@ -55,7 +53,7 @@ func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opini
 			v.names[id] = in.Self.Ref
 		}
 	}
-	v.m = matrix.New(rows, matrix.Options{})
+	v.m = v.all.Excluding(func(r matrix.Ref) bool { return v.isSelf(r) || v.apart(r.HostID) })
 	return v
 }
 

@@ -25,7 +25,6 @@ type Reading struct {
 	// Cluster has the rows of the Pods where there are any, else those that it was read with.
 	Cluster *cluster.Cluster
 
-	rows        []matrix.Row
 	operations  []api.NodeOperation
 	known       bool
 	notVerified []string
@@ -53,7 +52,7 @@ func (r *Reading) readRows() {
 	for _, source := range []cluster.Source{direct, cluster.SourceReport} {
 		by, err := c.Using(source)
 		if err == nil && slices.ContainsFunc(by.Rows(), func(row matrix.Row) bool { return row.Reported }) {
-			r.Cluster, r.rows = by, by.Rows()
+			r.Cluster = by
 			return
 		}
 	}
@@ -69,7 +68,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	in := &Input{
 		Namespace: c.Namespace, Cluster: c.Name, Now: now, Dead: c.HealthPolicy().Dead.Duration, NewID: newID, Self: self, Claims: c.Claims(member),
 		Others: slices.DeleteFunc(slices.Clone(c.Serviced()), func(m *cluster.Member) bool { return m == self }),
-		Rows:   r.rows, Containers: c.Containers(), Operations: r.operations, OperationsKnown: r.known, NotVerified: r.notVerified,
+		Matrix: c.Matrix(), Containers: c.Containers(), Operations: r.operations, OperationsKnown: r.known, NotVerified: r.notVerified,
 		Operator: self.OfOperator(), Paused: c.Paused(member), Barrier: r.barrier(self),
 	}
 	recorded := self.RecordedID()

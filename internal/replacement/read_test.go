@@ -136,7 +136,7 @@ func TestPodsSpeakBeforeReports(t *testing.T) {
 		report("dc2", api.NodeReport{HostID: &far, ObservedNodes: api.Plain([]api.ObservedNodeStatusReport{up})}, true))
 	in := c.Input("demo-b-0", now, "id")
 	seen := map[string]matrix.Status{}
-	for _, r := range in.Rows {
+	for r := range in.Matrix.Rows() {
 		for o := range r.Each() {
 			if o.HostID == hostB {
 				seen[string(r.Reporter.HostID)] = o.Status

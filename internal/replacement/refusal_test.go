@@ -289,10 +289,7 @@ func lostMember() Input {
 // removedMember: the same, and a person has removed the new node with nodetool. No row lists either node any more.
 func removedMember() Input {
 	return change(lostMember(), func(in *Input) {
-		in.Rows = cloneRows(in.Rows)
-		for i := range in.Rows {
-			in.Rows[i].Observed = without(without(in.Rows[i].Observed, hostNew), hostOld)
-		}
+		unlist(in, hostNew, hostOld)
 	})
 }
 
@@ -310,7 +307,13 @@ func TestVolumeLost(t *testing.T) {
 		"the new node is a member":          {lostMember(), words.CureNewcomerLost},
 		"and another attempt was asked for": {alsoResumed(lostMember()), words.CureNewcomerLost},
 		"the new node was removed since":    {removedMember(), words.CureStartAsNew},
-		"it was, and one row is missing":    {change(removedMember(), func(in *Input) { in.Rows[1].Reported, in.Rows[1].Observed = false, nil }), ""},
+		"it was, and one row is missing": {change(removedMember(), func(in *Input) {
+			eachRow(in, func(i int, r *matrix.Row) {
+				if i == 1 {
+					r.Reported, r.Observed = false, nil
+				}
+			})
+		}), ""},
 		"the Scylla Operator has no second": {change(noNode(operatorBegun(), time.Hour), func(in *Input) { in.Operator = true }), words.CureOperatorByHand},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -430,10 +433,8 @@ func TestNoHarm30TheUnrecordedNewNodeOnALostKubernetesNode(t *testing.T) {
 func TestNothingIsLeftToReplace(t *testing.T) {
 	gone := func(more ...func(*Input)) Input {
 		in := toResume()
-		for i := range in.Rows {
-			in.Rows[i].Observed = without(without(in.Rows[i].Observed, hostOld), hostNew)
-		}
-		in.Rows = slices.DeleteFunc(in.Rows, func(r matrix.Row) bool { return r.Reporter.HostID == hostNew })
+		unlist(&in, hostOld, hostNew)
+		setRows(&in, slices.DeleteFunc(rowsOf(in), func(r matrix.Row) bool { return r.Reporter.HostID == hostNew }))
 		return change(in, func(in *Input) {
 			for _, m := range more {
 				m(in)
@@ -446,10 +447,10 @@ func TestNothingIsLeftToReplace(t *testing.T) {
 	}{
 		"neither is a member":           {gone(), words.CureStartAsNew},
 		"before anything has begun":     {neverJoined(), words.ReplaceNothingToReplace},
-		"NoHarm10: one is silent":       {gone(func(in *Input) { in.Rows = in.Rows[1:] }), words.ReplaceNothingToReplace},
+		"NoHarm10: one is silent":       {gone(func(in *Input) { setRows(in, rowsOf(*in)[1:]) }), words.ReplaceNothingToReplace},
 		"NoHarm10: one is out of sight": {gone(func(in *Input) { in.NotVerified = []string{"dc2"} }), words.ReplaceNothingToReplace},
 		"NoHarm10: one of three, others ignored": {gone(func(in *Input) {
-			in.Rows = in.Rows[:1]
+			setRows(in, rowsOf(*in)[:1])
 			in.Self.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostB + "," + hostC
 		}), words.ReplaceNothingToReplace},
 		"a node without a member":    {setCell(gone(), "demo-c-0", "77770000-0000-4000-8000-000000000007", matrix.Up, matrix.StateNormal), words.ReplaceNothingToReplace},

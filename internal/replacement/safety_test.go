@@ -22,14 +22,16 @@ import (
 // downSince is requested with the target DOWN since then in the rows of the first n witnesses, of unknown age in the others.
 func downSince(n int, ago time.Duration) Input {
 	in := requested()
-	in.Rows = cloneRows(in.Rows)
-	for i := range in.Rows[:3] {
+	eachRow(&in, func(i int, r *matrix.Row) {
+		if i == 3 {
+			return
+		}
 		o := matrix.Observation{HostID: hostOld, Status: matrix.Down}
 		if i < n {
 			o.Since = t0.Add(-ago)
 		}
-		in.Rows[i].Observed = append(without(in.Rows[i].Observed, hostOld), o)
-	}
+		r.Observed = append(without(r.Observed, hostOld), o)
+	})
 	return in
 }
 
@@ -230,7 +232,7 @@ func TestC2NewcomerThatIsAMemberIsReplacedItself(t *testing.T) {
 	}
 	for name, in := range map[string]Input{
 		"while the old one is listed": setCell(in, "demo-a-0", hostOld, matrix.Down, 0),
-		"while nobody lists it":       change(in, func(in *Input) { in.Rows = newPod().Rows }),
+		"while nobody lists it":       change(in, func(in *Input) { in.Matrix = newPod().Matrix }),
 		"while it joins":              setCell(in, "*", hostNew, matrix.Up, matrix.StateReplacing),
 	} {
 		if Superseded(in) != "" || OpenAlready(in).IsZero() {
@@ -251,8 +253,11 @@ func TestNewcomerThatIsAMemberUnderTheOperator(t *testing.T) {
 // A row with both DOWN and UP for the target forbids any deletion, whatever the others have.
 func TestContradictionHoldsTheDeletion(t *testing.T) {
 	in := recorded()
-	in.Rows = cloneRows(in.Rows)
-	in.Rows[0].Observed = append(in.Rows[0].Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
+	eachRow(&in, func(i int, r *matrix.Row) {
+		if i == 0 {
+			r.Observed = append(r.Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
+		}
+	})
 	if s := Next(in); s.Action != ActionRefuse || !strings.Contains(all(s), "demo-a-0 (aaaaaaaa) contradicts itself about demo-d-0") {
 		t.Errorf("%s: %s", s.Action, all(s))
 	}
@@ -275,15 +280,13 @@ func TestAttack8NobodyOverrulesTheFirstThirtySecondsOfADeath(t *testing.T) {
 		0: ActionRefuse, 29 * time.Second: ActionRefuse, 30 * time.Second: ActionRecord, 4 * time.Minute: ActionRecord,
 	} {
 		in := requested()
-		in.Rows = slices.Clone(in.Rows)
-		for i := range in.Rows {
-			in.Rows[i].Observed = slices.Clone(in.Rows[i].Observed)
-			for j := range in.Rows[i].Observed {
-				if o := &in.Rows[i].Observed[j]; o.HostID == hostOld {
+		eachRow(&in, func(_ int, r *matrix.Row) {
+			for j := range r.Observed {
+				if o := &r.Observed[j]; o.HostID == hostOld {
 					o.Since = in.Now.Add(-after)
 				}
 			}
-		}
+		})
 		in.Self.Service.Annotations = maps.Clone(in.Self.Service.Annotations)
 		if in.Self.Service.Annotations == nil {
 			in.Self.Service.Annotations = map[string]string{}

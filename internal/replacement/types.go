@@ -61,8 +61,8 @@ type Input struct {
 	Barrier []words.Message
 	// Seeds is the choice that launch will make for the new node; nil where the Pod does not start through launch.
 	Seeds *bootstrap.SeedChoice
-	// Rows of the whole cluster, and the members with a Service beside Self.
-	Rows   []matrix.Row
+	// Matrix of the whole cluster, nil where there are no rows, and the members with a Service beside Self.
+	Matrix *matrix.Matrix
 	Others []*cluster.Member
 	// Containers are the names of their ScyllaDB's containers.
 	Containers matrix.Containers

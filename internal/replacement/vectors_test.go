@@ -63,7 +63,7 @@ func (v vector) toInput() Input {
 		if v.Input.PodLive == "ready" {
 			ready(in.Self.Pod, true)
 			in.Self.Joined = new(true)
-			in.Rows = joined().Rows
+			in.Matrix = joined().Matrix
 		}
 	}
 	return in

@@ -144,7 +144,7 @@ func clone(in Input) Input {
 		}
 		return &c
 	}
-	in.Self, in.Others, in.Claims, in.Rows = of(in.Self), slices.Clone(in.Others), slices.Clone(in.Claims), cloneRows(in.Rows)
+	in.Self, in.Others, in.Claims = of(in.Self), slices.Clone(in.Others), slices.Clone(in.Claims)
 	for i := range in.Others {
 		in.Others[i] = of(in.Others[i])
 	}
@@ -171,13 +171,14 @@ func base() Input {
 			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{*claimOf("data", "")},
 		},
 	}
+	var rows []matrix.Row
 	for _, o := range []struct{ member, rack, id string }{{"demo-a-0", "a", hostA}, {"demo-b-0", "b", hostB}, {"demo-c-0", "c", hostC}} {
 		in.Others = append(in.Others, member(ref(o.member, o.rack, o.id)))
-		in.Rows = append(in.Rows, matrix.Row{
+		rows = append(rows, matrix.Row{
 			Reporter: ref(o.member, o.rack, o.id), Reported: true, Observed: append(up(hostA, hostB, hostC), down(hostOld)),
 		})
 	}
-	in.Rows = append(in.Rows, matrix.Row{Reporter: in.Self.Ref, Reported: true, Stale: matrix.Trouble{Code: words.PodGone}, Observed: up(hostA, hostB, hostC, hostOld)})
+	setRows(&in, append(rows, matrix.Row{Reporter: in.Self.Ref, Reported: true, Stale: matrix.Trouble{Code: words.PodGone}, Observed: up(hostA, hostB, hostC, hostOld)}))
 	return in
 }
 
@@ -209,35 +210,61 @@ func newPod() Input {
 func joining(state matrix.State, ownsTokens bool) Input {
 	in := newPod()
 	in.Self.Report = says(hostNew, new(ownsTokens), "BOOTSTRAP")
-	in.Rows = cloneRows(in.Rows)
-	for i := range in.Rows {
-		if in.Rows[i].Reporter.Member == in.Self.Member {
-			continue
+	eachRow(&in, func(_ int, r *matrix.Row) {
+		if r.Reporter.Member != in.Self.Member {
+			r.Observed = append(r.Observed, matrix.Observation{HostID: hostNew, Status: matrix.Up, State: state})
 		}
-		in.Rows[i].Observed = append(in.Rows[i].Observed, matrix.Observation{HostID: hostNew, Status: matrix.Up, State: state})
-	}
+	})
 	return in
 }
 
 // joined: the newcomer is a normal member, the old host ID is gone, the Pod is Ready.
 func joined() Input {
 	in := joining(matrix.StateNormal, true)
-	for i := range in.Rows {
-		in.Rows[i].Observed = without(in.Rows[i].Observed, hostOld)
-	}
+	unlist(&in, hostOld)
 	ready(in.Self.Pod, true)
 	in.Self.Report.OperationMode = "NORMAL"
 	in.Now = t0.Add(7 * time.Minute)
 	return in
 }
 
-func cloneRows(rows []matrix.Row) []matrix.Row {
-	out := make([]matrix.Row, len(rows))
-	for i, r := range rows {
-		r.Observed = append([]matrix.Observation(nil), r.Observed...)
-		out[i] = r
+// rowsOf are copies of the input's rows, ordered by node.
+func rowsOf(in Input) []matrix.Row {
+	var out []matrix.Row
+	for r := range in.Matrix.Rows() {
+		out = append(out, *r)
+		out[len(out)-1].Observed = slices.Clone(r.Observed)
 	}
 	return out
+}
+
+func setRows(in *Input, rows []matrix.Row) { in.Matrix = matrix.New(rows, matrix.Options{}) }
+
+// eachRow changes each row.
+func eachRow(in *Input, f func(i int, r *matrix.Row)) {
+	rows := rowsOf(*in)
+	for i := range rows {
+		f(i, &rows[i])
+	}
+	setRows(in, rows)
+}
+
+// ages makes the rows old.
+func ages(in *Input, which ...int) {
+	eachRow(in, func(i int, r *matrix.Row) {
+		if slices.Contains(which, i) {
+			r.Stale = matrix.Trouble{Code: words.PodGone}
+		}
+	})
+}
+
+// unlist takes the host IDs out of every row.
+func unlist(in *Input, ids ...string) {
+	eachRow(in, func(_ int, r *matrix.Row) {
+		for _, id := range ids {
+			r.Observed = without(r.Observed, id)
+		}
+	})
 }
 
 func without(obs []matrix.Observation, id string) []matrix.Observation {
@@ -252,13 +279,12 @@ func without(obs []matrix.Observation, id string) []matrix.Observation {
 
 // setCell changes what one reporter says of one host ID; reporter "*" means every other member.
 func setCell(in Input, reporter, id string, status matrix.Status, state matrix.State) Input {
-	in.Rows = cloneRows(in.Rows)
-	for i := range in.Rows {
-		if in.Rows[i].Reporter.Member == in.Self.Member || reporter != "*" && in.Rows[i].Reporter.Member != reporter {
-			continue
+	eachRow(&in, func(_ int, r *matrix.Row) {
+		if r.Reporter.Member == in.Self.Member || reporter != "*" && r.Reporter.Member != reporter {
+			return
 		}
-		in.Rows[i].Observed = append(without(in.Rows[i].Observed, id), matrix.Observation{HostID: hostid.ID(id), Status: status, State: state, Since: t0.Add(-10 * time.Minute)})
-	}
+		r.Observed = append(without(r.Observed, id), matrix.Observation{HostID: hostid.ID(id), Status: status, State: state, Since: t0.Add(-10 * time.Minute)})
+	})
 	return in
 }
 
@@ -429,9 +455,7 @@ func (w *world) scylla() {
 		w.in = setCell(w.in, "*", hostNew, matrix.Up, matrix.StateNormal)
 		w.in.Self.Report = says(hostNew, new(true), "")
 	case 3:
-		for i := range w.in.Rows {
-			w.in.Rows[i].Observed = without(w.in.Rows[i].Observed, hostOld)
-		}
+		unlist(&w.in, hostOld)
 		ready(p, true)
 	}
 	w.save()

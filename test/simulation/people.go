@@ -352,7 +352,7 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 	cures := step.Cure.Commands
 	if step.Diagnosis != nil {
 		cures = step.Diagnosis.Cure.Commands
-		if step.Diagnosis.Cure.Code == words.CureLook && !listed(in.Rows, in.Self.Says().HostID) {
+		if step.Diagnosis.Cure.Code == words.CureLook && !listed(in.Matrix, in.Self.Says().HostID) {
 			cures = []words.Command{words.Scylla(in.Namespace, "replace", "resume", name)} // a person who has looked finds that it is no member
 		}
 	}
@@ -465,8 +465,8 @@ func (w *world) supersede(name string, in replacement.Input) {
 }
 
 // listed is true where a row lists a new node.
-func listed(rows []matrix.Row, id hostid.ID) bool {
-	return id != "" && matrix.New(rows, matrix.Options{}).Opinion(id).Listing() > 0
+func listed(m *matrix.Matrix, id hostid.ID) bool {
+	return id != "" && m.Opinion(id).Listing() > 0
 }
 
 // diagnosed is what package scylla makes of ScyllaDB's last words.
