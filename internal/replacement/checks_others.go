@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -150,8 +151,8 @@ func (v *verifier) leads(c matrix.Coordinator, expected []hostid.ID) bool {
 // checkNoOperation: an open operation without a host ID is one all the same; released versions do not say which node it is about.
 func (v *verifier) checkNoOperation() finding {
 	found := v.memberOperations()
-	for _, op := range v.in.Operations {
-		if cluster.OperationOpen(op) && (op.HostID == "" || op.HostID != v.newcomer) {
+	for _, op := range maintenance.Open(v.in.Operations) {
+		if op.HostID == "" || op.HostID != v.newcomer {
 			found = append(found, cluster.OperationFact(op, v.name(op.HostID)))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -216,9 +217,9 @@ func (v *verifier) checkAttempt() finding {
 		return ok(words.New(words.AttemptNoNewcomer))
 	}
 	wait, name := words.New(words.AttemptWait), short(v.newcomer)
-	for _, op := range v.in.Operations {
+	for _, op := range maintenance.Open(v.in.Operations) {
 		// Released versions name the new node of a replacement, later ones the replaced.
-		if (op.HostID == v.newcomer || op.HostID == v.target && op.Type == "replace") && cluster.OperationOpen(op) {
+		if op.HostID == v.newcomer || op.HostID == v.target && op.Type == "replace" {
 			return failed(words.New(words.AttemptOperation, "operation", op.Type, "node", name), wait)
 		}
 	}

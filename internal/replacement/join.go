@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -116,7 +116,7 @@ func (m *machine) unheard(id hostid.ID) words.Message {
 	v := &verifier{opinions: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
 	switch started := in.Self.StartedAt(); {
 	case in.Self.Says().OperationMode != modeStarting || started.IsZero() || in.Now.Sub(started) < startingTime,
-		!in.OperationsKnown || slices.ContainsFunc(in.Operations, cluster.OperationOpen),
+		!in.OperationsKnown || len(maintenance.Open(in.Operations)) > 0,
 		v.of(id).Listing() > 0 || v.checkRows().result != OK || v.checkOthersUp().result != OK:
 		return words.Message{}
 	}

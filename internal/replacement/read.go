@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -134,7 +135,7 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 		return nil
 	}
 	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), func(id hostid.ID) words.Message {
-		why := r.Cluster.Stranger(id)
+		why := maintenance.Removable(r.Cluster, id)
 		if IsElsewhere(why) {
 			return evidence.Do(words.New(words.GhostElsewhere, "why", why), evidence.Facts{"namespace": r.Cluster.Namespace, "cluster": r.Cluster.Name})
 		}
