@@ -25,6 +25,7 @@ export CGO_ENABLED := 0
 # Tools, pinned; run through the module proxy, never installed into the system.
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0
 GORELEASER     := go run github.com/goreleaser/goreleaser/v2@v2.16.0
+ACTIONLINT     := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.8
 GOVULNCHECK    := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
 .DEFAULT_GOAL := help
@@ -101,8 +102,9 @@ $(GOLANGCI_LINT):
 	GOBIN=$(@D) go install -ldflags='-s -w' github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
 .PHONY: lint
-lint: $(GOLANGCI_LINT) ## golangci-lint, pinned
+lint: $(GOLANGCI_LINT) ## golangci-lint, and actionlint for the workflows, pinned
 	$(GOLANGCI_LINT) run
+	$(ACTIONLINT)
 
 .PHONY: fmt
 fmt: ## Format all Go code

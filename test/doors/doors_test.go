@@ -43,7 +43,7 @@ func TestDoorWithoutACluster(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\nshift\nexec kubectl-scylla \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	lines := readme.Commands(t, "../..", "I have no cluster")
+	lines := readme.Commands(t, "../..", "Try it without a cluster")
 	// .ci/run types the first of these, and the second is what follows from it.
 	built := []string{"make build", "export PATH=$PWD/bin:$PATH"}
 	if len(lines) != len(built)+len(want) || !slices.Equal(lines[:len(built)], built) {

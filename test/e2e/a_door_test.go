@@ -101,13 +101,13 @@ func TestDoorOfAClusterThatKnowsNothingOfUs(t *testing.T) {
 	u := newUser(t, f.ctx, w.Cluster, w.Images.Plugin)
 	names := strings.NewReplacer("NAMESPACE", namespace, "CLUSTER", "shop", "IMAGE", images.AgentRef)
 	healthy := []string{"HEALTHY inject/shop", "3 of 3 nodes seen UP by everyone"}
-	u.walk(t, "I have a cluster", names, []step{
+	u.walk(t, "Inspect a cluster", names, []step{
 		{"kubectl scylla status -n NAMESPACE --source=live", 0, append([]string{"from live"}, healthy...)},
 		{"kubectl scylla dashboard -n NAMESPACE --source=live", 0, healthy[:1]},
 		{"kubectl scylla report -n NAMESPACE -o html > report.html", 0, []string{}},
 	})
 	before := f.identities()
-	u.walk(t, "I want joins guarded", names, []step{
+	u.walk(t, "Protect joins", names, []step{
 		{"kubectl scylla check --pre -n NAMESPACE", 0, []string{"ok:"}},
 		{"kubectl scylla install --image IMAGE --yes", 0, []string{"deployment.apps/kubectl-scylla-controller applied"}},
 		{"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --dry-run=client", 0, []string{"+        - launch", "statefulset inject/db-a changes", "nothing was changed"}},

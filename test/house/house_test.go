@@ -244,7 +244,7 @@ func TestLicenceHeaders(t *testing.T) {
 
 // The top level is a table of contents: exactly these.
 func TestTopLevel(t *testing.T) {
-	want := []string{"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "cmd", "completions", "controller", "docs", "go.mod", "go.sum", "internal", "plugin", "test"}
+	want := []string{"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md", "cmd", "completions", "controller", "docs", "go.mod", "go.sum", "internal", "plugin", "test"}
 	out, err := exec.Command("git", "-C", "../..", "ls-tree", "--name-only", "HEAD").Output()
 	if err != nil {
 		t.Skipf("not a git checkout: %v", err)

@@ -91,8 +91,8 @@ func CheckKrew(name string, manifest []byte) error {
 	must(m.Kind == krewKind, "kind is %q, want %s", m.Kind, krewKind)
 	must(safeName.MatchString(name) && m.Metadata.Name == name, "the name is %q, want %q", m.Metadata.Name, name)
 	must(m.Spec.ShortDescription != "", "there is no short description")
-	// krew's index refuses longer ones in review.
-	must(len(m.Spec.ShortDescription) <= 80, "the short description is longer than a line")
+	// krew's index refuses longer ones in review: its list has one line for each plugin.
+	must(len(m.Spec.ShortDescription) <= 50, "the short description has %d characters, and at most 50 are allowed", len(m.Spec.ShortDescription))
 	must(semver.MatchString(m.Spec.Version), "version %q is no semantic version with a v", m.Spec.Version)
 	must(len(m.Spec.Platforms) > 0, "there is no platform")
 	for i, p := range m.Spec.Platforms {
