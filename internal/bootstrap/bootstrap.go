@@ -71,7 +71,7 @@ func (in Input) decide() Verdict {
 	}
 
 	_, forced := in.service().Annotations[api.AnnotationForceProceed]
-	if in.Member.Annotation(api.AnnotationForceProceed) == api.ForceProceedValue {
+	if in.Member.Forced() {
 		v.Blockers, v.Notes = in.precondition(m, v.Notes)
 		v.Blockers = append(v.Blockers, in.malformed(false)...)
 		matrix.SortBlockers(v.Blockers)

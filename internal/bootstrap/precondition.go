@@ -97,10 +97,8 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 			continue
 		}
 		var by []string
-		for i := range nodes {
-			if n := &nodes[i]; n.Reports && i != at && m.At(i, at) == matrix.Up {
-				by = append(by, n.Name())
-			}
+		for _, i := range m.Opinion(id).Up {
+			by = append(by, nodes[i].Name())
 		}
 		if len(by) > 0 {
 			blockers = append(blockers, matrix.Blocker{

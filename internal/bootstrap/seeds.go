@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -134,7 +133,7 @@ func Seeds(s Start) SeedChoice {
 	if len(up) == 0 && s.Restart {
 		up = known
 	}
-	forced := s.Member.Annotation(api.AnnotationForceProceed) == api.ForceProceedValue // it may create its cluster anew, where no other has joined
+	forced := s.Member.Forced() // it may create its cluster anew, where no other has joined
 	seeds := slices.Concat(s.spread(up), s.external())
 	switch {
 	case len(seeds) > 0:

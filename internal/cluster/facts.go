@@ -5,6 +5,7 @@ package cluster
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -91,6 +92,11 @@ func Initialising(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// Forces is true for an object whose force annotation opens barriers: only "true" does.
+func Forces(o metav1.Object) bool {
+	return o.GetAnnotations()[api.AnnotationForceProceed] == api.ForceProceedValue
 }
 
 // Rolling is true while a StatefulSet replaces its Pods by others of a new revision. A rollout with a partition, or with update strategy OnDelete, need not end, and does not

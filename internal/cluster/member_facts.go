@@ -41,6 +41,9 @@ func (m *Member) JoinedAs(id hostid.ID) bool {
 // Decommissioning is true while the member is asked to leave.
 func (m *Member) Decommissioning() bool { return m.Label(api.LabelDecommissioned) == "false" }
 
+// Forced is true where its Service has it start whatever the reports say.
+func (m *Member) Forced() bool { return m.Service != nil && Forces(m.Service) }
+
 // Going is true for a member with a Service that is not expected to be ready: it is replaced, leaves, or was removed.
 func (m *Member) Going() bool { return m.c != nil && m.Service != nil && m.c.going(m.Service) }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -309,12 +310,12 @@ func (s *scene) forced() {
 	var objects []string
 	undo := "--cluster " + s.c.Name
 	for i := range s.c.StatefulSets {
-		if set := &s.c.StatefulSets[i]; set.Annotations[api.AnnotationForceProceed] == api.ForceProceedValue {
+		if set := &s.c.StatefulSets[i]; cluster.Forces(set) {
 			objects = append(objects, "StatefulSet "+set.Name)
 		}
 	}
 	for _, m := range s.c.Members() {
-		if m.Service == nil || m.Force != api.ForceProceedValue || m.Service.Annotations[api.AnnotationForcePropagatedFrom] != "" && len(objects) > 0 {
+		if !m.Forced() || m.Annotation(api.AnnotationForcePropagatedFrom) != "" && len(objects) > 0 {
 			continue
 		}
 		if objects = append(objects, m.Name()); len(objects) == 1 && m.Member != "" {

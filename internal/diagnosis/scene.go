@@ -168,16 +168,8 @@ func (s *scene) look() {
 func (s *scene) count(j int) {
 	n := &s.nodes[j]
 	if len(s.parts) == 0 {
-		n.up, n.down, n.rows = n.SeenUp, n.SeenDown, n.SeenUp+n.SeenDown+n.SeenUnknown+n.NotSeen
-		if n.Reports && n.rows > 0 { // its own row is among them
-			n.rows--
-			switch s.m.At(j, j) {
-			case matrix.Up:
-				n.up = max(0, n.up-1)
-			case matrix.Down:
-				n.down = max(0, n.down-1)
-			}
-		}
+		by := n.ByOthers()
+		n.up, n.down, n.rows = by.Up, by.Down, by.Rows()
 		return
 	}
 	for i := range s.nodes {

@@ -226,7 +226,10 @@ func (s State) relaxes() (row, up bool) {
 // count fills the nodes' counters.
 func (m *Matrix) count(pairs []*line) {
 	for i := range m.required.all() {
-		m.nodes[i].SeenUp = len(pairs)
+		n := &m.nodes[i]
+		if n.SeenUp = len(pairs); n.Reports {
+			n.Own = m.At(int(i), int(i))
+		}
 	}
 	for _, l := range pairs {
 		for i := range m.required.minus(l.up) {

@@ -84,6 +84,8 @@ type Node struct {
 	Removed bool
 	// SeenUp, SeenDown, SeenUnknown and NotSeen count the rows with that status of the node. Self's row, rows that could not be read and stale rows are not counted.
 	SeenUp, SeenDown, SeenUnknown, NotSeen int
+	// Own is how a node that Reports sees itself.
+	Own Status
 	// DownSince is the earliest Since of a row that has the node DOWN; zero when not known.
 	DownSince time.Time
 }

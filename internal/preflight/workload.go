@@ -207,13 +207,13 @@ func (c *checker) services() {
 // forced are the members and StatefulSets with the force annotation: a start of theirs skips the barrier.
 func (c *checker) forced() {
 	for i := range c.in.StatefulSets {
-		if s := &c.in.StatefulSets[i]; s.Annotations[api.AnnotationForceProceed] == api.ForceProceedValue {
+		if s := &c.in.StatefulSets[i]; cluster.Forces(s) {
 			c.add("force", subject(s), Warning, words.New(words.ForcedNext, "annotation", api.AnnotationForceProceed), words.New(words.StepUndoForce).Do(
 				words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Labels[api.LabelCluster], "--undo")))
 		}
 	}
 	for i := range c.in.Services {
-		if s := &c.in.Services[i]; s.Annotations[api.AnnotationForceProceed] == api.ForceProceedValue && s.Annotations[api.AnnotationForcePropagatedFrom] == "" {
+		if s := &c.in.Services[i]; cluster.Forces(s) && s.Annotations[api.AnnotationForcePropagatedFrom] == "" {
 			c.add("force", "service "+s.Namespace+"/"+s.Name, Warning, words.New(words.ForcedNext, "annotation", api.AnnotationForceProceed), words.New(words.StepUndoForce).Do(
 				words.Scylla(s.Namespace, "force-proceed", s.Name, "--undo")))
 		}

@@ -190,33 +190,12 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 	if node.HostID == "" {
 		return
 	}
-	seen := Seen{Up: node.SeenUp, Down: node.SeenDown, Unknown: node.SeenUnknown, Missing: node.NotSeen, Since: TimePtr(node.DownSince)}
-	if node.Reports {
-		// The counts are over all rows, including the node's own; a node that sees itself UP proves nothing.
-		switch own := m.At(i, i); {
-		case own == matrix.Up && seen.Up > 0:
-			seen.Up--
-		case own == matrix.Down && seen.Down > 0:
-			seen.Down--
-		case own == matrix.Unknown && seen.Unknown > 0:
-			seen.Unknown--
-		case own == matrix.Missing && seen.Missing > 0:
-			seen.Missing--
-		}
-	}
-	switch {
-	case seen.Down > 0:
-		seen.Status = "DOWN"
-	case seen.Unknown > 0:
-		seen.Status = "UNKNOWN"
-	case seen.Missing > 0:
-		seen.Status = "MISSING"
-	case seen.Up > 0:
-		seen.Status = "UP"
-	default:
+	by := node.ByOthers()
+	status, seen := by.Status()
+	if !seen {
 		return
 	}
-	n.Seen = &seen
+	n.Seen = &Seen{Status: status.String(), Up: by.Up, Down: by.Down, Unknown: by.Unknown, Missing: by.Missing, Since: TimePtr(node.DownSince)}
 }
 
 // addSections adds a member to each section of the document that it belongs to, such as newcomers and ghosts.

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package matrix
+
+// Seen counts the rows of the other nodes by how they see a node; all counts of a lone node are 0.
+type Seen struct{ Up, Down, Unknown, Missing int }
+
+// ByOthers is how the other nodes see it. The counts of a Node are over all rows that count; its own row proves nothing of itself.
+func (n *Node) ByOthers() Seen {
+	s := Seen{n.SeenUp, n.SeenDown, n.SeenUnknown, n.NotSeen}
+	if count := s.of(n.Own); n.Reports && *count > 0 {
+		*count--
+	}
+	return s
+}
+
+func (s *Seen) of(status Status) *int {
+	switch status {
+	case Up:
+		return &s.Up
+	case Down:
+		return &s.Down
+	case Missing:
+		return &s.Missing
+	}
+	return &s.Unknown
+}
+
+// Rows is how many rows of other nodes there are.
+func (s Seen) Rows() int { return s.Up + s.Down + s.Unknown + s.Missing }
+
+// Status is Up only where every row says so, else the gravest that any row says: Down, Unknown, Missing; false where there is no row.
+func (s Seen) Status() (status Status, ok bool) {
+	for _, status := range []Status{Down, Unknown, Missing, Up} {
+		if *s.of(status) > 0 {
+			return status, true
+		}
+	}
+	return Unknown, false
+}
