@@ -146,21 +146,21 @@ func TestKindIsWholeOnlyOnceItIsKnown(t *testing.T) {
 func TestKindIsComparedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var at []string
+		looks, n := make(chan string), 0
 		s := &served{address: "?hash=1", data: []byte(`{"components":{"schemas":{"x.ScyllaDBStatusReport":{}}}}`)}
 		clk := clock.RealClock{}
 		began := clk.Now()
 		k := newKind(func() (map[string]openapi.GroupVersion, error) {
-			at = append(at, clk.Since(began).String())
-			if len(at) == 3 {
+			looks <- clk.Since(began).String()
+			if n++; n == 3 {
 				s = &served{address: "?hash=2", data: published(t, shipped(t))}
 			}
 			return map[string]openapi.GroupVersion{"apis/" + api.GroupVersion.String(): s}, nil
 		}, clk, slog.New(slog.DiscardHandler))
 		go func() { _ = k.Start(t.Context()) }()
-		for len(at) < 4 {
-			<-clk.After(lookAgain)
-			synctest.Wait()
+		var at []string
+		for range 4 {
+			at = append(at, <-looks)
 		}
 		if want := []string{"1s", "2s", "3s", "1m3s"}; !slices.Equal(at, want) {
 			t.Errorf("compared at %q, want %q", at, want)
