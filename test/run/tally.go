@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -74,7 +75,19 @@ type tally struct {
 }
 
 func newTally(out, log io.Writer) *tally {
-	return &tally{out: out, log: log, load: loadAverage, skips: map[string]int{}}
+	return &tally{out: &locked{w: out}, log: log, load: loadAverage, skips: map[string]int{}}
+}
+
+// locked is a writer for several goroutines: what go test writes to stderr is copied by one of its own.
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // goTest is one call of go test.
