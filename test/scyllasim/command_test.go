@@ -216,6 +216,7 @@ func TestSupervisor(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { done <- s.run(ctx) }()
 				time.Sleep(patience)
+				synctest.Wait() // what follows reads what it has written
 				if said[len(said)-1] != tc.last {
 					t.Error(said)
 				}
