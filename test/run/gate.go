@@ -42,8 +42,8 @@ const (
 	podsPerCore = 4 // as in test/e2e
 	// startsIn is how long the three Kubernetes nodes with the controller take to be there.
 	startsIn = 45 * time.Second
-	// usually is how long an end-to-end test takes of which nothing is known.
-	usually = time.Minute
+	// usually is how long an end-to-end test takes of which nothing is known; most take less.
+	usually = 3 * time.Minute
 )
 
 // gate is `make test`.

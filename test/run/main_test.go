@@ -253,9 +253,9 @@ func TestChoose(t *testing.T) {
 	}{
 		"no time":                    {"internal/b", 0, ""},
 		"what has changed":           {"internal/b", 81 * time.Second, "TestC TestB"},
-		"and then the oldest":        {"internal/b", 125 * time.Second, "TestC TestB TestE TestD"},
+		"and then the oldest":        {"internal/b", 185 * time.Second, "TestC TestB TestE TestD"},
 		"one does not fit":           {"internal/b", 45 * time.Second, "TestC TestD"},
-		"nothing has changed":        {"", 95 * time.Second, "TestE TestD TestB"},
+		"nothing has changed":        {"", 155 * time.Second, "TestE TestD TestB"},
 		"all, those never run first": {"", time.Hour, "TestE TestD TestB TestC TestA"},
 	} {
 		t.Run(name, func(t *testing.T) {
