@@ -175,8 +175,9 @@ func (g *gate) endToEnd(ctx context.Context, in *inputs, t *tally) error {
 		return fmt.Errorf("choose end-to-end tests: %s is not in %s", story, endToEnd)
 	}
 	capacity := podsPerCore * runtime.GOMAXPROCS(0)
-	c := choice{changed: changed(ctx, known.lastCommit()), book: known, capacity: capacity}
-	left := g.aim - time.Since(g.began) - startsIn - c.cost(tests[i])
+	remains := g.aim - time.Since(g.began) - startsIn
+	c := choice{changed: changed(ctx, known.lastCommit()), book: known, capacity: capacity, longest: remains}
+	left := remains - c.cost(tests[i])
 	chosen, rest := c.choose(slices.DeleteFunc(slices.Clone(tests), func(t covers.Test) bool { return t.Name == story || t.Name == rehearsed }), left)
 	fmt.Fprintf(g.out, "%s and %d of %d end-to-end tests, in the %s that are left; make proof runs all\n", story, len(chosen), len(chosen)+len(rest), max(0, left).Round(time.Second))
 	t.on = keepEndToEnd(ctx, in, tests)
@@ -213,7 +214,8 @@ func keepEndToEnd(ctx context.Context, in *inputs, tests []covers.Test) func(res
 type choice struct {
 	changed  func(pkg string) bool
 	book     book
-	capacity int // Pods at a time
+	capacity int           // Pods at a time
+	longest  time.Duration // of one test: its Pods may be few, and it would still be the last to end
 }
 
 // last is when a test has passed last, as a place in the book, and its seconds; -1 for never.
@@ -254,7 +256,8 @@ func (c choice) choose(tests []covers.Test, left time.Duration) (chosen, rest []
 		return cmp.Or(cmp.Compare(x, y), cmp.Compare(c.cost(a), c.cost(b)))
 	})
 	for _, t := range tests {
-		if cost := c.cost(t); cost <= left {
+		_, took := c.last(t)
+		if cost := c.cost(t); cost <= left && took <= c.longest {
 			left -= cost
 			chosen = append(chosen, t)
 		} else {

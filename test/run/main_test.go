@@ -241,9 +241,10 @@ func TestChoose(t *testing.T) {
 		{Name: "TestC", Packages: []string{"internal/c", "internal/b"}, Pods: 4},
 		{Name: "TestD", Packages: []string{"internal/d"}, Pods: 4, Parallel: true},
 		{Name: "TestE", Packages: []string{"internal/d"}, Pods: 4, Parallel: true},
+		{Name: "TestF", Packages: []string{"internal/b"}, Pods: 1, Parallel: true}, // longer than all may take
 	}
 	known := book{
-		{Unit: "e2e TestD", Verdict: pass, Seconds: 20}, {Unit: "e2e TestB", Verdict: pass, Seconds: 100},
+		{Unit: "e2e TestF", Verdict: pass, Seconds: 240}, {Unit: "e2e TestD", Verdict: pass, Seconds: 20}, {Unit: "e2e TestB", Verdict: pass, Seconds: 100},
 		{Unit: "e2e TestC", Verdict: pass, Seconds: 30}, {Unit: "e2e TestA", Verdict: pass, Seconds: 40},
 	}
 	for name, tc := range map[string]struct {
@@ -259,7 +260,7 @@ func TestChoose(t *testing.T) {
 		"all, those never run first": {"", time.Hour, "TestE TestD TestB TestC TestA"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := choice{changed: func(p string) bool { return p == tc.changed }, book: known, capacity: 8}
+			c := choice{changed: func(p string) bool { return p == tc.changed }, book: known, capacity: 8, longest: 3 * time.Minute}
 			chosen, rest := c.choose(slices.Clone(tests), tc.left)
 			var names []string
 			for _, t := range chosen {
