@@ -130,7 +130,7 @@ func (b *barrier) held(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstra
 }
 
 // lastLook is the check right before opening: of the rows that the Pods carry themselves, which need no controller; of the seeds that the member would have; and of the reporters,
-// which have to answer. The graver status counts.
+// which have to answer. The report and the Pods' rows both have to let the member start.
 func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	b.metrics.evaluations.Inc()
 	digests, decoder := map[string]string{}, &cluster.Decoder{}
@@ -155,21 +155,20 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	if err != nil {
 		return b.held(v, noService(words.Clean(err.Error()), words.Message{}))
 	}
-	if v := bootstrap.Decide(in); !v.Satisfied {
-		return v
-	}
 	carried := cluster.New(objects, cluster.SourceAnnotation, b.Clock.Now())
-	blockers := b.notFirst(ctx, v, carried)
+	by := bootstrap.Decide(in)
 	if carriesRows(pods, b.Service) || ours(known) {
 		said, err := b.input(carried)
 		if err != nil {
 			return b.held(v, noService(words.Clean(err.Error()), words.Message{}))
 		}
 		said.Reports = in.Reports // the lenient flag depends on it
-		if by := bootstrap.Decide(said); !by.Satisfied {
-			return by
-		}
+		by = b.both(by, bootstrap.Decide(said))
 	}
+	if !by.Satisfied {
+		return by
+	}
+	blockers := b.notFirst(ctx, v, carried)
 	if choice, launched := bootstrap.SeedChoiceOf(carried, b.Service); launched &&
 		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
 		blockers = append(blockers, bootstrap.NoOtherSeed(v.Self, choice))
@@ -181,6 +180,20 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		return b.held(v, blockers...)
 	}
 	return v
+}
+
+// both is the verdict by the report and by the rows that the Pods carry: each has to let the member start. Where the two differ, the Pods' rows have the cause.
+func (b *barrier) both(byReport, byPods bootstrap.Verdict) bootstrap.Verdict {
+	outdated := slices.DeleteFunc(slices.Clone(byReport.Blockers), func(x matrix.Blocker) bool { return x.Reason != words.ReportOutdated })
+	switch {
+	case byReport.Satisfied:
+		return byPods
+	case byPods.Satisfied || len(outdated) == 0 || byReport.Decision == bootstrap.DecisionRefuse:
+		return byReport
+	case byPods.Decision == bootstrap.DecisionRefuse:
+		return byPods
+	}
+	return b.held(byPods, slices.Concat(byPods.Blockers, outdated)...)
 }
 
 // unlisted is the blocker of Pods that the last look could not list.

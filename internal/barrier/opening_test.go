@@ -174,7 +174,7 @@ func TestA3StabilisationIsNotForAReturningMemberNorAForcedOne(t *testing.T) {
 	}
 }
 
-// TestA3TheGraverWordCounts: the report says all UP and its controller lives, while a Pod's own annotation tells otherwise.
+// TestA3TheGraverWordCounts: the report says all UP and its controller lives, while a Pod's own annotation tells otherwise: that is the cause which the barrier gives.
 func TestA3TheGraverWordCounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		carries map[string]string

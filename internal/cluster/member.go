@@ -20,7 +20,7 @@ import (
 type Source string
 
 const (
-	SourceAuto       Source = "auto"       // reports if there are any, else annotations
+	SourceAuto       Source = "auto"       // reports if there are any, with the Pod's row where the two differ; else annotations
 	SourceReport     Source = "report"     // datacenter reports (or the cluster report that an override names)
 	SourceAnnotation Source = "annotation" // the annotations of the Pods
 	SourceLive       Source = "live"       // ScyllaDB's own API, through a port-forward

@@ -127,7 +127,7 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 				tc.change(t, st)
 			}
 			found := 0
-			for _, m := range New(withClusterReport(st.objects(), st.states), SourceAuto, start).Members() {
+			for _, m := range New(withClusterReport(st.objects(), st.states), SourceReport, start).Members() {
 				if m.Ref.Member != tc.who && string(m.HostID) != tc.who {
 					continue
 				}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -512,4 +513,70 @@ func FuzzReports(f *testing.F) {
 			t.Fatal("not sorted")
 		}
 	})
+}
+
+// TestAReportThatDiffersOpensNothing: from the first moment, whichever of the two has a node DOWN. The row is the Pod's, or where the report is asked for the report's, and never a
+// mixture of both.
+func TestAReportThatDiffersOpensNothing(t *testing.T) {
+	t.Parallel()
+	ids := []string{stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h2")}
+	with := func(first, third api.NodeStatus) *string {
+		row := sees("UP", ids...)
+		row[0].Status, row[2].Status = first, third
+		return rowText(t, api.NodeStatusReport{ObservedNodes: row})
+	}
+	members := func(annotation *string) []reportMember {
+		out := make([]reportMember, len(ids))
+		for i, id := range ids {
+			out[i] = reportMember{name: fmt.Sprintf("demo-r-%d", i), datacenter: "dc1", rack: "r", ordinal: i, hostID: id, joined: "true", annotation: with("UP", "UP")}
+		}
+		out[1].annotation = annotation
+		return out
+	}
+	row := func(c *Cluster) string {
+		var out []string
+		for o := range c.Rows()[1].Each() {
+			out = append(out, o.Status.String())
+		}
+		slices.Sort(out)
+		return strings.Join(out, " ")
+	}
+	for name, tc := range map[string]struct {
+		report, pod     *string
+		byPod, byReport string
+		age             time.Duration
+		finding         bool
+	}{
+		"the Pod has another node DOWN":  {with("UP", "DOWN"), with("DOWN", "UP"), "DOWN UP UP", "DOWN UP UP", time.Second, false},
+		"the Pod has a node DOWN":        {with("UP", "UP"), with("UP", "DOWN"), "DOWN UP UP", "UP UP UP", time.Second, false},
+		"the report has a node DOWN":     {with("UP", "DOWN"), with("UP", "UP"), "UP UP UP", "DOWN UP UP", time.Second, false},
+		"for longer than 30 s":           {with("UP", "UP"), with("UP", "DOWN"), "DOWN UP UP", "UP UP UP", 31 * time.Second, true},
+		"the annotation cannot be read":  {with("UP", "UP"), new("{"), "", "UP UP UP", time.Second, false},
+		"the annotation is now an error": {with("UP", "UP"), new(`{"error":"x"}`), "", "UP UP UP", time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := reportObjects(members(tc.pod)...)
+			o.StatusReport = wireReport(t, assembled(members(tc.report)...))
+			for i := range o.Pods {
+				o.Pods[i].ManagedFields = []metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: start}, FieldsV1: metav1.NewFieldsV1(`{"f:` + api.AnnotationNodeStatusReport + `":{}}`)}}
+			}
+			for source, want := range map[Source]string{SourceAuto: tc.byPod, SourceReport: tc.byReport} {
+				c := New(o, source, start.Add(tc.age))
+				if got := row(c); got != want {
+					t.Errorf("%s: the row is %q, want %q", source, got, want)
+				}
+				doubts := c.Doubts("")
+				if len(doubts) != 1 || doubts[0].Reason != words.ReportOutdated || c.Updating(&doubts[0]) == tc.finding {
+					t.Errorf("%s: doubts %+v", source, doubts)
+				}
+				if len(c.Doubts("demo-r-1")) > 0 {
+					t.Errorf("%s: it waits for its own row", source)
+				}
+				if bootstrap.HealthOf(c).Healthy {
+					t.Errorf("%s: it opens", source)
+				}
+			}
+		})
+	}
 }

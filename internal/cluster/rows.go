@@ -58,17 +58,18 @@ func (c *Cluster) reportRows() []matrix.Row {
 		return nil
 	}
 	rows := matrix.FromStatusReport(c.StatusReport)
-	here, same := c.datacenters(), sameRows{}
+	here, by := c.datacenters(), c.comparison()
 	for i := range rows {
-		c.refine(&rows[i], same, !slices.Contains(here, rows[i].Reporter.Datacenter) && rows[i].Reporter.Datacenter != "")
+		c.refine(&rows[i], by, !slices.Contains(here, rows[i].Reporter.Datacenter) && rows[i].Reporter.Datacenter != "")
 	}
+	by.take()
 	return rows
 }
 
 // datacenterRows are the rows of datacenter reports, all at once: equal rows share their membership.
 func (c *Cluster) datacenterRows(reports []api.ScyllaDBDatacenterNodesStatusReport) []matrix.Row {
 	rows := matrix.FromReports(reports)
-	remote, same := c.remotePlaces(), sameRows{}
+	remote, by := c.remotePlaces(), c.comparison()
 	stale := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
 	for i := range reports {
 		if _, old := reports[i].Annotations[api.AnnotationStaleSince]; old {
@@ -77,12 +78,13 @@ func (c *Cluster) datacenterRows(reports []api.ScyllaDBDatacenterNodesStatusRepo
 	}
 	for i := range rows {
 		r := &rows[i]
-		c.refine(r, same, remote[placeKey(r.Reporter)])
+		c.refine(r, by, remote[placeKey(r.Reporter)])
 		if old := stale[r.Reporter.Datacenter]; old != nil && r.Stale.IsZero() {
 			r.Stale = matrix.Trouble{Code: words.DatacenterUnreadable, Object: r.Reporter.Datacenter}
 			r.StaleSince, _ = time.Parse(time.RFC3339, old.Annotations[api.AnnotationStaleSince])
 		}
 	}
+	by.take()
 	return rows
 }
 
@@ -110,7 +112,7 @@ func (c *Cluster) remotePlaces() map[place]bool {
 
 // refine adds to a report's row the facts from the objects here: the member's name, whether its reporter still runs, and why it did not report; and compares the row with its Pod's
 // present annotation.
-func (c *Cluster) refine(row *matrix.Row, same sameRows, remote bool) {
+func (c *Cluster) refine(row *matrix.Row, by *comparison, remote bool) {
 	if remote {
 		return
 	}
@@ -132,7 +134,7 @@ func (c *Cluster) refine(row *matrix.Row, same sameRows, remote bool) {
 	case row.Reported && row.Stale.IsZero() && c.KnowsPods():
 		row.Stale, row.StaleSince = c.rowStale(c.ix.pods[name])
 	}
-	c.hold(row, &s, same)
+	by.compare(row, &s)
 }
 
 // statement is the reading of one member: of its Service, its Pod and its row, for the rows of the matrix and for the reports.

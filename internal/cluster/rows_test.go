@@ -310,27 +310,27 @@ func TestBootstrapInput(t *testing.T) {
 	}
 	delete(st.Services["demo-rack3-0"].Labels, api.LabelReplacingNodeHostID)
 
-	verdict := func() bootstrap.Verdict {
+	verdict := func(source Source) bootstrap.Verdict {
 		t.Helper()
-		in, err := bootstrap.Of(st.cluster(SourceAuto), name)
+		in, err := bootstrap.Of(st.cluster(source), name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		in.Disk = bootstrap.BootstrappedNo
 		return bootstrap.Decide(in)
 	}
-	if v := verdict(); !v.Satisfied || v.Decision != bootstrap.DecisionAllUp {
+	if v := verdict(SourceAuto); !v.Satisfied || v.Decision != bootstrap.DecisionAllUp {
 		t.Errorf("all up: %+v", v)
 	}
 	st.Reports["dc1"].Racks[0].Nodes[0].ObservedNodes[2].Status = api.NodeStatusDown
-	v := verdict()
+	v := verdict(SourceReport)
 	if v.Satisfied || len(v.Blockers) == 0 || v.Blockers[0].Observer.Member != "demo-rack1-0" || v.Blockers[0].Observed.Member != "demo-rack3-0" {
 		t.Errorf("a node is down, and the verdict does not name it: %+v", v)
 	}
 	clear(st.Reports)
 	clear(st.Pods)
 	st.Pods[name] = stage.NewPod(t, name, 2, nil)
-	if v := verdict(); v.Satisfied {
+	if v := verdict(SourceAuto); v.Satisfied {
 		t.Errorf("a lost report reads as %s", v.Decision)
 	}
 	for n := range st.Services {
@@ -338,7 +338,7 @@ func TestBootstrapInput(t *testing.T) {
 			delete(st.Services, n)
 		}
 	}
-	if v := verdict(); !v.Satisfied || v.Decision != bootstrap.DecisionGenesis {
+	if v := verdict(SourceAuto); !v.Satisfied || v.Decision != bootstrap.DecisionGenesis {
 		t.Errorf("first node of all: %+v", v)
 	}
 	for _, resource := range []string{ResourceServices, ResourceReports, ResourceStatusReports} {

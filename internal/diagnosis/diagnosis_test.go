@@ -425,7 +425,7 @@ func TestOf(t *testing.T) {
 			p.ManagedFields, p.Annotations[api.AnnotationNodeStatusReport] = nil, strings.Replace(p.Annotations[api.AnnotationNodeStatusReport], `"UP"`, `"DOWN"`, 1)
 		}, want: []string{
 			"LinkDown: demo-dc1-rack3-0 sees demo-dc1-rack1-0 DOWN, which lives",
-			"ReportOutdated: the status report is not what the Pods say, of which the graver word counts: the row of demo-dc1-rack3-0 is another than the annotation of its Pod",
+			"ReportOutdated: the status report differs from the Pod annotations: the row of demo-dc1-rack3-0 is another than the annotation of its Pod",
 		}},
 		"an operator that cannot do its work": {operator: func(*corev1.Pod) {}, change: func(o *cluster.Objects) {
 			o.OperatorState = &cluster.OperatorState{Conditions: []metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "Error"}}}

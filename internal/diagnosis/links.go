@@ -224,7 +224,7 @@ func (s *scene) rest() {
 		b := &s.h.Blockers[k]
 		_, j := s.pair(k)
 		switch {
-		case s.taken[k]:
+		case s.taken[k], s.c.Updating(b):
 		case ofStatefulSet(b.Reason):
 			s.notReady(k)
 		case b.Reason == words.DatacenterNotVerified && b.Observed.Datacenter != "":
@@ -253,6 +253,21 @@ func (s *scene) rest() {
 			Kind: Unclear, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: words.New(words.FindingNodeNotSure, "node", n.Name(), "observers", observers),
 			Evidence: s.numbers(n), Step: s.h.Blockers[unsure[j][0]].Step,
 		}, unsure[j]...)
+	}
+	s.updating()
+}
+
+// updating explains a report that is about to be written by the cause that it is to be written for; by itself where there is none.
+func (s *scene) updating() {
+	for k := range s.h.Blockers {
+		b := &s.h.Blockers[k]
+		switch {
+		case s.taken[k]:
+		case len(s.findings) > 0:
+			s.explain(s.findings[0], k)
+		default:
+			s.add(Finding{Kind: ofReason(b.Reason), Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingUnclear, "fact", b.Message()), Step: b.Step}, k)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ func (m *Matrix) elect(lines []*line) Coordinator {
 	if rows == 0 {
 		return Coordinator{}
 	}
-	graver := func(a, b candidate) int {
+	first := func(a, b candidate) int {
 		if c := cmp.Compare(b.named, a.named); c != 0 || a.itself == b.itself {
 			return c
 		}
@@ -70,8 +70,8 @@ func (m *Matrix) elect(lines []*line) Coordinator {
 		}
 		return 1
 	}
-	slices.SortStableFunc(all, graver)
-	if len(all) > 1 && graver(all[0], all[1]) == 0 {
+	slices.SortStableFunc(all, first)
+	if len(all) > 1 && first(all[0], all[1]) == 0 {
 		return Coordinator{Rows: rows}
 	}
 	ref := m.names[all[0].id]

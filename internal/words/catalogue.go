@@ -49,7 +49,7 @@ var (
 	DataDirectoryUnusable = define("DataDirectoryUnusable", "the data directory of {name} cannot be used again[: {why}]")
 	ControllerSilent      = define("ControllerSilent", "the controller that keeps the reports is silent[: {why}]")
 
-	ReportOutdated        = define("ReportOutdated", "the status report is not what the Pods say, of which the graver word counts[: {why}]")
+	ReportOutdated        = define("ReportOutdated", "the status report differs from the Pod annotations[: {why}]")
 	OperatorDegraded      = define("OperatorDegraded", "the Scylla Operator cannot do its work[: {why}]")
 	ForeignVolume         = define("ForeignVolume", "the volume of {name} belongs to another node[: {why}]")
 	ClaimDeleting         = define("ClaimDeleting", "the volume of {name} goes when its Pod ends[: {why}]")

@@ -79,7 +79,7 @@ func TestBesideOperator4AFrozenReportIsNotHealthy(t *testing.T) {
 		"all is well, the operator runs":         {append(healthy(), operatorDeployment(2, 2), operatorLease(5*time.Second), conditioned(condition("Degraded", "False", "AsExpected", ""))), ""},
 		"nothing can be seen of the operator":    {healthy(), ""},
 		"an annotation says DOWN":                {pods(healthy(), says(third, "DOWN")), "demo-dc1-rack1-0 (35d0f1a0) sees demo-dc1-rack3-0 (37d2f3a2) DOWN"},
-		"an annotation is newer than the report": {pods(healthy(), says(third, "DOWN")), "the status report is not what the Pods say, of which the graver word counts: the row of demo-dc1-rack1-0 is another than the annotation of its Pod"},
+		"an annotation is newer than the report": {pods(healthy(), says(third, "DOWN")), "the status report differs from the Pod annotations: the row of demo-dc1-rack1-0 is another than the annotation of its Pod"},
 		"an annotation says a word nobody knows": {pods(healthy(), says(third, "PERHAPS")), "demo-dc1-rack1-0 (35d0f1a0) cannot say whether demo-dc1-rack3-0 (37d2f3a2) is UP"},
 		"an annotation cannot be decoded": {pods(healthy(), func(p *corev1.Pod) {
 			if p.Name == "demo-dc1-rack3-0" {
@@ -131,7 +131,7 @@ func TestBesideOperator4AFrozenReportIsNotHealthy(t *testing.T) {
 	}
 }
 
-// TestBesideOperator4AReportThatIsOnItsWay: a new annotation counts at once, and is no sign that the report is not kept up to date.
+// TestBesideOperator4AReportThatIsOnItsWay: a new annotation blocks at once, with the node that it has DOWN as the cause; that the report differs is a cause after 30 s.
 func TestBesideOperator4AReportThatIsOnItsWay(t *testing.T) {
 	c := plugintest.New(3, 1)
 	c.Newcomer("dc1", "rack1", 1)
@@ -145,6 +145,6 @@ func TestBesideOperator4AReportThatIsOnItsWay(t *testing.T) {
 	})
 	got := plugintest.Run{Objects: objects, Args: []string{"status", "-n", "demo", "-o", "wide"}}.Do(t)
 	if got.Code != 3 || !strings.Contains(got.Stdout, "DOWN") || strings.Contains(got.Stdout, "is not what the Pods say") {
-		t.Errorf("written two seconds ago: the graver word counts, and nobody is called silent; got %d\n%s", got.Code, got.Stdout)
+		t.Errorf("written two seconds ago: the node that is DOWN is the cause, and nobody is called silent; got %d\n%s", got.Code, got.Stdout)
 	}
 }

@@ -149,8 +149,8 @@ const (
 	whyOff       = "nobody knows whether the report is still true"
 	rowFrozen    = "one annotation cannot be decoded"
 	whyFrozen    = "one such annotation stops the whole report"
-	rowGraver    = "an annotation says DOWN or is an error, the report says UP, as when it is too large for etcd"
-	whyGraver    = "the graver word counts"
+	rowDiffers   = "an annotation says DOWN or is an error, the report says UP, as when it is too large for etcd"
+	whyDiffers   = "a report that differs from the Pods opens nothing"
 	rowNoReport  = "no report, an empty one, or one with another selector, and the cluster is not new"
 	whyNoReport  = "a lost report is no new cluster"
 	rowSecond    = "no report, several new members"
@@ -214,9 +214,9 @@ var differences = map[string]difference{
 	"no Pod of the operator runs":                            {rowOff, whyOff},
 	"the operator's Lease is not renewed":                    {rowOff, whyOff},
 	"the operator says Degraded":                             {"the operator says Degraded", "it may not keep its report"},
-	"an annotation says DOWN, the report UP":                 {rowGraver, whyGraver},
-	"an annotation was written a moment ago and says DOWN":   {rowGraver, whyGraver},
-	"an annotation has become an error":                      {rowGraver, whyGraver},
+	"an annotation says DOWN, the report UP":                 {rowDiffers, whyDiffers},
+	"an annotation was written a moment ago and says DOWN":   {rowDiffers, whyDiffers},
+	"an annotation has become an error":                      {rowDiffers, whyDiffers},
 	"one annotation cannot be decoded":                       {rowFrozen, whyFrozen},
 	"one annotation cannot be decoded, another says DOWN":    {rowFrozen, whyFrozen},
 	"an annotation is empty text":                            {rowFrozen, whyFrozen},
