@@ -31,9 +31,9 @@ func (l lean) List(ctx context.Context, list client.ObjectList, opts ...client.L
 	if err := l.cache.List(ctx, &held, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
 		return err
 	}
-	rows := make(map[types.NamespacedName]string, len(held.Items))
+	rows := make(map[types.NamespacedName]api.RowText, len(held.Items))
 	for i := range held.Items {
-		rows[client.ObjectKeyFromObject(&held.Items[i])] = held.Items[i].Annotations[api.AnnotationNodeStatusReport]
+		rows[client.ObjectKeyFromObject(&held.Items[i])], _ = api.RowOf(held.Items[i].Annotations)
 	}
 	var all []corev1.Pod
 	for next := ""; ; {
@@ -43,8 +43,8 @@ func (l lean) List(ctx context.Context, list client.ObjectList, opts ...client.L
 		}
 		for i := range page.Items {
 			p := slimmed(&page.Items[i])
-			if row := p.Annotations[api.AnnotationNodeStatusReport]; row != "" && row == rows[client.ObjectKeyFromObject(p)] {
-				p.Annotations[api.AnnotationNodeStatusReport] = rows[client.ObjectKeyFromObject(p)]
+			if row, ok := api.RowOf(p.Annotations); ok && row == rows[client.ObjectKeyFromObject(p)] {
+				rows[client.ObjectKeyFromObject(p)].SetIn(p.Annotations)
 			}
 			all = append(all, *p)
 		}

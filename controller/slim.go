@@ -25,16 +25,23 @@ func slimPod(obj any) (any, error) {
 	return obj, nil // the informer's record of an object whose deletion it missed
 }
 
+// cells are the beginnings of the rows in the cache.
+var cells api.SharedCells
+
 func slimmed(p *corev1.Pod) *corev1.Pod {
 	m := metav1.ObjectMeta{
 		Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Generation: p.Generation,
 		Labels: p.Labels, OwnerReferences: p.OwnerReferences,
 		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp, DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds,
 	}
-	for _, k := range []string{api.AnnotationNodeStatusReport, api.AnnotationBarrier} {
-		if v, ok := p.Annotations[k]; ok {
-			metav1.SetMetaDataAnnotation(&m, k, v)
+	if v, ok := p.Annotations[api.AnnotationBarrier]; ok {
+		m.Annotations = map[string]string{api.AnnotationBarrier: v}
+	}
+	if row, ok := api.RowOf(p.Annotations); ok {
+		if m.Annotations == nil {
+			m.Annotations = map[string]string{}
 		}
+		cells.Split(row).SetIn(m.Annotations)
 	}
 	return &corev1.Pod{
 		ObjectMeta: m,

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 
@@ -132,6 +133,32 @@ func TestThePodInTheCacheSaysTheSame(t *testing.T) {
 	}
 	if got, err := slimPod("gone"); got != "gone" || err != nil {
 		t.Errorf("what is no Pod is %v, %v", got, err)
+	}
+}
+
+// Pods whose rows list the same nodes with the same statuses hold that list once, and each has its own row.
+func TestPodsInTheCacheShareTheirCells(t *testing.T) {
+	t.Parallel()
+	row := make([]api.ObservedNodeStatusReport, 30)
+	for i := range row {
+		row[i] = api.ObservedNodeStatusReport{HostID: hostid.ID(fmt.Sprintf("11111111-1111-4111-8111-%012d", i)), Status: api.NodeStatusUp}
+	}
+	var shared []string
+	for i := range 2 {
+		whole := fat(t, "demo-r1-0", row, string(row[i].HostID))
+		slim := slimmed(slimmed(whole))
+		text, ok := api.RowOf(slim.Annotations)
+		want := whole.Annotations[api.AnnotationNodeStatusReport]
+		if !ok || text.Cells+text.Rest != want || text.Cells == "" || text.Digest() != api.ReportDigest(want) {
+			t.Errorf("row %+v, digest %s, of %s", text, text.Digest(), want)
+		}
+		if said, err := text.Decode(); err != nil || said.HostID != row[i].HostID || len(said.ObservedNodes) != len(row) {
+			t.Errorf("%+v, %v", said, err)
+		}
+		shared = append(shared, text.Cells)
+	}
+	if unsafe.StringData(shared[0]) != unsafe.StringData(shared[1]) {
+		t.Error("the cells are held twice")
 	}
 }
 

@@ -83,12 +83,13 @@ var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
 		return true
 	}
-	was, is := e.ObjectOld.GetAnnotations()[api.AnnotationNodeStatusReport], e.ObjectNew.GetAnnotations()[api.AnnotationNodeStatusReport]
+	was, _ := api.RowOf(e.ObjectOld.GetAnnotations())
+	is, _ := api.RowOf(e.ObjectNew.GetAnnotations())
 	if was == is {
 		return false
 	}
-	a, errA := api.DecodeNodeStatusReport(was)
-	b, errB := api.DecodeNodeStatusReport(is)
+	a, errA := was.Decode()
+	b, errB := is.Decode()
 	if errA != nil || errB != nil {
 		return true
 	}
@@ -324,13 +325,9 @@ func rowOf(pod *corev1.Pod) (*api.NodeStatusReport, error) {
 	if pod == nil {
 		return nil, nil
 	}
-	text, ok := pod.Annotations[api.AnnotationNodeStatusReport]
+	text, ok := api.RowOf(pod.Annotations)
 	if !ok {
 		return nil, nil
 	}
-	row, err := api.DecodeNodeStatusReport(text)
-	if err != nil {
-		return nil, err
-	}
-	return row, nil
+	return text.Decode()
 }

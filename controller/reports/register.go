@@ -75,6 +75,8 @@ var podSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if !ok || !ok2 {
 		return true
 	}
-	return was.UID != is.UID || was.Annotations[api.AnnotationNodeStatusReport] != is.Annotations[api.AnnotationNodeStatusReport] ||
+	before, _ := api.RowOf(was.Annotations)
+	after, _ := api.RowOf(is.Annotations)
+	return was.UID != is.UID || before != after ||
 		cluster.SaysMore(was, is) || was.Labels[api.LabelCluster] != is.Labels[api.LabelCluster]
 }}

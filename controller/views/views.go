@@ -107,7 +107,10 @@ type state struct {
 	since       time.Time
 }
 
-type digest struct{ of, is string }
+type digest struct {
+	of api.RowText
+	is string
+}
 
 // New returns a Tracker that has seen nothing yet.
 func New(o Options) *Tracker {
@@ -354,7 +357,7 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 			s.members[k] = s.members[k].Next(view.SaidDown, now, int(s.health.MissedLooks))
 		}
 		if d, row := s.digests[k], e.Row(); d.of != row || d.is == "" {
-			s.digests[k] = digest{of: row, is: view.Digest(row)}
+			s.digests[k] = digest{of: row, is: row.Digest()}
 		}
 		e.Digest = s.digests[k].is
 	}

@@ -23,7 +23,7 @@ type Decoder struct {
 }
 
 type remembered struct {
-	text string
+	text api.RowText
 	decoded
 }
 
@@ -41,7 +41,7 @@ func (d *Decoder) all(pods []corev1.Pod) map[string]decoded {
 	rows := make([]remembered, len(pods))
 	part := func(from, to int) {
 		for i := from; i < to; i++ {
-			if text, ok := pods[i].Annotations[api.AnnotationNodeStatusReport]; ok {
+			if text, ok := api.RowOf(pods[i].Annotations); ok {
 				rows[i] = d.one(pods[i].Name, text)
 			}
 		}
@@ -72,7 +72,7 @@ func (d *Decoder) all(pods []corev1.Pod) map[string]decoded {
 	return out
 }
 
-func (d *Decoder) one(pod, text string) remembered {
+func (d *Decoder) one(pod string, text api.RowText) remembered {
 	d.mu.Lock()
 	known, ok := d.rows[pod]
 	d.mu.Unlock()
@@ -84,34 +84,36 @@ func (d *Decoder) one(pod, text string) remembered {
 	return r
 }
 
-const cellsStart = `{"observedNodes":[`
-
 // maxCells bounds how many different texts are kept.
 const maxCells = 64
 
-func (d *Decoder) decode(value string) (*api.NodeStatusReport, error) {
-	end := strings.IndexByte(value, ']')
-	if end < 0 || !strings.HasPrefix(value, cellsStart) {
-		return api.DecodeNodeStatusReport(value)
+func (d *Decoder) decode(value api.RowText) (*api.NodeStatusReport, error) {
+	head, tail := value.Cells, value.Rest
+	if head == "" {
+		end := strings.IndexByte(tail, ']') + 1
+		head, tail = tail[:end], tail[end:]
 	}
-	head, tail := value[:end+1], strings.TrimSpace(value[end+1:])
+	if !strings.HasPrefix(head, api.CellsStart) {
+		return value.Decode()
+	}
+	tail = strings.TrimSpace(tail)
 	rest := "{" + strings.TrimPrefix(tail, ",")
 	// The fast path is only for a rest that cannot list cells again, in any spelling.
 	lower := strings.ToLower(rest)
 	if !strings.HasPrefix(tail, ",") && tail != "}" || strings.HasPrefix(tail, ",}") || strings.ContainsAny(rest, "\\\u017f\u212a") ||
 		strings.Contains(lower, "observednodes") || strings.Contains(lower, "nodestatusreport") {
-		return api.DecodeNodeStatusReport(value)
+		return value.Decode()
 	}
 	cells, ok := d.shared(head)
 	if !ok {
-		return api.DecodeNodeStatusReport(value) // for its error, or a bracket inside a text
+		return value.Decode() // for its error, or a bracket inside a text
 	}
 	if tail == "}" {
 		return &api.NodeStatusReport{ObservedNodes: cells}, nil
 	}
 	r, err := api.DecodeNodeStatusReport(rest)
 	if err != nil {
-		return api.DecodeNodeStatusReport(value)
+		return value.Decode()
 	}
 	r.ObservedNodes = cells
 	return r, nil
@@ -143,14 +145,14 @@ func (d *Decoder) shared(head string) ([]api.ObservedNodeStatusReport, bool) {
 // Condense decodes a Pod's row, remembers it, and replaces it by a short text by which New finds it again. So the texts of 1,000 rows need not be held at once. It is only for Pods
 // that New gets next, with this Decoder.
 func (d *Decoder) Condense(p *corev1.Pod) {
-	text, ok := p.Annotations[api.AnnotationNodeStatusReport]
+	text, ok := api.RowOf(p.Annotations)
 	if !ok {
 		return
 	}
 	r := d.one(p.Name, text)
 	// No writer can forge this text: every annotation has been replaced by such a text, or there is none.
-	r.text = "condensed " + p.Name
-	p.Annotations[api.AnnotationNodeStatusReport] = r.text
+	r.text = api.RowText{Rest: "condensed " + p.Name}
+	r.text.SetIn(p.Annotations)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.rows == nil {

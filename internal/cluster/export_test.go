@@ -19,7 +19,7 @@ var (
 	DistinctByName = distinct[corev1.Service]
 )
 
-func (d *Decoder) Decode(value string) (*api.NodeStatusReport, error) { return d.decode(value) }
+func (d *Decoder) Decode(value api.RowText) (*api.NodeStatusReport, error) { return d.decode(value) }
 
 func (c *Cluster) HadAnotherPod(name string) bool { return c.hadAnotherPod(name, c.Pod(name)) }
 

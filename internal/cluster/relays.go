@@ -49,7 +49,8 @@ func (c *Cluster) Relays(member string, most int) []string {
 
 // ServedAt is the address at which a Pod's reporter serves by TLS, and the fingerprint of its certificate; false where the Pod records no such server.
 func ServedAt(pod *corev1.Pod) (address, fingerprint string, ok bool) {
-	said, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport])
+	row, _ := api.RowOf(pod.Annotations)
+	said, err := row.Decode()
 	if err != nil || said.Heartbeat == nil || pod.Status.PodIP == "" || !api.IsFingerprint(said.Heartbeat.Fingerprint) {
 		return "", "", false
 	}

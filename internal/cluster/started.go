@@ -22,6 +22,7 @@ func NodeStarted(pod *corev1.Pod) bool {
 	case serving(pod):
 		return true
 	}
-	said, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport])
+	row, _ := api.RowOf(pod.Annotations)
+	said, err := row.Decode()
 	return err == nil && said.OperationMode != ""
 }

@@ -27,12 +27,13 @@ type Sighting struct {
 	Limit time.Duration
 }
 
-// Row is the annotation of its Pod; empty where there is none here.
-func (e *Sighting) Row() string {
+// Row is the report that its Pod carries; zero where there is none here.
+func (e *Sighting) Row() api.RowText {
 	if e.Pod == nil {
-		return ""
+		return api.RowText{}
 	}
-	return e.Pod.Annotations[api.AnnotationNodeStatusReport]
+	row, _ := api.RowOf(e.Pod.Annotations)
+	return row
 }
 
 // Heartbeat is the receiver's knowledge of a member's heartbeat. The zero value confirms nothing.

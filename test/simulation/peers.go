@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -141,7 +140,7 @@ func (w *world) unconfirmed(s *peering, carried *cluster.Cluster) []matrix.Block
 			blockers = append(blockers, silent)
 			continue
 		}
-		e.Digest = api.ReportDigest(e.Row())
+		e.Digest = e.Row().Digest()
 		h := known[e.Ref.Member]
 		if h == nil || h.address != address || h.fingerprint != said.Fingerprint {
 			h = &peerBeat{address: address, fingerprint: said.Fingerprint}
