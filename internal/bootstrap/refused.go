@@ -49,7 +49,7 @@ func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 
 // runs is the version of a node by its own row, and where its reporter does not write it, as the Scylla Operator's, by the image of its Pod.
 func (in *Input) runs(n *matrix.Node) release.Version {
-	if v, err := release.Parse(n.Row.Version); err == nil {
+	if v, err := release.Parse(n.Row.Says().ScyllaVersion); err == nil {
 		return v
 	}
 	for _, p := range in.Peers {
@@ -72,7 +72,7 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 	legacy := false
 	nodes := m.Nodes()
 	for i := range nodes {
-		legacy = legacy || nodes[i].Row != nil && nodes[i].Row.LegacyTopology && !nodes[i].Self
+		legacy = legacy || nodes[i].Row != nil && nodes[i].Row.Says().LegacyTopology && !nodes[i].Self
 	}
 	if !legacy {
 		return nil

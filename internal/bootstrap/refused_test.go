@@ -37,12 +37,12 @@ func TestA5VersionTooOld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rows := threeUp()
 			for i, v := range tc.runs {
-				rows[i].Version = v
+				rows[i].Report = &api.NodeStatusReport{ScyllaVersion: v}
 			}
 			for i := range rows {
 				for j, id := range []string{idA, idB, idC} {
 					if string(rows[i].Reporter.HostID) == id {
-						rows[i].Version = tc.runs[j]
+						rows[i].Report = &api.NodeStatusReport{ScyllaVersion: tc.runs[j]}
 					}
 				}
 			}
@@ -101,7 +101,7 @@ func TestA5OneNewcomerAtATimeWithoutRaft(t *testing.T) {
 		"its peers see another on its way": {change: func(in *Input) {
 			rows := threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Up, State: matrix.StateJoining})
 			for i := range rows {
-				rows[i].LegacyTopology = true
+				rows[i].Report = &api.NodeStatusReport{LegacyTopology: true}
 			}
 			in.Matrix = newMatrix(rows)
 		}, want: "one newcomer at a time, as topology is not managed by Raft: host ID " + idOwn + " is on its way in"},
@@ -109,7 +109,7 @@ func TestA5OneNewcomerAtATimeWithoutRaft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rows := threeUp()
 			for i := range rows {
-				rows[i].LegacyTopology = !tc.byRaft
+				rows[i].Report = &api.NodeStatusReport{LegacyTopology: !tc.byRaft}
 			}
 			in := newcomer()
 			aged(in.Member, at)

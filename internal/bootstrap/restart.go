@@ -73,7 +73,7 @@ func (in *Input) hasJoined(m *matrix.Matrix) bool {
 		return false
 	}
 	row := m.Nodes()[i].Row
-	return row != nil && row.Reported && !row.NoStates && row.State == matrix.StateNormal && strings.EqualFold(row.OperationMode, modeNormal)
+	return row != nil && row.Reported && !row.NoStates && row.State == matrix.StateNormal && strings.EqualFold(row.Says().OperationMode, modeNormal)
 }
 
 // modeNormal is a node's operation mode once it has joined. A node in mode STARTING may be a member or not.

@@ -23,7 +23,7 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 	}
 	ownRow := func(mode string, noStates bool) matrix.Row {
 		return matrix.Row{
-			Reporter: ref("rack4", idOwn), Reported: true, OperationMode: mode, NoStates: noStates, State: matrix.StateOfMode(mode),
+			Reporter: ref("rack4", idOwn), Reported: true, Report: &api.NodeStatusReport{OperationMode: mode}, NoStates: noStates, State: matrix.StateOfMode(mode),
 			Observed: cells(matrix.Up, idA, idB, idC, idOwn), Stale: matrix.Trouble{Code: words.PodNotRunning},
 		}
 	}

@@ -130,7 +130,7 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 	}
 	if row != nil {
 		mb.takeRow(row)
-		mb.Version, mb.OperationMode = cmp.Or(mb.Version, row.Version), cmp.Or(mb.OperationMode, row.OperationMode)
+		mb.Version, mb.OperationMode = cmp.Or(mb.Version, row.Says().ScyllaVersion), cmp.Or(mb.OperationMode, row.Says().OperationMode)
 		if mb.HostID == "" {
 			mb.HostID = row.Reporter.HostID
 		}
@@ -264,7 +264,7 @@ func (c *Cluster) peerMember(n *matrix.Node) Member {
 	switch {
 	case n.Row != nil:
 		mb.takeRow(n.Row)
-		mb.Version, mb.OperationMode = n.Row.Version, n.Row.OperationMode
+		mb.Version, mb.OperationMode = n.Row.Says().ScyllaVersion, n.Row.Says().OperationMode
 		if mb.Reported {
 			mb.RowWritten = c.rowWritten(nil, n.Row.Reporter)
 		}

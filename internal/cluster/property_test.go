@@ -141,6 +141,8 @@ func plainRows(rows []matrix.Row) []plainRow {
 			return CompareRefs(matrix.Ref{HostID: a.HostID}, matrix.Ref{HostID: b.HostID})
 		})
 		p.Row.Base, p.Row.Observed = nil, nil
+		said := r.Says() // the cluster report has these of it
+		p.Row.Report = &api.NodeStatusReport{OperationMode: said.OperationMode, ScyllaVersion: said.ScyllaVersion, Coordinator: said.Coordinator, Group0ID: said.Group0ID}
 		p.Row.StaleSince = p.Row.StaleSince.UTC().Truncate(time.Second)
 		out = append(out, p)
 	}

@@ -123,10 +123,7 @@ func (c *Cluster) refine(row *matrix.Row, by *comparison, remote bool) {
 	row.Reporter.Member = cmp.Or(row.Reporter.Member, name)
 	row.Namespace = cmp.Or(row.Namespace, c.Namespace)
 	s := c.statement(name, c.annotations[name])
-	if s.said != nil {
-		row.LegacyTopology, row.Coordinator, row.Group0 = s.said.LegacyTopology, s.said.Coordinator, s.said.Group0ID
-		row.Version, row.OperationMode = cmp.Or(row.Version, s.said.ScyllaVersion), cmp.Or(row.OperationMode, s.said.OperationMode)
-	}
+	row.Report = cmp.Or(s.said, row.Report)
 	row.Other = s.other()
 	switch {
 	case !row.Reported && row.Trouble.IsZero():
@@ -293,13 +290,9 @@ func (sh sharedCells) add(statements []statement) {
 }
 
 func (sh sharedCells) row(s *statement, namespace string) matrix.Row {
-	row := matrix.Row{Reporter: s.ref, Trouble: s.trouble, Stale: s.stale, StaleSince: s.staleSince, Namespace: namespace}
-	if s.said != nil {
-		row.OperationMode, row.Version, row.LegacyTopology = s.said.OperationMode, s.said.ScyllaVersion, s.said.LegacyTopology
-		row.State, row.Coordinator, row.Group0 = matrix.StateOfMode(s.said.OperationMode), s.said.Coordinator, s.said.Group0ID
-	}
-	row.Other = s.other()
-	row.NoStates = row.OperationMode == "" // its reporter is not ours
+	row := matrix.Row{Reporter: s.ref, Trouble: s.trouble, Stale: s.stale, StaleSince: s.staleSince, Report: s.said, Other: s.other(), Namespace: namespace}
+	row.State = matrix.StateOfMode(row.Says().OperationMode)
+	row.NoStates = row.Says().OperationMode == "" // its reporter is not ours
 	if cells := s.cells(); len(cells) > 0 {
 		shared := sh[&cells[0]]
 		row.Base, row.Observed, row.Reported = shared.Base, shared.Observed, true

@@ -236,10 +236,10 @@ func TestReportRowsSayWhyThereIsNone(t *testing.T) {
 	st.Reports["dc1"].Racks[0].Nodes[0].ObservedNodes = nil
 	st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport] = `{"error":"gossiper is not ready","scyllaVersion":"2026.2.0"}`
 	rows := st.cluster(SourceAuto).Rows()
-	if rows[0].Trouble != (matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "gossiper is not ready"}) || rows[0].Version != "2026.2.0" || rows[0].Reported || !rows[0].Stale.IsZero() {
+	if rows[0].Trouble != (matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "gossiper is not ready"}) || rows[0].Says().ScyllaVersion != "2026.2.0" || rows[0].Reported || !rows[0].Stale.IsZero() {
 		t.Errorf("row = %+v", rows[0])
 	}
-	if rows[1].Version != "2026.2.0" || rows[1].OperationMode != "NORMAL" || rows[1].Reporter.Member != "demo-rack1-1" {
+	if rows[1].Says().ScyllaVersion != "2026.2.0" || rows[1].Says().OperationMode != "NORMAL" || rows[1].Reporter.Member != "demo-rack1-1" {
 		t.Errorf("row = %+v", rows[1])
 	}
 }

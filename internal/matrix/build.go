@@ -394,8 +394,8 @@ func compareRows(a, b *Row) int {
 		-compareTroubles(a.Stale, b.Stale),
 		a.StaleSince.Compare(b.StaleSince),
 		cmp.Compare(a.State, b.State),
-		strings.Compare(a.Version, b.Version),
-		strings.Compare(a.OperationMode, b.OperationMode),
+		strings.Compare(a.Says().ScyllaVersion, b.Says().ScyllaVersion),
+		strings.Compare(a.Says().OperationMode, b.Says().OperationMode),
 	)
 }
 

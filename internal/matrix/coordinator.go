@@ -45,7 +45,7 @@ func (m *Matrix) elect(lines []*line) Coordinator {
 	var all []candidate
 	rows := 0
 	for _, l := range lines {
-		id := l.row.Coordinator
+		id := l.row.Says().Coordinator
 		if id == "" {
 			continue
 		}

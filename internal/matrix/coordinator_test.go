@@ -29,7 +29,7 @@ func TestC3TheCoordinatorIsWhomMostRowsName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rows := three()
 			for i, id := range tc.says {
-				rows[i].Coordinator = hostid.ID(id)
+				said(&rows[i]).Coordinator = hostid.ID(id)
 			}
 			if tc.down > 0 {
 				rows[tc.down-1].Stale = Trouble{Code: words.PodGone}
@@ -45,7 +45,7 @@ func TestC3TheCoordinatorIsWhomMostRowsName(t *testing.T) {
 func TestC3TheCoordinatorsRowIsNamedFirst(t *testing.T) {
 	rows := three()
 	for i := range rows {
-		rows[i].Coordinator = idB
+		said(&rows[i]).Coordinator = idB
 		rows[i].Observed[2].Status = Down
 	}
 	m := New(rows[:2], Options{})
@@ -70,7 +70,7 @@ func TestC3TheCoordinatorsRowIsNamedFirst(t *testing.T) {
 	many := make([]Row, n)
 	for i := range many {
 		many[i] = row(Ref{HostID: hostid.ID(ids[i]), Member: fmt.Sprintf("m-%03d", i), Datacenter: "dc1", Rack: "r", Ordinal: new(int32(i))}, up(ids...)...)
-		many[i].Coordinator = hostid.ID(ids[77])
+		said(&many[i]).Coordinator = hostid.ID(ids[77])
 		for k := range many[i].Observed {
 			many[i].Observed[k].Status = Down
 		}

@@ -42,10 +42,10 @@ func TestExcludingIsTheMatrixOfTheOtherRows(t *testing.T) {
 			opts.Names[id] = genRef(t, "name")
 		}
 		for i := range rows {
-			rows[i].Coordinator = rapid.SampledFrom([]hostid.ID{"", "h0", "h1", "h5"}).Draw(t, "coordinator")
-			rows[i].Group0 = rapid.SampledFrom([]string{"", "", "g1", "g2"}).Draw(t, "group 0")
+			said(&rows[i]).Coordinator = rapid.SampledFrom([]hostid.ID{"", "h0", "h1", "h5"}).Draw(t, "coordinator")
+			said(&rows[i]).Group0ID = rapid.SampledFrom([]string{"", "", "g1", "g2"}).Draw(t, "group 0")
 			rows[i].State = genState.Draw(t, "own state")
-			rows[i].Version = string(rune('a' + i)) // tells rows of one node apart
+			said(&rows[i]).ScyllaVersion = string(rune('a' + i)) // tells rows of one node apart
 		}
 		ids := rapid.SliceOfN(genHostID, 0, 3).Draw(t, "excluded")
 		self := genRef(t, "excluded place")

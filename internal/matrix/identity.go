@@ -23,13 +23,13 @@ func (m *Matrix) others(lines []*line) []stray {
 	}
 	var leaders []hostid.ID
 	for _, l := range lines {
-		if l.testifies && l.row.Group0 == m.opts.Identity && l.row.Coordinator != "" {
-			leaders = append(leaders, l.row.Coordinator)
+		if l.testifies && l.row.Says().Group0ID == m.opts.Identity && l.row.Says().Coordinator != "" {
+			leaders = append(leaders, l.row.Says().Coordinator)
 		}
 	}
 	var out []stray
 	for _, l := range lines {
-		if g := l.row.Group0; l.testifies && g != "" && g != m.opts.Identity && !slices.Contains(leaders, l.row.Coordinator) {
+		if g := l.row.Says().Group0ID; l.testifies && g != "" && g != m.opts.Identity && !slices.Contains(leaders, l.row.Says().Coordinator) {
 			out = append(out, stray{m.nodes[l.node].Ref, g})
 		}
 	}
@@ -63,13 +63,13 @@ func (m *Matrix) Group0() string {
 	id := ""
 	for i := range m.lines {
 		l := &m.lines[i]
-		if !l.testifies || l.row.Group0 == "" {
+		if !l.testifies || l.row.Says().Group0ID == "" {
 			continue
 		}
-		if id != "" && id != l.row.Group0 {
+		if id != "" && id != l.row.Says().Group0ID {
 			return ""
 		}
-		id = l.row.Group0
+		id = l.row.Says().Group0ID
 	}
 	if m.clusters != nil || m.strays != nil {
 		return ""

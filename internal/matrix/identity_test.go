@@ -17,12 +17,12 @@ func TestRow10AnotherGroup0ThanRecordedIsSplitCluster(t *testing.T) {
 	const one, two = "11111111-1111-1111-8111-111111111111", "22222222-2222-1222-8222-222222222222"
 	told := func(a, b, c string) []Row {
 		rows := three()
-		rows[0].Group0, rows[1].Group0, rows[2].Group0 = a, b, c
+		said(&rows[0]).Group0ID, said(&rows[1]).Group0ID, said(&rows[2]).Group0ID = a, b, c
 		return rows
 	}
 	led := func(rows []Row, leaders ...hostid.ID) []Row {
 		for i := range rows {
-			rows[i].Coordinator = leaders[i]
+			said(&rows[i]).Coordinator = leaders[i]
 		}
 		return rows
 	}

@@ -345,7 +345,7 @@ func TestNodes(t *testing.T) {
 		row(memberA, up(idA, idB, idC, "foreign", "h2")...),
 		{Reporter: member("rack2", 1, "")},
 		{Reporter: member("rack2", 1, "")}, // said twice, by two reports
-		{Reporter: memberB, Stale: Trouble{Code: words.PodGone}, Reported: true, Observed: []Observation{{HostID: idA, Status: Down, Since: ago(time.Hour)}}, State: StateLeaving, Version: "2025.2.1"},
+		{Reporter: memberB, Stale: Trouble{Code: words.PodGone}, Reported: true, Observed: []Observation{{HostID: idA, Status: Down, Since: ago(time.Hour)}}, State: StateLeaving, Report: &api.NodeStatusReport{ScyllaVersion: "2025.2.1"}},
 		{Reporter: Ref{HostID: "self", Datacenter: "dc1", Rack: "rack1", Ordinal: newcomer().Ordinal}, Reported: true, Observed: up("self", "only-self-knows")},
 	}
 	rows[0].Observed[1] = Observation{HostID: idB, Status: Down, Since: ago(time.Minute)}
@@ -377,7 +377,7 @@ func TestNodes(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
-	if m.Nodes()[2].Row.Version != "2025.2.1" {
+	if m.Nodes()[2].Row.Says().ScyllaVersion != "2025.2.1" {
 		t.Error("the row of a node is lost")
 	}
 	b, ok := m.Index(idB)

@@ -80,7 +80,7 @@ func agree(lines []*line) bool {
 		if first == nil {
 			first = l
 		}
-		if g := l.row.Group0; g != "" {
+		if g := l.row.Says().Group0ID; g != "" {
 			if group != "" && g != group {
 				return false
 			}
@@ -96,7 +96,7 @@ func agree(lines []*line) bool {
 // partOf is the evidence in one row about the cluster of its node; nil where the row proves nothing.
 func (m *Matrix) partOf(l *line) *part {
 	p := &part{listed: l.seen}
-	group := l.row.Group0
+	group := l.row.Says().Group0ID
 	switch {
 	case l.testifies:
 		p.says = []Ref{m.nodes[l.node].Ref}
@@ -115,7 +115,7 @@ func (m *Matrix) partOf(l *line) *part {
 	default:
 		return nil
 	}
-	if id := l.row.Coordinator; id != "" {
+	if id := l.row.Says().Coordinator; id != "" {
 		p.leaders = []hostid.ID{id}
 	}
 	if group != "" {
@@ -129,7 +129,7 @@ func (l *line) testify() bool {
 	if !l.reports || l.empty || l.row.Reporter.HostID == "" || l.row.State != StateNormal {
 		return false
 	}
-	if mode := l.row.OperationMode; mode != "" && mode != modeNormal {
+	if mode := l.row.Says().OperationMode; mode != "" && mode != modeNormal {
 		return false
 	}
 	own := l.cell(l.node)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -38,12 +39,15 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 			return rows
 		}},
 		"A's row is old":              {change: func(rows []Row) []Row { rows[0].Stale = Trouble{Code: words.PodGone}; return rows }},
-		"A still starts":              {change: func(rows []Row) []Row { rows[0].OperationMode = "STARTING"; return rows }},
-		"A is NORMAL by its own word": {change: func(rows []Row) []Row { rows[0].OperationMode = "NORMAL"; return rows }, want: [][]hostid.ID{{idC, idB}, {idA}}},
-		"A leaves":                    {change: func(rows []Row) []Row { rows[0].OperationMode, rows[0].State = "LEAVING", StateLeaving; return rows }},
-		"A does not find itself":      {change: func(rows []Row) []Row { rows[0].Observed[0].Status = Unknown; return rows }},
-		"A joins, and lists itself":   {change: func(rows []Row) []Row { rows[0].Observed[0].State = StateJoining; return rows }},
-		"A has no row":                {change: func(rows []Row) []Row { return rows[1:] }},
+		"A still starts":              {change: func(rows []Row) []Row { said(&rows[0]).OperationMode = "STARTING"; return rows }},
+		"A is NORMAL by its own word": {change: func(rows []Row) []Row { said(&rows[0]).OperationMode = "NORMAL"; return rows }, want: [][]hostid.ID{{idC, idB}, {idA}}},
+		"A leaves": {change: func(rows []Row) []Row {
+			said(&rows[0]).OperationMode, rows[0].State = "LEAVING", StateLeaving
+			return rows
+		}},
+		"A does not find itself":    {change: func(rows []Row) []Row { rows[0].Observed[0].Status = Unknown; return rows }},
+		"A joins, and lists itself": {change: func(rows []Row) []Row { rows[0].Observed[0].State = StateJoining; return rows }},
+		"A has no row":              {change: func(rows []Row) []Row { return rows[1:] }},
 		"a chain of overlaps is one cluster": {change: func(rows []Row) []Row {
 			rows[0].Observed = up(idA, idB)
 			return rows
@@ -82,7 +86,7 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 	}
 
 	rows := apart()
-	rows[0].Coordinator, rows[1].Coordinator = idA, idC
+	said(&rows[0]).Coordinator, said(&rows[1]).Coordinator = idA, idC
 	m := New(rows, Options{Namespace: "demo"})
 	b := m.Blockers()[0]
 	want := "there are two clusters of one name: the members that demo-rack2-0 + demo-rack3-0, demo-rack1-0 list have no host ID in common, and all of these nodes " +
@@ -105,7 +109,7 @@ func TestC5TwoGroup0sAreTwoClusters(t *testing.T) {
 	const one, two = "11111111-1111-1111-8111-111111111111", "22222222-2222-1222-8222-222222222222"
 	told := func(a, b, c string) []Row {
 		rows := three()
-		rows[0].Group0, rows[1].Group0, rows[2].Group0 = a, b, c
+		said(&rows[0]).Group0ID, said(&rows[1]).Group0ID, said(&rows[2]).Group0ID = a, b, c
 		return rows
 	}
 	for name, tc := range map[string]struct {
@@ -124,13 +128,13 @@ func TestC5TwoGroup0sAreTwoClusters(t *testing.T) {
 			rows[1].Observed = up(idB, idC)
 		}, want: "demo-rack2-0 + demo-rack3-0, demo-rack1-0"},
 		"one topology coordinator: a disk was asked before a recovery": {rows: told(one, two, two), change: func(rows []Row) {
-			rows[0].Coordinator, rows[1].Coordinator, rows[2].Coordinator = idC, idC, idC
+			said(&rows[0]).Coordinator, said(&rows[1]).Coordinator, said(&rows[2]).Coordinator = idC, idC, idC
 		}},
 		"two topology coordinators": {rows: told(one, two, two), change: func(rows []Row) {
-			rows[0].Coordinator, rows[1].Coordinator = idA, idC
+			said(&rows[0]).Coordinator, said(&rows[1]).Coordinator = idA, idC
 		}, want: "demo-rack2-0 + demo-rack3-0, demo-rack1-0"},
 		"the row is old":        {rows: told(one, two, two), change: func(rows []Row) { rows[0].Stale = Trouble{Code: words.PodGone} }},
-		"the node still starts": {rows: told(one, two, two), change: func(rows []Row) { rows[0].OperationMode = "STARTING" }},
+		"the node still starts": {rows: told(one, two, two), change: func(rows []Row) { said(&rows[0]).OperationMode = "STARTING" }},
 		"it speaks for another host ID than its Service records": {rows: told("", two, two), change: func(rows []Row) {
 			rows[0] = Row{Reporter: memberA, Trouble: Trouble{Code: words.OtherHostID}, Other: &Other{HostID: idA, HostIDs: []hostid.ID{idA, idB}, Group0: one}}
 		}, want: "demo-rack2-0 + demo-rack3-0, demo-rack1-0"},
@@ -156,4 +160,11 @@ func TestC5TwoGroup0sAreTwoClusters(t *testing.T) {
 	if got := words.Text(b.Message()); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// said is a row's report, of its own, to be changed.
+func said(r *Row) *api.NodeStatusReport {
+	own := *r.Says()
+	r.Report = &own
+	return r.Report
 }

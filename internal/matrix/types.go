@@ -89,19 +89,23 @@ type Row struct {
 	// NoStates is set for a row whose writer gives no states of nodes, nor its own: the Scylla Operator's kind has no field for them. Such a row does not prove that a node is a
 	// plain member.
 	NoStates bool
-	// Version, OperationMode by the node's own answer; for display.
-	Version, OperationMode string
-	// LegacyTopology is set where the node answers that its cluster's topology is not managed by Raft.
-	LegacyTopology bool
-	// Coordinator is the host ID of the topology coordinator as the node names it; empty when it names none.
-	Coordinator hostid.ID
-	// Group0 is the ID of the node's group 0, from its disk; empty where the disk does not have it.
-	Group0 string
+	// Report has the reporter's answers about itself: version, mode, coordinator, group 0. Its cells are those of Base and Observed. Nil where there are none.
+	Report *api.NodeStatusReport
 	// Other holds the node's values where they do not count, because its host ID is not Reporter's.
 	Other *Other
 	// Namespace of the reporter's Pod where it is not Options.Namespace; empty when not known.
 	Namespace string
 }
+
+// Says is Report, empty where there is none. The caller must not change it.
+func (r *Row) Says() *api.NodeStatusReport {
+	if r.Report == nil {
+		return &nothing
+	}
+	return r.Report
+}
+
+var nothing api.NodeStatusReport
 
 // Blocker is one reason, with names, why a newcomer must wait.
 type Blocker struct {

@@ -214,7 +214,7 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 				describe(&row, m)
 				seen[m] = true
 			}
-			row.NoStates = row.OperationMode == "" // its reporter was not ours
+			row.NoStates = row.Says().OperationMode == "" // its reporter was not ours
 			row.Trouble = troubleOf(node.Fault)
 			row.Stale, row.StaleSince = troubleOf(node.Stale), sinceOf(node.Stale)
 			if dc.Stale && row.Stale.IsZero() {
@@ -252,8 +252,9 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 func describe(row *Row, m *api.StatusReportMember) {
 	r := &row.Reporter
 	r.Member, r.Datacenter, r.Rack, r.Ordinal = named(m.Name), m.Datacenter, m.Rack, &m.Ordinal
-	row.OperationMode, row.Version, row.Coordinator = m.OperationMode, m.ScyllaVersion, hostid.Known(m.Coordinator)
-	row.Group0 = string(hostid.Known(m.Group0ID))
+	row.Report = &api.NodeStatusReport{
+		OperationMode: m.OperationMode, ScyllaVersion: m.ScyllaVersion, Coordinator: hostid.Known(m.Coordinator), Group0ID: string(hostid.Known(m.Group0ID)),
+	}
 	row.State, row.Namespace = StateOfMode(m.OperationMode), named(m.Namespace)
 }
 

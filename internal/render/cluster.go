@@ -57,7 +57,7 @@ func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 		node := Node{Ref: n.Ref, Membership: cluster.MemberGhost, Detail: "seen by its peers only", Pod: "None", Row: RowState{Status: RowMissing}}
 		if n.Row != nil {
 			node.Membership, node.Detail, node.Pod, node.Row = cluster.MemberRemote, "", "-", rowStateOf(n.Row)
-			node.Version, node.OperationMode = n.Row.Version, n.Row.OperationMode
+			node.Version, node.OperationMode = n.Row.Says().ScyllaVersion, n.Row.Says().OperationMode
 		}
 		node.addView(m, i)
 		d.Nodes = append(d.Nodes, node)

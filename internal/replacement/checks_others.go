@@ -145,7 +145,7 @@ func (v *verifier) leads(c matrix.Coordinator, expected []hostid.ID) bool {
 		return false
 	}
 	n, t := &v.m.Nodes()[at], v.of(c.HostID)
-	return n.Reports && n.Row.Coordinator == c.HostID && 2*len(t.Down) <= t.Total()
+	return n.Reports && n.Row.Says().Coordinator == c.HostID && 2*len(t.Down) <= t.Total()
 }
 
 // checkNoOperation: an open operation without a host ID is one all the same; released versions do not say which node it is about.

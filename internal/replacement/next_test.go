@@ -300,7 +300,7 @@ func TestChecks(t *testing.T) {
 		in := ignore(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-a-0", hostC, matrix.Down, 0), hostB+","+hostC)
 		eachRow(&in, func(_ int, r *matrix.Row) {
 			if slices.Contains(by, string(r.Reporter.HostID)) {
-				r.Coordinator = coordinator
+				r.Report = &api.NodeStatusReport{Coordinator: coordinator}
 			}
 		})
 		return in

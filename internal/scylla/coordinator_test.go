@@ -80,7 +80,7 @@ func TestC5TwoFoundersOfOneNameAreTwoClusters(t *testing.T) {
 		for _, n := range []*scyllasim.Node{c.Node(0), n} {
 			said := scylla.ReadRow(ctx, scylla.NewClient(n.APIURL(), c.Network.Client()))
 			row := matrix.FromCells([][]api.ObservedNodeStatusReport{said.ObservedNodes})[0]
-			row.Reporter, row.OperationMode, row.Coordinator = matrix.Ref{HostID: said.HostID}, said.OperationMode, said.Coordinator
+			row.Reporter, row.Report = matrix.Ref{HostID: said.HostID}, &said
 			if said.Coordinator != said.HostID {
 				t.Errorf("coordinator %q of the founder %s", said.Coordinator, said.HostID)
 			}

@@ -102,8 +102,8 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 			s.Leaving = append(s.Leaving, n.Name())
 		}
 		if n.Row != nil && n.Joined {
-			v, err := release.Parse(n.Row.Version)
-			s.Parallel = s.Parallel && err == nil && v.SupportsParallelBootstrap() == release.Yes && !n.Row.LegacyTopology
+			v, err := release.Parse(n.Row.Says().ScyllaVersion)
+			s.Parallel = s.Parallel && err == nil && v.SupportsParallelBootstrap() == release.Yes && !n.Row.Says().LegacyTopology
 		}
 	}
 	return s
