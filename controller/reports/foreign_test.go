@@ -3,6 +3,8 @@
 package reports
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +17,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
@@ -98,6 +99,43 @@ func TestARemoteDatacenterIsCopiedAndCounted(t *testing.T) {
 	}
 }
 
+// A text that is no host ID costs its cell, from the JSON of a foreign report to the verdict: the list is read, all other cells of the row count, and the cell blocks.
+func TestABrokenHostIDInAForeignReportCostsItsCell(t *testing.T) {
+	text, err := json.Marshal(api.ScyllaDBDatacenterNodesStatusReportList{Items: []api.ScyllaDBDatacenterNodesStatusReport{there()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const broken = "no host ID"
+	var list api.ScyllaDBDatacenterNodesStatusReportList
+	if err := json.Unmarshal([]byte(strings.Replace(string(text), stage.UUID("h1"), broken, 1)), &list); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, three()...)
+	b.remote.states = []remote.State{{Name: "eu", Read: true, Reports: list.Items}}
+	b.reconcile()
+	if c := b.report(copyName).Racks[0].Nodes[0].ObservedNodes; len(c) != 3 || c[1].HostID != broken {
+		t.Errorf("the copy has not the same texts: %+v", c)
+	}
+	rows := matrix.FromStatusReport(b.status())
+	var got []string
+	for o := range rows[len(rows)-1].Each() {
+		got = append(got, string(o.HostID)+" "+o.Status.String())
+	}
+	slices.Sort(got)
+	want := []string{" UP", stage.UUID("h0") + " UP", stage.UUID("h9") + " UP"}
+	if slices.Sort(want); len(rows) != 3 || !slices.Equal(got, want) {
+		t.Errorf("%d rows, the foreign one has %q, want %q", len(rows), got, want)
+	}
+	for _, blocker := range matrix.New(rows, matrix.Options{}).Blockers() {
+		if string(blocker.Observer.HostID) != stage.UUID("h9") {
+			t.Errorf("another row is in doubt: %+v", blocker)
+		}
+	}
+	if !b.blocked() {
+		t.Error("nothing blocks")
+	}
+}
+
 func TestAVanishedRemoteKeepsItsLastRowsAndBlocks(t *testing.T) {
 	b := newBench(t, three()...)
 	b.remote.states = reachable()
@@ -116,8 +154,16 @@ func TestAVanishedRemoteKeepsItsLastRowsAndBlocks(t *testing.T) {
 			t.Errorf("%s: annotations %v", when, c.Annotations)
 		}
 		d := b.status().Datacenters[1]
-		row, ok := cluster.Expand(d.Nodes[0], b.status().Membership)
-		if !d.Stale || !d.StaleSince.Time.Equal(failed) || !ok || cmp.Diff(sees("UP", stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h9")), row) != "" {
+		far := *b.status()
+		far.Datacenters = []api.StatusReportDatacenter{d}
+		var row []api.ObservedNodeStatusReport
+		for o := range matrix.FromStatusReport(&far)[0].Each() {
+			row = append(row, o.Wire())
+		}
+		slices.SortFunc(row, func(a, b api.ObservedNodeStatusReport) int {
+			return strings.Compare(string(a.HostID), string(b.HostID))
+		})
+		if !d.Stale || !d.StaleSince.Time.Equal(failed) || cmp.Diff(sees("UP", stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h9")), row) != "" {
 			t.Errorf("%s: datacenter %+v, row %v", when, d, row)
 		}
 		if !b.blocked() {

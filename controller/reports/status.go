@@ -44,7 +44,7 @@ func (r *Reconciler) bringStatus(
 	if w.status != nil {
 		want.Status.Group0ID = w.status.Status.Group0ID
 	}
-	judged := w.WithReport(want)
+	judged := w.WithOwn(want)
 	allUp, reasons, health := judge(judged, want)
 	init, initConditions := r.view(ctx, key, m, judged, w, want)
 	conditions := []metav1.Condition{allUp, rowsDecoded(w.Malformed()), remotesReachable(w.remotes, foreign, r.o.Remotes != nil)}

@@ -286,6 +286,12 @@ func NewMembership[T ~string](hostIDs []T) *Membership {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
-	return &Membership{Digest: hex.EncodeToString(sum[:])[:16], HostIDs: ids}
+	sum, line := sha256.New(), []byte(nil)
+	for i, id := range ids {
+		if line = append(line[:0], id...); i < len(ids)-1 {
+			line = append(line, '\n')
+		}
+		_, _ = sum.Write(line) // a hash gives no error
+	}
+	return &Membership{Digest: hex.EncodeToString(sum.Sum(nil)[:8]), HostIDs: ids}
 }

@@ -33,6 +33,7 @@ type Cluster struct {
 	rowless     []hostid.ID // host IDs whose rows are in no report
 	ix          *index
 	annotations map[string]decoded // by Pod name; Pods without annotation are left out
+	carried     func() *reading    // of the annotations, once
 	rows        []matrix.Row
 	behind      []behindReport // members whose Pods' annotations differ from the report
 	all         *matrix.Matrix
@@ -53,6 +54,7 @@ func New(o Objects, source Source, now time.Time) *Cluster {
 	c.Operator = c.OfOperator()
 	c.annotations = c.Decoder.all(c.Pods)
 	c.ix = c.makeIndex()
+	c.carried = sync.OnceValue(func() *reading { return c.read(c.annotation) })
 	return c.judge(source)
 }
 
@@ -61,7 +63,12 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.want = want
 	c.Source, c.SourceReason = c.choose(want)
 	c.rows = c.makeRows()
-	c.all = c.makeMatrix()
+	c.all = matrix.New(c.rows, c.options(c.names()))
+	return c.later()
+}
+
+// later makes what is worked out when it is asked for.
+func (c *Cluster) later() *Cluster {
 	c.membersOf = sync.OnceValue(c.makeMembers)
 	c.serviced = sync.OnceValue(c.makeServiced)
 	c.named = sync.OnceValue(c.makeNamed)

@@ -4,125 +4,119 @@ package cluster
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Membership chooses the host IDs against which rows are compressed: those that at least half of the rows contain. Then a row costs only its differences from the majority, also
-// while a newcomer is in some rows and not yet in others.
-func Membership(rows ...[]api.ObservedNodeStatusReport) *api.Membership {
-	// Nearly all rows name the same host IDs. Comparing a row with one that was seen is much cheaper than counting each cell.
-	type shape struct {
-		row  []api.ObservedNodeStatusReport
-		rows int
-	}
-	var shapes []*shape
-	said := 0
-	for _, row := range rows {
-		if len(row) == 0 {
-			continue
-		}
-		said++
-		i := slices.IndexFunc(shapes[:min(len(shapes), maxShapes)], func(s *shape) bool { return sameList(s.row, row) || slices.EqualFunc(s.row, row, sameHost) })
-		if i < 0 {
-			shapes = append(shapes, &shape{row: row, rows: 1})
-		} else {
-			shapes[i].rows++
-		}
-	}
+// rowWriter writes rows against a membership.
+type rowWriter struct {
+	membership *api.Membership // nil when there is none
+	ids        []hostid.ID     // of it, sorted
+	same       map[*matrix.Membership]bool
+}
+
+// newRowWriter chooses the host IDs against which rows are written: those that about half of the rows list. Then a row costs only its differences from the majority, also while a
+// newcomer is in some rows and not yet in others. Every choice loses nothing.
+func newRowWriter(rows []*matrix.Row) *rowWriter {
+	w := &rowWriter{same: map[*matrix.Membership]bool{}}
+	listed, reported := map[*matrix.Membership]int{}, 0
 	count := map[hostid.ID]int{}
-	for _, s := range shapes {
-		for i, o := range s.row {
-			if o.HostID != "" && (i == 0 || s.row[i-1].HostID != o.HostID) {
-				count[o.HostID] += s.rows
+	for _, r := range rows {
+		switch {
+		case !r.Reported:
+			continue
+		case r.Base != nil:
+			listed[r.Base]++
+		default:
+			for i := range r.Observed {
+				count[r.Observed[i].HostID]++
 			}
 		}
+		reported++
 	}
-	var ids []hostid.ID
-	for id, n := range count {
-		if 2*n >= said {
-			ids = append(ids, id)
+	for base, n := range listed {
+		for _, id := range base.HostIDs {
+			count[id] += n
 		}
 	}
-	if len(ids) == 0 {
+	delete(count, "")
+	maps.DeleteFunc(count, func(_ hostid.ID, n int) bool { return 2*n < reported })
+	if len(count) > 0 {
+		w.ids = slices.Sorted(maps.Keys(count))
+		w.membership = api.NewMembership(w.ids)
+	}
+	return w
+}
+
+// cells writes a row: its membership's digest and the exceptions, or the whole row where the digest is empty. A row with a host ID twice or without one, or that would become longer,
+// is written whole. A row without cells is one that has not reported.
+func (w *rowWriter) cells(r *matrix.Row, whole bool) (digest string, cells []api.ObservedNodeStatusReport) {
+	if !r.Reported {
+		return "", nil
+	}
+	if !whole && w.membership != nil {
+		if exceptions, ok := w.exceptions(r); ok {
+			return w.membership.Digest, wire(exceptions)
+		}
+	}
+	return "", wire(slices.Collect(r.Each()))
+}
+
+// exceptions of a row from the membership; false where the row is to be written whole.
+func (w *rowWriter) exceptions(r *matrix.Row) (out []matrix.Observation, ok bool) {
+	if w.lists(r.Base) {
+		return slices.Clone(r.Observed), true
+	}
+	seen, n := map[hostid.ID]matrix.Observation{}, 0
+	for o := range r.Each() {
+		if _, twice := seen[o.HostID]; twice || o.HostID == "" {
+			return nil, false
+		}
+		seen[o.HostID] = o
+		n++
+	}
+	for _, id := range w.ids {
+		o, listed := seen[id]
+		switch {
+		case !listed:
+			out = append(out, matrix.Observation{HostID: id, Status: matrix.Missing})
+		case o.Status != matrix.Up || o.State != matrix.StateNormal:
+			out = append(out, o)
+		}
+		delete(seen, id)
+	}
+	for _, o := range seen {
+		out = append(out, o)
+	}
+	return out, len(out) <= n
+}
+
+// lists reports whether a row's membership is the one that is written.
+func (w *rowWriter) lists(base *matrix.Membership) bool {
+	if base == nil {
+		return false
+	}
+	same, known := w.same[base]
+	if !known {
+		same = slices.Equal(slices.Sorted(slices.Values(base.HostIDs)), w.ids)
+		w.same[base] = same
+	}
+	return same
+}
+
+// wire converts cells for the report, by host ID.
+func wire(cells []matrix.Observation) []api.ObservedNodeStatusReport {
+	if len(cells) == 0 {
 		return nil
 	}
-	return api.NewMembership(ids)
-}
-
-// maxShapes is how many different lists of host IDs are compared with.
-const maxShapes = 8
-
-// sameList is true for one and the same list: in the steady state 1,000 Pods carry the same text, which a Decoder decodes once, so that the one list need not be examined 1,000
-// times.
-func sameList(a, b []api.ObservedNodeStatusReport) bool {
-	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
-}
-
-func sameHost(a, b api.ObservedNodeStatusReport) bool { return a.HostID == b.HostID }
-
-// Compress writes a row, sorted by host ID, against a membership: its digest and the exceptions. A row with a host ID twice or without one, or that would become longer, is written
-// whole. A row without cells is one that has not reported.
-func Compress(hostID string, observed []api.ObservedNodeStatusReport, m *api.Membership) api.StatusReportNode {
-	whole := api.StatusReportNode{HostID: hostID, ObservedNodes: observed}
-	if m == nil || len(observed) == 0 {
-		return whole
+	slices.SortStableFunc(cells, func(a, b matrix.Observation) int { return cmp.Compare(a.HostID, b.HostID) })
+	out := make([]api.ObservedNodeStatusReport, len(cells))
+	for i := range cells {
+		out[i] = cells[i].Wire()
 	}
-	short := api.StatusReportNode{HostID: hostID, MembershipDigest: m.Digest}
-	i := 0
-	for _, text := range m.HostIDs {
-		id := hostid.ID(text)
-		for i < len(observed) && observed[i].HostID < id {
-			short.ObservedNodes = append(short.ObservedNodes, observed[i])
-			i++
-		}
-		if i == len(observed) || observed[i].HostID != id {
-			short.ObservedNodes = append(short.ObservedNodes, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusMissing})
-			continue
-		}
-		if o := &observed[i]; o.Status != api.NodeStatusUp || o.State != "" || o.Since != nil {
-			short.ObservedNodes = append(short.ObservedNodes, *o)
-		}
-		i++
-	}
-	short.ObservedNodes = append(short.ObservedNodes, observed[i:]...)
-	if len(observed) > 0 && observed[0].HostID == "" {
-		return whole
-	}
-	for j := range observed {
-		if j > 0 && observed[j-1].HostID == observed[j].HostID || observed[j].Status == api.NodeStatusMissing {
-			return whole
-		}
-	}
-	if len(short.ObservedNodes) > len(observed) {
-		return whole
-	}
-	return short
-}
-
-// Expand is the row that a node of a cluster report stands for. ok is false when it is written against another membership.
-func Expand(n api.StatusReportNode, m *api.Membership) (observed []api.ObservedNodeStatusReport, ok bool) {
-	if n.MembershipDigest == "" {
-		return n.ObservedNodes, true
-	}
-	if m == nil || m.Digest != n.MembershipDigest {
-		return nil, false
-	}
-	exception := map[hostid.ID]bool{}
-	for _, o := range n.ObservedNodes {
-		exception[o.HostID] = true
-		if o.Status != api.NodeStatusMissing {
-			observed = append(observed, o)
-		}
-	}
-	for _, text := range m.HostIDs {
-		id := hostid.ID(text)
-		if !exception[id] {
-			observed = append(observed, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp})
-		}
-	}
-	slices.SortStableFunc(observed, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
-	return observed, true
+	return out
 }

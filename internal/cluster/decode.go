@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -39,10 +40,14 @@ func (d *Decoder) all(pods []corev1.Pod) map[string]decoded {
 		d = &Decoder{}
 	}
 	rows := make([]remembered, len(pods))
+	var news atomic.Bool
 	part := func(from, to int) {
 		for i := from; i < to; i++ {
 			if text, ok := api.RowOf(pods[i].Annotations); ok {
-				rows[i] = d.one(pods[i].Name, text)
+				var known bool
+				if rows[i], known = d.one(pods[i].Name, text); !known {
+					news.Store(true)
+				}
 			}
 		}
 	}
@@ -60,28 +65,36 @@ func (d *Decoder) all(pods []corev1.Pod) map[string]decoded {
 		}
 		_ = g.Wait() // the functions give no error: a row that cannot be decoded carries its own
 	}
-	out, last := make(map[string]decoded, len(pods)), make(map[string]remembered, len(pods))
+	out := make(map[string]decoded, len(pods))
 	for i := range pods {
 		if rows[i].decoded != (decoded{}) {
-			out[pods[i].Name], last[pods[i].Name] = rows[i].decoded, rows[i]
+			out[pods[i].Name] = rows[i].decoded
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.rows = last
+	if news.Load() || len(out) != len(d.rows) {
+		d.rows = make(map[string]remembered, len(out))
+		for i := range pods {
+			if _, ok := out[pods[i].Name]; ok {
+				d.rows[pods[i].Name] = rows[i]
+			}
+		}
+	}
 	return out
 }
 
-func (d *Decoder) one(pod string, text api.RowText) remembered {
+// one is the row of a Pod, and whether it was known.
+func (d *Decoder) one(pod string, text api.RowText) (r remembered, known bool) {
 	d.mu.Lock()
-	known, ok := d.rows[pod]
+	r, known = d.rows[pod]
 	d.mu.Unlock()
-	if ok && known.text == text {
-		return known
+	if known && r.text == text {
+		return r, true
 	}
-	r := remembered{text: text}
+	r = remembered{text: text}
 	r.report, r.err = d.decode(text)
-	return r
+	return r, false
 }
 
 // maxCells bounds how many different texts are kept.
@@ -149,7 +162,7 @@ func (d *Decoder) Condense(p *corev1.Pod) {
 	if !ok {
 		return
 	}
-	r := d.one(p.Name, text)
+	r, _ := d.one(p.Name, text)
 	// No writer can forge this text: every annotation has been replaced by such a text, or there is none.
 	r.text = api.RowText{Rest: "condensed " + p.Name}
 	r.text.SetIn(p.Annotations)

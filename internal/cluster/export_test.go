@@ -47,6 +47,19 @@ func RowsOf(reports []*api.NodeStatusReport) []matrix.Row {
 	return rows
 }
 
+// Written are the rows as a cluster report has them.
+func Written(rows []matrix.Row) (*api.Membership, []api.StatusReportNode) {
+	of := make([]*matrix.Row, len(rows))
+	for i := range rows {
+		of[i] = &rows[i]
+	}
+	w, nodes := newRowWriter(of), make([]api.StatusReportNode, len(rows))
+	for i := range of {
+		nodes[i].MembershipDigest, nodes[i].ObservedNodes = w.cells(of[i], false)
+	}
+	return w.membership, nodes
+}
+
 // Passes is whether racks may take more than limit bytes.
 func Passes(racks []api.RackReport, limit int) bool {
 	of := map[string][]local{}

@@ -33,9 +33,10 @@ type index struct {
 	pvcs     map[string]*corev1.PersistentVolumeClaim
 	sets     map[string]*appsv1.StatefulSet // by StatefulSet name
 	refs     map[string]matrix.Ref          // by member name
-	places   map[place]string               // member name
+	places   func() map[place]string        // member name
 	hosts    map[hostid.ID]string           // host ID -> member name, by the Services
 	scyllaDB matrix.Containers
+	sorted   []string // the names in refs
 }
 
 func (c *Cluster) makeIndex() *index {
@@ -45,7 +46,6 @@ func (c *Cluster) makeIndex() *index {
 		pvcs:     make(map[string]*corev1.PersistentVolumeClaim, len(c.PVCs)),
 		sets:     make(map[string]*appsv1.StatefulSet, len(c.StatefulSets)),
 		refs:     make(map[string]matrix.Ref, len(c.Services)+len(c.Pods)),
-		places:   make(map[place]string, len(c.Services)),
 		hosts:    make(map[hostid.ID]string, len(c.Services)),
 		scyllaDB: matrix.Containers{},
 	}
@@ -68,14 +68,14 @@ func (c *Cluster) makeIndex() *index {
 			ix.hosts[ref.HostID] = v.Name
 		}
 	}
-	for name, ref := range ix.refs {
+	for name := range ix.refs {
 		if own := ix.container(name); own != api.ContainerScyllaDB {
 			ix.scyllaDB[name] = own
 		}
-		if ref.Ordinal != nil {
-			ix.places[placeKey(ref)] = name
-		}
 	}
+	ix.places = sync.OnceValue(ix.makePlaces)
+	ix.sorted = slices.AppendSeq(make([]string, 0, len(ix.refs)), maps.Keys(ix.refs))
+	slices.Sort(ix.sorted)
 	if len(c.PVCs) == 0 {
 		return ix
 	}
@@ -150,13 +150,23 @@ func placeKey(r matrix.Ref) place {
 	return p
 }
 
-// names are the members known by Service or Pod, sorted.
-func (ix *index) names() []string { return slices.Sorted(maps.Keys(ix.refs)) }
+// names are the members known by Service or Pod, sorted. The caller must not change them.
+func (ix *index) names() []string { return ix.sorted }
+
+func (ix *index) makePlaces() map[place]string {
+	places := make(map[place]string, len(ix.refs))
+	for name, ref := range ix.refs {
+		if ref.Ordinal != nil {
+			places[placeKey(ref)] = name
+		}
+	}
+	return places
+}
 
 // member finds the member of a report's row, "" when it is not one of this namespace.
 func (ix *index) member(r matrix.Ref) string {
 	if r.Ordinal != nil {
-		if name, ok := ix.places[placeKey(r)]; ok {
+		if name, ok := ix.places()[placeKey(r)]; ok {
 			return name
 		}
 	}

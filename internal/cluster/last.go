@@ -33,14 +33,18 @@ func (l lastRows) list(id, by hostid.ID) {
 	}
 }
 
-func (l lastRows) add(by hostid.ID, cells []api.ObservedNodeStatusReport) {
-	for i := range cells {
-		switch matrix.ParseState(string(cells[i].State)) {
-		case matrix.StateNormal, matrix.StateLeaving:
-			l.list(cells[i].HostID, by)
-		default:
-			l.against[cells[i].HostID] = true
-		}
+func (l lastRows) add(by, id hostid.ID, state matrix.State) {
+	switch state {
+	case matrix.StateNormal, matrix.StateLeaving:
+		l.list(id, by)
+	default:
+		l.against[id] = true
+	}
+}
+
+func (l lastRows) row(r *matrix.Row) {
+	for o := range r.Each() {
+		l.add(r.Reporter.HostID, o.HostID, o.State)
 	}
 }
 
@@ -70,7 +74,9 @@ func (l lastRows) kept(c *Cluster) {
 		}
 		last := a.report.LastRow
 		if recorded := c.ix.refs[name].HostID; recorded == "" || recorded == last.HostID {
-			l.add(last.HostID, last.ObservedNodes)
+			for i := range last.ObservedNodes {
+				l.add(last.HostID, last.ObservedNodes[i].HostID, matrix.ParseState(string(last.ObservedNodes[i].State)))
+			}
 		}
 	}
 	if c.StatusReport == nil || c.OverrideRef != "" {
@@ -81,20 +87,19 @@ func (l lastRows) kept(c *Cluster) {
 	}
 }
 
-// lastListed is the membership that the report stores while no row counts: rows is every row that it has, none of which is fresh. The rows in the present report were the last ones
+// lastListed is the membership that the report stores while no row counts: rows are all that it has, none of which is fresh. The rows in the present report were the last ones
 // of Pods that are gone.
-func (c *Cluster) lastListed(rows map[string][]nodeRow) []api.LastListed {
+func (c *Cluster) lastListed(rows []*matrix.Row) []api.LastListed {
 	l := newLastRows()
 	l.kept(c)
-	for _, list := range rows {
-		for i := range list {
-			l.add(hostid.Known(list[i].HostID), list[i].cells)
-		}
+	for _, r := range rows {
+		l.row(r)
 	}
 	if c.StatusReport != nil && c.OverrideRef == "" {
-		for i := range c.StatusReport.Datacenters {
-			for id, cells := range previousRows(c.StatusReport, c.StatusReport.Datacenters[i].Name) {
-				l.add(hostid.Known(id), cells)
+		was := matrix.FromStatusReport(c.StatusReport)
+		for i := range was {
+			if was[i].Trouble.IsZero() {
+				l.row(&was[i])
 			}
 		}
 	}

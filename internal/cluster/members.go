@@ -20,24 +20,23 @@ import (
 // Long: one pass over the Services, and then one over Pods and host IDs without a Service.
 func (c *Cluster) makeMembers() []Member {
 	nodes, rows := c.all.Nodes(), c.rows
-	byHost := make(map[hostid.ID]*matrix.Node, len(nodes))
 	byMember := make(map[string]*matrix.Row, len(rows))
-	for i := range nodes {
-		if nodes[i].HostID != "" {
-			byHost[nodes[i].HostID] = &nodes[i]
+	nodeOf := func(id hostid.ID) *matrix.Node {
+		if at, ok := c.all.Index(id); ok && id != "" {
+			return &nodes[at]
 		}
+		return nil
 	}
 	for i := range rows {
 		if rows[i].Reporter.Member != "" {
 			byMember[rows[i].Reporter.Member] = &rows[i]
 		}
 	}
-	var out []Member
-	shown := map[hostid.ID]bool{}
+	out := make([]Member, 0, max(len(c.ix.refs), len(nodes)))
+	shown := make(map[hostid.ID]bool, len(nodes))
 	for _, name := range c.ix.names() {
 		mb := c.member(name, byMember[name])
-		node := byHost[mb.HostID]
-		mb.State, mb.Detail = c.memberState(&mb, node)
+		mb.State, mb.Detail = c.memberState(&mb, nodeOf(mb.HostID))
 		if mb.HostID != "" {
 			shown[mb.HostID] = true
 		}
@@ -80,9 +79,7 @@ func (c *Cluster) makeMembers() []Member {
 	for i := range out {
 		mb := &out[i]
 		mb.c, mb.Report, mb.recorded = c, c.Said(mb.Ref.Member), mb.RecordedID()
-		if at, ok := c.all.Index(mb.HostID); ok && mb.HostID != "" {
-			mb.Node = &nodes[at]
-		}
+		mb.Node = nodeOf(mb.HostID)
 	}
 	return out
 }
@@ -90,7 +87,7 @@ func (c *Cluster) makeMembers() []Member {
 // makeServiced are the members that have a Service, by name.
 func (c *Cluster) makeServiced() []*Member {
 	members := c.Members()
-	var out []*Member
+	out := make([]*Member, 0, len(c.Services))
 	for i := range members {
 		if members[i].Service != nil {
 			out = append(out, &members[i])

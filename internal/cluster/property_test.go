@@ -158,7 +158,9 @@ func TestRowsAreTheRowsOfTheReport(t *testing.T) {
 		byPods := New(o, SourceAnnotation, start)
 		o.StatusReport = wireReport(rt, byPods)
 		want := plainRows(byPods.Rows())
-		for name, c := range map[string]*Cluster{"with Pods": New(o, SourceReport, start), "without Pods": New(withoutPods(o), SourceReport, start)} {
+		for name, c := range map[string]*Cluster{
+			"with Pods": New(o, SourceReport, start), "without Pods": New(withoutPods(o), SourceReport, start), "by its maker": byPods.WithOwn(o.StatusReport),
+		} {
 			if diff := cmp.Diff(want, plainRows(c.Rows())); diff != "" {
 				rt.Fatalf("%s (-annotations +report):\n%s", name, diff)
 			}
@@ -184,6 +186,9 @@ func TestOneAnswerToHealthy(t *testing.T) {
 		want := bootstrap.HealthOf(byPods)
 		if diff := cmp.Diff(want, bootstrap.HealthOf(byReport)); diff != "" {
 			rt.Fatalf("health (-annotations +report):\n%s", diff)
+		}
+		if diff := cmp.Diff(bootstrap.HealthOf(byPods.WithReport(o.StatusReport)), bootstrap.HealthOf(byPods.WithOwn(o.StatusReport))); diff != "" {
+			rt.Fatalf("health (-report read +report made):\n%s", diff)
 		}
 		if condition := bootstrap.HealthOf(byPods.WithReport(o.StatusReport)); condition.Healthy != want.Healthy {
 			rt.Fatalf("the condition says %v, the display %v", condition.Healthy, want.Healthy)

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -37,30 +38,40 @@ type Foreign struct {
 	Reason     string
 }
 
-// local is one member of this namespace in the form of the reports.
+// local is one member of this namespace in the form of a datacenter report.
 type local struct {
 	*statement
 	cells []api.ObservedNodeStatusReport // sorted by host ID
 	dead  bool                           // by WithoutRows
 }
 
-// locals are the members with a known place, by datacenter, rack, ordinal and name. Those without place labels are in no report until the labels are set: then their peers' rows
-// list a node without a row, which blocks.
-func (c *Cluster) locals() []local {
-	out := slices.Grow([]local(nil), len(c.Services))
-	var said, inOrder []api.ObservedNodeStatusReport // of the member before
-	for i := range c.Services {
-		name := c.Services[i].Name
-		s := c.statement(name, c.annotations[name])
-		if s.ref.Datacenter == "" || s.ref.Rack == "" || s.ref.Ordinal == nil {
-			continue
+// placed are the members here that have a Service and a known place, by datacenter, rack, ordinal and name. Those without place labels are in no report until the labels are set:
+// then their peers' rows list a node without a row, which blocks.
+func (c *Cluster) placed() iter.Seq[*statement] {
+	return func(yield func(*statement) bool) {
+		all := c.carried().statements
+		for i := range all {
+			s := &all[i]
+			if s.ref.Datacenter != "" && s.ref.Rack != "" && s.ref.Ordinal != nil && c.ix.services[s.ref.Member] != nil && !yield(s) {
+				return
+			}
 		}
+	}
+}
+
+// isDead is true for a member whose row is in no report, by WithoutRows.
+func (c *Cluster) isDead(s *statement) bool { return slices.Contains(c.rowless, s.ref.HostID) }
+
+// locals are the placed members.
+func (c *Cluster) locals() []local {
+	out := make([]local, 0, len(c.Services))
+	var said, inOrder []api.ObservedNodeStatusReport // of the member before
+	for s := range c.placed() {
 		if cells := s.cells(); !sameList(cells, said) {
 			said, inOrder = cells, sorted(cells)
 		}
-		out = append(out, local{statement: &s, cells: inOrder, dead: slices.Contains(c.rowless, s.ref.HostID)})
+		out = append(out, local{statement: s, cells: inOrder, dead: c.isDead(s)})
 	}
-	slices.SortFunc(out, func(a, b local) int { return compareRefs(a.ref, b.ref) })
 	return out
 }
 
@@ -72,6 +83,12 @@ func sorted(cells []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport
 		slices.SortStableFunc(cells, byHostID)
 	}
 	return cells
+}
+
+// sameList is true for one and the same list: in the steady state 1,000 Pods carry the same text, which a Decoder decodes once, so that the one list need not be examined 1,000
+// times.
+func sameList(a, b []api.ObservedNodeStatusReport) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
 // LocalReports are the reports of the datacenters that have members or StatefulSets here, by name. Racks are listed even when no member has joined
@@ -134,49 +151,36 @@ func rackReport(name string, members []local, observations bool) api.RackReport 
 	return rack
 }
 
-// nodeRow is one row of the cluster report before it is compressed.
-type nodeRow struct {
-	api.StatusReportNode
-	cells []api.ObservedNodeStatusReport
-}
-
 // ClusterReport makes the content of the cluster report: membership, datacenters, and of the status members and operations, from the members here, the datacenters elsewhere, and
 // the names of remotes that were never read. The last rows of a datacenter that has become stale are taken from the present report.
-//
-// Long: one literal with the fields of the report.
 func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaDBStatusReport {
 	out := &api.ScyllaDBStatusReport{}
-	rows := map[string][]nodeRow{}
-	var fresh [][]api.ObservedNodeStatusReport
-	var all []api.StatusReportDatacenter
-	locals := c.locals()
-	out.Status.Members = slices.Grow(out.Status.Members, len(locals))
-	for _, m := range locals {
-		dc := m.ref.Datacenter
-		if _, ok := rows[dc]; !ok {
-			rows[dc] = nil
-			all = append(all, api.StatusReportDatacenter{Name: dc})
+	rows := map[string][]*matrix.Row{}
+	var fresh []*matrix.Row
+	add := func(d api.StatusReportDatacenter, of ...*matrix.Row) {
+		if _, known := rows[d.Name]; !known {
+			out.Datacenters = append(out.Datacenters, d)
 		}
-		out.Status.Members = append(out.Status.Members, m.member(c.Namespace))
-		if m.said != nil && m.stale.IsZero() {
-			out.Status.Operations = append(out.Status.Operations, m.said.Operations...)
+		rows[d.Name] = append(rows[d.Name], of...)
+	}
+	out.Status.Members = make([]api.StatusReportMember, 0, len(c.Services))
+	for s := range c.placed() {
+		out.Status.Members = append(out.Status.Members, s.member(c.Namespace))
+		if s.said != nil && s.stale.IsZero() {
+			out.Status.Operations = append(out.Status.Operations, s.said.Operations...)
 		}
-		if !m.joined || m.dead {
+		dc := api.StatusReportDatacenter{Name: s.ref.Datacenter}
+		if s.row == nil || c.isDead(s) {
+			add(dc)
 			continue
 		}
-		if m.stale.IsZero() {
-			fresh = append(fresh, m.cells)
+		if add(dc, s.row); s.stale.IsZero() {
+			fresh = append(fresh, s.row)
 		}
-		rows[dc] = append(rows[dc], nodeRow{
-			StatusReportNode: api.StatusReportNode{HostID: string(m.ref.HostID), Member: m.ref.Member, Fault: m.trouble.Wire(time.Time{}), Stale: m.stale.Wire(m.staleSince)},
-			cells:            m.cells,
-		})
 	}
 	for i := range c.StatefulSets {
-		dc := c.StatefulSets[i].Labels[api.LabelDatacenter]
-		if _, ok := rows[dc]; !ok && dc != "" {
-			rows[dc] = nil
-			all = append(all, api.StatusReportDatacenter{Name: dc})
+		if dc := c.StatefulSets[i].Labels[api.LabelDatacenter]; dc != "" {
+			add(api.StatusReportDatacenter{Name: dc})
 		}
 	}
 	for _, d := range foreign {
@@ -184,50 +188,55 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 		if d.Stale && !d.StaleSince.IsZero() {
 			f.StaleSince = ptr.To(metav1.NewTime(d.StaleSince.Truncate(time.Second)))
 		}
-		all = append(all, f)
-		rows[d.Name] = c.foreignNodes(d, out)
-		if !d.Stale {
-			for _, r := range rows[d.Name] {
-				fresh = append(fresh, r.cells)
-			}
+		of := c.rowsOf(d)
+		for _, r := range of {
+			out.Status.Members = append(out.Status.Members, api.StatusReportMember{
+				Datacenter: d.Name, Rack: r.Reporter.Rack, Ordinal: *r.Reporter.Ordinal, HostID: string(r.Reporter.HostID), Joined: true,
+			})
+		}
+		if add(f, of...); !d.Stale {
+			fresh = append(fresh, of...)
 		}
 	}
 	for _, name := range unread {
-		all = append(all, api.StatusReportDatacenter{Name: name, NotVerified: true})
+		add(api.StatusReportDatacenter{Name: name, NotVerified: true})
 	}
-	if !slices.ContainsFunc(fresh, func(cells []api.ObservedNodeStatusReport) bool { return len(cells) > 0 }) {
-		out.LastListed = c.lastListed(rows)
-		fresh = cellsOf(rows) // rows that may be old would be N squared cells as well
+	if !slices.ContainsFunc(fresh, func(r *matrix.Row) bool { return r.Reported }) {
+		fresh = nil
+		for _, dc := range sortedKeysOf(rows) {
+			fresh = append(fresh, rows[dc]...) // rows that may be old would be N squared cells as well
+		}
+		out.LastListed = c.lastListed(fresh)
 	}
-	out.Membership = Membership(fresh...)
-	whole := len(unread) == 0 && isSmall(rows, out.Membership)
-	slices.SortStableFunc(all, func(a, b api.StatusReportDatacenter) int { return strings.Compare(a.Name, b.Name) })
-	for _, d := range all {
-		slices.SortStableFunc(rows[d.Name], func(a, b nodeRow) int {
-			return cmp.Or(cmp.Compare(a.HostID, b.HostID), strings.Compare(a.Member, b.Member))
+	slices.SortStableFunc(out.Datacenters, func(a, b api.StatusReportDatacenter) int { return strings.Compare(a.Name, b.Name) })
+	writeRows(out, rows, newRowWriter(fresh), len(unread) == 0)
+	finishStatus(out, rows)
+	return out
+}
+
+// writeRows adds the rows to their datacenters. verified is false while a datacenter was never read: then no row is whole.
+func writeRows(out *api.ScyllaDBStatusReport, rows map[string][]*matrix.Row, w *rowWriter, verified bool) {
+	whole := verified && isSmall(rows, w.membership)
+	for i := range out.Datacenters {
+		d := &out.Datacenters[i]
+		slices.SortStableFunc(rows[d.Name], func(a, b *matrix.Row) int {
+			return cmp.Or(cmp.Compare(a.Reporter.HostID, b.Reporter.HostID), strings.Compare(a.Reporter.Member, b.Reporter.Member))
 		})
 		d.Nodes = slices.Grow(d.Nodes, len(rows[d.Name]))
-		for i, r := range rows[d.Name] {
-			var n api.StatusReportNode
-			switch {
-			case whole && !d.Stale && r.Stale == nil:
-				n = api.StatusReportNode{HostID: r.HostID, ObservedNodes: slices.Clone(r.cells)}
-			case !whole && i > 0 && sameList(r.cells, rows[d.Name][i-1].cells):
-				n = d.Nodes[i-1] // its row is the same
-				n.HostID, n.ObservedNodes = r.HostID, slices.Clone(n.ObservedNodes)
-			default:
-				n = Compress(r.HostID, r.cells, out.Membership)
+		for _, r := range rows[d.Name] {
+			n := api.StatusReportNode{
+				HostID: string(r.Reporter.HostID), Member: r.Reporter.Member, Fault: r.Trouble.Wire(time.Time{}), Stale: r.Stale.Wire(r.StaleSince),
 			}
-			n.Member, n.Fault, n.Stale = r.Member, r.Fault, r.Stale
+			n.MembershipDigest, n.ObservedNodes = w.cells(r, whole && !d.Stale && n.Stale == nil)
+			if n.MembershipDigest != "" {
+				out.Membership = w.membership
+			}
 			d.Nodes = append(d.Nodes, n)
 		}
-		out.Datacenters = append(out.Datacenters, d)
 	}
-	if whole && !slices.ContainsFunc(out.Datacenters, usesDigest) {
-		out.Membership = nil
+	if !whole {
+		out.Membership = w.membership
 	}
-	finishStatus(out)
-	return out
 }
 
 // MaxWholeRows is the largest cluster whose rows are written whole, so that a reader of the proposal's shape finds them: 32 rows of 32 nodes take about 65 kB. A row that may be
@@ -235,7 +244,7 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 const MaxWholeRows = 32
 
 // isSmall is true where neither the rows nor the nodes that they list are more than MaxWholeRows.
-func isSmall(rows map[string][]nodeRow, m *api.Membership) bool {
+func isSmall(rows map[string][]*matrix.Row, m *api.Membership) bool {
 	n := 0
 	for _, list := range rows {
 		n += len(list)
@@ -243,21 +252,8 @@ func isSmall(rows map[string][]nodeRow, m *api.Membership) bool {
 	return n <= MaxWholeRows && (m == nil || len(m.HostIDs) <= MaxWholeRows)
 }
 
-func usesDigest(d api.StatusReportDatacenter) bool {
-	return slices.ContainsFunc(d.Nodes, func(n api.StatusReportNode) bool { return n.MembershipDigest != "" })
-}
-
-func cellsOf(rows map[string][]nodeRow) (all [][]api.ObservedNodeStatusReport) {
-	for _, list := range rows {
-		for _, r := range list {
-			all = append(all, r.cells)
-		}
-	}
-	return all
-}
-
 // member is the entry of a local member in the report's status, beside its row.
-func (m *local) member(namespace string) api.StatusReportMember {
+func (m *statement) member(namespace string) api.StatusReportMember {
 	out := api.StatusReportMember{
 		Name: m.ref.Member, Namespace: namespace, Datacenter: m.ref.Datacenter, Rack: m.ref.Rack, Ordinal: *m.ref.Ordinal, HostID: string(m.ref.HostID), Joined: m.joined,
 	}
@@ -268,33 +264,39 @@ func (m *local) member(namespace string) api.StatusReportMember {
 	return out
 }
 
-// foreignNodes are the rows of a datacenter whose report is made elsewhere; its nodes are added to the members of out.
-func (c *Cluster) foreignNodes(d Foreign, out *api.ScyllaDBStatusReport) []nodeRow {
-	last := map[string][]api.ObservedNodeStatusReport{}
-	if d.Stale {
-		last = previousRows(c.StatusReport, d.Name)
-	}
-	var rows []nodeRow
-	for _, rack := range d.Racks {
-		for _, n := range rack.Nodes {
-			id := ptr.Deref(n.HostID, "")
-			cells := sorted(api.AppendCells(nil, n.ObservedNodes))
-			if d.Stale && len(cells) == 0 {
-				cells = last[id]
+// rowsOf are the rows of a datacenter whose report is made elsewhere: of one that has become stale, the last known ones.
+func (c *Cluster) rowsOf(d Foreign) []*matrix.Row {
+	rows := matrix.FromReports([]api.ScyllaDBDatacenterNodesStatusReport{{DatacenterName: d.Name, Racks: d.Racks}})
+	last := map[hostid.ID]*matrix.Row{}
+	if d.Stale && c.StatusReport != nil {
+		was := rowsIn(c.StatusReport, func(dc string) bool { return dc == d.Name })
+		for i := range was {
+			if was[i].Trouble.IsZero() {
+				last[was[i].Reporter.HostID] = &was[i]
 			}
-			rows = append(rows, nodeRow{StatusReportNode: api.StatusReportNode{HostID: id}, cells: cells})
-			out.Status.Members = append(out.Status.Members, api.StatusReportMember{
-				Datacenter: d.Name, Rack: rack.Name, Ordinal: n.Ordinal, HostID: id, Joined: true,
-			})
 		}
 	}
-	return rows
+	out := make([]*matrix.Row, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		if was := last[r.Reporter.HostID]; was != nil && !r.Reported && r.Reporter.HostID != "" {
+			r.Base, r.Observed, r.Reported = was.Base, was.Observed, was.Reported
+		}
+		out[i] = r
+	}
+	return out
 }
 
-// finishStatus orders members and operations and gives each member its state by the matrix.
-func finishStatus(out *api.ScyllaDBStatusReport) {
+// finishStatus orders members and operations and gives each member its state by the matrix of the rows.
+func finishStatus(out *api.ScyllaDBStatusReport, rows map[string][]*matrix.Row) {
 	if saysStates(out) {
-		m := matrix.New(matrix.FromStatusReport(out), matrix.Options{})
+		var all []matrix.Row
+		for _, dc := range sortedKeysOf(rows) {
+			for _, r := range rows[dc] {
+				all = append(all, *r)
+			}
+		}
+		m := matrix.New(all, matrix.Options{})
 		for i := range out.Status.Members {
 			mb := &out.Status.Members[i]
 			if at, ok := m.Index(hostid.Known(mb.HostID)); ok && m.Nodes()[at].State != matrix.StateNormal {
@@ -344,21 +346,49 @@ func (c *Cluster) WithReport(report *api.ScyllaDBStatusReport) *Cluster {
 	return other.judge(SourceReport)
 }
 
-// previousRows are the rows of a datacenter in a cluster report, by host ID.
-func previousRows(report *api.ScyllaDBStatusReport, datacenter string) map[string][]api.ObservedNodeStatusReport {
-	out := map[string][]api.ObservedNodeStatusReport{}
-	if report == nil {
-		return out
+// WithOwn is the same Cluster, judged by a cluster report that it made: the rows of the members here are those that it was made of, and are not read again.
+func (c *Cluster) WithOwn(report *api.ScyllaDBStatusReport) *Cluster {
+	other := *c
+	other.StatusReport, other.want, other.behind = report, SourceReport, nil
+	other.Source, other.SourceReason = other.choose(SourceReport)
+	if other.rows = other.ownRows(); len(other.rows) > 0 && len(other.rows) == len(c.rows) && &other.rows[0] == &c.rows[0] {
+		other.all = c.all.Judge(other.options(c.all.Options().Names))
+	} else {
+		other.all = matrix.New(other.rows, other.options(other.names()))
 	}
-	for _, d := range report.Datacenters {
-		if d.Name != datacenter {
+	return other.later()
+}
+
+// ownRows are the rows of the report that the Cluster has made: those of the members here, the same list where all are in it, and those from elsewhere.
+func (c *Cluster) ownRows() []matrix.Row {
+	here := make([]string, 0, len(c.StatefulSets))
+	for i := range c.StatefulSets {
+		here = append(here, c.StatefulSets[i].Labels[api.LabelDatacenter])
+	}
+	n, dead := 0, false
+	for s := range c.placed() {
+		if !slices.Contains(here, s.ref.Datacenter) {
+			here = append(here, s.ref.Datacenter)
+		}
+		if s.row != nil {
+			n, dead = n+1, dead || c.isDead(s)
+		}
+	}
+	rows, foreign := c.carried().rows, c.foreignRows(here)
+	if n == len(rows) && !dead && len(foreign) == 0 {
+		return rows
+	}
+	rows = make([]matrix.Row, 0, n+len(foreign))
+	for s := range c.placed() {
+		if s.row == nil {
 			continue
 		}
-		for _, n := range d.Nodes {
-			if cells, ok := Expand(n, report.Membership); ok {
-				out[n.HostID] = cells
-			}
+		rows = append(rows, *s.row)
+		if r := &rows[len(rows)-1]; c.isDead(s) {
+			r.Base, r.Observed, r.Reported, r.Stale, r.StaleSince = nil, nil, false, matrix.Trouble{}, time.Time{}
 		}
 	}
-	return out
+	rows = append(rows, foreign...)
+	slices.SortStableFunc(rows, func(a, b matrix.Row) int { return compareRefs(a.Reporter, b.Reporter) })
+	return rows
 }

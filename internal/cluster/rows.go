@@ -141,6 +141,8 @@ type statement struct {
 	joined bool
 	// said is its row; nil where there is none, or none that can be read.
 	said *api.NodeStatusReport
+	// row is the one of the matrix; nil for a member that need not have one.
+	row *matrix.Row
 	// trouble is why said has no cells that count.
 	trouble    matrix.Trouble
 	stale      matrix.Trouble
@@ -223,21 +225,45 @@ func joined(svc *corev1.Service) *bool {
 	return nil
 }
 
-// memberRows makes one row for every member that has joined, from their Pods, and one for every node of the datacenters elsewhere.
-func (c *Cluster) memberRows() []matrix.Row {
-	statements := make([]statement, 0, len(c.ix.refs))
+// reading is what the members here say: the statement of each, by place, and the rows of those that have joined.
+type reading struct {
+	statements []statement
+	rows       []matrix.Row
+}
+
+// read makes one row for every member that has joined, given what each says.
+func (c *Cluster) read(say func(member string) decoded) *reading {
+	r := &reading{statements: make([]statement, 0, len(c.ix.refs))}
+	joined := 0
 	for _, name := range c.ix.names() {
-		if s := c.statement(name, c.say(name)); s.joined {
-			statements = append(statements, s)
+		s := c.statement(name, say(name))
+		if r.statements = append(r.statements, s); s.joined {
+			joined++
 		}
 	}
+	slices.SortStableFunc(r.statements, func(a, b statement) int { return compareRefs(a.ref, b.ref) })
 	sh := sharedCells{}
-	sh.add(statements)
-	rows := make([]matrix.Row, 0, len(statements))
-	for i := range statements {
-		rows = append(rows, sh.row(&statements[i], c.Namespace))
+	sh.add(r.statements)
+	r.rows = make([]matrix.Row, 0, joined)
+	for i := range r.statements {
+		if s := &r.statements[i]; s.joined {
+			r.rows = append(r.rows, sh.row(s, c.Namespace))
+			s.row = &r.rows[len(r.rows)-1]
+		}
 	}
-	return append(rows, c.foreignRows()...)
+	return r
+}
+
+// annotation is what a member's Pod carries.
+func (c *Cluster) annotation(member string) decoded { return c.annotations[member] }
+
+// memberRows makes one row for every member that has joined, from their Pods or from the nodes, and one for every node of the datacenters elsewhere.
+func (c *Cluster) memberRows() []matrix.Row {
+	r := c.carried
+	if c.Source == SourceLive {
+		r = func() *reading { return c.read(c.say) }
+	}
+	return append(slices.Clip(r().rows), c.foreignRows(c.datacenters())...)
 }
 
 // say is a member's row by c.Source: the answer of its ScyllaDB, or its Pod's annotation.
@@ -253,18 +279,38 @@ func (c *Cluster) say(name string) decoded {
 }
 
 // foreignRows are the rows of datacenters without a member here: those of the cluster report where report rows come from it, else those of the reports that were copied in.
-func (c *Cluster) foreignRows() []matrix.Row {
-	here := c.datacenters()
+func (c *Cluster) foreignRows(here []string) []matrix.Row {
+	elsewhere := func(dc string) bool { return !slices.Contains(here, dc) }
 	if c.ByClusterReport() && c.StatusReport != nil {
-		return slices.DeleteFunc(matrix.FromStatusReport(c.StatusReport), func(r matrix.Row) bool { return slices.Contains(here, r.Reporter.Datacenter) })
+		return rowsIn(c.StatusReport, elsewhere)
 	}
 	var reports []api.ScyllaDBDatacenterNodesStatusReport
 	for i := range c.Reports {
-		if !slices.Contains(here, c.Reports[i].DatacenterName) {
+		if elsewhere(c.Reports[i].DatacenterName) {
 			reports = append(reports, c.Reports[i])
 		}
 	}
 	return c.datacenterRows(reports)
+}
+
+// rowsIn are the rows of some datacenters in a cluster report. The others are not read.
+func rowsIn(report *api.ScyllaDBStatusReport, wanted func(datacenter string) bool) []matrix.Row {
+	part := *report
+	part.Datacenters, part.Status.Members = nil, nil
+	for i := range report.Datacenters {
+		if wanted(report.Datacenters[i].Name) {
+			part.Datacenters = append(part.Datacenters, report.Datacenters[i])
+		}
+	}
+	for i := range report.Status.Members {
+		if wanted(report.Status.Members[i].Datacenter) {
+			part.Status.Members = append(part.Status.Members, report.Status.Members[i])
+		}
+	}
+	if len(part.Datacenters)+len(part.Status.Members) == 0 {
+		return nil
+	}
+	return matrix.FromStatusReport(&part)
 }
 
 // sharedCells holds equal rows of different nodes, converted once; keyed by the first of the cells.
@@ -346,10 +392,10 @@ func writtenAt(entries []metav1.ManagedFieldsEntry, field string) time.Time {
 	return at
 }
 
-// makeMatrix judges the rows.
-func (c *Cluster) makeMatrix() *matrix.Matrix {
+// options are those by which the rows are judged.
+func (c *Cluster) options(names map[hostid.ID]matrix.Ref) matrix.Options {
 	opts := matrix.Options{
-		Names: c.names(), NotVerified: c.notVerified(), Reports: c.ReportCount(), Namespace: c.Namespace, Fates: c.fates(),
+		Names: names, NotVerified: c.notVerified(), Reports: c.ReportCount(), Namespace: c.Namespace, Fates: c.fates(),
 	}
 	if r := c.StatusReport; r != nil && r.Status.Group0ID != "" {
 		opts.Identity = string(hostid.Known(r.Status.Group0ID))
@@ -359,7 +405,7 @@ func (c *Cluster) makeMatrix() *matrix.Matrix {
 	if !c.TakenAt.IsZero() {
 		opts.Settled = c.TakenAt.Add(-c.HealthPolicy().Dead.Duration)
 	}
-	return matrix.New(c.rows, opts)
+	return opts
 }
 
 // fates are the replacements that the Services record, and the members that have not joined. An open replacement is under the recorded original host ID; before that is recorded,

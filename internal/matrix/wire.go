@@ -146,9 +146,6 @@ func observation(c *api.ObservedNodeStatusReport) Observation {
 	return Observation{HostID: c.HostID, Status: ParseStatus(string(c.Status)), State: ParseState(string(c.State)), Since: timeOf(c.Since)}
 }
 
-// Observed is one cell as it came over the wire.
-func Observed(c api.ObservedNodeStatusReport) Observation { return observation(&c) }
-
 // observations are the cells of a row of our own kind, which lists them as they were written.
 func observations(cells []api.ObservedNodeStatusReport) []Observation {
 	list := make([]Observation, len(cells))
@@ -157,6 +154,18 @@ func observations(cells []api.ObservedNodeStatusReport) []Observation {
 		list[i].HostID = hostid.Known(string(cells[i].HostID))
 	}
 	return list
+}
+
+// Wire is the cell as our own kind stores it.
+func (o Observation) Wire() api.ObservedNodeStatusReport {
+	out := api.ObservedNodeStatusReport{HostID: o.HostID, Status: api.NodeStatus(o.Status.String())}
+	if o.State != StateNormal {
+		out.State = api.NodeState(o.State.String())
+	}
+	if !o.Since.IsZero() {
+		out.Since = &metav1.Time{Time: o.Since}
+	}
+	return out
 }
 
 func timeOf(t *metav1.Time) time.Time {

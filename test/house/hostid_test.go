@@ -12,9 +12,8 @@ import (
 
 // mayConvert are the files that make a host ID of a text without reading it, each with why.
 var mayConvert = map[string]string{
-	"internal/api/codec.go":        "a row as it was written; matrix.FromReports reads it",
-	"internal/cluster/compress.go": "a membership that was made of host IDs, or one whose texts are written again as they are",
-	"internal/scylla/row.go":       "checkHostIDs has read all of them",
+	"internal/api/codec.go":  "a row as it was written; matrix.FromReports reads it",
+	"internal/scylla/row.go": "checkHostIDs has read all of them",
 }
 
 var (
