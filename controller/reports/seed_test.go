@@ -83,7 +83,7 @@ func TestTheProposalsAlgorithmIsTheRecordedOne(t *testing.T) {
 					if node.HostID == nil && skipNil {
 						continue
 					}
-					n := api.StatusReportNode{ObservedNodes: api.AppendCells(nil, node.ObservedNodes)}
+					n := api.StatusReportNode{ObservedNodes: stage.Cells(node.ObservedNodes)}
 					if node.HostID != nil {
 						n.HostID = *node.HostID
 					}

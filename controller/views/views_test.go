@@ -318,7 +318,7 @@ func TestTheTermCannotBeRead(t *testing.T) {
 func TestTheDigestOfAReport(t *testing.T) {
 	b := newBench(t)
 	b.assemble()
-	want := view.Digest(b.stage.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport])
+	want := api.ReportDigest(b.stage.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport])
 	if got := b.stored.Members[0].Digest; got != want || len(got) != 16 {
 		t.Errorf("digest %q, want %q", got, want)
 	}

@@ -269,15 +269,6 @@ func Plain(cells []ObservedNodeStatusReport) []ObservedNode {
 	return out
 }
 
-// AppendCells appends a datacenter report's row to cells, with the host IDs as they were written.
-func AppendCells(cells []ObservedNodeStatusReport, row []ObservedNode) []ObservedNodeStatusReport {
-	cells = slices.Grow(cells, len(row))
-	for _, o := range row {
-		cells = append(cells, ObservedNodeStatusReport{HostID: hostid.ID(o.HostID), Status: o.Status})
-	}
-	return cells
-}
-
 // NewMembership sorts, deduplicates and digests host IDs.
 func NewMembership[T ~string](hostIDs []T) *Membership {
 	ids := make([]string, len(hostIDs))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 // The tests are outside the package, because they ask the judges above it. These are the inner functions that they test as well.
@@ -67,7 +68,7 @@ func Passes(racks []api.RackReport, limit int) bool {
 		of[r.Name] = nil
 		for _, n := range r.Nodes {
 			of[r.Name] = append(of[r.Name], local{
-				statement: &statement{joined: true, ref: matrix.Ref{HostID: "known"}}, cells: api.AppendCells(nil, n.ObservedNodes),
+				statement: &statement{joined: true, ref: matrix.Ref{HostID: "known"}}, cells: stage.Cells(n.ObservedNodes),
 			})
 		}
 	}

@@ -59,28 +59,18 @@ func (c *Cluster) leftOut(member string) bool {
 		return false
 	}
 	seen := false
-	for i := range c.Reports {
-		for _, rack := range c.Reports[i].Racks {
-			for _, n := range rack.Nodes {
-				if n.HostID != nil && isHostID(*n.HostID, s.ref.HostID) {
-					return false // it is not left out
-				}
-				for _, o := range n.ObservedNodes {
-					if !isHostID(o.HostID, s.ref.HostID) {
-						continue
-					}
-					if seen = o.Status == api.NodeStatusUp; !seen {
-						return false
-					}
-				}
+	for i := range c.rows {
+		if c.rows[i].Reporter.HostID == s.ref.HostID {
+			return false // it is not left out
+		}
+		for o := range c.rows[i].Each() {
+			if o.HostID != s.ref.HostID {
+				continue
+			}
+			if seen = o.Status == matrix.Up; !seen {
+				return false
 			}
 		}
 	}
 	return seen
-}
-
-// isHostID is true for a text of a report that is this host ID in any spelling.
-func isHostID(text string, id hostid.ID) bool {
-	parsed, err := hostid.Parse(text)
-	return err == nil && parsed == id
 }

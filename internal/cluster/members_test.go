@@ -381,7 +381,7 @@ func withClusterReport(o Objects, states map[string]api.NodeState) Objects {
 		for _, rack := range r.Racks {
 			for _, n := range rack.Nodes {
 				name := fmt.Sprintf("%s-%s-%d", o.Name, rack.Name, n.Ordinal)
-				cells := api.AppendCells(nil, n.ObservedNodes)
+				cells := stage.Cells(n.ObservedNodes)
 				for i := range cells {
 					cells[i].State = states[string(cells[i].HostID)]
 				}

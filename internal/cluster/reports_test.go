@@ -149,7 +149,7 @@ func TestReportOfAMember(t *testing.T) {
 			}
 			row := readBack(report.Membership, node)
 			got := want{
-				observed: api.AppendCells(nil, cl.LocalReports()[0].Racks[0].Nodes[0].ObservedNodes), row: row, fault: node.Fault, stale: node.Stale,
+				observed: stage.Cells(cl.LocalReports()[0].Racks[0].Nodes[0].ObservedNodes), row: row, fault: node.Fault, stale: node.Stale,
 				operations: len(report.Status.Operations),
 			}
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty()); diff != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 var sizes = []int{3, 30, 100, 300, 1000}
@@ -137,7 +138,7 @@ func BenchmarkBuildFromAnnotations(b *testing.B) {
 			for i := range report.Racks[r].Nodes {
 				node := &report.Racks[r].Nodes[i]
 				refs = append(refs, Ref{Datacenter: "dc1", Rack: report.Racks[r].Name, Ordinal: &node.Ordinal, HostID: hostid.ID(*node.HostID)})
-				cells = append(cells, api.AppendCells(nil, node.ObservedNodes))
+				cells = append(cells, stage.Cells(node.ObservedNodes))
 			}
 		}
 		for b.Loop() {
@@ -202,7 +203,7 @@ func BenchmarkDecodeCompactReport(b *testing.B) {
 func BenchmarkDecodeAnnotation(b *testing.B) {
 	eachSize(b, func(b *testing.B, n int) {
 		report, _ := benchReport(b, n)
-		value, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{ObservedNodes: api.AppendCells(nil, report.Racks[0].Nodes[0].ObservedNodes)})
+		value, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{ObservedNodes: stage.Cells(report.Racks[0].Nodes[0].ObservedNodes)})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 const (
@@ -324,7 +325,7 @@ func TestDifferencesFromTheShippedOperator(t *testing.T) {
 			if tc.states != nil {
 				// The datacenter report has no room for states; the cluster report and the Pods' annotations do.
 				first := tc.reports[0].Racks[0].Nodes[0]
-				cells := api.AppendCells(nil, first.ObservedNodes)
+				cells := stage.Cells(first.ObservedNodes)
 				for i := range cells {
 					cells[i].State = tc.states[string(cells[i].HostID)]
 				}

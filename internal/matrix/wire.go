@@ -46,8 +46,10 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 				if row.Base = listing(node.ObservedNodes, shared, sameNode); row.Base != nil {
 					row.Observed = notUp(row.Base, node.ObservedNodes)
 				} else {
-					cells = api.AppendCells(cells[:0], node.ObservedNodes)
-					parse(cells)
+					cells = slices.Grow(cells[:0], len(node.ObservedNodes))
+					for _, o := range node.ObservedNodes { // a text that is no host ID becomes the empty one, and blocks
+						cells = append(cells, api.ObservedNodeStatusReport{HostID: hostid.Known(o.HostID), Status: o.Status})
+					}
 					row.Base, row.Observed, shared = share(cells, shared)
 				}
 				rows = append(rows, row)
@@ -66,13 +68,6 @@ func FromCells(lists [][]api.ObservedNodeStatusReport) []Row {
 		rows[i].Base, rows[i].Observed, shared = share(cells, shared)
 	}
 	return rows
-}
-
-// parse makes host IDs of the cells of a datacenter's report. A text that is no host ID becomes the empty one, and blocks.
-func parse(cells []api.ObservedNodeStatusReport) {
-	for i := range cells {
-		cells[i].HostID = hostid.Known(string(cells[i].HostID))
-	}
 }
 
 // known are the host IDs of a membership. As in a list of cells, a text that is no host ID becomes the empty one, and blocks: a node that cannot be named is a node.

@@ -162,9 +162,6 @@ func Hold(c *cluster.Cluster) string {
 	return ""
 }
 
-// Digest of a member's report.
-func Digest(report string) string { return api.ReportDigest(report) }
-
 // Same is true when two views of one epoch have the same content; their times do not count.
 func Same(a, b *api.StatusReportView) bool {
 	if a == nil || b == nil || a.Epoch != b.Epoch || a.Hold != b.Hold || !samePermits(a, b) {

@@ -12,7 +12,6 @@ import (
 
 // mayConvert are the files that make a host ID of a text without reading it, each with why.
 var mayConvert = map[string]string{
-	"internal/api/codec.go":  "a row as it was written; matrix.FromReports reads it",
 	"internal/scylla/row.go": "checkHostIDs has read all of them",
 }
 

@@ -262,7 +262,7 @@ func (s *side) rows(dc string, status api.NodeStatus) (out api.StatusReportDatac
 		}
 		for _, rack := range r.Racks {
 			for _, n := range rack.Nodes {
-				cells := api.AppendCells(nil, n.ObservedNodes)
+				cells := stage.Cells(n.ObservedNodes)
 				if n.HostID == nil || !slices.Contains(cells, api.ObservedNodeStatusReport{HostID: host, Status: status}) {
 					return fmt.Errorf("row %+v", n)
 				}

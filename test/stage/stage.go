@@ -225,6 +225,15 @@ func Sees(status api.NodeStatus, hostIDs ...string) []api.ObservedNodeStatusRepo
 	return out
 }
 
+// Cells are those of a datacenter report's row, with the host IDs as they are written.
+func Cells(row []api.ObservedNode) []api.ObservedNodeStatusReport {
+	var out []api.ObservedNodeStatusReport
+	for _, o := range row {
+		out = append(out, api.ObservedNodeStatusReport{HostID: hostid.ID(o.HostID), Status: o.Status})
+	}
+	return out
+}
+
 // UUID and UUIDs are those of test/hostids, for tests that have a stage anyway.
 var (
 	UUID  = hostids.UUID
