@@ -78,7 +78,7 @@ var alsoShown = []struct {
 	{"What endures", []shown{
 		{"flapping rows", "rows that change all the time", "a write in 2 s at most", "controller/reports TestAttack9FlappingRowsCostAWriteInTwoSeconds"},
 		{"an Event that has expired", "a barrier waits for hours", "it is told again, each 10 minutes at most", "internal/barrier TestAttack9TheEventIsToldAgainWhileItBlocks"},
-		{"1,000 nodes", "a cold start, a change of every row, a node added and a replacement in a control group of 512 Mi", "nobody is ended for want of memory", "controller TestAttack9TheControllerOfAThousandNodesInLittleMemory"},
+		{"1,000 nodes", "a cold start, a change of every row, a node added and a replacement in a control group of 256 Mi", "nobody is ended for want of memory", "controller TestAttack9TheControllerOfAThousandNodesInLittleMemory"},
 		{"a readiness gate", "it is shut, and its Kubernetes node is lost", "its row is old where the node was read", "internal/cluster TestAttack10AReadinessGateDoesNotHideALostKubernetesNode"},
 	}},
 }
