@@ -93,12 +93,12 @@ func (s Status) String() string {
 	case Down:
 		return string(api.NodeStatusDown)
 	case Missing:
-		return "MISSING"
+		return string(api.NodeStatusMissing)
 	}
 	return string(api.NodeStatusUnknown)
 }
 
-// ParseStatus knows exactly "UP" and "DOWN"; everything else is Unknown.
+// ParseStatus knows exactly UP and DOWN; everything else is Unknown.
 func ParseStatus(text string) Status {
 	switch api.NodeStatus(text) {
 	case api.NodeStatusUp:

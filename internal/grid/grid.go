@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package grid is who sees whom as it is drawn: by node, by rack or by datacenter. It counts what the rows say; it judges nothing and writes no sentence.
+package grid
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Mark is what the row of one node says of another node.
+type Mark uint8
+
+const (
+	None Mark = iota // no row that counts
+	Self
+	Up
+	Down
+	Unknown
+	Missing // the row lacks the node
+	Marks   // how many there are
+)
+
+// Worst has the marks of pairs, the most severe first.
+var Worst = [...]Mark{Down, Unknown, Missing, Up}
+
+var statuses = [Marks]api.NodeStatus{
+	None: "none", Self: "self", Up: api.NodeStatusUp, Down: api.NodeStatusDown, Unknown: api.NodeStatusUnknown, Missing: api.NodeStatusMissing,
+}
+
+// Of is the mark of a status; an unknown text counts as UNKNOWN.
+func Of(s api.NodeStatus) Mark {
+	if i := slices.Index(statuses[:], s); i >= int(Up) {
+		return Mark(i)
+	}
+	return Unknown
+}
+
+// String is UP, DOWN, UNKNOWN or MISSING; none and self for what is no pair.
+func (m Mark) String() string { return string(statuses[m]) }
+
+// Status is the mark as documents have it.
+func (m Mark) Status() api.NodeStatus { return statuses[m] }
+
+// NotUp reports whether a pair has another status than UP.
+func (m Mark) NotUp() bool { return m > Up }
+
+// Pair is a node that another node does not see UP.
+type Pair struct {
+	Of    int // its place in Nodes
+	Is    Mark
+	Since time.Time // zero when not known
+}
+
+// Node is a node with its row.
+type Node struct {
+	Datacenter, Rack string
+	Listed           bool // other nodes can list it
+	Reports          bool // it has a row that counts
+	NotUp            []Pair
+}
+
+// Grid is who sees whom. It is not changed after New.
+type Grid struct{ Nodes []Node }
+
+// New takes nodes, and sorts the pairs of each.
+func New(nodes []Node) *Grid {
+	byNode := func(a, b Pair) int { return cmp.Compare(a.Of, b.Of) }
+	for i := range nodes {
+		if pairs := nodes[i].NotUp; !slices.IsSortedFunc(pairs, byNode) {
+			slices.SortFunc(pairs, byNode)
+		}
+	}
+	return &Grid{nodes}
+}
+
+// At is what node i says of node j.
+func (g *Grid) At(i, j int) Mark {
+	n := &g.Nodes[i]
+	if i == j {
+		return Self
+	}
+	if !n.Reports || !g.Nodes[j].Listed {
+		return None
+	}
+	if k, found := slices.BinarySearchFunc(n.NotUp, j, func(p Pair, of int) int { return cmp.Compare(p.Of, of) }); found {
+		return n.NotUp[k].Is
+	}
+	return Up
+}
+
+// Listed are the nodes that other nodes can list.
+func (g *Grid) Listed() []int {
+	var out []int
+	for i := range g.Nodes {
+		if g.Nodes[i].Listed {
+			out = append(out, i)
+		}
+	}
+	return out
+}
