@@ -28,13 +28,3 @@ func (s *Seen) of(status Status) *int {
 
 // Rows is how many rows of other nodes there are.
 func (s Seen) Rows() int { return s.Up + s.Down + s.Unknown + s.Missing }
-
-// Status is Up only where every row says so, else the gravest that any row says: Down, Unknown, Missing; false where there is no row.
-func (s Seen) Status() (status Status, ok bool) {
-	for _, status := range []Status{Down, Unknown, Missing, Up} {
-		if *s.of(status) > 0 {
-			return status, true
-		}
-	}
-	return Unknown, false
-}

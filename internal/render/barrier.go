@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -178,15 +179,15 @@ func (d *BarrierVerdict) Text(o Options) string {
 			b.WriteString(line + "\n")
 		}
 	}
-	word, style, glyph := "OPEN", Good, g.up
+	word, style, glyph := "OPEN", Good, g.Marks[grid.Up]
 	switch {
 	case bootstrap.Verdict(d.Verdict).Unsure():
-		word, style, glyph = "UNSURE", Warn, g.unknown
+		word, style, glyph = "UNSURE", Warn, g.Marks[grid.Unknown]
 	case d.Verdict.Satisfied:
 	case d.Verdict.Decision == bootstrap.DecisionRefuse:
-		word, style, glyph = "REFUSED", Bad, g.down
+		word, style, glyph = "REFUSED", Bad, g.Marks[grid.Down]
 	default:
-		word, style, glyph = "WAIT", Bad, g.down
+		word, style, glyph = "WAIT", Bad, g.Marks[grid.Down]
 	}
 	p := &painter{d: &ClusterStatus{Header: d.Header}, o: o, g: g}
 	add(wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(d.Verdict.Predicate()), o.Width, "  ")...)
@@ -244,7 +245,7 @@ func (d *BarrierVerdict) blockerLines(o Options, now time.Time) []string {
 	var lines []string
 	g := o.glyphs()
 	for i, blocker := range d.Verdict.Blockers {
-		lines = append(lines, wrap(Bad.Paint(g.dot)+" "+words.Aging(blocker.Message(), blocker.Since, now), o.Width, "  ")...)
+		lines = append(lines, wrap(Bad.Paint(g.Dot)+" "+words.Aging(blocker.Message(), blocker.Since, now), o.Width, "  ")...)
 		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].Step.Key() != blocker.Step.Key()
 		if !blocker.Step.IsZero() && last {
 			lines = append(lines, stepLines(blocker.Step, o)...)
@@ -329,14 +330,14 @@ func (l *BarrierVerdictList) Text(o Options) string {
 		t.Columns = append([]Column{{Header: "NAMESPACE", Min: 6, Last: true}}, t.Columns...)
 	}
 	for _, d := range l.Items {
-		verdict := Cell{Text: g.down + " wait", Style: Bad}
+		verdict := Cell{Text: g.Marks[grid.Down] + " wait", Style: Bad}
 		switch {
 		case bootstrap.Verdict(d.Verdict).Unsure():
-			verdict = Cell{Text: g.unknown + " unsure", Style: Warn}
+			verdict = Cell{Text: g.Marks[grid.Unknown] + " unsure", Style: Warn}
 		case d.Verdict.Satisfied:
-			verdict = Cell{Text: g.up + " open", Style: Good}
+			verdict = Cell{Text: g.Marks[grid.Up] + " open", Style: Good}
 		case d.Verdict.Decision == bootstrap.DecisionRefuse:
-			verdict = Cell{Text: g.down + " refused", Style: Bad}
+			verdict = Cell{Text: g.Marks[grid.Down] + " refused", Style: Bad}
 		}
 		why := d.Verdict.Predicate()
 		if groups, _ := matrix.GroupBlockers(d.Verdict.Blockers); len(groups) > 0 && !d.Verdict.Satisfied {
@@ -353,7 +354,7 @@ func (l *BarrierVerdictList) Text(o Options) string {
 	if o.Wide {
 		width = 0
 	}
-	return t.String(width, g.ellipsis) + views + partial + Dim.Paint("Ask for one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
+	return t.String(width, g.Ellipsis) + views + partial + Dim.Paint("Ask for one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
 // viewText gives the controller's view of each cluster, with its age; empty where there is none.

@@ -30,7 +30,7 @@ func Changes(before, after *ClusterStatus) []string {
 		}
 		for _, c := range []struct{ what, from, to string }{
 			{"is seen", seenStatus(o.Seen), seenStatus(n.Seen)}, {"row", o.Row.Word(), n.Row.Word()}, {"Pod", o.Pod, n.Pod},
-			{"host ID", string(o.HostID), string(n.HostID)}, {"version", o.Version, n.Version}, {"Kubernetes node", o.on(), n.on()},
+			{"host ID", string(o.HostID), string(n.HostID)}, {"version", o.Version, n.Version}, {"Kubernetes node", o.On(), n.On()},
 		} {
 			if c.from != c.to {
 				out = append(out, fmt.Sprintf("%s %s %s → %s", n.Name(), c.what, dash(c.from), dash(c.to)))
@@ -53,7 +53,8 @@ func (n *Node) key() string {
 	return string(n.HostID)
 }
 
-func (n *Node) on() string {
+// On is the Kubernetes node that it is on, with its state; empty where that is not known.
+func (n *Node) On() string {
 	if n.KubernetesNode == nil {
 		return ""
 	}
@@ -64,5 +65,5 @@ func seenStatus(s *Seen) string {
 	if s == nil {
 		return ""
 	}
-	return s.Status
+	return string(s.Status)
 }

@@ -74,7 +74,7 @@ func (d *ClusterStatus) Chosen(problems bool, by SortFlag) []int {
 	p.trouble, p.parted = d.troubledRefs(), d.parted()
 	var out []int
 	for i := range d.Nodes {
-		if !problems || p.troubled(d.Nodes[i]) {
+		if !problems || p.troubled(&d.Nodes[i]) {
 			out = append(out, i)
 		}
 	}

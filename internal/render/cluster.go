@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -191,11 +192,7 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 		return
 	}
 	by := node.ByOthers()
-	status, seen := by.Status()
-	if !seen {
-		return
-	}
-	n.Seen = &Seen{Status: status.String(), Up: by.Up, Down: by.Down, Unknown: by.Unknown, Missing: by.Missing, Since: TimePtr(node.DownSince)}
+	n.Seen = newSeen(grid.Tally{grid.Up: by.Up, grid.Down: by.Down, grid.Unknown: by.Unknown, grid.Missing: by.Missing}, node.DownSince)
 }
 
 // addSections adds a member to each section of the document that it belongs to, such as newcomers and ghosts.
@@ -310,7 +307,7 @@ func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 				continue
 			}
 			if c := m.Cell(i, j); c.Status != matrix.Up {
-				cell := Pair{Observed: observed.HostID, Status: c.Status.String(), Since: TimePtr(c.Since)}
+				cell := Pair{Observed: observed.HostID, Status: api.NodeStatus(c.Status.String()), Since: TimePtr(c.Since)}
 				if c.State != matrix.StateNormal {
 					cell.State = c.State.String()
 				}

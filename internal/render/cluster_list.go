@@ -5,24 +5,26 @@ package render
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 )
 
 // Text draws one line per cluster.
 func (l *ClusterStatusList) Text(o Options) string {
 	g := o.glyphs()
-	t := &Table{NoHeader: o.NoHeaders, Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"}, {Header: "UP"}, {Header: "PROBLEMS"},
+	t := &Table{NoHeader: o.NoHeaders, Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"}, {Header: grid.Up.String()}, {Header: "PROBLEMS"},
 		{Header: "NEWCOMERS"}, {Header: "SOURCE"}, {Header: "CAUSE", Min: 13}}}
 	var partial []string
 	for _, d := range l.Items {
 		if o.Problems && d.Healthy {
 			continue
 		}
-		health := Cell{Text: g.up + " healthy", Style: Good}
+		health := Cell{Text: g.Marks[grid.Up] + " healthy", Style: Good}
 		switch d.Verdict {
 		case WordUnknown:
-			health = Cell{Text: g.unknown + " unknown", Style: Warn}
+			health = Cell{Text: g.Marks[grid.Unknown] + " unknown", Style: Warn}
 		case WordNotHealthy:
-			health = Cell{Text: g.down + " not healthy", Style: Bad}
+			health = Cell{Text: g.Marks[grid.Down] + " not healthy", Style: Bad}
 		}
 		if len(d.Partial) > 0 {
 			health.Text += " (partial)"
@@ -45,7 +47,7 @@ func (l *ClusterStatusList) Text(o Options) string {
 	if o.NoHeaders {
 		partial = nil
 	}
-	return t.String(width, g.ellipsis) + strings.Join(partial, "")
+	return t.String(width, g.Ellipsis) + strings.Join(partial, "")
 }
 
 // partialOf lists, below a list, the parts of one cluster that could not be read.

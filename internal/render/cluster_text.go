@@ -11,8 +11,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -21,12 +20,12 @@ const maxPlainMatrix = 40
 
 // detail is how much of a status is drawn; each level leaves out more, so that the verdict and its reasons stay on the screen.
 type detail struct {
-	matrix  bool   // the whole matrix; else the rows that disagree
-	blanks  bool   // empty lines between sections
-	byRack  bool   // one line per rack, and only nodes with trouble on their own
-	terse   bool   // one line where it would be several
-	maxList int    // most lines of any one list; 0 for all
-	fold    string // what the matrix is folded to: "rack" where it fits, else "datacenter"; empty for the rows that disagree
+	matrix  bool    // the whole matrix; else the rows that disagree
+	blanks  bool    // empty lines between sections
+	byRack  bool    // one line per rack, and only nodes with trouble on their own
+	terse   bool    // one line where it would be several
+	maxList int     // most lines of any one list; 0 for all
+	fold    grid.By // what the matrix is folded to: racks where they fit, else datacenters; nodes for the rows that disagree
 }
 
 var details = []detail{
@@ -37,12 +36,12 @@ var details = []detail{
 	{},
 	{terse: true},
 	{terse: true, maxList: 2},
-	{byRack: true, blanks: true, maxList: 6, fold: "rack"},
-	{byRack: true, maxList: 6, fold: "rack"},
-	{byRack: true, maxList: 3, fold: "rack"},
-	{byRack: true, maxList: 6, fold: "datacenter"},
-	{byRack: true, maxList: 3, fold: "datacenter"},
-	{byRack: true, terse: true, maxList: 2, fold: "datacenter"},
+	{byRack: true, blanks: true, maxList: 6, fold: grid.ByRack},
+	{byRack: true, maxList: 6, fold: grid.ByRack},
+	{byRack: true, maxList: 3, fold: grid.ByRack},
+	{byRack: true, maxList: 6, fold: grid.ByDatacenter},
+	{byRack: true, maxList: 3, fold: grid.ByDatacenter},
+	{byRack: true, terse: true, maxList: 2, fold: grid.ByDatacenter},
 	{byRack: true, terse: true, maxList: 2},
 	{byRack: true, terse: true, maxList: 1},
 }
@@ -51,6 +50,7 @@ var details = []detail{
 func (d *ClusterStatus) Text(o Options) string {
 	p := &painter{d: d, o: o, g: o.glyphs()}
 	p.index()
+	fits := p.byNode().fits(o)
 	if o.NoHeaders {
 		return strings.Join(append(p.chosen(), ""), "\n")
 	}
@@ -59,12 +59,12 @@ func (d *ClusterStatus) Text(o Options) string {
 	}
 	if o.Height <= 0 {
 		level := details[0]
-		level.matrix = len(d.Nodes) <= maxPlainMatrix && p.matrixFits()
+		level.matrix = len(d.Nodes) <= maxPlainMatrix && fits
 		return p.draw(level)
 	}
 	var text string
 	for _, level := range details {
-		if level.matrix && !p.matrixFits() || !level.byRack && (len(d.Nodes) >= o.Height || p.unread && level.terse) {
+		if level.matrix && !fits || !level.byRack && (len(d.Nodes) >= o.Height || p.unread && level.terse) {
 			continue
 		}
 		text = p.draw(level)
@@ -91,13 +91,10 @@ func screenLines(text string, width int) int {
 type painter struct {
 	d *ClusterStatus
 	o Options
-	g glyphs
-	// number of a host ID or member name in the table of nodes, from 1; cells that are not UP by observer and observed number.
-	number map[hostid.ID]int
-	place  map[string]int       // by member
-	notUp  map[int]map[int]Pair // by observer and observed
-	// reports is set for the numbers of nodes that have a row.
-	reports map[int]bool
+	g Glyphs
+	// grid is who sees whom, listed are the nodes that have a row and a column.
+	grid   *grid.Grid
+	listed []int
 	// trouble holds the host IDs and members that findings are about; parted is true while a partition is found.
 	trouble map[string]bool
 	parted  bool
@@ -107,33 +104,9 @@ type painter struct {
 }
 
 func (p *painter) index() {
-	p.number, p.place, p.notUp, p.reports = map[hostid.ID]int{}, map[string]int{}, map[int]map[int]Pair{}, map[int]bool{}
+	p.grid = p.d.Grid()
+	p.listed = p.grid.Listed()
 	p.trouble, p.parted, p.unread = p.d.troubledRefs(), p.d.parted(), p.d.Unread()
-	for i, n := range p.d.Nodes {
-		if n.HostID != "" {
-			p.number[n.HostID] = i + 1
-		}
-		if n.Member != "" {
-			p.place[n.Member] = i + 1
-		}
-	}
-	for _, r := range p.d.Rows {
-		i := p.of(r.Observer)
-		p.reports[i] = true
-		if p.notUp[i] == nil && len(r.NotUp) > 0 {
-			p.notUp[i] = make(map[int]Pair, len(r.NotUp))
-		}
-		for _, c := range r.NotUp {
-			p.notUp[i][p.number[c.Observed]] = c
-		}
-	}
-}
-
-func (p *painter) of(r matrix.Ref) int {
-	if i, ok := p.number[r.HostID]; ok && r.HostID != "" {
-		return i
-	}
-	return p.place[r.Member]
 }
 
 func (p *painter) draw(level detail) string {
@@ -158,12 +131,12 @@ func (p *painter) draw(level detail) string {
 
 // head is the verdict with its cause.
 func (p *painter) head() []string {
-	style, glyph := Bad, p.g.down
+	style, glyph := Bad, p.g.Marks[grid.Down]
 	switch p.d.Verdict {
 	case WordHealthy:
-		style, glyph = Good, p.g.up
+		style, glyph = Good, p.g.Marks[grid.Up]
 	case WordUnknown:
-		style, glyph = Warn, p.g.unknown
+		style, glyph = Warn, p.g.Marks[grid.Unknown]
 	}
 	verdict := style.Paint(glyph+" "+p.d.Verdict) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
 	return p.wrap(verdict+": "+Clean(p.d.firstLine()), "  ")
@@ -230,7 +203,7 @@ func (p *painter) one(line string) string {
 	if p.o.Width <= 0 {
 		return line
 	}
-	return ansi.Truncate(line, p.o.Width, p.g.ellipsis)
+	return ansi.Truncate(line, p.o.Width, p.g.Ellipsis)
 }
 
 func (*painter) each(s Style, lines []string) []string {
@@ -390,7 +363,7 @@ func (p *painter) gossipOnly(level detail) []string {
 			lines = append(lines, stepLinesAt("    ", g.first, p.o)...)
 			lines = append(lines, commandLines(g.command, p.o, "    ")...)
 		} else {
-			lines = append(lines, p.wrap("    "+p.g.arrow+" not to be removed: "+Clean(g.Why), "      ")...)
+			lines = append(lines, p.wrap("    "+p.g.Arrow+" not to be removed: "+Clean(g.Why), "      ")...)
 		}
 	}
 	return lines

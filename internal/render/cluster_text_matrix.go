@@ -11,25 +11,91 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// columns are the numbers of the nodes that other nodes can list: those with a host ID.
-func (p *painter) columns() []int {
-	var c []int
-	for i, n := range p.d.Nodes {
-		if n.HostID != "" && (n.Seen != nil || p.reports[i+1]) {
-			c = append(c, i+1)
-		}
-	}
-	return c
-}
-
 const cellWidth = 3 // glyph, letter, space
 
-func (p *painter) matrixFits() bool {
-	return p.o.Width <= 0 || len(fmt.Sprint(len(p.d.Nodes)))+gap+12+gap+len(p.columns())*cellWidth <= p.o.Width
+// square is a matrix whose rows and columns are one list of numbered lines.
+type square struct {
+	title   string
+	digits  int // of the largest number
+	numbers []int
+	names   []string
+	beside  []Cell // a column behind the names; nil for none
+	cell    func(a, b int) string
+}
+
+// minLabel is the least width of the names, besideWidth that of the column behind them.
+const minLabel, besideWidth = 12, len("UP 504/504")
+
+// room is the width that a screen has for the names.
+func (s *square) room(width int) int {
+	room := width - s.digits - 2*gap - len(s.numbers)*cellWidth
+	if s.beside != nil {
+		room -= gap + besideWidth
+	}
+	return room
+}
+
+func (s *square) fits(o Options) bool { return o.Width <= 0 || s.room(o.Width) >= minLabel }
+
+func (p *painter) square(s *square) []string {
+	label := 0
+	for _, name := range s.names {
+		label = max(label, lipgloss.Width(name))
+	}
+	if p.o.Width > 0 && !p.o.Wide {
+		label = max(0, min(label, s.room(p.o.Width)))
+	}
+	head := strings.Repeat(" ", s.digits+gap+label+1)
+	if s.beside != nil {
+		head += strings.Repeat(" ", gap+besideWidth)
+	}
+	for _, n := range s.numbers {
+		head += fmt.Sprintf(" %2d", n)
+	}
+	lines := []string{s.title, Dim.Paint(head)}
+	for a, n := range s.numbers {
+		var b strings.Builder
+		name := Shorten(s.names[a], label, true, p.g.Ellipsis)
+		b.WriteString(Dim.Paint(fmt.Sprintf("%*d", s.digits, n)) + "  " + name + strings.Repeat(" ", label-lipgloss.Width(name)))
+		if s.beside != nil {
+			c := s.beside[a]
+			b.WriteString("  " + c.Style.Paint(c.Text) + strings.Repeat(" ", max(0, besideWidth-len(c.Text))))
+		}
+		b.WriteString(" ")
+		for k := range s.numbers {
+			b.WriteString(" " + s.cell(a, k))
+		}
+		lines = append(lines, strings.TrimRight(b.String(), " "))
+	}
+	return lines
+}
+
+// mark is a cell: the glyph and a letter, which is small where only some of the pairs have the mark.
+func (p *painter) mark(m grid.Mark, some bool) string {
+	glyph, letter := p.g.Marks[m], marks[m].letter
+	switch {
+	case m == grid.None:
+		return "  "
+	case m == grid.Self:
+		letter = glyph
+	case some:
+		letter = strings.ToLower(letter)
+	}
+	return StyleOf(m).Paint(glyph + letter)
+}
+
+// byNode is the matrix of the nodes that other nodes can list.
+func (p *painter) byNode() *square {
+	s := &square{title: Strong.Paint("Who sees whom") + " (each row is one node's report of the others)", digits: len(fmt.Sprint(len(p.d.Nodes)))}
+	for _, i := range p.listed {
+		s.numbers, s.names = append(s.numbers, i+1), append(s.names, p.name(i))
+	}
+	return s
 }
 
 // views draws the matrix, or the rows that disagree.
@@ -47,75 +113,91 @@ func (p *painter) views(level detail) []string {
 }
 
 func (p *painter) matrix() []string {
-	columns := p.columns()
-	label := 0
-	for _, i := range columns {
-		label = max(label, lipgloss.Width(p.name(i)))
+	s, used := p.byNode(), [grid.Marks]bool{}
+	s.cell = func(a, b int) string {
+		m := p.grid.At(p.listed[a], p.listed[b])
+		used[m] = true
+		return p.mark(m, false)
 	}
-	digits := len(fmt.Sprint(len(p.d.Nodes)))
-	if p.o.Width > 0 && !p.o.Wide {
-		label = min(label, p.o.Width-digits-2*gap-len(columns)*cellWidth)
-	}
-	lines := []string{Strong.Paint("Who sees whom") + " (each row is one node's report of the others)"}
-	var head strings.Builder
-	fmt.Fprintf(&head, "%*s  %-*s ", digits, "", label, "")
-	for _, j := range columns {
-		fmt.Fprintf(&head, " %2d", j)
-	}
-	lines = append(lines, Dim.Paint(head.String()))
-	used := map[string]bool{}
-	for _, i := range columns {
-		var b strings.Builder
-		name := Shorten(p.name(i), label, true, p.g.ellipsis)
-		fmt.Fprintf(&b, "%s  %s%s ", Dim.Paint(fmt.Sprintf("%*d", digits, i)), name, strings.Repeat(" ", label-lipgloss.Width(name)))
-		for _, j := range columns {
-			text, style, key := p.cell(i, j)
-			used[key] = true
-			b.WriteString(" " + style.Paint(text))
-		}
-		lines = append(lines, strings.TrimRight(b.String(), " "))
-	}
-	return append(lines, p.legend(used)...)
-}
-
-func (p *painter) cell(i, j int) (text string, style Style, key string) {
-	switch c, bad := p.notUp[i][j]; {
-	case i == j:
-		return p.g.self + p.g.self, Dim, "self"
-	case !p.reports[i]:
-		return "  ", Plain, "row"
-	case !bad:
-		return p.g.up + "U", Good, "UP"
-	case c.Status == "DOWN":
-		return p.g.down + "D", Bad, "DOWN"
-	case c.Status == "MISSING":
-		return p.g.missing + "M", Odd, "MISSING"
-	default:
-		return p.g.unknown + "N", Warn, "UNKNOWN"
-	}
-}
-
-func (p *painter) legend(used map[string]bool) []string {
+	lines := p.square(s)
 	var parts []string
-	for _, l := range []struct {
-		key, glyph, letter, text string
-		style                    Style
-	}{
-		{"UP", p.g.up, "U", "UP", Good}, {"DOWN", p.g.down, "D", "DOWN", Bad}, {"UNKNOWN", p.g.unknown, "N", "not known", Warn},
-		{"MISSING", p.g.missing, "M", "missing from the row", Odd},
-	} {
-		if used[l.key] {
-			parts = append(parts, l.style.Paint(l.glyph+l.letter)+" "+l.text)
+	for _, m := range []grid.Mark{grid.Up, grid.Down, grid.Unknown, grid.Missing} {
+		if used[m] {
+			parts = append(parts, p.mark(m, false)+" "+WordOf(m))
 		}
 	}
-	if used["row"] {
+	return append(lines, p.legend(parts, used[grid.None])...)
+}
+
+func (p *painter) legend(parts []string, blank bool) []string {
+	if blank {
 		parts = append(parts, "blank: no fresh row")
 	}
 	return p.wrap(strings.Join(parts, "  "), "")
 }
 
+// folded is the matrix by racks where they fit, else by datacenters; nil where neither does, or where all of it says UP.
+func (p *painter) folded(level detail) []string {
+	if !slices.ContainsFunc(p.d.Rows, func(r Row) bool { return len(r.NotUp) > 0 }) {
+		return nil
+	}
+	for _, by := range []grid.By{grid.ByRack, grid.ByDatacenter} {
+		if by < level.fold {
+			continue
+		}
+		groups := p.grid.Group(by, false)
+		s := &square{title: Strong.Paint("Who sees whom") + ", by " + by.String(), digits: len(fmt.Sprint(len(groups.List)))}
+		for i := range groups.List {
+			g, up := &groups.List[i], 0
+			for _, k := range g.Nodes {
+				if p.d.Nodes[k].Seen.Mark() == grid.Up {
+					up++
+				}
+			}
+			name := dash(strings.Trim(strings.ReplaceAll(g.Name(), "?", ""), "/")) // as the table of racks writes it
+			s.numbers, s.names, s.beside = append(s.numbers, i+1), append(s.names, name), append(s.beside, upCell(up, len(g.Nodes)))
+		}
+		if len(s.numbers) > 1 && s.fits(p.o) {
+			return p.drawFolded(s, groups)
+		}
+	}
+	return nil
+}
+
+// upCell is how many nodes of how many are seen UP.
+func upCell(up, of int) Cell {
+	c := Cell{Text: fmt.Sprintf("%s %d/%d", grid.Up, up, of), Style: Good}
+	if up < of {
+		c.Style = Bad
+	}
+	return c
+}
+
+// drawFolded draws the most severe that the nodes of one group say of those of another: a capital where all of them say it, else a small letter.
+func (p *painter) drawFolded(s *square, groups *grid.Groups) []string {
+	var all, some [grid.Marks]bool
+	s.cell = func(a, b int) string {
+		t := &groups.Cells[a][b]
+		m := t.Worst()
+		all[m], some[m] = all[m] || t[m] == t.Total(), some[m] || t[m] < t.Total()
+		return p.mark(m, t[m] < t.Total())
+	}
+	lines := p.square(s)
+	var parts []string
+	for _, m := range grid.Worst {
+		word, _, _ := strings.Cut(WordOf(m), " from ")
+		if all[m] {
+			parts = append(parts, p.mark(m, false)+" all "+word)
+		}
+		if some[m] {
+			parts = append(parts, p.mark(m, true)+" some "+word)
+		}
+	}
+	return append(lines, p.legend(parts, all[grid.None])...)
+}
+
 func (p *painter) name(i int) string {
-	n := p.d.Nodes[i-1]
+	n := &p.d.Nodes[i]
 	return cmp.Or(n.Member, n.Short(), "-")
 }
 
@@ -128,19 +210,22 @@ func (p *painter) disagreeing(level detail) []string {
 	var groups []*group
 	byText := map[string]*group{}
 	agree := 0
-	for _, r := range p.d.Rows {
-		if len(r.NotUp) == 0 {
-			agree++
+	for i := range p.grid.Nodes {
+		n := &p.grid.Nodes[i]
+		if len(n.NotUp) == 0 {
+			if n.Reports {
+				agree++
+			}
 			continue
 		}
-		byStatus := map[string][]int{}
-		for _, c := range r.NotUp {
-			byStatus[c.Status] = append(byStatus[c.Status], p.number[c.Observed])
+		byMark := [grid.Marks][]int{}
+		for _, c := range n.NotUp {
+			byMark[c.Is] = append(byMark[c.Is], c.Of+1)
 		}
 		var parts []string
-		for _, status := range []string{"DOWN", "UNKNOWN", "MISSING"} {
-			if nodes := byStatus[status]; len(nodes) > 0 {
-				parts = append(parts, statusStyle(status).Paint(p.statusGlyph(status)+" "+status)+" "+ranges(nodes))
+		for _, m := range grid.Worst {
+			if nodes := byMark[m]; len(nodes) > 0 {
+				parts = append(parts, StyleOf(m).Paint(p.g.Marks[m]+" "+m.String())+" "+ranges(nodes))
 			}
 		}
 		text := strings.Join(parts, ", ")
@@ -150,14 +235,14 @@ func (p *painter) disagreeing(level detail) []string {
 			byText[text] = g
 			groups = append(groups, g)
 		}
-		g.observers = append(g.observers, p.of(r.Observer))
+		g.observers = append(g.observers, i+1)
 	}
 	if len(groups) == 0 {
 		if silent := p.d.Counts.Nodes - p.d.Counts.Reporting; silent > 0 {
-			return p.wrap(fmt.Sprintf("%s Who sees whom: %d of %s a fresh row; these see everyone UP.", Warn.Paint(p.g.unknown), len(p.d.Rows),
+			return p.wrap(fmt.Sprintf("%s Who sees whom: %d of %s a fresh row; these see everyone UP.", Warn.Paint(p.g.Marks[grid.Unknown]), len(p.d.Rows),
 				count(p.d.Counts.Nodes, "node has", "nodes have")), "  ")
 		}
-		return []string{fmt.Sprintf("%s Who sees whom: %s, and all agree: everyone sees everyone UP.", Good.Paint(p.g.up), count(len(p.d.Rows), "row", "rows"))}
+		return []string{fmt.Sprintf("%s Who sees whom: %s, and all agree: everyone sees everyone UP.", Good.Paint(p.g.Marks[grid.Up]), count(len(p.d.Rows), "row", "rows"))}
 	}
 	head := Strong.Paint("Rows that disagree")
 	if agree > 0 {
@@ -183,16 +268,6 @@ func sees(observers []int) string {
 		return "sees"
 	}
 	return "see"
-}
-
-func (p *painter) statusGlyph(status string) string {
-	switch status {
-	case "DOWN":
-		return p.g.down
-	case "MISSING":
-		return p.g.missing
-	}
-	return p.g.unknown
 }
 
 // ranges writes node numbers short: "#1-4,7".
@@ -236,7 +311,7 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) [
 		}
 		step := group.Step
 		if level.terse {
-			lines = append(lines, p.one(Bad.Paint(g.dot)+" "+words.Aging(group.Message(), group.Since, now)))
+			lines = append(lines, p.one(Bad.Paint(g.Dot)+" "+words.Aging(group.Message(), group.Since, now)))
 			// Ordinal is a pointer: without it equal nodes are equal.
 			who := group.Observed
 			who.Ordinal = nil
@@ -245,7 +320,7 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) [
 			}
 			stepped[who] = true
 		} else {
-			lines = append(lines, wrap(Bad.Paint(g.dot)+" "+words.Aging(group.Message(), group.Since, now), o.Width, "  ")...)
+			lines = append(lines, wrap(Bad.Paint(g.Dot)+" "+words.Aging(group.Message(), group.Since, now), o.Width, "  ")...)
 			if i+1 < len(groups) && groups[i+1].Step.Key() == step.Key() && (level.maxList == 0 || i+1 < level.maxList) {
 				continue
 			}

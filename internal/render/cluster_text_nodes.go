@@ -11,32 +11,28 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// troubled is true for a node with any abnormal state.
-func troubled(n Node) bool {
-	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote ||
-		n.Row.Status != RowOK || n.Seen == nil || n.Seen.Status != "UP"
+// Troubled is true for a node with any abnormal state.
+func (n *Node) Troubled() bool {
+	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != RowOK || n.Seen.Mark() != grid.Up
 }
 
 func (p *painter) nodes(level detail) []string {
 	if len(p.d.Nodes) == 0 {
 		return []string{"No nodes."}
 	}
-	if p.o.Problems || p.o.SortBy != "" && !level.byRack {
-		if p.folds = nil; level.byRack && level.fold != "" {
-			p.folds = p.folded(level)
-		}
-		return p.chosen()
-	}
-	if !level.byRack {
-		return p.nodeTable(p.d.Nodes, nil)
-	}
-	p.folds = nil
-	if level.fold != "" {
+	if p.folds = nil; level.byRack && level.fold != grid.ByNode {
 		p.folds = p.folded(level)
+	}
+	switch {
+	case p.o.Problems || p.o.SortBy != "" && !level.byRack:
+		return p.chosen()
+	case !level.byRack:
+		return p.nodeTable(p.d.Nodes, nil)
 	}
 	return p.rackTable(level)
 }
@@ -66,12 +62,12 @@ func (p *painter) nodeTable(nodes []Node, numbers []int) []string {
 		}
 		row := []Cell{
 			{Text: fmt.Sprint(number), Style: Dim}, Text(dash(n.Datacenter)), Text(dash(n.Rack)), Text(dash(n.Member)), Text(p.hostID(n.Ref)),
-			{Text: n.Seen.Text(), Style: seenStyle(n.Seen)}, Text(p.version(n)), p.row(n), p.pod(n),
+			p.seen(n.Seen), Text(p.version(n)), p.row(n), p.pod(n),
 		}
 		if p.o.Wide {
 			on := Text("-")
 			if k := n.KubernetesNode; k != nil {
-				on = Cell{Text: strings.TrimSpace(k.Name + " " + k.State), Style: machineStyle(*k)}
+				on = Cell{Text: strings.TrimSpace(k.Name + " " + k.State), Style: MachineStyle(*k)}
 			}
 			row = append(row, Text(dash(n.PodIP)), on, Text(dash(n.State)), Text(dash(n.OperationMode)), Text(string(n.Membership)))
 			up, load, tokens := VitalsTexts(n.Vitals)
@@ -82,7 +78,7 @@ func (p *painter) nodeTable(nodes []Node, numbers []int) []string {
 	if w := p.width(); w > 0 && lipgloss.Width(t.String(0, "")) > w {
 		t.terse()
 	}
-	return splitLines(t.String(p.width(), p.g.ellipsis))
+	return splitLines(t.String(p.width(), p.g.Ellipsis))
 }
 
 // Fresh is a row that counts: its reporter is alive, even if the row has not changed for long.
@@ -107,7 +103,8 @@ func (t *Table) terse() {
 	}
 }
 
-func machineStyle(k cluster.KubernetesNode) Style {
+// MachineStyle is the style of a Kubernetes node by its state.
+func MachineStyle(k cluster.KubernetesNode) Style {
 	switch {
 	case k.State == "" || k.State == cluster.KubernetesNodeReady:
 		return Plain
@@ -142,25 +139,11 @@ func (p *painter) version(n Node) string {
 	return v
 }
 
-func seenStyle(s *Seen) Style {
+func (*painter) seen(s *Seen) Cell {
 	if s == nil {
-		return Dim
+		return Cell{Text: s.Text(), Style: Dim}
 	}
-	return statusStyle(s.Status)
-}
-
-func statusStyle(status string) Style {
-	switch status {
-	case "UP":
-		return Good
-	case "DOWN":
-		return Bad
-	case "UNKNOWN":
-		return Warn
-	case "MISSING":
-		return Odd
-	}
-	return Plain
+	return Cell{Text: s.Text(), Style: StyleOf(s.Mark())}
 }
 
 func (p *painter) row(n Node) Cell {
@@ -212,70 +195,71 @@ func (p *painter) pod(n Node) Cell {
 	return Cell{Text: text, Style: style}
 }
 
-// rackTable has one line per rack, then the nodes with trouble.
-//
-// Long: the table, column by column.
-func (p *painter) rackTable(level detail) []string {
-	type rack struct {
-		dc, name      string
-		nodes, in, up int // in: those that are not newcomers
-		rows          int
-		versions      []string
-		trouble       int
-	}
-	var racks []*rack
-	byName := map[[2]string]*rack{}
-	var bad []Node
-	var numbers []int
-	for i, n := range p.d.Nodes {
+// RackSum sums up the nodes of one rack.
+type RackSum struct {
+	Datacenter, Rack string
+	Nodes            []int // their places in the document
+	// In is how many are no newcomers, Up how many are seen UP, Rows how many have a row that counts, Trouble how many have trouble.
+	In, Up, Rows, Trouble int
+}
+
+// Racks are the racks in the order of their nodes.
+func (d *ClusterStatus) Racks(troubled func(*Node) bool) []*RackSum {
+	var racks []*RackSum
+	byName := map[[2]string]*RackSum{}
+	one := map[bool]int{true: 1}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
 		key := [2]string{n.Datacenter, n.Rack}
 		r := byName[key]
 		if r == nil {
-			r = &rack{dc: n.Datacenter, name: n.Rack}
-			byName[key] = r
-			racks = append(racks, r)
+			r = &RackSum{Datacenter: n.Datacenter, Rack: n.Rack}
+			byName[key], racks = r, append(racks, r)
 		}
-		r.nodes++
-		if n.Membership != cluster.MemberNewcomer && n.Membership != cluster.MemberGossipOnly {
-			r.in++
-		}
-		if n.Seen != nil && n.Seen.Status == "UP" {
-			r.up++
-		}
-		if n.Row.Status == RowOK {
-			r.rows++
-		}
-		if v := p.version(n); v != "-" && !slices.Contains(r.versions, v) {
-			r.versions = append(r.versions, v)
-		}
-		if p.troubled(n) {
-			r.trouble++
-			bad, numbers = append(bad, n), append(numbers, i+1)
+		r.Nodes = append(r.Nodes, i)
+		r.In += one[n.Membership != cluster.MemberNewcomer && n.Membership != cluster.MemberGossipOnly]
+		r.Up += one[n.Seen.Mark() == grid.Up]
+		r.Rows += one[n.Row.Status == RowOK]
+		r.Trouble += one[troubled(n)]
+	}
+	return racks
+}
+
+// rackTable has one line per rack, then the nodes with trouble.
+func (p *painter) rackTable(level detail) []string {
+	racks := p.d.Racks(p.troubled)
+	var bad []Node
+	var numbers []int
+	for i := range p.d.Nodes {
+		if n := &p.d.Nodes[i]; p.troubled(n) {
+			bad, numbers = append(bad, *n), append(numbers, i+1)
 		}
 	}
 	// Racks with trouble first: when not all fit, they are the ones to read.
-	slices.SortStableFunc(racks, func(a, b *rack) int { return cmp.Compare(min(b.trouble, 1), min(a.trouble, 1)) })
+	slices.SortStableFunc(racks, func(a, b *RackSum) int { return cmp.Compare(min(b.Trouble, 1), min(a.Trouble, 1)) })
 	most := level.maxList * 2
-	t := &Table{Columns: []Column{{Header: "DC", Min: 4}, {Header: "RACK", Min: 4}, {Header: "NODES", Right: true}, {Header: "UP"}, {Header: "ROWS"}, {Header: "VERSION", Min: 7}}}
+	t := &Table{Columns: []Column{{Header: "DC", Min: 4}, {Header: "RACK", Min: 4}, {Header: "NODES", Right: true}, {Header: grid.Up.String()}, {Header: "ROWS"}, {Header: "VERSION", Min: 7}}}
 	left, leftNodes, leftBad := 0, 0, 0
 	for i, r := range racks {
 		if i >= most {
-			left, leftNodes, leftBad = left+1, leftNodes+r.nodes, leftBad+min(1, r.trouble)
+			left, leftNodes, leftBad = left+1, leftNodes+len(r.Nodes), leftBad+min(1, r.Trouble)
 			continue
 		}
-		style := Good
-		if r.up < r.in {
-			style = Bad
+		var versions []string
+		for _, k := range r.Nodes {
+			if v := p.version(p.d.Nodes[k]); v != "-" && !slices.Contains(versions, v) {
+				versions = append(versions, v)
+			}
 		}
-		up := Cell{Text: fmt.Sprintf("UP %d/%d", r.up, r.in), Style: style}
+		up := upCell(r.Up, r.In)
 		if p.unread {
-			up = Cell{Text: "not known", Style: Warn}
+			up = Cell{Text: WordOf(grid.Unknown), Style: Warn}
 		}
-		t.Rows = append(t.Rows, []Cell{Text(dash(r.dc)), Text(dash(r.name)), Text(fmt.Sprint(r.nodes)), up, Text(fmt.Sprintf("ok %d/%d", r.rows, r.in)), Text(dash(strings.Join(r.versions, ",")))})
+		t.Rows = append(t.Rows, []Cell{Text(dash(r.Datacenter)), Text(dash(r.Rack)), Text(fmt.Sprint(len(r.Nodes))), up, Text(fmt.Sprintf("ok %d/%d", r.Rows, r.In)), Text(dash(strings.Join(versions, ",")))})
 	}
 	var lines []string
 	if p.folds == nil {
-		lines = splitLines(t.String(p.width(), p.g.ellipsis))
+		lines = splitLines(t.String(p.width(), p.g.Ellipsis))
 	}
 	if left > 0 && p.folds == nil {
 		text := fmt.Sprintf("and %s with %s", count(left, "more rack", "more racks"), count(leftNodes, "node", "nodes"))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
@@ -218,25 +219,46 @@ type Node struct {
 // Seen is how the rows of the other nodes see a node. The node's own opinion of itself does not count.
 type Seen struct {
 	// Status is UP only when every other row says UP, else the gravest that any of them says: DOWN, UNKNOWN, MISSING.
-	Status  string `json:"status"`
-	Up      int    `json:"up"`
-	Down    int    `json:"down"`
-	Unknown int    `json:"unknown"`
-	Missing int    `json:"missing"`
+	Status  api.NodeStatus `json:"status"`
+	Up      int            `json:"up"`
+	Down    int            `json:"down"`
+	Unknown int            `json:"unknown"`
+	Missing int            `json:"missing"`
 	// Since is the earliest moment from which a row says DOWN.
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// Of is how many other rows there are.
-func (s *Seen) Of() int { return s.Up + s.Down + s.Unknown + s.Missing }
+// newSeen is nil where no row says anything.
+func newSeen(t grid.Tally, since time.Time) *Seen {
+	if t.Total() == 0 {
+		return nil
+	}
+	return &Seen{Status: t.Worst().Status(), Up: t[grid.Up], Down: t[grid.Down], Unknown: t[grid.Unknown], Missing: t[grid.Missing], Since: TimePtr(since)}
+}
+
+// Tally counts the other rows by what they say; it is empty for nil.
+func (s *Seen) Tally() (t grid.Tally) {
+	if s != nil {
+		t[grid.Up], t[grid.Down], t[grid.Unknown], t[grid.Missing] = s.Up, s.Down, s.Unknown, s.Missing
+	}
+	return t
+}
+
+// Mark is what the other rows say; grid.None for nil.
+func (s *Seen) Mark() grid.Mark {
+	if s == nil {
+		return grid.None
+	}
+	return grid.Of(s.Status)
+}
 
 // Text is the column's text: "UP 5/5", "DOWN 2/5".
 func (s *Seen) Text() string {
-	if s == nil || s.Of() == 0 {
+	t := s.Tally()
+	if t.Total() == 0 {
 		return "-"
 	}
-	n := map[string]int{"UP": s.Up, "DOWN": s.Down, "UNKNOWN": s.Unknown, "MISSING": s.Missing}[s.Status]
-	return fmt.Sprintf("%s %d/%d", s.Status, n, s.Of())
+	return fmt.Sprintf("%s %d/%d", s.Status, t[s.Mark()], t.Total())
 }
 
 // RowStatus tells the states of a row apart.
@@ -273,9 +295,9 @@ type Pair struct {
 	// Observed is the host ID.
 	Observed hostid.ID `json:"observed"`
 	// Status is DOWN, UNKNOWN or MISSING (the row lacks the node).
-	Status string       `json:"status"`
-	State  string       `json:"state,omitempty"`
-	Since  *metav1.Time `json:"since,omitempty"`
+	Status api.NodeStatus `json:"status"`
+	State  string         `json:"state,omitempty"`
+	Since  *metav1.Time   `json:"since,omitempty"`
 }
 
 // Newcomer is a member that has not joined yet.

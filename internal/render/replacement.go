@@ -103,17 +103,17 @@ func (r *Replacement) lines(o Options, lead string) []string {
 	return append(lines, r.cureLines(o, g, lead+"  ")...)
 }
 
-func (r *Replacement) cureLines(o Options, g glyphs, lead string) []string {
+func (r *Replacement) cureLines(o Options, g Glyphs, lead string) []string {
 	if r.Cure == "" {
 		return nil
 	}
 	if !r.cure.IsZero() {
 		return stepLinesAt(lead, r.cure, o)
 	}
-	return wrap(lead+g.arrow+" "+Clean(r.Cure), o.Width, lead+"  ")
+	return wrap(lead+g.Arrow+" "+Clean(r.Cure), o.Width, lead+"  ")
 }
 
 // commandLines is a command on a line of its own, however long: so it can be copied whole.
 func commandLines(c words.Command, o Options, lead string) []string {
-	return []string{lead + o.glyphs().arrow + " " + Clean(o.Words.Shell(c))}
+	return []string{lead + o.glyphs().Arrow + " " + Clean(o.Words.Shell(c))}
 }

@@ -13,7 +13,7 @@ func stepLines(m words.Message, o Options) []string { return stepLinesAt("  ", m
 
 // stepLinesAt is stepLines behind a margin.
 func stepLinesAt(margin string, m words.Message, o Options) []string {
-	lead, rest := margin+o.glyphs().arrow+" ", margin+"  "
+	lead, rest := margin+o.glyphs().Arrow+" ", margin+"  "
 	var lines []string
 	for _, part := range o.Words.Parts(m) {
 		text := strings.Trim(part.Text, " ;&")

@@ -137,12 +137,4 @@ type Options struct {
 	Words words.Printer
 }
 
-// glyphs are the few characters that differ between terminals.
-type glyphs struct{ up, down, unknown, missing, self, ellipsis, arrow, dot string }
-
-func (o Options) glyphs() glyphs {
-	if o.ASCII {
-		return glyphs{up: "+", down: "x", unknown: "?", missing: ".", self: "-", ellipsis: "~", arrow: "->", dot: "*"}
-	}
-	return glyphs{up: "✓", down: "✗", unknown: "?", missing: "·", self: "–", ellipsis: "…", arrow: "→", dot: "•"}
-}
+func (o Options) glyphs() Glyphs { return NewGlyphs(o.ASCII) }

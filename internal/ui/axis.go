@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 )
 
 // axis is a level of the matrix: its rows and columns are nodes, racks or datacenters.
@@ -16,7 +18,7 @@ type axis interface {
 	// of is the item that holds a node.
 	of(node int) int
 	// cell returns the mark of row i and column j, and the text behind it, at most w characters.
-	cell(i, j, w int) (mark, string)
+	cell(i, j, w int) (grid.Mark, string)
 	// head returns the text above column i and its offset from the start of the cell, which has w characters. placed: a line above names the place.
 	head(i, w int, placed bool) (offset int, text string)
 	// places returns how many lines above the columns name racks and datacenters, in a matrix of that height and number of columns.
@@ -24,7 +26,7 @@ type axis interface {
 	// instead is the reason why row i has no cells; empty when it has.
 	instead(v *view, i int) string
 	// detail describes row i and column j; either may be -1.
-	detail(v *view, w, i, j int) []line
+	detail(v *view, w, i, j int) []textLine
 }
 
 // item is one row or column of an axis.
@@ -107,23 +109,23 @@ func (l *level) seek(key string) int {
 	return slices.IndexFunc(l.items, func(it item) bool { return it.key == key || it.name == key })
 }
 
-// nodeAxis has nodes in its rows and columns.
-type nodeAxis struct {
+// byNode has nodes in its rows and columns.
+type byNode struct {
 	level
 	f *facts
 }
 
-func newNodeAxis(f *facts) *nodeAxis {
-	a := &nodeAxis{level{title: "Who sees whom", least: 2, most: 3, facts: []fact{{title: "Pod"}, {title: "IP"}, {title: "version"}, {title: "rack"}}}, f}
+func newByNode(f *facts) *byNode {
+	a := &byNode{level{title: "Who sees whom", least: 2, most: 3, facts: []fact{{title: "Pod"}, {title: "IP"}, {title: "version"}, {title: "rack"}}}, f}
 	digits := len(strconv.Itoa(len(f.nodes)))
 	for i := range f.nodes {
 		n := &f.nodes[i]
 		it := item{
 			key: n.key(), name: n.label(), lead: fmt.Sprintf("%*d ", digits, i+1), tail: " " + string(n.flag), nodes: []int{i}, row: 1, column: n.trouble(),
-			above: []string{cmp.Or(n.datacenter, "?"), cmp.Or(n.rack, "?")}, facts: []string{n.pod, n.ip, n.version, n.rack},
+			above: []string{cmp.Or(n.Datacenter, "?"), cmp.Or(n.Rack, "?")}, facts: []string{n.Pod, n.PodIP, n.Version, n.Rack},
 		}
 		if n.reports {
-			it.row = 2 * len(n.notUp)
+			it.row = 2 * len(f.grid.Nodes[i].NotUp)
 		} else {
 			a.silent = true
 		}
@@ -133,17 +135,17 @@ func newNodeAxis(f *facts) *nodeAxis {
 	return a
 }
 
-func (*nodeAxis) of(node int) int { return node }
+func (*byNode) of(node int) int { return node }
 
-func (a *nodeAxis) cell(i, j, _ int) (mark, string) { return a.f.mark(i, j), "" }
+func (a *byNode) cell(i, j, _ int) (grid.Mark, string) { return a.f.mark(i, j), "" }
 
 // head is the number of the node; its last digit stands above the glyph.
-func (*nodeAxis) head(i, _ int, _ bool) (int, string) {
+func (*byNode) head(i, _ int, _ bool) (int, string) {
 	text := strconv.Itoa(i + 1)
 	return 2 - len(text), text
 }
 
-func (a *nodeAxis) places(height, columns int) int {
+func (a *byNode) places(height, columns int) int {
 	racks := len(a.f.levels[1].base().items)
 	switch {
 	case height < 12 || racks < 2 || columns < 2*racks:
@@ -154,101 +156,58 @@ func (a *nodeAxis) places(height, columns int) int {
 	return 2
 }
 
-func (a *nodeAxis) instead(v *view, i int) string {
+func (a *byNode) instead(v *view, i int) string {
 	if n := &a.f.nodes[i]; !n.reports {
 		return v.noRow(n)
 	}
 	return ""
 }
 
-// groupAxis has racks or datacenters in its rows and columns; a cell sums up the pairs of their nodes.
-type groupAxis struct {
+// byGroup has racks or datacenters in its rows and columns; a cell sums up the pairs of their nodes.
+type byGroup struct {
 	level
-	f     *facts
-	what  string // rack or datacenter
-	in    []int  // group of each node
-	cells [][]tally
+	f *facts
+	*grid.Groups
 }
 
-// newGroupAxis groups nodes by place, which names the datacenter first.
-func newGroupAxis(f *facts, what string, place func(*node) []string) *groupAxis {
-	a := &groupAxis{level: level{title: "Who sees whom by " + what, least: 7, most: 16}, f: f, what: what, in: make([]int, len(f.nodes))}
-	index := map[string]int{}
-	for i := range f.nodes {
-		at := place(&f.nodes[i])
-		key := strings.Join(at, "/")
-		g, ok := index[key]
-		if !ok {
-			g = len(a.items)
-			index[key] = g
-			a.items = append(a.items, item{key: key, tail: " ", above: at})
+func newByGroup(f *facts, by grid.By) *byGroup {
+	a := &byGroup{level{title: "Who sees whom by " + by.String(), least: 7, most: 16}, f, f.grid.Group(by, true)}
+	for i := range a.List {
+		g := &a.List[i]
+		above := []string{clean(g.Datacenter), clean(g.Rack)}
+		if by == grid.ByDatacenter {
+			above = above[:1]
 		}
-		a.in[i] = g
-		a.items[g].nodes = append(a.items[g].nodes, i)
-	}
-	a.count()
-	for i := range a.items {
-		it := &a.items[i]
+		it := item{key: clean(g.Name()), tail: " ", above: above, nodes: g.Nodes}
 		it.name = fmt.Sprintf("%s (%d)", it.key, len(it.nodes))
-		for j := range a.items {
-			it.row += a.cells[i][j].notUp()
-			it.column += a.cells[j][i].notUp()
+		for j := range a.List {
+			it.row += a.Cells[i][j].NotUp()
+			it.column += a.Cells[j][i].NotUp()
 		}
+		a.items = append(a.items, it)
 	}
 	a.measure()
 	return a
 }
 
-// count fills cells. It takes time proportional to the pairs that are not UP, not to nodes squared: rows list only those pairs.
-func (a *groupAxis) count() {
-	columns := make([]int, len(a.items))
-	for i := range a.f.nodes {
-		if a.f.nodes[i].column() {
-			columns[a.in[i]]++
-		}
-	}
-	a.cells = make([][]tally, len(a.items))
-	for i := range a.cells {
-		a.cells[i] = make([]tally, len(a.items))
-	}
-	for i := range a.f.nodes {
-		n := &a.f.nodes[i]
-		if !n.reports {
-			continue
-		}
-		cells := a.cells[a.in[i]]
-		for g, of := range columns {
-			cells[g][markUp] += of
-		}
-		if n.column() {
-			cells[a.in[i]][markUp]-- // itself
-		}
-		for _, p := range n.notUp {
-			cells[a.in[p.of]][markUp]--
-			cells[a.in[p.of]][p.is]++
-		}
-	}
-}
+func (a *byGroup) of(node int) int { return a.In[node] }
 
-func (a *groupAxis) of(node int) int { return a.in[node] }
-
-func (a *groupAxis) cell(i, j, w int) (mark, string) {
-	t := a.cells[i][j]
-	n := t.notUp()
-	if n == 0 {
-		if t[markUp] == 0 {
-			return markNone, ""
-		}
-		return markUp, thousands(t[markUp])
-	}
-	text := fmt.Sprintf("%d/%d", n, n+t[markUp])
-	if len(text) > w {
+func (a *byGroup) cell(i, j, w int) (grid.Mark, string) {
+	t := &a.Cells[i][j]
+	n := t.NotUp()
+	text := fmt.Sprintf("%d/%d", n, t.Total())
+	switch {
+	case t.Total() == 0:
+		text = ""
+	case n == 0:
+		text = thousands(t[grid.Up])
+	case len(text) > w:
 		text = thousands(n)
 	}
-	return t.worst(), text
+	return t.Worst(), text
 }
 
-func (a *groupAxis) head(i, w int, placed bool) (int, string) {
+func (a *byGroup) head(i, w int, placed bool) (int, string) {
 	text := a.items[i].key
 	if at := a.items[i].above; placed || len(a.f.levels) < 3 {
 		text = at[len(at)-1]
@@ -256,28 +215,14 @@ func (a *groupAxis) head(i, w int, placed bool) (int, string) {
 	return 1, shorten(text, w-1, true, "~")
 }
 
-func (a *groupAxis) places(int, int) int {
+func (a *byGroup) places(int, int) int {
 	if len(a.f.levels) > 2 && a == a.f.levels[1] {
 		return 1
 	}
 	return 0
 }
 
-func (*groupAxis) instead(*view, int) string { return "" }
-
-// tally counts pairs by mark.
-type tally [marks]int
-
-func (t *tally) notUp() int { return t[markDown] + t[markUnknown] + t[markMissing] }
-
-func (t *tally) worst() mark {
-	for _, m := range []mark{markDown, markUnknown, markMissing, markUp} {
-		if t[m] > 0 {
-			return m
-		}
-	}
-	return markNone
-}
+func (*byGroup) instead(*view, int) string { return "" }
 
 // thousands writes a number in at most four characters: the narrowest cell has no room for more.
 func thousands(n int) string {

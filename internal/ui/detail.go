@@ -11,6 +11,11 @@ import (
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
 const maxWorst = 8 // nodes listed of a rack
@@ -23,18 +28,18 @@ type detailPane struct {
 
 func (*detailPane) title() string { return "Detail" }
 
-func (d *detailPane) lines(v *view, w int) []line {
+func (d *detailPane) lines(v *view, w int) []textLine {
 	m := d.matrix
 	i, j := m.rows.item(), m.columns.item()
 	if i < 0 && j < 0 {
-		return []line{{"nothing is selected", v.dim}}
+		return []textLine{{"nothing is selected", v.dim}}
 	}
 	return m.axis().detail(v, w, i, j)
 }
 
 func (d *detailPane) need(v *view, w int, _ bool) int { return len(d.lines(v, w)) }
 
-func (d *detailPane) draw(v *view, w, h int, _ bool) []line {
+func (d *detailPane) draw(v *view, w, h int, _ bool) []textLine {
 	lines := d.lines(v, w)
 	return lines[min(d.view.YOffset(), max(0, len(lines)-h)):]
 }
@@ -61,14 +66,14 @@ func scroll(view *viewport.Model, msg tea.Msg, k *KeyMap) {
 }
 
 // detail describes the pair of two nodes, then both nodes.
-func (a *nodeAxis) detail(v *view, w, i, j int) []line {
+func (a *byNode) detail(v *view, w, i, j int) []textLine {
 	nodes := a.f.nodes
 	switch {
 	case i < 0:
 		return v.node(nil, w, "", &nodes[j])
 	case j < 0:
 		return v.node(nil, w, "", &nodes[i])
-	case !nodes[i].column(): // a node that has not joined has no row: there is no pair
+	case !nodes[i].column: // a node that has not joined has no row: there is no pair
 		return v.node(v.node(nil, w, "", &nodes[i]), w, "column", &nodes[j])
 	case i == j:
 		return v.node(a.pair(v, w, i, j), w, "", &nodes[i])
@@ -77,7 +82,7 @@ func (a *nodeAxis) detail(v *view, w, i, j int) []line {
 }
 
 // pair is one sentence on the state of node j in the row of node i.
-func (a *nodeAxis) pair(v *view, w, i, j int) []line {
+func (a *byNode) pair(v *view, w, i, j int) []textLine {
 	by, of := &a.f.nodes[i], a.f.nodes[j].label()
 	if !by.reports {
 		if i == j {
@@ -88,64 +93,67 @@ func (a *nodeAxis) pair(v *view, w, i, j int) []line {
 	if i == j {
 		of = "itself"
 	}
-	c := a.f.cell(i, j)
-	format := map[mark]string{markDown: "%s sees %s DOWN", markMissing: "%s does not list %s", markUnknown: "%s cannot say whether %s is UP", markUp: "%s sees %s UP"}[c.is]
-	text := v.marks[c.is] + " "
-	if c.is == markSelf {
-		format, text = "%s sees %s", ""
-		if c.up {
-			format = "%s sees %s UP"
-		}
+	c, is := a.f.who.Cell(by.index, a.f.nodes[j].index), a.f.mark(i, j)
+	format := map[grid.Mark]string{
+		grid.Down: "%s sees %s DOWN", grid.Missing: "%s does not list %s", grid.Unknown: "%s cannot say whether %s is UP", grid.Up: "%s sees %s UP", grid.Self: "%s sees %s",
 	}
-	text += fmt.Sprintf(format, by.label(), of)
-	if !c.since.IsZero() {
-		text += v.since(c.since) + " (" + v.clock(c.since) + ")"
+	text := v.Marks[is] + " "
+	if is == grid.Self {
+		text = ""
 	}
-	if c.state != "" {
-		text += ", state " + c.state
+	said := is
+	if c.Status == matrix.Up {
+		said = grid.Up
 	}
-	return wrapped(nil, w, "  ", v.cells[c.is][lightOff], text)
+	text += fmt.Sprintf(format[said], by.label(), of)
+	if !c.Since.IsZero() {
+		text += v.since(c.Since) + " (" + v.clock(c.Since) + ")"
+	}
+	if c.State != matrix.StateNormal {
+		text += ", state " + clean(c.State.String())
+	}
+	return wrapped(nil, w, "  ", v.cells[is][lightOff], text)
 }
 
 // node appends the full description of a node.
-func (v *view) node(lines []line, w int, role string, n *node) []line {
+func (v *view) node(lines []textLine, w int, role string, n *member) []textLine {
 	title := n.label()
 	if role != "" {
 		title = role + " " + title
 	}
-	if n.id != "" && n.id != n.label() {
-		title += " " + n.id
+	if id := string(n.HostID); id != "" && id != n.label() {
+		title += " " + id
 	}
 	lines = wrapped(lines, w, "  ", v.strong, title)
 	add := func(look paint, format string, args ...any) {
 		lines = wrapped(lines, w, "    ", look, "  "+fmt.Sprintf(format, args...))
 	}
-	if n.seen.of > 0 {
-		look, text := v.good, "seen "+n.seen.text
-		if n.seen.status != markUp {
-			look, text = v.bad, text+v.since(n.seen.since)
-			if n.seen.by != "" {
-				text += " by " + n.seen.by
+	if n.Seen != nil {
+		look, text := v.good, "seen "+n.Seen.Text()
+		if n.Seen.Mark() != grid.Up {
+			look, text = v.bad, text+v.since(render.TimeOf(n.Seen.Since))
+			if n.by != "" {
+				text += " by " + n.by
 			}
 		}
 		add(look, "%s", text)
 	}
 	switch {
-	case n.newcomer:
+	case n.newcomer != nil:
 		text := "waits"
-		if n.waits.on != "" {
-			text = "waits for " + n.waits.on
+		if n.newcomer.Waiting != "" {
+			text = "waits for " + n.newcomer.Waiting
 		}
-		add(v.warn, "%s%s: %s", text, v.since(n.waits.since), n.waits.summary)
-	case !n.row.ok && n.row.due:
+		add(v.warn, "%s%s: %s", text, v.since(render.TimeOf(n.newcomer.Since)), n.newcomer.Summary.Text)
+	case n.Row.Status != render.RowOK && n.Row.Status != render.RowNone:
 		add(v.warn, "%s", v.noRow(n))
 	}
 	add(paint{}, "%s", v.facts(n))
-	if n.detail != "" {
-		add(v.dim, "%s", n.detail)
+	if n.Detail != "" {
+		add(v.dim, "%s", n.Detail)
 	}
-	if n.force != "" {
-		add(v.warn, "forced to proceed (%q)", n.force)
+	if n.Force != "" {
+		add(v.warn, "forced to proceed (%q)", n.Force)
 	}
 	for _, text := range n.replacements {
 		add(v.warn, "replacement: %s", text)
@@ -154,79 +162,69 @@ func (v *view) node(lines []line, w int, role string, n *node) []line {
 }
 
 // facts returns place, version, state, Pod and row of a node in one line.
-func (v *view) facts(n *node) string {
-	facts := []string{n.place}
-	if n.version != "" {
-		facts = append(facts, "ScyllaDB "+n.version)
+func (v *view) facts(n *member) string {
+	facts := []string{n.place()}
+	add := func(lead, text string) {
+		if text != "" {
+			facts = append(facts, lead+text)
+		}
 	}
-	if state := cmp.Or(n.mode, n.state); state != "" {
-		facts = append(facts, state)
-	}
-	if n.state != "" && n.mode != "" && n.state != n.mode {
-		facts = append(facts, "others say "+n.state)
+	add("ScyllaDB ", n.Version)
+	add("", cmp.Or(n.OperationMode, n.State))
+	if n.State != n.OperationMode && n.OperationMode != "" {
+		add("others say ", n.State)
 	}
 	if n.coordinates {
-		facts = append(facts, "topology coordinator")
+		add("", "topology coordinator")
 	}
-	pod := "Pod " + n.pod
-	if n.host != "" {
-		pod += " on " + n.host
+	pod := "Pod " + n.Pod
+	if on := clean(n.On()); on != "" {
+		pod += " on " + on
 	}
-	facts = append(facts, pod)
-	if n.ip != "" {
-		facts = append(facts, "IP "+n.ip)
+	add("", pod)
+	add("IP ", n.PodIP)
+	if n.Membership != cluster.MemberJoined {
+		add("", string(n.Membership))
 	}
-	if !n.joined {
-		facts = append(facts, n.membership)
-	}
-	if !n.newcomer && n.row.ok && !n.row.written.IsZero() && !v.now.IsZero() {
-		facts = append(facts, "row unchanged "+age(v.now.Sub(n.row.written)))
+	if written := render.TimeOf(n.Row.Written); n.newcomer == nil && n.Row.Status == render.RowOK && !written.IsZero() && !v.now.IsZero() {
+		add("row unchanged ", age(v.now.Sub(written)))
 	}
 	return strings.Join(facts, ", ")
 }
 
 // noRow is the reason why a node's row has no cells.
-func (v *view) noRow(n *node) string {
+func (v *view) noRow(n *member) string {
 	switch {
-	case n.newcomer:
-		return "newcomer" + v.since(n.waits.since) + ": " + n.waits.summary
-	case n.row.isError:
-		return "row error: " + n.row.detail
-	case n.row.status == "stale":
-		return "row stale" + v.since(n.row.staleSince) + ": " + n.row.detail
-	case n.ghost:
+	case n.newcomer != nil:
+		return "newcomer" + v.since(render.TimeOf(n.newcomer.Since)) + ": " + n.newcomer.Summary.Text
+	case n.Row.Status == render.RowError:
+		return "row error: " + n.Row.Detail
+	case n.Row.Status == render.RowStale:
+		return "row stale" + v.since(render.TimeOf(n.Row.StaleSince)) + ": " + n.Row.Detail
+	case n.Membership == cluster.MemberGhost:
 		return "no row, no Pod"
 	}
 	return "no row"
 }
 
 // detail sums up the pairs of two racks or datacenters, and names the worst nodes of the second.
-func (a *groupAxis) detail(v *view, w, i, j int) []line {
+func (a *byGroup) detail(v *view, w, i, j int) []textLine {
 	if i < 0 || j < 0 {
 		return nil
 	}
-	by, of, t := &a.items[i], &a.items[j], a.cells[i][j]
-	var parts []string
-	for _, p := range []struct {
-		is   mark
-		what string
-	}{{markUp, "UP"}, {markDown, "DOWN"}, {markUnknown, "not known"}, {markMissing, "missing"}} {
-		if n := t[p.is]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, p.what))
-		}
-	}
-	text := fmt.Sprintf("%s %s (%d nodes) on %s (%d nodes): %s", v.marks[t.worst()], by.key, len(by.nodes), of.key, len(of.nodes), strings.Join(parts, ", "))
-	if len(parts) == 0 {
+	by, of, t := &a.items[i], &a.items[j], &a.Cells[i][j]
+	text := fmt.Sprintf("%s %s (%d nodes) on %s (%d nodes): %s", v.Marks[t.Worst()], by.key, len(by.nodes), of.key, len(of.nodes), render.TallyText(*t))
+	if t.Total() == 0 {
 		text = fmt.Sprintf("no node of %s has a fresh row, or %s has no other node", by.key, of.key)
 	}
-	lines := wrapped(nil, w, "  ", v.cells[t.worst()][lightOff], text)
-	var worst []*node
+	lines := wrapped(nil, w, "  ", v.cells[t.Worst()][lightOff], text)
+	var worst []*member
 	for _, k := range of.nodes {
-		if n := &a.f.nodes[k]; n.trouble() > 0 || n.newcomer {
+		if n := &a.f.nodes[k]; n.trouble() > 0 || n.newcomer != nil {
 			worst = append(worst, n)
 		}
 	}
-	slices.SortStableFunc(worst, func(x, y *node) int { return cmp.Compare(y.trouble(), x.trouble()) })
+	slices.SortStableFunc(worst, func(x, y *member) int { return cmp.Compare(y.trouble(), x.trouble()) })
 	for k, n := range worst {
 		if k == maxWorst {
 			lines = wrapped(lines, w, "    ", v.dim, fmt.Sprintf("  and %d more nodes of %s", len(worst)-k, of.key))
@@ -236,19 +234,19 @@ func (a *groupAxis) detail(v *view, w, i, j int) []line {
 		if !n.reports {
 			text += ", " + v.noRow(n)
 		}
-		lines = append(lines, line{v.fitted(text, w), v.bad})
+		lines = append(lines, textLine{v.fitted(text, w), v.bad})
 	}
 	if v.once {
 		return lines
 	}
-	return wrapped(lines, w, "  ", v.dim, "enter opens these two "+a.what+"s, z shows all nodes")
+	return wrapped(lines, w, "  ", v.dim, "enter opens these two "+a.By.String()+"s, z shows all nodes")
 }
 
 // brief is a node in a few words.
-func (*view) brief(n *node) string {
+func (*view) brief(n *member) string {
 	text := n.label()
-	if n.seen.of > 0 {
-		text += " seen " + n.seen.text
+	if n.Seen != nil {
+		text += " seen " + n.Seen.Text()
 	}
-	return text + ", Pod " + n.pod
+	return text + ", Pod " + n.Pod
 }

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -44,87 +46,44 @@ const (
 )
 
 // Healthy is true when every node sees every node UP.
-func (s *Snapshot) Healthy() bool { return s.healthy }
+func (s *Snapshot) Healthy() bool { return s.doc.Healthy }
 
 // Nodes is the number of nodes, newcomers included.
 func (s *Snapshot) Nodes() int { return len(s.nodes) }
 
-// facts are plain data about a cluster. Nodes are named by their index in nodes. All texts are free of control characters.
+// facts are a cluster as it is drawn. Nodes are named by their places in nodes. All texts are free of control characters.
 type facts struct {
-	name             string // namespace/name
-	healthy          bool
-	verdict, summary string
-	brief            string            // the summary for want of room
-	source           string            // where the rows come from
-	reason           string            // why from there
-	coordinator      string            // the topology coordinator; empty when not known
-	view             *render.ViewStamp // which view the controller has; nil where it keeps none
-	partial          []string
-	partition        [][]int
-	nodes            []node
-	blockers         []blocker
-	mayReplace       bool   // a replacement is open, or a node may be replaced
-	levels           []axis // nodes, racks and, where there are several, datacenters
-	byID, byMember   map[string]int
-	ended            []Change // containers that ended before
-	who              *rows
-	print            uint64    // fingerprint of the objects; zero when they cannot be compared
-	made             time.Time // when the facts were judged
+	doc            *render.ClusterStatus // without rows and blockers
+	name           string                // namespace/name
+	summary, brief string                // brief is the summary for want of room
+	reason         string                // why the rows come from there
+	coordinator    string                // the topology coordinator; empty when not known
+	view           *render.ViewStamp     // which view the controller has; nil where it keeps none
+	partial        []string
+	partition      [][]int
+	nodes          []member
+	grid           *grid.Grid
+	index          render.Index
+	blockers       []blocker
+	mayReplace     bool     // a replacement is open, or a node may be replaced
+	levels         []axis   // nodes, racks and, where there are several, datacenters
+	ended          []Change // containers that ended before
+	who            *matrix.Matrix
+	print          uint64    // fingerprint of the objects; zero when they cannot be compared
+	made           time.Time // when the facts were judged
 }
 
-// node is one node, member or newcomer.
-type node struct {
-	id, short, member                               string
-	datacenter, rack, place                         string // place is datacenter/rack
-	pod, ip, host, version, mode                    string // host is the Kubernetes node
-	membership, state, force, detail                string
-	index                                           int // in the matrix; -1 when it is not in it
-	reports, joined, ghost, newcomer, gossip, known bool
-	coordinates                                     bool // topology: its view decides a join
-	flag                                            byte // anything out of the ordinary, in one character; help explains it
-	seen                                            seen
-	row                                             row
-	notUp                                           []pair // what its own row says of others
-	waits                                           waits
-	replacements                                    []string
-}
-
-// seen is the node's state in the rows of the other nodes. of is the number of these rows.
-type seen struct {
-	status mark
-	of     int
-	weight int    // grows with the number of rows that do not say UP
-	text   string // "DOWN 2/5"
-	by     string // the nodes whose rows say status, unless that is UP
-	since  time.Time
-}
-
-// row is the state of a node's own status report.
-type row struct {
-	status, detail      string
-	ok, due, isError    bool // due is false while no row is expected
-	written, staleSince time.Time
-}
-
-// pair is one cell that is not UP.
-type pair struct {
-	of    int
-	is    mark
-	since time.Time
-}
-
-// cell is one pair of nodes in full.
-type cell struct {
-	is    mark
-	up    bool // the row says UP, also where is says that it is the node itself
-	since time.Time
-	state string // of the observed node, where it is no plain member
-}
-
-// waits is why a newcomer does not start yet.
-type waits struct {
-	on, summary string
-	since       time.Time
+// member is a node of the document with what the screen adds to it.
+type member struct {
+	render.Node         // its texts are clean
+	index        int    // in the matrix; -1 when it is not in it
+	reports      bool   // it has a row that counts
+	column       bool   // other nodes can list it
+	coordinates  bool   // topology: its view decides a join
+	flag         byte   // anything out of the ordinary, in one character; help explains it
+	by           string // the nodes whose rows say as the worst of them, unless that is UP
+	newcomer     *render.Newcomer
+	replacements []string
 }
 
 // blocker is one reason why a newcomer must wait, with every node whose row shows it.
@@ -137,31 +96,22 @@ type blocker struct {
 }
 
 // label is the name of a node on the screen. It is never empty.
-func (n *node) label() string { return cmp.Or(n.member, n.short, "?") }
+func (n *member) label() string { return cmp.Or(n.Member, n.Short(), "?") }
 
 // key names a node in every snapshot: its host ID, or its member name while it has none.
-func (n *node) key() string { return cmp.Or(n.id, n.member) }
+func (n *member) key() string { return cmp.Or(string(n.HostID), n.Member) }
 
-// column is true for nodes that others can see.
-func (n *node) column() bool { return n.index >= 0 && n.id != "" }
+// place is datacenter/rack.
+func (n *member) place() string { return cmp.Or(n.Datacenter, "?") + "/" + cmp.Or(n.Rack, "?") }
 
 // trouble orders nodes by how badly the others see them.
-func (n *node) trouble() int {
-	if n.row.ok {
-		return n.seen.weight
+func (n *member) trouble() int {
+	t := n.Seen.Tally()
+	weight := t[grid.Down]*1_000_000 + t[grid.Unknown]*1_000 + t[grid.Missing]
+	if n.Row.Status != render.RowOK {
+		weight++
 	}
-	return n.seen.weight + 1
-}
-
-// find looks up a node by host ID, then by member name; -1 when there is none.
-func (f *facts) find(id, member string) int {
-	if i, ok := f.byID[id]; ok && id != "" {
-		return i
-	}
-	if i, ok := f.byMember[member]; ok && member != "" {
-		return i
-	}
-	return -1
+	return weight
 }
 
 // observer returns observer i, starting again after the last, and the observed node where no observer is known.

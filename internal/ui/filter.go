@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 )
 
 // filter chooses nodes. All terms must hold. A term is a text that name, host ID, place, Pod, IP or version contain, or dc:, rack: or state: with a
@@ -13,12 +15,12 @@ import (
 type filter struct {
 	text          string
 	rows, columns []term
-	pairs         []mark // reporters that say so, and the nodes of which it is said
+	pairs         []grid.Mark // reporters that say so, and the nodes of which it is said
 }
 
 type term struct{ field, value string }
 
-var pairStates = map[string]mark{"up": markUp, "down": markDown, "unknown": markUnknown, "missing": markMissing}
+var pairStates = map[string]grid.Mark{"up": grid.Up, "down": grid.Down, "unknown": grid.Unknown, "missing": grid.Missing}
 
 // parseFilter reads what was typed. Error: a field or state that is not known, with those that are.
 func parseFilter(text string) (filter, error) {
@@ -54,27 +56,27 @@ func parseFilter(text string) (filter, error) {
 	return f, nil
 }
 
-func holds(terms []term, n *node) bool {
+func holds(terms []term, n *member) bool {
 	return !slices.ContainsFunc(terms, func(t term) bool { return !t.holds(n) })
 }
 
-func (t term) holds(n *node) bool {
+func (t term) holds(n *member) bool {
 	has := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), t.value) })
 	}
 	switch t.field {
 	case "dc":
-		return has(n.datacenter)
+		return has(n.Datacenter)
 	case "rack":
-		return has(n.rack)
+		return has(n.Rack)
 	case "state":
-		words := []string{n.state, n.membership, n.row.status}
-		if n.seen.of > 0 {
-			words = append(words, n.seen.text)
+		words := []string{n.State, string(n.Membership), n.Row.Word()}
+		if n.Seen != nil {
+			words = append(words, n.Seen.Text())
 		}
 		return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(strings.ToLower(word), t.value) })
 	}
-	return has(n.member, n.id, n.place, n.pod, n.ip, n.version)
+	return has(n.Member, string(n.HostID), n.place(), n.Pod, n.PodIP, n.Version)
 }
 
 // apply gives the nodes that stand in rows and in columns.
@@ -84,7 +86,7 @@ func (f *filter) apply(of *facts) (rows, columns []int) {
 		if holds(f.rows, n) {
 			rows = append(rows, i)
 		}
-		if n.column() && holds(f.columns, n) {
+		if n.column && holds(f.columns, n) {
 			columns = append(columns, i)
 		}
 	}
@@ -95,7 +97,7 @@ func (f *filter) apply(of *facts) (rows, columns []int) {
 }
 
 // saying keeps the rows in which some node of columns has the state is, and the columns that have it in some row.
-func (f *facts) saying(is mark, rows, columns []int) (by, of []int) {
+func (f *facts) saying(is grid.Mark, rows, columns []int) (by, of []int) {
 	inColumn, says, said := make([]bool, len(f.nodes)), make([]bool, len(f.nodes)), make([]bool, len(f.nodes))
 	for _, j := range columns {
 		inColumn[j] = true
@@ -104,17 +106,17 @@ func (f *facts) saying(is mark, rows, columns []int) (by, of []int) {
 		if !f.nodes[i].reports {
 			continue
 		}
-		if is == markUp {
+		if is == grid.Up {
 			for _, j := range columns {
-				if i != j && f.mark(i, j) == markUp {
+				if i != j && f.mark(i, j) == grid.Up {
 					says[i], said[j] = true, true
 				}
 			}
 			continue
 		}
-		for _, p := range f.nodes[i].notUp {
-			if inColumn[p.of] && p.is == is {
-				says[i], said[p.of] = true, true
+		for _, p := range f.grid.Nodes[i].NotUp {
+			if inColumn[p.Of] && p.Is == is {
+				says[i], said[p.Of] = true, true
 			}
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
 // silence is how long the feed may be silent before the screen reports it.
@@ -103,22 +106,22 @@ func (s *Snapshot) header(v *view, l *link, w, h int) []string {
 
 // verdictLines name the cause, in a second line where the first has no room for it.
 func (s *Snapshot) verdictLines(v *view, w int) []string {
-	word, is, look := s.verdict, markDown, v.bad
+	word, is, look := s.doc.Verdict, grid.Down, v.bad
 	switch word {
-	case healthy:
-		is, look = markUp, v.good
-	case unknown:
-		is, look = markUnknown, v.warn
+	case render.WordHealthy:
+		is, look = grid.Up, v.good
+	case render.WordUnknown:
+		is, look = grid.Unknown, v.warn
 	}
 	if len(s.partial) > 0 {
 		word += " (partial)"
 	}
 	if v.stale {
-		word, is = "LAST KNOWN: "+word, markUnknown
+		word, is = "LAST KNOWN: "+word, grid.Unknown
 	}
-	word = v.marks[is] + " " + word
-	if s.verdict != healthy && s.verdict != unknown && w < narrow && !v.stale && len(s.partial) == 0 {
-		word = v.marks[is] // the glyph says it, and the cause needs the room
+	word = v.Marks[is] + " " + word
+	if s.doc.Verdict == render.WordNotHealthy && w < narrow && !v.stale && len(s.partial) == 0 {
+		word = v.Marks[is] // the glyph says it, and the cause needs the room
 	}
 	room := w - width(word) - 1 - len(s.name)
 	rest := ": " + s.summary
@@ -160,9 +163,9 @@ func (s *Snapshot) originLine(v *view, w int) string {
 	if !s.controller.ok {
 		controller.look = v.bad
 	}
-	source := part{"from " + s.source, v.dim}
+	source := part{"from " + string(s.doc.Source.Used), v.dim}
 	if v.context != "" && s.saved == "" {
-		source = part{"context " + v.context + ": from " + s.source, v.strong}
+		source = part{"context " + v.context + ": from " + string(s.doc.Source.Used), v.strong}
 	}
 	if s.reason != "" && len(read.text)+len(source.text)+len(s.reason)+len(controller.text)+9 <= w {
 		source.text += " (" + s.reason + ")"
@@ -187,7 +190,7 @@ func (s *Snapshot) originLine(v *view, w int) string {
 			if used+3+width(p.text) > w {
 				break
 			}
-			b.WriteString(v.dim.of(" " + v.middot + " "))
+			b.WriteString(v.dim.of(" " + v.Middot + " "))
 			used += 3
 		}
 		text := v.fitted(p.text, w-used)
@@ -212,7 +215,7 @@ func (s *Snapshot) viewText(v *view) string {
 
 // partialLines say what could not be read, in at most an eighth of the screen.
 func (s *Snapshot) partialLines(v *view, w, h int) []string {
-	var lines []line
+	var lines []textLine
 	for i, text := range s.partial {
 		lead := "partial: "
 		if i == 0 && len(s.partial) > 1 {
@@ -222,7 +225,7 @@ func (s *Snapshot) partialLines(v *view, w, h int) []string {
 	}
 	if room := max(1, h/8); len(lines) > room {
 		lines = lines[:room]
-		lines[room-1].text = v.fitted(lines[room-1].text, w-2) + " " + v.ellipsis
+		lines[room-1].text = v.fitted(lines[room-1].text, w-2) + " " + v.Ellipsis
 	}
 	return texts(lines)
 }

@@ -11,6 +11,8 @@ import (
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 )
 
 // helpPane lists every key of the key map, with the legend. It covers the screen.
@@ -51,13 +53,13 @@ func helpLines(v *view, k *KeyMap, w int) []string {
 	}
 	lines = append(lines, "", t.title.of("Cells"))
 	for _, c := range []struct {
-		is   mark
+		is   grid.Mark
 		what string
 	}{
-		{markUp, "the reporter (row) sees the node (column) UP"}, {markDown, "sees it DOWN"}, {markUnknown, "cannot say, or its row is old"},
-		{markMissing, "its row lacks the node"}, {markSelf, "itself"},
+		{grid.Up, "the reporter (row) sees the node (column) UP"}, {grid.Down, "sees it DOWN"}, {grid.Unknown, "cannot say, or its row is old"},
+		{grid.Missing, "its row lacks the node"}, {grid.Self, "itself"},
 	} {
-		lines = append(lines, "  "+t.cells[c.is][lightOff].of(v.marks[c.is])+" "+v.fitted(c.what, w-4))
+		lines = append(lines, "  "+t.cells[c.is][lightOff].of(v.Marks[c.is])+" "+v.fitted(c.what, w-4))
 	}
 	text := func(s string) { lines = append(lines, texts(wrapped(nil, w, "  ", paint{}, s))...) }
 	text("Behind a name: J joining, L leaving, R replacing, B being replaced, X decommissioned, N newcomer, G member without a Pod, g known to gossip only, ? not known.")

@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
 // Change is one line of the history.
@@ -23,13 +27,6 @@ const (
 	namedObservers = 3
 )
 
-// Verdicts.
-const (
-	healthy    = "HEALTHY"
-	notHealthy = "NOT HEALTHY"
-	unknown    = "UNKNOWN"
-)
-
 // changeLog collects the changes of one moment.
 type changeLog struct {
 	at  time.Time
@@ -43,8 +40,8 @@ func (l *changeLog) add(good, bad bool, format string, args ...any) {
 // diff lists the differences between s and next.
 func (s *Snapshot) diff(next *Snapshot) []Change {
 	log := &changeLog{at: next.at}
-	if a, b := s.verdict, next.verdict; a != b {
-		log.add(next.healthy, !next.healthy, "%s, was %s: %s", b, a, next.summary)
+	if a, b := s.doc.Verdict, next.doc.Verdict; a != b {
+		log.add(next.doc.Healthy, !next.doc.Healthy, "%s, was %s: %s", b, a, next.summary)
 	}
 	s.diffPairs(next, log)
 	seen := make([]bool, len(s.nodes))
@@ -52,7 +49,7 @@ func (s *Snapshot) diff(next *Snapshot) []Change {
 		n := &next.nodes[i]
 		j := s.same(n)
 		if j < 0 {
-			log.add(false, false, "%s is new: %s", n.label(), n.membership)
+			log.add(false, false, "%s is new: %s", n.label(), n.Membership)
 			continue
 		}
 		seen[j] = true
@@ -70,7 +67,7 @@ func (s *Snapshot) diff(next *Snapshot) []Change {
 	default:
 		log.add(true, false, "the parts of the cluster see each other again")
 	}
-	if a, b := s.source, next.source; a != b {
+	if a, b := s.doc.Source.Used, next.doc.Source.Used; a != b {
 		log.add(false, false, "rows now come from %s, before from %s", b, a)
 	}
 	s.diffController(next, log)
@@ -91,39 +88,40 @@ func (s *Snapshot) diffController(next *Snapshot, log *changeLog) {
 }
 
 // same finds a node of another snapshot: by host ID, or by member name while one of the two had no host ID; -1 when it is new.
-func (f *facts) same(n *node) int {
-	if i, ok := f.byID[n.id]; ok && n.id != "" {
+func (f *facts) same(n *member) int {
+	if i, ok := f.index.ByID[n.HostID]; ok {
 		return i
 	}
-	if i, ok := f.byMember[n.member]; ok && n.member != "" && (f.nodes[i].id == "" || n.id == "") {
+	if i, ok := f.index.ByMember[n.Member]; ok && (f.nodes[i].HostID == "" || n.HostID == "") {
 		return i
 	}
 	return -1
 }
 
-func (l *changeLog) node(was, is *node) {
+func (l *changeLog) node(was, is *member) {
 	name := is.label()
-	if was.id == "" && is.id != "" {
+	if was.HostID == "" && is.HostID != "" {
 		l.add(false, false, "%s has its host ID now", name)
 	}
-	for _, word := range [][3]string{{"", is.membership, was.membership}, {"", is.state, was.state}, {"Pod of ", is.pod, was.pod}} {
+	for _, word := range [][3]string{{"", string(is.Membership), string(was.Membership)}, {"", is.State, was.State}, {"Pod of ", is.Pod, was.Pod}} {
 		if word[1] != word[2] && word[1] != "" && word[2] != "" {
 			l.add(false, false, "%s%s: %s, was %s", word[0], name, word[1], word[2])
 		}
 	}
-	if a, b := was.row, is.row; a.status != b.status {
-		text := fmt.Sprintf("row of %s: %s, was %s", name, b.status, a.status)
-		if b.detail != "" {
-			text += ": " + b.detail
+	if a, b := was.Row, is.Row; a.Status != b.Status {
+		text := fmt.Sprintf("row of %s: %s, was %s", name, b.Word(), a.Word())
+		if b.Detail != "" {
+			text += ": " + b.Detail
 		}
-		l.add(b.ok, !b.ok && b.due, "%s", text)
+		ok := b.Status == render.RowOK
+		l.add(ok, !ok && b.Status != render.RowNone, "%s", text)
 	}
 	switch {
-	case was.force == is.force:
-	case is.force == "":
+	case was.Force == is.Force:
+	case is.Force == "":
 		l.add(false, false, "the force on %s is gone", name)
 	default:
-		l.add(false, false, "%s is forced to proceed (%q)", name, is.force)
+		l.add(false, false, "%s is forced to proceed (%q)", name, is.Force)
 	}
 }
 
@@ -131,31 +129,32 @@ func (l *changeLog) node(was, is *node) {
 func (s *Snapshot) diffPairs(next *Snapshot, log *changeLog) {
 	type key struct {
 		of       int // in next
-		to, from mark
+		to, from grid.Mark
 	}
 	observers := map[key][]int{}
 	for i := range next.nodes {
-		was, ok := s.byID[next.nodes[i].id]
+		was, ok := s.index.ByID[next.nodes[i].HostID]
 		if !ok || !next.nodes[i].reports || !s.nodes[was].reports {
 			continue
 		}
-		old := make(map[string]mark, len(s.nodes[was].notUp))
-		for _, p := range s.nodes[was].notUp {
-			old[s.nodes[p.of].id] = p.is
+		before, now := s.grid.Nodes[was].NotUp, next.grid.Nodes[i].NotUp
+		old := make(map[hostid.ID]grid.Mark, len(before))
+		for _, p := range before {
+			old[s.nodes[p.Of].HostID] = p.Is
 		}
-		note := func(of int, from, to mark) {
-			if _, known := s.byID[next.nodes[of].id]; known && from != to {
+		note := func(of int, from, to grid.Mark) {
+			if _, known := s.index.ByID[next.nodes[of].HostID]; known && from != to {
 				observers[key{of, to, from}] = append(observers[key{of, to, from}], i)
 			}
 		}
-		for _, p := range next.nodes[i].notUp {
-			id := next.nodes[p.of].id
-			note(p.of, cmp.Or(old[id], markUp), p.is)
+		for _, p := range now {
+			id := next.nodes[p.Of].HostID
+			note(p.Of, cmp.Or(old[id], grid.Up), p.Is)
 			delete(old, id)
 		}
 		for id, from := range old {
-			if of, still := next.byID[id]; still {
-				note(of, from, markUp)
+			if of, still := next.index.ByID[id]; still {
+				note(of, from, grid.Up)
 			}
 		}
 	}
@@ -167,7 +166,7 @@ func (s *Snapshot) diffPairs(next *Snapshot, log *changeLog) {
 		return cmp.Or(cmp.Compare(a.of, b.of), cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from))
 	})
 	for _, k := range keys {
-		log.add(k.to == markUp, k.to != markUp, "%s %s (was %s) by %s", next.nodes[k.of].label(), markNames[k.to], markNames[k.from], next.names(observers[k]))
+		log.add(k.to == grid.Up, k.to != grid.Up, "%s %s (was %s) by %s", next.nodes[k.of].label(), k.to, k.from, next.names(observers[k]))
 	}
 }
 
@@ -190,30 +189,31 @@ func (f *facts) past() []Change {
 	log := &changeLog{}
 	type key struct {
 		of    int
-		is    mark
+		is    grid.Mark
 		since time.Time
 	}
 	observers := map[key][]int{}
 	var keys []key
 	for i := range f.nodes {
 		n := &f.nodes[i]
-		for _, p := range n.notUp {
-			k := key(p)
-			if observers[k] == nil && !p.since.IsZero() {
+		for _, p := range f.grid.Nodes[i].NotUp {
+			k := key{p.Of, p.Is, p.Since}
+			if observers[k] == nil && !p.Since.IsZero() {
 				keys = append(keys, k)
 			}
 			observers[k] = append(observers[k], i)
 		}
-		if log.at = n.row.staleSince; !log.at.IsZero() {
-			log.add(false, true, "row of %s: %s", n.label(), n.row.detail)
+		if log.at = render.TimeOf(n.Row.StaleSince); !log.at.IsZero() {
+			log.add(false, true, "row of %s: %s", n.label(), n.Row.Detail)
 		}
-		if log.at = n.waits.since; !log.at.IsZero() {
-			log.add(false, false, "%s waits for %s", n.label(), cmp.Or(n.waits.on, "its turn"))
+		if n.newcomer != nil && n.newcomer.Since != nil {
+			log.at = n.newcomer.Since.Time
+			log.add(false, false, "%s waits for %s", n.label(), cmp.Or(n.newcomer.Waiting, "its turn"))
 		}
 	}
 	for _, k := range keys {
 		log.at = k.since
-		log.add(false, true, "%s %s by %s", f.nodes[k.of].label(), markNames[k.is], f.names(observers[k]))
+		log.add(false, true, "%s %s by %s", f.nodes[k.of].label(), k.is, f.names(observers[k]))
 	}
 	log.all = append(log.all, f.ended...)
 	slices.SortStableFunc(log.all, func(a, b Change) int { return a.At.Compare(b.At) })

@@ -24,7 +24,7 @@ type pane interface {
 	title() string
 	// need is the number of lines that it could fill in w cells.
 	need(v *view, w int, focused bool) int
-	draw(v *view, w, h int, focused bool) []line
+	draw(v *view, w, h int, focused bool) []textLine
 	update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int)
 }
 
@@ -142,7 +142,7 @@ func (m *Model) also() paneID {
 
 func (m *Model) drawPanes(v *view, c *canvas, l layout) {
 	for y := l.rects[paneMatrix].y; l.side && y < m.height-1; y++ {
-		c.at(l.rects[paneDetail].x-2, y, v.dim.of(v.bar))
+		c.at(l.rects[paneDetail].x-2, y, v.dim.of(v.Bar))
 	}
 	if !l.side { // one line has all titles; the shown pane begins below it
 		for p := paneDetail; p < panes; p++ {
@@ -154,7 +154,7 @@ func (m *Model) drawPanes(v *view, c *canvas, l layout) {
 		}
 		last, more := l.tabs[panes-1], m.more(v, m.shown(), l.rects[m.shown()])
 		x := last.x + last.w + 1
-		c.at(x, last.y, v.dim.of(strings.Repeat(v.line, max(0, m.width-x-len(more)))+more))
+		c.at(x, last.y, v.dim.of(strings.Repeat(v.Line, max(0, m.width-x-len(more)))+more))
 	}
 	for p := paneDetail; p < panes; p++ {
 		r := l.rects[p]

@@ -15,8 +15,8 @@ import (
 type lister interface {
 	len() int
 	// full is an item with everything, short in one line.
-	full(v *view, i, w int, focused bool) []line
-	short(v *view, i, w int) line
+	full(v *view, i, w int, focused bool) []textLine
+	short(v *view, i, w int) textLine
 	// none is the text of an empty list.
 	none() string
 }
@@ -52,24 +52,24 @@ func (l *list) need(v *view, w int, focused bool) (n int) {
 	return max(1, n)
 }
 
-func (l *list) draw(v *view, w, h int, focused bool) []line {
+func (l *list) draw(v *view, w, h int, focused bool) []textLine {
 	lines, _ := l.items(v, w, h, focused)
 	return lines
 }
 
 // items fills at most h lines, and says which item each belongs to. The chosen item is in the middle, in full; the others are in full as far as
 // there is room for that.
-func (l *list) items(v *view, w, h int, focused bool) (lines []line, owner []int) {
+func (l *list) items(v *view, w, h int, focused bool) (lines []textLine, owner []int) {
 	n := l.len()
 	if n == 0 {
-		return []line{{v.fitted(l.none(), w), v.dim}}, nil
+		return []textLine{{v.fitted(l.none(), w), v.dim}}, nil
 	}
 	full := l.full(v, l.at, w, focused)
 	room := h - (n - 1) - len(full) // what one line for each of the others leaves
 	for i := max(0, min(l.at-max(0, h-len(full))/2, -room)); i < n && len(lines) < h; i++ {
 		text := full
 		if i != l.at {
-			text = []line{l.short(v, i, w)}
+			text = []textLine{l.short(v, i, w)}
 			if n <= manyItems && room > 0 {
 				if all := l.full(v, i, w, false); len(all)-1 <= room {
 					text, room = all, room-len(all)+1
@@ -96,7 +96,7 @@ func (b *blockersPane) title() string { return fmt.Sprintf("Blockers %d", b.len(
 func (b *blockersPane) len() int      { return len(b.s.blockers) }
 
 func (b *blockersPane) none() string {
-	if !b.s.healthy {
+	if !b.s.doc.Healthy {
 		return "none, but nothing says who sees whom"
 	}
 	return "none: every node sees every node UP"
@@ -109,17 +109,17 @@ func (b *blockersPane) update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int)
 	}
 }
 
-func (b *blockersPane) full(v *view, i, w int, focused bool) []line {
-	bl, mark := &b.s.blockers[i], v.dot
+func (b *blockersPane) full(v *view, i, w int, focused bool) []textLine {
+	bl, mark := &b.s.blockers[i], v.Dot
 	if focused {
-		mark = v.cursor
+		mark = v.Cursor
 	}
 	lines := wrapped(nil, w, "  ", v.bad, mark+" "+bl.text(v.now))
 	return v.step(lines, w, bl.step)
 }
 
-func (b *blockersPane) short(v *view, i, w int) line {
-	return line{v.fitted(v.dot+" "+b.s.blockers[i].text(v.now), w), v.bad}
+func (b *blockersPane) short(v *view, i, w int) textLine {
+	return textLine{v.fitted(v.Dot+" "+b.s.blockers[i].text(v.now), w), v.bad}
 }
 
 // chosen is nil when there are no blockers.
@@ -157,17 +157,17 @@ func (c *changesPane) need(*view, int, bool) int { return max(1, len(c.log)) + 1
 
 func (c *changesPane) item(i int) *Change { return &c.log[len(c.log)-1-i] }
 
-func (c *changesPane) full(v *view, i, w int, focused bool) []line {
+func (c *changesPane) full(v *view, i, w int, focused bool) []textLine {
 	if !focused {
-		return []line{c.short(v, i, w)}
+		return []textLine{c.short(v, i, w)}
 	}
 	ch := c.item(i)
-	return wrapped(nil, w, "         ", ch.look(v), v.cursor+ch.stamp(v)+" "+ch.Text)
+	return wrapped(nil, w, "         ", ch.look(v), v.Cursor+ch.stamp(v)+" "+ch.Text)
 }
 
-func (c *changesPane) short(v *view, i, w int) line {
+func (c *changesPane) short(v *view, i, w int) textLine {
 	ch := c.item(i)
-	return line{v.fitted(ch.stamp(v)+" "+ch.Text, w), ch.look(v)}
+	return textLine{v.fitted(ch.stamp(v)+" "+ch.Text, w), ch.look(v)}
 }
 
 // add appends changes. The selection stays on an older change that is selected.

@@ -208,7 +208,7 @@ func (m *matrixPane) open() bool {
 	m.rows.at, m.columns.at = 0, 0
 	for i, r := range m.rows.items {
 		for j, c := range m.columns.items {
-			if k, _ := m.axis().cell(r, c, 0); k == markDown || k == markUnknown || k == markMissing {
+			if k, _ := m.axis().cell(r, c, 0); k.NotUp() {
 				m.rows.at, m.columns.at = i, j
 				return true
 			}

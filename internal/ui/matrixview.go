@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 )
 
 // geometry is the widths and heights inside the matrix.
@@ -100,7 +102,7 @@ func (m *matrixPane) title(v *view, g geometry) string {
 	}
 	visible("rows", &m.rows, g.rows)
 	visible("columns", &m.columns, g.columns)
-	return strings.Join(parts, " "+v.middot+" ")
+	return strings.Join(parts, " "+v.Middot+" ")
 }
 
 func (m *matrixPane) draw(v *view, c *canvas, r rect, focused bool) {
@@ -151,7 +153,7 @@ func (m *matrixPane) placeLine(v *view, g geometry, n int) string {
 		if long := strings.Join(at, "/"); n == 0 && len(long) <= w {
 			name = long
 		}
-		b.WriteString(v.bar + padded(v.fitted(name, w), w))
+		b.WriteString(v.Bar + padded(v.fitted(name, w), w))
 		i = j
 	}
 	return b.String()
@@ -164,7 +166,7 @@ func (m *matrixPane) headLine(v *view, g geometry) string {
 	names := g.prefix - len(facts)
 	lead := "reporter"
 	if names >= 18 {
-		lead = "reporter, sees " + v.arrow
+		lead = "reporter, sees " + v.Arrow
 	}
 	lead = padded(" "+v.fitted(lead, names-2), names) + facts
 	w := g.columns*g.cell + 1
@@ -202,12 +204,12 @@ func (m *matrixPane) row(v *view, g geometry, at, w int, focused bool) (text str
 	l, it := m.axis().base(), &m.items()[i]
 	light, marker := lightOff, " "
 	if on {
-		light, marker = lightCross, v.cursor
+		light, marker = lightCross, v.Cursor
 		if focused {
 			light = lightCursor
 		}
 	}
-	name := shorten(it.name[min(g.strip, len(it.name)):], g.label, true, v.ellipsis)
+	name := shorten(it.name[min(g.strip, len(it.name)):], g.label, true, v.Ellipsis)
 	var b strings.Builder
 	b.WriteString(v.heads[light].of(marker + it.lead + padded(name, g.label) + it.tail))
 	if g.facts > 0 {
@@ -224,7 +226,7 @@ func (m *matrixPane) row(v *view, g geometry, at, w int, focused bool) (text str
 	used = g.prefix + n*g.cell
 	// The bracket that closes the cursor is the first character of the next cell; behind the last cell there is none.
 	if on && g.cell == 2 && m.columns.at == m.columns.top+n-1 {
-		b.WriteString(v.cells[markNone][lightCursor].of("]"))
+		b.WriteString(v.cells[grid.None][lightCursor].of("]"))
 		used++
 	}
 	return b.String(), used
@@ -247,7 +249,7 @@ func (m *matrixPane) cell(b *strings.Builder, v *view, g geometry, on bool, k, i
 	p := v.cells[is][light]
 	b.WriteString(p.pre)
 	b.WriteString(lead)
-	b.WriteString(v.marks[is])
+	b.WriteString(v.Marks[is])
 	b.WriteString(text)
 	if pad := g.cell - 2 - len(text); pad > 0 {
 		for range pad - 1 {

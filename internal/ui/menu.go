@@ -3,12 +3,14 @@
 package ui
 
 import (
-	"cmp"
 	"io"
 	"slices"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 )
 
 // Actions change the cluster. They get the terminal for themselves, ask and report the result; a nil one is unavailable, and Why is the reason.
@@ -36,8 +38,8 @@ type menu struct {
 	nobody string // said when there is no node to choose
 	run    func(target string) error
 	// fits is true for nodes that the action is for; worst for those that it is proposed for.
-	fits, worst func(n *node) bool
-	target      func(n *node) string
+	fits, worst func(n *member) bool
+	target      func(n *member) string
 	s           *Snapshot
 	nodes       []int
 	at          int
@@ -45,22 +47,26 @@ type menu struct {
 
 // forceMenu offers the members that have not joined or have an unknown state.
 func forceMenu(run func(string) error) *menu {
-	waiting := func(n *node) bool { return n.member != "" && (n.newcomer || !n.known) }
+	waiting := func(n *member) bool {
+		return n.Member != "" && (n.newcomer != nil || n.Membership == cluster.MemberUnknown)
+	}
 	return &menu{
 		verb: "force-proceed", nobody: "no newcomer waits, so there is nobody to let through", run: run,
-		fits: waiting, worst: func(*node) bool { return false }, target: func(n *node) string { return n.member },
+		fits: waiting, worst: func(*member) bool { return false }, target: func(n *member) string { return n.Member },
 	}
 }
 
 // replaceMenu offers the nodes that are not UP, and those of extra keys.
 func replaceMenu(run func(string) error, extra ...string) *menu {
-	bad := func(n *node) bool { return n.seen.of > 0 && n.seen.status != markUp || n.ghost }
+	bad := func(n *member) bool {
+		return n.Seen != nil && n.Seen.Mark() != grid.Up || n.Membership == cluster.MemberGhost
+	}
 	return &menu{
 		verb: "replace", nobody: "there is no node to replace", run: run,
-		fits: func(n *node) bool {
-			return n.id != "" && !n.newcomer && !n.gossip && (bad(n) || slices.Contains(extra, n.key()))
+		fits: func(n *member) bool {
+			return n.HostID != "" && n.newcomer == nil && n.Membership != cluster.MemberGossipOnly && (bad(n) || slices.Contains(extra, n.key()))
 		},
-		worst: bad, target: func(n *node) string { return cmp.Or(n.id, n.member) },
+		worst: bad, target: (*member).key,
 	}
 }
 
@@ -75,7 +81,7 @@ func (m *menu) load(s *Snapshot) bool {
 	for i := range s.nodes {
 		n := &s.nodes[i]
 		// A newcomer gets its host ID when it joins; before that its member name is its key.
-		if is := chosen != "" && (n.key() == chosen || n.member == chosen); is || m.fits(n) {
+		if is := chosen != "" && (n.key() == chosen || n.Member == chosen); is || m.fits(n) {
 			if is {
 				m.at = len(m.nodes)
 			}
@@ -101,7 +107,7 @@ func (m *menu) propose(keys ...string) {
 	m.at = max(0, m.at)
 }
 
-func (m *menu) chosen() *node { return &m.s.nodes[m.nodes[m.at]] }
+func (m *menu) chosen() *member { return &m.s.nodes[m.nodes[m.at]] }
 
 // update moves the choice; closed is true when the menu is left, with the command to run, if any.
 func (m *menu) update(msg tea.KeyPressMsg, k *KeyMap) (closed bool, cmd tea.Cmd) {
@@ -127,18 +133,18 @@ func (m *menu) draw(v *view, c *canvas, y int) {
 	for i := first; i < len(m.nodes) && y < h; i++ {
 		n, mark, look := &m.s.nodes[m.nodes[i]], "  ", paint{}
 		if i == m.at {
-			mark, look = v.cursor+" ", v.fresh.chosen
+			mark, look = v.Cursor+" ", v.fresh.chosen
 		}
 		text := n.label()
-		if n.id != "" {
-			text += " " + n.short
+		if n.HostID != "" {
+			text += " " + n.Short()
 		}
-		if n.seen.of > 0 {
-			text += ", seen " + n.seen.text
+		if n.Seen != nil {
+			text += ", seen " + n.Seen.Text()
 		}
-		text += ", Pod " + n.pod
-		if n.newcomer {
-			text += ", " + n.waits.summary
+		text += ", Pod " + n.Pod
+		if n.newcomer != nil {
+			text += ", " + n.newcomer.Summary.Text
 		}
 		c.at(0, y, look.of(v.fitted(mark+text, w)))
 		y++

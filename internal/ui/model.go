@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -60,7 +61,7 @@ type Options struct {
 type Model struct {
 	opts          Options
 	keys          KeyMap
-	glyphs        glyphs
+	glyphs        render.Glyphs
 	look, grey    *theme // of fresh data, and of old data
 	width, height int
 	snap          *Snapshot
@@ -84,7 +85,7 @@ func NewModel(first *Snapshot, opts Options) *Model {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	m := &Model{opts: opts, keys: DefaultKeyMap(opts.ASCII), glyphs: newGlyphs(opts.ASCII), prompt: newPrompt(), link: link{live: opts.Live, contact: opts.Now()}}
+	m := &Model{opts: opts, keys: DefaultKeyMap(opts.ASCII), glyphs: render.NewGlyphs(opts.ASCII), prompt: newPrompt(), link: link{live: opts.Live, contact: opts.Now()}}
 	m.blockers.lister, m.changes.lister = &m.blockers, &m.changes
 	m.detail = detailPane{matrix: &m.matrix, view: viewport.New()}
 	m.themes(true)
@@ -112,7 +113,7 @@ func (m *Model) pane(p paneID) pane {
 
 // view is what the panes draw with now.
 func (m *Model) view() *view {
-	v := &view{theme: m.look, fresh: m.look, glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), once: m.once, wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
+	v := &view{theme: m.look, fresh: m.look, Glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), once: m.once, wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
 	v.now = v.wall
 	if v.stale || m.snap.saved != "" || m.snap.at.IsZero() {
 		v.now = m.snap.at
@@ -348,7 +349,7 @@ func (m *Model) jump() {
 		m.note.text = "nothing to jump to: " + b.text(time.Time{})
 		return
 	}
-	if column >= 0 && !m.snap.nodes[column].column() {
+	if column >= 0 && !m.snap.nodes[column].column {
 		column = -1
 	}
 	if m.matrix.show(row, column) {
@@ -412,7 +413,7 @@ func (m *Model) View() tea.View {
 	v := tea.NewView(m.Frame())
 	v.AltScreen = true
 	v.MouseMode = tea.MouseModeCellMotion
-	v.WindowTitle = m.snap.name + ": " + m.snap.verdict
+	v.WindowTitle = m.snap.name + ": " + m.snap.doc.Verdict
 	return v
 }
 
@@ -454,7 +455,7 @@ func (m *Model) Frame() string {
 }
 
 func (m *Model) tooSmall() string {
-	lines := []string{fmt.Sprintf("%dx%d is too small:", m.width, m.height), fmt.Sprintf("needs %dx%d", MinWidth, MinHeight), "", m.snap.verdict}
+	lines := []string{fmt.Sprintf("%dx%d is too small:", m.width, m.height), fmt.Sprintf("needs %dx%d", MinWidth, MinHeight), "", m.snap.doc.Verdict}
 	if m.link.stale() {
 		lines[3] = "CONNECTION LOST"
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 )
 
 func stripped(s string) string { return ansi.Strip(s) }
@@ -230,10 +231,10 @@ func TestLostConnection(t *testing.T) {
 	s.send(Lost{Since: s.now.Add(-5 * time.Second), Err: errors.New("cannot reach the API server: connection refused")})
 	s.has("CONNECTION LOST since 03:00:38 (5s): cannot reach the API server", "? LAST KNOWN: NOT HEALTHY", "read 43s ago, at 03:00:00", "[✗]")
 	s.lacks("SILENT") // the controller is not blamed for what we do not hear
-	if strings.Contains(s.Frame(), newTheme(colorprofile.TrueColor, true, false).cells[markUp][lightOff].pre) {
+	if strings.Contains(s.Frame(), newTheme(colorprofile.TrueColor, true, false).cells[grid.Up][lightOff].pre) {
 		t.Error("what is old is as green as ever")
 	}
-	if !strings.Contains(fresh, newTheme(colorprofile.TrueColor, true, false).cells[markUp][lightOff].pre) {
+	if !strings.Contains(fresh, newTheme(colorprofile.TrueColor, true, false).cells[grid.Up][lightOff].pre) {
 		t.Error("what is fresh is not green")
 	}
 	s.now = s.now.Add(10 * time.Second)

@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -98,18 +99,18 @@ func (p *pagePane) update(msg tea.Msg, k *KeyMap) bool {
 
 // lines are the page in w cells. A command keeps its line: where there is no room for all of it the rest is cut, and y copies the whole.
 func (p *pagePane) lines(v *view, w int) []string {
-	var out []line
+	var out []textLine
 	if p.err != nil {
 		out = wrapped(out, w, "  ", v.fresh.bad, "cannot read it: "+reason(p.err))
 	}
 	if p.page == nil {
 		if p.err == nil {
-			out = append(out, line{"reading what is known of " + p.nodes[0].name + " ...", v.dim})
+			out = append(out, textLine{"reading what is known of " + p.nodes[0].name + " ...", v.dim})
 		}
 		return texts(out)
 	}
 	if p.err != nil {
-		out = append(out, line{"what follows was read before that", v.fresh.warn}, line{})
+		out = append(out, textLine{"what follows was read before that", v.fresh.warn}, textLine{})
 	}
 	lines := texts(out)
 	column := pageColumn
@@ -186,13 +187,13 @@ func (m *Model) pair() []PageTarget {
 	if m.matrix.level > 0 {
 		return nil
 	}
-	var nodes []*node
+	var nodes []*member
 	for _, i := range []int{m.matrix.rows.item(), m.matrix.columns.item()} {
 		if i >= 0 && (len(nodes) == 0 || nodes[0] != &m.snap.nodes[i]) {
 			nodes = append(nodes, &m.snap.nodes[i])
 		}
 	}
-	if len(nodes) == 2 && nodes[1].trouble() > nodes[0].trouble() && !nodes[0].newcomer {
+	if len(nodes) == 2 && nodes[1].trouble() > nodes[0].trouble() && nodes[0].newcomer == nil {
 		nodes[0], nodes[1] = nodes[1], nodes[0]
 	}
 	var out []PageTarget
@@ -202,12 +203,8 @@ func (m *Model) pair() []PageTarget {
 	return out
 }
 
-func (n *node) asTarget() PageTarget {
-	t := PageTarget{key: n.key(), name: n.label(), target: n.member, member: n.member}
-	if t.target == "" {
-		t.target = n.id
-	}
-	return t
+func (n *member) asTarget() PageTarget {
+	return PageTarget{key: n.key(), name: n.label(), target: cmp.Or(n.Member, string(n.HostID)), member: n.Member}
 }
 
 // openPage shows the page of the node under the cursor.

@@ -40,8 +40,8 @@ func TestProgram(t *testing.T) {
 	if !ok {
 		t.Fatal("no model")
 	}
-	if m.matrix.level != 1 || !m.snap.healthy || len(m.changes.log) == 0 {
-		t.Errorf("level %d, healthy %v, %d changes", m.matrix.level, m.snap.healthy, len(m.changes.log))
+	if m.matrix.level != 1 || !m.snap.doc.Healthy || len(m.changes.log) == 0 {
+		t.Errorf("level %d, healthy %v, %d changes", m.matrix.level, m.snap.doc.Healthy, len(m.changes.log))
 	}
 }
 

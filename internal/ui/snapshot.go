@@ -14,7 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -22,9 +24,6 @@ import (
 
 // This file turns what was loaded and judged into facts. It alone knows the types of other packages, and it takes control characters out of every
 // text.
-
-// rows is the matrix that the snapshot is made from.
-type rows = matrix.Matrix
 
 // PageLine is one line of a page: a fact that was made from the document of `describe`.
 type PageLine = render.Fact
@@ -198,41 +197,34 @@ func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 
 func newFacts(s *cluster.Cluster, doc *render.ClusterStatus) *facts {
 	f := &facts{
-		name: clean(doc.Namespace + "/" + doc.Name), healthy: doc.Healthy, verdict: notHealthy, summary: clean(doc.Summary), brief: clean(doc.Brief()),
-		source: string(doc.Source.Used), reason: clean(doc.Source.Reason), partial: doc.PartialLines(0),
-		view: render.NewViewStamp(s),
-		byID: map[string]int{}, byMember: map[string]int{}, who: s.Matrix(), made: s.TakenAt,
-	}
-	switch doc.Verdict {
-	case render.WordHealthy:
-		f.verdict = healthy
-	case render.WordUnknown:
-		f.verdict = unknown
+		name: clean(doc.Namespace + "/" + doc.Name), summary: clean(doc.Summary), brief: clean(doc.Brief()), reason: clean(doc.Source.Reason),
+		partial: doc.PartialLines(0), view: render.NewViewStamp(s), index: doc.Index(), grid: doc.Grid(), who: s.Matrix(), made: s.TakenAt,
 	}
 	f.addNodes(s, doc)
 	if c := doc.Coordinator; c != nil {
 		f.coordinator = clean(c.Text)
-		if j := f.find(string(c.HostID), ""); j >= 0 {
+		if j := f.index.Find(matrix.Ref{HostID: c.HostID}); j >= 0 {
 			f.nodes[j].coordinates = true
 		}
 	}
-	f.addRows(doc)
 	f.addBlockers(doc)
 	f.mayReplace = len(doc.Replacements) > 0 || slices.ContainsFunc(f.who.Nodes(), func(n matrix.Node) bool { return f.who.NodeReplaceable(n.HostID) })
 	for _, part := range doc.Partition {
 		nodes := make([]int, len(part))
 		for i, id := range part {
-			nodes[i] = f.byID[string(id)]
+			nodes[i] = f.index.ByID[id]
 		}
 		f.partition = append(f.partition, nodes)
 	}
-	racks := newGroupAxis(f, "rack", func(n *node) []string { return []string{cmp.Or(n.datacenter, "?"), cmp.Or(n.rack, "?")} })
-	datacenters := newGroupAxis(f, "datacenter", func(n *node) []string { return []string{cmp.Or(n.datacenter, "?")} })
+	racks, datacenters := newByGroup(f, grid.ByRack), newByGroup(f, grid.ByDatacenter)
 	f.levels = []axis{nil, racks}
 	if len(datacenters.items) > 1 {
 		f.levels = append(f.levels, datacenters)
 	}
-	f.levels[0] = newNodeAxis(f)
+	f.levels[0] = newByNode(f)
+	without := *doc
+	without.Rows, without.Blockers = nil, nil
+	f.doc = &without
 	return f
 }
 
@@ -241,72 +233,63 @@ func (f *facts) addNodes(s *cluster.Cluster, doc *render.ClusterStatus) {
 	for i := range s.Pods {
 		pods[s.Pods[i].Name] = &s.Pods[i]
 	}
-	inMatrix := map[string]int{} // those without a host ID
+	inMatrix := map[matrix.Ref]int{}
 	for i, n := range f.who.Nodes() {
-		if n.HostID == "" && n.Member != "" {
-			inMatrix[n.Member] = i
+		inMatrix[nameOf(n.Ref)] = i
+	}
+	worst := make([][]int, len(doc.Nodes))
+	for i := range f.grid.Nodes {
+		for _, p := range f.grid.Nodes[i].NotUp {
+			if p.Is == doc.Nodes[p.Of].Seen.Mark() {
+				worst[p.Of] = append(worst[p.Of], i)
+			}
 		}
 	}
-	for i := range doc.Nodes {
-		d := &doc.Nodes[i]
-		n := newNode(d)
-		if j, ok := f.who.Index(d.HostID); ok && d.HostID != "" {
+	f.nodes = make([]member, len(doc.Nodes))
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		*n = member{Node: doc.Nodes[i], index: -1, reports: f.grid.Nodes[i].Reports}
+		if j, ok := inMatrix[nameOf(n.Ref)]; ok {
 			n.index = j
-		} else if j, ok := inMatrix[d.Member]; ok && d.HostID == "" && d.Member != "" {
-			n.index = j
 		}
-		n.reports = n.index >= 0 && f.who.Nodes()[n.index].Reports
-		if pod := pods[d.Member]; pod != nil {
-			n.ip, n.host = clean(pod.Status.PodIP), clean(s.KubernetesNode(pod).String())
-			f.addEnded(&n, pod)
+		n.column = n.index >= 0 && n.HostID != "" && (f.grid.Nodes[i].Listed || len(doc.Rows) == 0)
+		n.flag = cmp.Or(flags[n.State], flags[string(n.Membership)], ' ')
+		for _, text := range []*string{
+			(*string)(&n.HostID), &n.Member, &n.Datacenter, &n.Rack, &n.Pod, &n.PodIP, &n.Version, &n.OperationMode, &n.State, &n.Force, &n.Detail, &n.Row.Detail,
+		} {
+			*text = clean(*text)
 		}
-		if n.id != "" {
-			f.byID[n.id] = i
+		if pod := pods[n.Member]; pod != nil {
+			f.addEnded(n, pod)
 		}
-		if _, ok := f.byMember[n.member]; !ok && n.member != "" {
-			f.byMember[n.member] = i
-		}
-		f.nodes = append(f.nodes, n)
+	}
+	for i := range f.nodes {
+		f.nodes[i].by = f.names(worst[i])
 	}
 	for i := range doc.Newcomers {
-		d := &doc.Newcomers[i]
-		if j, ok := f.byMember[d.Member]; ok && f.nodes[j].membership == string(cluster.MemberNewcomer) {
-			n := &f.nodes[j]
-			n.newcomer = true
-			n.waits = waits{on: clean(d.Waiting), summary: clean(d.Summary.Text), since: timeOf(d.Since)}
+		d := doc.Newcomers[i]
+		if j, ok := f.index.ByMember[d.Member]; ok && f.nodes[j].Membership == cluster.MemberNewcomer {
+			d.Waiting, d.Summary.Text = clean(d.Waiting), clean(d.Summary.Text)
+			f.nodes[j].newcomer = &d
 		}
 	}
 	for _, r := range doc.Replacements {
-		if j, ok := f.byMember[r.Member]; ok && r.Member != "" {
+		if j, ok := f.index.ByMember[r.Member]; ok {
 			f.nodes[j].replacements = append(f.nodes[j].replacements, clean(r.Summary))
 		}
 	}
 }
 
-// newNode is what the document says of a node.
-func newNode(d *render.Node) node {
-	n := node{
-		id: clean(string(d.HostID)), short: clean(d.Short()), member: clean(d.Member), datacenter: clean(d.Datacenter), rack: clean(d.Rack),
-		pod: clean(d.Pod), version: clean(d.Version), mode: clean(d.OperationMode), membership: string(d.Membership), state: clean(d.State),
-		force: clean(d.Force), detail: clean(d.Detail), index: -1, flag: cmp.Or(flags[d.State], flags[string(d.Membership)], ' '), joined: d.Membership == cluster.MemberJoined,
-		ghost: d.Membership == cluster.MemberGhost, gossip: d.Membership == cluster.MemberGossipOnly, known: d.Membership != cluster.MemberUnknown,
-		row: row{
-			status: d.Row.Word(), detail: clean(d.Row.Detail), ok: d.Row.Status == render.RowOK, due: d.Row.Status != render.RowNone,
-			isError: d.Row.Status == render.RowError, written: timeOf(d.Row.Written), staleSince: timeOf(d.Row.StaleSince),
-		},
+// nameOf is the host ID, or the member of a node that has none.
+func nameOf(r matrix.Ref) matrix.Ref {
+	if r.HostID != "" {
+		return matrix.Ref{HostID: r.HostID}
 	}
-	n.place = cmp.Or(n.datacenter, "?") + "/" + cmp.Or(n.rack, "?")
-	if d.Seen != nil {
-		n.seen = seen{
-			status: markOf(d.Seen.Status), of: d.Seen.Of(), weight: d.Seen.Down*1_000_000 + d.Seen.Unknown*1_000 + d.Seen.Missing,
-			text: d.Seen.Text(), since: timeOf(d.Seen.Since),
-		}
-	}
-	return n
+	return matrix.Ref{Member: r.Member}
 }
 
 // addEnded notes the containers of a Pod that ended with an error.
-func (f *facts) addEnded(n *node, pod *corev1.Pod) {
+func (f *facts) addEnded(n *member, pod *corev1.Pod) {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		for _, t := range []*corev1.ContainerStateTerminated{c.LastTerminationState.Terminated, c.State.Terminated} {
 			if t == nil || t.FinishedAt.IsZero() || t.ExitCode == 0 {
@@ -314,31 +297,6 @@ func (f *facts) addEnded(n *node, pod *corev1.Pod) {
 			}
 			f.ended = append(f.ended, Change{At: t.FinishedAt.Time, Bad: true, Text: clean(fmt.Sprintf("container %s of %s ended: %s, exit code %d", c.Name, n.label(), cmp.Or(t.Reason, "Error"), t.ExitCode))})
 		}
-	}
-}
-
-// addRows notes the pairs of each row that are not UP, and for each node the reporters of its worst status.
-func (f *facts) addRows(doc *render.ClusterStatus) {
-	worst := make([][]int, len(f.nodes))
-	for _, r := range doc.Rows {
-		i := f.find(string(r.Observer.HostID), r.Observer.Member)
-		if i < 0 {
-			continue
-		}
-		for _, p := range r.NotUp {
-			j, ok := f.byID[string(p.Observed)]
-			if !ok {
-				continue
-			}
-			is := markOf(p.Status)
-			f.nodes[i].notUp = append(f.nodes[i].notUp, pair{j, is, timeOf(p.Since)})
-			if is == f.nodes[j].seen.status {
-				worst[j] = append(worst[j], i)
-			}
-		}
-	}
-	for j := range worst {
-		f.nodes[j].seen.by = f.names(worst[j])
 	}
 }
 
@@ -360,11 +318,11 @@ func (f *facts) addBlockers(doc *render.ClusterStatus) {
 			g.Step = words.Message{}
 		}
 		b := blocker{
-			key: string(g.Reason) + " " + g.Observed.String(), observed: f.find(string(g.Observed.HostID), g.Observed.Member), step: g.Step,
+			key: string(g.Reason) + " " + g.Observed.String(), observed: f.index.Find(g.Observed), step: g.Step,
 			text: func(now time.Time) string { return clean(words.Aging(g.Message(), g.Since, now)) },
 		}
 		for _, o := range g.Observers {
-			if j := f.find(string(o.HostID), o.Member); j >= 0 {
+			if j := f.index.Find(o); j >= 0 {
 				b.observers = append(b.observers, j)
 			}
 		}
@@ -380,51 +338,12 @@ var flags = map[string]byte{
 	string(cluster.MemberUnknown): '?',
 }
 
-func markOf(status string) mark {
-	if is := slices.Index(markNames[:], status); is >= 0 && status != "" {
-		return mark(is)
-	}
-	return markUnknown
-}
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
-}
-
-// mark is what node i says of node j.
-func (f *facts) mark(i, j int) mark {
-	a, b := &f.nodes[i], &f.nodes[j]
-	if a.index < 0 || b.index < 0 || !a.reports {
-		if i == j {
-			return markSelf
-		}
-		return markNone
-	}
-	switch st := f.who.At(a.index, b.index); {
-	case st == matrix.Down:
-		return markDown
-	case i == j && (st == matrix.Up || st == matrix.Missing):
-		return markSelf
-	case st == matrix.Up:
-		return markUp
-	case st == matrix.Missing:
-		return markMissing
-	}
-	return markUnknown
-}
-
-// cell returns the mark with since when, and the state of the observed node.
-func (f *facts) cell(i, j int) cell {
-	c := cell{is: f.mark(i, j)}
-	if a, b := f.nodes[i].index, f.nodes[j].index; a >= 0 && b >= 0 {
-		in := f.who.Cell(a, b)
-		c.since, c.up = in.Since, in.Status == matrix.Up
-		if in.State != matrix.StateNormal {
-			c.state = clean(in.State.String())
+// mark is what node i says of node j. A node that does not see itself UP says so.
+func (f *facts) mark(i, j int) grid.Mark {
+	if n := &f.nodes[i]; i == j && n.reports {
+		if own := grid.Of(api.NodeStatus(f.who.At(n.index, n.index).String())); own == grid.Down || own == grid.Unknown {
+			return own
 		}
 	}
-	return c
+	return f.grid.At(i, j)
 }

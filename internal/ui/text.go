@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -15,7 +16,7 @@ import (
 type view struct {
 	*theme        // of the snapshot: grey while that may be old
 	fresh  *theme // of parts that are never old
-	glyphs
+	render.Glyphs
 	color, stale bool
 	once         bool // no key is read
 	wall         time.Time
@@ -37,15 +38,15 @@ func (v *view) since(t time.Time) string {
 func (v *view) clock(t time.Time) string { return t.In(v.wall.Location()).Format("15:04:05") }
 
 // step appends a next step: its words wrapped, and each command on a line of its own, which is cut and never broken: y copies the whole.
-func (v *view) step(lines []line, w int, m words.Message) []line {
-	lead := "  " + v.arrow + " "
+func (v *view) step(lines []textLine, w int, m words.Message) []textLine {
+	lead := "  " + v.Arrow + " "
 	for _, part := range v.words.Parts(m) {
 		text := clean(strings.Trim(part.Text, " ;&"))
 		switch {
 		case text == "":
 			continue
 		case part.Command:
-			lines = append(lines, line{v.fitted(lead+text, w), v.strong})
+			lines = append(lines, textLine{v.fitted(lead+text, w), v.strong})
 		default:
 			lines = wrapped(lines, w, "    ", paint{}, lead+text)
 		}
@@ -59,7 +60,7 @@ func (v *view) fitted(text string, w int) string {
 	if len(text) <= w {
 		return text
 	}
-	return ansi.Truncate(text, max(0, w), v.ellipsis)
+	return ansi.Truncate(text, max(0, w), v.Ellipsis)
 }
 
 // width of a text in cells. Most texts are ASCII without escape sequences, and measuring others is slow.
@@ -72,19 +73,19 @@ func width(text string) int {
 	return len(text)
 }
 
-// line is a text with its look.
-type line struct {
+// textLine is a text with its look.
+type textLine struct {
 	text string
 	look paint
 }
 
 // wrapped appends text in lines of at most w cells, further lines indented. It breaks at spaces, because people copy host IDs; only a word that is
 // longer than a line is cut.
-func wrapped(lines []line, w int, indent string, look paint, text string) []line {
+func wrapped(lines []textLine, w int, indent string, look paint, text string) []textLine {
 	current := text[:len(text)-len(strings.TrimLeft(text, " "))]
 	used, begun := len(current), false
 	next := func() {
-		lines = append(lines, line{current, look})
+		lines = append(lines, textLine{current, look})
 		current, used, begun = indent, len(indent), false
 	}
 	for _, word := range strings.Fields(text) {
@@ -105,11 +106,11 @@ func wrapped(lines []line, w int, indent string, look paint, text string) []line
 		}
 		current, used, begun = current+word, used+n, true
 	}
-	return append(lines, line{current, look})
+	return append(lines, textLine{current, look})
 }
 
 // texts draws lines.
-func texts(lines []line) []string {
+func texts(lines []textLine) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
 		out[i] = l.look.of(l.text)

@@ -8,22 +8,9 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 )
-
-// mark is what a cell shows. Each has a glyph of its own; colour only repeats it.
-type mark uint8
-
-const (
-	markNone mark = iota // no fresh row
-	markSelf
-	markUp
-	markDown
-	markUnknown
-	markMissing
-	marks
-)
-
-var markNames = [marks]string{markUp: "UP", markDown: "DOWN", markUnknown: "UNKNOWN", markMissing: "MISSING"}
 
 // light is how a cell stands out.
 type light uint8
@@ -57,7 +44,7 @@ type theme struct {
 	focus                              paint // title of the pane with the focus
 	chosen                             paint // line under the cursor of a list
 	banner                             paint // what must not be overlooked
-	cells                              [marks][lights]paint
+	cells                              [grid.Marks][lights]paint
 	heads                              [lights]paint // labels and numbers of rows and columns
 	accent                             color.Color   // of info
 }
@@ -87,8 +74,8 @@ func newTheme(profile colorprofile.Profile, dark, grey bool) *theme {
 		dim: newPaint(fg(faint)), strong: newPaint(plain.Bold(true)), title: newPaint(plain.Bold(true)), focus: newPaint(fg(blue).Bold(true).Underline(true)),
 		chosen: newPaint(plain.Background(cursor)), banner: newPaint(plain.Bold(true).Foreground(c("#FFFFFF", "#000000")).Background(c("#B03A00", "#FF7A33"))),
 	}
-	looks := [marks]lipgloss.Style{
-		markNone: fg(faint), markSelf: fg(faint), markUp: fg(green), markDown: fg(red).Bold(!grey), markUnknown: fg(orange), markMissing: fg(purple),
+	looks := [grid.Marks]lipgloss.Style{
+		grid.None: fg(faint), grid.Self: fg(faint), grid.Up: fg(green), grid.Down: fg(red).Bold(!grey), grid.Unknown: fg(orange), grid.Missing: fg(purple),
 	}
 	for m, look := range looks {
 		t.cells[m] = [lights]paint{newPaint(look), newPaint(look.Background(cross)), newPaint(look.Background(cursor).Bold(true))}
@@ -99,23 +86,4 @@ func newTheme(profile colorprofile.Profile, dark, grey bool) *theme {
 	}
 	t.heads = [lights]paint{newPaint(label), newPaint(label.Background(cross)), newPaint(label.Background(cursor).Bold(true))}
 	return t
-}
-
-// glyphs are the characters that differ between terminals.
-type glyphs struct {
-	marks                                           [marks]string
-	ellipsis, bar, line, arrow, dot, cursor, middot string
-}
-
-func newGlyphs(ascii bool) glyphs {
-	if ascii {
-		return glyphs{
-			marks:    [marks]string{markNone: " ", markSelf: "-", markUp: "+", markDown: "x", markUnknown: "?", markMissing: "."},
-			ellipsis: "~", bar: "|", line: "-", arrow: "->", dot: "*", cursor: ">", middot: "|",
-		}
-	}
-	return glyphs{
-		marks:    [marks]string{markNone: " ", markSelf: "–", markUp: "✓", markDown: "✗", markUnknown: "?", markMissing: "·"},
-		ellipsis: "…", bar: "│", line: "─", arrow: "→", dot: "•", cursor: "▶", middot: "·",
-	}
 }

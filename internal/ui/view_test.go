@@ -16,6 +16,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 )
 
 var sizes = [][2]int{{40, 12}, {80, 24}, {120, 40}, {200, 60}}
@@ -136,17 +138,17 @@ func trimmed(s string) string { return regexp.MustCompile(` +(\n|$)`).ReplaceAll
 // Each state has a glyph of its own and a colour of its own, on both backgrounds.
 func TestStatesDifferInGlyphAndColour(t *testing.T) {
 	for _, ascii := range []bool{false, true} {
-		seen := map[string]mark{}
-		for m, glyph := range newGlyphs(ascii).marks {
+		seen := map[string]grid.Mark{}
+		for m, glyph := range render.NewGlyphs(ascii).Marks {
 			if other, ok := seen[glyph]; ok {
 				t.Errorf("marks %d and %d are both %q", m, other, glyph)
 			}
-			seen[glyph] = mark(m)
+			seen[glyph] = grid.Mark(m)
 		}
 	}
 	for _, isDark := range []bool{false, true} {
-		seen := map[string]mark{}
-		for _, m := range []mark{markUp, markDown, markUnknown, markMissing} {
+		seen := map[string]grid.Mark{}
+		for _, m := range []grid.Mark{grid.Up, grid.Down, grid.Unknown, grid.Missing} {
 			pre := newTheme(colorprofile.TrueColor, isDark, false).cells[m][lightOff].pre
 			if other, ok := seen[pre]; ok {
 				t.Errorf("marks %d and %d have the same colour", m, other)
@@ -161,11 +163,11 @@ func TestCrosshair(t *testing.T) {
 	for profile, want := range map[colorprofile.Profile]string{
 		colorprofile.ANSI256: "48;5;236", colorprofile.TrueColor: "48;2;43;52;64",
 	} {
-		if pre := newTheme(profile, true, false).cells[markUp][lightCross].pre; !strings.Contains(pre, want) {
+		if pre := newTheme(profile, true, false).cells[grid.Up][lightCross].pre; !strings.Contains(pre, want) {
 			t.Errorf("%v: the crosshair is %q, want %s", profile, pre, want)
 		}
 	}
-	if pre := newTheme(colorprofile.ANSI, true, false).cells[markUp][lightCross].pre; strings.Contains(pre, "48;") {
+	if pre := newTheme(colorprofile.ANSI, true, false).cells[grid.Up][lightCross].pre; strings.Contains(pre, "48;") {
 		t.Errorf("16 colours have no grey for the crosshair, which is %q", pre)
 	}
 }
@@ -174,7 +176,7 @@ func TestCrosshair(t *testing.T) {
 func TestCrosshairIn256Colours(t *testing.T) {
 	for dark, want := range map[bool][2]string{true: {"48;5;236", "48;5;240"}, false: {"48;5;254", "48;5;251"}} {
 		theme := newTheme(colorprofile.ANSI256, dark, false)
-		for _, m := range []mark{markNone, markSelf, markUp, markDown, markUnknown, markMissing} {
+		for _, m := range []grid.Mark{grid.None, grid.Self, grid.Up, grid.Down, grid.Unknown, grid.Missing} {
 			base, cross, cursor := theme.cells[m][lightOff].pre, theme.cells[m][lightCross].pre, theme.cells[m][lightCursor].pre
 			if strings.Contains(base, "48;") || !strings.Contains(cross, want[0]) || !strings.Contains(cursor, want[1]) {
 				t.Errorf("dark %v, mark %d: without cursor %q, crosshair %q, cursor %q", dark, m, base, cross, cursor)

@@ -75,14 +75,52 @@ func proseParts(text string) []commandWord {
 // allNodes is the largest number of nodes that the page lists one by one; above it the page lists racks and nodes with trouble, and all nodes folded away.
 const allNodes = 100
 
-// node is one line of the table of nodes.
-type node struct {
-	Number                                          int
-	Datacenter, Rack, Member, HostID, Short         string
-	Seen, SeenKind, SeenGlyph                       string
-	Version, Row, RowKind, RowDetail, Pod, PodKind  string
-	Force, Membership, Detail, State, OperationMode string
-	IP, Machine, MachineState, MachineKind          string
+// tableLine is one line of the table of nodes.
+type tableLine struct {
+	*render.Node
+	Number int
+	Place  Place
+}
+
+// kind is the class of a style in the page; none for plain text.
+func kind(s render.Style) string {
+	return map[render.Style]string{render.Good: "good", render.Bad: "bad", render.Warn: "odd", render.Odd: "odd"}[s]
+}
+
+// SeenKind and SeenGlyph are how the other nodes see it.
+func (l tableLine) SeenKind() string { return kind(render.StyleOf(l.Seen.Mark())) }
+
+// SeenGlyph as SeenKind.
+func (l tableLine) SeenGlyph() string { return render.NewGlyphs(false).Marks[l.Seen.Mark()] }
+
+// RowText is the state of its row; RowKind the class.
+func (l tableLine) RowText() string {
+	if l.Row.Status == render.RowNone {
+		return "-"
+	}
+	return l.Row.Word()
+}
+
+// RowKind as RowText.
+func (l tableLine) RowKind() string {
+	if k, known := map[render.RowStatus]string{render.RowOK: "good", render.RowNone: "", render.RowStale: "odd"}[l.Row.Status]; known {
+		return k
+	}
+	return "bad"
+}
+
+// PodKind marks a Pod that does not run, or not with all its containers.
+func (l tableLine) PodKind() string {
+	phase, ready, _ := strings.Cut(l.Pod, " ")
+	if have, want, counted := strings.Cut(ready, "/"); phase != "Running" && l.Pod != "-" || counted && have != want {
+		return "odd"
+	}
+	return ""
+}
+
+// MachineKind marks a Kubernetes node that is not Ready.
+func (l tableLine) MachineKind() string {
+	return kind(render.MachineStyle(cluster.KubernetesNode{State: l.Place.State}))
 }
 
 // change is one line of the list of changes.
@@ -107,7 +145,7 @@ type pageData struct {
 	MatrixText        string
 	MatrixBy          string
 	WideMatrix        bool
-	NodeList, Trouble []node
+	NodeList, Trouble []tableLine
 	Racks             []*rack
 	Folded            bool
 	Several           bool // troubled nodes are too many to list apart
@@ -155,7 +193,7 @@ func newPage(r *Report) *pageData {
 	d := &pageData{
 		Report: r, Style: template.CSS(svgStyle + styleText), //nolint:gosec // both are constants of this package
 		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(), FindingList: r.findings(),
-		MatrixText: g.summary(r), MatrixBy: g.by, WideMatrix: len(g.lines) > 8, Lists: r.lists(), Generated: words.Moment(r.GeneratedAt.Time), Folded: len(r.Nodes) > allNodes,
+		MatrixText: g.summary(r), MatrixBy: g.By.String(), WideMatrix: len(g.List) > 8, Lists: r.lists(), Generated: words.Moment(r.GeneratedAt.Time), Folded: len(r.Nodes) > allNodes,
 	}
 	if t := r.taken(); !t.IsZero() {
 		d.Taken, d.TakenISO = words.Moment(t), t.UTC().Format(time.RFC3339)
@@ -169,7 +207,7 @@ func newPage(r *Report) *pageData {
 		d.Racks = racks(r, d.NodeList)
 		more = drawRacks(r, g, d.Racks)
 	}
-	if len(g.lines) > 0 {
+	if len(g.List) > 0 {
 		d.Matrix = template.HTML(draw(r, g, more)) //nolint:gosec // the drawing escapes every text that it did not make itself
 	}
 	for _, o := range r.Reports {
@@ -182,16 +220,9 @@ func newPage(r *Report) *pageData {
 
 func (d *pageData) addNodes() {
 	places := d.places()
-	for i, n := range d.Nodes {
-		line := newNode(i+1, n)
-		p := places[n.Member]
-		line.IP, line.Machine = cmp.Or(p.PodIP, "-"), cmp.Or(p.KubernetesNode, "-")
-		if p.State != cluster.KubernetesNodeReady {
-			line.MachineState, line.MachineKind = p.State, "odd"
-		}
-		if p.State == cluster.KubernetesNodeGone || (cluster.KubernetesNode{State: p.State}).Lost() {
-			line.MachineKind = "bad"
-		}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		line := tableLine{n, i + 1, places[n.Member]}
 		d.NodeList = append(d.NodeList, line)
 		if d.troubled(n) {
 			d.Trouble = append(d.Trouble, line)
@@ -214,43 +245,4 @@ func (r *Report) changeLines(list []Change) []change {
 }
 
 // troubled is true for a node that is listed although racks stand for the others. Where no node could be asked, no node is known to have trouble.
-func (r *Report) troubled(n render.Node) bool {
-	return !r.Unread() && (n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != render.RowOK || n.Seen == nil || n.Seen.Status != "UP")
-}
-
-func newNode(number int, n render.Node) node {
-	out := node{
-		Number: number, Datacenter: cmp.Or(n.Datacenter, "-"), Rack: cmp.Or(n.Rack, "-"), Member: cmp.Or(n.Member, "-"), HostID: string(n.HostID), Short: cmp.Or(n.Short(), "-"),
-		Seen: n.Seen.Text(), Version: cmp.Or(n.Version, "-"), Row: n.Row.Word(), RowDetail: n.Row.Detail, Pod: n.Pod, Force: n.Force,
-		Membership: string(n.Membership), Detail: n.Detail, State: n.State, OperationMode: n.OperationMode,
-	}
-	if n.Seen != nil {
-		out.SeenKind = kindOf(n.Seen.Status)
-		out.SeenGlyph, _ = glyph(n.Seen.Status, render.Options{})
-	}
-	switch n.Row.Status {
-	case render.RowOK:
-		out.RowKind = "good"
-	case render.RowNone:
-		out.Row = "-"
-	case render.RowStale:
-		out.RowKind = "odd"
-	default:
-		out.RowKind = "bad"
-	}
-	phase, ready, _ := strings.Cut(n.Pod, " ")
-	if have, want, counted := strings.Cut(ready, "/"); phase != "Running" && n.Pod != "-" || counted && have != want {
-		out.PodKind = "odd"
-	}
-	return out
-}
-
-func kindOf(status string) string {
-	switch status {
-	case "UP":
-		return "good"
-	case "DOWN":
-		return "bad"
-	}
-	return "odd"
-}
+func (r *Report) troubled(n *render.Node) bool { return !r.Unread() && n.Troubled() }

@@ -14,7 +14,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -32,7 +34,7 @@ func report(racks, perRack int, notUp map[int]map[int]string) *Report {
 		row := render.Row{Observer: ref}
 		for j := range n {
 			if s, ok := notUp[i][j]; ok && i != j {
-				row.NotUp = append(row.NotUp, render.Pair{Observed: hostid.ID(id(j)), Status: s})
+				row.NotUp = append(row.NotUp, render.Pair{Observed: hostid.ID(id(j)), Status: api.NodeStatus(s)})
 			}
 		}
 		r.Rows = append(r.Rows, row)
@@ -64,25 +66,22 @@ func TestGridCountsEveryPair(t *testing.T) {
 		}
 		want["UP"] = n*(n-1) - want["DOWN"] - want["UNKNOWN"] - want["MISSING"]
 		g := newGrid(report(racks, perRack, notUp))
-		if len(g.lines) > maxCells && g.by != "datacenter" {
-			t.Errorf("%d lines by %s", len(g.lines), g.by)
+		if len(g.List) > grid.Most && g.By != grid.ByDatacenter {
+			t.Errorf("%d lines by %s", len(g.List), g.By)
 		}
-		got := map[string]int{}
-		for i := range g.cells {
-			for j := range g.cells[i] {
-				for s, n := range g.cells[i][j].counts {
-					got[statuses[s]] += n
-				}
-				for k, s := range statuses[:3] {
-					if g.cells[i][j].counts[k] > 0 && g.cells[i][j].worst() == "UP" {
-						t.Errorf("cell %d,%d hides %s", i, j, s)
+		for i := range g.List {
+			for j := range g.List {
+				for _, m := range grid.Worst {
+					if g.Cells[i][j][m] > 0 && m.NotUp() && g.Cells[i][j].Worst() == grid.Up {
+						t.Errorf("cell %d,%d hides %s", i, j, m)
 					}
 				}
 			}
 		}
-		for _, s := range statuses {
-			if got[s] != want[s] {
-				t.Errorf("%s: %d pairs, want %d (by %s)", s, got[s], want[s], g.by)
+		all := g.All()
+		for _, m := range grid.Worst {
+			if all[m] != want[m.String()] {
+				t.Errorf("%s: %d pairs, want %d (by %s)", m, all[m], want[m.String()], g.By)
 			}
 		}
 	})

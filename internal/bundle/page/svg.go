@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -31,10 +32,13 @@ text.mx-cnt{font:600 11px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu San
 `
 
 // glyphPaths are drawn, not written: fonts differ. Each is in a square of 24.
-var glyphPaths = map[string]string{
-	"UP": "M6.5 12.6l3.7 3.8 7.3-8.4", "DOWN": "M7.5 7.5l9 9M16.5 7.5l-9 9", "UNKNOWN": "M8.8 9.2a3.2 3.2 0 1 1 4.9 2.7c-1.2.8-1.7 1.3-1.7 2.4M12 17.6v.1",
-	"MISSING": "M12 12v.1M7.4 12v.1M16.6 12v.1", "none": "M5 19L19 5", "self": "M9 12h6",
+var glyphPaths = [grid.Marks]string{
+	grid.Up: "M6.5 12.6l3.7 3.8 7.3-8.4", grid.Down: "M7.5 7.5l9 9M16.5 7.5l-9 9", grid.Missing: "M12 12v.1M7.4 12v.1M16.6 12v.1",
+	grid.Unknown: "M8.8 9.2a3.2 3.2 0 1 1 4.9 2.7c-1.2.8-1.7 1.3-1.7 2.4M12 17.6v.1", grid.None: "M5 19L19 5", grid.Self: "M9 12h6",
 }
+
+// drawn are the marks in the order of the legend, which leaves the last out.
+var drawn = [...]grid.Mark{grid.Up, grid.Down, grid.Unknown, grid.Missing, grid.None, grid.Self}
 
 const (
 	cell      = 24 // of a node; groups are wider
@@ -52,7 +56,7 @@ func esc(s string) string {
 }
 
 // draw makes the picture. The page around it has its style, and may put more into its definitions, for other pictures to use.
-func draw(r *Report, g *grid, more string) string {
+func draw(r *Report, g *picture, more string) string {
 	d := newDrawing(r, g)
 	d.layout()
 	cells := d.cells()
@@ -68,11 +72,11 @@ func draw(r *Report, g *grid, more string) string {
 }
 
 type drawing struct {
-	g    *grid
+	g    *picture
 	r    *Report
 	w    int // width of a cell
 	b    strings.Builder
-	used map[string]bool
+	used [grid.Marks]bool
 	// x0, y0 is where cells begin.
 	x0, y0        int
 	width, height int
@@ -87,29 +91,30 @@ type span struct {
 	from, to int // columns
 }
 
-func newDrawing(r *Report, g *grid) *drawing {
-	d := &drawing{g: g, r: r, w: cell, used: map[string]bool{}}
-	if g.by != "node" {
+func newDrawing(r *Report, g *picture) *drawing {
+	d := &drawing{g: g, r: r, w: cell}
+	if g.By != grid.ByNode {
 		d.w = 2 * cell
 	}
-	if g.by != "datacenter" {
-		d.addGroup(func(l line) string { return l.dc }, 0)
+	if g.By != grid.ByDatacenter {
+		d.addGroup(func(l *grid.Group) string { return l.Datacenter }, 0)
 	}
-	if g.by == "node" {
-		d.addGroup(func(l line) string { return l.dc + "/" + l.rack }, 4)
+	if g.By == grid.ByNode {
+		d.addGroup((*grid.Group).Name, 4)
 	}
 	return d
 }
 
 // addGroup puts names above the columns, unless most of them have no room for least characters.
-func (d *drawing) addGroup(name func(line) string, least int) {
+func (d *drawing) addGroup(name func(*grid.Group) string, least int) {
 	var out []span
-	for i, l := range d.g.lines {
-		if n := len(out); n > 0 && out[n-1].text == name(l) {
+	for i := range d.g.List {
+		text := name(&d.g.List[i])
+		if n := len(out); n > 0 && out[n-1].text == text {
 			out[n-1].to = i
 			continue
 		}
-		out = append(out, span{name(l), i, i})
+		out = append(out, span{text, i, i})
 	}
 	room := 0
 	for i, s := range out {
@@ -135,7 +140,7 @@ func (d *drawing) offset(i, step int) int {
 	at := 0
 	for k := 1; k <= i; k++ {
 		at += step + cellGap
-		if d.g.lines[k].group != d.g.lines[k-1].group {
+		if !d.g.together(k, k-1) {
 			at += groupGap
 		}
 	}
@@ -143,10 +148,9 @@ func (d *drawing) offset(i, step int) int {
 }
 
 func (d *drawing) label(i int) string {
-	l := d.g.lines[i]
-	name := render.Shorten(render.Clean(l.name), maxLabel, true, "…")
-	if d.g.by != "node" {
-		name += fmt.Sprintf(" (%d)", l.nodes)
+	name := render.Shorten(render.Clean(d.g.names[i]), maxLabel, true, "…")
+	if d.g.By != grid.ByNode {
+		name += fmt.Sprintf(" (%d)", len(d.g.List[i].Nodes))
 	}
 	return name
 }
@@ -154,11 +158,11 @@ func (d *drawing) label(i int) string {
 // layout finds where the cells begin.
 func (d *drawing) layout() {
 	labels := 0
-	for i := range d.g.lines {
+	for i := range d.g.List {
 		labels = max(labels, utf8.RuneCountInString(d.label(i)))
 	}
 	d.x0, d.y0 = int(float64(labels)*charWidth)+14, d.top()
-	if d.g.by == "node" {
+	if d.g.By == grid.ByNode {
 		d.x0 += 26 // the number
 	}
 }
@@ -169,7 +173,7 @@ func (d *drawing) top() int { return 26 + 17*len(d.groups) }
 // finish finds the size of the picture, with the legend below the cells.
 func (d *drawing) finish() {
 	width, height := d.x0, d.y0
-	if n := len(d.g.lines); n > 0 {
+	if n := len(d.g.List); n > 0 {
 		width += d.offset(n-1, d.w) + d.w
 		height += d.offset(n-1, cell) + cell
 	}
@@ -198,12 +202,12 @@ func (d *drawing) begin() {
 func (d *drawing) definitions(more string) {
 	b := &d.b
 	b.WriteString("<defs>")
-	for _, s := range []string{"UP", "DOWN", "UNKNOWN", "MISSING", "none", "self"} {
+	for _, s := range drawn {
 		if !d.used[s] && more == "" {
 			continue
 		}
 		x := (d.w - cell) / 2
-		if d.g.by != "node" && s != "UP" && s != "none" {
+		if d.g.By != grid.ByNode && s != grid.Up && s != grid.None {
 			x = 2 // beside it stands how many
 		}
 		fmt.Fprintf(b, `<g id="mx-%s"><rect class="mx-%s" width="%d" height="%d" rx="4"/><path class="mx-g mx-%s-i" transform="translate(%d 0)" d="%s"/></g>`, s, s, d.w, cell, s, x, glyphPaths[s])
@@ -227,25 +231,25 @@ func (d *drawing) columns(b *strings.Builder, x0 int) {
 			fmt.Fprintf(b, `<path class="mx-r" d="M%d %dh%d"/>`+"\n", x, y+3, d.offset(s.to, d.w)+d.w-d.offset(s.from, d.w))
 		}
 	}
-	for i, l := range d.g.lines {
+	for i := range d.g.List {
 		x := x0 + d.offset(i, d.w) + d.w/2
-		if d.g.by == "node" {
-			fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", x, d.y0-8, l.number)
+		if d.g.By == grid.ByNode {
+			fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle">%d</text>`+"\n", x, d.y0-8, d.g.number(i))
 			continue
 		}
 		// Groups have no numbers; their columns carry names, shortened to the width.
 		fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle"><title>%s</title>%s</text>`+"\n", x, d.y0-8,
-			esc(l.name), esc(render.Shorten(render.Clean(cmp.Or(l.rack, l.name)), 6, true, "…")))
+			esc(d.g.names[i]), esc(render.Shorten(render.Clean(cmp.Or(d.g.List[i].Rack, d.g.names[i])), 6, true, "…")))
 	}
 }
 
 // labels writes the names of the rows.
 func (d *drawing) labels() {
-	for i, l := range d.g.lines {
+	for i := range d.g.List {
 		y := d.y0 + d.offset(i, cell) + 16
-		if d.g.by == "node" {
+		if d.g.By == grid.ByNode {
 			fmt.Fprintf(&d.b, `<text x="%d" y="%d" text-anchor="end">%s</text>`, d.x0-36, y, esc(d.label(i)))
-			fmt.Fprintf(&d.b, `<text class="mx-num" x="%d" y="%d" text-anchor="end">%s</text>`+"\n", d.x0-8, y, l.number)
+			fmt.Fprintf(&d.b, `<text class="mx-num" x="%d" y="%d" text-anchor="end">%d</text>`+"\n", d.x0-8, y, d.g.number(i))
 			continue
 		}
 		fmt.Fprintf(&d.b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", d.x0-8, y, esc(d.label(i)))
@@ -254,10 +258,10 @@ func (d *drawing) labels() {
 
 func (d *drawing) cells() string {
 	var b strings.Builder
-	for i := range d.g.lines {
+	for i := range d.g.List {
 		y := d.y0 + d.offset(i, cell)
-		for j := range d.g.lines {
-			d.cell(&b, d.g.cells[i][j], d.x0+d.offset(j, d.w), y, func() string { return d.g.title(i, j) })
+		for j := range d.g.List {
+			d.cell(&b, d.g.Mark(i, j), &d.g.Cells[i][j], d.x0+d.offset(j, d.w), y, func() string { return d.g.title(i, j) })
 		}
 		b.WriteString("\n")
 	}
@@ -265,10 +269,9 @@ func (d *drawing) cells() string {
 }
 
 // cell draws one cell, with a title unless it is one of many that are UP.
-func (d *drawing) cell(b *strings.Builder, p pairs, x, y int, title func() string) {
-	status := p.worst()
+func (d *drawing) cell(b *strings.Builder, status grid.Mark, t *grid.Tally, x, y int, title func() string) {
 	d.used[status] = true
-	if status == "self" || status == "UP" && (len(d.g.lines) > maxCells/2 || title == nil) {
+	if status == grid.Self || status == grid.Up && (len(d.g.List) > grid.Most/2 || title == nil) {
 		fmt.Fprintf(b, `<use href="#mx-%s" x="%d" y="%d"/>`, status, x, y)
 		return
 	}
@@ -276,8 +279,8 @@ func (d *drawing) cell(b *strings.Builder, p pairs, x, y int, title func() strin
 		fmt.Fprintf(b, `<g><title>%s</title>`, esc(title()))
 	}
 	fmt.Fprintf(b, `<use href="#mx-%s" x="%d" y="%d"/>`, status, x, y)
-	if d.g.by != "node" && status != "UP" && status != "none" {
-		fmt.Fprintf(b, `<text class="mx-cnt mx-%s-t" x="%d" y="%d">%s</text>`, status, x+d.w/2, y+16, short(p.gravest()))
+	if d.g.By != grid.ByNode && status.NotUp() {
+		fmt.Fprintf(b, `<text class="mx-cnt mx-%s-t" x="%d" y="%d">%s</text>`, status, x+d.w/2, y+16, short(t[status]))
 	}
 	if title != nil {
 		b.WriteString("</g>")
@@ -297,16 +300,16 @@ func (d *drawing) legend(y0, width int) (text string, used, lines int) {
 	var b strings.Builder
 	x, y := 0, y0
 	lines = 1
-	for _, s := range []string{"UP", "DOWN", "UNKNOWN", "MISSING", "none"} {
+	for _, s := range drawn[:len(drawn)-1] {
 		if !d.used[s] {
 			continue
 		}
-		w := 26 + int(float64(len(statusWords[s]))*charWidth) + 16
+		w := 26 + int(float64(len(render.WordOf(s)))*charWidth) + 16
 		if x > 0 && x+w > width {
 			x, y = 0, y+22
 			lines++
 		}
-		fmt.Fprintf(&b, `<use href="#mx-l-%s" transform="translate(%d %d) scale(.75)"/><text x="%d" y="%d">%s</text>`+"\n", s, x, y, x+24, y+13, statusWords[s])
+		fmt.Fprintf(&b, `<use href="#mx-l-%s" transform="translate(%d %d) scale(.75)"/><text x="%d" y="%d">%s</text>`+"\n", s, x, y, x+24, y+13, render.WordOf(s))
 		x += w
 		used = max(used, x)
 	}

@@ -9,13 +9,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // manyNodes is beyond what a text lists one by one on a terminal, and the lines that it then has for nodes.
-const manyNodes = maxCells
+const manyNodes = grid.Most
 
 // Text draws the report: the status whole, then the reports it is assembled from, changes, containers that wait.
 func (r *Report) Text(o render.Options) string {
@@ -34,8 +35,8 @@ func (r *Report) Text(o render.Options) string {
 			fmt.Fprintf(&b, "\n%s (%d)\n%s", render.Strong.Paint(title), n, body)
 		}
 	}
-	if g := newGrid(r); g.by != "node" && !o.Wide {
-		section("Who sees whom by "+g.by, len(g.lines), g.text(o))
+	if g := newGrid(r); g.By != grid.ByNode && !o.Wide {
+		section("Who sees whom by "+g.By.String(), len(g.List), g.text(o))
 	}
 	section("Reports", len(r.Reports), r.reportTable(o))
 	section("Changes", len(r.Changes)+r.ChangesLeftOut, r.changeText(o))
@@ -51,44 +52,26 @@ func width(o render.Options) int {
 	return o.Width
 }
 
-func ellipsis(o render.Options) string {
-	if o.ASCII {
-		return "~"
-	}
-	return "…"
-}
-
-func glyph(status string, o render.Options) (string, render.Style) {
-	ascii := map[string]string{"UP": "+", "DOWN": "x", "UNKNOWN": "?", "MISSING": ".", "none": " "}
-	unicode := map[string]string{"UP": "✓", "DOWN": "✗", "UNKNOWN": "?", "MISSING": "·", "none": " "}
-	style := map[string]render.Style{"UP": render.Good, "DOWN": render.Bad, "UNKNOWN": render.Warn, "MISSING": render.Odd}[status]
-	if o.ASCII {
-		return ascii[status], style
-	}
-	return unicode[status], style
-}
+func ellipsis(o render.Options) string { return render.NewGlyphs(o.ASCII).Ellipsis }
 
 // text is the grid of groups: each cell the gravest status and how many pairs of how many have it.
-func (g *grid) text(o render.Options) string {
+func (g *picture) text(o render.Options) string {
 	const most = 16
-	if len(g.lines) > most {
+	if len(g.List) > most {
 		return ""
 	}
-	t := &render.Table{Columns: []render.Column{{Header: strings.ToUpper(g.by), Min: 8, Middle: true}}}
-	for _, l := range g.lines {
-		t.Columns = append(t.Columns, render.Column{Header: l.name, Min: 5, Middle: true})
-	}
-	for i, l := range g.lines {
-		row := []render.Cell{render.Text(l.name)}
-		for j := range g.lines {
-			p := g.cells[i][j]
-			status := p.worst()
-			mark, style := glyph(status, o)
-			text := fmt.Sprintf("%s %d/%d", mark, p.gravest(), p.total())
-			if status == "none" {
-				text = "-"
+	t := &render.Table{Columns: []render.Column{{Header: strings.ToUpper(g.By.String()), Min: 8, Middle: true}}}
+	for i, name := range g.names {
+		t.Columns = append(t.Columns, render.Column{Header: name, Min: 5, Middle: true})
+		row := []render.Cell{render.Text(name)}
+		for j := range g.List {
+			p := &g.Cells[i][j]
+			m := p.Worst()
+			cell := render.Cell{Text: fmt.Sprintf("%s %d/%d", render.NewGlyphs(o.ASCII).Marks[m], p[m], p.Total()), Style: render.StyleOf(m)}
+			if m == grid.None {
+				cell.Text = "-"
 			}
-			row = append(row, render.Cell{Text: text, Style: style})
+			row = append(row, cell)
 		}
 		t.Rows = append(t.Rows, row)
 	}
