@@ -97,7 +97,7 @@ func (a *Afterwards) Lines(o Options, lead string, most int) []string {
 			return append(lines, lead+Dim.Paint(fmt.Sprintf("and %d more (all with --all)", len(a.Tasks)-i)))
 		}
 		t := &a.Tasks[i]
-		lines = append(lines, wrap(lead+t.Box()+" "+Clean(t.Text.Text), o.Width, lead+"    ")...)
+		lines = append(lines, Wrap(lead+t.Box()+" "+Clean(t.Text.Text), o.Width, lead+"    ")...)
 		if t.Command != nil {
 			lines = append(lines, commandLines(t.Command.Args, o, lead+"    ")...)
 		}

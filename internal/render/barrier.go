@@ -190,8 +190,8 @@ func (d *BarrierVerdict) Text(o Options) string {
 		word, style, glyph = "WAIT", Bad, g.Marks[grid.Down]
 	}
 	p := &painter{d: &ClusterStatus{Header: d.Header}, o: o, g: g}
-	add(wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(d.Verdict.Predicate()), o.Width, "  ")...)
-	add(wrap(Dim.Paint(Clean(d.standing(now))), o.Width, "  ")...)
+	add(Wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(d.Verdict.Predicate()), o.Width, "  ")...)
+	add(Wrap(Dim.Paint(Clean(d.standing(now))), o.Width, "  ")...)
 	add(slices.Concat(d.viewLines(o, now), p.partial(detail{}))...)
 	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {
 		title := "The replacement waits for a person"
@@ -199,7 +199,7 @@ func (d *BarrierVerdict) Text(o Options) string {
 			title = "The replacement failed"
 		}
 		add("", Bad.Paint(title))
-		add(wrap("  "+Clean(r.Summary), o.Width, "    ")...)
+		add(Wrap("  "+Clean(r.Summary), o.Width, "    ")...)
 		add(r.cureLines(o, g, "  ")...)
 	}
 	if len(d.Verdict.Blockers) > 0 {
@@ -219,10 +219,10 @@ func (d *BarrierVerdict) Text(o Options) string {
 		if note.Code == words.ReplacementAttemptFailed {
 			continue // it has been said above
 		}
-		tail = append(tail, wrap(Dim.Paint("note:")+" "+o.Words.Text(note), o.Width, "  ")...)
+		tail = append(tail, Wrap(Dim.Paint("note:")+" "+o.Words.Text(note), o.Width, "  ")...)
 	}
 	if warning := d.contradiction(); warning != "" {
-		tail = append(tail, wrap(Warn.Paint("warning:")+" "+Clean(warning), o.Width, "  ")...)
+		tail = append(tail, Wrap(Warn.Paint("warning:")+" "+Clean(warning), o.Width, "  ")...)
 	}
 	tail = append(tail, p.notes()...)
 	if len(tail) > 0 {
@@ -237,7 +237,7 @@ func (d *BarrierVerdict) viewLines(o Options, now time.Time) []string {
 	if d.View == nil {
 		return nil
 	}
-	return wrap(Dim.Paint(d.View.Text(now)), o.Width, "  ")
+	return Wrap(Dim.Paint(d.View.Text(now)), o.Width, "  ")
 }
 
 // blockerLines lists each blocker with both names and host IDs as long as they fit the screen, else grouped by observed node.
@@ -245,7 +245,7 @@ func (d *BarrierVerdict) blockerLines(o Options, now time.Time) []string {
 	var lines []string
 	g := o.glyphs()
 	for i, blocker := range d.Verdict.Blockers {
-		lines = append(lines, wrap(Bad.Paint(g.Dot)+" "+words.Aging(blocker.Message(), blocker.Since, now), o.Width, "  ")...)
+		lines = append(lines, Wrap(Bad.Paint(g.Dot)+" "+words.Aging(blocker.Message(), blocker.Since, now), o.Width, "  ")...)
 		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].Step.Key() != blocker.Step.Key()
 		if !blocker.Step.IsZero() && last {
 			lines = append(lines, stepLines(blocker.Step, o)...)
@@ -366,7 +366,7 @@ func (l *BarrierVerdictList) viewText(o Options) string {
 		if len(l.Views) > 1 {
 			line = v.Namespace + "/" + v.Cluster + ": " + line
 		}
-		for _, part := range wrap(Dim.Paint(Clean(line)), o.Width, "  ") {
+		for _, part := range Wrap(Dim.Paint(Clean(line)), o.Width, "  ") {
 			b.WriteString(part + "\n")
 		}
 	}

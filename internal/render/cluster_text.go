@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
@@ -83,7 +82,7 @@ func screenLines(text string, width int) int {
 		return n
 	}
 	for line := range strings.Lines(text) {
-		n += max(0, lipgloss.Width(strings.TrimSuffix(line, "\n"))-1) / width
+		n += max(0, Width(strings.TrimSuffix(line, "\n"))-1) / width
 	}
 	return n
 }
@@ -215,32 +214,7 @@ func (*painter) each(s Style, lines []string) []string {
 
 // wrap breaks a line at the width, further lines indented.
 func (p *painter) wrap(line, indent string) []string {
-	return wrap(line, p.o.Width, indent)
-}
-
-// wrap breaks at spaces only: host IDs and names have hyphens, and a person copies them.
-func wrap(line string, width int, indent string) []string {
-	if width <= 0 || lipgloss.Width(line) <= width {
-		return []string{line}
-	}
-	lead := line[:len(line)-len(strings.TrimLeft(line, " "))]
-	var lines []string
-	current, used := lead, len(lead)
-	for i, word := range strings.Fields(line) {
-		w := lipgloss.Width(word)
-		switch {
-		case i == 0:
-			current, used = lead+word, len(lead)+w
-			continue
-		case used+1+w > width:
-			lines = append(lines, current)
-			current, used = indent+word, len(indent)+w
-			continue
-		}
-		current += " " + word
-		used += 1 + w
-	}
-	return append(lines, current)
+	return Wrap(line, p.o.Width, indent)
 }
 
 // attention lists newcomers, replacements, ghosts and nodes that only gossip knows.

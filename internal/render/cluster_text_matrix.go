@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -45,7 +43,7 @@ func (s *square) fits(o Options) bool { return o.Width <= 0 || s.room(o.Width) >
 func (p *painter) square(s *square) []string {
 	label := 0
 	for _, name := range s.names {
-		label = max(label, lipgloss.Width(name))
+		label = max(label, Width(name))
 	}
 	if p.o.Width > 0 && !p.o.Wide {
 		label = max(0, min(label, s.room(p.o.Width)))
@@ -61,7 +59,7 @@ func (p *painter) square(s *square) []string {
 	for a, n := range s.numbers {
 		var b strings.Builder
 		name := Shorten(s.names[a], label, true, p.g.Ellipsis)
-		b.WriteString(Dim.Paint(fmt.Sprintf("%*d", s.digits, n)) + "  " + name + strings.Repeat(" ", label-lipgloss.Width(name)))
+		b.WriteString(Dim.Paint(fmt.Sprintf("%*d", s.digits, n)) + "  " + name + strings.Repeat(" ", label-Width(name)))
 		if s.beside != nil {
 			c := s.beside[a]
 			b.WriteString("  " + c.Style.Paint(c.Text) + strings.Repeat(" ", max(0, besideWidth-len(c.Text))))
@@ -320,7 +318,7 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) [
 			}
 			stepped[who] = true
 		} else {
-			lines = append(lines, wrap(Bad.Paint(g.Dot)+" "+words.Aging(group.Message(), group.Since, now), o.Width, "  ")...)
+			lines = append(lines, Wrap(Bad.Paint(g.Dot)+" "+words.Aging(group.Message(), group.Since, now), o.Width, "  ")...)
 			if i+1 < len(groups) && groups[i+1].Step.Key() == step.Key() && (level.maxList == 0 || i+1 < level.maxList) {
 				continue
 			}

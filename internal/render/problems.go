@@ -63,7 +63,7 @@ func (p *painter) explained() []string {
 	}
 	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a newcomer waits for", total)}
 	for _, g := range groups {
-		lines = append(lines, wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.at()), p.o.Width, "  ")...)
+		lines = append(lines, Wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.at()), p.o.Width, "  ")...)
 	}
 	return lines
 }

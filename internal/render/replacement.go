@@ -99,7 +99,7 @@ func newReplacement(m *cluster.Member, found *diagnosis.Replacing, podState stri
 // lines are the lines of a replacement on a screen: its state, then the cure.
 func (r *Replacement) lines(o Options, lead string) []string {
 	g := o.glyphs()
-	lines := wrap(lead+Clean(r.Name()+": "+r.Summary), o.Width, lead+"  ")
+	lines := Wrap(lead+Clean(r.Name()+": "+r.Summary), o.Width, lead+"  ")
 	return append(lines, r.cureLines(o, g, lead+"  ")...)
 }
 
@@ -110,7 +110,7 @@ func (r *Replacement) cureLines(o Options, g Glyphs, lead string) []string {
 	if !r.cure.IsZero() {
 		return stepLinesAt(lead, r.cure, o)
 	}
-	return wrap(lead+g.Arrow+" "+Clean(r.Cure), o.Width, lead+"  ")
+	return Wrap(lead+g.Arrow+" "+Clean(r.Cure), o.Width, lead+"  ")
 }
 
 // commandLines is a command on a line of its own, however long: so it can be copied whole.

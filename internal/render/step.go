@@ -3,8 +3,6 @@
 package render
 
 import (
-	"strings"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -15,15 +13,11 @@ func stepLines(m words.Message, o Options) []string { return stepLinesAt("  ", m
 func stepLinesAt(margin string, m words.Message, o Options) []string {
 	lead, rest := margin+o.glyphs().Arrow+" ", margin+"  "
 	var lines []string
-	for _, part := range o.Words.Parts(m) {
-		text := strings.Trim(part.Text, " ;&")
-		switch {
-		case text == "":
-			continue
-		case part.Command:
-			lines = append(lines, lead+text)
-		default:
-			lines = append(lines, wrap(lead+text, o.Width, rest)...)
+	for _, f := range StepFacts("", Plain, m, o.Words) {
+		if f.Command {
+			lines = append(lines, lead+f.Text)
+		} else {
+			lines = append(lines, Wrap(lead+f.Text, o.Width, rest)...)
 		}
 		lead = rest
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
@@ -107,10 +107,10 @@ func (t *Table) fit(width int, ellipsis string, limited bool) (plain [][]string,
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		if !t.NoHeader {
-			widths[i] = lipgloss.Width(c.Header)
+			widths[i] = Width(c.Header)
 		}
 		for _, row := range t.Rows {
-			widths[i] = max(widths[i], lipgloss.Width(cleanCell(row[i].Text)))
+			widths[i] = max(widths[i], Width(cleanCell(row[i].Text)))
 		}
 	}
 	total := 0
@@ -157,7 +157,7 @@ func headerWidth(c Column, none bool) int {
 	if none {
 		return 0
 	}
-	return lipgloss.Width(c.Header)
+	return Width(c.Header)
 }
 
 // cleanCell keeps a cell on its line and its text from moving the cursor: names and error texts come from outside.
@@ -170,41 +170,22 @@ func Clean(s string) string { return words.Clean(s) }
 
 // Shorten cuts s to at most width cells and marks the cut with the ellipsis, at the end or in the middle.
 func Shorten(s string, width int, middle bool, ellipsis string) string {
-	if lipgloss.Width(s) <= width {
+	if Width(s) <= width {
 		return s
 	}
-	room := width - lipgloss.Width(ellipsis)
-	if room <= 0 {
-		return cut(s, width)
-	}
-	if !middle {
-		return cut(s, room) + ellipsis
+	room := width - Width(ellipsis)
+	switch {
+	case room <= 0:
+		return ansi.Truncate(s, max(0, width), "")
+	case !middle:
+		return ansi.Truncate(s, width, ellipsis)
 	}
 	tail := (room + 1) / 2
-	return cut(s, room-tail) + ellipsis + cutLeft(s, tail)
-}
-
-func cut(s string, width int) string {
-	w := 0
-	for i, r := range s {
-		w += lipgloss.Width(string(r))
-		if w > width {
-			return s[:i]
-		}
+	end := ansi.TruncateLeft(s, Width(s)-tail, "")
+	if Width(end) > tail {
+		end = ansi.TruncateLeft(end, 2, "") // it began with half of a wide character
 	}
-	return s
-}
-
-func cutLeft(s string, width int) string {
-	runes := []rune(s)
-	w := 0
-	for i := len(runes) - 1; i >= 0; i-- {
-		w += lipgloss.Width(string(runes[i]))
-		if w > width {
-			return string(runes[i+1:])
-		}
-	}
-	return s
+	return ansi.Truncate(s, room-tail, "") + ellipsis + end
 }
 
 // paint colours the laid out lines: after layout, because widths must not count escape sequences.

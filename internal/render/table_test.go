@@ -171,7 +171,7 @@ func TestWrapKeepsWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[a-z0-9-]{1,36}`), 1, 30).Draw(t, "words")
 		width := rapid.IntRange(10, 80).Draw(t, "width")
-		lines := wrap(strings.Join(words, " "), width, "  ")
+		lines := Wrap(strings.Join(words, " "), width, "  ")
 		if diff := cmp.Diff(words, strings.Fields(strings.Join(lines, " "))); diff != "" {
 			t.Fatalf("words changed: %s", diff)
 		}

@@ -40,14 +40,10 @@ func (v *view) clock(t time.Time) string { return t.In(v.wall.Location()).Format
 // step appends a next step: its words wrapped, and each command on a line of its own, which is cut and never broken: y copies the whole.
 func (v *view) step(lines []textLine, w int, m words.Message) []textLine {
 	lead := "  " + v.Arrow + " "
-	for _, part := range v.words.Parts(m) {
-		text := clean(strings.Trim(part.Text, " ;&"))
-		switch {
-		case text == "":
-			continue
-		case part.Command:
+	for _, f := range render.StepFacts("", render.Plain, m, v.words) {
+		if text := clean(f.Text); f.Command {
 			lines = append(lines, textLine{v.fitted(lead+text, w), v.strong})
-		default:
+		} else {
 			lines = wrapped(lines, w, "    ", paint{}, lead+text)
 		}
 		lead = "    "
@@ -63,15 +59,7 @@ func (v *view) fitted(text string, w int) string {
 	return ansi.Truncate(text, max(0, w), v.Ellipsis)
 }
 
-// width of a text in cells. Most texts are ASCII without escape sequences, and measuring others is slow.
-func width(text string) int {
-	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' {
-			return ansi.StringWidth(text)
-		}
-	}
-	return len(text)
-}
+func width(text string) int { return render.Width(text) }
 
 // textLine is a text with its look.
 type textLine struct {
@@ -79,34 +67,16 @@ type textLine struct {
 	look paint
 }
 
-// wrapped appends text in lines of at most w cells, further lines indented. It breaks at spaces, because people copy host IDs; only a word that is
-// longer than a line is cut.
+// wrapped appends text in lines of at most w cells, further lines indented. Only a word that is longer than a line is cut.
 func wrapped(lines []textLine, w int, indent string, look paint, text string) []textLine {
-	current := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	used, begun := len(current), false
-	next := func() {
-		lines = append(lines, textLine{current, look})
-		current, used, begun = indent, len(indent), false
+	for _, text := range render.Wrap(text, w, indent) {
+		for width(text) > w && w > len(indent) {
+			cut := ansi.Truncate(text, w, "")
+			lines, text = append(lines, textLine{cut, look}), indent+text[len(cut):]
+		}
+		lines = append(lines, textLine{text, look})
 	}
-	for _, word := range strings.Fields(text) {
-		n := width(word)
-		if begun && used+1+n > w {
-			next()
-		}
-		if begun {
-			current += " "
-			used++
-		}
-		for used+n > w && n > 1 && w > used {
-			cut := ansi.Truncate(word, w-used, "")
-			current += cut
-			word = word[len(cut):]
-			n = width(word)
-			next()
-		}
-		current, used, begun = current+word, used+n, true
-	}
-	return append(lines, textLine{current, look})
+	return lines
 }
 
 // texts draws lines.

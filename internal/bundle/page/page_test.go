@@ -136,23 +136,3 @@ func TestThousandNodes(t *testing.T) {
 		t.Errorf("%d cells", n)
 	}
 }
-
-func TestWrap(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		line := strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-zäß]{1,12}`), 1, 40).Draw(t, "words"), " ")
-		width := rapid.IntRange(1, 120).Draw(t, "width")
-		got := wrap(line, width, 20)
-		if strings.Join(strings.Fields(got), " ") != line {
-			t.Errorf("%q became %q", line, got)
-		}
-		for i, l := range strings.Split(got, "\n") {
-			if width >= 40 && len([]rune(strings.TrimPrefix(l, "  "))) > width {
-				t.Errorf("line %d of %q is wider than %d", i, got, width)
-			}
-			if l != strings.TrimRight(l, " ") {
-				t.Errorf("line %q ends in spaces", l)
-			}
-		}
-	})
-}

@@ -6,11 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -141,9 +139,8 @@ func (r *Report) changeLine(c Change, o render.Options) string {
 	if c.Warning {
 		mark = render.Warn.Paint("!")
 	}
-	ago := words.Ago(c.Time.Time, r.taken())
-	line := fmt.Sprintf("%s  %4s  %s: %s", c.Time.UTC().Format("2006-01-02 15:04:05"), ago, render.Clean(c.About), c.about())
-	return mark + " " + wrap(line, width(o)-2, 27) + "\n"
+	head := fmt.Sprintf("%s  %4s  ", c.Time.UTC().Format("2006-01-02 15:04:05"), words.Ago(c.Time.Time, r.taken()))
+	return mark + " " + hang(head, render.Clean(c.About)+": "+c.about(), o) + "\n"
 }
 
 func routineText(n int) string {
@@ -153,37 +150,25 @@ func routineText(n int) string {
 	return fmt.Sprintf("%d routine events of Pods' starts", n)
 }
 
-// wrap breaks a line at spaces; further lines are indented. A width that is not known or too small to be of use breaks nothing.
-func wrap(line string, width, indent int) string {
-	if width < 2*indent || utf8.RuneCountInString(line) <= width {
-		return line
+// hang wraps a text behind two cells and its head, and further lines stand below the text. A width that is too small to be of use breaks nothing.
+func hang(head, text string, o render.Options) string {
+	room := width(o) - 2 - len(head)
+	if room < len(head) {
+		room = 0
 	}
-	var b strings.Builder
-	used := 0
-	for i, word := range strings.SplitAfter(line, " ") {
-		n := utf8.RuneCountInString(strings.TrimRight(word, " "))
-		if i > 0 && used > indent && used+n > width {
-			b.WriteString("\n  " + strings.Repeat(" ", indent))
-			used = indent
-		}
-		b.WriteString(word)
-		used += utf8.RuneCountInString(word)
-	}
-	return trailing().ReplaceAllString(b.String(), "\n")
+	return head + strings.Join(render.Wrap(text, room, ""), "\n  "+strings.Repeat(" ", len(head)))
 }
-
-var trailing = pattern.Lazy(` +\n`)
 
 func (r *Report) waitingText(o render.Options) string {
 	var b strings.Builder
 	said := func(label, text string) {
-		b.WriteString("  " + wrap(label+render.Clean(text), width(o)-2, len(label)) + "\n")
+		b.WriteString("  " + hang(label, render.Clean(text), o) + "\n")
 	}
 	for _, c := range r.Waiting {
 		fmt.Fprintf(&b, "%s/%s: %s\n", c.Pod, c.Container, render.Clean(c.State))
 		if d := c.Diagnosis; d != nil {
 			code := string(d.Code)
-			text := wrap(code+": "+render.Clean(d.Text), width(o)-2, 0)
+			text := hang("", code+": "+render.Clean(d.Text), o)
 			b.WriteString("  " + render.Bad.Paint(code) + strings.TrimPrefix(text, code) + "\n")
 			said("", r.Failure(d.Code))
 		}
