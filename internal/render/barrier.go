@@ -55,10 +55,10 @@ type BarrierVerdictList struct {
 }
 
 // DeepCopyObject as for ClusterStatus.
-func (d *BarrierVerdict) DeepCopyObject() runtime.Object { return deepCopy(d) }
+func (d *BarrierVerdict) DeepCopyObject() runtime.Object { return DeepCopy(d) }
 
 // DeepCopyObject as for ClusterStatus.
-func (d *BarrierVerdictList) DeepCopyObject() runtime.Object { return deepCopy(d) }
+func (d *BarrierVerdictList) DeepCopyObject() runtime.Object { return DeepCopy(d) }
 
 // NewBarrierVerdict is the document of one member, whose start is judged. Error: the one of the judgement.
 func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, error) {
@@ -170,6 +170,19 @@ func (d *BarrierVerdict) Waits() bool {
 	return d.Membership == cluster.MemberNewcomer && !d.Verdict.Satisfied
 }
 
+// answer is the verdict in one word, with its mark.
+func (d *BarrierVerdict) answer() (string, grid.Mark) {
+	switch {
+	case bootstrap.Verdict(d.Verdict).Unsure():
+		return "UNSURE", grid.Unknown
+	case d.Verdict.Satisfied:
+		return "OPEN", grid.Up
+	case d.Verdict.Decision == bootstrap.DecisionRefuse:
+		return "REFUSED", grid.Down
+	}
+	return "WAIT", grid.Down
+}
+
 // Text draws the verdict: answer, where the Pod stands, blockers with their next steps.
 func (d *BarrierVerdict) Text(o Options) string {
 	g, now := o.glyphs(), d.at()
@@ -179,18 +192,9 @@ func (d *BarrierVerdict) Text(o Options) string {
 			b.WriteString(line + "\n")
 		}
 	}
-	word, style, glyph := "OPEN", Good, g.Marks[grid.Up]
-	switch {
-	case bootstrap.Verdict(d.Verdict).Unsure():
-		word, style, glyph = "UNSURE", Warn, g.Marks[grid.Unknown]
-	case d.Verdict.Satisfied:
-	case d.Verdict.Decision == bootstrap.DecisionRefuse:
-		word, style, glyph = "REFUSED", Bad, g.Marks[grid.Down]
-	default:
-		word, style, glyph = "WAIT", Bad, g.Marks[grid.Down]
-	}
+	word, mark := d.answer()
 	p := &painter{d: &ClusterStatus{Header: d.Header}, o: o, g: g}
-	add(Wrap(style.Paint(glyph+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(d.Verdict.Predicate()), o.Width, "  ")...)
+	add(Wrap(StyleOf(mark).Paint(g.Marks[mark]+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(d.Verdict.Predicate()), o.Width, "  ")...)
 	add(Wrap(Dim.Paint(Clean(d.standing(now))), o.Width, "  ")...)
 	add(slices.Concat(d.viewLines(o, now), p.partial(detail{}))...)
 	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {
@@ -330,15 +334,8 @@ func (l *BarrierVerdictList) Text(o Options) string {
 		t.Columns = append([]Column{{Header: "NAMESPACE", Min: 6, Last: true}}, t.Columns...)
 	}
 	for _, d := range l.Items {
-		verdict := Cell{Text: g.Marks[grid.Down] + " wait", Style: Bad}
-		switch {
-		case bootstrap.Verdict(d.Verdict).Unsure():
-			verdict = Cell{Text: g.Marks[grid.Unknown] + " unsure", Style: Warn}
-		case d.Verdict.Satisfied:
-			verdict = Cell{Text: g.Marks[grid.Up] + " open", Style: Good}
-		case d.Verdict.Decision == bootstrap.DecisionRefuse:
-			verdict = Cell{Text: g.Marks[grid.Down] + " refused", Style: Bad}
-		}
+		word, mark := d.answer()
+		verdict := Cell{Text: g.Marks[mark] + " " + strings.ToLower(word), Style: StyleOf(mark)}
 		why := d.Verdict.Predicate()
 		if groups, _ := matrix.GroupBlockers(d.Verdict.Blockers); len(groups) > 0 && !d.Verdict.Satisfied {
 			why = words.Aging(groups[0].Message(), groups[0].Since, d.at())
@@ -350,11 +347,7 @@ func (l *BarrierVerdictList) Text(o Options) string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	width := o.Width
-	if o.Wide {
-		width = 0
-	}
-	return t.String(width, g.Ellipsis) + views + partial + Dim.Paint("Ask for one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
+	return t.String(o.Room(), g.Ellipsis) + views + partial + Dim.Paint("Ask for one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
 // viewText gives the controller's view of each cluster, with its age; empty where there is none.

@@ -19,13 +19,7 @@ func (l *ClusterStatusList) Text(o Options) string {
 		if o.Problems && d.Healthy {
 			continue
 		}
-		health := Cell{Text: g.Marks[grid.Up] + " healthy", Style: Good}
-		switch d.Verdict {
-		case WordUnknown:
-			health = Cell{Text: g.Marks[grid.Unknown] + " unknown", Style: Warn}
-		case WordNotHealthy:
-			health = Cell{Text: g.Marks[grid.Down] + " not healthy", Style: Bad}
-		}
+		health := Cell{Text: g.Marks[d.Mark()] + " " + strings.ToLower(d.Verdict), Style: StyleOf(d.Mark())}
 		if len(d.Partial) > 0 {
 			health.Text += " (partial)"
 		}
@@ -37,17 +31,13 @@ func (l *ClusterStatusList) Text(o Options) string {
 		t.Rows = append(t.Rows, []Cell{Text(d.Namespace), Text(d.Name), health, Text(fmt.Sprintf("%d/%d", d.Counts.Up, d.Counts.Nodes)),
 			Text(fmt.Sprint(d.Counts.Problems)), Text(fmt.Sprint(d.Counts.Newcomers)), Text(string(d.Source.Used)), Text(cause)})
 	}
-	width := o.Width
-	if o.Wide {
-		width = 0
-	}
 	if len(t.Rows) == 0 && len(l.Items) > 0 && !o.NoHeaders {
 		return fmt.Sprintf("No cluster of %d has a problem.\n", len(l.Items))
 	}
 	if o.NoHeaders {
 		partial = nil
 	}
-	return t.String(width, g.Ellipsis) + strings.Join(partial, "")
+	return t.String(o.Room(), g.Ellipsis) + strings.Join(partial, "")
 }
 
 // partialOf lists, below a list, the parts of one cluster that could not be read.

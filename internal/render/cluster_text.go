@@ -130,14 +130,8 @@ func (p *painter) draw(level detail) string {
 
 // head is the verdict with its cause.
 func (p *painter) head() []string {
-	style, glyph := Bad, p.g.Marks[grid.Down]
-	switch p.d.Verdict {
-	case WordHealthy:
-		style, glyph = Good, p.g.Marks[grid.Up]
-	case WordUnknown:
-		style, glyph = Warn, p.g.Marks[grid.Unknown]
-	}
-	verdict := style.Paint(glyph+" "+p.d.Verdict) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
+	mark := p.d.Mark()
+	verdict := StyleOf(mark).Paint(p.g.Marks[mark]+" "+p.d.Verdict) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
 	return p.wrap(verdict+": "+Clean(p.d.firstLine()), "  ")
 }
 
@@ -243,21 +237,15 @@ func (p *painter) attention(level detail) []string {
 		}
 	}
 	add("Newcomers", len(p.d.Newcomers), func(i int) string {
-		n := p.d.Newcomers[i]
+		n := &p.d.Newcomers[i]
+		if !level.terse {
+			return n.Text(now)
+		}
 		text := n.Ref.String()
-		if level.terse {
-			if a := words.Ago(TimeOf(n.Since), now); a != "" {
-				text += " (" + a + ")"
-			}
-			return text + " " + n.Summary.Text
+		if a := words.Ago(TimeOf(n.Since), now); a != "" {
+			text += " (" + a + ")"
 		}
-		if n.Waiting != "" {
-			text += " waits for " + n.Waiting
-			if a := words.Ago(TimeOf(n.Since), now); a != "" {
-				text += ", since " + a
-			}
-		}
-		return text + ": " + n.Summary.Text
+		return text + " " + n.Summary.Text
 	})
 	lines = append(lines, p.replacements(level)...)
 	operations := p.d.UnderWay()

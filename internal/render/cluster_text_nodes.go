@@ -75,10 +75,10 @@ func (p *painter) nodeTable(nodes []Node, numbers []int) []string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	if w := p.width(); w > 0 && lipgloss.Width(t.String(0, "")) > w {
+	if w := p.o.Room(); w > 0 && lipgloss.Width(t.String(0, "")) > w {
 		t.terse()
 	}
-	return splitLines(t.String(p.width(), p.g.Ellipsis))
+	return splitLines(t.String(p.o.Room(), p.g.Ellipsis))
 }
 
 // Fresh is a row that counts: its reporter is alive, even if the row has not changed for long.
@@ -112,13 +112,6 @@ func MachineStyle(k cluster.KubernetesNode) Style {
 		return Bad
 	}
 	return Warn
-}
-
-func (p *painter) width() int {
-	if p.o.Wide {
-		return 0
-	}
-	return p.o.Width
 }
 
 func dash(s string) string { return cmp.Or(s, "-") }
@@ -259,7 +252,7 @@ func (p *painter) rackTable(level detail) []string {
 	}
 	var lines []string
 	if p.folds == nil {
-		lines = splitLines(t.String(p.width(), p.g.Ellipsis))
+		lines = splitLines(t.String(p.o.Room(), p.g.Ellipsis))
 	}
 	if left > 0 && p.folds == nil {
 		text := fmt.Sprintf("and %s with %s", count(left, "more rack", "more racks"), count(leftNodes, "node", "nodes"))

@@ -313,6 +313,18 @@ type Newcomer struct {
 	Blockers int             `json:"blockers"`
 }
 
+// Text says why it waits, in one line.
+func (n *Newcomer) Text(now time.Time) string {
+	text := n.Ref.String()
+	if n.Waiting != "" {
+		text += " waits for " + n.Waiting
+		if a := words.Ago(TimeOf(n.Since), now); a != "" {
+			text += ", since " + a
+		}
+	}
+	return text + ": " + n.Summary.Text
+}
+
 // Replacement is an open replacement of a node.
 type Replacement struct {
 	matrix.Ref `json:",inline"`
@@ -367,24 +379,20 @@ func NewClusterStatusList(items []ClusterStatus) *ClusterStatusList {
 }
 
 // DeepCopyObject makes the documents runtime.Objects, which the printers of cli-runtime ask for.
-func (d *ClusterStatus) DeepCopyObject() runtime.Object { return deepCopy(d) }
+func (d *ClusterStatus) DeepCopyObject() runtime.Object { return DeepCopy(d) }
 
 // DeepCopyObject as for ClusterStatus.
-func (d *ClusterStatusList) DeepCopyObject() runtime.Object { return deepCopy(d) }
+func (d *ClusterStatusList) DeepCopyObject() runtime.Object { return DeepCopy(d) }
 
 // GetObjectKind as for ClusterStatus.
 func (h *Header) GetObjectKind() schema.ObjectKind { return &h.TypeMeta }
 
-// deepCopy goes through JSON: a document is fully described by its JSON, and copies are rare.
-func deepCopy[T any](d *T) *T {
+// DeepCopy goes through JSON: a document is fully described by its JSON, and copies are rare.
+func DeepCopy[T any](d *T) *T {
 	out := new(T)
-	data, err := json.Marshal(d)
-	if err == nil {
-		err = json.Unmarshal(data, out)
-	}
-	if err != nil {
-		// Documents hold strings, numbers and times only; none of them fails to encode.
-		return out
+	// Documents hold strings, numbers and times only; none of them fails to encode.
+	if data, err := json.Marshal(d); err == nil {
+		_ = json.Unmarshal(data, out)
 	}
 	return out
 }

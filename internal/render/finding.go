@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -79,6 +80,17 @@ func (d *ClusterStatus) Word() string {
 	return WordNotHealthy
 }
 
+// Mark is the verdict as a mark: UP for a healthy cluster.
+func (d *ClusterStatus) Mark() grid.Mark {
+	switch d.Verdict {
+	case WordHealthy:
+		return grid.Up
+	case WordUnknown:
+		return grid.Unknown
+	}
+	return grid.Down
+}
+
 // Unread is true where no node could be asked and no node's state is known.
 func (d *ClusterStatus) Unread() bool {
 	return d.Word() == WordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
@@ -118,23 +130,22 @@ func (d *ClusterStatus) counted(by string) string {
 	case d.Unread():
 		text = "nothing is known of " + count(c.Nodes, "node", "nodes")
 	}
-	if n := len(d.Newcomers); n > 0 {
-		text += ", " + count(n, "newcomer waits", "newcomers wait")
-	}
-	if n := len(d.UnderWay()); n > 0 {
-		text += ", " + count(n, "topology operation under way", "topology operations under way")
-	}
 	failed := 0
 	for i := range d.Replacements {
 		if d.Replacements[i].Failure != nil {
 			failed++
 		}
 	}
-	if n := len(d.Replacements) - failed; n > 0 {
-		text += ", " + count(n, "replacement open", "replacements open")
-	}
-	if failed > 0 {
-		text += ", " + count(failed, "replacement failed", "replacements failed")
+	for _, x := range []struct {
+		n         int
+		one, many string
+	}{
+		{len(d.Newcomers), "newcomer waits", "newcomers wait"}, {len(d.UnderWay()), "topology operation under way", "topology operations under way"},
+		{len(d.Replacements) - failed, "replacement open", "replacements open"}, {failed, "replacement failed", "replacements failed"},
+	} {
+		if x.n > 0 {
+			text += ", " + count(x.n, x.one, x.many)
+		}
 	}
 	return text
 }

@@ -137,4 +137,12 @@ type Options struct {
 	Words words.Printer
 }
 
+// Room is the width of what is drawn; 0 for no limit.
+func (o Options) Room() int {
+	if o.Wide {
+		return 0
+	}
+	return o.Width
+}
+
 func (o Options) glyphs() Glyphs { return NewGlyphs(o.ASCII) }

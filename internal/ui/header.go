@@ -106,13 +106,8 @@ func (s *Snapshot) header(v *view, l *link, w, h int) []string {
 
 // verdictLines name the cause, in a second line where the first has no room for it.
 func (s *Snapshot) verdictLines(v *view, w int) []string {
-	word, is, look := s.doc.Verdict, grid.Down, v.bad
-	switch word {
-	case render.WordHealthy:
-		is, look = grid.Up, v.good
-	case render.WordUnknown:
-		is, look = grid.Unknown, v.warn
-	}
+	word, is := s.doc.Verdict, s.doc.Mark()
+	look := v.style(render.StyleOf(is))
 	if len(s.partial) > 0 {
 		word += " (partial)"
 	}

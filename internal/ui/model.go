@@ -425,26 +425,14 @@ func (m *Model) Frame() string {
 	v, c := m.view(), newCanvas(m.width, m.height)
 	switch {
 	case m.help != nil:
-		for y, line := range strings.Split(m.help.view.View(), "\n") {
-			c.at(0, y, line)
-		}
+		c.all(strings.Split(m.help.view.View(), "\n"))
 	case m.menu != nil:
-		head := m.snap.header(v, &m.link, m.width, m.height)
-		for y, line := range head {
-			c.at(0, y, line)
-		}
-		m.menu.draw(v, c, len(head)+1)
+		m.menu.draw(v, c, c.all(m.snap.header(v, &m.link, m.width, m.height))+1)
 	case m.page != nil:
-		head := m.snap.header(v, &m.link, m.width, m.height)
-		for y, line := range head {
-			c.at(0, y, line)
-		}
-		m.page.draw(v, c, len(head)+1)
+		m.page.draw(v, c, c.all(m.snap.header(v, &m.link, m.width, m.height))+1)
 	default:
 		l := m.layout(v)
-		for y, line := range l.head {
-			c.at(0, y, line)
-		}
+		c.all(l.head)
 		m.matrix.draw(v, c, l.rects[paneMatrix], m.focus == paneMatrix)
 		m.drawPanes(v, c, l)
 	}

@@ -111,6 +111,14 @@ func (c *canvas) at(x, y int, text string) {
 	}
 }
 
+// all fills the first lines, and says how many.
+func (c *canvas) all(lines []string) int {
+	for y, line := range lines {
+		c.at(0, y, line)
+	}
+	return len(lines)
+}
+
 // wide is at for a text of known width: measuring long lines is most of the work of a frame.
 func (c *canvas) wide(x, y int, text string, w int) {
 	if y < 0 || y >= len(c.lines) {

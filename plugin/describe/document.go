@@ -4,7 +4,6 @@ package describe
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
@@ -66,12 +66,12 @@ type Document struct {
 type Opinion struct {
 	matrix.Ref `json:",inline"`
 	// Status is UP, DOWN, UNKNOWN or MISSING; NOROW where the node has no row that counts.
-	Status string       `json:"status"`
-	Since  *metav1.Time `json:"since,omitempty"`
+	Status api.NodeStatus `json:"status"`
+	Since  *metav1.Time   `json:"since,omitempty"`
 }
 
 // noRow is the status for a node without a row.
-const noRow = "NOROW"
+const noRow api.NodeStatus = "NOROW"
 
 // Pod of the member.
 type Pod struct {
@@ -155,13 +155,7 @@ func (d *Document) Repeat(p words.Printer) {
 }
 
 // DeepCopyObject makes the document a runtime.Object, which the printers of cli-runtime ask for.
-func (d *Document) DeepCopyObject() runtime.Object {
-	out := &Document{}
-	if data, err := json.Marshal(d); err == nil {
-		_ = json.Unmarshal(data, out) // what was encoded a moment ago
-	}
-	return out
-}
+func (d *Document) DeepCopyObject() runtime.Object { return render.DeepCopy(d) }
 
 // GetObjectKind as for DeepCopyObject.
 func (d *Document) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
@@ -253,12 +247,12 @@ func (d *Document) views(m *matrix.Matrix, hostID hostid.ID) {
 		by := Opinion{Ref: nodes[i].Ref, Status: noRow}
 		if m.Witness(i) {
 			c := m.Cell(i, self)
-			by.Status, by.Since = c.Status.String(), render.TimePtr(c.Since)
+			by.Status, by.Since = api.NodeStatus(c.Status.String()), render.TimePtr(c.Since)
 		}
 		d.SeenBy = append(d.SeenBy, by)
 		if own {
 			c := m.Cell(self, i)
-			d.Sees = append(d.Sees, Opinion{Ref: nodes[i].Ref, Status: c.Status.String(), Since: render.TimePtr(c.Since)})
+			d.Sees = append(d.Sees, Opinion{Ref: nodes[i].Ref, Status: api.NodeStatus(c.Status.String()), Since: render.TimePtr(c.Since)})
 		}
 	}
 }

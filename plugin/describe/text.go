@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
@@ -196,7 +197,7 @@ func (p *page) opinions(name string, all []Opinion, none string) {
 		return
 	}
 	first := true
-	for _, status := range []string{"DOWN", "UNKNOWN", "MISSING", noRow, "UP"} {
+	for _, status := range []api.NodeStatus{api.NodeStatusDown, api.NodeStatusUnknown, api.NodeStatusMissing, noRow, api.NodeStatusUp} {
 		var names []string
 		var since time.Time
 		for i := range all {
@@ -211,18 +212,18 @@ func (p *page) opinions(name string, all []Opinion, none string) {
 		if len(names) == 0 {
 			continue
 		}
-		said, style := status, render.Good
+		said, style := string(status), render.Good
 		switch status {
 		case noRow:
 			said, style = "no row", render.Dim
-		case "DOWN":
+		case api.NodeStatusDown:
 			said, style = said+words.Since(since, p.now), render.Bad
-		case "UP":
+		case api.NodeStatusUp:
 		default:
 			style = render.Warn
 		}
 		text := fmt.Sprintf("%s: %d of %d", said, len(names), len(all))
-		if status != "UP" || p.o.Wide {
+		if status != api.NodeStatusUp || p.o.Wide {
 			text += " (" + p.list(names) + ")"
 		}
 		if first {

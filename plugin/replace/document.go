@@ -3,7 +3,6 @@
 package replace
 
 import (
-	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -199,13 +198,13 @@ func newGhosts(cluster string, ghosts []replacement.Ghost) []GhostInfo {
 }
 
 // DeepCopyObject makes the documents runtime.Objects, which the printers of cli-runtime ask for.
-func (d *PlanDocument) DeepCopyObject() runtime.Object { return deepCopy(d) }
+func (d *PlanDocument) DeepCopyObject() runtime.Object { return render.DeepCopy(d) }
 
 // DeepCopyObject as for PlanDocument.
-func (d *StatusDocument) DeepCopyObject() runtime.Object { return deepCopy(d) }
+func (d *StatusDocument) DeepCopyObject() runtime.Object { return render.DeepCopy(d) }
 
 // DeepCopyObject as for PlanDocument.
-func (d *StatusList) DeepCopyObject() runtime.Object { return deepCopy(d) }
+func (d *StatusList) DeepCopyObject() runtime.Object { return render.DeepCopy(d) }
 
 // GetObjectKind as for PlanDocument.
 func (d *PlanDocument) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
@@ -215,23 +214,6 @@ func (d *StatusDocument) GetObjectKind() schema.ObjectKind { return &d.TypeMeta 
 
 // GetObjectKind as for PlanDocument.
 func (d *StatusList) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
-
-// deepCopy goes through JSON: a document is fully described by its JSON.
-func deepCopy[T any](d *T) *T {
-	out := new(T)
-	if data, err := json.Marshal(d); err == nil {
-		_ = json.Unmarshal(data, out) // what was marshalled a moment ago
-	}
-	return out
-}
-
-func stamp(t time.Time) *metav1.Time {
-	if t.IsZero() {
-		return nil
-	}
-	m := metav1.NewTime(t.UTC().Truncate(time.Second))
-	return &m
-}
 
 func managedBy(operator bool) string {
 	if operator {
@@ -262,7 +244,7 @@ func newPlanDocument(now time.Time, s *subject, p replacement.Plan) *PlanDocumen
 	d := &PlanDocument{
 		TypeMeta:    metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindPlan},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.member()},
-		GeneratedAt: *stamp(now), Cluster: s.key.Name, Member: s.in.Self.Recorded(), Allowed: !p.Blocked, Resume: p.Resume,
+		GeneratedAt: *render.TimePtr(now), Cluster: s.key.Name, Member: s.in.Self.Recorded(), Allowed: !p.Blocked, Resume: p.Resume,
 		ManagedBy: managedBy(s.in.Operator), Version: s.in.Version, Procedure: p.Procedure, Address: p.Address,
 		Streams: p.Streams, StreamsKnown: p.StreamsKnown, Banned: p.Banned, Checks: newChecks(p.Checks), Partial: s.reading.Cluster.Partial(),
 	}

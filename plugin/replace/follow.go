@@ -311,7 +311,7 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 	switch {
 	case !rec.Requested && !rec.HasOriginal && id != "" && id != f.original:
 		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replacement.PhaseDone
-		doc.StartedAt, doc.FinishedAt = stamp(f.start), stamp(f.o.d.Clock.Now())
+		doc.StartedAt, doc.FinishedAt = render.TimePtr(f.start), render.TimePtr(f.o.d.Clock.Now())
 		joined := ""
 		if in := s.in; in.Self.Joined != nil && !*in.Self.Joined {
 			joined = "has joined"

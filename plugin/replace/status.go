@@ -92,7 +92,7 @@ func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 
 // runStatus lists open replacements, and the last outcome of a member that was named.
 func (o *options) runStatus(ctx context.Context) error {
-	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatusList}, GeneratedAt: *stamp(o.d.Clock.Now()), Items: []StatusDocument{}}
+	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatusList}, GeneratedAt: *render.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
 	add := func(s *subject) {
 		if rec := replacement.RecordOf(s.in.Self); s.in.Operator && rec.HasOriginal {
 			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
@@ -156,10 +156,10 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 	d := &StatusDocument{
 		TypeMeta:    metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatus},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: key.Namespace, Name: in.Self.Member},
-		GeneratedAt: *stamp(now), Cluster: key.Name, Member: in.Self.Recorded(), ManagedBy: managedBy(in.Operator),
+		GeneratedAt: *render.TimePtr(now), Cluster: key.Name, Member: in.Self.Recorded(), ManagedBy: managedBy(in.Operator),
 		Request: step.Request, Attempt: step.Attempt, Phase: step.Phase(),
 		Message: words.Printer{}.Document(step.Message), Waiting: words.Printer{}.Documents(step.Waiting), Cure: words.Printer{}.Document(step.Cure),
-		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: stamp(step.StartedAt),
+		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: render.TimePtr(step.StartedAt),
 		Held: step.Held(), Refused: step.Refused,
 	}
 	if f := step.Diagnosis; f != nil {
@@ -171,7 +171,7 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 	case step.Action == replacement.ActionNone:
 		if l := step.Last; l != nil && !in.Operator {
 			d.Request, d.Attempt = l.Request, l.Attempts
-			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, stamp(l.StartedAt), stamp(l.FinishedAt)
+			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, render.TimePtr(l.StartedAt), render.TimePtr(l.FinishedAt)
 			switch l.Outcome {
 			case replacement.OutcomeReplaced:
 				d.Phase = replacement.PhaseDone

@@ -3,7 +3,6 @@
 package page
 
 import (
-	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -24,8 +23,12 @@ var pageText string
 var styleText string
 
 // pageTemplate is parsed when it is first needed: most runs draw no page.
-func pageTemplate() (*template.Template, error) {
-	t, err := template.New("report").Funcs(template.FuncMap{"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts}).Parse(pageText)
+func pageTemplate(r *Report) (*template.Template, error) {
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago, "about": Change.about, "used": used, "age": r.objectAge,
+		"finding": func(f *render.Finding) string { return f.Text(r.taken()) },
+		"step":    func(s *words.Statement) []words.Part { return words.Printer{}.Parts(s.Message()) },
+	}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
@@ -123,13 +126,6 @@ func (l tableLine) MachineKind() string {
 	return kind(render.MachineStyle(cluster.KubernetesNode{State: l.Place.State}))
 }
 
-// change is one line of the list of changes.
-type change struct {
-	Change
-	At, Day, Clock, Ago, Text string
-	Symbol                    string
-}
-
 type pageData struct {
 	*Report
 	Style             template.CSS
@@ -137,7 +133,6 @@ type pageData struct {
 	Glyph             string
 	FactList          []fact
 	PartitionText     string
-	FindingList       []finding
 	BlockerList       []blocker
 	MoreBlockers      []blocker
 	BlockerLines      int
@@ -149,23 +144,17 @@ type pageData struct {
 	Racks             []*rack
 	Folded            bool
 	Several           bool // troubled nodes are too many to list apart
-	ChangeList        []change
-	RoutineList       []change
+	ChangeList        []Change
+	RoutineList       []Change
 	RoutineText       string
 	Lists             []list
 	Taken, Generated  string
 	TakenISO          string
-	ObjectList        []objectLine
-}
-
-type objectLine struct {
-	Object
-	Age, UsedText string
 }
 
 // HTML writes the report as one self-contained page: no script, no font, no picture from elsewhere.
 func HTML(w io.Writer, r *Report) error {
-	t, err := pageTemplate()
+	t, err := pageTemplate(r)
 	if err != nil {
 		return err
 	}
@@ -192,7 +181,7 @@ func newPage(r *Report) *pageData {
 	g := newGrid(r)
 	d := &pageData{
 		Report: r, Style: template.CSS(svgStyle + styleText), //nolint:gosec // both are constants of this package
-		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(), FindingList: r.findings(),
+		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(),
 		MatrixText: g.summary(r), MatrixBy: g.By.String(), WideMatrix: len(g.List) > 8, Lists: r.lists(), Generated: words.Moment(r.GeneratedAt.Time), Folded: len(r.Nodes) > allNodes,
 	}
 	if t := r.taken(); !t.IsZero() {
@@ -210,11 +199,8 @@ func newPage(r *Report) *pageData {
 	if len(g.List) > 0 {
 		d.Matrix = template.HTML(draw(r, g, more)) //nolint:gosec // the drawing escapes every text that it did not make itself
 	}
-	for _, o := range r.Reports {
-		d.ObjectList = append(d.ObjectList, objectLine{o, cmp.Or(r.objectAge(o), "not known"), used(o)})
-	}
-	others, folded := r.split()
-	d.ChangeList, d.RoutineList, d.RoutineText = r.changeLines(others), r.changeLines(folded), routineText(len(folded))
+	d.ChangeList, d.RoutineList = r.split()
+	d.RoutineText = routineText(len(d.RoutineList))
 	return d
 }
 
@@ -229,19 +215,6 @@ func (d *pageData) addNodes() {
 		}
 	}
 	d.Several = len(d.Trouble) > manyTroubled
-}
-
-func (r *Report) changeLines(list []Change) []change {
-	var out []change
-	for _, c := range list {
-		at := c.Time.UTC()
-		symbol := "•"
-		if c.Warning {
-			symbol = "!"
-		}
-		out = append(out, change{Change: c, At: at.Format(time.RFC3339), Day: at.Format("2006-01-02"), Clock: at.Format("15:04:05"), Ago: r.ago(at), Text: c.about(), Symbol: symbol})
-	}
-	return out
 }
 
 // troubled is true for a node that is listed although racks stand for the others. Where no node could be asked, no node is known to have trouble.

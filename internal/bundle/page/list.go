@@ -3,8 +3,6 @@
 package page
 
 import (
-	"encoding/json"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -37,14 +35,7 @@ func NewList(reports []*Report) *List {
 }
 
 // DeepCopyObject makes the list a runtime.Object, which the printers of cli-runtime ask for.
-func (l *List) DeepCopyObject() runtime.Object {
-	out := new(List)
-	// A copy by JSON is complete: the document holds texts, numbers and times only.
-	if data, err := json.Marshal(l); err == nil {
-		_ = json.Unmarshal(data, out)
-	}
-	return out
-}
+func (l *List) DeepCopyObject() runtime.Object { return render.DeepCopy(l) }
 
 // InContext is Header.InContext of every report.
 func (l *List) InContext(name string) {

@@ -19,13 +19,7 @@ import (
 type word struct{ text, glyph, kind string }
 
 func (r *Report) verdict() word {
-	v := word{r.Verdict, "✗", "bad"}
-	switch r.Verdict {
-	case render.WordHealthy:
-		v.glyph, v.kind = "✓", "good"
-	case render.WordUnknown:
-		v.glyph, v.kind = "?", "odd"
-	}
+	v := word{r.Verdict, render.NewGlyphs(false).Marks[r.Mark()], kind(render.StyleOf(r.Mark()))}
 	if len(r.Partial) > 0 {
 		v.text += " (partial)"
 	}
@@ -109,27 +103,6 @@ type blocker struct {
 	Step []words.Part
 }
 
-// finding is one cause as drawn.
-type finding struct {
-	Text, Evidence string
-	Step           []words.Part
-	Remark         bool
-}
-
-// findings are the causes, the gravest first.
-func (r *Report) findings() []finding {
-	out := make([]finding, 0, len(r.Findings))
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		one := finding{Text: f.Text(r.taken()), Step: words.Printer{}.Parts(f.Step.Message()), Remark: f.Remark}
-		if f.Evidence != nil {
-			one.Evidence = f.Evidence.Text
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
 const maxBlockers = 100
 
 // blockers are the lines, and their number without the limit: one line stands for all blockers with the same text about one node.
@@ -169,17 +142,8 @@ func (r *Report) lists() []list {
 		}
 	}
 	var items []string
-	for _, n := range r.Newcomers {
-		text := n.Ref.String()
-		if n.Waiting != "" {
-			text += " waits for " + n.Waiting
-			if n.Since != nil {
-				if a := words.Ago(n.Since.Time, r.taken()); a != "" {
-					text += ", since " + a
-				}
-			}
-		}
-		items = append(items, text+": "+n.Summary.Text)
+	for i := range r.Newcomers {
+		items = append(items, r.Newcomers[i].Text(r.taken()))
 	}
 	add("Newcomers", items)
 	items = nil

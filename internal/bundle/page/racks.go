@@ -27,16 +27,18 @@ type rack struct {
 func racks(r *Report, lines []tableLine) []*rack {
 	var out []*rack
 	for _, sum := range r.Racks(r.troubled) {
-		k := &rack{RackSum: sum, Name: cmp.Or(sum.Datacenter, "-") + "/" + cmp.Or(sum.Rack, "-"), Kind: "good", Glyph: "✓"}
+		k := &rack{RackSum: sum, Name: cmp.Or(sum.Datacenter, "-") + "/" + cmp.Or(sum.Rack, "-"), Unread: r.Unread()}
 		for _, i := range sum.Nodes {
 			k.List = append(k.List, lines[i])
 		}
+		is := grid.Up
 		switch {
-		case r.Unread():
-			k.Kind, k.Glyph, k.Unread = "odd", "?", true
+		case k.Unread:
+			is = grid.Unknown
 		case k.Up < k.In:
-			k.Kind, k.Glyph = "bad", "✗"
+			is = grid.Down
 		}
+		k.Kind, k.Glyph = kind(render.StyleOf(is)), render.NewGlyphs(false).Marks[is]
 		out = append(out, k)
 	}
 	return out

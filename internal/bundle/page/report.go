@@ -3,7 +3,6 @@
 package page
 
 import (
-	"encoding/json"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,14 +69,7 @@ type Versions struct {
 }
 
 // DeepCopyObject makes the report a runtime.Object, which the printers of cli-runtime ask for.
-func (r *Report) DeepCopyObject() runtime.Object {
-	out := new(Report)
-	// A copy by JSON is complete: the document holds texts, numbers and times only.
-	if data, err := json.Marshal(r); err == nil {
-		_ = json.Unmarshal(data, out)
-	}
-	return out
-}
+func (r *Report) DeepCopyObject() runtime.Object { return render.DeepCopy(r) }
 
 // New makes the report of one cluster with its document.
 func New(c *bundle.Cluster, status *render.ClusterStatus) *Report {

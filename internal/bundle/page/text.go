@@ -43,13 +43,6 @@ func (r *Report) Text(o render.Options) string {
 	return b.String()
 }
 
-func width(o render.Options) int {
-	if o.Wide {
-		return 0
-	}
-	return o.Width
-}
-
 func ellipsis(o render.Options) string { return render.NewGlyphs(o.ASCII).Ellipsis }
 
 // text is the grid of groups: each cell the gravest status and how many pairs of how many have it.
@@ -73,7 +66,7 @@ func (g *picture) text(o render.Options) string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t.String(width(o), ellipsis(o))
+	return t.String(o.Room(), ellipsis(o))
 }
 
 func (r *Report) reportTable(o render.Options) string {
@@ -82,7 +75,7 @@ func (r *Report) reportTable(o render.Options) string {
 		t.Rows = append(t.Rows, []render.Cell{render.Text(obj.Kind), render.Text(obj.Name), render.Text(cmp.Or(obj.Datacenter, "-")),
 			render.Text(fmt.Sprintf("%d/%d", obj.Rows, obj.Nodes)), render.Text(cmp.Or(r.objectAge(obj), "-")), render.Text(used(obj))})
 	}
-	return t.String(width(o), ellipsis(o))
+	return t.String(o.Room(), ellipsis(o))
 }
 
 func (r *Report) objectAge(o Object) string {
@@ -152,7 +145,7 @@ func routineText(n int) string {
 
 // hang wraps a text behind two cells and its head, and further lines stand below the text. A width that is too small to be of use breaks nothing.
 func hang(head, text string, o render.Options) string {
-	room := width(o) - 2 - len(head)
+	room := o.Room() - 2 - len(head)
 	if room < len(head) {
 		room = 0
 	}
