@@ -32,20 +32,13 @@ type pageRead struct {
 // pagePane shows the page of one node on the whole screen; tab goes to the other one of the pair under the cursor.
 type pagePane struct {
 	read  func(target string) (*Page, error)
-	nodes []PageTarget // the shown one first
-	page  *Page        // nil until it was read
-	err   error        // of the last reading
+	nodes []*member // the shown one first
+	page  *Page     // nil until it was read
+	err   error     // of the last reading
 	// asking is true while it is read, at is when it was asked for.
 	asking bool
 	at     time.Time
 	view   viewport.Model
-}
-
-// PageTarget is a node that has a page.
-type PageTarget struct {
-	key, name string
-	// target is its name in commands: its member, or its host ID where it has none.
-	target, member string
 }
 
 // ask reads the page of the shown node.
@@ -53,14 +46,14 @@ func (p *pagePane) ask(now time.Time) tea.Cmd {
 	p.asking, p.at = true, now
 	read, shown := p.read, p.nodes[0]
 	return func() tea.Msg {
-		page, err := read(shown.target)
-		return pageRead{key: shown.key, page: page, err: err}
+		page, err := read(shown.target())
+		return pageRead{key: shown.key(), page: page, err: err}
 	}
 }
 
 // take keeps the result, if it is of the shown node. After an error the earlier page stays.
 func (p *pagePane) take(msg pageRead) {
-	if msg.key != p.nodes[0].key {
+	if msg.key != p.nodes[0].key() {
 		return
 	}
 	p.asking, p.err = false, msg.err
@@ -105,7 +98,7 @@ func (p *pagePane) lines(v *view, w int) []string {
 	}
 	if p.page == nil {
 		if p.err == nil {
-			out = append(out, textLine{"reading what is known of " + p.nodes[0].name + " ...", v.dim})
+			out = append(out, textLine{"reading what is known of " + p.nodes[0].label() + " ...", v.dim})
 		}
 		return texts(out)
 	}
@@ -183,7 +176,7 @@ func (p *pagePane) footer(v *view, k *KeyMap, can offered, w int) string {
 }
 
 // pair is the nodes under the cursor, the one in greater trouble first, else the reporter; none while the matrix shows groups.
-func (m *Model) pair() []PageTarget {
+func (m *Model) pair() []*member {
 	if m.matrix.level > 0 {
 		return nil
 	}
@@ -196,16 +189,11 @@ func (m *Model) pair() []PageTarget {
 	if len(nodes) == 2 && nodes[1].trouble() > nodes[0].trouble() && nodes[0].newcomer == nil {
 		nodes[0], nodes[1] = nodes[1], nodes[0]
 	}
-	var out []PageTarget
-	for _, n := range nodes {
-		out = append(out, n.asTarget())
-	}
-	return out
+	return nodes
 }
 
-func (n *member) asTarget() PageTarget {
-	return PageTarget{key: n.key(), name: n.label(), target: cmp.Or(n.Member, string(n.HostID)), member: n.Member}
-}
+// target is its name in commands: its member, or its host ID where it has none.
+func (n *member) target() string { return cmp.Or(n.Member, string(n.HostID)) }
 
 // openPage shows the page of the node under the cursor.
 func (m *Model) openPage() tea.Cmd {
@@ -241,7 +229,7 @@ func (m *Model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // inPod runs a command in the Pod of a node, or says why not. The screen is the command's until it ends.
-func (m *Model) inPod(msg tea.KeyPressMsg, t PageTarget) tea.Cmd {
+func (m *Model) inPod(msg tea.KeyPressMsg, n *member) tea.Cmd {
 	a, k := &m.opts.Actions, &m.keys
 	for _, one := range []struct {
 		on  key.Binding
@@ -256,11 +244,11 @@ func (m *Model) inPod(msg tea.KeyPressMsg, t PageTarget) tea.Cmd {
 			m.note.text = verb + ": " + a.WhyNoPod
 		case one.run == nil:
 			m.note.text = verb + ": cannot be done from here"
-		case t.member == "":
-			m.note.text = verb + ": " + t.name + " has no member here, so there is no Pod to go to"
+		case n.Member == "":
+			m.note.text = verb + ": " + n.label() + " has no member here, so there is no Pod to go to"
 		default:
-			run, target := one.run, t.member
-			return tea.Exec(&execution{run: func() error { return run(target) }}, func(err error) tea.Msg { return done{verb: verb, target: t.name, err: err, looked: true} })
+			run := one.run
+			return tea.Exec(&execution{run: func() error { return run(n.Member) }}, func(err error) tea.Msg { return done{verb: verb, target: n.label(), err: err, looked: true} })
 		}
 	}
 	return nil

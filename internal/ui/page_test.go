@@ -111,11 +111,11 @@ func TestPageIsReadAgain(t *testing.T) {
 	if again(time.Minute) {
 		t.Error("it is asked for twice at a time")
 	}
-	s.send(pageRead{key: s.page.nodes[0].key, err: errors.New("the API server is away")})
+	s.send(pageRead{key: s.page.nodes[0].key(), err: errors.New("the API server is away")})
 	s.has("cannot read it: the API server is away", "what follows was read before that", "it is DOWN")
 	s.send(pageRead{key: "of another", page: &Page{Lines: []PageLine{{Name: "x", Text: "not this one"}}}})
 	s.lacks("not this one")
-	s.send(pageRead{key: s.page.nodes[0].key, page: &Page{Lines: []PageLine{{Name: "x", Text: "is UP again"}}}})
+	s.send(pageRead{key: s.page.nodes[0].key(), page: &Page{Lines: []PageLine{{Name: "x", Text: "is UP again"}}}})
 	s.has("is UP again")
 	if cmd := s.press("y"); cmd != nil {
 		t.Error("a page without a command copies one")
