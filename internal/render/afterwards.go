@@ -122,7 +122,7 @@ func (p *painter) afterwards(level detail) []string {
 		if lines == nil {
 			lines = append(lines, Strong.Paint("To do after what has ended"))
 		}
-		lines = append(lines, p.wrap("  "+Clean(a.Title(p.d.at())), "    ")...)
+		lines = append(lines, p.wrap("  "+Clean(a.Title(p.d.At())), "    ")...)
 		if level.terse {
 			lines = append(lines, p.one("    "+count(open, "task", "tasks")+" (all with --all)"))
 			continue

@@ -71,17 +71,21 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 		return nil, start.Err
 	}
 	m := s.Member(member)
-	d := &BarrierVerdict{
-		Header: header(KindBarrierVerdict, member, s, j.Made), Cluster: s.Name, Membership: m.State, Pod: cmp.Or(m.PodState, "None"), View: NewViewStamp(s),
-		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m), Replacement: replacementOf(j, m, cmp.Or(m.PodState, "None")),
-		Verdict: Verdict(start.Verdict),
-	}
+	d := newBarrierVerdict(j, m, Verdict(start.Verdict))
+	d.Pod, d.View, d.Replacement = cmp.Or(m.PodState, "None"), NewViewStamp(s), replacementOf(j, m, cmp.Or(m.PodState, "None"))
 	// Only the Pod can read its data directory: without this the note would stand beside every member.
 	d.Verdict.Notes = slices.DeleteFunc(slices.Clone(d.Verdict.Notes), func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
 	if note := d.failure(); !note.IsZero() {
 		d.Verdict.Notes = append(d.Verdict.Notes, note)
 	}
 	return d, nil
+}
+
+func newBarrierVerdict(j *diagnosis.Judged, m *cluster.Member, v Verdict) *BarrierVerdict {
+	return &BarrierVerdict{
+		Header: header(KindBarrierVerdict, m.Member, j.Cluster, j.Made), Cluster: j.Cluster.Name, Membership: m.State, Pod: m.PodState, Verdict: v,
+		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m),
+	}
 }
 
 // failure is a failed attempt and its cure, zero when there is none. The verdict is about a start, which does not help after a failure.
@@ -107,10 +111,7 @@ func NewBarrierList(clusters []*diagnosis.Judged) (*BarrierVerdictList, error) {
 				continue
 			}
 			if m.Service == nil {
-				d := &BarrierVerdict{Header: header(KindBarrierVerdict, m.Member, s, j.Made), Cluster: s.Name, Membership: m.State, Pod: m.PodState, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince)}
-				d.Barrier = barrierOf(&m)
-				d.Verdict = Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(&m)}
-				l.Items = append(l.Items, *d)
+				l.Items = append(l.Items, *newBarrierVerdict(j, &m, Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(&m)}))
 				continue
 			}
 			if !m.MayWait() {
@@ -185,7 +186,7 @@ func (d *BarrierVerdict) answer() (string, grid.Mark) {
 
 // Text draws the verdict: answer, where the Pod stands, blockers with their next steps.
 func (d *BarrierVerdict) Text(o Options) string {
-	g, now := o.glyphs(), d.at()
+	g, now := o.glyphs(), d.At()
 	var b strings.Builder
 	add := func(lines ...string) {
 		for _, line := range lines {
@@ -294,7 +295,7 @@ func (d *BarrierVerdict) standing(now time.Time) string {
 	}
 	text += fmt.Sprintf("; judged from %s of cluster %s", d.Source.Used, d.Cluster)
 	if d.Source.Offline {
-		text += ", " + words.Saved("saved objects", d.at(), d.GeneratedAt.Time)
+		text += ", " + words.Saved("saved objects", d.At(), d.GeneratedAt.Time)
 	}
 	return text
 }
@@ -338,9 +339,9 @@ func (l *BarrierVerdictList) Text(o Options) string {
 		verdict := Cell{Text: g.Marks[mark] + " " + strings.ToLower(word), Style: StyleOf(mark)}
 		why := d.Verdict.Predicate()
 		if groups, _ := matrix.GroupBlockers(d.Verdict.Blockers); len(groups) > 0 && !d.Verdict.Satisfied {
-			why = words.Aging(groups[0].Message(), groups[0].Since, d.at())
+			why = words.Aging(groups[0].Message(), groups[0].Since, d.At())
 		}
-		since := words.Ago(TimeOf(d.Barrier.Since), d.at())
+		since := words.Ago(TimeOf(d.Barrier.Since), d.At())
 		row := []Cell{Text(d.Name), verdict, Text(string(d.Barrier.Phase)), Text(dash(since)), Text(why)}
 		if !one {
 			row = append([]Cell{Text(d.Namespace)}, row...)
@@ -372,7 +373,7 @@ func (d *BarrierVerdict) Why() string {
 	if len(groups) == 0 {
 		return d.Verdict.Sentence()
 	}
-	return words.Aging(groups[0].Message(), groups[0].Since, d.at())
+	return words.Aging(groups[0].Message(), groups[0].Since, d.At())
 }
 
 // InContext is Header.InContext of every document.

@@ -290,8 +290,6 @@ func (d *ClusterStatus) UnderWay() []string {
 	return out
 }
 
-func short(id hostid.ID) string { return id.Short() }
-
 // addRows lists, for each node that reports, the nodes that are not UP in its row.
 func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 	nodes := m.Nodes()

@@ -145,7 +145,7 @@ func (p *painter) origin(level detail) []string {
 		from += " (" + Clean(p.d.Source.Reason) + ")"
 	}
 	if p.d.Source.Offline {
-		from += ", " + words.Saved("saved objects", p.d.at(), p.d.GeneratedAt.Time)
+		from += ", " + words.Saved("saved objects", p.d.At(), p.d.GeneratedAt.Time)
 	}
 	if p.o.Context != "" && !p.d.Source.Offline {
 		from = "context " + Clean(p.o.Context) + ": " + from
@@ -156,10 +156,7 @@ func (p *painter) origin(level detail) []string {
 	if p.d.Coordinator != nil {
 		from += "; " + Clean(p.d.Coordinator.Text)
 	}
-	if level.terse {
-		return slices.Concat([]string{Dim.Paint(p.one(from))}, p.view(level), p.partial(level))
-	}
-	return slices.Concat(p.each(Dim, p.wrap(from, "  ")), p.view(level), p.partial(level))
+	return slices.Concat(p.each(Dim, p.wrapOrCut(level, from, "  ")), p.view(level), p.partial(level))
 }
 
 // partialMark is the mark beside a name whose document is incomplete.
@@ -181,12 +178,7 @@ func (p *painter) partial(level detail) []string {
 	}
 	var lines []string
 	for _, text := range p.d.PartialLines(most) {
-		text = Warn.Paint("partial:") + " " + text
-		if level.terse {
-			lines = append(lines, p.one(text))
-		} else {
-			lines = append(lines, p.wrap(text, "  ")...)
-		}
+		lines = append(lines, p.wrapOrCut(level, Warn.Paint("partial:")+" "+text, "  ")...)
 	}
 	return lines
 }
@@ -197,6 +189,26 @@ func (p *painter) one(line string) string {
 		return line
 	}
 	return ansi.Truncate(line, p.o.Width, p.g.Ellipsis)
+}
+
+// wrapOrCut is one where the level is terse, else wrap.
+func (p *painter) wrapOrCut(level detail, line, indent string) []string {
+	if level.terse {
+		return []string{p.one(line)}
+	}
+	return p.wrap(line, indent)
+}
+
+// limited has the lines of n items, as many as the level allows, and how many are left out.
+func (level detail) limited(n int, lead, one, many string, item func(i int) []string) []string {
+	var lines []string
+	for i := range n {
+		if level.maxList > 0 && i >= level.maxList {
+			return append(lines, Dim.Paint(lead+"and "+count(n-i, one, many)+" (all with --all)"))
+		}
+		lines = append(lines, item(i)...)
+	}
+	return lines
 }
 
 func (*painter) each(s Style, lines []string) []string {
@@ -213,7 +225,7 @@ func (p *painter) wrap(line, indent string) []string {
 
 // attention lists newcomers, replacements, ghosts and nodes that only gossip knows.
 func (p *painter) attention(level detail) []string {
-	now := p.d.at()
+	now := p.d.At()
 	var lines []string
 	add := func(title string, n int, line func(int) string) {
 		if n == 0 {
@@ -224,17 +236,7 @@ func (p *painter) attention(level detail) []string {
 			return
 		}
 		lines = append(lines, Strong.Paint(title)+fmt.Sprintf(" (%d)", n))
-		for i := range n {
-			if level.maxList > 0 && i >= level.maxList {
-				lines = append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with --all)", n-i)))
-				return
-			}
-			if level.terse {
-				lines = append(lines, p.one("  "+Clean(line(i))))
-				continue
-			}
-			lines = append(lines, p.wrap("  "+Clean(line(i)), "    ")...)
-		}
+		lines = append(lines, level.limited(n, "  ", "more", "more", func(i int) []string { return p.wrapOrCut(level, "  "+Clean(line(i)), "    ") })...)
 	}
 	add("Newcomers", len(p.d.Newcomers), func(i int) string {
 		n := &p.d.Newcomers[i]
@@ -284,19 +286,12 @@ func (p *painter) replacements(level detail) []string {
 		}
 		return append(lines, list[0].cureLines(p.o, p.g, "  ")...)
 	}
-	lines := []string{title}
-	for i := range list {
-		switch {
-		case level.maxList > 0 && i >= level.maxList:
-			return append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with --all)", len(list)-i)))
-		case level.terse && list[i].Failure == nil:
-			lines = append(lines, p.one("  "+Clean(list[i].Name()+": "+list[i].Summary)))
-			lines = append(lines, list[i].cureLines(p.o, p.g, "    ")...)
-		default:
-			lines = append(lines, list[i].lines(p.o, "  ")...)
+	return append([]string{title}, level.limited(len(list), "  ", "more", "more", func(i int) []string {
+		if level.terse && list[i].Failure == nil {
+			return append([]string{p.one("  " + Clean(list[i].Name()+": "+list[i].Summary))}, list[i].cureLines(p.o, p.g, "    ")...)
 		}
-	}
-	return lines
+		return list[i].lines(p.o, "  ")
+	})...)
 }
 
 // gossipOnly lists host IDs that only peers know, and how ghosts among them are removed.
@@ -305,30 +300,22 @@ func (p *painter) gossipOnly(level detail) []string {
 	if len(ids) == 0 {
 		return nil
 	}
-	lines := []string{Strong.Paint("Host IDs that only their peers know") + fmt.Sprintf(" (%d)", len(ids))}
-	for i, id := range ids {
-		if level.maxList > 0 && i >= level.maxList {
-			return append(lines, Dim.Paint(fmt.Sprintf("  and %d more (all with --all)", len(ids)-i)))
-		}
-		at := slices.IndexFunc(p.d.Leftovers, func(g Leftover) bool { return g.HostID == id })
+	title := Strong.Paint("Host IDs that only their peers know") + fmt.Sprintf(" (%d)", len(ids))
+	return append([]string{title}, level.limited(len(ids), "  ", "more", "more", func(i int) []string {
+		lines := []string{"  " + Clean(string(ids[i]))}
+		at := slices.IndexFunc(p.d.Leftovers, func(g Leftover) bool { return g.HostID == ids[i] })
 		if at < 0 {
-			lines = append(lines, "  "+Clean(string(id)))
-			continue
+			return lines
 		}
-		g := p.d.Leftovers[at]
-		if level.terse {
-			lines = append(lines, "  "+Clean(string(id)))
-		} else {
-			lines = append(lines, p.wrap("  "+Clean(g.Evidence), "    ")...)
+		g := &p.d.Leftovers[at]
+		if !level.terse {
+			lines = p.wrap("  "+Clean(g.Evidence), "    ")
 		}
-		if g.Command != "" {
-			lines = append(lines, stepLinesAt("    ", g.first, p.o)...)
-			lines = append(lines, commandLines(g.command, p.o, "    ")...)
-		} else {
-			lines = append(lines, p.wrap("    "+p.g.Arrow+" not to be removed: "+Clean(g.Why), "      ")...)
+		if g.Command == "" {
+			return append(lines, p.wrap("    "+p.g.Arrow+" not to be removed: "+Clean(g.Why), "      ")...)
 		}
-	}
-	return lines
+		return slices.Concat(lines, stepLinesAt("    ", g.first, p.o), commandLines(g.command, p.o, "    "))
+	})...)
 }
 
 // notes are remarks on the reading itself.

@@ -199,14 +199,16 @@ func (p *painter) name(i int) string {
 	return cmp.Or(n.Member, n.Short(), "-")
 }
 
+// alike are equal rows, by the numbers of their nodes.
+type alike struct {
+	text      string
+	observers []int
+}
+
 // disagreeing lists what rows say other than UP, equal rows together.
 func (p *painter) disagreeing(level detail) []string {
-	type group struct {
-		text      string
-		observers []int
-	}
-	var groups []*group
-	byText := map[string]*group{}
+	var groups []*alike
+	byText := map[string]*alike{}
 	agree := 0
 	for i := range p.grid.Nodes {
 		n := &p.grid.Nodes[i]
@@ -229,7 +231,7 @@ func (p *painter) disagreeing(level detail) []string {
 		text := strings.Join(parts, ", ")
 		g := byText[text]
 		if g == nil {
-			g = &group{text: text}
+			g = &alike{text: text}
 			byText[text] = g
 			groups = append(groups, g)
 		}
@@ -248,24 +250,20 @@ func (p *painter) disagreeing(level detail) []string {
 	}
 	lines := []string{head}
 	if level.terse && len(groups) == 1 {
-		g := groups[0]
-		return []string{p.one(head + ": " + ranges(g.observers) + " " + sees(g.observers) + " " + g.text)}
+		return []string{p.one(head + ": " + groups[0].line())}
 	}
-	for i, g := range groups {
-		if level.maxList > 0 && i >= level.maxList {
-			lines = append(lines, Dim.Paint(fmt.Sprintf("  and %s (all with --all)", count(len(groups)-i, "more group of rows", "more groups of rows"))))
-			break
-		}
-		lines = append(lines, p.wrap("  "+ranges(g.observers)+" "+sees(g.observers)+" "+g.text, "    ")...)
-	}
-	return lines
+	return append(lines, level.limited(len(groups), "  ", "more group of rows", "more groups of rows", func(i int) []string {
+		return p.wrap("  "+groups[i].line(), "    ")
+	})...)
 }
 
-func sees(observers []int) string {
-	if len(observers) == 1 {
-		return "sees"
+// line names the nodes with these rows, and what they see.
+func (g *alike) line() string {
+	verb := " see "
+	if len(g.observers) == 1 {
+		verb = " sees "
 	}
-	return "see"
+	return ranges(g.observers) + verb + g.text
 }
 
 // ranges writes node numbers short: "#1-4,7".

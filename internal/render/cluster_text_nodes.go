@@ -144,12 +144,12 @@ func (p *painter) row(n Node) Cell {
 	switch n.Row.Status {
 	case RowOK:
 		cell := Cell{Text: text, Style: Good}
-		if a := words.Ago(TimeOf(n.Row.Written), p.d.at()); a != "" {
+		if a := words.Ago(TimeOf(n.Row.Written), p.d.At()); a != "" {
 			cell.Text, cell.Short = text+", unchanged "+a, text
 		}
 		return cell
 	case RowStale:
-		if a := words.Ago(TimeOf(n.Row.StaleSince), p.d.at()); a != "" {
+		if a := words.Ago(TimeOf(n.Row.StaleSince), p.d.At()); a != "" {
 			text += " " + a
 		}
 		return Cell{Text: text, Style: Warn}

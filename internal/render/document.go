@@ -72,10 +72,10 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 	h := Header{
 		TypeMeta:    metav1.TypeMeta{APIVersion: APIVersion, Kind: kind},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: name},
-		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
-		Source:      SourceInfo{Used: s.Source, Reason: words.Text(s.SourceReason), Offline: s.Offline},
-		Partial:     s.Partial(),
-		Notes:       slices.Clone(s.Notes),
+		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), TakenAt: TimePtr(s.TakenAt),
+		Source:  SourceInfo{Used: s.Source, Reason: words.Text(s.SourceReason), Offline: s.Offline},
+		Partial: s.Partial(),
+		Notes:   slices.Clone(s.Notes),
 	}
 	for _, p := range s.Problems {
 		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != cluster.ProblemNotInstalled && p.Kind != cluster.ProblemNotFound {
@@ -85,10 +85,6 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 	}
 	if s.Old {
 		h.Notes = append(h.Notes, words.Saved("saved objects", s.TakenAt, now)+noSteps)
-	}
-	if !s.TakenAt.IsZero() {
-		t := metav1.NewTime(s.TakenAt.UTC().Truncate(time.Second))
-		h.TakenAt = &t
 	}
 	return h
 }
@@ -112,13 +108,8 @@ func (h *Header) PartialLines(most int) []string {
 	return lines
 }
 
-// at is the moment that ages count to; zero leaves ages out.
-func (h *Header) at() time.Time {
-	if h.TakenAt == nil {
-		return time.Time{}
-	}
-	return h.TakenAt.Time
-}
+// At is the moment that ages count to; zero leaves ages out.
+func (h *Header) At() time.Time { return TimeOf(h.TakenAt) }
 
 // ClusterStatus is the document of `kubectl scylla status`. Its text is made from it and from nothing else.
 type ClusterStatus struct {

@@ -104,7 +104,7 @@ func (d *ClusterStatus) summarise() string { return d.line(time.Time{}, byEveryo
 func (d *ClusterStatus) Brief() string { return d.line(time.Time{}, "") }
 
 // firstLine is the summary with the age of its finding.
-func (d *ClusterStatus) firstLine() string { return d.line(d.at(), byEveryone) }
+func (d *ClusterStatus) firstLine() string { return d.line(d.At(), byEveryone) }
 
 func (d *ClusterStatus) line(now time.Time, by string) string {
 	problems := d.Problems()

@@ -4,32 +4,28 @@ package render
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/words"
 
-// Repeat puts the flags that were given into every command of the document, which was made without them.
-func (d *ClusterStatus) Repeat(p words.Printer) {
-	for i := range d.Findings {
-		d.Findings[i].Repeat(p)
-	}
-	repeatBlockers(p, d.Blockers)
-	for i := range d.Newcomers {
-		p.Again(&d.Newcomers[i].Summary)
-	}
-	for i := range d.Replacements {
-		d.Replacements[i].Repeat(p)
-	}
-	for i := range d.Leftovers {
-		d.Leftovers[i].Repeat(p)
-	}
-	for i := range d.Afterwards {
-		d.Afterwards[i].Repeat(p)
+// Repeat puts the flags that were given into every command of the items, which were made without them.
+func Repeat[T any, P interface {
+	*T
+	Repeat(words.Printer)
+}](p words.Printer, items []T) {
+	for i := range items {
+		P(&items[i]).Repeat(p)
 	}
 }
 
-// Repeat as for ClusterStatus.
-func (l *ClusterStatusList) Repeat(p words.Printer) {
-	for i := range l.Items {
-		l.Items[i].Repeat(p)
-	}
+// Repeat puts the flags that were given into every command of the document, which was made without them.
+func (d *ClusterStatus) Repeat(p words.Printer) {
+	Repeat(p, d.Findings)
+	repeatBlockers(p, d.Blockers)
+	Repeat(p, d.Newcomers)
+	Repeat(p, d.Replacements)
+	Repeat(p, d.Leftovers)
+	Repeat(p, d.Afterwards)
 }
+
+// Repeat as for ClusterStatus.
+func (l *ClusterStatusList) Repeat(p words.Printer) { Repeat(p, l.Items) }
 
 // Repeat as for ClusterStatus.
 func (d *BarrierVerdict) Repeat(p words.Printer) {
@@ -44,14 +40,13 @@ func (d *BarrierVerdict) Repeat(p words.Printer) {
 }
 
 // Repeat as for ClusterStatus.
-func (l *BarrierVerdictList) Repeat(p words.Printer) {
-	for i := range l.Items {
-		l.Items[i].Repeat(p)
-	}
-}
+func (l *BarrierVerdictList) Repeat(p words.Printer) { Repeat(p, l.Items) }
 
 // Repeat as for ClusterStatus.
 func (f *Finding) Repeat(p words.Printer) { p.Again(&f.Message, f.Evidence, f.Step) }
+
+// Repeat as for ClusterStatus.
+func (n *Newcomer) Repeat(p words.Printer) { p.Again(&n.Summary) }
 
 // Repeat as for ClusterStatus.
 func (r *Replacement) Repeat(p words.Printer) {

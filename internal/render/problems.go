@@ -11,35 +11,21 @@ import (
 
 // findings are the causes with evidence and next step. The sentence of the first is the verdict's.
 func (p *painter) findings(level detail) []string {
-	var lines []string
-	for i := range p.d.Findings {
+	return level.limited(len(p.d.Findings), "", "more finding", "more findings", func(i int) []string {
 		f := &p.d.Findings[i]
-		if level.maxList > 0 && i >= level.maxList {
-			lines = append(lines, Dim.Paint(fmt.Sprintf("and %s (all with --all)", count(len(p.d.Findings)-i, "more finding", "more findings"))))
-			break
-		}
 		style, glyph := Bad, p.g.Dot
 		if f.Remark {
 			style, glyph = Dim, "note:"
 		}
+		var lines []string
 		if i > 0 || f.Remark {
-			lines = append(lines, p.wrapOrCut(level, style.Paint(glyph)+" "+Clean(f.Text(p.d.at())), "  ")...)
+			lines = p.wrapOrCut(level, style.Paint(glyph)+" "+Clean(f.Text(p.d.At())), "  ")
 		}
 		if f.Evidence != nil && !level.terse {
 			lines = append(lines, p.each(Dim, p.wrap("  "+Clean(f.Evidence.Text), "    "))...)
 		}
-		if f.Step != nil {
-			lines = append(lines, stepLines(f.Step.Message(), p.o)...)
-		}
-	}
-	return lines
-}
-
-func (p *painter) wrapOrCut(level detail, line, indent string) []string {
-	if level.terse {
-		return []string{p.one(line)}
-	}
-	return p.wrap(line, indent)
+		return append(lines, stepLines(f.Step.Message(), p.o)...)
+	})
 }
 
 // troubled says whether a node deserves a line of its own when racks stand for the rest.
@@ -63,7 +49,7 @@ func (p *painter) explained() []string {
 	}
 	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a newcomer waits for", total)}
 	for _, g := range groups {
-		lines = append(lines, Wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.at()), p.o.Width, "  ")...)
+		lines = append(lines, Wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.At()), p.o.Width, "  ")...)
 	}
 	return lines
 }

@@ -27,7 +27,7 @@ func replacementOf(j *diagnosis.Judged, m *cluster.Member, podState string) *Rep
 	r.Phase, r.Attempt, r.Waiting, r.Cure, r.cure, r.Failure = s.Phase(), s.Attempt, words.Texts(s.Waiting), words.Text(s.Cure), s.Cure, newFailure(s.Diagnosis)
 	message := words.Text(s.Message)
 	r.Held = s.Held()
-	what := short(r.Original)
+	what := r.Original.Short()
 	if what == "" {
 		what = "its node"
 	}
@@ -87,11 +87,11 @@ func newReplacement(m *cluster.Member, found *diagnosis.Replacing, podState stri
 	case r.Original == "":
 		r.Summary = "requested, the host ID to replace is not recorded yet"
 	case m.HostID == r.Original || m.HostID == "":
-		r.Summary = fmt.Sprintf("%s is being replaced, the new node has no host ID yet (Pod %s)", short(r.Original), podState)
+		r.Summary = fmt.Sprintf("%s is being replaced, the new node has no host ID yet (Pod %s)", r.Original.Short(), podState)
 	case m.State == cluster.MemberJoined:
-		r.Summary = fmt.Sprintf("%s was replaced by %s, which has joined; the labels are still there", short(r.Original), short(m.HostID))
+		r.Summary = fmt.Sprintf("%s was replaced by %s, which has joined; the labels are still there", r.Original.Short(), m.HostID.Short())
 	default:
-		r.Summary = fmt.Sprintf("%s is being replaced by %s, which has not joined yet (Pod %s)", short(r.Original), short(m.HostID), podState)
+		r.Summary = fmt.Sprintf("%s is being replaced by %s, which has not joined yet (Pod %s)", r.Original.Short(), m.HostID.Short(), podState)
 	}
 	return r
 }

@@ -45,14 +45,6 @@ func (v *ViewStamp) Text(now time.Time) string {
 	return words.Text(words.New(words.ControllerViewAge, "epoch", v.Epoch, "seq", v.Seq, "age", words.Ago(v.ObservedAt.Time, now)))
 }
 
-// ViewText is the controller's view in one line; nothing where there is none.
-func (d *ClusterStatus) ViewText() string {
-	if d.View == nil {
-		return ""
-	}
-	return viewText(d.View, d.at())
-}
-
 // viewOf is the controller's view of the cluster; nil where the cluster report has none, or is not ours.
 func viewOf(s *cluster.Cluster) *api.StatusReportView {
 	if s.StatusReport == nil || s.StatusReport.Labels[api.LabelManagedBy] != api.ManagedByUs {
@@ -61,9 +53,12 @@ func viewOf(s *cluster.Cluster) *api.StatusReportView {
 	return s.StatusReport.Status.View.DeepCopy()
 }
 
-// viewText says a view in one line. Its age compares the controller's clock with this one's, which the sentence says; with the zero time it has none.
-func viewText(v *api.StatusReportView, now time.Time) string {
-	up := 0
+// ViewText is the controller's view in one line; nothing where there is none. Its age compares the controller's clock with this one's, as the sentence says.
+func (d *ClusterStatus) ViewText() string {
+	v, up := d.View, 0
+	if v == nil {
+		return ""
+	}
 	var down, unknown []string
 	for _, m := range v.Members {
 		name := cmp.Or(m.Name, hostid.Known(m.HostID).Short())
@@ -85,7 +80,7 @@ func viewText(v *api.StatusReportView, now time.Time) string {
 		waiting = n
 	}
 	return words.Text(words.New(words.ControllerView, "permitted", permitted, "waiting", waiting, "epoch", v.Epoch, "seq", v.Seq, "up", up, "members", len(v.Members),
-		"down", down, "unknown", unknown, "age", words.Ago(v.ObservedAt.Time, now), "hold", v.Hold))
+		"down", down, "unknown", unknown, "age", words.Ago(v.ObservedAt.Time, d.At()), "hold", v.Hold))
 }
 
 // view is the line about the controller's view.
@@ -93,12 +88,11 @@ func (p *painter) view(level detail) []string {
 	if p.d.View == nil {
 		return nil
 	}
-	line := viewText(p.d.View, p.d.at())
+	lines := p.each(Dim, p.wrapOrCut(level, p.d.ViewText(), "  "))
 	if level.terse {
-		return []string{Dim.Paint(p.one(line))}
+		return lines
 	}
-	lines := p.each(Dim, p.wrap(line, "  "))
-	for _, m := range queueTexts(p.d.View, p.d.at(), queueLines) {
+	for _, m := range queueTexts(p.d.View, p.d.At(), queueLines) {
 		lines = append(lines, p.each(Dim, p.wrap("  "+m, "    "))...)
 	}
 	return lines

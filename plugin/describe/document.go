@@ -142,12 +142,10 @@ type Event struct {
 
 // Repeat puts the flags that were given into every command of the document.
 func (d *Document) Repeat(p words.Printer) {
-	for i := range d.Findings {
-		d.Findings[i].Repeat(p)
-	}
+	render.Repeat(p, d.Findings)
 	p.Again(d.NextStep)
 	if d.Newcomer != nil {
-		p.Again(&d.Newcomer.Summary)
+		d.Newcomer.Repeat(p)
 	}
 	if d.Replacement != nil {
 		d.Replacement.Repeat(p)

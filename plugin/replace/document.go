@@ -143,9 +143,7 @@ func (d *StatusDocument) Repeat(p words.Printer) {
 
 // Repeat as for StatusDocument.
 func (l *StatusList) Repeat(p words.Printer) {
-	for i := range l.Items {
-		l.Items[i].Repeat(p)
-	}
+	render.Repeat(p, l.Items)
 	for i := range l.Ghosts {
 		g := &l.Ghosts[i]
 		p.Again(g.Evidence, g.Why)

@@ -26,7 +26,7 @@ var styleText string
 func pageTemplate(r *Report) (*template.Template, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago, "about": Change.about, "used": used, "age": r.objectAge,
-		"finding": func(f *render.Finding) string { return f.Text(r.taken()) },
+		"finding": func(f *render.Finding) string { return f.Text(r.At()) },
 		"step":    func(s *words.Statement) []words.Part { return words.Printer{}.Parts(s.Message()) },
 	}).Parse(pageText)
 	if err != nil {
@@ -184,7 +184,7 @@ func newPage(r *Report) *pageData {
 		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(),
 		MatrixText: g.summary(r), MatrixBy: g.By.String(), WideMatrix: len(g.List) > 8, Lists: r.lists(), Generated: words.Moment(r.GeneratedAt.Time), Folded: len(r.Nodes) > allNodes,
 	}
-	if t := r.taken(); !t.IsZero() {
+	if t := r.At(); !t.IsZero() {
 		d.Taken, d.TakenISO = words.Moment(t), t.UTC().Format(time.RFC3339)
 	}
 	if d.BlockerList, d.BlockerLines = r.blockers(); len(d.BlockerList) > fewBlockers {

@@ -36,7 +36,7 @@ func (r *Report) facts() []fact {
 			out = append(out, fact{name, value})
 		}
 	}
-	if t := r.taken(); !t.IsZero() {
+	if t := r.At(); !t.IsZero() {
 		add("Taken", words.Moment(t))
 	} else {
 		add("Taken", "not known: saved objects carry no time")
@@ -74,7 +74,7 @@ func (r *Report) partitionText() string {
 		// Four names of hundreds are of no use: the finding names datacenters and racks.
 		for i := range r.Findings {
 			if f := &r.Findings[i]; f.Partition() {
-				return f.Text(r.taken()) + "." + cure
+				return f.Text(r.At()) + "." + cure
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (r *Report) blockers() ([]blocker, int) {
 	}
 	out := make([]blocker, 0, len(groups)+1)
 	for i, g := range groups {
-		b := blocker{Text: words.Aging(g.Message(), g.Since, r.taken())}
+		b := blocker{Text: words.Aging(g.Message(), g.Since, r.At())}
 		same := i+1 < len(groups) && groups[i+1].Step.Key() == g.Step.Key()
 		if !same && g.Step.Code != words.MendNetwork { // the line about the partition says that
 			b.Step = words.Printer{}.Parts(g.Step)
@@ -143,7 +143,7 @@ func (r *Report) lists() []list {
 	}
 	var items []string
 	for i := range r.Newcomers {
-		items = append(items, r.Newcomers[i].Text(r.taken()))
+		items = append(items, r.Newcomers[i].Text(r.At()))
 	}
 	add("Newcomers", items)
 	items = nil
@@ -160,7 +160,7 @@ func (r *Report) lists() []list {
 			if t.Command != nil {
 				text += ": " + t.Command.Shell
 			}
-			items = append(items, a.Title(r.taken())+": "+text)
+			items = append(items, a.Title(r.At())+": "+text)
 		}
 	}
 	add("To do after what has ended", items)

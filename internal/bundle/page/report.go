@@ -100,20 +100,12 @@ func New(c *bundle.Cluster, status *render.ClusterStatus) *Report {
 	return r
 }
 
-// taken is the moment that ages count to; zero leaves ages out.
-func (r *Report) taken() time.Time {
-	if r.TakenAt == nil {
-		return time.Time{}
-	}
-	return r.TakenAt.Time
-}
-
 // ago is "12s ago", empty when either moment is not known.
 func (r *Report) ago(t time.Time) string {
-	if t.IsZero() || r.taken().IsZero() {
+	if t.IsZero() || r.At().IsZero() {
 		return ""
 	}
-	return words.Age(r.taken().Sub(t)) + " ago"
+	return words.Age(r.At().Sub(t)) + " ago"
 }
 
 func (r *Report) addObjects(s *cluster.Cluster) {

@@ -185,7 +185,7 @@ func (d *drawing) finish() {
 // title is the heading in one line, for readers without the picture.
 func (d *drawing) title() string {
 	text := d.r.Namespace + "/" + d.r.Name + ": " + d.r.verdict().text + ": " + d.r.Summary
-	if t := d.r.taken(); !t.IsZero() {
+	if t := d.r.At(); !t.IsZero() {
 		text += ", " + words.Moment(t)
 	}
 	return text

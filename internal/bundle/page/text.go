@@ -132,7 +132,7 @@ func (r *Report) changeLine(c Change, o render.Options) string {
 	if c.Warning {
 		mark = render.Warn.Paint("!")
 	}
-	head := fmt.Sprintf("%s  %4s  ", c.Time.UTC().Format("2006-01-02 15:04:05"), words.Ago(c.Time.Time, r.taken()))
+	head := fmt.Sprintf("%s  %4s  ", c.Time.UTC().Format("2006-01-02 15:04:05"), words.Ago(c.Time.Time, r.At()))
 	return mark + " " + hang(head, render.Clean(c.About)+": "+c.about(), o) + "\n"
 }
 
