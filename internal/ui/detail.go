@@ -116,7 +116,7 @@ func (a *byNode) pair(v *view, w, i, j int) []textLine {
 }
 
 // node appends the full description of a node.
-func (v *view) node(lines []textLine, w int, role string, n *member) []textLine {
+func (v *view) node(lines []textLine, w int, role string, n *shownNode) []textLine {
 	title := n.label()
 	if role != "" {
 		title = role + " " + title
@@ -162,7 +162,7 @@ func (v *view) node(lines []textLine, w int, role string, n *member) []textLine 
 }
 
 // facts returns place, version, state, Pod and row of a node in one line.
-func (v *view) facts(n *member) string {
+func (v *view) facts(n *shownNode) string {
 	facts := []string{n.place()}
 	add := func(lead, text string) {
 		if text != "" {
@@ -193,7 +193,7 @@ func (v *view) facts(n *member) string {
 }
 
 // noRow is the reason why a node's row has no cells.
-func (v *view) noRow(n *member) string {
+func (v *view) noRow(n *shownNode) string {
 	switch {
 	case n.newcomer != nil:
 		return "newcomer" + v.since(render.TimeOf(n.newcomer.Since)) + ": " + n.newcomer.Summary.Text
@@ -218,13 +218,13 @@ func (a *byGroup) detail(v *view, w, i, j int) []textLine {
 		text = fmt.Sprintf("no node of %s has a fresh row, or %s has no other node", by.key, of.key)
 	}
 	lines := wrapped(nil, w, "  ", v.cells[t.Worst()][lightOff], text)
-	var worst []*member
+	var worst []*shownNode
 	for _, k := range of.nodes {
 		if n := &a.f.nodes[k]; n.trouble() > 0 || n.newcomer != nil {
 			worst = append(worst, n)
 		}
 	}
-	slices.SortStableFunc(worst, func(x, y *member) int { return cmp.Compare(y.trouble(), x.trouble()) })
+	slices.SortStableFunc(worst, func(x, y *shownNode) int { return cmp.Compare(y.trouble(), x.trouble()) })
 	for k, n := range worst {
 		if k == maxWorst {
 			lines = wrapped(lines, w, "    ", v.dim, fmt.Sprintf("  and %d more nodes of %s", len(worst)-k, of.key))
@@ -243,7 +243,7 @@ func (a *byGroup) detail(v *view, w, i, j int) []textLine {
 }
 
 // brief is a node in a few words.
-func (*view) brief(n *member) string {
+func (*view) brief(n *shownNode) string {
 	text := n.label()
 	if n.Seen != nil {
 		text += " seen " + n.Seen.Text()

@@ -61,7 +61,7 @@ type facts struct {
 	view           *render.ViewStamp     // which view the controller has; nil where it keeps none
 	partial        []string
 	partition      [][]int
-	nodes          []member
+	nodes          []shownNode
 	grid           *grid.Grid
 	index          render.Index
 	blockers       []blocker
@@ -73,8 +73,8 @@ type facts struct {
 	made           time.Time // when the facts were judged
 }
 
-// member is a node of the document with what the screen adds to it.
-type member struct {
+// shownNode is a node of the document with what the screen adds to it.
+type shownNode struct {
 	render.Node         // its texts are clean
 	index        int    // in the matrix; -1 when it is not in it
 	reports      bool   // it has a row that counts
@@ -96,16 +96,16 @@ type blocker struct {
 }
 
 // label is the name of a node on the screen. It is never empty.
-func (n *member) label() string { return cmp.Or(n.Member, n.Short(), "?") }
+func (n *shownNode) label() string { return cmp.Or(n.Member, n.Short(), "?") }
 
 // key names a node in every snapshot: its host ID, or its member name while it has none.
-func (n *member) key() string { return cmp.Or(string(n.HostID), n.Member) }
+func (n *shownNode) key() string { return cmp.Or(string(n.HostID), n.Member) }
 
 // place is datacenter/rack.
-func (n *member) place() string { return cmp.Or(n.Datacenter, "?") + "/" + cmp.Or(n.Rack, "?") }
+func (n *shownNode) place() string { return cmp.Or(n.Datacenter, "?") + "/" + cmp.Or(n.Rack, "?") }
 
 // trouble orders nodes by how badly the others see them.
-func (n *member) trouble() int {
+func (n *shownNode) trouble() int {
 	t := n.Seen.Tally()
 	weight := t[grid.Down]*1_000_000 + t[grid.Unknown]*1_000 + t[grid.Missing]
 	if n.Row.Status != render.RowOK {

@@ -56,11 +56,11 @@ func parseFilter(text string) (filter, error) {
 	return f, nil
 }
 
-func holds(terms []term, n *member) bool {
+func holds(terms []term, n *shownNode) bool {
 	return !slices.ContainsFunc(terms, func(t term) bool { return !t.holds(n) })
 }
 
-func (t term) holds(n *member) bool {
+func (t term) holds(n *shownNode) bool {
 	has := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), t.value) })
 	}

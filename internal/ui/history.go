@@ -88,7 +88,7 @@ func (s *Snapshot) diffController(next *Snapshot, log *changeLog) {
 }
 
 // same finds a node of another snapshot: by host ID, or by member name while one of the two had no host ID; -1 when it is new.
-func (f *facts) same(n *member) int {
+func (f *facts) same(n *shownNode) int {
 	if i, ok := f.index.ByID[n.HostID]; ok {
 		return i
 	}
@@ -98,7 +98,7 @@ func (f *facts) same(n *member) int {
 	return -1
 }
 
-func (l *changeLog) node(was, is *member) {
+func (l *changeLog) node(was, is *shownNode) {
 	name := is.label()
 	if was.HostID == "" && is.HostID != "" {
 		l.add(false, false, "%s has its host ID now", name)

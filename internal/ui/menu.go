@@ -38,8 +38,8 @@ type menu struct {
 	nobody string // said when there is no node to choose
 	run    func(target string) error
 	// fits is true for nodes that the action is for; worst for those that it is proposed for.
-	fits, worst func(n *member) bool
-	target      func(n *member) string
+	fits, worst func(n *shownNode) bool
+	target      func(n *shownNode) string
 	s           *Snapshot
 	nodes       []int
 	at          int
@@ -47,26 +47,26 @@ type menu struct {
 
 // forceMenu offers the members that have not joined or have an unknown state.
 func forceMenu(run func(string) error) *menu {
-	waiting := func(n *member) bool {
+	waiting := func(n *shownNode) bool {
 		return n.Member != "" && (n.newcomer != nil || n.Membership == cluster.MemberUnknown)
 	}
 	return &menu{
 		verb: "force-proceed", nobody: "no newcomer waits, so there is nobody to let through", run: run,
-		fits: waiting, worst: func(*member) bool { return false }, target: func(n *member) string { return n.Member },
+		fits: waiting, worst: func(*shownNode) bool { return false }, target: func(n *shownNode) string { return n.Member },
 	}
 }
 
 // replaceMenu offers the nodes that are not UP, and those of extra keys.
 func replaceMenu(run func(string) error, extra ...string) *menu {
-	bad := func(n *member) bool {
+	bad := func(n *shownNode) bool {
 		return n.Seen != nil && n.Seen.Mark() != grid.Up || n.Membership == cluster.MemberGhost
 	}
 	return &menu{
 		verb: "replace", nobody: "there is no node to replace", run: run,
-		fits: func(n *member) bool {
+		fits: func(n *shownNode) bool {
 			return n.HostID != "" && n.newcomer == nil && n.Membership != cluster.MemberGossipOnly && (bad(n) || slices.Contains(extra, n.key()))
 		},
-		worst: bad, target: (*member).key,
+		worst: bad, target: (*shownNode).key,
 	}
 }
 
@@ -107,7 +107,7 @@ func (m *menu) propose(keys ...string) {
 	m.at = max(0, m.at)
 }
 
-func (m *menu) chosen() *member { return &m.s.nodes[m.nodes[m.at]] }
+func (m *menu) chosen() *shownNode { return &m.s.nodes[m.nodes[m.at]] }
 
 // update moves the choice; closed is true when the menu is left, with the command to run, if any.
 func (m *menu) update(msg tea.KeyPressMsg, k *KeyMap) (closed bool, cmd tea.Cmd) {

@@ -32,9 +32,9 @@ type pageRead struct {
 // pagePane shows the page of one node on the whole screen; tab goes to the other one of the pair under the cursor.
 type pagePane struct {
 	read  func(target string) (*Page, error)
-	nodes []*member // the shown one first
-	page  *Page     // nil until it was read
-	err   error     // of the last reading
+	nodes []*shownNode // the shown one first
+	page  *Page        // nil until it was read
+	err   error        // of the last reading
 	// asking is true while it is read, at is when it was asked for.
 	asking bool
 	at     time.Time
@@ -176,11 +176,11 @@ func (p *pagePane) footer(v *view, k *KeyMap, can offered, w int) string {
 }
 
 // pair is the nodes under the cursor, the one in greater trouble first, else the reporter; none while the matrix shows groups.
-func (m *Model) pair() []*member {
+func (m *Model) pair() []*shownNode {
 	if m.matrix.level > 0 {
 		return nil
 	}
-	var nodes []*member
+	var nodes []*shownNode
 	for _, i := range []int{m.matrix.rows.item(), m.matrix.columns.item()} {
 		if i >= 0 && (len(nodes) == 0 || nodes[0] != &m.snap.nodes[i]) {
 			nodes = append(nodes, &m.snap.nodes[i])
@@ -193,7 +193,7 @@ func (m *Model) pair() []*member {
 }
 
 // target is its name in commands: its member, or its host ID where it has none.
-func (n *member) target() string { return cmp.Or(n.Member, string(n.HostID)) }
+func (n *shownNode) target() string { return cmp.Or(n.Member, string(n.HostID)) }
 
 // openPage shows the page of the node under the cursor.
 func (m *Model) openPage() tea.Cmd {
@@ -229,7 +229,7 @@ func (m *Model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // inPod runs a command in the Pod of a node, or says why not. The screen is the command's until it ends.
-func (m *Model) inPod(msg tea.KeyPressMsg, n *member) tea.Cmd {
+func (m *Model) inPod(msg tea.KeyPressMsg, n *shownNode) tea.Cmd {
 	a, k := &m.opts.Actions, &m.keys
 	for _, one := range []struct {
 		on  key.Binding

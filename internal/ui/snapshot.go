@@ -245,10 +245,10 @@ func (f *facts) addNodes(s *cluster.Cluster, doc *render.ClusterStatus) {
 			}
 		}
 	}
-	f.nodes = make([]member, len(doc.Nodes))
+	f.nodes = make([]shownNode, len(doc.Nodes))
 	for i := range f.nodes {
 		n := &f.nodes[i]
-		*n = member{Node: doc.Nodes[i], index: -1, reports: f.grid.Nodes[i].Reports}
+		*n = shownNode{Node: doc.Nodes[i], index: -1, reports: f.grid.Nodes[i].Reports}
 		if j, ok := inMatrix[nameOf(n.Ref)]; ok {
 			n.index = j
 		}
@@ -289,7 +289,7 @@ func nameOf(r matrix.Ref) matrix.Ref {
 }
 
 // addEnded notes the containers of a Pod that ended with an error.
-func (f *facts) addEnded(n *member, pod *corev1.Pod) {
+func (f *facts) addEnded(n *shownNode, pod *corev1.Pod) {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		for _, t := range []*corev1.ContainerStateTerminated{c.LastTerminationState.Terminated, c.State.Terminated} {
 			if t == nil || t.FinishedAt.IsZero() || t.ExitCode == 0 {
