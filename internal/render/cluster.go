@@ -5,13 +5,11 @@ package render
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -25,16 +23,6 @@ func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 	members := s.Members()
 	d := &ClusterStatus{Header: header(KindClusterStatus, s.Name, s, j.Made), ManagedBy: managedBy(s), View: viewOf(s)}
 
-	type key struct {
-		hostID hostid.ID
-		member string
-	}
-	staleSince := map[key]time.Time{}
-	for _, n := range m.Nodes() {
-		if n.Row != nil && !n.Row.Stale.IsZero() {
-			staleSince[key{n.HostID, n.Member}] = n.Row.StaleSince
-		}
-	}
 	placed := make([]bool, len(m.Nodes()))
 	noPods := slices.ContainsFunc(s.Problems, func(p cluster.Problem) bool { return p.Resource == "pods" })
 	for _, member := range members {
@@ -45,7 +33,9 @@ func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 		if i, ok := find(m, member.Ref); ok {
 			placed[i] = true
 			node.addView(m, i)
-			node.Row.StaleSince = TimePtr(staleSince[key{m.Nodes()[i].HostID, m.Nodes()[i].Member}])
+			if row := m.Nodes()[i].Row; row != nil && !row.Stale.IsZero() {
+				node.Row.StaleSince = TimePtr(row.StaleSince)
+			}
 		}
 		d.Nodes = append(d.Nodes, node)
 		d.addSections(j, &member, node)
