@@ -55,7 +55,7 @@ type BarrierRefusal struct {
 	Observer string `json:"observer,omitempty"`
 	// Cause adds to reason and names; its sentence is made by the program that shows it.
 	// +optional
-	Cause words.Message `json:"cause,omitzero"`
+	Cause words.Coded `json:"cause,omitzero"`
 	// Detail is quoted: an error of the network, an annotation's value. Empty where there is a Cause.
 	// +optional
 	Detail string `json:"detail,omitempty"`
@@ -76,7 +76,7 @@ func EncodeBarrierWait(w *BarrierWait) (string, error) {
 		if len(b) <= maxBarrierWait || i < 0 {
 			return string(b), nil
 		}
-		short.Refusals[i].Cause, short.Refusals[i].Detail = words.Message{}, ""
+		short.Refusals[i].Cause, short.Refusals[i].Detail = words.Coded{}, ""
 	}
 }
 
@@ -91,7 +91,7 @@ func DecodeBarrierWait(value string) (*BarrierWait, error) {
 	}
 	w.Refusals = w.Refusals[:min(len(w.Refusals), MaxBarrierRefusals)]
 	for i := range w.Refusals {
-		w.Refusals[i].Cause = words.FromOutside(w.Refusals[i].Cause)
+		w.Refusals[i].Cause = words.Coded(words.FromOutside(words.Message(w.Refusals[i].Cause)))
 	}
 	return &w, nil
 }

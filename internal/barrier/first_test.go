@@ -107,7 +107,7 @@ func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
 				if log := w.logged(); !strings.Contains(log, string(words.SeedsOfAnotherCluster)) || !strings.Contains(log, strings.ReplaceAll(tc.waits, `"`, `\"`)) {
 					t.Errorf("it does not say why, %s:\n%s", tc.waits, log)
 				}
-				if said := w.said(); said == nil || said.Refusals[0].Reason != string(words.SeedsOfAnotherCluster) || !strings.Contains(words.Text(said.Refusals[0].Cause), tc.waits) {
+				if said := w.said(); said == nil || said.Refusals[0].Reason != string(words.SeedsOfAnotherCluster) || !strings.Contains(words.Text(words.Message(said.Refusals[0].Cause)), tc.waits) {
 					t.Errorf("the Pod says %+v", said)
 				}
 			})

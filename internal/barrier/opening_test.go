@@ -416,7 +416,7 @@ func TestA1ANewcomerWithItselfAsOnlySeedWaits(t *testing.T) {
 				if log := w.logged(); !strings.Contains(log, "NoOtherSeed") || !strings.Contains(log, "second cluster") {
 					t.Errorf("log:\n%s", log)
 				}
-				if said := w.said(); said == nil || said.Refusals[0].Reason != string(words.NoOtherSeed) || !strings.Contains(words.Text(said.Refusals[0].Cause), "second cluster") {
+				if said := w.said(); said == nil || said.Refusals[0].Reason != string(words.NoOtherSeed) || !strings.Contains(words.Text(words.Message(said.Refusals[0].Cause)), "second cluster") {
 					t.Errorf("the Pod says %+v", said)
 				}
 			})

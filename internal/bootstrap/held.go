@@ -79,8 +79,8 @@ func refusal(c *cluster.Cluster, m *cluster.Member, reason words.Code, r api.Bar
 	case words.NoOtherSeed, words.SeedsOfAnotherCluster:
 		b.Observed, b.Observer = m.Recorded(), matrix.Ref{}
 	}
-	if !r.Cause.IsZero() {
-		b.Cause, b.Detail = words.New(words.BarrierFound, "why", r.Cause), ""
+	if r.Cause.Code != "" {
+		b.Cause, b.Detail = words.New(words.BarrierFound, "why", words.Message(r.Cause)), ""
 	}
 	return b
 }

@@ -37,7 +37,7 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 		"all must stay UP":     {says: stabilising, want: "must wait: everything is UP, and not for long enough yet: it must hold for 10s without a break, 6s left"},
 		"a reporter is silent": {says: silent, want: "must wait: the reporter of demo-rack2-0 does not answer: connection refused"},
 		"a reporter has no address": {
-			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "ReporterSilent", Observed: hostID(2, 0), Cause: words.New(words.ReporterWithoutAddress)}}},
+			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "ReporterSilent", Observed: hostID(2, 0), Cause: words.Coded(words.New(words.ReporterWithoutAddress))}}},
 			want: "must wait: the reporter of demo-rack2-0 does not answer: its Pod has no address",
 		},
 		"another sees it DOWN": {
@@ -45,11 +45,11 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 			want: "must wait: demo-rack1-0 (" + hostID(1, 0)[:8] + ") sees demo-rack2-0 (" + hostID(2, 0)[:8] + ") DOWN",
 		},
 		"no seed": {
-			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "NoOtherSeed", Cause: words.New(words.SeedsNotUp, "names", []string{"demo-rack1-0"})}}},
+			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "NoOtherSeed", Cause: words.Coded(words.New(words.SeedsNotUp, "names", []string{"demo-rack1-0"}))}}},
 			want: "must wait: demo-rack3-2 would have nobody but itself as seed: no other member is UP that could be a seed (joined: demo-rack1-0)",
 		},
 		"the seeds are another cluster's": {
-			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "SeedsOfAnotherCluster", Cause: words.New(words.SeedIsElsewhere, "seed", "10.0.0.9")}}},
+			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "SeedsOfAnotherCluster", Cause: words.Coded(words.New(words.SeedIsElsewhere, "seed", "10.0.0.9"))}}},
 			want: "must wait: demo-rack3-2 would not found its cluster but join another one: its seed 10.0.0.9 is no member of its cluster",
 		},
 		"an older barrier's words": {

@@ -30,9 +30,9 @@ type Afterwards struct {
 type Task struct {
 	Node matrix.Ref `json:"node"`
 	// State is Open or NotNeeded. Whether an open one was done cannot be observed.
-	State   string              `json:"state"`
-	Text    *words.Statement    `json:"text"`
-	Command *words.ShellCommand `json:"command,omitempty"`
+	State   string        `json:"state"`
+	Text    words.Message `json:"text"`
+	Command words.Command `json:"command,omitempty"`
 }
 
 // NewAfterwards translates the tasks that follow finished operations into sentences.
@@ -45,11 +45,7 @@ func NewAfterwards(list []diagnosis.Afterwards) []Afterwards {
 			Summary: words.Text(a.Message), Wait: words.Text(a.Wait),
 		}
 		for _, t := range a.Tasks {
-			task := Task{Node: t.Node, State: string(t.State), Text: words.Printer{}.Document(t.Message)}
-			if t.Command != nil {
-				task.Command = &words.ShellCommand{Args: t.Command, Shell: words.Shell(t.Command)}
-			}
-			d.Tasks = append(d.Tasks, task)
+			d.Tasks = append(d.Tasks, Task{Node: t.Node, State: string(t.State), Text: t.Message, Command: t.Command})
 		}
 		out = append(out, d)
 	}
@@ -97,9 +93,9 @@ func (a *Afterwards) Lines(o Options, lead string, most int) []string {
 			return append(lines, lead+Dim.Paint(fmt.Sprintf("and %d more (all with --all)", len(a.Tasks)-i)))
 		}
 		t := &a.Tasks[i]
-		lines = append(lines, Wrap(lead+t.Box()+" "+Clean(t.Text.Text), o.Width, lead+"    ")...)
+		lines = append(lines, Wrap(lead+t.Box()+" "+words.Text(t.Text), o.Width, lead+"    ")...)
 		if t.Command != nil {
-			lines = append(lines, commandLines(t.Command.Args, o, lead+"    ")...)
+			lines = append(lines, commandLines(t.Command, o, lead+"    ")...)
 		}
 	}
 	return lines

@@ -204,16 +204,16 @@ func (d *ClusterStatus) addSections(j *diagnosis.Judged, m *cluster.Member, n No
 func newNewcomer(j *diagnosis.Judged, m *cluster.Member) Newcomer {
 	n := Newcomer{Ref: m.Ref, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince)}
 	if m.Service == nil {
-		n.Summary = *words.Printer{}.Document(noService(m))
+		n.Summary = noService(m)
 		return n
 	}
 	start := j.Starts[m.Ref.Member]
 	if start.Err != nil {
-		n.Summary = *words.Printer{}.Document(words.New(words.NotJudged, "error", start.Err.Error()))
+		n.Summary = words.New(words.NotJudged, "error", start.Err.Error())
 		return n
 	}
 	v := &start.Verdict
-	n.MayStart, n.Decision, n.Summary = v.Satisfied, string(v.Decision), *words.Printer{}.Document(v.Summary)
+	n.MayStart, n.Decision, n.Summary = v.Satisfied, string(v.Decision), v.Summary
 	for _, b := range v.Blockers {
 		n.Blockers += b.Count()
 	}
@@ -263,7 +263,7 @@ func (d *ClusterStatus) addOperations(s *cluster.Cluster) {
 			o.Node, name = &ref, ref.String()
 		}
 		if cluster.OperationOpen(op) {
-			o.UnderWay = words.Printer{}.Document(cluster.OperationFact(op, name))
+			o.UnderWay = cluster.OperationFact(op, name)
 		}
 		d.Operations = append(d.Operations, o)
 	}
@@ -273,8 +273,8 @@ func (d *ClusterStatus) addOperations(s *cluster.Cluster) {
 func (d *ClusterStatus) UnderWay() []string {
 	var out []string
 	for i := range d.Operations {
-		if u := d.Operations[i].UnderWay; u != nil {
-			out = append(out, u.Text)
+		if u := d.Operations[i].UnderWay; !u.IsZero() {
+			out = append(out, words.Text(u))
 		}
 	}
 	return out

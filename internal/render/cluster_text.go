@@ -247,7 +247,7 @@ func (p *painter) attention(level detail) []string {
 		if a := words.Ago(TimeOf(n.Since), now); a != "" {
 			text += " (" + a + ")"
 		}
-		return text + " " + n.Summary.Text
+		return text + " " + words.Text(n.Summary)
 	})
 	lines = append(lines, p.replacements(level)...)
 	operations := p.d.UnderWay()

@@ -298,10 +298,10 @@ type Newcomer struct {
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
 	// MayStart, Decision and Summary are the barrier's verdict. The newcomer is the subject of the summary's text, and is left out: "must wait: ...".
-	MayStart bool            `json:"mayStart"`
-	Decision string          `json:"decision,omitempty"`
-	Summary  words.Statement `json:"summary"`
-	Blockers int             `json:"blockers"`
+	MayStart bool          `json:"mayStart"`
+	Decision string        `json:"decision,omitempty"`
+	Summary  words.Message `json:"summary"`
+	Blockers int           `json:"blockers"`
 }
 
 // Text says why it waits, in one line.
@@ -313,7 +313,7 @@ func (n *Newcomer) Text(now time.Time) string {
 			text += ", since " + a
 		}
 	}
-	return text + ": " + n.Summary.Text
+	return text + ": " + words.Text(n.Summary)
 }
 
 // Replacement is an open replacement of a node.
@@ -352,7 +352,7 @@ type Operation struct {
 	// Error is ScyllaDB's text of one that failed.
 	Error string `json:"error,omitempty"`
 	// UnderWay says an open one in words; absent for one that failed.
-	UnderWay *words.Statement `json:"underWay,omitempty"`
+	UnderWay words.Message `json:"underWay,omitzero"`
 }
 
 // ClusterStatusList is the document of several clusters.

@@ -20,9 +20,9 @@ type Finding struct {
 	Kind  diagnosis.Kind  `json:"kind"`
 	Scope diagnosis.Scope `json:"scope"`
 	// Message is the cause in one sentence, Evidence the numbers that it rests on, Step what to do next.
-	Message  words.Statement  `json:"message"`
-	Evidence *words.Statement `json:"evidence,omitempty"`
-	Step     *words.Statement `json:"step,omitempty"`
+	Message  words.Message `json:"message"`
+	Evidence words.Message `json:"evidence,omitzero"`
+	Step     words.Message `json:"step,omitzero"`
 	// Since is when it began; absent when not known.
 	Since *metav1.Time `json:"since,omitempty"`
 	// Explains are the blockers that it explains, by their places in the document's list, from 0.
@@ -33,7 +33,7 @@ type Finding struct {
 
 // Text is the cause in one line, with its age at that time; a zero time leaves the age out.
 func (f *Finding) Text(now time.Time) string {
-	return words.Aged(f.Message.Message(), words.Ago(TimeOf(f.Since), now))
+	return words.Aged(f.Message, words.Ago(TimeOf(f.Since), now))
 }
 
 // Partition is true for parts that do not see each other.
@@ -44,10 +44,9 @@ func (f *Finding) Rights() bool { return f.Kind == diagnosis.RightsMissing && !f
 
 func newFindings(findings []diagnosis.Finding) []Finding {
 	out := make([]Finding, 0, len(findings))
-	var p words.Printer
 	for _, f := range findings {
 		out = append(out, Finding{
-			Kind: f.Kind, Scope: f.Scope, Message: *p.Document(f.Message), Evidence: p.Document(f.Evidence), Step: p.Document(f.Step),
+			Kind: f.Kind, Scope: f.Scope, Message: f.Message, Evidence: f.Evidence, Step: f.Step,
 			Since: TimePtr(f.Since), Explains: f.Blockers, Remark: f.Remark,
 		})
 	}

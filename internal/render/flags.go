@@ -30,9 +30,9 @@ func (l *ClusterStatusList) Repeat(p words.Printer) { Repeat(p, l.Items) }
 // Repeat as for ClusterStatus.
 func (d *BarrierVerdict) Repeat(p words.Printer) {
 	repeatBlockers(p, d.Verdict.Blockers)
-	d.Verdict.Summary = p.Flagged(d.Verdict.Summary)
+	p.Flag(&d.Verdict.Summary)
 	for i := range d.Verdict.Notes {
-		d.Verdict.Notes[i] = p.Flagged(d.Verdict.Notes[i])
+		p.Flag(&d.Verdict.Notes[i])
 	}
 	if d.Replacement != nil {
 		d.Replacement.Repeat(p)
@@ -43,10 +43,10 @@ func (d *BarrierVerdict) Repeat(p words.Printer) {
 func (l *BarrierVerdictList) Repeat(p words.Printer) { Repeat(p, l.Items) }
 
 // Repeat as for ClusterStatus.
-func (f *Finding) Repeat(p words.Printer) { p.Again(&f.Message, f.Evidence, f.Step) }
+func (f *Finding) Repeat(p words.Printer) { p.Flag(&f.Message, &f.Evidence, &f.Step) }
 
 // Repeat as for ClusterStatus.
-func (n *Newcomer) Repeat(p words.Printer) { p.Again(&n.Summary) }
+func (n *Newcomer) Repeat(p words.Printer) { p.Flag(&n.Summary) }
 
 // Repeat as for ClusterStatus.
 func (r *Replacement) Repeat(p words.Printer) {
@@ -68,13 +68,14 @@ func (g *Leftover) Repeat(p words.Printer) {
 // Repeat as for ClusterStatus.
 func (a *Afterwards) Repeat(p words.Printer) {
 	for i := range a.Tasks {
-		p.Again(a.Tasks[i].Text)
-		p.AgainCommand(a.Tasks[i].Command)
+		t := &a.Tasks[i]
+		p.Flag(&t.Text)
+		t.Command = p.WithFlags(t.Command)
 	}
 }
 
 func repeatBlockers(p words.Printer, blockers Blockers) {
 	for i := range blockers {
-		blockers[i].Cause, blockers[i].Step = p.Flagged(blockers[i].Cause), p.Flagged(blockers[i].Step)
+		p.Flag(&blockers[i].Cause, &blockers[i].Step)
 	}
 }

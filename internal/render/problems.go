@@ -21,10 +21,10 @@ func (p *painter) findings(level detail) []string {
 		if i > 0 || f.Remark {
 			lines = p.wrapOrCut(level, style.Paint(glyph)+" "+Clean(f.Text(p.d.At())), "  ")
 		}
-		if f.Evidence != nil && !level.terse {
-			lines = append(lines, p.each(Dim, p.wrap("  "+Clean(f.Evidence.Text), "    "))...)
+		if !f.Evidence.IsZero() && !level.terse {
+			lines = append(lines, p.each(Dim, p.wrap("  "+words.Text(f.Evidence), "    "))...)
 		}
-		return append(lines, stepLines(f.Step.Message(), p.o)...)
+		return append(lines, stepLines(f.Step, p.o)...)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const maxWorst = 8 // nodes listed of a rack
@@ -144,7 +145,7 @@ func (v *view) node(lines []textLine, w int, role string, n *shownNode) []textLi
 		if n.newcomer.Waiting != "" {
 			text = "waits for " + n.newcomer.Waiting
 		}
-		add(v.warn, "%s%s: %s", text, v.since(render.TimeOf(n.newcomer.Since)), n.newcomer.Summary.Text)
+		add(v.warn, "%s%s: %s", text, v.since(render.TimeOf(n.newcomer.Since)), words.Text(n.newcomer.Summary))
 	case n.Row.Status != render.RowOK && n.Row.Status != render.RowNone:
 		add(v.warn, "%s", v.noRow(n))
 	}
@@ -196,7 +197,7 @@ func (v *view) facts(n *shownNode) string {
 func (v *view) noRow(n *shownNode) string {
 	switch {
 	case n.newcomer != nil:
-		return "newcomer" + v.since(render.TimeOf(n.newcomer.Since)) + ": " + n.newcomer.Summary.Text
+		return "newcomer" + v.since(render.TimeOf(n.newcomer.Since)) + ": " + words.Text(n.newcomer.Summary)
 	case n.Row.Status == render.RowError:
 		return "row error: " + n.Row.Detail
 	case n.Row.Status == render.RowStale:

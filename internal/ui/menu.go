@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Actions change the cluster. They get the terminal for themselves, ask and report the result; a nil one is unavailable, and Why is the reason.
@@ -144,7 +145,7 @@ func (m *menu) draw(v *view, c *canvas, y int) {
 		}
 		text += ", Pod " + n.Pod
 		if n.newcomer != nil {
-			text += ", " + n.newcomer.Summary.Text
+			text += ", " + words.Text(n.newcomer.Summary)
 		}
 		c.at(0, y, look.of(v.fitted(mark+text, w)))
 		y++

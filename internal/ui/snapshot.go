@@ -269,7 +269,7 @@ func (f *facts) addNodes(s *cluster.Cluster, doc *render.ClusterStatus) {
 	for i := range doc.Newcomers {
 		d := doc.Newcomers[i]
 		if j, ok := f.index.ByMember[d.Member]; ok && f.nodes[j].Membership == cluster.MemberNewcomer {
-			d.Waiting, d.Summary.Text = clean(d.Waiting), clean(d.Summary.Text)
+			d.Waiting = clean(d.Waiting)
 			f.nodes[j].newcomer = &d
 		}
 	}
@@ -306,11 +306,7 @@ func (f *facts) addBlockers(doc *render.ClusterStatus) {
 	if rights {
 		// There is one thing to do, and it is about no node.
 		cause := &doc.Findings[0]
-		b := blocker{key: string(cause.Kind), observed: -1, text: func(now time.Time) string { return clean(cause.Text(now)) }}
-		if cause.Step != nil {
-			b.step = cause.Step.Message()
-		}
-		f.blockers = append(f.blockers, b)
+		f.blockers = append(f.blockers, blocker{key: string(cause.Kind), observed: -1, step: cause.Step, text: func(now time.Time) string { return clean(cause.Text(now)) }})
 	}
 	for i := range groups {
 		g := &groups[i]

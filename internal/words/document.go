@@ -2,77 +2,103 @@
 
 package words
 
-// Message is a message in a document: the code and parameters for programs, the text for people.
-type Statement struct {
-	Code   Code   `json:"code"`
-	Params Params `json:"params,omitempty"`
-	Text   string `json:"text"`
-	// Commands carry out a next step, in this order.
-	Commands []ShellCommand `json:"commands,omitempty"`
-}
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
 
-// Command is a command in a document: the arguments for programs, and shell text that is safe to paste.
-type ShellCommand struct {
-	Args  []string `json:"args"`
-	Shell string   `json:"shell"`
-}
+// MarshalJSON is the message in a document: code and parameters for programs, the text for people,
+// and the commands that carry out a next step; null for the zero message.
+func (m Message) MarshalJSON() ([]byte, error) { return m.document(Text(m)) }
 
-// Document is the message in a document; nil for an empty one.
-func (p Printer) Document(m Message) *Statement {
+func (m Message) document(text string) ([]byte, error) {
 	if m.IsZero() {
-		return nil
+		return []byte("null"), nil
 	}
-	out := &Statement{Code: m.Code, Params: m.Params, Text: p.Text(m)}
-	for _, c := range m.Commands {
-		c = p.WithFlags(c)
-		out.Commands = append(out.Commands, ShellCommand{Args: c, Shell: Shell(c)})
-	}
-	return out
+	return marshal(struct {
+		Code     Code      `json:"code"`
+		Params   Params    `json:"params,omitempty"`
+		Text     string    `json:"text"`
+		Commands []Command `json:"commands,omitempty"`
+	}{m.Code, m.Params, text, m.Commands})
 }
 
-// Documents are the messages in a document.
-func (p Printer) Documents(messages []Message) []Statement {
-	var out []Statement
-	for _, m := range messages {
-		if d := p.Document(m); d != nil {
-			out = append(out, *d)
+// UnmarshalJSON reads a message of a document, and a Coded. The text is made anew.
+func (m *Message) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, (*Coded)(m)) }
+
+// About is a message in a document whose text begins with a subject that its sentence leaves out.
+type About struct {
+	Subject string
+	Message
+}
+
+// MarshalJSON is that of the message, with the subject in its text.
+func (a About) MarshalJSON() ([]byte, error) { return a.document(Of(a.Subject, a.Message)) }
+
+// Coded is a message without its text, as annotations have it and messages among parameters.
+type Coded Message
+
+// MarshalJSON has the commands as lists of arguments.
+func (c Coded) MarshalJSON() ([]byte, error) {
+	var commands [][]string
+	for _, command := range c.Commands {
+		commands = append(commands, command)
+	}
+	return marshal(struct {
+		Code     Code       `json:"code,omitempty"`
+		Params   Params     `json:"params,omitempty"`
+		Commands [][]string `json:"commands,omitempty"`
+	}{c.Code, c.Params, commands})
+}
+
+// MarshalJSON has messages among the parameters without their texts, which the text of the whole
+// has, and durations as they are shown: a message that is read again has the same text.
+func (p Params) MarshalJSON() ([]byte, error) {
+	out := make(map[string]any, len(p))
+	for name, v := range p {
+		switch v := v.(type) {
+		case Message:
+			out[name] = Coded(v)
+		case []Message:
+			list := make([]Coded, len(v))
+			for i := range v {
+				list[i] = Coded(v[i])
+			}
+			out[name] = list
+		case time.Duration:
+			out[name] = Age(v)
+		default:
+			out[name] = v
 		}
 	}
-	return out
+	return marshal(out)
 }
 
-// Message is the message that the document was made from; zero for nil.
-func (d *Statement) Message() Message {
-	if d == nil {
-		return Message{}
-	}
-	m := Message{Code: d.Code, Params: d.Params}
-	for _, c := range d.Commands {
-		m.Commands = append(m.Commands, c.Args)
-	}
-	return m
+// MarshalJSON is the command in a document: the arguments for programs, and shell text to paste.
+func (c Command) MarshalJSON() ([]byte, error) {
+	return marshal(struct {
+		Args  []string `json:"args"`
+		Shell string   `json:"shell"`
+	}{c, Shell(c)})
 }
 
-// Again puts the flags into statements of a document that was made without them.
-func (p Printer) Again(statements ...*Statement) {
-	for _, d := range statements {
-		if d != nil && d.Code != "" && len(p.Flags) > 0 {
-			*d = *p.Document(p.Flagged(d.Message()))
-		}
+// UnmarshalJSON reads a command of a document, and one of a Coded.
+func (c *Command) UnmarshalJSON(data []byte) error {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		return json.Unmarshal(data, (*[]string)(c))
 	}
+	var in struct{ Args []string }
+	err := json.Unmarshal(data, &in)
+	*c = in.Args
+	return err
 }
 
-// AgainAll is Again of a list.
-func (p Printer) AgainAll(list []Statement) {
-	for i := range list {
-		p.Again(&list[i])
-	}
-}
-
-// AgainCommand is Again of a command.
-func (p Printer) AgainCommand(c *ShellCommand) {
-	if c != nil {
-		c.Args = p.WithFlags(c.Args)
-		c.Shell = Shell(c.Args)
-	}
+// marshal leaves it to the encoder of the whole whether <, > and & are escaped.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
 }

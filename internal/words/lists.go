@@ -27,10 +27,10 @@ func (p Printer) listed(name string, m Message) (parts []Part, ok bool) {
 	text := ""
 	if param, choice, found := strings.Cut(name, "?"); found {
 		one, many, _ := strings.Cut(choice, "|")
-		switch n := number(m.Params[param]); {
-		case n == 1:
+		switch v := m.Params[param]; {
+		case number(v) == 1:
 			text = one
-		case n > 1 || n == 0 && m.Params[param] == 0:
+		case number(v) > 1 || v == 0 || v == 0.0:
 			text = many
 		}
 	} else if param, found := strings.CutSuffix(name, "&"); found {

@@ -69,6 +69,13 @@ func (p Printer) has(after []string) bool {
 	return len(after) >= len(p.Flags) && slices.Equal(after[:len(p.Flags)], p.Flags)
 }
 
+// Flag puts the flags into messages of a document that was made without them.
+func (p Printer) Flag(messages ...*Message) {
+	for _, m := range messages {
+		*m = p.Flagged(*m)
+	}
+}
+
 // Flagged is the message with the flags in its commands, and in those of the messages among its parameters.
 func (p Printer) Flagged(m Message) Message {
 	if len(p.Flags) == 0 {
@@ -94,6 +101,8 @@ func (p Printer) Flagged(m Message) Message {
 				list[i] = p.Flagged(v[i])
 			}
 			out.Params[name] = list
+		case map[string]any: // a message that was read from JSON
+			out.Params[name] = p.Flagged(message(v))
 		}
 	}
 	return out

@@ -41,23 +41,19 @@ func TestDocumentsHaveTheFlagsAgain(t *testing.T) {
 	t.Parallel()
 	p := words.Printer{Flags: []string{"--context=test"}}
 	inner := words.New(words.ReadLogOrReplace).Do(words.Kubectl("demo", "logs", "a"), words.Scylla("demo", "replace", "1"))
-	step, done := words.Printer{}.Document(words.New(words.ResumeReplacement, "cure", inner)), &words.ShellCommand{Args: words.Kubectl("", "get", "pod")}
-	list := words.Printer{}.Documents([]words.Message{inner})
+	step, plain := words.New(words.ResumeReplacement, "cure", inner), inner
 	for range 2 {
-		p.Again(step, nil)
-		p.AgainAll(list)
-		p.AgainCommand(done)
-		p.AgainCommand(nil)
+		p.Flag(&step, &plain)
 	}
-	if !strings.Contains(step.Text, "kubectl scylla --context=test replace 1 -n demo") || list[0].Commands[0].Shell != "kubectl --context=test logs a -n demo" {
-		t.Errorf("the step is %+v, the list %+v", step, list)
+	if !strings.Contains(words.Text(step), "kubectl scylla --context=test replace 1 -n demo") || words.Shell(plain.Commands[0]) != "kubectl --context=test logs a -n demo" {
+		t.Errorf("the step is %+v, its cure %+v", step, plain)
 	}
 	within, ok := step.Params["cure"].(words.Message)
 	if diff := cmp.Diff(words.Command{"kubectl", "scylla", "--context=test", "replace", "1", "-n", "demo"}, within.Commands[1]); !ok || diff != "" {
 		t.Errorf("the message within (-want +got):\n%s", diff)
 	}
-	if done.Shell != "kubectl --context=test get pod" {
-		t.Errorf("the command is %+v", done)
+	if got := words.Shell(p.WithFlags(p.WithFlags(words.Kubectl("", "get", "pod")))); got != "kubectl --context=test get pod" {
+		t.Errorf("the command is %s", got)
 	}
 }
 

@@ -188,11 +188,11 @@ type document struct {
 }
 
 type result struct {
-	Check   string           `json:"check"`
-	Subject string           `json:"subject,omitempty"`
-	State   preflight.State  `json:"state"`
-	Text    *words.Statement `json:"text"`
-	Step    *words.Statement `json:"step,omitempty"`
+	Check   string          `json:"check"`
+	Subject string          `json:"subject,omitempty"`
+	State   preflight.State `json:"state"`
+	Text    words.Message   `json:"text"`
+	Step    words.Message   `json:"step,omitzero"`
 	// Link is where the documents say more; of a result with a step.
 	Link string `json:"link,omitempty"`
 }
@@ -200,7 +200,7 @@ type result struct {
 func newDocument(results []preflight.Result, p words.Printer) *document {
 	d := &document{APIVersion: render.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
 	for _, r := range results {
-		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Document(r.Text), p.Document(r.Step), link(r)})
+		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Flagged(r.Text), p.Flagged(r.Step), link(r)})
 	}
 	return d
 }

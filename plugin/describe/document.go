@@ -44,7 +44,7 @@ type Document struct {
 	// Findings are those about this node, the gravest first; Cluster's others are counted in OtherProblems. NextStep is the one thing to do.
 	Findings      []render.Finding `json:"findings,omitempty"`
 	OtherProblems int              `json:"otherProblems,omitempty"`
-	NextStep      *words.Statement `json:"nextStep,omitempty"`
+	NextStep      words.Message    `json:"nextStep,omitzero"`
 	// SeenBy is the node's state in every other node's row, Sees the other nodes' states in its own row.
 	SeenBy []Opinion `json:"seenBy,omitempty"`
 	Sees   []Opinion `json:"sees,omitempty"`
@@ -143,7 +143,7 @@ type Event struct {
 // Repeat puts the flags that were given into every command of the document.
 func (d *Document) Repeat(p words.Printer) {
 	render.Repeat(p, d.Findings)
-	p.Again(d.NextStep)
+	p.Flag(&d.NextStep)
 	if d.Newcomer != nil {
 		d.Newcomer.Repeat(p)
 	}
@@ -224,7 +224,7 @@ func (d *Document) find(status *render.ClusterStatus, m *cluster.Member) {
 		}
 	}
 	for _, f := range d.Findings {
-		if f.Step != nil && !f.Remark && d.NextStep == nil {
+		if !f.Remark && d.NextStep.IsZero() {
 			d.NextStep = f.Step
 		}
 	}

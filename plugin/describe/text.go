@@ -69,12 +69,12 @@ func (d *Document) head(p *page) {
 	case len(problems) > 0:
 		verdict, style = problems[0].Text(p.now), render.Bad
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
-		verdict, style = d.Newcomer.Summary.Text, render.Warn
+		verdict, style = words.Text(d.Newcomer.Summary), render.Warn
 	}
 	p.line(style, render.Clean(d.Namespace+"/"+name), verdict)
 	for _, f := range d.Findings {
-		if f.Evidence != nil && !f.Remark {
-			p.line(render.Plain, "Evidence", f.Evidence.Text)
+		if !f.Evidence.IsZero() && !f.Remark {
+			p.line(render.Plain, "Evidence", words.Text(f.Evidence))
 		}
 	}
 	for _, f := range d.Findings {
@@ -86,8 +86,8 @@ func (d *Document) head(p *page) {
 		p.line(render.Bad, "Also", f.Text(p.now))
 	}
 	switch {
-	case d.NextStep != nil:
-		p.facts = append(p.facts, render.StepFacts("Next", render.Strong, d.NextStep.Message(), p.o.Words)...)
+	case !d.NextStep.IsZero():
+		p.facts = append(p.facts, render.StepFacts("Next", render.Strong, d.NextStep, p.o.Words)...)
 		for _, c := range d.evidence() {
 			p.more(render.Plain, "it cannot be undone, and rests on "+words.Text(evidence.Message(c)))
 		}

@@ -63,8 +63,8 @@ func (d *PlanDocument) Repeat(p words.Printer) { repeatChecks(p, d.Checks) }
 type CheckInfo struct {
 	Name      string             `json:"name"`
 	Result    replacement.Result `json:"result"`
-	Evidence  *words.Statement   `json:"evidence"`
-	Cure      *words.Statement   `json:"cure,omitempty"`
+	Evidence  words.Message      `json:"evidence"`
+	Cure      words.Message      `json:"cure,omitzero"`
 	Skipped   bool               `json:"skipped,omitempty"`
 	Skippable bool               `json:"skippable"`
 }
@@ -74,7 +74,7 @@ func (c CheckInfo) blocks() bool { return c.Result != replacement.OK && !c.Skipp
 func newChecks(checks []replacement.Check) []CheckInfo {
 	var out []CheckInfo
 	for _, c := range checks {
-		out = append(out, CheckInfo{Name: c.Name, Result: c.Result, Evidence: words.Printer{}.Document(c.Evidence), Cure: words.Printer{}.Document(c.Cure), Skipped: c.Skipped, Skippable: c.Skippable})
+		out = append(out, CheckInfo{Name: c.Name, Result: c.Result, Evidence: c.Evidence, Cure: c.Cure, Skipped: c.Skipped, Skippable: c.Skippable})
 	}
 	return out
 }
@@ -111,9 +111,9 @@ type StatusDocument struct {
 	Held    bool                 `json:"held,omitempty"`
 	Refused *replacement.Refusal `json:"refused,omitempty"`
 	// Message is the state in one sentence, Waiting the condition for which it waits, Cure the action for an administrator.
-	Message *words.Statement  `json:"message"`
-	Waiting []words.Statement `json:"waiting,omitempty"`
-	Cure    *words.Statement  `json:"cure,omitempty"`
+	Message words.Message   `json:"message"`
+	Waiting []words.Message `json:"waiting,omitempty"`
+	Cure    words.Message   `json:"cure,omitzero"`
 	// OriginalHostID is replaced by NewHostID.
 	OriginalHostID hostid.ID    `json:"originalHostID,omitempty"`
 	NewHostID      hostid.ID    `json:"newHostID,omitempty"`
@@ -130,10 +130,12 @@ type StatusDocument struct {
 
 // Repeat puts the flags that were given into every command of the document.
 func (d *StatusDocument) Repeat(p words.Printer) {
-	p.Again(d.Message, d.Cure)
-	p.AgainAll(d.Waiting)
+	p.Flag(&d.Message, &d.Cure)
+	for i := range d.Waiting {
+		p.Flag(&d.Waiting[i])
+	}
 	if d.Diagnosis != nil {
-		p.Again(d.Diagnosis.Text, d.Diagnosis.Cure)
+		p.Flag(&d.Diagnosis.Text, &d.Diagnosis.Cure)
 	}
 	repeatChecks(p, d.Checks)
 	if d.Afterwards != nil {
@@ -146,22 +148,22 @@ func (l *StatusList) Repeat(p words.Printer) {
 	render.Repeat(p, l.Items)
 	for i := range l.Ghosts {
 		g := &l.Ghosts[i]
-		p.Again(g.Evidence, g.Why)
-		p.AgainCommand(g.Command)
+		p.Flag(&g.Evidence, &g.Why)
+		g.Command = p.WithFlags(g.Command)
 	}
 }
 
 func repeatChecks(p words.Printer, checks []CheckInfo) {
 	for i := range checks {
-		p.Again(checks[i].Evidence, checks[i].Cure)
+		p.Flag(&checks[i].Evidence, &checks[i].Cure)
 	}
 }
 
 // DiagnosisInfo is a recognised failure.
 type DiagnosisInfo struct {
-	Code words.Code       `json:"code"`
-	Text *words.Statement `json:"text"`
-	Cure *words.Statement `json:"cure,omitempty"`
+	Code words.Code    `json:"code"`
+	Text words.Message `json:"text"`
+	Cure words.Message `json:"cure,omitzero"`
 }
 
 // StatusList is the document of `replace status`.
@@ -175,22 +177,18 @@ type StatusList struct {
 
 // GhostInfo is a ghost of a cluster.
 type GhostInfo struct {
-	Cluster  string           `json:"cluster"`
-	HostID   hostid.ID        `json:"hostID"`
-	Evidence *words.Statement `json:"evidence"`
+	Cluster  string        `json:"cluster"`
+	HostID   hostid.ID     `json:"hostID"`
+	Evidence words.Message `json:"evidence"`
 	// Command removes it; absent while it must not be removed, with Why saying why.
-	Command *words.ShellCommand `json:"command,omitempty"`
-	Why     *words.Statement    `json:"why,omitempty"`
+	Command words.Command `json:"command,omitempty"`
+	Why     words.Message `json:"why,omitzero"`
 }
 
 func newGhosts(cluster string, ghosts []replacement.Ghost) []GhostInfo {
 	var out []GhostInfo
 	for _, g := range ghosts {
-		info := GhostInfo{Cluster: cluster, HostID: g.HostID, Evidence: words.Printer{}.Document(g.Evidence), Why: words.Printer{}.Document(g.Why)}
-		if g.Command != nil {
-			info.Command = &words.ShellCommand{Args: g.Command, Shell: words.Shell(g.Command)}
-		}
-		out = append(out, info)
+		out = append(out, GhostInfo{Cluster: cluster, HostID: g.HostID, Evidence: g.Evidence, Command: g.Command, Why: g.Why})
 	}
 	return out
 }

@@ -316,7 +316,7 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 		if in := s.in; in.Self.Joined != nil && !*in.Self.Joined {
 			joined = "has joined"
 		}
-		doc.Message = words.Printer{}.Document(words.New(words.OperatorReplaced, "original", f.original, "node", id, "joined", joined))
+		doc.Message = words.New(words.OperatorReplaced, "original", f.original, "node", id, "joined", joined)
 		doc.addAfterwards(f.o.d.Clock.Now(), s)
 		return verdict{done: true, last: doc}
 	case !rec.Requested && !rec.HasOriginal:

@@ -37,7 +37,7 @@ func checksTable(checks []CheckInfo, o render.Options) string {
 		room = o.Width - used
 	}
 	for _, c := range checks {
-		for i, line := range wrap(render.Clean(said(c.Evidence)), room) {
+		for i, line := range wrap(render.Clean(words.Text(c.Evidence)), room) {
 			if i == 0 {
 				t.Rows = append(t.Rows, []render.Cell{render.Text(c.Name), mark(c), render.Text(line)})
 			} else {
@@ -150,7 +150,7 @@ func (d *PlanDocument) outcome(b *lines, o render.Options) {
 		if !c.blocks() {
 			continue
 		}
-		for i, l := range wrap(c.Name+": "+said(c.Cure), room(o, 4)) {
+		for i, l := range wrap(c.Name+": "+words.Text(c.Cure), room(o, 4)) {
 			lead := "  > "
 			if i > 0 {
 				lead = "    "
@@ -198,14 +198,6 @@ func room(o render.Options, indent int) int {
 		return 0
 	}
 	return o.Width - indent
-}
-
-// said is a message's text, empty for none.
-func said(s *words.Statement) string {
-	if s == nil {
-		return ""
-	}
-	return s.Text
 }
 
 func orDash(s string) string {

@@ -355,13 +355,16 @@ func TestTheLogExplainsAWait(t *testing.T) {
 	s.logText = "ERROR 2026-11-21 12:00:09 [shard 0:main] init - Startup failed: std::runtime_error (Unable to gossip with any nodes={10.0.0.1} (ShadowRound).)\n"
 	r.Args = []string{"replace", "status", "-n", "demo", "-o", "json"}
 	res := r.Do(t)
-	var list struct {
-		Items []struct{ Cure *words.Statement }
+	type cure struct {
+		Code   words.Code
+		Params words.Params
+		Text   string
 	}
+	var list struct{ Items []struct{ Cure cure } }
 	if err := json.Unmarshal([]byte(res.Stdout), &list); err != nil || len(list.Items) != 1 {
 		t.Fatalf("exit %d, %v\n%s%s", res.Code, err, res.Stdout, res.Stderr)
 	}
-	want := &words.Statement{
+	want := cure{
 		Code: words.LogCure, Params: words.Params{"text": map[string]any{"code": string(words.NoSeedReached)}},
 		Text: "No seed answered: check the seeds, DNS, network policies and that a seed is running. Nothing was stored: the volume can be used and no node is banned. " +
 			"ScyllaDB tries again when it is restarted.",

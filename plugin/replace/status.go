@@ -158,12 +158,12 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 		ObjectMeta:  metav1.ObjectMeta{Namespace: key.Namespace, Name: in.Self.Member},
 		GeneratedAt: *render.TimePtr(now), Cluster: key.Name, Member: in.Self.Recorded(), ManagedBy: managedBy(in.Operator),
 		Request: step.Request, Attempt: step.Attempt, Phase: step.Phase(),
-		Message: words.Printer{}.Document(step.Message), Waiting: words.Printer{}.Documents(step.Waiting), Cure: words.Printer{}.Document(step.Cure),
+		Message: step.Message, Waiting: step.Waiting, Cure: step.Cure,
 		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: render.TimePtr(step.StartedAt),
 		Held: step.Held(), Refused: step.Refused,
 	}
 	if f := step.Diagnosis; f != nil {
-		d.Diagnosis = &DiagnosisInfo{Code: f.Code, Text: words.Printer{}.Document(f.Text), Cure: words.Printer{}.Document(f.Cure)}
+		d.Diagnosis = &DiagnosisInfo{Code: f.Code, Text: f.Text, Cure: f.Cure}
 	}
 	switch {
 	case d.Held:
@@ -206,7 +206,7 @@ func (d *StatusDocument) Text(now time.Time, o render.Options) string {
 	case d.Phase == replacement.PhaseDone && d.FinishedAt != nil:
 		style = render.Good
 	}
-	head := fmt.Sprintf("%s/%s: %s", d.Namespace, d.Name, said(d.Message))
+	head := fmt.Sprintf("%s/%s: %s", d.Namespace, d.Name, words.Text(d.Message))
 	for i, l := range wrap(render.Clean(head), room(o, len(word)+1)) {
 		if i == 0 {
 			b.WriteString(style.Paint(word) + " " + l + "\n")
@@ -219,13 +219,13 @@ func (d *StatusDocument) Text(now time.Time, o render.Options) string {
 		line("  " + strings.Join(facts, ", "))
 	}
 	for _, w := range d.Waiting {
-		line("  - " + w.Text)
+		line("  - " + words.Text(w))
 	}
 	for _, c := range d.Conditions {
 		line("  - " + c)
 	}
-	if d.Cure != nil {
-		line("  > " + d.Cure.Text)
+	if !d.Cure.IsZero() {
+		line("  > " + words.Text(d.Cure))
 	}
 	if a := d.Afterwards; a != nil {
 		line("  Next" + a.Next() + ":")
@@ -276,17 +276,17 @@ func (l *StatusList) Text(now time.Time, o render.Options) string {
 	if len(l.Ghosts) > 0 {
 		b.WriteString("\n" + render.Strong.Paint("Ghosts") + " (listed by their cluster, nobody's member)\n")
 		for _, g := range l.Ghosts {
-			for _, t := range wrap(render.Clean(g.Cluster+": "+said(g.Evidence)), room(o, 2)) {
+			for _, t := range wrap(render.Clean(g.Cluster+": "+words.Text(g.Evidence)), room(o, 2)) {
 				b.WriteString("  " + t + "\n")
 			}
 			if g.Command != nil {
-				if first := said(g.Why); first != "" {
+				if first := words.Text(g.Why); first != "" {
 					b.WriteString("  > " + render.Clean(first) + "\n")
 				}
 				// A command is never broken: it is copied.
-				b.WriteString("  > " + render.Clean(g.Command.Shell) + "\n")
+				b.WriteString("  > " + render.Clean(words.Shell(g.Command)) + "\n")
 			} else {
-				b.WriteString("  > not to be removed: " + render.Clean(said(g.Why)) + "\n")
+				b.WriteString("  > not to be removed: " + render.Clean(words.Text(g.Why)) + "\n")
 			}
 		}
 	}

@@ -26,18 +26,18 @@ type stepped struct {
 	Items    []stepped `json:"items"`
 	Blockers []blocked `json:"blockers"`
 	Findings []struct {
-		Explains []int            `json:"explains"`
-		Remark   bool             `json:"remark"`
-		Step     *words.Statement `json:"step"`
+		Explains []int      `json:"explains"`
+		Remark   bool       `json:"remark"`
+		Step     *statement `json:"step"`
 	} `json:"findings"`
-	Verdict  json.RawMessage  `json:"verdict"` // of status a word
-	NextStep *words.Statement `json:"nextStep"`
+	Verdict  json.RawMessage `json:"verdict"` // of status a word
+	NextStep *statement      `json:"nextStep"`
 }
 
 type blocked struct {
-	Reason             words.Code       `json:"reason"`
-	Observer, Observed matrix.Ref       `json:",omitzero"`
-	Step               *words.Statement `json:"step"`
+	Reason             words.Code `json:"reason"`
+	Observer, Observed matrix.Ref `json:",omitzero"`
+	Step               *statement `json:"step"`
 }
 
 func (b blocked) key() string {
@@ -112,7 +112,7 @@ func TestOneStep(t *testing.T) { // not in parallel: what report packs is opened
 				rt.Errorf("status and report (-status +report):\n%s", diff)
 			}
 		}
-		byStatus, of := map[string]*words.Statement{}, map[hostid.ID]*words.Statement{}
+		byStatus, of := map[string]*statement{}, map[hostid.ID]*statement{}
 		given := map[int]bool{}
 		for _, f := range status.Findings {
 			for _, i := range f.Explains {

@@ -22,13 +22,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
+// statement is a message in a document.
+type statement struct {
+	Code   words.Code   `json:"code"`
+	Params words.Params `json:"params"`
+	Text   string       `json:"text"`
+	// Commands have arguments and shell text.
+	Commands []any `json:"commands"`
+}
+
 // told is the part of each document that has facts about members.
 type told struct {
 	Nodes     []map[string]any `json:"nodes"`     // of status
 	Newcomers []map[string]any `json:"newcomers"` // of status
 	Findings  []struct {
-		Remark  bool            `json:"remark"`
-		Message words.Statement `json:"message"`
+		Remark  bool      `json:"remark"`
+		Message statement `json:"message"`
 	} `json:"findings"` // of status
 	Node     map[string]any `json:"node"`     // of describe
 	Newcomer map[string]any `json:"newcomer"` // of describe
@@ -47,14 +56,14 @@ type told struct {
 	} `json:"claims"` // of replace
 	Pod    json.RawMessage `json:"pod"` // of replace an object, of the others a word
 	Checks []struct {
-		Name     string          `json:"name"`
-		Evidence words.Statement `json:"evidence"`
+		Name     string    `json:"name"`
+		Evidence statement `json:"evidence"`
 	} `json:"checks"` // of replace
 	Verdict json.RawMessage `json:"verdict"` // of barrier
 	Results []struct {
-		Check string          `json:"check"`
-		State string          `json:"state"`
-		Text  words.Statement `json:"text"`
+		Check string    `json:"check"`
+		State string    `json:"state"`
+		Text  statement `json:"text"`
 	} `json:"results"` // of check
 	Items []told `json:"items"`
 }
@@ -133,10 +142,10 @@ func TestOneTruth(t *testing.T) { // not in parallel: see TestOneStep
 		waiting := of(status.Newcomers, newcomer)
 		same("the newcomer (-status +describe)", waiting, read("describe", newcomer, "--source=annotation").Newcomer)
 		var verdict struct {
-			Satisfied bool            `json:"satisfied"`
-			Decision  string          `json:"decision"`
-			Summary   words.Statement `json:"summary"`
-			Blockers  []blocked       `json:"blockers"`
+			Satisfied bool      `json:"satisfied"`
+			Decision  string    `json:"decision"`
+			Summary   statement `json:"summary"`
+			Blockers  []blocked `json:"blockers"`
 		}
 		if err := json.Unmarshal(read("barrier", newcomer, "--source=annotation").Verdict, &verdict); err != nil {
 			rt.Fatal(err)

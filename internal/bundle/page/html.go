@@ -27,7 +27,7 @@ func pageTemplate(r *Report) (*template.Template, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago, "about": Change.about, "used": used, "age": r.objectAge,
 		"finding": func(f *render.Finding) string { return f.Text(r.At()) },
-		"step":    func(s *words.Statement) []words.Part { return words.Printer{}.Parts(s.Message()) },
+		"text":    words.Text, "step": words.Printer{}.Parts,
 	}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)

@@ -156,9 +156,9 @@ func (r *Report) lists() []list {
 		a := &r.Afterwards[i]
 		for j := range a.Tasks {
 			t := &a.Tasks[j]
-			text := t.Box() + " " + t.Text.Text
+			text := t.Box() + " " + words.Text(t.Text)
 			if t.Command != nil {
-				text += ": " + t.Command.Shell
+				text += ": " + words.Shell(t.Command)
 			}
 			items = append(items, a.Title(r.At())+": "+text)
 		}
