@@ -37,7 +37,7 @@ func checksTable(checks []CheckInfo, o render.Options) string {
 		room = o.Width - used
 	}
 	for _, c := range checks {
-		for i, line := range wrap(render.Clean(words.Text(c.Evidence)), room) {
+		for i, line := range render.Wrap(render.Clean(words.Text(c.Evidence)), room, "") {
 			if i == 0 {
 				t.Rows = append(t.Rows, []render.Cell{render.Text(c.Name), mark(c), render.Text(line)})
 			} else {
@@ -46,25 +46,6 @@ func checksTable(checks []CheckInfo, o render.Options) string {
 		}
 	}
 	return t.String(0, "...")
-}
-
-// wrap breaks at blanks; a room of 0 leaves the text whole.
-func wrap(text string, room int) []string {
-	if room <= 0 || len(text) <= room {
-		return []string{text}
-	}
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len(line)+1+len(word) > room {
-			lines, line = append(lines, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }
 
 // Text is the plan for people.
@@ -96,7 +77,7 @@ func (d *PlanDocument) Text(o render.Options) string {
 		from = "streams the data that has copies on"
 	}
 	b.line("  the StatefulSet makes both anew, and a new node with a new host ID %s", from)
-	for _, l := range wrap(strings.Join(d.Streams, ", "), room(o, 4)) {
+	for _, l := range render.Wrap(strings.Join(d.Streams, ", "), room(o, 4), "") {
 		b.line("    %s", render.Clean(l))
 	}
 	if len(d.Streams) == 0 {
@@ -150,7 +131,7 @@ func (d *PlanDocument) outcome(b *lines, o render.Options) {
 		if !c.blocks() {
 			continue
 		}
-		for i, l := range wrap(c.Name+": "+words.Text(c.Cure), room(o, 4)) {
+		for i, l := range render.Wrap(c.Name+": "+words.Text(c.Cure), room(o, 4), "") {
 			lead := "  > "
 			if i > 0 {
 				lead = "    "

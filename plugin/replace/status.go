@@ -190,7 +190,7 @@ func (d *StatusDocument) troubled() bool { return d.Held || d.Phase == replaceme
 func (d *StatusDocument) Text(now time.Time, o render.Options) string {
 	var b strings.Builder
 	line := func(text string) {
-		for i, l := range wrap(render.Clean(text), room(o, 2)) {
+		for i, l := range render.Wrap(render.Clean(text), room(o, 2), "") {
 			if i > 0 {
 				l = "  " + l
 			}
@@ -207,7 +207,7 @@ func (d *StatusDocument) Text(now time.Time, o render.Options) string {
 		style = render.Good
 	}
 	head := fmt.Sprintf("%s/%s: %s", d.Namespace, d.Name, words.Text(d.Message))
-	for i, l := range wrap(render.Clean(head), room(o, len(word)+1)) {
+	for i, l := range render.Wrap(render.Clean(head), room(o, len(word)+1), "") {
 		if i == 0 {
 			b.WriteString(style.Paint(word) + " " + l + "\n")
 		} else {
@@ -276,7 +276,7 @@ func (l *StatusList) Text(now time.Time, o render.Options) string {
 	if len(l.Ghosts) > 0 {
 		b.WriteString("\n" + render.Strong.Paint("Ghosts") + " (listed by their cluster, nobody's member)\n")
 		for _, g := range l.Ghosts {
-			for _, t := range wrap(render.Clean(g.Cluster+": "+words.Text(g.Evidence)), room(o, 2)) {
+			for _, t := range render.Wrap(render.Clean(g.Cluster+": "+words.Text(g.Evidence)), room(o, 2), "") {
 				b.WriteString("  " + t + "\n")
 			}
 			if g.Command != nil {
