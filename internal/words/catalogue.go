@@ -327,7 +327,7 @@ var (
 	OperationFailed          = define("OperationFailed", "{operation} of host ID {hostID} failed[: {error}]")
 )
 
-// renderWords belong to internal/render, which imports this package: its codes are written out here.
+// renderWords belong to internal/show, which imports this package: its codes are written out here.
 var (
 	BarrierRefuses        = define("BarrierRefuses", "cannot start, its barrier refuses: {message}")
 	MemberWithoutService  = define("MemberWithoutService", "has no member Service yet, so its barrier does not know its place")

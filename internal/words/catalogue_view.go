@@ -2,7 +2,7 @@
 
 package words
 
-// viewWords say the controller's view and the conditions that go with it. The codes of internal/view and internal/render are written out
+// viewWords say the controller's view and the conditions that go with it. The codes of internal/view and internal/show are written out
 // here: the one rests on packages whose tests import this one, the other imports it.
 var (
 	InitNoNodeYet    = define("InitNoNodeYet", "no node of the cluster has joined yet")

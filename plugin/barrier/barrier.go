@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -85,7 +85,7 @@ func (o *options) Run(ctx context.Context) error {
 // document is a BarrierVerdict or a BarrierVerdictList.
 type document interface {
 	runtime.Object
-	Text(render.Options) string
+	Text(show.Options) string
 }
 
 func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*cluster.Cluster, error) {
@@ -98,7 +98,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*cl
 		for i, s := range snapshots {
 			judged[i] = diagnosis.Judge(s, o.d.Clock.Now(), nil, s.MayWait()...)
 		}
-		l, err := render.NewBarrierList(judged)
+		l, err := show.NewBarrierList(judged)
 		return l, snapshots, err
 	}
 	s, m, err := reader.Named(ctx, o.Name)
@@ -106,7 +106,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*cl
 		return nil, nil, err
 	}
 	o.Name = m.Member
-	d, err := render.NewBarrierVerdict(reader.Logs.Judge(ctx, s, o.Name), o.Name)
+	d, err := show.NewBarrierVerdict(reader.Logs.Judge(ctx, s, o.Name), o.Name)
 	return d, []*cluster.Cluster{s}, err
 }
 
@@ -115,7 +115,7 @@ func (o *options) print(doc document) error {
 		opts := o.d.Options(o.Output.Format() == "wide")
 		return o.d.Print(doc.Text(opts), opts)
 	}
-	if l, ok := doc.(*render.BarrierVerdictList); ok && o.Output.Name() {
+	if l, ok := doc.(*show.BarrierVerdictList); ok && o.Output.Name() {
 		return o.Output.Document(o.d, cli.Items(l.Items)...)
 	}
 	return o.Output.Document(o.d, doc)
@@ -124,11 +124,11 @@ func (o *options) print(doc document) error {
 // verdict is exit code 3 when the member, or any that was listed, must wait.
 func verdict(doc document) error {
 	switch d := doc.(type) {
-	case *render.BarrierVerdict:
+	case *show.BarrierVerdict:
 		if !d.Verdict.Satisfied {
 			return exit.ConditionNotMet(nil)
 		}
-	case *render.BarrierVerdictList:
+	case *show.BarrierVerdictList:
 		for i := range d.Items {
 			if !d.Items[i].Verdict.Satisfied {
 				return exit.ConditionNotMet(nil)
@@ -142,9 +142,9 @@ func verdict(doc document) error {
 func key(doc document) string {
 	c := doc.DeepCopyObject()
 	switch d := c.(type) {
-	case *render.BarrierVerdict:
+	case *show.BarrierVerdict:
 		d.GeneratedAt, d.TakenAt = metav1.Time{}, nil
-	case *render.BarrierVerdictList:
+	case *show.BarrierVerdictList:
 		for i := range d.Items {
 			d.Items[i].GeneratedAt, d.Items[i].TakenAt = metav1.Time{}, nil
 		}
@@ -162,7 +162,7 @@ func (o *options) subject(_ document, snapshots []*cluster.Cluster) string {
 
 // free is the condition of --wait.
 func (o *options) free(doc document) (bool, string, error) {
-	d, ok := doc.(*render.BarrierVerdict)
+	d, ok := doc.(*show.BarrierVerdict)
 	if !ok {
 		return false, "", fmt.Errorf("wait for %s: got a list", o.Name)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -198,7 +198,7 @@ type result struct {
 }
 
 func newDocument(results []preflight.Result, p words.Printer) *document {
-	d := &document{APIVersion: render.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
+	d := &document{APIVersion: show.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
 	for _, r := range results {
 		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Flagged(r.Text), p.Flagged(r.Step), link(r)})
 	}
@@ -267,19 +267,19 @@ func text(results []preflight.Result) string {
 	var b strings.Builder
 	switch failed, unknown := count[preflight.Failed], count[preflight.Unknown]; {
 	case failed+unknown == 0:
-		fmt.Fprintf(&b, "%s: %d checks, %d warnings\n\n", render.Good.Paint("ok"), len(results), count[preflight.Warning])
+		fmt.Fprintf(&b, "%s: %d checks, %d warnings\n\n", show.Good.Paint("ok"), len(results), count[preflight.Warning])
 	default:
-		fmt.Fprintf(&b, "%s: %d of %d checks failed, %d could not be made, %d warnings\n\n", render.Bad.Paint("not ok"), failed, len(results), unknown, count[preflight.Warning])
+		fmt.Fprintf(&b, "%s: %d of %d checks failed, %d could not be made, %d warnings\n\n", show.Bad.Paint("not ok"), failed, len(results), unknown, count[preflight.Warning])
 	}
-	look := map[preflight.State]render.Style{preflight.Failed: render.Bad, preflight.Unknown: render.Warn, preflight.Warning: render.Warn, preflight.OK: render.Good}
+	look := map[preflight.State]show.Style{preflight.Failed: show.Bad, preflight.Unknown: show.Warn, preflight.Warning: show.Warn, preflight.OK: show.Good}
 	for _, r := range results {
 		subject := r.Subject
 		if subject != "" {
 			subject += ": "
 		}
-		fmt.Fprintf(&b, "%s  %-11s  %s%s\n", look[r.State].Paint(fmt.Sprintf("%-7s", r.State)), r.Check, render.Clean(subject), words.Text(r.Text))
+		fmt.Fprintf(&b, "%s  %-11s  %s%s\n", look[r.State].Paint(fmt.Sprintf("%-7s", r.State)), r.Check, show.Clean(subject), words.Text(r.Text))
 		if !r.Step.IsZero() {
-			fmt.Fprintf(&b, "%[1]s%[2]s\n%[1]s%[3]s\n", strings.Repeat(" ", 22), words.Text(r.Step), render.Dim.Paint(link(r)))
+			fmt.Fprintf(&b, "%[1]s%[2]s\n%[1]s%[3]s\n", strings.Repeat(" ", 22), words.Text(r.Step), show.Dim.Paint(link(r)))
 		}
 	}
 	return b.String()

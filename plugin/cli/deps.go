@@ -29,7 +29,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -68,7 +68,7 @@ type Deps struct {
 	// NotRepeated is a kubeconfig that printed commands do not name, that of a test.
 	NotRepeated string
 	// Color is the value of --color.
-	Color render.ColorMode
+	Color show.ColorMode
 
 	telling atomic.Bool // a Progress is at work
 }
@@ -76,7 +76,7 @@ type Deps struct {
 // New makes the dependencies of a real run; terminal and environ come from the process.
 func New(streams genericiooptions.IOStreams, clk clock.WithTicker, environ []string, terminal func() Terminal) *Deps {
 	d := &Deps{
-		Streams: streams, Clock: clk, Environ: environ, Terminal: terminal, Color: render.ColorAuto,
+		Streams: streams, Clock: clk, Environ: environ, Terminal: terminal, Color: show.ColorAuto,
 		Flags: genericclioptions.NewConfigFlags(true),
 	}
 	d.Flags.WrapConfigFn = func(c *rest.Config) *rest.Config {
@@ -281,10 +281,10 @@ func selfSubject(ctx context.Context, cfg *rest.Config) (string, error) {
 }
 
 // Options are the terminal's, for drawing text on standard output.
-func (d *Deps) Options(wide bool) render.Options {
+func (d *Deps) Options(wide bool) show.Options {
 	t := d.Terminal()
-	o := render.Options{
-		Profile: render.Profile(d.Streams.Out, d.Color, d.Environ), ASCII: !render.Unicode(d.Environ), Wide: wide,
+	o := show.Options{
+		Profile: show.Profile(d.Streams.Out, d.Color, d.Environ), ASCII: !show.Unicode(d.Environ), Wide: wide,
 		Words: d.Words(), Context: d.foreignContext(),
 	}
 	if t.Out {
@@ -294,8 +294,8 @@ func (d *Deps) Options(wide bool) render.Options {
 }
 
 // Print writes text to standard output in the colours that it can show.
-func (d *Deps) Print(text string, o render.Options) error {
-	if _, err := io.WriteString(render.NewWriter(d.Streams.Out, o.Profile), text); err != nil {
+func (d *Deps) Print(text string, o show.Options) error {
+	if _, err := io.WriteString(show.NewWriter(d.Streams.Out, o.Profile), text); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
 	}
 	return nil
@@ -303,14 +303,14 @@ func (d *Deps) Print(text string, o render.Options) error {
 
 // Warn writes one line to standard error.
 func (d *Deps) Warn(format string, args ...any) {
-	w := render.NewWriter(d.Streams.ErrOut, render.Profile(d.Streams.ErrOut, d.Color, d.Environ))
+	w := show.NewWriter(d.Streams.ErrOut, show.Profile(d.Streams.ErrOut, d.Color, d.Environ))
 	// A closed standard error cannot be reported anywhere.
-	_, _ = io.WriteString(w, render.Warn.Paint("warning:")+" "+words.Visible(fmt.Sprintf(format, args...))+"\n")
+	_, _ = io.WriteString(w, show.Warn.Paint("warning:")+" "+words.Visible(fmt.Sprintf(format, args...))+"\n")
 }
 
 // Say writes text to standard error as it is.
 func (d *Deps) Say(text string) {
-	w := render.NewWriter(d.Streams.ErrOut, render.Profile(d.Streams.ErrOut, d.Color, d.Environ))
+	w := show.NewWriter(d.Streams.ErrOut, show.Profile(d.Streams.ErrOut, d.Color, d.Environ))
 	_, _ = io.WriteString(w, text)
 }
 

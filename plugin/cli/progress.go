@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -55,7 +55,7 @@ func (d *Deps) newProgress(text string, quiet, limit time.Duration) *Progress {
 	p := &Progress{d: d, start: d.Clock.Now(), limit: limit, text: text, changed: true, stop: make(chan struct{}), done: make(chan struct{})}
 	p.tty = d.Terminal().Err && d.env("TERM") != "dumb"
 	p.frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
-	if !render.Unicode(d.Environ) {
+	if !show.Unicode(d.Environ) {
 		p.frames = []string{"|", "/", "-", "\\"}
 	}
 	if quiet == 0 {
@@ -137,9 +137,9 @@ func (p *Progress) show(frame int) {
 		}
 		return
 	}
-	line := fmt.Sprintf("%s %s (%s)", p.frames[frame%len(p.frames)], render.Clean(p.text), p.elapsed())
+	line := fmt.Sprintf("%s %s (%s)", p.frames[frame%len(p.frames)], show.Clean(p.text), p.elapsed())
 	if w := p.d.Terminal().Width; w > 1 {
-		line = render.Shorten(line, w-1, false, "…")
+		line = show.Shorten(line, w-1, false, "…")
 	}
 	p.raw("\r" + line + "\x1b[K")
 	p.shown = true
@@ -150,7 +150,7 @@ func (p *Progress) raw(text string) { _, _ = fmt.Fprint(p.d.Streams.ErrOut, text
 
 func (p *Progress) plain() {
 	p.changed, p.last = false, p.d.Clock.Now()
-	text := render.Clean(p.text)
+	text := show.Clean(p.text)
 	if p.limit > 0 {
 		text += " (" + p.elapsed() + ")"
 	}

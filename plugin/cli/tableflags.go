@@ -8,21 +8,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 )
 
 // TableFlags choose and order the lines of nodes.
 type TableFlags struct {
 	Problems, NoHeaders bool
-	SortBy              render.SortFlag
+	SortBy              show.SortFlag
 }
 
 // AddFlags binds the flags.
 func (f *TableFlags) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.Problems, "problems", false, "Only nodes that something is wrong with, and of several clusters only those that are not healthy.")
-	cmd.Flags().Var(&f.SortBy, "sort-by", "Order of the nodes: "+strings.Join(render.SortKeys(), ", ")+". seen and row put the worst first.")
+	cmd.Flags().Var(&f.SortBy, "sort-by", "Order of the nodes: "+strings.Join(show.SortKeys(), ", ")+". seen and row put the worst first.")
 	cmd.Flags().BoolVar(&f.NoHeaders, "no-headers", false, "Only the lines of the table, without verdict and headers, for scripts.")
-	_ = cmd.RegisterFlagCompletionFunc("sort-by", cobra.FixedCompletions(render.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("sort-by", cobra.FixedCompletions(show.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Validate refuses flags that have no effect on the output format.
@@ -34,7 +34,7 @@ func (f *TableFlags) Validate(out *OutputFlags) error {
 }
 
 // Options of a text with these choices.
-func (f *TableFlags) Options(o render.Options) render.Options {
+func (f *TableFlags) Options(o show.Options) show.Options {
 	o.Problems, o.SortBy, o.NoHeaders = f.Problems, f.SortBy, f.NoHeaders
 	return o
 }

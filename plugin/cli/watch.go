@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -39,7 +39,7 @@ func dateline(at time.Time, texts []string) string {
 		texts = append(slices.Clone(texts[:most]), fmt.Sprintf("and %d more", more))
 	}
 	if len(texts) > 0 {
-		line += ": " + render.Clean(strings.Join(texts, "; "))
+		line += ": " + show.Clean(strings.Join(texts, "; "))
 	}
 	return line + "\n"
 }

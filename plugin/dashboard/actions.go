@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
@@ -25,10 +25,10 @@ import (
 const tail = "--tail=200"
 
 // actions run commands as if they had been typed. Saved objects cannot be changed, and no Pod belongs to them.
-func (o *options) actions(ctx context.Context, reader *cli.Reader) ui.Actions {
-	describe := func(target string) (*ui.Page, error) { return o.describe(ctx, reader, target) }
+func (o *options) actions(ctx context.Context, reader *cli.Reader) dashboard.Actions {
+	describe := func(target string) (*dashboard.Page, error) { return o.describe(ctx, reader, target) }
 	if o.read.From != "" {
-		return ui.Actions{
+		return dashboard.Actions{
 			Why:      "saved objects cannot be changed",
 			WhyNoPod: "no Pod belongs to saved objects; the node's page has what was saved",
 			Describe: describe,
@@ -37,7 +37,7 @@ func (o *options) actions(ctx context.Context, reader *cli.Reader) ui.Actions {
 	inPod := func(newCmd func(*cli.Deps) *cobra.Command, args ...string) func(string) error {
 		return func(member string) error { return o.act(ctx, newCmd, append([]string{member}, args...)...) }
 	}
-	return ui.Actions{
+	return dashboard.Actions{
 		Describe: describe,
 		Logs:     inPod(kubectl.Logs, tail), Shell: inPod(kubectl.Exec, "--", "bash"), CQL: inPod(kubectl.Cqlsh), Nodetool: inPod(kubectl.Nodetool, "--", "status"),
 
@@ -57,13 +57,13 @@ func typed(args []string, namespace string) words.Command {
 }
 
 // describe is the page of a member: what `describe` prints of it, read anew.
-func (o *options) describe(ctx context.Context, reader *cli.Reader, target string) (*ui.Page, error) {
+func (o *options) describe(ctx context.Context, reader *cli.Reader, target string) (*dashboard.Page, error) {
 	quiet := reader.Quiet()
 	doc, err := describe.Read(ctx, quiet.Deps(), quiet, target)
 	if err != nil {
 		return nil, exit.Describe(err)
 	}
-	page := &ui.Page{Lines: doc.Facts(o.d.Options(false))}
+	page := &dashboard.Page{Lines: doc.Facts(o.d.Options(false))}
 	for _, line := range page.Lines {
 		if line.Command && page.Command == "" {
 			page.Command = line.Text

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dashboard is `kubectl scylla dashboard`: the matrix, live on the whole terminal. It loads and watches one cluster and sends the result to internal/ui, which draws;
+// Package dashboard is `kubectl scylla dashboard`: the matrix, live on the whole terminal. It loads and watches one cluster and sends the result to internal/show/dashboard, which draws;
 // changes of the cluster are made by the commands of the same name, run with the terminal handed over to them.
 package dashboard
 
@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -95,7 +95,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	for _, f := range []struct {
 		name         string
 		value, least int
-	}{{"width", o.width, ui.MinWidth}, {"height", o.height, ui.MinHeight}} {
+	}{{"width", o.width, dashboard.MinWidth}, {"height", o.height, dashboard.MinHeight}} {
 		switch {
 		case !cmd.Flags().Changed(f.name):
 		case !o.once:
@@ -121,8 +121,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 }
 
 // statusOf makes the document of a cluster when it is needed.
-func statusOf(c *cluster.Cluster, now time.Time) func() *render.ClusterStatus {
-	return func() *render.ClusterStatus { return render.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
+func statusOf(c *cluster.Cluster, now time.Time) func() *show.ClusterStatus {
+	return func() *show.ClusterStatus { return show.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
 }
 
 // Run shows one frame, or the dashboard until the person leaves it.
@@ -138,31 +138,33 @@ func (o *options) Run(ctx context.Context) error {
 	look := o.d.Options(false)
 	looked := o.read.ControllerNamespace != ""
 	now := o.d.Clock.Now()
-	snapshot := ui.NewSnapshot(first, statusOf(first, now), nil, looked, now)
+	snapshot := dashboard.NewSnapshot(first, statusOf(first, now), nil, looked, now)
 	if reader.Saved() {
-		snapshot = ui.NewSavedSnapshot(first, statusOf(first, now), looked, now)
+		snapshot = dashboard.NewSavedSnapshot(first, statusOf(first, now), looked, now)
 	}
 	if o.once || reader.Saved() { // the changes of the past are loaded later, and delay nothing
 		snapshot = snapshot.WithPast(past(ctx, reader, first, cluster.Source(o.read.Source)))
 	}
-	opts := ui.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII, Words: look.Words, Context: look.Context}
+	opts := dashboard.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII, Words: look.Words, Context: look.Context}
 	if o.once {
 		return o.printOnce(snapshot, opts)
 	}
 	opts.Actions = o.actions(ctx, reader)
-	var feed ui.Feed
+	var feed dashboard.Feed
 	if !reader.Saved() {
 		opts.Live = true
 		l := &loader{clock: o.d.Clock, readLive: o.d.ReadLive, c: reader.Client(), key: first.Key, source: cluster.Source(o.read.Source), leases: o.read.ControllerNamespace, banned: reader.Logs.Banned,
 			looked: looked, ask: first.Source == cluster.SourceLive, last: snapshot}
-		feed = withPast(l.run, func(ctx context.Context) ui.Past { return past(ctx, reader, first, cluster.Source(o.read.Source)) })
+		feed = withPast(l.run, func(ctx context.Context) dashboard.Past {
+			return past(ctx, reader, first, cluster.Source(o.read.Source))
+		})
 	}
-	term := ui.Terminal{Out: o.d.Streams.Out, Environ: o.d.Environ}
+	term := dashboard.Terminal{Out: o.d.Streams.Out, Environ: o.d.Environ}
 	if o.d.Terminal().In {
 		term.In = o.d.Streams.In
 	}
-	err = ui.Run(ctx, ui.NewModel(snapshot, opts), term, feed)
-	if errors.Is(err, ui.ErrInterrupted) || ctx.Err() != nil {
+	err = dashboard.Run(ctx, dashboard.NewModel(snapshot, opts), term, feed)
+	if errors.Is(err, dashboard.ErrInterrupted) || ctx.Err() != nil {
 		return exit.Interrupted(err)
 	}
 	return err
@@ -179,7 +181,7 @@ func dumb(environ []string) bool {
 	return term == "" || term == "dumb"
 }
 
-func (o *options) printOnce(s *ui.Snapshot, opts ui.Options) error {
+func (o *options) printOnce(s *dashboard.Snapshot, opts dashboard.Options) error {
 	look := o.d.Options(false)
 	w, h := look.Width, look.Height
 	if w <= 0 || h <= 0 {
@@ -193,10 +195,10 @@ func (o *options) printOnce(s *ui.Snapshot, opts ui.Options) error {
 	if o.height > 0 {
 		h = o.height
 	}
-	if w < ui.MinWidth || h < ui.MinHeight {
-		return exit.WithHint(exit.Usagef("the terminal is %dx%d, and a frame needs %dx%d", w, h, ui.MinWidth, ui.MinHeight), "say how big it shall be with --width and --height")
+	if w < dashboard.MinWidth || h < dashboard.MinHeight {
+		return exit.WithHint(exit.Usagef("the terminal is %dx%d, and a frame needs %dx%d", w, h, dashboard.MinWidth, dashboard.MinHeight), "say how big it shall be with --width and --height")
 	}
-	if err := o.d.Print(ui.Once(s, opts, w, h)+"\n", look); err != nil {
+	if err := o.d.Print(dashboard.Once(s, opts, w, h)+"\n", look); err != nil {
 		return err
 	}
 	if !s.Healthy() {

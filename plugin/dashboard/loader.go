@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/dashboard"
 )
 
 const (
@@ -56,7 +56,7 @@ type loader struct {
 	machines kube.Machines // remembered from one reading to the next
 	looked   bool
 	ask      bool // ask the nodes themselves
-	last     *ui.Snapshot
+	last     *dashboard.Snapshot
 
 	send func(any)
 
@@ -106,7 +106,7 @@ func (l *loader) run(ctx context.Context, send func(any)) {
 			wait, pause = pause, min(2*pause, retryTo)
 			push(nudge)
 		default:
-			l.tell(ui.Loaded{Snapshot: l.last})
+			l.tell(dashboard.Loaded{Snapshot: l.last})
 			pause = retry
 		}
 		if !l.sleep(ctx, wait) {
@@ -175,7 +175,7 @@ func (l *loader) load(ctx context.Context) error {
 		s = l.banned(rctx, s)
 	}
 	now := l.clock.Now()
-	l.last = ui.NewSnapshot(s, statusOf(s, now), l.last, l.looked, now)
+	l.last = dashboard.NewSnapshot(s, statusOf(s, now), l.last, l.looked, now)
 	l.mu.Lock()
 	l.heard, l.deaf = l.clock.Now(), false
 	l.mu.Unlock()
@@ -225,7 +225,7 @@ func (l *loader) hear() {
 	deaf := l.deaf
 	l.mu.Unlock()
 	if !deaf {
-		l.tell(ui.Contact{})
+		l.tell(dashboard.Contact{})
 	}
 }
 
@@ -236,7 +236,7 @@ func (l *loader) lost(err error) {
 	since := l.heard
 	l.mu.Unlock()
 	_, unreachable := errors.AsType[*kube.UnreachableError](err)
-	l.tell(ui.Lost{Since: since, Err: exit.Describe(err), Reached: !unreachable && !errors.Is(err, errNoAnswer) && !isTimeout(err)})
+	l.tell(dashboard.Lost{Since: since, Err: exit.Describe(err), Reached: !unreachable && !errors.Is(err, errNoAnswer) && !isTimeout(err)})
 }
 
 // beat asks the API server for one object's name again and again. A watch is silent when nothing happens, and also when the connection is broken; only an answer tells the two

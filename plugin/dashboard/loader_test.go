@@ -30,7 +30,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -41,7 +41,7 @@ type bench struct {
 	*loader
 	t     *testing.T
 	msgs  chan any
-	first *ui.Snapshot
+	first *dashboard.Snapshot
 	fail  atomic.Pointer[error] // what every request answers
 	lists atomic.Int32
 }
@@ -67,7 +67,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	of := cluster.New(first, b.source, b.clock.Now())
-	b.first = ui.NewSnapshot(of, statusOf(of, b.clock.Now()), nil, false, b.clock.Now())
+	b.first = dashboard.NewSnapshot(of, statusOf(of, b.clock.Now()), nil, false, b.clock.Now())
 	b.last = b.first
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -110,12 +110,12 @@ func (b *bench) until(what string, want func(any) bool) {
 	}
 }
 
-func loaded(msg any) bool  { _, ok := msg.(ui.Loaded); return ok }
-func contact(msg any) bool { _, ok := msg.(ui.Contact); return ok }
+func loaded(msg any) bool  { _, ok := msg.(dashboard.Loaded); return ok }
+func contact(msg any) bool { _, ok := msg.(dashboard.Contact); return ok }
 
 func lost(reached bool, text string) func(any) bool {
 	return func(msg any) bool {
-		l, ok := msg.(ui.Lost)
+		l, ok := msg.(dashboard.Lost)
 		return ok && l.Reached == reached && strings.Contains(l.Err.Error(), text)
 	}
 }
@@ -130,10 +130,10 @@ func TestLoaderTellsOfLossAndReturn(t *testing.T) {
 		b.refuse(nil)
 		b.until("the return", loaded)
 		b.refuse(&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded})
-		b.until("the API server that hangs", func(msg any) bool { l, ok := msg.(ui.Lost); return ok && !l.Reached })
+		b.until("the API server that hangs", func(msg any) bool { l, ok := msg.(dashboard.Lost); return ok && !l.Reached })
 		b.refuse(apierrors.NewUnauthorized("token has expired"))
 		b.until("credentials that have expired", func(msg any) bool {
-			l, ok := msg.(ui.Lost)
+			l, ok := msg.(dashboard.Lost)
 			return ok && strings.Contains(l.Err.Error(), "does not accept")
 		})
 		b.refuse(nil)
@@ -145,14 +145,14 @@ func TestLoaderTellsOfLossAndReturn(t *testing.T) {
 func TestCommandIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &loader{clock: clock.RealClock{}, heard: time.Now().Add(-3 * time.Second), send: func(any) { time.Sleep(10 * time.Minute) }}
-		l.tell(ui.Contact{})
+		l.tell(dashboard.Contact{})
 		if got := time.Since(l.heard); got != 3*time.Second {
 			t.Errorf("after a command of 10m the API server counts as silent for %s, want 3s", got)
 		}
-		l.tell(ui.Contact{})
+		l.tell(dashboard.Contact{})
 		l.heard = time.Now()
 		l.send = func(any) { time.Sleep(time.Minute) }
-		l.tell(ui.Contact{})
+		l.tell(dashboard.Contact{})
 		if l.heard.After(time.Now()) {
 			t.Errorf("the API server was heard at %s, which is later than now", l.heard)
 		}
@@ -205,7 +205,7 @@ func TestLoaderTellsWhatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.until("the right that is gone", func(msg any) bool {
-			l, ok := msg.(ui.Lost)
+			l, ok := msg.(dashboard.Lost)
 			return ok && l.Reached
 		})
 		b.refuse(nil)
@@ -224,7 +224,7 @@ func TestLoaderFollowsChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.until("the new member", func(msg any) bool {
-			l, ok := msg.(ui.Loaded)
+			l, ok := msg.(dashboard.Loaded)
 			return ok && l.Snapshot.Nodes() == 2
 		})
 	})
@@ -267,7 +267,7 @@ func TestLoaderAsksNodes(t *testing.T) {
 func TestActionsRunTheCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		run := func(stdin string, act func(ui.Actions) error) (string, error) {
+		run := func(stdin string, act func(dashboard.Actions) error) (string, error) {
 			t.Helper()
 			var out, errOut bytes.Buffer
 			d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(stdin), Out: &out, ErrOut: &errOut}, clock.RealClock{}, nil,
@@ -280,8 +280,8 @@ func TestActionsRunTheCommands(t *testing.T) {
 			err := act(o.actions(t.Context(), nil))
 			return out.String() + errOut.String(), err
 		}
-		force := func(target string) func(ui.Actions) error {
-			return func(a ui.Actions) error { return a.ForceProceed(target) }
+		force := func(target string) func(dashboard.Actions) error {
+			return func(a dashboard.Actions) error { return a.ForceProceed(target) }
 		}
 		forced := func() string {
 			t.Helper()
@@ -306,13 +306,13 @@ func TestActionsRunTheCommands(t *testing.T) {
 		if text, err := run("\n", force("nobody")); err == nil || !strings.Contains(text, "nobody") {
 			t.Errorf("an unknown member: %v\n%s", err, text)
 		}
-		if text, err := run("\n", func(a ui.Actions) error { return a.Replace("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla replace nobody --wait=false -n demo") {
+		if text, err := run("\n", func(a dashboard.Actions) error { return a.Replace("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla replace nobody --wait=false -n demo") {
 			t.Errorf("an unknown node: %v\n%s", err, text)
 		}
-		if text, err := run("\n", func(a ui.Actions) error { return a.Nodetool("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla nodetool nobody -n demo -- status") {
+		if text, err := run("\n", func(a dashboard.Actions) error { return a.Nodetool("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla nodetool nobody -n demo -- status") {
 			t.Errorf("nodetool: %v\n%s", err, text)
 		}
-		if text, err := run("\n", func(a ui.Actions) error { return a.Logs("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla logs nobody --tail=200 -n demo") {
+		if text, err := run("\n", func(a dashboard.Actions) error { return a.Logs("nobody") }); err == nil || !strings.Contains(text, "$ kubectl scylla logs nobody --tail=200 -n demo") {
 			t.Errorf("logs: %v\n%s", err, text)
 		}
 		saved := &options{read: cli.ReadFlags{From: "x.yaml"}}

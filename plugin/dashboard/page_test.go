@@ -24,11 +24,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
+	verb "github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -44,7 +44,7 @@ func TestThePageIsWhatDescribePrints(t *testing.T) {
 	fake := plugintest.NewClient(c.Objects(), interceptor.Funcs{})
 	d.NewClient = func() (client.WithWatch, error) { return fake, nil }
 	d.RESTConfig = func() (*rest.Config, error) { return nil, errors.New("no logs here") }
-	page, err := dashboard.PageOf(t.Context(), d, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto)}, "demo-dc1-rack3-0")
+	page, err := verb.PageOf(t.Context(), d, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto)}, "demo-dc1-rack3-0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestThePageIsWhatDescribePrints(t *testing.T) {
 		t.Fatal(err)
 	}
 	ages := regexp.MustCompile(`\d+[dhms][0-9dhms]*`)
-	if diff := cmp.Diff(ages.ReplaceAllString(out.String(), "AGE"), ages.ReplaceAllString(ansi.Strip(render.Facts(page.Lines)), "AGE")); diff != "" {
+	if diff := cmp.Diff(ages.ReplaceAllString(out.String(), "AGE"), ages.ReplaceAllString(ansi.Strip(show.Facts(page.Lines)), "AGE")); diff != "" {
 		t.Errorf("the page differs (-verb +page):\n%s", diff)
 	}
 	if want := "kubectl --context=test logs demo-dc1-rack3-0 -c scylla -n demo"; page.Command != want || !strings.Contains(out.String(), "\n                 "+want+"\n") {
@@ -75,7 +75,7 @@ func TestKeysHandOverToKubectl(t *testing.T) {
 	t.Setenv("PATH", here+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("RECORD", dir)
 	fake := plugintest.NewClient(plugintest.New(3, 1).Objects(), interceptor.Funcs{})
-	run := func(key func(ui.Actions) func(string) error) (string, error) {
+	run := func(key func(dashboard.Actions) func(string) error) (string, error) {
 		t.Helper()
 		d := cli.New(genericiooptions.IOStreams{In: strings.NewReader("\n"), Out: io.Discard, ErrOut: io.Discard}, clock.RealClock{}, nil, func() cli.Terminal { return cli.Terminal{} })
 		d.NewClient = func() (client.WithWatch, error) { return fake, nil }
@@ -86,7 +86,7 @@ func TestKeysHandOverToKubectl(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		failed := key(dashboard.ActionsOf(t, d, cmd))("rack1/0")
+		failed := key(verb.ActionsOf(t, d, cmd))("rack1/0")
 		b, err := os.ReadFile(filepath.Join(dir, "demo-dc1-rack1-0"))
 		if err != nil {
 			t.Fatal(err)
@@ -94,18 +94,18 @@ func TestKeysHandOverToKubectl(t *testing.T) {
 		return strings.Join(strings.Fields(string(b)), " "), failed
 	}
 	const where = "--as=ada --context=prod --namespace=demo --container=scylla demo-dc1-rack1-0"
-	for want, key := range map[string]func(ui.Actions) func(string) error{
-		"logs --as=ada --context=prod --tail=200 --namespace=demo --container=scylla demo-dc1-rack1-0": func(a ui.Actions) func(string) error { return a.Logs },
-		"exec " + where + " -- bash":                 func(a ui.Actions) func(string) error { return a.Shell },
-		"exec --stdin " + where + " -- cqlsh stdin:": func(a ui.Actions) func(string) error { return a.CQL },
-		"exec " + where + " -- nodetool status":      func(a ui.Actions) func(string) error { return a.Nodetool },
+	for want, key := range map[string]func(dashboard.Actions) func(string) error{
+		"logs --as=ada --context=prod --tail=200 --namespace=demo --container=scylla demo-dc1-rack1-0": func(a dashboard.Actions) func(string) error { return a.Logs },
+		"exec " + where + " -- bash":                 func(a dashboard.Actions) func(string) error { return a.Shell },
+		"exec --stdin " + where + " -- cqlsh stdin:": func(a dashboard.Actions) func(string) error { return a.CQL },
+		"exec " + where + " -- nodetool status":      func(a dashboard.Actions) func(string) error { return a.Nodetool },
 	} {
 		if got, err := run(key); got != want || err != nil {
 			t.Errorf("got  %s\nwant %s, %v", got, want, err)
 		}
 	}
 	t.Setenv("ENDS", "demo-dc1-rack1-0=7")
-	if _, err := run(func(a ui.Actions) func(string) error { return a.Shell }); err == nil || err.Error() != "it ended with exit code 7" {
+	if _, err := run(func(a dashboard.Actions) func(string) error { return a.Shell }); err == nil || err.Error() != "it ended with exit code 7" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -141,7 +141,7 @@ func TestChangesBeginWithEvents(t *testing.T) {
 	ns := "demo"
 	d.Flags.Namespace = &ns
 	var texts []string
-	for _, c := range dashboard.PastOf(t.Context(), t, d).Changes {
+	for _, c := range verb.PastOf(t.Context(), t, d).Changes {
 		texts = append(texts, c.Text)
 	}
 	if all := strings.Join(texts, "\n"); !strings.Contains(all, "BackOff") || strings.Contains(all, "assigned") || strings.Contains(all, "DOWN by") {

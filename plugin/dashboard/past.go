@@ -9,39 +9,39 @@ import (
 	"sync"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle/page"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/ui"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/dashboard"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/page"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
 // past returns the changes that the report lists, except routine ones, and rows and containers, which the snapshot itself has. Parts that could not be read are listed.
-func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cluster.Source) ui.Past {
+func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cluster.Source) dashboard.Past {
 	c := reader.Archived(s)
 	if c == nil {
 		var err error
 		if c, err = bundle.Gather(ctx, reader.Client(), s, source, bundle.Server{}, bundle.Limits{}, nil); err != nil {
-			return ui.Past{} // only the end of ctx, and of the dashboard
+			return dashboard.Past{} // only the end of ctx, and of the dashboard
 		}
 	}
 	report := page.New(c, statusOf(c.Snapshot, reader.Deps().Clock.Now())())
-	var out ui.Past
+	var out dashboard.Past
 	for _, c := range slices.Backward(report.Changes) {
 		if c.Routine || c.Kind == "Row" || c.Kind == "Container" {
 			continue
 		}
-		out.Changes = append(out.Changes, ui.Change{At: c.Time.Time, Text: c.Line(), Bad: c.Warning})
+		out.Changes = append(out.Changes, dashboard.Change{At: c.Time.Time, Text: c.Line(), Bad: c.Warning})
 	}
 	for _, l := range report.LeftOut {
 		if !strings.HasPrefix(l.What, "log") { // no change is read from a log
-			out.Changes = append(out.Changes, ui.Change{At: s.TakenAt, Text: "not read: " + page.LeftOutLine(l), Bad: true})
+			out.Changes = append(out.Changes, dashboard.Change{At: s.TakenAt, Text: "not read: " + page.LeftOutLine(l), Bad: true})
 		}
 	}
 	return out
 }
 
 // withPast sends the changes of the past while the feed runs.
-func withPast(feed ui.Feed, read func(context.Context) ui.Past) ui.Feed {
+func withPast(feed dashboard.Feed, read func(context.Context) dashboard.Past) dashboard.Feed {
 	return func(ctx context.Context, send func(any)) {
 		var wg sync.WaitGroup
 		wg.Go(func() {

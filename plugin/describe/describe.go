@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -82,7 +82,7 @@ func (o *options) Run(ctx context.Context) error {
 		return o.output.Document(o.d, doc)
 	}
 	opts := o.d.Options(o.output.Format() == "wide")
-	return o.d.Print(render.Facts(doc.Facts(opts)), opts)
+	return o.d.Print(show.Facts(doc.Facts(opts)), opts)
 }
 
 // Read describes the member that typed names. Parts that could not be read are listed in the document; errors: no such member, or the cluster cannot be read.
@@ -93,7 +93,7 @@ func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string) (*
 	}
 	p := d.Busy("reading what belongs to " + typed)
 	defer p.Stop()
-	status := render.NewClusterStatus(reader.Logs.Judge(ctx, s)) // the whole cluster's: findings are about it
+	status := show.NewClusterStatus(reader.Logs.Judge(ctx, s)) // the whole cluster's: findings are about it
 	around := gather(ctx, d, reader, s, &m)
 	if ctx.Err() != nil {
 		return nil, exit.Interrupted(ctx.Err())

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -23,76 +23,76 @@ const (
 
 // page is the text as it grows.
 type page struct {
-	facts []render.Fact
-	o     render.Options
+	facts []show.Fact
+	o     show.Options
 	now   time.Time
 }
 
 // Facts are the document on one screen: the cause first, then the node's states in the rows, then the Kubernetes objects. The verb prints them, the dashboard has them as a
 // page.
-func (d *Document) Facts(o render.Options) []render.Fact {
-	p := &page{o: o, now: render.TimeOf(d.TakenAt)}
+func (d *Document) Facts(o show.Options) []show.Fact {
+	p := &page{o: o, now: show.TimeOf(d.TakenAt)}
 	d.head(p)
-	p.line(render.Plain, "View", d.View.Text(p.now))
+	p.line(show.Plain, "View", d.View.Text(p.now))
 	d.seen(p)
 	d.kubernetes(p)
 	d.said(p)
 	for _, line := range d.Partial {
-		p.line(render.Warn, "Not known", line)
+		p.line(show.Warn, "Not known", line)
 	}
 	return p.facts
 }
 
 // line writes one fact. What came from outside is cleaned.
-func (p *page) line(s render.Style, name, text string) {
+func (p *page) line(s show.Style, name, text string) {
 	if text != "" {
-		p.facts = append(p.facts, render.Fact{Name: name, Text: render.Clean(text), Style: s})
+		p.facts = append(p.facts, show.Fact{Name: name, Text: show.Clean(text), Style: s})
 	}
 }
 
 // more writes a line that belongs to the one before.
-func (p *page) more(s render.Style, text string) { p.line(s, "", text) }
+func (p *page) more(s show.Style, text string) { p.line(s, "", text) }
 
 // command writes a command on a line of its own, below what it is for.
 func (p *page) command(c words.Command) {
-	p.facts = append(p.facts, render.Fact{Text: p.o.Words.Shell(c), Style: render.Strong, Command: true})
+	p.facts = append(p.facts, show.Fact{Text: p.o.Words.Shell(c), Style: show.Strong, Command: true})
 }
 
-func (p *page) blank() { p.facts = append(p.facts, render.Fact{}) }
+func (p *page) blank() { p.facts = append(p.facts, show.Fact{}) }
 
 func (d *Document) head(p *page) {
 	n := &d.Node
 	name := cmp.Or(n.Member, string(n.HostID))
-	verdict, style := "no problem is known of it", render.Good
-	problems := slices.DeleteFunc(slices.Clone(d.Findings), func(f render.Finding) bool { return f.Remark })
+	verdict, style := "no problem is known of it", show.Good
+	problems := slices.DeleteFunc(slices.Clone(d.Findings), func(f show.Finding) bool { return f.Remark })
 	switch {
 	case len(problems) > 0:
-		verdict, style = problems[0].Text(p.now), render.Bad
+		verdict, style = problems[0].Text(p.now), show.Bad
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
-		verdict, style = words.Text(d.Newcomer.Summary), render.Warn
+		verdict, style = words.Text(d.Newcomer.Summary), show.Warn
 	}
-	p.line(style, render.Clean(d.Namespace+"/"+name), verdict)
+	p.line(style, show.Clean(d.Namespace+"/"+name), verdict)
 	for _, f := range d.Findings {
 		if !f.Evidence.IsZero() && !f.Remark {
-			p.line(render.Plain, "Evidence", words.Text(f.Evidence))
+			p.line(show.Plain, "Evidence", words.Text(f.Evidence))
 		}
 	}
 	for _, f := range d.Findings {
 		if f.Remark {
-			p.line(render.Plain, "Remark", f.Text(p.now))
+			p.line(show.Plain, "Remark", f.Text(p.now))
 		}
 	}
 	for _, f := range problems[min(1, len(problems)):] {
-		p.line(render.Bad, "Also", f.Text(p.now))
+		p.line(show.Bad, "Also", f.Text(p.now))
 	}
 	switch {
 	case !d.NextStep.IsZero():
-		p.facts = append(p.facts, render.StepFacts("Next", render.Strong, d.NextStep, p.o.Words)...)
+		p.facts = append(p.facts, show.StepFacts("Next", show.Strong, d.NextStep, p.o.Words)...)
 		for _, c := range d.evidence() {
-			p.more(render.Plain, "it cannot be undone, and rests on "+words.Text(evidence.Message(c)))
+			p.more(show.Plain, "it cannot be undone, and rests on "+words.Text(evidence.Message(c)))
 		}
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
-		p.line(render.Strong, "Next", "see what to do:")
+		p.line(show.Strong, "Next", "see what to do:")
 		p.command(words.Scylla(d.Namespace, "barrier", n.Member))
 	}
 	if d.OtherProblems > 0 {
@@ -100,21 +100,21 @@ func (d *Document) head(p *page) {
 		if d.OtherProblems > 1 {
 			which = fmt.Sprintf("the cluster has %d problems that are not this node's", d.OtherProblems)
 		}
-		p.line(render.Warn, "Elsewhere", which+":")
+		p.line(show.Warn, "Elsewhere", which+":")
 		p.command(words.Scylla(d.Namespace, "status", d.Cluster))
 	}
 	p.blank()
-	p.line(render.Plain, "Host ID", cmp.Or(string(n.HostID), "not known"))
-	p.line(render.Plain, "Place", placeText(n))
+	p.line(show.Plain, "Host ID", cmp.Or(string(n.HostID), "not known"))
+	p.line(show.Plain, "Place", placeText(n))
 	membership := string(n.Membership)
 	if n.Detail != "" {
 		membership += ", " + n.Detail
 	}
-	p.line(render.Plain, "Membership", membership)
-	p.line(render.Plain, "Version", strings.Join(slices.DeleteFunc([]string{n.Version, n.OperationMode, n.Image}, func(s string) bool { return s == "" }), ", "))
-	p.line(render.Plain, "Process", processText(n))
+	p.line(show.Plain, "Membership", membership)
+	p.line(show.Plain, "Version", strings.Join(slices.DeleteFunc([]string{n.Version, n.OperationMode, n.Image}, func(s string) bool { return s == "" }), ", "))
+	p.line(show.Plain, "Process", processText(n))
 	if d.Replacement != nil {
-		p.line(render.Warn, "Replacement", d.Replacement.Summary)
+		p.line(show.Warn, "Replacement", d.Replacement.Summary)
 	}
 }
 
@@ -133,7 +133,7 @@ func (d *Document) evidence() []words.Code {
 }
 
 // placeText is "dc1/rack3/0", as far as it is known.
-func placeText(n *render.Node) string {
+func placeText(n *show.Node) string {
 	place := n.Datacenter
 	if n.Rack != "" {
 		place += "/" + n.Rack
@@ -145,7 +145,7 @@ func placeText(n *render.Node) string {
 }
 
 // processText is the node's report on its process and data, empty where it was not asked.
-func processText(n *render.Node) string {
+func processText(n *show.Node) string {
 	var parts []string
 	if p := n.Process; p != nil { // as supervisord has it
 		parts = append(parts, p.State)
@@ -156,7 +156,7 @@ func processText(n *render.Node) string {
 			parts = append(parts, "ended "+words.Moment(p.Ended.Time))
 		}
 	}
-	up, load, tokens := render.VitalsTexts(n.Vitals)
+	up, load, tokens := show.VitalsTexts(n.Vitals)
 	if up != "" {
 		parts = append(parts, "up for "+up)
 	}
@@ -180,20 +180,20 @@ func (d *Document) seen(p *page) {
 	p.opinions("Seen by", d.SeenBy, "nobody has a row that counts")
 	own := d.Node.Row
 	text := ""
-	if own.Status != render.RowOK && own.Status != render.RowNone {
+	if own.Status != show.RowOK && own.Status != show.RowNone {
 		text = string(own.Status)
 		if own.Detail != "" {
 			text += ": " + own.Detail
 		}
 	}
-	p.line(render.Warn, "Its own row", text)
+	p.line(show.Warn, "Its own row", text)
 	p.opinions("It sees", d.Sees, "it has no row that counts")
 }
 
 // opinions counts the nodes by status, the gravest first, and names those that do not see it UP.
 func (p *page) opinions(name string, all []Opinion, none string) {
 	if len(all) == 0 {
-		p.line(render.Dim, name, none)
+		p.line(show.Dim, name, none)
 		return
 	}
 	first := true
@@ -205,22 +205,22 @@ func (p *page) opinions(name string, all []Opinion, none string) {
 				continue
 			}
 			names = append(names, nameOf(&all[i].Ref))
-			if t := render.TimeOf(all[i].Since); !t.IsZero() && (since.IsZero() || t.Before(since)) {
+			if t := show.TimeOf(all[i].Since); !t.IsZero() && (since.IsZero() || t.Before(since)) {
 				since = t
 			}
 		}
 		if len(names) == 0 {
 			continue
 		}
-		said, style := string(status), render.Good
+		said, style := string(status), show.Good
 		switch status {
 		case noRow:
-			said, style = "no row", render.Dim
+			said, style = "no row", show.Dim
 		case api.NodeStatusDown:
-			said, style = said+words.Since(since, p.now), render.Bad
+			said, style = said+words.Since(since, p.now), show.Bad
 		case api.NodeStatusUp:
 		default:
-			style = render.Warn
+			style = show.Warn
 		}
 		text := fmt.Sprintf("%s: %d of %d", said, len(names), len(all))
 		if status != api.NodeStatusUp || p.o.Wide {
@@ -247,21 +247,21 @@ func (p *page) list(names []string) string {
 func (d *Document) kubernetes(p *page) {
 	p.blank()
 	if d.Pod == nil {
-		p.line(render.Warn, "Pod", "none")
+		p.line(show.Warn, "Pod", "none")
 	} else {
 		d.pod(p)
 	}
 	if c := d.Claim; c != nil {
-		text, style := c.Name+": does not exist", render.Warn
+		text, style := c.Name+": does not exist", show.Warn
 		if c.Exists {
-			text, style = strings.Join(slices.DeleteFunc([]string{c.Name + ": " + cmp.Or(c.Phase, "phase not known"), c.Size, c.Volume}, func(s string) bool { return s == "" }), ", "), render.Plain
+			text, style = strings.Join(slices.DeleteFunc([]string{c.Name + ": " + cmp.Or(c.Phase, "phase not known"), c.Size, c.Volume}, func(s string) bool { return s == "" }), ", "), show.Plain
 		}
 		p.line(style, "Claim", text)
 	}
 	if k := d.KubernetesNode; k != nil {
-		text, style := k.Name+": "+map[string]string{"Ready": "Ready", "NotReady": "not ready", "Gone": "gone, it does not exist any more", "Unknown": "state not known"}[k.State], render.Plain
+		text, style := k.Name+": "+map[string]string{"Ready": "Ready", "NotReady": "not ready", "Gone": "gone, it does not exist any more", "Unknown": "state not known"}[k.State], show.Plain
 		if k.State == "NotReady" {
-			text += words.Since(render.TimeOf(k.Since), p.now)
+			text += words.Since(show.TimeOf(k.Since), p.now)
 		}
 		if k.Cordoned {
 			text += ", cordoned"
@@ -270,7 +270,7 @@ func (d *Document) kubernetes(p *page) {
 			text += ": " + k.Why
 		}
 		if k.State != "Ready" || k.Cordoned {
-			style = render.Warn
+			style = show.Warn
 		}
 		p.line(style, "Kubernetes node", text)
 	}
@@ -281,18 +281,18 @@ func (d *Document) pod(p *page) {
 	if d.Pod.IP != "" {
 		text += ", IP " + d.Pod.IP
 	}
-	if age := words.Ago(render.TimeOf(d.Pod.Created), p.now); age != "" {
+	if age := words.Ago(show.TimeOf(d.Pod.Created), p.now); age != "" {
 		text += ", made " + age + " ago"
 	}
-	p.line(render.Plain, "Pod", fmt.Sprintf("%s, %d %s", text, d.Pod.Restarts, plural(int(d.Pod.Restarts), "restart")))
+	p.line(show.Plain, "Pod", fmt.Sprintf("%s, %d %s", text, d.Pod.Restarts, plural(int(d.Pod.Restarts), "restart")))
 	if d.Pod.Waiting != "" {
-		p.line(render.Warn, "It waits for", d.Pod.Waiting+words.Since(render.TimeOf(d.Pod.Since), p.now))
+		p.line(show.Warn, "It waits for", d.Pod.Waiting+words.Since(show.TimeOf(d.Pod.Since), p.now))
 	}
 	for i := range d.Pod.Containers {
 		c := &d.Pod.Containers[i]
 		text := c.Name + ": " + c.State
 		if c.State == "Running" {
-			text += words.Since(render.TimeOf(c.Since), p.now)
+			text += words.Since(show.TimeOf(c.Since), p.now)
 			if !c.Ready && !c.Init {
 				text += ", not ready"
 			}
@@ -307,7 +307,7 @@ func (d *Document) pod(p *page) {
 		if i == 0 {
 			name = "Containers"
 		}
-		p.line(render.Plain, name, text)
+		p.line(show.Plain, name, text)
 	}
 }
 
@@ -328,15 +328,15 @@ func (d *Document) said(p *page) {
 	for i := range events {
 		e := &events[i]
 		text := e.Type + " " + e.Reason + " (" + e.Object + "): " + e.Message
-		if age := words.Ago(render.TimeOf(e.Time), p.now); age != "" {
+		if age := words.Ago(show.TimeOf(e.Time), p.now); age != "" {
 			text = age + " ago: " + text
 		}
 		if e.Count > 1 {
 			text += fmt.Sprintf(" (%d times)", e.Count)
 		}
-		style := render.Plain
+		style := show.Plain
 		if e.Type != "Normal" {
-			style = render.Warn
+			style = show.Warn
 		}
 		if i == 0 {
 			p.line(style, "Events", text)
@@ -345,7 +345,7 @@ func (d *Document) said(p *page) {
 		}
 	}
 	if more > 0 && !p.o.Wide {
-		p.more(render.Dim, fmt.Sprintf("and %d older (all with -o wide)", more))
+		p.more(show.Dim, fmt.Sprintf("and %d older (all with -o wide)", more))
 	}
 }
 
@@ -353,13 +353,13 @@ func (d *Document) log(p *page) {
 	l := d.Log
 	p.blank()
 	if l.First == nil && l.Diagnosis == nil {
-		p.line(render.Plain, "Log", "no line of container "+l.Container+" reports an error")
+		p.line(show.Plain, "Log", "no line of container "+l.Container+" reports an error")
 		return
 	}
 	if l.Diagnosis != nil {
-		p.line(render.Bad, "Log", string(l.Diagnosis.Code)+": "+l.Diagnosis.Text)
-		p.more(render.Strong, l.Cure)
-		p.more(render.Plain, "evidence: "+l.Evidence)
+		p.line(show.Bad, "Log", string(l.Diagnosis.Code)+": "+l.Diagnosis.Text)
+		p.more(show.Strong, l.Cure)
+		p.more(show.Plain, "evidence: "+l.Evidence)
 	}
 	of := func(previous bool) string {
 		if previous {
@@ -370,11 +370,11 @@ func (d *Document) log(p *page) {
 	switch {
 	case l.First == nil || l.Diagnosis != nil && strings.Contains(l.First.Line, l.Diagnosis.Text):
 	case l.Diagnosis != nil:
-		p.more(render.Warn, of(l.First.Previous)+l.First.Line)
+		p.more(show.Warn, of(l.First.Previous)+l.First.Line)
 	default:
-		p.line(render.Warn, "Log", of(l.First.Previous)+l.First.Line)
+		p.line(show.Warn, "Log", of(l.First.Previous)+l.First.Line)
 	}
 	if l.Last != nil && (l.First == nil || l.Last.Line != l.First.Line) {
-		p.more(render.Warn, "last error: "+l.Last.Line)
+		p.more(show.Warn, "last error: "+l.Last.Line)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -190,15 +190,15 @@ func (o *options) Run(ctx context.Context) error {
 }
 
 // show lists the blockers that will be ignored and warns; the documents are the shown verdicts.
-func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
+func (o *options) show(p *plan) ([]*show.BarrierVerdict, error) {
 	opts := o.d.Options(false)
-	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
+	opts.Profile = show.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
 	opts.Height = 0
-	list, err := render.NewBarrierListOf(diagnosis.Judge(p.snapshot, o.reader.Now(), nil, p.members...), p.members)
+	list, err := show.NewBarrierListOf(diagnosis.Judge(p.snapshot, o.reader.Now(), nil, p.members...), p.members)
 	if err != nil {
 		return nil, err
 	}
-	var docs []*render.BarrierVerdict
+	var docs []*show.BarrierVerdict
 	for i := range list.Items {
 		docs = append(docs, &list.Items[i])
 	}
@@ -210,7 +210,7 @@ func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
 		o.d.Say(list.Text(opts) + "\n")
 	default:
 		o.d.Say("Every member has joined: nobody waits now. It will hold for every member that is added later.\n")
-		if text := render.NewViewStamp(p.snapshot).Text(o.reader.Now()); text != "" {
+		if text := show.NewViewStamp(p.snapshot).Text(o.reader.Now()); text != "" {
 			o.d.Say(text + "\n")
 		}
 	}
@@ -223,7 +223,7 @@ func (o *options) show(p *plan) ([]*render.BarrierVerdict, error) {
 	return docs, nil
 }
 
-func blockers(docs []*render.BarrierVerdict) int {
+func blockers(docs []*show.BarrierVerdict) int {
 	n := 0
 	for _, d := range docs {
 		if d.Verdict.Satisfied {
@@ -244,7 +244,7 @@ func count(n int) string {
 }
 
 // apply annotates or clears every target, then records the user and the reason.
-func (o *options) apply(ctx context.Context, p *plan, docs []*render.BarrierVerdict) error {
+func (o *options) apply(ctx context.Context, p *plan, docs []*show.BarrierVerdict) error {
 	who := ""
 	if o.dryRun == cli.DryRunNone {
 		who = o.d.WhoAmI(ctx)
@@ -342,7 +342,7 @@ func (o *options) scheme() *runtime.Scheme {
 }
 
 // record writes an Event. Without the right to write events the force stays in place: the user gets a warning and no error.
-func (o *options) record(ctx context.Context, obj client.Object, who string, docs []*render.BarrierVerdict) {
+func (o *options) record(ctx context.Context, obj client.Object, who string, docs []*show.BarrierVerdict) {
 	e := kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Action: "ForceProceed", Now: o.d.Clock.Now()}
 	e.Note = fmt.Sprintf("%s forced the bootstrap with kubectl scylla", who)
 	if o.reason != "" {

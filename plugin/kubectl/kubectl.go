@@ -23,7 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -235,8 +235,8 @@ func (v *verb) each(ctx context.Context, path string, members []cluster.Member) 
 	failed := make([]string, len(members))
 	for i, m := range members {
 		g.Go(func() error {
-			out := &render.Lines{Mutex: &streams, To: v.d.Streams.Out, Before: m.Member + " | ", Clean: v.d.Terminal().Out}
-			errOut := &render.Lines{Mutex: &streams, To: v.d.Streams.ErrOut, Before: out.Before, Clean: v.d.Terminal().Err}
+			out := &show.Lines{Mutex: &streams, To: v.d.Streams.Out, Before: m.Member + " | ", Clean: v.d.Terminal().Out}
+			errOut := &show.Lines{Mutex: &streams, To: v.d.Streams.ErrOut, Before: out.Before, Clean: v.d.Terminal().Err}
 			if err := errors.Join(v.kubectl(ctx, path, &m, nil, out, errOut), out.Close(), errOut.Close()); err != nil {
 				failed[i] = m.Member + ": " + err.Error()
 			}

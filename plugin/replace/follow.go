@@ -17,8 +17,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -41,7 +41,7 @@ func (o *options) showPlan(d *PlanDocument, last bool) error {
 	case last:
 		return o.output.Document(o.d, d)
 	}
-	opts.Profile = render.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
+	opts.Profile = show.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
 	o.d.Say(d.Text(opts) + "\n")
 	return nil
 }
@@ -162,7 +162,7 @@ func (f *follower) show(v verdict) {
 		f.stop()
 		if f.phase != "" {
 			tick := "✓"
-			if !render.Unicode(d.Environ) {
+			if !show.Unicode(d.Environ) {
 				tick = "*"
 			}
 			d.Say(fmt.Sprintf("%s %s (%s)\n", tick, f.phase, duration.HumanDuration(now.Sub(f.since))))
@@ -220,9 +220,9 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 		// The API server's message in full: a live line has no room for it.
 		f.said[message] = true
 		f.stop()
-		text := render.Clean(message)
+		text := show.Clean(message)
 		if cure != "" {
-			text += "\n  > " + render.Clean(cure)
+			text += "\n  > " + show.Clean(cure)
 		}
 		f.o.d.Warn("%s", text)
 	}
@@ -262,7 +262,7 @@ func (f *follower) warnings(ctx context.Context, s *subject) {
 		}
 		f.said[e.Note] = true
 		f.stop()
-		f.o.d.Warn("%s: %s", e.Reason, render.Clean(e.Note))
+		f.o.d.Warn("%s: %s", e.Reason, show.Clean(e.Note))
 	}
 }
 
@@ -311,7 +311,7 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 	switch {
 	case !rec.Requested && !rec.HasOriginal && id != "" && id != f.original:
 		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replacement.PhaseDone
-		doc.StartedAt, doc.FinishedAt = render.TimePtr(f.start), render.TimePtr(f.o.d.Clock.Now())
+		doc.StartedAt, doc.FinishedAt = show.TimePtr(f.start), show.TimePtr(f.o.d.Clock.Now())
 		joined := ""
 		if in := s.in; in.Self.Joined != nil && !*in.Self.Joined {
 			joined = "has joined"

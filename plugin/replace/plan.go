@@ -6,26 +6,26 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-func mark(c CheckInfo) render.Cell {
+func mark(c CheckInfo) show.Cell {
 	switch {
 	case c.Result == replacement.OK:
-		return render.Cell{Text: "ok", Style: render.Good}
+		return show.Cell{Text: "ok", Style: show.Good}
 	case c.Skipped:
-		return render.Cell{Text: string(c.Result) + ", skipped", Style: render.Warn}
+		return show.Cell{Text: string(c.Result) + ", skipped", Style: show.Warn}
 	case c.Result == replacement.Failed:
-		return render.Cell{Text: "failed", Style: render.Bad}
+		return show.Cell{Text: "failed", Style: show.Bad}
 	}
-	return render.Cell{Text: "unknown", Style: render.Warn}
+	return show.Cell{Text: "unknown", Style: show.Warn}
 }
 
 // checksTable lists checks; evidence wraps below its column rather than being cut, because it is what a person decides by.
-func checksTable(checks []CheckInfo, o render.Options) string {
-	t := render.Table{Indent: "  ", Columns: []render.Column{{Header: "CHECK"}, {Header: "RESULT"}, {Header: "EVIDENCE"}}}
+func checksTable(checks []CheckInfo, o show.Options) string {
+	t := show.Table{Indent: "  ", Columns: []show.Column{{Header: "CHECK"}, {Header: "RESULT"}, {Header: "EVIDENCE"}}}
 	used := 2
 	wide := [2]int{len("CHECK"), len("RESULT")}
 	for _, c := range checks {
@@ -37,11 +37,11 @@ func checksTable(checks []CheckInfo, o render.Options) string {
 		room = o.Width - used
 	}
 	for _, c := range checks {
-		for i, line := range render.Wrap(render.Clean(words.Text(c.Evidence)), room, "") {
+		for i, line := range show.Wrap(show.Clean(words.Text(c.Evidence)), room, "") {
 			if i == 0 {
-				t.Rows = append(t.Rows, []render.Cell{render.Text(c.Name), mark(c), render.Text(line)})
+				t.Rows = append(t.Rows, []show.Cell{show.Text(c.Name), mark(c), show.Text(line)})
 			} else {
-				t.Rows = append(t.Rows, []render.Cell{render.Text(""), render.Text(""), render.Text(line)})
+				t.Rows = append(t.Rows, []show.Cell{show.Text(""), show.Text(""), show.Text(line)})
 			}
 		}
 	}
@@ -49,11 +49,11 @@ func checksTable(checks []CheckInfo, o render.Options) string {
 }
 
 // Text is the plan for people.
-func (d *PlanDocument) Text(o render.Options) string {
+func (d *PlanDocument) Text(o show.Options) string {
 	b := &lines{}
 	if !d.Allowed {
 		// The most needed parts first; the reasons are below, with their evidence.
-		b.line("%s", render.Bad.Paint(fmt.Sprintf("Refused: %s (%s).", d.heldUp(), strings.Join(d.blocking(), ", "))))
+		b.line("%s", show.Bad.Paint(fmt.Sprintf("Refused: %s (%s).", d.heldUp(), strings.Join(d.blocking(), ", "))))
 		b.line("")
 	}
 	// All text from objects is cleaned: it may hold terminal control sequences.
@@ -61,24 +61,24 @@ func (d *PlanDocument) Text(o render.Options) string {
 	if d.Resume {
 		title = "Resume the replacement of"
 	}
-	b.line("%s", render.Strong.Paint(render.Clean(fmt.Sprintf("%s %s/%s, a node of cluster %s", title, d.Namespace, d.Name, d.Cluster))))
+	b.line("%s", show.Strong.Paint(show.Clean(fmt.Sprintf("%s %s/%s, a node of cluster %s", title, d.Namespace, d.Name, d.Cluster))))
 	how := "by host ID"
 	if d.Procedure == replacement.ByAddress {
 		how = fmt.Sprintf("by its address %s, which is deprecated: upgrade to ScyllaDB 5.2, 2023.1 or later", d.Address)
 	}
-	b.line("  host ID   %s", render.Clean(orDash(string(d.Member.HostID))))
-	b.line("  place     %s/%s", render.Clean(orDash(d.Member.Datacenter)), render.Clean(orDash(d.Member.Rack)))
-	b.line("  how       ScyllaDB %s, %s, done by %s", render.Clean(orDash(d.Version)), render.Clean(how), d.ManagedBy)
+	b.line("  host ID   %s", show.Clean(orDash(string(d.Member.HostID))))
+	b.line("  place     %s/%s", show.Clean(orDash(d.Member.Datacenter)), show.Clean(orDash(d.Member.Rack)))
+	b.line("  how       ScyllaDB %s, %s, done by %s", show.Clean(orDash(d.Version)), show.Clean(how), d.ManagedBy)
 	b.line("")
 	d.deleted(b)
-	b.line("%s", render.Strong.Paint("Then"))
+	b.line("%s", show.Strong.Paint("Then"))
 	from := "streams the data from"
 	if !d.StreamsKnown {
 		from = "streams the data that has copies on"
 	}
 	b.line("  the StatefulSet makes both anew, and a new node with a new host ID %s", from)
-	for _, l := range render.Wrap(strings.Join(d.Streams, ", "), room(o, 4), "") {
-		b.line("    %s", render.Clean(l))
+	for _, l := range show.Wrap(strings.Join(d.Streams, ", "), room(o, 4), "") {
+		b.line("    %s", show.Clean(l))
 	}
 	if len(d.Streams) == 0 {
 		nobody := "no other node is known to be alive"
@@ -87,10 +87,10 @@ func (d *PlanDocument) Text(o render.Options) string {
 		}
 		b.line("    nobody: %s", nobody)
 	}
-	b.line("%s", render.Strong.Paint("Cannot be undone"))
+	b.line("%s", show.Strong.Paint("Cannot be undone"))
 	b.line("  the deleted data; and as soon as the new node asks, whether it succeeds or not, the cluster bans for ever")
 	for _, id := range d.Banned {
-		b.line("    %s", render.Clean(string(id)))
+		b.line("    %s", show.Clean(string(id)))
 	}
 	b.line("")
 	b.WriteString(checksTable(d.Checks, o))
@@ -105,13 +105,13 @@ func (l *lines) line(format string, args ...any) { _, _ = fmt.Fprintf(l, format+
 
 // deleted lists the objects that are deleted.
 func (d *PlanDocument) deleted(b *lines) {
-	b.line("%s", render.Strong.Paint("Would be deleted"))
+	b.line("%s", show.Strong.Paint("Would be deleted"))
 	for _, c := range d.Claims {
 		size := ""
 		if c.Size != "" {
 			size = c.Size + ", "
 		}
-		b.line("  PersistentVolumeClaim %s (%sUID %s) with all its data", render.Clean(c.Name), size, c.UID)
+		b.line("  PersistentVolumeClaim %s (%sUID %s) with all its data", show.Clean(c.Name), size, c.UID)
 	}
 	if len(d.Claims) == 0 {
 		b.line("  no PersistentVolumeClaim: it is gone already")
@@ -121,26 +121,26 @@ func (d *PlanDocument) deleted(b *lines) {
 		if d.Pod.KubernetesNode != "" {
 			on = " on Kubernetes node " + d.Pod.KubernetesNode
 		}
-		b.line("  Pod %s (UID %s)%s, by eviction", render.Clean(d.Pod.Name), d.Pod.UID, render.Clean(on))
+		b.line("  Pod %s (UID %s)%s, by eviction", show.Clean(d.Pod.Name), d.Pod.UID, show.Clean(on))
 	}
 }
 
 // outcome is whether the replacement would be allowed, and if not, the reason.
-func (d *PlanDocument) outcome(b *lines, o render.Options) {
+func (d *PlanDocument) outcome(b *lines, o show.Options) {
 	for _, c := range d.Checks {
 		if !c.blocks() {
 			continue
 		}
-		for i, l := range render.Wrap(c.Name+": "+words.Text(c.Cure), room(o, 4), "") {
+		for i, l := range show.Wrap(c.Name+": "+words.Text(c.Cure), room(o, 4), "") {
 			lead := "  > "
 			if i > 0 {
 				lead = "    "
 			}
-			b.line("%s%s", lead, render.Clean(l))
+			b.line("%s%s", lead, show.Clean(l))
 		}
 	}
-	for _, text := range render.ProblemLines(d.Partial) {
-		b.line("  %s %s", render.Warn.Paint("not read:"), render.Clean(text))
+	for _, text := range show.ProblemLines(d.Partial) {
+		b.line("  %s %s", show.Warn.Paint("not read:"), show.Clean(text))
 	}
 	b.line("")
 	if d.Allowed {
@@ -169,12 +169,12 @@ func passed(checks []CheckInfo) string {
 		}
 	}
 	if skipped == 0 {
-		return render.Good.Paint(fmt.Sprintf("All %d checks passed.", len(checks)))
+		return show.Good.Paint(fmt.Sprintf("All %d checks passed.", len(checks)))
 	}
-	return render.Warn.Paint(fmt.Sprintf("%d of %d checks passed, %d skipped as asked.", len(checks)-skipped, len(checks), skipped))
+	return show.Warn.Paint(fmt.Sprintf("%d of %d checks passed, %d skipped as asked.", len(checks)-skipped, len(checks), skipped))
 }
 
-func room(o render.Options, indent int) int {
+func room(o show.Options, indent int) int {
 	if o.Width <= indent+20 {
 		return 0
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -92,7 +92,7 @@ func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 
 // runStatus lists open replacements, and the last outcome of a member that was named.
 func (o *options) runStatus(ctx context.Context) error {
-	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatusList}, GeneratedAt: *render.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
+	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindStatusList}, GeneratedAt: *show.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
 	add := func(s *subject) {
 		if rec := replacement.RecordOf(s.in.Self); s.in.Operator && rec.HasOriginal {
 			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
@@ -154,12 +154,12 @@ func (o *options) showStatus(list *StatusList) error {
 
 func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, step replacement.Step) *StatusDocument {
 	d := &StatusDocument{
-		TypeMeta:    metav1.TypeMeta{APIVersion: render.APIVersion, Kind: KindStatus},
+		TypeMeta:    metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindStatus},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: key.Namespace, Name: in.Self.Member},
-		GeneratedAt: *render.TimePtr(now), Cluster: key.Name, Member: in.Self.Recorded(), ManagedBy: managedBy(in.Operator),
+		GeneratedAt: *show.TimePtr(now), Cluster: key.Name, Member: in.Self.Recorded(), ManagedBy: managedBy(in.Operator),
 		Request: step.Request, Attempt: step.Attempt, Phase: step.Phase(),
 		Message: step.Message, Waiting: step.Waiting, Cure: step.Cure,
-		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: render.TimePtr(step.StartedAt),
+		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: show.TimePtr(step.StartedAt),
 		Held: step.Held(), Refused: step.Refused,
 	}
 	if f := step.Diagnosis; f != nil {
@@ -171,7 +171,7 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 	case step.Action == replacement.ActionNone:
 		if l := step.Last; l != nil && !in.Operator {
 			d.Request, d.Attempt = l.Request, l.Attempts
-			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, render.TimePtr(l.StartedAt), render.TimePtr(l.FinishedAt)
+			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, show.TimePtr(l.StartedAt), show.TimePtr(l.FinishedAt)
 			switch l.Outcome {
 			case replacement.OutcomeReplaced:
 				d.Phase = replacement.PhaseDone
@@ -187,27 +187,27 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 func (d *StatusDocument) troubled() bool { return d.Held || d.Phase == replacement.PhaseFailed }
 
 // Text is the status for people.
-func (d *StatusDocument) Text(now time.Time, o render.Options) string {
+func (d *StatusDocument) Text(now time.Time, o show.Options) string {
 	var b strings.Builder
 	line := func(text string) {
-		for i, l := range render.Wrap(render.Clean(text), room(o, 2), "") {
+		for i, l := range show.Wrap(show.Clean(text), room(o, 2), "") {
 			if i > 0 {
 				l = "  " + l
 			}
 			b.WriteString(l + "\n")
 		}
 	}
-	style, word := render.Warn, string(d.Phase)
+	style, word := show.Warn, string(d.Phase)
 	switch {
 	case d.Phase == replacement.PhaseFailed:
-		style = render.Bad
+		style = show.Bad
 	case d.Held:
-		style, word = render.Bad, "Held"
+		style, word = show.Bad, "Held"
 	case d.Phase == replacement.PhaseDone && d.FinishedAt != nil:
-		style = render.Good
+		style = show.Good
 	}
 	head := fmt.Sprintf("%s/%s: %s", d.Namespace, d.Name, words.Text(d.Message))
-	for i, l := range render.Wrap(render.Clean(head), room(o, len(word)+1), "") {
+	for i, l := range show.Wrap(show.Clean(head), room(o, len(word)+1), "") {
 		if i == 0 {
 			b.WriteString(style.Paint(word) + " " + l + "\n")
 		} else {
@@ -262,7 +262,7 @@ func (d *StatusDocument) facts(now time.Time) []string {
 }
 
 // Text is the list for people.
-func (l *StatusList) Text(now time.Time, o render.Options) string {
+func (l *StatusList) Text(now time.Time, o show.Options) string {
 	var b strings.Builder
 	if len(l.Items) == 0 {
 		b.WriteString("No replacement is open.\n")
@@ -274,19 +274,19 @@ func (l *StatusList) Text(now time.Time, o render.Options) string {
 		b.WriteString(l.Items[i].Text(now, o))
 	}
 	if len(l.Ghosts) > 0 {
-		b.WriteString("\n" + render.Strong.Paint("Ghosts") + " (listed by their cluster, nobody's member)\n")
+		b.WriteString("\n" + show.Strong.Paint("Ghosts") + " (listed by their cluster, nobody's member)\n")
 		for _, g := range l.Ghosts {
-			for _, t := range render.Wrap(render.Clean(g.Cluster+": "+words.Text(g.Evidence)), room(o, 2), "") {
+			for _, t := range show.Wrap(show.Clean(g.Cluster+": "+words.Text(g.Evidence)), room(o, 2), "") {
 				b.WriteString("  " + t + "\n")
 			}
 			if g.Command != nil {
 				if first := words.Text(g.Why); first != "" {
-					b.WriteString("  > " + render.Clean(first) + "\n")
+					b.WriteString("  > " + show.Clean(first) + "\n")
 				}
 				// A command is never broken: it is copied.
-				b.WriteString("  > " + render.Clean(words.Shell(g.Command)) + "\n")
+				b.WriteString("  > " + show.Clean(words.Shell(g.Command)) + "\n")
 			} else {
-				b.WriteString("  > not to be removed: " + render.Clean(words.Text(g.Why)) + "\n")
+				b.WriteString("  > not to be removed: " + show.Clean(words.Text(g.Why)) + "\n")
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package report is `kubectl scylla report`: the assembled report of one cluster in every form, and the archive for an expert without access to the cluster. It reads, changes
-// nothing in the cluster, and decides nothing: internal/bundle collects, redacts and opens, internal/bundle/page draws.
+// nothing in the cluster, and decides nothing: internal/bundle collects, redacts and opens, internal/show/page draws.
 package report
 
 import (
@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle/page"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/page"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -252,7 +252,7 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Clu
 // page draws one cluster that was packed.
 func (o *options) page(ctx context.Context, saved *bundle.Saved, c *bundle.Cluster) *page.Report {
 	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
-	return page.New(c, render.NewClusterStatus(logs.Judge(ctx, c.Snapshot)))
+	return page.New(c, show.NewClusterStatus(logs.Judge(ctx, c.Snapshot)))
 }
 
 func (o *options) show(reports []*page.Report) error {
@@ -398,7 +398,7 @@ func summary(m *bundle.Manifest, name string, pages []string, size int64) string
 
 // shellWord is the name as one word of a shell.
 func shellWord(name string) string {
-	name = render.Clean(name)
+	name = show.Clean(name)
 	if strings.HasPrefix(name, "-") {
 		name = "./" + name
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package status is `kubectl scylla status`: the matrix, the cluster's health, and the blockers of a newcomer. It reads, changes nothing, and decides nothing: all of it is in
-// the document of internal/render.
+// the document of internal/show.
 package status
 
 import (
@@ -16,7 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -105,12 +105,12 @@ func (o *options) Validate(cmd *cobra.Command) error {
 
 // Run shows the status once, at every change, or once it is healthy.
 func (o *options) Run(ctx context.Context) error {
-	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]render.ClusterStatus]{
+	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]show.ClusterStatus]{
 		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy, Awaited: o.awaited(), What: what,
 	})
 }
 
-func (o *options) load(ctx context.Context, reader *cli.Reader) ([]render.ClusterStatus, []*cluster.Cluster, error) {
+func (o *options) load(ctx context.Context, reader *cli.Reader) ([]show.ClusterStatus, []*cluster.Cluster, error) {
 	var snapshots []*cluster.Cluster
 	var err error
 	if o.Name != "" {
@@ -123,19 +123,19 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) ([]render.Cluste
 	if err != nil {
 		return nil, nil, err
 	}
-	docs := make([]render.ClusterStatus, len(snapshots))
+	docs := make([]show.ClusterStatus, len(snapshots))
 	for i, s := range snapshots {
-		docs[i] = *render.NewClusterStatus(reader.Logs.Judge(ctx, s))
+		docs[i] = *show.NewClusterStatus(reader.Logs.Judge(ctx, s))
 	}
 	return docs, snapshots, nil
 }
 
 // single is true for one document that was asked for alone: a script that asks for all always gets a list.
-func (o *options) single(docs []render.ClusterStatus) bool {
+func (o *options) single(docs []show.ClusterStatus) bool {
 	return len(docs) == 1 && !o.Read.AllNamespaces && o.Read.Selector == ""
 }
 
-func (o *options) print(docs []render.ClusterStatus) error {
+func (o *options) print(docs []show.ClusterStatus) error {
 	if o.Output.Text() {
 		opts := o.table.Options(o.d.Options(o.Output.Format() == "wide"))
 		opts.All = o.all
@@ -152,15 +152,15 @@ func (o *options) print(docs []render.ClusterStatus) error {
 	if o.Output.Name() {
 		return o.Output.Document(o.d, cli.Items(docs)...)
 	}
-	return o.Output.Document(o.d, render.NewClusterStatusList(docs))
+	return o.Output.Document(o.d, show.NewClusterStatusList(docs))
 }
 
 // choose are the documents with the nodes that were asked for. Of several clusters --problems leaves those out that are healthy.
-func (o *options) choose(docs []render.ClusterStatus) []render.ClusterStatus {
+func (o *options) choose(docs []show.ClusterStatus) []show.ClusterStatus {
 	if !o.table.Problems && o.table.SortBy == "" {
 		return docs
 	}
-	var out []render.ClusterStatus
+	var out []show.ClusterStatus
 	for i := range docs {
 		if o.table.Problems && docs[i].Healthy && !o.single(docs) {
 			continue
@@ -172,12 +172,12 @@ func (o *options) choose(docs []render.ClusterStatus) []render.ClusterStatus {
 	return out
 }
 
-func (o *options) text(docs []render.ClusterStatus, opts render.Options) string {
+func (o *options) text(docs []show.ClusterStatus, opts show.Options) string {
 	if o.single(docs) {
 		return docs[0].Text(opts)
 	}
 	if !opts.Wide {
-		return render.NewClusterStatusList(docs).Text(opts)
+		return show.NewClusterStatusList(docs).Text(opts)
 	}
 	texts := make([]string, len(docs))
 	for i := range docs {
@@ -187,7 +187,7 @@ func (o *options) text(docs []render.ClusterStatus, opts render.Options) string 
 }
 
 // verdict is exit code 3 unless every cluster is healthy; the text has said why.
-func verdict(docs []render.ClusterStatus) error {
+func verdict(docs []show.ClusterStatus) error {
 	for i := range docs {
 		if !docs[i].Healthy {
 			return exit.ConditionNotMet(nil)
@@ -197,7 +197,7 @@ func verdict(docs []render.ClusterStatus) error {
 }
 
 // key is the documents without the moments at which they were made, and what changes with each of these.
-func key(docs []render.ClusterStatus) string {
+func key(docs []show.ClusterStatus) string {
 	var b strings.Builder
 	for i := range docs {
 		d := docs[i]
@@ -216,7 +216,7 @@ func key(docs []render.ClusterStatus) string {
 }
 
 // healthy is the condition of --wait.
-func healthy(docs []render.ClusterStatus) (bool, string, error) {
+func healthy(docs []show.ClusterStatus) (bool, string, error) {
 	for i := range docs {
 		if !docs[i].Healthy {
 			return false, why(&docs[i], len(docs) > 1), nil
@@ -234,15 +234,15 @@ func (o *options) awaited() string {
 }
 
 // what returns the differences between two looks.
-func what(before, after []render.ClusterStatus) (texts []string) {
-	old := map[string]*render.ClusterStatus{}
+func what(before, after []show.ClusterStatus) (texts []string) {
+	old := map[string]*show.ClusterStatus{}
 	for i := range before {
 		old[before[i].Namespace+"/"+before[i].Name] = &before[i]
 	}
 	for i := range after {
 		d := &after[i]
 		name := d.Namespace + "/" + d.Name
-		for _, text := range render.Changes(old[name], d) {
+		for _, text := range show.Changes(old[name], d) {
 			if len(after) > 1 {
 				text = name + ": " + text
 			}
@@ -252,7 +252,7 @@ func what(before, after []render.ClusterStatus) (texts []string) {
 	return texts
 }
 
-func subject(docs []render.ClusterStatus, _ []*cluster.Cluster) string {
+func subject(docs []show.ClusterStatus, _ []*cluster.Cluster) string {
 	if len(docs) == 1 {
 		return fmt.Sprintf("cluster %s/%s to be healthy", docs[0].Namespace, docs[0].Name)
 	}
@@ -260,7 +260,7 @@ func subject(docs []render.ClusterStatus, _ []*cluster.Cluster) string {
 }
 
 // why is the cause.
-func why(d *render.ClusterStatus, named bool) string {
+func why(d *show.ClusterStatus, named bool) string {
 	text := d.Summary
 	if named {
 		return d.Namespace + "/" + d.Name + ": " + text

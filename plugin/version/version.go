@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/render"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -70,7 +70,7 @@ func (o *options) Validate(*cobra.Command) error {
 // Run prints.
 func (o *options) Run(context.Context) error {
 	info := version.Get()
-	doc := Document{APIVersion: render.APIVersion, Kind: "Version", Info: info}
+	doc := Document{APIVersion: show.APIVersion, Kind: "Version", Info: info}
 	var text []byte
 	var err error
 	switch o.format {

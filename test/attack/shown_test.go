@@ -42,7 +42,7 @@ var alsoShown = []struct {
 	}},
 	{"What is given to a command", []shown{
 		{"copy and paste", "hostile words in every argument of a printed command", "what a POSIX shell reads back is the argument list", "internal/words TestTheShellReadsTheArgumentsBack"},
-		{"a hostile host ID on the screen", "status, barrier, replace and report of a cluster that has one", "no command has it unquoted", "internal/render TestAHostileHostIDIsNoCommand"},
+		{"a hostile host ID on the screen", "status, barrier, replace and report of a cluster that has one", "no command has it unquoted", "internal/show TestAHostileHostIDIsNoCommand"},
 		{"hidden characters", "bidi controls, zero width, U+2028, C1 controls", "made visible in every output", "internal/words TestCleanLeavesNothingHidden"},
 		{"hidden characters in documents and errors", "the same in JSON, YAML, templates, pages, pictures and errors, which encoders leave as they are", "made visible in every output", "plugin TestAttack5NothingHiddenIsInAnyOutput"},
 		{"an error in a file's words", "names and times of saved objects that are a terminal's commands", "made visible in the error", "plugin TestAttack5NothingHiddenIsInAnError"},

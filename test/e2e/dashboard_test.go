@@ -32,7 +32,7 @@ import (
 
 // The dashboard as a person has it: the real binary in a real terminal against a real API server, which then goes away and comes back.
 func TestDashboardInATerminal(t *testing.T) {
-	covers(t, "internal/diagnosis", "internal/ui", "plugin/dashboard")
+	covers(t, "internal/diagnosis", "internal/show/dashboard", "plugin/dashboard")
 	t.Parallel()
 	pods(t, 4)
 	if testing.Short() {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
+)
+
+// Text draws one line per cluster.
+func (l *ClusterStatusList) Text(o Options) string {
+	g := o.glyphs()
+	t := &Table{NoHeader: o.NoHeaders, Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"}, {Header: grid.Up.String()}, {Header: "PROBLEMS"},
+		{Header: "NEWCOMERS"}, {Header: "SOURCE"}, {Header: "CAUSE", Min: 13}}}
+	var partial []string
+	for _, d := range l.Items {
+		if o.Problems && d.Healthy {
+			continue
+		}
+		health := Cell{Text: g.Marks[d.Mark()] + " " + strings.ToLower(d.Verdict), Style: StyleOf(d.Mark())}
+		if len(d.Partial) > 0 {
+			health.Text += " (partial)"
+		}
+		partial = append(partial, partialOf(&d.Header, d.Name, o)...)
+		cause := "-"
+		if !d.Healthy {
+			cause = Clean(d.firstLine())
+		}
+		t.Rows = append(t.Rows, []Cell{Text(d.Namespace), Text(d.Name), health, Text(fmt.Sprintf("%d/%d", d.Counts.Up, d.Counts.Nodes)),
+			Text(fmt.Sprint(d.Counts.Problems)), Text(fmt.Sprint(d.Counts.Newcomers)), Text(string(d.Source.Used)), Text(cause)})
+	}
+	if len(t.Rows) == 0 && len(l.Items) > 0 && !o.NoHeaders {
+		return fmt.Sprintf("No cluster of %d has a problem.\n", len(l.Items))
+	}
+	if o.NoHeaders {
+		partial = nil
+	}
+	return t.String(o.Room(), g.Ellipsis) + strings.Join(partial, "")
+}
+
+// partialOf lists, below a list, the parts of one cluster that could not be read.
+func partialOf(h *Header, cluster string, o Options) []string {
+	var lines []string
+	p := &painter{d: &ClusterStatus{Header: *h}, o: o}
+	for _, text := range h.PartialLines(maxPartial) {
+		for _, line := range p.wrap(Warn.Paint("partial:")+" "+Clean(h.Namespace+"/"+cluster)+": "+text, "  ") {
+			lines = append(lines, line+"\n")
+		}
+	}
+	return lines
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// maxPlainMatrix is the largest number of nodes for which the whole matrix is drawn without a height limit: a larger one is unreadable.
+const maxPlainMatrix = 40
+
+// detail is how much of a status is drawn; each level leaves out more, so that the verdict and its reasons stay on the screen.
+type detail struct {
+	matrix  bool    // the whole matrix; else the rows that disagree
+	blanks  bool    // empty lines between sections
+	byRack  bool    // one line per rack, and only nodes with trouble on their own
+	terse   bool    // one line where it would be several
+	maxList int     // most lines of any one list; 0 for all
+	fold    grid.By // what the matrix is folded to: racks where they fit, else datacenters; nodes for the rows that disagree
+}
+
+var details = []detail{
+	{matrix: true, blanks: true},
+	{matrix: true},
+	{matrix: true, terse: true},
+	{blanks: true},
+	{},
+	{terse: true},
+	{terse: true, maxList: 2},
+	{byRack: true, blanks: true, maxList: 6, fold: grid.ByRack},
+	{byRack: true, maxList: 6, fold: grid.ByRack},
+	{byRack: true, maxList: 3, fold: grid.ByRack},
+	{byRack: true, maxList: 6, fold: grid.ByDatacenter},
+	{byRack: true, maxList: 3, fold: grid.ByDatacenter},
+	{byRack: true, terse: true, maxList: 2, fold: grid.ByDatacenter},
+	{byRack: true, terse: true, maxList: 2},
+	{byRack: true, terse: true, maxList: 1},
+}
+
+// Text draws the document: verdict, nodes, matrix, blockers. It leaves out, in a fixed order, the parts that do not fit o.Height, and says so.
+func (d *ClusterStatus) Text(o Options) string {
+	p := &painter{d: d, o: o, g: o.glyphs()}
+	p.index()
+	fits := p.byNode().fits(o)
+	if o.NoHeaders {
+		return strings.Join(append(p.chosen(), ""), "\n")
+	}
+	if o.Wide || o.All {
+		return p.draw(details[0])
+	}
+	if o.Height <= 0 {
+		level := details[0]
+		level.matrix = len(d.Nodes) <= maxPlainMatrix && fits
+		return p.draw(level)
+	}
+	var text string
+	for _, level := range details {
+		if level.matrix && !fits || !level.byRack && (len(d.Nodes) >= o.Height || p.unread && level.terse) {
+			continue
+		}
+		text = p.draw(level)
+		// One line stays free for the prompt; without it the verdict scrolls away.
+		if screenLines(text, o.Width) <= o.Height-1 {
+			break
+		}
+	}
+	return text
+}
+
+// screenLines is the number of screen lines that a text takes: a command is not broken, and may need several.
+func screenLines(text string, width int) int {
+	n := strings.Count(text, "\n")
+	if width <= 0 {
+		return n
+	}
+	for line := range strings.Lines(text) {
+		n += max(0, Width(strings.TrimSuffix(line, "\n"))-1) / width
+	}
+	return n
+}
+
+type painter struct {
+	d *ClusterStatus
+	o Options
+	g Glyphs
+	// grid is who sees whom, listed are the nodes that have a row and a column.
+	grid   *grid.Grid
+	listed []int
+	// trouble holds the host IDs and members that findings are about; parted is true while a partition is found.
+	trouble map[string]bool
+	parted  bool
+	folds   []string // the matrix as it is folded, which has the racks too
+	// unread is true while no node's state is known: the nodes then count as untroubled.
+	unread bool
+}
+
+func (p *painter) index() {
+	p.grid = p.d.Grid()
+	p.listed = p.grid.Listed()
+	p.trouble, p.parted, p.unread = p.d.troubledRefs(), p.d.parted(), p.d.Unread()
+}
+
+func (p *painter) draw(level detail) string {
+	sections := [][]string{slices.Concat(p.head(), p.findings(level), p.origin(level)), p.nodes(level), p.views(level), nil, p.attention(level), p.notes()}
+	if p.o.Wide || p.o.All {
+		sections[3] = p.explained()
+	}
+	var b strings.Builder
+	for i, lines := range sections {
+		if len(lines) == 0 {
+			continue
+		}
+		if i > 0 && level.blanks {
+			b.WriteString("\n")
+		}
+		for _, line := range lines {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// head is the verdict with its cause.
+func (p *painter) head() []string {
+	mark := p.d.Mark()
+	verdict := StyleOf(mark).Paint(p.g.Marks[mark]+" "+p.d.Verdict) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
+	return p.wrap(verdict+": "+Clean(p.d.firstLine()), "  ")
+}
+
+// origin is the number of nodes that are UP, the source of the rows, and the parts that could not be read.
+func (p *painter) origin(level detail) []string {
+	from := "from " + string(p.d.Source.Used)
+	if len(p.d.Problems()) > 0 {
+		from = p.d.counted(byEveryone) + ", " + from
+	}
+	if p.d.Source.Reason != "" {
+		from += " (" + Clean(p.d.Source.Reason) + ")"
+	}
+	if p.d.Source.Offline {
+		from += ", " + words.Saved("saved objects", p.d.At(), p.d.GeneratedAt.Time)
+	}
+	if p.o.Context != "" && !p.d.Source.Offline {
+		from = "context " + Clean(p.o.Context) + ": " + from
+	}
+	if p.d.ManagedBy != "" {
+		from += ", managed by " + p.d.ManagedBy
+	}
+	if p.d.Coordinator != nil {
+		from += "; " + Clean(p.d.Coordinator.Text)
+	}
+	return slices.Concat(p.each(Dim, p.wrapOrCut(level, from, "  ")), p.view(level), p.partial(level))
+}
+
+// partialMark is the mark beside a name whose document is incomplete.
+func (p *painter) partialMark() string {
+	if len(p.d.Partial) == 0 {
+		return ""
+	}
+	return " " + Warn.Paint("(partial)")
+}
+
+// partial lists the parts that could not be read, near the top, so that they are not overlooked.
+func (p *painter) partial(level detail) []string {
+	most := maxPartial
+	switch {
+	case p.o.Wide:
+		most = 0
+	case level.terse && level.maxList > 0:
+		most = min(most, level.maxList)
+	}
+	var lines []string
+	for _, text := range p.d.PartialLines(most) {
+		lines = append(lines, p.wrapOrCut(level, Warn.Paint("partial:")+" "+text, "  ")...)
+	}
+	return lines
+}
+
+// one cuts a line at the width.
+func (p *painter) one(line string) string {
+	if p.o.Width <= 0 {
+		return line
+	}
+	return ansi.Truncate(line, p.o.Width, p.g.Ellipsis)
+}
+
+// wrapOrCut is one where the level is terse, else wrap.
+func (p *painter) wrapOrCut(level detail, line, indent string) []string {
+	if level.terse {
+		return []string{p.one(line)}
+	}
+	return p.wrap(line, indent)
+}
+
+// limited has the lines of n items, as many as the level allows, and how many are left out.
+func (level detail) limited(n int, lead, one, many string, item func(i int) []string) []string {
+	var lines []string
+	for i := range n {
+		if level.maxList > 0 && i >= level.maxList {
+			return append(lines, Dim.Paint(lead+"and "+count(n-i, one, many)+" (all with --all)"))
+		}
+		lines = append(lines, item(i)...)
+	}
+	return lines
+}
+
+func (*painter) each(s Style, lines []string) []string {
+	for i, line := range lines {
+		lines[i] = s.Paint(line)
+	}
+	return lines
+}
+
+// wrap breaks a line at the width, further lines indented.
+func (p *painter) wrap(line, indent string) []string {
+	return Wrap(line, p.o.Width, indent)
+}
+
+// attention lists newcomers, replacements, ghosts and nodes that only gossip knows.
+func (p *painter) attention(level detail) []string {
+	now := p.d.At()
+	var lines []string
+	add := func(title string, n int, line func(int) string) {
+		if n == 0 {
+			return
+		}
+		if level.terse && n == 1 {
+			lines = append(lines, p.one(Strong.Paint(title)+" (1): "+Clean(line(0))))
+			return
+		}
+		lines = append(lines, Strong.Paint(title)+fmt.Sprintf(" (%d)", n))
+		lines = append(lines, level.limited(n, "  ", "more", "more", func(i int) []string { return p.wrapOrCut(level, "  "+Clean(line(i)), "    ") })...)
+	}
+	add("Newcomers", len(p.d.Newcomers), func(i int) string {
+		n := &p.d.Newcomers[i]
+		if !level.terse {
+			return n.Text(now)
+		}
+		text := n.Ref.String()
+		if a := words.Ago(TimeOf(n.Since), now); a != "" {
+			text += " (" + a + ")"
+		}
+		return text + " " + words.Text(n.Summary)
+	})
+	lines = append(lines, p.replacements(level)...)
+	operations := p.d.UnderWay()
+	add("Topology operations under way", len(operations), func(i int) string { return operations[i] })
+	ghosts := "Members without a Pod"
+	if p.d.Source.Offline {
+		ghosts += " among the saved objects"
+	}
+	add(ghosts, len(p.d.Ghosts), func(i int) string { return p.d.Ghosts[i] })
+	lines = append(lines, p.gossipOnly(level)...)
+	lines = append(lines, p.afterwards(level)...)
+	add("Schema versions disagree", len(p.d.Schemas), func(i int) string {
+		version := slices.Sorted(maps.Keys(p.d.Schemas))[i]
+		return version + ": " + strings.Join(p.d.Schemas[version], ", ")
+	})
+	return lines
+}
+
+// replacements lists those that are open. Where each has one line only, a failure is still written in full, and a cure has lines of its own, because they are the most
+// important.
+func (p *painter) replacements(level detail) []string {
+	list := slices.Clone(p.d.Replacements)
+	if !p.o.Wide && !p.o.All {
+		// A failed one is a finding, with its step.
+		list = slices.DeleteFunc(list, func(r Replacement) bool { return r.Failure != nil && p.trouble[string(r.Original)] })
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	title := Strong.Paint("Replacements") + fmt.Sprintf(" (%d)", len(list))
+	if level.terse && len(list) == 1 {
+		text := title + ": " + Clean(list[0].Name()+": "+list[0].Summary)
+		lines := []string{p.one(text)}
+		if list[0].Failure != nil {
+			lines = p.wrap(text, "  ")
+		}
+		return append(lines, list[0].cureLines(p.o, p.g, "  ")...)
+	}
+	return append([]string{title}, level.limited(len(list), "  ", "more", "more", func(i int) []string {
+		if level.terse && list[i].Failure == nil {
+			return append([]string{p.one("  " + Clean(list[i].Name()+": "+list[i].Summary))}, list[i].cureLines(p.o, p.g, "    ")...)
+		}
+		return list[i].lines(p.o, "  ")
+	})...)
+}
+
+// gossipOnly lists host IDs that only peers know, and how ghosts among them are removed.
+func (p *painter) gossipOnly(level detail) []string {
+	ids := p.d.GossipOnly
+	if len(ids) == 0 {
+		return nil
+	}
+	title := Strong.Paint("Host IDs that only their peers know") + fmt.Sprintf(" (%d)", len(ids))
+	return append([]string{title}, level.limited(len(ids), "  ", "more", "more", func(i int) []string {
+		lines := []string{"  " + Clean(string(ids[i]))}
+		at := slices.IndexFunc(p.d.Leftovers, func(g Leftover) bool { return g.HostID == ids[i] })
+		if at < 0 {
+			return lines
+		}
+		g := &p.d.Leftovers[at]
+		if !level.terse {
+			lines = p.wrap("  "+Clean(g.Evidence), "    ")
+		}
+		if g.Command == "" {
+			return append(lines, p.wrap("    "+p.g.Arrow+" not to be removed: "+Clean(g.Why), "      ")...)
+		}
+		return slices.Concat(lines, stepLinesAt("    ", g.first, p.o), commandLines(g.command, p.o, "    "))
+	})...)
+}
+
+// notes are remarks on the reading itself.
+func (p *painter) notes() []string {
+	var lines []string
+	for _, note := range p.d.Notes {
+		lines = append(lines, p.wrap(Dim.Paint("note:")+" "+Clean(note), "  ")...)
+	}
+	return lines
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+)
+
+// noteTime is how long the last line says what was just done.
+const noteTime = 10 * time.Second
+
+// note says on the last line what was just done, until the next key or for noteTime.
+type note struct {
+	text, shown string
+	since       time.Time
+}
+
+func (n *note) tick(now time.Time) {
+	switch {
+	case n.text != n.shown:
+		n.shown, n.since = n.text, now
+	case now.Sub(n.since) > noteTime:
+		n.text, n.shown = "", ""
+	}
+}
+
+// prompt reads a filter from the keyboard.
+type prompt struct {
+	input       textinput.Model
+	open        bool
+	before      string // the filter as it was
+	row, column string // keys of the items under the cursor then
+	err         error
+}
+
+func newPrompt() prompt {
+	p := prompt{input: textinput.New()}
+	p.input.Prompt = "/"
+	styles := p.input.Styles()
+	styles.Cursor.Blink = false
+	p.input.SetStyles(styles)
+	return p
+}
+
+func (p *prompt) begin(m *matrixPane) tea.Cmd {
+	p.open, p.before, p.row, p.column = true, m.filter.text, m.key(m.rows.item()), m.key(m.columns.item())
+	p.input.SetValue(m.filter.text)
+	p.input.CursorEnd()
+	return p.input.Focus()
+}
+
+// update edits the filter and applies it while it can be parsed. Enter accepts it, esc restores the old one.
+func (p *prompt) update(msg tea.Msg, k *KeyMap, m *matrixPane) tea.Cmd {
+	var cmd tea.Cmd
+	switch msg, ok := msg.(tea.KeyPressMsg); {
+	case ok && key.Matches(msg, k.Enter):
+		if p.open = p.err != nil; !p.open {
+			p.input.Blur()
+		}
+		return nil
+	case ok && msg.String() == "esc":
+		p.open = false
+		p.input.Blur()
+		p.input.SetValue(p.before)
+	default:
+		p.input, cmd = p.input.Update(msg)
+	}
+	var f filter
+	if f, p.err = parseFilter(p.input.Value()); p.err == nil {
+		m.setFilter(f, p.row, p.column)
+	}
+	return cmd
+}
+
+func (p *prompt) draw(v *view, w int) string {
+	text, hint, look := p.input.View(), "  dc: rack: state: by: of: or text, enter, esc", v.fresh.dim
+	if !v.color {
+		text = "/" + p.input.Value() + "_"
+	}
+	if p.err != nil {
+		hint, look = "  "+p.err.Error(), v.fresh.bad
+	}
+	return text + look.of(v.fitted(hint, w-len(p.input.Value())-3))
+}
+
+// footer is the filter being typed, the result of the last action, or the keys.
+func (m *Model) footer(v *view) string {
+	t := v.fresh
+	switch {
+	case m.prompt.open:
+		return m.prompt.draw(v, m.width)
+	case m.note.text != "":
+		return t.strong.of(v.fitted(clean(m.note.text), m.width))
+	case m.menu != nil:
+		return t.dim.of(v.fitted("up, down choose   enter goes on   esc changes nothing", m.width))
+	case m.help == nil && m.page != nil:
+		return m.page.footer(v, &m.keys, m.offered(), m.width)
+	case m.help != nil:
+		return t.dim.of("esc leaves help, up and down scroll")
+	}
+	return v.short(m.keys.shortHelp(m.offered()), m.width)
+}
+
+// offered lists the possible actions: an archive can only be viewed.
+func (m *Model) offered() offered {
+	may := m.opts.Actions.Why == ""
+	return offered{force: may, replace: may && m.snap != nil && m.snap.mayReplace, pod: m.opts.Actions.WhyNoPod == ""}
+}
+
+// short lists keys as far as there is room in w cells.
+func (v *view) short(keys []key.Binding, width int) string {
+	t := v.fresh
+	var b strings.Builder
+	used := 0
+	for _, k := range keys {
+		h := k.Help()
+		w := len(h.Key) + 1 + len(h.Desc) + 2
+		if used+w-2 > width {
+			continue
+		}
+		if used > 0 {
+			b.WriteString("  ")
+		}
+		b.WriteString(t.info.of(h.Key) + " " + t.dim.of(h.Desc))
+		used += w
+	}
+	return b.String()
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
+)
+
+// silence is how long the feed may be silent before the screen reports it.
+const silence = 30 * time.Second
+
+// link is the connection to the feed.
+type link struct {
+	live    bool      // a feed sends: then silence is suspicious
+	contact time.Time // last word of the feed
+	lost    *Lost
+	// quiet is for how long the feed has been silent while the dashboard listened. Time in which it does not listen, because a command has the terminal or the machine sleeps,
+	// does not count.
+	quiet  time.Duration
+	ticked time.Time
+}
+
+func (l *link) heard(now time.Time) { l.contact, l.quiet = now, 0 }
+
+func (l *link) tick(now time.Time) {
+	if !l.ticked.IsZero() {
+		l.quiet += max(0, min(now.Sub(l.ticked), 2*time.Second))
+	}
+	l.ticked = now
+}
+
+// stale is true when the screen may be old: the feed says so, or has been silent for too long.
+func (l *link) stale() bool { return l.lost != nil || l.live && l.quiet > silence }
+
+// lose notes that the cluster cannot be read; it returns nil when that was known.
+func (l *link) lose(msg Lost, now time.Time) *Change {
+	if l.lost != nil {
+		msg.Since = l.lost.Since
+		l.lost = &msg
+		return nil
+	}
+	l.lost = &msg
+	return &Change{At: now, Text: msg.what() + ": " + reason(msg.Err), Bad: true}
+}
+
+// loaded notes that the cluster was read; it returns nil when the connection was not lost.
+func (l *link) loaded(now time.Time) (c *Change) {
+	l.heard(now)
+	if l.lost != nil {
+		c = &Change{At: now, Text: "the cluster can be read again after " + age(now.Sub(l.lost.Since)), Good: true}
+	}
+	l.lost = nil
+	return c
+}
+
+// banner is the text that the connection is lost; empty while it is not.
+func (l *link) banner(v *view) string {
+	switch {
+	case l.lost != nil:
+		return fmt.Sprintf("%s since %s (%s): %s", strings.ToUpper(l.lost.what()), v.clock(l.lost.Since), age(v.wall.Sub(l.lost.Since)), reason(l.lost.Err))
+	case l.stale():
+		return fmt.Sprintf("NOTHING HEARD since %s (%s): what is shown may be old", v.clock(l.contact), age(v.wall.Sub(l.contact)))
+	}
+	return ""
+}
+
+func (l *Lost) what() string {
+	if l.Reached {
+		return "cannot read the cluster"
+	}
+	return "connection lost"
+}
+
+func reason(err error) string {
+	if err == nil {
+		return "no reason known"
+	}
+	return clean(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// header is the verdict, the source of the rows, and the warnings.
+func (s *Snapshot) header(v *view, l *link, w, h int) []string {
+	lines := append(s.verdictLines(v, w), s.originLine(v, w))
+	if text := l.banner(v); text != "" {
+		for i, line := range wrapped(nil, w-2, "", paint{}, text) {
+			if i == 1 && h < 20 || i == 2 {
+				break
+			}
+			lines = append(lines, v.fresh.banner.of(" "+padded(line.text, w-1)))
+		}
+	}
+	if len(s.partition) > 0 {
+		lines = append(lines, v.fresh.bad.of(v.fitted(s.partitionText(), w)))
+	}
+	if h > MinHeight {
+		lines = append(lines, s.partialLines(v, w, h)...)
+	}
+	return lines
+}
+
+// verdictLines name the cause, in a second line where the first has no room for it.
+func (s *Snapshot) verdictLines(v *view, w int) []string {
+	word, is := s.doc.Verdict, s.doc.Mark()
+	look := v.style(show.StyleOf(is))
+	if len(s.partial) > 0 {
+		word += " (partial)"
+	}
+	if v.stale {
+		word, is = "LAST KNOWN: "+word, grid.Unknown
+	}
+	word = v.Marks[is] + " " + word
+	if s.doc.Verdict == show.WordNotHealthy && w < narrow && !v.stale && len(s.partial) == 0 {
+		word = v.Marks[is] // the glyph says it, and the cause needs the room
+	}
+	room := w - width(word) - 1 - len(s.name)
+	rest := ": " + s.summary
+	if len(rest) > room {
+		rest = ": " + s.brief
+	}
+	lead := look.of(word) + " " + v.strong.of(s.name)
+	if width(rest) <= room || room < fewWords {
+		return []string{lead + v.fitted(rest, room)}
+	}
+	// What stands for the lead is one word, which nothing can break.
+	first, second, _ := strings.Cut(strings.Join(texts(wrapped(nil, w, "", paint{}, strings.Repeat("x", w-room)+rest)), "\n"), "\n")
+	return []string{lead + first[w-room:], v.fitted("  "+strings.ReplaceAll(second, "\n", " "), w)}
+}
+
+// narrow is the width below which the verdict has no room beside its cause.
+const narrow = 60
+
+// fewWords is the least room in which the beginning of a sentence helps.
+const fewWords = 10
+
+// originLine gives the age, the source and the controller; what has no room is left out at the end.
+func (s *Snapshot) originLine(v *view, w int) string {
+	type part struct {
+		text string
+		look paint
+	}
+	read := part{"saved objects", v.dim}
+	switch {
+	case s.saved != "":
+		read.text = s.saved
+	case s.at.IsZero():
+	case v.stale:
+		read = part{fmt.Sprintf("read %s ago, at %s", age(v.wall.Sub(s.at)), v.clock(s.at)), v.warn}
+	default:
+		read.text = "read " + age(v.now.Sub(s.at)) + " ago"
+	}
+	controller := part{s.controller.text, v.dim}
+	if !s.controller.ok {
+		controller.look = v.bad
+	}
+	source := part{"from " + string(s.doc.Source.Used), v.dim}
+	if v.context != "" && s.saved == "" {
+		source = part{"context " + v.context + ": from " + string(s.doc.Source.Used), v.strong}
+	}
+	if s.reason != "" && len(read.text)+len(source.text)+len(s.reason)+len(controller.text)+9 <= w {
+		source.text += " (" + s.reason + ")"
+	}
+	parts := []part{read, source, controller}
+	switch {
+	case s.controller.is == leadingUnknown:
+		parts = parts[:2]
+	case !s.controller.ok:
+		parts = []part{read, controller, source}
+	}
+	if s.coordinator != "" {
+		parts = append(parts, part{s.coordinator, v.dim})
+	}
+	if s.view != nil {
+		parts = append(parts, part{s.viewText(v), v.dim})
+	}
+	var b strings.Builder
+	used := 0
+	for i, p := range parts {
+		if i > 0 {
+			if used+3+width(p.text) > w {
+				break
+			}
+			b.WriteString(v.dim.of(" " + v.Middot + " "))
+			used += 3
+		}
+		text := v.fitted(p.text, w-used)
+		b.WriteString(p.look.of(text))
+		used += width(text)
+	}
+	return b.String()
+}
+
+// viewText says which view the controller has, and for how long it has said so, its clock against this one.
+func (s *Snapshot) viewText(v *view) string {
+	now := v.wall
+	if s.saved != "" {
+		now = s.at
+	}
+	text := fmt.Sprintf("view %d.%d", s.view.Epoch, s.view.Seq)
+	if !now.IsZero() {
+		text += ", unchanged " + age(now.Sub(s.view.ObservedAt.Time))
+	}
+	return text
+}
+
+// partialLines say what could not be read, in at most an eighth of the screen.
+func (s *Snapshot) partialLines(v *view, w, h int) []string {
+	var lines []textLine
+	for i, text := range s.partial {
+		lead := "partial: "
+		if i == 0 && len(s.partial) > 1 {
+			lead = fmt.Sprintf("partial (%d): ", len(s.partial))
+		}
+		lines = wrapped(lines, w, "  ", v.warn, lead+text)
+	}
+	if room := max(1, h/8); len(lines) > room {
+		lines = lines[:room]
+		lines[room-1].text = v.fitted(lines[room-1].text, w-2) + " " + v.Ellipsis
+	}
+	return texts(lines)
+}
+
+func (s *Snapshot) partitionText() string {
+	var parts []string
+	for _, part := range s.partition {
+		var numbers []string
+		for _, i := range part[:min(4, len(part))] {
+			numbers = append(numbers, strconv.Itoa(i+1))
+		}
+		text := "#" + strings.Join(numbers, ",")
+		if n := len(part) - 4; n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		parts = append(parts, text)
+	}
+	return "PARTITION: mend the network; replace no node. " + strings.Join(parts, " | ") + " do not see each other"
+}

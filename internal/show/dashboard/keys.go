@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// KeyMap has every key. Help and the last line of the screen are made from it.
+type KeyMap struct {
+	Up, Down, Left, Right, PageUp, PageDown, Top, Bottom, First, Last key.Binding
+	Next, Previous                                                    key.Binding
+	Enter, Back, Tab, BackTab                                         key.Binding
+	Filter, Sort, Zoom                                                key.Binding
+	Force, Replace, Copy                                              key.Binding
+	Logs, Shell, CQL, Nodetool                                        key.Binding
+	Help, Quit, Interrupt                                             key.Binding
+}
+
+// DefaultKeyMap has arrows, and letters for users of vi. ascii writes the arrows in words.
+func DefaultKeyMap(ascii bool) KeyMap {
+	bind := func(help, what string, keys ...string) key.Binding {
+		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, what))
+	}
+	up, down, left, right := "↑/k", "↓/j", "←/h", "→/l"
+	if ascii {
+		up, down, left, right = "up/k", "down/j", "left/h", "right/l"
+	}
+	return KeyMap{
+		Up: bind(up, "up", "up", "k"), Down: bind(down, "down", "down", "j"), Left: bind(left, "left", "left", "h"), Right: bind(right, "right", "right", "l"),
+		PageUp: bind("pgup", "page up", "pgup", "ctrl+b"), PageDown: bind("pgdn", "page down", "pgdown", "ctrl+f"),
+		Top: bind("g", "first row", "g"), Bottom: bind("G", "last row", "G"),
+		First: bind("home/0", "first column", "home", "0"), Last: bind("end/$", "last column", "end", "$"),
+		Next: bind("n", "next blocker", "n"), Previous: bind("N", "previous blocker", "N"),
+		Enter: bind("enter", "open", "enter"), Back: bind("esc", "back", "esc", "backspace"),
+		Tab: bind("tab", "next pane", "tab"), BackTab: bind("shift+tab", "previous pane", "shift+tab"),
+		Filter: bind("/", "filter", "/"), Sort: bind("s", "sort", "s"), Zoom: bind("z", "nodes or racks", "z"),
+		Force: bind("f", "force-proceed", "f"), Replace: bind("r", "replace", "r"), Copy: bind("y", "copy the command", "y"),
+		Logs: bind("L", "logs", "L"), Shell: bind("x", "exec", "x"), CQL: bind("c", "cqlsh", "c"), Nodetool: bind("t", "nodetool", "t"),
+		Help: bind("?", "help", "?"), Quit: bind("q", "quit", "q"), Interrupt: bind("ctrl+c", "interrupt", "ctrl+c"),
+	}
+}
+
+// offered are the keys that can do something here. What cannot be done is not offered, though the keys say why where they are pressed.
+type offered struct {
+	force, replace bool
+	pod            bool // logs, exec, cqlsh and nodetool
+}
+
+// shortHelp is the last line of the screen, the most needed first. A key that does not fit is left out, and so is the one that replaces, unless there is something to
+// replace: nothing may suggest a cure that the situation forbids.
+func (k KeyMap) shortHelp(can offered) []key.Binding {
+	keys := []key.Binding{k.Help, k.Quit, k.Enter}
+	if can.force {
+		keys = append(keys, k.Force)
+	}
+	if can.replace {
+		keys = append(keys, k.Replace)
+	}
+	keys = append(keys, k.Next, k.Filter, k.Tab, k.Zoom)
+	return append(append(keys, k.inPod(can)...), k.Sort, k.Copy)
+}
+
+// inPod are the keys that look into the Pod of a node.
+func (k KeyMap) inPod(can offered) []key.Binding {
+	if !can.pod {
+		return nil
+	}
+	return []key.Binding{k.Logs, k.Shell, k.CQL, k.Nodetool}
+}
+
+// FullHelp is every key in groups.
+func (k KeyMap) FullHelp() [][]key.Binding {
+	return [][]key.Binding{
+		{k.Up, k.Down, k.Left, k.Right, k.PageUp, k.PageDown, k.Top, k.Bottom, k.First, k.Last},
+		{k.Next, k.Previous, k.Enter, k.Back, k.Tab, k.BackTab, k.Filter, k.Sort, k.Zoom},
+		{k.Force, k.Replace, k.Logs, k.Shell, k.CQL, k.Nodetool, k.Copy, k.Help, k.Quit, k.Interrupt},
+	}
+}
+
+// vertical is how far a key moves among n items, of which a page is visible.
+func (k *KeyMap) vertical(msg tea.KeyPressMsg, page, n int) int {
+	switch {
+	case key.Matches(msg, k.Up):
+		return -1
+	case key.Matches(msg, k.Down):
+		return 1
+	case key.Matches(msg, k.PageUp):
+		return -page
+	case key.Matches(msg, k.PageDown):
+		return page
+	case key.Matches(msg, k.Top):
+		return -n
+	case key.Matches(msg, k.Bottom):
+		return n
+	}
+	return 0
+}
+
+// horizontal is how far a key moves among n columns.
+func (k *KeyMap) horizontal(msg tea.KeyPressMsg, n int) int {
+	switch {
+	case key.Matches(msg, k.Left):
+		return -1
+	case key.Matches(msg, k.Right):
+		return 1
+	case key.Matches(msg, k.First):
+		return -n
+	case key.Matches(msg, k.Last):
+		return n
+	}
+	return 0
+}

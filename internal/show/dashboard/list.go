@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// lister gives a list its items.
+type lister interface {
+	len() int
+	// full is an item with everything, short in one line.
+	full(v *view, i, w int, focused bool) []textLine
+	short(v *view, i, w int) textLine
+	// none is the text of an empty list.
+	none() string
+}
+
+// list is a pane of items, one of which is chosen.
+type list struct {
+	lister
+	at int
+}
+
+// update moves the choice.
+func (l *list) update(msg tea.KeyPressMsg, k *KeyMap, _ *view, _, h int) {
+	n := l.len()
+	by := k.vertical(msg, h, n)
+	if key.Matches(msg, k.First, k.Last) {
+		by = k.horizontal(msg, n)
+	}
+	l.at = max(0, min(l.at+by, n-1))
+}
+
+// manyItems is the number of items above which only the chosen one is written in full.
+const manyItems = 12
+
+// need is the number of lines that the list could fill.
+func (l *list) need(v *view, w int, focused bool) (n int) {
+	for i := range l.len() {
+		if i == l.at || l.len() <= manyItems {
+			n += len(l.full(v, i, w, focused && i == l.at))
+		} else {
+			n++
+		}
+	}
+	return max(1, n)
+}
+
+func (l *list) draw(v *view, w, h int, focused bool) []textLine {
+	lines, _ := l.items(v, w, h, focused)
+	return lines
+}
+
+// items fills at most h lines, and says which item each belongs to. The chosen item is in the middle, in full; the others are in full as far as
+// there is room for that.
+func (l *list) items(v *view, w, h int, focused bool) (lines []textLine, owner []int) {
+	n := l.len()
+	if n == 0 {
+		return []textLine{{v.fitted(l.none(), w), v.dim}}, nil
+	}
+	full := l.full(v, l.at, w, focused)
+	room := h - (n - 1) - len(full) // what one line for each of the others leaves
+	for i := max(0, min(l.at-max(0, h-len(full))/2, -room)); i < n && len(lines) < h; i++ {
+		text := full
+		if i != l.at {
+			text = []textLine{l.short(v, i, w)}
+			if n <= manyItems && room > 0 {
+				if all := l.full(v, i, w, false); len(all)-1 <= room {
+					text, room = all, room-len(all)+1
+				}
+			}
+		}
+		for _, t := range text {
+			lines, owner = append(lines, t), append(owner, i)
+		}
+	}
+	return lines, owner
+}
+
+// blockersPane lists the blockers, the gravest first.
+type blockersPane struct {
+	list
+	s *Snapshot
+	// jumps counts how often enter or n went to a pair of the chosen blocker. Each time they go to the next observer.
+	jumps int
+}
+
+// title counts lines to read, not pairs: two halves of 504 nodes are 95,256 pairs and 504 nodes that are seen DOWN.
+func (b *blockersPane) title() string { return fmt.Sprintf("Blockers %d", b.len()) }
+func (b *blockersPane) len() int      { return len(b.s.blockers) }
+
+func (b *blockersPane) none() string {
+	if !b.s.doc.Healthy {
+		return "none, but nothing says who sees whom"
+	}
+	return "none: every node sees every node UP"
+}
+
+func (b *blockersPane) update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int) {
+	was := b.at
+	if b.list.update(msg, k, v, w, h); b.at != was {
+		b.jumps = 0
+	}
+}
+
+func (b *blockersPane) full(v *view, i, w int, focused bool) []textLine {
+	bl, mark := &b.s.blockers[i], v.Dot
+	if focused {
+		mark = v.Cursor
+	}
+	lines := wrapped(nil, w, "  ", v.bad, mark+" "+bl.text(v.now))
+	return v.step(lines, w, bl.step)
+}
+
+func (b *blockersPane) short(v *view, i, w int) textLine {
+	return textLine{v.fitted(v.Dot+" "+b.s.blockers[i].text(v.now), w), v.bad}
+}
+
+// chosen is nil when there are no blockers.
+func (b *blockersPane) chosen() *blocker {
+	if b.at >= len(b.s.blockers) {
+		return nil
+	}
+	return &b.s.blockers[b.at]
+}
+
+// load keeps the choice on its blocker.
+func (b *blockersPane) load(s *Snapshot) {
+	key := ""
+	if b.s != nil && b.chosen() != nil {
+		key = b.chosen().key
+	}
+	b.s = s
+	b.at = max(0, slices.IndexFunc(s.blockers, func(bl blocker) bool { return bl.key == key }))
+}
+
+// changesPane lists what has changed, the newest first.
+type changesPane struct {
+	list
+	log []Change
+}
+
+const maxHistory = 1000
+
+func (c *changesPane) title() string { return fmt.Sprintf("Changes %d", len(c.log)) }
+func (c *changesPane) len() int      { return len(c.log) }
+func (c *changesPane) none() string  { return "nothing has changed since the start" }
+
+// need leaves a line free for the next change.
+func (c *changesPane) need(*view, int, bool) int { return max(1, len(c.log)) + 1 }
+
+func (c *changesPane) item(i int) *Change { return &c.log[len(c.log)-1-i] }
+
+func (c *changesPane) full(v *view, i, w int, focused bool) []textLine {
+	if !focused {
+		return []textLine{c.short(v, i, w)}
+	}
+	ch := c.item(i)
+	return wrapped(nil, w, "         ", ch.look(v), v.Cursor+ch.stamp(v)+" "+ch.Text)
+}
+
+func (c *changesPane) short(v *view, i, w int) textLine {
+	ch := c.item(i)
+	return textLine{v.fitted(ch.stamp(v)+" "+ch.Text, w), ch.look(v)}
+}
+
+// add appends changes. The selection stays on an older change that is selected.
+func (c *changesPane) add(focused bool, changes ...Change) {
+	c.log = append(c.log, changes...)
+	if n := len(c.log) - maxHistory; n > 0 {
+		c.log = slices.Delete(c.log, 0, n)
+	}
+	if focused && c.at > 0 {
+		c.at = min(c.at+len(changes), len(c.log)-1)
+	}
+}
+
+// before inserts changes that are older than the dashboard, each at its time. The selection stays on the same change.
+func (c *changesPane) before(past []Change) {
+	var shown Change
+	if c.at < len(c.log) {
+		shown = *c.item(c.at)
+	}
+	for _, p := range past {
+		p.Text = clean(p.Text)
+		c.log = append(c.log, p)
+	}
+	slices.SortStableFunc(c.log, func(a, b Change) int { return a.At.Compare(b.At) })
+	c.log = c.log[max(0, len(c.log)-maxHistory):]
+	if c.at > 0 {
+		c.at = max(0, len(c.log)-1-slices.Index(c.log, shown))
+	}
+}
+
+// stamp is the time of a change, with its date when that is another day.
+func (ch *Change) stamp(v *view) string {
+	now, at := v.wall, ch.At.In(v.wall.Location())
+	switch {
+	case ch.At.IsZero():
+		return "        "
+	case now.Format(time.DateOnly) != at.Format(time.DateOnly):
+		return at.Format("Jan _2 15:04:05")
+	}
+	return v.clock(ch.At)
+}
+
+func (ch *Change) look(v *view) paint {
+	switch {
+	case ch.Bad:
+		return v.bad
+	case ch.Good:
+		return v.good
+	}
+	return paint{}
+}

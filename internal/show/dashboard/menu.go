@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"io"
+	"slices"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Actions change the cluster. They get the terminal for themselves, ask and report the result; a nil one is unavailable, and Why is the reason.
+type Actions struct {
+	ForceProceed, Replace func(target string) error
+	Why                   string
+	// Logs, Shell, CQL and Nodetool look into the Pod of a member, as the verbs logs, exec, cqlsh and nodetool do; WhyNoPod says why they cannot.
+	Logs, Shell, CQL, Nodetool func(member string) error
+	WhyNoPod                   string
+	// Describe reads all that is known of a node. It is called beside the dashboard, and may take its time.
+	Describe func(target string) (*Page, error)
+}
+
+// done is how an action ended.
+type done struct {
+	verb, target string
+	err          error
+	// looked is true when nothing was changed: it is no news then.
+	looked bool
+}
+
+// menu asks which node an action is for. Nodes are kept by host ID, so it stays open while snapshots come.
+type menu struct {
+	verb   string
+	nobody string // said when there is no node to choose
+	run    func(target string) error
+	// fits is true for nodes that the action is for; worst for those that it is proposed for.
+	fits, worst func(n *shownNode) bool
+	target      func(n *shownNode) string
+	s           *Snapshot
+	nodes       []int
+	at          int
+}
+
+// forceMenu offers the members that have not joined or have an unknown state.
+func forceMenu(run func(string) error) *menu {
+	waiting := func(n *shownNode) bool {
+		return n.Member != "" && (n.newcomer != nil || n.Membership == cluster.MemberUnknown)
+	}
+	return &menu{
+		verb: "force-proceed", nobody: "no newcomer waits, so there is nobody to let through", run: run,
+		fits: waiting, worst: func(*shownNode) bool { return false }, target: func(n *shownNode) string { return n.Member },
+	}
+}
+
+// replaceMenu offers the nodes that are not UP, and those of extra keys.
+func replaceMenu(run func(string) error, extra ...string) *menu {
+	bad := func(n *shownNode) bool {
+		return n.Seen != nil && n.Seen.Mark() != grid.Up || n.Membership == cluster.MemberGhost
+	}
+	return &menu{
+		verb: "replace", nobody: "there is no node to replace", run: run,
+		fits: func(n *shownNode) bool {
+			return n.HostID != "" && n.newcomer == nil && n.Membership != cluster.MemberGossipOnly && (bad(n) || slices.Contains(extra, n.key()))
+		},
+		worst: bad, target: (*shownNode).key,
+	}
+}
+
+// load takes a snapshot in. The chosen node stays chosen, whatever it has become; false says that it is gone.
+func (m *menu) load(s *Snapshot) bool {
+	chosen := ""
+	if m.s != nil {
+		chosen = m.chosen().key()
+	}
+	m.s, m.nodes = s, nil
+	m.at = -1
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		// A newcomer gets its host ID when it joins; before that its member name is its key.
+		if is := chosen != "" && (n.key() == chosen || n.Member == chosen); is || m.fits(n) {
+			if is {
+				m.at = len(m.nodes)
+			}
+			m.nodes = append(m.nodes, i)
+		}
+	}
+	return m.at >= 0
+}
+
+// propose chooses the first node of keys that is offered, if it is in trouble, else the first that is.
+func (m *menu) propose(keys ...string) {
+	m.at = -1
+	for _, key := range keys {
+		if m.at < 0 {
+			m.at = slices.IndexFunc(m.nodes, func(i int) bool { return m.s.nodes[i].key() == key })
+		}
+	}
+	if m.at < 0 || !m.worst(m.chosen()) {
+		if i := slices.IndexFunc(m.nodes, func(i int) bool { return m.worst(&m.s.nodes[i]) }); i >= 0 {
+			m.at = i
+		}
+	}
+	m.at = max(0, m.at)
+}
+
+func (m *menu) chosen() *shownNode { return &m.s.nodes[m.nodes[m.at]] }
+
+// update moves the choice; closed is true when the menu is left, with the command to run, if any.
+func (m *menu) update(msg tea.KeyPressMsg, k *KeyMap) (closed bool, cmd tea.Cmd) {
+	m.at = max(0, min(m.at+k.vertical(msg, 10, len(m.nodes)), len(m.nodes)-1))
+	switch {
+	case key.Matches(msg, k.Back, k.Quit):
+		return true, nil
+	case key.Matches(msg, k.Enter):
+		target, name := m.target(m.chosen()), m.chosen().label()
+		return true, tea.Exec(&execution{run: func() error { return m.run(target) }}, func(err error) tea.Msg {
+			return done{verb: m.verb, target: name, err: err}
+		})
+	}
+	return false, nil
+}
+
+// draw fills a canvas from line y on.
+func (m *menu) draw(v *view, c *canvas, y int) {
+	w, h := c.width, len(c.lines)-1
+	c.at(0, y, v.fresh.title.of(v.fitted(m.verb+": which node? The command then shows what it will do, and asks.", w)))
+	y += 2
+	first := max(0, min(m.at-(h-y)/2, len(m.nodes)-(h-y)))
+	for i := first; i < len(m.nodes) && y < h; i++ {
+		n, mark, look := &m.s.nodes[m.nodes[i]], "  ", paint{}
+		if i == m.at {
+			mark, look = v.Cursor+" ", v.fresh.chosen
+		}
+		text := n.label()
+		if n.HostID != "" {
+			text += " " + n.Short()
+		}
+		if n.Seen != nil {
+			text += ", seen " + n.Seen.Text()
+		}
+		text += ", Pod " + n.Pod
+		if n.newcomer != nil {
+			text += ", " + words.Text(n.newcomer.Summary)
+		}
+		c.at(0, y, look.of(v.fitted(mark+text, w)))
+		y++
+	}
+}
+
+// execution lets bubbletea hand the terminal to a function, which has its own streams.
+type execution struct{ run func() error }
+
+func (e *execution) Run() error        { return e.run() }
+func (*execution) SetStdin(io.Reader)  {}
+func (*execution) SetStdout(io.Writer) {}
+func (*execution) SetStderr(io.Writer) {}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/viewport"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// The smallest screen on which everything has its place.
+const (
+	MinWidth  = 40
+	MinHeight = 12
+)
+
+// Loaded brings a snapshot. It ends a lost connection.
+type Loaded struct{ Snapshot *Snapshot }
+
+// Past brings the changes before the first snapshot that are not in its objects: Events, conditions, replacements.
+type Past struct{ Changes []Change }
+
+// Contact says that the API server has answered; the objects on the screen may still be old.
+type Contact struct{}
+
+// Lost says since when the API server cannot be reached. The screen is old until Loaded comes.
+type Lost struct {
+	Since time.Time
+	Err   error
+	// Reached is true when the API server answers, but the cluster cannot be read: it is gone, or a right is.
+	Reached bool
+}
+
+type tick time.Time
+
+// Options of a dashboard.
+type Options struct {
+	Now     func() time.Time
+	Actions Actions
+	Profile colorprofile.Profile
+	ASCII   bool
+	// Words says the commands, with the flags that were given.
+	Words words.Printer
+	// Context is the kubeconfig's context, where it is not the current one.
+	Context string
+	// Live is true when a feed sends: then silence is suspicious.
+	Live bool
+}
+
+// Model is the dashboard: a pane for each part of the screen, and what all of them share. Only Update changes it.
+type Model struct {
+	opts          Options
+	keys          KeyMap
+	glyphs        show.Glyphs
+	look, grey    *theme // of fresh data, and of old data
+	width, height int
+	snap          *Snapshot
+	link          link
+	matrix        matrixPane
+	detail        detailPane
+	blockers      blockersPane
+	changes       changesPane
+	focus         paneID
+	help          *helpPane // nil while closed
+	menu          *menu     // nil while closed
+	page          *pagePane // nil while closed
+	prompt        prompt
+	note          note
+	interrupted   bool // Ctrl-C ended it
+	once          bool // it is drawn once, and no key is read
+}
+
+// NewModel makes the dashboard of a first snapshot.
+func NewModel(first *Snapshot, opts Options) *Model {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	m := &Model{opts: opts, keys: DefaultKeyMap(opts.ASCII), glyphs: show.NewGlyphs(opts.ASCII), prompt: newPrompt(), link: link{live: opts.Live, contact: opts.Now()}}
+	m.blockers.lister, m.changes.lister = &m.blockers, &m.changes
+	m.detail = detailPane{matrix: &m.matrix, view: viewport.New()}
+	m.themes(true)
+	m.load(first)
+	return m
+}
+
+func (m *Model) themes(dark bool) {
+	m.look, m.grey = &theme{}, &theme{}
+	if m.opts.Profile > colorprofile.NoTTY {
+		m.look, m.grey = newTheme(m.opts.Profile, dark, false), newTheme(m.opts.Profile, dark, true)
+	}
+}
+
+// pane gives the panes beside or below the matrix.
+func (m *Model) pane(p paneID) pane {
+	switch p {
+	case paneBlockers:
+		return &m.blockers
+	case paneHistory:
+		return &m.changes
+	}
+	return &m.detail
+}
+
+// view is what the panes draw with now.
+func (m *Model) view() *view {
+	v := &view{theme: m.look, fresh: m.look, Glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), once: m.once, wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
+	v.now = v.wall
+	if v.stale || m.snap.saved != "" || m.snap.at.IsZero() {
+		v.now = m.snap.at
+	}
+	if v.stale {
+		v.theme = m.grey
+	}
+	return v
+}
+
+// Init asks for the background and starts the clock.
+func (m *Model) Init() tea.Cmd { return tea.Batch(tea.RequestBackgroundColor, next()) }
+
+func next() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) }) }
+
+// Update is the only place where state changes.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	now := m.opts.Now()
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		if m.help != nil {
+			m.help = newHelpPane(m.view(), &m.keys, m.width, m.height-1)
+		}
+	case tea.BackgroundColorMsg:
+		m.themes(msg.IsDark())
+	case tick: // ages grow, and what was said is read by now
+		m.link.tick(now)
+		m.note.tick(now)
+		cmd = next()
+		if m.page != nil && m.opts.Live && !m.link.stale() {
+			cmd = tea.Batch(cmd, m.page.tick(now))
+		}
+	case Loaded:
+		m.remember(m.link.loaded(now))
+		m.load(msg.Snapshot)
+	case Contact:
+		m.link.heard(now)
+	case Past:
+		m.changes.before(msg.Changes)
+	case Lost:
+		m.remember(m.link.lose(msg, now))
+	case done:
+		m.finished(msg, now)
+	case pageRead:
+		if m.page != nil {
+			m.page.take(msg)
+		}
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	case tea.PasteMsg:
+		if m.prompt.open {
+			cmd = m.prompt.update(msg, &m.keys, &m.matrix)
+		}
+	case tea.MouseClickMsg:
+		m.click(msg)
+	case tea.MouseWheelMsg:
+		m.wheel(msg)
+	}
+	m.fit()
+	return m, cmd
+}
+
+// remember notes a change; nil is none.
+func (m *Model) remember(c *Change) {
+	if c != nil {
+		m.changes.add(m.focus == paneHistory, *c)
+	}
+}
+
+// load takes a snapshot in. Cursor, chosen blocker and menu stay on their nodes.
+func (m *Model) load(s *Snapshot) {
+	m.snap = s
+	m.changes.add(m.focus == paneHistory, s.changes...)
+	m.matrix.load(s)
+	m.blockers.load(s)
+	if !m.matrix.touched {
+		m.blockers.jumps = 1 // the cursor is on its first pair
+	}
+	m.prompt.row, m.prompt.column = m.matrix.key(m.matrix.rows.item()), m.matrix.key(m.matrix.columns.item())
+	if m.menu != nil {
+		was := m.menu.chosen().label()
+		if !m.menu.load(s) {
+			m.menu, m.note.text = nil, m.menu.verb+": "+was+" is gone"
+		}
+	}
+}
+
+func (m *Model) small() bool { return m.width < MinWidth || m.height < MinHeight }
+
+// fit chooses the level of the matrix where the person has not, and brings the cursor onto the screen.
+func (m *Model) fit() {
+	if m.small() {
+		return
+	}
+	w := m.width
+	if w >= wideScreen {
+		w -= sidePane + divider
+	}
+	m.matrix.fit(w)
+	r := m.layout(m.view()).rects[paneMatrix]
+	g := m.matrix.geometry(r.w, r.h)
+	m.matrix.rows.show(g.rows)
+	m.matrix.columns.show(g.columns)
+}
+
+func (m *Model) finished(d done, now time.Time) {
+	what := strings.TrimSpace(d.verb + " " + d.target)
+	if d.err != nil {
+		m.note.text = what + ": " + reason(d.err)
+		if !d.looked {
+			m.remember(&Change{At: now, Text: m.note.text, Bad: true})
+		}
+		return
+	}
+	if d.looked {
+		return
+	}
+	m.note.text = what + ": done"
+	m.remember(&Change{At: now, Text: what + " was run from here", Good: true})
+}
+
+func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
+	k := &m.keys
+	if key.Matches(msg, k.Interrupt) {
+		m.interrupted = true
+		return tea.Quit
+	}
+	if m.small() { // no action on a node that the screen has no room to show
+		if key.Matches(msg, k.Quit) {
+			return tea.Quit
+		}
+		return nil
+	}
+	m.note.text, m.matrix.touched = "", true
+	switch {
+	case m.prompt.open:
+		return m.prompt.update(msg, k, &m.matrix)
+	case m.menu != nil:
+		return m.menuKey(msg)
+	case m.help != nil:
+		if m.help.update(msg, k) {
+			m.help = nil
+		}
+		return nil
+	case m.page != nil:
+		return m.pageKey(msg)
+	}
+	return m.command(msg)
+}
+
+// command is a key while no menu, help or prompt is open.
+func (m *Model) command(msg tea.KeyPressMsg) tea.Cmd {
+	k := &m.keys
+	switch {
+	case key.Matches(msg, k.Quit):
+		return tea.Quit
+	case key.Matches(msg, k.Help):
+		m.help = newHelpPane(m.view(), k, m.width, m.height-1)
+	case key.Matches(msg, k.Tab):
+		m.focus = (m.focus + 1) % panes
+	case key.Matches(msg, k.BackTab):
+		m.focus = (m.focus + panes - 1) % panes
+	case key.Matches(msg, k.Back):
+		if m.focus == paneMatrix {
+			m.matrix.back()
+		}
+		m.focus = paneMatrix
+	case key.Matches(msg, k.Filter):
+		return m.prompt.begin(&m.matrix)
+	case key.Matches(msg, k.Next):
+		m.nextBlocker(1)
+	case key.Matches(msg, k.Previous):
+		m.nextBlocker(-1)
+	case key.Matches(msg, k.Copy):
+		return m.copy()
+	case key.Matches(msg, k.Force):
+		m.ask(forceMenu(m.opts.Actions.ForceProceed), m.opts.Actions.ForceProceed != nil)
+	case key.Matches(msg, k.Replace):
+		m.ask(replaceMenu(m.opts.Actions.Replace, m.underCursor()...), m.opts.Actions.Replace != nil)
+	case key.Matches(msg, k.Logs, k.Shell, k.CQL, k.Nodetool):
+		return m.inPodOfCursor(msg)
+	case key.Matches(msg, k.Enter):
+		return m.enter()
+	case m.focus == paneMatrix || key.Matches(msg, k.Zoom, k.Sort):
+		r := m.layout(m.view()).rects[paneMatrix]
+		m.matrix.update(msg, k, m.matrix.geometry(r.w, r.h).rows)
+	default:
+		v := m.view()
+		r := m.layout(v).rects[m.focus]
+		m.pane(m.focus).update(msg, k, v, r.w, max(1, r.h-1))
+	}
+	return nil
+}
+
+// enter opens the selection: a blocker's pair, two racks, the page of a node.
+func (m *Model) enter() tea.Cmd {
+	switch {
+	case m.focus == paneBlockers:
+		m.jump()
+	case m.focus == paneDetail, m.focus == paneMatrix && !m.matrix.open():
+		return m.openPage()
+	}
+	return nil
+}
+
+// nextBlocker goes to the next blocker and its pair. The first press goes to the chosen one where the cursor is elsewhere.
+func (m *Model) nextBlocker(by int) {
+	n := m.blockers.len()
+	if n == 0 {
+		m.note.text = "no blockers: a newcomer could join now"
+		return
+	}
+	if n > 1 {
+		if m.blockers.jumps > 0 {
+			m.blockers.at = (m.blockers.at + by + n) % n
+		}
+		m.blockers.jumps = 0
+	}
+	m.jump()
+}
+
+// jump puts the cursor on a pair of the chosen blocker, on the next one each time.
+func (m *Model) jump() {
+	b := m.blockers.chosen()
+	if b == nil {
+		return
+	}
+	row, column := b.observer(m.blockers.jumps), b.observed
+	m.blockers.jumps++
+	if row < 0 {
+		m.note.text = "nothing to jump to: " + b.text(time.Time{})
+		return
+	}
+	if column >= 0 && !m.snap.nodes[column].column {
+		column = -1
+	}
+	if m.matrix.show(row, column) {
+		m.note.text = "filter cleared to show the pair"
+	}
+}
+
+// copy puts the command of the chosen blocker's next step into the clipboard.
+func (m *Model) copy() tea.Cmd {
+	b := m.blockers.chosen()
+	if b == nil || len(b.step.Commands) == 0 {
+		m.note.text = "nothing to copy: no command belongs to this blocker"
+		return nil
+	}
+	command := m.opts.Words.Shell(b.step.Commands[0])
+	m.note.text = "copied: " + command
+	return tea.SetClipboard(command)
+}
+
+// underCursor gives the keys of the nodes under the cursor, the observed first; none while the matrix shows groups.
+func (m *Model) underCursor() []string {
+	if m.matrix.level > 0 {
+		return nil
+	}
+	return []string{m.matrix.key(m.matrix.columns.item()), m.matrix.key(m.matrix.rows.item())}
+}
+
+// ask opens the menu of an action.
+func (m *Model) ask(menu *menu, possible bool) {
+	menu.load(m.snap)
+	switch {
+	case !possible:
+		m.note.text = menu.verb + ": " + cmp.Or(m.opts.Actions.Why, "cannot be done from here")
+	case m.link.stale():
+		m.note.text = menu.verb + ": not now: what is shown is old, and nobody should act on it"
+	case len(menu.nodes) == 0:
+		m.note.text = menu.verb + ": " + menu.nobody
+	default:
+		menu.propose(m.underCursor()...)
+		m.menu = menu
+	}
+}
+
+func (m *Model) menuKey(msg tea.KeyPressMsg) tea.Cmd {
+	if key.Matches(msg, m.keys.Enter) && m.link.stale() {
+		m.note.text = m.menu.verb + ": not now: what is shown is old, and nobody should act on it"
+		return nil
+	}
+	closed, cmd := m.menu.update(msg, &m.keys)
+	if closed {
+		if cmd == nil {
+			m.note.text = m.menu.verb + ": nothing was changed"
+		}
+		m.menu = nil
+	}
+	return cmd
+}
+
+// View draws the screen.
+func (m *Model) View() tea.View {
+	v := tea.NewView(m.Frame())
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = m.snap.name + ": " + m.snap.doc.Verdict
+	return v
+}
+
+// Frame is the screen as text, one line for each line of the terminal, without a final newline.
+func (m *Model) Frame() string {
+	if m.small() {
+		return m.tooSmall()
+	}
+	v, c := m.view(), newCanvas(m.width, m.height)
+	switch {
+	case m.help != nil:
+		c.all(strings.Split(m.help.view.View(), "\n"))
+	case m.menu != nil:
+		m.menu.draw(v, c, c.all(m.snap.header(v, &m.link, m.width, m.height))+1)
+	case m.page != nil:
+		m.page.draw(v, c, c.all(m.snap.header(v, &m.link, m.width, m.height))+1)
+	default:
+		l := m.layout(v)
+		c.all(l.head)
+		m.matrix.draw(v, c, l.rects[paneMatrix], m.focus == paneMatrix)
+		m.drawPanes(v, c, l)
+	}
+	if !m.once {
+		c.at(0, m.height-1, m.footer(v))
+	}
+	return c.String()
+}
+
+func (m *Model) tooSmall() string {
+	lines := []string{fmt.Sprintf("%dx%d is too small:", m.width, m.height), fmt.Sprintf("needs %dx%d", MinWidth, MinHeight), "", m.snap.doc.Verdict}
+	if m.link.stale() {
+		lines[3] = "CONNECTION LOST"
+	}
+	lines = lines[:max(0, min(len(lines), m.height))]
+	for i := range lines {
+		lines[i] = ansi.Truncate(lines[i], max(0, m.width), "")
+	}
+	return strings.Join(lines, "\n")
+}

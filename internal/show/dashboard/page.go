@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/viewport"
+	tea "charm.land/bubbletea/v2"
+)
+
+// pageEvery is how often an open page is read again, where what it shows can change.
+const pageEvery = 10 * time.Second
+
+// Page is the description of one node, as `describe` prints it.
+type Page struct {
+	Lines []PageLine
+	// Command is that of the next step, as it can be pasted; empty where there is none.
+	Command string
+}
+
+// pageRead is the result of reading the page of the node with that key.
+type pageRead struct {
+	key  string
+	page *Page
+	err  error
+}
+
+// pagePane shows the page of one node on the whole screen; tab goes to the other one of the pair under the cursor.
+type pagePane struct {
+	read  func(target string) (*Page, error)
+	nodes []*shownNode // the shown one first
+	page  *Page        // nil until it was read
+	err   error        // of the last reading
+	// asking is true while it is read, at is when it was asked for.
+	asking bool
+	at     time.Time
+	view   viewport.Model
+}
+
+// ask reads the page of the shown node.
+func (p *pagePane) ask(now time.Time) tea.Cmd {
+	p.asking, p.at = true, now
+	read, shown := p.read, p.nodes[0]
+	return func() tea.Msg {
+		page, err := read(shown.target())
+		return pageRead{key: shown.key(), page: page, err: err}
+	}
+}
+
+// take keeps the result, if it is of the shown node. After an error the earlier page stays.
+func (p *pagePane) take(msg pageRead) {
+	if msg.key != p.nodes[0].key() {
+		return
+	}
+	p.asking, p.err = false, msg.err
+	if msg.err == nil {
+		p.page = msg.page
+	}
+}
+
+// tick reads the page again now and then.
+func (p *pagePane) tick(now time.Time) tea.Cmd {
+	if p.asking || now.Sub(p.at) < pageEvery {
+		return nil
+	}
+	return p.ask(now)
+}
+
+// other shows the other node of the pair.
+func (p *pagePane) other(now time.Time) tea.Cmd {
+	if len(p.nodes) < 2 {
+		return nil
+	}
+	p.nodes[0], p.nodes[1] = p.nodes[1], p.nodes[0]
+	p.page, p.err = nil, nil
+	p.view.GotoTop()
+	return p.ask(now)
+}
+
+// update scrolls; true says that the page is left.
+func (p *pagePane) update(msg tea.Msg, k *KeyMap) bool {
+	if msg, ok := msg.(tea.KeyPressMsg); ok && key.Matches(msg, k.Back, k.Quit, k.Enter) {
+		return true
+	}
+	scroll(&p.view, msg, k)
+	return false
+}
+
+// lines are the page in w cells. A command keeps its line: where there is no room for all of it the rest is cut, and y copies the whole.
+func (p *pagePane) lines(v *view, w int) []string {
+	var out []textLine
+	if p.err != nil {
+		out = wrapped(out, w, "  ", v.fresh.bad, "cannot read it: "+reason(p.err))
+	}
+	if p.page == nil {
+		if p.err == nil {
+			out = append(out, textLine{"reading what is known of " + p.nodes[0].label() + " ...", v.dim})
+		}
+		return texts(out)
+	}
+	if p.err != nil {
+		out = append(out, textLine{"what follows was read before that", v.fresh.warn}, textLine{})
+	}
+	lines := texts(out)
+	column := pageColumn
+	if w < 60 {
+		column = 2
+	}
+	for i, l := range p.page.Lines {
+		name, look := l.Name, v.style(l.Style)
+		if name != "" {
+			name += ":"
+		}
+		switch {
+		case l.Text == "":
+			lines = append(lines, "")
+		case i == 0:
+			lines = append(lines, texts(wrapped(nil, w, "  ", look, name+" "+l.Text))...)
+		case l.Command:
+			lines = append(lines, look.of(v.fitted(strings.Repeat(" ", column)+l.Text, w)))
+		default:
+			lead := max(column, len(name)+1)
+			for k, text := range wrapped(nil, w, strings.Repeat(" ", column), look, strings.Repeat(" ", lead)+l.Text) {
+				if k == 0 { // wrapped leaves the room of the name free
+					lines = append(lines, v.strong.of(name)+look.of(text.text[len(name):]))
+					continue
+				}
+				lines = append(lines, look.of(text.text))
+			}
+		}
+	}
+	return lines
+}
+
+// draw fills a canvas from line y on.
+func (p *pagePane) draw(v *view, c *canvas, y int) {
+	p.view.SetWidth(c.width)
+	p.view.SetHeight(max(0, len(c.lines)-1-y))
+	lines := p.lines(v, c.width)
+	p.view.SetContentLines(lines)
+	from := min(p.view.YOffset(), max(0, len(lines)-p.view.Height()))
+	for _, text := range lines[from:] {
+		if y >= len(c.lines)-1 {
+			break
+		}
+		c.at(0, y, text)
+		y++
+	}
+}
+
+// more says how much of the page is out of sight.
+func (p *pagePane) more() string {
+	switch n := p.view.TotalLineCount() - p.view.Height() - p.view.YOffset(); {
+	case n <= 0:
+		return ""
+	case n == 1:
+		return "+1 line  "
+	default:
+		return "+" + thousands(n) + " lines  "
+	}
+}
+
+// footer is how much is out of sight, and the keys.
+func (p *pagePane) footer(v *view, k *KeyMap, can offered, w int) string {
+	more, tab := p.more(), k.Tab
+	tab.SetHelp("tab", "the other node")
+	keys := append([]key.Binding{k.Back, k.Copy}, k.inPod(can)...)
+	if len(p.nodes) > 1 {
+		keys = append(keys, tab)
+	}
+	return v.warn.of(more) + v.short(keys, w-len(more))
+}
+
+// pair is the nodes under the cursor, the one in greater trouble first, else the reporter; none while the matrix shows groups.
+func (m *Model) pair() []*shownNode {
+	if m.matrix.level > 0 {
+		return nil
+	}
+	var nodes []*shownNode
+	for _, i := range []int{m.matrix.rows.item(), m.matrix.columns.item()} {
+		if i >= 0 && (len(nodes) == 0 || nodes[0] != &m.snap.nodes[i]) {
+			nodes = append(nodes, &m.snap.nodes[i])
+		}
+	}
+	if len(nodes) == 2 && nodes[1].trouble() > nodes[0].trouble() && nodes[0].newcomer == nil {
+		nodes[0], nodes[1] = nodes[1], nodes[0]
+	}
+	return nodes
+}
+
+// target is its name in commands: its member, or its host ID where it has none.
+func (n *shownNode) target() string { return cmp.Or(n.Member, string(n.HostID)) }
+
+// openPage shows the page of the node under the cursor.
+func (m *Model) openPage() tea.Cmd {
+	nodes := m.pair()
+	if m.opts.Actions.Describe == nil || len(nodes) == 0 {
+		m.focus = paneDetail
+		return nil
+	}
+	m.page = &pagePane{read: m.opts.Actions.Describe, nodes: nodes, view: viewport.New()}
+	return m.page.ask(m.opts.Now())
+}
+
+// pageKey is a key while a page is open.
+func (m *Model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
+	k := &m.keys
+	switch {
+	case key.Matches(msg, k.Tab, k.BackTab):
+		return m.page.other(m.opts.Now())
+	case key.Matches(msg, k.Copy):
+		if m.page.page == nil || m.page.page.Command == "" {
+			m.note.text = "nothing to copy: there is no command to run about this node"
+			return nil
+		}
+		m.note.text = "copied: " + m.page.page.Command
+		return tea.SetClipboard(m.page.page.Command)
+	case key.Matches(msg, k.Logs, k.Shell, k.CQL, k.Nodetool):
+		return m.inPod(msg, m.page.nodes[0])
+	}
+	if m.page.update(msg, k) {
+		m.page = nil
+	}
+	return nil
+}
+
+// inPod runs a command in the Pod of a node, or says why not. The screen is the command's until it ends.
+func (m *Model) inPod(msg tea.KeyPressMsg, n *shownNode) tea.Cmd {
+	a, k := &m.opts.Actions, &m.keys
+	for _, one := range []struct {
+		on  key.Binding
+		run func(string) error
+	}{{k.Logs, a.Logs}, {k.Shell, a.Shell}, {k.CQL, a.CQL}, {k.Nodetool, a.Nodetool}} {
+		if !key.Matches(msg, one.on) {
+			continue
+		}
+		verb := one.on.Help().Desc
+		switch {
+		case one.run == nil && a.WhyNoPod != "":
+			m.note.text = verb + ": " + a.WhyNoPod
+		case one.run == nil:
+			m.note.text = verb + ": cannot be done from here"
+		case n.Member == "":
+			m.note.text = verb + ": " + n.label() + " has no member here, so there is no Pod to go to"
+		default:
+			run := one.run
+			return tea.Exec(&execution{run: func() error { return run(n.Member) }}, func(err error) tea.Msg { return done{verb: verb, target: n.label(), err: err, looked: true} })
+		}
+	}
+	return nil
+}
+
+// inPodOfCursor is inPod for the node that enter would open.
+func (m *Model) inPodOfCursor(msg tea.KeyPressMsg) tea.Cmd {
+	if nodes := m.pair(); len(nodes) > 0 {
+		return m.inPod(msg, nodes[0])
+	}
+	m.note.text = "which node? z shows the nodes, enter opens two groups of them"
+	return nil
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// Feed sends Loaded, Contact and Lost until ctx ends, and returns only when it sends no more. send blocks while the dashboard is busy.
+type Feed func(ctx context.Context, send func(msg any))
+
+// ErrInterrupted says that the person pressed Ctrl-C.
+var ErrInterrupted = errors.New("interrupted")
+
+// Terminal is where the dashboard runs.
+type Terminal struct {
+	// In is nil when standard input is not the terminal: keys then come from the process' controlling terminal.
+	In      io.Reader
+	Out     io.Writer
+	Environ []string
+}
+
+// Run shows the dashboard until the person leaves it or ctx ends. Errors: ErrInterrupted; ctx's; what the terminal refuses. feed may be nil.
+func Run(ctx context.Context, m *Model, term Terminal, feed Feed) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	options := []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithOutput(term.Out), tea.WithEnvironment(term.Environ), tea.WithoutSignalHandler(),
+	}
+	if term.In != nil {
+		options = append(options, tea.WithInput(term.In))
+	}
+	// Without colours the renderer keeps bold and underline; the model paints nothing for NoTTY.
+	options = append(options, tea.WithColorProfile(max(m.opts.Profile, colorprofile.ASCII)))
+	p := tea.NewProgram(m, options...)
+	var wg sync.WaitGroup
+	if feed != nil {
+		wg.Go(func() { feed(ctx, func(msg any) { p.Send(msg) }) })
+	}
+	_, err := p.Run()
+	interrupted := ctx.Err()
+	cancel()
+	wg.Wait()
+	switch {
+	case m.interrupted:
+		return ErrInterrupted
+	case interrupted != nil:
+		return interrupted
+	case err != nil:
+		return fmt.Errorf("run the dashboard: %w", err)
+	}
+	return nil
+}
+
+// Once draws one frame of width x height cells. It offers no key: none is read.
+func Once(s *Snapshot, opts Options, width, height int) string {
+	m := NewModel(s, opts)
+	m.once = true
+	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	return m.Frame()
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dashboard
+
+import (
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// view is what a pane needs to draw: looks, characters and the clock.
+type view struct {
+	*theme        // of the snapshot: grey while that may be old
+	fresh  *theme // of parts that are never old
+	show.Glyphs
+	color, stale bool
+	once         bool // no key is read
+	wall         time.Time
+	words        words.Printer
+	context      string // where it is not the current one
+	// now is the moment that ages count to; zero when not known. While nothing is heard from the cluster it stands still.
+	now time.Time
+}
+
+// age is a duration as every other output writes it.
+func age(d time.Duration) string { return words.Age(d) }
+
+// since is " since 12s", or nothing when either moment is not known.
+func (v *view) since(t time.Time) string {
+	return words.Since(t, v.now)
+}
+
+// clock is the time of day, in the time zone of the person.
+func (v *view) clock(t time.Time) string { return t.In(v.wall.Location()).Format("15:04:05") }
+
+// step appends a next step: its words wrapped, and each command on a line of its own, which is cut and never broken: y copies the whole.
+func (v *view) step(lines []textLine, w int, m words.Message) []textLine {
+	lead := "  " + v.Arrow + " "
+	for _, f := range show.StepFacts("", show.Plain, m, v.words) {
+		if text := clean(f.Text); f.Command {
+			lines = append(lines, textLine{v.fitted(lead+text, w), v.strong})
+		} else {
+			lines = wrapped(lines, w, "    ", paint{}, lead+text)
+		}
+		lead = "    "
+	}
+	return lines
+}
+
+// fitted cuts a text without escape sequences at a width.
+func (v *view) fitted(text string, w int) string {
+	if len(text) <= w {
+		return text
+	}
+	return ansi.Truncate(text, max(0, w), v.Ellipsis)
+}
+
+func width(text string) int { return show.Width(text) }
+
+// textLine is a text with its look.
+type textLine struct {
+	text string
+	look paint
+}
+
+// wrapped appends text in lines of at most w cells, further lines indented. Only a word that is longer than a line is cut.
+func wrapped(lines []textLine, w int, indent string, look paint, text string) []textLine {
+	for _, text := range show.Wrap(text, w, indent) {
+		for width(text) > w && w > len(indent) {
+			cut := ansi.Truncate(text, w, "")
+			lines, text = append(lines, textLine{cut, look}), indent+text[len(cut):]
+		}
+		lines = append(lines, textLine{text, look})
+	}
+	return lines
+}
+
+// texts draws lines.
+func texts(lines []textLine) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = l.look.of(l.text)
+	}
+	return out
+}
+
+// padded fills a text up to a width.
+func padded(text string, w int) string {
+	return text + strings.Repeat(" ", max(0, w-width(text)))
+}
+
+// canvas collects lines from the left to the right.
+type canvas struct {
+	lines []string
+	used  []int
+	width int
+}
+
+func newCanvas(w, h int) *canvas {
+	return &canvas{lines: make([]string, h), used: make([]int, h), width: w}
+}
+
+// at appends text to line y from column x on, cut at the width of the canvas.
+func (c *canvas) at(x, y int, text string) {
+	if text != "" {
+		c.wide(x, y, text, width(text))
+	}
+}
+
+// all fills the first lines, and says how many.
+func (c *canvas) all(lines []string) int {
+	for y, line := range lines {
+		c.at(0, y, line)
+	}
+	return len(lines)
+}
+
+// wide is at for a text of known width: measuring long lines is most of the work of a frame.
+func (c *canvas) wide(x, y int, text string, w int) {
+	if y < 0 || y >= len(c.lines) {
+		return
+	}
+	gap := max(0, x-c.used[y])
+	if room := c.width - c.used[y] - gap; w > room {
+		w = max(0, room)
+		text = ansi.Truncate(text, w, "")
+	}
+	c.lines[y] += strings.Repeat(" ", gap) + text
+	c.used[y] += gap + w
+}
+
+func (c *canvas) String() string {
+	for i, line := range c.lines {
+		c.lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(c.lines, "\n")
+}

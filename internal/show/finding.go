@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Finding is one cause as documents have it.
+type Finding struct {
+	// Kind is stable: Partition, RackDown, NodeDown, LinkDown and others.
+	Kind  diagnosis.Kind  `json:"kind"`
+	Scope diagnosis.Scope `json:"scope"`
+	// Message is the cause in one sentence, Evidence the numbers that it rests on, Step what to do next.
+	Message  words.Message `json:"message"`
+	Evidence words.Message `json:"evidence,omitzero"`
+	Step     words.Message `json:"step,omitzero"`
+	// Since is when it began; absent when not known.
+	Since *metav1.Time `json:"since,omitempty"`
+	// Explains are the blockers that it explains, by their places in the document's list, from 0.
+	Explains []int `json:"explains,omitempty"`
+	// Remark is true for a finding that delays no newcomer: a cluster with remarks alone is healthy.
+	Remark bool `json:"remark,omitempty"`
+}
+
+// Text is the cause in one line, with its age at that time; a zero time leaves the age out.
+func (f *Finding) Text(now time.Time) string {
+	return words.Aged(f.Message, words.Ago(TimeOf(f.Since), now))
+}
+
+// Partition is true for parts that do not see each other.
+func (f *Finding) Partition() bool { return f.Kind == diagnosis.Partition }
+
+// Rights is true where no node could be asked because a right is missing.
+func (f *Finding) Rights() bool { return f.Kind == diagnosis.RightsMissing && !f.Remark }
+
+func newFindings(findings []diagnosis.Finding) []Finding {
+	out := make([]Finding, 0, len(findings))
+	for _, f := range findings {
+		out = append(out, Finding{
+			Kind: f.Kind, Scope: f.Scope, Message: f.Message, Evidence: f.Evidence, Step: f.Step,
+			Since: TimePtr(f.Since), Explains: f.Blockers, Remark: f.Remark,
+		})
+	}
+	return out
+}
+
+// Problems are the findings that are no remarks.
+func (d *ClusterStatus) Problems() []Finding {
+	return slices.DeleteFunc(slices.Clone(d.Findings), func(f Finding) bool { return f.Remark })
+}
+
+// Words of a verdict.
+const (
+	WordHealthy    = "HEALTHY"
+	WordNotHealthy = "NOT HEALTHY"
+	WordUnknown    = "UNKNOWN"
+)
+
+// Word is the verdict in one word. UNKNOWN is a cluster in which no node could be asked, which is the fault of no node.
+func (d *ClusterStatus) Word() string {
+	switch {
+	case d.Healthy:
+		return WordHealthy
+	case d.Counts.Nodes == 0:
+		return WordUnknown
+	}
+	if f := d.Findings; len(f) > 0 && f[0].Scope.Level == diagnosis.LevelCluster && (f[0].Kind == diagnosis.NobodyAsked || f[0].Kind == diagnosis.RightsMissing) && !f[0].Remark {
+		return WordUnknown
+	}
+	return WordNotHealthy
+}
+
+// Mark is the verdict as a mark: UP for a healthy cluster.
+func (d *ClusterStatus) Mark() grid.Mark {
+	switch d.Verdict {
+	case WordHealthy:
+		return grid.Up
+	case WordUnknown:
+		return grid.Unknown
+	}
+	return grid.Down
+}
+
+// Unread is true where no node could be asked and no node's state is known.
+func (d *ClusterStatus) Unread() bool {
+	return d.Word() == WordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
+}
+
+// summarise is the verdict in one sentence: the gravest finding and the number of others; the counts for a healthy cluster. It has no age, so that the same cluster has the
+// same summary.
+func (d *ClusterStatus) summarise() string { return d.line(time.Time{}, byEveryone) }
+
+// Brief is the summary for a line without room.
+func (d *ClusterStatus) Brief() string { return d.line(time.Time{}, "") }
+
+// firstLine is the summary with the age of its finding.
+func (d *ClusterStatus) firstLine() string { return d.line(d.At(), byEveryone) }
+
+func (d *ClusterStatus) line(now time.Time, by string) string {
+	problems := d.Problems()
+	if len(problems) == 0 {
+		return d.counted(by)
+	}
+	text := problems[0].Text(now)
+	if more := len(problems) - 1; more > 0 {
+		text += "; and " + count(more, "more problem", "more problems")
+	}
+	return text
+}
+
+const byEveryone = " by everyone"
+
+// counted gives a number with its noun. by is byEveryone, or nothing for want of room.
+func (d *ClusterStatus) counted(by string) string {
+	c := d.Counts
+	text := fmt.Sprintf("%d of %s seen UP%s", c.Up, count(c.Nodes, "node", "nodes"), by)
+	switch {
+	case c.Nodes == 0:
+		text = "no node has a row"
+	case d.Unread():
+		text = "nothing is known of " + count(c.Nodes, "node", "nodes")
+	}
+	failed := 0
+	for i := range d.Replacements {
+		if d.Replacements[i].Failure != nil {
+			failed++
+		}
+	}
+	for _, x := range []struct {
+		n         int
+		one, many string
+	}{
+		{len(d.Newcomers), "newcomer waits", "newcomers wait"}, {len(d.UnderWay()), "topology operation under way", "topology operations under way"},
+		{len(d.Replacements) - failed, "replacement open", "replacements open"}, {failed, "replacement failed", "replacements failed"},
+	} {
+		if x.n > 0 {
+			text += ", " + count(x.n, x.one, x.many)
+		}
+	}
+	return text
+}
+
+// troubledRefs are the host IDs and members that findings are about. A partition is about every node, so it marks none.
+func (d *ClusterStatus) troubledRefs() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range d.Findings {
+		if f.Remark {
+			continue
+		}
+		for _, r := range f.Scope.Nodes {
+			if r.HostID != "" {
+				out[string(r.HostID)] = true
+			}
+			if r.Member != "" {
+				out[r.Member] = true
+			}
+		}
+	}
+	return out
+}
+
+// parted is true while a finding says that the cluster is partitioned: DOWN is then no trouble of a single node.
+func (d *ClusterStatus) parted() bool {
+	return slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Kind == diagnosis.Partition })
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+)
+
+// maxLine is how many bytes of a line without an end are kept back.
+const maxLine = 64 << 10
+
+// Lines writes whole lines, each after Before. Several that share Mutex and To never mix theirs.
+type Lines struct {
+	*sync.Mutex
+	To     io.Writer
+	Before string
+	// Clean removes terminal control sequences.
+	Clean bool
+	rest  []byte
+}
+
+// Write implements io.Writer.
+func (l *Lines) Write(p []byte) (int, error) {
+	text := append(l.rest, p...)
+	n := bytes.LastIndexByte(text, '\n') + 1
+	if n == 0 && len(text) > maxLine {
+		n = len(text)
+	}
+	l.rest = text[n:]
+	return len(p), l.print(text[:n])
+}
+
+// Close writes a last line that has no end. It leaves To open.
+func (l *Lines) Close() error { return l.print(l.rest) }
+
+func (l *Lines) print(text []byte) error {
+	l.Lock()
+	defer l.Unlock()
+	for line := range bytes.Lines(text) {
+		s := strings.TrimRight(string(line), "\r\n")
+		if l.Clean {
+			s = Clean(s)
+		}
+		if _, err := io.WriteString(l.To, l.Before+s+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// KindList is the kind of several reports.
+const KindList = "ClusterReportList"
+
+// List is the document of the reports of several clusters.
+type List struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []*Report `json:"items"`
+}
+
+// Repeat puts the flags that were given into every command of the reports.
+func (l *List) Repeat(p words.Printer) {
+	for _, r := range l.Items {
+		r.Repeat(p)
+	}
+}
+
+// NewList wraps reports; Items is never null.
+func NewList(reports []*Report) *List {
+	if reports == nil {
+		reports = []*Report{}
+	}
+	return &List{TypeMeta: metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindList}, Items: reports}
+}
+
+// DeepCopyObject makes the list a runtime.Object, which the printers of cli-runtime ask for.
+func (l *List) DeepCopyObject() runtime.Object { return show.DeepCopy(l) }
+
+// InContext is Header.InContext of every report.
+func (l *List) InContext(name string) {
+	for _, r := range l.Items {
+		r.InContext(name)
+	}
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// word is the verdict: text, glyph and kind.
+type word struct{ text, glyph, kind string }
+
+func (r *Report) verdict() word {
+	v := word{r.Verdict, show.NewGlyphs(false).Marks[r.Mark()], kind(show.StyleOf(r.Mark()))}
+	if len(r.Partial) > 0 {
+		v.text += " (partial)"
+	}
+	return v
+}
+
+type fact struct{ Name, Value string }
+
+// facts are the few lines below the verdict.
+func (r *Report) facts() []fact {
+	var out []fact
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, fact{name, value})
+		}
+	}
+	if t := r.At(); !t.IsZero() {
+		add("Taken", words.Moment(t))
+	} else {
+		add("Taken", "not known: saved objects carry no time")
+	}
+	source := string(r.Source.Used)
+	if r.Source.Reason != "" {
+		source += " (" + r.Source.Reason + ")"
+	}
+	add("Source", source)
+	add("View", r.ViewText())
+	add("Context", r.Context)
+	add("Managed by", r.ManagedBy)
+	if c := r.Coordinator; c != nil {
+		add("Coordinator", c.Text)
+	}
+	var versions []string
+	for _, v := range slices.Sorted(maps.Keys(r.Versions.ScyllaDB)) {
+		versions = append(versions, fmt.Sprintf("%s (%d)", v, r.Versions.ScyllaDB[v]))
+	}
+	add("ScyllaDB", strings.Join(versions, ", "))
+	add("Kubernetes", r.Versions.Kubernetes)
+	return out
+}
+
+// maxNamed is how many nodes of a part are named.
+const maxNamed = 4
+
+// partitionText warns as the status does; empty without a partition.
+func (r *Report) partitionText() string {
+	if len(r.Partition) == 0 {
+		return ""
+	}
+	const cure = " Mend the network; replace no node."
+	if slices.ContainsFunc(r.Partition, func(part []hostid.ID) bool { return len(part) > maxNamed }) {
+		// Four names of hundreds are of no use: the finding names datacenters and racks.
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Partition() {
+				return f.Text(r.At()) + "." + cure
+			}
+		}
+	}
+	names := map[hostid.ID]string{}
+	for _, n := range r.Nodes {
+		names[n.HostID] = n.Name()
+	}
+	parts := make([]string, len(r.Partition))
+	for i, part := range r.Partition {
+		var who []string
+		for _, id := range part[:min(maxNamed, len(part))] {
+			who = append(who, cmp.Or(names[id], string(id)))
+		}
+		parts[i] = strings.Join(who, ", ")
+		if more := len(part) - len(who); more > 0 {
+			parts[i] += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return strings.Join(parts, "; and ") + ": these parts do not see each other." + cure
+}
+
+// blocker is a group of blockers as drawn.
+type blocker struct {
+	Text string
+	// Step is the next step in pieces: words and commands.
+	Step []words.Part
+}
+
+const maxBlockers = 100
+
+// blockers are the lines, and their number without the limit: one line stands for all blockers with the same text about one node.
+func (r *Report) blockers() ([]blocker, int) {
+	groups, _ := matrix.GroupBlockers(r.Blockers)
+	lines := len(groups)
+	more := len(groups) - maxBlockers
+	if more > 0 {
+		groups = groups[:maxBlockers]
+	}
+	out := make([]blocker, 0, len(groups)+1)
+	for i, g := range groups {
+		b := blocker{Text: words.Aging(g.Message(), g.Since, r.At())}
+		same := i+1 < len(groups) && groups[i+1].Step.Key() == g.Step.Key()
+		if !same && g.Step.Code != words.MendNetwork { // the line about the partition says that
+			b.Step = words.Printer{}.Parts(g.Step)
+		}
+		out = append(out, b)
+	}
+	if more > 0 {
+		out = append(out, blocker{Text: fmt.Sprintf("and %d more", more)})
+	}
+	return out, lines
+}
+
+// list is a short list of exceptional items.
+type list struct {
+	Title string
+	Items []string
+}
+
+func (r *Report) lists() []list {
+	var out []list
+	add := func(title string, items []string) {
+		if len(items) > 0 {
+			out = append(out, list{title, items})
+		}
+	}
+	var items []string
+	for i := range r.Newcomers {
+		items = append(items, r.Newcomers[i].Text(r.At()))
+	}
+	add("Newcomers", items)
+	items = nil
+	for _, rep := range r.Replacements {
+		items = append(items, rep.Name()+": "+rep.Summary)
+	}
+	add("Replacements", items)
+	items = nil
+	for i := range r.Afterwards {
+		a := &r.Afterwards[i]
+		for j := range a.Tasks {
+			t := &a.Tasks[j]
+			text := t.Box() + " " + words.Text(t.Text)
+			if t.Command != nil {
+				text += ": " + words.Shell(t.Command)
+			}
+			items = append(items, a.Title(r.At())+": "+text)
+		}
+	}
+	add("To do after what has ended", items)
+	add("Topology operations under way", r.UnderWay())
+	add("Members without a Pod", r.Ghosts)
+	add("Host IDs that only their peers know", hostid.Texts(r.GossipOnly))
+	items = nil
+	for _, v := range slices.Sorted(maps.Keys(r.Schemas)) {
+		items = append(items, v+": "+strings.Join(r.Schemas[v], ", "))
+	}
+	add("Schema versions disagree", items)
+	add("Notes", r.Notes)
+	return out
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// KindClusterReport is the kind of the document.
+const KindClusterReport = "ClusterReport"
+
+// Report is the document of `kubectl scylla report`: all of the status, and more.
+type Report struct {
+	show.ClusterStatus `json:",inline"`
+	// Context is the kubeconfig's context that was used; absent when not known.
+	Context string `json:"context,omitempty"`
+	// Places say where members run: Pod IP and Kubernetes node.
+	Places []Place `json:"places,omitempty"`
+	// Reports are the objects that the report is assembled from.
+	Reports []Object `json:"reports"`
+	// Changes, the newest first, as far as rows, events and conditions tell.
+	Changes []Change `json:"changes"`
+	// ChangesLeftOut counts older changes that the list has no room for.
+	ChangesLeftOut int `json:"changesLeftOut,omitempty"`
+	// Waiting are containers in trouble, with the errors of their logs.
+	Waiting []bundle.Container `json:"waitingContainers,omitempty"`
+	// LeftOut lists the parts that could not be read beyond Partial: events, logs.
+	LeftOut []bundle.LeftOut `json:"leftOut,omitempty"`
+	// Versions of everything that has one.
+	Versions Versions `json:"versions"`
+
+	of *cluster.Cluster
+}
+
+// Failure is what to do after a text in the log of the cluster's ScyllaDB.
+func (r *Report) Failure(code words.Code) string { return show.LogCure(r.of, code) }
+
+// Object is one object with rows.
+type Object struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Datacenter of a datacenter report.
+	Datacenter string `json:"datacenter,omitempty"`
+	// Nodes is how many it lists, Rows how many of them have a row.
+	Nodes int `json:"nodes"`
+	Rows  int `json:"rows"`
+	// Remote is true for a copy from another Kubernetes cluster, Used for one that the verdict is made from.
+	Remote bool `json:"remote,omitempty"`
+	Used   bool `json:"used"`
+	// Written is when its rows were last written; absent when not known.
+	Written *metav1.Time `json:"written,omitempty"`
+}
+
+// Versions are counted where several nodes have one.
+type Versions struct {
+	KubectlScylla string         `json:"kubectlScylla"`
+	Kubernetes    string         `json:"kubernetes,omitempty"`
+	ScyllaDB      map[string]int `json:"scylladb,omitempty"`
+}
+
+// DeepCopyObject makes the report a runtime.Object, which the printers of cli-runtime ask for.
+func (r *Report) DeepCopyObject() runtime.Object { return show.DeepCopy(r) }
+
+// New makes the report of one cluster with its document.
+func New(c *bundle.Cluster, status *show.ClusterStatus) *Report {
+	s := c.Snapshot
+	r := &Report{
+		of:            s,
+		ClusterStatus: *status, Reports: []Object{}, Changes: []Change{}, Waiting: c.Waiting, Context: bundle.Text(c.Context),
+		Versions: Versions{KubectlScylla: version.Get().Version, Kubernetes: c.Kubernetes, ScyllaDB: map[string]int{}},
+	}
+	r.Kind = KindClusterReport
+	said := map[string]bool{}
+	for _, p := range s.Problems {
+		said[bundle.Text(p.Message)] = true // Partial has it where it matters
+	}
+	for _, l := range c.LeftOut {
+		if !said[l.Detail] {
+			r.LeftOut = append(r.LeftOut, l)
+		}
+	}
+	for _, n := range r.Nodes {
+		if n.Version != "" {
+			r.Versions.ScyllaDB[n.Version]++
+		}
+	}
+	r.addPlaces(c)
+	r.addObjects(s)
+	r.addChanges(c)
+	return r
+}
+
+// ago is "12s ago", empty when either moment is not known.
+func (r *Report) ago(t time.Time) string {
+	if t.IsZero() || r.At().IsZero() {
+		return ""
+	}
+	return words.Age(r.At().Sub(t)) + " ago"
+}
+
+func (r *Report) addObjects(s *cluster.Cluster) {
+	byReport := s.Source == cluster.SourceReport
+	for i := range s.Reports {
+		o := &s.Reports[i]
+		_, remote := o.Labels[api.LabelRemoteReport]
+		obj := Object{Kind: "ScyllaDBDatacenterNodesStatusReport", Name: o.Name, Datacenter: o.DatacenterName, Remote: remote, Used: byReport && !s.ByClusterReport(), Written: written(o.ManagedFields)}
+		for _, rack := range o.Racks {
+			obj.Nodes += len(rack.Nodes)
+			for _, n := range rack.Nodes {
+				if n.ObservedNodes != nil {
+					obj.Rows++
+				}
+			}
+		}
+		r.Reports = append(r.Reports, obj)
+	}
+	if o := s.StatusReport; o != nil {
+		obj := Object{Kind: "ScyllaDBStatusReport", Name: o.Name, Used: byReport && s.ByClusterReport(), Written: written(o.ManagedFields)}
+		for _, dc := range o.Datacenters {
+			obj.Nodes += len(dc.Nodes)
+			for _, n := range dc.Nodes {
+				if n.ObservedNodes != nil || n.MembershipDigest != "" {
+					obj.Rows++
+				}
+			}
+		}
+		r.Reports = append(r.Reports, obj)
+	}
+}
+
+func written(entries []metav1.ManagedFieldsEntry) *metav1.Time {
+	var last *metav1.Time
+	for i := range entries {
+		if t := entries[i].Time; t != nil && (last == nil || t.After(last.Time)) {
+			last = t
+		}
+	}
+	return last
+}

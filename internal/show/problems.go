@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"fmt"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// findings are the causes with evidence and next step. The sentence of the first is the verdict's.
+func (p *painter) findings(level detail) []string {
+	return level.limited(len(p.d.Findings), "", "more finding", "more findings", func(i int) []string {
+		f := &p.d.Findings[i]
+		style, glyph := Bad, p.g.Dot
+		if f.Remark {
+			style, glyph = Dim, "note:"
+		}
+		var lines []string
+		if i > 0 || f.Remark {
+			lines = p.wrapOrCut(level, style.Paint(glyph)+" "+Clean(f.Text(p.d.At())), "  ")
+		}
+		if !f.Evidence.IsZero() && !level.terse {
+			lines = append(lines, p.each(Dim, p.wrap("  "+words.Text(f.Evidence), "    "))...)
+		}
+		return append(lines, stepLines(f.Step, p.o)...)
+	})
+}
+
+// troubled says whether a node deserves a line of its own when racks stand for the rest.
+func (p *painter) troubled(n *Node) bool {
+	switch {
+	case p.trouble[string(n.HostID)] && n.HostID != "" || p.trouble[n.Member] && n.Member != "":
+		return true
+	case p.unread:
+		return false
+	case p.parted:
+		return n.Row.Status != RowOK && n.Row.Status != RowNone
+	}
+	return n.Troubled()
+}
+
+// explained are the blockers below the findings, where everything is asked for.
+func (p *painter) explained() []string {
+	groups, total := matrix.GroupBlockers(p.d.Blockers)
+	if len(groups) == 0 {
+		return nil
+	}
+	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a newcomer waits for", total)}
+	for _, g := range groups {
+		lines = append(lines, Wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.At()), p.o.Width, "  ")...)
+	}
+	return lines
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
+)
+
+// TestScenes draws every scene at two sizes of terminal: the first line names the cause, all of it fits, and nothing suggests what the scene forbids.
+func TestScenes(t *testing.T) {
+	t.Parallel()
+	for _, s := range scenes.All(0) {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			d := show.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil))
+			for _, size := range []struct{ width, height int }{{80, 24}, {120, 40}} {
+				text := d.Text(show.Options{Width: size.width, Height: size.height})
+				lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+				if len(lines) > size.height-1 {
+					t.Errorf("%d lines in %d:\n%s", len(lines), size.height, text)
+				}
+				for _, line := range lines {
+					if w := lipgloss.Width(line); w > size.width {
+						t.Errorf("%d cells in %d: %s", w, size.width, line)
+					}
+				}
+				if first := unwrapped(lines); !strings.Contains(first, s.FirstLine) {
+					t.Errorf("the first line does not name the cause %q: %s", s.FirstLine, first)
+				}
+				plugintest.Golden(t, fmt.Sprintf("scenes/%s-%dx%d.txt", strings.ReplaceAll(s.String(), " ", "-"), size.width, size.height), text)
+			}
+		})
+	}
+}
+
+// unwrapped is the first line with what was broken off it.
+func unwrapped(lines []string) string {
+	text := plain(lines[0])
+	for _, line := range lines[1:] {
+		if line = plain(line); !strings.HasPrefix(line, "  ") {
+			break
+		}
+		text += " " + strings.TrimSpace(line)
+	}
+	return text
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// Cell is a text with a meaning.
+type Cell struct {
+	Text  string
+	Style Style
+	// Short is the text for want of room; empty where there is no shorter one.
+	Short string
+}
+
+// Text makes a plain cell.
+func Text(s string) Cell { return Cell{Text: s} }
+
+// Column says what may happen to a column when the table is too wide.
+type Column struct {
+	Header string
+	// Min is the width down to which the column may be shortened; 0 means that it must not be.
+	Min int
+	// Middle shortens in the middle: for names that differ at their end.
+	Middle bool
+	// Last columns are shortened only when the others are at their minimum.
+	Last bool
+	// Right aligns to the right.
+	Right bool
+}
+
+// Table is columns and rows of cells. It is drawn as kubectl draws: no lines, two spaces between columns.
+type Table struct {
+	Columns []Column
+	Rows    [][]Cell
+	// NoHeader leaves the header line out.
+	NoHeader bool
+	// Indent is put before every line.
+	Indent string
+}
+
+// gap between columns, and the least that a narrow screen gets.
+const gap, narrowGap = 2, 1
+
+// String draws the table in at most width cells (0: no limit), every line ending in a newline. An empty table is the empty string: the caller says in words that there is
+// nothing.
+func (t *Table) String(width int, ellipsis string) string {
+	if len(t.Rows) == 0 {
+		return ""
+	}
+	plain, rows, space := t.fit(width-len(t.Indent), ellipsis, width > 0)
+	var b strings.Builder
+	table := newTable(&b, t.Columns, space)
+	if !t.NoHeader {
+		header := make([]string, len(t.Columns))
+		for i, c := range t.Columns {
+			header[i] = c.Header
+		}
+		table.Header(header)
+	}
+	// Rendering into a strings.Builder cannot fail, and Bulk only fails for values that are not strings.
+	_ = table.Bulk(plain)
+	_ = table.Render()
+	return t.paint(b.String(), rows)
+}
+
+// newTable is the only place that configures tablewriter; its defaults (borders, upper-case headers, wrapping, width by
+// locale) are all unwanted.
+func newTable(b *strings.Builder, columns []Column, space int) *tablewriter.Table {
+	align := make([]tw.Align, len(columns))
+	for i, c := range columns {
+		align[i] = tw.AlignLeft
+		if c.Right {
+			align[i] = tw.AlignRight
+		}
+	}
+	cell := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Padding:    tw.CellPadding{Global: tw.Padding{Left: "", Right: strings.Repeat(" ", space), Overwrite: true}},
+		Alignment:  tw.CellAlignment{Global: tw.AlignLeft, PerColumn: align},
+	}
+	return tablewriter.NewTable(b,
+		tablewriter.WithRenderer(renderer.NewBlueprint()),
+		tablewriter.WithConfig(tablewriter.Config{Header: cell, Row: cell, Behavior: tw.Behavior{TrimSpace: tw.Off, AutoHide: tw.Off}}),
+		tablewriter.WithEastAsian(tw.Off),
+		tablewriter.WithRendition(tw.Rendition{
+			Borders: tw.BorderNone,
+			Settings: tw.Settings{
+				Lines:      tw.LinesNone,
+				Separators: tw.SeparatorsNone,
+			},
+		}),
+	)
+}
+
+// fit gives the texts of all rows, shortened so that the table is at most width wide where the columns allow it, and the space between columns.
+func (t *Table) fit(width int, ellipsis string, limited bool) (plain [][]string, rows [][]Cell, space int) {
+	widths := make([]int, len(t.Columns))
+	for i, c := range t.Columns {
+		if !t.NoHeader {
+			widths[i] = Width(c.Header)
+		}
+		for _, row := range t.Rows {
+			widths[i] = max(widths[i], Width(cleanCell(row[i].Text)))
+		}
+	}
+	total := 0
+	for _, w := range widths {
+		total += w
+	}
+	space = gap
+	if limited && total+gap*(len(widths)-1) > width {
+		space = narrowGap
+	}
+	total += space * (len(widths) - 1)
+	limit := append([]int(nil), widths...)
+	for _, last := range []bool{false, true} {
+		// The widest column that may still give gives one cell, until the table fits: names stay of like length.
+		for limited && total > width {
+			widest := -1
+			for i, c := range t.Columns {
+				if c.Min > 0 && c.Last == last && limit[i] > max(c.Min, headerWidth(c, t.NoHeader)) && (widest < 0 || limit[i] > limit[widest]) {
+					widest = i
+				}
+			}
+			if widest < 0 {
+				break
+			}
+			limit[widest]--
+			total--
+		}
+	}
+	plain, rows = make([][]string, len(t.Rows)), make([][]Cell, len(t.Rows))
+	for r, row := range t.Rows {
+		plain[r], rows[r] = make([]string, len(row)), make([]Cell, len(row))
+		for i, c := range row {
+			text := cleanCell(c.Text)
+			if limit[i] < widths[i] {
+				text = Shorten(text, limit[i], t.Columns[i].Middle, ellipsis)
+			}
+			plain[r][i], rows[r][i] = text, Cell{Text: text, Style: c.Style}
+		}
+	}
+	return plain, rows, space
+}
+
+func headerWidth(c Column, none bool) int {
+	if none {
+		return 0
+	}
+	return Width(c.Header)
+}
+
+// cleanCell keeps a cell on its line and its text from moving the cursor: names and error texts come from outside.
+func cleanCell(s string) string {
+	return strings.TrimSpace(Clean(s))
+}
+
+// Clean is words.Clean: text from outside, safe to show on one line.
+func Clean(s string) string { return words.Clean(s) }
+
+// Shorten cuts s to at most width cells and marks the cut with the ellipsis, at the end or in the middle.
+func Shorten(s string, width int, middle bool, ellipsis string) string {
+	if Width(s) <= width {
+		return s
+	}
+	room := width - Width(ellipsis)
+	switch {
+	case room <= 0:
+		return ansi.Truncate(s, max(0, width), "")
+	case !middle:
+		return ansi.Truncate(s, width, ellipsis)
+	}
+	tail := (room + 1) / 2
+	end := ansi.TruncateLeft(s, Width(s)-tail, "")
+	if Width(end) > tail {
+		end = ansi.TruncateLeft(end, 2, "") // it began with half of a wide character
+	}
+	return ansi.Truncate(s, room-tail, "") + ellipsis + end
+}
+
+// paint colours the laid out lines: after layout, because widths must not count escape sequences.
+func (t *Table) paint(text string, rows [][]Cell) string {
+	var b strings.Builder
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	first := 0
+	if !t.NoHeader {
+		first = 1
+	}
+	for n, line := range lines {
+		line = strings.TrimRight(line, " ")
+		b.WriteString(t.Indent)
+		if n < first {
+			fmt.Fprintln(&b, Strong.Paint(line))
+			continue
+		}
+		if n-first < len(rows) {
+			line = paintLine(line, rows[n-first])
+		}
+		fmt.Fprintln(&b, line)
+	}
+	return b.String()
+}
+
+func paintLine(line string, cells []Cell) string {
+	var b strings.Builder
+	for _, c := range cells {
+		if c.Text == "" {
+			continue
+		}
+		// Between the end of one cell and the start of the next there are only spaces, so the first match is the cell.
+		before, after, found := strings.Cut(line, c.Text)
+		if !found {
+			break
+		}
+		b.WriteString(before)
+		b.WriteString(c.Style.Paint(c.Text))
+		line = after
+	}
+	b.WriteString(line)
+	return b.String()
+}
