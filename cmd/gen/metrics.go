@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/barrier"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/reporter"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/barrier"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter"
 )
 
 // metric is one that a process registers.

@@ -45,11 +45,11 @@ var proofs = []proof{
 		"internal/matrix TestNodeReplaceable", "controller/reports TestNodeReplaceable", "internal/view TestTakingOver"}},
 	{"I14", "what a look goes by may be 10 s old", []string{"controller/views TestWhatIsLookedAtGrowsOld", "controller/views TestHeartbeatsGrowOld"}},
 	{"I15", "all has to hold for 10 s without a break", []string{
-		"internal/barrier TestA3StabilisationWindow", "internal/barrier TestA3StabilisationBeginsAnewAfterABreak", "internal/view TestAPermitIsGivenAfterTheWindowAndNotBefore"}},
+		"internal/agent/barrier TestA3StabilisationWindow", "internal/agent/barrier TestA3StabilisationBeginsAnewAfterABreak", "internal/view TestAPermitIsGivenAfterTheWindowAndNotBefore"}},
 	{"I16", "a member that is more than 1000 entries of group 0's log behind is UNKNOWN, and nobody joins; where that is not known, schemas have to agree", []string{
 		"internal/view TestLogOf", "internal/view TestAMemberThatTrailsHoldsNewcomers", "internal/view TestSchemasThatDifferHoldNewcomersWhileTheIndexesAreNotKnown",
 		"controller/views TestAMemberThatTrailsIsUnknownAndHoldsNewcomers", "controller/views TestSchemasCountWhereTheIndexesAreNotKnown",
-		"controller/views TestTrailingIsTheOneOfTheHealthPolicy", "internal/scylla TestReadLog", "internal/reporter TestTheLogIsSaidAndNotWritten"}},
+		"controller/views TestTrailingIsTheOneOfTheHealthPolicy", "internal/scylla TestReadLog", "internal/agent/reporter TestTheLogIsSaidAndNotWritten"}},
 	{"I17", "the minimum quorum is the floor of the clean-up, by profile, and no gate of joins", []string{
 		"internal/healthpolicy TestResolve", "controller/reports TestDeadReportsThatAreKept"}},
 	{"I18", "the row of a node that no member lists is cleaned up, off below a quorum of 3, and no node is ever removed", []string{
@@ -57,7 +57,7 @@ var proofs = []proof{
 	{"I19", "every field of the health policy can be overridden within bounds, resolved once, and everybody goes by it", []string{
 		"internal/healthpolicy TestResolve", "internal/healthpolicy TestBounds", "controller/reports TestTheHealthPolicyIsResolvedOnceIntoTheStatus",
 		"controller/reports TestTheHealthPolicySetsTheWindowOfTheFirstNode", "controller/reports TestTheHealthPolicySetsWhenANodeIsDead",
-		"internal/barrier TestTheWindowIsTheOneOfTheHealthPolicy"}},
+		"internal/agent/barrier TestTheWindowIsTheOneOfTheHealthPolicy"}},
 	{"I20", "nobody joins while Pods are rolled", []string{"controller/views TestARolloutHolds", "internal/cluster TestANewcomerAndARollout"}},
 	{"I21", "nobody joins while a node leaves", []string{"internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns", "test/e2e TestDecommissionDuringAJoin"}},
 	{"I22", "no second cluster, whatever is lost", []string{"test/simulation TestSeeds", "internal/bootstrap TestA1NeverASecondCluster"}},
@@ -67,29 +67,29 @@ var proofs = []proof{
 	{"A1", "a former leader's view loses by epoch and seq", []string{
 		"controller/views TestAFormerLeaderWritesNoView", "controller/views TestALeaseThatWasMadeAnew", "internal/view TestNoViewGoesBackwards", "test/simulation TestSeeds"}},
 	{"A2", "the leader alone serves views", []string{"controller TestTheLeaderAloneServesViews", "controller/views TestAFormerLeaderServesNoView"}},
-	{"A3", "a node that has joined starts without a controller", []string{"internal/barrier TestBootstrappedDiskOpensWithoutTheAPI", "test/e2e TestJoinIsHeldWhileANodeIsDown"}},
+	{"A3", "a node that has joined starts without a controller", []string{"internal/agent/barrier TestBootstrappedDiskOpensWithoutTheAPI", "test/e2e TestJoinIsHeldWhileANodeIsDown"}},
 	{"A4", "nobody starts, and no disk is deleted, on evidence that is old", []string{
-		"internal/barrier TestAViewThatStopsToAdvanceIsTooOld", "test/e2e TestWithoutTheController",
+		"internal/agent/barrier TestAViewThatStopsToAdvanceIsTooOld", "test/e2e TestWithoutTheController",
 		"controller/replacement TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned"}},
-	{"A5", "a permit ends with the view that nobody stands by any more", []string{"internal/barrier TestAViewThatStopsToAdvanceIsTooOld", "internal/view TestTheAgeOfAView"}},
-	{"A6", "a newer view closes at once", []string{"internal/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew", "internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns",
-		"internal/barrier TestARelayClosesWithinTheTimeThatIsDocumented"}},
-	{"A7", "who reaches nobody waits, and says so", []string{"internal/barrier TestIsolatedWhileTheAPIServerIsAway", "internal/barrier TestControllerThatFallsSilentWhileWaiting"}},
-	{"A8", "a barrier begins closed", []string{"internal/barrier TestAPermitOpensOnceTheViewIsSeenToAdvance", "internal/view TestTheAgeOfAView"}},
-	{"A9", "after it has closed, all has to hold anew", []string{"internal/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew"}},
+	{"A5", "a permit ends with the view that nobody stands by any more", []string{"internal/agent/barrier TestAViewThatStopsToAdvanceIsTooOld", "internal/view TestTheAgeOfAView"}},
+	{"A6", "a newer view closes at once", []string{"internal/agent/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew", "internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns",
+		"internal/agent/barrier TestARelayClosesWithinTheTimeThatIsDocumented"}},
+	{"A7", "who reaches nobody waits, and says so", []string{"internal/agent/barrier TestIsolatedWhileTheAPIServerIsAway", "internal/agent/barrier TestControllerThatFallsSilentWhileWaiting"}},
+	{"A8", "a barrier begins closed", []string{"internal/agent/barrier TestAPermitOpensOnceTheViewIsSeenToAdvance", "internal/view TestTheAgeOfAView"}},
+	{"A9", "after it has closed, all has to hold anew", []string{"internal/agent/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew"}},
 	{"A10", "only what is newer is adopted; anything else changes nothing", []string{
 		"internal/view TestNoViewGoesBackwards", "internal/view TestHandedViewsNeverGoBack", "internal/view TestAReportThatIsMadeAnewBeginsANewOrder",
-		"internal/barrier TestALateViewOfAFormerReportNeverOpens", "internal/barrier TestAViewThatGoesBackOpensNothingAndIsSaid", "internal/viewwire TestAnyAnswerIsAViewOrAnError"}},
+		"internal/agent/barrier TestALateViewOfAFormerReportNeverOpens", "internal/agent/barrier TestAViewThatGoesBackOpensNothingAndIsSaid", "internal/viewwire TestAnyAnswerIsAViewOrAnError"}},
 	{"A11", "a view that is handed on says its age", []string{"controller/views TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock", "internal/viewwire TestAViewIsHandedOnAsItIs"}},
 	{"A12", "without a controller the members decide only where a person has asked for it", []string{
-		"internal/barrier TestPeersOpensByTheMembersAlone", "internal/barrier TestPeersNeverOpensOnLess", "internal/inject TestWhatIsDoneWhileNoControllerLeadsIsKept"}},
+		"internal/agent/barrier TestPeersOpensByTheMembersAlone", "internal/agent/barrier TestPeersNeverOpensOnLess", "internal/inject TestWhatIsDoneWhileNoControllerLeadsIsKept"}},
 	{"A13", "DOWN counts at once, UNKNOWN after three looks, UP after two; who hangs holds up nobody", []string{
 		"internal/view TestDebounce", "controller/views TestStatesAreDebounced", "controller/heartbeats TestMembersThatHangHoldUpNobody", "controller/heartbeats TestOnlyWhatIsSeenToAdvanceCounts", "controller/heartbeats TestALeaseIsAHeartbeat", "test/e2e TestAFrozenReporterMakesItsMemberUnknown"}},
 	{"A18", "replacements and forced starts survive the controller", []string{
 		"controller/replacement TestKilledAtEveryRequest", "controller/replacement TestOldLeaderGoesOn", "controller/force TestPropagateTakesBackExactlyWhatItGave"}},
 	{"A20", "a whole cluster starts again without anybody", []string{"internal/cluster TestB3TheWholeClusterStartsOnItsLastRows"}},
 	{"hole", "all rows are UP, no reporter can write, and a node dies: nobody is let through", []string{
-		"internal/barrier TestAllRowsUPWhileReportersAreCutOffAndANodeDies", "controller/views TestNoPermitWhileAllRowsSayUPAndReportersAreCutOff",
+		"internal/agent/barrier TestAllRowsUPWhileReportersAreCutOffAndANodeDies", "controller/views TestNoPermitWhileAllRowsSayUPAndReportersAreCutOff",
 		"controller/views TestTheHoleRowsAllUpReportersCutOffANodeDies", "test/simulation TestTheHoleOfReportsIsClosedByPermits"}},
 }
 

@@ -30,7 +30,7 @@ func TestProofs(t *testing.T) {
 	}
 	for name, p := range map[string]proof{
 		"a test that does not exist": {"A1", "what", []string{"internal/view TestThatIsNotThere"}},
-		"a package that has it not":  {"A1", "what", []string{"internal/barrier TestDebounce"}},
+		"a package that has it not":  {"A1", "what", []string{"internal/agent/barrier TestDebounce"}},
 		"the beginning of a name":    {"A1", "what", []string{"internal/view TestDeboun"}},
 		"no test":                    {"A1", "what", nil},
 	} {

@@ -25,7 +25,7 @@ func TestFirstTexts(t *testing.T) {
 		"different without a test":     {"says: x, state: different, why: y", ""},
 		"open":                         {"says: x, state: open, why: y, code: [go.mod]", ""},
 		"a test that does not exist":   {"says: x, state: done, code: [go.mod], tests: [internal/view TestThatIsNotThere]", "X1 (x): it names TestThatIsNotThere, which is no test in internal/view"},
-		"a package that has it not":    {"says: x, state: open, why: y, tests: [internal/barrier TestDebounce]", "no test in internal/barrier"},
+		"a package that has it not":    {"says: x, state: open, why: y, tests: [internal/agent/barrier TestDebounce]", "no test in internal/agent/barrier"},
 		"the beginning of a name":      {"says: x, state: different, why: y, tests: [internal/view TestDeboun]", "it names TestDeboun"},
 		"a file that does not exist":   {"says: x, state: done, code: [internal/view/gone.go], tests: [internal/view TestDebounce]", "internal/view/gone.go, which is no file"},
 		"done without a test":          {"says: x, state: done, code: [go.mod]", "requires a file and a test"},

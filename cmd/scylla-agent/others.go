@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
 )
 
 // others are the subcommands whose work lives in packages of their own.

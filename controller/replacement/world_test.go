@@ -32,10 +32,10 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )
 

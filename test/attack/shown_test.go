@@ -37,7 +37,7 @@ var alsoShown = []struct {
 		{"host IDs that are none", "REST answers with texts for UUIDs", "a row with an error", "internal/scylla TestAttack5AnswersWithoutUUIDsAreARowWithAnError"},
 		{"31 MB of answer", "REST answers that do not end, that nest, that repeat", "an error within 64 MiB of memory", "internal/scylla TestHostileAnswersTakeLittleMemory"},
 		{"any answer", "what a fuzzer finds for each request", "a row that says UP of nobody without gossip's word", "internal/scylla FuzzReadRow"},
-		{"a query file without end", "`launch --query-file /dev/zero`", "an error within 96 MiB", "internal/volume TestQueryFileTakesLittleMemory"},
+		{"a query file without end", "`launch --query-file /dev/zero`", "an error within 96 MiB", "internal/agent/disk TestQueryFileTakesLittleMemory"},
 		{"a reading without a limit", "code that reads what others write, past the one reader that has a limit", "the build fails", "internal/bounded TestNothingElseReadsWithoutALimit"},
 	}},
 	{"What is given to a command", []shown{
@@ -55,15 +55,15 @@ var alsoShown = []struct {
 		{"a secret in a field", "nine kinds in every object of which an archive is made", "none is in it", "plugin/report TestArchiveHoldsNoSecret"},
 	}},
 	{"How a barrier is opened", []shown{
-		{"a renewed Lease", "the controller leads and renews, and nobody keeps the report", "no barrier opens on it", "internal/barrier TestAttack1ARenewedLeaseIsNotAKeptReport"},
+		{"a renewed Lease", "the controller leads and renews, and nobody keeps the report", "no barrier opens on it", "internal/agent/barrier TestAttack1ARenewedLeaseIsNotAKeptReport"},
 		{"admission rejects the report", "a quota or a policy refuses one kind, on a real API server", "the Lease is given up within 15 s, the controller is not ready, condition ReportsKept says why", "controller TestAttack1And2BarriersTrustOnlyWhatIsKept"},
 		{"the same in real Pods", "rejected reports, stalled watches, a deletion that is held back", "no barrier opens, no claim is deleted, status says so", "test/e2e TestAttack1And8BehindAProxyThatBreaks"},
 		{"a Lease that was given up", "status is asked in the half minute before it lapses", "the controller is silent: not HEALTHY", "internal/cluster TestAttack1ALeaseThatWasGivenUpIsSilentAtOnce"},
 		{"a Lease of the future", "a Lease that was renewed in the year 2999 by a controller that is dead", "the controller is silent", "internal/cluster TestAttack1ALeaseRenewedInTheFutureIsNoSignOfLife"},
-		{"a forged view", "a member hands on a view of the highest number there is, in favour of a start, to hide what the others hand on", "the graver word counts: what any of them hands on closes", "internal/barrier TestAttack1AForgedViewHidesNoOtherRelaysView"},
-		{"a lost disk", "a volume that cannot be read, is not mounted, is a link, holds other files", "no restart; what could not be looked into blocks", "internal/barrier TestAttack3ALostDiskIsNoRestart"},
-		{"a mistyped label", "a Service of another cluster's name, with seeds of the living one", "no first node", "internal/barrier TestAttack4AMistypedLabelMakesNoFirstNode"},
-		{"nobody to ask", "a first node without a controller that keeps its cluster", "it waits", "internal/barrier TestAttack4NobodyIsFirstWithoutALiveController"},
+		{"a forged view", "a member hands on a view of the highest number there is, in favour of a start, to hide what the others hand on", "the graver word counts: what any of them hands on closes", "internal/agent/barrier TestAttack1AForgedViewHidesNoOtherRelaysView"},
+		{"a lost disk", "a volume that cannot be read, is not mounted, is a link, holds other files", "no restart; what could not be looked into blocks", "internal/agent/barrier TestAttack3ALostDiskIsNoRestart"},
+		{"a mistyped label", "a Service of another cluster's name, with seeds of the living one", "no first node", "internal/agent/barrier TestAttack4AMistypedLabelMakesNoFirstNode"},
+		{"nobody to ask", "a first node without a controller that keeps its cluster", "it waits", "internal/agent/barrier TestAttack4NobodyIsFirstWithoutALiveController"},
 		{"2,000 seeds of faults", "kills, rollouts, partitions, clocks that differ, messages that are lost or late, controllers that change, and requests that are dropped, held back, rejected or stalled", "no unsafe join, no second cluster, no wait for ever, no view going backwards", "test/simulation TestSeeds"},
 	}},
 	{"How a claim is deleted", []shown{
@@ -77,7 +77,7 @@ var alsoShown = []struct {
 	}},
 	{"What endures", []shown{
 		{"flapping rows", "rows that change all the time", "a write in 2 s at most", "controller/reports TestAttack9FlappingRowsCostAWriteInTwoSeconds"},
-		{"an Event that has expired", "a barrier waits for hours", "it is told again, each 10 minutes at most", "internal/barrier TestAttack9TheEventIsToldAgainWhileItBlocks"},
+		{"an Event that has expired", "a barrier waits for hours", "it is told again, each 10 minutes at most", "internal/agent/barrier TestAttack9TheEventIsToldAgainWhileItBlocks"},
 		{"1,000 nodes", "a cold start, a change of every row, a node added and a replacement in a control group of 256 Mi", "nobody is ended for want of memory", "controller TestAttack9TheControllerOfAThousandNodesInLittleMemory"},
 		{"a readiness gate", "it is shut, and its Kubernetes node is lost", "its row is old where the node was read", "internal/cluster TestAttack10AReadinessGateDoesNotHideALostKubernetesNode"},
 	}},

@@ -23,13 +23,13 @@ type Test struct {
 	Name     string
 	File     string   // base name
 	Source   []string // declarations of the folder that it reaches, sorted: what a result depends on
-	Packages []string // relative to the module, as internal/barrier
+	Packages []string // relative to the module, as internal/agent/barrier
 	Pods     int      // the most ScyllaDB Pods at a time; 0 where it declares none
 	Parallel bool
 }
 
 // Read returns the tests of the folder, by name. A test declares with calls in its body, of literals:
-// covers(t, "internal/barrier") and pods(t, 4).
+// covers(t, "internal/agent/barrier") and pods(t, 4).
 func Read(dir string) ([]Test, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil || len(files) == 0 {

@@ -144,7 +144,7 @@ func withArg(s *appsv1.StatefulSet, container, arg string) {
 //
 // Long: one story, told in order; each part begins with the cluster that the one before has left.
 func TestAttack1And8BehindAProxyThatBreaks(t *testing.T) { // stops the controller of all: not parallel
-	covers(t, "cmd/scylla-agent", "controller", "controller/keep", "controller/replacement", "internal/barrier")
+	covers(t, "cmd/scylla-agent", "controller", "controller/keep", "controller/replacement", "internal/agent/barrier")
 	pods(t, 5)
 	// The controller outside cannot reach the Pods' network, so it hears no heartbeat and gives no permit. What is tried here is what it writes.
 	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) { shortGrace(s); goBy(s, api.PolicyReports) }})

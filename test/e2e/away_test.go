@@ -29,7 +29,7 @@ type absence struct {
 
 // TestWithoutTheController: three stories share one absence of the controller of all clusters, so that nothing else runs beside them.
 func TestWithoutTheController(t *testing.T) { // stops the controller of all: not parallel
-	covers(t, "controller/replacement", "controller/reports", "internal/barrier")
+	covers(t, "controller/replacement", "controller/reports", "internal/agent/barrier")
 	pods(t, 11)
 	stories := map[string]absence{
 		"an all-UP report is left behind":                 allUp(),

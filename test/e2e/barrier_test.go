@@ -22,8 +22,8 @@ import (
 // The promise of the whole project: a join is held while a node is down, says why with names, and is released after the node's return. That is the third
 // rehearsal, held for longer here; in the end a join is forced.
 func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
-	covers(t, "controller/reports", "internal/barrier", "internal/bootstrap", "internal/cluster", "internal/matrix",
-		"internal/reporter", "internal/volume", "plugin/barrier", "plugin/forceproceed", "plugin/status")
+	covers(t, "controller/reports", "internal/agent/barrier", "internal/bootstrap", "internal/cluster", "internal/matrix",
+		"internal/agent/reporter", "internal/agent/disk", "plugin/barrier", "plugin/forceproceed", "plugin/status")
 	t.Parallel()
 	pods(t, 5)
 	d := &drill{fixture: &fixture{t: t}}
@@ -125,7 +125,7 @@ func (f *fixture) forced(member string) {
 
 // The same sequence without the barrier does the harm that the barrier is for; otherwise the test above could not fail.
 func TestUnguardedClusterIsHarmed(t *testing.T) {
-	covers(t, "internal/launch")
+	covers(t, "internal/agent/launch")
 	t.Parallel()
 	pods(t, 4)
 	f := deploy(t, scenario.Cluster{Unguarded: true})
@@ -164,7 +164,7 @@ func victimUp(f *fixture, member string) string {
 // system.local is not flushed when a node joins: after a crash the disk says "not bootstrapped" of a node that its peers know as a member. Where
 // neither its Service nor a row of its own says that it joined, that is no restart: a person decides, and ScyllaDB's commit log has the rest.
 func TestUnflushedNodeRestarts(t *testing.T) {
-	covers(t, "internal/bootstrap", "internal/reporter", "internal/volume", "plugin/forceproceed")
+	covers(t, "internal/bootstrap", "internal/agent/reporter", "internal/agent/disk", "plugin/forceproceed")
 	t.Parallel()
 	pods(t, 4)
 	f := stageCluster(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "20"}})
@@ -231,7 +231,7 @@ func TestTwoNewcomersAtOnce(t *testing.T) {
 // A decommission does not hold up a join under policy reports. Under permits no node is let in while a node leaves, and the newcomer joins once it has left, although the
 // Pod of the node that left still runs.
 func TestDecommissionDuringAJoin(t *testing.T) {
-	covers(t, "controller/views", "internal/barrier", "internal/view")
+	covers(t, "controller/views", "internal/agent/barrier", "internal/view")
 	t.Parallel()
 	for _, policy := range []api.Policy{api.PolicyReports, api.PolicyPermits} {
 		t.Run(string(policy), func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // By default a cluster founds itself by one Form permit, and two newcomers of two racks that are created at once join one after the other, in order, while
 // status shows the queue. No flag sets the policy: permits are the default.
 func TestTwoNewcomersJoinOneAfterTheOtherUnderPermits(t *testing.T) {
-	covers(t, "controller/views", "internal/barrier", "internal/view", "plugin/status")
+	covers(t, "controller/views", "internal/agent/barrier", "internal/view", "plugin/status")
 	t.Parallel()
 	pods(t, 5)
 	f := deploy(t, scenario.Cluster{})

@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/test/examples"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
@@ -146,7 +146,7 @@ func (f *fixture) label(member, value string) {
 // This test alone has the readiness probe of docs/examples/scylladb.yaml, which finds out that ScyllaDB hangs: nodetool gets no
 // answer. The others have one that costs no process.
 func TestReplaceADeadNode(t *testing.T) {
-	covers(t, "controller/replacement", "internal/launch", "internal/replacement", "plugin/replace")
+	covers(t, "controller/replacement", "internal/agent/launch", "internal/replacement", "plugin/replace")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
@@ -356,7 +356,7 @@ func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 // to be DOWN: ScyllaDB refuses, the verbs say why, and the commands that they show
 // turn it into a plain new node.
 func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
-	covers(t, "controller/replacement", "internal/launch", "internal/replacement", "plugin/replace")
+	covers(t, "controller/replacement", "internal/agent/launch", "internal/replacement", "plugin/replace")
 	t.Parallel()
 	pods(t, 5)
 	// As fast as the wall, for the reason of TestReplaceIsRefusedWhileAnotherNodeIsDown.
@@ -579,7 +579,7 @@ func (f *fixture) pvc(member string) *corev1.PersistentVolumeClaim {
 
 // A member whose disk is lost must not join under its old name: the message names the replacement as the cure.
 func TestALostDiskIsNotARestart(t *testing.T) {
-	covers(t, "internal/barrier", "internal/bootstrap", "internal/volume")
+	covers(t, "internal/agent/barrier", "internal/bootstrap", "internal/agent/disk")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
@@ -597,7 +597,7 @@ func TestALostDiskIsNotARestart(t *testing.T) {
 // The boundary of both lines: the last versions that replace a node by its address, with a warning that this is deprecated, and the first that replace by host ID.
 // What counts is the arguments of ScyllaDB itself.
 func TestReplaceAtTheBoundary(t *testing.T) {
-	covers(t, "controller/notice", "controller/replacement", "internal/launch", "internal/replacement", "internal/scylla/release")
+	covers(t, "controller/notice", "controller/replacement", "internal/agent/launch", "internal/replacement", "internal/scylla/release")
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		version   string

@@ -58,7 +58,7 @@ func (f *fixture) sameCluster() {
 
 // The first member of all is decommissioned, and its volume is deleted as its barrier says: with itself as seed it would found a second cluster.
 func TestA1FirstMemberJoinsItsClusterAnew(t *testing.T) {
-	covers(t, "controller/members", "internal/bootstrap", "internal/launch")
+	covers(t, "controller/members", "internal/bootstrap", "internal/agent/launch")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
@@ -117,7 +117,7 @@ func (f *fixture) seededByOthers(member string) {
 
 // The first member of all loses its disk and is replaced; the volume is deleted by the replacement.
 func TestA1FirstMemberIsReplaced(t *testing.T) {
-	covers(t, "controller/replacement", "internal/bootstrap", "internal/launch")
+	covers(t, "controller/replacement", "internal/bootstrap", "internal/agent/launch")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
@@ -139,7 +139,7 @@ func TestA1FirstMemberIsReplaced(t *testing.T) {
 // Deleted with everything that they own and applied again, the StatefulSets find the cluster that there was; a member that lost its volume meanwhile
 // founds no other.
 func TestA7StatefulSetsAreDeletedAndAppliedAgain(t *testing.T) {
-	covers(t, "controller/members", "controller/reports", "internal/barrier", "internal/bootstrap")
+	covers(t, "controller/members", "controller/reports", "internal/agent/barrier", "internal/bootstrap")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})

@@ -12,8 +12,8 @@ import (
 
 // What `make demo DEMO=once` shows. The story itself fails on an exit code other than those that are in its output.
 func TestStory(t *testing.T) {
-	covers(t, "cmd/kubectl-scylla", "cmd/scylla-agent", "controller/reports", "internal/barrier", "internal/bootstrap",
-		"internal/cluster", "internal/diagnosis", "internal/matrix", "internal/reporter", "plugin/barrier", "plugin/status")
+	covers(t, "cmd/kubectl-scylla", "cmd/scylla-agent", "controller/reports", "internal/agent/barrier", "internal/bootstrap",
+		"internal/cluster", "internal/diagnosis", "internal/matrix", "internal/agent/reporter", "plugin/barrier", "plugin/status")
 	t.Parallel()
 	pods(t, 4)
 	f := inNamespace(t, world(t), "story")

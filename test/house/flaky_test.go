@@ -32,9 +32,9 @@ var flaky = map[string]struct {
 	"real time": {
 		fix: "use testing/synctest, or wait for the condition with wait.PollUntilContextTimeout",
 		except: map[string]string{
-			"internal/barrier/relay_test.go:TestWithoutARelayTheViewOfTheAPIServerOpens": "an answer in the table that is given in the bubble",
-			"internal/kube/apiserver_test.go:TestRealAPIServer":                          "takes signals that are on their way; one that comes later makes no check fail",
-			"test/e2e/e2e_test.go:.waitFor":                                              "the one wait helper of the end-to-end tests",
+			"internal/agent/barrier/relay_test.go:TestWithoutARelayTheViewOfTheAPIServerOpens": "an answer in the table that is given in the bubble",
+			"internal/kube/apiserver_test.go:TestRealAPIServer":                                "takes signals that are on their way; one that comes later makes no check fail",
+			"test/e2e/e2e_test.go:.waitFor":                                                    "the one wait helper of the end-to-end tests",
 		},
 	},
 	"short timeout": {

@@ -122,7 +122,7 @@ var rules = map[string]rule{
 		why:  "the event loop owns all state of the dashboard; nobody else may hold a piece of it",
 	},
 	"the agent is small": {
-		from: []string{"cmd/scylla-agent", "controller", "internal/reporter", "internal/barrier", "internal/launch"}, deep: true,
+		from: []string{"cmd/scylla-agent", "controller", "internal/agent/reporter", "internal/agent/barrier", "internal/agent/launch"}, deep: true,
 		deny: []string{"html/template", "k8s.io/cli-runtime/...", "charm.land/...", "github.com/olekukonko/...",
 			own + "internal/show/...", own + "internal/bundle"},
 		why: "reaching a template engine keeps every exported method alive: 11 MB in every pod (text/template is checked in the linked binary by make size)",

@@ -45,7 +45,7 @@ type statements struct {
 
 // spoken are the folders whose statements reach people.
 var spoken = []string{
-	"internal/words", "internal/adopt", "internal/api", "internal/barrier", "internal/bootstrap", "internal/cluster", "internal/diagnosis", "internal/launch", "internal/matrix",
+	"internal/words", "internal/adopt", "internal/api", "internal/agent/barrier", "internal/bootstrap", "internal/cluster", "internal/diagnosis", "internal/agent/launch", "internal/matrix",
 	"internal/preflight", "internal/replacement", "controller", "plugin",
 }
 

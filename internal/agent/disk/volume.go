@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package volume reads the state of ScyllaDB's volume, for barrier and launcher by one rule: whether ScyllaDB's own files are in the directory where it is mounted, and what the query
+// Package disk reads the state of ScyllaDB's volume, for barrier and launcher by one rule: whether ScyllaDB's own files are in the directory where it is mounted, and what the query
 // of system.local has printed. It reads no file of ScyllaDB's and judges nothing.
-package volume
+package disk
 
 import (
 	"errors"

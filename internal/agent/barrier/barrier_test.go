@@ -34,12 +34,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 )
 
 const (
@@ -885,7 +885,7 @@ func TestQueryThatNeverRan(t *testing.T) {
 func TestHugeOrStrangeQueryFiles(t *testing.T) {
 	for name, c := range map[string]struct{ out, code string }{
 		"garbage":             {"\x00\xff{", "0"},
-		"larger than allowed": {strings.Repeat("x", volume.MaxQuery+1), "0"},
+		"larger than allowed": {strings.Repeat("x", disk.MaxQuery+1), "0"},
 		"code is no number":   {"[]", "segmentation fault"},
 		"code is missing":     {"[]", ""},
 	} {

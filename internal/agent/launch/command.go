@@ -15,11 +15,11 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 )
 
 // NewCommand returns `launch -- COMMAND ARGUMENTS`. Where a parent command has a flag --kubeconfig it is used; without it the Pod's
@@ -69,7 +69,7 @@ func NewCommand() *cobra.Command {
 	fs.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the own Pod (env POD_NAMESPACE)")
 	fs.StringVar(&o.Service, "pod-name", os.Getenv("POD_NAME"), "name of the own Pod and its member Service (env POD_NAME)")
 	fs.StringVar(&o.QueryFile, "query-file", api.FileBootstrappedQuery, "output of the query container, FILE.code its exit code")
-	fs.StringVar(&o.DataDir, "data-dir", volume.DefaultDir, "ScyllaDB's volume; the only member of a cluster starts again when its own files are in it")
+	fs.StringVar(&o.DataDir, "data-dir", disk.DefaultDir, "ScyllaDB's volume; the only member of a cluster starts again when its own files are in it")
 	fs.DurationVar(&o.Patience, "patience", 5*time.Minute, "how long to ask an API server that does not answer before ending with code 75; 0 asks for ever")
 	return cmd
 }

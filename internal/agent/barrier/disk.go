@@ -10,13 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -30,7 +30,7 @@ func (b *barrier) readDisk() {
 		b.Log.Info("version of ScyllaDB", "version", version.String(), "from", from)
 	}
 
-	query := volume.ReadQuery(b.QueryFile)
+	query := disk.ReadQuery(b.QueryFile)
 	b.disk, b.diskDetail, b.volumeHostID = query.Bootstrapped, query.Detail, query.HostID
 	if b.disk == bootstrap.BootstrappedNo || b.disk == bootstrap.BootstrappedUnknown {
 		switch {
@@ -63,7 +63,7 @@ func look(dir string) (bootstrap.Volume, words.Message) {
 	if dir == "" {
 		return bootstrap.VolumeUnreadable, words.New(words.VolumeNotNamed)
 	}
-	v, err := volume.Look(dir)
+	v, err := disk.Look(dir)
 	if err != nil {
 		return v, words.New(words.VolumeNotRead, "dir", dir, "error", err.Error())
 	}

@@ -16,11 +16,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -61,7 +61,7 @@ func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Servic
 	in.ByService = address != "" && address == svc.Spec.ClusterIP
 	in.Address = cmp.Or(address, in.Member.SeedAddress(in.ByService))
 	if o.DataDir != "" {
-		if in.Volume, err = volume.Look(o.DataDir); err != nil {
+		if in.Volume, err = disk.Look(o.DataDir); err != nil {
 			o.Log.WarnContext(ctx, "cannot look into ScyllaDB's volume", "dir", o.DataDir, "error", err.Error())
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -32,13 +33,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
 	// DefaultDataDir is where ScyllaDB's volume is looked at when it is mounted.
-	DefaultDataDir = volume.DefaultDir
+	DefaultDataDir = disk.DefaultDir
 	// DefaultLeaseNamespace is where the controller is installed.
 	DefaultLeaseNamespace = "kubectl-scylla"
 	// DefaultStabilisation is how long all nodes must be UP without interruption where neither a flag nor the cluster's report sets it.

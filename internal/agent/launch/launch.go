@@ -26,12 +26,12 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/volume"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -170,7 +170,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Namespace == "" || o.Service == "" {
 		return exit.Usagef("the own Pod is not known: set POD_NAME and POD_NAMESPACE by the downward API, or give --pod-name and --namespace")
 	}
-	query := volume.ReadQuery(o.QueryFile)
+	query := disk.ReadQuery(o.QueryFile)
 	detail := words.Text(query.Detail)
 	if query.Bootstrapped == bootstrap.BootstrappedYes {
 		o.Log.InfoContext(ctx, "starting ScyllaDB on its bootstrapped data directory", "reason", detail)
