@@ -82,7 +82,7 @@ var proofs = []proof{
 		"internal/agent/barrier TestALateViewOfAFormerReportNeverOpens", "internal/agent/barrier TestAViewThatGoesBackOpensNothingAndIsSaid", "internal/viewwire TestAnyAnswerIsAViewOrAnError"}},
 	{"A11", "a view that is handed on says its age", []string{"controller/views TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock", "internal/viewwire TestAViewIsHandedOnAsItIs"}},
 	{"A12", "without a controller the members decide only where a person has asked for it", []string{
-		"internal/agent/barrier TestPeersOpensByTheMembersAlone", "internal/agent/barrier TestPeersNeverOpensOnLess", "internal/inject TestWhatIsDoneWhileNoControllerLeadsIsKept"}},
+		"internal/agent/barrier TestPeersOpensByTheMembersAlone", "internal/agent/barrier TestPeersNeverOpensOnLess", "internal/setup/inject TestWhatIsDoneWhileNoControllerLeadsIsKept"}},
 	{"A13", "DOWN counts at once, UNKNOWN after three looks, UP after two; who hangs holds up nobody", []string{
 		"internal/view TestDebounce", "controller/views TestStatesAreDebounced", "controller/heartbeats TestMembersThatHangHoldUpNobody", "controller/heartbeats TestOnlyWhatIsSeenToAdvanceCounts", "controller/heartbeats TestALeaseIsAHeartbeat", "test/e2e TestAFrozenReporterMakesItsMemberUnknown"}},
 	{"A18", "replacements and forced starts survive the controller", []string{

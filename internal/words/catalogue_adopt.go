@@ -2,7 +2,7 @@
 
 package words
 
-// adoptWords belong to internal/adopt, which imports this package: its codes are written out here.
+// adoptWords belong to internal/setup/adopt, which imports this package: its codes are written out here.
 var (
 	AdoptNoNodes       = define("AdoptNoNodes", "no Pod runs ScyllaDB, so that there is nobody to ask")
 	AdoptNotAsked      = define("AdoptNotAsked", "the ScyllaDB of {member} cannot be asked[: {why}]")

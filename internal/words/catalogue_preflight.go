@@ -2,7 +2,7 @@
 
 package words
 
-// preflightSentences are the findings of `kubectl scylla check` and their cures. The codes belong to internal/preflight, which imports internal/cluster, whose own tests import
+// preflightSentences are the findings of `kubectl scylla check` and their cures. The codes belong to internal/setup/preflight, which imports internal/cluster, whose own tests import
 // this package: its codes are written out here.
 var (
 	AllNodesUpNow         = define("AllNodesUpNow", "every node sees every node UP")

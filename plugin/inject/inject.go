@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package inject is `kubectl scylla inject`: it adds the guards of joins to the StatefulSets of a manifest, or removes them again, and prints the manifest; or it does so in a
-// running cluster, and rolls its nodes one after the other. Package internal/inject decides the changes and the next step; this package reads, prints, writes and waits.
+// running cluster, and rolls its nodes one after the other. Package internal/setup/inject decides the changes and the next step; this package reads, prints, writes and waits.
 package inject
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )

@@ -16,20 +16,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/adopt"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/adopt"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/inject"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
 // often is how often the roll checks whether the next step may be taken: every node is asked each time.
 const often = 2 * time.Second
 
-// roll takes one step after the other, each by the current state, until none is left. It may be interrupted after any step: see internal/inject.
+// roll takes one step after the other, each by the current state, until none is left. It may be interrupted after any step: see internal/setup/inject.
 func (l *live) roll(ctx context.Context) error {
 	subject := l.key.String() + " to be guarded"
 	if l.undo {

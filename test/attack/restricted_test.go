@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/inject"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
 )
 
@@ -98,7 +98,7 @@ func injectedPod(t *testing.T, user int64) corev1.PodSpec {
 
 // Pods of ours in namespaces that enforce a Pod Security Standard, asked of a real API server.
 func TestPodSecurity(t *testing.T) {
-	covers(t, "internal/inject", "internal/manifests")
+	covers(t, "internal/setup/inject", "internal/setup/manifests")
 	p := plane.Start(t)
 	c, err := kube.NewClient(p.RESTConfig())
 	if err != nil {
@@ -149,7 +149,7 @@ func TestPodSecurity(t *testing.T) {
 
 // The standards do not cover root file systems: all our containers write to volumes only.
 func TestRootFileSystemsAreReadOnly(t *testing.T) {
-	covers(t, "internal/inject", "internal/manifests")
+	covers(t, "internal/setup/inject", "internal/setup/manifests")
 	for name, spec := range map[string]corev1.PodSpec{"controller": controllerPod(t), "injected": injectedPod(t, 999)} {
 		for _, c := range append(spec.InitContainers, spec.Containers...) {
 			if c.Name == api.ContainerScyllaDB || c.Image != "x" && !strings.Contains(c.Name, "bootstrapped-query") {

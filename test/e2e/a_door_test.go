@@ -82,7 +82,7 @@ func (u *user) walk(t *testing.T, heading string, names *strings.Replacer, steps
 // It is the first test of the package, and not parallel: the test cluster has nothing of ours before the README's command installs it, and the others go on with
 // what that has installed.
 func TestDoorOfAClusterThatKnowsNothingOfUs(t *testing.T) {
-	covers(t, "internal/adopt", "internal/inject", "internal/maintenance", "internal/manifests", "internal/preflight", "plugin/check", "plugin/inject",
+	covers(t, "internal/setup/adopt", "internal/setup/inject", "internal/maintenance", "internal/setup/manifests", "internal/setup/preflight", "plugin/check", "plugin/inject",
 		"plugin/install", "plugin/report")
 	pods(t, 4)
 	w := kubernetes(t)

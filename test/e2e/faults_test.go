@@ -28,9 +28,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/inject"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/preflight"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/inject"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/images"
@@ -45,9 +45,9 @@ type fault struct {
 }
 
 // Each of these faults, planted on a real API server, is found by check with a line of its own, and nothing else is said. Nothing but the test writes there: no
-// node runs, and the controller manager is stopped. An old Kubernetes, another clock and a reporter that does not answer are left to internal/preflight.
+// node runs, and the controller manager is stopped. An old Kubernetes, another clock and a reporter that does not answer are left to internal/setup/preflight.
 func TestCheckFindsEachPlantedFault(t *testing.T) {
-	covers(t, "internal/preflight", "plugin/check")
+	covers(t, "internal/setup/preflight", "plugin/check")
 	t.Parallel()
 	pods(t, 4)
 	c, p := bare(t)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
 )
@@ -77,7 +77,7 @@ func bare(t *testing.T) (*cluster.Cluster, builtPlugin) {
 
 // install works on a bare Kubernetes, changes nothing on dry runs, and can be repeated; uninstall takes it away but for the kinds.
 func TestInstall(t *testing.T) {
-	covers(t, "internal/api/crds", "internal/manifests", "plugin/install", "plugin/uninstall")
+	covers(t, "internal/api/crds", "internal/setup/manifests", "plugin/install", "plugin/uninstall")
 	t.Parallel()
 	pods(t, 4)
 	c, run := bareControlPlane(t)

@@ -38,7 +38,7 @@ type rule struct {
 const own = module + "/"
 
 // internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not its subfolders.
-var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/cluster", "internal/diagnosis", "internal/view", "internal/healthpolicy", "internal/inject", "internal/maintenance", "internal/preflight", "internal/raftlog", "internal/scylla/release"}
+var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/cluster", "internal/diagnosis", "internal/view", "internal/healthpolicy", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/raftlog", "internal/scylla/release"}
 
 var rules = map[string]rule{
 	"pure packages know no client": {
@@ -68,7 +68,7 @@ var rules = map[string]rule{
 	},
 	"the judges are above the member": {
 		from: []string{"internal/cluster"}, deep: true,
-		deny: []string{own + "internal/maintenance", own + "internal/bootstrap", own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight", own + "internal/inject", own + "internal/evidence"},
+		deny: []string{own + "internal/maintenance", own + "internal/bootstrap", own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/setup/preflight", own + "internal/setup/inject", own + "internal/evidence"},
 		why:  "a judge below the member needs copies of its fields, and a copy can differ from the member",
 	},
 	"maintenance is below bootstrap": {
@@ -78,17 +78,17 @@ var rules = map[string]rule{
 	},
 	"bootstrap and maintenance are below view": {
 		from: []string{"internal/bootstrap", "internal/maintenance"}, deep: true,
-		deny: []string{own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight"},
+		deny: []string{own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/setup/preflight"},
 		why:  "the barrier decides by nothing that is decided by its decision",
 	},
 	"view is below replacement and diagnosis": {
 		from: []string{"internal/view"}, deep: true,
-		deny: []string{own + "internal/replacement", own + "internal/diagnosis", own + "internal/preflight"},
+		deny: []string{own + "internal/replacement", own + "internal/diagnosis", own + "internal/setup/preflight"},
 		why:  "a permit is given by states and by the barrier's decision, and by no text about them",
 	},
 	"replacement is below diagnosis": {
 		from: []string{"internal/replacement"}, deep: true,
-		deny: []string{own + "internal/diagnosis", own + "internal/preflight"},
+		deny: []string{own + "internal/diagnosis", own + "internal/setup/preflight"},
 		why:  "what deletes goes by its own checks, and not by what a finding suggests",
 	},
 	"what shows and keeps gives no verdict": {

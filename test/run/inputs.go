@@ -135,7 +135,7 @@ func (in *inputs) ofTests(kind, name string) string {
 // reaches; not the other tests of its folder.
 func (in *inputs) ofEndToEnd(kind, dir string, t covers.Test) string {
 	lines := map[string]bool{kind: true}
-	for _, p := range append(slices.Clone(t.Packages), "internal/manifests", "internal/inject", "test/scyllasim/cmd/scylla") {
+	for _, p := range append(slices.Clone(t.Packages), "internal/setup/manifests", "internal/setup/inject", "test/scyllasim/cmd/scylla") {
 		in.closure(lines, module+"/"+p)
 	}
 	suite := in.packages[module+"/"+dir+".test"]

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 )
 
 // podMonitors returns, by the name of the PodMonitor, its selector and the names of its ports.
@@ -26,7 +26,7 @@ func podMonitors(t *testing.T) map[string]struct {
 	ports    []string
 } {
 	t.Helper()
-	b, err := os.ReadFile("../../docs/monitoring/podmonitors.yaml")
+	b, err := os.ReadFile("../../../docs/monitoring/podmonitors.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

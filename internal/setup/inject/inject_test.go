@@ -24,7 +24,7 @@ import (
 var image = Options{Image: "example.com/scylla-agent:1", ControllerNamespace: "kubectl-scylla", Namespace: "default"}
 
 // fleet are manifests of ScyllaDB in the forms people have; injected/ below it has what becomes of each.
-const fleet = "../../test/manifests"
+const fleet = "../../../test/manifests"
 
 func input(t *testing.T, name string) []byte {
 	t.Helper()
@@ -225,7 +225,7 @@ func TestEveryRefusalIsSaid(t *testing.T) {
 
 // The example manifest is injected without a warning, has all guards in their order, and is unchanged after the guards are removed.
 func TestTheExampleIsInjected(t *testing.T) {
-	b, err := os.ReadFile("../../docs/examples/scylladb.yaml")
+	b, err := os.ReadFile("../../../docs/examples/scylladb.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
