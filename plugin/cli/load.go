@@ -20,10 +20,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/docs/samples"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -108,7 +108,7 @@ type Reader struct {
 	d     *Deps
 	flags ReadFlags
 	c     client.WithWatch // nil for saved objects
-	saved *bundle.Saved
+	saved *support.Saved
 	// machines are remembered from one reading to the next.
 	machines kube.Machines
 	// Logs looks for errors in the logs of the clusters that are read.
@@ -127,7 +127,7 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 		r.c = c
 		return r, nil
 	}
-	saved, err := bounded.Until(ctx, func() (*bundle.Saved, error) { return d.readSaved(flags.From) })
+	saved, err := bounded.Until(ctx, func() (*support.Saved, error) { return d.readSaved(flags.From) })
 	if ctx.Err() != nil {
 		return nil, exit.Interrupted(fmt.Errorf("read saved objects from %s: %w", flags.From, context.Cause(ctx)))
 	}
@@ -151,7 +151,7 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 }
 
 // Age judges how old saved objects are now. A sample is a lesson: nobody has its cluster, and all of its steps are to be seen.
-func (r *Reader) Age(saved *bundle.Saved) {
+func (r *Reader) Age(saved *support.Saved) {
 	if r.c == nil && !r.sample() {
 		saved.Age(r.d.Clock.Now())
 	}
@@ -175,7 +175,7 @@ func (r *Reader) Quiet() *Reader {
 // Deps are those that the Reader works with.
 func (r *Reader) Deps() *Deps { return r.d }
 
-func (d *Deps) readSaved(name string) (*bundle.Saved, error) {
+func (d *Deps) readSaved(name string) (*support.Saved, error) {
 	in, what := d.Streams.In, "standard input"
 	if name != "-" {
 		open := func(name string) (fs.File, error) { return os.Open(name) }
@@ -192,7 +192,7 @@ func (d *Deps) readSaved(name string) (*bundle.Saved, error) {
 		defer func() { _ = f.Close() }() // only read from
 		in, what = f, name
 	}
-	saved, err := bundle.Open(in)
+	saved, err := support.Open(in)
 	if err != nil {
 		return nil, fmt.Errorf("read saved objects from %s: %w", what, err)
 	}
@@ -437,7 +437,7 @@ func (r *Reader) Now() time.Time {
 }
 
 // Archived is what an archive or saved objects hold of a cluster beyond its snapshot; nil for a cluster that was read from Kubernetes.
-func (r *Reader) Archived(s *cluster.Cluster) *bundle.Cluster {
+func (r *Reader) Archived(s *cluster.Cluster) *support.Cluster {
 	if r.saved == nil {
 		return nil
 	}

@@ -11,11 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -32,7 +32,7 @@ const (
 type LogReader struct {
 	Deps *Deps
 	// Archived returns the archived data of a cluster, whose logs are then not read again; nil when nothing is archived (see Reader.Archived).
-	Archived func(*cluster.Cluster) *bundle.Cluster
+	Archived func(*cluster.Cluster) *support.Cluster
 
 	read map[string]logged // by Pod UID
 }
@@ -48,7 +48,7 @@ type logged struct {
 func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid string, restarts int32) *scylla.Diagnosis {
 	if l.Archived != nil {
 		if c := l.Archived(s); c != nil {
-			i := slices.IndexFunc(c.Waiting, func(w bundle.Container) bool { return w.Pod == pod && w.Container == s.Containers().Container(pod) })
+			i := slices.IndexFunc(c.Waiting, func(w support.Container) bool { return w.Pod == pod && w.Container == s.Containers().Container(pod) })
 			if i < 0 {
 				return nil
 			}
@@ -62,9 +62,9 @@ func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid
 	if known, ok := l.read[uid]; ok && (known.found != nil && known.found.Code != words.ShadowRound || now.Sub(known.at) < logEvery) {
 		return known.found
 	}
-	c := bundle.Container{Pod: pod, Container: s.Containers().Container(pod), Restarts: restarts}
+	c := support.Container{Pod: pod, Container: s.Containers().Container(pod), Restarts: restarts}
 	if server, err := l.server(); err == nil {
-		_ = c.ReadLog(ctx, server, s.Namespace, bundle.Limits{}) // no leave, or no such run: the other evidence stands
+		_ = c.ReadLog(ctx, server, s.Namespace, support.Limits{}) // no leave, or no such run: the other evidence stands
 	}
 	if l.read == nil {
 		l.read = map[string]logged{}
@@ -73,13 +73,13 @@ func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid
 	return c.Diagnosis
 }
 
-func (l *LogReader) server() (bundle.Server, error) {
+func (l *LogReader) server() (support.Server, error) {
 	cfg, err := l.Deps.RESTConfig()
 	if err != nil {
-		return bundle.Server{}, err
+		return support.Server{}, err
 	}
 	// Not the ordinary clientset: it brings every kind of Kubernetes along, 15 MB of them.
-	return bundle.NewServer(cfg)
+	return support.NewServer(cfg)
 }
 
 // Failure is what a log shows of a replacement: the reason why it failed, or that it looks for its seeds; nil when the text is only about this start. The cure of a replacement is another

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/page"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -20,7 +20,7 @@ func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cl
 	c := reader.Archived(s)
 	if c == nil {
 		var err error
-		if c, err = bundle.Gather(ctx, reader.Client(), s, source, bundle.Server{}, bundle.Limits{}, nil); err != nil {
+		if c, err = support.Gather(ctx, reader.Client(), s, source, support.Server{}, support.Limits{}, nil); err != nil {
 			return dashboard.Past{} // only the end of ctx, and of the dashboard
 		}
 	}

@@ -15,13 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -122,8 +122,8 @@ type KubernetesNode struct {
 // Log is the first and the last line that report an error in the log of the container that explains the node's state, and their meaning.
 type Log struct {
 	Container string            `json:"container"`
-	First     *bundle.LogError  `json:"firstError,omitempty"`
-	Last      *bundle.LogError  `json:"lastError,omitempty"`
+	First     *support.LogError `json:"firstError,omitempty"`
+	Last      *support.LogError `json:"lastError,omitempty"`
 	Diagnosis *scylla.Diagnosis `json:"diagnosis,omitempty"`
 	// Evidence is what the diagnosis shows to be lost and not lost, and where ScyllaDB's source has it; Cure is what to do.
 	Evidence string `json:"evidence,omitempty"`
@@ -187,7 +187,7 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *show.ClusterStat
 	for i := range a.events {
 		e := &a.events[i]
 		d.Events = append(d.Events, Event{
-			Time: show.TimePtr(bundle.EventTime(e)), Type: e.Type, Reason: e.Reason, Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Message: e.Message, Count: e.Count,
+			Time: show.TimePtr(support.EventTime(e)), Type: e.Type, Reason: e.Reason, Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Message: e.Message, Count: e.Count,
 		})
 	}
 	return d

@@ -12,9 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -30,7 +30,7 @@ type around struct {
 	node     *corev1.Node
 	nodeGone bool
 	events   []corev1.Event
-	log      *bundle.Container
+	log      *support.Container
 	// missing lists the parts that could not be read.
 	missing []string
 }
@@ -57,7 +57,7 @@ func gather(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Clu
 }
 
 // archived is the data of an archive; plain saved objects have none of it.
-func archived(c *bundle.Cluster, m *cluster.Member) *around {
+func archived(c *support.Cluster, m *cluster.Member) *around {
 	a := &around{}
 	if c == nil {
 		a.missing = []string{"saved objects hold no Events, logs and Kubernetes nodes"}
@@ -75,7 +75,7 @@ func archived(c *bundle.Cluster, m *cluster.Member) *around {
 			a.missing = append(a.missing, "Kubernetes node: it is not among what was saved")
 		}
 		name := cluster.LogContainer(m.Pod)
-		if i := slices.IndexFunc(c.Waiting, func(w bundle.Container) bool { return w.Pod == m.Pod.Name && w.Container == name }); i >= 0 {
+		if i := slices.IndexFunc(c.Waiting, func(w support.Container) bool { return w.Pod == m.Pod.Name && w.Container == name }); i >= 0 {
 			a.log = &c.Waiting[i]
 		}
 	}
@@ -122,7 +122,7 @@ func (a *around) keep(events []corev1.Event, m *cluster.Member) {
 			a.events = append(a.events, e)
 		}
 	}
-	slices.SortStableFunc(a.events, func(x, y corev1.Event) int { return bundle.EventTime(&x).Compare(bundle.EventTime(&y)) })
+	slices.SortStableFunc(a.events, func(x, y corev1.Event) int { return support.EventTime(&x).Compare(support.EventTime(&y)) })
 }
 
 func (a *around) readLog(ctx context.Context, d *cli.Deps, m *cluster.Member) {
@@ -130,7 +130,7 @@ func (a *around) readLog(ctx context.Context, d *cli.Deps, m *cluster.Member) {
 	if name == "" {
 		return
 	}
-	c := bundle.Container{Pod: m.Pod.Name, Container: name}
+	c := support.Container{Pod: m.Pod.Name, Container: name}
 	for _, st := range slices.Concat(m.Pod.Status.InitContainerStatuses, m.Pod.Status.ContainerStatuses) {
 		if st.Name == name {
 			c.Restarts = st.RestartCount
@@ -138,11 +138,11 @@ func (a *around) readLog(ctx context.Context, d *cli.Deps, m *cluster.Member) {
 	}
 	cfg, err := d.RESTConfig()
 	if err == nil {
-		var server bundle.Server
-		if server, err = bundle.NewServer(cfg); err == nil {
+		var server support.Server
+		if server, err = support.NewServer(cfg); err == nil {
 			within, cancel := context.WithTimeout(ctx, logPatience)
 			defer cancel()
-			err = c.ReadLog(within, server, m.Pod.Namespace, bundle.Limits{})
+			err = c.ReadLog(within, server, m.Pod.Namespace, support.Limits{})
 		}
 	}
 	if err != nil {

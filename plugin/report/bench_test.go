@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
 )
@@ -19,7 +19,7 @@ func BenchmarkReportPage(b *testing.B) {
 			continue
 		}
 		b.Run(fmt.Sprintf("N=%d", s.Nodes), func(b *testing.B) {
-			a, err := bundle.Pack([]*bundle.Cluster{{Snapshot: s.Cluster()}}, scenes.Now, bundle.Limits{})
+			a, err := support.Pack([]*support.Cluster{{Snapshot: s.Cluster()}}, scenes.Now, support.Limits{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package report is `kubectl scylla report`: the assembled report of one cluster in every form, and the archive for an expert without access to the cluster. It reads, changes
-// nothing in the cluster, and decides nothing: internal/bundle collects, redacts and opens, internal/show/page draws.
+// nothing in the cluster, and decides nothing: internal/support collects, redacts and opens, internal/show/page draws.
 package report
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/page"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -139,7 +139,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case !slices.Contains([]string{"", formatTable}, o.output.Format()):
 		return exit.Usagef("--archive holds the report as a page already: it goes with -o json or yaml, which print what the archive holds, not with -o %s", o.output.Format())
 	}
-	return writeError(bundle.Writable(o.archive, o.force))
+	return writeError(support.Writable(o.archive, o.force))
 }
 
 // zipName is the name with .zip in place of the suffix of another kind of archive.
@@ -154,7 +154,7 @@ func zipName(name string) string {
 
 // writeError makes an existing file a refusal.
 func writeError(err error) error {
-	if errors.Is(err, bundle.ErrExists) {
+	if errors.Is(err, support.ErrExists) {
 		return exit.WithHint(exit.Refused(err), "add --force to replace it, or name another file")
 	}
 	return err
@@ -171,7 +171,7 @@ func (o *options) Run(ctx context.Context) error {
 		return err
 	}
 	// The report is drawn from a packed archive, so that both say the same and the page holds nothing that redaction takes out.
-	a, err := bundle.Pack(clusters, o.d.Clock.Now(), bundle.Limits{})
+	a, err := support.Pack(clusters, o.d.Clock.Now(), support.Limits{})
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (o *options) several() bool {
 }
 
 // collect reads the one cluster, or all that the flags choose.
-func (o *options) collect(ctx context.Context, reader *cli.Reader) ([]*bundle.Cluster, error) {
+func (o *options) collect(ctx context.Context, reader *cli.Reader) ([]*support.Cluster, error) {
 	var snapshots []*cluster.Cluster
 	var err error
 	if o.several() {
@@ -212,7 +212,7 @@ func (o *options) collect(ctx context.Context, reader *cli.Reader) ([]*bundle.Cl
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*bundle.Cluster, len(snapshots))
+	out := make([]*support.Cluster, len(snapshots))
 	for i, s := range snapshots {
 		if out[i] = reader.Archived(s); out[i] != nil {
 			continue
@@ -225,23 +225,23 @@ func (o *options) collect(ctx context.Context, reader *cli.Reader) ([]*bundle.Cl
 }
 
 // gather reads events, logs and versions.
-func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Cluster) (*bundle.Cluster, error) {
+func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Cluster) (*support.Cluster, error) {
 	cfg, err := o.d.RESTConfig()
 	if err != nil {
 		return nil, err
 	}
-	server, err := bundle.NewServer(cfg)
+	server, err := support.NewServer(cfg)
 	if err != nil {
 		return nil, err
 	}
-	limits := bundle.Limits{LogLines: o.logs}
+	limits := support.Limits{LogLines: o.logs}
 	if o.archive == "" {
 		// The page shows neither, and port-forwards are slow.
 		limits.LogLines, server.Tables = 0, nil
 	}
 	p := o.d.Busy("reading what belongs to cluster " + s.Key.String())
 	defer p.Stop()
-	c, err := bundle.Gather(ctx, reader.Client(), s, cluster.Source(o.read.Source), server, limits, p.Update)
+	c, err := support.Gather(ctx, reader.Client(), s, cluster.Source(o.read.Source), server, limits, p.Update)
 	if err != nil {
 		return nil, exit.Interrupted(err)
 	}
@@ -250,7 +250,7 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Clu
 }
 
 // page draws one cluster that was packed.
-func (o *options) page(ctx context.Context, saved *bundle.Saved, c *bundle.Cluster) *page.Report {
+func (o *options) page(ctx context.Context, saved *support.Saved, c *support.Cluster) *page.Report {
 	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
 	return page.New(c, show.NewClusterStatus(logs.Judge(ctx, c.Snapshot)))
 }
@@ -338,7 +338,7 @@ func pages(reports []*page.Report) []string {
 }
 
 // write adds the pages to the archive and writes it.
-func (o *options) write(a *bundle.Archive, reports []*page.Report) error {
+func (o *options) write(a *support.Archive, reports []*page.Report) error {
 	p := o.d.Busy("packing " + o.archive)
 	defer p.Stop()
 	names := pages(reports)
@@ -361,7 +361,7 @@ func (o *options) write(a *bundle.Archive, reports []*page.Report) error {
 }
 
 // summary gives the path of the archive, its size, its contents, and the parts left out.
-func summary(m *bundle.Manifest, name string, pages []string, size int64) string {
+func summary(m *support.Manifest, name string, pages []string, size int64) string {
 	var b strings.Builder
 	given := name
 	if abs, err := filepath.Abs(name); err == nil {
@@ -371,7 +371,7 @@ func summary(m *bundle.Manifest, name string, pages []string, size int64) string
 	for _, c := range m.Clusters {
 		clusters = append(clusters, c.String())
 	}
-	fmt.Fprintf(&b, "Wrote %s: %s, %d files, cluster %s.\n", name, bundle.Size(size), len(m.Files)+len(pages), strings.Join(clusters, ", "))
+	fmt.Fprintf(&b, "Wrote %s: %s, %d files, cluster %s.\n", name, support.Size(size), len(m.Files)+len(pages), strings.Join(clusters, ", "))
 	b.WriteString("Kept: of each object the fields that the commands read.\n")
 	total, parts := 0, []string(nil)
 	for _, rule := range slices.Sorted(maps.Keys(m.Redacted)) {

@@ -35,10 +35,10 @@ import (
 	"context"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -320,7 +320,7 @@ func TestArchiveHoldsNoSecret(t *testing.T) {
 		t.Errorf("mode %v", info.Mode())
 	}
 	out := strings.ReplaceAll(steady(res.Stdout), filepath.Dir(name), "DIR")
-	out = strings.Replace(out, bundle.Size(info.Size()), "SIZE", 1)
+	out = strings.Replace(out, support.Size(info.Size()), "SIZE", 1)
 	plugintest.Golden(t, "archive-summary.txt", out)
 	files := unzip(t, name)
 	for file, text := range files {
@@ -344,18 +344,18 @@ func TestArchiveHoldsNoSecret(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	var m bundle.Manifest
+	var m support.Manifest
 	if err := json.Unmarshal([]byte(files["manifest.json"]), &m); err != nil {
 		t.Fatal(err)
 	}
 	if !m.TakenAt.Equal(&metav1.Time{Time: plugintest.Now}) || len(m.Files) != len(files)-1 || m.Clusters[0].Kubernetes != "v1.37.2" || m.Clusters[0].Images["scylladb/scylla:2025.2.1"] != 4 {
 		t.Errorf("%+v", m)
 	}
-	var waiting []bundle.Container
+	var waiting []support.Container
 	if err := json.Unmarshal([]byte(files["clusters/demo/demo/waiting-containers.json"]), &waiting); err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(waiting, func(c bundle.Container) bool { return c.Container == api.ContainerScyllaDB })
+	i := slices.IndexFunc(waiting, func(c support.Container) bool { return c.Container == api.ContainerScyllaDB })
 	if i < 0 {
 		t.Fatalf("%+v", waiting)
 	}
@@ -377,7 +377,7 @@ func TestArchiveWithoutRights(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %+v", err, res)
 	}
-	plugintest.Golden(t, "archive-without-rights.txt", strings.Replace(strings.ReplaceAll(steady(res.Stdout), filepath.Dir(name), "DIR"), bundle.Size(info.Size()), "SIZE", 1))
+	plugintest.Golden(t, "archive-without-rights.txt", strings.Replace(strings.ReplaceAll(steady(res.Stdout), filepath.Dir(name), "DIR"), support.Size(info.Size()), "SIZE", 1))
 	if res.Code != 0 {
 		t.Errorf("exit %d", res.Code)
 	}

@@ -50,8 +50,8 @@ var alsoShown = []struct {
 		{"a name that is an option, in a report", "members of a cluster report called so", "the row stands without a name, and no command has it", "internal/matrix TestAttack5AReportNamesNoOption"},
 		{"a large file", "`--from` of a file, pipe or archive that unfolds to gigabytes", "an error that names the limit, within 1 GiB", "internal/kube TestReadTakesLittleMemory"},
 		{"a silent pipe", "`--from` of a fifo or standard input to which nobody writes, and SIGINT", "exit code 130 at once", "plugin TestAttack6InterruptWhileReadingSavedObjects"},
-		{"an archive that is none", "links, paths that leave it, other formats", "refused", "internal/bundle TestOpenRefuses"},
-		{"a secret in a log", "passwords and tokens in logs, Events and YAML of an archive", "none is left", "internal/bundle TestNoSecretSurvives"},
+		{"an archive that is none", "links, paths that leave it, other formats", "refused", "internal/support TestOpenRefuses"},
+		{"a secret in a log", "passwords and tokens in logs, Events and YAML of an archive", "none is left", "internal/support TestNoSecretSurvives"},
 		{"a secret in a field", "nine kinds in every object of which an archive is made", "none is in it", "plugin/report TestArchiveHoldsNoSecret"},
 	}},
 	{"How a barrier is opened", []shown{

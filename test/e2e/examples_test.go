@@ -199,7 +199,7 @@ func first8(f *fixture) string { return f.hostID(dead)[:8] + "\r" }
 
 // Every example of help that speaks of a cluster, in the situation that it is for, in real Pods.
 func TestExamples(t *testing.T) {
-	covers(t, "internal/bundle", "internal/show/page", "plugin/barrier", "plugin/check", "plugin/dashboard",
+	covers(t, "internal/support", "internal/show/page", "plugin/barrier", "plugin/check", "plugin/dashboard",
 		"plugin/describe", "plugin/forceproceed", "plugin/initreset", "plugin/kubectl", "plugin/replace", "plugin/report", "plugin/status")
 	t.Parallel()
 	pods(t, 5)

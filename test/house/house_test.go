@@ -92,7 +92,7 @@ var rules = map[string]rule{
 		why:  "what deletes goes by its own checks, and not by what a finding suggests",
 	},
 	"what shows and keeps gives no verdict": {
-		from: []string{"internal/show/dashboard", "internal/show/page", "internal/bundle"},
+		from: []string{"internal/show/dashboard", "internal/show/page", "internal/support"},
 		deny: []string{own + "internal/bootstrap", own + "internal/diagnosis"},
 		why:  "a verdict comes from a Cluster; one made elsewhere could differ from the barrier's",
 	},
@@ -124,7 +124,7 @@ var rules = map[string]rule{
 	"the agent is small": {
 		from: []string{"cmd/scylla-agent", "controller", "internal/agent/reporter", "internal/agent/barrier", "internal/agent/launch"}, deep: true,
 		deny: []string{"html/template", "k8s.io/cli-runtime/...", "charm.land/...", "github.com/olekukonko/...",
-			own + "internal/show/...", own + "internal/bundle"},
+			own + "internal/show/...", own + "internal/support"},
 		why: "reaching a template engine keeps every exported method alive: 11 MB in every pod (text/template is checked in the linked binary by make size)",
 	},
 	"nobody imports the big ones": {

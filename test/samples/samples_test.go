@@ -24,8 +24,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/docs/samples"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation"
 )
@@ -225,7 +225,7 @@ func TestSamplesAreWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		saved, err := bundle.Open(f)
+		saved, err := support.Open(f)
 		if err != nil {
 			t.Fatal(err)
 		}

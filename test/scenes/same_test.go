@@ -16,9 +16,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
 )
@@ -51,7 +51,7 @@ func TestLiveFileAndArchiveAreOneCluster(t *testing.T) {
 		}
 		same(rt, "file", live, cluster.New(saved[0], source, scenes.Now))
 
-		packed, err := bundle.Pack([]*bundle.Cluster{{Snapshot: live}}, scenes.Now, bundle.Limits{})
+		packed, err := support.Pack([]*support.Cluster{{Snapshot: live}}, scenes.Now, support.Limits{})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestLiveFileAndArchiveAreOneCluster(t *testing.T) {
 		if _, err := packed.WriteTo(&b); err != nil {
 			rt.Fatal(err)
 		}
-		opened, err := bundle.Open(&b)
+		opened, err := support.Open(&b)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -69,7 +69,7 @@ func (r *Report) add(at time.Time, kind string, warning bool, about, text string
 	r.Changes = append(r.Changes, ch)
 }
 
-func (r *Report) addChanges(c *bundle.Cluster) {
+func (r *Report) addChanges(c *support.Cluster) {
 	r.rowChanges()
 	r.eventChanges(c.Events)
 	s := c.Snapshot
@@ -81,7 +81,7 @@ func (r *Report) addChanges(c *bundle.Cluster) {
 	for i := range s.Pods {
 		r.podChanges(&s.Pods[i], r.add)
 	}
-	for _, rep := range bundle.Replacements(s) {
+	for _, rep := range support.Replacements(s) {
 		r.add(rep.At, "Replacement", rep.Bad, rep.Member, rep.Text, 0)
 	}
 	slices.SortStableFunc(r.Changes, func(a, b Change) int {
@@ -125,7 +125,7 @@ func (r *Report) eventChanges(events []corev1.Event) {
 		if e.Series != nil {
 			count = max(count, e.Series.Count)
 		}
-		r.add(bundle.EventTime(e), "Event", e.Type == corev1.EventTypeWarning, e.InvolvedObject.Kind+" "+e.InvolvedObject.Name, e.Reason+": "+e.Message, count)
+		r.add(support.EventTime(e), "Event", e.Type == corev1.EventTypeWarning, e.InvolvedObject.Kind+" "+e.InvolvedObject.Name, e.Reason+": "+e.Message, count)
 		if len(r.Changes) > before {
 			r.Changes[before].Routine = e.Type != corev1.EventTypeWarning && routine[e.Reason]
 		}
@@ -161,7 +161,7 @@ func ended(name string, t *corev1.ContainerStateTerminated) string {
 		text += " (" + t.Reason + ")"
 	}
 	if t.Message != "" {
-		text += ": " + bundle.Text(t.Message)
+		text += ": " + support.Text(t.Message)
 	}
 	return text
 }
@@ -172,7 +172,7 @@ func sentence(typ, status, reason, message string) string {
 		text += " (" + reason + ")"
 	}
 	if message != "" {
-		text += ": " + bundle.Text(message)
+		text += ": " + support.Text(message)
 	}
 	return text
 }

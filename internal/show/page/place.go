@@ -3,8 +3,8 @@
 package page
 
 import (
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 )
 
 // Place is where a member runs.
@@ -17,7 +17,7 @@ type Place struct {
 }
 
 // addPlaces lists the Pods by their Kubernetes nodes.
-func (r *Report) addPlaces(c *bundle.Cluster) {
+func (r *Report) addPlaces(c *support.Cluster) {
 	states := map[string]string{}
 	for i := range c.Nodes {
 		states[c.Nodes[i].Name] = cluster.KubernetesNodeState(&c.Nodes[i])

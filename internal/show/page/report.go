@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -33,9 +33,9 @@ type Report struct {
 	// ChangesLeftOut counts older changes that the list has no room for.
 	ChangesLeftOut int `json:"changesLeftOut,omitempty"`
 	// Waiting are containers in trouble, with the errors of their logs.
-	Waiting []bundle.Container `json:"waitingContainers,omitempty"`
+	Waiting []support.Container `json:"waitingContainers,omitempty"`
 	// LeftOut lists the parts that could not be read beyond Partial: events, logs.
-	LeftOut []bundle.LeftOut `json:"leftOut,omitempty"`
+	LeftOut []support.LeftOut `json:"leftOut,omitempty"`
 	// Versions of everything that has one.
 	Versions Versions `json:"versions"`
 
@@ -72,17 +72,17 @@ type Versions struct {
 func (r *Report) DeepCopyObject() runtime.Object { return show.DeepCopy(r) }
 
 // New makes the report of one cluster with its document.
-func New(c *bundle.Cluster, status *show.ClusterStatus) *Report {
+func New(c *support.Cluster, status *show.ClusterStatus) *Report {
 	s := c.Snapshot
 	r := &Report{
 		of:            s,
-		ClusterStatus: *status, Reports: []Object{}, Changes: []Change{}, Waiting: c.Waiting, Context: bundle.Text(c.Context),
+		ClusterStatus: *status, Reports: []Object{}, Changes: []Change{}, Waiting: c.Waiting, Context: support.Text(c.Context),
 		Versions: Versions{KubectlScylla: version.Get().Version, Kubernetes: c.Kubernetes, ScyllaDB: map[string]int{}},
 	}
 	r.Kind = KindClusterReport
 	said := map[string]bool{}
 	for _, p := range s.Problems {
-		said[bundle.Text(p.Message)] = true // Partial has it where it matters
+		said[support.Text(p.Message)] = true // Partial has it where it matters
 	}
 	for _, l := range c.LeftOut {
 		if !said[l.Detail] {

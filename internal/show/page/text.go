@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -184,7 +184,7 @@ func (r *Report) leftOutText() string {
 }
 
 // LeftOutLine is "what: why: detail".
-func LeftOutLine(l bundle.LeftOut) string {
+func LeftOutLine(l support.LeftOut) string {
 	text := show.Clean(l.What) + ": " + l.Why.Word()
 	if l.Detail != "" {
 		text += ": " + show.Clean(l.Detail)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bundle_test
+package support_test
 
 import (
 	"context"
@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 )
 
 func event(name, kind, about string, ago time.Duration) *corev1.Event {
@@ -50,21 +50,21 @@ func TestGatherEvents(t *testing.T) {
 		event("other", "Pod", "web-0", 0), event("same name, other kind", "ConfigMap", "demo-0", 0),
 		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "elsewhere", Name: "x"}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "demo-0"}},
 	).Build()
-	got, err := bundle.Gather(t.Context(), c, sample().Snapshot, "", bundle.Server{}, bundle.Limits{}, nil)
+	got, err := support.Gather(t.Context(), c, sample().Snapshot, "", support.Server{}, support.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"pod", "service", "cluster"}, names(got.Events)); diff != "" {
 		t.Errorf("events, the newest last (-want +got):\n%s", diff)
 	}
-	got, err = bundle.Gather(t.Context(), c, sample().Snapshot, "", bundle.Server{}, bundle.Limits{Events: 1}, nil)
+	got, err = support.Gather(t.Context(), c, sample().Snapshot, "", support.Server{}, support.Limits{Events: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"cluster"}, names(got.Events)); diff != "" {
 		t.Errorf("the newest one (-want +got):\n%s", diff)
 	}
-	if l := got.LeftOut[0]; l.What != "events" || l.Why != bundle.TooBig || !strings.Contains(l.Detail, "oldest 2") {
+	if l := got.LeftOut[0]; l.What != "events" || l.Why != support.TooBig || !strings.Contains(l.Detail, "oldest 2") {
 		t.Errorf("%+v", got.LeftOut)
 	}
 }
@@ -83,14 +83,14 @@ func TestGatherReadsEventsInPages(t *testing.T) {
 		events.Items, events.Continue = []corev1.Event{*event(fmt.Sprint(pages), "Pod", "demo-0", 0)}, fmt.Sprintf("page %d", pages)
 		return nil
 	}}).Build()
-	got, err := bundle.Gather(t.Context(), c, sample().Snapshot, "", bundle.Server{}, bundle.Limits{EventPages: 3}, nil)
+	got, err := support.Gather(t.Context(), c, sample().Snapshot, "", support.Server{}, support.Limits{EventPages: 3}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"1", "2", "3"}, names(got.Events)); diff != "" {
 		t.Error(diff)
 	}
-	if l := got.LeftOut[0]; l.Why != bundle.TooBig || !strings.Contains(l.Detail, "more than 1500") {
+	if l := got.LeftOut[0]; l.Why != support.TooBig || !strings.Contains(l.Detail, "more than 1500") {
 		t.Errorf("%+v", got.LeftOut)
 	}
 }
@@ -101,22 +101,22 @@ func TestGatherSaysWhatItCouldNotRead(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithInterceptorFuncs(interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return refused
 	}}).Build()
-	server := bundle.Server{Version: func(context.Context) (string, error) { return "", errors.New("dial https://bob:pw@h: refused") }}
-	got, err := bundle.Gather(t.Context(), c, sample().Snapshot, "", server, bundle.Limits{}, nil)
+	server := support.Server{Version: func(context.Context) (string, error) { return "", errors.New("dial https://bob:pw@h: refused") }}
+	got, err := support.Gather(t.Context(), c, sample().Snapshot, "", server, support.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []bundle.LeftOut{
-		{What: "events", Why: bundle.Forbidden, Detail: "ask for a Role with verb list on resource events: events is forbidden: no"},
-		{What: "persistentvolumeclaims", Why: bundle.Forbidden, Detail: "no"},
-		{What: "version of Kubernetes", Why: bundle.Failed, Detail: "dial https://[redacted]@h: refused"},
+	want := []support.LeftOut{
+		{What: "events", Why: support.Forbidden, Detail: "ask for a Role with verb list on resource events: events is forbidden: no"},
+		{What: "persistentvolumeclaims", Why: support.Forbidden, Detail: "no"},
+		{What: "version of Kubernetes", Why: support.Failed, Detail: "dial https://[redacted]@h: refused"},
 	}
 	if diff := cmp.Diff(want, got.LeftOut); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := bundle.Gather(ctx, c, sample().Snapshot, "", server, bundle.Limits{}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := support.Gather(ctx, c, sample().Snapshot, "", server, support.Limits{}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -146,11 +146,11 @@ func waits() *cluster.Cluster {
 
 func TestGatherFindsWaitingContainers(t *testing.T) {
 	t.Parallel()
-	got, err := bundle.Gather(t.Context(), nil, waits(), "", bundle.Server{}, bundle.Limits{}, nil)
+	got, err := support.Gather(t.Context(), nil, waits(), "", support.Server{}, support.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []bundle.Container{
+	want := []support.Container{
 		{Pod: "demo-0", Container: api.ContainerBarrier, Init: true, State: "Running, and the others wait for it"},
 		{Pod: "demo-0", Container: "scylla", State: "CrashLoopBackOff, 2 restarts", Restarts: 2},
 		{Pod: "demo-0", Container: "slow", State: "Running, not ready, 1 restart", Restarts: 1},
@@ -193,11 +193,11 @@ func TestGatherReadsLogs(t *testing.T) {
 		}
 		return io.NopCloser(strings.NewReader(text)), nil
 	}
-	got, err := bundle.Gather(t.Context(), nil, waits(), "", bundle.Server{Log: log}, bundle.Limits{LogHead: 1024, Line: 100}, nil)
+	got, err := support.Gather(t.Context(), nil, waits(), "", support.Server{Log: log}, support.Limits{LogHead: 1024, Line: 100}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := map[string]bundle.Container{}
+	by := map[string]support.Container{}
 	for _, c := range got.Waiting {
 		by[c.Container] = c
 	}
@@ -214,19 +214,19 @@ func TestGatherReadsLogs(t *testing.T) {
 	if slow := by["slow"]; slow.First == nil || slow.First.Line != "ERROR the one before" || !slow.First.Previous {
 		t.Errorf("a container that runs again: %+v", slow.First)
 	}
-	want := []bundle.LeftOut{
-		{What: "log of demo-0/failed", Why: bundle.Absent, Detail: "it has not started"},
-		{What: "logs", Why: bundle.Forbidden, Detail: "ask for a Role with verb get on resource pods/log: no"},
-		{What: "persistentvolumeclaims", Why: bundle.Forbidden, Detail: "no"},
+	want := []support.LeftOut{
+		{What: "log of demo-0/failed", Why: support.Absent, Detail: "it has not started"},
+		{What: "logs", Why: support.Forbidden, Detail: "ask for a Role with verb get on resource pods/log: no"},
+		{What: "persistentvolumeclaims", Why: support.Forbidden, Detail: "no"},
 	}
 	if diff := cmp.Diff(want, got.LeftOut); diff != "" {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
-	got, err = bundle.Gather(t.Context(), nil, waits(), "", bundle.Server{Log: log}, bundle.Limits{Containers: 1}, nil)
+	got, err = support.Gather(t.Context(), nil, waits(), "", support.Server{Log: log}, support.Limits{Containers: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := got.LeftOut[0]; l.What != "logs" || l.Why != bundle.TooBig && l.Why != bundle.Forbidden {
+	if l := got.LeftOut[0]; l.What != "logs" || l.Why != support.TooBig && l.Why != support.Forbidden {
 		t.Errorf("%+v", got.LeftOut)
 	}
 }
@@ -234,11 +234,11 @@ func TestGatherReadsLogs(t *testing.T) {
 // The kubelet of a dead machine does not answer; the rest of the report must not wait for it.
 func TestGatherGoesOnWithoutALogThatDoesNotCome(t *testing.T) {
 	t.Parallel()
-	silent := bundle.Server{Log: func(ctx context.Context, _, _ string, _ *corev1.PodLogOptions) (io.ReadCloser, error) {
+	silent := support.Server{Log: func(ctx context.Context, _, _ string, _ *corev1.PodLogOptions) (io.ReadCloser, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}
-	got, err := bundle.Gather(t.Context(), nil, waits(), "", silent, bundle.Limits{LogTime: time.Millisecond}, nil)
+	got, err := support.Gather(t.Context(), nil, waits(), "", silent, support.Limits{LogTime: time.Millisecond}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestGatherGoesOnWithoutALogThatDoesNotCome(t *testing.T) {
 		t.Fatal("no container waits")
 	}
 	for _, w := range got.Waiting {
-		want := bundle.LeftOut{What: "log of " + w.Pod + "/" + w.Container, Why: bundle.Failed, Detail: "no answer within 1ms; is the machine of the Pod up?"}
+		want := support.LeftOut{What: "log of " + w.Pod + "/" + w.Container, Why: support.Failed, Detail: "no answer within 1ms; is the machine of the Pod up?"}
 		if !slices.Contains(got.LeftOut, want) {
 			t.Errorf("left out: %+v, want also %+v", got.LeftOut, want)
 		}

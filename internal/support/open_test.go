@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bundle_test
+package support_test
 
 import (
 	"archive/zip"
@@ -23,15 +23,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
 
 // sample is a snapshot with one of nearly everything.
-func sample() *bundle.Cluster {
+func sample() *support.Cluster {
 	labels := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1"}
 	service := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo-0", Labels: labels, Annotations: map[string]string{api.AnnotationHostID: "a"}}}
 	service.Spec.Selector = map[string]string{"statefulset.kubernetes.io/pod-name": "demo-0"}
@@ -39,20 +39,20 @@ func sample() *bundle.Cluster {
 	pod.Labels = maps.Clone(labels)
 	pod.Labels[api.LabelPodType] = api.PodTypeNode
 	pod.Spec.Containers = []corev1.Container{{Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2025.2.1"}}
-	return &bundle.Cluster{
+	return &support.Cluster{
 		Snapshot: cluster.New(cluster.Objects{
 			Key: cluster.Key{Namespace: "ns", Name: "demo"}, Services: []corev1.Service{service}, Pods: []corev1.Pod{pod}, Notes: []string{"a note"},
 			Problems: []cluster.Problem{{Verb: "list", Resource: "persistentvolumeclaims", Namespace: "ns", Kind: cluster.ProblemForbidden, Message: "no"}},
 		}, cluster.SourceAuto, now),
 		Events:  []corev1.Event{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}, Reason: "Pulled", Message: "ok", Type: "Normal"}},
-		Waiting: []bundle.Container{{Pod: "demo-0", Container: "scylla", State: "CrashLoopBackOff"}}, Kubernetes: "v1.37.2",
-		LeftOut: []bundle.LeftOut{{What: "logs", Why: bundle.Forbidden}},
+		Waiting: []support.Container{{Pod: "demo-0", Container: "scylla", State: "CrashLoopBackOff"}}, Kubernetes: "v1.37.2",
+		LeftOut: []support.LeftOut{{What: "logs", Why: support.Forbidden}},
 	}
 }
 
-func pack(t testing.TB, limits bundle.Limits, clusters ...*bundle.Cluster) []byte {
+func pack(t testing.TB, limits support.Limits, clusters ...*support.Cluster) []byte {
 	t.Helper()
-	a, err := bundle.Pack(clusters, now, limits)
+	a, err := support.Pack(clusters, now, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +65,11 @@ func pack(t testing.TB, limits bundle.Limits, clusters ...*bundle.Cluster) []byt
 
 func TestPackAndOpen(t *testing.T) {
 	t.Parallel()
-	data := pack(t, bundle.Limits{}, sample())
-	if again := pack(t, bundle.Limits{}, sample()); !bytes.Equal(data, again) {
+	data := pack(t, support.Limits{}, sample())
+	if again := pack(t, support.Limits{}, sample()); !bytes.Equal(data, again) {
 		t.Error("the same cluster does not give the same bytes")
 	}
-	s, err := bundle.Open(bytes.NewReader(data))
+	s, err := support.Open(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestOpenOfWhatTheNodesSaid(t *testing.T) {
 		c := sample()
 		c.Requested = requested
 		c.Snapshot = cluster.New(c.Snapshot.Objects, requested, now).WithLive(map[string]*api.NodeStatusReport{"demo-0": {HostID: "a"}}, nil, nil)
-		s, err := bundle.Open(bytes.NewReader(pack(t, bundle.Limits{}, c)))
+		s, err := support.Open(bytes.NewReader(pack(t, support.Limits{}, c)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestOpenSeveralClusters(t *testing.T) {
 	for _, labels := range []map[string]string{other.Snapshot.Services[0].Labels, other.Snapshot.Pods[0].Labels} {
 		labels[api.LabelCluster] = "other"
 	}
-	s, err := bundle.Open(bytes.NewReader(pack(t, bundle.Limits{}, sample(), other)))
+	s, err := support.Open(bytes.NewReader(pack(t, support.Limits{}, sample(), other)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,13 +154,13 @@ func TestPackLeavesOutWhatIsTooBig(t *testing.T) {
 	t.Parallel()
 	c := sample()
 	c.Snapshot.Pods[0].Annotations = map[string]string{"scylladb.com/big": strings.Repeat("x", 5000)}
-	for name, limits := range map[string]bundle.Limits{"a kind": {Kind: 4000}, "all": {Total: 4000}} {
-		a, err := bundle.Pack([]*bundle.Cluster{c}, now, limits)
+	for name, limits := range map[string]support.Limits{"a kind": {Kind: 4000}, "all": {Total: 4000}} {
+		a, err := support.Pack([]*support.Cluster{c}, now, limits)
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(a.Manifest.LeftOut, func(l bundle.LeftOut) bool { return l.What == "clusters/ns/demo/pods.json" && l.Why == bundle.TooBig })
-		if i < 0 || slices.ContainsFunc(a.Manifest.Files, func(f bundle.ManifestFile) bool { return strings.HasSuffix(f.Name, "pods.json") }) {
+		i := slices.IndexFunc(a.Manifest.LeftOut, func(l support.LeftOut) bool { return l.What == "clusters/ns/demo/pods.json" && l.Why == support.TooBig })
+		if i < 0 || slices.ContainsFunc(a.Manifest.Files, func(f support.ManifestFile) bool { return strings.HasSuffix(f.Name, "pods.json") }) {
 			t.Errorf("%s: %+v", name, a.Manifest)
 		}
 		if _, err := a.Saved(); err != nil {
@@ -183,7 +183,7 @@ func TestSavedIsWhatOpenReads(t *testing.T) {
 			pod, service := &c.Snapshot.Pods[0], &c.Snapshot.Services[0]
 			pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: row, "scylladb.com/other": "stays"}
 			service.Annotations = map[string]string{api.AnnotationNodeStatusReport: row}
-			a, err := bundle.Pack([]*bundle.Cluster{c}, now, bundle.Limits{})
+			a, err := support.Pack([]*support.Cluster{c}, now, support.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestSavedIsWhatOpenReads(t *testing.T) {
 			if _, err := a.WriteTo(&b); err != nil {
 				t.Fatal(err)
 			}
-			opened, err := bundle.Open(&b)
+			opened, err := support.Open(&b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,15 +220,15 @@ type entry struct {
 }
 
 // zipped makes an archive by hand, with a manifest of its files when there is none among them.
-func zipped(t testing.TB, manifest func(*bundle.Manifest), entries ...entry) []byte {
+func zipped(t testing.TB, manifest func(*support.Manifest), entries ...entry) []byte {
 	t.Helper()
-	m := bundle.Manifest{TypeMeta: metav1.TypeMeta{APIVersion: bundle.APIVersion, Kind: bundle.Kind}}
+	m := support.Manifest{TypeMeta: metav1.TypeMeta{APIVersion: support.APIVersion, Kind: support.Kind}}
 	for _, e := range entries {
 		var sum [sha256.Size]byte
 		if len(e.data) < 1<<20 { // for a bigger file the check stops before the sum
 			sum = sha256.Sum256(e.data)
 		}
-		m.Files = append(m.Files, bundle.ManifestFile{Name: e.name, Size: int64(len(e.data)), SHA256: hex.EncodeToString(sum[:])})
+		m.Files = append(m.Files, support.ManifestFile{Name: e.name, Size: int64(len(e.data)), SHA256: hex.EncodeToString(sum[:])})
 	}
 	if manifest != nil {
 		manifest(&m)
@@ -258,7 +258,7 @@ func zipped(t testing.TB, manifest func(*bundle.Manifest), entries ...entry) []b
 
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	good := pack(t, bundle.Limits{}, sample())
+	good := pack(t, support.Limits{}, sample())
 	bomb, small := make([]byte, 193<<20), make([]byte, 2<<20)
 	said := func(text string) entry { return entry{name: "clusters/ns/demo/snapshot.json", data: []byte(text)} }
 	var plain bytes.Buffer
@@ -292,12 +292,12 @@ func TestOpenRefuses(t *testing.T) {
 		"a second manifest":                    {zipped(t, nil, entry{name: "manifest.json"}), "twice"},
 		"too many files":                       {zipped(t, nil, many...), "files, more than"},
 		"a bomb that says so":                  {zipped(t, nil, entry{name: "x", data: bomb}), "bigger than it should be"},
-		"a bomb that says otherwise":           {zipped(t, func(m *bundle.Manifest) { m.Files[0].Size = 10 }, entry{name: "x", data: small}), "bigger than it should be"},
-		"a negative size":                      {zipped(t, func(m *bundle.Manifest) { m.Files[0].Size = -1 }, entry{name: "x", data: []byte("y")}), "bigger than it should be"},
-		"a file that was changed":              {zipped(t, func(m *bundle.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) }, entry{name: "x", data: []byte("y")}), "somebody changed it"},
-		"a file that was added":                {zipped(t, func(m *bundle.Manifest) { m.Files = nil }, entry{name: "x"}), "somebody added it"},
-		"a file that was taken":                {zipped(t, func(m *bundle.Manifest) { m.Files = append(m.Files, bundle.ManifestFile{Name: "y"}) }, entry{name: "x"}), "not in the archive"},
-		"a version to come":                    {zipped(t, func(m *bundle.Manifest) { m.APIVersion = "kubectl-scylla/v9" }), "this version reads"},
+		"a bomb that says otherwise":           {zipped(t, func(m *support.Manifest) { m.Files[0].Size = 10 }, entry{name: "x", data: small}), "bigger than it should be"},
+		"a negative size":                      {zipped(t, func(m *support.Manifest) { m.Files[0].Size = -1 }, entry{name: "x", data: []byte("y")}), "bigger than it should be"},
+		"a file that was changed":              {zipped(t, func(m *support.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) }, entry{name: "x", data: []byte("y")}), "somebody changed it"},
+		"a file that was added":                {zipped(t, func(m *support.Manifest) { m.Files = nil }, entry{name: "x"}), "somebody added it"},
+		"a file that was taken":                {zipped(t, func(m *support.Manifest) { m.Files = append(m.Files, support.ManifestFile{Name: "y"}) }, entry{name: "x"}), "not in the archive"},
+		"a version to come":                    {zipped(t, func(m *support.Manifest) { m.APIVersion = "kubectl-scylla/v9" }), "this version reads"},
 		"nothing in it":                        {zipped(t, nil), "no cluster"},
 		"a snapshot that is no JSON":           {zipped(t, nil, said("{")), "decode clusters/ns/demo/snapshot.json"},
 		"a snapshot without objects":           {zipped(t, nil, said(`{"namespace":"ns","name":"demo","source":"report"}`)), "there are none"},
@@ -309,7 +309,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := bundle.Open(bytes.NewReader(c.data))
+			s, err := support.Open(bytes.NewReader(c.data))
 			if err == nil {
 				t.Fatalf("opened: %+v", s)
 			}
@@ -324,14 +324,14 @@ var podList = []byte(`{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{
 
 func TestOpenReadsSavedObjects(t *testing.T) {
 	t.Parallel()
-	s, err := bundle.Open(bytes.NewReader(podList))
+	s, err := support.Open(bytes.NewReader(podList))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.Manifest != nil || !s.TakenAt.IsZero() || len(s.Clusters) != 1 || !s.Clusters[0].Snapshot.Offline {
 		t.Errorf("%+v", s)
 	}
-	if _, err := bundle.Open(io.MultiReader(strings.NewReader("PK\x03\x04"), failing{})); !errors.Is(err, os.ErrPermission) {
+	if _, err := support.Open(io.MultiReader(strings.NewReader("PK\x03\x04"), failing{})); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a reader's error is lost: %v", err)
 	}
 }
@@ -342,7 +342,7 @@ func (failing) Read([]byte) (int, error) { return 0, os.ErrPermission }
 
 func TestWriteFile(t *testing.T) {
 	t.Parallel()
-	a, err := bundle.Pack([]*bundle.Cluster{sample()}, now, bundle.Limits{})
+	a, err := support.Pack([]*support.Cluster{sample()}, now, support.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestWriteFile(t *testing.T) {
 	if info, err := os.Stat(name); err != nil || info.Size() != n || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v, %d bytes", info, err, n)
 	}
-	if _, err := a.WriteFile(name, false); !errors.Is(err, bundle.ErrExists) {
+	if _, err := a.WriteFile(name, false); !errors.Is(err, support.ErrExists) {
 		t.Errorf("written over: %v", err)
 	}
 	if _, err := a.WriteFile(name, true); err != nil {
@@ -374,13 +374,13 @@ func TestWriteFile(t *testing.T) {
 
 // Whatever is opened, it gives an error or clusters that can be judged, in bounded time and space.
 func FuzzOpen(f *testing.F) {
-	f.Add(pack(f, bundle.Limits{}, sample()))
+	f.Add(pack(f, support.Limits{}, sample()))
 	f.Add(zipped(f, nil, entry{name: "clusters/ns/demo/snapshot.json", data: []byte(`{"namespace":"ns","name":"demo","source":"annotation"}`)}, entry{name: "clusters/ns/demo/pods.json", data: podList}))
 	f.Add(zipped(f, nil, entry{name: "../x", data: []byte("y")}))
 	f.Add(podList)
 	f.Add([]byte("PK\x05\x06"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := bundle.Open(bytes.NewReader(data))
+		s, err := support.Open(bytes.NewReader(data))
 		if err != nil {
 			return
 		}
@@ -407,7 +407,7 @@ func FuzzOpenFiles(f *testing.F) {
 		if name != "clusters/ns/demo/pods.json" {
 			entries = append(entries, entry{name: "clusters/ns/demo/pods.json", data: podList})
 		}
-		s, err := bundle.Open(bytes.NewReader(zipped(t, nil, entries...)))
+		s, err := support.Open(bytes.NewReader(zipped(t, nil, entries...)))
 		if err != nil {
 			return
 		}
@@ -449,7 +449,7 @@ func TestNoHarm33ADirectoryIsBoundedBeforeItIsParsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
-			n := testing.AllocsPerRun(1, func() { _, err = bundle.Open(bytes.NewReader(c.data)) })
+			n := testing.AllocsPerRun(1, func() { _, err = support.Open(bytes.NewReader(c.data)) })
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

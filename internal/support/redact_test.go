@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bundle_test
+package support_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 )
 
 func object(t testing.TB, text string) map[string]any {
@@ -30,15 +30,15 @@ func TestRedact(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		in, want string
-		tally    bundle.Tally
+		tally    support.Tally
 		dropped  bool
 	}{
-		"a Secret is dropped whole":    {in: `{"kind":"Secret","metadata":{"name":"s"},"data":{"a":"aHVudGVyMg=="}}`, tally: bundle.Tally{bundle.RuleKind: 1}, dropped: true},
-		"a ConfigMap is dropped whole": {in: `{"kind":"ConfigMap","data":{"scylla.yaml":"x: y"}}`, tally: bundle.Tally{bundle.RuleKind: 1}, dropped: true},
+		"a Secret is dropped whole":    {in: `{"kind":"Secret","metadata":{"name":"s"},"data":{"a":"aHVudGVyMg=="}}`, tally: support.Tally{support.RuleKind: 1}, dropped: true},
+		"a ConfigMap is dropped whole": {in: `{"kind":"ConfigMap","data":{"scylla.yaml":"x: y"}}`, tally: support.Tally{support.RuleKind: 1}, dropped: true},
 		"of an unknown kind only the name is left": {
 			in:    `{"apiVersion":"example.com/v1","kind":"Vault","metadata":{"name":"v","namespace":"n","annotations":{"a":"b"}},"spec":{"x":1}}`,
 			want:  `{"apiVersion":"example.com/v1","kind":"Vault","metadata":{"name":"v","namespace":"n"}}`,
-			tally: bundle.Tally{bundle.RuleKind: 1}},
+			tally: support.Tally{support.RuleKind: 1}},
 		"no environment, in no template either": {
 			in: `{"kind":"StatefulSet","spec":{"template":{"spec":{"initContainers":[{"name":"i","env":[{"name":"A","value":"x"}]}],
 				"containers":[{"name":"c","envFrom":[{"secretRef":{"name":"auth"}}],"env":[{"name":"C","valueFrom":{"secretKeyRef":{"name":"auth","key":"password"}}}]}]}}}}`,
@@ -48,7 +48,7 @@ func TestRedact(t *testing.T) {
 				"--smp=2","scylla","AbCdEfGh1234567890XyZ","--cluster-name=a b","-c","run pw4 && exec /mnt/scylla-operator sidecar --external-seeds=https://u:pw5@h/ --x pw6 -- "]}]}}`,
 			want: `{"kind":"Pod","spec":{"containers":[{"command":["/opt/scylla-agent","launch","[redacted]","[redacted]","[redacted]","[redacted]"],"args":["[redacted]","[redacted]","[redacted]","--seeds","10.0.0.1","[redacted]","--seeds",
 				"--smp=2","scylla","[redacted]","--cluster-name=a b","[redacted]","[redacted] /mnt/scylla-operator sidecar --external-seeds=https://[redacted]@h/ [redacted]"]}]}}`,
-			tally: bundle.Tally{bundle.RuleText: 1}},
+			tally: support.Tally{support.RuleText: 1}},
 		"annotations: our own stay, last-applied configurations and those of others go": {
 			in: `{"kind":"Service","metadata":{"name":"s","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"password\":\"x\"}","team.example.com/note":"call me",
 				"internal.scylla-operator.scylladb.com/host-id":"35d0f1a0-5ea1-4d00-8000-000000000000","scylla-operator.scylladb.com/managed-hash":"q8+cJiz+VHg2QAs5kspIWmMJlhYeUADPORC6IZ==",
@@ -62,7 +62,7 @@ func TestRedact(t *testing.T) {
 		"a row with a secret in its error stays JSON": {
 			in:    `{"kind":"Pod","metadata":{"annotations":{"` + api.AnnotationNodeStatusReport + `":"{\"error\":\"get http://u:pw@h: password=\\\"x\\\"\"}"}}}`,
 			want:  `{"kind":"Pod","metadata":{"annotations":{"` + api.AnnotationNodeStatusReport + `":"{\"error\":\"get http://[redacted]@h: password=\\\"[redacted]\\\"\"}"}}}`,
-			tally: bundle.Tally{bundle.RuleText: 2}},
+			tally: support.Tally{support.RuleText: 2}},
 		"of managed fields only when rows were written": {
 			in: `{"kind":"Pod","metadata":{"managedFields":[{"manager":"scylla-agent","operation":"Update","time":"2026-11-21T12:00:00Z","fieldsType":"FieldsV1","subresource":"x",
 				"fieldsV1":{"f:metadata":{"f:annotations":{"f:` + api.AnnotationNodeStatusReport + `":{},"v:\"hunter2\"":{}}}}},{"manager":"kubectl","fieldsV1":{"f:spec":{}}}]}}`,
@@ -79,21 +79,21 @@ func TestRedact(t *testing.T) {
 		"labels that look like secrets": {
 			in:    `{"kind":"Service","metadata":{"labels":{"scylla/cluster":"demo","api-token":"abc"}},"spec":{"password":"x","selector":{"statefulset.kubernetes.io/pod-name":"demo-0"}}}`,
 			want:  `{"kind":"Service","metadata":{"labels":{"scylla/cluster":"demo","api-token":"redacted"}},"spec":{"selector":{"statefulset.kubernetes.io/pod-name":"demo-0"}}}`,
-			tally: bundle.Tally{bundle.RuleLabel: 1}},
+			tally: support.Tally{support.RuleLabel: 1}},
 		"texts of events": {
 			in:    `{"kind":"Event","message":"pull https://bob:pw@registry/x failed","reason":"Failed"}`,
 			want:  `{"kind":"Event","message":"pull https://[redacted]@registry/x failed","reason":"Failed"}`,
-			tally: bundle.Tally{bundle.RuleText: 1}},
+			tally: support.Tally{support.RuleText: 1}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, tally, ok := bundle.Redact(object(t, c.in))
+			got, tally, ok := support.Redact(object(t, c.in))
 			if ok == c.dropped {
 				t.Fatalf("kept: %v", ok)
 			}
 			if c.tally == nil {
-				c.tally = bundle.Tally{}
+				c.tally = support.Tally{}
 			}
 			if diff := cmp.Diff(c.tally, tally); diff != "" {
 				t.Errorf("tally (-want +got):\n%s", diff)
@@ -104,11 +104,11 @@ func TestRedact(t *testing.T) {
 			if diff := cmp.Diff(object(t, c.want), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			again, more, _ := bundle.Redact(got)
+			again, more, _ := support.Redact(got)
 			if diff := cmp.Diff(got, again); diff != "" {
 				t.Errorf("redacting again changes it (-once +twice):\n%s", diff)
 			}
-			if _, unknown := c.tally[bundle.RuleKind]; len(more) > 0 && !unknown {
+			if _, unknown := c.tally[support.RuleKind]; len(more) > 0 && !unknown {
 				t.Errorf("redacting again counts %v", more)
 			}
 		})
@@ -147,11 +147,11 @@ func TestText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := bundle.Text(c.in)
+			got := support.Text(c.in)
 			if got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
-			if again := bundle.Text(got); again != got {
+			if again := support.Text(got); again != got {
 				t.Errorf("again: %q", again)
 			}
 		})
@@ -179,7 +179,7 @@ func TestNoSecretSurvives(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &m); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
-		clean, _, ok := bundle.Redact(m)
+		clean, _, ok := support.Redact(m)
 		if !ok {
 			return
 		}
@@ -202,8 +202,8 @@ func FuzzText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		once := bundle.Text(s)
-		if twice := bundle.Text(once); twice != once {
+		once := support.Text(s)
+		if twice := support.Text(once); twice != once {
 			t.Errorf("%q gives %q and then %q", s, once, twice)
 		}
 	})

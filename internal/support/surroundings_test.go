@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package bundle_test
+package support_test
 
 import (
 	"bytes"
@@ -23,10 +23,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bundle"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 )
 
 func node(name string) *corev1.Node {
@@ -74,16 +74,16 @@ func TestArchiveHoldsSurroundings(t *testing.T) {
 		}
 		return io.NopCloser(strings.NewReader(text)), nil
 	}
-	tables := func(_ context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]bundle.Tables, []cluster.Problem) {
+	tables := func(_ context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]support.Tables, []cluster.Problem) {
 		progress(1, len(pods))
-		return map[string]bundle.Tables{pods[0].Name: {HostID: "a", Members: []scylla.Member{{Address: "10.0.0.1", HostID: "a"}}, Gossip: []scylla.Endpoint{{Address: "10.0.0.1", Alive: true}}}}, nil
+		return map[string]support.Tables{pods[0].Name: {HostID: "a", Members: []scylla.Member{{Address: "10.0.0.1", HostID: "a"}}, Gossip: []scylla.Endpoint{{Address: "10.0.0.1", Alive: true}}}}, nil
 	}
-	got, err := bundle.Gather(t.Context(), c, s, "", bundle.Server{Log: log, Tables: tables}, bundle.Limits{LogLines: 500}, nil)
+	got, err := support.Gather(t.Context(), c, s, "", support.Server{Log: log, Tables: tables}, support.Limits{LogLines: 500}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got.Context = "prod"
-	a, err := bundle.Pack([]*bundle.Cluster{got}, now, bundle.Limits{})
+	a, err := support.Pack([]*support.Cluster{got}, now, support.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestArchiveHoldsSurroundings(t *testing.T) {
 	if _, err := a.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}
-	saved, err := bundle.Open(&b)
+	saved, err := support.Open(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,16 +114,16 @@ func TestArchiveHoldsSurroundings(t *testing.T) {
 	if diff := cmp.Diff(got.Tables, back.Tables); diff != "" {
 		t.Errorf("tables (-packed +opened):\n%s", diff)
 	}
-	i := slices.IndexFunc(back.Waiting, func(c bundle.Container) bool { return c.Container == "scylla" })
+	i := slices.IndexFunc(back.Waiting, func(c support.Container) bool { return c.Container == "scylla" })
 	if w := back.Waiting[i]; w.Log != "INFO fine\nINFO password=\"[redacted]\"\nINFO \uFFFD[31mred\n" || w.PreviousLog != "[redacted]\nINFO the run before\n[redacted]\n" {
 		t.Errorf("logs: %q, %q", w.Log, w.PreviousLog)
 	}
 	// The second time nothing is left to take out, and it is the same.
-	again, err := bundle.Pack([]*bundle.Cluster{back}, now, bundle.Limits{})
+	again, err := support.Pack([]*support.Cluster{back}, now, support.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := func(m bundle.Manifest) []string {
+	names := func(m support.Manifest) []string {
 		sums := map[string]string{}
 		for _, f := range m.Files {
 			sums[f.Name] = f.SHA256
@@ -164,10 +164,10 @@ func TestGatherWithoutRightsAround(t *testing.T) {
 			return c.List(ctx, list, opts...)
 		},
 	}).Build()
-	tables := func(context.Context, []corev1.Pod, func(done, total int)) (map[string]bundle.Tables, []cluster.Problem) {
+	tables := func(context.Context, []corev1.Pod, func(done, total int)) (map[string]support.Tables, []cluster.Problem) {
 		return nil, []cluster.Problem{{Verb: "create", Resource: "pods/portforward", Kind: cluster.ProblemForbidden, Message: "may not"}}
 	}
-	got, err := bundle.Gather(t.Context(), c, s, "", bundle.Server{Tables: tables}, bundle.Limits{}, nil)
+	got, err := support.Gather(t.Context(), c, s, "", support.Server{Tables: tables}, support.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
