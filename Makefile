@@ -7,7 +7,7 @@ VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo d
 COMMIT     ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 DATE       ?= $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
 PKG        := github.com/kubectl-scylla/kubectl-scylla
-LDFLAGS    := -s -w -X $(PKG)/internal/version.version=$(VERSION) -X $(PKG)/internal/version.commit=$(COMMIT) -X $(PKG)/internal/version.date=$(DATE)
+LDFLAGS    := -s -w -X $(PKG)/internal/base/version.version=$(VERSION) -X $(PKG)/internal/base/version.commit=$(COMMIT) -X $(PKG)/internal/base/version.date=$(DATE)
 GOBUILD    := go build -ldflags='$(LDFLAGS)'
 FUZZ_TIME  ?= 10s
 BENCH_TIME ?= 0.2s

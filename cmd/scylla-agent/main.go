@@ -63,7 +63,7 @@ import (
 	"syscall"
 
 	_ "github.com/kubectl-scylla/kubectl-scylla/cmd/internal/lategc" // a fifth of the start-up was one collection
-	"github.com/kubectl-scylla/kubectl-scylla/internal/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
 // limitMemory makes Go collect garbage before the kernel ends the process: at nine tenths of its control group's limit. Without it Go collects when the heap has doubled, which may

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
 // AskPort requests an HTTP path of a Pod's port through a port-forward and returns an error unless the answer is 200. The error holds up to 200 bytes of another answer.

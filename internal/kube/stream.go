@@ -14,7 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
 // Limits of saved objects. 1,000 members with everything are about 60 MB; an API server stores no object of more than 1.5 MiB.

@@ -23,7 +23,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
 // Key is a private key and its certificate. It is in memory alone and ends with the process.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 

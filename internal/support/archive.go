@@ -24,8 +24,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/version"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/version"
 )
 
 // Names of files. Those of a cluster are below clusters/NAMESPACE/NAME/.

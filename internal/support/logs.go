@@ -15,8 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 )
 
 // Text removes likely secrets from a text: credentials in URLs, tokens of known forms, private keys, and the values of names such as password or token.

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
 // The wire: GET Path of the leading controller, or RelayPath of a reporter, with parameters namespace and name. The ETag is epoch and seq, after the

@@ -38,7 +38,7 @@ var alsoShown = []struct {
 		{"31 MB of answer", "REST answers that do not end, that nest, that repeat", "an error within 64 MiB of memory", "internal/scylla TestHostileAnswersTakeLittleMemory"},
 		{"any answer", "what a fuzzer finds for each request", "a row that says UP of nobody without gossip's word", "internal/scylla FuzzReadRow"},
 		{"a query file without end", "`launch --query-file /dev/zero`", "an error within 96 MiB", "internal/agent/disk TestQueryFileTakesLittleMemory"},
-		{"a reading without a limit", "code that reads what others write, past the one reader that has a limit", "the build fails", "internal/bounded TestNothingElseReadsWithoutALimit"},
+		{"a reading without a limit", "code that reads what others write, past the one reader that has a limit", "the build fails", "internal/base/bounded TestNothingElseReadsWithoutALimit"},
 	}},
 	{"What is given to a command", []shown{
 		{"copy and paste", "hostile words in every argument of a printed command", "what a POSIX shell reads back is the argument list", "internal/words TestTheShellReadsTheArgumentsBack"},

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
 )
 

@@ -51,12 +51,12 @@ func TestReleaseHasEveryTarget(t *testing.T) {
 	}
 }
 
-// The linker's flags must name variables of internal/version, and the compiler's flags must be those of the Makefile: a release is built as it was
+// The linker's flags must name variables of internal/base/version, and the compiler's flags must be those of the Makefile: a release is built as it was
 // tested.
 func TestReleaseIsBuiltAsItWasTested(t *testing.T) {
 	t.Parallel()
 	c := config(t)
-	version, err := os.ReadFile(filepath.Join(root, "internal/version/version.go"))
+	version, err := os.ReadFile(filepath.Join(root, "internal/base/version/version.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +80,10 @@ func TestReleaseIsBuiltAsItWasTested(t *testing.T) {
 		}
 		set := map[string]bool{}
 		for _, l := range b.Ldflags {
-			for _, m := range regexp.MustCompile(`internal/version\.(\w+)=`).FindAllStringSubmatch(l, -1) {
+			for _, m := range regexp.MustCompile(`internal/base/version\.(\w+)=`).FindAllStringSubmatch(l, -1) {
 				set[m[1]] = true
 				if !regexp.MustCompile(`(?m)^\t` + m[1] + ` +string$`).Match(version) {
-					t.Errorf("%s: the linker sets %s, which internal/version does not have", b.ID, m[1])
+					t.Errorf("%s: the linker sets %s, which internal/base/version does not have", b.ID, m[1])
 				}
 			}
 		}

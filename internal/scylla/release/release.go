@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 )
 
 // Support is whether a version has a feature. The zero value is unknown, which is neither yes nor no.

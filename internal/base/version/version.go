@@ -10,7 +10,7 @@ import (
 	"runtime/debug"
 )
 
-// Set by the linker: -X github.com/kubectl-scylla/kubectl-scylla/internal/version.version=v1.2.3 and so on.
+// Set by the linker: -X github.com/kubectl-scylla/kubectl-scylla/internal/base/version.version=v1.2.3 and so on.
 var (
 	version string
 	commit  string

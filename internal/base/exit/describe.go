@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pattern"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 

@@ -14,7 +14,7 @@ import (
 func TestNothingElseReadsWithoutALimit(t *testing.T) {
 	t.Parallel()
 	for _, root := range []string{"cmd", "controller", "internal", "plugin"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", root), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join("..", "..", "..", root), func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
