@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 )
 
 // viewServer answers GET /view. It runs in every controller, and only the leader's returns a view.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 )
 
 // The leader alone answers, at the address and with the certificate in the Lease; a slow client blocks no other.

@@ -79,8 +79,8 @@ var proofs = []proof{
 	{"A9", "after it has closed, all has to hold anew", []string{"internal/agent/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew"}},
 	{"A10", "only what is newer is adopted; anything else changes nothing", []string{
 		"internal/view TestNoViewGoesBackwards", "internal/view TestHandedViewsNeverGoBack", "internal/view TestAReportThatIsMadeAnewBeginsANewOrder",
-		"internal/agent/barrier TestALateViewOfAFormerReportNeverOpens", "internal/agent/barrier TestAViewThatGoesBackOpensNothingAndIsSaid", "internal/viewwire TestAnyAnswerIsAViewOrAnError"}},
-	{"A11", "a view that is handed on says its age", []string{"controller/views TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock", "internal/viewwire TestAViewIsHandedOnAsItIs"}},
+		"internal/agent/barrier TestALateViewOfAFormerReportNeverOpens", "internal/agent/barrier TestAViewThatGoesBackOpensNothingAndIsSaid", "internal/peer/viewwire TestAnyAnswerIsAViewOrAnError"}},
+	{"A11", "a view that is handed on says its age", []string{"controller/views TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock", "internal/peer/viewwire TestAViewIsHandedOnAsItIs"}},
 	{"A12", "without a controller the members decide only where a person has asked for it", []string{
 		"internal/agent/barrier TestPeersOpensByTheMembersAlone", "internal/agent/barrier TestPeersNeverOpensOnLess", "internal/setup/inject TestWhatIsDoneWhileNoControllerLeadsIsKept"}},
 	{"A13", "DOWN counts at once, UNKNOWN after three looks, UP after two; who hangs holds up nobody", []string{

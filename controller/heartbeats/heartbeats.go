@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
 )

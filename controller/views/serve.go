@@ -9,8 +9,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
 // Written sets the view that a cluster's report has now, as it was read back. Only that view is served: a controller that takes over must not know less than was served. A view

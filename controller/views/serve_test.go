@@ -12,8 +12,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 

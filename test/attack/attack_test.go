@@ -27,8 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
@@ -206,7 +206,7 @@ func covers(t *testing.T, _ ...string) { t.Helper() }
 
 // TestAttacks runs every row of the table on a control plane.
 func TestAttacks(t *testing.T) {
-	covers(t, "internal/heartbeat", "internal/setup/manifests")
+	covers(t, "internal/peer/heartbeat", "internal/setup/manifests")
 	c := plane.Start(t)
 	admin, err := kube.NewClient(c.RESTConfig())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
@@ -63,7 +63,7 @@ func (f *fixture) untilMissed(member, why string) {
 // A reporter that is frozen writes nothing, and its row has UP. The controller asks real reporters in real Pods, as they are shipped; the frozen one makes its
 // member UNKNOWN, and no other. When it goes on, so does the member. The reporter of the last rack renews a Lease instead, with the rights of its own token.
 func TestAFrozenReporterMakesItsMemberUnknown(t *testing.T) {
-	covers(t, "controller/heartbeats", "controller/views", "internal/heartbeat", "internal/pinned", "internal/agent/reporter")
+	covers(t, "controller/heartbeats", "controller/views", "internal/peer/heartbeat", "internal/peer/pinned", "internal/agent/reporter")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {

@@ -41,7 +41,7 @@ var flaky = map[string]struct {
 		fix: "give it a minute at least, or use testing/synctest; to end a call that hangs, cancel its context once it hangs",
 		except: map[string]string{
 			"internal/kube/live_test.go:TestLiveEndsWithItsContext":                                          mustExpire,
-			"internal/viewwire/viewwire_test.go:TestWhatTheClientTakes":                                      mustExpire,
+			"internal/peer/viewwire/viewwire_test.go:TestWhatTheClientTakes":                                 mustExpire,
 			"plugin/interrupt_test.go:TestAttack6InterruptWhileReadingSavedObjects":                          mustExpire,
 			"test/cluster/internal/supervisor/supervisor_test.go:TestRunReturnsOutputAndFailsWithTheProgram": mustExpire,
 		},

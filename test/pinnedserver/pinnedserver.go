@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
 )
 
 // A Server answers on Address until Stop or the end of the test. Stop may be called twice.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 )
 
 // --heartbeat=lease: reporters write their number to a Lease of their Pod, where they may not be asked. Package heartbeat defines its content and meaning.

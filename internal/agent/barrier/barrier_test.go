@@ -39,7 +39,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 )
 
 const (

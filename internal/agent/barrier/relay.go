@@ -20,9 +20,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 

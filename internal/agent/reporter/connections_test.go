@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
 )
 

@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
 )
 
 // byHand is a reporter whose steps the test makes one by one.

@@ -24,11 +24,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
 const (

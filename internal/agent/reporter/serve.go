@@ -17,10 +17,10 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/viewwire"
 )
 
 type metrics struct {

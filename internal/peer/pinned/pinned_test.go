@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
 )
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 )
 
 // A Lease counts only for its Pod and for the row of its digest, with a number in its one spelling.
