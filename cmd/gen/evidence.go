@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )

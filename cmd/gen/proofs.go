@@ -51,11 +51,11 @@ var proofs = []proof{
 		"controller/views TestAMemberThatTrailsIsUnknownAndHoldsNewcomers", "controller/views TestSchemasCountWhereTheIndexesAreNotKnown",
 		"controller/views TestTrailingIsTheOneOfTheHealthPolicy", "internal/scylla TestReadLog", "internal/agent/reporter TestTheLogIsSaidAndNotWritten"}},
 	{"I17", "the minimum quorum is the floor of the clean-up, by profile, and no gate of joins", []string{
-		"internal/healthpolicy TestResolve", "controller/reports TestDeadReportsThatAreKept"}},
+		"internal/view/healthpolicy TestResolve", "controller/reports TestDeadReportsThatAreKept"}},
 	{"I18", "the row of a node that no member lists is cleaned up, off below a quorum of 3, and no node is ever removed", []string{
-		"controller/reports TestDeadReportsAreCleanedUp", "controller/reports TestDeadReportsThatAreKept", "internal/healthpolicy TestResolve"}},
+		"controller/reports TestDeadReportsAreCleanedUp", "controller/reports TestDeadReportsThatAreKept", "internal/view/healthpolicy TestResolve"}},
 	{"I19", "every field of the health policy can be overridden within bounds, resolved once, and everybody goes by it", []string{
-		"internal/healthpolicy TestResolve", "internal/healthpolicy TestBounds", "controller/reports TestTheHealthPolicyIsResolvedOnceIntoTheStatus",
+		"internal/view/healthpolicy TestResolve", "internal/view/healthpolicy TestBounds", "controller/reports TestTheHealthPolicyIsResolvedOnceIntoTheStatus",
 		"controller/reports TestTheHealthPolicySetsTheWindowOfTheFirstNode", "controller/reports TestTheHealthPolicySetsWhenANodeIsDead",
 		"internal/agent/barrier TestTheWindowIsTheOneOfTheHealthPolicy"}},
 	{"I20", "nobody joins while Pods are rolled", []string{"controller/views TestARolloutHolds", "internal/cluster TestANewcomerAndARollout"}},

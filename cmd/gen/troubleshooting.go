@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"

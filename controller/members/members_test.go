@@ -30,7 +30,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 

@@ -34,7 +34,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 )

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 

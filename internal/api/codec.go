@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // DecodeNodeStatusReport reads a Pod annotation in the shipped shape (flat observedNodes) or the proposal's (nested nodeStatusReport). Host IDs

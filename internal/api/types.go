@@ -5,7 +5,7 @@ package api
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // NodeStatus is the status of one node in another node's row. Only UP counts as up; every other text, known or not, does not.

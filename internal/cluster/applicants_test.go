@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 // TestB2ARemovedNodeAppliesAnew: what starts in the place of a removed node is a newcomer, although its Service still says that it has joined.

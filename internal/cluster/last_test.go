@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )

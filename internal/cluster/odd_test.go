@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // TestAttack6OneRowCannotStripTheOthers: of 100 members one lists 3,000 nodes that no other row has. Its row is dropped, the others stay.

@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
 // SettledDown is how long a node must have been DOWN before any output suggests to replace it: most nodes that go DOWN come back by themselves.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"

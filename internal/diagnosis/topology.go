@@ -5,8 +5,8 @@ package diagnosis
 import (
 	"slices"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // noHostID stands for an observation without host ID.

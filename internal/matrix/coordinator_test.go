@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )

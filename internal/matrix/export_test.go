@@ -2,7 +2,7 @@
 
 package matrix
 
-import "github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+import "github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 
 // FoldedObservers is for the tests, which are outside the package because they ask package words for texts.
 const FoldedObservers = foldedObservers

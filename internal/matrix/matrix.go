@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // MaxPairs is how many bad pairs Blockers lists one by one. Beyond it only the first observers of each node are listed, and Blocker.More counts the rest, so that a partition of

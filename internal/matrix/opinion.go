@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // Opinion is the state of one node in the cluster's rows. A witness is another node with a row that exists, is fresh, could be read and is not empty; a host ID is one witness,

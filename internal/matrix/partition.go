@@ -2,7 +2,7 @@
 
 package matrix
 
-import "github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+import "github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 
 // Partition lists by host ID the parts that the reporting nodes fall into, in the order of their first nodes; two nodes are in one part when either sees the other UP. Nil when
 // they are all in one part, and where they are of two clusters (see Split). A node that is DOWN does not report, so its death is no partition.

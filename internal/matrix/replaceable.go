@@ -5,7 +5,7 @@ package matrix
 import (
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // NodeReplaceable is true for a node whose replacement an output may name. Every other package asks this function. All of this must hold: the node is a member here and a normal

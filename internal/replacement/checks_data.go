@@ -5,7 +5,7 @@ package replacement
 import (
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )

@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 

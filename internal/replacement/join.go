@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"

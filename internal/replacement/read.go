@@ -11,10 +11,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"

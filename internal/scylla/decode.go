@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 const zeroHostID = "00000000-0000-0000-0000-000000000000"

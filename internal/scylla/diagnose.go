@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 

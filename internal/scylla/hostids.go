@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // checkHostIDs is nil when every member has a valid host ID: a row with another text would be rejected by its readers.

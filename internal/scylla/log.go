@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
 // DefaultMetricsURL is where ScyllaDB serves its metrics in the own Pod.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
 func TestReadLog(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // named gives tasks the node that they named while they were open.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
 // A receiver that was cut off sees a newer view when it is back, which may be as old as the interruption. Seed 2019 of the simulation: a member started by a view that had not been

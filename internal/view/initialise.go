@@ -13,8 +13,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 

@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
 func stamped(epoch, seq int64) *api.StatusReportView {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
 // Log is the state of the log of group 0 at one look at all members.

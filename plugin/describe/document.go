@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"

@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"

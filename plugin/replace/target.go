@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )

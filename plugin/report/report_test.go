@@ -35,8 +35,8 @@ import (
 	"context"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"

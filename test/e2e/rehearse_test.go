@@ -274,7 +274,7 @@ func theThird() rehearsal {
 
 // TestRehearsals runs what docs/availability.md promises. All of it takes too long for every run: `make rehearse` does it, and writes the times down.
 func TestRehearsals(t *testing.T) {
-	covers(t, "controller/reports", "controller/views", "internal/agent/barrier", "internal/healthpolicy", "internal/peer/viewwire")
+	covers(t, "controller/reports", "controller/views", "internal/agent/barrier", "internal/view/healthpolicy", "internal/peer/viewwire")
 	if !*rehearse {
 		t.Skip("make rehearse runs them")
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -60,7 +60,7 @@ func TestNoHarm10EveryIrreversibleStepHasItsEvidence(t *testing.T) {
 	}
 	for c, commands := range made {
 		if len(evidence.For(words.Code(c))) == 0 && asked[c] == "" {
-			t.Errorf("%s prints %q without evidence: add it to internal/evidence, or print how to look", c, commands)
+			t.Errorf("%s prints %q without evidence: add it to internal/diagnosis/evidence, or print how to look", c, commands)
 		}
 	}
 	for c := range asked {
@@ -120,8 +120,8 @@ func TestNoHarm10NoCommandEscapesTheWalk(t *testing.T) {
 	root := filepath.Join("..", "..")
 	// removenode has a judge of its own: replacement.Ghost, on MajorityDown of each node that it names and a datacenter that is wholly ours.
 	allowed := map[string]string{"internal/replacement/ghost.go": "removenode", "internal/replacement/nothing.go": "delete pvc", "internal/bootstrap/bootstrap.go": "delete pvc",
-		"internal/evidence/evidence.go":  "recognises them",
-		"internal/diagnosis/topology.go": "recognises what a person types"}
+		"internal/diagnosis/evidence/evidence.go": "recognises them",
+		"internal/diagnosis/topology.go":          "recognises what a person types"}
 	for _, top := range []string{"internal", "plugin", "controller", "cmd"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

@@ -25,7 +25,7 @@ func TestHostIDsAreMadeAtTheEdges(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range load(t) {
 		rel := strings.TrimPrefix(p.ImportPath, own)
-		if !covers([]string{"cmd", "controller", "plugin", "internal"}, p.ImportPath) || rel == "internal/hostid" {
+		if !covers([]string{"cmd", "controller", "plugin", "internal"}, p.ImportPath) || rel == "internal/api/hostid" {
 			continue
 		}
 		for _, name := range p.GoFiles {

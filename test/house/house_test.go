@@ -38,7 +38,7 @@ type rule struct {
 const own = module + "/"
 
 // internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not its subfolders.
-var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/cluster", "internal/diagnosis", "internal/view", "internal/healthpolicy", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/raftlog", "internal/scylla/release"}
+var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/cluster", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/scylla/raftlog", "internal/scylla/release"}
 
 var rules = map[string]rule{
 	"pure packages know no client": {
@@ -53,7 +53,7 @@ var rules = map[string]rule{
 	},
 	"words is a leaf": {
 		from: []string{"internal/words"}, deep: true,
-		deny: []string{own + "internal/api", own + "internal/matrix", own + "internal/bootstrap", own + "internal/cluster", own + "internal/scylla/...", own + "internal/evidence", own + "controller/...", own + "plugin/..."},
+		deny: []string{own + "internal/api", own + "internal/matrix", own + "internal/bootstrap", own + "internal/cluster", own + "internal/scylla/...", own + "internal/diagnosis/evidence", own + "controller/...", own + "plugin/..."},
 		why:  "every package names its codes there, and a sentence that knows a type would decide something",
 	},
 	"internal/api decides nothing": {
@@ -68,7 +68,7 @@ var rules = map[string]rule{
 	},
 	"the judges are above the member": {
 		from: []string{"internal/cluster"}, deep: true,
-		deny: []string{own + "internal/maintenance", own + "internal/bootstrap", own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/setup/preflight", own + "internal/setup/inject", own + "internal/evidence"},
+		deny: []string{own + "internal/maintenance", own + "internal/bootstrap", own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/setup/preflight", own + "internal/setup/inject", own + "internal/diagnosis/evidence"},
 		why:  "a judge below the member needs copies of its fields, and a copy can differ from the member",
 	},
 	"maintenance is below bootstrap": {

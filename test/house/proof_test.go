@@ -12,19 +12,19 @@ import (
 
 // unitOnly are the packages that no end-to-end test names, each with the reason.
 var unitOnly = map[string]string{
-	"cmd/gen":               "makes docs, which make verify compares",
-	"cmd/internal/lategc":   "a setting of the garbage collector",
-	"controller/metrics":    "names of metrics; docs/metrics.md is made of them",
-	"controller/remote":     "two Kubernetes clusters: test/remote has two API servers",
-	"controller/scope":      "names and labels, on which every report depends",
-	"controller/write":      "writes to an API server: test/remote and controller have a real one",
-	"internal/api":          "the wire: test/beside compares it with the Scylla Operator's",
-	"internal/base/bounded": "limits of input, which no healthy cluster reaches",
-	"internal/evidence":     "a table; cmd/gen has the test that walks it, test/e2e what is printed of it",
-	"internal/hostid":       "a type",
-	"internal/base/pattern": "compiles regular expressions late",
-	"internal/raftlog":      "places in a log; test/simulation has their schedules",
-	"internal/base/version": "build information; make size and test/release look at it",
+	"cmd/gen":                     "makes docs, which make verify compares",
+	"cmd/internal/lategc":         "a setting of the garbage collector",
+	"controller/metrics":          "names of metrics; docs/metrics.md is made of them",
+	"controller/remote":           "two Kubernetes clusters: test/remote has two API servers",
+	"controller/scope":            "names and labels, on which every report depends",
+	"controller/write":            "writes to an API server: test/remote and controller have a real one",
+	"internal/api":                "the wire: test/beside compares it with the Scylla Operator's",
+	"internal/base/bounded":       "limits of input, which no healthy cluster reaches",
+	"internal/diagnosis/evidence": "a table; cmd/gen has the test that walks it, test/e2e what is printed of it",
+	"internal/api/hostid":         "a type",
+	"internal/base/pattern":       "compiles regular expressions late",
+	"internal/scylla/raftlog":     "places in a log; test/simulation has their schedules",
+	"internal/base/version":       "build information; make size and test/release look at it",
 }
 
 // TestEveryPackageIsProved: each end-to-end test declares which packages it proves, and each

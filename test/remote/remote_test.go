@@ -31,7 +31,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/barrier"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"

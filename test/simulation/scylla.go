@@ -15,7 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 // What is modelled of ScyllaDB. Numbers in brackets are sections of the facts that the model follows.

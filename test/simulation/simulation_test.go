@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
 var (

@@ -36,8 +36,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 )

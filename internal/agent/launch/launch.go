@@ -28,9 +28,9 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
 // The indexes are sent beside the heartbeat and written nowhere, however often they change; unknown values are no longer sent.

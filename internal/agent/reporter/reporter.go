@@ -20,15 +20,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
 // The protocol: GET Path answers with the row. Its ETag is the row's digest, so that a client with the row asks with If-None-Match and gets no body; Header has the running number.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
 // The other protocol, for networks that forbid the request: the reporter writes number and digest to a Lease of its Pod, api.LeaseHeartbeatPrefix with the Pod's name, in

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/raftlog"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
 // The state of the log of group 0 is sent beside the number, and the row is the same: nothing is written because of it.

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 const idA, idB, idC = "8ebd2a16-0000-4000-8000-00000000000a", "35d00000-0000-4000-8000-00000000000b", "1ffa0000-0000-4000-8000-00000000000c"

@@ -21,8 +21,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
 // entrypoint is the program that ScyllaDB's image starts where a container names no command.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
 // Values of Options.Heartbeat.

@@ -10,8 +10,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
 )
 
 func TestC3TheDashboardNamesTheCoordinator(t *testing.T) {

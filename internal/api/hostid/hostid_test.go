@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 func TestParse(t *testing.T) {
