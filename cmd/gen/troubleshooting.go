@@ -85,7 +85,7 @@ func (t *table) steps(codes []words.Code) string {
 	return strings.Join(out, "<br>or: ")
 }
 
-// step is a step with its commands; those that package replacement or preflight makes of the objects are left to the program.
+// step is a step with its commands; those that package replace or preflight makes of the objects are left to the program.
 func (t *table) step(c words.Code) string {
 	var commands []string
 	if sentence, _ := words.Sentence(c); len(evidence.Facts{}.Commands(c)) == 0 && !strings.Contains(sentence, "{*}") {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
 // A claim is deleted in three steps, because a request may be delayed in transit for any time: the controller marks the claim, reads and judges
@@ -34,7 +34,7 @@ const (
 
 // deleteClaim marks the claim, or deletes it when the mark is old enough. wait is how much older the mark has to be; it is 0 when the deletion was
 // requested.
-func (r *Reconciler) deleteClaim(ctx context.Context, step replacement.Step) (wait time.Duration, err error) {
+func (r *Reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait time.Duration, err error) {
 	claim, now := step.Claim, r.o.Clock.Now()
 	request, at, _ := strings.Cut(claim.Annotations[api.AnnotationReplaceDeleting], " ")
 	marked, bad := time.Parse(time.RFC3339Nano, at)
@@ -57,7 +57,7 @@ func (r *Reconciler) deleteClaim(ctx context.Context, step replacement.Step) (wa
 }
 
 // recallDeletions removes the marks from the member's claims, so that a delayed deletion fails its precondition.
-func (r *Reconciler) recallDeletions(ctx context.Context, reading *replacement.Reading, member string) (changed bool, err error) {
+func (r *Reconciler) recallDeletions(ctx context.Context, reading *replace.Reading, member string) (changed bool, err error) {
 	var errs []error
 	for _, claim := range reading.Cluster.Claims(member) {
 		if _, marked := claim.Annotations[api.AnnotationReplaceDeleting]; !marked || claim.DeletionTimestamp != nil {
@@ -69,7 +69,7 @@ func (r *Reconciler) recallDeletions(ctx context.Context, reading *replacement.R
 	return changed, errors.Join(errs...)
 }
 
-func (r *Reconciler) keepClaim(ctx context.Context, step replacement.Step) error {
+func (r *Reconciler) keepClaim(ctx context.Context, step replace.Step) error {
 	return kube.PatchMetadata(ctx, r.o.Client, step.Claim, func(p *corev1.PersistentVolumeClaim) {
 		delete(p.Annotations, api.AnnotationReplaceDeleting)
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationReplaceKept, step.Request)
@@ -78,7 +78,7 @@ func (r *Reconciler) keepClaim(ctx context.Context, step replacement.Step) error
 
 // evict ends the old Pod through the eviction API, so that disruption budgets are respected. A Pod that has become Ready since it was read has
 // another resourceVersion, and stays.
-func (r *Reconciler) evict(ctx context.Context, reading *replacement.Reading, svc *corev1.Service, step replacement.Step) error {
+func (r *Reconciler) evict(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) error {
 	pod := reading.Cluster.Pod(svc.Name)
 	if pod == nil || string(pod.UID) != step.PodUID {
 		return nil

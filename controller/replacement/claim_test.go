@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
 // back makes the old node's peers report that it has returned.
@@ -119,7 +119,7 @@ func TestAttack8ATargetThatReturnsRightAfterTheLabelKeepsItsClaim(t *testing.T) 
 		if w.untouched(); t.Failed() {
 			t.Fatalf("it returned after %s", after)
 		}
-		if got := w.events(replacement.EventRefused); len(got) == 0 || !strings.Contains(got[0], "UP") {
+		if got := w.events(replace.EventRefused); len(got) == 0 || !strings.Contains(got[0], "UP") {
 			t.Errorf("events %q", got)
 		}
 	}
@@ -135,7 +135,7 @@ func TestAnOldMarkIsMadeAnew(t *testing.T) {
 			r := w.controller()
 			w.steps(r, 1, 0) // recorded
 			svc, _, pvc := w.get()
-			request := replacement.ReadRecord(svc.Labels, svc.Annotations).Accepted
+			request := replace.ReadRecord(svc.Labels, svc.Annotations).Accepted
 			pvc.Annotations = map[string]string{api.AnnotationReplaceDeleting: request + " " + w.clock.Now().Add(at).UTC().Format(time.RFC3339Nano)}
 			w.must(w.raw.Update(context.Background(), pvc))
 			w.calls = nil
@@ -182,8 +182,8 @@ func TestAttack8TheNodeReturnsAfterItsClaimWasDeleted(t *testing.T) {
 				t.Fatalf("evicted %v", w.evicted)
 			}
 			in := w.input()
-			step := replacement.Next(in)
-			if step.Action != replacement.ActionHoldEviction || len(step.Cure.Commands) != 2 || !strings.Contains(fmt.Sprint(step.Cure.Commands[0]), "pv-7") {
+			step := replace.Next(in)
+			if step.Action != replace.ActionHoldEviction || len(step.Cure.Commands) != 2 || !strings.Contains(fmt.Sprint(step.Cure.Commands[0]), "pv-7") {
 				t.Errorf("step %s, cure %+v", step.Action, step.Cure)
 			}
 		})
@@ -191,7 +191,7 @@ func TestAttack8TheNodeReturnsAfterItsClaimWasDeleted(t *testing.T) {
 }
 
 // input is the controller's present input.
-func (w *world) input() replacement.Input {
+func (w *world) input() replace.Input {
 	w.t.Helper()
 	r := w.controller()
 	svc := &corev1.Service{}

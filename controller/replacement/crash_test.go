@@ -20,7 +20,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
 const turns = 60
@@ -223,7 +223,7 @@ func TestOldLeaderAfterCancellation(t *testing.T) {
 		w.run(turns)
 		w.onCall = nil
 		svc, _, _ := w.get()
-		rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+		rec := replace.ReadRecord(svc.Labels, svc.Annotations)
 		switch {
 		case rec.Open() || rec.Requested:
 			t.Fatalf("request %d: not over: %v", k, svc.Labels)
@@ -232,7 +232,7 @@ func TestOldLeaderAfterCancellation(t *testing.T) {
 			if len(w.deleted)+len(w.evicted) > 0 {
 				t.Fatalf("request %d: never seen, and deleted %v", k, w.deleted)
 			}
-		case rec.Last.Outcome == replacement.OutcomeCancelled:
+		case rec.Last.Outcome == replace.OutcomeCancelled:
 			cancelled++
 			if len(w.deleted)+len(w.evicted) > 0 {
 				t.Fatalf("request %d: cancelled, and deleted %v evicted %v", k, w.deleted, w.evicted)
@@ -278,7 +278,7 @@ func TestDisruptionBudget(t *testing.T) {
 	if got, want := fmt.Sprint(waits), "[5s 10s 20s 40s]"; got != want {
 		t.Errorf("waited %s, want %s", got, want)
 	}
-	if got := w.events(replacement.EventEvictionRefused); len(got) != 1 || !strings.Contains(got[0], "needs 3 healthy pods and has 2") {
+	if got := w.events(replace.EventEvictionRefused); len(got) != 1 || !strings.Contains(got[0], "needs 3 healthy pods and has 2") {
 		t.Errorf("events %q", got)
 	}
 	svc, _, _ := w.get()
@@ -320,7 +320,7 @@ func TestRefusedByTheAPIServer(t *testing.T) {
 				w.tick()
 			}
 			svc, pod, pvc := w.get()
-			rec := replacement.ReadRecord(svc.Labels, svc.Annotations).Refused
+			rec := replace.ReadRecord(svc.Labels, svc.Annotations).Refused
 			if rec == nil || !strings.Contains(rec.Message, tc.says) || rec.Budget != tc.budget || rec.Times != asked || asked != 3 {
 				t.Errorf("asked %d times, recorded %+v", asked, rec)
 			}
@@ -347,13 +347,13 @@ func TestCancelInTime(t *testing.T) {
 	w.must(w.raw.Update(t.Context(), svc))
 	w.run(turns)
 	svc, pod, pvc := w.get()
-	if rec := replacement.ReadRecord(svc.Labels, svc.Annotations); rec.Open() || rec.Last.Outcome != replacement.OutcomeCancelled {
+	if rec := replace.ReadRecord(svc.Labels, svc.Annotations); rec.Open() || rec.Last.Outcome != replace.OutcomeCancelled {
 		t.Errorf("%+v", rec)
 	}
 	if pvc.UID != "pvc-1" || pvc.DeletionTimestamp != nil || pod.UID != "pod-1" || pod.DeletionTimestamp != nil {
 		t.Error("claim or Pod was touched")
 	}
-	if got := w.events(replacement.EventCancelled); len(got) != 1 {
+	if got := w.events(replace.EventCancelled); len(got) != 1 {
 		t.Errorf("events %q", got)
 	}
 }
@@ -374,7 +374,7 @@ func TestCancelTooLate(t *testing.T) {
 	} else if _, ok := svc.Labels[api.LabelReplace]; !ok {
 		t.Error("label is not back")
 	}
-	if got := w.events(replacement.EventCancelRefused); len(got) != 1 {
+	if got := w.events(replace.EventCancelRefused); len(got) != 1 {
 		t.Errorf("events %q", got)
 	}
 	w.run(turns)
@@ -387,19 +387,19 @@ func TestFailedAttemptAndResume(t *testing.T) {
 	w.ask()
 	w.failNext = true
 	w.run(25)
-	if got := w.events(replacement.EventFailed); len(got) != 1 || !strings.Contains(got[0], "Dead nodes") || !strings.Contains(got[0], "replace resume "+target) {
+	if got := w.events(replace.EventFailed); len(got) != 1 || !strings.Contains(got[0], "Dead nodes") || !strings.Contains(got[0], "replace resume "+target) {
 		t.Fatalf("events %q", got)
 	}
 	if len(w.deleted) != 1 || len(w.starts) != 1 {
 		t.Fatalf("deleted %v, started %v", w.deleted, w.starts)
 	}
 	svc, _, _ := w.get()
-	patch := replacement.ResumePatch(replacement.ReadRecord(svc.Labels, svc.Annotations), "second", "", nil, nil)
+	patch := replace.ResumePatch(replace.ReadRecord(svc.Labels, svc.Annotations), "second", "", nil, nil)
 	patch.Apply(&svc.Labels, &svc.Annotations)
 	w.must(w.raw.Update(t.Context(), svc))
 	w.run(turns)
 	svc, _, _ = w.get()
-	last := replacement.ReadRecord(svc.Labels, svc.Annotations).Last
+	last := replace.ReadRecord(svc.Labels, svc.Annotations).Last
 	if last == nil || last.Request != "second" || last.HostID != hostOld || string(last.NewHostID) != newID(2) || last.Attempts != 2 {
 		t.Fatalf("outcome %+v", last)
 	}
@@ -421,7 +421,7 @@ func TestResumeKilledAtEveryRequest(t *testing.T) {
 		w.failNext = true
 		w.run(25)
 		svc, _, _ := w.get()
-		replacement.ResumePatch(replacement.ReadRecord(svc.Labels, svc.Annotations), "second", "", nil, nil).Apply(&svc.Labels, &svc.Annotations)
+		replace.ResumePatch(replace.ReadRecord(svc.Labels, svc.Annotations), "second", "", nil, nil).Apply(&svc.Labels, &svc.Annotations)
 		w.must(w.raw.Update(t.Context(), svc))
 		w.calls = nil
 		return w
@@ -442,7 +442,7 @@ func TestResumeKilledAtEveryRequest(t *testing.T) {
 		}
 		w.run(turns)
 		svc, _, _ := w.get()
-		last := replacement.ReadRecord(svc.Labels, svc.Annotations).Last
+		last := replace.ReadRecord(svc.Labels, svc.Annotations).Last
 		if last == nil || last.Request != "second" || last.HostID != hostOld || fmt.Sprint(w.deleted) != "[pvc-1 pvc-2]" {
 			t.Fatalf("at request %d: %+v, deleted %v", k, last, w.deleted)
 		}
@@ -461,7 +461,7 @@ func TestRefusedForALiveNode(t *testing.T) {
 			t.Fatal(res, err)
 		}
 	}
-	if got := w.events(replacement.EventRefused); len(got) != 1 || !strings.Contains(got[0], "UP") {
+	if got := w.events(replace.EventRefused); len(got) != 1 || !strings.Contains(got[0], "UP") {
 		t.Errorf("events %q", got)
 	}
 	for _, c := range w.calls {
@@ -509,14 +509,14 @@ func TestOldVersionByAddress(t *testing.T) {
 	w.ask()
 	w.run(turns)
 	svc, _, _ := w.get()
-	last := replacement.ReadRecord(svc.Labels, svc.Annotations).Last
-	if last == nil || last.Outcome != replacement.OutcomeReplaced || last.HostID != hostOld {
+	last := replace.ReadRecord(svc.Labels, svc.Annotations).Last
+	if last == nil || last.Outcome != replace.OutcomeReplaced || last.HostID != hostOld {
 		t.Fatalf("%+v %v", last, svc.Labels)
 	}
 	if len(w.starts) != 1 || fmt.Sprint(w.starts[0].args) != "["+launch.FlagReplaceAddress+"="+pod.Status.PodIP+"]" {
 		t.Errorf("started with %v, the old Pod had %s", w.starts, pod.Status.PodIP)
 	}
-	if got := w.events(replacement.EventAddressDeprecated); len(got) != 1 || !strings.Contains(got[0], "deprecated") {
+	if got := w.events(replace.EventAddressDeprecated); len(got) != 1 || !strings.Contains(got[0], "deprecated") {
 		t.Errorf("events %q", got)
 	}
 }
@@ -556,7 +556,7 @@ func TestTheEndIsSaidLater(t *testing.T) {
 		w.reconcile(r)
 		w.tick()
 	}
-	if got := w.events(replacement.EventFinished); len(got) != 0 {
+	if got := w.events(replace.EventFinished); len(got) != 0 {
 		t.Fatalf("events %q", got)
 	}
 	res, err, _ := w.reconcile(r)

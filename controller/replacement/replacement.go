@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replacement replaces dead nodes whose member Services carry the replace label: one step of package internal/replacement per reconciliation,
+// Package replace replaces dead nodes whose member Services carry the replace label: one step of package internal/replace per reconciliation,
 // at most one write per step. All state that a restart needs is in Kubernetes.
 //
 // It must not decide anything itself, sleep, or touch objects that the Scylla Operator manages.
@@ -34,7 +34,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -98,7 +98,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 }
 
 func concerned(o client.Object) bool {
-	rec := replacement.ReadRecord(o.GetLabels(), o.GetAnnotations())
+	rec := replace.ReadRecord(o.GetLabels(), o.GetAnnotations())
 	return rec.Requested || rec.Open() || rec.Request != "" || rec.Last != nil
 }
 
@@ -107,23 +107,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	cached := &corev1.Service{}
 	if err := r.o.Client.Get(ctx, req.NamespacedName, cached); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.at(req.NamespacedName, "", replacement.PhaseNone)
+			r.at(req.NamespacedName, "", replace.PhaseNone)
 			return reconcile.Result{}, nil
 		}
 		return reconcile.Result{}, fmt.Errorf("read service %s: %w", req, err)
 	}
 	if !cluster.Managed(cached) || !concerned(cached) {
-		r.at(req.NamespacedName, "", replacement.PhaseNone)
+		r.at(req.NamespacedName, "", replace.PhaseNone)
 		return reconcile.Result{}, nil
 	}
 	now := r.o.Clock.Now()
-	rec := replacement.ReadRecord(cached.Labels, cached.Annotations)
+	rec := replace.ReadRecord(cached.Labels, cached.Annotations)
 	if !rec.Requested && !rec.Open() && rec.Request == "" {
 		// Only the outcome is left. This needs only the Service, and for a while after the end it costs one request per reconciliation.
-		step := replacement.Next(replacement.Input{Self: &cluster.Member{Service: cached}, Now: now})
+		step := replace.Next(replace.Input{Self: &cluster.Member{Service: cached}, Now: now})
 		r.say(ctx, cached, step)
 		r.forget(cached.UID)
-		r.at(req.NamespacedName, "", replacement.PhaseNone)
+		r.at(req.NamespacedName, "", replace.PhaseNone)
 		if len(step.Events) > 0 {
 			// An Event that could not be written is tried again; Notice remembers a written one, so that repeating it costs nothing.
 			return reconcile.Result{RequeueAfter: afterEnd}, nil
@@ -139,14 +139,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if in == nil || !cluster.Managed(svc) {
 		return reconcile.Result{}, nil
 	}
-	step := replacement.Next(*in)
+	step := replace.Next(*in)
 	r.log(ctx, svc, step)
 	r.at(req.NamespacedName, svc.Labels[api.LabelCluster], step.Phase())
 	return r.take(ctx, reading, svc, step)
 }
 
 // read lists the claims before everything else: the proof that a cancelled request deletes nothing depends on this order.
-func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replacement.Reading, error) {
+func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replace.Reading, error) {
 	var claims corev1.PersistentVolumeClaimList
 	if err := r.o.Live.List(ctx, &claims, client.InNamespace(key.Namespace)); err != nil {
 		return nil, fmt.Errorf("list persistentvolumeclaims in namespace %s: %w", key.Namespace, err)
@@ -162,37 +162,37 @@ func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replacement.Re
 	if err := c.Incomplete(); err != nil {
 		return nil, err
 	}
-	return replacement.Read(c), nil
+	return replace.Read(c), nil
 }
 
 // take carries out the step. After a conflict, which means that the input was outdated, everything is read and judged again instead of repeating the
 // step.
-func (r *Reconciler) take(ctx context.Context, reading *replacement.Reading, svc *corev1.Service, step replacement.Step) (reconcile.Result, error) {
+func (r *Reconciler) take(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) (reconcile.Result, error) {
 	var err error
 	again := afterWrite
 	// Every decision but the deletion itself recalls one that may still be in transit: the new node may run on that claim by now.
-	if step.Action != replacement.ActionDeletePVC {
+	if step.Action != replace.ActionDeletePVC {
 		if changed, err := r.recallDeletions(ctx, reading, svc.Name); err != nil || changed {
 			return reconcile.Result{RequeueAfter: afterWrite}, err
 		}
 	}
 	switch step.Action {
-	case replacement.ActionNone:
+	case replace.ActionNone:
 		r.say(ctx, svc, step)
 		return reconcile.Result{}, nil
-	case replacement.ActionRefuse, replacement.ActionHoldEviction, replacement.ActionFail:
+	case replace.ActionRefuse, replace.ActionHoldEviction, replace.ActionFail:
 		r.say(ctx, svc, step)
 		return reconcile.Result{RequeueAfter: afterHold}, nil
-	case replacement.ActionWaitRefused:
+	case replace.ActionWaitRefused:
 		return reconcile.Result{RequeueAfter: max(step.Refused.Next.Sub(r.o.Clock.Now()), afterWrite)}, nil
-	case replacement.ActionDeletePVC:
+	case replace.ActionDeletePVC:
 		var wait time.Duration
 		if wait, err = r.deleteClaim(ctx, step); err == nil && wait > 0 {
 			return reconcile.Result{RequeueAfter: wait}, nil
 		}
-	case replacement.ActionKeepPVC:
+	case replace.ActionKeepPVC:
 		err = r.keepClaim(ctx, step)
-	case replacement.ActionEvictPod:
+	case replace.ActionEvictPod:
 		err = r.evict(ctx, reading, svc, step)
 	default:
 		if step.Patch == nil {
@@ -206,7 +206,7 @@ func (r *Reconciler) take(ctx context.Context, reading *replacement.Reading, svc
 		r.say(ctx, svc, step)
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		again = time.Second
-	case refused(err) && (step.Action == replacement.ActionDeletePVC || step.Action == replacement.ActionEvictPod):
+	case refused(err) && (step.Action == replace.ActionDeletePVC || step.Action == replace.ActionEvictPod):
 		return r.refused(ctx, svc, step, err)
 	default:
 		return reconcile.Result{}, fmt.Errorf("replace the node of service %s/%s: %w", svc.Namespace, svc.Name, err)
@@ -226,13 +226,13 @@ func refused(err error) bool {
 
 // refused records on the Service, and in an Event, that the API server refused the step; the step is tried again later, and nothing else is done
 // meanwhile.
-func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step replacement.Step, cause error) (reconcile.Result, error) {
+func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step replace.Step, cause error) (reconcile.Result, error) {
 	text, budget := refusal(cause)
 	delay := 0
 	if s, ok := apierrors.SuggestsClientDelay(cause); ok {
 		delay = s
 	}
-	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, replacement.EventEvictionRefused, "ReplaceNode", words.Text(step.RefusedNote(svc.Name, text)))
+	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, replace.EventEvictionRefused, "ReplaceNode", words.Text(step.RefusedNote(svc.Name, text)))
 	now := r.o.Clock.Now()
 	record, patch := step.Refuse(text, budget, now, time.Duration(delay)*time.Second)
 	r.o.Log.WarnContext(ctx, "refused by the API server", "namespace", svc.Namespace, "service", svc.Name, "step", string(step.Action), "reason", text,
@@ -267,7 +267,7 @@ func (r *Reconciler) forget(uid types.UID) {
 	delete(r.logged, uid)
 }
 
-func (r *Reconciler) say(ctx context.Context, svc *corev1.Service, step replacement.Step) {
+func (r *Reconciler) say(ctx context.Context, svc *corev1.Service, step replace.Step) {
 	for _, e := range step.Events {
 		typ := corev1.EventTypeNormal
 		if e.Warning {
@@ -278,7 +278,7 @@ func (r *Reconciler) say(ctx context.Context, svc *corev1.Service, step replacem
 }
 
 // log writes each new state to the log once.
-func (r *Reconciler) log(ctx context.Context, svc *corev1.Service, step replacement.Step) {
+func (r *Reconciler) log(ctx context.Context, svc *corev1.Service, step replace.Step) {
 	message := words.Text(step.Message)
 	state := string(step.Action) + " " + message
 	r.mu.Lock()
@@ -290,11 +290,11 @@ func (r *Reconciler) log(ctx context.Context, svc *corev1.Service, step replacem
 	}
 	level := slog.LevelInfo
 	switch step.Action {
-	case replacement.ActionRefuse, replacement.ActionHoldEviction, replacement.ActionFail, replacement.ActionCancelRefused:
+	case replace.ActionRefuse, replace.ActionHoldEviction, replace.ActionFail, replace.ActionCancelRefused:
 		level = slog.LevelWarn
 	}
 	for _, e := range step.Events {
-		if e.Reason == replacement.EventAddressDeprecated {
+		if e.Reason == replace.EventAddressDeprecated {
 			r.o.Log.WarnContext(ctx, words.Text(e.Note), "namespace", svc.Namespace, "service", svc.Name)
 		}
 	}

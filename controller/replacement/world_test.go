@@ -36,7 +36,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
 const (
@@ -545,10 +545,10 @@ func (w *world) run(turns int) {
 		}
 		w.tick()
 		svc, _, _ := w.get()
-		if rec := replacement.ReadRecord(svc.Labels, svc.Annotations); rec.Last != nil && !rec.Open() && !rec.Requested {
+		if rec := replace.ReadRecord(svc.Labels, svc.Annotations); rec.Last != nil && !rec.Open() && !rec.Requested {
 			// A killed process may have left its last Event unwritten.
 			for range 15 {
-				if len(w.events(replacement.EventFinished))+len(w.events(replacement.EventCancelled)) > 0 {
+				if len(w.events(replace.EventFinished))+len(w.events(replace.EventCancelled)) > 0 {
 					break
 				}
 				w.reconcile(r)
@@ -579,8 +579,8 @@ func (w *world) events(reason string) (out []string) {
 func (w *world) replaced() {
 	w.t.Helper()
 	svc, pod, pvc := w.get()
-	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
-	if rec.Requested || rec.Open() || rec.Last == nil || rec.Last.Outcome != replacement.OutcomeReplaced || rec.Last.HostID != hostOld {
+	rec := replace.ReadRecord(svc.Labels, svc.Annotations)
+	if rec.Requested || rec.Open() || rec.Last == nil || rec.Last.Outcome != replace.OutcomeReplaced || rec.Last.HostID != hostOld {
 		w.t.Fatalf("the replacement is not over: labels %v annotations %v", svc.Labels, svc.Annotations)
 	}
 	if !slices.Equal(w.deleted, []types.UID{"pvc-1"}) {
@@ -592,7 +592,7 @@ func (w *world) replaced() {
 	if pod == nil || pvc == nil || pvc.UID != "pvc-2" || svc.Annotations[api.AnnotationHostID] != newID(1) {
 		w.t.Errorf("pod %v claim %v host ID %s", pod, pvc, svc.Annotations[api.AnnotationHostID])
 	}
-	if got := w.events(replacement.EventFinished); len(got) != 1 || !strings.Contains(got[0], hostOld+" was replaced by "+newID(1)+" in ") {
+	if got := w.events(replace.EventFinished); len(got) != 1 || !strings.Contains(got[0], hostOld+" was replaced by "+newID(1)+" in ") {
 		w.t.Errorf("events of the end: %q", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -17,7 +17,7 @@ import (
 // not exist has no barrier to report it, and the running barrier does not read the StatefulSets' Pods.
 func (r *Reconciler) announceOrder(ctx context.Context, w *world) {
 	for _, held := range w.HeldForEver() {
-		step := words.Text(replacement.WhileCause(w.Cluster, held.Member, cluster.CauseOrder, held.Lower.Name))
+		step := words.Text(replace.WhileCause(w.Cluster, held.Member, cluster.CauseOrder, held.Lower.Name))
 		for _, object := range []client.Object{held.Set, held.Lower} {
 			r.o.Notice.Emit(ctx, object, corev1.EventTypeWarning, "PodHeldByOrder", "WaitForLowerOrdinal", step)
 		}

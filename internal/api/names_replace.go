@@ -53,11 +53,11 @@ const (
 	// LabelReplace. Written by the controller with AnnotationReplaceAccepted, read by it and the launcher.
 	AnnotationReplaceAddress = "kubectl-scylla.scylladb.com/replace-address"
 
-	// AnnotationReplaceRefused records, as JSON (replacement.Refusal), that the API server refused to delete the claim or to evict the Pod of this
+	// AnnotationReplaceRefused records, as JSON (replace.Refusal), that the API server refused to delete the claim or to evict the Pod of this
 	// attempt: its message, since when, how often, and the time of the next try. Written by the controller at each refusal, read by it and the CLI.
 	AnnotationReplaceRefused = "kubectl-scylla.scylladb.com/replace-refused"
 
-	// AnnotationReplaceLast is the outcome of the last replacement as JSON (replacement.Last): identity, old and new host ID, start, end. Written by the
+	// AnnotationReplaceLast is the outcome of the last replacement as JSON (replace.Last): identity, old and new host ID, start, end. Written by the
 	// controller in the patch that removes the labels; the CLI's proof that its request succeeded.
 	AnnotationReplaceLast = "kubectl-scylla.scylladb.com/replace-last"
 )

@@ -22,7 +22,7 @@ func (c *Cluster) WithBanned(said map[string]words.Message) *Cluster {
 }
 
 // Newcomers names the members whose ScyllaDB has run and that have not joined, sorted: where ScyllaDB has refused one for ever, its log has the reason. Nodes that replace others
-// are not among them: package replacement judges those.
+// are not among them: package replace judges those.
 func (c *Cluster) Newcomers() []string {
 	var out []string
 	for _, name := range c.ix.names() {

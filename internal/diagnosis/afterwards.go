@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -183,9 +183,9 @@ func recordsOf(c *cluster.Cluster) []record {
 		if id, at, ok := strings.Cut(annotations[api.AnnotationJoinedAt], " "); ok && r.member && hostid.Known(id) == mb.HostID {
 			r.joined, _ = time.Parse(time.RFC3339, at) // an unreadable time counts as none
 		}
-		var l replacement.Last
+		var l replace.Last
 		if v := annotations[api.AnnotationReplaceLast]; v != "" && json.Unmarshal([]byte(v), &l) == nil && r.member &&
-			l.Outcome == replacement.OutcomeReplaced && l.NewHostID == mb.HostID {
+			l.Outcome == replace.OutcomeReplaced && l.NewHostID == mb.HostID {
 			r.joined, r.original = l.FinishedAt, l.HostID
 		}
 		if mb.ReplaceRequested || mb.Replacing != "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
@@ -47,7 +47,7 @@ func TestC4AfterAnOperation(t *testing.T) {
 		c.Service(name).Annotations[api.AnnotationJoinedAt] = c.Node(name).HostID + " " + now.Add(-ago).UTC().Format(time.RFC3339)
 	}
 	replaces := func(c *plugintest.Cluster, name string, ago time.Duration) {
-		b, err := json.Marshal(replacement.Last{Outcome: replacement.OutcomeReplaced, HostID: old, NewHostID: hostid.ID(c.Node(name).HostID), FinishedAt: now.Add(-ago).UTC().Truncate(time.Second)})
+		b, err := json.Marshal(replace.Last{Outcome: replace.OutcomeReplaced, HostID: old, NewHostID: hostid.ID(c.Node(name).HostID), FinishedAt: now.Add(-ago).UTC().Truncate(time.Second)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -473,7 +473,7 @@ func (s *scene) strangers() {
 		if n.fate == away {
 			why := maintenance.Removable(s.c, n.HostID)
 			f.Kind, f.Message = NodeDown, words.New(words.FindingNodeDownElsewhere, "node", n.Name(), "why", why)
-			if replacement.IsElsewhere(why) && n.Row == nil { // a node with a row has its datacenter's reports here
+			if replace.IsElsewhere(why) && n.Row == nil { // a node with a row has its datacenter's reports here
 				f.Step = s.do(words.SeeThere, nil)
 			}
 		}

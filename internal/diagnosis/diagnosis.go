@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -98,7 +98,7 @@ type Finding struct {
 	Remark bool
 }
 
-// Known is the result of package replacement beyond the Cluster.
+// Known is the result of package replace beyond the Cluster.
 type Known struct {
 	// Failed are the replacements that failed, by the replaced host ID, with the reason.
 	Failed map[hostid.ID]words.Message
@@ -126,7 +126,7 @@ func From(c *cluster.Cluster, h bootstrap.Health, known Known) []Finding {
 		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != KubernetesNodeDown && f.Kind != ReplacementOpen && f.Kind != ReplacementFailed {
 			f.Step = s.do(words.AskNodes, nil)
 		}
-		f.Step = replacement.Allowed(c, f.Step)
+		f.Step = replace.Allowed(c, f.Step)
 		slices.Sort(f.Blockers)
 		f.Blockers = slices.Compact(f.Blockers)
 		out = append(out, *f)

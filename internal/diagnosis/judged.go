@@ -10,12 +10,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Logs are the diagnoses of replacements from the logs of ScyllaDB containers, by member; nil when no logs were read.
-type Logs map[string]*replacement.Diagnosis
+type Logs map[string]*replace.Diagnosis
 
 // Judged is one cluster with the verdicts about it. Every document shows these, and decides nothing.
 type Judged struct {
@@ -28,7 +28,7 @@ type Judged struct {
 	// Replacing are the members with a replacement that is requested, open or recorded, by name.
 	Replacing map[string]Replacing
 	// Ghosts are the host IDs that the cluster lists and no member has.
-	Ghosts []replacement.Ghost
+	Ghosts []replace.Ghost
 	// Starts are the verdicts of new members, and of the members that Judge was asked for, by name.
 	Starts map[string]Start
 }
@@ -39,7 +39,7 @@ type Replacing struct {
 	// Original is the host ID that is replaced, as far as it is recorded.
 	Original hostid.ID
 	// Step is its state; nil where the objects needed were not read.
-	Step *replacement.Step
+	Step *replace.Step
 }
 
 // Start is the verdict of a member's barrier, with its steps. Err is why it could not be judged.
@@ -55,10 +55,10 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 		j.Now = c.TakenAt
 	}
 	known := Known{Failed: map[hostid.ID]words.Message{}, Newcomers: map[hostid.ID]hostid.ID{}, Steps: map[hostid.ID]words.Message{}}
-	var reading *replacement.Reading
-	read := func() *replacement.Reading { // once, and only when there is something to ask
+	var reading *replace.Reading
+	read := func() *replace.Reading { // once, and only when there is something to ask
 		if reading == nil {
-			reading = replacement.Read(c)
+			reading = replace.Read(c)
 		}
 		return reading
 	}
@@ -67,7 +67,7 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 	for i := range members {
 		m := &members[i]
 		strangers = strangers || m.Service == nil && m.Pod == nil && m.HostID != ""
-		rec := replacement.RecordOf(m)
+		rec := replace.RecordOf(m)
 		if !rec.Requested && !rec.Open() && rec.Request == "" {
 			if m.State == cluster.MemberNewcomer && m.Service != nil {
 				names = append(names, m.Ref.Member)
@@ -104,17 +104,17 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 }
 
 // stateOf is the state of a member's replacement, nil where the objects needed were not read, and the host ID of its new node.
-func stateOf(r *replacement.Reading, m *cluster.Member, now time.Time, logs Logs, rec *replacement.Record) (*replacement.Step, hostid.ID) {
+func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, logs Logs, rec *replace.Record) (*replace.Step, hostid.ID) {
 	c, in := r.Cluster, r.Input(m.Ref.Member, now, "")
 	if in == nil {
 		return nil, ""
 	}
 	in.Log = logs[m.Ref.Member]
-	s := replacement.State(*in).Allowed(c)
+	s := replace.State(*in).Allowed(c)
 	if !in.Operator && len(c.PVCs) == 0 && (len(rec.PVCUIDs) > 0 || rec.Accepted == "") {
 		// Claims that were not read look like claims that are gone.
 		switch s.Phase() {
-		case replacement.PhaseJoin, replacement.PhaseFailed, replacement.PhaseReady, replacement.PhaseOldGone, replacement.PhaseDone:
+		case replace.PhaseJoin, replace.PhaseFailed, replace.PhaseReady, replace.PhaseOldGone, replace.PhaseDone:
 		default:
 			return nil, ""
 		}
@@ -140,7 +140,7 @@ func (k *Known) learn(m *cluster.Member, r *Replacing, newcomer hostid.ID) {
 	}
 }
 
-func (k *Known) ghosts(all []replacement.Ghost) {
+func (k *Known) ghosts(all []replace.Ghost) {
 	for _, g := range all {
 		switch {
 		case len(g.Command) > 0 && !g.Why.IsZero():

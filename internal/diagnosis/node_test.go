@@ -139,7 +139,7 @@ func TestNextSteps(t *testing.T) {
 		// want is the one step of all blockers, which are of these reasons.
 		reasons []words.Code
 		want    string
-		known   hostid.ID // the node whose step package replacement knows
+		known   hostid.ID // the node whose step package replace knows
 	}{
 		"DOWN, and it lives": {down(matrix.StateNormal), demo, []words.Code{d, d}, "it has a row of its own, so it lives and is cut off: mend the network between it and those that see it DOWN; do not replace it", ""},
 		"DOWN, and nobody says in which namespace": {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -57,8 +57,8 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.SaveData), take: of(words.SaveData, "pod")},
 	},
 	words.DecommissionLabel: {{steps: one(words.SeeDecommissioned)}},
-	words.ScyllaDBHalted: {{steps: replacement.OfHalted(), take: func(a *asked) words.Message {
-		return replacement.HaltedStep(a.c, a.b.Observed.Member, a.b.Cause.Code)
+	words.ScyllaDBHalted: {{steps: replace.OfHalted(), take: func(a *asked) words.Message {
+		return replace.HaltedStep(a.c, a.b.Observed.Member, a.b.Cause.Code)
 	}}},
 	words.FirstNodePending:   {{steps: one(words.WaitForFirstNode), take: of(words.WaitForFirstNode, "first")}},
 	words.OneNewcomerAtATime: {{steps: one(words.WaitForNewcomer), when: isMember, take: of(words.WaitForNewcomer, "node")}},
@@ -69,7 +69,7 @@ var rules = map[words.Code][]rule{
 
 	// Reports, and who keeps them.
 	words.ReportMissing: {
-		{steps: one(words.BeginAnew), when: because(words.DataIsGone), take: func(a *asked) words.Message { return replacement.BeginAnew(a.c) }},
+		{steps: one(words.BeginAnew), when: because(words.DataIsGone), take: func(a *asked) words.Message { return replace.BeginAnew(a.c) }},
 		{steps: one(words.MakeNamedReport), when: because(words.SourceClusterReportGone), take: of(words.MakeNamedReport, "report")},
 		{steps: one(words.RunControllerAndReporters), when: not(because(words.NoReportOf, words.ReportLost))},
 		{steps: one(words.StartOperator), when: ofOperator},
@@ -127,7 +127,7 @@ var helps = []rule{
 	{steps: one(words.MendOrReplace), when: (*asked).machineIsGone, take: of(words.MendOrReplace, "kubernetesNode")},
 	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.ExcludeThenRemove, words.GhostCannotGo},
 		when: func(a *asked) bool { return !a.Known.Steps[a.n.HostID].IsZero() }, take: func(a *asked) words.Message { return a.Known.Steps[a.n.HostID] }},
-	{steps: replacement.OfCauses(), when: func(a *asked) bool { return a.fate().Passes }, take: (*asked).whileCause},
+	{steps: replace.OfCauses(), when: func(a *asked) bool { return a.fate().Passes }, take: (*asked).whileCause},
 	{steps: one(words.ReplacementOpen), when: func(a *asked) bool { return a.fate().Open }, take: howReplaced(words.ReplacementOpen)},
 	{steps: one(words.ReplacementRequested), when: func(a *asked) bool { return a.fate().Member != "" }, take: howReplaced(words.ReplacementRequested)},
 	{steps: one(words.WaitForRollback), when: func(a *asked) bool { return a.isSelf() && a.fate().Joining && a.mayRollBack() }},
@@ -138,7 +138,7 @@ var helps = []rule{
 
 	{steps: one(words.MendNetwork), when: isDown(func(a *asked) bool { return a.m.Parted() })},
 	{steps: []words.Code{words.SeeDatacenter, words.SeeRack}, when: isDown(func(a *asked) bool { _, _, away := a.m.PlaceAway(a.n.HostID); return away }),
-		take: func(a *asked) words.Message { return replacement.WhileAway(a.m, a.n.HostID) }},
+		take: func(a *asked) words.Message { return replace.WhileAway(a.m, a.n.HostID) }},
 	{steps: one(words.MendLink), when: isDown(func(a *asked) bool { return a.few() && a.n.Reports })},
 	{steps: one(words.ReachCutOffNode), when: isDown(func(a *asked) bool { return a.n.Reports && a.isNormalMember() })}, // its own row proves that it runs
 	{steps: one(words.ReachPod), when: isDown(func(a *asked) bool { return a.few() && a.isNormalMember() })},

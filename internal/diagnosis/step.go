@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -168,9 +168,9 @@ func (s *asker) step(b *matrix.Blocker) words.Message {
 			continue
 		}
 		if r.take != nil {
-			return replacement.Allowed(s.c, r.take(a))
+			return replace.Allowed(s.c, r.take(a))
 		}
-		return replacement.Allowed(s.c, a.do(r.steps[0]))
+		return replace.Allowed(s.c, a.do(r.steps[0]))
 	}
 	return words.Message{}
 }
@@ -188,7 +188,7 @@ func (s *asker) note(note words.Message) words.Message {
 		}
 		note = evidence.Do(note, f)
 	}
-	return replacement.Allowed(s.c, note)
+	return replace.Allowed(s.c, note)
 }
 
 // do is a step with its commands; those of its facts that its sentence names are its parameters.
@@ -384,5 +384,5 @@ func (a *asked) machineIsGone() bool {
 }
 
 func (a *asked) whileCause() words.Message {
-	return replacement.WhileCause(a.c, a.n.Member, a.cause, a.object)
+	return replace.WhileCause(a.c, a.n.Member, a.cause, a.object)
 }

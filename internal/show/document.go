@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -326,7 +326,7 @@ type Replacement struct {
 	Summary string `json:"summary"`
 	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done or Failed; absent under the Scylla Operator, which has
 	// steps of its own, unless the attempt failed, and where too little was read to tell.
-	Phase replacement.Phase `json:"phase,omitempty"`
+	Phase replace.Phase `json:"phase,omitempty"`
 	// Attempt counts from 1; absent before the first was accepted.
 	Attempt int `json:"attempt,omitempty"`
 	// Held is true while a check holds it up.

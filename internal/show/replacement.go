@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -53,7 +53,7 @@ type Failure struct {
 	cure words.Message
 }
 
-func newFailure(d *replacement.Diagnosis) *Failure {
+func newFailure(d *replace.Diagnosis) *Failure {
 	if d == nil {
 		return nil
 	}
@@ -73,7 +73,7 @@ type Leftover struct {
 	command words.Command
 }
 
-func newLeftovers(ghosts []replacement.Ghost) []Leftover {
+func newLeftovers(ghosts []replace.Ghost) []Leftover {
 	var out []Leftover
 	for _, g := range ghosts {
 		out = append(out, Leftover{HostID: g.HostID, Evidence: words.Text(g.Evidence), Command: words.Shell(g.Command), Why: words.Text(g.Why), first: g.Why, command: g.Command})

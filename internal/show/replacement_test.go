@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
@@ -54,24 +54,24 @@ func TestReplacementStates(t *testing.T) {
 		cluster   *plugintest.Cluster
 		logs      diagnosis.Logs
 		drop      func(*cluster.Cluster)
-		phase     replacement.Phase
+		phase     replace.Phase
 		code      string
 		held      bool
 		cure, say string
 	}{
-		"under way": {cluster: replacing(3, 1), phase: replacement.PhaseJoin, say: "is being replaced"},
-		"crashed": {cluster: withdrawn, phase: replacement.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet",
+		"under way": {cluster: replacing(3, 1), phase: replace.PhaseJoin, say: "is being replaced"},
+		"crashed": {cluster: withdrawn, phase: replace.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet",
 			say: "failed: ScyllaDB on Pod demo-dc1-rack3-0 exited with code 1"},
-		"ended with 0": {cluster: failing(3, 1, 0), phase: replacement.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet",
+		"ended with 0": {cluster: failing(3, 1, 0), phase: replace.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet",
 			say: "failed: ScyllaDB on Pod demo-dc1-rack3-0 exited with code 0"},
-		"the launcher tries again": {cluster: failing(3, 1, replacement.ExitLaunchRetry), phase: replacement.PhaseJoin, say: "is being replaced"},
+		"the launcher tries again": {cluster: failing(3, 1, replace.ExitLaunchRetry), phase: replace.PhaseJoin, say: "is being replaced"},
 		"its log says why": {cluster: replacing(3, 1), logs: diagnosis.Logs{replacedMember: {Code: "JoinCancelled", Text: words.New("ScyllaDBSaid", "pod", replacedMember, "text", "Canceled. Dead nodes: {}")}},
-			phase: replacement.PhaseFailed, code: "JoinCancelled", cure: resume, say: "Canceled. Dead nodes"},
-		"held up": {cluster: requested, phase: replacement.PhaseVerify, held: true, say: "nothing is deleted"},
-		"the Scylla Operator's": {cluster: failing(3, 1, 1).Operator(), phase: replacement.PhaseFailed, code: string(words.ExitedBeforeJoining),
+			phase: replace.PhaseFailed, code: "JoinCancelled", cure: resume, say: "Canceled. Dead nodes"},
+		"held up": {cluster: requested, phase: replace.PhaseVerify, held: true, say: "nothing is deleted"},
+		"the Scylla Operator's": {cluster: failing(3, 1, 1).Operator(), phase: replace.PhaseFailed, code: string(words.ExitedBeforeJoining),
 			cure: "delete nothing yet", say: "failed"},
-		"the Scylla Operator's, under way": {cluster: replacing(3, 1).Operator(), phase: replacement.PhaseJoin, say: "is being replaced"},
-		"claims were not read":             {cluster: unread, drop: func(s *cluster.Cluster) { s.PVCs = nil }, phase: replacement.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet"},
+		"the Scylla Operator's, under way": {cluster: replacing(3, 1).Operator(), phase: replace.PhaseJoin, say: "is being replaced"},
+		"claims were not read":             {cluster: unread, drop: func(s *cluster.Cluster) { s.PVCs = nil }, phase: replace.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet"},
 		"claims of a request were not read": {cluster: requested, drop: func(s *cluster.Cluster) { s.PVCs = nil },
 			say: "requested, the host ID to replace is not recorded yet"},
 		"Pods were not read": {cluster: failing(3, 1, 1), drop: func(s *cluster.Cluster) { s.Pods = nil }, say: "is being replaced"},

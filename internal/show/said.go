@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -20,7 +20,7 @@ type Blockers []matrix.Blocker
 // LogCure is what to do after a text in the log of a cluster's ScyllaDB, as scylla.Cure; how to look where the cluster's objects are too old for that.
 func LogCure(s *cluster.Cluster, c words.Code) string {
 	if s.Old {
-		return words.Text(replacement.ReadNow(s))
+		return words.Text(replace.ReadNow(s))
 	}
 	return words.Text(scylla.Cure(c))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -23,7 +23,7 @@ func Replacements(s *cluster.Cluster) []Replaced {
 	var out []Replaced
 	for i := range s.Services {
 		svc := &s.Services[i]
-		rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+		rec := replace.ReadRecord(svc.Labels, svc.Annotations)
 		if !rec.StartedAt.IsZero() {
 			text := "its replacement began"
 			if rec.Original != "" {
@@ -45,7 +45,7 @@ func Replacements(s *cluster.Cluster) []Replaced {
 		if !l.StartedAt.IsZero() && l.FinishedAt.After(l.StartedAt) {
 			text += ", took " + words.Age(l.FinishedAt.Sub(l.StartedAt))
 		}
-		out = append(out, Replaced{Member: svc.Name, Text: Text(text), At: l.FinishedAt, Bad: l.Outcome != replacement.OutcomeReplaced})
+		out = append(out, Replaced{Member: svc.Name, Text: Text(text), At: l.FinishedAt, Bad: l.Outcome != replace.OutcomeReplaced})
 	}
 	return out
 }

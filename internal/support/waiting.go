@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
@@ -42,7 +42,7 @@ type LogError struct {
 func replacements(s *cluster.Cluster) map[string]bool {
 	out := map[string]bool{}
 	for i := range s.Services {
-		rec := replacement.ReadRecord(s.Services[i].Labels, s.Services[i].Annotations)
+		rec := replace.ReadRecord(s.Services[i].Labels, s.Services[i].Annotations)
 		out[s.Services[i].Name] = rec.Requested || rec.Open()
 	}
 	return out

@@ -2,7 +2,7 @@
 
 package words
 
-// replacementSentences are those of package replacement and of the verb.
+// replacementSentences are those of package replace and of the verb.
 var (
 	SayCommand   = define("Command", "{1}")
 	InstallKinds = define("InstallKinds", "install the CustomResourceDefinitions ({1}), or read without them: --source=annotation or --source=live")

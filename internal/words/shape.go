@@ -19,7 +19,7 @@ func Sentence(c Code) (string, bool) {
 // OfChecks are the statements of package preflight that have a step, with their steps. The caller must not change them.
 func OfChecks() map[Code][]Code { return ofChecks }
 
-// OfReplacements are the statements of package replacement that have a step, with their steps. The caller must not change them.
+// OfReplacements are the statements of package replace that have a step, with their steps. The caller must not change them.
 func OfReplacements() map[Code][]Code { return ofReplacements }
 
 // Rows lists the codes of the reasons why a row is missing, or may be old.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -83,12 +83,12 @@ func (l *LogReader) server() (support.Server, error) {
 }
 
 // Failure is what a log shows of a replacement: the reason why it failed, or that it looks for its seeds; nil when the text is only about this start. The cure of a replacement is another
-// than that of a plain join, so it is left to package replacement.
-func Failure(pod string, d *scylla.Diagnosis) *replacement.Diagnosis {
-	if d == nil || !d.Lost() && !replacement.Refused(d.Code) && d.Code != words.ShadowRound {
+// than that of a plain join, so it is left to package replace.
+func Failure(pod string, d *scylla.Diagnosis) *replace.Diagnosis {
+	if d == nil || !d.Lost() && !replace.Refused(d.Code) && d.Code != words.ShadowRound {
 		return nil
 	}
-	return &replacement.Diagnosis{Code: d.Code, Text: words.New(words.ScyllaDBSaid, "pod", pod, "text", d.Text)}
+	return &replace.Diagnosis{Code: d.Code, Text: words.New(words.ScyllaDBSaid, "pod", pod, "text", d.Text)}
 }
 
 // Judge is diagnosis.Judge, with the logs of new nodes whose replacement has failed or may have. It reads none where there is no such node.
@@ -107,7 +107,7 @@ func (l *LogReader) replacements(ctx context.Context, s *cluster.Cluster, open m
 	var logs diagnosis.Logs
 	for _, member := range slices.Sorted(maps.Keys(open)) {
 		step := open[member].Step
-		if step == nil || step.Phase() != replacement.PhaseJoin && step.Phase() != replacement.PhaseFailed {
+		if step == nil || step.Phase() != replace.PhaseJoin && step.Phase() != replace.PhaseFailed {
 			continue
 		}
 		pod, restarts := started(s, member)

@@ -16,13 +16,13 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
 // apply patches the member Service after looking at it once more.
-func (o *options) apply(ctx context.Context, s *subject, patch *replacement.Patch, operation string, check func(*replacement.Input) error) error {
+func (o *options) apply(ctx context.Context, s *subject, patch *replace.Patch, operation string, check func(*replace.Input) error) error {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: s.key.Namespace, Name: s.member()}
 	if o.dryRun == cli.DryRunClient {
@@ -74,8 +74,8 @@ func (o *options) runCancel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rec := replacement.RecordOf(s.in.Self)
-	if lost := replacement.LostRecord(*s.in); !lost.IsZero() {
+	rec := replace.RecordOf(s.in.Self)
+	if lost := replace.LostRecord(*s.in); !lost.IsZero() {
 		return exit.WithStep(exit.Refusedf("%s", words.Text(words.New(words.RecordLost, "member", s.member()))), lost)
 	}
 	if !rec.Requested && !rec.Open() {
@@ -84,7 +84,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	if err := o.tooLate(ctx, s); err != nil {
 		return err
 	}
-	if err := o.apply(ctx, s, replacement.CancelPatch(), "unlabeled", func(now *replacement.Input) error {
+	if err := o.apply(ctx, s, replace.CancelPatch(), "unlabeled", func(now *replace.Input) error {
 		again := *s
 		again.in = now
 		return o.tooLate(ctx, &again)
@@ -94,7 +94,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	if s.in.Operator {
 		// The operator knows no withdrawal: it may have begun to delete while the label went.
 		if late := o.tooLate(ctx, s); late != nil {
-			return exit.WithStep(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replacement.PutBack(*s.in, s.in.Self.RecordedID()))
+			return exit.WithStep(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replace.PutBack(*s.in, s.in.Self.RecordedID()))
 		}
 	}
 	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla", o.d.WhoAmI(ctx), s.member()))
@@ -122,7 +122,7 @@ func (o *options) tooLate(ctx context.Context, s *subject) error {
 			now.Claims[i] = pvc
 		}
 	}
-	why := replacement.TooLate(now)
+	why := replace.TooLate(now)
 	if why.IsZero() {
 		return nil
 	}

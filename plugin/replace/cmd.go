@@ -2,7 +2,7 @@
 
 // Package replace is `kubectl scylla replace` with its subcommands: it shows what replacing a dead node means, makes every check that the controller
 // will make, asks, sets the documented label and follows the replacement to its end. What may be replaced and how far it is, package
-// internal/replacement says; here is only how people see it.
+// internal/replace says; here is only how people see it.
 package replace
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -223,10 +223,10 @@ func (o *options) bindAsking(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Lookup("from").Hidden, o.plans = false, true
 	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil, "Further dead nodes, each named as NODE is, separated by commas. They are banned too and must be replaced or removed next.")
-	f.StringSliceVar(&o.skipChecks, "skip-check", nil, "Names of checks to skip, separated by commas; recorded on the Service and in an Event. One of: "+strings.Join(replacement.CheckNames(), ", ")+".")
+	f.StringSliceVar(&o.skipChecks, "skip-check", nil, "Names of checks to skip, separated by commas; recorded on the Service and in an Event. One of: "+strings.Join(replace.CheckNames(), ", ")+".")
 	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
 	_ = cmd.RegisterFlagCompletionFunc("ignore-dead", o.d.CompleteMemberList)
-	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions(replacement.CheckNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions(replace.CheckNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Complete takes the node.
@@ -261,8 +261,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		o.original = id
 	}
 	for _, name := range o.skipChecks {
-		if !slices.Contains(replacement.CheckNames(), name) {
-			return exit.Usagef("--skip-check: no check %q can be skipped; one of %s", name, strings.Join(replacement.CheckNames(), ", "))
+		if !slices.Contains(replace.CheckNames(), name) {
+			return exit.Usagef("--skip-check: no check %q can be skipped; one of %s", name, strings.Join(replace.CheckNames(), ", "))
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -42,8 +42,8 @@ type PlanDocument struct {
 	ManagedBy string `json:"managedBy"`
 	Version   string `json:"version,omitempty"`
 	// Procedure is host-id or address; Address is that of the dead node in the latter.
-	Procedure replacement.Procedure `json:"procedure"`
-	Address   string                `json:"address,omitempty"`
+	Procedure replace.Procedure `json:"procedure"`
+	Address   string            `json:"address,omitempty"`
 	// Claims and Pod are deleted.
 	Claims []ClaimInfo `json:"claims"`
 	Pod    *PodInfo    `json:"pod,omitempty"`
@@ -61,17 +61,17 @@ func (d *PlanDocument) Repeat(p words.Printer) { repeatChecks(p, d.Checks) }
 
 // CheckInfo is one check. Evidence is the fact, Cure the action for an administrator; it is absent when the result is ok.
 type CheckInfo struct {
-	Name      string             `json:"name"`
-	Result    replacement.Result `json:"result"`
-	Evidence  words.Message      `json:"evidence"`
-	Cure      words.Message      `json:"cure,omitzero"`
-	Skipped   bool               `json:"skipped,omitempty"`
-	Skippable bool               `json:"skippable"`
+	Name      string         `json:"name"`
+	Result    replace.Result `json:"result"`
+	Evidence  words.Message  `json:"evidence"`
+	Cure      words.Message  `json:"cure,omitzero"`
+	Skipped   bool           `json:"skipped,omitempty"`
+	Skippable bool           `json:"skippable"`
 }
 
-func (c CheckInfo) blocks() bool { return c.Result != replacement.OK && !c.Skipped }
+func (c CheckInfo) blocks() bool { return c.Result != replace.OK && !c.Skipped }
 
-func newChecks(checks []replacement.Check) []CheckInfo {
+func newChecks(checks []replace.Check) []CheckInfo {
 	var out []CheckInfo
 	for _, c := range checks {
 		out = append(out, CheckInfo{Name: c.Name, Result: c.Result, Evidence: c.Evidence, Cure: c.Cure, Skipped: c.Skipped, Skippable: c.Skippable})
@@ -106,10 +106,10 @@ type StatusDocument struct {
 	Request string `json:"request,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
 	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done, Failed, Cancelled or None.
-	Phase replacement.Phase `json:"phase"`
+	Phase replace.Phase `json:"phase"`
 	// Held is true while a check holds it up, or the API server refuses what comes next; Refused has its words, since when, and the next try.
-	Held    bool                 `json:"held,omitempty"`
-	Refused *replacement.Refusal `json:"refused,omitempty"`
+	Held    bool             `json:"held,omitempty"`
+	Refused *replace.Refusal `json:"refused,omitempty"`
 	// Message is the state in one sentence, Waiting the condition for which it waits, Cure the action for an administrator.
 	Message words.Message   `json:"message"`
 	Waiting []words.Message `json:"waiting,omitempty"`
@@ -185,7 +185,7 @@ type GhostInfo struct {
 	Why     words.Message `json:"why,omitzero"`
 }
 
-func newGhosts(cluster string, ghosts []replacement.Ghost) []GhostInfo {
+func newGhosts(cluster string, ghosts []replace.Ghost) []GhostInfo {
 	var out []GhostInfo
 	for _, g := range ghosts {
 		out = append(out, GhostInfo{Cluster: cluster, HostID: g.HostID, Evidence: g.Evidence, Command: g.Command, Why: g.Why})
@@ -220,7 +220,7 @@ func managedBy(operator bool) string {
 
 // addAfterwards adds the tasks that follow, where the replacement has ended not long ago.
 func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
-	if d.Phase != replacement.PhaseDone {
+	if d.Phase != replace.PhaseDone {
 		return
 	}
 	list := diagnosis.After(s.reading.Cluster, now)
@@ -236,7 +236,7 @@ func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
 	}
 }
 
-func newPlanDocument(now time.Time, s *subject, p replacement.Plan) *PlanDocument {
+func newPlanDocument(now time.Time, s *subject, p replace.Plan) *PlanDocument {
 	d := &PlanDocument{
 		TypeMeta:    metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindPlan},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.member()},

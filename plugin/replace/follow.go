@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -194,12 +194,12 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	if s.in.Operator {
 		return f.operator(s, step, doc), nil
 	}
-	rec := replacement.RecordOf(s.in.Self)
+	rec := replace.RecordOf(s.in.Self)
 	if rec.Resume == f.id {
 		f.before = rec.Accepted
 	}
 	if l := rec.Last; l != nil && (l.Request == f.id || l.Request == f.before && f.before != "") && !rec.Open() && !rec.Requested {
-		if l.Outcome == replacement.OutcomeCancelled {
+		if l.Outcome == replace.OutcomeCancelled {
 			return verdict{err: exit.Refusedf("the request was withdrawn before anything was deleted"), last: doc}, nil
 		}
 		doc.addAfterwards(f.o.d.Clock.Now(), s)
@@ -229,7 +229,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	if step.Action.Writes() && f.o.d.Clock.Since(f.since) > patience {
 		activity = fmt.Sprintf("nobody has taken it up for %s: is the controller running? %s", duration.HumanDuration(f.o.d.Clock.Since(f.since)), message)
 	}
-	if step.Action == replacement.ActionFail && rec.Accepted == f.id {
+	if step.Action == replace.ActionFail && rec.Accepted == f.id {
 		return verdict{phase: title(step), err: exit.WithHint(fmt.Errorf("the replacement failed: %s", message), cure), last: doc}, nil
 	}
 	if cure != "" && step.Refused == nil {
@@ -257,7 +257,7 @@ func (f *follower) warnings(ctx context.Context, s *subject) {
 		}
 		if e.Type != corev1.EventTypeWarning || e.Regarding.Kind != "Service" || e.Regarding.Name != s.member() ||
 			at.Before(f.start.Add(-time.Second)) || f.said[e.Note] ||
-			e.Reason == replacement.EventFailed || e.Reason == replacement.EventEvictionRefused {
+			e.Reason == replace.EventFailed || e.Reason == replace.EventEvictionRefused {
 			continue
 		}
 		f.said[e.Note] = true
@@ -272,11 +272,11 @@ func (f *follower) checkCancelled(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	doc := newStatusDocument(f.o.d.Clock.Now(), s.key, s.in, step)
-	rec := replacement.RecordOf(s.in.Self)
+	rec := replace.RecordOf(s.in.Self)
 	switch {
 	case !rec.Open() && !rec.Requested && rec.Request == "":
 		return verdict{done: true, last: doc}, nil
-	case rec.Requested || step.Action == replacement.ActionCancelRefused:
+	case rec.Requested || step.Action == replace.ActionCancelRefused:
 		return verdict{err: exit.Refusedf("it was too late to cancel: the replacement goes on"), last: doc}, nil
 	}
 	return verdict{phase: "withdrawing the request", activity: words.Text(step.Message)}, nil
@@ -305,12 +305,12 @@ func (o *options) finalDocument(ctx context.Context, s *subject) error {
 
 // operator judges one look at a replacement that the Scylla Operator makes. It knows no identity of requests; this one is bound by the host ID that
 // it replaces.
-func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocument) verdict {
-	rec := replacement.RecordOf(s.in.Self)
+func (f *follower) operator(s *subject, step replace.Step, doc *StatusDocument) verdict {
+	rec := replace.RecordOf(s.in.Self)
 	id := s.in.Self.RecordedID()
 	switch {
 	case !rec.Requested && !rec.HasOriginal && id != "" && id != f.original:
-		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replacement.PhaseDone
+		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replace.PhaseDone
 		doc.StartedAt, doc.FinishedAt = show.TimePtr(f.start), show.TimePtr(f.o.d.Clock.Now())
 		joined := ""
 		if in := s.in; in.Self.Joined != nil && !*in.Self.Joined {
@@ -321,7 +321,7 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 		return verdict{done: true, last: doc}
 	case !rec.Requested && !rec.HasOriginal:
 		return verdict{err: fmt.Errorf("the label is gone from service %s and its host ID is still %s: the request was withdrawn", s.member(), f.original), last: doc}
-	case step.Action == replacement.ActionFail:
+	case step.Action == replace.ActionFail:
 		return verdict{err: exit.WithStep(fmt.Errorf("the replacement failed: %s", words.Text(step.Message)), step.Cure), last: doc}
 	}
 	activity := words.Text(step.Message)
@@ -331,4 +331,4 @@ func (f *follower) operator(s *subject, step replacement.Step, doc *StatusDocume
 	return verdict{phase: title(step), activity: activity}
 }
 
-func title(s replacement.Step) string { return words.Text(s.Phase().Title()) }
+func title(s replace.Step) string { return words.Text(s.Phase().Title()) }

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func mark(c CheckInfo) show.Cell {
 	switch {
-	case c.Result == replacement.OK:
+	case c.Result == replace.OK:
 		return show.Cell{Text: "ok", Style: show.Good}
 	case c.Skipped:
 		return show.Cell{Text: string(c.Result) + ", skipped", Style: show.Warn}
-	case c.Result == replacement.Failed:
+	case c.Result == replace.Failed:
 		return show.Cell{Text: "failed", Style: show.Bad}
 	}
 	return show.Cell{Text: "unknown", Style: show.Warn}
@@ -63,7 +63,7 @@ func (d *PlanDocument) Text(o show.Options) string {
 	}
 	b.line("%s", show.Strong.Paint(show.Clean(fmt.Sprintf("%s %s/%s, a node of cluster %s", title, d.Namespace, d.Name, d.Cluster))))
 	how := "by host ID"
-	if d.Procedure == replacement.ByAddress {
+	if d.Procedure == replace.ByAddress {
 		how = fmt.Sprintf("by its address %s, which is deprecated: upgrade to ScyllaDB 5.2, 2023.1 or later", d.Address)
 	}
 	b.line("  host ID   %s", show.Clean(orDash(string(d.Member.HostID))))

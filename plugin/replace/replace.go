@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -22,7 +22,7 @@ const (
 )
 
 // asked is the input as it would be with the request on the Service.
-func asked(in replacement.Input, p *replacement.Patch) replacement.Input {
+func asked(in replace.Input, p *replace.Patch) replace.Input {
 	self := *in.Self
 	self.Service = self.Service.DeepCopy()
 	p.Apply(&self.Service.Labels, &self.Service.Annotations)
@@ -30,18 +30,18 @@ func asked(in replacement.Input, p *replacement.Patch) replacement.Input {
 	return in
 }
 
-func (o *options) patch(in *replacement.Input, id string) *replacement.Patch {
-	rec := replacement.RecordOf(in.Self)
+func (o *options) patch(in *replace.Input, id string) *replace.Patch {
+	rec := replace.RecordOf(in.Self)
 	switch {
 	case o.resume:
-		return replacement.ResumePatch(rec, id, o.original, o.ignoreDead, o.skipChecks)
-	case rec.Open() && replacement.Superseded(*in) != "" && !in.Operator:
-		return replacement.SupersedePatch(rec, replacement.Superseded(*in), id, o.ignoreDead, o.skipChecks, in.Now)
+		return replace.ResumePatch(rec, id, o.original, o.ignoreDead, o.skipChecks)
+	case rec.Open() && replace.Superseded(*in) != "" && !in.Operator:
+		return replace.SupersedePatch(rec, replace.Superseded(*in), id, o.ignoreDead, o.skipChecks, in.Now)
 	case in.Operator:
 		// The operator owns the Service's annotations; the label is its documented interface, and the request has no identity there.
-		return &replacement.Patch{SetLabels: map[string]string{api.LabelReplace: ""}}
+		return &replace.Patch{SetLabels: map[string]string{api.LabelReplace: ""}}
 	}
-	return replacement.RequestPatch(id, o.ignoreDead, o.skipChecks)
+	return replace.RequestPatch(id, o.ignoreDead, o.skipChecks)
 }
 
 func (o *options) runReplace(ctx context.Context) error {
@@ -62,9 +62,9 @@ func (o *options) runReplace(ctx context.Context) error {
 	overlay := *patch
 	if s.in.Operator {
 		// Only for the checks here: nothing of it is written.
-		overlay = *replacement.RequestPatch(id, nil, o.skipChecks)
+		overlay = *replace.RequestPatch(id, nil, o.skipChecks)
 	}
-	plan := replacement.MakePlan(asked(*s.in, &overlay))
+	plan := replace.MakePlan(asked(*s.in, &overlay))
 	doc := newPlanDocument(o.d.Clock.Now(), s, plan)
 	dry := o.dryRun == cli.DryRunClient
 	if err := o.showPlan(doc, plan.Blocked || dry || o.dryRun == cli.DryRunServer); err != nil {
@@ -82,7 +82,7 @@ func (o *options) runReplace(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := o.apply(ctx, s, patch, "labeled", func(now *replacement.Input) error {
+	if err := o.apply(ctx, s, patch, "labeled", func(now *replace.Input) error {
 		if was, is := s.in.Self.RecordedID(), now.Self.RecordedID(); was != is && !o.resume {
 			return exit.Refusedf("the host ID of %s changed from %s to %s while you looked: nothing was changed", s.member(), was, is)
 		}
@@ -104,14 +104,14 @@ func (o *options) runReplace(ctx context.Context) error {
 }
 
 // stillAllowed repeats every check on objects read now: a node may have come back while a person read the plan and typed.
-func (o *options) stillAllowed(ctx context.Context, s *subject, shown replacement.Plan, request *replacement.Patch) error {
+func (o *options) stillAllowed(ctx context.Context, s *subject, shown replace.Plan, request *replace.Patch) error {
 	now, err := o.find(ctx)
 	if err != nil {
 		return err
 	}
 	o.askNodes(ctx, now)
 	o.askData(ctx, now)
-	plan := replacement.MakePlan(asked(*now.in, request))
+	plan := replace.MakePlan(asked(*now.in, request))
 	switch {
 	case now.key != s.key || now.member() != s.member() || plan.Original != shown.Original:
 		return exit.Refusedf("%s is not what it was while you looked: nothing was changed", s.member())
@@ -133,10 +133,10 @@ func skipped(names []string) string {
 
 // mayAsk refuses what no check has to look at.
 func (o *options) mayAsk(s *subject) error {
-	rec := replacement.RecordOf(s.in.Self)
+	rec := replace.RecordOf(s.in.Self)
 	switch {
 	case s.reading.Cluster.Old:
-		return exit.Refusedf("%s", o.d.Words().Text(replacement.ReadNow(s.reading.Cluster)))
+		return exit.Refusedf("%s", o.d.Words().Text(replace.ReadNow(s.reading.Cluster)))
 	case o.resume && s.in.Operator:
 		return exit.WithHint(exit.Refusedf("the Scylla Operator replaces the nodes of this cluster and knows no second attempt"),
 			"its documentation has the way out by hand: recover from a failed replacement")
@@ -151,13 +151,13 @@ func (o *options) mayAsk(s *subject) error {
 		}
 	}
 	if s.in.Operator && len(o.ignoreDead) > 0 {
-		return exit.WithStep(exit.Refusedf("the Scylla Operator cannot pass a list of dead nodes to one member"), replacement.ExcludeDead(*s.in))
+		return exit.WithStep(exit.Refusedf("the Scylla Operator cannot pass a list of dead nodes to one member"), replace.ExcludeDead(*s.in))
 	}
 	return nil
 }
 
-func open(in replacement.Input) error {
-	why := replacement.OpenAlready(in)
+func open(in replace.Input) error {
+	why := replace.OpenAlready(in)
 	if why.IsZero() {
 		return nil
 	}
@@ -185,26 +185,26 @@ func (o *options) askNodes(ctx context.Context, s *subject) {
 		o.d.Warn("the nodes could not be asked themselves: %s", exit.Describe(err))
 		return
 	}
-	s.reading = replacement.Read(asked)
+	s.reading = replace.Read(asked)
 	s.in = s.reading.Input(s.member(), o.d.Clock.Now(), s.in.NewID)
 }
 
 // askData asks a live node where the data is.
 func (o *options) askData(ctx context.Context, s *subject) {
 	if o.reader.Saved() {
-		s.in.Data = &replacement.Data{Why: "saved objects do not say where the data is"}
+		s.in.Data = &replace.Data{Why: "saved objects do not say where the data is"}
 		return
 	}
 	p := o.d.Busy("asking where the data of " + s.key.String() + " is")
 	keyspaces, err := o.d.Replication(ctx, cli.Witnesses(s.reading.Cluster, s.member()))
 	p.Stop()
-	s.in.Data = &replacement.Data{Known: err == nil, Keyspaces: keyspaces}
+	s.in.Data = &replace.Data{Known: err == nil, Keyspaces: keyspaces}
 	if err != nil {
 		s.in.Data.Why = exit.Describe(err).Error()
 	}
 }
 
-func refusal(plan replacement.Plan) error {
+func refusal(plan replace.Plan) error {
 	blockers := plan.Blockers()
 	names := make([]string, len(blockers))
 	skippable := true

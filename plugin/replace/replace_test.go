@@ -22,7 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
@@ -216,7 +216,7 @@ func TestFollowsToTheEnd(t *testing.T) {
 	if notes := s.events("ReplacementRequested"); len(notes) != 1 || !strings.Contains(notes[0], "ada@example.com asked with kubectl scylla to replace "+oldID) {
 		t.Errorf("events %q", notes)
 	}
-	last := replacement.ReadRecord(s.service().Labels, s.service().Annotations).Last
+	last := replace.ReadRecord(s.service().Labels, s.service().Annotations).Last
 	if last == nil || string(last.HostID) != oldID || string(last.NewHostID) != newID(1) {
 		t.Errorf("outcome %+v", last)
 	}
@@ -310,7 +310,7 @@ func TestFailedThenResumed(t *testing.T) {
 		t.Fatalf("resume: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	golden(t, "resumed.txt", transcript(resume.Args, res))
-	if last := replacement.ReadRecord(s.service().Labels, s.service().Annotations).Last; string(last.HostID) != oldID || last.Attempts != 2 {
+	if last := replace.ReadRecord(s.service().Labels, s.service().Annotations).Last; string(last.HostID) != oldID || last.Attempts != 2 {
 		t.Errorf("%+v", last)
 	}
 }
@@ -329,7 +329,7 @@ func TestResumedAndTheAttemptSucceedsAfterAll(t *testing.T) {
 	if res := resume.Do(t); res.Code != 0 {
 		t.Errorf("resume: exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
-	if last := replacement.ReadRecord(s.service().Labels, s.service().Annotations).Last; last == nil || string(last.NewHostID) != newID(1) || last.Attempts != 1 {
+	if last := replace.ReadRecord(s.service().Labels, s.service().Annotations).Last; last == nil || string(last.NewHostID) != newID(1) || last.Attempts != 1 {
 		t.Errorf("outcome %+v", last)
 	}
 }
@@ -386,8 +386,8 @@ func TestCancel(t *testing.T) {
 	if res.Code != 0 {
 		t.Fatalf("exit %d\n%s", res.Code, res.Stderr)
 	}
-	rec := replacement.ReadRecord(s.service().Labels, s.service().Annotations)
-	if rec.Open() || rec.Requested || rec.Last == nil || rec.Last.Outcome != replacement.OutcomeCancelled {
+	rec := replace.ReadRecord(s.service().Labels, s.service().Annotations)
+	if rec.Open() || rec.Requested || rec.Last == nil || rec.Last.Outcome != replace.OutcomeCancelled {
 		t.Errorf("%+v", rec)
 	}
 	golden(t, "cancelled.txt", transcript(r.Args, res))
@@ -434,7 +434,7 @@ func TestGoldenStatus(t *testing.T) {
 		svc.Annotations[k] = v
 	}
 	for name, c := range map[string]*plugintest.Cluster{
-		"budget": budget, "pending": open(pending), "launcher_crashes": open(crash(replacement.ExitLaunchRetry)), "barrier": held,
+		"budget": budget, "pending": open(pending), "launcher_crashes": open(crash(replace.ExitLaunchRetry)), "barrier": held,
 		"operator_pending": open(pending).Operator(), "operator_failed": open(crash(1)).Operator(),
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, "status_"+name+".txt", run(t, c, "status").Transcript(t)) })

@@ -30,7 +30,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -154,7 +154,7 @@ func (s *stage) look() {
 	ctx := context.Background()
 	svc := &corev1.Service{}
 	s.must(s.raw.Get(ctx, client.ObjectKey{Namespace: "demo", Name: target}, svc))
-	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+	rec := replace.ReadRecord(svc.Labels, svc.Annotations)
 	if !rec.Requested && !rec.Open() && rec.Request == "" || s.slow && rec.Requested {
 		return
 	}
@@ -224,24 +224,24 @@ func (s *stage) must(err error) {
 func (s *stage) control(ctx context.Context) {
 	objects, err := kube.Load(ctx, s.raw, cluster.Key{Namespace: "demo", Name: "demo"}, kube.LoadOptions{StatefulSets: true, PVCs: true})
 	s.must(err)
-	r := replacement.Read(cluster.New(objects, cluster.SourceAuto, s.clock.Now()))
+	r := replace.Read(cluster.New(objects, cluster.SourceAuto, s.clock.Now()))
 	in := r.Input(target, s.clock.Now(), "controller-request")
-	step := replacement.Next(*in)
+	step := replace.Next(*in)
 	svc := r.Cluster.Service(target)
 	switch step.Action {
-	case replacement.ActionDeletePVC:
+	case replace.ActionDeletePVC:
 		s.must(s.raw.Delete(ctx, step.Claim))
-	case replacement.ActionKeepPVC:
+	case replace.ActionKeepPVC:
 		s.must(kube.PatchMetadata(ctx, s.raw, step.Claim, func(p *corev1.PersistentVolumeClaim) {
 			p.Annotations = map[string]string{api.AnnotationReplaceKept: step.Request}
 		}))
-	case replacement.ActionEvictPod:
+	case replace.ActionEvictPod:
 		if s.budget > 0 {
 			s.budget--
 			said := "Cannot evict pod as it would violate the pod's disruption budget. (The disruption budget demo needs 3 healthy pods and has 2 currently)"
 			_, patch := step.Refuse(said, true, s.clock.Now(), 0)
 			s.must(kube.PatchMetadata(ctx, s.raw, svc, func(o *corev1.Service) { patch.Apply(&o.Labels, &o.Annotations) }))
-			s.must(kube.Emit(ctx, s.raw, svc, kube.Event{Type: corev1.EventTypeWarning, Reason: replacement.EventEvictionRefused,
+			s.must(kube.Emit(ctx, s.raw, svc, kube.Event{Type: corev1.EventTypeWarning, Reason: replace.EventEvictionRefused,
 				Note: "Pod " + target + " cannot be evicted yet: " + said, Now: s.clock.Now()}))
 			return
 		}

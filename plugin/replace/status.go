@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -23,15 +23,15 @@ import (
 )
 
 // look reads the cluster again and judges the member's replacement.
-func (o *options) look(ctx context.Context, s *subject) (*subject, replacement.Step, error) {
+func (o *options) look(ctx context.Context, s *subject) (*subject, replace.Step, error) {
 	read, err := o.d.Load(ctx, o.reader.Client(), s.key, kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true, PVCs: true, StatusReport: true, Operator: true})
 	if err != nil {
-		return nil, replacement.Step{}, err
+		return nil, replace.Step{}, err
 	}
-	r := replacement.Read(read)
+	r := replace.Read(read)
 	in := r.Input(s.member(), o.d.Clock.Now(), "")
 	if in == nil {
-		return nil, replacement.Step{}, fmt.Errorf("service %s/%s is gone", s.key.Namespace, s.member())
+		return nil, replace.Step{}, fmt.Errorf("service %s/%s is gone", s.key.Namespace, s.member())
 	}
 	now := &subject{reading: r, in: in, key: s.key}
 	step := o.judge(ctx, now)
@@ -39,19 +39,19 @@ func (o *options) look(ctx context.Context, s *subject) (*subject, replacement.S
 }
 
 // judge is judged, for objects of this age.
-func (o *options) judge(ctx context.Context, s *subject) replacement.Step {
+func (o *options) judge(ctx context.Context, s *subject) replace.Step {
 	step := o.judged(ctx, s)
 	return step.Allowed(s.reading.Cluster)
 }
 
 // judged takes the step and, where an attempt may have failed, the container's log into account.
-func (o *options) judged(ctx context.Context, s *subject) replacement.Step {
+func (o *options) judged(ctx context.Context, s *subject) replace.Step {
 	if s.in.Operator && s.reading.Cluster.OperatorState == nil {
 		s.in.Conditions = o.conditions(ctx, s)
 	}
-	step := replacement.State(*s.in)
+	step := replace.State(*s.in)
 	switch step.Action {
-	case replacement.ActionWaitJoin, replacement.ActionWaitReady, replacement.ActionFail:
+	case replace.ActionWaitJoin, replace.ActionWaitReady, replace.ActionFail:
 	default:
 		return step
 	}
@@ -60,8 +60,8 @@ func (o *options) judged(ctx context.Context, s *subject) replacement.Step {
 	case d == nil:
 	case cli.Failure(s.member(), d) != nil:
 		s.in.Log = cli.Failure(s.member(), d)
-		step = replacement.State(*s.in)
-	case step.Action != replacement.ActionFail:
+		step = replace.State(*s.in)
+	case step.Action != replace.ActionFail:
 		step.Waiting = append(step.Waiting, words.New(words.ScyllaDBSaid, "pod", s.member(), "text", d.Text))
 		step.Cure = words.New(words.LogCure, "text", scylla.Cure(d.Code))
 	}
@@ -94,14 +94,14 @@ func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 func (o *options) runStatus(ctx context.Context) error {
 	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindStatusList}, GeneratedAt: *show.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
 	add := func(s *subject) {
-		if rec := replacement.RecordOf(s.in.Self); s.in.Operator && rec.HasOriginal {
+		if rec := replace.RecordOf(s.in.Self); s.in.Operator && rec.HasOriginal {
 			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
 		}
 		d := newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s))
 		d.addAfterwards(o.reader.Now(), s)
 		list.Items = append(list.Items, *d)
 	}
-	ghosts := func(r *replacement.Reading) {
+	ghosts := func(r *replace.Reading) {
 		list.Ghosts = append(list.Ghosts, newGhosts(r.Cluster.Key.String(), r.Ghosts(o.reader.Now()))...)
 	}
 	if o.target != "" {
@@ -117,7 +117,7 @@ func (o *options) runStatus(ctx context.Context) error {
 			return err
 		}
 		for _, c := range clusters {
-			r := replacement.Read(c)
+			r := replace.Read(c)
 			ghosts(r) // by the reports, as `status` has them, whether or not the nodes are asked below
 			members := r.Requested()
 			if o.all {
@@ -152,7 +152,7 @@ func (o *options) showStatus(list *StatusList) error {
 	return nil
 }
 
-func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, step replacement.Step) *StatusDocument {
+func newStatusDocument(now time.Time, key cluster.Key, in *replace.Input, step replace.Step) *StatusDocument {
 	d := &StatusDocument{
 		TypeMeta:    metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindStatus},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: key.Namespace, Name: in.Self.Member},
@@ -168,15 +168,15 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 	switch {
 	case d.Held:
 		d.Checks = newChecks(step.Checks)
-	case step.Action == replacement.ActionNone:
+	case step.Action == replace.ActionNone:
 		if l := step.Last; l != nil && !in.Operator {
 			d.Request, d.Attempt = l.Request, l.Attempts
 			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, show.TimePtr(l.StartedAt), show.TimePtr(l.FinishedAt)
 			switch l.Outcome {
-			case replacement.OutcomeReplaced:
-				d.Phase = replacement.PhaseDone
-			case replacement.OutcomeCancelled:
-				d.Phase = replacement.PhaseCancel
+			case replace.OutcomeReplaced:
+				d.Phase = replace.PhaseDone
+			case replace.OutcomeCancelled:
+				d.Phase = replace.PhaseCancel
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replacement.Input, st
 }
 
 // troubled is true for a state that needs an administrator.
-func (d *StatusDocument) troubled() bool { return d.Held || d.Phase == replacement.PhaseFailed }
+func (d *StatusDocument) troubled() bool { return d.Held || d.Phase == replace.PhaseFailed }
 
 // Text is the status for people.
 func (d *StatusDocument) Text(now time.Time, o show.Options) string {
@@ -199,11 +199,11 @@ func (d *StatusDocument) Text(now time.Time, o show.Options) string {
 	}
 	style, word := show.Warn, string(d.Phase)
 	switch {
-	case d.Phase == replacement.PhaseFailed:
+	case d.Phase == replace.PhaseFailed:
 		style = show.Bad
 	case d.Held:
 		style, word = show.Bad, "Held"
-	case d.Phase == replacement.PhaseDone && d.FinishedAt != nil:
+	case d.Phase == replace.PhaseDone && d.FinishedAt != nil:
 		style = show.Good
 	}
 	head := fmt.Sprintf("%s/%s: %s", d.Namespace, d.Name, words.Text(d.Message))

@@ -10,14 +10,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // subject is the member that is acted on.
 type subject struct {
-	reading *replacement.Reading
-	in      *replacement.Input
+	reading *replace.Reading
+	in      *replace.Input
 	key     cluster.Key
 }
 
@@ -39,7 +39,7 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 	if len(typed) < leastPrefix && typed != m.Member && !o.list && (m.HostID.Begins(typed) || m.Replacing.Begins(typed)) {
 		return nil, exit.Refusedf("%q is too short a beginning of a host ID to replace a node by: give %d characters of %s, or name it %s", o.target, leastPrefix, m.HostID, m.Member)
 	}
-	r := replacement.Read(s)
+	r := replace.Read(s)
 	return &subject{reading: r, in: r.Input(m.Member, o.reader.Now(), o.newID()), key: s.Key}, nil
 }
 
@@ -48,7 +48,7 @@ func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 	if m.HostID == "" {
 		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller makes member Services; see whether it runs", words.Scylla(s.Namespace, "status")...)
 	}
-	for _, g := range replacement.Read(s).Ghosts(o.reader.Now()) {
+	for _, g := range replace.Read(s).Ghosts(o.reader.Now()) {
 		if g.HostID != m.HostID {
 			continue
 		}
@@ -81,7 +81,7 @@ func (o *options) nameDead(s *subject) error {
 		}
 		o.ignoreDead[i] = string(m.HostID)
 	}
-	if target := replacement.MakePlan(*s.in).Original; slices.Contains(o.ignoreDead, string(target)) {
+	if target := replace.MakePlan(*s.in).Original; slices.Contains(o.ignoreDead, string(target)) {
 		return exit.Refusedf("--ignore-dead: %s is the node to be replaced; it cannot be ignored", target)
 	}
 	return nil

@@ -69,11 +69,11 @@ var alsoShown = []struct {
 	{"How a claim is deleted", []shown{
 		{"a deletion that is held back", "DELETE arrives 5 s or 30 s late, and the node is back", "it does not fit any more", "controller/replacement TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned"},
 		{"a target that returns", "it is back within 0.1 to 3 s of the label", "it keeps its claim", "controller/replacement TestAttack8ATargetThatReturnsRightAfterTheLabelKeepsItsClaim"},
-		{"a death of seconds", "a person overrules every check", "30 s remain", "internal/replacement TestAttack8NobodyOverrulesTheFirstThirtySecondsOfADeath"},
+		{"a death of seconds", "a person overrules every check", "30 s remain", "internal/replace TestAttack8NobodyOverrulesTheFirstThirtySecondsOfADeath"},
 		{"the node returns too late", "its claim is Terminating already", "its Pod stays, and it is said how the data is saved", "controller/replacement TestAttack8TheNodeReturnsAfterItsClaimWasDeleted"},
-		{"a Pod made anew meanwhile", "the Pod restarts between record and deletion", "its barrier holds it as it held the recorded one", "internal/replacement TestAttack8APodThatIsMadeAnewBeforeItsClaimIsDeletedWaits"},
+		{"a Pod made anew meanwhile", "the Pod restarts between record and deletion", "its barrier holds it as it held the recorded one", "internal/replace TestAttack8APodThatIsMadeAnewBeforeItsClaimIsDeletedWaits"},
 		{"SIGKILL at every request", "the controller dies before and after each request of a replacement", "each claim is deleted once, the replacement ends", "controller/replacement TestKilledAtEveryRequest"},
-		{"another's address", "`scylla/replace=ADDRESS` of a peer", "refused", "internal/replacement TestAttack10TheAddressMustBeItsOwn"},
+		{"another's address", "`scylla/replace=ADDRESS` of a peer", "refused", "internal/replace TestAttack10TheAddressMustBeItsOwn"},
 	}},
 	{"What endures", []shown{
 		{"flapping rows", "rows that change all the time", "a write in 2 s at most", "controller/reports TestAttack9FlappingRowsCostAWriteInTwoSeconds"},

@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/test/examples"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
@@ -146,7 +146,7 @@ func (f *fixture) label(member, value string) {
 // This test alone has the readiness probe of docs/examples/scylladb.yaml, which finds out that ScyllaDB hangs: nodetool gets no
 // answer. The others have one that costs no process.
 func TestReplaceADeadNode(t *testing.T) {
-	covers(t, "controller/replacement", "internal/agent/launch", "internal/replacement", "plugin/replace")
+	covers(t, "controller/replacement", "internal/agent/launch", "internal/replace", "plugin/replace")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
@@ -195,7 +195,7 @@ func TestReplaceADeadNode(t *testing.T) {
 
 // The label is enough, as the proposal has it; a replacement that is asked for while another node is down waits, and can be withdrawn.
 func TestReplaceByLabelAndCancel(t *testing.T) {
-	covers(t, "controller/replacement", "internal/replacement", "plugin/replace")
+	covers(t, "controller/replacement", "internal/replace", "plugin/replace")
 	t.Parallel()
 	pods(t, 5)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
@@ -244,7 +244,7 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 // refusedFor waits until the controller has refused to replace a member, and checks that status names the other node as the cause.
 func (f *fixture) refusedFor(member, other string) {
 	f.t.Helper()
-	f.untilEvent(member, replacement.EventRefused)
+	f.untilEvent(member, replace.EventRefused)
 	r := f.plugin("replace", "status")
 	contains(f.t, "replace status", r.Stdout, other)
 }
@@ -332,7 +332,7 @@ func (f *fixture) finished(member string) {
 // Since 2026.3 ScyllaDB refuses the request instead of placing and cancelling it: no operation is left behind, the volume is not lost, and once the
 // other node is back the same process goes on, without a second request.
 func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
-	covers(t, "controller/replacement", "internal/replacement", "internal/scylla", "plugin/replace")
+	covers(t, "controller/replacement", "internal/replace", "internal/scylla", "plugin/replace")
 	t.Parallel()
 	pods(t, 5)
 	// As fast as the wall: a minute after a refused node was first seen ScyllaDB bans it, and the verbs below take their time.
@@ -356,7 +356,7 @@ func TestReplaceIsRefusedWhileAnotherNodeIsDown(t *testing.T) {
 // to be DOWN: ScyllaDB refuses, the verbs say why, and the commands that they show
 // turn it into a plain new node.
 func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
-	covers(t, "controller/replacement", "internal/agent/launch", "internal/replacement", "plugin/replace")
+	covers(t, "controller/replacement", "internal/agent/launch", "internal/replace", "plugin/replace")
 	t.Parallel()
 	pods(t, 5)
 	// As fast as the wall, for the reason of TestReplaceIsRefusedWhileAnotherNodeIsDown.
@@ -412,7 +412,7 @@ func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 // A member keeps its address where its Service has one, as under the Scylla Operator: two host IDs are behind one address until the old one has left. A
 // disruption budget that refuses the eviction is named meanwhile, and nothing else is deleted.
 func TestReplaceAtTheSameAddress(t *testing.T) {
-	covers(t, "controller/notice", "controller/replacement", "internal/replacement", "plugin/replace")
+	covers(t, "controller/notice", "controller/replacement", "internal/replace", "plugin/replace")
 	t.Parallel()
 	pods(t, 3)
 	w := world(t)
@@ -524,7 +524,7 @@ func (f *fixture) watchRows(dead string) (both <-chan int, stop func()) {
 // A newcomer that dies while it joins is banned, its volume is lost, and the node it was to replace is banned too: replace resume goes on with the
 // original host ID on a fresh volume.
 func TestReplaceResumesAFailedAttempt(t *testing.T) {
-	covers(t, "controller/replacement", "internal/replacement", "plugin/replace")
+	covers(t, "controller/replacement", "internal/replace", "plugin/replace")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace, Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "40"}})
@@ -597,7 +597,7 @@ func TestALostDiskIsNotARestart(t *testing.T) {
 // The boundary of both lines: the last versions that replace a node by its address, with a warning that this is deprecated, and the first that replace by host ID.
 // What counts is the arguments of ScyllaDB itself.
 func TestReplaceAtTheBoundary(t *testing.T) {
-	covers(t, "controller/notice", "controller/replacement", "internal/agent/launch", "internal/replacement", "internal/scylla/release")
+	covers(t, "controller/notice", "controller/replacement", "internal/agent/launch", "internal/replace", "internal/scylla/release")
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		version   string

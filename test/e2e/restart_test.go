@@ -23,7 +23,7 @@ const (
 // TestARestartIsNeverReplaced: the Pod of a healthy node is deleted, as every rolling restart does it, and until it is Ready again a person asks again and again
 // for a replacement of that node, and what status says. Not once does a plan pass or status name the command: it would have wiped an intact volume.
 func TestARestartIsNeverReplaced(t *testing.T) {
-	covers(t, "internal/cluster", "internal/replacement", "plugin/replace", "plugin/status")
+	covers(t, "internal/cluster", "internal/replace", "plugin/replace", "plugin/status")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})

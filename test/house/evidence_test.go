@@ -118,8 +118,8 @@ func TestNoHarm10EveryTextHasItsEvidence(t *testing.T) {
 // TestNoHarm10NoCommandEscapesTheWalk: the arguments of these commands are written nowhere but in the packages that the walk reads.
 func TestNoHarm10NoCommandEscapesTheWalk(t *testing.T) {
 	root := filepath.Join("..", "..")
-	// removenode has a judge of its own: replacement.Ghost, on MajorityDown of each node that it names and a datacenter that is wholly ours.
-	allowed := map[string]string{"internal/replacement/ghost.go": "removenode", "internal/replacement/nothing.go": "delete pvc", "internal/bootstrap/bootstrap.go": "delete pvc",
+	// removenode has a judge of its own: replace.Ghost, on MajorityDown of each node that it names and a datacenter that is wholly ours.
+	allowed := map[string]string{"internal/replace/ghost.go": "removenode", "internal/replace/nothing.go": "delete pvc", "internal/bootstrap/bootstrap.go": "delete pvc",
 		"internal/diagnosis/evidence/evidence.go": "recognises them",
 		"internal/diagnosis/topology.go":          "recognises what a person types"}
 	for _, top := range []string{"internal", "plugin", "controller", "cmd"} {

@@ -38,7 +38,7 @@ type rule struct {
 const own = module + "/"
 
 // internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not its subfolders.
-var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replacement", "internal/cluster", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/scylla/raftlog", "internal/scylla/release"}
+var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replace", "internal/cluster", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/scylla/raftlog", "internal/scylla/release"}
 
 var rules = map[string]rule{
 	"pure packages know no client": {
@@ -58,17 +58,17 @@ var rules = map[string]rule{
 	},
 	"internal/api decides nothing": {
 		from: []string{"internal/api"},
-		deny: []string{own + "internal/matrix", own + "internal/bootstrap", own + "internal/kube", own + "internal/replacement", "k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/..."},
+		deny: []string{own + "internal/matrix", own + "internal/bootstrap", own + "internal/kube", own + "internal/replace", "k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/..."},
 		why:  "the wire is at the bottom: everybody reads it",
 	},
 	"internal/kube judges nothing": {
 		from: []string{"internal/kube"},
-		deny: []string{own + "internal/matrix", own + "internal/bootstrap", own + "internal/replacement"},
+		deny: []string{own + "internal/matrix", own + "internal/bootstrap", own + "internal/replace"},
 		why:  "it hands over objects; internal/cluster alone turns them into a cluster, the same for everybody",
 	},
 	"the judges are above the member": {
 		from: []string{"internal/cluster"}, deep: true,
-		deny: []string{own + "internal/maintenance", own + "internal/bootstrap", own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/setup/preflight", own + "internal/setup/inject", own + "internal/diagnosis/evidence"},
+		deny: []string{own + "internal/maintenance", own + "internal/bootstrap", own + "internal/view", own + "internal/replace", own + "internal/diagnosis", own + "internal/setup/preflight", own + "internal/setup/inject", own + "internal/diagnosis/evidence"},
 		why:  "a judge below the member needs copies of its fields, and a copy can differ from the member",
 	},
 	"maintenance is below bootstrap": {
@@ -78,16 +78,16 @@ var rules = map[string]rule{
 	},
 	"bootstrap and maintenance are below view": {
 		from: []string{"internal/bootstrap", "internal/maintenance"}, deep: true,
-		deny: []string{own + "internal/view", own + "internal/replacement", own + "internal/diagnosis", own + "internal/setup/preflight"},
+		deny: []string{own + "internal/view", own + "internal/replace", own + "internal/diagnosis", own + "internal/setup/preflight"},
 		why:  "the barrier decides by nothing that is decided by its decision",
 	},
 	"view is below replacement and diagnosis": {
 		from: []string{"internal/view"}, deep: true,
-		deny: []string{own + "internal/replacement", own + "internal/diagnosis", own + "internal/setup/preflight"},
+		deny: []string{own + "internal/replace", own + "internal/diagnosis", own + "internal/setup/preflight"},
 		why:  "a permit is given by states and by the barrier's decision, and by no text about them",
 	},
 	"replacement is below diagnosis": {
-		from: []string{"internal/replacement"}, deep: true,
+		from: []string{"internal/replace"}, deep: true,
 		deny: []string{own + "internal/diagnosis", own + "internal/setup/preflight"},
 		why:  "what deletes goes by its own checks, and not by what a finding suggests",
 	},

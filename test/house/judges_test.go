@@ -14,8 +14,8 @@ import (
 // shown are the packages that show, and judges the packages that decide. What is told are functions of a judge that turn its own record or result into words, or read a record.
 var (
 	shown  = []string{"internal/show/grid", "internal/show", "internal/show/dashboard", "internal/support", "internal/show/page"}
-	judges = []string{"internal/maintenance", "internal/bootstrap", "internal/view", "internal/replacement", "internal/diagnosis", "internal/setup/preflight", "internal/setup/inject", "internal/setup/adopt"}
-	told   = map[string]bool{"bootstrap.Waits": true, "bootstrap.Verdict": true, "replacement.ReadRecord": true, "replacement.ReadNow": true}
+	judges = []string{"internal/maintenance", "internal/bootstrap", "internal/view", "internal/replace", "internal/diagnosis", "internal/setup/preflight", "internal/setup/inject", "internal/setup/adopt"}
+	told   = map[string]bool{"bootstrap.Waits": true, "bootstrap.Verdict": true, "replace.ReadRecord": true, "replace.ReadNow": true}
 )
 
 // What shows takes the judges' results, and calls no function that decides: a document that judges for itself can differ from another one.

@@ -46,7 +46,7 @@ type statements struct {
 // spoken are the folders whose statements reach people.
 var spoken = []string{
 	"internal/words", "internal/setup/adopt", "internal/api", "internal/agent/barrier", "internal/bootstrap", "internal/cluster", "internal/diagnosis", "internal/agent/launch", "internal/matrix",
-	"internal/setup/preflight", "internal/replacement", "controller", "plugin",
+	"internal/setup/preflight", "internal/replace", "controller", "plugin",
 }
 
 func readStatements(root string) (*statements, error) {
@@ -428,14 +428,14 @@ func theSource(t *testing.T) *statements {
 
 // TestCatalogueHasTheStepsThatStandBeside: what the documents say of check and of a replacement is what the code does.
 func TestCatalogueHasTheStepsThatStandBeside(t *testing.T) {
-	made := map[string]map[words.Code][]words.Code{"internal/setup/preflight": {}, "internal/replacement": {}}
+	made := map[string]map[words.Code][]words.Code{"internal/setup/preflight": {}, "internal/replace": {}}
 	for _, p := range theSource(t).pairs() {
 		says, step := words.Code(p.says), words.Code(p.step)
 		if of := made[p.dir]; of != nil && p.says != "" && p.step != "" && !slices.Contains(of[says], step) {
 			of[says] = append(of[says], step)
 		}
 	}
-	for dir, said := range map[string]map[words.Code][]words.Code{"internal/setup/preflight": words.OfChecks(), "internal/replacement": words.OfReplacements()} {
+	for dir, said := range map[string]map[words.Code][]words.Code{"internal/setup/preflight": words.OfChecks(), "internal/replace": words.OfReplacements()} {
 		less := cmpopts.SortSlices(func(a, b words.Code) bool { return a < b })
 		if diff := cmp.Diff(made[dir], said, less); diff != "" {
 			t.Errorf("the steps beside the statements of %s (-code +catalogue):\n%s", dir, diff)

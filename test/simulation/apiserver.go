@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
 // The controller's way to the API server, as package controller/keep, internal/kube's Progress and controller/replacement's claims know it.
@@ -174,7 +174,7 @@ type deletion struct {
 }
 
 // deleteMarked marks a claim, looks again, and asks for its deletion by the version that the mark gave it.
-func (w *world) deleteMarked(step *replacement.Step) {
+func (w *world) deleteMarked(step *replace.Step) {
 	c := w.claims[step.Claim.Name]
 	if c == nil || c.obj.UID != step.Claim.UID || c.deleting {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
 // controller is ours, or plays the Scylla Operator's.
@@ -200,7 +200,7 @@ func (w *world) replacements() {
 	w.replaceSeen, w.replaceJudged = w.version, w.now
 	for _, name := range w.serviceNames.of(w.service) {
 		svc := w.service[name]
-		if rec := replacement.ReadRecord(svc.Labels, svc.Annotations); !rec.Requested && !rec.Open() && rec.Request == "" {
+		if rec := replace.ReadRecord(svc.Labels, svc.Annotations); !rec.Requested && !rec.Open() && rec.Request == "" {
 			continue
 		}
 		if w.Rule == Operator {
@@ -211,13 +211,13 @@ func (w *world) replacements() {
 	}
 }
 
-func (w *world) replacementStep(name string) *replacement.Step {
+func (w *world) replacementStep(name string) *replace.Step {
 	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(w.control.name()))
-	in := replacement.Read(c).Input(name, w.clock(w.control.name()), fmt.Sprintf("request-%s-%d", name, w.version))
+	in := replace.Read(c).Input(name, w.clock(w.control.name()), fmt.Sprintf("request-%s-%d", name, w.version))
 	if in == nil {
 		return nil
 	}
-	step := replacement.Next(*in)
+	step := replace.Next(*in)
 	return &step
 }
 
@@ -231,20 +231,20 @@ func (w *world) replaceStep(name string) {
 		w.tracef("replacement of %s: %s", name, step.Action)
 	}
 	switch step.Action {
-	case replacement.ActionRefuse, replacement.ActionHoldEviction, replacement.ActionWaitRefused, replacement.ActionFail:
+	case replace.ActionRefuse, replace.ActionHoldEviction, replace.ActionWaitRefused, replace.ActionFail:
 		w.recall(name)
 	}
 	switch step.Action {
-	case replacement.ActionDeletePVC:
+	case replace.ActionDeletePVC:
 		w.deleteMarked(step)
-	case replacement.ActionKeepPVC:
+	case replace.ActionKeepPVC:
 		if c := w.claims[step.Claim.Name]; c != nil && c.obj.UID == step.Claim.UID {
 			o := c.obj.DeepCopy()
 			metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationReplaceKept, step.Request)
 			c.obj = o
 			w.wrote()
 		}
-	case replacement.ActionEvictPod:
+	case replace.ActionEvictPod:
 		if p != nil && p.uid == step.PodUID {
 			w.deletePod(p, false)
 		}

@@ -4,7 +4,7 @@
 // goroutine under a clock of its own, without processes, sleeps or an API server. The same seed is the same run.
 //
 // Real are the pure packages: cluster.New on Kubernetes' objects in memory, the reports made of them, bootstrap.Decide, bootstrap.Seeds, the launcher's
-// arguments, members.Record, and replacement.Next; under policy permits also internal/view with its Receiver, bootstrap.Permission, and the controller's tracker of
+// arguments, members.Record, and replace.Next; under policy permits also internal/view with its Receiver, bootstrap.Permission, and the controller's tracker of
 // views, which makes epoch, seq, states, permits and queue. Modelled is what they decide about:
 //
 //   - ScyllaDB (scylla.go, gossip.go), as the facts say by section: the join rule, cancel-all and ban (4.2, 4.3), detection (4.5), the replaced node that

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -62,7 +62,7 @@ func (w *world) well(name string) bool {
 	if p == nil || svc == nil || p.deleting || p.proc == nil || !p.proc.serves || !p.status.ready || p.status.reporter != reporterWell {
 		return false
 	}
-	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+	rec := replace.ReadRecord(svc.Labels, svc.Annotations)
 	return !rec.Requested && !rec.Open() && p.revision == p.set.revisionName()
 }
 
@@ -73,7 +73,7 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 	if svc == nil {
 		return nil
 	}
-	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+	rec := replace.ReadRecord(svc.Labels, svc.Annotations)
 	switch {
 	case p == nil && w.member(svc.Annotations[api.AnnotationHostID]) && w.heldByOrder(name):
 		// Documented: OrderedReady makes no Pod while a lower ordinal waits. Delete the StatefulSet with --cascade=orphan, apply it with Parallel.
@@ -214,7 +214,7 @@ func (w *world) command(c words.Command) func() {
 // ghostCommand is what status prints of a host ID that no member has: a removenode, where it may be removed.
 func (w *world) ghostCommand() func() {
 	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))
-	for _, ghost := range replacement.Read(c).Ghosts(w.clock(person)) {
+	for _, ghost := range replace.Read(c).Ghosts(w.clock(person)) {
 		if len(ghost.Command) == 0 {
 			continue
 		}
@@ -256,7 +256,7 @@ func (w *world) replaceCommand(target string) func() {
 			if w.choice[name] {
 				return func() { w.removeRecorded(name) }
 			}
-			if in := w.replacementInput(name); in != nil && w.Rule != Operator && replacement.Superseded(*in) != "" {
+			if in := w.replacementInput(name); in != nil && w.Rule != Operator && replace.Superseded(*in) != "" {
 				return func() { w.supersede(name, *in) } // as the verb does
 			}
 			return func() { w.requestReplace(name) }
@@ -265,8 +265,8 @@ func (w *world) replaceCommand(target string) func() {
 	return nil
 }
 
-func (w *world) replacementInput(name string) *replacement.Input {
-	return replacement.Read(cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))).Input(name, w.clock(person), "")
+func (w *world) replacementInput(name string) *replace.Input {
+	return replace.Read(cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))).Input(name, w.clock(person), "")
 }
 
 // removeRecorded is nodetool removenode of the node that a member's Service records.
@@ -311,7 +311,7 @@ func (w *world) requestReplace(name string, skip ...string) {
 			labels[api.LabelReplace] = ""
 			return
 		}
-		replacement.RequestPatch(id, w.otherLost(name), skip).Apply(&labels, &annotations)
+		replace.RequestPatch(id, w.otherLost(name), skip).Apply(&labels, &annotations)
 	})
 }
 
@@ -319,8 +319,8 @@ func (w *world) resume(name string, ignore []string) {
 	id := fmt.Sprintf("resume-%d", w.version)
 	w.tracef("kubectl scylla replace resume %s ignoring %s", name, shorts(ignore))
 	w.annotate(name, func(labels, annotations map[string]string) {
-		rec := replacement.ReadRecord(labels, annotations)
-		replacement.ResumePatch(rec, id, "", ignore, nil).Apply(&labels, &annotations)
+		rec := replace.ReadRecord(labels, annotations)
+		replace.ResumePatch(rec, id, "", ignore, nil).Apply(&labels, &annotations)
 	})
 }
 
@@ -335,17 +335,17 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 		}
 	}
 	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))
-	in := replacement.Read(c).Input(name, w.clock(person), "")
+	in := replace.Read(c).Input(name, w.clock(person), "")
 	if in == nil {
 		return nil
 	}
 	if p != nil && p.failed != "" {
-		in.Log = &replacement.Diagnosis{Code: diagnosed(p.failed), Text: words.New(diagnosed(p.failed))}
+		in.Log = &replace.Diagnosis{Code: diagnosed(p.failed), Text: words.New(diagnosed(p.failed))}
 	}
 	if p != nil && p.proc != nil && !p.proc.gossips && p.failed == "" {
-		in.Log = &replacement.Diagnosis{Code: words.ShadowRound, Text: words.New(words.ShadowRound)}
+		in.Log = &replace.Diagnosis{Code: words.ShadowRound, Text: words.New(words.ShadowRound)}
 	}
-	step := replacement.Next(*in)
+	step := replace.Next(*in)
 	if (step.Cure.Code == words.CureVolumeLost || step.Cure.Code == words.CureUnrecordedLost) && (p == nil || p.claim.machine == nil || !p.claim.machine.gone) {
 		return nil // the machine comes back, and a person knows it
 	}
@@ -356,10 +356,10 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 			cures = []words.Command{words.Scylla(in.Namespace, "replace", "resume", name)} // a person who has looked finds that it is no member
 		}
 	}
-	if step.Action == replacement.ActionRefuse {
+	if step.Action == replace.ActionRefuse {
 		return w.heldCure(name, step)
 	}
-	if step.Action != replacement.ActionFail && step.Action != replacement.ActionWaitPodGone && (step.Action != replacement.ActionWaitJoin || len(cures) == 0) {
+	if step.Action != replace.ActionFail && step.Action != replace.ActionWaitPodGone && (step.Action != replace.ActionWaitJoin || len(cures) == 0) {
 		return nil
 	}
 	if step.Diagnosis != nil && step.Diagnosis.Code == words.NewcomerIsMember {
@@ -387,12 +387,12 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 
 // heldCure: a replacement is held up by another node that is lost as well, by a Pod that stands at its barrier or has no machine, or there is nothing to
 // replace any more. The cures that its checks print are --ignore-dead and --skip-check.
-func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
+func (w *world) heldCure(name string, step replace.Step) map[string]func() {
 	svc := w.service[name]
-	rec := replacement.ReadRecord(svc.Labels, svc.Annotations)
+	rec := replace.ReadRecord(svc.Labels, svc.Annotations)
 	// Whether or not anything has begun: no node waits for a Pod that cannot end.
 	for _, c := range step.Checks {
-		if c.Name == replacement.CheckMember && c.Blocks() &&
+		if c.Name == replace.CheckMember && c.Blocks() &&
 			slices.Contains([]words.Code{words.CureStartAsNew, words.CureUnrecordedLost, words.CureRecordNewcomer}, c.Cure.Code) {
 			return map[string]func(){string(c.Cure.Code): func() {
 				for _, command := range c.Cure.Commands {
@@ -402,7 +402,7 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 				}
 			}}
 		}
-		if c.Name != replacement.CheckStatefulSet || !c.Blocks() {
+		if c.Name != replace.CheckStatefulSet || !c.Blocks() {
 			continue
 		}
 		for _, command := range c.Cure.Commands {
@@ -414,30 +414,30 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	if rec.Open() {
 		// A node that was to be ignored has been removed meanwhile: take it from the ignore list. Nothing is deleted yet.
 		if other := w.otherLost(name); rec.Resume != "" && rec.Resume != rec.Accepted && !slices.ContainsFunc(other, func(id string) bool { return slices.Contains(rec.IgnoreDead, id) }) &&
-			slices.ContainsFunc(step.Checks, func(c replacement.Check) bool { return c.Blocks() && c.Name == replacement.CheckOthersUp }) && len(other) > 0 {
+			slices.ContainsFunc(step.Checks, func(c replace.Check) bool { return c.Blocks() && c.Name == replace.CheckOthersUp }) && len(other) > 0 {
 			// Of another attempt the volume is gone: only the attempt is asked for anew.
 			return map[string]func(){"replace resume --ignore-dead": func() { w.resume(name, other) }}
 		}
 		// Nor is it when another node is lost that was not to be ignored, whose own replacement waits for this one, or when its StatefulSet is rolled, which waits for
 		// this very Pod: it is asked for anew, then with --ignore-dead or --skip-check.
 		other := !slices.ContainsFunc(w.otherLost(name), func(id string) bool { return slices.Contains(rec.IgnoreDead, id) })
-		if slices.ContainsFunc(step.Checks, func(c replacement.Check) bool {
-			return c.Blocks() && (c.Name == replacement.CheckIgnoreList || c.Name == replacement.CheckJustStarted || c.Name == replacement.CheckOthersUp && len(w.otherLost(name)) > 0 && other)
+		if slices.ContainsFunc(step.Checks, func(c replace.Check) bool {
+			return c.Blocks() && (c.Name == replace.CheckIgnoreList || c.Name == replace.CheckJustStarted || c.Name == replace.CheckOthersUp && len(w.otherLost(name)) > 0 && other)
 		}) {
 			return map[string]func(){"replace cancel, to ask for it anew": func() {
-				w.annotate(name, func(labels, annotations map[string]string) { replacement.CancelPatch().Apply(&labels, &annotations) })
+				w.annotate(name, func(labels, annotations map[string]string) { replace.CancelPatch().Apply(&labels, &annotations) })
 			}}
 		}
 		return nil
 	}
 	if !w.member(svc.Annotations[api.AnnotationHostID]) {
 		return map[string]func(){"replace cancel": func() {
-			w.annotate(name, func(labels, annotations map[string]string) { replacement.CancelPatch().Apply(&labels, &annotations) })
+			w.annotate(name, func(labels, annotations map[string]string) { replace.CancelPatch().Apply(&labels, &annotations) })
 		}}
 	}
 	skip := slices.Clone(rec.SkipChecks)
 	for _, c := range step.Checks {
-		if c.Blocks() && c.Name == replacement.CheckJustStarted {
+		if c.Blocks() && c.Name == replace.CheckJustStarted {
 			skip = append(skip, c.Name)
 		}
 	}
@@ -448,16 +448,16 @@ func (w *world) heldCure(name string, step replacement.Step) map[string]func() {
 	return nil
 }
 
-func (w *world) supersede(name string, in replacement.Input) {
-	id := replacement.Superseded(in)
+func (w *world) supersede(name string, in replace.Input) {
+	id := replace.Superseded(in)
 	if id == "" {
 		return
 	}
 	w.lost[name] = true
 	w.tracef("kubectl scylla replace %s, the newcomer of %s", short(string(id)), name)
 	w.annotate(name, func(labels, annotations map[string]string) {
-		rec := replacement.ReadRecord(labels, annotations)
-		replacement.SupersedePatch(rec, id, fmt.Sprintf("person-%d", w.version), w.otherLost(name), nil, w.clock(person)).Apply(&labels, &annotations)
+		rec := replace.ReadRecord(labels, annotations)
+		replace.SupersedePatch(rec, id, fmt.Sprintf("person-%d", w.version), w.otherLost(name), nil, w.clock(person)).Apply(&labels, &annotations)
 	})
 	if p := w.pods[name]; p != nil {
 		p.failed = ""

@@ -58,9 +58,9 @@ type topology struct {
 type kind string
 
 const (
-	join    kind = "join"
-	replace kind = "replace"
-	remove  kind = "remove node"
+	join        kind = "join"
+	replaceNode kind = "replace"
+	remove      kind = "remove node"
 )
 
 // request is a topology operation, queued or under way (4.2).
@@ -285,7 +285,7 @@ func (w *world) ask(s *process) {
 	}
 	r := &request{kind: join, id: s.id, proc: s, opened: s.pod.opened}
 	if s.replace != "" {
-		r.kind, r.target, r.ignore = replace, s.replace, s.ignore
+		r.kind, r.target, r.ignore = replaceNode, s.replace, s.ignore
 		switch {
 		case g.members[s.replace] == "":
 			w.exit(s, "Replaced node with Host ID "+s.replace+" not found")
@@ -422,7 +422,7 @@ func (w *world) nextTask(g *group) {
 	if len(g.queue) == 0 {
 		return
 	}
-	prio := map[kind]int{replace: 0, join: 1, remove: 2}
+	prio := map[kind]int{replaceNode: 0, join: 1, remove: 2}
 	queue := slices.Clone(g.queue)
 	slices.SortStableFunc(queue, func(a, b *request) int { return cmp.Compare(prio[a.kind], prio[b.kind]) })
 	for _, r := range queue {
@@ -475,7 +475,7 @@ func (w *world) advance(g *group) {
 		case !s.ended && w.alive(g.leader, s.id):
 			s.disk.group = g
 			st := joining
-			if r.kind == replace {
+			if r.kind == replaceNode {
 				g.set(r.target, beingReplaced)
 				st = replacing
 			}
@@ -495,7 +495,7 @@ func (w *world) advance(g *group) {
 		}
 		g.current = nil
 		completes := w.between(500*time.Millisecond, 3*time.Second)
-		if r.kind == replace {
+		if r.kind == replaceNode {
 			g.drop(r.target)
 			completes = w.between(5*time.Second, time.Minute) // tablets are rebuilt first (5.4)
 		}
@@ -509,7 +509,7 @@ func (w *world) advance(g *group) {
 // rollBack: the joiner is left for ever, a replaced node stays banned and a member.
 func (w *world) rollBack(g *group, r *request, why string) {
 	g.current = nil
-	if r.kind == replace && g.members[r.target] != "" {
+	if r.kind == replaceNode && g.members[r.target] != "" {
 		g.set(r.target, normal)
 	}
 	g.drop(r.id)

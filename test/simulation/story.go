@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -124,14 +124,14 @@ func (p Play) DeleteMachine(member string) {
 // Replace is what `kubectl scylla replace` writes.
 func (p Play) Replace(member, request string) {
 	p.w.annotate(member, func(labels, annotations map[string]string) {
-		replacement.RequestPatch(request, nil, nil).Apply(&labels, &annotations)
+		replace.RequestPatch(request, nil, nil).Apply(&labels, &annotations)
 	})
 }
 
 // RestartWhileReplacing deletes the Pod of a member as soon as a new node that replaces another one has reported.
 func (p Play) RestartWhileReplacing(member string) {
 	for _, g := range p.w.groups {
-		if r := g.current; r != nil && r.kind == replace && r.proc.pod.row != nil && string(r.proc.pod.row.HostID) == r.id {
+		if r := g.current; r != nil && r.kind == replaceNode && r.proc.pod.row != nil && string(r.proc.pod.row.HostID) == r.id {
 			p.w.deletePod(p.w.pods[member], false)
 			return
 		}

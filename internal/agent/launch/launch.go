@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package launch runs last before ScyllaDB: it reads the Pod's member Service, adds the requested replace arguments and the seeds to ScyllaDB's
-// command line, and executes ScyllaDB. It must not judge whether a node may be replaced (package replacement does, before anything is deleted), write
+// command line, and executes ScyllaDB. It must not judge whether a node may be replaced (package replace does, before anything is deleted), write
 // anything, or keep running.
 //
 // A node whose data directory has completed its bootstrap starts also when the API server does not answer: ScyllaDB then ignores the replace
@@ -31,7 +31,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -79,7 +79,7 @@ func (m malformed) Error() string { return m.why }
 // Arguments returns the arguments that the member Service's labels and annotations request; none for a plain start. The error is waiting while a
 // request is not yet recorded, and malformed when the labels cannot be used.
 func Arguments(labels, annotations map[string]string) ([]string, error) {
-	rec := replacement.ReadRecord(labels, annotations)
+	rec := replace.ReadRecord(labels, annotations)
 	if !rec.Requested && !rec.Open() {
 		return nil, nil
 	}
@@ -200,7 +200,7 @@ func Run(ctx context.Context, o Options) error {
 
 func refuse(o Options, err error) error {
 	return &exit.Error{
-		Code: replacement.ExitLaunchMalformed,
+		Code: replace.ExitLaunchMalformed,
 		Err:  fmt.Errorf("ScyllaDB is not started, it would join as a plain new node: service %s/%s: %w", o.Namespace, o.Service, err),
 		Hint: "see: " + words.Shell(words.Scylla(o.Namespace, "replace", "status", o.Service)),
 	}
@@ -244,7 +244,7 @@ func (o *Options) ask(ctx context.Context) (answer, error) {
 		}
 		if !answered && o.Patience > 0 && now.Sub(began) >= o.Patience {
 			return answer{}, &exit.Error{
-				Code: replacement.ExitLaunchRetry,
+				Code: replace.ExitLaunchRetry,
 				Err: fmt.Errorf("ask the API server for %s: %w; ScyllaDB was not started because only the API server has its replace request and its seeds",
 					o.Namespace+"/"+o.Service, err),
 				Hint: "the kubelet starts this container again",

@@ -30,7 +30,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
 const (
@@ -221,7 +221,7 @@ const completed, unset = `[{"bootstrapped":"COMPLETED"}]`, `[{"bootstrapped":nul
 func TestRun(t *testing.T) {
 	refused := errors.New("connection refused")
 	replacing := map[string]string{api.LabelReplace: "", api.LabelReplacingNodeHostID: oldID}
-	plain, replace := []string{"sh", "--seeds=x"}, []string{"sh", "--seeds=x", "--replace-node-first-boot=" + oldID}
+	plain, replaces := []string{"sh", "--seeds=x"}, []string{"sh", "--seeds=x", "--replace-node-first-boot=" + oldID}
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "demo-d-0", errors.New("no"))
 	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "services"}, "demo-d-0")
 	type as = []func() (*corev1.Service, error)
@@ -235,15 +235,15 @@ func TestRun(t *testing.T) {
 	}{
 		"a restart needs no API server":              {nil, completed, 0, plain, 0, "bootstrapped data directory"},
 		"a new node starts plainly":                  {as{service(nil)}, unset, 0, plain, 0, "no replacement"},
-		"a new node replaces":                        {as{service(replacing)}, unset, 0, replace, 0, "as a replacement"},
-		"without the query's answer it asks":         {as{service(replacing)}, "", 0, replace, 0, ""},
-		"it waits for the API server":                {as{failing(refused), failing(refused), service(replacing)}, unset, 0, replace, 0, "connection refused"},
+		"a new node replaces":                        {as{service(replacing)}, unset, 0, replaces, 0, "as a replacement"},
+		"without the query's answer it asks":         {as{service(replacing)}, "", 0, replaces, 0, ""},
+		"it waits for the API server":                {as{failing(refused), failing(refused), service(replacing)}, unset, 0, replaces, 0, "connection refused"},
 		"it waits for the Service":                   {as{failing(missing), service(nil)}, unset, time.Millisecond, plain, 0, "does not exist"},
-		"it waits for the record":                    {as{service(map[string]string{api.LabelReplace: ""}), service(replacing)}, unset, time.Millisecond, replace, 0, "not recorded"},
+		"it waits for the record":                    {as{service(map[string]string{api.LabelReplace: ""}), service(replacing)}, unset, time.Millisecond, replaces, 0, "not recorded"},
 		"it starts plainly once the request is gone": {as{service(map[string]string{api.LabelReplace: ""}), service(nil)}, unset, 0, plain, 0, ""},
-		"it gives up for a restart":                  {as{failing(refused)}, unset, time.Minute, nil, replacement.ExitLaunchRetry, ""},
+		"it gives up for a restart":                  {as{failing(refused)}, unset, time.Minute, nil, replace.ExitLaunchRetry, ""},
 		"it names the right":                         {as{failing(forbidden), service(nil)}, unset, 0, plain, 0, "verb get on services"},
-		"an empty label starts nothing":              {as{service(map[string]string{api.LabelReplacingNodeHostID: ""})}, unset, 0, nil, replacement.ExitLaunchMalformed, ""},
+		"an empty label starts nothing":              {as{service(map[string]string{api.LabelReplacingNodeHostID: ""})}, unset, 0, nil, replace.ExitLaunchMalformed, ""},
 		"an empty label does not hold up a restart":  {as{service(map[string]string{api.LabelReplacingNodeHostID: ""})}, completed, 0, plain, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replacement owns the replacement of a dead node by its host ID: which checks must pass before anything is deleted, what comes next,
+// Package replace owns the replacement of a dead node by its host ID: which checks must pass before anything is deleted, what comes next,
 // when it is over, whether it has failed, and which labels and annotations say so.
 //
 // Next is a function from what the API server holds now to one step. Nothing is remembered, so a controller may be killed after any
@@ -26,4 +26,4 @@
 // replacement then has claims from before the cancellation.
 //
 // The package must not talk to anything, know a clock, or log.
-package replacement
+package replace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package replacement_test
+package replace_test
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replacement"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -77,7 +77,7 @@ func claim(name, uid string) *corev1.PersistentVolumeClaim {
 	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns, UID: types.UID("uid-" + uid)}}
 }
 
-func load(t *testing.T, objs ...any) *replacement.Reading {
+func load(t *testing.T, objs ...any) *replace.Reading {
 	t.Helper()
 	o := cluster.Objects{Key: cluster.Key{Namespace: ns, Name: "demo"}, Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindPVCs}
 	for i, obj := range objs {
@@ -99,7 +99,7 @@ func load(t *testing.T, objs ...any) *replacement.Reading {
 			t.Fatalf("object of type %T", obj)
 		}
 	}
-	return replacement.Read(cluster.New(o, cluster.SourceAuto, now))
+	return replace.Read(cluster.New(o, cluster.SourceAuto, now))
 }
 
 // How long a node must be DOWN is what the cluster's own health policy says, as it is for the condition NodeReplaceable.
@@ -261,7 +261,7 @@ func TestOthers(t *testing.T) {
 	if len(o) != 1 || !o[0].Decommissioning() || o[0].Addresses()[0].String() != "10.96.0.1" {
 		t.Errorf("%+v", o)
 	}
-	if rec := replacement.RecordOf(o[0]); !rec.Open() || rec.Original != hostA || rec.Accepted != "" {
+	if rec := replace.RecordOf(o[0]); !rec.Open() || rec.Original != hostA || rec.Accepted != "" {
 		t.Errorf("%+v", rec)
 	}
 	if got := c.Requested(); len(got) != 1 || got[0] != "demo-a-0" {
