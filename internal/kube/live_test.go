@@ -30,7 +30,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -335,7 +335,7 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 		"no answer from Pod demo-rack1-2: timed out",
 		`no answer from Pod demo-rack1-3: pods "demo-rack1-3" not found`,
 		"no answer from Pod demo-rack1-4: the Pod is Pending",
-	}, show.ProblemLines(s.Partial())); diff != "" {
+	}, document.ProblemLines(s.Partial())); diff != "" {
 		t.Errorf("partial (-want +got):\n%s", diff)
 	}
 	if k := s.Partial()[1]; k.Kind != cluster.ProblemTimeout || k.Name != "demo-rack1-2" || k.Reason != "timed out" {
@@ -416,7 +416,7 @@ func TestLiveSaysWhatANodeDoesNotAnswer(t *testing.T) {
 			st := newStage(t, 1, 1)
 			_, cfg := serve(t, false, map[string]string{"demo-rack1-0": scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)}, tc.not)})
 			s := st.live(t, cluster.SourceLive, cfg, LiveOptions{})
-			if diff := cmp.Diff(tc.want, show.ProblemLines(s.Partial()), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tc.want, document.ProblemLines(s.Partial()), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("partial (-want +got):\n%s", diff)
 			}
 			if r := s.Live["demo-rack1-0"]; (r.Error != nil) != tc.rowless {

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
-// Text draws one line per cluster.
-func (l *ClusterStatusList) Text(o Options) string {
+// Clusters draws one line per cluster.
+func Clusters(l *document.ClusterStatusList, o Options) string {
 	g := o.glyphs()
 	t := &Table{NoHeader: o.NoHeaders, Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"}, {Header: grid.Up.String()}, {Header: "PROBLEMS"},
 		{Header: "NEWCOMERS"}, {Header: "SOURCE"}, {Header: "CAUSE", Min: 13}}}
@@ -26,7 +27,7 @@ func (l *ClusterStatusList) Text(o Options) string {
 		partial = append(partial, partialOf(&d.Header, d.Name, o)...)
 		cause := "-"
 		if !d.Healthy {
-			cause = Clean(d.firstLine())
+			cause = Clean(d.FirstLine())
 		}
 		t.Rows = append(t.Rows, []Cell{Text(d.Namespace), Text(d.Name), health, Text(fmt.Sprintf("%d/%d", d.Counts.Up, d.Counts.Nodes)),
 			Text(fmt.Sprint(d.Counts.Problems)), Text(fmt.Sprint(d.Counts.Newcomers)), Text(string(d.Source.Used)), Text(cause)})
@@ -41,9 +42,9 @@ func (l *ClusterStatusList) Text(o Options) string {
 }
 
 // partialOf lists, below a list, the parts of one cluster that could not be read.
-func partialOf(h *Header, cluster string, o Options) []string {
+func partialOf(h *document.Header, cluster string, o Options) []string {
 	var lines []string
-	p := &painter{d: &ClusterStatus{Header: *h}, o: o}
+	p := &painter{d: &document.ClusterStatus{Header: *h}, o: o}
 	for _, text := range h.PartialLines(maxPartial) {
 		for _, line := range p.wrap(Warn.Paint("partial:")+" "+Clean(h.Namespace+"/"+cluster)+": "+text, "  ") {
 			lines = append(lines, line+"\n")

@@ -10,12 +10,16 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // maxPlainMatrix is the largest number of nodes for which the whole matrix is drawn without a height limit: a larger one is unreadable.
 const maxPlainMatrix = 40
+
+// maxPartial is the maximum number of lines near the verdict that list missing parts.
+const maxPartial = 6
 
 // detail is how much of a status is drawn; each level leaves out more, so that the verdict and its reasons stay on the screen.
 type detail struct {
@@ -45,8 +49,8 @@ var details = []detail{
 	{byRack: true, terse: true, maxList: 1},
 }
 
-// Text draws the document: verdict, nodes, matrix, blockers. It leaves out, in a fixed order, the parts that do not fit o.Height, and says so.
-func (d *ClusterStatus) Text(o Options) string {
+// Cluster draws the document: verdict, nodes, matrix, blockers. It leaves out, in a fixed order, the parts that do not fit o.Height, and says so.
+func Cluster(d *document.ClusterStatus, o Options) string {
 	p := &painter{d: d, o: o, g: o.glyphs()}
 	p.index()
 	fits := p.byNode().fits(o)
@@ -63,7 +67,7 @@ func (d *ClusterStatus) Text(o Options) string {
 	}
 	var text string
 	for _, level := range details {
-		if level.matrix && !fits || !level.byRack && (len(d.Nodes) >= o.Height || p.unread && level.terse) {
+		if level.matrix && !fits || !level.byRack && (len(d.Nodes) >= o.Height || p.trouble.Unread() && level.terse) {
 			continue
 		}
 		text = p.draw(level)
@@ -88,24 +92,20 @@ func screenLines(text string, width int) int {
 }
 
 type painter struct {
-	d *ClusterStatus
+	d *document.ClusterStatus
 	o Options
 	g Glyphs
 	// grid is who sees whom, listed are the nodes that have a row and a column.
-	grid   *grid.Grid
-	listed []int
-	// trouble holds the host IDs and members that findings are about; parted is true while a partition is found.
-	trouble map[string]bool
-	parted  bool
+	grid    *grid.Grid
+	listed  []int
+	trouble *document.Trouble
 	folds   []string // the matrix as it is folded, which has the racks too
-	// unread is true while no node's state is known: the nodes then count as untroubled.
-	unread bool
 }
 
 func (p *painter) index() {
 	p.grid = p.d.Grid()
 	p.listed = p.grid.Listed()
-	p.trouble, p.parted, p.unread = p.d.troubledRefs(), p.d.parted(), p.d.Unread()
+	p.trouble = p.d.Trouble()
 }
 
 func (p *painter) draw(level detail) string {
@@ -132,14 +132,14 @@ func (p *painter) draw(level detail) string {
 func (p *painter) head() []string {
 	mark := p.d.Mark()
 	verdict := StyleOf(mark).Paint(p.g.Marks[mark]+" "+p.d.Verdict) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
-	return p.wrap(verdict+": "+Clean(p.d.firstLine()), "  ")
+	return p.wrap(verdict+": "+Clean(p.d.FirstLine()), "  ")
 }
 
 // origin is the number of nodes that are UP, the source of the rows, and the parts that could not be read.
 func (p *painter) origin(level detail) []string {
 	from := "from " + string(p.d.Source.Used)
 	if len(p.d.Problems()) > 0 {
-		from = p.d.counted(byEveryone) + ", " + from
+		from = p.d.Counted() + ", " + from
 	}
 	if p.d.Source.Reason != "" {
 		from += " (" + Clean(p.d.Source.Reason) + ")"
@@ -204,7 +204,7 @@ func (level detail) limited(n int, lead, one, many string, item func(i int) []st
 	var lines []string
 	for i := range n {
 		if level.maxList > 0 && i >= level.maxList {
-			return append(lines, Dim.Paint(lead+"and "+count(n-i, one, many)+" (all with --all)"))
+			return append(lines, Dim.Paint(lead+"and "+words.Count(n-i, one, many)+" (all with --all)"))
 		}
 		lines = append(lines, item(i)...)
 	}
@@ -244,7 +244,7 @@ func (p *painter) attention(level detail) []string {
 			return n.Text(now)
 		}
 		text := n.Ref.String()
-		if a := words.Ago(TimeOf(n.Since), now); a != "" {
+		if a := words.Ago(document.TimeOf(n.Since), now); a != "" {
 			text += " (" + a + ")"
 		}
 		return text + " " + words.Text(n.Summary)
@@ -272,7 +272,7 @@ func (p *painter) replacements(level detail) []string {
 	list := slices.Clone(p.d.Replacements)
 	if !p.o.Wide && !p.o.All {
 		// A failed one is a finding, with its step.
-		list = slices.DeleteFunc(list, func(r Replacement) bool { return r.Failure != nil && p.trouble[string(r.Original)] })
+		list = slices.DeleteFunc(list, func(r document.Replacement) bool { return r.Failure != nil && p.trouble.Names(string(r.Original)) })
 	}
 	if len(list) == 0 {
 		return nil
@@ -284,13 +284,13 @@ func (p *painter) replacements(level detail) []string {
 		if list[0].Failure != nil {
 			lines = p.wrap(text, "  ")
 		}
-		return append(lines, list[0].cureLines(p.o, p.g, "  ")...)
+		return append(lines, cureLines(&list[0], p.o, p.g, "  ")...)
 	}
 	return append([]string{title}, level.limited(len(list), "  ", "more", "more", func(i int) []string {
 		if level.terse && list[i].Failure == nil {
-			return append([]string{p.one("  " + Clean(list[i].Name()+": "+list[i].Summary))}, list[i].cureLines(p.o, p.g, "    ")...)
+			return append([]string{p.one("  " + Clean(list[i].Name()+": "+list[i].Summary))}, cureLines(&list[i], p.o, p.g, "    ")...)
 		}
-		return list[i].lines(p.o, "  ")
+		return replacementLines(&list[i], p.o, "  ")
 	})...)
 }
 
@@ -303,7 +303,7 @@ func (p *painter) gossipOnly(level detail) []string {
 	title := Strong.Paint("Host IDs that only their peers know") + fmt.Sprintf(" (%d)", len(ids))
 	return append([]string{title}, level.limited(len(ids), "  ", "more", "more", func(i int) []string {
 		lines := []string{"  " + Clean(string(ids[i]))}
-		at := slices.IndexFunc(p.d.Leftovers, func(g Leftover) bool { return g.HostID == ids[i] })
+		at := slices.IndexFunc(p.d.Leftovers, func(g document.Leftover) bool { return g.HostID == ids[i] })
 		if at < 0 {
 			return lines
 		}
@@ -314,7 +314,7 @@ func (p *painter) gossipOnly(level detail) []string {
 		if g.Command == "" {
 			return append(lines, p.wrap("    "+p.g.Arrow+" not to be removed: "+Clean(g.Why), "      ")...)
 		}
-		return slices.Concat(lines, stepLinesAt("    ", g.first, p.o), commandLines(g.command, p.o, "    "))
+		return slices.Concat(lines, stepLinesAt("    ", g.First, p.o), commandLines(g.Remove, p.o, "    "))
 	})...)
 }
 

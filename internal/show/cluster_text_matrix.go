@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -136,7 +137,7 @@ func (p *painter) legend(parts []string, blank bool) []string {
 
 // folded is the matrix by racks where they fit, else by datacenters; nil where neither does, or where all of it says UP.
 func (p *painter) folded(level detail) []string {
-	if !slices.ContainsFunc(p.d.Rows, func(r Row) bool { return len(r.NotUp) > 0 }) {
+	if !slices.ContainsFunc(p.d.Rows, func(r document.Row) bool { return len(r.NotUp) > 0 }) {
 		return nil
 	}
 	for _, by := range []grid.By{grid.ByRack, grid.ByDatacenter} {
@@ -240,9 +241,9 @@ func (p *painter) disagreeing(level detail) []string {
 	if len(groups) == 0 {
 		if silent := p.d.Counts.Nodes - p.d.Counts.Reporting; silent > 0 {
 			return p.wrap(fmt.Sprintf("%s Who sees whom: %d of %s a fresh row; these see everyone UP.", Warn.Paint(p.g.Marks[grid.Unknown]), len(p.d.Rows),
-				count(p.d.Counts.Nodes, "node has", "nodes have")), "  ")
+				words.Count(p.d.Counts.Nodes, "node has", "nodes have")), "  ")
 		}
-		return []string{fmt.Sprintf("%s Who sees whom: %s, and all agree: everyone sees everyone UP.", Good.Paint(p.g.Marks[grid.Up]), count(len(p.d.Rows), "row", "rows"))}
+		return []string{fmt.Sprintf("%s Who sees whom: %s, and all agree: everyone sees everyone UP.", Good.Paint(p.g.Marks[grid.Up]), words.Count(len(p.d.Rows), "row", "rows"))}
 	}
 	head := Strong.Paint("Rows that disagree")
 	if agree > 0 {
@@ -302,7 +303,7 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) [
 			for _, r := range groups[i:] {
 				rest += r.Count()
 			}
-			lines = append(lines, Dim.Paint(fmt.Sprintf("  and %s (all with --all)", count(rest, "more blocker", "more blockers"))))
+			lines = append(lines, Dim.Paint(fmt.Sprintf("  and %s (all with --all)", words.Count(rest, "more blocker", "more blockers"))))
 			break
 		}
 		step := group.Step

@@ -12,14 +12,10 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
-
-// Troubled is true for a node with any abnormal state.
-func (n *Node) Troubled() bool {
-	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != RowOK || n.Seen.Mark() != grid.Up
-}
 
 func (p *painter) nodes(level detail) []string {
 	if len(p.d.Nodes) == 0 {
@@ -46,7 +42,7 @@ func splitLines(text string) []string {
 }
 
 // nodeTable has one line per node. numbers gives their numbers; nil counts from 1.
-func (p *painter) nodeTable(nodes []Node, numbers []int) []string {
+func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 	t := &Table{NoHeader: p.o.NoHeaders, Columns: []Column{
 		{Header: "#", Right: true}, {Header: "DC", Min: 4, Last: true}, {Header: "RACK", Min: 4, Last: true}, {Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "HOST ID"},
 		{Header: "SEEN"}, {Header: "VERSION", Min: 7}, {Header: "ROW", Min: 5, Last: true}, {Header: "POD", Min: 8},
@@ -70,7 +66,7 @@ func (p *painter) nodeTable(nodes []Node, numbers []int) []string {
 				on = Cell{Text: strings.TrimSpace(k.Name + " " + k.State), Style: MachineStyle(*k)}
 			}
 			row = append(row, Text(dash(n.PodIP)), on, Text(dash(n.State)), Text(dash(n.OperationMode)), Text(string(n.Membership)))
-			up, load, tokens := VitalsTexts(n.Vitals)
+			up, load, tokens := document.VitalsTexts(n.Vitals)
 			row = append(row, Text(dash(up)), Text(dash(load)), Text(dash(tokens)))
 		}
 		t.Rows = append(t.Rows, row)
@@ -79,17 +75,6 @@ func (p *painter) nodeTable(nodes []Node, numbers []int) []string {
 		t.terse()
 	}
 	return splitLines(t.String(p.o.Room(), p.g.Ellipsis))
-}
-
-// Fresh is a row that counts: its reporter is alive, even if the row has not changed for long.
-const Fresh = "fresh"
-
-// Word is the state of a row in the text.
-func (r RowState) Word() string {
-	if r.Status == RowOK {
-		return Fresh
-	}
-	return string(r.Status)
 }
 
 // terse leaves out since when rows are unchanged, for want of room.
@@ -123,7 +108,7 @@ func (p *painter) hostID(r matrix.Ref) string {
 	return r.Short()
 }
 
-func (p *painter) version(n Node) string {
+func (p *painter) version(n document.Node) string {
 	if p.o.Wide || n.Version == "" {
 		return dash(n.Version)
 	}
@@ -132,40 +117,40 @@ func (p *painter) version(n Node) string {
 	return v
 }
 
-func (*painter) seen(s *Seen) Cell {
+func (*painter) seen(s *document.Seen) Cell {
 	if s == nil {
 		return Cell{Text: s.Text(), Style: Dim}
 	}
 	return Cell{Text: s.Text(), Style: StyleOf(s.Mark())}
 }
 
-func (p *painter) row(n Node) Cell {
+func (p *painter) row(n document.Node) Cell {
 	text := n.Row.Word()
 	switch n.Row.Status {
-	case RowOK:
+	case document.RowOK:
 		cell := Cell{Text: text, Style: Good}
-		if a := words.Ago(TimeOf(n.Row.Written), p.d.At()); a != "" {
+		if a := words.Ago(document.TimeOf(n.Row.Written), p.d.At()); a != "" {
 			cell.Text, cell.Short = text+", unchanged "+a, text
 		}
 		return cell
-	case RowStale:
-		if a := words.Ago(TimeOf(n.Row.StaleSince), p.d.At()); a != "" {
+	case document.RowStale:
+		if a := words.Ago(document.TimeOf(n.Row.StaleSince), p.d.At()); a != "" {
 			text += " " + a
 		}
 		return Cell{Text: text, Style: Warn}
-	case RowNone:
+	case document.RowNone:
 		return Cell{Text: "-", Style: Dim}
-	case RowMissing:
-		if p.unread {
+	case document.RowMissing:
+		if p.trouble.Unread() {
 			return Cell{Text: text, Style: Dim}
 		}
-	case RowError:
+	case document.RowError:
 		return Cell{Text: text, Style: Bad}
 	}
 	return Cell{Text: text, Style: Odd}
 }
 
-func (p *painter) pod(n Node) Cell {
+func (p *painter) pod(n document.Node) Cell {
 	text := n.Pod
 	style := Plain
 	phase, ready, ok := strings.Cut(text, " ")
@@ -188,48 +173,18 @@ func (p *painter) pod(n Node) Cell {
 	return Cell{Text: text, Style: style}
 }
 
-// RackSum sums up the nodes of one rack.
-type RackSum struct {
-	Datacenter, Rack string
-	Nodes            []int // their places in the document
-	// In is how many are no newcomers, Up how many are seen UP, Rows how many have a row that counts, Trouble how many have trouble.
-	In, Up, Rows, Trouble int
-}
-
-// Racks are the racks in the order of their nodes.
-func (d *ClusterStatus) Racks(troubled func(*Node) bool) []*RackSum {
-	var racks []*RackSum
-	byName := map[[2]string]*RackSum{}
-	one := map[bool]int{true: 1}
-	for i := range d.Nodes {
-		n := &d.Nodes[i]
-		key := [2]string{n.Datacenter, n.Rack}
-		r := byName[key]
-		if r == nil {
-			r = &RackSum{Datacenter: n.Datacenter, Rack: n.Rack}
-			byName[key], racks = r, append(racks, r)
-		}
-		r.Nodes = append(r.Nodes, i)
-		r.In += one[n.Membership != cluster.MemberNewcomer && n.Membership != cluster.MemberGossipOnly]
-		r.Up += one[n.Seen.Mark() == grid.Up]
-		r.Rows += one[n.Row.Status == RowOK]
-		r.Trouble += one[troubled(n)]
-	}
-	return racks
-}
-
 // rackTable has one line per rack, then the nodes with trouble.
 func (p *painter) rackTable(level detail) []string {
-	racks := p.d.Racks(p.troubled)
-	var bad []Node
+	racks := p.d.Racks(p.trouble.Of)
+	var bad []document.Node
 	var numbers []int
 	for i := range p.d.Nodes {
-		if n := &p.d.Nodes[i]; p.troubled(n) {
+		if n := &p.d.Nodes[i]; p.trouble.Of(n) {
 			bad, numbers = append(bad, *n), append(numbers, i+1)
 		}
 	}
 	// Racks with trouble first: when not all fit, they are the ones to read.
-	slices.SortStableFunc(racks, func(a, b *RackSum) int { return cmp.Compare(min(b.Trouble, 1), min(a.Trouble, 1)) })
+	slices.SortStableFunc(racks, func(a, b *document.RackSum) int { return cmp.Compare(min(b.Trouble, 1), min(a.Trouble, 1)) })
 	most := level.maxList * 2
 	t := &Table{Columns: []Column{{Header: "DC", Min: 4}, {Header: "RACK", Min: 4}, {Header: "NODES", Right: true}, {Header: grid.Up.String()}, {Header: "ROWS"}, {Header: "VERSION", Min: 7}}}
 	left, leftNodes, leftBad := 0, 0, 0
@@ -245,7 +200,7 @@ func (p *painter) rackTable(level detail) []string {
 			}
 		}
 		up := upCell(r.Up, r.In)
-		if p.unread {
+		if p.trouble.Unread() {
 			up = Cell{Text: WordOf(grid.Unknown), Style: Warn}
 		}
 		t.Rows = append(t.Rows, []Cell{Text(dash(r.Datacenter)), Text(dash(r.Rack)), Text(fmt.Sprint(len(r.Nodes))), up, Text(fmt.Sprintf("ok %d/%d", r.Rows, r.In)), Text(dash(strings.Join(versions, ",")))})
@@ -255,10 +210,10 @@ func (p *painter) rackTable(level detail) []string {
 		lines = splitLines(t.String(p.o.Room(), p.g.Ellipsis))
 	}
 	if left > 0 && p.folds == nil {
-		text := fmt.Sprintf("and %s with %s", count(left, "more rack", "more racks"), count(leftNodes, "node", "nodes"))
+		text := fmt.Sprintf("and %s with %s", words.Count(left, "more rack", "more racks"), words.Count(leftNodes, "node", "nodes"))
 		if leftBad > 0 {
 			text += fmt.Sprintf(", %d of them with trouble", leftBad)
-		} else if !p.unread {
+		} else if !p.trouble.Unread() {
 			text += ", all UP"
 		}
 		lines = append(lines, Dim.Paint(text+" (all with --all)"))
@@ -268,7 +223,7 @@ func (p *painter) rackTable(level detail) []string {
 			more := len(bad) - most
 			bad, numbers = bad[:most], numbers[:most]
 			lines = append(lines, p.nodeTable(bad, numbers)...)
-			return append(lines, Dim.Paint(fmt.Sprintf("and %s with trouble (all with --all)", count(more, "more node", "more nodes"))))
+			return append(lines, Dim.Paint(fmt.Sprintf("and %s with trouble (all with --all)", words.Count(more, "more node", "more nodes"))))
 		}
 		lines = append(lines, p.nodeTable(bad, numbers)...)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
@@ -50,8 +51,8 @@ func TestC3TheCoordinatorIsShown(t *testing.T) {
 		if string(s.Source) != source {
 			t.Fatalf("source %s, want %s", s.Source, source)
 		}
-		d := show.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
-		if text := plain(d.Text(show.Options{})); !strings.Contains(text, "the topology coordinator is demo-dc1-rack3-0") {
+		d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+		if text := plain(show.Cluster(d, show.Options{})); !strings.Contains(text, "the topology coordinator is demo-dc1-rack3-0") {
 			t.Errorf("%s: status does not show it:\n%s", source, text)
 		}
 		var doc struct {
@@ -71,11 +72,11 @@ func TestC3TheCoordinatorIsShown(t *testing.T) {
 		if b := doc.Blockers[0]; !b.Coordinator || b.Observer.Member != coordinator.Name {
 			t.Errorf("%s: the first blocker is %+v", source, b)
 		}
-		v, err := show.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
+		v, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := strings.Join(strings.Fields(plain(v.Text(show.Options{}))), " ")
+		text := strings.Join(strings.Fields(plain(show.Barrier(v, show.Options{}))), " ")
 		for _, want := range []string{
 			"demo-dc1-rack3-0 (37d2f3a2) sees demo-dc1-rack2-0", "demo-dc1-rack3-0 is the topology coordinator",
 			"note: the topology coordinator is demo-dc1-rack3-0, whose own view alone decides a join",

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
@@ -29,12 +30,12 @@ func TestAHostileHostIDIsNoCommand(t *testing.T) {
 	}
 	c.Service(replacedMember).Annotations[api.AnnotationHostID] = hostile
 	s := load(t, c.Down(replacedMember))
-	status := show.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
-	barrier, err := show.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
+	status := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+	barrier, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for who, text := range map[string]string{"status": status.Text(show.Options{}), "barrier": barrier.Text(show.Options{})} {
+	for who, text := range map[string]string{"status": show.Cluster(status, show.Options{}), "barrier": show.Barrier(barrier, show.Options{})} {
 		if !strings.Contains(text, `"x; touch /tmp/p #\u202e" is not a host ID`) || strings.Contains(text, "\u202e") {
 			t.Errorf("%s:\n%s", who, text)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
@@ -33,11 +34,11 @@ func TestC1OpenOperationsAreShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			said := plugintest.New(3, 1).Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Operations = c.operations })
 			for source, s := range map[string]*cluster.Cluster{"reports": load(t, said), "annotations": load(t, said.NoReports())} {
-				d := show.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+				d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
 				if diff := cmp.Diff(c.want, d.UnderWay()); diff != "" || len(d.Operations) != c.listed {
 					t.Errorf("%s: %d operations, under way (-want +got):\n%s", source, len(d.Operations), diff)
 				}
-				text := plain(d.Text(show.Options{}))
+				text := plain(show.Cluster(d, show.Options{}))
 				for _, line := range c.want {
 					if !strings.Contains(text, "Topology operations under way (1)") || !strings.Contains(text, line) || !strings.Contains(d.Summary, "1 topology operation under way") {
 						t.Errorf("%s: not shown:\n%s", source, text)

@@ -28,19 +28,6 @@ func (p *painter) findings(level detail) []string {
 	})
 }
 
-// troubled says whether a node deserves a line of its own when racks stand for the rest.
-func (p *painter) troubled(n *Node) bool {
-	switch {
-	case p.trouble[string(n.HostID)] && n.HostID != "" || p.trouble[n.Member] && n.Member != "":
-		return true
-	case p.unread:
-		return false
-	case p.parted:
-		return n.Row.Status != RowOK && n.Row.Status != RowNone
-	}
-	return n.Troubled()
-}
-
 // explained are the blockers below the findings, where everything is asked for.
 func (p *painter) explained() []string {
 	groups, total := matrix.GroupBlockers(p.d.Blockers)

@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -83,7 +84,7 @@ func TestReplacementStates(t *testing.T) {
 				tc.drop(s)
 			}
 			before := s.Source
-			d := show.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, tc.logs))
+			d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, tc.logs))
 			if len(d.Replacements) != 1 {
 				t.Fatalf("%d replacements", len(d.Replacements))
 			}
@@ -101,18 +102,18 @@ func TestReplacementStates(t *testing.T) {
 			if s.Source != before {
 				t.Errorf("the snapshot was turned to source %s", s.Source)
 			}
-			b, err := show.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, tc.logs, replacedMember), replacedMember)
+			b, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, tc.logs, replacedMember), replacedMember)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(r, *b.Replacement, cmpopts.IgnoreUnexported(show.Replacement{}, show.Failure{})); diff != "" {
+			if diff := cmp.Diff(r, *b.Replacement, cmpopts.IgnoreUnexported(document.Replacement{}, document.Failure{})); diff != "" {
 				t.Errorf("status and barrier differ:\n%s", diff)
 			}
 			noted := strings.Contains(strings.Join(words.Texts(b.Verdict.Notes), "\n"), "failed: ")
 			if noted != (code != "") {
 				t.Errorf("notes %q", b.Verdict.Notes)
 			}
-			for what, text := range map[string]string{"status": d.Text(show.Options{}), "barrier": b.Text(show.Options{})} {
+			for what, text := range map[string]string{"status": show.Cluster(d, show.Options{}), "barrier": show.Barrier(b, show.Options{})} {
 				if tc.code != "" && (strings.Count(text, tc.say) != 1 || !strings.Contains(flat(text), flat(r.Cure))) && tc.say != "failed" && tc.say != "" {
 					t.Errorf("%s does not show failure and cure once:\n%s", what, text)
 				}
@@ -126,7 +127,7 @@ func flat(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), ";", "")
 }
 
-func failureText(r show.Replacement) string {
+func failureText(r document.Replacement) string {
 	if r.Failure == nil {
 		return "?"
 	}
@@ -136,7 +137,7 @@ func failureText(r show.Replacement) string {
 func TestFailedReplacementFitsTheScreen(t *testing.T) {
 	for name, s := range map[string]*cluster.Cluster{"a failed replacement": load(t, failing(3, 4, 1)), "a ghost host ID": ghostly(t)} {
 		t.Run(name, func(t *testing.T) {
-			text := show.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil)).Text(show.Options{Width: 80, Height: 24})
+			text := show.Cluster(document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil)), show.Options{Width: 80, Height: 24})
 			for line := range strings.Lines(text) {
 				if len([]rune(plain(line))) > 81 && !isCommand(line) {
 					t.Errorf("too wide: %s", line)
@@ -148,11 +149,11 @@ func TestFailedReplacementFitsTheScreen(t *testing.T) {
 			plugintest.Golden(t, "80x24/"+strings.ReplaceAll(name, " ", "-")+".txt", text)
 		})
 	}
-	b, err := show.NewBarrierVerdict(diagnosis.Judge(load(t, failing(3, 4, 1)), plugintest.Now, nil, replacedMember), replacedMember)
+	b, err := document.NewBarrierVerdict(diagnosis.Judge(load(t, failing(3, 4, 1)), plugintest.Now, nil, replacedMember), replacedMember)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugintest.Golden(t, "80x24/barrier-of-a-failed-replacement.txt", b.Text(show.Options{Width: 80, Height: 24}))
+	plugintest.Golden(t, "80x24/barrier-of-a-failed-replacement.txt", show.Barrier(b, show.Options{Width: 80, Height: 24}))
 }
 
 func plain(s string) string {
@@ -173,13 +174,13 @@ func plain(s string) string {
 
 // The command that is shown on a narrow screen is the command, once a shell has joined its lines.
 func TestGhostHasItsCommand(t *testing.T) {
-	d := show.NewClusterStatus(diagnosis.Judge(ghostly(t), plugintest.Now, nil))
+	d := document.NewClusterStatus(diagnosis.Judge(ghostly(t), plugintest.Now, nil))
 	want := "kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode 3cd7f8a7-5ea1-4d00-8000-000000000007"
 	if len(d.Leftovers) != 1 || d.Leftovers[0].Command != want || d.Leftovers[0].HostID != d.GossipOnly[0] {
 		t.Fatalf("leftovers %+v, gossip only %v", d.Leftovers, d.GossipOnly)
 	}
 	for _, width := range []int{0, 60, 80, 200} {
-		text := plain(d.Text(show.Options{Width: width}))
+		text := plain(show.Cluster(d, show.Options{Width: width}))
 		if joined := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " "); !strings.Contains(joined, want) {
 			t.Errorf("width %d:\n%s", width, text)
 		}
@@ -190,14 +191,14 @@ func TestGhostHasItsCommand(t *testing.T) {
 func TestNewNodeIsNoGhost(t *testing.T) {
 	c := replacing(3, 4)
 	c.Pod(replacedMember).Annotations = map[string]string{api.AnnotationNodeStatusReport: `{"hostID":"0ddba115-5ea1-4d00-8000-0000000000f1"}`}
-	if d := document(t, c); len(d.Leftovers) != 0 {
+	if d := documentOf(t, c); len(d.Leftovers) != 0 {
 		t.Errorf("%+v", d.Leftovers)
 	}
 }
 
 func TestNoNoiseWhenNothingIsOpen(t *testing.T) {
 	for name, c := range map[string]*plugintest.Cluster{"healthy": plugintest.New(3, 1), "a node down": plugintest.New(3, 1).Down(replacedMember)} {
-		d := document(t, c)
+		d := documentOf(t, c)
 		data, err := json.Marshal(d)
 		if err != nil {
 			t.Fatal(err)

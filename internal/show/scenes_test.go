@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
 )
@@ -21,9 +22,9 @@ func TestScenes(t *testing.T) {
 	for _, s := range scenes.All(0) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			d := show.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil))
+			d := document.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil))
 			for _, size := range []struct{ width, height int }{{80, 24}, {120, 40}} {
-				text := d.Text(show.Options{Width: size.width, Height: size.height})
+				text := show.Cluster(d, show.Options{Width: size.width, Height: size.height})
 				lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 				if len(lines) > size.height-1 {
 					t.Errorf("%d lines in %d:\n%s", len(lines), size.height, text)

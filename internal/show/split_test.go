@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
@@ -42,27 +43,27 @@ func TestC5ASecondClusterIsTheFirstThingSaid(t *testing.T) {
 			if s.Source != cluster.SourceAnnotation {
 				t.Fatalf("source %s", s.Source)
 			}
-			d := show.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+			d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
 			if d.Healthy || len(d.Findings) == 0 || d.Findings[0].Kind != diagnosis.SplitCluster || len(d.Split) != 2 || d.Partition != nil {
 				t.Fatalf("healthy %v, findings %+v, split %v, partition %v", d.Healthy, d.Findings, d.Split, d.Partition)
 			}
 			if !slices.Contains(d.Split[1], anew) {
 				t.Errorf("the second cluster is %v", d.Split[1])
 			}
-			text := strings.Join(strings.Fields(plain(d.Text(show.Options{}))), " ")
+			text := strings.Join(strings.Fields(plain(show.Cluster(d, show.Options{}))), " ")
 			for _, want := range []string{"NOT HEALTHY demo/demo: there are two clusters of one name", founder, "cqlsh"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q in:\n%s", want, text)
 				}
 			}
-			v, err := show.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
+			v, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if v.Verdict.Satisfied || v.Verdict.Blockers[0].Reason != "SplitCluster" {
 				t.Errorf("the newcomer's first blocker is %v", v.Verdict.Blockers[0].Reason)
 			}
-			text += plain(v.Text(show.Options{}))
+			text += plain(show.Barrier(v, show.Options{}))
 			for _, never := range []string{"scylla replace ", "removenode"} {
 				if strings.Contains(text, never) {
 					t.Errorf("%q is suggested:\n%s", never, text)

@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
 
@@ -44,9 +45,9 @@ func loadCluster(t testing.TB, key cluster.Key, objects []client.Object) *cluste
 	return cluster.New(read, cluster.SourceAuto, plugintest.Now)
 }
 
-func document(t testing.TB, c *plugintest.Cluster) *show.ClusterStatus {
+func documentOf(t testing.TB, c *plugintest.Cluster) *document.ClusterStatus {
 	t.Helper()
-	return show.NewClusterStatus(diagnosis.Judge(load(t, c), plugintest.Now, nil))
+	return document.NewClusterStatus(diagnosis.Judge(load(t, c), plugintest.Now, nil))
 }
 
 // situations of twelve nodes, each a screen that an administrator reads during an incident.
@@ -90,8 +91,8 @@ func isCommand(line string) bool {
 func TestTwelveNodesFitTheScreen(t *testing.T) {
 	for name, c := range situations() {
 		t.Run(name, func(t *testing.T) {
-			d := document(t, c)
-			text := d.Text(show.Options{Width: 80, Height: 24})
+			d := documentOf(t, c)
+			text := show.Cluster(d, show.Options{Width: 80, Height: 24})
 			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 			if len(lines) > 23 {
 				t.Errorf("%d lines, 23 leave room for the prompt:\n%s", len(lines), text)
@@ -108,8 +109,8 @@ func TestTwelveNodesFitTheScreen(t *testing.T) {
 
 func TestEveryNodeHasItsLineWhenTwelveAreInTrouble(t *testing.T) {
 	for _, name := range []string{"healthy", "one down", "one down and a newcomer"} {
-		d := document(t, situations()[name])
-		text := d.Text(show.Options{Width: 80, Height: 24})
+		d := documentOf(t, situations()[name])
+		text := show.Cluster(d, show.Options{Width: 80, Height: 24})
 		for _, n := range d.Nodes {
 			if !strings.Contains(text, n.Member) {
 				t.Errorf("%s: %s has no line:\n%s", name, n.Member, text)
@@ -128,8 +129,8 @@ func TestManyNodesDegradeByRack(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := document(t, plugintest.New(c.racks, c.members).Down("demo-dc1-rack2-3"))
-			text := d.Text(show.Options{Width: c.width, Height: c.height})
+			d := documentOf(t, plugintest.New(c.racks, c.members).Down("demo-dc1-rack2-3"))
+			text := show.Cluster(d, show.Options{Width: c.width, Height: c.height})
 			if n := strings.Count(text, "\n"); n > c.height-1 {
 				t.Errorf("%d lines in %d:\n%s", n, c.height, text)
 			}
@@ -146,8 +147,8 @@ func TestDocumentEqualsText(t *testing.T) {
 	for name, c := range situations() {
 		for _, o := range []show.Options{{}, {Wide: true}, {Width: 80, Height: 24}, {Width: 132, Height: 60}} {
 			t.Run(fmt.Sprintf("%s %dx%d", name, o.Width, o.Height), func(t *testing.T) {
-				d := document(t, c)
-				want := d.Text(o)
+				d := documentOf(t, c)
+				want := show.Cluster(d, o)
 				asJSON, err := json.Marshal(d)
 				if err != nil {
 					t.Fatal(err)
@@ -157,11 +158,11 @@ func TestDocumentEqualsText(t *testing.T) {
 					t.Fatal(err)
 				}
 				for format, data := range map[string][]byte{"json": asJSON, "yaml": asYAML} {
-					var back show.ClusterStatus
+					var back document.ClusterStatus
 					if err := yaml.UnmarshalStrict(data, &back); err != nil {
 						t.Fatal(err)
 					}
-					if diff := cmp.Diff(want, back.Text(o)); diff != "" {
+					if diff := cmp.Diff(want, show.Cluster(&back, o)); diff != "" {
 						t.Errorf("text from %s differs (-live +document):\n%s", format, diff)
 					}
 				}
@@ -184,11 +185,11 @@ func TestNobodyWhoIsNotUpIsLeftOut(t *testing.T) {
 			c.Sees(from, to, rapid.SampledFrom([]api.NodeStatus{api.NodeStatusDown, api.NodeStatusUnknown, ""}).Draw(rt, "status"), time.Time{})
 			bad[to] = true
 		}
-		d := document(t, c)
+		d := documentOf(t, c)
 		if d.Healthy != (len(bad) == 0) {
 			rt.Fatalf("healthy is %v with %d nodes not UP", d.Healthy, len(bad))
 		}
-		text := d.Text(show.Options{})
+		text := show.Cluster(d, show.Options{})
 		for _, n := range d.Nodes {
 			if bad[n.Member] == (n.Seen == nil || n.Seen.Status == "UP") && len(c.Nodes) > 1 {
 				rt.Fatalf("%s is shown as %s", n.Member, n.Seen.Text())
@@ -202,7 +203,7 @@ func TestNobodyWhoIsNotUpIsLeftOut(t *testing.T) {
 
 func TestASCIIHasNothingElse(t *testing.T) {
 	for name, c := range situations() {
-		text := document(t, c).Text(show.Options{Width: 80, Height: 40, ASCII: true})
+		text := show.Cluster(documentOf(t, c), show.Options{Width: 80, Height: 40, ASCII: true})
 		for _, r := range text {
 			if r > 0x7e && r != '\x1b' {
 				t.Errorf("%s: %q in\n%s", name, r, text)
@@ -213,12 +214,12 @@ func TestASCIIHasNothingElse(t *testing.T) {
 }
 
 func TestDeepCopyIsEqualAndApart(t *testing.T) {
-	d := document(t, situations()["one down and a newcomer"])
-	c, ok := d.DeepCopyObject().(*show.ClusterStatus)
+	d := documentOf(t, situations()["one down and a newcomer"])
+	c, ok := d.DeepCopyObject().(*document.ClusterStatus)
 	if !ok {
 		t.Fatal("another type")
 	}
-	if diff := cmp.Diff(d.Text(show.Options{Wide: true}), c.Text(show.Options{Wide: true})); diff != "" {
+	if diff := cmp.Diff(show.Cluster(d, show.Options{Wide: true}), show.Cluster(c, show.Options{Wide: true})); diff != "" {
 		t.Errorf("the copy differs:\n%s", diff)
 	}
 	c.Nodes[0].Member = "changed"
@@ -231,7 +232,7 @@ func BenchmarkStatusOfThousandNodes(b *testing.B) {
 	s := load(b, plugintest.New(10, 100).Down("demo-dc1-rack3-7"))
 	b.ReportAllocs()
 	for b.Loop() {
-		d := show.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
-		_ = d.Text(show.Options{Width: 80, Height: 24})
+		d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+		_ = show.Cluster(d, show.Options{Width: 80, Height: 24})
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
 )
@@ -103,8 +104,8 @@ func TestOneStepEverywhere(t *testing.T) {
 				pod = tc.want
 			}
 			s := loadObjects(t, tc.objects)
-			d := show.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
-			b, err := show.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, member), member)
+			d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+			b, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, member), member)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +157,7 @@ func TestOneStepEverywhere(t *testing.T) {
 			}
 			// Commands stand on lines of their own there.
 			terms := func(text string) string { return strings.Join(strings.Fields(strings.ReplaceAll(text, ";", "")), " ") }
-			if text := b.Text(show.Options{}); !strings.Contains(terms(text), terms(tc.want)) {
+			if text := show.Barrier(b, show.Options{}); !strings.Contains(terms(text), terms(tc.want)) {
 				t.Errorf("the text lacks the step:\n%s", text)
 			}
 		})

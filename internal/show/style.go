@@ -11,6 +11,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -129,7 +130,7 @@ type Options struct {
 	All bool
 	// Problems draws only nodes in trouble, SortBy orders them, NoHeaders leaves all but their lines out.
 	Problems  bool
-	SortBy    SortFlag
+	SortBy    document.SortFlag
 	NoHeaders bool
 	// Context is the kubeconfig's context, where it is not the current one.
 	Context string

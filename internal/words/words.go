@@ -238,3 +238,11 @@ func Aging(m Message, since, now time.Time) string { return Text(m) + Since(sinc
 
 // Of is a message about a subject that its sentence leaves out: "demo-rack4-0 must wait: ...".
 func Of(subject string, m Message) string { return subject + " " + Text(m) }
+
+// Count is a number with its noun: "1 node", "3 nodes".
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -77,18 +78,13 @@ func (o *options) Validate(cmd *cobra.Command) error {
 
 // Run explains why one member waits, or lists the members that wait.
 func (o *options) Run(ctx context.Context) error {
-	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[document]{
+	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[runtime.Object]{
 		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: o.subject, Wished: o.free,
 	})
 }
 
-// document is a BarrierVerdict or a BarrierVerdictList.
-type document interface {
-	runtime.Object
-	Text(show.Options) string
-}
-
-func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*cluster.Cluster, error) {
+// load makes a BarrierVerdict or a BarrierVerdictList.
+func (o *options) load(ctx context.Context, reader *cli.Reader) (runtime.Object, []*cluster.Cluster, error) {
 	if o.Name == "" {
 		snapshots, err := reader.All(ctx)
 		if err != nil {
@@ -98,7 +94,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*cl
 		for i, s := range snapshots {
 			judged[i] = diagnosis.Judge(s, o.d.Clock.Now(), nil, s.MayWait()...)
 		}
-		l, err := show.NewBarrierList(judged)
+		l, err := document.NewBarrierList(judged)
 		return l, snapshots, err
 	}
 	s, m, err := reader.Named(ctx, o.Name)
@@ -106,29 +102,34 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (document, []*cl
 		return nil, nil, err
 	}
 	o.Name = m.Member
-	d, err := show.NewBarrierVerdict(reader.Logs.Judge(ctx, s, o.Name), o.Name)
+	d, err := document.NewBarrierVerdict(reader.Logs.Judge(ctx, s, o.Name), o.Name)
 	return d, []*cluster.Cluster{s}, err
 }
 
-func (o *options) print(doc document) error {
+func (o *options) print(doc runtime.Object) error {
 	if o.Output.Text() {
 		opts := o.d.Options(o.Output.Format() == "wide")
-		return o.d.Print(doc.Text(opts), opts)
+		switch d := doc.(type) {
+		case *document.BarrierVerdict:
+			return o.d.Print(show.Barrier(d, opts), opts)
+		case *document.BarrierVerdictList:
+			return o.d.Print(show.Barriers(d, opts), opts)
+		}
 	}
-	if l, ok := doc.(*show.BarrierVerdictList); ok && o.Output.Name() {
+	if l, ok := doc.(*document.BarrierVerdictList); ok && o.Output.Name() {
 		return o.Output.Document(o.d, cli.Items(l.Items)...)
 	}
 	return o.Output.Document(o.d, doc)
 }
 
 // verdict is exit code 3 when the member, or any that was listed, must wait.
-func verdict(doc document) error {
+func verdict(doc runtime.Object) error {
 	switch d := doc.(type) {
-	case *show.BarrierVerdict:
+	case *document.BarrierVerdict:
 		if !d.Verdict.Satisfied {
 			return exit.ConditionNotMet(nil)
 		}
-	case *show.BarrierVerdictList:
+	case *document.BarrierVerdictList:
 		for i := range d.Items {
 			if !d.Items[i].Verdict.Satisfied {
 				return exit.ConditionNotMet(nil)
@@ -139,12 +140,12 @@ func verdict(doc document) error {
 }
 
 // key is the document without the moment at which it was made.
-func key(doc document) string {
+func key(doc runtime.Object) string {
 	c := doc.DeepCopyObject()
 	switch d := c.(type) {
-	case *show.BarrierVerdict:
+	case *document.BarrierVerdict:
 		d.GeneratedAt, d.TakenAt = metav1.Time{}, nil
-	case *show.BarrierVerdictList:
+	case *document.BarrierVerdictList:
 		for i := range d.Items {
 			d.Items[i].GeneratedAt, d.Items[i].TakenAt = metav1.Time{}, nil
 		}
@@ -156,13 +157,13 @@ func key(doc document) string {
 	return string(data)
 }
 
-func (o *options) subject(_ document, snapshots []*cluster.Cluster) string {
+func (o *options) subject(_ runtime.Object, snapshots []*cluster.Cluster) string {
 	return fmt.Sprintf("member %s/%s to be free to start", snapshots[0].Namespace, o.Name)
 }
 
 // free is the condition of --wait.
-func (o *options) free(doc document) (bool, string, error) {
-	d, ok := doc.(*show.BarrierVerdict)
+func (o *options) free(doc runtime.Object) (bool, string, error) {
+	d, ok := doc.(*document.BarrierVerdict)
 	if !ok {
 		return false, "", fmt.Errorf("wait for %s: got a list", o.Name)
 	}

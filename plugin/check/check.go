@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -179,8 +180,8 @@ func (o *options) print(results []preflight.Result) error {
 	return nil
 }
 
-// document of -o json and -o yaml.
-type document struct {
+// report of -o json and -o yaml.
+type report struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
 	State      preflight.State `json:"state"`
@@ -197,8 +198,8 @@ type result struct {
 	Link string `json:"link,omitempty"`
 }
 
-func newDocument(results []preflight.Result, p words.Printer) *document {
-	d := &document{APIVersion: show.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
+func newDocument(results []preflight.Result, p words.Printer) *report {
+	d := &report{APIVersion: document.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
 	for _, r := range results {
 		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Flagged(r.Text), p.Flagged(r.Step), link(r)})
 	}

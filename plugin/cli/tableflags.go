@@ -9,20 +9,21 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 )
 
 // TableFlags choose and order the lines of nodes.
 type TableFlags struct {
 	Problems, NoHeaders bool
-	SortBy              show.SortFlag
+	SortBy              document.SortFlag
 }
 
 // AddFlags binds the flags.
 func (f *TableFlags) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.Problems, "problems", false, "Only nodes that something is wrong with, and of several clusters only those that are not healthy.")
-	cmd.Flags().Var(&f.SortBy, "sort-by", "Order of the nodes: "+strings.Join(show.SortKeys(), ", ")+". seen and row put the worst first.")
+	cmd.Flags().Var(&f.SortBy, "sort-by", "Order of the nodes: "+strings.Join(document.SortKeys(), ", ")+". seen and row put the worst first.")
 	cmd.Flags().BoolVar(&f.NoHeaders, "no-headers", false, "Only the lines of the table, without verdict and headers, for scripts.")
-	_ = cmd.RegisterFlagCompletionFunc("sort-by", cobra.FixedCompletions(show.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("sort-by", cobra.FixedCompletions(document.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Validate refuses flags that have no effect on the output format.

@@ -16,8 +16,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/dashboard"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -121,8 +121,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 }
 
 // statusOf makes the document of a cluster when it is needed.
-func statusOf(c *cluster.Cluster, now time.Time) func() *show.ClusterStatus {
-	return func() *show.ClusterStatus { return show.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
+func statusOf(c *cluster.Cluster, now time.Time) func() *document.ClusterStatus {
+	return func() *document.ClusterStatus { return document.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
 }
 
 // Run shows one frame, or the dashboard until the person leaves it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -93,7 +94,7 @@ func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string) (*
 	}
 	p := d.Busy("reading what belongs to " + typed)
 	defer p.Stop()
-	status := show.NewClusterStatus(reader.Logs.Judge(ctx, s)) // the whole cluster's: findings are about it
+	status := document.NewClusterStatus(reader.Logs.Judge(ctx, s)) // the whole cluster's: findings are about it
 	around := gather(ctx, d, reader, s, &m)
 	if ctx.Err() != nil {
 		return nil, exit.Interrupted(ctx.Err())

@@ -20,12 +20,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Kind of the document, of show.APIVersion.
+// Kind of the document, of document.APIVersion.
 const Kind = "NodeDescription"
 
 // Document is the description of one node.
@@ -38,13 +38,13 @@ type Document struct {
 	Cluster string       `json:"cluster"`
 	Source  string       `json:"source,omitempty"`
 	// View is which view the controller has, and since when; absent where our controller keeps none.
-	View *show.ViewStamp `json:"view,omitempty"`
+	View *document.ViewStamp `json:"view,omitempty"`
 	// Node as `status` has it: place, host ID, membership, how it is seen, its own row, version.
-	Node show.Node `json:"node"`
+	Node document.Node `json:"node"`
 	// Findings are those about this node, the gravest first; Cluster's others are counted in OtherProblems. NextStep is the one thing to do.
-	Findings      []show.Finding `json:"findings,omitempty"`
-	OtherProblems int            `json:"otherProblems,omitempty"`
-	NextStep      words.Message  `json:"nextStep,omitzero"`
+	Findings      []document.Finding `json:"findings,omitempty"`
+	OtherProblems int                `json:"otherProblems,omitempty"`
+	NextStep      words.Message      `json:"nextStep,omitzero"`
 	// SeenBy is the node's state in every other node's row, Sees the other nodes' states in its own row.
 	SeenBy []Opinion `json:"seenBy,omitempty"`
 	Sees   []Opinion `json:"sees,omitempty"`
@@ -53,9 +53,9 @@ type Document struct {
 	Claim          *Claim          `json:"claim,omitempty"`
 	KubernetesNode *KubernetesNode `json:"kubernetesNode,omitempty"`
 	// Newcomer is the reason for which a member that has not joined waits, Replacement this member's open replacement.
-	Newcomer    *show.Newcomer    `json:"newcomer,omitempty"`
-	Replacement *show.Replacement `json:"replacement,omitempty"`
-	Log         *Log              `json:"log,omitempty"`
+	Newcomer    *document.Newcomer    `json:"newcomer,omitempty"`
+	Replacement *document.Replacement `json:"replacement,omitempty"`
+	Log         *Log                  `json:"log,omitempty"`
 	// Events about its Pod, Service and claim, the newest last.
 	Events []Event `json:"events,omitempty"`
 	// Partial lists the parts that could not be read.
@@ -142,7 +142,7 @@ type Event struct {
 
 // Repeat puts the flags that were given into every command of the document.
 func (d *Document) Repeat(p words.Printer) {
-	show.Repeat(p, d.Findings)
+	document.Repeat(p, d.Findings)
 	p.Flag(&d.NextStep)
 	if d.Newcomer != nil {
 		d.Newcomer.Repeat(p)
@@ -153,17 +153,17 @@ func (d *Document) Repeat(p words.Printer) {
 }
 
 // DeepCopyObject makes the document a runtime.Object, which the printers of cli-runtime ask for.
-func (d *Document) DeepCopyObject() runtime.Object { return show.DeepCopy(d) }
+func (d *Document) DeepCopyObject() runtime.Object { return document.DeepCopy(d) }
 
 // GetObjectKind as for DeepCopyObject.
 func (d *Document) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
 
-func newDocument(s *cluster.Cluster, m *cluster.Member, status *show.ClusterStatus, a *around, now time.Time) *Document {
+func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.ClusterStatus, a *around, now time.Time) *Document {
 	d := &Document{
-		TypeMeta:    metav1.TypeMeta{APIVersion: show.APIVersion, Kind: Kind},
+		TypeMeta:    metav1.TypeMeta{APIVersion: document.APIVersion, Kind: Kind},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: cmp.Or(m.Member, string(m.HostID))},
-		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), TakenAt: show.TimePtr(s.TakenAt),
-		Cluster: s.Name, Source: string(s.Source), View: show.NewViewStamp(s), Node: nodeOf(status, m), Partial: slices.Concat(status.PartialLines(0), a.missing),
+		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), TakenAt: document.TimePtr(s.TakenAt),
+		Cluster: s.Name, Source: string(s.Source), View: document.NewViewStamp(s), Node: nodeOf(status, m), Partial: slices.Concat(status.PartialLines(0), a.missing),
 	}
 	d.find(status, m)
 	d.views(s.Matrix(), m.HostID)
@@ -181,30 +181,30 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *show.ClusterStat
 	if a.log != nil {
 		d.Log = &Log{Container: a.log.Container, First: a.log.First, Last: a.log.Last, Diagnosis: a.log.Diagnosis}
 		if f := a.log.Diagnosis; f != nil {
-			d.Log.Evidence, d.Log.Cure = words.Text(evidence.Message(f.Code)), show.LogCure(s, f.Code)
+			d.Log.Evidence, d.Log.Cure = words.Text(evidence.Message(f.Code)), document.LogCure(s, f.Code)
 		}
 	}
 	for i := range a.events {
 		e := &a.events[i]
 		d.Events = append(d.Events, Event{
-			Time: show.TimePtr(support.EventTime(e)), Type: e.Type, Reason: e.Reason, Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Message: e.Message, Count: e.Count,
+			Time: document.TimePtr(support.EventTime(e)), Type: e.Type, Reason: e.Reason, Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Message: e.Message, Count: e.Count,
 		})
 	}
 	return d
 }
 
 // nodeOf is the member's line of the status.
-func nodeOf(status *show.ClusterStatus, m *cluster.Member) show.Node {
+func nodeOf(status *document.ClusterStatus, m *cluster.Member) document.Node {
 	for _, n := range status.Nodes {
 		if n.HostID == m.HostID && n.Member == m.Member {
 			return n
 		}
 	}
-	return show.Node{Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail), Pod: m.PodState, Image: m.Image, Version: m.Version, Vitals: m.Vitals}
+	return document.Node{Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail), Pod: m.PodState, Image: m.Image, Version: m.Version, Vitals: m.Vitals}
 }
 
 // find takes the findings about the member: those that name it, and those that name no node and explain a blocker about it, as a partition does.
-func (d *Document) find(status *show.ClusterStatus, m *cluster.Member) {
+func (d *Document) find(status *document.ClusterStatus, m *cluster.Member) {
 	about := func(r matrix.Ref) bool {
 		return r.HostID != "" && r.HostID == m.HostID || r.Member != "" && r.Member == m.Member
 	}
@@ -245,12 +245,12 @@ func (d *Document) views(m *matrix.Matrix, hostID hostid.ID) {
 		by := Opinion{Ref: nodes[i].Ref, Status: noRow}
 		if m.Witness(i) {
 			c := m.Cell(i, self)
-			by.Status, by.Since = api.NodeStatus(c.Status.String()), show.TimePtr(c.Since)
+			by.Status, by.Since = api.NodeStatus(c.Status.String()), document.TimePtr(c.Since)
 		}
 		d.SeenBy = append(d.SeenBy, by)
 		if own {
 			c := m.Cell(self, i)
-			d.Sees = append(d.Sees, Opinion{Ref: nodes[i].Ref, Status: api.NodeStatus(c.Status.String()), Since: show.TimePtr(c.Since)})
+			d.Sees = append(d.Sees, Opinion{Ref: nodes[i].Ref, Status: api.NodeStatus(c.Status.String()), Since: document.TimePtr(c.Since)})
 		}
 	}
 }
@@ -260,7 +260,7 @@ func podOf(m *cluster.Member) *Pod {
 	if p == nil {
 		return nil
 	}
-	out := &Pod{Name: p.Name, State: m.PodState, IP: p.Status.PodIP, Created: show.TimePtr(p.CreationTimestamp.Time), Waiting: words.Text(m.Waiting), Since: show.TimePtr(m.WaitingSince)}
+	out := &Pod{Name: p.Name, State: m.PodState, IP: p.Status.PodIP, Created: document.TimePtr(p.CreationTimestamp.Time), Waiting: words.Text(m.Waiting), Since: document.TimePtr(m.WaitingSince)}
 	add := func(specs []corev1.Container, states []corev1.ContainerStatus, initial bool) {
 		for i := range specs {
 			c := Container{Name: specs[i].Name, Init: initial, State: "not started"}
@@ -282,9 +282,9 @@ func (c *Container) take(st *corev1.ContainerStatus) {
 	c.Ready, c.Restarts = st.Ready, st.RestartCount
 	switch {
 	case st.State.Running != nil:
-		c.State, c.Since = "Running", show.TimePtr(st.State.Running.StartedAt.Time)
+		c.State, c.Since = "Running", document.TimePtr(st.State.Running.StartedAt.Time)
 	case st.State.Terminated != nil:
-		c.State, c.Since = endOf(st.State.Terminated), show.TimePtr(st.State.Terminated.FinishedAt.Time)
+		c.State, c.Since = endOf(st.State.Terminated), document.TimePtr(st.State.Terminated.FinishedAt.Time)
 	case st.State.Waiting != nil:
 		c.State = cmp.Or(st.State.Waiting.Reason, "Waiting")
 	}
@@ -334,7 +334,7 @@ func machineOf(s *cluster.Cluster, m *cluster.Member, a *around) *KubernetesNode
 	case a.node != nil:
 		ready := cluster.KubernetesNodeReadiness(a.node)
 		k.State, k.Cordoned = cluster.KubernetesNodeNotReady, a.node.Spec.Unschedulable
-		k.Since = show.TimePtr(ready.LastTransitionTime.Time)
+		k.Since = document.TimePtr(ready.LastTransitionTime.Time)
 		if ready.Status == corev1.ConditionTrue {
 			k.State = cluster.KubernetesNodeReady
 		} else {

@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -31,7 +32,7 @@ type page struct {
 // Facts are the document on one screen: the cause first, then the node's states in the rows, then the Kubernetes objects. The verb prints them, the dashboard has them as a
 // page.
 func (d *Document) Facts(o show.Options) []show.Fact {
-	p := &page{o: o, now: show.TimeOf(d.TakenAt)}
+	p := &page{o: o, now: document.TimeOf(d.TakenAt)}
 	d.head(p)
 	p.line(show.Plain, "View", d.View.Text(p.now))
 	d.seen(p)
@@ -64,7 +65,7 @@ func (d *Document) head(p *page) {
 	n := &d.Node
 	name := cmp.Or(n.Member, string(n.HostID))
 	verdict, style := "no problem is known of it", show.Good
-	problems := slices.DeleteFunc(slices.Clone(d.Findings), func(f show.Finding) bool { return f.Remark })
+	problems := slices.DeleteFunc(slices.Clone(d.Findings), func(f document.Finding) bool { return f.Remark })
 	switch {
 	case len(problems) > 0:
 		verdict, style = problems[0].Text(p.now), show.Bad
@@ -133,7 +134,7 @@ func (d *Document) evidence() []words.Code {
 }
 
 // placeText is "dc1/rack3/0", as far as it is known.
-func placeText(n *show.Node) string {
+func placeText(n *document.Node) string {
 	place := n.Datacenter
 	if n.Rack != "" {
 		place += "/" + n.Rack
@@ -145,7 +146,7 @@ func placeText(n *show.Node) string {
 }
 
 // processText is the node's report on its process and data, empty where it was not asked.
-func processText(n *show.Node) string {
+func processText(n *document.Node) string {
 	var parts []string
 	if p := n.Process; p != nil { // as supervisord has it
 		parts = append(parts, p.State)
@@ -156,7 +157,7 @@ func processText(n *show.Node) string {
 			parts = append(parts, "ended "+words.Moment(p.Ended.Time))
 		}
 	}
-	up, load, tokens := show.VitalsTexts(n.Vitals)
+	up, load, tokens := document.VitalsTexts(n.Vitals)
 	if up != "" {
 		parts = append(parts, "up for "+up)
 	}
@@ -180,7 +181,7 @@ func (d *Document) seen(p *page) {
 	p.opinions("Seen by", d.SeenBy, "nobody has a row that counts")
 	own := d.Node.Row
 	text := ""
-	if own.Status != show.RowOK && own.Status != show.RowNone {
+	if own.Status != document.RowOK && own.Status != document.RowNone {
 		text = string(own.Status)
 		if own.Detail != "" {
 			text += ": " + own.Detail
@@ -205,7 +206,7 @@ func (p *page) opinions(name string, all []Opinion, none string) {
 				continue
 			}
 			names = append(names, nameOf(&all[i].Ref))
-			if t := show.TimeOf(all[i].Since); !t.IsZero() && (since.IsZero() || t.Before(since)) {
+			if t := document.TimeOf(all[i].Since); !t.IsZero() && (since.IsZero() || t.Before(since)) {
 				since = t
 			}
 		}
@@ -261,7 +262,7 @@ func (d *Document) kubernetes(p *page) {
 	if k := d.KubernetesNode; k != nil {
 		text, style := k.Name+": "+map[string]string{"Ready": "Ready", "NotReady": "not ready", "Gone": "gone, it does not exist any more", "Unknown": "state not known"}[k.State], show.Plain
 		if k.State == "NotReady" {
-			text += words.Since(show.TimeOf(k.Since), p.now)
+			text += words.Since(document.TimeOf(k.Since), p.now)
 		}
 		if k.Cordoned {
 			text += ", cordoned"
@@ -281,18 +282,18 @@ func (d *Document) pod(p *page) {
 	if d.Pod.IP != "" {
 		text += ", IP " + d.Pod.IP
 	}
-	if age := words.Ago(show.TimeOf(d.Pod.Created), p.now); age != "" {
+	if age := words.Ago(document.TimeOf(d.Pod.Created), p.now); age != "" {
 		text += ", made " + age + " ago"
 	}
 	p.line(show.Plain, "Pod", fmt.Sprintf("%s, %d %s", text, d.Pod.Restarts, plural(int(d.Pod.Restarts), "restart")))
 	if d.Pod.Waiting != "" {
-		p.line(show.Warn, "It waits for", d.Pod.Waiting+words.Since(show.TimeOf(d.Pod.Since), p.now))
+		p.line(show.Warn, "It waits for", d.Pod.Waiting+words.Since(document.TimeOf(d.Pod.Since), p.now))
 	}
 	for i := range d.Pod.Containers {
 		c := &d.Pod.Containers[i]
 		text := c.Name + ": " + c.State
 		if c.State == "Running" {
-			text += words.Since(show.TimeOf(c.Since), p.now)
+			text += words.Since(document.TimeOf(c.Since), p.now)
 			if !c.Ready && !c.Init {
 				text += ", not ready"
 			}
@@ -328,7 +329,7 @@ func (d *Document) said(p *page) {
 	for i := range events {
 		e := &events[i]
 		text := e.Type + " " + e.Reason + " (" + e.Object + "): " + e.Message
-		if age := words.Ago(show.TimeOf(e.Time), p.now); age != "" {
+		if age := words.Ago(document.TimeOf(e.Time), p.now); age != "" {
 			text = age + " ago: " + text
 		}
 		if e.Count > 1 {

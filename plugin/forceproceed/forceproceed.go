@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -190,27 +191,27 @@ func (o *options) Run(ctx context.Context) error {
 }
 
 // show lists the blockers that will be ignored and warns; the documents are the shown verdicts.
-func (o *options) show(p *plan) ([]*show.BarrierVerdict, error) {
+func (o *options) show(p *plan) ([]*document.BarrierVerdict, error) {
 	opts := o.d.Options(false)
 	opts.Profile = show.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
 	opts.Height = 0
-	list, err := show.NewBarrierListOf(diagnosis.Judge(p.snapshot, o.reader.Now(), nil, p.members...), p.members)
+	list, err := document.NewBarrierListOf(diagnosis.Judge(p.snapshot, o.reader.Now(), nil, p.members...), p.members)
 	if err != nil {
 		return nil, err
 	}
-	var docs []*show.BarrierVerdict
+	var docs []*document.BarrierVerdict
 	for i := range list.Items {
 		docs = append(docs, &list.Items[i])
 	}
 	o.d.Say(fmt.Sprintf("Forcing %s in namespace %s.\n", p.title, p.snapshot.Namespace))
 	switch {
 	case len(docs) == 1:
-		o.d.Say(docs[0].Text(opts) + "\n")
+		o.d.Say(show.Barrier(docs[0], opts) + "\n")
 	case len(docs) > 1:
-		o.d.Say(list.Text(opts) + "\n")
+		o.d.Say(show.Barriers(list, opts) + "\n")
 	default:
 		o.d.Say("Every member has joined: nobody waits now. It will hold for every member that is added later.\n")
-		if text := show.NewViewStamp(p.snapshot).Text(o.reader.Now()); text != "" {
+		if text := document.NewViewStamp(p.snapshot).Text(o.reader.Now()); text != "" {
 			o.d.Say(text + "\n")
 		}
 	}
@@ -223,7 +224,7 @@ func (o *options) show(p *plan) ([]*show.BarrierVerdict, error) {
 	return docs, nil
 }
 
-func blockers(docs []*show.BarrierVerdict) int {
+func blockers(docs []*document.BarrierVerdict) int {
 	n := 0
 	for _, d := range docs {
 		if d.Verdict.Satisfied {
@@ -244,7 +245,7 @@ func count(n int) string {
 }
 
 // apply annotates or clears every target, then records the user and the reason.
-func (o *options) apply(ctx context.Context, p *plan, docs []*show.BarrierVerdict) error {
+func (o *options) apply(ctx context.Context, p *plan, docs []*document.BarrierVerdict) error {
 	who := ""
 	if o.dryRun == cli.DryRunNone {
 		who = o.d.WhoAmI(ctx)
@@ -342,7 +343,7 @@ func (o *options) scheme() *runtime.Scheme {
 }
 
 // record writes an Event. Without the right to write events the force stays in place: the user gets a warning and no error.
-func (o *options) record(ctx context.Context, obj client.Object, who string, docs []*show.BarrierVerdict) {
+func (o *options) record(ctx context.Context, obj client.Object, who string, docs []*document.BarrierVerdict) {
 	e := kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Action: "ForceProceed", Now: o.d.Clock.Now()}
 	e.Note = fmt.Sprintf("%s forced the bootstrap with kubectl scylla", who)
 	if o.reason != "" {

@@ -15,11 +15,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Kinds of documents, of show.APIVersion.
+// Kinds of documents, of document.APIVersion.
 const (
 	KindPlan       = "ReplacementPlan"
 	KindStatus     = "ReplacementStatus"
@@ -125,7 +125,7 @@ type StatusDocument struct {
 	// Conditions are the Scylla Operator's own messages.
 	Conditions []string `json:"conditions,omitempty"`
 	// Afterwards are the tasks that ScyllaDB's documentation asks for next, for a day after the replacement has ended.
-	Afterwards *show.Afterwards `json:"afterwards,omitempty"`
+	Afterwards *document.Afterwards `json:"afterwards,omitempty"`
 }
 
 // Repeat puts the flags that were given into every command of the document.
@@ -145,7 +145,7 @@ func (d *StatusDocument) Repeat(p words.Printer) {
 
 // Repeat as for StatusDocument.
 func (l *StatusList) Repeat(p words.Printer) {
-	show.Repeat(p, l.Items)
+	document.Repeat(p, l.Items)
 	for i := range l.Ghosts {
 		g := &l.Ghosts[i]
 		p.Flag(&g.Evidence, &g.Why)
@@ -194,13 +194,13 @@ func newGhosts(cluster string, ghosts []replace.Ghost) []GhostInfo {
 }
 
 // DeepCopyObject makes the documents runtime.Objects, which the printers of cli-runtime ask for.
-func (d *PlanDocument) DeepCopyObject() runtime.Object { return show.DeepCopy(d) }
+func (d *PlanDocument) DeepCopyObject() runtime.Object { return document.DeepCopy(d) }
 
 // DeepCopyObject as for PlanDocument.
-func (d *StatusDocument) DeepCopyObject() runtime.Object { return show.DeepCopy(d) }
+func (d *StatusDocument) DeepCopyObject() runtime.Object { return document.DeepCopy(d) }
 
 // DeepCopyObject as for PlanDocument.
-func (d *StatusList) DeepCopyObject() runtime.Object { return show.DeepCopy(d) }
+func (d *StatusList) DeepCopyObject() runtime.Object { return document.DeepCopy(d) }
 
 // GetObjectKind as for PlanDocument.
 func (d *PlanDocument) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
@@ -228,7 +228,7 @@ func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
 		// The Scylla Operator keeps no record of an ended replacement; this command has seen it end.
 		list = []diagnosis.Afterwards{diagnosis.AfterReplacement(s.reading.Cluster, s.in.Self.Recorded(), d.OriginalHostID, now)}
 	}
-	for _, a := range show.NewAfterwards(list) {
+	for _, a := range document.NewAfterwards(list) {
 		if a.Original != "" && a.Node.Member == d.Member.Member {
 			d.Afterwards = &a
 			return
@@ -238,9 +238,9 @@ func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
 
 func newPlanDocument(now time.Time, s *subject, p replace.Plan) *PlanDocument {
 	d := &PlanDocument{
-		TypeMeta:    metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindPlan},
+		TypeMeta:    metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindPlan},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.member()},
-		GeneratedAt: *show.TimePtr(now), Cluster: s.key.Name, Member: s.in.Self.Recorded(), Allowed: !p.Blocked, Resume: p.Resume,
+		GeneratedAt: *document.TimePtr(now), Cluster: s.key.Name, Member: s.in.Self.Recorded(), Allowed: !p.Blocked, Resume: p.Resume,
 		ManagedBy: managedBy(s.in.Operator), Version: s.in.Version, Procedure: p.Procedure, Address: p.Address,
 		Streams: p.Streams, StreamsKnown: p.StreamsKnown, Banned: p.Banned, Checks: newChecks(p.Checks), Partial: s.reading.Cluster.Partial(),
 	}

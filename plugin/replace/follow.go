@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -311,7 +312,7 @@ func (f *follower) operator(s *subject, step replace.Step, doc *StatusDocument) 
 	switch {
 	case !rec.Requested && !rec.HasOriginal && id != "" && id != f.original:
 		doc.OriginalHostID, doc.NewHostID, doc.Phase = f.original, id, replace.PhaseDone
-		doc.StartedAt, doc.FinishedAt = show.TimePtr(f.start), show.TimePtr(f.o.d.Clock.Now())
+		doc.StartedAt, doc.FinishedAt = document.TimePtr(f.start), document.TimePtr(f.o.d.Clock.Now())
 		joined := ""
 		if in := s.in; in.Self.Joined != nil && !*in.Self.Joined {
 			joined = "has joined"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -139,7 +140,7 @@ func (d *PlanDocument) outcome(b *lines, o show.Options) {
 			b.line("%s%s", lead, show.Clean(l))
 		}
 	}
-	for _, text := range show.ProblemLines(d.Partial) {
+	for _, text := range document.ProblemLines(d.Partial) {
 		b.line("  %s %s", show.Warn.Paint("not read:"), show.Clean(text))
 	}
 	b.line("")

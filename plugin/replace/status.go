@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -92,7 +93,7 @@ func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 
 // runStatus lists open replacements, and the last outcome of a member that was named.
 func (o *options) runStatus(ctx context.Context) error {
-	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindStatusList}, GeneratedAt: *show.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
+	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindStatusList}, GeneratedAt: *document.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
 	add := func(s *subject) {
 		if rec := replace.RecordOf(s.in.Self); s.in.Operator && rec.HasOriginal {
 			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
@@ -154,12 +155,12 @@ func (o *options) showStatus(list *StatusList) error {
 
 func newStatusDocument(now time.Time, key cluster.Key, in *replace.Input, step replace.Step) *StatusDocument {
 	d := &StatusDocument{
-		TypeMeta:    metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindStatus},
+		TypeMeta:    metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindStatus},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: key.Namespace, Name: in.Self.Member},
-		GeneratedAt: *show.TimePtr(now), Cluster: key.Name, Member: in.Self.Recorded(), ManagedBy: managedBy(in.Operator),
+		GeneratedAt: *document.TimePtr(now), Cluster: key.Name, Member: in.Self.Recorded(), ManagedBy: managedBy(in.Operator),
 		Request: step.Request, Attempt: step.Attempt, Phase: step.Phase(),
 		Message: step.Message, Waiting: step.Waiting, Cure: step.Cure,
-		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: show.TimePtr(step.StartedAt),
+		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: document.TimePtr(step.StartedAt),
 		Held: step.Held(), Refused: step.Refused,
 	}
 	if f := step.Diagnosis; f != nil {
@@ -171,7 +172,7 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replace.Input, step r
 	case step.Action == replace.ActionNone:
 		if l := step.Last; l != nil && !in.Operator {
 			d.Request, d.Attempt = l.Request, l.Attempts
-			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, show.TimePtr(l.StartedAt), show.TimePtr(l.FinishedAt)
+			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, document.TimePtr(l.StartedAt), document.TimePtr(l.FinishedAt)
 			switch l.Outcome {
 			case replace.OutcomeReplaced:
 				d.Phase = replace.PhaseDone
@@ -229,7 +230,7 @@ func (d *StatusDocument) Text(now time.Time, o show.Options) string {
 	}
 	if a := d.Afterwards; a != nil {
 		line("  Next" + a.Next() + ":")
-		for _, l := range a.Lines(o, "  ", 0) {
+		for _, l := range show.AfterwardsLines(a, o, "  ", 0) {
 			b.WriteString(l + "\n")
 		}
 	}

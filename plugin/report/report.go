@@ -20,6 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/page"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -252,7 +253,7 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Clu
 // page draws one cluster that was packed.
 func (o *options) page(ctx context.Context, saved *support.Saved, c *support.Cluster) *page.Report {
 	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
-	return page.New(c, show.NewClusterStatus(logs.Judge(ctx, c.Snapshot)))
+	return page.New(c, document.NewClusterStatus(logs.Judge(ctx, c.Snapshot)))
 }
 
 func (o *options) show(reports []*page.Report) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -105,12 +106,12 @@ func (o *options) Validate(cmd *cobra.Command) error {
 
 // Run shows the status once, at every change, or once it is healthy.
 func (o *options) Run(ctx context.Context) error {
-	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]show.ClusterStatus]{
+	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]document.ClusterStatus]{
 		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy, Awaited: o.awaited(), What: what,
 	})
 }
 
-func (o *options) load(ctx context.Context, reader *cli.Reader) ([]show.ClusterStatus, []*cluster.Cluster, error) {
+func (o *options) load(ctx context.Context, reader *cli.Reader) ([]document.ClusterStatus, []*cluster.Cluster, error) {
 	var snapshots []*cluster.Cluster
 	var err error
 	if o.Name != "" {
@@ -123,19 +124,19 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) ([]show.ClusterS
 	if err != nil {
 		return nil, nil, err
 	}
-	docs := make([]show.ClusterStatus, len(snapshots))
+	docs := make([]document.ClusterStatus, len(snapshots))
 	for i, s := range snapshots {
-		docs[i] = *show.NewClusterStatus(reader.Logs.Judge(ctx, s))
+		docs[i] = *document.NewClusterStatus(reader.Logs.Judge(ctx, s))
 	}
 	return docs, snapshots, nil
 }
 
 // single is true for one document that was asked for alone: a script that asks for all always gets a list.
-func (o *options) single(docs []show.ClusterStatus) bool {
+func (o *options) single(docs []document.ClusterStatus) bool {
 	return len(docs) == 1 && !o.Read.AllNamespaces && o.Read.Selector == ""
 }
 
-func (o *options) print(docs []show.ClusterStatus) error {
+func (o *options) print(docs []document.ClusterStatus) error {
 	if o.Output.Text() {
 		opts := o.table.Options(o.d.Options(o.Output.Format() == "wide"))
 		opts.All = o.all
@@ -152,15 +153,15 @@ func (o *options) print(docs []show.ClusterStatus) error {
 	if o.Output.Name() {
 		return o.Output.Document(o.d, cli.Items(docs)...)
 	}
-	return o.Output.Document(o.d, show.NewClusterStatusList(docs))
+	return o.Output.Document(o.d, document.NewClusterStatusList(docs))
 }
 
 // choose are the documents with the nodes that were asked for. Of several clusters --problems leaves those out that are healthy.
-func (o *options) choose(docs []show.ClusterStatus) []show.ClusterStatus {
+func (o *options) choose(docs []document.ClusterStatus) []document.ClusterStatus {
 	if !o.table.Problems && o.table.SortBy == "" {
 		return docs
 	}
-	var out []show.ClusterStatus
+	var out []document.ClusterStatus
 	for i := range docs {
 		if o.table.Problems && docs[i].Healthy && !o.single(docs) {
 			continue
@@ -172,22 +173,22 @@ func (o *options) choose(docs []show.ClusterStatus) []show.ClusterStatus {
 	return out
 }
 
-func (o *options) text(docs []show.ClusterStatus, opts show.Options) string {
+func (o *options) text(docs []document.ClusterStatus, opts show.Options) string {
 	if o.single(docs) {
-		return docs[0].Text(opts)
+		return show.Cluster(&docs[0], opts)
 	}
 	if !opts.Wide {
-		return show.NewClusterStatusList(docs).Text(opts)
+		return show.Clusters(document.NewClusterStatusList(docs), opts)
 	}
 	texts := make([]string, len(docs))
 	for i := range docs {
-		texts[i] = docs[i].Text(opts)
+		texts[i] = show.Cluster(&docs[i], opts)
 	}
 	return strings.Join(texts, "\n")
 }
 
 // verdict is exit code 3 unless every cluster is healthy; the text has said why.
-func verdict(docs []show.ClusterStatus) error {
+func verdict(docs []document.ClusterStatus) error {
 	for i := range docs {
 		if !docs[i].Healthy {
 			return exit.ConditionNotMet(nil)
@@ -197,7 +198,7 @@ func verdict(docs []show.ClusterStatus) error {
 }
 
 // key is the documents without the moments at which they were made, and what changes with each of these.
-func key(docs []show.ClusterStatus) string {
+func key(docs []document.ClusterStatus) string {
 	var b strings.Builder
 	for i := range docs {
 		d := docs[i]
@@ -216,7 +217,7 @@ func key(docs []show.ClusterStatus) string {
 }
 
 // healthy is the condition of --wait.
-func healthy(docs []show.ClusterStatus) (bool, string, error) {
+func healthy(docs []document.ClusterStatus) (bool, string, error) {
 	for i := range docs {
 		if !docs[i].Healthy {
 			return false, why(&docs[i], len(docs) > 1), nil
@@ -234,15 +235,15 @@ func (o *options) awaited() string {
 }
 
 // what returns the differences between two looks.
-func what(before, after []show.ClusterStatus) (texts []string) {
-	old := map[string]*show.ClusterStatus{}
+func what(before, after []document.ClusterStatus) (texts []string) {
+	old := map[string]*document.ClusterStatus{}
 	for i := range before {
 		old[before[i].Namespace+"/"+before[i].Name] = &before[i]
 	}
 	for i := range after {
 		d := &after[i]
 		name := d.Namespace + "/" + d.Name
-		for _, text := range show.Changes(old[name], d) {
+		for _, text := range document.Changes(old[name], d) {
 			if len(after) > 1 {
 				text = name + ": " + text
 			}
@@ -252,7 +253,7 @@ func what(before, after []show.ClusterStatus) (texts []string) {
 	return texts
 }
 
-func subject(docs []show.ClusterStatus, _ []*cluster.Cluster) string {
+func subject(docs []document.ClusterStatus, _ []*cluster.Cluster) string {
 	if len(docs) == 1 {
 		return fmt.Sprintf("cluster %s/%s to be healthy", docs[0].Namespace, docs[0].Name)
 	}
@@ -260,7 +261,7 @@ func subject(docs []show.ClusterStatus, _ []*cluster.Cluster) string {
 }
 
 // why is the cause.
-func why(d *show.ClusterStatus, named bool) string {
+func why(d *document.ClusterStatus, named bool) string {
 	text := d.Summary
 	if named {
 		return d.Namespace + "/" + d.Name + ": " + text

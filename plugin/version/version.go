@@ -13,7 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/version"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -70,7 +70,7 @@ func (o *options) Validate(*cobra.Command) error {
 // Run prints.
 func (o *options) Run(context.Context) error {
 	info := version.Get()
-	doc := Document{APIVersion: show.APIVersion, Kind: "Version", Info: info}
+	doc := Document{APIVersion: document.APIVersion, Kind: "Version", Info: info}
 	var text []byte
 	var err error
 	switch o.format {

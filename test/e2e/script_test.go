@@ -56,7 +56,7 @@ const (
 // TestScripts runs the built plugin, as kubectl-scylla and as "kubectl scylla", against a real API server: testdata/script holds a script per
 // verb, in the language of testscript (scriptParams says what it has besides).
 func TestScripts(t *testing.T) {
-	covers(t, "cmd/kubectl-scylla", "internal/base/exit", "internal/show/grid", "internal/remote", "internal/show", "internal/words", "plugin", "plugin/cli",
+	covers(t, "cmd/kubectl-scylla", "internal/base/exit", "internal/show/document", "internal/show/grid", "internal/remote", "internal/show", "internal/words", "plugin", "plugin/cli",
 		"plugin/completion", "plugin/demo", "plugin/remote", "plugin/uninstall", "plugin/version")
 	t.Parallel()
 	pods(t, 4)

@@ -13,7 +13,7 @@ import (
 
 // shown are the packages that show, and judges the packages that decide. What is told are functions of a judge that turn its own record or result into words, or read a record.
 var (
-	shown  = []string{"internal/show/grid", "internal/show", "internal/show/dashboard", "internal/support", "internal/show/page"}
+	shown  = []string{"internal/show/grid", "internal/show/document", "internal/show", "internal/show/dashboard", "internal/support", "internal/show/page"}
 	judges = []string{"internal/maintenance", "internal/bootstrap", "internal/view", "internal/replace", "internal/diagnosis", "internal/setup/preflight", "internal/setup/inject", "internal/setup/adopt"}
 	told   = map[string]bool{"bootstrap.Waits": true, "bootstrap.Verdict": true, "replace.ReadRecord": true, "replace.ReadNow": true}
 )

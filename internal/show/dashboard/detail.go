@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -132,7 +133,7 @@ func (v *view) node(lines []textLine, w int, role string, n *shownNode) []textLi
 	if n.Seen != nil {
 		look, text := v.good, "seen "+n.Seen.Text()
 		if n.Seen.Mark() != grid.Up {
-			look, text = v.bad, text+v.since(show.TimeOf(n.Seen.Since))
+			look, text = v.bad, text+v.since(document.TimeOf(n.Seen.Since))
 			if n.by != "" {
 				text += " by " + n.by
 			}
@@ -145,8 +146,8 @@ func (v *view) node(lines []textLine, w int, role string, n *shownNode) []textLi
 		if n.newcomer.Waiting != "" {
 			text = "waits for " + n.newcomer.Waiting
 		}
-		add(v.warn, "%s%s: %s", text, v.since(show.TimeOf(n.newcomer.Since)), words.Text(n.newcomer.Summary))
-	case n.Row.Status != show.RowOK && n.Row.Status != show.RowNone:
+		add(v.warn, "%s%s: %s", text, v.since(document.TimeOf(n.newcomer.Since)), words.Text(n.newcomer.Summary))
+	case n.Row.Status != document.RowOK && n.Row.Status != document.RowNone:
 		add(v.warn, "%s", v.noRow(n))
 	}
 	add(paint{}, "%s", v.facts(n))
@@ -187,7 +188,7 @@ func (v *view) facts(n *shownNode) string {
 	if n.Membership != cluster.MemberJoined {
 		add("", string(n.Membership))
 	}
-	if written := show.TimeOf(n.Row.Written); n.newcomer == nil && n.Row.Status == show.RowOK && !written.IsZero() && !v.now.IsZero() {
+	if written := document.TimeOf(n.Row.Written); n.newcomer == nil && n.Row.Status == document.RowOK && !written.IsZero() && !v.now.IsZero() {
 		add("row unchanged ", age(v.now.Sub(written)))
 	}
 	return strings.Join(facts, ", ")
@@ -197,11 +198,11 @@ func (v *view) facts(n *shownNode) string {
 func (v *view) noRow(n *shownNode) string {
 	switch {
 	case n.newcomer != nil:
-		return "newcomer" + v.since(show.TimeOf(n.newcomer.Since)) + ": " + words.Text(n.newcomer.Summary)
-	case n.Row.Status == show.RowError:
+		return "newcomer" + v.since(document.TimeOf(n.newcomer.Since)) + ": " + words.Text(n.newcomer.Summary)
+	case n.Row.Status == document.RowError:
 		return "row error: " + n.Row.Detail
-	case n.Row.Status == show.RowStale:
-		return "row stale" + v.since(show.TimeOf(n.Row.StaleSince)) + ": " + n.Row.Detail
+	case n.Row.Status == document.RowStale:
+		return "row stale" + v.since(document.TimeOf(n.Row.StaleSince)) + ": " + n.Row.Detail
 	case n.Membership == cluster.MemberGhost:
 		return "no row, no Pod"
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -53,17 +53,17 @@ func (s *Snapshot) Nodes() int { return len(s.nodes) }
 
 // facts are a cluster as it is drawn. Nodes are named by their places in nodes. All texts are free of control characters.
 type facts struct {
-	doc            *show.ClusterStatus // without rows and blockers
-	name           string              // namespace/name
-	summary, brief string              // brief is the summary for want of room
-	reason         string              // why the rows come from there
-	coordinator    string              // the topology coordinator; empty when not known
-	view           *show.ViewStamp     // which view the controller has; nil where it keeps none
+	doc            *document.ClusterStatus // without rows and blockers
+	name           string                  // namespace/name
+	summary, brief string                  // brief is the summary for want of room
+	reason         string                  // why the rows come from there
+	coordinator    string                  // the topology coordinator; empty when not known
+	view           *document.ViewStamp     // which view the controller has; nil where it keeps none
 	partial        []string
 	partition      [][]int
 	nodes          []shownNode
 	grid           *grid.Grid
-	index          show.Index
+	index          document.Index
 	blockers       []blocker
 	mayReplace     bool     // a replacement is open, or a node may be replaced
 	levels         []axis   // nodes, racks and, where there are several, datacenters
@@ -75,15 +75,15 @@ type facts struct {
 
 // shownNode is a node of the document with what the screen adds to it.
 type shownNode struct {
-	show.Node           // its texts are clean
-	index        int    // in the matrix; -1 when it is not in it
-	reports      bool   // it has a row that counts
-	column       bool   // other nodes can list it
-	coordinates  bool   // topology: its view decides a join
-	flag         byte   // anything out of the ordinary, in one character; help explains it
-	by           string // the nodes whose rows say as the worst of them, unless that is UP
-	newcomer     *show.Newcomer
-	replacements []string
+	document.Node        // its texts are clean
+	index         int    // in the matrix; -1 when it is not in it
+	reports       bool   // it has a row that counts
+	column        bool   // other nodes can list it
+	coordinates   bool   // topology: its view decides a join
+	flag          byte   // anything out of the ordinary, in one character; help explains it
+	by            string // the nodes whose rows say as the worst of them, unless that is UP
+	newcomer      *document.Newcomer
+	replacements  []string
 }
 
 // blocker is one reason why a newcomer must wait, with every node whose row shows it.
@@ -108,7 +108,7 @@ func (n *shownNode) place() string { return cmp.Or(n.Datacenter, "?") + "/" + cm
 func (n *shownNode) trouble() int {
 	t := n.Seen.Tally()
 	weight := t[grid.Down]*1_000_000 + t[grid.Unknown]*1_000 + t[grid.Missing]
-	if n.Row.Status != show.RowOK {
+	if n.Row.Status != document.RowOK {
 		weight++
 	}
 	return weight

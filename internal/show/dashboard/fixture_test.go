@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
 )
 
@@ -350,6 +350,6 @@ func screenFile(t *testing.T, name, text string) {
 var lightBackground = tea.BackgroundColorMsg{Color: color.White}
 
 // statusOf makes the document of a cluster.
-func statusOf(c *cluster.Cluster, now time.Time) func() *show.ClusterStatus {
-	return func() *show.ClusterStatus { return show.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
+func statusOf(c *cluster.Cluster, now time.Time) func() *document.ClusterStatus {
+	return func() *document.ClusterStatus { return document.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
 }

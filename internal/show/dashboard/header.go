@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
@@ -115,7 +116,7 @@ func (s *Snapshot) verdictLines(v *view, w int) []string {
 		word, is = "LAST KNOWN: "+word, grid.Unknown
 	}
 	word = v.Marks[is] + " " + word
-	if s.doc.Verdict == show.WordNotHealthy && w < narrow && !v.stale && len(s.partial) == 0 {
+	if s.doc.Verdict == document.WordNotHealthy && w < narrow && !v.stale && len(s.partial) == 0 {
 		word = v.Marks[is] // the glyph says it, and the cause needs the room
 	}
 	room := w - width(word) - 1 - len(s.name)

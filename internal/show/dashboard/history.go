@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
@@ -113,8 +113,8 @@ func (l *changeLog) node(was, is *shownNode) {
 		if b.Detail != "" {
 			text += ": " + b.Detail
 		}
-		ok := b.Status == show.RowOK
-		l.add(ok, !ok && b.Status != show.RowNone, "%s", text)
+		ok := b.Status == document.RowOK
+		l.add(ok, !ok && b.Status != document.RowNone, "%s", text)
 	}
 	switch {
 	case was.Force == is.Force:
@@ -203,7 +203,7 @@ func (f *facts) past() []Change {
 			}
 			observers[k] = append(observers[k], i)
 		}
-		if log.at = show.TimeOf(n.Row.StaleSince); !log.at.IsZero() {
+		if log.at = document.TimeOf(n.Row.StaleSince); !log.at.IsZero() {
 			log.add(false, true, "row of %s: %s", n.label(), n.Row.Detail)
 		}
 		if n.newcomer != nil && n.newcomer.Since != nil {

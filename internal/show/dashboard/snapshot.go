@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -66,7 +67,7 @@ var stateWords = func() []string {
 	for _, m := range []cluster.MemberState{cluster.MemberJoined, cluster.MemberNewcomer, cluster.MemberGhost, cluster.MemberRemote, cluster.MemberGossipOnly} {
 		terms = append(terms, strings.ToLower(string(m)))
 	}
-	return append(terms, string(show.RowStale), string(show.RowError))
+	return append(terms, string(document.RowStale), string(document.RowError))
 }()
 
 // madeAnew is how long the facts of the same objects are used: some rows grow old by themselves.
@@ -74,7 +75,7 @@ const madeAnew = 20 * time.Second
 
 // NewSnapshot prepares what was loaded at now. status makes the document of the cluster, where it is needed. previous, when not nil, is what it is compared with. looked is true when the
 // controller's Lease was asked for.
-func NewSnapshot(s *cluster.Cluster, status func() *show.ClusterStatus, previous *Snapshot, looked bool, now time.Time) *Snapshot {
+func NewSnapshot(s *cluster.Cluster, status func() *document.ClusterStatus, previous *Snapshot, looked bool, now time.Time) *Snapshot {
 	out := &Snapshot{at: s.TakenAt}
 	if s.Offline {
 		out.saved = savedWords(s, now)
@@ -102,7 +103,7 @@ func NewSnapshot(s *cluster.Cluster, status func() *show.ClusterStatus, previous
 
 // NewSavedSnapshot prepares what was read from saved objects. Those of an archive say what they said when they were live, so that they do not say
 // themselves that they are saved.
-func NewSavedSnapshot(s *cluster.Cluster, status func() *show.ClusterStatus, looked bool, now time.Time) *Snapshot {
+func NewSavedSnapshot(s *cluster.Cluster, status func() *document.ClusterStatus, looked bool, now time.Time) *Snapshot {
 	out := NewSnapshot(s, status, nil, looked, now)
 	out.saved = savedWords(s, now)
 	out.controller = controllerOf(s, looked, true)
@@ -195,10 +196,10 @@ func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 	return controller{leadingNobody, "no controller", s.Source != cluster.SourceReport}
 }
 
-func newFacts(s *cluster.Cluster, doc *show.ClusterStatus) *facts {
+func newFacts(s *cluster.Cluster, doc *document.ClusterStatus) *facts {
 	f := &facts{
 		name: clean(doc.Namespace + "/" + doc.Name), summary: clean(doc.Summary), brief: clean(doc.Brief()), reason: clean(doc.Source.Reason),
-		partial: doc.PartialLines(0), view: show.NewViewStamp(s), index: doc.Index(), grid: doc.Grid(), who: s.Matrix(), made: s.TakenAt,
+		partial: doc.PartialLines(0), view: document.NewViewStamp(s), index: doc.Index(), grid: doc.Grid(), who: s.Matrix(), made: s.TakenAt,
 	}
 	f.addNodes(s, doc)
 	if c := doc.Coordinator; c != nil {
@@ -228,7 +229,7 @@ func newFacts(s *cluster.Cluster, doc *show.ClusterStatus) *facts {
 	return f
 }
 
-func (f *facts) addNodes(s *cluster.Cluster, doc *show.ClusterStatus) {
+func (f *facts) addNodes(s *cluster.Cluster, doc *document.ClusterStatus) {
 	pods := map[string]*corev1.Pod{}
 	for i := range s.Pods {
 		pods[s.Pods[i].Name] = &s.Pods[i]
@@ -300,7 +301,7 @@ func (f *facts) addEnded(n *shownNode, pod *corev1.Pod) {
 	}
 }
 
-func (f *facts) addBlockers(doc *show.ClusterStatus) {
+func (f *facts) addBlockers(doc *document.ClusterStatus) {
 	groups, _ := matrix.GroupBlockers(doc.Blockers)
 	rights := len(doc.Findings) > 0 && doc.Findings[0].Rights()
 	if rights {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -26,7 +27,7 @@ var styleText string
 func pageTemplate(r *Report) (*template.Template, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago, "about": Change.about, "used": used, "age": r.objectAge,
-		"finding": func(f *show.Finding) string { return f.Text(r.At()) },
+		"finding": func(f *document.Finding) string { return f.Text(r.At()) },
 		"text":    words.Text, "step": words.Printer{}.Parts,
 	}).Parse(pageText)
 	if err != nil {
@@ -80,7 +81,7 @@ const allNodes = 100
 
 // tableLine is one line of the table of nodes.
 type tableLine struct {
-	*show.Node
+	*document.Node
 	Number int
 	Place  Place
 }
@@ -98,7 +99,7 @@ func (l tableLine) SeenGlyph() string { return show.NewGlyphs(false).Marks[l.See
 
 // RowText is the state of its row; RowKind the class.
 func (l tableLine) RowText() string {
-	if l.Row.Status == show.RowNone {
+	if l.Row.Status == document.RowNone {
 		return "-"
 	}
 	return l.Row.Word()
@@ -106,7 +107,7 @@ func (l tableLine) RowText() string {
 
 // RowKind as RowText.
 func (l tableLine) RowKind() string {
-	if k, known := map[show.RowStatus]string{show.RowOK: "good", show.RowNone: "", show.RowStale: "odd"}[l.Row.Status]; known {
+	if k, known := map[document.RowStatus]string{document.RowOK: "good", document.RowNone: "", document.RowStale: "odd"}[l.Row.Status]; known {
 		return k
 	}
 	return "bad"
@@ -218,4 +219,4 @@ func (d *pageData) addNodes() {
 }
 
 // troubled is true for a node that is listed although racks stand for the others. Where no node could be asked, no node is known to have trouble.
-func (r *Report) troubled(n *show.Node) bool { return !r.Unread() && n.Troubled() }
+func (r *Report) troubled(n *document.Node) bool { return !r.Unread() && n.Troubled() }

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -31,11 +31,11 @@ func NewList(reports []*Report) *List {
 	if reports == nil {
 		reports = []*Report{}
 	}
-	return &List{TypeMeta: metav1.TypeMeta{APIVersion: show.APIVersion, Kind: KindList}, Items: reports}
+	return &List{TypeMeta: metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindList}, Items: reports}
 }
 
 // DeepCopyObject makes the list a runtime.Object, which the printers of cli-runtime ask for.
-func (l *List) DeepCopyObject() runtime.Object { return show.DeepCopy(l) }
+func (l *List) DeepCopyObject() runtime.Object { return document.DeepCopy(l) }
 
 // InContext is Header.InContext of every report.
 func (l *List) InContext(name string) {

@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
@@ -30,11 +30,11 @@ func report(racks, perRack int, notUp map[int]map[int]string) *Report {
 	id := func(i int) string { return fmt.Sprintf("%08d-0000-0000-0000-000000000000", i) }
 	for i := range n {
 		ref := matrix.Ref{Datacenter: "dc1", Rack: fmt.Sprintf("rack%d", i/perRack), Member: fmt.Sprintf("demo-%d", i), HostID: hostid.ID(id(i))}
-		r.Nodes = append(r.Nodes, show.Node{Ref: ref, Membership: cluster.MemberJoined, Seen: &show.Seen{Status: "UP", Up: n - 1}, Row: show.RowState{Status: show.RowOK}, Pod: "Running 1/1"})
-		row := show.Row{Observer: ref}
+		r.Nodes = append(r.Nodes, document.Node{Ref: ref, Membership: cluster.MemberJoined, Seen: &document.Seen{Status: "UP", Up: n - 1}, Row: document.RowState{Status: document.RowOK}, Pod: "Running 1/1"})
+		row := document.Row{Observer: ref}
 		for j := range n {
 			if s, ok := notUp[i][j]; ok && i != j {
-				row.NotUp = append(row.NotUp, show.Pair{Observed: hostid.ID(id(j)), Status: api.NodeStatus(s)})
+				row.NotUp = append(row.NotUp, document.Pair{Observed: hostid.ID(id(j)), Status: api.NodeStatus(s)})
 			}
 		}
 		r.Rows = append(r.Rows, row)
@@ -115,7 +115,7 @@ func TestThousandNodes(t *testing.T) {
 		notUp[i] = map[int]string{7: "DOWN"}
 	}
 	r := report(20, 50, notUp)
-	r.Nodes[7].Seen = &show.Seen{Status: "DOWN", Down: 999}
+	r.Nodes[7].Seen = &document.Seen{Status: "DOWN", Down: 999}
 	var b bytes.Buffer
 	start := time.Now()
 	if err := HTML(&b, r); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -39,7 +40,7 @@ func partitioned() *Report {
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
 		n.Datacenter, n.Rack = dc(i), fmt.Sprintf("rack%d", i/perRack)
-		n.Seen = &show.Seen{Status: "DOWN", Up: 1, Down: 1}
+		n.Seen = &document.Seen{Status: "DOWN", Up: 1, Down: 1}
 		r.Rows[i].Observer = n.Ref
 		r.Places = append(r.Places, Place{Member: n.Member, PodIP: fmt.Sprintf("10.0.%d.%d", i/250, i%250), KubernetesNode: fmt.Sprintf("ip-10-1-%d-%d.ec2.internal", i/250, i%250), State: "Ready"})
 	}

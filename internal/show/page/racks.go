@@ -10,12 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
 // rack is one rack of the page, with its nodes, which are shown on a click.
 type rack struct {
-	*show.RackSum
+	*document.RackSum
 	Name, Kind, Glyph string
 	Unread            bool // no node could be asked
 	List              []tableLine

@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/version"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -21,7 +21,7 @@ const KindClusterReport = "ClusterReport"
 
 // Report is the document of `kubectl scylla report`: all of the status, and more.
 type Report struct {
-	show.ClusterStatus `json:",inline"`
+	document.ClusterStatus `json:",inline"`
 	// Context is the kubeconfig's context that was used; absent when not known.
 	Context string `json:"context,omitempty"`
 	// Places say where members run: Pod IP and Kubernetes node.
@@ -43,7 +43,7 @@ type Report struct {
 }
 
 // Failure is what to do after a text in the log of the cluster's ScyllaDB.
-func (r *Report) Failure(code words.Code) string { return show.LogCure(r.of, code) }
+func (r *Report) Failure(code words.Code) string { return document.LogCure(r.of, code) }
 
 // Object is one object with rows.
 type Object struct {
@@ -69,10 +69,10 @@ type Versions struct {
 }
 
 // DeepCopyObject makes the report a runtime.Object, which the printers of cli-runtime ask for.
-func (r *Report) DeepCopyObject() runtime.Object { return show.DeepCopy(r) }
+func (r *Report) DeepCopyObject() runtime.Object { return document.DeepCopy(r) }
 
 // New makes the report of one cluster with its document.
-func New(c *support.Cluster, status *show.ClusterStatus) *Report {
+func New(c *support.Cluster, status *document.ClusterStatus) *Report {
 	s := c.Snapshot
 	r := &Report{
 		of:            s,

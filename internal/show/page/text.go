@@ -24,7 +24,7 @@ func (r *Report) Text(o show.Options) string {
 		full.Height = manyNodes
 	}
 	var b strings.Builder
-	b.WriteString(r.ClusterStatus.Text(full))
+	b.WriteString(show.Cluster(&r.ClusterStatus, full))
 	if o.NoHeaders {
 		return b.String()
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/page"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
@@ -22,7 +22,7 @@ func TestNobodyAskedIsNoNodesTrouble(t *testing.T) {
 			continue
 		}
 		var b bytes.Buffer
-		if err := page.HTML(&b, page.New(&support.Cluster{Snapshot: s.Cluster()}, show.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil)))); err != nil {
+		if err := page.HTML(&b, page.New(&support.Cluster{Snapshot: s.Cluster()}, document.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil)))); err != nil {
 			t.Fatal(err)
 		}
 		for _, words := range []string{"with trouble</span>", "0/42 UP", "<b>0<small>/504</small></b> seen UP"} {

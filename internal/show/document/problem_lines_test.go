@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package show_test
+package document_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 )
 
 func TestProblemLines(t *testing.T) {
@@ -33,7 +33,7 @@ func TestProblemLines(t *testing.T) {
 		"list pods: forbidden",
 		"no answer from Pod c-0: [redacted]",
 	}
-	if diff := cmp.Diff(want, show.ProblemLines(ps)); diff != "" {
+	if diff := cmp.Diff(want, document.ProblemLines(ps)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// An archive keeps what puts them together.
@@ -41,7 +41,7 @@ func TestProblemLines(t *testing.T) {
 	if b, err := json.Marshal(ps); err != nil || json.Unmarshal(b, &saved) != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, show.ProblemLines(saved)); diff != "" {
+	if diff := cmp.Diff(want, document.ProblemLines(saved)); diff != "" {
 		t.Errorf("saved (-want +got):\n%s", diff)
 	}
 }

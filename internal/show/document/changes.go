@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package show
+package document
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Changes lists the differences between two documents of a cluster, the gravest first: verdict, nodes, newcomers. before is nil for a cluster that did not exist.
 func Changes(before, after *ClusterStatus) []string {
@@ -33,7 +36,7 @@ func Changes(before, after *ClusterStatus) []string {
 			{"host ID", string(o.HostID), string(n.HostID)}, {"version", o.Version, n.Version}, {"Kubernetes node", o.On(), n.On()},
 		} {
 			if c.from != c.to {
-				out = append(out, fmt.Sprintf("%s %s %s → %s", n.Name(), c.what, dash(c.from), dash(c.to)))
+				out = append(out, fmt.Sprintf("%s %s %s → %s", n.Name(), c.what, cmp.Or(c.from, "-"), cmp.Or(c.to, "-")))
 			}
 		}
 	}

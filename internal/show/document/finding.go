@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package show
+package document
 
 import (
 	"fmt"
@@ -102,8 +102,8 @@ func (d *ClusterStatus) summarise() string { return d.line(time.Time{}, byEveryo
 // Brief is the summary for a line without room.
 func (d *ClusterStatus) Brief() string { return d.line(time.Time{}, "") }
 
-// firstLine is the summary with the age of its finding.
-func (d *ClusterStatus) firstLine() string { return d.line(d.At(), byEveryone) }
+// FirstLine is the summary with the age of its finding.
+func (d *ClusterStatus) FirstLine() string { return d.line(d.At(), byEveryone) }
 
 func (d *ClusterStatus) line(now time.Time, by string) string {
 	problems := d.Problems()
@@ -112,22 +112,25 @@ func (d *ClusterStatus) line(now time.Time, by string) string {
 	}
 	text := problems[0].Text(now)
 	if more := len(problems) - 1; more > 0 {
-		text += "; and " + count(more, "more problem", "more problems")
+		text += "; and " + words.Count(more, "more problem", "more problems")
 	}
 	return text
 }
 
 const byEveryone = " by everyone"
 
-// counted gives a number with its noun. by is byEveryone, or nothing for want of room.
+// Counted is the number of nodes that are UP, and what goes on.
+func (d *ClusterStatus) Counted() string { return d.counted(byEveryone) }
+
+// counted is Counted; by is byEveryone, or nothing for want of room.
 func (d *ClusterStatus) counted(by string) string {
 	c := d.Counts
-	text := fmt.Sprintf("%d of %s seen UP%s", c.Up, count(c.Nodes, "node", "nodes"), by)
+	text := fmt.Sprintf("%d of %s seen UP%s", c.Up, words.Count(c.Nodes, "node", "nodes"), by)
 	switch {
 	case c.Nodes == 0:
 		text = "no node has a row"
 	case d.Unread():
-		text = "nothing is known of " + count(c.Nodes, "node", "nodes")
+		text = "nothing is known of " + words.Count(c.Nodes, "node", "nodes")
 	}
 	failed := 0
 	for i := range d.Replacements {
@@ -143,32 +146,52 @@ func (d *ClusterStatus) counted(by string) string {
 		{len(d.Replacements) - failed, "replacement open", "replacements open"}, {failed, "replacement failed", "replacements failed"},
 	} {
 		if x.n > 0 {
-			text += ", " + count(x.n, x.one, x.many)
+			text += ", " + words.Count(x.n, x.one, x.many)
 		}
 	}
 	return text
 }
 
-// troubledRefs are the host IDs and members that findings are about. A partition is about every node, so it marks none.
-func (d *ClusterStatus) troubledRefs() map[string]bool {
-	out := map[string]bool{}
+// Trouble tells which nodes deserve a line of their own.
+type Trouble struct {
+	refs   map[string]bool // the host IDs and members that findings are about
+	parted bool            // a finding says that the cluster is partitioned: DOWN is then no trouble of a single node
+	unread bool            // no node's state is known: the nodes then count as untroubled
+}
+
+// Trouble is that of the document. A partition is about every node, so it names none.
+func (d *ClusterStatus) Trouble() *Trouble {
+	t := &Trouble{
+		refs: map[string]bool{}, unread: d.Unread(),
+		parted: slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Partition() }),
+	}
 	for _, f := range d.Findings {
 		if f.Remark {
 			continue
 		}
 		for _, r := range f.Scope.Nodes {
-			if r.HostID != "" {
-				out[string(r.HostID)] = true
-			}
-			if r.Member != "" {
-				out[r.Member] = true
-			}
+			t.refs[string(r.HostID)], t.refs[r.Member] = true, true
 		}
 	}
-	return out
+	delete(t.refs, "")
+	return t
 }
 
-// parted is true while a finding says that the cluster is partitioned: DOWN is then no trouble of a single node.
-func (d *ClusterStatus) parted() bool {
-	return slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Kind == diagnosis.Partition })
+// Unread is true while no node's state is known.
+func (t *Trouble) Unread() bool { return t.unread }
+
+// Names is true for a host ID or a member that a finding is about.
+func (t *Trouble) Names(ref string) bool { return t.refs[ref] }
+
+// Of is true for a node with trouble.
+func (t *Trouble) Of(n *Node) bool {
+	switch {
+	case t.refs[string(n.HostID)] || t.refs[n.Member]:
+		return true
+	case t.unread:
+		return false
+	case t.parted:
+		return n.Row.Status != RowOK && n.Row.Status != RowNone
+	}
+	return n.Troubled()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package show
+package document
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/words"
 
@@ -50,8 +50,8 @@ func (n *Newcomer) Repeat(p words.Printer) { p.Flag(&n.Summary) }
 
 // Repeat as for ClusterStatus.
 func (r *Replacement) Repeat(p words.Printer) {
-	if !r.cure.IsZero() {
-		r.Cure = p.Text(r.cure)
+	if !r.CureMessage.IsZero() {
+		r.Cure = p.Text(r.CureMessage)
 	}
 	if r.Failure != nil && !r.Failure.cure.IsZero() {
 		r.Failure.Cure = p.Text(r.Failure.cure)
@@ -60,8 +60,8 @@ func (r *Replacement) Repeat(p words.Printer) {
 
 // Repeat as for ClusterStatus.
 func (g *Leftover) Repeat(p words.Printer) {
-	if g.command != nil {
-		g.Command = p.Shell(g.command)
+	if g.Remove != nil {
+		g.Command = p.Shell(g.Remove)
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package show
+package document
 
 import (
 	"encoding/json"
@@ -92,9 +92,6 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 // noSteps is what Old objects lack.
 const noSteps = ": steps that cannot be undone are not shown"
 
-// maxPartial is the maximum number of lines near the verdict that list missing parts.
-const maxPartial = 6
-
 // PartialLines are the parts that could not be read, each without escape sequences; those of Pods with the same reason are one line. When there are more than most, the last
 // line gives their number; zero gives all.
 func (h *Header) PartialLines(most int) []string {
@@ -103,7 +100,7 @@ func (h *Header) PartialLines(most int) []string {
 		lines = append(lines[:most], fmt.Sprintf("and %d more (all with -o wide)", more))
 	}
 	for i := range lines {
-		lines[i] = Clean(lines[i])
+		lines[i] = words.Clean(lines[i])
 	}
 	return lines
 }
@@ -337,8 +334,8 @@ type Replacement struct {
 	Failure *Failure `json:"failure,omitempty"`
 	// Cure is the action for an administrator, including that of the failure.
 	Cure string `json:"cure,omitempty"`
-	// cure is Cure as it was made; zero where the document was read.
-	cure words.Message
+	// CureMessage is Cure as it was made; zero where the document was read.
+	CureMessage words.Message `json:"-"`
 }
 
 // Operation is a topology operation.

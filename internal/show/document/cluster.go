@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package show
+package document
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -304,11 +303,4 @@ func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 		}
 		d.Rows = append(d.Rows, row)
 	}
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

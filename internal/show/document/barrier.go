@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// BarrierVerdict is the document of `kubectl scylla barrier MEMBER`: the verdict that the member's barrier reaches from the same objects, and the phase of that barrier.
+type BarrierVerdict struct {
+	Header  `json:",inline"`
+	Cluster string `json:"cluster"`
+	// Verdict: satisfied, decision, summary, blockers, notes, member.
+	Verdict Verdict `json:"verdict"`
+	// Membership is Member, Newcomer, Leaving, Ghost, Remote or Unknown.
+	Membership cluster.MemberState `json:"membership"`
+	// Pod is the Pod's state as in ClusterStatus.
+	Pod string `json:"pod"`
+	// Barrier is the state of the Pod's own barrier.
+	Barrier cluster.BarrierState `json:"barrier"`
+	// Waiting and Since: the reason for which the Pod waits, as Kubernetes gives it, and since when.
+	Waiting string       `json:"waiting,omitempty"`
+	Since   *metav1.Time `json:"since,omitempty"`
+	// Replacement is the member's open replacement, as in ClusterStatus; absent when there is none. A failed one is in the verdict's notes too.
+	Replacement *Replacement `json:"replacement,omitempty"`
+	// View is the controller's view, with its age; absent where our controller keeps none.
+	View *ViewStamp `json:"view,omitempty"`
+}
+
+// BarrierVerdictList is the document of `kubectl scylla barrier` without a member: the members that wait.
+type BarrierVerdictList struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []BarrierVerdict `json:"items"`
+	// Views are the controller's view of each cluster that was read, with its age; also of clusters in which no member waits.
+	Views []ClusterView `json:"views,omitempty"`
+	// Partial lists the parts that could not be read: members that wait may be missing from the list.
+	Partial []cluster.Problem `json:"partial,omitempty"`
+
+	at time.Time // when the clusters were read, for the ages of their views
+}
+
+// DeepCopyObject as for ClusterStatus.
+func (d *BarrierVerdict) DeepCopyObject() runtime.Object { return DeepCopy(d) }
+
+// DeepCopyObject as for ClusterStatus.
+func (d *BarrierVerdictList) DeepCopyObject() runtime.Object { return DeepCopy(d) }
+
+// NewBarrierVerdict is the document of one member, whose start is judged. Error: the one of the judgement.
+func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, error) {
+	s := j.Cluster
+	start, judged := j.Starts[member]
+	switch {
+	case !judged:
+		return nil, fmt.Errorf("show the verdict of member %s: its start was not judged", member)
+	case start.Err != nil:
+		return nil, start.Err
+	}
+	m := s.Member(member)
+	d := newBarrierVerdict(j, m, Verdict(start.Verdict))
+	d.Pod, d.View, d.Replacement = cmp.Or(m.PodState, "None"), NewViewStamp(s), replacementOf(j, m, cmp.Or(m.PodState, "None"))
+	// Only the Pod can read its data directory: without this the note would stand beside every member.
+	d.Verdict.Notes = slices.DeleteFunc(slices.Clone(d.Verdict.Notes), func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
+	if note := d.failure(); !note.IsZero() {
+		d.Verdict.Notes = append(d.Verdict.Notes, note)
+	}
+	return d, nil
+}
+
+func newBarrierVerdict(j *diagnosis.Judged, m *cluster.Member, v Verdict) *BarrierVerdict {
+	return &BarrierVerdict{
+		Header: header(KindBarrierVerdict, m.Member, j.Cluster, j.Made), Cluster: j.Cluster.Name, Membership: m.State, Pod: m.PodState, Verdict: v,
+		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m),
+	}
+}
+
+// failure is a failed attempt and its cure, zero when there is none. The verdict is about a start, which does not help after a failure.
+func (d *BarrierVerdict) failure() words.Message {
+	if d.Replacement == nil || d.Replacement.Failure == nil {
+		return words.Message{}
+	}
+	var cure any = d.Replacement.Cure
+	if !d.Replacement.CureMessage.IsZero() {
+		cure = d.Replacement.CureMessage
+	}
+	return words.New(words.ReplacementAttemptFailed, "summary", d.Replacement.Summary, "cure", cure)
+}
+
+// NewBarrierList has every member that has not got past its barrier, in the clusters' order. The start of each member that is not past its barrier is judged.
+func NewBarrierList(clusters []*diagnosis.Judged) (*BarrierVerdictList, error) {
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
+	for _, j := range clusters {
+		s := j.Cluster
+		l.add(s)
+		for _, m := range s.Members() {
+			if m.Member == "" || m.State == cluster.MemberRemote {
+				continue
+			}
+			if m.Service == nil {
+				l.Items = append(l.Items, *newBarrierVerdict(j, &m, Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(&m)}))
+				continue
+			}
+			if !m.MayWait() {
+				continue
+			}
+			d, err := NewBarrierVerdict(j, m.Member)
+			if err != nil {
+				return nil, err
+			}
+			if d.Waits() {
+				l.Items = append(l.Items, *d)
+			}
+		}
+	}
+	return l, nil
+}
+
+// NewBarrierListOf has these members of one cluster, whether or not they wait.
+func NewBarrierListOf(j *diagnosis.Judged, members []string) (*BarrierVerdictList, error) {
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
+	l.add(j.Cluster)
+	for _, member := range members {
+		d, err := NewBarrierVerdict(j, member)
+		if err != nil {
+			return nil, err
+		}
+		l.Items = append(l.Items, *d)
+	}
+	return l, nil
+}
+
+// add adds the parts of a cluster that belong to no single member: its problems and the controller's view.
+func (l *BarrierVerdictList) add(s *cluster.Cluster) {
+	l.Partial, l.at = append(l.Partial, s.Partial()...), s.TakenAt
+	if v := NewViewStamp(s); v != nil {
+		l.Views = append(l.Views, ClusterView{Namespace: s.Namespace, Cluster: s.Name, ViewStamp: *v})
+	}
+}
+
+// At is when the clusters were read, for the ages of their views.
+func (l *BarrierVerdictList) At() time.Time { return l.at }
+
+// barrierOf is the state of a member's barrier, with how it ended where it gave no reason.
+func barrierOf(m *cluster.Member) cluster.BarrierState {
+	s := m.Barrier()
+	if s.Message == "" && s.End != nil {
+		s.Message = strings.TrimSuffix(fmt.Sprintf("exit code %d, %s", s.End.ExitCode, s.End.Reason), ", ")
+	}
+	return s
+}
+
+// Waits is true while the member is kept from starting, or would be if it had a Pod.
+func (d *BarrierVerdict) Waits() bool {
+	switch d.Barrier.Phase {
+	case cluster.BarrierWaiting, cluster.BarrierFailed, cluster.BarrierPending:
+		return true
+	case cluster.BarrierPassed:
+		return false
+	}
+	return d.Membership == cluster.MemberNewcomer && !d.Verdict.Satisfied
+}
+
+// Why is the gravest blocker in one line, the summary where there is none.
+func (d *BarrierVerdict) Why() string {
+	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)
+	if len(groups) == 0 {
+		return d.Verdict.Sentence()
+	}
+	return words.Aging(groups[0].Message(), groups[0].Since, d.At())
+}
+
+// InContext is Header.InContext of every document.
+func (l *BarrierVerdictList) InContext(name string) {
+	for i := range l.Items {
+		l.Items[i].InContext(name)
+	}
+}

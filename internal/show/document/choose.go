@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SortFlag is the value of --sort-by; empty is the order of datacenters, racks and ordinals.
+type SortFlag string
+
+// sortKeys are the orders of nodes.
+var sortKeys = map[SortFlag]func(a, b *Node) int{
+	"member":  func(a, b *Node) int { return cmp.Compare(a.Name(), b.Name()) },
+	"host-id": func(a, b *Node) int { return cmp.Compare(a.HostID, b.HostID) },
+	"seen":    func(a, b *Node) int { return cmp.Compare(b.Seen.weight(), a.Seen.weight()) },
+	"version": func(a, b *Node) int { return cmp.Compare(a.Version, b.Version) },
+	"row":     func(a, b *Node) int { return cmp.Compare(b.Row.weight(), a.Row.weight()) },
+	"pod":     func(a, b *Node) int { return cmp.Compare(a.Pod, b.Pod) },
+	"ip":      func(a, b *Node) int { return cmp.Compare(a.PodIP, b.PodIP) },
+	"node":    func(a, b *Node) int { return cmp.Compare(a.machine(), b.machine()) },
+}
+
+// SortKeys are the values of --sort-by.
+func SortKeys() []string {
+	var out []string
+	for k := range sortKeys {
+		out = append(out, string(k))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// String, Set and Type make SortFlag a flag that refuses other values when it is parsed.
+func (f *SortFlag) String() string { return string(*f) }
+
+// Set implements pflag.Value.
+func (f *SortFlag) Set(text string) error {
+	if sortKeys[SortFlag(text)] == nil {
+		return fmt.Errorf("must be one of %s", strings.Join(SortKeys(), ", "))
+	}
+	*f = SortFlag(text)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*SortFlag) Type() string { return "column" }
+
+// weight grows with the number of rows that do not say UP.
+func (s *Seen) weight() int {
+	if s == nil {
+		return -1
+	}
+	return (s.Down*3+s.Missing*2+s.Unknown)*2 + min(1, s.Down)
+}
+
+func (r RowState) weight() int {
+	return slices.Index([]RowStatus{RowNone, RowOK, RowStale, RowMissing, RowError}, r.Status)
+}
+
+func (n *Node) machine() string {
+	if n.KubernetesNode == nil {
+		return ""
+	}
+	return n.KubernetesNode.Name
+}
+
+// Chosen are the indexes of the nodes that have a line, in the order of the lines.
+func (d *ClusterStatus) Chosen(problems bool, by SortFlag) []int {
+	trouble := d.Trouble()
+	trouble.unread = false // each node is asked for
+	var out []int
+	for i := range d.Nodes {
+		if !problems || trouble.Of(&d.Nodes[i]) {
+			out = append(out, i)
+		}
+	}
+	if less := sortKeys[by]; less != nil {
+		slices.SortStableFunc(out, func(a, b int) int { return less(&d.Nodes[a], &d.Nodes[b]) })
+	}
+	return out
+}
+
+// ChosenNodes are the nodes themselves.
+func (d *ClusterStatus) ChosenNodes(problems bool, by SortFlag) []Node {
+	out := []Node{}
+	for _, i := range d.Chosen(problems, by) {
+		out = append(out, d.Nodes[i])
+	}
+	return out
+}

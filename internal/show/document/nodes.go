@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package document
+
+import (
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
+)
+
+// Troubled is true for a node with any abnormal state.
+func (n *Node) Troubled() bool {
+	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != RowOK || n.Seen.Mark() != grid.Up
+}
+
+// Fresh is a row that counts: its reporter is alive, even if the row has not changed for long.
+const Fresh = "fresh"
+
+// Word is the state of a row in the text.
+func (r RowState) Word() string {
+	if r.Status == RowOK {
+		return Fresh
+	}
+	return string(r.Status)
+}
+
+// RackSum sums up the nodes of one rack.
+type RackSum struct {
+	Datacenter, Rack string
+	Nodes            []int // their places in the document
+	// In is how many are no newcomers, Up how many are seen UP, Rows how many have a row that counts, Trouble how many have trouble.
+	In, Up, Rows, Trouble int
+}
+
+// Racks are the racks in the order of their nodes.
+func (d *ClusterStatus) Racks(troubled func(*Node) bool) []*RackSum {
+	var racks []*RackSum
+	byName := map[[2]string]*RackSum{}
+	one := map[bool]int{true: 1}
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		key := [2]string{n.Datacenter, n.Rack}
+		r := byName[key]
+		if r == nil {
+			r = &RackSum{Datacenter: n.Datacenter, Rack: n.Rack}
+			byName[key], racks = r, append(racks, r)
+		}
+		r.Nodes = append(r.Nodes, i)
+		r.In += one[n.Membership != cluster.MemberNewcomer && n.Membership != cluster.MemberGossipOnly]
+		r.Up += one[n.Seen.Mark() == grid.Up]
+		r.Rows += one[n.Row.Status == RowOK]
+		r.Trouble += one[troubled(n)]
+	}
+	return racks
+}
