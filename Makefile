@@ -74,7 +74,7 @@ mutants: ## Planted bugs, each of which a test must find
 	@go run ./test/mutants
 
 .PHONY: rehearse
-rehearse: ## Failures made on purpose, in real Pods: measured against documented times, written to docs/rehearsals.md
+rehearse: ## Failures made on purpose, in real Pods: measured against documented times, written to docs/internals.md
 	@test/cluster/install-prerequisites.sh
 	go test ./test/e2e -count=1 -timeout 60m -run '^TestRehearsals$$' -v -rehearse -measured=testdata/rehearsals.json -series=../monitoring/testdata/recorded
 	go run ./cmd/gen
@@ -129,8 +129,8 @@ verify: ## Fail when generated files, formatting or modules differ from what is 
 	go mod tidy -diff
 	go mod verify
 	@$(MAKE) --no-print-directory gen
-	@git diff --exit-code -- go.mod go.sum internal/api docs/reference docs/install docs/troubleshooting.md docs/metrics.md docs/health-policy.md completions || { echo "generated files differ: run make gen and commit"; exit 1; }
-	@test -z "$$(git status --porcelain -- internal/api docs/reference docs/install docs/troubleshooting.md docs/metrics.md docs/health-policy.md completions)" || { echo "generated files are not committed"; exit 1; }
+	@git diff --exit-code -- go.mod go.sum internal/api docs/*.md docs/reference docs/install completions || { echo "generated files differ: run make gen and commit"; exit 1; }
+	@test -z "$$(git status --porcelain -- internal/api docs/*.md docs/reference docs/install completions)" || { echo "generated files are not committed"; exit 1; }
 
 .PHONY: size
 size: build ## Binary sizes, start-up time and template symbols against the budget

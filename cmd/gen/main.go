@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gen writes what is made from the command tree, from what it installs and from the tables of codes and steps: docs/reference, completions, docs/install, docs/troubleshooting.md,
-// docs/metrics.md, docs/health-policy.md and docs/evidence.md, and, for the archives of a release, dist/man, which is not committed. It is not shipped, so that the generators'
-// dependencies stay out of the plugin. The same tree gives the same bytes on every machine.
+// Command gen writes docs/reference, docs/install, completions and the screens in docs from the command tree, the manifests and the tables of the program. For the archives of a release it also
+// writes dist/man, which is not committed. It is not shipped, so that its dependencies stay out of the plugin. The same tree gives the same bytes on every machine.
 //
 //	go run ./cmd/gen [DIR]    writes below DIR, the current directory by default
 package main
@@ -57,7 +56,7 @@ func run(dir string) error {
 		return err
 	}
 	// Files that are no longer generated are removed: a page of a verb that does not exist misleads.
-	for _, pattern := range []string{"docs/reference/kubectl_scylla*.md", "dist/man/*.1", "completions/kubectl*"} {
+	for _, pattern := range []string{"docs/reference/*.md", "dist/man/*.1", "completions/kubectl*"} {
 		old, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
 		if err != nil {
 			return fmt.Errorf("find generated files: %w", err)
@@ -97,13 +96,6 @@ func tree() *cobra.Command {
 func generate() ([]file, error) {
 	root := tree()
 	var files []file
-	for _, cmd := range documented(root) {
-		var b bytes.Buffer
-		if err := doc.GenMarkdownCustom(cmd, &b, func(name string) string { return name }); err != nil {
-			return nil, fmt.Errorf("generate reference of %s: %w", cmd.CommandPath(), err)
-		}
-		files = append(files, file{name: "docs/reference/" + strings.ReplaceAll(cmd.CommandPath(), " ", "_") + ".md", mode: 0o644, data: b.Bytes()})
-	}
 	for shell, name := range map[string]string{
 		"bash": "kubectl-scylla.bash", "zsh": "kubectl-scylla.zsh", "fish": "kubectl-scylla.fish", "powershell": "kubectl-scylla.ps1", "kubectl": "kubectl_complete-scylla",
 	} {
@@ -124,18 +116,14 @@ func generate() ([]file, error) {
 	return kustomize(files)
 }
 
-// documents adds the pages that are made from the source and from the registered metrics.
+// documents adds docs/reference and the pages with generated places.
 func documents(files []file) ([]file, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return nil, err
 	}
-	page, _ := troubleshooting()
+	page, _ := codesPage()
 	numbers, err := metricsPage()
-	if err != nil {
-		return nil, err
-	}
-	rehearsals, err := rehearsalsPage(root)
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +131,12 @@ func documents(files []file) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(files, file{name: "docs/reference/seeds.md", mode: 0o644, data: seeds}, file{name: "docs/rehearsals.md", mode: 0o644, data: rehearsals}, file{name: "docs/troubleshooting.md", mode: 0o644, data: page}, file{name: "docs/metrics.md", mode: 0o644, data: numbers},
-		file{name: "docs/evidence.md", mode: 0o644, data: evidencePage()},
-		file{name: "docs/health-policy.md", mode: 0o644, data: policyPage()}), nil
+	for name, data := range map[string][]byte{
+		"codes": page, "json": jsonPage(), "metrics": numbers, "policy": policyPage(), "seeds": seeds, "commands": commandsPage(tree()),
+	} {
+		files = append(files, file{name: "docs/reference/" + name + ".md", mode: 0o644, data: data})
+	}
+	return screens(root, files)
 }
 
 // kustomize adds docs/install, the same objects as `kubectl scylla install` applies.

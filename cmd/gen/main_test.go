@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,9 +13,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
+	reportpage "github.com/kubectl-scylla/kubectl-scylla/internal/show/page"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/version"
 )
 
 func TestGeneratedFilesAreThoseOfTheCommandTree(t *testing.T) {
@@ -34,7 +42,7 @@ func TestGeneratedFilesAreThoseOfTheCommandTree(t *testing.T) {
 			t.Errorf("%s is not what the command tree gives (-have +want), run `go run ./cmd/gen`:\n%s", f.name, diff)
 		}
 	}
-	for _, pattern := range []string{"docs/reference/kubectl_scylla*.md", "completions/*"} {
+	for _, pattern := range []string{"docs/reference/*.md", "completions/*"} {
 		have, err := filepath.Glob(filepath.Join("..", "..", pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -102,26 +110,76 @@ func TestRunRemovesPagesOfVerbsThatAreGone(t *testing.T) {
 	}
 }
 
-// What the page about symptoms must have: every reason, every finding, and only commands that exist.
-func TestTroubleshootingHasEverySymptom(t *testing.T) {
-	page, used := troubleshooting()
+// What the page of codes must have: every reason, every finding, all evidence, and only commands that exist.
+func TestCodesAreComplete(t *testing.T) {
+	page, used := codesPage()
 	for _, r := range matrix.Reasons() {
 		if !used[string(r)] {
 			t.Errorf("reason %s is not on the page", r)
 		}
 	}
+	count := func(c words.Code) int { return strings.Count(string(page), "\n**"+string(c)+"** ") }
 	for _, c := range words.All() {
-		if rows := strings.Count(string(page), "| `"+string(c)+"` |"); strings.HasPrefix(string(c), "Finding") && rows != 1 {
-			t.Errorf("finding %s has %d rows", c, rows)
+		if strings.HasPrefix(string(c), "Finding") && count(c) != 1 {
+			t.Errorf("finding %s is there %d times", c, count(c))
 		}
 	}
-	for _, k := range scylla.KnownFailures() {
-		if !strings.Contains(string(page), "`"+string(k.Code)+"`") {
-			t.Errorf("ScyllaDB's %s is not on the page", k.Code)
+	for _, e := range evidence.Table() {
+		if count(e.Code) != 1 {
+			t.Errorf("evidence %s is there %d times", e.Code, count(e.Code))
+		}
+	}
+	for _, s := range evidence.Steps() {
+		if !anchorsOf(string(page))["#"+strings.ToLower(string(s.Code))] {
+			t.Errorf("step %s has no heading", s.Code)
 		}
 	}
 	for _, m := range regexp.MustCompile("`kubectl scylla ([^`]*)`").FindAllStringSubmatch(string(page), -1) {
 		wrongCommand(t, m[1])
+	}
+}
+
+// An anchor that two headings share leads to the first of them only.
+func TestCodesHaveOneHeadingEach(t *testing.T) {
+	page, _ := codesPage()
+	seen := map[string]bool{}
+	for _, m := range headings.FindAllStringSubmatch(string(page), -1) {
+		if seen[strings.ToLower(m[1])] {
+			t.Errorf("two headings %q", m[1])
+		}
+		seen[strings.ToLower(m[1])] = true
+	}
+}
+
+// Every field of the documents is on the page of JSON.
+func TestJSONIsComplete(t *testing.T) {
+	page := string(jsonPage())
+	seen := map[reflect.Type]bool{}
+	var look func(reflect.Type)
+	look = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
+			typ = typ.Elem()
+		}
+		// The API types of Kubernetes, and the view, which is an API type of ours, are documented elsewhere.
+		if typ.Kind() != reflect.Struct || seen[typ] || !strings.HasPrefix(typ.PkgPath(), "github.com/kubectl-scylla/") || typ == reflect.TypeFor[api.StatusReportView]() {
+			return
+		}
+		seen[typ] = true
+		for f := range typ.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name != "" && name != "-" && name != "metadata" && name != "apiVersion" && !regexp.MustCompile("`(metadata\\.)?"+name+`(\[\])*`+"`").MatchString(page) {
+				t.Errorf("%s.%s: the page lacks `%s`", typ, f.Name, name)
+			}
+			if f.IsExported() && name != "-" {
+				look(f.Type)
+			}
+		}
+	}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[document.ClusterStatusList](), reflect.TypeFor[document.BarrierVerdictList](), reflect.TypeFor[reportpage.List](), reflect.TypeFor[reportpage.Report](), reflect.TypeFor[support.Manifest](),
+		reflect.TypeFor[replace.PlanDocument](), reflect.TypeFor[replace.StatusList](), reflect.TypeFor[version.Document](), reflect.TypeFor[describe.Document](),
+	} {
+		look(typ)
 	}
 }
 
@@ -211,12 +269,17 @@ func TestLinksInPagesLead(t *testing.T) {
 
 // What check prints as a link is an anchor of the page.
 func TestLinksOfCheckLead(t *testing.T) {
-	page, _ := troubleshooting()
-	for c := range words.OfChecks() {
-		_, anchor, _ := strings.Cut(words.Link(c), "#")
-		if strings.Count(string(page), `<a id="`+anchor+`"></a>`) != 1 {
-			t.Errorf("the page has not one anchor %s", anchor)
+	page, _ := codesPage()
+	anchors := anchorsOf(string(page))
+	for _, codes := range []map[words.Code][]words.Code{words.OfChecks(), words.OfReplacements()} {
+		for c := range codes {
+			if _, anchor, _ := strings.Cut(words.Link(c), "#"); !anchors["#"+anchor] {
+				t.Errorf("the page has no anchor %s", anchor)
+			}
 		}
+	}
+	if !strings.Contains(words.Link("X"), "/docs/reference/codes.md#") {
+		t.Errorf("%s is not the page of codes", words.Link("X"))
 	}
 }
 
@@ -227,8 +290,14 @@ func anchors(t *testing.T, page string) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return anchorsOf(string(text))
+}
+
+var headings = regexp.MustCompile(`(?m)^#+ (.*)$`)
+
+func anchorsOf(text string) map[string]bool {
 	out := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range headings.FindAllStringSubmatch(text, -1) {
 		id := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
 		out["#"+strings.ReplaceAll(id, " ", "-")] = true
 	}

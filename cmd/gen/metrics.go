@@ -74,41 +74,49 @@ var processes = []struct {
 	register    func(prometheus.Registerer) error
 }{
 	{
-		"Controller", "Port 8080 of the Pods of Deployment `kubectl-scylla-controller` (`--metrics-bind-address`). Only the one that leads sets the values of clusters. Beside these " +
-			"it serves what controller-runtime and the Go runtime register (`controller_runtime_*`, `workqueue_*`, `rest_client_*`, `go_*`, `process_*`).",
+		"Controller", "Port 8080 of the controller Pods (`--metrics-bind-address`). Only the leader sets the values of clusters. controller-runtime and Go add `controller_runtime_*`, " +
+			"`workqueue_*`, `rest_client_*`, `go_*` and `process_*`.",
 		func(r prometheus.Registerer) error { _, err := metrics.New(r); return err },
 	},
 	{
-		"Reporter", "Port 8081 of each ScyllaDB Pod, container `scylla-reporter` (`--health-probe-bind-address`). Namespace and Pod are labels that Prometheus adds by the target.", reporter.RegisterMetrics,
+		"Reporter", "Port 8081 of each ScyllaDB Pod, container `scylla-reporter` (`--health-probe-bind-address`).", reporter.RegisterMetrics,
 	},
 	{
-		"Barrier", "Port 8082 of a ScyllaDB Pod while its init container `scylladb-bootstrap-barrier` waits (`--metrics-bind-address`), and of nobody else. A PodMonitor has to select Pods that are not ready, too, as [monitoring/podmonitors.yaml](monitoring/podmonitors.yaml) does.", barrier.RegisterMetrics,
+		"Barrier", "Port 8082 of a ScyllaDB Pod while its init container `scylladb-bootstrap-barrier` waits (`--metrics-bind-address`). Label `reason` has the codes of " +
+			"[blockers](codes.md#blockers).", barrier.RegisterMetrics,
 	},
 }
 
 const metricsHead = `# Metrics
 
-Made by ` + "`go run ./cmd/gen`" + ` from what the processes register. No label has a value per node, let alone per pair of nodes: a cluster of 1,000 nodes costs as many
-series as one of 3. Of reporters and barriers, the metric with ` + "`" + `_info` + "`" + ` has the cluster and the datacenter: join it by the labels of the target, for one
-` + "`" + `kubectl_scylla_reporter_row_error * on(namespace, pod) group_left(cluster, datacenter) kubectl_scylla_reporter_info` + "`" + `.
+Here you find every metric of the controller, the reporters and the barriers. ` + "`go run ./cmd/gen`" + ` writes this page from what the processes register.
+[Monitoring](../tasks.md) has scrape configuration, alerts and a dashboard.
 
+Metrics named ` + "`_total`" + ` are counters, the others gauges. No label has a value per node: a cluster of 1,000 nodes costs as many series as one of 3. The metrics of reporters and barriers have no cluster label. Join them with the metric
+` + "`_info`" + ` of the same Pod: ` + "`kubectl_scylla_reporter_row_error * on(namespace, pod) group_left(cluster, datacenter) kubectl_scylla_reporter_info`" + `.
 `
 
-// metricsPage is docs/metrics.md.
+// metricsPage is docs/reference/metrics.md.
 func metricsPage() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(metricsHead)
 	for _, p := range processes {
 		list, err := registered(p.register)
 		if err != nil {
-			return nil, fmt.Errorf("generate docs/metrics.md: %w", err)
+			return nil, fmt.Errorf("generate the page of metrics: %w", err)
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n", p.title, p.text)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", p.title, p.text)
 		for _, m := range list {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, m.kind, strings.Join(m.labels, ", "), cell(m.help))
+			kind := ""
+			if gauge := !strings.HasSuffix(m.name, "_total"); gauge != (m.kind == "gauge") {
+				kind = " " + m.kind
+			}
+			labels := ""
+			if len(m.labels) > 0 {
+				labels = " (" + strings.Join(m.labels, ", ") + ")"
+			}
+			fmt.Fprintf(&b, "- `%s`%s%s: %s\n", m.name, kind, labels, cell(m.help))
 		}
-		b.WriteString("\n")
 	}
-	b.WriteString("The label `reason` has the codes of [barrier.md](barrier.md#reasons).\n")
 	return []byte(b.String()), nil
 }

@@ -37,17 +37,16 @@ const (
 	seedOpen      = "open"
 )
 
-const seedsHead = `# What the first texts ask for, and what is so here
+const seedsHead = `# Source texts and their statements
 
-Made by ` + "`go run ./cmd/gen`" + ` from ` + "`cmd/gen/seeds.yaml`" + `. Five texts of others stood at the beginning of this project. Each statement of them about behaviour, a name, a limit, a timeline or a
-promise has a row here, in our own words.
+Here you find each statement of the five texts that this project began with, whether it holds here, and the tests that show it. ` + "`go run ./cmd/gen`" + ` writes this page from
+` + "`cmd/gen/seeds.yaml`" + ` and fails if a named file or test does not exist.
 
-- **done**: it is so here. The named tests fail where it is not.
-- **different**: it is not so here, on purpose, for the reason that is given.
-- **open**: it is not so yet, or no test shows it. What is missing is said.
+- **done**: the statement holds. The named tests fail without it.
+- **different**: the statement does not hold, for the reason after the arrow.
+- **open**: the statement does not hold yet, or no test shows it. The text after the arrow names what is missing.
 
-The generator fails where a file or a test that is named here does not exist. ` + "`make rehearse` alone runs `test/e2e TestRehearsals`" + `. How the two sides of a difference with the Scylla Operator's barrier behave is in
-[operator.md](../operator.md#where-the-verdicts-differ).
+` + "`make rehearse`" + ` alone runs ` + "`test/e2e.TestRehearsals`" + `. [With the Scylla Operator](../operator.md#where-the-verdicts-differ) compares the two barriers.
 
 `
 
@@ -55,20 +54,20 @@ The generator fails where a file or a test that is named here does not exist. ` 
 func seedsPage(root string, data []byte) ([]byte, error) {
 	var texts []seedText
 	if err := yaml.UnmarshalStrict(data, &texts); err != nil {
-		return nil, fmt.Errorf("read the statements of the first texts: %w", err)
+		return nil, fmt.Errorf("read the statements of the source texts: %w", err)
 	}
 	states := []string{seedDone, seedDifferent, seedOpen}
 	var tables, sums strings.Builder
 	total := map[string]int{}
 	for _, text := range texts {
 		count := map[string]int{}
-		fmt.Fprintf(&tables, "\n## %s: %s\n\nOf %s.\n\n| no. | statement | state | why, or what is missing | code | tests |\n|---|---|---|---|---|---|\n", text.ID, text.Title, text.Source)
+		fmt.Fprintf(&tables, "\n## %s: %s\n\nSource: %s.\n\n", text.ID, text.Title, text.Source)
 		for i, r := range text.Rows {
 			no := fmt.Sprintf("%s%d", text.ID, i+1)
 			if err := r.check(root); err != nil {
 				return nil, fmt.Errorf("%s (%s): %w", no, r.Says, err)
 			}
-			fmt.Fprintf(&tables, "| %s | %s | %s | %s | %s | %s |\n", no, cell(r.Says), r.State, cell(r.Why), quoted(r.Code), quoted(r.Tests))
+			fmt.Fprintf(&tables, "- **%s** %s: %s%s%s\n", no, r.State, r.Says, after(" → ", r.Why), after(" ", r.shown()))
 			count[r.State]++
 		}
 		fmt.Fprintf(&sums, "| %s | %d |", cell(text.Title), len(text.Rows))
@@ -99,7 +98,7 @@ func (r *statement) check(root string) error {
 	}
 	for _, name := range r.Code {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
-			return fmt.Errorf("it names %s, which is no file: name the one that does it now: %w", name, err)
+			return fmt.Errorf("it names %s, which is no file: name the file that does it now: %w", name, err)
 		}
 	}
 	for _, name := range r.Tests {
@@ -110,10 +109,26 @@ func (r *statement) check(root string) error {
 	return nil
 }
 
-// quoted is a list as one cell of a table.
+// quoted is a list of names as one text.
 func quoted(list []string) string {
 	if len(list) == 0 {
-		return "-"
+		return ""
 	}
 	return "`" + strings.Join(list, "`, `") + "`"
+}
+
+// after is the text behind its mark, nothing where it is empty.
+func after(mark, text string) string {
+	if text == "" {
+		return ""
+	}
+	return mark + text
+}
+
+// shown are the tests of a statement, or its files where it has no test.
+func (r *statement) shown() string {
+	if len(r.Tests) == 0 {
+		return quoted(r.Code)
+	}
+	return tests(r.Tests)
 }

@@ -15,7 +15,7 @@ func TestFirstTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\n## OA: ", "\n## BP: ", "\n## BS: ", "\n## IN: ", "\n## RH: ", "\n| OA1 | ", " | done | ", " | different | ", " | open | "} {
+	for _, want := range []string{"\n## OA: ", "\n## BP: ", "\n## BS: ", "\n## IN: ", "\n## RH: ", "\n- **OA1** ", "** done: ", "** different: ", "** open: "} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -12,8 +12,11 @@ import (
 
 var gap = regexp.MustCompile(`\{(q:)?([^}&;?]*)([&;]|\?[^}|]*\|)?([^}]*)\}`)
 
-// shape is a code's sentence for a document: parameters as gap gives them, commands in their places, [what may be left out] in its brackets where
-// the sentence is not empty without it. False for a code without a sentence.
+// spare is what does not make a part worth showing that may be left out: names, and what stands before them.
+var spare = regexp.MustCompile(`\*\w+\*|^[^\w]*(since|for)? |[:;(),]`)
+
+// shape is a code's sentence for a document: parameters as gap gives them, commands in their places, [what may be left out] in its brackets
+// where it has more than names. False for a code without a sentence.
 func shape(c words.Code, commands []string, name func(string) string) (string, bool) {
 	sentence, ok := words.Sentence(c)
 	if !ok {
@@ -50,10 +53,10 @@ func shape(c words.Code, commands []string, name func(string) string) (string, b
 		}
 		var inside string
 		inside, sentence, _ = strings.Cut(rest, "]")
-		if text, complete := fill(inside); complete {
+		if text, complete := fill(inside); complete && strings.Contains(spare.ReplaceAllString(text, ""), " ") {
 			b.WriteString("[" + text + "]")
 		}
 	}
-	// A sentence that ends with its command, of which nothing is known here.
+	// A sentence that ends with its command, which is unknown here.
 	return strings.TrimRight(strings.TrimSpace(b.String()), ":"), true
 }

@@ -100,7 +100,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	gauge(&m.heartbeatsMissing, "cluster_heartbeats_missing", "Members that serve a heartbeat of which the last look heard nothing.", namespace, cluster)
 	gauge(&m.heartbeatsNone, "cluster_members_without_heartbeat", "Members whose reporter serves no heartbeat: their rows count as long as their Pods say that it runs.", namespace, cluster)
 	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: prefix + "heartbeats_missed_total", Help: "Looks at members that missed their heartbeat, by why: see view.md."}, []string{namespace, cluster, why}), &m.heartbeatsMissed))
+		Name: prefix + "heartbeats_missed_total", Help: "Looks at members that missed their heartbeat, by why: see docs/internals.md."}, []string{namespace, cluster, why}), &m.heartbeatsMissed))
 	gauge(&m.trailing, "cluster_trailing_entries", "Entries of the log of group 0 that the member which is furthest behind is behind the leader; absent while no heartbeat tells it.", namespace, cluster)
 	gauge(&m.viewAge, "cluster_view_age_seconds", "How long ago the controller last found the view that is stored to say what is so; absent while none is stored.", namespace, cluster)
 	gauge(&m.viewEpoch, "cluster_view_epoch", "Epoch of the view that is stored: it grows with each controller that takes over.", namespace, cluster)

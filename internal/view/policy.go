@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Limits of time by which nodes are judged, in one place: docs/health-policy.md is made of them.
+// Limits of time by which nodes are judged, in one place: docs/reference/policy.md is made of them.
 const (
 	// Interval is how often members are looked at.
 	Interval = healthpolicy.LookInterval

@@ -100,7 +100,7 @@ var (
 	StepGoverning     = define("StepGoverning", "make it, headless, with a selector that fits the Pods")
 	StepBind          = define("StepBind", "bind the ClusterRole to {account}: {1}")
 	StepUnlabel       = define("StepUnlabel", "remove the label: {1}; docs/operator.md says how a barrier of ours in the operator's Pods gets its rights")
-	StepAskRights     = define("StepAskRights", "ask for the ClusterRole in docs/reference/permissions.md")
+	StepAskRights     = define("StepAskRights", "ask for the ClusterRole in docs/security.md")
 	StepClock         = define("StepClock", "synchronise the clock of this machine")
 	StepControllerLog = define("StepControllerLog", "its log says why: {1}")
 	StepReadiness     = define("StepReadiness", "add the probe of docs/examples/scylladb.yaml")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// page is the documentation page that explains the statements, one line each, with an anchor for each code.
-const page = "https://github.com/kubectl-scylla/kubectl-scylla/blob/main/docs/troubleshooting.md"
+// page is the documentation page with a heading for each code.
+const page = "https://github.com/kubectl-scylla/kubectl-scylla/blob/main/docs/reference/codes.md"
 
 // Link is the address of the documentation of a code of package preflight or replacement.
 func Link(c Code) string { return page + "#" + strings.ToLower(string(c)) }

@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
 )
 
-// Documented times, from docs/availability.md.
+// Documented times, from docs/internals.md.
 const (
 	opensAfter      = 12 * time.Second // all UP without a break, and the last look
 	leaseOver       = 17 * time.Second // a controller dies, and the next one leads
@@ -31,7 +31,7 @@ const (
 	barrierIsolated = 30 * time.Second
 )
 
-// rehearsals are the scenarios, by their numbers in docs/availability.md.
+// rehearsals are the scenarios, by their numbers in docs/internals.md.
 func rehearsals() []rehearsal {
 	return slices.Concat(starts(), holds(), controllers(), networks(), relays(), volumes())
 }
@@ -58,7 +58,7 @@ func starts() []rehearsal {
 			}
 		},
 	}, {
-		number: 3, name: "a node is DOWN while another one wants to join",
+		number: 3, name: "a node is DOWN while a new node waits",
 		inject: func(d *drill) {
 			began = time.Now()
 			d.must(d.Cluster.PauseContainer(d.ctx, d.namespace, dead, api.ContainerScyllaDB))
@@ -79,7 +79,7 @@ func starts() []rehearsal {
 				d.untilRow(o, victimUp(d.fixture, dead))
 			}
 			up := time.Now()
-			d.took("all are UP again, and the barrier opens", opensAfter, up, d.left(newcomer))
+			d.took("all nodes are UP again and the barrier opens", opensAfter, up, d.left(newcomer))
 			d.ready(4)
 		},
 	}, {
@@ -119,7 +119,7 @@ func controllers() []rehearsal {
 		}
 	}
 	return []rehearsal{{
-		number: 2, name: "the controller dies while all is well",
+		number: 2, name: "the controller dies while all nodes are UP",
 		inject: func(d *drill) {
 			var err error
 			before, err = d.view(d.ctx)
@@ -131,7 +131,7 @@ func controllers() []rehearsal {
 		},
 		canary: func(d *drill) { d.waitFor("the controller to have been restarted", again(d)) },
 		verify: func(d *drill) {
-			d.took("a controller leads again, and makes a view of a later epoch", leaseOver, began, func(ctx context.Context) (bool, string, error) {
+			d.took("a controller leads again and writes a view of a later epoch", leaseOver, began, func(ctx context.Context) (bool, string, error) {
 				v, err := d.view(ctx)
 				return v != nil && before != nil && v.Epoch > before.Epoch, fmt.Sprintf("%+v", v), err
 			})
@@ -144,7 +144,7 @@ func controllers() []rehearsal {
 			}
 		},
 	}, {
-		number: 4, name: "the controller freezes with a report that says UP, and a node dies", blind: true,
+		number: 4, name: "the controller freezes while its report shows UP, and a node fails", blind: true,
 		inject: func(d *drill) {
 			// A newcomer has to wait while everything is UP: it does while all have to stay UP.
 			d.freeze(dead, rack1+"-0")
@@ -240,7 +240,7 @@ func killedAtEachStage(d *drill) {
 		}
 		return false, fmt.Sprint(stages), err
 	})
-	d.took("the replacement ends, and its claim went once", 0, began, func(context.Context) (bool, string, error) { return true, "", nil })
+	d.took("the replacement ends; its PVC was deleted once", 0, began, func(context.Context) (bool, string, error) { return true, "", nil })
 	d.t.Logf("the controller died at %q", stages)
 	if len(stages) < 2 {
 		d.t.Errorf("the controller was killed at %q only", stages)
@@ -324,7 +324,7 @@ func networks() []rehearsal {
 		canary: func(d *drill) { d.untilRow(rack1+"-0", victimUp(d.fixture, dead)) },
 		verify: func(d *drill) {
 			d.holdsFor(newcomer, dwell)
-			d.took("it says that nothing newer reaches it", barrierIsolated, began, func(ctx context.Context) (bool, string, error) {
+			d.took("it shows that no newer view reaches it", barrierIsolated, began, func(ctx context.Context) (bool, string, error) {
 				log, err := d.ContainerLog(ctx, d.namespace, newcomer, api.ContainerBarrier)
 				return strings.Contains(log, "Isolated") || strings.Contains(log, "ControllerSilent") || strings.Contains(log, "APIUnreachable"), tail(log, 3), err
 			})
@@ -332,7 +332,7 @@ func networks() []rehearsal {
 		},
 		cleanUp: func(d *drill) { d.must(d.Cluster.HealPod(d.ctx, d.at(newcomer))); d.ready(4) },
 	}, {
-		number: 13, name: "a reporter hangs, and does not die",
+		number: 13, name: "a reporter hangs without ending",
 		inject: func(d *drill) {
 			began = time.Now()
 			d.must(d.Cluster.SignalContainer(d.ctx, d.namespace, dead, api.ContainerReporter, syscall.SIGSTOP))
@@ -343,14 +343,14 @@ func networks() []rehearsal {
 		canary: func(d *drill) { d.waits(rack2, newcomer) },
 		verify: func(d *drill) {
 			d.holdsFor(newcomer, opensAfter+dwell)
-			d.took("the barrier names the node whose report is old", 0, began, d.says(newcomer, dead))
+			d.took("the barrier names the node whose report is out of date", 0, began, d.says(newcomer, dead))
 		},
 		cleanUp: func(d *drill) {
 			d.must(d.Cluster.SignalContainer(d.ctx, d.namespace, dead, api.ContainerReporter, syscall.SIGCONT))
 			d.ready(4)
 		},
 	}, {
-		number: 15, name: "a node is decommissioned while another one waits to join",
+		number: 15, name: "a node is decommissioned while a new node waits",
 		cluster: scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "40"}},
 		inject: func(d *drill) {
 			d.must(d.Scale(d.ctx, d.namespace, rack2, 2))
@@ -365,7 +365,7 @@ func networks() []rehearsal {
 			d.must(d.Scale(d.ctx, d.namespace, rack3, 2))
 		},
 		verify: func(d *drill) {
-			d.took("the leaving node holds nobody up", 0, began, d.left(rack3+"-1"))
+			d.took("the leaving node blocks no join", 0, began, d.left(rack3+"-1"))
 			d.waitFor("it to have joined", d.row(rack1+"-0", d.hostID(rack3+"-1")))
 		},
 		cleanUp: func(d *drill) { d.must(d.Scale(d.ctx, d.namespace, rack2, 1)) },
@@ -390,7 +390,7 @@ func volumes() []rehearsal {
 	}
 	held := func(d *drill) { d.untilBarrierRuns(lost) }
 	toReplace := func(d *drill) {
-		d.took("the barrier points at a replacement", 0, began, d.says(lost, "kubectl scylla replace"))
+		d.took("the barrier names the replacement", 0, began, d.says(lost, "kubectl scylla replace"))
 		d.holdsFor(lost, dwell)
 		old, claim := d.hostID(lost), d.claim(lost)
 		if r := d.replace(lost, "--yes", "--timeout=10m", atOnce); r.Code != 0 {

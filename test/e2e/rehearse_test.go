@@ -272,7 +272,7 @@ func theThird() rehearsal {
 	return all[slices.IndexFunc(all, func(r rehearsal) bool { return r.number == 3 })]
 }
 
-// TestRehearsals runs what docs/availability.md promises. All of it takes too long for every run: `make rehearse` does it, and writes the times down.
+// TestRehearsals runs what docs/internals.md promises. All of it takes too long for every run: `make rehearse` does it, and writes the times down.
 func TestRehearsals(t *testing.T) {
 	covers(t, "controller/reports", "controller/views", "internal/agent/barrier", "internal/view/healthpolicy", "internal/peer/viewwire")
 	if !*rehearse {

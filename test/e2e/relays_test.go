@@ -97,8 +97,8 @@ func (d *drill) permitOf(ctx context.Context, member string) (*api.StatusReportV
 // relays are rehearsals of a barrier that is about to open by what it reads, while its cluster is not any more as it reads.
 func relays() []rehearsal {
 	return []rehearsal{
-		relayCloses(6, "a barrier with a permit is cut off from what the controller writes, not from its peers, and a node dies", false),
-		relayCloses(8, "a barrier is cut off as in 6, and one of its peers has an older reporter that knows of no views", true),
+		relayCloses(6, "a barrier with a permit gets no updates from the controller but reaches its peers, and a node fails", false),
+		relayCloses(8, "as 6, and one peer has an older reporter that serves no views", true),
 	}
 }
 
@@ -149,7 +149,7 @@ func relayCloses(number int, name string, old bool) rehearsal {
 		}
 	}
 	r.verify = func(d *drill) {
-		d.took("a peer hands on the view, and the barrier is closed by it", viewwire.CloseWithin, turned,
+		d.took("a peer relays the view, which closes the barrier", viewwire.CloseWithin, turned,
 			d.says(newcomer, "hands on a view that has not come from the API server", dead+" is not UP by the controller's view"))
 		d.nextView()
 		d.holdsFor(newcomer, dwell)
@@ -171,8 +171,8 @@ func relayCloses(number int, name string, old bool) rehearsal {
 // holds are rehearsals of the time until a cluster has its first node.
 func holds() []rehearsal {
 	return []rehearsal{
-		initHold("the controller dies between the first node's NORMAL and the word that the cluster is initialised", nil),
-		initHold("the same, and the counts of the StatefulSets are handed to the controller", func(s *appsv1.StatefulSet) {
+		initHold("the controller dies after the first node is NORMAL and before it marks the cluster as initialised", nil),
+		initHold("as before, and the controller sets the replica counts", func(s *appsv1.StatefulSet) {
 			if s.Annotations == nil {
 				s.Annotations = map[string]string{}
 			}
@@ -222,7 +222,7 @@ func initHold(name string, handed func(*appsv1.StatefulSet)) rehearsal {
 			})
 		},
 		verify: func(d *drill) {
-			d.took("another controller says that the cluster is initialised; nobody else has begun", initialisedAfter, began, func(ctx context.Context) (bool, string, error) {
+			d.took("another controller marks the cluster as initialised; no other node has started", initialisedAfter, began, func(ctx context.Context) (bool, string, error) {
 				// In this order: a node listed as joining when the report is read afterwards had begun before.
 				var begun []string
 				for _, m := range others(first) {

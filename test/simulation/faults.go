@@ -214,7 +214,7 @@ func (w *world) noteLoss(p *pod) {
 }
 
 // someRemoved is true while a member Service records a node that was removed. A second one may leave fewer members than removed ones, and then the rows
-// that are left do not tell a removal from a split: see the open points in docs/barrier.md.
+// that are left do not tell a removal from a split: see the limits in docs/internals.md.
 func (w *world) someRemoved() bool {
 	return slices.ContainsFunc(w.serviceNames.of(w.service), w.recordsRemoved)
 }
@@ -225,7 +225,7 @@ func (w *world) recordsRemoved(name string) bool {
 	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] }) && w.service[name].Annotations[api.AnnotationNodeJoined] == "true"
 }
 
-// forgotten is true for a member whose Service still records a node that a person has removed, where as many members were removed as are left: docs/barrier.md, "What it
+// forgotten is true for a member whose Service still records a node that a person has removed, where as many members were removed as are left: docs/internals.md, "What it
 // cannot do", has the command.
 func (w *world) forgotten(name string) bool {
 	removed, left := 0, 0

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	begin = "<!-- simulation: made by go run ./test/simulation/cmd/simulate -write docs/barrier.md -->\n"
+	begin = "<!-- simulation: made by go run ./test/simulation/cmd/simulate -write docs/internals.md -->\n"
 	end   = "<!-- simulation ends -->\n"
 )
 
@@ -31,7 +31,7 @@ func main() {
 
 func run(n int, file string) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "| %d seeds | joins and replacements let through | of them lost | unsafe | second clusters | members that wait for ever | views that go backwards | seeds that fail |\n", n)
+	fmt.Fprintf(&b, "| %d seeds | joins and replacements started | of them lost | unsafe | second clusters | members that wait indefinitely | views out of order | failed seeds |\n", n)
 	b.WriteString("|---|---|---|---|---|---|---|---|\n")
 	for _, by := range []struct {
 		rule  simulation.Rule

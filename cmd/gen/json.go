@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "strings"
+
+// jsonPage is docs/reference/json.md. A test compares it with the types of the documents.
+func jsonPage() []byte { return []byte(strings.ReplaceAll(jsonText, "'", "`")) }
+
+// A single quotation mark stands for a backquote.
+const jsonText = `# JSON
+
+Here you find every field of '-o json' and '-o yaml'. A test compares this page with the types of the program. The text output has the same source.
+
+Documents have 'apiVersion: kubectl-scylla/v1'. This version may get new fields; it changes and removes none. Fields without a value are absent.
+
+## All documents
+
+- 'metadata.name', 'metadata.namespace', 'generatedAt', and 'takenAt', the newest time in saved objects.
+- 'source': 'used' (report, annotation or live), 'reason', 'offline' for saved objects, and the kubeconfig 'context'.
+- 'partial[]', what was not readable: 'verb', 'resource', 'namespace', 'name', 'kind' (Forbidden, NotInstalled, NotFound, Timeout, Other), 'message'; for a Pod also 'lead' and 'reason', the message around its name.
+- 'notes[]'.
+
+A *reference* to a node has 'hostID', 'member' (Pod and Service), 'datacenter', 'rack', 'ordinal'.
+A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'commands[]' in their order: 'args', and 'shell', which is safe to paste into a POSIX shell.
+
+## ClusterStatus
+
+'status' prints one for a single cluster, else a 'ClusterStatusList' with 'items[]'. '--problems' and '--sort-by' change 'nodes[]' only.
+
+- 'healthy': all nodes see each other UP. 'verdict': HEALTHY, NOT HEALTHY or UNKNOWN. 'summary': the most severe finding, without its age. 'managedBy'.
+- 'counts': 'nodes', 'up' in every row, 'reporting' (fresh rows), 'problems' (findings that are not remarks), 'blockers', 'newcomers'.
+- 'view': the controller view ([Internals](../internals.md#controller-view)).
+- 'coordinator': a reference, 'named' by how many of the 'rows' that name one, and 'text'.
+- 'findings[]', most severe first: 'kind' (SplitCluster, Unknown, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed, NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, NodeEnded, SchemaDisagreement, VersionMix), 'scope', 'message', 'evidence', 'step', 'since', 'explains[]' (indexes of 'blockers[]'), and 'remark' if it blocks no join. 'scope': 'level' (cluster, datacenter, rack, kubernetesNode, node, link), 'datacenter', 'rack', 'kubernetesNode', 'nodes[]'.
+- 'nodes[]': a reference, 'namespace', 'membership' ('Member', 'Newcomer', 'Leaving', 'Ghost', 'Remote', 'GossipOnly', 'Unknown'), 'detail', 'state', 'seen', 'row', 'version', 'operationMode', 'image', 'process', 'uptimeSeconds', 'loadBytes', 'tokens', 'pod', 'podIP', 'kubernetesNode' ('name', and 'state' as in 'kubectl get nodes', or Gone), 'force'.
+- 'seen', by the rows of the other nodes: 'status' (UP only if all rows report UP, else the worst of DOWN, UNKNOWN, MISSING), 'up', 'down', 'unknown', 'missing', 'since'.
+- 'row', the node's report: 'status' (ok, stale, missing, error, none), 'detail', 'written', 'staleSince'.
+- 'process', how ScyllaDB ended in its container: 'state', 'exitStatus', 'ended'.
+- 'rows[]': 'observer', 'notUp[]' ('observed', 'status', 'state', 'since'). A node with a host ID that is not listed is UP in the row.
+- 'blockers[]': 'reason', 'text' without its age, 'observer', 'coordinator' if the observer is the topology coordinator, 'observed', 'since', 'detail' (a foreign text), 'cause', 'step', and 'more', the number of similar blockers.
+- 'newcomers[]', new nodes: a reference, 'waiting', 'since', 'mayStart', 'decision', 'summary', 'blockers', their number.
+- 'replacements[]', open ones: a reference, 'requested', 'original' host ID, 'summary', 'phase' (Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done, Failed), 'attempt', 'held' by a check or the API server, 'waiting[]', 'failure' ('code', 'text', 'cure'), 'cure'.
+- 'operations[]', topology operations that are open or have failed: 'type', 'state', 'node', 'error', 'underWay'.
+- 'afterwards[]', tasks after an operation: 'operation', 'node', 'original', 'finishedAt', 'summary', 'wait', 'tasks[]' ('node', 'state', 'text', 'command').
+- 'ghosts[]': members without a Pod. 'gossipOnly[]': host IDs without a member. 'leftovers[]', the orphaned ones: 'hostID', 'evidence', and 'command', which removes it, or 'why' it must not be removed.
+- 'partition[][]': the parts of a network partition, by host ID. 'split[][]': the clusters, if nodes belong to several of one name.
+- 'schemas': with '--source=live', schema versions and their nodes, if they differ.
+
+## ClusterReport
+
+'report' prints all fields of ClusterStatus and these; 'ClusterReportList' has 'items[]'.
+
+- 'context'. 'places[]': 'member', 'podIP', 'kubernetesNode', 'kubernetesNodeState'.
+- 'reports[]', objects with rows: 'kind', 'name', 'datacenter', 'nodes', 'rows', 'remote', 'used' for the verdict, 'written'.
+- 'changes[]', newest first, at most 500: 'time', 'kind' (Row, Event, Condition, Container), 'warning', 'about', 'text', 'count', 'routine'. 'changesLeftOut' counts the others.
+- 'waitingContainers[]': 'pod', 'container', 'init', 'state', 'restarts'; from an archive also 'firstError' and 'lastError' ('line', 'previous') and 'diagnosis' ('code', 'text').
+- 'leftOut[]', what else was not readable: 'what', 'why' (Forbidden, Absent, TooBig, Failed), 'detail'.
+- 'versions': 'kubectlScylla', 'kubernetes', and 'scylladb' with the number of nodes.
+
+## ReportArchive
+
+'manifest.json' of an archive: 'createdAt', 'takenAt', 'createdBy' (as Version), 'clusters[]' ('namespace', 'name', 'kubernetes', 'context', 'scylladb', 'images'), 'files[]' ('name', 'size', 'sha256'), 'leftOut[]', and 'redacted', the number of removed values by rule.
+
+## BarrierVerdict
+
+'barrier' prints one for a member, else a 'BarrierVerdictList' with 'items[]', 'views[]' ('namespace', 'cluster', 'epoch', 'seq', 'observedAt') and 'partial[]'.
+
+- 'cluster', 'membership', 'pod', 'waiting', 'since', 'replacement' (as above), 'view' ('epoch', 'seq', 'observedAt').
+- 'verdict': 'satisfied', 'decision' (AlreadyBootstrapped, RestartOfMember, Forced, Replacing, AllNodesUp, FirstNode, Wait, Refuse), 'summary', 'blockers[]', 'notes[]', 'member'.
+- 'barrier', the container: 'phase' (NoPod, Absent, NotStarted, Waiting, Passed, Failed), 'since', 'message', 'refused'.
+
+## ReplacementPlan
+
+'replace --dry-run -o json' prints it.
+
+- 'cluster', 'member', 'allowed', 'resume', 'managedBy', 'version', 'procedure' (host-id or address), 'address', 'partial[]'.
+- 'claims[]', the PVCs to delete: 'name', 'uid', 'deleting', 'size'. 'pod': 'name', 'uid', 'kubernetesNode'.
+- 'streams[]', the nodes to stream from; 'streamsKnown' if they hold replicas. 'banned[]', host IDs that cannot return.
+- 'checks[]': 'name', 'result', 'evidence', 'cure', 'skipped', 'skippable'.
+
+## ReplacementStatus
+
+'replace status' prints it; 'ReplacementStatusList' has 'items[]' and 'ghosts[]', orphaned host IDs ('cluster', and the fields of 'leftovers[]').
+
+- 'cluster', 'member', 'managedBy', 'request', 'attempt', 'phase' (as above, Cancelled or None), 'held', 'message', 'waiting[]', 'cure', 'checks[]', 'afterwards'.
+- 'refused', by the API server: 'uid' of the object, 'message', 'budget' if a disruption budget refuses, 'times', 'since', 'next'.
+- 'originalHostID', 'newHostID', 'startedAt', 'finishedAt', 'diagnosis' ('code', 'text', 'cure'), 'conditions[]' of the Scylla Operator.
+
+## NodeDescription
+
+'describe' prints it.
+
+- 'cluster', 'source', 'view', 'node', 'findings[]', 'otherProblems', 'nextStep', 'seenBy[]', 'sees[]' ('status', 'since'), 'newcomer', 'replacement', 'partial[]' (texts).
+- 'pod': 'name', 'state', 'ip', 'created', 'waiting', 'waitingSince', 'restarts', 'containers[]' ('ready', 'lastEnd'). 'claim': 'exists', 'phase', 'volume', 'size'. 'kubernetesNode': 'cordoned', 'why'.
+- 'log': 'container', 'firstError', 'lastError', 'diagnosis', 'evidence', 'cure'. 'events[]': 'type', 'reason', 'object', 'message', 'count'.
+
+## Check and Version
+
+'check' prints 'state' and 'results[]': 'check', 'subject', 'state', 'text', 'step', 'link'. 'version' prints 'version', 'commit', 'date', 'goVersion', 'platform'.
+`
