@@ -112,7 +112,7 @@ func (p *codes) sections() []section {
 	return []section{
 		findings, blockers, rows,
 		group("Checks", "`kubectl scylla check` prints these.", words.OfChecks()),
-		group("Replacements", "`kubectl scylla replace MEMBER` and `kubectl scylla replace status` print these. [Replace a node](../replacement.md) has the procedure.", words.OfReplacements()),
+		group("Replacements", "`kubectl scylla replace MEMBER` and `kubectl scylla replace status` print these. [Replace a node](../replace-a-node.md) has the procedure.", words.OfReplacements()),
 	}
 }
 

@@ -4,7 +4,7 @@ package api
 
 // Annotations of a replacement, on the member Service of the node that is replaced. The two labels of a replacement are LabelReplace and
 // LabelReplacingNodeHostID; all other state of a replacement is in these annotations, because its controller keeps nothing in memory.
-// docs/replacement.md gives the order in which they are written.
+// docs/replace-a-node.md gives the order in which they are written.
 const (
 	// AnnotationReplaceRequest is the identity (a UUID) of the request that LabelReplace makes. The CLI writes it in the same patch as the label, so
 	// that it waits for its own request and not for an older one. Read by the controller, which generates an identity when a person has set the label
