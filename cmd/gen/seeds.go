@@ -46,7 +46,7 @@ Here you find each statement of the five texts that this project began with, whe
 - **different**: the statement does not hold, for the reason after the arrow.
 - **open**: the statement does not hold yet, or no test shows it. The text after the arrow names what is missing.
 
-` + "`make rehearse`" + ` alone runs ` + "`test/e2e.TestRehearsals`" + `. [With the Scylla Operator](../operator.md#where-the-verdicts-differ) compares the two barriers.
+` + "`make rehearse`" + ` alone runs ` + "`test/e2e.TestRehearsals`" + `. [With the Scylla Operator](../scylla-operator.md#where-the-verdicts-differ) compares the two barriers.
 
 `
 

@@ -99,7 +99,7 @@ var (
 	StepPublish       = define("StepPublish", "set it, or nodes that start do not find each other: {1}")
 	StepGoverning     = define("StepGoverning", "make it, headless, with a selector that fits the Pods")
 	StepBind          = define("StepBind", "bind the ClusterRole to {account}: {1}")
-	StepUnlabel       = define("StepUnlabel", "remove the label: {1}; docs/operator.md says how a barrier of ours in the operator's Pods gets its rights")
+	StepUnlabel       = define("StepUnlabel", "remove the label: {1}; docs/scylla-operator.md says how a barrier of ours in the operator's Pods gets its rights")
 	StepAskRights     = define("StepAskRights", "ask for the ClusterRole in docs/security.md")
 	StepClock         = define("StepClock", "synchronise the clock of this machine")
 	StepControllerLog = define("StepControllerLog", "its log says why: {1}")

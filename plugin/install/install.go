@@ -80,7 +80,7 @@ and no inject under way. The newer definitions stay.`,
 			"# Apply it, the controller with your copy of the image scylla-agent by its digest, and wait until it leads",
 			"kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --yes",
 			"",
-			"# Let the Pods of ScyllaDBDatacenter db in namespace demo run our barrier (docs/operator.md)",
+			"# Let the Pods of ScyllaDBDatacenter db in namespace demo run our barrier (docs/scylla-operator.md)",
 			"kubectl scylla install --no-controller --operator-member demo:db-member --yes",
 			"",
 			"# Kinds and rights only: the controller runs elsewhere (scylla-agent controller --kubeconfig FILE)",
@@ -300,7 +300,7 @@ func (o *options) refuseVersion(ctx context.Context, c client.Client, installed 
 		return o.refuseUnfinished(ctx, c)
 	case manifests.Newer(installed, o.version):
 		return exit.WithHint(exit.Refusedf("version %s is installed, and this is %s: an older version is not installed over a newer one", installed, o.version),
-			"use kubectl-scylla "+installed+" or later, or go back with --allow-downgrade (docs/tasks.md)")
+			"use kubectl-scylla "+installed+" or later, or go back with --allow-downgrade (docs/protect-joins.md)")
 	case !o.upgrade && o.dryRun == cli.DryRunNone:
 		return exit.WithHint(exit.Refusedf("version %s is installed, and this is %s", installed, o.version), "replace it with --upgrade")
 	}

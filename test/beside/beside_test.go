@@ -69,9 +69,9 @@ func TestBesideOperatorSituations(t *testing.T) {
 	}
 }
 
-const document = "../../docs/operator.md"
+const document = "../../docs/scylla-operator.md"
 
-// TestBesideOperatorTheDocumentHasEveryDifference: the table of docs/operator.md is generated from the situations; -update writes it.
+// TestBesideOperatorTheDocumentHasEveryDifference: the table of docs/scylla-operator.md is generated from the situations; -update writes it.
 func TestBesideOperatorTheDocumentHasEveryDifference(t *testing.T) {
 	type line struct {
 		row, theirs, why string

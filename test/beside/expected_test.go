@@ -145,45 +145,45 @@ var expectations = map[string]expectation{
 type difference struct{ row, why string }
 
 const (
-	rowOff       = "the operator is off, or its Lease is not renewed"
-	whyOff       = "nobody knows whether the report is still true"
+	rowOff       = "the operator is off, or does not renew its Lease"
+	whyOff       = "the report may be out of date"
 	rowFrozen    = "one annotation cannot be decoded"
-	whyFrozen    = "one such annotation stops the whole report"
-	rowDiffers   = "an annotation says DOWN or is an error, the report says UP, as when it is too large for etcd"
+	whyFrozen    = "it stops the whole report"
+	rowDiffers   = "an annotation shows DOWN or an error, the report shows UP"
 	whyDiffers   = "a report that differs from the Pods opens nothing"
 	rowNoReport  = "no report, an empty one, or one with another selector, and the cluster is not new"
-	whyNoReport  = "a lost report is no new cluster"
+	whyNoReport  = "a lost report does not mean a new cluster"
 	rowSecond    = "no report, several new members"
-	whySecond    = "two first nodes found two clusters: ours opens for the first alone"
+	whySecond    = "two first nodes would bootstrap two clusters"
 	rowLiving    = "a replacement whose target is UP"
-	whyLiving    = "a live node must not be replaced"
-	rowLabels    = "labels of place are missing"
-	whyVisible   = "visible, and heals when it is mended"
-	rowEmpty     = "labels of place are empty"
-	whyEmpty     = "another member's row would be left out"
+	whyLiving    = "a running node must not be replaced"
+	rowLabels    = "labels of datacenter or rack are missing"
+	whyVisible   = "a visible blocker; fixing the value is enough"
+	rowEmpty     = "labels of datacenter or rack are empty"
+	whyEmpty     = "the row of another member would be ignored"
 	rowForce     = "force has a value other than `true`"
-	rowNobody    = "`replacing-node-hostid` is empty or no host ID"
+	rowNobody    = "`replacing-node-hostid` is empty or invalid"
 	whyNobody    = "ScyllaDB would start as a plain new node, or not at all"
 	rowStale     = "a row whose Pod does not run or is gone, or whose Kubernetes node is lost"
-	whyStale     = "the word of nobody"
-	rowRestart   = "joined by its Service, every fresh row lists it, volume in use, disk says nothing"
-	whyRestart   = "ScyllaDB does not flush its own state at once; holding the node back keeps it DOWN"
+	whyStale     = "the row may be out of date"
+	rowRestart   = "joined by its Service and by every fresh row, volume in use, nothing on the disk"
+	whyRestart   = "ScyllaDB does not flush its state at once; a wait would keep the node DOWN"
 	rowOneUP     = "a replacement while a row is missing"
-	whyEverybody = "ScyllaDB bans the target first and cancels then"
+	whyEverybody = "ScyllaDB bans the target before it cancels"
 )
 
 var differences = map[string]difference{
-	"an annotation has garbage behind it":     {"an annotation has more behind its value", "what cannot be read in full is not trusted"},
-	"a node is listed DOWN and then UP":       {"a host ID is listed DOWN and then UP", "no newcomer starts while any row says DOWN; the operator's barrier takes the last word"},
-	"a host ID in capitals":                   {"a host ID in capitals", "they are the same UUID; the operator compares letters"},
-	"a node was removed, its Service is left": {"a node was removed by `nodetool removenode`, and its Service says that it has joined", "nobody lists it any more, so nothing is required of it; the operator waits for a row for ever"},
+	"an annotation has garbage behind it":     {"an annotation has text after its value", "an unreadable annotation is not trusted"},
+	"a node is listed DOWN and then UP":       {"a host ID is listed DOWN and then UP", "no new node starts while a row shows DOWN; the operator uses the last entry"},
+	"a host ID in capitals":                   {"a host ID in capitals", "it is the same UUID; the operator compares letters"},
+	"a node was removed, its Service is left": {"a node was removed by `nodetool removenode`, and its Service still shows it as joined", "no node lists it; the operator waits indefinitely for its row"},
 	"its ScyllaDB ended with exit code 0 before it had joined": {
-		"a volume with ScyllaDB's files, and no host ID in it or on the Service", "it may be a copy of another member's volume, and ScyllaDB does not guard against two nodes with one host ID",
+		"a volume with ScyllaDB's files, and no host ID in it or on the Service", "it may be a copy; ScyllaDB has no guard against two nodes with one host ID",
 	},
 	"a second new node while there is none":                  {rowSecond, whySecond},
 	"a second new node, an empty report":                     {rowSecond, whySecond},
 	"the first node of all, lenient flag set":                {"no report, lenient flag set", "another datacenter exists"},
-	"the first node of all, its seeds are another cluster's": {"a first node whose seeds are another cluster's", "it would join that cluster, and nobody has looked at it"},
+	"the first node of all, its seeds are another cluster's": {"a first node whose seeds are another cluster's", "it would join an unchecked cluster"},
 	"the report is lost":                                     {rowNoReport, whyNoReport},
 	"the report is another cluster's by its selector":        {rowNoReport, whyNoReport},
 	"the report is empty and members have joined":            {rowNoReport, whyNoReport},
@@ -193,7 +193,7 @@ var differences = map[string]difference{
 	"force has no value":                                     {rowForce, whyVisible},
 	"force has a space before true":                          {rowForce, whyVisible},
 	"force is wrong, and it replaces":                        {rowForce, whyVisible},
-	"forced without the label of its rack":                   {"force `true`, labels of place missing", "force is the last resort of the person on call"},
+	"forced without the label of its rack":                   {"force `true`, labels of datacenter or rack missing", "force is the last resort"},
 	"no label of its datacenter":                             {rowLabels, whyVisible},
 	"no label of its rack":                                   {rowLabels, whyVisible},
 	"an empty label of its datacenter":                       {rowEmpty, whyEmpty},
@@ -207,13 +207,13 @@ var differences = map[string]difference{
 	"a replacement of nobody: the label is no host ID":       {rowNobody, whyNobody},
 	"back, its disk says nothing, a node is DOWN":            {rowRestart, whyRestart},
 	"back, its disk says nothing, all others UP":             {rowRestart, whyRestart},
-	"back, nobody lists it any more":                         {"a member that nobody lists any more, its old volume in use", "its node was removed: ScyllaDB refuses that volume for ever"},
-	"its disk was decommissioned":                            {"the data directory was decommissioned", "ScyllaDB refuses it for ever"},
-	"its query failed":                                       {"the query of the data directory prints what nobody can read, all UP", "a newcomer may start, and so may a restart; while a node is DOWN ours waits"},
+	"back, nobody lists it any more":                         {"a member on its old volume that no node lists", "its node was removed; ScyllaDB refuses the volume permanently"},
+	"its disk was decommissioned":                            {"the data directory was decommissioned", "ScyllaDB refuses it permanently"},
+	"its query failed":                                       {"the query of the data directory is unreadable, all nodes are UP", "a new node and a restart are both safe; ours waits while a node is DOWN"},
 	"the operator is scaled to 0":                            {rowOff, whyOff},
 	"no Pod of the operator runs":                            {rowOff, whyOff},
 	"the operator's Lease is not renewed":                    {rowOff, whyOff},
-	"the operator says Degraded":                             {"the operator says Degraded", "it may not keep its report"},
+	"the operator says Degraded":                             {"the operator is Degraded", "its report may be out of date"},
 	"an annotation says DOWN, the report UP":                 {rowDiffers, whyDiffers},
 	"an annotation was written a moment ago and says DOWN":   {rowDiffers, whyDiffers},
 	"an annotation has become an error":                      {rowDiffers, whyDiffers},
@@ -225,6 +225,6 @@ var differences = map[string]difference{
 	"a member's container crashes, its row is left":          {rowStale, whyStale},
 	"a member's Kubernetes node is lost":                     {rowStale, whyStale},
 	"a member's Pod is being deleted":                        {rowStale, whyStale},
-	"a StatefulSet is being rolled":                          {"a StatefulSet is being rolled", "a node that restarts in the middle rolls the join back"},
-	"its image is older than the cluster's":                  {"the newcomer's image is older than those of all members", "ScyllaDB refuses a node that lacks a feature which the cluster uses, and bans it"},
+	"a StatefulSet is being rolled":                          {"a StatefulSet is being rolled", "a restart during a join rolls the join back"},
+	"its image is older than the cluster's":                  {"the image of the new node is older than all members", "ScyllaDB bans a node that lacks a feature of the cluster"},
 }
