@@ -51,7 +51,7 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 clusters, so that joins in one datacenter also wait for the nodes of the others.
 
 Each Kubernetes cluster has its own controller, and each is told of the others: after
-"remote add" here do the same there, the other way round. docs/multi-datacenter.md goes
+"remote add" here do the same there, the other way round. docs/datacenters.md goes
 through it step by step.`,
 		Example: cli.Examples(
 			"# What would be made, there and here?",
