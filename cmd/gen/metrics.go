@@ -90,7 +90,7 @@ var processes = []struct {
 const metricsHead = `# Metrics
 
 Here you find every metric of the controller, the reporters and the barriers. ` + "`go run ./cmd/gen`" + ` writes this page from what the processes register.
-[Monitoring](../tasks.md) has scrape configuration, alerts and a dashboard.
+[Monitoring](../monitoring.md) has scrape configuration, alerts and a dashboard.
 
 Metrics named ` + "`_total`" + ` are counters, the others gauges. No label has a value per node: a cluster of 1,000 nodes costs as many series as one of 3. The metrics of reporters and barriers have no cluster label. Join them with the metric
 ` + "`_info`" + ` of the same Pod: ` + "`kubectl_scylla_reporter_row_error * on(namespace, pod) group_left(cluster, datacenter) kubectl_scylla_reporter_info`" + `.
