@@ -201,11 +201,7 @@ func IsFingerprint(text string) bool {
 // ReportDigest identifies a member's report, the annotation of its Pod: the first 16 characters of its lower-case hex SHA-256. Empty for an empty
 // report.
 func ReportDigest(report string) string {
-	if report == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(report))
-	return hex.EncodeToString(sum[:8])
+	return RowText{Rest: report}.Digest()
 }
 
 // SplitList splits a comma list; blanks around items and empty items do not count.

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// CellsStart begins a report that lists its observed nodes first, as our reporters write it.
-const CellsStart = `{"observedNodes":[`
+// cellsStart begins a report that lists its observed nodes first, as our reporters write it.
+const cellsStart = `{"observedNodes":[`
 
 // RowText is the report that a Pod carries, as text. In a controller's cache it is in two parts: Cells ends with the list of observed nodes, which many Pods have in common and then
 // share. Elsewhere Cells is empty.
@@ -32,6 +32,17 @@ func (t RowText) SetIn(annotations map[string]string) {
 	if delete(annotations, annotationCells); t.Cells != "" {
 		annotations[annotationCells] = t.Cells
 	}
+}
+
+// Parts are the beginning up to the end of the observed nodes, and the rest; false for a report that does not begin with its observed nodes. A bracket inside a text ends the first
+// part too early: the parts together are always the whole text.
+func (t RowText) Parts() (cells, rest string, ok bool) {
+	cells, rest = t.Cells, t.Rest
+	if cells == "" {
+		end := strings.IndexByte(rest, ']') + 1
+		cells, rest = rest[:end], rest[end:]
+	}
+	return cells, rest, strings.HasPrefix(cells, cellsStart)
 }
 
 // Decode is DecodeNodeStatusReport of the whole text.
@@ -69,11 +80,10 @@ const (
 
 // Split is the same report in two parts, of which the first is shared. A report that does not begin with its observed nodes stays whole.
 func (s *SharedCells) Split(t RowText) RowText {
-	end := strings.IndexByte(t.Rest, ']') + 1
-	if t.Cells != "" || end < minSharedCells || !strings.HasPrefix(t.Rest, CellsStart) {
+	head, rest, ok := t.Parts()
+	if t.Cells != "" || len(head) < minSharedCells || !ok {
 		return t
 	}
-	head := t.Rest[:end]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, ok := s.texts[head]
@@ -83,5 +93,5 @@ func (s *SharedCells) Split(t RowText) RowText {
 		}
 		s.texts[known] = known
 	}
-	return RowText{known, strings.Clone(t.Rest[end:])} // not a part of the whole text, which would be held with it
+	return RowText{known, strings.Clone(rest)} // not a part of the whole text, which would be held with it
 }

@@ -101,12 +101,8 @@ func (d *Decoder) one(pod string, text api.RowText) (r remembered, known bool) {
 const maxCells = 64
 
 func (d *Decoder) decode(value api.RowText) (*api.NodeStatusReport, error) {
-	head, tail := value.Cells, value.Rest
-	if head == "" {
-		end := strings.IndexByte(tail, ']') + 1
-		head, tail = tail[:end], tail[end:]
-	}
-	if !strings.HasPrefix(head, api.CellsStart) {
+	head, tail, ok := value.Parts()
+	if !ok {
 		return value.Decode()
 	}
 	tail = strings.TrimSpace(tail)

@@ -33,6 +33,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // LiveOptions bound the asking. Zero values: 8 at a time, 10 s per node, port 10000.
@@ -117,7 +118,7 @@ func partOf(pod *corev1.Pod, gaps []error, err error) *cluster.Problem {
 	case len(gaps) > 0:
 		reason := gaps[0].Error()
 		if more := len(gaps) - 1; more > 0 {
-			reason += fmt.Sprintf(" (and %s more)", plural(more, "question"))
+			reason += fmt.Sprintf(" (and %s more)", words.Count(more, "question", "questions"))
 		}
 		p = p.OnPod("no whole answer from", reason)
 	default:

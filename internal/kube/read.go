@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // maxDepth bounds Lists inside Lists.
@@ -87,7 +88,7 @@ func Read(r io.Reader) ([]cluster.Objects, error) {
 		}
 	}
 	if s.objects == 0 {
-		return nil, fmt.Errorf("there are none in %s; %s", plural(n, "document"), savedCure)
+		return nil, fmt.Errorf("there are none in %s; %s", words.Count(n, "document", "documents"), savedCure)
 	}
 	return s.clusters()
 }
@@ -305,7 +306,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	s.statusReports(t)
 	s.operators(t)
 	for _, kind := range slices.Sorted(maps.Keys(s.skipped)) {
-		t.notes = append(t.notes, fmt.Sprintf("%s skipped", plural(s.skipped[kind], "object")+" of kind "+kind))
+		t.notes = append(t.notes, fmt.Sprintf("%s skipped", words.Count(s.skipped[kind], "object", "objects")+" of kind "+kind))
 	}
 	slices.Sort(t.notes)
 	if len(t.byKey) == 0 {
@@ -422,11 +423,4 @@ func (s *saved) statusReports(t *sorting) {
 			t.notes = append(t.notes, fmt.Sprintf("ScyllaDBStatusReport %s/%s skipped: no cluster here has its name or names it", o.Namespace, o.Name))
 		}
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -157,24 +157,17 @@ func processText(n *document.Node) string {
 			parts = append(parts, "ended "+words.Moment(p.Ended.Time))
 		}
 	}
-	up, load, tokens := document.VitalsTexts(n.Vitals)
+	up, load, _ := document.VitalsTexts(n.Vitals)
 	if up != "" {
 		parts = append(parts, "up for "+up)
 	}
 	if load != "" {
 		parts = append(parts, load+" of data")
 	}
-	if tokens != "" {
-		parts = append(parts, tokens+" "+plural(*n.Tokens, "token"))
+	if n.Tokens != nil {
+		parts = append(parts, words.Count(*n.Tokens, "token", "tokens"))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }
 
 func (d *Document) seen(p *page) {
@@ -285,7 +278,7 @@ func (d *Document) pod(p *page) {
 	if age := words.Ago(document.TimeOf(d.Pod.Created), p.now); age != "" {
 		text += ", made " + age + " ago"
 	}
-	p.line(show.Plain, "Pod", fmt.Sprintf("%s, %d %s", text, d.Pod.Restarts, plural(int(d.Pod.Restarts), "restart")))
+	p.line(show.Plain, "Pod", text+", "+words.Count(int(d.Pod.Restarts), "restart", "restarts"))
 	if d.Pod.Waiting != "" {
 		p.line(show.Warn, "It waits for", d.Pod.Waiting+words.Since(document.TimeOf(d.Pod.Since), p.now))
 	}
@@ -299,7 +292,7 @@ func (d *Document) pod(p *page) {
 			}
 		}
 		if c.Restarts > 0 {
-			text += fmt.Sprintf(", %d %s", c.Restarts, plural(int(c.Restarts), "restart"))
+			text += ", " + words.Count(int(c.Restarts), "restart", "restarts")
 		}
 		if c.LastEnd != "" {
 			text += ", the last run " + c.LastEnd

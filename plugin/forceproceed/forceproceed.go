@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -216,7 +217,7 @@ func (o *options) show(p *plan) ([]*document.BarrierVerdict, error) {
 		}
 	}
 	if n := blockers(docs); n > 0 {
-		o.d.Warn("%s will be ignored: if a node really is down, ScyllaDB refuses the newcomer for good and its volume is lost", count(n))
+		o.d.Warn("%s will be ignored: if a node really is down, ScyllaDB refuses the newcomer for good and its volume is lost", words.Count(n, "blocker", "blockers"))
 	}
 	for _, w := range p.warnings {
 		o.d.Warn("%s", w)
@@ -235,13 +236,6 @@ func blockers(docs []*document.BarrierVerdict) int {
 		}
 	}
 	return n
-}
-
-func count(n int) string {
-	if n == 1 {
-		return "1 blocker"
-	}
-	return fmt.Sprintf("%d blockers", n)
 }
 
 // apply annotates or clears every target, then records the user and the reason.
@@ -350,7 +344,7 @@ func (o *options) record(ctx context.Context, obj client.Object, who string, doc
 		e.Note += ": " + o.reason
 	}
 	if n := blockers(docs); n > 0 {
-		e.Note += fmt.Sprintf(" (%s ignored: %s)", count(n), docs[0].Why())
+		e.Note += fmt.Sprintf(" (%s ignored: %s)", words.Count(n, "blocker", "blockers"), docs[0].Why())
 	}
 	if o.undo {
 		e.Type, e.Reason = corev1.EventTypeNormal, EventWithdrawn

@@ -160,7 +160,9 @@ func (d *PlanDocument) blocking() []string {
 	return out
 }
 
-func (d *PlanDocument) heldUp() string { return "held up by " + count(len(d.blocking()), "check") }
+func (d *PlanDocument) heldUp() string {
+	return "held up by " + words.Count(len(d.blocking()), "check", "checks")
+}
 
 func passed(checks []CheckInfo) string {
 	skipped := 0

@@ -216,12 +216,5 @@ func refusal(plan replace.Plan) error {
 	if skippable {
 		hint += "; who knows better than a check can skip it: --skip-check=" + strings.Join(names, ",")
 	}
-	return exit.WithHint(exit.Refusedf("refused by %s: %s", count(len(names), "check"), strings.Join(names, ", ")), hint)
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return exit.WithHint(exit.Refusedf("refused by %s: %s", words.Count(len(names), "check", "checks"), strings.Join(names, ", ")), hint)
 }
