@@ -96,6 +96,6 @@ func TestInitialiseThenScaleOnARealAPIServer(t *testing.T) {
 	counts("1 1")
 
 	p.say("demo-rack1-0", strings.Replace(first, group, "22222222-2222-1222-8222-222222222222", 1))
-	p.condition(api.ConditionSplitCluster, metav1.ConditionTrue, "the cluster was recorded with group 0 "+group)
+	p.condition(api.ConditionSplitCluster, metav1.ConditionTrue, "the cluster is recorded with group 0 ID "+group)
 	read("group 0 as it was", func(s *api.ScyllaDBStatusReportStatus) bool { return s.Group0ID == group })
 }

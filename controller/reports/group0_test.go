@@ -51,11 +51,11 @@ func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
 	b.say("demo-r1-0", ofGroup(firstWell, groupTwo))
 	b.withViews(2)
 	b.reconcile()
-	if s := b.status().Status; s.Group0ID != groupOne || !strings.Contains(s.FirstBlocker, "two clusters of one name") {
+	if s := b.status().Status; s.Group0ID != groupOne || !strings.Contains(s.FirstBlocker, "two clusters have the same name") {
 		t.Errorf("group 0 %q, first blocker %q", s.Group0ID, s.FirstBlocker)
 	}
 	c := b.condition(api.ConditionSplitCluster)
-	if c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "demo-r1-0 is of group 0 "+groupTwo) || !strings.HasSuffix(c.Message, "kubectl scylla init reset demo --group0 -n demo") {
+	if c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "demo-r1-0 has group 0 ID "+groupTwo) || !strings.HasSuffix(c.Message, "kubectl scylla init reset demo --group0 -n demo") {
 		t.Errorf("condition %+v", c)
 	}
 	b.wantGauge("kubectl_scylla_cluster_split", 1)

@@ -186,36 +186,36 @@ func TestDecide(t *testing.T) {
 		// The data directory.
 		"a node that has bootstrapped is never held back": {
 			in:       all(oneDown, func(in *Input) { in.Disk = BootstrappedYes }),
-			decision: DecisionBootstrapped, summary: "demo-rack4-0 may start: its data directory says that it has bootstrapped",
+			decision: DecisionBootstrapped, summary: "demo-rack4-0 may start: its data directory shows that it has bootstrapped",
 		},
 		"not even a banned one, but the cure is named": {
 			in: func(in *Input) {
 				in.Disk, in.Banned = BootstrappedYes, words.New("received notification of being banned")
 			},
-			decision: DecisionBootstrapped, summary: "demo-rack4-0 may start: its data directory says that it has bootstrapped",
-			notes: []string{"ScyllaDB has refused this host ID before (received notification of being banned)"},
+			decision: DecisionBootstrapped, summary: "demo-rack4-0 may start: its data directory shows that it has bootstrapped",
+			notes: []string{"ScyllaDB has rejected this host ID before (received notification of being banned)"},
 		},
 		"a decommissioned data directory is refused, even by force": {
 			in:       all(force("true"), func(in *Input) { in.Disk = BootstrappedDecommissioned }),
 			decision: DecisionRefuse, reasons: []words.Code{words.DataDirectoryUnusable},
-			summary: "demo-rack4-0 cannot start, however long it waits: its data directory belongs to a node that was decommissioned, and ScyllaDB will not start on it",
+			summary: "demo-rack4-0 cannot start, no matter how long it waits: its data directory belongs to a decommissioned node, and ScyllaDB does not start on it",
 		},
 		"a banned data directory is refused": {
 			in: func(in *Input) {
 				in.Banned, in.Member.Namespace = words.New("the node has already been removed from the cluster"), ""
 			},
 			decision: DecisionRefuse, reasons: []words.Code{words.DataDirectoryUnusable},
-			summary: "demo-rack4-0 cannot start, however long it waits: the cluster has banned the host ID in its data directory (the node has already been removed from the cluster)",
+			summary: "demo-rack4-0 cannot start, no matter how long it waits: the cluster has banned the host ID in its data directory (the node has already been removed from the cluster)",
 		},
 
 		// Restarts that the data directory does not know of.
 		"a member that was never flushed is a restart, though everybody sees it DOWN": {
 			in: restart(own(matrix.Down, 0)), decision: DecisionRestart,
-			summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
+			summary: "demo-rack4-0 may start: this is a restart, demo-rack1-0 lists its host ID " + idOwn + " as a member",
 		},
 		"so is a leaving member": {
 			in: restart(own(matrix.Down, matrix.StateLeaving)), decision: DecisionRestart,
-			summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
+			summary: "demo-rack4-0 may start: this is a restart, demo-rack1-0 lists its host ID " + idOwn + " as a member",
 		},
 		"a member whose rows are all old is a restart too: the whole cluster comes back at once": {
 			in: restart(own(matrix.Up, 0), func(in *Input) {
@@ -225,7 +225,7 @@ func TestDecide(t *testing.T) {
 				}
 				in.Matrix = newMatrix(rows)
 			}), decision: DecisionRestart,
-			summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
+			summary: "demo-rack4-0 may start: this is a restart, demo-rack1-0 lists its host ID " + idOwn + " as a member",
 		},
 		"a fresh row that does not list it overrules an old one that does": {
 			in: restart(own(matrix.Up, 0), func(in *Input) {
@@ -239,13 +239,13 @@ func TestDecide(t *testing.T) {
 			in: restart(own(matrix.Down, matrix.StateJoining)), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0",
 			reasons: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown},
-			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
+			notes:   []string{"host ID " + idOwn + " is JOINING in every status report that lists it"},
 		},
 		"a node that is being replaced is no restart": {
 			in: restart(own(matrix.Down, matrix.StateBeingReplaced)), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
 			reasons: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing},
-			notes:   []string{"host ID " + idOwn + " is BEING_REPLACED, as every row that mentions it says"},
+			notes:   []string{"host ID " + idOwn + " is BEING_REPLACED in every status report that lists it"},
 		},
 		"a member that lost its disk is no restart": {
 			in: restart(own(matrix.Down, 0), func(in *Input) { in.Volume = VolumeEmpty }), decision: DecisionWait,
@@ -263,40 +263,40 @@ func TestDecide(t *testing.T) {
 		},
 		"a replacement that has joined and was never flushed is a restart": {
 			in:       restart(own(matrix.Down, 0), label(api.LabelReplace, ""), label(api.LabelReplacingNodeHostID, "8ebd2a16-0000-4000-8000-0000000000dd")),
-			decision: DecisionRestart, summary: "demo-rack4-0 may start: it is a restart, demo-rack1-0 has its host ID " + idOwn + " as a member",
+			decision: DecisionRestart, summary: "demo-rack4-0 may start: this is a restart, demo-rack1-0 lists its host ID " + idOwn + " as a member",
 		},
 		"the only member of its cluster restarts": {
 			in:       all(genesis, func(in *Input) { in.Member = member(ref("rack4", idOwn), ptr(true)) }),
-			decision: DecisionRestart, summary: "demo-rack4-0 may start: it is a restart, it has joined before and no other member has, so there is nobody to ask",
+			decision: DecisionRestart, summary: "demo-rack4-0 may start: this is a restart of the only member that has joined",
 		},
 		"the only member of its cluster lost its disk": {
 			in:       all(genesis, func(in *Input) { in.Member, in.Volume = member(ref("rack4", idOwn), ptr(true)), VolumeEmpty }),
-			decision: DecisionWait, summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: the volume of demo-rack4-0 is empty, and no other " +
-				"member has ever joined: the data of the cluster is gone",
+			decision: DecisionWait, summary: "demo-rack4-0 must wait: no status report exists, but the cluster is not new: the volume of demo-rack4-0 is empty, and no other " +
+				"member has ever joined: the data of the cluster is lost",
 			reasons: []words.Code{words.ReportMissing},
 		},
 		"a disk that could not be read asks the cluster": {
 			in:       func(in *Input) { in.Disk, in.DiskDetail = BootstrappedUnknown, words.New("exit code 2") },
-			decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
-			notes: []string{"the data directory could not be read (exit code 2), so the cluster was asked instead"},
+			decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by all nodes that report",
+			notes: []string{"the data directory could not be read (exit code 2), so the status reports were used instead"},
 		},
 
 		// Force.
 		"forced, with what is overruled": {
 			in: all(oneDown, force("true")), decision: DecisionForced,
-			summary: "demo-rack4-0 may start: it is forced, which overrules that demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
+			summary: "demo-rack4-0 may start: it is forced, which overrides: demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN",
 			reasons: []words.Code{words.NodeDown},
 		},
 		"forced with nothing in the way": {
-			in: force("true"), decision: DecisionForced, summary: "demo-rack4-0 may start: it is forced, and nothing was in its way",
+			in: force("true"), decision: DecisionForced, summary: "demo-rack4-0 may start: it is forced, and nothing blocks it",
 		},
 		"any other value blocks and says so, though all are UP": {
 			in: force("yes"), decision: DecisionWait, reasons: []words.Code{words.ForceValueInvalid},
-			summary: `demo-rack4-0 must wait: annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack4-0 is "yes"; only "true" opens`,
+			summary: `demo-rack4-0 must wait: annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack4-0 is "yes"; only "true" skips the barrier`,
 		},
 		"a bad force value wins over a replacement": {
 			in: all(deadC, force("false"), label(api.LabelReplacingNodeHostID, idC)), decision: DecisionWait, reasons: []words.Code{words.ForceValueInvalid},
-			summary: `demo-rack4-0 must wait: annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack4-0 is "false"; only "true" opens`,
+			summary: `demo-rack4-0 must wait: annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack4-0 is "false"; only "true" skips the barrier`,
 		},
 
 		// Replacement.
@@ -314,7 +314,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a replacement of a node that is UP waits": {
 			in: label(api.LabelReplacingNodeHostID, idC), decision: DecisionWait, reasons: []words.Code{words.ReplacedNodeUp},
-			summary: "demo-rack4-0 must wait: demo-rack3-0 (1ffac2bb) is to be replaced or ignored, and is UP: by the rows of demo-rack1-0, demo-rack2-0",
+			summary: "demo-rack4-0 must wait: demo-rack3-0 (1ffac2bb) is UP, but is to be replaced or ignored: seen UP by demo-rack1-0, demo-rack2-0",
 		},
 		"a replacement by address opens": {
 			in: all(label(api.LabelReplace, "10.0.0.3"), ownAddress("10.0.0.3")), decision: DecisionReplacing, summary: "demo-rack4-0 may start: it replaces the node with address 10.0.0.3",
@@ -326,26 +326,26 @@ func TestDecide(t *testing.T) {
 		},
 		"a replacement of nobody blocks": {
 			in: all(oneDown, label(api.LabelReplacingNodeHostID, "")), decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: which node demo-rack4-0 replaces is not known: label internal.scylla-operator.scylladb.com/replacing-node-hostid on its Service is empty, and one more reason",
+			summary: "demo-rack4-0 must wait: the node that demo-rack4-0 replaces is unknown: label internal.scylla-operator.scylladb.com/replacing-node-hostid on its Service is empty, and one more reason",
 			reasons: []words.Code{words.ReplaceRequestInvalid, words.NodeDown},
 		},
 
 		// Place.
 		"no place": {
 			in: func(in *Input) { in.Member = member(matrix.Ref{Member: "demo"}, nil) }, decision: DecisionWait,
-			summary: "demo must wait: the place of demo is not known: label scylla/datacenter is missing or empty on its Service, and 2 more reasons",
+			summary: "demo must wait: the position of demo in the cluster is unknown: label scylla/datacenter is missing or empty on its Service, and 2 more reasons",
 			reasons: []words.Code{words.LabelMissing, words.LabelMissing, words.LabelMissing},
 		},
 
 		// Precondition.
 		"all UP": {
-			in: func(*Input) {}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
+			in: func(*Input) {}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by all nodes that report",
 		},
 		"the second node of a cluster": {
 			in: func(in *Input) {
 				in.Peers = []*cluster.Member{member(ref("rack1", idA), ptr(true))}
 				in.Matrix = newMatrix([]matrix.Row{{Reporter: ref("rack1", idA), Reported: true, Observed: cells(matrix.Up, idA)}})
-			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: the one node there is sees itself UP",
+			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: the only node sees itself UP",
 		},
 		"one DOWN": {
 			in: oneDown, decision: DecisionWait, reasons: []words.Code{words.NodeDown},
@@ -359,14 +359,14 @@ func TestDecide(t *testing.T) {
 			in: func(in *Input) {
 				in.Peers = append(in.Peers, removed(member(ref("rack5", idOwn), ptr(true))))
 			}, decision: DecisionAllUp,
-			summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
-			notes:   []string{"no node lists host ID " + idOwn + " of demo-rack5-0 any more: it was removed, and nothing is required of it; to forget it: "},
+			summary: "demo-rack4-0 may start: all 3 nodes are seen UP by all nodes that report",
+			notes:   []string{"no node lists host ID " + idOwn + " of demo-rack5-0 any more: it was removed, and barriers ignore it; to remove it from the Service: "},
 		},
 		"a rollout holds up a join": {
 			in: func(in *Input) {
 				in.Rollouts = []maintenance.Rollout{{StatefulSet: "demo-rack1", Cause: words.New(words.PodsOfOldRevision, "statefulSet", "demo-rack1", "updated", 1, "replicas", 3)}}
 			}, decision: DecisionWait, reasons: []words.Code{words.RolloutInProgress},
-			summary: "demo-rack4-0 must wait: a rollout is in progress: StatefulSet demo-rack1 has 1 of 3 Pods of its newest revision",
+			summary: "demo-rack4-0 must wait: rollout in progress: StatefulSet demo-rack1 has 1 of 3 Pods updated",
 		},
 		"a fresh row that does not list the member is enough": {
 			in: restart(own(matrix.Down, 0), func(in *Input) {
@@ -382,7 +382,7 @@ func TestDecide(t *testing.T) {
 		},
 		"the volume of another node is no restart, and nothing else either": {
 			in: restart(own(matrix.Down, 0), func(in *Input) { in.Disk, in.VolumeHostID = BootstrappedYes, "99990000-7777-4777-8777-777777777777" }), decision: DecisionRefuse,
-			summary: "demo-rack4-0 cannot start, however long it waits: it holds host ID 99990000-7777-4777-8777-777777777777, while its Service records " + idOwn,
+			summary: "demo-rack4-0 cannot start, no matter how long it waits: it contains host ID 99990000-7777-4777-8777-777777777777, but its Service records " + idOwn,
 			reasons: []words.Code{words.ForeignVolume},
 		},
 		"A6: a volume of another member, which rows list": {
@@ -390,7 +390,7 @@ func TestDecide(t *testing.T) {
 				in.Disk, in.VolumeHostID = BootstrappedYes, idB
 				in.Peers = append(in.Peers, member(matrix.Ref{Member: "demo-rack2-0", HostID: idB}, ptr(true)))
 			}), decision: DecisionRefuse,
-			summary: "demo-rack4-0 cannot start, however long it waits: it holds host ID " + idB + ", which is that of demo-rack2-0, while its Service records " + idOwn,
+			summary: "demo-rack4-0 cannot start, no matter how long it waits: it contains host ID " + idB + " of demo-rack2-0, but its Service records " + idOwn,
 			reasons: []words.Code{words.ForeignVolume},
 		},
 		"A6: nobody can say whose the volume is": {
@@ -406,7 +406,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a volume that could not be looked into is no restart": {
 			in: restart(own(matrix.Up, 0), func(in *Input) { in.Volume, in.VolumeDetail = VolumeUnreadable, words.New("not mounted") }), decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: the volume of demo-rack4-0 cannot be looked into: not mounted, and one more reason",
+			summary: "demo-rack4-0 must wait: the volume of demo-rack4-0 cannot be verified: not mounted, and one more reason",
 			reasons: []words.Code{words.VolumeUnreadable, words.RowMissing},
 		},
 		"the whole cluster starts at once, and no row is fresh": {
@@ -414,30 +414,30 @@ func TestDecide(t *testing.T) {
 				in.Member = member(ref("rack4", idOwn), ptr(true))
 				in.Volume, in.VolumeHostID, in.Matrix = VolumeUsed, idOwn, nil
 			}, decision: DecisionRestart,
-			summary: "demo-rack4-0 may start: it is a restart, no node reports and its volume holds the host ID " + idOwn + " that its Service records",
+			summary: "demo-rack4-0 may start: this is a restart, no node reports now, and its volume contains the host ID " + idOwn + " that its Service records",
 		},
 		"a member has joined after the report was written": {
 			in: func(in *Input) { in.Peers = append(in.Peers, member(ref("rack5", idOwn), ptr(true))) }, decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: no status report from demo-rack5-0 (77770000): its Service says that it has joined, and no report mentions it",
+			summary: "demo-rack4-0 must wait: no status report from demo-rack5-0 (77770000): its Service records that it has joined, but no report lists it",
 			reasons: []words.Code{words.RowMissing},
 		},
 		"peers that have not joined are not waited for, and Self is no peer of its own": {
 			in: func(in *Input) {
 				in.Peers = append(in.Peers, member(ref("rack5", idOwn), ptr(false)), member(ref("rack6", idOwn), nil), member(in.Member.Ref, ptr(true)))
-			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by every one that reports",
+			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 3 nodes are seen UP by all nodes that report",
 		},
 		"a second newcomer under way": {
 			in: withRows(threeUp(own(matrix.Up, matrix.StateJoining))), decision: DecisionAllUp,
-			summary: "demo-rack4-0 may start: all 4 nodes are seen UP by every one that reports",
-			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
+			summary: "demo-rack4-0 may start: all 4 nodes are seen UP by all nodes that report",
+			notes:   []string{"host ID " + idOwn + " is JOINING in every status report that lists it"},
 		},
 		"a second newcomer that has joined since the report was written": {
 			in: func(in *Input) {
 				in.Matrix = newMatrix(threeUp(own(matrix.Up, matrix.StateJoining)))
 				in.Peers = append(in.Peers, member(ref("rack5", idOwn), ptr(true)))
 			}, decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: no status report from demo-rack5-0 (77770000): its Service says that it has joined, and the report has it as joining still",
-			notes:   []string{"host ID " + idOwn + " is JOINING, as every row that mentions it says"},
+			summary: "demo-rack4-0 must wait: no status report from demo-rack5-0 (77770000): its Service records that it has joined, but the report still shows it as joining",
+			notes:   []string{"host ID " + idOwn + " is JOINING in every status report that lists it"},
 			reasons: []words.Code{words.RowMissing},
 		},
 		"a node whose replacement is open elsewhere": {
@@ -446,36 +446,36 @@ func TestDecide(t *testing.T) {
 				in.Peers = append(in.Peers, member(ref("rack5", ""), nil))
 			}, decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0, and one more reason",
-			notes:   []string{"host ID " + idOwn + " is BEING_REPLACED, as every row that mentions it says"},
+			notes:   []string{"host ID " + idOwn + " is BEING_REPLACED in every status report that lists it"},
 			reasons: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing},
 		},
 		"the controller is silent, though the report says all UP": {
 			in: func(in *Input) {
 				in.ControllerSilent = words.New("Lease kubectl-scylla/kubectl-scylla-controller was not renewed")
 			}, decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: the controller that keeps the reports is silent: Lease kubectl-scylla/kubectl-scylla-controller was not renewed",
+			summary: "demo-rack4-0 must wait: no response from the controller: Lease kubectl-scylla/kubectl-scylla-controller was not renewed",
 			reasons: []words.Code{words.ControllerSilent},
 		},
 		"a datacenter that nobody can ask": {
 			in: func(in *Input) { in.NotVerified = []string{"dc2"} }, decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: datacenter dc2 was not verified: its nodes cannot be asked from here",
+			summary: "demo-rack4-0 must wait: datacenter dc2 is unverified: its nodes are not reachable from here",
 			reasons: []words.Code{words.DatacenterNotVerified},
 		},
 		"two host IDs without a row, with the lenient rule": {
 			in: func(in *Input) {
 				in.AllowNonReporting = true
 				in.Matrix = newMatrix(threeUp(own(matrix.Up, 0), matrix.Observation{HostID: "x", Status: matrix.Up}))
-			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 5 nodes are seen UP by every one that reports",
-			notes: []string{"2 host IDs without a row of their own were accepted by --single-report-allow-non-reporting-host-ids"},
+			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 5 nodes are seen UP by all nodes that report",
+			notes: []string{"2 host IDs without a status report were accepted because of --single-report-allow-non-reporting-host-ids"},
 		},
 		"a datacenter that nobody can ask, with the lenient rule": {
 			in: func(in *Input) {
 				in.NotVerified, in.AllowNonReporting = []string{"dc2"}, true
 				in.Matrix = newMatrix(threeUp(own(matrix.Up, 0)))
-			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 4 nodes are seen UP by every one that reports",
+			}, decision: DecisionAllUp, summary: "demo-rack4-0 may start: all 4 nodes are seen UP by all nodes that report",
 			notes: []string{
-				"datacenter dc2 was not verified: its nodes cannot be asked from here",
-				"1 host ID without a row of its own was accepted by --single-report-allow-non-reporting-host-ids",
+				"datacenter dc2 is unverified: its nodes are not reachable from here",
+				"1 host ID without a status report was accepted because of --single-report-allow-non-reporting-host-ids",
 			},
 		},
 
@@ -492,7 +492,7 @@ func TestDecide(t *testing.T) {
 				in.Peers = []*cluster.Member{member(ref("rack1", ""), nil), member(ref("rack2", idB), ptr(false))}
 			}),
 			decision: DecisionWait, reasons: []words.Code{words.FirstNodePending},
-			summary: "demo-rack4-0 must wait: the cluster is new, and another member is its first node: demo-rack1-0 starts first",
+			summary: "demo-rack4-0 must wait: the cluster is new, and its first node has not joined: demo-rack1-0 starts first",
 		},
 		"the first node beside others that have not joined": {
 			in: all(genesis, func(in *Input) {
@@ -503,25 +503,25 @@ func TestDecide(t *testing.T) {
 		},
 		"a cluster that was initialised has no genesis, whatever else is lost": {
 			in: all(genesis, func(in *Input) { in.Initialized = true }), decision: DecisionWait, reasons: []words.Code{words.ReportMissing},
-			summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: it has had its first node before, as status.initialized of its report says",
+			summary: "demo-rack4-0 must wait: no status report exists, but the cluster is not new: status.initialized of its report is true",
 		},
 		"a lost report is no genesis": {
 			in: func(in *Input) { in.Matrix, in.Reports = nil, 0 }, decision: DecisionWait, reasons: []words.Code{words.ReportMissing},
-			summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: demo-rack1-0 has joined, demo-rack2-0 has joined, demo-rack3-0 has joined",
+			summary: "demo-rack4-0 must wait: no status report exists, but the cluster is not new: demo-rack1-0 has joined, demo-rack2-0 has joined, demo-rack3-0 has joined",
 		},
 		"a recorded host ID is enough, and a long list is cut": {
 			in: all(genesis, func(in *Input) {
 				in.Peers = []*cluster.Member{member(ref("rack1", idA), nil), member(ref("rack2", idB), nil), member(ref("rack3", idC), nil), member(ref("rack5", "x"), ptr(true))}
 			}), decision: DecisionWait, reasons: []words.Code{words.ReportMissing},
-			summary: "demo-rack4-0 must wait: there is no status report, and the cluster is not new: demo-rack1-0 has a host ID, demo-rack2-0 has a host ID, demo-rack3-0 has a host ID, and 1 more",
+			summary: "demo-rack4-0 must wait: no status report exists, but the cluster is not new: demo-rack1-0 has a host ID, demo-rack2-0 has a host ID, demo-rack3-0 has a host ID, and 1 more",
 		},
 		"the first node of a second datacenter is no genesis": {
 			in: all(genesis, func(in *Input) { in.AllowNonReporting = true }), decision: DecisionWait, reasons: []words.Code{words.DatacenterNotVerified},
-			summary: "demo-rack4-0 must wait: another datacenter exists, and its nodes cannot be asked from here: another datacenter exists",
+			summary: "demo-rack4-0 must wait: another datacenter exists, but its nodes are not reachable from here: another datacenter exists",
 		},
 		"a silent controller may be why there is no report": {
 			in: all(genesis, func(in *Input) { in.ControllerSilent = words.New("Lease x") }), decision: DecisionWait, reasons: []words.Code{words.ControllerSilent},
-			summary: "demo-rack4-0 must wait: the controller that keeps the reports is silent: Lease x",
+			summary: "demo-rack4-0 must wait: no response from the controller: Lease x",
 		},
 	}
 	for name, tc := range tests {
@@ -565,21 +565,21 @@ func TestParseQuery(t *testing.T) {
 		want     Bootstrapped
 		detail   string
 	}{
-		"completed":                              {`[{"bootstrapped":"COMPLETED"}]`, 0, BootstrappedYes, "system.local says COMPLETED"},
-		"decommissioned":                         {`[{"bootstrapped":"DECOMMISSIONED"}]`, 0, BootstrappedDecommissioned, "system.local says DECOMMISSIONED"},
-		"in progress":                            {`[{"bootstrapped":"IN_PROGRESS"}]`, 0, BootstrappedNo, `system.local says "IN_PROGRESS"`},
-		"needs bootstrap":                        {`[{"bootstrapped":"NEEDS_BOOTSTRAP"}]`, 0, BootstrappedNo, `system.local says "NEEDS_BOOTSTRAP"`},
+		"completed":                              {`[{"bootstrapped":"COMPLETED"}]`, 0, BootstrappedYes, "bootstrapped is COMPLETED in system.local"},
+		"decommissioned":                         {`[{"bootstrapped":"DECOMMISSIONED"}]`, 0, BootstrappedDecommissioned, "bootstrapped is DECOMMISSIONED in system.local"},
+		"in progress":                            {`[{"bootstrapped":"IN_PROGRESS"}]`, 0, BootstrappedNo, `bootstrapped is "IN_PROGRESS" in system.local`},
+		"needs bootstrap":                        {`[{"bootstrapped":"NEEDS_BOOTSTRAP"}]`, 0, BootstrappedNo, `bootstrapped is "NEEDS_BOOTSTRAP" in system.local`},
 		"no row":                                 {`[]`, 0, BootstrappedNo, "system.local has no row"},
-		"no cell":                                {`[{"bootstrapped":null}]`, 0, BootstrappedNo, "system.local says nothing of a bootstrap"},
-		"several rows, one decommissioned":       {`[{"bootstrapped":"DECOMMISSIONED"},{"bootstrapped":null},{"bootstrapped":"IN_PROGRESS"}]`, 0, BootstrappedDecommissioned, "system.local says DECOMMISSIONED"},
-		"exit code not known":                    {`[{"bootstrapped":"COMPLETED"}]`, -1, BootstrappedYes, "system.local says COMPLETED"},
+		"no cell":                                {`[{"bootstrapped":null}]`, 0, BootstrappedNo, "bootstrapped is null in system.local"},
+		"several rows, one decommissioned":       {`[{"bootstrapped":"DECOMMISSIONED"},{"bootstrapped":null},{"bootstrapped":"IN_PROGRESS"}]`, 0, BootstrappedDecommissioned, "bootstrapped is DECOMMISSIONED in system.local"},
+		"exit code not known":                    {`[{"bootstrapped":"COMPLETED"}]`, -1, BootstrappedYes, "bootstrapped is COMPLETED in system.local"},
 		"an output that failed is not trusted":   {`[{"bootstrapped":"COMPLETED"}]`, 139, BootstrappedUnknown, "the query ended with exit code 139"},
 		"no SSTable to load":                     {"", 1, BootstrappedUnknown, "the query could not load an SSTable of system.local (exit code 1), as on an empty data directory"},
-		"failed while it ran":                    {"", 2, BootstrappedUnknown, "the query failed while it ran (exit code 2)"},
-		"too old":                                {"", 100, BootstrappedUnknown, "this ScyllaDB has no sstable query, it is older than 2025.2 (exit code 100)"},
+		"failed while it ran":                    {"", 2, BootstrappedUnknown, "the query failed during execution (exit code 2)"},
+		"too old":                                {"", 100, BootstrappedUnknown, "this ScyllaDB has no sstable query: it is older than 2025.2 (exit code 100)"},
 		"nothing":                                {" \n", 0, BootstrappedUnknown, "the query printed nothing"},
-		"cut short after null, as 2025.2.0 does": {`[{"bootstrapped":null`, 0, BootstrappedUnknown, "the query printed something that is not its result: unexpected end of JSON input"},
-		"garbage after null":                     {"[{\"bootstrapped\":null\"\x00\xff\"}]", 0, BootstrappedUnknown, "the query printed something that is not its result: invalid character '\"' after object key:value pair"},
+		"cut short after null, as 2025.2.0 does": {`[{"bootstrapped":null`, 0, BootstrappedUnknown, "unexpected output of the query: unexpected end of JSON input"},
+		"garbage after null":                     {"[{\"bootstrapped\":null\"\x00\xff\"}]", 0, BootstrappedUnknown, "unexpected output of the query: invalid character '\"' after object key:value pair"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

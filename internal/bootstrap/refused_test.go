@@ -24,15 +24,15 @@ func TestA5VersionTooOld(t *testing.T) {
 	}{
 		"the same":                    {"2025.2.1", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
 		"newer":                       {"2025.3.0", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
-		"older than all":              {"2025.1.9", []string{"2025.3.0-0.20250901.abcdef", "2025.2.1-0.20250801.abcdef", "2025.3.0"}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 2025.1.9, while demo-rack2-0 runs 2025.2.1, the oldest there is"},
+		"older than all":              {"2025.1.9", []string{"2025.3.0-0.20250901.abcdef", "2025.2.1-0.20250801.abcdef", "2025.3.0"}, "demo-rack4-0 must wait: the ScyllaDB version of demo-rack4-0 is older than the cluster's: 2025.1.9, but demo-rack2-0 runs 2025.2.1, the oldest version in the cluster"},
 		"older than some: an upgrade": {"2025.2.1", []string{"2025.3.0", "2025.2.1", "2025.3.0"}, ""},
-		"an older patch":              {"2025.2.0", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 2025.2.0, while demo-rack1-0 runs 2025.2.1, the oldest there is"},
+		"an older patch":              {"2025.2.0", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, "demo-rack4-0 must wait: the ScyllaDB version of demo-rack4-0 is older than the cluster's: 2025.2.0, but demo-rack1-0 runs 2025.2.1, the oldest version in the cluster"},
 		"an older patch than some":    {"2025.2.0", []string{"2025.2.1", "2025.2.0", "2025.2.1"}, ""},
 		"a candidate":                 {"2025.2.1-rc1", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
-		"of the open source line":     {"6.2.3", []string{"2025.1.0", "2025.1.0", "2025.1.0"}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 6.2.3, while demo-rack1-0 runs 2025.1.0, the oldest there is"},
+		"of the open source line":     {"6.2.3", []string{"2025.1.0", "2025.1.0", "2025.1.0"}, "demo-rack4-0 must wait: the ScyllaDB version of demo-rack4-0 is older than the cluster's: 6.2.3, but demo-rack1-0 runs 2025.1.0, the oldest version in the cluster"},
 		"the image does not say":      {"latest", []string{"2025.2.1", "2025.2.1", "2025.2.1"}, ""},
 		"the nodes do not say":        {"2025.1.0", []string{"", "", ""}, ""},
-		"one node says, and is newer": {"2025.1.0", []string{"", "2025.2.1", ""}, "demo-rack4-0 must wait: the version of demo-rack4-0 is older than that of the cluster: 2025.1.0, while demo-rack2-0 runs 2025.2.1, the oldest there is"},
+		"one node says, and is newer": {"2025.1.0", []string{"", "2025.2.1", ""}, "demo-rack4-0 must wait: the ScyllaDB version of demo-rack4-0 is older than the cluster's: 2025.1.0, but demo-rack2-0 runs 2025.2.1, the oldest version in the cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rows := threeUp()
@@ -89,9 +89,9 @@ func TestA5OneNewcomerAtATimeWithoutRaft(t *testing.T) {
 		want   string
 	}{
 		"alone":                        {change: func(*Input) {}},
-		"another waits and is older":   {change: other(at.Add(-time.Minute), waits), want: "one newcomer at a time, as topology is not managed by Raft: demo-rack5-0 waits too, and goes first"},
+		"another waits and is older":   {change: other(at.Add(-time.Minute), waits), want: "one new node at a time, because topology is not managed by Raft: demo-rack5-0 is also waiting, and joins first"},
 		"another waits and is younger": {change: other(at.Add(time.Minute), waits)},
-		"another's ScyllaDB runs":      {change: other(at.Add(time.Minute), func(p *cluster.Member) { runs(p, "2025.2.1") }), want: "one newcomer at a time, as topology is not managed by Raft: demo-rack5-0 is on its way in"},
+		"another's ScyllaDB runs":      {change: other(at.Add(time.Minute), func(p *cluster.Member) { runs(p, "2025.2.1") }), want: "one new node at a time, because topology is not managed by Raft: demo-rack5-0 is joining"},
 		"another has joined": {change: other(at.Add(-time.Minute), func(p *cluster.Member) {
 			runs(p, "2025.2.1")
 			p.Joined = ptr(true)
@@ -104,7 +104,7 @@ func TestA5OneNewcomerAtATimeWithoutRaft(t *testing.T) {
 				rows[i].Report = &api.NodeStatusReport{LegacyTopology: true}
 			}
 			in.Matrix = newMatrix(rows)
-		}, want: "one newcomer at a time, as topology is not managed by Raft: host ID " + idOwn + " is on its way in"},
+		}, want: "one new node at a time, because topology is not managed by Raft: host ID " + idOwn + " is joining"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rows := threeUp()

@@ -42,7 +42,7 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 		"member": {who: first, want: MemberJoined},
 		"newcomer in its barrier": {
 			change: func(t *testing.T, st *scene) { st.Newcomer(t, 1, 2) },
-			who:    "demo-rack1-2", want: MemberNewcomer, detail: "no host ID is known of it",
+			who:    "demo-rack1-2", want: MemberNewcomer, detail: "its host ID is unknown",
 		},
 		"newcomer that says so": {
 			change: func(t *testing.T, st *scene) {
@@ -55,21 +55,21 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 				st.Services[st.Newcomer(t, 1, 2)].Annotations = map[string]string{api.AnnotationHostID: foreign}
 				see(st, foreign, api.NodeStateJoining)
 			},
-			who: "demo-rack1-2", want: MemberNewcomer, detail: "its peers say that it is joining",
+			who: "demo-rack1-2", want: MemberNewcomer, detail: "its peers report it as joining",
 		},
 		"ordinal without Pod": {
 			change: func(_ *testing.T, st *scene) { *st.Sets["demo-rack1"].Spec.Replicas = 3 },
-			who:    "demo-rack1-2", want: MemberNewcomer, detail: "its Pod is not made yet",
+			who:    "demo-rack1-2", want: MemberNewcomer, detail: "its Pod is not created yet",
 		},
 		"first ordinal is not 0": {
 			change: func(_ *testing.T, st *scene) {
 				st.Sets["demo-rack1"].Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 2}
 			},
-			who: "demo-rack1-3", want: MemberNewcomer, detail: "its Pod is not made yet",
+			who: "demo-rack1-3", want: MemberNewcomer, detail: "its Pod is not created yet",
 		},
 		"decommission asked for": {
 			change: func(_ *testing.T, st *scene) { st.Services[first].Labels[api.LabelDecommissioned] = "false" },
-			who:    first, want: MemberLeaving, detail: "its decommission is asked for",
+			who:    first, want: MemberLeaving, detail: "its decommission is requested",
 		},
 		"decommissioned": {
 			change: func(_ *testing.T, st *scene) {
@@ -84,7 +84,7 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 		},
 		"leaving by its peers": {
 			change: func(_ *testing.T, st *scene) { setState(st, hostID(1, 0), api.NodeStateLeaving) },
-			who:    first, want: MemberLeaving, detail: "its peers say that it is leaving",
+			who:    first, want: MemberLeaving, detail: "its peers report it as leaving",
 		},
 		"ghost without Pod": {
 			change: func(_ *testing.T, st *scene) { delete(st.Pods, first) },
@@ -92,11 +92,11 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 		},
 		"host ID without Service and Pod whose place is not known": {
 			change: func(_ *testing.T, st *scene) { see(st, foreign, "") },
-			who:    foreign, want: MemberUnknown, detail: "peers list it as a member; no Service or Pod here has its host ID",
+			who:    foreign, want: MemberUnknown, detail: "peers list it as a member, but no Service or Pod here has its host ID",
 		},
 		"joining elsewhere": {
 			change: func(_ *testing.T, st *scene) { see(st, foreign, api.NodeStateJoining) },
-			who:    foreign, want: MemberNewcomer, detail: "peers see it joining; no Service here has its host ID yet",
+			who:    foreign, want: MemberNewcomer, detail: "peers report it as joining; no Service here has its host ID yet",
 		},
 		"replacement under way": {
 			change: func(_ *testing.T, st *scene) { st.Services[first].Labels[api.LabelReplacingNodeHostID] = hostID(1, 0) },
@@ -108,7 +108,7 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 				st.Services[first].Annotations = nil
 				st.Pods[first].Annotations = nil
 			},
-			who: first, want: MemberUnknown, detail: "nothing tells whether it has joined",
+			who: first, want: MemberUnknown, detail: "it is unknown whether it has joined",
 		},
 		"operator before it wrote whether a node has joined": {
 			change: func(_ *testing.T, st *scene) { delete(st.Services[first].Annotations, api.AnnotationNodeJoined) },
@@ -170,7 +170,7 @@ func TestGossipOnlyNodesAreShown(t *testing.T) {
 			got = append(got, m)
 		}
 	}
-	if len(got) != 1 || string(got[0].HostID) != hostID(8, 8) || words.Text(got[0].Detail) != "demo-rack1-0 gossips with it at 10.0.0.9 and does not have it as a member" {
+	if len(got) != 1 || string(got[0].HostID) != hostID(8, 8) || words.Text(got[0].Detail) != "demo-rack1-0 sees it in gossip at 10.0.0.9, but does not list it as a member" {
 		t.Errorf("gossip-only members %+v", got)
 	}
 }
@@ -200,11 +200,11 @@ func TestPodStateAndWaiting(t *testing.T) {
 				p.Spec.NodeName, p.Status = "", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
 					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available", LastTransitionTime: since}}}
 			},
-			state: "Pending", waiting: "a Kubernetes node: 0/3 nodes are available", since: since.Time,
+			state: "Pending", waiting: "scheduling: 0/3 nodes are available", since: since.Time,
 		},
 		"not scheduled": {
 			change: func(p *corev1.Pod) { p.Spec.NodeName, p.Status = "", corev1.PodStatus{Phase: corev1.PodPending} },
-			state:  "Pending", waiting: "a Kubernetes node",
+			state:  "Pending", waiting: "scheduling",
 		},
 		"in the barrier": {
 			change: initFails(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}}),
@@ -213,7 +213,7 @@ func TestPodStateAndWaiting(t *testing.T) {
 		"init container failed": {
 			change: initFails(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 				ExitCode: 1, Reason: "Error", Message: "data directory is banned\ndelete PVC data-x\n", FinishedAt: since}}),
-			state: "Init:Error", waiting: "init container scylladb-bootstrap-barrier, which ended with exit code 1: data directory is banned", since: since.Time,
+			state: "Init:Error", waiting: "init container scylladb-bootstrap-barrier, which exited with code 1: data directory is banned", since: since.Time,
 		},
 		"init container in crash loop": {
 			change: func(p *corev1.Pod) {
@@ -278,7 +278,7 @@ func TestPodStateAndWaiting(t *testing.T) {
 		},
 		"terminating": {
 			change: func(p *corev1.Pod) { p.DeletionTimestamp = &since },
-			state:  "Terminating 2/2", waiting: "its Pod to end", since: since.Time,
+			state:  "Terminating 2/2", waiting: "its Pod to terminate", since: since.Time,
 		},
 	}
 	for name, tc := range cases {

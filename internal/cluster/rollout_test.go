@@ -92,7 +92,7 @@ func TestNoHarm32APodThatIsNotReadyIsNoRollout(t *testing.T) {
 		return found
 	}
 	found := blockers()
-	want := []string{"PodsNotReady: not every member that has joined is ready: StatefulSet demo-rack2 has 1 ready Pods for 2 members that have joined; not ready: " + pod +
+	want := []string{"PodsNotReady: not all joined members are Ready: StatefulSet demo-rack2 has 1 Ready Pods for 2 joined members; not Ready: " + pod +
 		"; readiness gate " + gate + " is not True"}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

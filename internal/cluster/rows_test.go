@@ -37,21 +37,21 @@ func TestRowsGoStaleWithTheirReporter(t *testing.T) {
 		since  time.Time
 	}{
 		"all runs":      {},
-		"no Pod":        {change: func(st *scene, p *corev1.Pod) { delete(st.Pods, p.Name) }, want: "pod db/demo-rack1-0 is gone"},
+		"no Pod":        {change: func(st *scene, p *corev1.Pod) { delete(st.Pods, p.Name) }, want: "pod db/demo-rack1-0 no longer exists"},
 		"Pod failed":    {change: func(_ *scene, p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, want: "pod db/demo-rack1-0 is Failed"},
-		"nothing known": {change: func(_ *scene, p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodRunning} }, want: "pod db/demo-rack1-0: no state of container scylla-reporter is known"},
+		"nothing known": {change: func(_ *scene, p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodRunning} }, want: "pod db/demo-rack1-0: the state of container scylla-reporter is unknown"},
 		"Pod pending":   {change: func(_ *scene, p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }, want: "pod db/demo-rack1-0 is Pending"},
 		"reporter killed": {
 			change: func(_ *scene, p *corev1.Pod) {
 				stopReporter(p, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled", FinishedAt: later}})
 			},
-			want: "pod db/demo-rack1-0: container scylla-reporter ended (OOMKilled)", since: later.Time,
+			want: "pod db/demo-rack1-0: container scylla-reporter terminated (OOMKilled)", since: later.Time,
 		},
 		"reporter in crash loop": {
 			change: func(_ *scene, p *corev1.Pod) {
 				stopReporter(p, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}})
 			},
-			want: "pod db/demo-rack1-0: container scylla-reporter waits (CrashLoopBackOff)",
+			want: "pod db/demo-rack1-0: container scylla-reporter is waiting (CrashLoopBackOff)",
 		},
 		"reporter's loop hangs": {
 			change: func(_ *scene, p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false },
@@ -61,7 +61,7 @@ func TestRowsGoStaleWithTheirReporter(t *testing.T) {
 			change: func(_ *scene, p *corev1.Pod) {
 				p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, later
 			},
-			want: "pod db/demo-rack1-0: its Kubernetes node worker-1 does not answer", since: later.Time,
+			want: "pod db/demo-rack1-0: its Kubernetes node worker-1 is not responding", since: later.Time,
 		},
 		"readiness gate open": {change: func(_ *scene, p *corev1.Pod) {
 			p.Status.Conditions[0].Status, p.Status.Conditions[0].Reason = corev1.ConditionFalse, "ReadinessGatesNotReady"
@@ -81,7 +81,7 @@ func TestRowsGoStaleWithTheirReporter(t *testing.T) {
 				operator(p)
 				p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}
 			},
-			want: "pod db/demo-rack1-0: container scylla ended (exit code 3)",
+			want: "pod db/demo-rack1-0: container scylla exited (code 3)",
 		},
 	}
 	for name, tc := range cases {
@@ -174,7 +174,7 @@ func TestRowsOfAnnotations(t *testing.T) {
 			change: func(_ *testing.T, st *scene) {
 				st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport] = `{"error":"refused"}`
 			},
-			want: []brief{{"demo-rack1-0", id, 0, false, "ask the local ScyllaDB: refused"}, fine},
+			want: []brief{{"demo-rack1-0", id, 0, false, "query the local ScyllaDB: refused"}, fine},
 		},
 		"another node than the Service records": {
 			change: func(t *testing.T, st *scene) {
@@ -182,7 +182,7 @@ func TestRowsOfAnnotations(t *testing.T) {
 					HostID: hostid.ID(hostID(9, 9)), OperationMode: "NORMAL", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: hostid.ID(id), Status: "UP"}}})
 			},
 			want: []brief{{"demo-rack1-0", id, 0, false,
-				"the Pod reports as host ID " + hostID(9, 9) + ", which is not the one that its Service records"}, fine},
+				"the Pod reports host ID " + hostID(9, 9) + ", but its Service records a different one"}, fine},
 		},
 		"the newcomer that replaces this very node": {
 			change: func(t *testing.T, st *scene) {

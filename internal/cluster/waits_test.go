@@ -34,11 +34,11 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 		want   string
 	}{
 		"it says nothing":      {want: "may start: all 6 nodes are seen UP"},
-		"all must stay UP":     {says: stabilising, want: "must wait: everything is UP, and not for long enough yet: it must hold for 10s without a break, 6s left"},
-		"a reporter is silent": {says: silent, want: "must wait: the reporter of demo-rack2-0 does not answer: connection refused"},
+		"all must stay UP":     {says: stabilising, want: "must wait: all nodes are UP, but not for long enough: they must stay UP for 10s, 6s left"},
+		"a reporter is silent": {says: silent, want: "must wait: no response from the reporter of demo-rack2-0: connection refused"},
 		"a reporter has no address": {
 			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "ReporterSilent", Observed: hostID(2, 0), Cause: words.Coded(words.New(words.ReporterWithoutAddress))}}},
-			want: "must wait: the reporter of demo-rack2-0 does not answer: its Pod has no address",
+			want: "must wait: no response from the reporter of demo-rack2-0: its Pod has no address",
 		},
 		"another sees it DOWN": {
 			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "NodeDown", Observed: hostID(2, 0), Observer: hostID(1, 0)}}},
@@ -46,35 +46,35 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 		},
 		"no seed": {
 			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "NoOtherSeed", Cause: words.Coded(words.New(words.SeedsNotUp, "names", []string{"demo-rack1-0"}))}}},
-			want: "must wait: demo-rack3-2 would have nobody but itself as seed: no other member is UP that could be a seed (joined: demo-rack1-0)",
+			want: "must wait: demo-rack3-2 has no seed other than itself: no other member that can be a seed is UP (joined: demo-rack1-0)",
 		},
 		"the seeds are another cluster's": {
 			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "SeedsOfAnotherCluster", Cause: words.Coded(words.New(words.SeedIsElsewhere, "seed", "10.0.0.9"))}}},
-			want: "must wait: demo-rack3-2 would not found its cluster but join another one: its seed 10.0.0.9 is no member of its cluster",
+			want: "must wait: demo-rack3-2 would join a different cluster: its seed 10.0.0.9 is not a member of its cluster",
 		},
 		"an older barrier's words": {
 			text: `{"refusals":[{"reason":"ReporterSilent","observed":"` + hostID(2, 0) + `","words":"no answer"}]}`,
-			want: "must wait: the reporter of demo-rack2-0 does not answer: no answer",
+			want: "must wait: no response from the reporter of demo-rack2-0: no answer",
 		},
 		"an older barrier without a seed": {
 			text: `{"refusals":[{"reason":"NoOtherSeed","words":"no other member is UP"}]}`,
-			want: "must wait: demo-rack3-2 would have nobody but itself as seed: no other member is UP",
+			want: "must wait: demo-rack3-2 has no seed other than itself: no other member is UP",
 		},
 		"a later barrier's code": {
 			text: `{"refusals":[{"reason":"NoOtherSeed","cause":{"code":"SeedsAreAway","params":{"why":"no route"}}}]}`,
-			want: "must wait: demo-rack3-2 would have nobody but itself as seed: SeedsAreAway: no route",
+			want: "must wait: demo-rack3-2 has no seed other than itself: SeedsAreAway: no route",
 		},
 		"what it says is unknown":      {says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "; rm -rf /"}}}, want: "may start"},
 		"what it says is no JSON":      {text: "{", want: "may start"},
 		"what it says is too long":     {text: `{"refusals":[{"reason":"NodeDown","words":"` + strings.Repeat("x", 20<<10) + `"}]}`, want: "may start"},
 		"its barrier does not run":     {says: stabilising, change: func(_ *scene, p *corev1.Pod) { p.Status.InitContainerStatuses = nil }, want: "may start"},
-		"something else is in the way": {says: stabilising, change: func(st *scene, _ *corev1.Pod) { delete(st.Pods, "demo-rack1-0") }, want: "must wait: the report of demo-rack1-0"},
+		"something else is in the way": {says: stabilising, change: func(st *scene, _ *corev1.Pod) { delete(st.Pods, "demo-rack1-0") }, want: "must wait: no current status report from demo-rack1-0"},
 		"it is forced": {says: silent, change: func(st *scene, _ *corev1.Pod) {
 			st.Services["demo-rack3-2"].Annotations[api.AnnotationForceProceed] = "true"
 		}, want: "may start: it is forced"},
 		"clocks differ": {
 			says: &api.BarrierWait{StableSince: new(metav1.NewTime(start.Add(time.Hour).Add(time.Hour).UTC())), StableFor: metav1.Duration{Duration: 10 * time.Second}},
-			want: "must wait: everything is UP, and not for long enough yet: it must hold for 10s without a break, 10s left",
+			want: "must wait: all nodes are UP, but not for long enough: they must stay UP for 10s, 10s left",
 		},
 	}
 	for name, tc := range tests {

@@ -63,14 +63,14 @@ func TestC4AfterAnOperation(t *testing.T) {
 		"nothing was seen to end": {func(*plugintest.Cluster) {}, nil},
 		"a join": {func(c *plugintest.Cluster) { joins(c, three, time.Hour) }, []string{
 			"Joined: THREE has joined",
-			"  Open clean up ONE, one node at a time, at a quiet hour: ScyllaDB does not tell whether that was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
-			"  Open clean up TWO, one node at a time, at a quiet hour: ScyllaDB does not tell whether that was done: kubectl scylla nodetool demo-dc1-rack2-0 -n demo -- cleanup",
+			"  Open run cleanup on ONE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
+			"  Open run cleanup on TWO, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack2-0 -n demo -- cleanup",
 		}},
 		"a join of yesterday": {func(c *plugintest.Cluster) { joins(c, three, diagnosis.Fresh+time.Second) }, nil},
 		"one cleanup serves two joins": {func(c *plugintest.Cluster) { joins(c, three, time.Hour); joins(c, two, time.Minute) }, []string{
 			"Joined: TWO has joined",
-			"  Open clean up ONE, one node at a time, at a quiet hour: ScyllaDB does not tell whether that was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
-			"  Open clean up THREE, one node at a time, at a quiet hour: ScyllaDB does not tell whether that was done: kubectl scylla nodetool demo-dc1-rack3-0 -n demo -- cleanup",
+			"  Open run cleanup on ONE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
+			"  Open run cleanup on THREE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack3-0 -n demo -- cleanup",
 		}},
 		"the record of another host ID says nothing": {func(c *plugintest.Cluster) {
 			c.Service(three).Annotations[api.AnnotationJoinedAt] = old + " " + now.UTC().Format(time.RFC3339)
@@ -89,21 +89,21 @@ func TestC4AfterAnOperation(t *testing.T) {
 			})
 		}, []string{
 			"Replaced: ONE has replaced " + old,
-			"  Open repair ONE: ScyllaDB does not tell whether that was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- repair",
+			"  Open repair ONE: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- repair",
 			"Joined: THREE has joined",
-			"  NotNeeded no cleanup of ONE: its data is newer than the join",
-			"  NotNeeded no cleanup of TWO: it owns no tokens",
+			"  NotNeeded no cleanup of ONE needed: its data is newer than the join",
+			"  NotNeeded no cleanup of TWO needed: it owns no tokens",
 		}},
 		"a replacement whose configuration covers it": {func(c *plugintest.Cluster) { replaces(c, one, time.Minute); repairBased(c, "bootstrap", "replace") }, []string{
 			"Replaced: ONE has replaced " + old,
-			"  NotNeeded no repair of ONE: its configuration has repair-based node operations on for replace",
+			"  NotNeeded no repair of ONE needed: its configuration enables repair-based node operations for replace",
 		}},
 		"while a node is DOWN everything waits": {func(c *plugintest.Cluster) {
 			replaces(c, one, time.Minute)
 			c.Sees(one, two, api.NodeStatusDown, now.Add(-time.Minute))
 		}, []string{
 			"Replaced: ONE has replaced " + old + "; not yet: 2 of 3 nodes are UP",
-			"  Open repair ONE: ScyllaDB does not tell whether that was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- repair",
+			"  Open repair ONE: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- repair",
 		}},
 		"while an operation is under way everything waits": {func(c *plugintest.Cluster) {
 			replaces(c, one, time.Minute)
@@ -111,8 +111,8 @@ func TestC4AfterAnOperation(t *testing.T) {
 				r.Operations = []api.NodeOperation{{Type: "decommission", State: "running"}}
 			})
 		}, []string{
-			"Replaced: ONE has replaced " + old + "; not yet: a topology operation is under way",
-			"  Open repair ONE: ScyllaDB does not tell whether that was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- repair",
+			"Replaced: ONE has replaced " + old + "; not yet: a topology operation is in progress",
+			"  Open repair ONE: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- repair",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

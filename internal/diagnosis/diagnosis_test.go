@@ -155,7 +155,7 @@ func TestNoHarm16DecommissionedIsWhatRowsSay(t *testing.T) {
 		})
 	}
 	finding := func(rows string) []string {
-		return []string{"DecommissionLabel: Service " + member + " has label scylla/decommissioned=true, and " + rows + " " + member +
+		return []string{"DecommissionLabel: Service " + member + " has label scylla/decommissioned=true, but " + rows + " " + member +
 			" as a normal member: the Scylla Operator may delete its PVC without a decommission"}
 	}
 	all := []string{"demo-dc1-rack1-0", member, "demo-dc1-rack3-0"}
@@ -164,8 +164,8 @@ func TestNoHarm16DecommissionedIsWhatRowsSay(t *testing.T) {
 		state   cluster.MemberState
 		want    []string
 	}{
-		"every row lists it":              {labelled(member), cluster.MemberJoined, finding("3 fresh status reports list")},
-		"one row lists it":                {sees(api.NodeStateDecommissioned, all[1:]...), cluster.MemberJoined, finding("1 fresh status report lists")},
+		"every row lists it":              {labelled(member), cluster.MemberJoined, finding("3 current status reports list")},
+		"one row lists it":                {sees(api.NodeStateDecommissioned, all[1:]...), cluster.MemberJoined, finding("1 current status report lists")},
 		"the rows have it leaving":        {sees(api.NodeStateLeaving, all...), cluster.MemberLeaving, nil},
 		"the rows have it decommissioned": {sees(api.NodeStateDecommissioned, all...), cluster.MemberLeaving, nil},
 		"no row lists it":                 {gone(labelled(member), member), cluster.MemberLeaving, nil},
@@ -230,9 +230,9 @@ func TestNoHarm8ADeadScyllaDBIsNotStarting(t *testing.T) {
 			o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + member, DeletionTimestamp: deleting, Finalizers: []string{"kubernetes.io/pvc-protection"}}})
 		}
 	}
-	isDown := func(why string) []string { return []string{"NodeDown: " + member + " is DOWN: " + why} }
-	notServing := func(why string) []string { return []string{"NodeDown: " + newcomer + " does not serve: " + why} }
-	starting := []string{"NodeStarting: " + member + " is starting: waits for container scylla to become ready"}
+	isDown := func(why string) []string { return []string{"NodeDown: " + member + " DOWN: " + why} }
+	notServing := func(why string) []string { return []string{"NodeDown: " + newcomer + " not Ready: " + why} }
+	starting := []string{"NodeStarting: " + member + " starting: waiting for container scylla to become ready"}
 	wait := "kubectl get pod " + member + " -n demo"
 	for name, tc := range map[string]struct {
 		cluster *plugintest.Cluster
@@ -241,31 +241,31 @@ func TestNoHarm8ADeadScyllaDBIsNotStarting(t *testing.T) {
 		step    string // the first command; none where it is empty
 	}{
 		"ended with 0, as a banned one": {cluster: dead(process("EXITED", new(int32(0))), long), step: look,
-			want: isDown("its ScyllaDB ended with exit status 0 at 2026-11-21 11:50:00 UTC, and its container runs on without it")},
+			want: isDown("its ScyllaDB process exited with status 0 at 2026-11-21 11:50:00 UTC, but its container still runs")},
 		"given up": {cluster: dead(process("FATAL", nil), long), step: look,
-			want: isDown("its ScyllaDB ended at 2026-11-21 11:50:00 UTC, and its container runs on without it")},
+			want: isDown("its ScyllaDB process exited at 2026-11-21 11:50:00 UTC, but its container still runs")},
 		"stopped by a person": {cluster: dead(process("STOPPED", new(int32(0))), long), step: look,
-			want: isDown("its ScyllaDB ended with exit status 0 at 2026-11-21 11:50:00 UTC, and its container runs on without it")},
+			want: isDown("its ScyllaDB process exited with status 0 at 2026-11-21 11:50:00 UTC, but its container still runs")},
 		"about to be started again": {cluster: dead(process("BACKOFF", nil), time.Minute), step: look,
-			want: isDown("its ScyllaDB ended at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+			want: isDown("its ScyllaDB process exited at 2026-11-21 11:50:00 UTC and is restarted in its container")},
 		"again and again": {cluster: dead(process("RUNNING", nil), time.Minute), step: look,
-			want: isDown("its ScyllaDB ended at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+			want: isDown("its ScyllaDB process exited at 2026-11-21 11:50:00 UTC and is restarted in its container")},
 		"ended with 1": {cluster: dead(process("EXITED", new(int32(1))), time.Minute), step: look,
-			want: isDown("its ScyllaDB ended with exit status 1 at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+			want: isDown("its ScyllaDB process exited with status 1 at 2026-11-21 11:50:00 UTC and is restarted in its container")},
 		"killed": {cluster: dead(process("EXITED", new(int32(-1))), time.Minute), step: look,
-			want: isDown("its ScyllaDB ended by a signal at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+			want: isDown("its ScyllaDB process exited on a signal at 2026-11-21 11:50:00 UTC and is restarted in its container")},
 		"drained": {cluster: dead(mode("DRAINED"), time.Minute), change: claim(nil), step: "kubectl delete pod " + member + " -n demo",
-			want: isDown("it was drained (nodetool drain): it is alive, and serves again after a restart")},
+			want: isDown("it was drained (nodetool drain): it is running, and accepts clients again after a restart")},
 		"drained, and its claim goes with its Pod": {cluster: dead(mode("DRAINED"), time.Minute), change: claim(&at),
-			want: isDown("it was drained (nodetool drain): it is alive, and serves again after a restart")},
+			want: isDown("it was drained (nodetool drain): it is running, and accepts clients again after a restart")},
 		"drained, and its claim is not known": {cluster: dead(mode("DRAINED"), time.Minute),
-			want: isDown("it was drained (nodetool drain): it is alive, and serves again after a restart")},
+			want: isDown("it was drained (nodetool drain): it is running, and accepts clients again after a restart")},
 		"in maintenance mode": {cluster: dead(mode("MAINTENANCE"), time.Minute), step: "kubectl get pod " + member + " --output yaml -n demo",
-			want: isDown("it is in maintenance mode: it is alive, and connects to no other node")},
+			want: isDown("it is in maintenance mode: it is running, but connects to no other node")},
 		// Without an answer of supervisord the time decides.
-		"refused for long":      {cluster: dead(mode(""), long), step: look, want: isDown("its container has run for 10m0s without being ready")},
+		"refused for long":      {cluster: dead(mode(""), long), step: look, want: isDown("its container has been running for 10m0s without becoming Ready")},
 		"refused for a minute":  {cluster: dead(mode(""), time.Minute), step: wait, want: starting},
-		"STARTING for long":     {cluster: dead(mode("STARTING"), long), step: look, want: isDown("its container has run for 10m0s without being ready")},
+		"STARTING for long":     {cluster: dead(mode("STARTING"), long), step: look, want: isDown("its container has been running for 10m0s without becoming Ready")},
 		"STARTING for a minute": {cluster: dead(mode("STARTING"), time.Minute), step: wait, want: starting},
 		"JOINING for long":      {cluster: dead(mode("JOINING"), long), step: wait, want: starting},
 		"long in its barrier, and started a minute ago": {cluster: onPod(dead(mode(""), long), func(p *corev1.Pod) {
@@ -277,12 +277,12 @@ func TestNoHarm8ADeadScyllaDBIsNotStarting(t *testing.T) {
 		}), step: wait, want: starting},
 		"on the Kubernetes node's network": {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Spec.HostNetwork = true }), step: wait, want: starting},
 		"of a reporter that is away":       {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false }), step: wait, want: starting},
-		"of a Pod that ends":               {cluster: onPod(dead(mode("DRAINED"), time.Minute), func(p *corev1.Pod) { p.DeletionTimestamp = &at }), want: []string{"NodeStarting: " + member + " is starting: waits for its Pod to end"}, step: wait},
+		"of a Pod that ends":               {cluster: onPod(dead(mode("DRAINED"), time.Minute), func(p *corev1.Pod) { p.DeletionTimestamp = &at }), want: []string{"NodeStarting: " + member + " starting: waiting for its Pod to terminate"}, step: wait},
 		// New nodes, which no row lists.
 		"a new node that ended": {cluster: started(long, process("EXITED", new(int32(1)))), step: strings.Replace(look, member, newcomer, 1),
-			want: notServing("its ScyllaDB ended with exit status 1 at 2026-11-21 11:50:00 UTC within its container, and is started again there")},
+			want: notServing("its ScyllaDB process exited with status 1 at 2026-11-21 11:50:00 UTC and is restarted in its container")},
 		"a new node that waits for its turn": {cluster: started(long, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "STARTING"}),
-			want: []string{"remark NodeUnheard: " + newcomer + " has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone"}, step: strings.Replace(look, member, newcomer, 1)},
+			want: []string{"remark NodeUnheard: " + newcomer + " has been starting, but no node lists it: its seed addresses may be out of date"}, step: strings.Replace(look, member, newcomer, 1)},
 		"a new node that streams": {cluster: started(long, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "BOOTSTRAP"})},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -362,28 +362,28 @@ func TestOf(t *testing.T) {
 		"all is well":              {cluster: twoDatacenters()},
 		"a partition by rack":      {cluster: unseen(plugintest.New(3, 2), rack("dc1", "rack1"), func(n plugintest.Node) bool { return n.Rack != "rack1" }), want: []string{"Partition: dc1/rack1 (2) and dc1/rack2 + dc1/rack3 (4) do not see each other"}},
 		"a partition in one rack":  {cluster: unseen(plugintest.New(1, 3), func(n plugintest.Node) bool { return n.Ordinal == 0 }, func(n plugintest.Node) bool { return n.Ordinal > 0 }), want: []string{"Partition: demo-dc1-rack1-0 (1) and demo-dc1-rack1-1 + demo-dc1-rack1-2 (2) do not see each other"}},
-		"a partition and a node":   {cluster: mixed, want: []string{"Partition: dc1 (5) and dc2 (6) do not see each other", "NodeDown: demo-dc1-rack1-0 is DOWN: its Pod is CrashLoopBackOff 1/2"}},
+		"a partition and a node":   {cluster: mixed, want: []string{"Partition: dc1 (5) and dc2 (6) do not see each other", "NodeDown: demo-dc1-rack1-0 DOWN: its Pod is CrashLoopBackOff 1/2"}},
 		"two datacenters of three": {cluster: unseen(three, func(n plugintest.Node) bool { return n.Datacenter == "dc1" }, func(n plugintest.Node) bool { return n.Datacenter == "dc2" }), want: []string{"LinkDown: dc1 (4) and dc2 (4) do not see each other; other nodes see both"}},
 		"two racks of three":       {cluster: unseen(plugintest.New(3, 2), rack("dc1", "rack1"), rack("dc1", "rack2")), want: []string{"LinkDown: dc1/rack1 (2) and dc1/rack2 (2) do not see each other; other nodes see both"}},
 		"a rack and a node": {
 			cluster: twoDatacenters().Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1").Down("demo-dc2-rack1-0"),
-			want:    []string{"RackDown: rack dc1/rack1 is DOWN: all 2 of its nodes", "NodeDown: demo-dc2-rack1-0 is DOWN: its Pod is CrashLoopBackOff 1/2"},
+			want:    []string{"RackDown: rack dc1/rack1 DOWN: all 2 of its nodes", "NodeDown: demo-dc2-rack1-0 DOWN: its Pod is CrashLoopBackOff 1/2"},
 		},
 		"a node and a link": {
 			cluster: plugintest.New(3, 2).Down("demo-dc1-rack3-0").Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}),
-			want:    []string{"NodeDown: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2", "LinkDown: demo-dc1-rack1-0 sees demo-dc1-rack2-0 DOWN, which lives"},
+			want:    []string{"NodeDown: demo-dc1-rack3-0 DOWN: its Pod is CrashLoopBackOff 1/2", "LinkDown: demo-dc1-rack1-0 sees running node demo-dc1-rack2-0 DOWN"},
 		},
 		"a replacement and another node": {
 			cluster: plugintest.New(3, 2).Replacing("demo-dc1-rack2-0").Down("demo-dc1-rack3-0"),
-			want:    []string{"NodeDown: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2", "ReplacementOpen: demo-dc1-rack2-0 is being replaced"},
+			want:    []string{"NodeDown: demo-dc1-rack3-0 DOWN: its Pod is CrashLoopBackOff 1/2", "ReplacementOpen: replacement of demo-dc1-rack2-0 in progress"},
 		},
 		"a rollout and a node": {cluster: plugintest.New(3, 2).Down("demo-dc1-rack3-0"), change: func(o *cluster.Objects) { rolls(o, "demo-dc1-rack1") }, want: []string{
-			"NodeDown: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2",
-			"RolloutInProgress: a rollout is in progress: StatefulSet demo-dc1-rack1 has 1 of 2 Pods of its newest revision",
+			"NodeDown: demo-dc1-rack3-0 DOWN: its Pod is CrashLoopBackOff 1/2",
+			"RolloutInProgress: rollout in progress: StatefulSet demo-dc1-rack1 has 1 of 2 Pods updated",
 		}},
 		"a Kubernetes node and a reporter": {cluster: lostNode("demo-dc1-rack2-0").NoRow("demo-dc1-rack3-0"), want: []string{
-			"KubernetesNodeDown: Kubernetes node worker-1 does not answer, and demo-dc1-rack2-0 is on it",
-			"ReporterSilent: no status report that counts from demo-dc1-rack3-0",
+			"KubernetesNodeDown: Kubernetes node worker-1 is not responding: demo-dc1-rack2-0 runs on it",
+			"ReporterSilent: no usable status report from demo-dc1-rack3-0",
 		}},
 		"a silent controller and a partition": {
 			cluster: unseen(plugintest.New(3, 2), rack("dc1", "rack1"), func(n plugintest.Node) bool { return n.Rack != "rack1" }),
@@ -393,18 +393,18 @@ func TestOf(t *testing.T) {
 			},
 			want: []string{
 				"Partition: dc1/rack1 (2) and dc1/rack2 + dc1/rack3 (4) do not see each other",
-				"ControllerSilent: the controller that keeps the reports is silent; what the reports say may be old",
+				"ControllerSilent: no response from the controller; its reports may be out of date",
 			},
 		},
-		"every node":     {cluster: plugintest.New(1, 2).Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1"), want: []string{"DatacenterDown: datacenter dc1 is DOWN: all 2 of its nodes"}},
-		"a link one way": {cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}), want: []string{"LinkDown: demo-dc1-rack1-0 sees demo-dc1-rack2-0 DOWN, which lives"}},
+		"every node":     {cluster: plugintest.New(1, 2).Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1"), want: []string{"DatacenterDown: datacenter dc1 DOWN: all 2 of its nodes"}},
+		"a link one way": {cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}), want: []string{"LinkDown: demo-dc1-rack1-0 sees running node demo-dc1-rack2-0 DOWN"}},
 		"a node that nobody hears": {
 			cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}).Sees("demo-dc1-rack3-0", "demo-dc1-rack2-0", down, time.Time{}),
-			want:    []string{"LinkDown: 2 nodes see demo-dc1-rack2-0 DOWN, which lives and has a row of its own"},
+			want:    []string{"LinkDown: 2 nodes see demo-dc1-rack2-0 DOWN, but it is running and sends status reports"},
 		},
-		"a node that is not sure": {cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", up, time.Time{}), want: []string{"Unclear: 1 node cannot say whether demo-dc1-rack2-0 is UP"}},
-		"a reporter":              {cluster: plugintest.New(3, 1).NoRow("demo-dc1-rack2-0"), want: []string{"ReporterSilent: no status report that counts from demo-dc1-rack2-0"}},
-		"a Pod that is not there": {cluster: plugintest.New(3, 1).Ghost("demo-dc1-rack2-0"), want: []string{"NodeDown: demo-dc1-rack2-0 does not serve: it has no Pod"}},
+		"a node that is not sure": {cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", up, time.Time{}), want: []string{"Unclear: 1 node reports demo-dc1-rack2-0 as UNKNOWN"}},
+		"a reporter":              {cluster: plugintest.New(3, 1).NoRow("demo-dc1-rack2-0"), want: []string{"ReporterSilent: no usable status report from demo-dc1-rack2-0"}},
+		"a Pod that is not there": {cluster: plugintest.New(3, 1).Ghost("demo-dc1-rack2-0"), want: []string{"NodeDown: demo-dc1-rack2-0 not Ready: it has no Pod"}},
 		"a ghost": {cluster: ghosts, change: func(o *cluster.Objects) {
 			o.Services = slices.DeleteFunc(o.Services, func(s corev1.Service) bool { return s.Name == "demo-dc1-rack3-1" })
 			o.Pods = slices.DeleteFunc(o.Pods, func(p corev1.Pod) bool { return p.Name == "demo-dc1-rack3-1" })
@@ -413,45 +413,45 @@ func TestOf(t *testing.T) {
 					o.StatefulSets[i].Spec.Replicas = new(int32(1))
 				}
 			}
-		}, want: []string{"Ghost: demo-dc1-rack3-1 is listed by the nodes and belongs to no member"}},
+		}, want: []string{"Ghost: demo-dc1-rack3-1 is orphaned: no member has it"}},
 		"a replacement that failed": {cluster: plugintest.New(3, 1).Replacing("demo-dc1-rack2-0"), known: diagnosis.Known{
 			Failed: map[hostid.ID]words.Message{hostid.ID(plugintest.New(3, 1).Node("demo-dc1-rack2-0").HostID): words.New("the disk is full")},
-		}, want: []string{"ReplacementFailed: the replacement of demo-dc1-rack2-0 failed: the disk is full"}},
+		}, want: []string{"ReplacementFailed: replacement of demo-dc1-rack2-0 failed: the disk is full"}},
 		"a controller that is silent": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Read |= cluster.KindLease
 			o.Lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("controller-1"), RenewTime: &metav1.MicroTime{Time: scenes.Now.Add(-time.Hour)}}}
-		}, want: []string{"ControllerSilent: the controller that keeps the reports is silent: controller-1; what the reports say may be old"}},
+		}, want: []string{"ControllerSilent: no response from the controller: controller-1; its reports may be out of date"}},
 		"a report that is not kept": {operator: func(p *corev1.Pod) {
 			p.ManagedFields, p.Annotations[api.AnnotationNodeStatusReport] = nil, strings.Replace(p.Annotations[api.AnnotationNodeStatusReport], `"UP"`, `"DOWN"`, 1)
 		}, want: []string{
-			"LinkDown: demo-dc1-rack3-0 sees demo-dc1-rack1-0 DOWN, which lives",
-			"ReportOutdated: the status report differs from the Pod annotations: the row of demo-dc1-rack3-0 is another than the annotation of its Pod",
+			"LinkDown: demo-dc1-rack3-0 sees running node demo-dc1-rack1-0 DOWN",
+			"ReportOutdated: the status report differs from the Pod annotations: the status report of demo-dc1-rack3-0 differs from its Pod's annotation",
 		}},
 		"an operator that cannot do its work": {operator: func(*corev1.Pod) {}, change: func(o *cluster.Objects) {
 			o.OperatorState = &cluster.OperatorState{Conditions: []metav1.Condition{{Type: "Degraded", Status: metav1.ConditionTrue, Reason: "Error"}}}
-		}, want: []string{"OperatorDegraded: the Scylla Operator cannot do its work: condition Degraded: Error"}},
+		}, want: []string{"OperatorDegraded: the Scylla Operator is degraded: condition Degraded: Error"}},
 		"a claim that is deleted under a node that lives": {cluster: plugintest.New(3, 1), change: deletes("demo-dc1-rack2-0"), want: []string{
-			"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 is being deleted under demo-dc1-rack2-0, which lives: its data goes when Pod demo-dc1-rack2-0 ends",
+			"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 of running node demo-dc1-rack2-0 Terminating: its data is lost when Pod demo-dc1-rack2-0 stops",
 		}},
 		"a claim that is deleted under a node that lives, and another node": {
 			cluster: plugintest.New(3, 1).Down("demo-dc1-rack3-0"), change: deletes("demo-dc1-rack2-0"), want: []string{
-				"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 is being deleted under demo-dc1-rack2-0, which lives: its data goes when Pod demo-dc1-rack2-0 ends",
-				"NodeDown: demo-dc1-rack3-0 is DOWN: its Pod is CrashLoopBackOff 1/2",
+				"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 of running node demo-dc1-rack2-0 Terminating: its data is lost when Pod demo-dc1-rack2-0 stops",
+				"NodeDown: demo-dc1-rack3-0 DOWN: its Pod is CrashLoopBackOff 1/2",
 			},
 		},
 		"a claim that is deleted under a node that lives and that somebody sees DOWN": {
 			cluster: plugintest.New(3, 1).Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}), change: deletes("demo-dc1-rack2-0"), want: []string{
-				"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 is being deleted under demo-dc1-rack2-0, which lives: its data goes when Pod demo-dc1-rack2-0 ends",
-				"LinkDown: demo-dc1-rack1-0 sees demo-dc1-rack2-0 DOWN, which lives",
+				"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 of running node demo-dc1-rack2-0 Terminating: its data is lost when Pod demo-dc1-rack2-0 stops",
+				"LinkDown: demo-dc1-rack1-0 sees running node demo-dc1-rack2-0 DOWN",
 			},
 		},
 		"a claim that is deleted while its node is replaced": {
 			cluster: plugintest.New(3, 1).Replacing("demo-dc1-rack2-0"), change: deletes("demo-dc1-rack2-0"),
-			want: []string{"ReplacementOpen: demo-dc1-rack2-0 is being replaced"},
+			want: []string{"ReplacementOpen: replacement of demo-dc1-rack2-0 in progress"},
 		},
 		"a claim that is deleted under a node that is DOWN": {
 			cluster: plugintest.New(3, 1).Down("demo-dc1-rack2-0"), change: deletes("demo-dc1-rack2-0"),
-			want: []string{"NodeDown: demo-dc1-rack2-0 is DOWN: its Pod is CrashLoopBackOff 1/2"},
+			want: []string{"NodeDown: demo-dc1-rack2-0 DOWN: its Pod is CrashLoopBackOff 1/2"},
 		},
 		"a claim that is deleted with its Pod": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			deletes("demo-dc1-rack2-0")(o)
@@ -460,31 +460,31 @@ func TestOf(t *testing.T) {
 					o.Pods[i].DeletionTimestamp = &metav1.Time{Time: scenes.Now}
 				}
 			}
-		}, want: []string{"NodeStarting: demo-dc1-rack2-0 is starting: waits for its Pod to end"}},
+		}, want: []string{"NodeStarting: demo-dc1-rack2-0 starting: waiting for its Pod to terminate"}},
 		"a claim that is deleted of a node that is only labelled as decommissioned": {cluster: labelled("demo-dc1-rack2-0"), change: deletes("demo-dc1-rack2-0"), want: []string{
-			"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 is being deleted under demo-dc1-rack2-0, which lives: its data goes when Pod demo-dc1-rack2-0 ends",
-			"DecommissionLabel: Service demo-dc1-rack2-0 has label scylla/decommissioned=true, and 3 fresh status reports list demo-dc1-rack2-0 as a normal member: " +
+			"ClaimDeleting: PersistentVolumeClaim data-demo-dc1-rack2-0 of running node demo-dc1-rack2-0 Terminating: its data is lost when Pod demo-dc1-rack2-0 stops",
+			"DecommissionLabel: Service demo-dc1-rack2-0 has label scylla/decommissioned=true, but 3 current status reports list demo-dc1-rack2-0 as a normal member: " +
 				"the Scylla Operator may delete its PVC without a decommission",
 		}},
 		"a claim that is deleted of a node that was decommissioned": {cluster: gone(labelled("demo-dc1-rack2-0"), "demo-dc1-rack2-0"), change: deletes("demo-dc1-rack2-0")},
 		"rights": {cluster: plugintest.New(3, 1).NoReports(), change: func(o *cluster.Objects) {
 			o.Pods, o.Read = nil, o.Read&^cluster.KindPods
 			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePods, Kind: cluster.ProblemForbidden}}
-		}, want: []string{"RightsMissing: nobody could be asked: you have no right to list pods"}},
-		"nobody has joined":    {cluster: newcomers(), want: []string{"NoNodes: no node has joined yet, 1 newcomer waits"}},
+		}, want: []string{"RightsMissing: cluster not readable: you cannot list pods"}},
+		"nobody has joined":    {cluster: newcomers(), want: []string{"NoNodes: no node has joined yet, 1 new node waiting"}},
 		"nobody says anything": {cluster: plugintest.New(1, 2).NoRow("demo-dc1-rack1-0").NoRow("demo-dc1-rack1-1"), want: []string{"Unknown: no status report from any node"}},
 		"two clusters": {cluster: secondCluster(), want: []string{
-			"SplitCluster: there are two clusters of one name: the members that demo-dc1-rack2-0 + demo-dc1-rack3-0, demo-dc1-rack1-0 list have no host ID in common, " +
-				"and all of these nodes serve",
-			"NodeDown: host ID 35d0f1a0-5ea1-4d00-8000-000000000000 is DOWN, and no member here has it: its datacenter and rack are not known: " +
-				"no majority of the status reports has them (--source=live may)",
+			"SplitCluster: two clusters have the same name: the members listed by demo-dc1-rack2-0 + demo-dc1-rack3-0, demo-dc1-rack1-0 have no host ID in common, " +
+				"and all these nodes are in operation",
+			"NodeDown: host ID 35d0f1a0-5ea1-4d00-8000-000000000000 DOWN, and no member here has it: its datacenter and rack are unknown: " +
+				"no majority of the status reports has them (try --source=live)",
 		}},
 		"a newcomer whose container ended": {cluster: ended(), want: []string{
-			"remark NodeEnded: ScyllaDB's container of demo-dc1-rack1-1 ended with exit code 0 before it joined, which does not show why",
+			"remark NodeEnded: the ScyllaDB container of demo-dc1-rack1-1 exited with code 0 before the node joined; the code does not show the cause",
 		}},
 		"a newcomer that nobody has heard of": {
 			cluster: started(10*time.Minute, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "STARTING"}),
-			want:    []string{"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone"},
+			want:    []string{"remark NodeUnheard: demo-dc1-rack1-1 has been starting, but no node lists it: its seed addresses may be out of date"},
 		},
 		"different versions": {cluster: versions, want: []string{"remark VersionMix: the nodes run different versions: 2025.2.1 and 2025.3.0"}},
 		"a member that is forced": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
@@ -492,13 +492,13 @@ func TestOf(t *testing.T) {
 		}, want: []string{"remark Forced: forced: demo-dc1-rack1-0; the next start skips the barrier"}},
 		"a StatefulSet that lacks a ready Pod": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.StatefulSets[0].Status = appsv1.StatefulSetStatus{Replicas: 1, UpdatedReplicas: 1, CurrentRevision: "a", UpdateRevision: "a"}
-		}, want: []string{"PodsNotReady: StatefulSet demo-dc1-rack1 has 0 ready Pods for 1 members that have joined"}},
+		}, want: []string{"PodsNotReady: StatefulSet demo-dc1-rack1 has 0 Ready Pods for 1 joined members"}},
 		"different schemas": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Facts = map[string]cluster.LiveFacts{"demo-dc1-rack1-0": {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}, "UNREACHABLE": {"10.0.0.3"}}}}
-		}, want: []string{"remark SchemaDisagreement: the nodes have 2 schema versions"}},
-		"a part was not read": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+		}, want: []string{"remark SchemaDisagreement: the nodes have 2 different schema versions"}},
+		"part of the cluster not readable": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePVCs, Kind: cluster.ProblemForbidden}}
-		}, want: []string{"remark RightsMissing: a part was not read: you have no right to list persistentvolumeclaims"}},
+		}, want: []string{"remark RightsMissing: part of the cluster not readable: you cannot list persistentvolumeclaims"}},
 	} {
 		for _, want := range tc.want {
 			kind, _, _ := strings.Cut(strings.TrimPrefix(want, "remark "), ":")

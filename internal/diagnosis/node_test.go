@@ -107,7 +107,7 @@ func TestNextSteps(t *testing.T) {
 	itself := func(f matrix.Fate) matrix.Options {
 		return matrix.Options{Self: &memberC, Namespace: "demo", Fates: map[hostid.ID]matrix.Fate{idC: f}}
 	}
-	const former = "the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo"
+	const former = "replace the former node of this member, which the cluster still lists: kubectl scylla replace " + idC + " -n demo"
 	// unmade is a row of ours that could not be made: it does not even have the mode of its node.
 	unmade := c(func(r *matrix.Row) {
 		r.Observed, r.NoStates, r.Trouble = nil, true, matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "connection refused"}
@@ -127,11 +127,11 @@ func TestNextSteps(t *testing.T) {
 	somewhere.Namespace = ""
 	d, e, s, m, g := words.NodeDown, words.RowError, words.RowStale, words.RowMissing, words.DatacenterNotVerified
 	const (
-		replace    = "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo"
-		itsLog     = "its log says why: kubectl logs demo-rack3-0 -c scylla -n demo"
+		replace    = "check that it is running and reachable; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo"
+		logOf      = "kubectl logs demo-rack3-0 -c scylla -n demo"
 		resume     = "the replacement failed: kubectl scylla replace resume demo-rack3-0 -n demo"
-		underWay   = "its replacement is under way; how far it is: kubectl scylla replace status demo-rack3-0 -n demo"
-		removenode = "no member has it; remove it: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
+		underWay   = "wait until its replacement has finished; check its progress: kubectl scylla replace status demo-rack3-0 -n demo"
+		removenode = "remove this orphaned host ID, which no member has: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
 	)
 	tests := map[string]struct {
 		change func([]matrix.Row) []matrix.Row
@@ -141,28 +141,28 @@ func TestNextSteps(t *testing.T) {
 		want    string
 		known   hostid.ID // the node whose step package replace knows
 	}{
-		"DOWN, and it lives": {down(matrix.StateNormal), demo, []words.Code{d, d}, "it has a row of its own, so it lives and is cut off: mend the network between it and those that see it DOWN; do not replace it", ""},
+		"DOWN, and it lives": {down(matrix.StateNormal), demo, []words.Code{d, d}, "fix the network between it and the nodes that see it DOWN; do not replace it: it sends status reports, so it is running", ""},
 		"DOWN, and nobody says in which namespace": {
-			both(down(matrix.StateNormal), silent), somewhere, []words.Code{d, d, m}, "see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC, "",
+			both(down(matrix.StateNormal), silent), somewhere, []words.Code{d, d, m}, "check that it is running and reachable; if it is lost, replace it: kubectl scylla replace " + idC, "",
 		},
 		"DOWN, and it lives in another namespace": {
 			both(both(down(matrix.StateNormal), silent), c(func(r *matrix.Row) { r.Namespace = "other" })), long, []words.Code{d, d, m},
-			"see that it runs and is reached; if it is lost, replace it: kubectl scylla replace " + idC + " -n other", "",
+			"check that it is running and reachable; if it is lost, replace it: kubectl scylla replace " + idC + " -n other", "",
 		},
-		"DOWN, and its ScyllaDB does not answer": {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), long, []words.Code{d, d, e}, itsLog + "; if it is lost: kubectl scylla replace " + idC + " -n demo", ""},
+		"DOWN, and its ScyllaDB does not answer": {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), long, []words.Code{d, d, e}, "check its log: " + logOf + "; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo", ""},
 		"DOWN, and it has no Pod":                {both(down(matrix.StateNormal), failed(matrix.FaultPod)), long, []words.Code{d, d, e}, replace, ""},
 		"DOWN, and its row is old":               {both(down(matrix.StateNormal), stale), long, []words.Code{d, d, s}, replace, ""},
 		"DOWN, and it has no row":                {both(down(matrix.StateNormal), silent), long, []words.Code{d, d, m}, replace, ""},
-		"DOWN, and nobody says since when":       {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), demo, []words.Code{d, d, e}, "look at that ScyllaDB, " + itsLog, ""},
-		"DOWN while joining":                     {down(matrix.StateJoining), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, " + itsLog, ""},
-		"DOWN while replacing":                   {down(matrix.StateReplacing), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, " + itsLog, ""},
+		"DOWN, and nobody says since when":       {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), demo, []words.Code{d, d, e}, "check the ScyllaDB log: " + logOf, ""},
+		"DOWN while joining":                     {down(matrix.StateJoining), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, check its log: " + logOf, ""},
+		"DOWN while replacing":                   {down(matrix.StateReplacing), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, check its log: " + logOf, ""},
 		"DOWN while leaving": {
 			down(matrix.StateLeaving), demo, []words.Code{d, d, d},
-			"start it again so that it can finish leaving; " + itsLog, "",
+			"start it again so that it can finish leaving; check why it stopped in its log: " + logOf, "",
 		},
 		"being replaced, and no more is known": {down(matrix.StateBeingReplaced), demo, []words.Code{d, d, d}, "wait until its replacement has joined", ""},
 		"out of sight": {
-			parted, demo, []words.Code{d, d, d, d}, "mend the network between the parts first: routes, firewalls and network policies, ports 7000 and 7001; replace no node", "",
+			parted, demo, []words.Code{d, d, d, d}, "fix the network first (routes, firewalls, NetworkPolicies; ports 7000 and 7001); do not replace any node", "",
 		},
 
 		"a replacement is open": {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), fate(matrix.Fate{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, underWay, ""},
@@ -171,7 +171,7 @@ func TestNextSteps(t *testing.T) {
 		}, []words.Code{d, d, s}, underWay, ""},
 		"a replacement is asked for": {
 			both(down(matrix.StateNormal), silent), fate(matrix.Fate{Member: "demo-rack3-0"}), []words.Code{d, d, m},
-			"its replacement is asked for; how far it is: kubectl scylla replace status demo-rack3-0 -n demo", "",
+			"wait: its replacement is requested; check its progress: kubectl scylla replace status demo-rack3-0 -n demo", "",
 		},
 		"a replacement failed": {
 			both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), fate(matrix.Fate{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, resume, idC,
@@ -181,7 +181,7 @@ func TestNextSteps(t *testing.T) {
 		},
 		"the former node of the very member that wants to start": {
 			down(matrix.StateNormal), matrix.Options{Self: &memberC, Namespace: "demo"}, []words.Code{d, d, m},
-			"the cluster still counts the former node of this very member: replace it: kubectl scylla replace " + idC + " -n demo", "",
+			"replace the former node of this member, which the cluster still lists: kubectl scylla replace " + idC + " -n demo", "",
 		},
 		"a member whose Service does not say yet that it has joined, and that wants to start": {
 			down(matrix.StateNormal), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, former, "",
@@ -190,35 +190,35 @@ func TestNextSteps(t *testing.T) {
 			both(down(matrix.StateNormal), unmade), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, former, "",
 		},
 		"a newcomer whose join was cut short": {
-			down(matrix.StateJoining), itself(matrix.Fate{Joining: true}), []words.Code{d, d}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo", "",
+			down(matrix.StateJoining), itself(matrix.Fate{Joining: true}), []words.Code{d, d}, "wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
 		},
 		"a newcomer of rows without states": {
-			both(down(matrix.StateNormal), stateless), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, "the join of this very member was cut short: ScyllaDB takes it back by itself, so wait until no node lists it; what became of it, its log says: kubectl logs demo-rack3-0 -c scylla -n demo", "",
+			both(down(matrix.StateNormal), stateless), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, "wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
 		},
 		"a ghost": {ghost, demo, []words.Code{d, d, d, m}, removenode, gone},
 		"a host ID that nobody here knows": {
-			ghost, demo, []words.Code{d, d, d, m}, "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: kubectl scylla status -n demo", "",
+			ghost, demo, []words.Code{d, d, d, m}, "if it runs in another datacenter, start it there; check whether it is an orphaned host ID that can be removed: kubectl scylla status -n demo", "",
 		},
 
-		"its ScyllaDB does not answer": {failed(matrix.FaultScyllaDB), demo, []words.Code{e}, "look at that ScyllaDB, " + itsLog, ""},
-		"its Pod cannot be reached":    {failed(matrix.FaultPod), demo, []words.Code{e}, "see that its Pod runs and can be reached: kubectl get pod demo-rack3-0 -n demo", ""},
+		"its ScyllaDB does not answer": {failed(matrix.FaultScyllaDB), demo, []words.Code{e}, "check the ScyllaDB log: " + logOf, ""},
+		"its Pod cannot be reached":    {failed(matrix.FaultPod), demo, []words.Code{e}, "check that its Pod is running and reachable: kubectl get pod demo-rack3-0 -n demo", ""},
 		"its row cannot be read": {
 			failed(matrix.FaultReporter), demo, []words.Code{e},
-			"the row heals with its next report; if not, the reporter's log says why: kubectl logs demo-rack3-0 -c scylla-reporter -n demo", "",
+			"wait for its next status report; if the problem persists, check the reporter log: kubectl logs demo-rack3-0 -c scylla-reporter -n demo", "",
 		},
-		"the report does not fit together": {failed(matrix.FaultReport), demo, []words.Code{e}, "see that the controller runs: it writes the report anew", ""},
-		"its row is old":                   {stale, demo, []words.Code{s}, "see that it and its reporter run: kubectl get pod demo-rack3-0 -n demo", ""},
+		"the report does not fit together": {failed(matrix.FaultReport), demo, []words.Code{e}, "check that the controller is running: it rewrites the report", ""},
+		"its row is old":                   {stale, demo, []words.Code{s}, "check that it and its reporter are running: kubectl get pod demo-rack3-0 -n demo", ""},
 		"its row is old and comes from elsewhere": {
-			both(stale, c(func(r *matrix.Row) { r.Reporter.Member = "" })), demo, []words.Code{s}, "see that the report of its datacenter dc1 is kept and can be read", "",
+			both(stale, c(func(r *matrix.Row) { r.Reporter.Member = "" })), demo, []words.Code{s}, "check that the report of its datacenter dc1 is updated and readable", "",
 		},
-		"it has no row": {silent, demo, []words.Code{m}, "see that demo-rack3-0 runs and that its reporter writes the Pod's annotation", ""},
+		"it has no row": {silent, demo, []words.Code{m}, "check that demo-rack3-0 is running and that its reporter updates the Pod's annotation", ""},
 		"a datacenter that nobody can ask": {
 			nil, matrix.Options{Self: newcomer(), Namespace: "demo", NotVerified: []string{"dc2"}}, []words.Code{g},
-			"check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed demo-rack1-1 -n demo", "",
+			"check there manually that every node sees every node UP, then let the new node skip the barrier: kubectl scylla force-proceed demo-rack1-1 -n demo", "",
 		},
 		"a datacenter that nobody can ask, for nobody in particular": {
 			nil, matrix.Options{NotVerified: []string{"dc2"}}, []words.Code{g},
-			"check there by hand that every node sees every node UP, then let the newcomer through: kubectl scylla force-proceed MEMBER", "",
+			"check there manually that every node sees every node UP, then let the new node skip the barrier: kubectl scylla force-proceed MEMBER", "",
 		},
 	}
 	for name, tc := range tests {

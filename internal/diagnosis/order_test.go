@@ -34,8 +34,8 @@ func ready(c *plugintest.Cluster, name string, is corev1.ConditionStatus) {
 // waits for it.
 func TestOrderedReadyHoldsAMember(t *testing.T) {
 	const lower, higher = "demo-dc1-rack1-0", "demo-dc1-rack1-1"
-	const parallel = "StatefulSet demo-dc1-rack1 makes no Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not ready (podManagementPolicy OrderedReady): " +
-		"kubectl delete statefulset demo-dc1-rack1 --cascade=orphan -n demo, which leaves its Pods, and apply it again with Parallel"
+	const parallel = "delete StatefulSet demo-dc1-rack1 but not its Pods: kubectl delete statefulset demo-dc1-rack1 --cascade=orphan -n demo; then apply it again with podManagementPolicy Parallel. " +
+		"With OrderedReady it does not create Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not Ready"
 	for name, tc := range map[string]struct {
 		change func(*plugintest.Cluster)
 		want   string
@@ -46,8 +46,8 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 		}, ""},
 		"the lower one is ready": {func(c *plugintest.Cluster) { ready(c, lower, corev1.ConditionTrue) }, ""},
 		"the Scylla Operator's StatefulSet": {func(c *plugintest.Cluster) { c.Operator() },
-			"StatefulSet demo-dc1-rack1 makes no Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not ready (podManagementPolicy OrderedReady); " +
-				"see what demo-dc1-rack1-0 waits for: kubectl scylla barrier demo-dc1-rack1-0 -n demo"},
+			"check what demo-dc1-rack1-0 is waiting for: kubectl scylla barrier demo-dc1-rack1-0 -n demo. " +
+				"StatefulSet demo-dc1-rack1 does not create Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not Ready (podManagementPolicy OrderedReady)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,9 +129,9 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 		want    []string
 	}{
 		"for ten minutes": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, []string{
-			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone; " +
-				"delete nothing yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the former addresses are on its volume. " +
-				"See how far it is, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
+			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, but no node lists it: its seed addresses may be out of date; " +
+				"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the old addresses are on its volume. " +
+				"Check its progress, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
 		}},
 		"for a minute":    {time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, nil},
 		"it streams":      {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "BOOTSTRAP"}, nil, nil},
@@ -148,9 +148,9 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 			set := c.Set("dc1", "rack1")
 			set.Status.CurrentRevision, set.Status.UpdateRevision, set.Status.UpdatedReplicas = "old", "new", 0
 		}, []string{
-			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, and no node has heard of it: the addresses that it was started with as seeds may be gone; " +
-				"delete nothing yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the former addresses are on its volume. " +
-				"See how far it is, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
+			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, but no node lists it: its seed addresses may be out of date; " +
+				"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the old addresses are on its volume. " +
+				"Check its progress, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
 		}},
 		"a node is DOWN meanwhile": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
 			c.Sees("demo-dc1-rack2-0", "demo-dc1-rack3-0", api.NodeStatusDown, scenes.Now.Add(-time.Minute))

@@ -34,15 +34,15 @@ func TestBlockerTexts(t *testing.T) {
 		b    Blocker
 		want string
 	}{
-		"report missing":    {Blocker{Reason: words.ReportMissing, Detail: "demo-rack2-0 has joined"}, "there is no status report, and the cluster is not new: demo-rack2-0 has joined"},
-		"force":             {Blocker{Reason: words.ForceValueInvalid, Observed: memberA, Detail: "yes"}, `annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack1-0 is "yes"; only "true" opens`},
-		"replace":           {Blocker{Reason: words.ReplaceRequestInvalid, Observed: memberA}, "which node demo-rack1-0 replaces is not known"},
-		"label":             {Blocker{Reason: words.LabelMissing, Observed: Ref{Member: "demo-0"}, Detail: "label scylla/rack is missing"}, "the place of demo-0 is not known: label scylla/rack is missing"},
-		"data directory":    {Blocker{Reason: words.DataDirectoryUnusable, Observed: memberA, Detail: "it was decommissioned"}, "the data directory of demo-rack1-0 cannot be used again: it was decommissioned"},
-		"controller silent": {Blocker{Reason: words.ControllerSilent, Detail: "Lease x/y", Since: ago(90 * time.Minute)}, "the controller that keeps the reports is silent: Lease x/y since 1h30m"},
+		"report missing":    {Blocker{Reason: words.ReportMissing, Detail: "demo-rack2-0 has joined"}, "no status report exists, but the cluster is not new: demo-rack2-0 has joined"},
+		"force":             {Blocker{Reason: words.ForceValueInvalid, Observed: memberA, Detail: "yes"}, `annotation scylla-operator.scylladb.com/force-proceed-to-bootstrap on the Service of demo-rack1-0 is "yes"; only "true" skips the barrier`},
+		"replace":           {Blocker{Reason: words.ReplaceRequestInvalid, Observed: memberA}, "the node that demo-rack1-0 replaces is unknown"},
+		"label":             {Blocker{Reason: words.LabelMissing, Observed: Ref{Member: "demo-0"}, Detail: "label scylla/rack is missing"}, "the position of demo-0 in the cluster is unknown: label scylla/rack is missing"},
+		"data directory":    {Blocker{Reason: words.DataDirectoryUnusable, Observed: memberA, Detail: "it was decommissioned"}, "the data directory of demo-rack1-0 cannot be reused: it was decommissioned"},
+		"controller silent": {Blocker{Reason: words.ControllerSilent, Detail: "Lease x/y", Since: ago(90 * time.Minute)}, "no response from the controller for 1h30m: Lease x/y"},
 		"unheard of":        {Blocker{Reason: "Else", Detail: "x"}, "Else: x"},
-		"days":              {Blocker{Reason: words.NodeDown, Observer: memberA, Observed: memberB, Since: ago(50 * time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN since 2d2h"},
-		"clocks that disagree give no negative age": {Blocker{Reason: words.NodeDown, Observer: memberA, Observed: memberB, Since: ago(-time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN since 0s"},
+		"days":              {Blocker{Reason: words.NodeDown, Observer: memberA, Observed: memberB, Since: ago(50 * time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN for 2d2h"},
+		"clocks that disagree give no negative age": {Blocker{Reason: words.NodeDown, Observer: memberA, Observed: memberB, Since: ago(-time.Hour)}, "demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN for 0s"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,15 +119,15 @@ func TestGroupBlockers(t *testing.T) {
 		"nothing": {},
 		"one is said as it is": {
 			blockers: []Blocker{down(memberA, time.Second, 0)}, total: 1,
-			want: []string{"demo-rack1-0 (8ebd0fc0) sees demo-rack3-0 (1ffac2bb) DOWN since 1s"},
+			want: []string{"demo-rack1-0 (8ebd0fc0) sees demo-rack3-0 (1ffac2bb) DOWN for 1s"},
 		},
 		"two see one DOWN, since the earlier": {
 			blockers: []Blocker{down(memberA, time.Second, 0), down(memberB, time.Minute, 0)}, total: 2,
-			want: []string{"demo-rack3-0 (1ffac2bb) is seen DOWN by demo-rack1-0, demo-rack2-0 since 1m0s"},
+			want: []string{"demo-rack3-0 (1ffac2bb) is seen DOWN for 1m0s by demo-rack1-0, demo-rack2-0"},
 		},
 		"many are counted, those that are not listed too": {
 			blockers: []Blocker{down(memberA, 0, 0), down(memberB, 0, 0), down(memberC, 0, 0), down(member("rack1", 1, "x"), 0, 871)}, total: 875,
-			want: []string{"demo-rack3-0 (1ffac2bb) is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0 and 872 more since 0s"},
+			want: []string{"demo-rack3-0 (1ffac2bb) is seen DOWN for 0s by demo-rack1-0, demo-rack2-0, demo-rack3-0 and 872 more"},
 		},
 		"reasons and observed nodes stay apart": {
 			blockers: []Blocker{
@@ -139,13 +139,13 @@ func TestGroupBlockers(t *testing.T) {
 				{Reason: words.RowError, Observed: memberA, Detail: "x"},
 			}, total: 11,
 			want: []string{
-				"whether demo-rack2-0 (35d0f1aa) is UP cannot be said by demo-rack1-0, demo-rack3-0",
+				"demo-rack2-0 (35d0f1aa) is reported as UNKNOWN by demo-rack1-0, demo-rack3-0",
 				"demo-rack2-0 (35d0f1aa) is not listed by demo-rack1-0, demo-rack3-0",
 				"a node without a host ID is listed by demo-rack1-0, demo-rack3-0",
-				"the host ID of m-0 is not known yet",
-				"the host ID of m-1 is not known yet",
-				"the report of demo-rack1-0 (8ebd0fc0) cannot be used: x (2 times)",
-				"the report of demo-rack1-0 (8ebd0fc0) cannot be used: y",
+				"the host ID of m-0 is unknown",
+				"the host ID of m-1 is unknown",
+				"no usable status report from demo-rack1-0 (8ebd0fc0): x (2 times)",
+				"no usable status report from demo-rack1-0 (8ebd0fc0): y",
 			},
 		},
 	}

@@ -20,10 +20,10 @@ func TestC3TheCoordinatorIsWhomMostRowsName(t *testing.T) {
 		"nobody says anything":                     {},
 		"all agree":                                {says: [3]string{idB, idB, idB}, want: "the topology coordinator is demo-rack2-0"},
 		"an old version says nothing":              {says: [3]string{idB, idB, ""}, want: "the topology coordinator is demo-rack2-0"},
-		"one has not heard of the election":        {says: [3]string{idB, idA, idA}, want: "the topology coordinator is demo-rack1-0, by 2 of 3 rows"},
+		"one has not heard of the election":        {says: [3]string{idB, idA, idA}, want: "the topology coordinator is demo-rack1-0 in 2 of 3 status reports"},
 		"of two, the one that names itself":        {says: [3]string{idA, idB, ""}, down: 2, want: "the topology coordinator is demo-rack1-0"},
-		"as many rows name another, not itself":    {says: [3]string{idB, "", idC}, want: "the topology coordinator is demo-rack3-0, by 1 of 2 rows"},
-		"two name themselves":                      {says: [3]string{idA, idB, ""}, want: "the 2 rows do not agree on the topology coordinator"},
+		"as many rows name another, not itself":    {says: [3]string{idB, "", idC}, want: "the topology coordinator is demo-rack3-0 in 1 of 2 status reports"},
+		"two name themselves":                      {says: [3]string{idA, idB, ""}, want: "the 2 status reports disagree on the topology coordinator"},
 		"a host ID of which nothing else is known": {says: [3]string{"36d1f2a1-0000-4000-8000-000000000000", "", ""}, want: "the topology coordinator is host ID 36d1f2a1-0000-4000-8000-000000000000"},
 	} {
 		t.Run(name, func(t *testing.T) {

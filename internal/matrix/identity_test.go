@@ -74,7 +74,7 @@ func TestRow10AnotherGroup0ThanRecordedIsSplitCluster(t *testing.T) {
 	}
 	m := New(told(two, "", ""), Options{Namespace: "demo", Identity: one})
 	b = m.Blockers()[0]
-	want := "there are two clusters of one name: demo-rack1-0 is of group 0 " + two + " by its own disk, and the cluster was recorded with group 0 " + one
+	want := "two clusters have the same name: demo-rack1-0 has group 0 ID " + two + " on disk, but the cluster is recorded with group 0 ID " + one
 	if got := words.Text(b.Message()); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

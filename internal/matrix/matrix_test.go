@@ -74,7 +74,7 @@ func TestBlockersByName(t *testing.T) {
 				rows[1].Observed[2] = Observation{HostID: idC, Status: Down, Since: ago(12 * time.Second)}
 				return rows
 			}(),
-			want: []string{"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN since 12s"},
+			want: []string{"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN for 12s"},
 		},
 		"a node must see itself UP": {
 			rows: func() []Row { rows := three(); rows[0].Observed[0].Status = Down; return rows }(),
@@ -82,7 +82,7 @@ func TestBlockersByName(t *testing.T) {
 		},
 		"a word that is neither UP nor DOWN is not UP": {
 			rows: func() []Row { rows := three(); rows[0].Observed[1].Status = Unknown; return rows }(),
-			want: []string{"NodeUnknown: demo-rack1-0 (8ebd0fc0) cannot say whether demo-rack2-0 (35d0f1aa) is UP"},
+			want: []string{"NodeUnknown: demo-rack1-0 (8ebd0fc0) reports demo-rack2-0 (35d0f1aa) as UNKNOWN"},
 		},
 		"a row lacks a node": {
 			rows: func() []Row { rows := three(); rows[2].Observed = rows[2].Observed[:2]; return rows }(),
@@ -118,7 +118,7 @@ func TestBlockersByName(t *testing.T) {
 				rows[2].Trouble = Trouble{Code: words.RowMalformed, Words: "connection refused"}
 				return rows
 			}(),
-			want: []string{"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: connection refused"},
+			want: []string{"RowError: no usable status report from demo-rack3-0 (1ffac2bb): connection refused"},
 		},
 		"a row is stale, and what it says does not count": {
 			rows: func() []Row {
@@ -127,11 +127,11 @@ func TestBlockersByName(t *testing.T) {
 				rows[2].Observed[0].Status = Down
 				return rows
 			}(),
-			want: []string{"RowStale: the report of demo-rack3-0 (1ffac2bb) is old: pod demo-rack3-0 is gone since 3m0s"},
+			want: []string{"RowStale: no current status report from demo-rack3-0 (1ffac2bb) for 3m0s: pod demo-rack3-0 no longer exists"},
 		},
 		"a member has no host ID yet": {
 			rows: append(three(), Row{Reporter: member("rack2", 1, "")}),
-			want: []string{"HostIDMissing: the host ID of demo-rack2-1 is not known yet"},
+			want: []string{"HostIDMissing: the host ID of demo-rack2-1 is unknown"},
 		},
 		"a row lists a node without host ID": {
 			rows: func() []Row {
@@ -144,8 +144,8 @@ func TestBlockersByName(t *testing.T) {
 		"a datacenter was not verified": {
 			rows: three(), opts: Options{NotVerified: []string{"dc3", "dc2", "dc3"}},
 			want: []string{
-				"DatacenterNotVerified: datacenter dc2 was not verified: its nodes cannot be asked from here",
-				"DatacenterNotVerified: datacenter dc3 was not verified: its nodes cannot be asked from here",
+				"DatacenterNotVerified: datacenter dc2 is unverified: its nodes are not reachable from here",
+				"DatacenterNotVerified: datacenter dc3 is unverified: its nodes are not reachable from here",
 			},
 		},
 		"the gravest comes first": {
@@ -159,8 +159,8 @@ func TestBlockersByName(t *testing.T) {
 			}(),
 			want: []string{
 				"NodeDown: demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN",
-				"RowError: the report of demo-rack3-0 (1ffac2bb) cannot be used: no route to host",
-				"NodeUnknown: demo-rack2-0 (35d0f1aa) cannot say whether demo-rack1-0 (8ebd0fc0) is UP",
+				"RowError: no usable status report from demo-rack3-0 (1ffac2bb): no route to host",
+				"NodeUnknown: demo-rack2-0 (35d0f1aa) reports demo-rack1-0 (8ebd0fc0) as UNKNOWN",
 				"NodeNotSeen: demo-rack1-0 (8ebd0fc0) does not list demo-rack3-0 (1ffac2bb)",
 			},
 		},
@@ -434,7 +434,7 @@ func TestTwoRowsOfOneHostID(t *testing.T) {
 		rows[0].Observed[1] = Observation{HostID: idB, Status: Down, Since: ago(ages[0])}
 		again := row(member("rack9", 1, idA), up(idA, idB, idC)...)
 		again.Observed[1] = Observation{HostID: idB, Status: Down, Since: ago(ages[1])}
-		want := []string{"demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN since 1h0m"}
+		want := []string{"demo-rack1-0 (8ebd0fc0) sees demo-rack2-0 (35d0f1aa) DOWN for 1h0m"}
 		var got []string
 		m := New(append(rows, again), Options{})
 		for _, b := range m.Blockers() {

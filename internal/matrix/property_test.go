@@ -247,7 +247,7 @@ func TestPartitionFolds(t *testing.T) {
 	if got, want := words.Aging(groups[0].Message(), groups[0].Since, time.Time{}), "dc1/r0/0 (h0) is seen DOWN by dc1/r0/50, dc1/r0/51, dc1/r0/52 and 147 more"; got != want {
 		t.Errorf("first group: %q, want %q", got, want)
 	}
-	if got, want := words.Aging(h.Blockers[2].Message(), h.Blockers[2].Since, time.Time{}), "dc1/r0/52 (h156) sees dc1/r0/0 (h0) DOWN (and so do 147 more nodes)"; got != want {
+	if got, want := words.Aging(h.Blockers[2].Message(), h.Blockers[2].Since, time.Time{}), "dc1/r0/52 (h156) sees dc1/r0/0 (h0) DOWN (as do 147 more)"; got != want {
 		t.Errorf("third blocker: %q, want %q", got, want)
 	}
 }

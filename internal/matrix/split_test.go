@@ -89,8 +89,8 @@ func TestC5TwoClustersOfOneName(t *testing.T) {
 	said(&rows[0]).Coordinator, said(&rows[1]).Coordinator = idA, idC
 	m := New(rows, Options{Namespace: "demo"})
 	b := m.Blockers()[0]
-	want := "there are two clusters of one name: the members that demo-rack2-0 + demo-rack3-0, demo-rack1-0 list have no host ID in common, and all of these nodes " +
-		"serve; their topology coordinators are 1ffac2bb, 8ebd0fc0"
+	want := "two clusters have the same name: the members listed by demo-rack2-0 + demo-rack3-0, demo-rack1-0 have no host ID in common, and all these nodes " +
+		"are in operation; their topology coordinators are 1ffac2bb, 8ebd0fc0"
 	if got := words.Text(b.Message()); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -155,8 +155,8 @@ func TestC5TwoGroup0sAreTwoClusters(t *testing.T) {
 		})
 	}
 	b := New(told(one, two, two), Options{Namespace: "demo"}).Blockers()[0]
-	want := "there are two clusters of one name: demo-rack2-0 + demo-rack3-0, demo-rack1-0 are of different group 0s by their own disks, " + two + ", " + one +
-		", and all of these nodes serve"
+	want := "two clusters have the same name: demo-rack2-0 + demo-rack3-0, demo-rack1-0 have different group 0 IDs on disk, " + two + ", " + one +
+		", and all these nodes are in operation"
 	if got := words.Text(b.Message()); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -141,7 +141,7 @@ func TestFromStatusReport(t *testing.T) {
 				Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{node(idA, api.ObservedNodeStatusReport{HostID: idB, Status: "DOWN", Since: &since}), node(idB), node(idC)}}},
 				Status:      api.ScyllaDBStatusReportStatus{Members: []api.StatusReportMember{of("demo-rack1-0", idA)}},
 			},
-			want: []string{"demo-rack1-0 (8ebd0fc0) sees host ID " + idB + " DOWN since 1m0s"},
+			want: []string{"demo-rack1-0 (8ebd0fc0) sees host ID " + idB + " DOWN for 1m0s"},
 		},
 		"the proposal's plain rows": {
 			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{
@@ -151,22 +151,22 @@ func TestFromStatusReport(t *testing.T) {
 		},
 		"a row over another membership": {
 			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA, MembershipDigest: "feed"}}}}},
-			want:   []string{"the report of host ID " + idA + " cannot be used: the report does not carry the membership feed of its rows, or carries it wrongly"},
+			want:   []string{"no usable status report from host ID " + idA + ": the membership feed in the report is missing or invalid"},
 		},
 		"a row over a membership that is not there": {
 			report: &api.ScyllaDBStatusReport{Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA, MembershipDigest: "feed"}}}}},
-			want:   []string{"the report of host ID " + idA + " cannot be used: the report does not carry the membership of its rows, or carries it wrongly"},
+			want:   []string{"no usable status report from host ID " + idA + ": the membership in the report is missing or invalid"},
 		},
 		"a membership that somebody edited": {
 			report: &api.ScyllaDBStatusReport{Membership: &api.Membership{Digest: "feed", HostIDs: []string{idA}}, Datacenters: []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{HostID: idA, MembershipDigest: "feed"}}}}},
-			want:   []string{"the report of host ID " + idA + " cannot be used: the report does not carry the membership feed of its rows, or carries it wrongly"},
+			want:   []string{"no usable status report from host ID " + idA + ": the membership feed in the report is missing or invalid"},
 		},
 		"a vanished datacenter keeps its rows and blocks": {
 			report: &api.ScyllaDBStatusReport{Membership: membership, Datacenters: []api.StatusReportDatacenter{
 				{Name: "dc1", Nodes: []api.StatusReportNode{node(idA), node(idB)}},
 				{Name: "dc2", Stale: true, StaleSince: &since, Nodes: []api.StatusReportNode{node(idC)}},
 			}},
-			want: []string{"the report of host ID " + idC + " is old: the report of datacenter dc2 can no longer be read since 1m0s"},
+			want: []string{"no current status report from host ID " + idC + " for 1m0s: the report of datacenter dc2 is no longer readable"},
 		},
 		"a member that has joined and has no row, one with an error, one that is stale, and a newcomer": {
 			report: &api.ScyllaDBStatusReport{
@@ -185,9 +185,9 @@ func TestFromStatusReport(t *testing.T) {
 				}},
 			},
 			want: []string{
-				"the report of demo-rack1-1 (35d0f1aa) cannot be used: cannot be decoded",
-				"the host ID of demo-rack1-3 is not known yet",
-				"the report of demo-rack1-2 (1ffac2bb) is old: pod demo-rack1-2: container scylla-reporter is not ready",
+				"no usable status report from demo-rack1-1 (35d0f1aa): cannot be decoded",
+				"the host ID of demo-rack1-3 is unknown",
+				"no current status report from demo-rack1-2 (1ffac2bb): pod demo-rack1-2: container scylla-reporter is not ready",
 			},
 		},
 		"rows without observations have not reported": {

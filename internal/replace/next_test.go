@@ -352,7 +352,7 @@ func TestChecks(t *testing.T) {
 		}), CheckDown, Unknown, "1 of 3"},
 		"its Pod is ready":                  {change(requested(), func(in *Input) { ready(in.Self.Pod, true) }), CheckNotAlive, Failed, "is Ready"},
 		"a row is missing":                  {change(requested(), func(in *Input) { setRows(in, rowsOf(*in)[1:]) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no row"},
-		"a row is old":                      {change(requested(), func(in *Input) { ages(in, 0) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod demo-a-0 (aaaaaaaa) is gone"},
+		"a row is old":                      {change(requested(), func(in *Input) { ages(in, 0) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has an old report: pod demo-a-0 (aaaaaaaa) no longer exists"},
 		"a datacenter that cannot be asked": {change(requested(), func(in *Input) { in.NotVerified = []string{"dc2"} }), CheckRows, Unknown, "datacenter dc2 cannot be asked"},
 		"rows that share their membership": {change(requested(), func(in *Input) {
 			all := &matrix.Membership{HostIDs: []hostid.ID{hostA, hostB, hostC, hostOld}}

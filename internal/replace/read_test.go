@@ -279,7 +279,7 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 	bound := claim("commitlog-demo-b-0", "2")
 	bound.Spec.VolumeName = "pv-2"
 	in := load(t, service("a", hostA), service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), pending, claim("data-demo-b-0", "1"), bound).Input("demo-b-0", now, "id")
-	if want := "a Kubernetes node: 0/3 nodes are available: 3 Insufficient cpu."; words.Text(in.Self.Waiting) != want {
+	if want := "scheduling: 0/3 nodes are available: 3 Insufficient cpu."; words.Text(in.Self.Waiting) != want {
 		t.Errorf("waits for %q, want %q", in.Self.Waiting, want)
 	}
 	if in.Barrier != nil || in.Claims[0].Spec.VolumeName != "" || in.Claims[1].Spec.VolumeName == "" {

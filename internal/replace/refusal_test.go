@@ -109,7 +109,7 @@ func TestRefusalIsSaid(t *testing.T) {
 }
 
 func TestStandstill(t *testing.T) {
-	const unschedulable = "a Kubernetes node: 0/3 nodes are available: 3 Insufficient memory."
+	const unschedulable = "scheduling: 0/3 nodes are available: 3 Insufficient memory."
 	for name, tc := range map[string]struct {
 		in     Input
 		action Action
@@ -214,7 +214,7 @@ func TestState(t *testing.T) {
 		"no host ID":    {begun(func(in *Input) { in.Self.Service.Labels[api.LabelReplacingNodeHostID] = "" }), ActionFail, []string{"no usable host ID"}},
 		"no Pod yet":    {begun(func(in *Input) { noPod(in) }), ActionWaitNewPod, nil},
 		"Pod is pending": {begun(func(in *Input) {
-			in.Self.Pod.Spec.NodeName, in.Self.Waiting = "", waitsFor("a Kubernetes node: 0/3 nodes are available")
+			in.Self.Pod.Spec.NodeName, in.Self.Waiting = "", waitsFor("scheduling: 0/3 nodes are available")
 		}), ActionWaitJoin, []string{"0/3 nodes are available"}},
 		"joins": {begun(func(in *Input) { records(in, hostNew, new(false)) }), ActionWaitJoin, []string{"owns no tokens"}},
 		"its log says why": {begun(func(in *Input) {
@@ -272,7 +272,7 @@ func noNode(in Input, age time.Duration) Input {
 	return change(in, func(in *Input) {
 		in.Self.Pod.Spec.NodeName = ""
 		made(in.Self.Pod, in.Now.Add(-age))
-		in.Self.Waiting = waitsFor("a Kubernetes node: 3 node(s) didn't match PersistentVolume's node affinity")
+		in.Self.Waiting = waitsFor("scheduling: 3 node(s) didn't match PersistentVolume's node affinity")
 		in.Claims[0].Spec.VolumeName = "pv-8"
 	})
 }

@@ -79,7 +79,7 @@ func TestC3TheCoordinatorIsShown(t *testing.T) {
 		text := strings.Join(strings.Fields(plain(show.Barrier(v, show.Options{}))), " ")
 		for _, want := range []string{
 			"demo-dc1-rack3-0 (37d2f3a2) sees demo-dc1-rack2-0", "demo-dc1-rack3-0 is the topology coordinator",
-			"note: the topology coordinator is demo-dc1-rack3-0, whose own view alone decides a join",
+			"note: the topology coordinator is demo-dc1-rack3-0; only its gossip state decides whether a node can join",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: the verdict does not say %q:\n%s", source, want, text)

@@ -62,9 +62,9 @@ func TestReplacementStates(t *testing.T) {
 	}{
 		"under way": {cluster: replacing(3, 1), phase: replace.PhaseJoin, say: "is being replaced"},
 		"crashed": {cluster: withdrawn, phase: replace.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet",
-			say: "failed: ScyllaDB on Pod demo-dc1-rack3-0 exited with code 1"},
+			say: "ScyllaDB on Pod demo-dc1-rack3-0 exited with code 1"},
 		"ended with 0": {cluster: failing(3, 1, 0), phase: replace.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet",
-			say: "failed: ScyllaDB on Pod demo-dc1-rack3-0 exited with code 0"},
+			say: "ScyllaDB on Pod demo-dc1-rack3-0 exited with code 0"},
 		"the launcher tries again": {cluster: failing(3, 1, replace.ExitLaunchRetry), phase: replace.PhaseJoin, say: "is being replaced"},
 		"its log says why": {cluster: replacing(3, 1), logs: diagnosis.Logs{replacedMember: {Code: "JoinCancelled", Text: words.New("ScyllaDBSaid", "pod", replacedMember, "text", "Canceled. Dead nodes: {}")}},
 			phase: replace.PhaseFailed, code: "JoinCancelled", cure: resume, say: "Canceled. Dead nodes"},
@@ -96,7 +96,7 @@ func TestReplacementStates(t *testing.T) {
 			if r.Phase != tc.phase || code != tc.code || r.Held != tc.held || !strings.Contains(r.Cure, tc.cure) || !strings.Contains(r.Summary, tc.say) {
 				t.Errorf("got %+v (failure %+v)", r, r.Failure)
 			}
-			if (code != "") != strings.Contains(d.Summary, "the replacement of "+replacedMember+" failed: "+failureText(r)) {
+			if (code != "") != strings.Contains(d.Summary, "replacement of "+replacedMember+" failed: "+failureText(r)) {
 				t.Errorf("summary %q", d.Summary)
 			}
 			if s.Source != before {

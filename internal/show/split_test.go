@@ -51,7 +51,7 @@ func TestC5ASecondClusterIsTheFirstThingSaid(t *testing.T) {
 				t.Errorf("the second cluster is %v", d.Split[1])
 			}
 			text := strings.Join(strings.Fields(plain(show.Cluster(d, show.Options{}))), " ")
-			for _, want := range []string{"NOT HEALTHY demo/demo: there are two clusters of one name", founder, "cqlsh"} {
+			for _, want := range []string{"NOT HEALTHY demo/demo: two clusters have the same name", founder, "cqlsh"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q in:\n%s", want, text)
 				}

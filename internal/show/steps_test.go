@@ -58,7 +58,7 @@ func TestOneStepEverywhere(t *testing.T) {
 	const (
 		look = "the replacement failed: delete nothing yet: whether the new volume is lost is not known from this. See whether a node lists its host ID, and what its log says: " +
 			"kubectl scylla describe demo-dc1-rack3-0 -n demo; kubectl logs demo-dc1-rack3-0 -c scylla -n demo"
-		underWay = "its replacement is under way; how far it is: kubectl scylla replace status demo-dc1-rack3-0 -n demo"
+		underWay = "wait until its replacement has finished; check its progress: kubectl scylla replace status demo-dc1-rack3-0 -n demo"
 	)
 	tests := map[string]struct {
 		objects []client.Object
@@ -69,16 +69,16 @@ func TestOneStepEverywhere(t *testing.T) {
 	}{
 		"DOWN": {
 			objects: objects(down().Down(replacedMember)), hostID: id,
-			want: "look at that ScyllaDB, its log says why: kubectl logs demo-dc1-rack3-0 -c scylla -n demo",
+			want: "check the ScyllaDB log: kubectl logs demo-dc1-rack3-0 -c scylla -n demo",
 		},
 		"DOWN for long": {
 			objects: objects(downSince(down().Down(replacedMember), replacedMember, cluster.SettledDown)), hostID: id,
-			want: "its log says why: kubectl logs demo-dc1-rack3-0 -c scylla -n demo; if it is lost: kubectl scylla replace " + id + " -n demo",
+			want: "check its log: kubectl logs demo-dc1-rack3-0 -c scylla -n demo; if it is lost, replace it: kubectl scylla replace " + id + " -n demo",
 		},
 		"a replacement is under way": {objects: objects(down().Replacing(replacedMember)), hostID: id, want: underWay},
 		"a replacement is asked for and held up": {
 			objects: objects(requested), hostID: id,
-			want: "its replacement is asked for; how far it is: kubectl scylla replace status demo-dc1-rack3-0 -n demo",
+			want: "wait: its replacement is requested; check its progress: kubectl scylla replace status demo-dc1-rack3-0 -n demo",
 		},
 		"a replacement failed":                         {objects: objects(down().Replacing(replacedMember).Exited(replacedMember, 1)), hostID: id, want: look, pod: underWay},
 		"a replacement failed whose new node is known": {objects: objects(listed), hostID: id, want: look, pod: underWay},
@@ -89,10 +89,10 @@ func TestOneStepEverywhere(t *testing.T) {
 		},
 		"a ghost": {
 			objects: ghost.Leftover("demo-dc1-rack4-0"), hostID: ghostID,
-			want: "no member has it; remove it: kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode " + ghostID,
-			pod:  "if it runs in another datacenter, start it there; whether it is a ghost and may be removed: kubectl scylla status -n demo",
+			want: "remove this orphaned host ID, which no member has: kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode " + ghostID,
+			pod:  "if it runs in another datacenter, start it there; check whether it is an orphaned host ID that can be removed: kubectl scylla status -n demo",
 		},
-		"a partition": {objects: objects(partition), member: "demo-dc1-rack2-2", want: "mend the network between the parts first: routes, firewalls and network policies, ports 7000 and 7001; replace no node"},
+		"a partition": {objects: objects(partition), member: "demo-dc1-rack2-2", want: "fix the network first (routes, firewalls, NetworkPolicies; ports 7000 and 7001); do not replace any node"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func TestRedact(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
-		"nothing":                        {"rack2-0 sees rack3-0 DOWN since 12s", "rack2-0 sees rack3-0 DOWN since 12s"},
+		"nothing":                        {"rack2-0 sees rack3-0 DOWN for 12s", "rack2-0 sees rack3-0 DOWN for 12s"},
 		"tokens of the ring":             {"num_tokens: 256, initial_token: -9223372036854775808, owns tokens=12", "num_tokens: 256, initial_token: -9223372036854775808, owns tokens=12"},
 		"a host ID":                      {"replace 37d2f3a2-5ea1-4d00-8000-000000000002", "replace 37d2f3a2-5ea1-4d00-8000-000000000002"},
 		"an image":                       {"docker.io/scylladb/scylla@sha256:0123456789abcdef", "docker.io/scylladb/scylla@sha256:0123456789abcdef"},

@@ -217,11 +217,11 @@ func TestText(t *testing.T) {
 	}{
 		"nothing":                     {words.Message{}, ""},
 		"a code without a sentence":   {words.New("Else", "why", "x"), "Else: x"},
-		"what is missing is left out": {words.New(words.KeepDatacenterReport, "datacenter", ""), "see that the report of its datacenter is kept and can be read"},
-		"what is there is said":       {words.New(words.KeepDatacenterReport, "datacenter", "dc1"), "see that the report of its datacenter dc1 is kept and can be read"},
+		"what is missing is left out": {words.New(words.KeepDatacenterReport, "datacenter", ""), "check that the report of its datacenter is updated and readable"},
+		"what is there is said":       {words.New(words.KeepDatacenterReport, "datacenter", "dc1"), "check that the report of its datacenter dc1 is updated and readable"},
 		"hidden characters are seen":  {words.New("Else", "why", "a\u202eb\nc"), "Else: a<U+202E>b c"},
 		"a message within a message":  {words.New("Else", "why", []words.Message{words.New("A"), words.New("B", "why", 3)}), "Else: A, B: 3"},
-		"a command":                   {words.New(words.ReplaceFormerNode).Do(words.Scylla("demo", "replace", "x; id")), "the cluster still counts the former node of this very member: replace it: kubectl scylla replace 'x; id' -n demo"},
+		"a command":                   {words.New(words.ReplaceFormerNode).Do(words.Scylla("demo", "replace", "x; id")), "replace the former node of this member, which the cluster still lists: kubectl scylla replace 'x; id' -n demo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +236,7 @@ func TestPartsTellCommandsApart(t *testing.T) {
 	t.Parallel()
 	m := words.New(words.ReadLogOrReplace).Do(words.Kubectl("demo", "logs", "a", "-c", "scylla"), words.Scylla("demo", "replace", "1"))
 	want := []words.Part{
-		{Text: "its log says why: "}, {Text: "kubectl logs a -c scylla -n demo", Command: true}, {Text: "; if it is lost: "}, {Text: "kubectl scylla replace 1 -n demo", Command: true},
+		{Text: "check its log: "}, {Text: "kubectl logs a -c scylla -n demo", Command: true}, {Text: "; if it is lost, replace it: "}, {Text: "kubectl scylla replace 1 -n demo", Command: true},
 	}
 	if diff := cmp.Diff(want, words.Printer{}.Parts(m)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

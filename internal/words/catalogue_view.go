@@ -58,7 +58,7 @@ var (
 		"[; permit: {permitted&}][; {waiting} in the queue for a permit]"+
 		"[; it has said so for {age}, its clock against this one]")
 	ControllerViewAge = define("ControllerViewAge", "view {epoch}.{seq} of the controller[; it has said so for {age}, its clock against this one]")
-	ViewPermitted     = define("ViewPermitted", "{member} has its permit ({kind})[, since {age}]")
+	ViewPermitted     = define("ViewPermitted", "{member} has its permit ({kind})[, for {age}]")
 	ViewQueued        = define("ViewQueued", "{place}. {member} waits for its permit ({kind}): {why}")
 	ViewQueueIsLonger = define("ViewQueueIsLonger", "and {more} more wait")
 )

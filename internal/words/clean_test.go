@@ -65,7 +65,7 @@ func TestAge(t *testing.T) {
 		}
 	}
 	now := time.Unix(1_000_000, 0)
-	if got := words.Since(now.Add(-time.Minute), now) + words.Since(time.Time{}, now) + words.Since(now, time.Time{}); got != " since 1m0s" {
+	if got := words.Since(now.Add(-time.Minute), now) + words.Since(time.Time{}, now) + words.Since(now, time.Time{}); got != " for 1m0s" {
 		t.Errorf("Since: %q", got)
 	}
 }

@@ -22,7 +22,7 @@ func TestAMessageInADocument(t *testing.T) {
 		text, param string
 	}{
 		"a duration":              {words.New(words.ScyllaDBStartsLong, "for", 10*time.Minute), words.Text(words.New(words.ScyllaDBStartsLong, "for", "10m0s")), `"for":"10m0s"`},
-		"a number that is zero":   {words.New(words.NumbersRows, "down", 2, "rows", 2, "up", 0), "2 of 2 rows say DOWN, 0 say UP", `"up":0`},
+		"a number that is zero":   {words.New(words.NumbersRows, "down", 2, "rows", 2, "up", 0), "DOWN in 2 of 2 reports, UP in 0", `"up":0`},
 		"a message in the middle": {words.New(words.ResumeReplacement, "cure", inner), "", `"commands":[["kubectl","logs","a","-n","demo"]`},
 		"signs of HTML":           {words.New("None", "why", "a <b> & c"), "None: a <b> & c", `"why":"a \u003cb\u003e \u0026 c"`},
 		"commands":                {inner, "", ""},

@@ -210,13 +210,13 @@ func Saved(what string, taken, now time.Time) string {
 	return what + " of " + Moment(taken)
 }
 
-// Aged is a message with an age: where its sentence has a place for it, else at the end.
+// Aged returns the text of m with an age such as "12s": at {age} of its sentence, else at its end.
 func Aged(m Message, age string) string {
 	if age == "" {
 		return Text(m)
 	}
 	if !strings.Contains(sentences[m.Code], "{age}") {
-		return Text(m) + ", since " + age
+		return Text(m) + " (for " + age + ")"
 	}
 	if m.Params = maps.Clone(m.Params); m.Params == nil {
 		m.Params = Params{}
@@ -225,16 +225,16 @@ func Aged(m Message, age string) string {
 	return Text(m)
 }
 
-// Since is " since 12s", or nothing when either time is not known.
+// Since returns " for 12s", empty if from or now is zero.
 func Since(from, now time.Time) string {
 	if a := Ago(from, now); a != "" {
-		return " since " + a
+		return " for " + a
 	}
 	return ""
 }
 
-// Aging is a message with how long it has been so: "demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN since 12s". With a zero now the age is left out.
-func Aging(m Message, since, now time.Time) string { return Text(m) + Since(since, now) }
+// Aging returns the text of m with its duration: "demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN for 12s". The duration is left out if since or now is zero.
+func Aging(m Message, since, now time.Time) string { return Aged(m, Ago(since, now)) }
 
 // Of is a message about a subject that its sentence leaves out: "demo-rack4-0 must wait: ...".
 func Of(subject string, m Message) string { return subject + " " + Text(m) }

@@ -22,7 +22,7 @@ func TestBesideOperator3ThePluginSaysWhatItCannotKnow(t *testing.T) {
 			run.Objects = c.OperatorObjects("dc1", nil)
 		}
 		got := run.Do(t)
-		if got.Code != 3 || !strings.Contains(got.Stdout, "UNSURE") || !strings.Contains(got.Stdout, "only its Pod can tell") ||
+		if got.Code != 3 || !strings.Contains(got.Stdout, "UNSURE") || !strings.Contains(got.Stdout, "only its Pod can check") ||
 			strings.Contains(got.Stdout, "OPEN") || strings.Contains(got.Stdout, "opens within seconds") {
 			t.Errorf("%v ended with %d:\n%s%s", args, got.Code, got.Stdout, got.Stderr)
 		}

@@ -202,15 +202,15 @@ func TestNoHarm12TopologyCommandsAsk(t *testing.T) {
 	}{
 		"status":                          {command: []string{"status"}, runs: true},
 		"removenode status":               {command: []string{"removenode", "status"}, runs: true},
-		"decommission":                    {command: []string{"decommission"}, asks: member + " is DOWN"},
-		"decommission, yes":               {command: []string{"decommission"}, answer: "yes\n", asks: member + " is DOWN", runs: true},
-		"decommission, no":                {command: []string{"decommission"}, answer: "no\n", asks: member + " is DOWN"},
+		"decommission":                    {command: []string{"decommission"}, asks: member + " DOWN"},
+		"decommission, yes":               {command: []string{"decommission"}, answer: "yes\n", asks: member + " DOWN", runs: true},
+		"decommission, no":                {command: []string{"decommission"}, answer: "no\n", asks: member + " DOWN"},
 		"decommission, -y":                {flags: []string{"-y"}, command: []string{"decommission"}, runs: true},
 		"decommission, all UP":            {healthy: true, command: []string{"decommission"}, runs: true},
-		"rebuild":                         {command: []string{"rebuild", "dc2"}, asks: member + " is DOWN"},
-		"removenode of a member, all UP":  {healthy: true, command: []string{"removenode", id}, asks: "host ID " + id + " is that of member " + member},
-		"excludenode of a member, all UP": {healthy: true, command: []string{"excludenode", id}, asks: "is that of member " + member},
-		"removenode of nobody, all UP":    {healthy: true, command: []string{"removenode", plugintest.HostID(77)}, asks: "may not be removed"},
+		"rebuild":                         {command: []string{"rebuild", "dc2"}, asks: member + " DOWN"},
+		"removenode of a member, all UP":  {healthy: true, command: []string{"removenode", id}, asks: "host ID " + id + " belongs to member " + member},
+		"excludenode of a member, all UP": {healthy: true, command: []string{"excludenode", id}, asks: "belongs to member " + member},
+		"removenode of nobody, all UP":    {healthy: true, command: []string{"removenode", plugintest.HostID(77)}, asks: "must not be removed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := recorded(t)

@@ -510,7 +510,7 @@ func TestStatusWithGhosts(t *testing.T) {
 	c.Down("demo-dc1-rack4-0")
 	c.Pod("demo-dc1-rack4-0").Annotations = nil
 	res := run(t, c, "status").Do(t)
-	if want := "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"; !strings.Contains(res.Stdout, want) {
+	if want := "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is unknown"; !strings.Contains(res.Stdout, want) {
 		t.Errorf("the host ID may be that of a node that runs here: want %q in\n%s", want, res.Stdout)
 	}
 	c.Newcomer("dc1", "rack4", 0) // on a new volume, in its barrier: it has started no node

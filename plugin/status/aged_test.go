@@ -84,8 +84,8 @@ func TestNoHarm13SavedObjectsHaveAnAgeOfTheirOwn(t *testing.T) {
 		code    int
 	}{
 		"a healthy cluster, a week later": {plugintest.New(3, 1).Add(lease).Objects(), week, "HEALTHY", 0},
-		"the controller was silent":       {plugintest.New(3, 1).Add(lease, at(plugintest.Now.Add(10*time.Minute))).Objects(), week, "is silent", 3},
-		"a node DOWN for twelve seconds":  {plugintest.New(3, 1).Add(lease).DownSince("demo-dc1-rack3-0", 12*time.Second).Objects(), week, "is DOWN since 10s", 3},
+		"the controller was silent":       {plugintest.New(3, 1).Add(lease, at(plugintest.Now.Add(10*time.Minute))).Objects(), week, "no response from the controller", 3},
+		"a node DOWN for twelve seconds":  {plugintest.New(3, 1).Add(lease).DownSince("demo-dc1-rack3-0", 12*time.Second).Objects(), week, "DOWN for 10s", 3},
 		"a time that is still to come":    {plugintest.New(3, 1).DownSince("demo-dc1-rack3-0", 12*time.Second).Add(at(plugintest.Now.Add(time.Hour))).Objects(), clocktesting.NewFakeClock(plugintest.Now), "steps that cannot be undone are not shown", 3},
 	} {
 		res := plugintest.Run{Args: []string{"status", "demo", "--from", plugintest.Save(t, tc.objects)}, Clock: tc.clock}.Do(t)

@@ -37,7 +37,7 @@ func TestAttack8AClaimThatIsDeletedUnderALiveNode(t *testing.T) {
 		})
 	}
 	says := []string{
-		"data-" + target + " is being deleted", " under " + target + ", which lives", "do not restart or delete Pod " + target,
+		"data-" + target + " of running node " + target + " Terminating", "do not restart or delete Pod " + target,
 		"kubectl patch persistentvolume pvc-rack2", "nodetool decommission",
 	}
 	for name, args := range map[string][]string{

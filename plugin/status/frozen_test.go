@@ -79,28 +79,28 @@ func TestBesideOperator4AFrozenReportIsNotHealthy(t *testing.T) {
 		"all is well, the operator runs":         {append(healthy(), operatorDeployment(2, 2), operatorLease(5*time.Second), conditioned(condition("Degraded", "False", "AsExpected", ""))), ""},
 		"nothing can be seen of the operator":    {healthy(), ""},
 		"an annotation says DOWN":                {pods(healthy(), says(third, "DOWN")), "demo-dc1-rack1-0 (35d0f1a0) sees demo-dc1-rack3-0 (37d2f3a2) DOWN"},
-		"an annotation is newer than the report": {pods(healthy(), says(third, "DOWN")), "the status report differs from the Pod annotations: the row of demo-dc1-rack1-0 is another than the annotation of its Pod"},
-		"an annotation says a word nobody knows": {pods(healthy(), says(third, "PERHAPS")), "demo-dc1-rack1-0 (35d0f1a0) cannot say whether demo-dc1-rack3-0 (37d2f3a2) is UP"},
+		"an annotation is newer than the report": {pods(healthy(), says(third, "DOWN")), "the status report differs from the Pod annotations: the status report of demo-dc1-rack1-0 differs from its Pod's annotation"},
+		"an annotation says a word nobody knows": {pods(healthy(), says(third, "PERHAPS")), "demo-dc1-rack1-0 (35d0f1a0) reports demo-dc1-rack3-0 (37d2f3a2) as UNKNOWN"},
 		"an annotation cannot be decoded": {pods(healthy(), func(p *corev1.Pod) {
 			if p.Name == "demo-dc1-rack3-0" {
 				p.Annotations[api.AnnotationNodeStatusReport] = `{"observedNodes": "none"}`
 			}
-		}), "the annotation of Pod demo-dc1-rack3-0 cannot be read, and the Scylla Operator then leaves the whole report as it was"},
+		}), "the annotation of Pod demo-dc1-rack3-0 is unreadable, so the Scylla Operator does not update the report"},
 		"an annotation is an error": {pods(healthy(), func(p *corev1.Pod) {
 			if p.Name == "demo-dc1-rack3-0" {
 				p.Annotations[api.AnnotationNodeStatusReport] = `{"error":"connection refused"}`
 			}
-		}), "the report of demo-dc1-rack3-0 (37d2f3a2) cannot be used: ask the local ScyllaDB: connection refused"},
+		}), "no usable status report from demo-dc1-rack3-0 (37d2f3a2): query the local ScyllaDB: connection refused"},
 		"a Pod was made anew and says nothing": {pods(healthy(), func(p *corev1.Pod) {
 			if p.Name == "demo-dc1-rack3-0" {
 				delete(p.Annotations, api.AnnotationNodeStatusReport)
 			}
-		}), "carries no row any more, and the report still has one"},
+		}), "has no status report any more, but the datacenter report still has it"},
 		"the operator is scaled to 0":        {append(healthy(), operatorDeployment(0, 0), operatorLease(5*time.Second)), "the Scylla Operator is scaled to 0 (Deployment scylla-operator/scylla-operator)"},
-		"no Pod of the operator runs":        {append(healthy(), operatorDeployment(2, 0)), "no Pod of the Scylla Operator is available (Deployment scylla-operator/scylla-operator wants 2)"},
-		"the operator's Lease is old":        {append(healthy(), operatorLease(10*time.Minute)), "has not renewed its Lease scylla-operator/scylla-operator-lock"},
+		"no Pod of the operator runs":        {append(healthy(), operatorDeployment(2, 0)), "no Pod of the Scylla Operator is available (Deployment scylla-operator/scylla-operator: 0 of 2)"},
+		"the operator's Lease is old":        {append(healthy(), operatorLease(10*time.Minute)), "has not renewed Lease scylla-operator/scylla-operator-lock"},
 		"the operator says that it cannot":   {append(healthy(), conditioned(condition("Degraded", "True", "Error", "x"), condition("ScyllaDBDatacenterNodesStatusReportControllerDegraded", "True", "Error", "cannot decode"))), "condition ScyllaDBDatacenterNodesStatusReportControllerDegraded: Error: cannot decode"},
-		"a condition without a reason of it": {append(healthy(), conditioned(condition("Degraded", "True", "AsExpected", ""))), "the Scylla Operator cannot do its work: condition Degraded"},
+		"a condition without a reason of it": {append(healthy(), conditioned(condition("Degraded", "True", "AsExpected", ""))), "the Scylla Operator is degraded: condition Degraded"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,8 @@ func TestBesideOperator4AReportThatIsOnItsWay(t *testing.T) {
 		}
 	})
 	got := plugintest.Run{Objects: objects, Args: []string{"status", "-n", "demo", "-o", "wide"}}.Do(t)
-	if got.Code != 3 || !strings.Contains(got.Stdout, "DOWN") || strings.Contains(got.Stdout, "is not what the Pods say") {
+	findings, _, _ := strings.Cut(got.Stdout, "Blockers")
+	if got.Code != 3 || !strings.Contains(findings, "DOWN") || strings.Contains(findings, "differs from the Pod annotations") {
 		t.Errorf("written two seconds ago: the node that is DOWN is the cause, and nobody is called silent; got %d\n%s", got.Code, got.Stdout)
 	}
 }

@@ -48,10 +48,10 @@ func TestNoHarm4OnlyAHostIDOfOurOwnRackIsRemoved(t *testing.T) {
 	}{
 		"every evidence":                {objects: lost(time.Hour, 2).Leftover(gone), removes: true},
 		"DOWN for five seconds":         {objects: lost(5*time.Second, 2).Leftover(gone), want: "must have had it DOWN for 5m"},
-		"its place is not known":        {objects: lost(time.Hour, 2).Says(func(_ plugintest.Node, said *api.NodeStatusReport) { said.Places = nil }).Leftover(gone), want: "its datacenter and rack are not known"},
-		"a second datacenter":           {objects: places(func(p *api.NodePlace) { p.Datacenter = "dc2" }).Leftover(gone), want: "it is of datacenter dc2"},
-		"a rack without a member here":  {objects: places(func(p *api.NodePlace) { p.Rack = "rack9" }).Leftover(gone), want: "it is of datacenter dc1, rack rack9, which has no member here"},
-		"another unknown host ID is UP": {objects: unknown.NoReports().Leftover(gone), want: "f00d0000-5ea1-4d00-8000-000000000001 is listed too"},
+		"its place is not known":        {objects: lost(time.Hour, 2).Says(func(_ plugintest.Node, said *api.NodeStatusReport) { said.Places = nil }).Leftover(gone), want: "its datacenter and rack are unknown"},
+		"a second datacenter":           {objects: places(func(p *api.NodePlace) { p.Datacenter = "dc2" }).Leftover(gone), want: "it is in datacenter dc2"},
+		"a rack without a member here":  {objects: places(func(p *api.NodePlace) { p.Rack = "rack9" }).Leftover(gone), want: "it is in datacenter dc1, rack rack9, which has no member here"},
+		"another unknown host ID is UP": {objects: unknown.NoReports().Leftover(gone), want: "f00d0000-5ea1-4d00-8000-000000000001 is also listed"},
 		"a Service in another namespace records it": {
 			objects: append(lost(time.Hour, 2).Leftover(gone), service("other", "other")), want: "Service other/other-dc2-rack1-0 records it",
 		},
@@ -127,31 +127,31 @@ func TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced(t *testing.T) {
 		refused  string // of replace
 	}{
 		"its volume is on a cordoned Kubernetes node": {
-			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionTrue, time.Hour, true)), want: "is cordoned; once that is over: kubectl uncordon disk",
+			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionTrue, time.Hour, true)), want: "when its maintenance is finished: kubectl uncordon disk",
 			refused: "kubectl uncordon disk",
 		},
 		"its volume is on a Ready Kubernetes node": {
 			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionTrue, time.Hour, false)),
-			want:    "see why its Pod has no Kubernetes node: kubectl describe pod " + member, refused: "1 node(s) were unschedulable, and its volume is intact",
+			want:    "check why its Pod is not scheduled: kubectl describe pod " + member, refused: "1 node(s) were unschedulable, and its volume is intact",
 		},
 		"its volume can move": {
-			cluster: pending(onlyDown(member, "")), want: "see why its Pod has no Kubernetes node: kubectl describe pod " + member, refused: "and its volume is intact",
+			cluster: pending(onlyDown(member, "")), want: "check why its Pod is not scheduled: kubectl describe pod " + member, refused: "and its volume is intact",
 		},
 		"nobody can say where its volume is": {
-			cluster: pending(plugintest.New(4, 1).DownSince(member, time.Hour)), want: "see why its Pod has no Kubernetes node: kubectl describe pod " + member,
+			cluster: pending(plugintest.New(4, 1).DownSince(member, time.Hour)), want: "check why its Pod is not scheduled: kubectl describe pod " + member,
 		},
 		"its volume is on a Kubernetes node that was deleted": {cluster: pending(onlyDown(member, "disk")), want: replace, replaces: true},
 		"its volume is on a Kubernetes node that is away for a minute": {
-			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "bring Kubernetes node disk back: kubectl describe node disk",
+			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
 		},
 		"its volume is on a Kubernetes node that is away for long": {
-			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "if the machine will not return: " + replace, replaces: true,
+			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "if it will not return, replace its ScyllaDB node: " + replace, replaces: true,
 		},
 		"its Pod is on a Kubernetes node that is away for a minute": {
-			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "bring Kubernetes node disk back: kubectl describe node disk",
+			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
 		},
 		"its Pod is on a Kubernetes node that is away for long": {
-			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "if the machine will not return: " + replace, replaces: true,
+			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "if it will not return, replace its ScyllaDB node: " + replace, replaces: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestNoHarm9ARackThatIsAwayIsOneCauseEverywhere(t *testing.T) {
 	c := plugintest.New(3, 2).DownSince("demo-dc1-rack3-0", time.Hour).DownSince("demo-dc1-rack3-1", time.Hour)
 	waits := c.Newcomer("dc1", "rack1", 2)
 	objects := c.Objects()
-	const want = "replace no node while all of it is away"
+	const want = "do not replace any node while the whole rack is DOWN"
 	for _, args := range [][]string{
 		{"status", "demo", "--all"}, {"barrier", waits}, {"describe", "demo-dc1-rack3-0"}, {"report", "demo", "-o", "wide"}, {"replace", "demo-dc1-rack3-0", "--dry-run=client"},
 	} {
@@ -253,7 +253,7 @@ func TestNoHarm15TheOnlyMemberLostItsVolume(t *testing.T) {
 		}
 		return c
 	}
-	const gone, decide = "the data of the cluster is gone", "kubectl scylla init reset demo -n demo"
+	const gone, decide = "the data of the cluster is lost", "kubectl scylla init reset demo -n demo"
 	for name, tc := range map[string]struct {
 		cluster *plugintest.Cluster
 		want    bool
@@ -269,7 +269,7 @@ func TestNoHarm15TheOnlyMemberLostItsVolume(t *testing.T) {
 				if strings.Contains(got, gone) != tc.want || strings.Contains(got, decide) != tc.want {
 					t.Errorf("%v: data gone and decision: want %t in\n%s", args, tc.want, text)
 				}
-				if tc.want && strings.Contains(got, "see that the controller runs") {
+				if tc.want && strings.Contains(got, "check that the controller") {
 					t.Errorf("%v names the controller:\n%s", args, text)
 				}
 			}

@@ -62,25 +62,25 @@ func TestBesideOperator1ARemovenodeNeedsAllTheSigns(t *testing.T) {
 		return objects
 	}
 	const (
-		elsewhere = "of another datacenter: not known here"
+		elsewhere = "in another datacenter, unknown here"
 		nodes     = "it may be the node of "
 	)
 	tests := map[string]struct {
 		objects []client.Object
 		want    string
 	}{
-		"the template has lost the seeds, its Pods have them": {unsigned(true), elsewhere + " (its Pods have seeds that are no members here: 10.2.0.7)"},
+		"the template has lost the seeds, its Pods have them": {unsigned(true), elsewhere + " (its Pods have seeds that are not members here: 10.2.0.7)"},
 		"the datacenter asks for seeds, no Pod has them yet": {
-			append(unsigned(false), datacenter(nil, map[string]any{"externalSeeds": []any{"dc2.example.com"}})), elsewhere + " (its Pods have seeds that are no members here: dc2.example.com)",
+			append(unsigned(false), datacenter(nil, map[string]any{"externalSeeds": []any{"dc2.example.com"}})), elsewhere + " (its Pods have seeds that are not members here: dc2.example.com)",
 		},
 		"the datacenter alone says whose part it is": {
-			append(unsigned(false), datacenter(map[string]any{api.LabelParentScyllaDBCluster: "multi"}, nil)), elsewhere + " (it is a part of ScyllaDBCluster multi",
+			append(unsigned(false), datacenter(map[string]any{api.LabelParentScyllaDBCluster: "multi"}, nil)), elsewhere + " (it is part of ScyllaDBCluster multi",
 		},
 		"two Services record one host ID": {
-			recorded(func(s *corev1.Service) { s.Annotations[api.AnnotationHostID] = plugintest.HostID(1) }), nodes + "demo-dc1-rack2-0 and demo-dc1-rack4-0, whose host ID is not known",
+			recorded(func(s *corev1.Service) { s.Annotations[api.AnnotationHostID] = plugintest.HostID(1) }), nodes + "demo-dc1-rack2-0 and demo-dc1-rack4-0, whose host ID is unknown",
 		},
 		"a Service records a host ID that no node lists": {
-			recorded(func(s *corev1.Service) { s.Annotations[api.AnnotationHostID] = "c0ffee00-5ea1-4d00-8000-000000000099" }), nodes + "demo-dc1-rack4-0, whose host ID is not known",
+			recorded(func(s *corev1.Service) { s.Annotations[api.AnnotationHostID] = "c0ffee00-5ea1-4d00-8000-000000000099" }), nodes + "demo-dc1-rack4-0, whose host ID is unknown",
 		},
 	}
 	for name, tc := range tests {

@@ -25,7 +25,7 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 		c.Newcomer("dc1", "rack2", 1)
 		return c
 	}
-	const elsewhere = "of another datacenter: not known here"
+	const elsewhere = "in another datacenter"
 	frozen := func(r *api.ScyllaDBDatacenterNodesStatusReport) { r.Racks[0].Nodes[0].ObservedNodes = nil }
 	nameless := func(objects []client.Object) []client.Object { // no sign of the ScyllaDBCluster but the seeds
 		for _, o := range objects {
@@ -42,26 +42,26 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 		objects []client.Object
 		want    string // in the text of status
 	}{
-		"its copied report is frozen":                  {two().OperatorObjects("dc1", frozen), "see that it runs and is reached, where the Pods of datacenter dc2 are"},
+		"its copied report is frozen":                  {two().OperatorObjects("dc1", frozen), "check that it is running and reachable where the Pods of datacenter dc2 are"},
 		"its copied report is gone":                    {two().OperatorObjects("dc1", nil), elsewhere},
 		"the whole datacenter is cut off":              {cutOff.OperatorObjects("dc1", nil), elsewhere},
-		"nothing but external seeds tells of it":       {nameless(cutOff.OperatorObjects("dc1", nil)), elsewhere + " (its Pods have seeds that are no members here: 10.2.0.7)"},
+		"nothing but external seeds tells of it":       {nameless(cutOff.OperatorObjects("dc1", nil)), elsewhere + ", unknown here (its Pods have seeds that are not members here: 10.2.0.7)"},
 		"one datacenter, and nobody has the host ID":   {lone.Leftover("demo-dc1-rack4-0"), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
 		"one datacenter, and the host ID's node is UP": {plugintest.New(4, 1).Leftover("demo-dc1-rack4-0"), "not to be removed: it is not DOWN: demo-dc1-rack1-0 (35d0f1a0), demo-dc1-rack2-0 (36d1f2a1) and demo-dc1-rack3-0 (37d2f3a2) see it UP"},
-		"one datacenter, and a member without host ID": {withoutHostID(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
+		"one datacenter, and a member without host ID": {withoutHostID(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is unknown"},
 		"one datacenter, and a Pod made anew on an older volume": {
-			heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Minute), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known",
+			heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Minute), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is unknown",
 		},
 		"one datacenter, and a Pod made anew whose barrier found the volume empty": {
 			emptyVolume(heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Minute)), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID,
 		},
 		"one datacenter, and a Pod at its barrier whose ScyllaDB has run before": {
-			ranBefore(heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Second)), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known",
+			ranBefore(heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Second)), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is unknown",
 		},
 		"one datacenter, and a newcomer with a volume as old as its Pod": {heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Second), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
-		"a replacement that nobody recorded the end of":                  {unrecordedReplacement(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour)), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
-		"one datacenter, and only the claim is left":                     {onlyClaim(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is not known"},
-		"one datacenter, and the lenient flag is given":                  {lenient(placeless), elsewhere + " (its barriers run with --single-report-allow-non-reporting-host-ids, which is for external seeds)"},
+		"a replacement that nobody recorded the end of":                  {unrecordedReplacement(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour)), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is unknown"},
+		"one datacenter, and only the claim is left":                     {onlyClaim(lone), "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is unknown"},
+		"one datacenter, and the lenient flag is given":                  {lenient(placeless), elsewhere + ", unknown here (its barriers run with --single-report-allow-non-reporting-host-ids, which is for external seeds)"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -419,7 +419,7 @@ func situations() []situation {
 			lists(newID, "UP", everybody...)(o)
 			o.says("demo-dc1-rack2-1", o.pod(first).Annotations[api.AnnotationNodeStatusReport])
 		}},
-		{name: "a Pod is gone since the report", after: func(o *objects) { o.dropPod(third) }},
+		{name: "a Pod no longer exists since the report", after: func(o *objects) { o.dropPod(third) }},
 		{name: "a Pod was made anew and says nothing", after: func(o *objects) { delete(o.pod(third).Annotations, api.AnnotationNodeStatusReport) }},
 
 		{name: "the operator's Lease is not renewed", after: lease(10 * time.Minute)},

@@ -337,7 +337,7 @@ func (w *wire) situations(rows map[string]string, ours bool) {
 
 	// 4: the Pods' annotations are compared with the report, which no controller writes here, so that it is frozen. A report may be ten seconds late.
 	w.annotate(third, "{")
-	w.want(3, "the annotation of Pod "+third+" cannot be read, and the Scylla Operator then leaves the whole report as it was", "status")
+	w.want(3, "the annotation of Pod "+third+" is unreadable, so the Scylla Operator does not update the report", "status")
 	w.want(3, "WAIT", "barrier", newcomer)
 	w.want(0, "NOT HEALTHY", "report")
 	if ours {
@@ -378,7 +378,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacl
 		w.annotate(name, strings.Replace(text, "]", `,{"hostID":"`+unknownID+`","status":"DOWN"}]`, 1))
 	}
 	w.service(newcomer, func(s *corev1.Service) { s.Labels[api.LabelParentScyllaDBCluster] = "multi" })
-	w.want(3, "of another datacenter: not known here", "status")
+	w.want(3, "in another datacenter", "status")
 	if strings.Contains(w.said.String(), "removenode") {
 		t.Errorf("removenode is named:\n%s", w.said)
 	}

@@ -17,17 +17,17 @@ var never = []string{"--ignore-dead", "launcher", "AsExpected", "resume", "kubec
 // that may live, and a joining member is waited for.
 func TestBesideOperator10Words(t *testing.T) {
 	says := map[string]string{
-		"its join was cut short while a node is DOWN":                   "the join of this very member was cut short: ScyllaDB takes it back by itself",
-		"a node is being decommissioned":                                "it is being decommissioned, and the Scylla Operator has no row of it until it has left",
+		"its join was cut short while a node is DOWN":                   "its join was interrupted, and ScyllaDB rolls it back automatically",
+		"a node is being decommissioned":                                "it is being decommissioned, and the Scylla Operator has no report of it until it has left",
 		"another node joins and is listed UP":                           "wait until it has joined",
-		"another node joins, its Service says nothing yet":              "it is starting: wait",
-		"another node joins and is listed DOWN":                         "it is starting: wait",
+		"another node joins, its Service says nothing yet":              "wait: it is starting",
+		"another node joins and is listed DOWN":                         "wait: it is starting",
 		"the report is lost":                                            "its own barriers open without one",
-		"two datacenters, the report here is lost":                      "none of datacenter dc1, where members have joined",
-		"force has no value":                                            `is ""; only "true" opens`,
-		"back, nobody lists it any more":                                "may start as a new node if its volume is empty, which only its Pod can tell",
-		"two datacenters, the other's report is gone, its node is DOWN": "it is of another datacenter: not known here",
-		"a host ID that no member has, DOWN for all":                    "its datacenter and rack are not known",
+		"two datacenters, the report here is lost":                      "none from datacenter dc1, where members have joined",
+		"force has no value":                                            `is ""; only "true" skips the barrier`,
+		"back, nobody lists it any more":                                "may start as a new node if its volume is empty, which only its Pod can check",
+		"two datacenters, the other's report is gone, its node is DOWN": "it is in another datacenter",
+		"a host ID that no member has, DOWN for all":                    "its datacenter and rack are unknown",
 		"the operator says Degraded":                                    "condition ScyllaDBDatacenterNodesStatusReportControllerDegraded: Error: request is too large",
 	}
 	for _, s := range situations() {

@@ -166,7 +166,7 @@ func TestAttack1And8BehindAProxyThatBreaks(t *testing.T) { // stops the controll
 		ready, said, err := o.isReady(ctx)
 		return err == nil && !ready, said, err
 	})
-	if r := f.plugin("status"); r.Code != 3 || !strings.Contains(strings.Join(strings.Fields(r.Stdout), " "), "the controller that keeps the reports is silent") {
+	if r := f.plugin("status"); r.Code != 3 || !strings.Contains(strings.Join(strings.Fields(r.Stdout), " "), "no response from the controller") {
 		t.Errorf("status: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	remove()

@@ -71,7 +71,7 @@ func TestDashboardInATerminal(t *testing.T) {
 	term.shows("the pair of the next observer", "✗ demo-dc1-rack2-0 sees demo-dc1-rack3-0 DOWN")
 	term.golden("dashboard_down.txt")
 	term.keys("Tab", "Tab")
-	term.shows("the blockers", "all of them live")
+	term.shows("the blockers", "all are running")
 	term.keys("Tab")
 	term.shows("the changes", "NOT HEALTHY, was HEALTHY", "demo-dc1-rack3-0 DOWN (was UP) by demo-dc1-rack1-0, demo-dc1-rack2-0", newcomer+" is new: Newcomer")
 	term.keys("Escape")
@@ -377,7 +377,7 @@ var (
 	// Where a line is cut depends on how long its age is written.
 	// How many lines are left over depends on where the ages before them are wrapped.
 	anyMore = regexp.MustCompile(`\+[0-9]+ lines?`)
-	anyCut  = regexp.MustCompile(`(newcomer since AGE:).*`)
+	anyCut  = regexp.MustCompile(`(newcomer for AGE:).*`)
 	// Several writes are one change or several, as they come.
 	anyCount = regexp.MustCompile(`Changes \d+ ?─*`)
 )

@@ -153,5 +153,5 @@ func said(t *rapid.T, c *cluster.Cluster) string {
 		t.Fatal(err)
 	}
 	// A Pod that a file lacks may not have been saved; one that the API server lacks is gone.
-	return strings.NewReplacer("PodNotSaved", "PodGone", " is not among the saved objects", " is gone").Replace(string(b))
+	return strings.NewReplacer("PodNotSaved", "PodGone", " is not among the saved objects", " no longer exists").Replace(string(b))
 }

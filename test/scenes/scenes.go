@@ -56,24 +56,24 @@ type situation struct {
 
 var situations = []situation{
 	{"healthy", "HEALTHY", false, func(*set) {}},
-	{"node", "demo-eu-central-1-rack2-1 is DOWN", false, func(s *set) { s.Down("demo-eu-central-1-rack2-1") }},
-	{"node for long", "demo-eu-central-1-rack2-1 is DOWN", true, func(s *set) { s.downSince("demo-eu-central-1-rack2-1", 10*time.Minute) }},
-	{"rack", "rack eu-central-1/rack2 is DOWN", false, func(s *set) {
+	{"node", "demo-eu-central-1-rack2-1 DOWN", false, func(s *set) { s.Down("demo-eu-central-1-rack2-1") }},
+	{"node for long", "demo-eu-central-1-rack2-1 DOWN", true, func(s *set) { s.downSince("demo-eu-central-1-rack2-1", 10*time.Minute) }},
+	{"rack", "rack eu-central-1/rack2 DOWN", false, func(s *set) {
 		s.dead(func(n plugintest.Node) bool { return n.Datacenter == "eu-central-1" && n.Rack == "rack2" })
 	}},
-	{"datacenter", "datacenter eu-central-1 is DOWN", false, func(s *set) { s.dead(func(n plugintest.Node) bool { return n.Datacenter == "eu-central-1" }) }},
-	{"Kubernetes node", "Kubernetes node worker-7 does not answer", false, func(s *set) { s.lost("demo-eu-central-1-rack1-0", "demo-eu-central-1-rack2-1") }},
+	{"datacenter", "datacenter eu-central-1 DOWN", false, func(s *set) { s.dead(func(n plugintest.Node) bool { return n.Datacenter == "eu-central-1" }) }},
+	{"Kubernetes node", "Kubernetes node worker-7 is not responding", false, func(s *set) { s.lost("demo-eu-central-1-rack1-0", "demo-eu-central-1-rack2-1") }},
 	{"link", "demo-eu-central-1-rack1-0 and demo-us-east-1-rack1-0 do not see each other", false, func(s *set) {
 		s.apart(s.Node("demo-eu-central-1-rack1-0"), s.Node("demo-us-east-1-rack1-0"))
 	}},
-	{"link one way", "demo-eu-central-1-rack1-0 sees demo-us-east-1-rack1-0 DOWN, which lives", false, func(s *set) {
+	{"link one way", "demo-eu-central-1-rack1-0 sees running node demo-us-east-1-rack1-0 DOWN", false, func(s *set) {
 		s.Sees("demo-eu-central-1-rack1-0", "demo-us-east-1-rack1-0", api.NodeStatusDown, since)
 	}},
 	{"partition", "do not see each other", false, (*set).partition},
-	{"rollout", "a rollout is in progress", false, func(s *set) { s.restarting("demo-eu-central-1-rack3-1", true) }},
-	{"restart", "demo-eu-central-1-rack3-1 is starting", false, func(s *set) { s.restarting("demo-eu-central-1-rack3-1", false) }},
-	{"replacement", "demo-eu-central-1-rack1-0 is being replaced", false, (*set).replacement},
-	{"no rights", "you have no right to list pods", false, func(s *set) { s.forbidden = true }},
+	{"rollout", "rollout in progress", false, func(s *set) { s.restarting("demo-eu-central-1-rack3-1", true) }},
+	{"restart", "demo-eu-central-1-rack3-1 starting", false, func(s *set) { s.restarting("demo-eu-central-1-rack3-1", false) }},
+	{"replacement", "replacement of demo-eu-central-1-rack1-0 in progress", false, (*set).replacement},
+	{"no rights", "you cannot list pods", false, func(s *set) { s.forbidden = true }},
 }
 
 // All returns every situation at every size of at most that many nodes; zero means all.

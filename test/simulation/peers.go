@@ -134,7 +134,7 @@ func (w *world) unconfirmed(s *peering, carried *cluster.Cluster) []matrix.Block
 	evidence := view.Of(carried)
 	for i := range evidence {
 		e := &evidence[i]
-		silent := bootstrap.ReporterSilent(e.Ref, "no heartbeat of it confirms its row")
+		silent := bootstrap.ReporterSilent(e.Ref, "no heartbeat confirms its status report")
 		said, address := e.Heartbeat(), e.HeartbeatAt()
 		if address == "" || e.Ref.Member == "" {
 			blockers = append(blockers, silent)

@@ -724,11 +724,11 @@ func TestControllerThatIsSilentBlocks(t *testing.T) {
 		want  string
 	}{
 		"it died before this Pod came":      {lease("controller-1"), false, "controller-1"},
-		"it stopped and gave the Lease up":  {lease(""), false, "no controller leads"},
-		"there never was one":               {nil, false, "there is no Lease"},
-		"nobody may look":                   {lease("controller-1"), true, "may not be read"},
+		"it stopped and gave the Lease up":  {lease(""), false, "no controller is leader"},
+		"there never was one":               {nil, false, " does not exist"},
+		"nobody may look":                   {lease("controller-1"), true, "no permission to get Lease"},
 		"a Lease that was never renewed":    {func() *coordinationv1.Lease { l := lease("c"); l.Spec.RenewTime = nil; return l }(), false, "has not"},
-		"the Lease names nobody, not empty": {func() *coordinationv1.Lease { l := lease(""); l.Spec.HolderIdentity = nil; return l }(), false, "no controller leads"},
+		"the Lease names nobody, not empty": {func() *coordinationv1.Lease { l := lease(""); l.Spec.HolderIdentity = nil; return l }(), false, "no controller is leader"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -756,7 +756,7 @@ func TestAttack1ARenewedLeaseIsNotAKeptReport(t *testing.T) {
 		w.renews(ctx)
 		time.Sleep(10 * time.Minute)
 		stillWaiting(t, done)
-		if log := w.logged(); !strings.Contains(log, "ControllerSilent") || !strings.Contains(log, "does not keep the reports of this cluster") {
+		if log := w.logged(); !strings.Contains(log, "ControllerSilent") || !strings.Contains(log, "does not update the reports of this cluster") {
 			t.Errorf("log:\n%s", log)
 		}
 		began := time.Now()
@@ -851,7 +851,7 @@ func TestVersionRule(t *testing.T) {
 		"digest alone is said":         {image: "scylla@sha256:" + strings.Repeat("a", 64), want: "names a digest and no tag"},
 		"tag and digest":               {image: "scylla:2025.3.1@sha256:" + strings.Repeat("a", 64), want: `"version":"2025.3.1"`},
 		"nothing given":                {want: "version of ScyllaDB is not known"},
-		"the bug of the first patches": {image: "scylla:2025.2.1", stdout: `[{"bootstrapped":`, code: 134, want: "2025.2.3 is mended"},
+		"the bug of the first patches": {image: "scylla:2025.2.1", stdout: `[{"bootstrapped":`, code: 134, want: "fixed in 2025.2.3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -876,7 +876,7 @@ func TestQueryThatNeverRan(t *testing.T) {
 		_, done := running(t, w)
 		time.Sleep(time.Minute)
 		stillWaiting(t, done)
-		if !strings.Contains(w.logged(), "no answer of the query") {
+		if !strings.Contains(w.logged(), "no result of the query") {
 			t.Errorf("log:\n%s", w.logged())
 		}
 	})

@@ -33,7 +33,7 @@ func TestAttack3ALostDiskIsNoRestart(t *testing.T) {
 		}, says: "NodeDown"},
 		"a folder called as a file":    {volume: func(w *world) { w.dataDir("commitlog/segment/x") }, says: "NodeDown"},
 		"the query's word that counts": {volume: func(w *world) { w.dataDir() }, query: `[{"bootstrapped":"IN_PROGRESS","host_id":"` + idNew + `"}]`, opens: true},
-		"another node's files":         {volume: func(w *world) { w.dataDir(used) }, query: `[{"bootstrapped":null,"host_id":"` + idA + `"}]`, says: "holds host ID", refuses: true},
+		"another node's files":         {volume: func(w *world) { w.dataDir(used) }, query: `[{"bootstrapped":null,"host_id":"` + idA + `"}]`, says: "contains host ID", refuses: true},
 		"not mounted":                  {volume: func(w *world) { w.o.DataDir = filepath.Join(w.dir, "nowhere") }, says: "no such file or directory"},
 		"not named":                    {volume: func(w *world) { w.o.DataDir = "" }, says: "VolumeUnreadable"},
 		"a symbolic link": {volume: func(w *world) {
@@ -103,9 +103,9 @@ func TestNoHarm18ACopyOfAMembersVolumeNeverStarts(t *testing.T) {
 		query string
 		want  string // empty: it opens
 	}{
-		"its Service records nothing":         {nothing, idB, "which is that of demo-rack2-0"},
-		"it has no Service":                   {nil, idB, "which is that of demo-rack2-0"},
-		"its Service names no cluster":        {labelless, idB, "which is that of demo-rack2-0"},
+		"its Service records nothing":         {nothing, idB, "of demo-rack2-0"},
+		"it has no Service":                   {nil, idB, "of demo-rack2-0"},
+		"its Service names no cluster":        {labelless, idB, "of demo-rack2-0"},
 		"nobody's, and nothing is recorded":   {nothing, idNew, ""},
 		"nobody's, and there is no Service":   {nil, idNew, ""},
 		"its own, and another's row lacks it": {joinedService(newcomer, "rack3", idNew), idNew, ""},

@@ -50,12 +50,12 @@ func TestAttack4AMistypedLabelMakesNoFirstNode(t *testing.T) {
 		"by its full name":                           {args: []string{"--seeds=" + newcomer + ".scylla.demo.svc,demo-rack2-0.scylla.demo.svc.cluster.local"}, pod: typo, waits: "is demo-rack2-0 of cluster demo"},
 		"by its address":                             {args: []string{"--seeds", "10.0.0.2"}, pod: typo, waits: "is demo-rack2-0 of cluster demo"},
 		"a Service of all of them":                   {args: []string{"--seeds=scylla.demo"}, objects: []client.Object{everybody(map[string]string{api.LabelDatacenter: "dc1"})}, pod: typo, waits: "of cluster demo"},
-		"a Service that selects nothing":             {args: []string{"--seeds=scylla"}, objects: []client.Object{everybody(nil)}, pod: typo, waits: "no member of its cluster"},
-		"an address elsewhere":                       {args: []string{"--seeds=192.0.2.1"}, pod: typo, waits: "no member of its cluster"},
-		"a name elsewhere":                           {args: []string{"--seeds=scylla.example.com"}, pod: typo, waits: "no member of its cluster"},
-		"another namespace":                          {args: []string{"--seeds=demo-rack1-0.scylla.other.svc"}, pod: typo, waits: "no member of its cluster"},
-		"its Service alone was relabelled":           {pod: "demo", waits: `of its Pod is "demo", and of its Service "dmeo"`},
-		"others of its StatefulSet are of the other": {pod: typo, sets: "demo-rack1", waits: "of the same StatefulSet demo-rack1 is of cluster demo"},
+		"a Service that selects nothing":             {args: []string{"--seeds=scylla"}, objects: []client.Object{everybody(nil)}, pod: typo, waits: "not a member of its cluster"},
+		"an address elsewhere":                       {args: []string{"--seeds=192.0.2.1"}, pod: typo, waits: "not a member of its cluster"},
+		"a name elsewhere":                           {args: []string{"--seeds=scylla.example.com"}, pod: typo, waits: "not a member of its cluster"},
+		"another namespace":                          {args: []string{"--seeds=demo-rack1-0.scylla.other.svc"}, pod: typo, waits: "not a member of its cluster"},
+		"its Service alone was relabelled":           {pod: "demo", waits: `is "demo" on its Pod, but "dmeo" on its Service`},
+		"others of its StatefulSet are of the other": {pod: typo, sets: "demo-rack1", waits: "of the same StatefulSet demo-rack1 belongs to cluster demo"},
 		"a person knows better":                      {args: []string{"--seeds=192.0.2.1"}, pod: typo, forced: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -138,7 +138,7 @@ func TestA3StabilisationBeginsAnewAfterABreak(t *testing.T) {
 		if said == nil || said.StableFor.Duration != 10*time.Second || time.Since(said.StableSince.Time) > 10*time.Second {
 			t.Errorf("the Pod says %+v at %v", said, time.Now())
 		}
-		if log := w.logged(); !strings.Contains(log, "Stabilising") || !strings.Contains(log, "it must hold for 10s without a break, 10s left") {
+		if log := w.logged(); !strings.Contains(log, "Stabilising") || !strings.Contains(log, "they must stay UP for 10s, 10s left") {
 			t.Errorf("does not say what it waits for:\n%s", log)
 		}
 		opens(t, done)
@@ -221,15 +221,15 @@ func TestA3AReporterThatDoesNotAnswerBlocksWithItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, append(peers(), byOperator(allUp()))...)
 		w.o.Stabilisation = new(5 * time.Second)
-		w.setSilent("10.0.0.2:8081", errors.New("no answer from 10.0.0.2:8081 within 2s"))
+		w.setSilent("10.0.0.2:8081", errors.New("no response from 10.0.0.2:8081 within 2s"))
 		_, done := running(t, w)
 		time.Sleep(time.Minute)
 		stillWaiting(t, done)
-		if log := w.logged(); !strings.Contains(log, "ReporterSilent: the reporter of demo-rack2-0 does not answer: no answer from 10.0.0.2:8081") ||
+		if log := w.logged(); !strings.Contains(log, "ReporterSilent: no response from the reporter of demo-rack2-0: no response from 10.0.0.2:8081") ||
 			!strings.Contains(log, "kubectl describe pod demo-rack2-0 -n demo") {
 			t.Errorf("log:\n%s", log)
 		}
-		if said := w.said(); said == nil || said.Refusals[0].Observed != idB || said.Refusals[0].Detail != "no answer from 10.0.0.2:8081 within 2s" {
+		if said := w.said(); said == nil || said.Refusals[0].Observed != idB || said.Refusals[0].Detail != "no response from 10.0.0.2:8081 within 2s" {
 			t.Errorf("the Pod says %+v", said)
 		}
 		w.mu.Lock()
@@ -346,7 +346,7 @@ func TestA3AskReporter(t *testing.T) {
 		defer cancel()
 		_, _ = l.Accept()
 	}()
-	if err := askReporter(ctx, c, l.Addr().String(), "a1"); err == nil || !strings.Contains(err.Error(), "no answer from") {
+	if err := askReporter(ctx, c, l.Addr().String(), "a1"); err == nil || !strings.Contains(err.Error(), "no response from") {
 		t.Errorf("a reporter that hangs: %v", err)
 	}
 }
@@ -446,7 +446,7 @@ func TestA6AForeignVolumeIsNoRestart(t *testing.T) {
 	}{
 		"its own":                           {completed(idNew), false, ""},
 		"nobody's here":                     {completed(foreign), false, foreign},
-		"another member's":                  {completed(idB), false, "which is that of demo-rack2-0"},
+		"another member's":                  {completed(idB), false, "of demo-rack2-0"},
 		"nobody's, and it has not finished": {`[{"bootstrapped":null,"host_id":"` + foreign + `"}]`, false, foreign},
 		"nobody can say":                    {completed(foreign), true, ""},
 		"an old query says no host ID":      {`[{"bootstrapped":"COMPLETED"}]`, false, ""},
@@ -537,8 +537,8 @@ func TestNoHarm21PermitsRequireThePinnedAnswer(t *testing.T) {
 	}{
 		"both answer":                       {second: member("demo-rack2-0", "rack2")},
 		"another certificate":               {second: member("demo-rack2-0", "rack2"), silent: pinned.ErrOther, want: "the certificate is another one"},
-		"another row":                       {second: member("demo-rack2-0", "rack2"), silent: heartbeat.ErrOtherRow, want: "its row is another one"},
-		"its row names no TLS end":          {second: mute, want: "names no TLS port"},
+		"another row":                       {second: member("demo-rack2-0", "rack2"), silent: heartbeat.ErrOtherRow, want: "its status report differs"},
+		"its row names no TLS end":          {second: mute, want: "has no TLS port"},
 		"the same, by the reports":          {second: mute, policy: api.PolicyReports},
 		"another row, by the reports":       {second: member("demo-rack2-0", "rack2"), silent: heartbeat.ErrOtherRow, policy: api.PolicyReports},
 		"by Lease: the substitute":          {second: byLease(), lease: onLease("uid-demo-rack2-0"), silent: errUnreachable},
@@ -601,7 +601,7 @@ func TestNoHarm21AReporterWithoutAPortBlocks(t *testing.T) {
 			_, done := running(t, w)
 			time.Sleep(time.Minute)
 			stillWaiting(t, done)
-			if log := w.logged(); !strings.Contains(log, "ReporterSilent: the reporter of demo-rack2-0 does not answer") {
+			if log := w.logged(); !strings.Contains(log, "ReporterSilent: no response from the reporter of demo-rack2-0") {
 				t.Errorf("%s:\n%s", flag, log)
 			}
 		})

@@ -89,7 +89,7 @@ func TestPeersOpensByTheMembersAlone(t *testing.T) {
 			if took := time.Since(began); took < 10*time.Second || took > 40*time.Second {
 				t.Errorf("opened after %v more", took)
 			}
-			if log := w.logged(); !strings.Contains(log, "decided by the members' own fresh rows") {
+			if log := w.logged(); !strings.Contains(log, "decided by the members' own current status reports") {
 				t.Errorf("does not say how it was decided:\n%s", log)
 			}
 		})

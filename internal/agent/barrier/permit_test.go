@@ -163,7 +163,7 @@ func TestTheDefaultPolicy(t *testing.T) {
 		"an override":                {"", named("UP"), false, ""},
 		"an override, a node DOWN":   {"", named("DOWN"), false, "policy reports: annotation internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref names ScyllaDBStatusReport everywhere"},
 		"an override, by permits":    {api.PolicyPermits, named("UP"), false, "an override names report everywhere"},
-		"an override, no report":     {"", append(others(), joined, byOperator(allUp())), false, "check that the program that makes ScyllaDBStatusReport everywhere runs"},
+		"an override, no report":     {"", append(others(), joined, byOperator(allUp())), false, "check that the program that writes ScyllaDBStatusReport everywhere is running"},
 		"ours, and a permit":         {"", mine, true, ""},
 		"ours, and no view at all":   {"", mine, false, "the controller has made no view of the cluster"},
 		"ours, and its cure":         {"", mine, false, "kubectl scylla install --upgrade"},

@@ -257,7 +257,7 @@ func TestIsolatedAndControllerSilentAreToldApart(t *testing.T) {
 		reason string
 		words  string
 	}{
-		"the view stands still, no reporter answers": {nil, silentNetwork, "Isolated", "no other member's reporter answers it"},
+		"the view stands still, no reporter answers": {nil, silentNetwork, "Isolated", "no other member's reporter responds"},
 		"the view stands still, reporters answer without one": {
 			nil, func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "its view has not been seen to advance",
 		},
@@ -267,11 +267,11 @@ func TestIsolatedAndControllerSilentAreToldApart(t *testing.T) {
 			}
 			return nil, errUnreachable
 		}, "ControllerSilent", "its view has not been seen to advance"},
-		"the API server is away, no reporter answers": {errors.New("connection refused"), silentNetwork, "Isolated", "no other member's reporter answers it"},
+		"the API server is away, no reporter answers": {errors.New("connection refused"), silentNetwork, "Isolated", "no other member's reporter responds"},
 		"the API server is away, reporters have an old view": {
-			errors.New("connection refused"), func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "2 of 2 other members' reporters answer, and have no fresh view either",
+			errors.New("connection refused"), func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "2 of 2 other members' reporters respond, but have no current controller view either",
 		},
-		"the API server is away for this Pod alone": {errors.New("connection refused"), handsOn(1, 1, time.Second, nil), "APIUnreachable", "2 of 2 other members' reporters answer, and have a fresh view"},
+		"the API server is away for this Pod alone": {errors.New("connection refused"), handsOn(1, 1, time.Second, nil), "APIUnreachable", "2 of 2 other members' reporters respond with a current controller view"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ type view struct {
 // age is a duration as every other output writes it.
 func age(d time.Duration) string { return words.Age(d) }
 
-// since is " since 12s", or nothing when either moment is not known.
+// since is " for 12s", or nothing when either moment is not known.
 func (v *view) since(t time.Time) string {
 	return words.Since(t, v.now)
 }

@@ -275,7 +275,7 @@ func TestHelpIsTheKeyMap(t *testing.T) {
 
 func TestThousandNodes(t *testing.T) {
 	s := newScreen(t, thousand(), 120, 40)
-	s.has("by rack", "✗", "demo-dc1-rack7-42 is DOWN")
+	s.has("by rack", "✗", "demo-dc1-rack7-42 DOWN")
 	s.press("enter")
 	s.has("dc1/rack1 on dc1/rack7", "columns")
 	if got := s.at(); got != "rack1-0 on rack7-42" {
