@@ -53,7 +53,7 @@ func run(ctx context.Context, out io.Writer, args []string) (int, error) {
 	case "test":
 		g := gate{out: out}
 		flags.BoolVar(&g.unitOnly, "unit", false, "leave out the tests that need a real Kubernetes")
-		flags.DurationVar(&g.aim, "aim", 8*time.Minute, "choose end-to-end tests until this time after the start")
+		flags.DurationVar(&g.aim, "aim", 7*time.Minute+30*time.Second, "choose end-to-end tests until this time after the start")
 		flags.DurationVar(&g.budget, "budget", 0, "stop after this time, name what has no result, and fail; 0 is no limit")
 		if parse() {
 			code, err = g.run(ctx)
