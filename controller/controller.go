@@ -73,14 +73,14 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	progress := kube.NewProgress()
 	mgr, err := newManager(cfg, v, progress)
 	if err != nil {
-		return fmt.Errorf("make the controller for %s: %w", cfg.Host, err)
+		return fmt.Errorf("create the controller for %s: %w", cfg.Host, err)
 	}
 	if err := installed(mgr); err != nil {
 		return err
 	}
 	definitions, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
-		return fmt.Errorf("make the controller for %s: %w", cfg.Host, err)
+		return fmt.Errorf("create the controller for %s: %w", cfg.Host, err)
 	}
 	k := newKind(definitions.OpenAPIV3().Paths, v.Clock, v.Log.With("controller", "kind"))
 	k.look(ctx)
@@ -167,10 +167,10 @@ func installed(mgr ctrl.Manager) error {
 		gk := api.GroupVersion.WithKind(kind).GroupKind()
 		_, err := mgr.GetRESTMapper().RESTMapping(gk, api.GroupVersion.Version)
 		if meta.IsNoMatchError(err) {
-			return exit.WithHint(fmt.Errorf("kind %s is not installed", gk), "install the kinds first: kubectl scylla install")
+			return exit.WithHint(fmt.Errorf("CRD of %s is not installed", gk), "install the CRDs first: kubectl scylla install")
 		}
 		if err != nil {
-			return fmt.Errorf("look for kind %s: %w", gk, err)
+			return fmt.Errorf("find kind %s: %w", gk, err)
 		}
 	}
 	return nil
@@ -211,7 +211,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 	said := notice.New(mgr.GetClient(), v.Clock, log)
 	p := &pulse{clock: v.Clock, elected: mgr.Elected()}
 	if err := mgr.Add(p); err != nil {
-		return fmt.Errorf("register the pulse: %w", err)
+		return fmt.Errorf("register the heartbeat: %w", err)
 	}
 
 	if err := members.Register(mgr, members.Options{

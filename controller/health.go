@@ -31,7 +31,7 @@ const (
 )
 
 // errStalled ends a controller whose loop stalls.
-var errStalled = errors.New("the controller ends itself so that another one can lead")
+var errStalled = errors.New("the controller stops so that another one can lead")
 
 // pulse sends an empty request through the queue of the reports' loop at intervals: a request that is processed, this one or a cluster's, shows that the loop lives, not only the
 // process. A loop that works off a long queue lives.
@@ -105,7 +105,7 @@ func (p *pulse) silent(limit time.Duration) error {
 		return nil // elected a moment ago; Start is about to run
 	}
 	if silent := p.clock.Since(p.last); silent > limit {
-		return fmt.Errorf("the loop that assembles reports has been silent for %s", silent.Round(time.Second))
+		return fmt.Errorf("the loop that assembles reports has not run for %s", silent.Round(time.Second))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func TestInitialiseThenScaleOnARealAPIServer(t *testing.T) {
 	read("the health policy", func(s *api.ScyllaDBStatusReportStatus) bool {
 		return s.HealthPolicy != nil && s.HealthPolicy.Dead.Duration == 10*time.Minute && s.HealthPolicy.Contact.Duration == healthpolicy.Contact && s.HealthPolicy.MinQuorum == 3
 	})
-	p.condition(api.ConditionHealthPolicyValid, metav1.ConditionFalse, "StatefulSet demo/demo-rack1 is \"1s\", which cannot be used: give a duration from 10s to 1m")
+	p.condition(api.ConditionHealthPolicyValid, metav1.ConditionFalse, "StatefulSet demo/demo-rack1 has the invalid value \"1s\": specify a duration from 10s to 1m")
 
 	// Its Kubernetes node cannot mount a Secret.
 	pod := &corev1.Pod{}

@@ -42,7 +42,7 @@ type kind struct {
 }
 
 func newKind(definitions func() (map[string]openapi.GroupVersion, error), clk clock.WithTicker, log *slog.Logger) *kind {
-	return &kind{definitions: definitions, clock: clk, log: log, err: errors.New("the definition of kind ScyllaDBStatusReport was not compared yet")}
+	return &kind{definitions: definitions, clock: clk, log: log, err: errors.New("the CRD of ScyllaDBStatusReport is not compared yet")}
 }
 
 // Start compares at intervals until ctx ends.
@@ -85,7 +85,7 @@ func (k *kind) look(ctx context.Context) {
 		return
 	}
 	if err != nil && (k.err == nil || err.Error() != k.err.Error()) {
-		k.log.WarnContext(ctx, "no cluster report is written and no permit given", "error", err)
+		k.log.WarnContext(ctx, "no cluster report is written and no permit is granted", "error", err)
 	}
 	k.seen, k.err = seen, err
 }
@@ -94,29 +94,29 @@ func (k *kind) look(ctx context.Context) {
 func (k *kind) compare() (seen string, err error) {
 	all, err := k.definitions()
 	if err != nil {
-		return "", fmt.Errorf("read the definition of kind ScyllaDBStatusReport: %w", err)
+		return "", fmt.Errorf("read the CRD of ScyllaDBStatusReport: %w", err)
 	}
 	ours := all["apis/"+api.GroupVersion.String()]
 	if ours == nil {
-		return "", errors.New("read the definition of kind ScyllaDBStatusReport: the API server does not publish it yet")
+		return "", errors.New("read the CRD of ScyllaDBStatusReport: the API server does not publish it yet")
 	}
 	if seen = ours.ServerRelativeURL(); seen == k.seen {
 		return seen, nil
 	}
 	data, err := ours.Schema("application/json")
 	if err != nil {
-		return "", fmt.Errorf("read the definition of kind ScyllaDBStatusReport: %w", err)
+		return "", fmt.Errorf("read the CRD of ScyllaDBStatusReport: %w", err)
 	}
 	lacks, err := lacking(data)
 	if err != nil {
-		return "", fmt.Errorf("read the definition of kind ScyllaDBStatusReport: %w", err)
+		return "", fmt.Errorf("read the CRD of ScyllaDBStatusReport: %w", err)
 	}
 	const most = 3
 	if more := len(lacks) - most; more > 0 {
 		lacks = append(lacks[:most], fmt.Sprintf("%d more", more))
 	}
 	if len(lacks) > 0 {
-		return seen, fmt.Errorf("the definition of kind ScyllaDBStatusReport that is installed lacks %s: bring the kinds up to date: kubectl scylla install --upgrade",
+		return seen, fmt.Errorf("the installed CRD of ScyllaDBStatusReport lacks %s: update the CRDs with kubectl scylla install --upgrade",
 			strings.Join(lacks, ", "))
 	}
 	return seen, nil

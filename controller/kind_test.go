@@ -123,11 +123,11 @@ func TestKindIsWholeOnlyOnceItIsKnown(t *testing.T) {
 			says    string // empty is whole
 			fetched int
 		}{
-			{"never asked", func() {}, "was not compared yet", 0},
+			{"never asked", func() {}, "is not compared yet", 0},
 			{"no answer", func() { away = errors.New("timed out"); k.look(t.Context()) }, "timed out", 0},
 			{"not published", func() { away, there = nil, false; k.look(t.Context()) }, "does not publish it yet", 0},
 			{"not readable", func() { there, s.err = true, errors.New("forbidden"); k.look(t.Context()) }, "forbidden", 1},
-			{"a field lacks", func() { s.err = nil; k.look(t.Context()) }, "lacks membership: bring the kinds up to date: kubectl scylla install --upgrade", 2},
+			{"a field lacks", func() { s.err = nil; k.look(t.Context()) }, "lacks membership: update the CRDs with kubectl scylla install --upgrade", 2},
 			{"the same again", func() { k.look(t.Context()) }, "lacks membership", 2},
 			{"brought up to date", func() { s.address, s.data = "?hash=2", whole; k.look(t.Context()) }, "", 3},
 			{"no answer later", func() { away = errors.New("timed out"); k.look(t.Context()) }, "", 3},

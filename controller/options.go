@@ -72,27 +72,27 @@ func DefaultOptions() Options {
 // AddFlags adds a flag for each option, with the present value as the default. The flag for namespaces is
 // --namespaces, because a command line of kubectl has --namespace of its own.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "namespaces to look after, separated by commas; none means all")
+	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "namespaces to manage, comma-separated; empty means all")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect,
-		"elect a leader among several controllers; without it no Lease says that reports are kept, and barriers wait")
-	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the Lease "+api.LeaseName+"; barriers are told the same")
-	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", o.LeaseDuration, "how long others wait before they take over from a leader that is silent")
-	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", o.RenewDeadline, "how long the leader tries to renew before it gives up and ends")
-	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod, "how often the Lease is renewed, or looked at")
+		"elect a leader among several controllers; without it no Lease proves that reports are up to date, and barriers wait")
+	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the Lease "+api.LeaseName+"; must be the same for barriers")
+	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", o.LeaseDuration, "how long other controllers wait before they replace a leader that is not responding")
+	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", o.RenewDeadline, "how long the leader tries to renew the Lease before it stops")
+	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod, "how often the Lease is renewed or checked")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, `address of /metrics; "0" for none`)
 	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress, `address of /healthz and /readyz; "0" for none`)
-	fs.StringVar(&o.ViewBindAddress, "view-bind-address", o.ViewBindAddress, `address of GET /view, by TLS, which the leader alone answers; "0" for none`)
-	fs.StringVar(&o.PodIP, "pod-ip", os.Getenv("POD_IP"), "address by which Pods reach this one (env POD_IP): the Lease says it, with the certificate's fingerprint")
-	fs.IntVar(&o.Concurrency, "concurrency", o.Concurrency, "how many clusters are worked on at once")
+	fs.StringVar(&o.ViewBindAddress, "view-bind-address", o.ViewBindAddress, `address of GET /view (TLS), which only the leader answers; "0" for none`)
+	fs.StringVar(&o.PodIP, "pod-ip", os.Getenv("POD_IP"), "address of this Pod for other Pods (env POD_IP), published in the Lease with the certificate's fingerprint")
+	fs.IntVar(&o.Concurrency, "concurrency", o.Concurrency, "number of clusters to reconcile at once")
 	fs.IntVar(&o.MaxPermits, "max-permits", o.MaxPermits,
-		"how many nodes may join a cluster at once, by permits; more than 1 counts only where every node runs ScyllaDB 2026.2 or newer")
-	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation, "how long all must be UP without a break before a member gets its permit; 0 gives it at once")
+		"number of nodes that may join a cluster at once, with permits; more than 1 applies only if all nodes run ScyllaDB 2026.2 or later")
+	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation, "how long all nodes must stay UP before a member gets its permit; 0 grants it at once")
 	fs.StringVar(&o.FeatureGates, "feature-gates", o.FeatureGates,
-		barrier.GateBootstrapSynchronisation+"=true|false (default true); false removes the reports, so that nobody judges by one that is not kept")
+		barrier.GateBootstrapSynchronisation+"=true|false (default true); false removes the reports, so that none that is out of date is used")
 	fs.StringVar(&o.RemoteKubeconfigSelector, "remote-kubeconfig-selector", o.RemoteKubeconfigSelector,
 		"label selector of the Secrets with kubeconfigs of remote Kubernetes clusters; empty turns remotes off")
-	fs.StringVar(&o.RemoteKubeconfigNamespace, "remote-kubeconfig-namespace", o.RemoteKubeconfigNamespace, "namespace of those Secrets (default that of the Lease)")
-	fs.DurationVar(&o.RemoteStaleAfter, "remote-stale-after", o.RemoteStaleAfter, "how long a remote may be silent before its rows count as old and block")
+	fs.StringVar(&o.RemoteKubeconfigNamespace, "remote-kubeconfig-namespace", o.RemoteKubeconfigNamespace, "namespace of those Secrets (default: namespace of the Lease)")
+	fs.DurationVar(&o.RemoteStaleAfter, "remote-stale-after", o.RemoteStaleAfter, "how long a remote may not respond before its status reports are out of date and block")
 }
 
 // validated are options that have passed Validate.
@@ -127,20 +127,20 @@ func (o Options) validate() (validated, error) {
 	}
 	v.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	if o.Concurrency < 1 {
-		return v, exit.Usagef("--concurrency is %d: give 1 or more", o.Concurrency)
+		return v, exit.Usagef("invalid --concurrency=%d: must be 1 or more", o.Concurrency)
 	}
 	if o.MaxPermits < 1 || o.MaxPermits > maxPermits {
-		return v, exit.Usagef("--max-permits is %d: give 1 to %d", o.MaxPermits, maxPermits)
+		return v, exit.Usagef("invalid --max-permits=%d: must be 1 to %d", o.MaxPermits, maxPermits)
 	}
 	if o.Stabilisation < 0 {
-		return v, exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", o.Stabilisation, view.Stabilisation)
+		return v, exit.Usagef("invalid --stabilisation=%v: must be a duration such as %v, or 0", o.Stabilisation, view.Stabilisation)
 	}
 	if o.LeaderElect {
 		if o.LeaseNamespace == "" {
-			return v, exit.Usagef("--lease-namespace is empty: give the namespace where barriers look for the Lease %s", api.LeaseName)
+			return v, exit.Usagef("--lease-namespace is empty: specify the namespace in which barriers read Lease %s", api.LeaseName)
 		}
 		if o.LeaseDuration <= o.RenewDeadline || o.RenewDeadline <= o.RetryPeriod || o.RetryPeriod <= 0 {
-			return v, exit.Usagef("--leader-elect-lease-duration (%s) must be longer than --leader-elect-renew-deadline (%s), and that longer than --leader-elect-retry-period (%s)",
+			return v, exit.Usagef("--leader-elect-lease-duration (%s) must be longer than --leader-elect-renew-deadline (%s), which must be longer than --leader-elect-retry-period (%s)",
 				o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
 		}
 	}
@@ -156,10 +156,10 @@ func (o Options) validate() (validated, error) {
 			v.RemoteKubeconfigNamespace = o.LeaseNamespace
 		}
 		if v.RemoteKubeconfigNamespace == "" {
-			return v, exit.Usagef("--remote-kubeconfig-namespace is empty: give the namespace of the Secrets, or turn remotes off with --remote-kubeconfig-selector=")
+			return v, exit.Usagef("--remote-kubeconfig-namespace is empty: specify the namespace of the Secrets, or turn remotes off with --remote-kubeconfig-selector=")
 		}
 		if o.RemoteStaleAfter < minStaleAfter {
-			return v, exit.Usagef("--remote-stale-after is %s: give %s or more", o.RemoteStaleAfter, minStaleAfter)
+			return v, exit.Usagef("invalid --remote-stale-after=%s: must be %s or more", o.RemoteStaleAfter, minStaleAfter)
 		}
 	}
 	if v.MetricsBindAddress == "" {

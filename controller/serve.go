@@ -58,7 +58,7 @@ func (s *viewServer) NeedLeaderElection() bool { return false }
 // Start answers until ctx ends. A failing server does not end the controller: the views are in the reports, too.
 func (s *viewServer) Start(ctx context.Context) error {
 	if err := pinned.Serve(ctx, s.listener, bounded.Controller, s.key, viewwire.Handler(s.view), s.log); err != nil {
-		s.log.ErrorContext(ctx, "views are not served any more", "error", err)
+		s.log.ErrorContext(ctx, "views are no longer served", "error", err)
 	}
 	return nil
 }

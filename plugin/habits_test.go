@@ -36,7 +36,7 @@ func TestWhatPeopleType(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{nil, {"help"}, {"--help"}} {
-		if r := (plugintest.Run{Args: args}).Do(t); !strings.Contains(r.Stdout+r.Stderr, "-v, --version   Print which version this is.") {
+		if r := (plugintest.Run{Args: args}).Do(t); !strings.Contains(r.Stdout+r.Stderr, "-v, --version ") {
 			t.Errorf("help by %q does not name --version: %+v", args, r)
 		}
 	}
@@ -58,10 +58,10 @@ func TestFlagsAreCompleted(t *testing.T) {
 	}{
 		{[]string{"status", "-n", ""}, "demo\thas a ScyllaDB cluster\nother\n:4\n"},
 		{[]string{"logs", "--namespace", "o"}, "other\n:4\n"},
-		{[]string{"status", "--kubeconfig", config, "--context", ""}, "prod\tthe current one\ntest\n:4\n"},
+		{[]string{"status", "--kubeconfig", config, "--context", ""}, "prod\tcurrent context\ntest\n:4\n"},
 		{[]string{"describe", "--kubeconfig", config, "--context", "te"}, "test\n:4\n"},
-		{[]string{"force"}, "force-proceed\tLet a member start ScyllaDB although its barrier holds it back\nforce-bootstrap\tThe same as force-proceed\n:4\n"},
-		{[]string{"force-bootstrap", "--per"}, "--per-service\tWith --datacenter or --cluster: annotate the Services of the members that have not joined, one by one, and nothing else.\n:4\n"},
+		{[]string{"force"}, "force-proceed\tLet a member start ScyllaDB even though its barrier blocks it\nforce-bootstrap\tAlias of force-proceed\n:4\n"},
+		{[]string{"force-bootstrap", "--per"}, "--per-service\tWith --datacenter or --cluster: annotate only the Services of members that have not joined.\n:4\n"},
 	} {
 		r := plugintest.Run{Args: append([]string{"__complete"}, tc.args...), Objects: objects}.Do(t)
 		if r.Stdout != tc.want {

@@ -70,12 +70,12 @@ func TestEveryVerbSaysTheSameOfNothing(t *testing.T) {
 	}{
 		"an empty namespace": {
 			objects: elsewhere,
-			want: "error: there is no ScyllaDB cluster in namespace empty\n" +
+			want: "error: no ScyllaDB cluster found in namespace empty\n" +
 				"choose another namespace with -n; there are clusters in: demo, prod\n",
 		},
 		"nothing anywhere": {
-			want: "error: there is no ScyllaDB cluster in namespace empty\n" +
-				"there is none in any other either; member Services, StatefulSets and reports are found by the label scylla/cluster\n",
+			want: "error: no ScyllaDB cluster found in namespace empty\n" +
+				"no other namespace has one; member Services, StatefulSets and reports are found by the label scylla/cluster\n",
 		},
 		"an empty namespace, and no leave to look into others": {
 			objects: elsewhere,
@@ -85,8 +85,8 @@ func TestEveryVerbSaysTheSameOfNothing(t *testing.T) {
 				}
 				return nil
 			},
-			want: "error: there is no ScyllaDB cluster in namespace empty\n" +
-				"choose another namespace with -n, or look into all: kubectl scylla status -A\n",
+			want: "error: no ScyllaDB cluster found in namespace empty\n" +
+				"choose another namespace with -n, or list all: kubectl scylla status -A\n",
 		},
 		"an empty namespace without our kinds": {
 			fail: func(_ string, gr schema.GroupResource) error {
@@ -95,15 +95,15 @@ func TestEveryVerbSaysTheSameOfNothing(t *testing.T) {
 				}
 				return nil
 			},
-			want: "error: there is no ScyllaDB cluster in namespace empty\n" +
-				"there is none in any other either; member Services, StatefulSets and reports are found by the label scylla/cluster\n",
+			want: "error: no ScyllaDB cluster found in namespace empty\n" +
+				"no other namespace has one; member Services, StatefulSets and reports are found by the label scylla/cluster\n",
 		},
 		"nothing may be listed": {
 			fail: mayNotList,
-			want: "error: user \"bob\" may not list scylladbdatacenternodesstatusreports.scylla.scylladb.com in namespace empty\n" +
-				"user \"bob\" may not list services in namespace empty\n" +
-				"user \"bob\" may not list statefulsets.apps in namespace empty\n" +
-				"ask for a Role with these verbs, or choose other credentials with --context or --as\n",
+			want: "error: user \"bob\" cannot list scylladbdatacenternodesstatusreports.scylla.scylladb.com in namespace empty\n" +
+				"user \"bob\" cannot list services in namespace empty\n" +
+				"user \"bob\" cannot list statefulsets.apps in namespace empty\n" +
+				"request a Role with these verbs, or use other credentials with --context or --as\n",
 		},
 		"one kind may not be listed": {
 			fail: func(ns string, gr schema.GroupResource) error {
@@ -112,16 +112,16 @@ func TestEveryVerbSaysTheSameOfNothing(t *testing.T) {
 				}
 				return nil
 			},
-			want: "error: user \"bob\" may not list services in namespace empty\n" +
-				"ask for a Role with verb \"list\" on \"services\" in namespace empty, or choose other credentials with --context or --as\n",
+			want: "error: user \"bob\" cannot list services in namespace empty\n" +
+				"request a Role with verb \"list\" on \"services\" in namespace empty, or use other credentials with --context or --as\n",
 		},
 		"credentials that nobody knows": {
 			fail: func(string, schema.GroupResource) error { return apierrors.NewUnauthorized("who are you") },
-			want: "error: the API server does not accept these credentials\nlog in again, or choose others with --context, --user or --token\n",
+			want: "error: the API server does not accept these credentials\nlog in again, or use other credentials with --context, --user or --token\n",
 		},
 		"an API server that does not answer": {
 			fail: func(string, schema.GroupResource) error { return context.DeadlineExceeded },
-			want: "error: find clusters in namespace empty: the API server did not answer in time; check the network, or allow more time with --request-timeout\n",
+			want: "error: find clusters in namespace empty: the API server did not respond in time; check the network, or allow more time with --request-timeout\n",
 		},
 		"an API server that is not there": {
 			args: []string{"--server", "https://127.0.0.1:1"},
@@ -129,7 +129,7 @@ func TestEveryVerbSaysTheSameOfNothing(t *testing.T) {
 		},
 		"no kubeconfig": {
 			args: []string{},
-			want: "error: there is no kubeconfig, so there is no API server to ask\nset KUBECONFIG or --kubeconfig, or read saved objects with --from FILE\n",
+			want: "error: no kubeconfig, so the API server's address is unknown\nset KUBECONFIG or --kubeconfig, or read saved objects with --from FILE\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -115,9 +115,9 @@ func TestPartialAnswersAreSaidEverywhere(t *testing.T) {
 	c.Newcomer("dc1", "rack2", 1)
 	live := forwards(t, c, map[string]trouble{"demo-dc1-rack3-0": hangs, "demo-dc1-rack4-0": refused})
 	want := []string{
-		"no answer from Pod demo-dc1-rack2-1: the Pod is Pending, Init:2/3",
-		"no answer from Pod demo-dc1-rack3-0: timed out",
-		"no answer from Pod demo-dc1-rack4-0: error dialing backend: connection refused",
+		"no response from Pod demo-dc1-rack2-1: the Pod is Pending, Init:2/3",
+		"no response from Pod demo-dc1-rack3-0: timed out",
+		"no response from Pod demo-dc1-rack4-0: error dialing backend: connection refused",
 	}
 	archive := filepath.Join(t.TempDir(), "a.zip")
 	if res := (plugintest.Run{Args: []string{"report", "demo", "-n", "demo", "--source=live", "--archive", archive}, Objects: c.Objects(), Live: live}).Do(t); res.Code != 0 {
@@ -175,7 +175,7 @@ func TestWithoutTheRightToForward(t *testing.T) {
 				run.Args = append(run.Args, "--once", "--width", "200")
 			}
 			res := run.Do(t)
-			const right = "partial: create pods/portforward in namespace demo: forbidden; ask for a Role with verb create on resource pods/portforward\n"
+			const right = "partial: create pods/portforward in namespace demo: forbidden; request a Role with verb create on resource pods/portforward\n"
 			if !strings.Contains(res.Stdout, "from "+from) || strings.Count(strings.ReplaceAll(res.Stdout, " \n", "\n"), right) != 1 {
 				t.Errorf("%s --source=%s: exit %d\n%s%s", verb, source, res.Code, res.Stdout, res.Stderr)
 			}

@@ -77,20 +77,19 @@ const DisplayName = "kubectl scylla"
 func NewCmd(d *cli.Deps, argv0 string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   Name,
-		Short: "See who sees whom in a ScyllaDB cluster, and why a node waits",
-		Long: `See who sees whom in a ScyllaDB cluster on Kubernetes, and why a node waits.
+		Short: "Inspect ScyllaDB clusters, and add or replace nodes safely",
+		Long: `Inspect ScyllaDB clusters on Kubernetes, and add or replace nodes safely.
 
-ScyllaDB refuses a new node for good when any node is seen down at that instant.
-This plugin shows how every node sees every other one, says what holds a new node back
-and what to do about it, and acts when you ask it to.`,
+ScyllaDB permanently rejects a new node if any node is DOWN when it joins. This plugin shows how
+each node sees the others, explains why a new node is waiting, and replaces dead nodes.`,
 		Example: cli.Examples(
 			"# Is the cluster healthy?",
 			"kubectl scylla status -n demo",
 			"",
-			"# Why does this member wait?",
+			"# Why is this member waiting?",
 			"kubectl scylla barrier demo-dc1-rack2-1 -n demo",
 			"",
-			"# Replace the dead node that it waits for",
+			"# Replace a dead node",
 			"kubectl scylla replace demo-dc1-rack3-0 -n demo",
 		),
 		SilenceUsage:       true,
@@ -103,18 +102,18 @@ and what to do about it, and acts when you ask it to.`,
 	}
 	root.Version = version.Text()
 	root.SetVersionTemplate("{{.Version}}")
-	root.Flags().BoolP("version", "v", false, "Print which version this is.")
+	root.Flags().BoolP("version", "v", false, "Print the version.")
 	root.SetIn(d.Streams.In)
 	root.SetOut(d.Streams.Out)
 	root.SetErr(d.Streams.ErrOut)
 	root.AddGroup(
-		&cobra.Group{ID: cli.GroupSee, Title: "See:"},
-		&cobra.Group{ID: cli.GroupAct, Title: "Act:"},
+		&cobra.Group{ID: cli.GroupInspect, Title: "Inspect:"},
+		&cobra.Group{ID: cli.GroupOperate, Title: "Operate:"},
 		&cobra.Group{ID: cli.GroupSetup, Title: "Set up:"},
 	)
 	root.SetHelpCommand(helpCmd())
 	d.Flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().Var(&d.Color, "color", "Colour: auto is for terminals only, and heeds NO_COLOR and CLICOLOR_FORCE.")
+	root.PersistentFlags().Var(&d.Color, "color", "When to use colour. auto: on terminals only; respects NO_COLOR and CLICOLOR_FORCE.")
 	root.SetFlagErrorFunc(wrongFlag)
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.RegisterFlagCompletionFunc("namespace", d.CompleteNamespaces)
@@ -123,7 +122,7 @@ and what to do about it, and acts when you ask it to.`,
 		root.AddCommand(verb(d))
 	}
 	// Cobra completes no alias. This one is what those look for who know the proposal.
-	root.ValidArgs = []string{cobra.CompletionWithDesc(forceproceed.Alias, "The same as force-proceed")}
+	root.ValidArgs = []string{cobra.CompletionWithDesc(forceproceed.Alias, "Alias of force-proceed")}
 	root.SetUsageFunc(usage)
 	return root
 }
@@ -132,8 +131,8 @@ and what to do about it, and acts when you ask it to.`,
 func helpCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:                   "help [COMMAND]",
-		Short:                 "Help about any command",
-		Long:                  "Help about any command. The same as COMMAND --help.",
+		Short:                 "Show help for a command",
+		Long:                  "Show help for a command. The same as COMMAND --help.",
 		GroupID:               cli.GroupSetup,
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -195,9 +194,9 @@ func whereToLook(cmd *cobra.Command, err error, e *cluster.NotFoundError) error 
 	_, all := changed("all-namespaces")
 	switch {
 	case e.What == "member" && len(e.Nearest) == 0 && saved:
-		return exit.WithHint(err, "see the members", words.Scylla("", "status", "--from", from)...)
+		return exit.WithHint(err, "list the members", words.Scylla("", "status", "--from", from)...)
 	case e.What == "member" && len(e.Nearest) == 0:
-		return exit.WithHint(err, "see the members", words.Scylla("", "status")...)
+		return exit.WithHint(err, "list the members", words.Scylla("", "status")...)
 	case e.What == "cluster" && e.Known == 0 && !saved && !all:
 		return exit.WithHint(err, "list all clusters", words.Scylla("", "status", "-A")...)
 	}
@@ -212,7 +211,7 @@ func wrap(cmd *cobra.Command, d *cli.Deps, ran *bool) {
 			*ran, d.ReadsFiles = true, from != nil
 			if from != nil && from.Changed && from.Value.String() == "" {
 				// --from=$FILE with an unset variable must not show the running cluster as if it were the file.
-				return exit.WithHint(exit.Usagef("--from is empty: name a file, - for standard input, or sample:NAME"), cli.HelpHint(c))
+				return exit.WithHint(exit.Usagef("--from is empty: specify a file, - for standard input, or sample:NAME"), cli.HelpHint(c))
 			}
 			return run(c, args)
 		}

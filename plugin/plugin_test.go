@@ -89,7 +89,7 @@ func TestRootWithoutArgumentsHelps(t *testing.T) {
 	if res.Code != 0 || res.Stderr != "" {
 		t.Errorf("exit %d, stderr %q", res.Code, res.Stderr)
 	}
-	for _, want := range []string{"See:\n", "Act:\n", "Set up:\n", "kubectl scylla status -n demo"} {
+	for _, want := range []string{"Inspect:\n", "Operate:\n", "Set up:\n", "kubectl scylla status -n demo"} {
 		if !strings.Contains(res.Stdout, want) {
 			t.Errorf("help lacks %q:\n%s", want, res.Stdout)
 		}

@@ -8,27 +8,29 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
 // ours are the persistent flags of the root that are not kubectl's own.
 var ours = map[string]bool{"color": true, "namespace": true, "context": true, "kubeconfig": true}
 
-// usage writes a command's usage: examples first, as people look for them, and only the most used of kubectl's twenty flags. A function and not a template, because reaching a
-// template engine from cobra would keep every exported method of the binary alive.
+// usage writes the usage of a command on one screen: examples first, as people look for them. Global flags are explained at the root alone, rarely used ones in the command's page. A function
+// and not a template, because reaching a template engine from cobra would keep every exported method of the binary alive.
 func usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	if cmd.HasExample() {
-		fmt.Fprintf(&b, "Examples:\n%s\n\n", cmd.Example)
+		fmt.Fprintf(&b, "Examples:\n%s\n\n", strings.ReplaceAll(cmd.Example, "\n\n", "\n"))
 	}
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() {
 		fmt.Fprintf(&b, "  %s [flags]\n", cmd.UseLine())
+		if len(cmd.Aliases) > 0 {
+			fmt.Fprintf(&b, "  Alias: %s\n", strings.Join(cmd.Aliases, ", "))
+		}
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s COMMAND [flags]\n", cmd.CommandPath())
-	}
-	if len(cmd.Aliases) > 0 {
-		fmt.Fprintf(&b, "\nAliases:\n  %s\n", cmd.NameAndAliases())
 	}
 	for _, group := range cmd.Groups() {
 		fmt.Fprintf(&b, "\n%s\n", group.Title)
@@ -38,37 +40,55 @@ func usage(cmd *cobra.Command) error {
 			}
 		}
 	}
-	if f := cmd.LocalNonPersistentFlags(); f.HasAvailableFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", f.FlagUsagesWrapped(100))
+	explained, rare, global := split(cmd)
+	if explained.HasAvailableFlags() {
+		fmt.Fprintf(&b, "\nFlags:\n%s", explained.FlagUsagesWrapped(100))
 	}
-	common, more := split(cmd.Root().PersistentFlags(), cmd)
-	if common.HasAvailableFlags() {
-		fmt.Fprintf(&b, "\nCommon flags:\n%s", common.FlagUsagesWrapped(100))
+	if len(rare) > 0 {
+		names := fold(rare, 98)
+		if head := "Rarely used, see docs/reference/commands.md:"; len(head)+len(names) <= 100 {
+			fmt.Fprintf(&b, "\n%s%s\n", head, names[1:])
+		} else {
+			fmt.Fprintf(&b, "\n%s\n%s\n", head, names)
+		}
 	}
-	if len(more) > 0 {
-		fmt.Fprintf(&b, "\nAlso kubectl's own:\n%s\n", fold(more, 96))
+	if len(global) > 0 {
+		fmt.Fprintf(&b, "\nGlobal flags of kubectl:\n%s\n", fold(global, 98))
 	}
+	if len(rare) == 0 {
+		b.WriteString("\n")
+	}
+	var more []string
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\nMore about a command: %s COMMAND --help\n", cmd.CommandPath())
+		more = append(more, "More: "+cmd.CommandPath()+" COMMAND --help")
 	}
+	if cmd.HasParent() {
+		more = append(more, "Global flags (-n, --context ...): "+cmd.Root().CommandPath()+" --help")
+	}
+	fmt.Fprintln(&b, strings.Join(more, ". "))
 	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 	return err
 }
 
-// split takes the root's flags apart: those that are explained, and the names of the others that cmd does not shadow.
-func split(all *pflag.FlagSet, cmd *cobra.Command) (*pflag.FlagSet, []string) {
-	common := pflag.NewFlagSet("common", pflag.ContinueOnError)
-	var more []string
-	all.VisitAll(func(f *pflag.Flag) {
-		switch local := cmd.LocalNonPersistentFlags().Lookup(f.Name); {
-		case f.Hidden || local != nil && local != f:
-		case ours[f.Name]:
-			common.AddFlag(f)
+// split returns the flags of cmd that are explained, the names of those that are rarely used, and at the root the names of kubectl's.
+func split(cmd *cobra.Command) (explained *pflag.FlagSet, rare, global []string) {
+	explained = pflag.NewFlagSet("explained", pflag.ContinueOnError)
+	add := func(f *pflag.Flag) {
+		switch _, rarely := f.Annotations[cli.RarelyUsed]; {
+		case f.Hidden || f.Name == "help":
+		case rarely:
+			rare = append(rare, "--"+f.Name)
+		case cmd.Root().PersistentFlags().Lookup(f.Name) == f && !ours[f.Name]:
+			global = append(global, "--"+f.Name)
 		default:
-			more = append(more, "--"+f.Name)
+			explained.AddFlag(f)
 		}
-	})
-	return common, more
+	}
+	cmd.LocalNonPersistentFlags().VisitAll(add)
+	if !cmd.HasParent() {
+		cmd.PersistentFlags().VisitAll(add)
+	}
+	return explained, rare, global
 }
 
 // fold writes words in lines of at most width cells.

@@ -24,9 +24,9 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		cause := errors.Unwrap(invalid)
 		if want := wanted(invalid.GetFlag()); want != "" || cause == nil {
-			cause = errors.New("give " + cmp.Or(want, invalid.GetFlag().Usage))
+			cause = errors.New("must be " + cmp.Or(want, invalid.GetFlag().Usage))
 		}
-		err = fmt.Errorf("--%s is %q: %w", invalid.GetFlag().Name, invalid.GetValue(), cause)
+		err = fmt.Errorf("invalid --%s=%q: %w", invalid.GetFlag().Name, invalid.GetValue(), cause)
 	}
 	return exit.WithHint(exit.Usage(err), cli.HelpHint(cmd))
 }
@@ -37,7 +37,7 @@ func wanted(f *pflag.Flag) string {
 	case "bool":
 		return "true or false"
 	case "duration":
-		return "a number with a unit, as 30s, 5m or 1h"
+		return "a duration such as 30s, 5m or 1h"
 	case "int", "int32", "int64", "uint", "uint32", "uint64":
 		return "a whole number"
 	case "": // read by the value itself, like a level; its usage lists them
@@ -81,7 +81,7 @@ func tidy(below *cobra.Command, err error) error {
 	// "if any flags in the group [watch wait] are set none of the others can be; [wait watch] were all set"
 	if _, set, ok := strings.Cut(text, "none of the others can be; ["); ok {
 		set, _, _ = strings.Cut(set, "]")
-		return fmt.Errorf("--%s do not go together", strings.Join(strings.Fields(set), " and --"))
+		return fmt.Errorf("--%s cannot be used together", strings.Join(strings.Fields(set), " and --"))
 	}
 	return err
 }

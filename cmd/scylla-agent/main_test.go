@@ -96,17 +96,17 @@ func TestExitCodesAndMessages(t *testing.T) {
 		stderr string
 		stdout string
 	}{
-		"nothing to do":               {code: 2, stderr: "error: no subcommand given"},
+		"nothing to do":               {code: 2, stderr: "error: specify a subcommand"},
 		"unknown subcommand":          {args: []string{"foo"}, code: 2, stderr: `error: unknown command "foo"`},
 		"unknown flag":                {args: []string{"barrier", "--foo"}, code: 2, stderr: "error: unknown flag: --foo"},
 		"arguments where none go":     {args: []string{"reporter", "x"}, code: 2, stderr: "takes no arguments"},
-		"log level":                   {args: []string{"version", "--log-level=loud"}, code: 2, stderr: `--log-level is "loud"`},
-		"interval too short":          {env: member, args: []string{"reporter", "--status-report-interval=999ms"}, code: 2, stderr: "the minimum is 1s"},
+		"log level":                   {args: []string{"version", "--log-level=loud"}, code: 2, stderr: `unknown --log-level="loud"`},
+		"interval too short":          {env: member, args: []string{"reporter", "--status-report-interval=999ms"}, code: 2, stderr: "must be at least 1s"},
 		"interval is no duration":     {args: []string{"reporter", "--status-report-interval=5"}, code: 2, stderr: "missing unit"},
-		"feature gate":                {args: []string{"barrier", "--feature-gates=Foo=true"}, code: 2, stderr: `--feature-gates: feature gate "Foo" is not known`},
+		"feature gate":                {args: []string{"barrier", "--feature-gates=Foo=true"}, code: 2, stderr: `--feature-gates: unknown feature gate "Foo"`},
 		"version":                     {args: []string{"barrier", "--scylla-version=latest"}, code: 2, stderr: "--scylla-version"},
 		"no Pod":                      {args: []string{"barrier"}, code: 2, stderr: "POD_NAMESPACE"},
-		"not in a Pod":                {env: member, args: []string{"reporter"}, code: 1, stderr: "give --kubeconfig"},
+		"not in a Pod":                {env: member, args: []string{"reporter"}, code: 1, stderr: "specify --kubeconfig"},
 		"kubeconfig that is not":      {env: member, args: []string{"reporter", "--kubeconfig=" + filepath.Join(dir, "absent")}, code: 1, stderr: "absent"},
 		"port that is taken":          {env: member, args: []string{"reporter", "--kubeconfig=" + kubeconfig(t, "http://127.0.0.1:1"), "--health-probe-bind-address=256.0.0.1:1"}, code: 1, stderr: "listen on 256.0.0.1:1"},
 		"bootstrapped needs nothing":  {env: member, args: []string{"barrier", "--query-file=" + bootstrapped}, stderr: "AlreadyBootstrapped"},
@@ -114,8 +114,8 @@ func TestExitCodesAndMessages(t *testing.T) {
 		"decommissioned refuses":      {env: member, args: []string{"barrier", "--query-file=" + decommissioned}, code: 2, stderr: "data-demo-rack1-0"},
 		"version in one line":         {args: []string{"version"}, stdout: "scylla-agent "},
 		"version as JSON":             {args: []string{"version", "-o", "json"}, stdout: `"goVersion"`},
-		"version as what":             {args: []string{"version", "-o", "xml"}, code: 2, stderr: `--output is "xml"`},
-		"copy nowhere":                {args: []string{"copy-to"}, code: 2, stderr: "takes one path"},
+		"version as what":             {args: []string{"version", "-o", "xml"}, code: 2, stderr: `unknown --output="xml"`},
+		"copy nowhere":                {args: []string{"copy-to"}, code: 2, stderr: "requires exactly one path"},
 		"copy into what is not there": {args: []string{"copy-to", filepath.Join(dir, "no", "agent")}, code: 1, stderr: "copy "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestSIGTERM(t *testing.T) {
 		code  int
 	}{
 		"barrier":  {[]string{"barrier", "--metrics-bind-address=0", "--kubeconfig=" + kubeconfig(t, nobody)}, "APIUnreachable", 130},
-		"reporter": {[]string{"reporter", "--health-probe-bind-address=0", "--scylla-api=" + nobody, "--kubeconfig=" + kubeconfig(t, s.URL)}, "no row", 0},
+		"reporter": {[]string{"reporter", "--health-probe-bind-address=0", "--scylla-api=" + nobody, "--kubeconfig=" + kubeconfig(t, s.URL)}, "no status report", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ func (a *agent) controllerCommand() *cobra.Command {
 	o := controller.DefaultOptions()
 	cmd := &cobra.Command{
 		Use:   "controller",
-		Short: "Assemble the reports, keep member Services, propagate force, drive replacements",
+		Short: "Assemble reports, maintain member Services, propagate force annotations, replace nodes",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.restConfig()

@@ -48,21 +48,21 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	a := &agent{stdout: stdout, stderr: stderr, log: slog.New(slog.NewJSONHandler(stderr, nil))}
 	root := &cobra.Command{
 		Use:               "scylla-agent",
-		Short:             "The part of kubectl-scylla that runs in Pods",
+		Short:             "Run a component of kubectl-scylla in a Pod",
 		Args:              cobra.NoArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.setup(cmd) },
 		RunE: func(*cobra.Command, []string) error {
-			return exit.Usagef("no subcommand given: one of reporter, barrier, launch, controller, copy-to, version (scylla-agent --help)")
+			return exit.Usagef("specify a subcommand: reporter, barrier, launch, controller, copy-to or version (scylla-agent --help)")
 		},
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
 	root.PersistentFlags().StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig file instead of the Pod's ServiceAccount")
-	root.PersistentFlags().StringVar(&a.logLevel, "log-level", "info", "debug, info, warn or error")
+	root.PersistentFlags().StringVar(&a.logLevel, "log-level", "info", "log level: debug, info, warn or error")
 	root.AddCommand(a.reporterCommand(), a.barrierCommand(), a.copyCommand(), a.versionCommand())
 	root.AddCommand(a.others()...)
 	return root
@@ -109,7 +109,7 @@ func working(err error) error {
 func (a *agent) setup(*cobra.Command) error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
-		return exit.Usagef("--log-level is %q: give debug, info, warn or error", a.logLevel)
+		return exit.Usagef("unknown --log-level=%q: use one of debug, info, warn, error", a.logLevel)
 	}
 	handler := slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level})
 	a.log = slog.New(handler)
@@ -125,7 +125,7 @@ func (a *agent) restConfig() (*rest.Config, error) {
 	if a.kubeconfig != "" {
 		cfg, err = clientcmd.BuildConfigFromFlags("", a.kubeconfig)
 	} else if cfg, err = rest.InClusterConfig(); errors.Is(err, rest.ErrNotInCluster) {
-		return nil, exit.WithHint(err, "this is not a Pod with a ServiceAccount: give --kubeconfig")
+		return nil, exit.WithHint(err, "not in a Pod with a ServiceAccount: specify --kubeconfig")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration of the API server: %w", err)
@@ -146,9 +146,9 @@ func (a *agent) client() (client.WithWatch, error) {
 type pod struct{ namespace, name, uid string }
 
 func (p *pod) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&p.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the own Pod (env POD_NAMESPACE)")
-	fs.StringVar(&p.name, "pod-name", os.Getenv("POD_NAME"), "name of the own Pod (env POD_NAME)")
-	fs.StringVar(&p.uid, "pod-uid", os.Getenv("POD_UID"), "UID of the own Pod (env POD_UID), so that a successor of the same name is not written to")
+	fs.StringVar(&p.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of this Pod (env POD_NAMESPACE)")
+	fs.StringVar(&p.name, "pod-name", os.Getenv("POD_NAME"), "name of this Pod (env POD_NAME)")
+	fs.StringVar(&p.uid, "pod-uid", os.Getenv("POD_UID"), "UID of this Pod (env POD_UID), so that a later Pod of the same name is not changed")
 }
 
 // listen opens an address; "" and "0" mean none.
@@ -169,7 +169,7 @@ func (a *agent) reporterCommand() *cobra.Command {
 	var base, metrics, supervisor, address, heartbeats, way string
 	cmd := &cobra.Command{
 		Use:   "reporter",
-		Short: "Keep what the Pod's ScyllaDB sees in the Pod's annotation (native sidecar)",
+		Short: "Write the status report of the Pod's ScyllaDB to the Pod's annotation (native sidecar)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := reporter.ValidateInterval(o.Interval); err != nil {
@@ -177,9 +177,9 @@ func (a *agent) reporterCommand() *cobra.Command {
 			}
 			switch o.HeartbeatByLease = way == reporter.HeartbeatLease; {
 			case way != reporter.HeartbeatLease && way != reporter.HeartbeatPoll:
-				return exit.Usagef("--heartbeat is %q: give %s or %s", way, reporter.HeartbeatPoll, reporter.HeartbeatLease)
+				return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", way, reporter.HeartbeatPoll, reporter.HeartbeatLease)
 			case o.HeartbeatByLease && (heartbeats == "" || heartbeats == "0"):
-				return exit.Usagef("--heartbeat=%s needs --heartbeat-bind-address: barriers ask there for the controller's view", way)
+				return exit.Usagef("--heartbeat=%s requires --heartbeat-bind-address: barriers read the controller view there", way)
 			}
 			c, err := a.client()
 			if err != nil {
@@ -189,7 +189,7 @@ func (a *agent) reporterCommand() *cobra.Command {
 				return err
 			}
 			if o.Heartbeat, err = listen(heartbeats); err != nil {
-				return exit.WithHint(err, "another port: --heartbeat-bind-address=:PORT")
+				return exit.WithHint(err, "use another port: --heartbeat-bind-address=:PORT")
 			}
 			o.Client, o.ScyllaDB, o.Log = c, scylla.NewClient(base, nil), a.log
 			if metrics != "" {
@@ -204,19 +204,19 @@ func (a *agent) reporterCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	own.addFlags(fs)
-	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval, "time between two polls of ScyllaDB, at least 1s, and at most 30s where the heartbeat is served; a row counts for as long as two")
-	fs.StringVar(&base, "scylla-api", scylla.DefaultBaseURL, "ScyllaDB's REST API")
+	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval, "time between two polls of ScyllaDB: at least 1s, with a heartbeat at most 30s; a status report is valid for twice as long")
+	fs.StringVar(&base, "scylla-api", scylla.DefaultBaseURL, "URL of ScyllaDB's REST API")
 	fs.StringVar(&metrics, "scylla-metrics-url", scylla.DefaultMetricsURL,
-		"ScyllaDB's metrics, which tell how far the node is behind in the log of group 0; empty never asks")
+		"URL of ScyllaDB's metrics, which show how far the node is behind in the log of group 0; empty disables this")
 	fs.StringVar(&supervisor, "scylla-supervisor-url", scylla.DefaultSupervisorURL,
-		"supervisord of ScyllaDB's container, queried for the end of ScyllaDB's process while ScyllaDB does not answer; empty never queries it")
-	fs.StringVar(&address, "health-probe-bind-address", ":8081", "address of /healthz, /readyz and /metrics; 0 serves nothing")
-	fs.StringVar(&o.Group0File, "group0-file", api.FileGroup0Query, "output of the query for the ID of the node's group 0, passed on once the node serves; absent where it was not asked")
+		"URL of supervisord in ScyllaDB's container, queried for the state of the process while ScyllaDB does not respond; empty disables this")
+	fs.StringVar(&address, "health-probe-bind-address", ":8081", "address of /healthz, /readyz and /metrics; 0 disables it")
+	fs.StringVar(&o.Group0File, "group0-file", api.FileGroup0Query, "file with the ID of the node's group 0, which the query container writes; reported once the node is running; may be absent")
 	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",
-		"address of the heartbeat, which the controller asks for by TLS, and of the controller's view for barriers that have lost it; 0 serves none, and the controller goes by the annotation alone")
+		"address of the heartbeat (TLS), which the controller polls, and of the controller view for barriers that cannot reach the controller; 0 disables it: the controller then uses only the annotation")
 	fs.StringVar(&way, "heartbeat", reporter.HeartbeatPoll,
-		"how the controller learns of the heartbeat. poll: it asks; lease: it reads a Lease of the own Pod, renewed each 5s or at the interval if that is longer, where the network forbids the question")
-	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease, which says where it serves its views; empty hands none on")
+		"how the controller gets the heartbeat. poll: it polls the reporter; lease: it reads a Lease of this Pod, for networks that forbid polls; the reporter renews it every 5s, or every interval if that is longer")
+	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease, which contains the address of its views; empty relays no views")
 	return cmd
 }
 
@@ -230,7 +230,7 @@ func (a *agent) barrierCommand() *cobra.Command {
 	var stabilisation time.Duration
 	cmd := &cobra.Command{
 		Use:   "barrier",
-		Short: "End when this member may start ScyllaDB, say why it waits (init container)",
+		Short: "Wait until this member may start ScyllaDB, and show why it waits (init container)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("stabilisation") {
@@ -252,26 +252,26 @@ func (a *agent) barrierCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	own.addFlags(fs)
-	fs.StringVar(&o.Service, "service-name", "", "the member Service; default the Pod's name")
-	fs.StringVar(&o.Cluster, "selector-label-value", "", "value of the label that selects the reports; default the Service's label "+api.LabelCluster)
-	fs.StringVar(&o.QueryFile, "query-file", o.QueryFile, "output of the query container; its exit code is in this name with .code at the end")
-	fs.StringVar(&o.DataDir, "scylla-data-dir", o.DataDir, "ScyllaDB's working directory or its data directory, looked at when it is mounted")
-	fs.StringVar(&o.PVC, "pvc-name", "", "name of the member's claim, for messages")
-	fs.StringVar(&o.Image, "scylla-image", "", "image that the query ran in: its tag tells the version")
-	fs.StringVar(&o.Version, "scylla-version", "", "version of ScyllaDB that the query ran in; wins over the image")
+	fs.StringVar(&o.Service, "service-name", "", "name of the member Service (default: the Pod's name)")
+	fs.StringVar(&o.Cluster, "selector-label-value", "", "value of the label that selects the reports (default: the Service's label "+api.LabelCluster+")")
+	fs.StringVar(&o.QueryFile, "query-file", o.QueryFile, "output file of the query container; its exit code is in the file with the suffix .code")
+	fs.StringVar(&o.DataDir, "scylla-data-dir", o.DataDir, "working directory or data directory of ScyllaDB, read if it is mounted")
+	fs.StringVar(&o.PVC, "pvc-name", "", "name of the member's PVC, for messages")
+	fs.StringVar(&o.Image, "scylla-image", "", "image of the query container; its tag contains the version")
+	fs.StringVar(&o.Version, "scylla-version", "", "version of ScyllaDB in the query container; overrides the image")
 	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease")
-	fs.StringVar(&o.TerminationLog, "termination-log", o.TerminationLog, "file for the reason of a refusal, written only when it exists")
+	fs.StringVar(&o.TerminationLog, "termination-log", o.TerminationLog, "file for the reason of a refusal, written only if it exists")
 	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
-		"with one report only, accept host IDs that do not report when all who report see them UP (external seeds)")
+		"with one report only: accept host IDs without a status report if all reporters see them UP (external seeds)")
 	fs.DurationVar(&stabilisation, "stabilisation", barrier.DefaultStabilisation,
-		"how long all must be UP without a break before the barrier opens, 0 opens at once; not given, it is the stabilisation of status.healthPolicy of the cluster's report, and the default where that has none")
-	fs.StringVar(&policy, "policy", "", "permits: ask the controller for a permit as well, one newcomer at a time; reports: go by the reports alone; "+
-		"default permits, and reports where the Scylla Operator manages the member")
+		"how long all nodes must stay UP before the barrier opens; 0 opens at once (if unset: stabilisation in status.healthPolicy of the cluster's report)")
+	fs.StringVar(&policy, "policy", "", "permits: also require a permit of the controller, one new node at a time; reports: require only status reports "+
+		"(default: permits; with the Scylla Operator: reports)")
 	fs.StringVar(&silent, "when-controller-silent", "",
-		"going by permits, while no controller leads. Wait: for one; Peers: join once every member's own reporter confirms that it sees all UP, without permit, hold or turn; "+
-			"default the whenControllerSilent of status.healthPolicy of the cluster's report, and Wait where that has none")
-	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false; default true")
-	fs.StringVar(&address, "metrics-bind-address", ":8082", "address of /metrics and /healthz while waiting; 0 serves nothing")
+		"with permits, while no controller leads. Wait: wait for one; Peers: open once the reporter of every member confirms that it sees all nodes UP, without permit, hold or order "+
+			"(default: whenControllerSilent in status.healthPolicy of the cluster's report, else Wait)")
+	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false (default true)")
+	fs.StringVar(&address, "metrics-bind-address", ":8082", "address of /metrics and /healthz while waiting; 0 disables it")
 	return cmd
 }
 
@@ -288,7 +288,7 @@ func parseBarrier(o *barrier.Options, gates, policy, silent string) error {
 		}
 	}
 	if o.Stabilisation != nil && *o.Stabilisation < 0 {
-		return exit.Usagef("--stabilisation is %v: give how long all must be UP, for example %v, or 0", *o.Stabilisation, barrier.DefaultStabilisation)
+		return exit.Usagef("invalid --stabilisation=%v: must be a duration such as %v, or 0", *o.Stabilisation, barrier.DefaultStabilisation)
 	}
 	if o.Policy, err = barrier.ParsePolicy(policy); err != nil {
 		return exit.Usagef("--policy: %w", err)
@@ -305,14 +305,14 @@ func (a *agent) copyCommand() *cobra.Command {
 		Short: "Copy this binary to PATH, so that another container can start it (init container)",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return exit.Usagef("copy-to takes one path, %d given", len(args))
+				return exit.Usagef("copy-to requires exactly one path, %d given", len(args))
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			self, err := os.Executable()
 			if err != nil {
-				return fmt.Errorf("find the own binary: %w", err)
+				return fmt.Errorf("find this binary: %w", err)
 			}
 			if err := copyFile(self, args[0]); err != nil {
 				return fmt.Errorf("copy %s to %s: %w", self, args[0], err)
@@ -369,12 +369,12 @@ func (a *agent) versionCommand() *cobra.Command {
 				e.SetIndent("", "  ")
 				err = e.Encode(info)
 			default:
-				return exit.Usagef("--output is %q: give json or nothing", output)
+				return exit.Usagef("unknown --output=%q: use json, or omit it", output)
 			}
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for one line")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or empty for one line")
 	return cmd
 }
 

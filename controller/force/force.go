@@ -110,7 +110,7 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 	}
 	found.controller = c
 	if err := mgr.Add(found); err != nil {
-		return fmt.Errorf("register the search for the Scylla Operator's kinds: %w", err)
+		return fmt.Errorf("register the search for the Scylla Operator's CRDs: %w", err)
 	}
 	return nil
 }
@@ -254,23 +254,23 @@ func (r *Reconciler) apply(ctx context.Context, svc *corev1.Service, want map[st
 	switch {
 	case spent && had == api.ForceProceedValue:
 		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "ForceProceedSpent", "PropagateForce",
-			fmt.Sprintf("the node of member %s has started: its Service no longer has annotation %s, and its next start is judged", svc.Name, api.AnnotationForceProceed))
+			fmt.Sprintf("the node of member %s has started: annotation %s was removed from its Service, and the barrier checks its next start", svc.Name, api.AnnotationForceProceed))
 	case had == api.ForceProceedValue && now != api.ForceProceedValue:
 		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "ForceProceedWithdrawn", "PropagateForce",
-			fmt.Sprintf("%s no longer says that member %s may start whatever the reports say", from, svc.Name))
+			fmt.Sprintf("%s no longer allows member %s to start regardless of the reports", from, svc.Name))
 	}
 	return nil
 }
 
 // recordForce writes an Event for a force-proceed request.
 func (r *Reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
-	from := "its Service, by hand"
+	from := "its Service, set manually"
 	if f := svc.Annotations[api.AnnotationForcePropagatedFrom]; f != "" {
 		from = f
 	}
-	note := fmt.Sprintf("member %s may start whatever the reports say: annotation %s=%s on %s", svc.Name, api.AnnotationForceProceed, api.ForceProceedValue, from)
+	note := fmt.Sprintf("member %s may start regardless of the reports: annotation %s=%s on %s", svc.Name, api.AnnotationForceProceed, api.ForceProceedValue, from)
 	if why := svc.Annotations[api.AnnotationForceReason]; why != "" {
-		note += "; reason given: " + why
+		note += "; reason: " + why
 	}
 	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, "ForceProceed", "PropagateForce", note)
 }
@@ -283,7 +283,7 @@ func (r *Reconciler) complain(ctx context.Context, obj client.Object, kind strin
 	}
 	done[kind+"/"+obj.GetName()] = true
 	r.o.Notice.Emit(ctx, obj, corev1.EventTypeWarning, "ForceValueInvalid", "PropagateForce", fmt.Sprintf(
-		"annotation %s is %q, which blocks every member that it reaches: set it to %q, or remove it", api.AnnotationForceProceed, v, api.ForceProceedValue))
+		"annotation %s is %q, which blocks every member that it applies to: set it to %q, or remove it", api.AnnotationForceProceed, v, api.ForceProceedValue))
 }
 
 // finder adds a watch for each of the Scylla Operator's kinds once it is installed.

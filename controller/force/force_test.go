@@ -451,7 +451,7 @@ func TestSetByHandOnAService(t *testing.T) {
 	b := newBench(t, set("demo-r1"), one, bad)
 	b.reconcile()
 	e := b.events()
-	if len(e) != 2 || !strings.HasPrefix(e[0], "ForceProceed Service/demo-r1-0") || !strings.Contains(e[0], "by hand") || !strings.HasPrefix(e[1], "ForceValueInvalid Service/demo-r1-1") {
+	if len(e) != 2 || !strings.HasPrefix(e[0], "ForceProceed Service/demo-r1-0") || !strings.Contains(e[0], "set manually") || !strings.HasPrefix(e[1], "ForceValueInvalid Service/demo-r1-1") {
 		t.Errorf("events %q", e)
 	}
 	if diff := cmp.Diff(map[string]string{key: "true"}, b.annotations("demo-r1-0")); diff != "" {

@@ -179,7 +179,7 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	why := m.judge(answer, err, t.Digest, asked)
 	if why == "" {
 		if m.missed >= view.MissedLimit {
-			p.o.Log.Info("a heartbeat is back", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "missed", m.missed)
+			p.o.Log.Info("heartbeat restored", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "missed", m.missed)
 		}
 		m.missed = 0
 		return
@@ -189,7 +189,7 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 		p.o.Missed(t, why)
 	}
 	if m.missed == view.MissedLimit {
-		p.o.Log.Warn("a heartbeat is missing", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "address", t.Address, "why", string(why), "error", err)
+		p.o.Log.Warn("heartbeat missing", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "address", t.Address, "why", string(why), "error", err)
 	}
 }
 

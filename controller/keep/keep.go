@@ -164,7 +164,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 	silent := k.o.Clock.Since(k.last())
 	k.mu.Unlock()
 	if news {
-		k.o.Log.WarnContext(ctx, "the Lease by which barriers trust the reports is not renewed", "error", err)
+		k.o.Log.WarnContext(ctx, "Lease not renewed: barriers will not trust the reports", "error", err)
 	}
 	if silent >= k.o.Duration && k.holds {
 		k.giveUp(ctx)
@@ -206,11 +206,11 @@ func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 
 	switch {
 	case len(missing) > 0 && len(marks) == 0:
-		return nil, fmt.Errorf("the reports of none of %d clusters are kept: %w", len(keys), k.why(missing[0]))
+		return nil, fmt.Errorf("the reports of all %d clusters are out of date: %w", len(keys), k.why(missing[0]))
 	// A new leader renews only once every cluster was assembled, or once the Lease's duration has passed: barriers wait no longer than that for the
 	// failing ones.
 	case len(missing) > 0 && k.proven.IsZero() && now.Sub(k.started) < k.o.Duration:
-		return nil, fmt.Errorf("the reports of %d of %d clusters were not assembled yet", len(missing), len(keys))
+		return nil, fmt.Errorf("the reports of %d of %d clusters are not assembled yet", len(missing), len(keys))
 	case len(marks) > maxMarks:
 		k.o.Log.Error("too many clusters for one controller: divide the namespaces with --namespaces", "clusters", len(marks), "limit", maxMarks)
 		marks = marks[:maxMarks]
@@ -301,10 +301,10 @@ func (k *Keeper) giveUp(ctx context.Context) {
 	delete(l.Annotations, api.AnnotationKeeps)
 	delete(l.Annotations, api.AnnotationViewAt)
 	if err := k.write(ctx, l); err != nil {
-		k.o.Log.WarnContext(ctx, "the Lease could not be given up; it lapses", "error", err)
+		k.o.Log.WarnContext(ctx, "Lease not released; it will expire", "error", err)
 		return
 	}
-	k.o.Log.InfoContext(ctx, "gave up the Lease by which barriers trust the reports")
+	k.o.Log.InfoContext(ctx, "Lease released: barriers will not trust the reports")
 }
 
 // Check returns the readiness check: it fails when this process leads and has renewed nothing for longer than the Lease's duration.
@@ -321,8 +321,8 @@ func (k *Keeper) Check(elected <-chan struct{}) func(*http.Request) error {
 			return nil
 		}
 		if k.reason == nil {
-			return fmt.Errorf("no report was kept for %s", k.o.Clock.Since(k.last()).Round(time.Second))
+			return fmt.Errorf("no report was updated for %s", k.o.Clock.Since(k.last()).Round(time.Second))
 		}
-		return fmt.Errorf("no report was kept for %s: %w", k.o.Clock.Since(k.last()).Round(time.Second), k.reason)
+		return fmt.Errorf("no report was updated for %s: %w", k.o.Clock.Since(k.last()).Round(time.Second), k.reason)
 	}
 }

@@ -121,7 +121,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	end := start + n
 	if other := w.overlaps(place); other != "" {
 		r.o.Notice.Emit(ctx, set, corev1.EventTypeWarning, "RackConflict", "MakeMemberServices", fmt.Sprintf(
-			"StatefulSet %s already has members with the same ordinals in rack %s of datacenter %s: give this one another rack, or ordinals of its own (spec.ordinals.start)",
+			"StatefulSet %s already has members with the same ordinals in rack %s of datacenter %s: change the rack or the ordinals (spec.ordinals.start) of this StatefulSet",
 			other, place.Rack, place.Datacenter))
 		return reconcile.Result{}, nil
 	}
@@ -234,7 +234,7 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 	if svc == nil {
 		err := r.o.Client.Create(ctx, want)
 		if err == nil {
-			r.o.Log.InfoContext(ctx, "member service made", "namespace", want.Namespace, "service", want.Name)
+			r.o.Log.InfoContext(ctx, "member service created", "namespace", want.Namespace, "service", want.Name)
 			return nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
@@ -249,14 +249,14 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 	if !cluster.Managed(svc) {
 		if !cluster.OwnedByOperator(svc) {
 			r.o.Notice.Emit(ctx, w.set, corev1.EventTypeWarning, "MemberServiceConflict", "MakeMemberServices", fmt.Sprintf(
-				"service %s is in the way of the member of that name: delete it, or hand it over with the label %s=%s", svc.Name, api.LabelManagedBy, api.ManagedByUs))
+				"service %s has the name of a member Service: delete it, or set label %s=%s on it to let the controller manage it", svc.Name, api.LabelManagedBy, api.ManagedByUs))
 		}
 		return nil
 	}
 	if owned(svc, w.set.Name) {
 		o := metav1.GetControllerOf(svc)
 		r.o.Notice.Emit(ctx, w.set, corev1.EventTypeWarning, "MemberServiceConflict", "MakeMemberServices", fmt.Sprintf(
-			"service %s belongs to %s %s: give the StatefulSets names that do not collide", svc.Name, o.Kind, o.Name))
+			"service %s belongs to %s %s: rename one StatefulSet so that their members have different names", svc.Name, o.Kind, o.Name))
 		return nil
 	}
 	if err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { adopt(s, want, w.set.Name) }); err != nil {
@@ -268,7 +268,7 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 	mended := svc.DeepCopy()
 	mended.Spec.PublishNotReadyAddresses, mended.Spec.Selector = true, want.Spec.Selector
 	if err := r.o.Client.Patch(ctx, mended, client.MergeFromWithOptions(svc, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("mend service %s/%s: %w", svc.Namespace, svc.Name, err)
+		return fmt.Errorf("correct service %s/%s: %w", svc.Namespace, svc.Name, err)
 	}
 	return nil
 }
@@ -283,7 +283,7 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 	id := cmp.Or(row.HostID, hostid.Known(set[api.AnnotationHostID]))
 	if why := w.foreign(svc.Name, id); why != "" {
 		r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, "HostIDRefused", "RecordMember", fmt.Sprintf(
-			"the Pod says that its node's host ID is %s, which is not recorded: %s", words.Clean(fmt.Sprintf("%.80q", id)), why))
+			"host ID %s in the Pod's status report is not recorded: %s", words.Clean(fmt.Sprintf("%.80q", id)), why))
 		return nil
 	}
 	old := svc.Annotations[api.AnnotationHostID]
@@ -305,7 +305,7 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 func (w *world) foreign(member string, hostID hostid.ID) string {
 	for _, s := range w.services {
 		if s.Name != member && hostid.Known(s.Annotations[api.AnnotationHostID]) == hostID {
-			return "it is that of member " + s.Name + " by its Service; if its volume was moved, delete that Service first"
+			return "the Service of member " + s.Name + " has this host ID; if the volume was moved, delete that Service first"
 		}
 	}
 	return ""

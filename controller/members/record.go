@@ -68,7 +68,7 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 func Left(m *cluster.Member, others []*cluster.Member) (left bool, why string) {
 	id := m.RecordedID()
 	if id == "" && !m.HasJoined() {
-		return true, "no node ever started there"
+		return true, "no node ever started in this member"
 	}
 	witnesses, members := 0, 0
 	for _, p := range others {
@@ -92,9 +92,9 @@ func Left(m *cluster.Member, others []*cluster.Member) (left bool, why string) {
 	case id == "":
 		return false, "its host ID is not recorded"
 	case members == 0 && !m.HasJoined():
-		return true, "it never joined, and there is no other member"
+		return true, "it never joined, and no other member exists"
 	case 2*witnesses <= members:
-		return false, fmt.Sprintf("only %d of the other %d members can be asked", witnesses, members)
+		return false, fmt.Sprintf("only %d of the other %d members have a usable status report", witnesses, members)
 	}
 	return true, "no other member lists host ID " + string(id)
 }

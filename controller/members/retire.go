@@ -38,7 +38,7 @@ func (r *Reconciler) orphans(ctx context.Context, key types.NamespacedName) (rec
 	var all corev1.ServiceList
 	mine := client.MatchingLabels{api.LabelManagedBy: api.ManagedByUs, api.LabelServiceType: api.ServiceTypeMember}
 	if err := r.o.Client.List(ctx, &all, client.InNamespace(key.Namespace), mine); err != nil {
-		return reconcile.Result{}, fmt.Errorf("list member services of statefulset %s, which is gone: %w", key, err)
+		return reconcile.Result{}, fmt.Errorf("list member services of deleted statefulset %s: %w", key, err)
 	}
 	worlds := map[string]*world{} // by cluster: one, unless labels were changed
 	waiting := false
@@ -86,7 +86,7 @@ func (r *Reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why 
 		}
 		claims := s.Annotations[api.AnnotationMemberClaims]
 		if claims == "" {
-			return false, "it is not known where the data of " + s.Name + " are", nil
+			return false, "the PVCs of " + s.Name + " are unknown", nil
 		}
 		for claim := range strings.SplitSeq(claims, ",") {
 			// By name, and metadata only: listing would make the client cache all claims.
@@ -97,11 +97,11 @@ func (r *Reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why 
 				return false, "PersistentVolumeClaim " + claim + " exists", nil
 			}
 			if !apierrors.IsNotFound(err) {
-				return false, "", fmt.Errorf("look for claim %s/%s of a cluster without StatefulSets: %w", s.Namespace, claim, err)
+				return false, "", fmt.Errorf("get PVC %s/%s of a cluster without StatefulSets: %w", s.Namespace, claim, err)
 			}
 		}
 	}
-	return true, "the cluster has no StatefulSet, no Pod and no claim any more", nil
+	return true, "the cluster no longer has any StatefulSet, Pod or PVC", nil
 }
 
 // retire deletes the Service of an ordinal that is gone once its node is no longer a member. gone is false while the node may still be one.
@@ -130,14 +130,14 @@ func (r *Reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) 
 		}
 		if !left {
 			r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "MemberServiceKept", "RetireMember", fmt.Sprintf(
-				"the cluster has no StatefulSet and may come back: %s; if its data are given up, delete its claims and member Services: kubectl delete services -l %s=%s,%s=%s -n %s",
+				"the cluster has no StatefulSet, but it may be recreated: %s; only if its data is no longer needed, delete its PVCs and member Services: kubectl delete services -l %s=%s,%s=%s -n %s",
 				why, api.LabelCluster, svc.Labels[api.LabelCluster], api.LabelManagedBy, api.ManagedByUs, svc.Namespace))
 			return false, nil
 		}
 	}
 	if !left {
 		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "MemberServiceKept", "RetireMember", fmt.Sprintf(
-			"ordinal is gone and the node may still be a member: %s; decommission or remove the node", why))
+			"the StatefulSet no longer has this ordinal, but the node may still be a member: %s; decommission or remove the node", why))
 		return false, nil
 	}
 	err = r.o.Client.Delete(ctx, svc, client.Preconditions{UID: &svc.UID, ResourceVersion: &svc.ResourceVersion})

@@ -56,7 +56,7 @@ func TestA7ServicesWithoutAStatefulSet(t *testing.T) {
 		"a Pod is left": {
 			joined(), []client.Object{withData("demo-r1", 1), withData("demo-r2", 1), pod("demo-r1-0", nil)}, nil, true, "Pod demo-r2-0 exists"},
 		"nobody knows of claims": {
-			[]client.Object{set(1), pod("demo-r1-0", sees(h1, true, h1))}, []client.Object{set(1), pod("demo-r1-0", nil)}, nil, true, "not known where the data"},
+			[]client.Object{set(1), pod("demo-r1-0", sees(h1, true, h1))}, []client.Object{set(1), pod("demo-r1-0", nil)}, nil, true, "the PVCs of"},
 		"one rack is gone, and its node is a member still": {
 			joined(), []client.Object{withData("demo-r1", 1), pod("demo-r1-0", nil)}, nil, true, "demo-r2-0 lists host ID " + h1},
 		"one rack is gone, and its node was removed": {

@@ -113,7 +113,7 @@ func TestOnlyOurOwnTextOfASecretIsRepeated(t *testing.T) {
 	if got := reasonOf(err); got != "secret sys/eu-secret: key kubeconfig: is not a kubeconfig" {
 		t.Errorf("ours: %q", got)
 	}
-	if got := reasonOf(errors.New("secret sys/eu-secret: " + token)); got != "its API server cannot be reached" {
+	if got := reasonOf(errors.New("secret sys/eu-secret: " + token)); got != "its API server is not reachable" {
 		t.Errorf("another's: %q", got)
 	}
 }

@@ -284,7 +284,7 @@ func labelValue(datacenter string) string {
 func (r *runner) remove(ctx context.Context, t *api.ScyllaDBDatacenterNodesStatusReport) error {
 	err := r.writer.Delete(ctx, r.client, r.client, t)
 	if left, ok := errors.AsType[*write.NotOursError](err); ok {
-		r.log.WarnContext(ctx, "a report there is left alone", "namespace", t.Namespace, "report", t.Name, "why", left.Why)
+		r.log.WarnContext(ctx, "report in the remote not changed", "namespace", t.Namespace, "report", t.Name, "why", left.Why)
 		return nil
 	}
 	return err
@@ -341,13 +341,13 @@ func (r *runner) observe(ctx context.Context, err, pushErr error) {
 	r.mu.Unlock()
 	if after.Reason != before.Reason {
 		if err != nil {
-			r.log.WarnContext(ctx, "remote cannot be kept in touch with", "reason", after.Reason, "error", err)
+			r.log.WarnContext(ctx, "remote not reachable", "reason", after.Reason, "error", err)
 		} else {
-			r.log.InfoContext(ctx, "remote answers again")
+			r.log.InfoContext(ctx, "remote reachable again")
 		}
 	}
 	if after.PushReason != before.PushReason && pushErr != nil {
-		r.log.WarnContext(ctx, "reports cannot be written to a remote", "reason", after.PushReason, "error", pushErr)
+		r.log.WarnContext(ctx, "cannot write reports to a remote", "reason", after.PushReason, "error", pushErr)
 	}
 	if after.Stale != before.Stale || after.Stale && after.Reason != before.Reason || after.PushReason != before.PushReason {
 		r.changed()
@@ -409,9 +409,9 @@ func reasonOf(err error) string {
 	case apierrors.IsForbidden(err):
 		return "its API server forbids reading or writing reports"
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
-		return "its API server does not know the reports: install the kinds there"
+		return "its API server does not have the CRDs: install them there"
 	case apierrors.IsConflict(err):
-		return "a report there changed meanwhile"
+		return "a report there has changed meanwhile"
 	case errors.As(err, &dns):
 		return "its API server's name cannot be resolved"
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -419,15 +419,15 @@ func reasonOf(err error) string {
 	case strings.Contains(err.Error(), "x509:") || strings.Contains(err.Error(), "tls:"):
 		return "its API server's certificate is not trusted"
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
-		return "its API server does not answer in time"
+		return "its API server does not respond in time"
 	case errors.As(err, &secret):
 		return secret.Error()
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
-		return fmt.Sprintf("its API server answers %d %s", status.Status().Code, status.Status().Reason)
+		return fmt.Sprintf("its API server responds with %d %s", status.Status().Code, status.Status().Reason)
 	}
-	return "its API server cannot be reached"
+	return "its API server is not reachable"
 }
 
 func (r *runner) sameAs(c Config) bool { return r.config.Same(c) }

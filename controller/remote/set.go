@@ -215,7 +215,7 @@ func (s *Set) stop(ctx context.Context, key types.NamespacedName, prune bool) {
 	<-r.done
 	if prune {
 		if err := r.prune(ctx); err != nil {
-			r.log.WarnContext(ctx, "copies of our reports are left behind in a remote that is no longer configured: delete them there",
+			r.log.WarnContext(ctx, "copies of our reports remain in a remote that is no longer configured: delete them there",
 				"namespace", r.config.RemoteNamespace, "reason", reasonOf(err))
 		}
 	}
@@ -287,7 +287,7 @@ func (s *Set) For(ctx context.Context, namespace, cluster string) ([]State, erro
 	for _, c := range all {
 		if seen[c.Name] {
 			s.o.Notice.Emit(ctx, c.from, corev1.EventTypeWarning, "RemoteInvalid", "ReadRemote",
-				fmt.Sprintf("another Secret already names a remote %s of cluster %s/%s: give this one another name", c.Name, namespace, cluster))
+				fmt.Sprintf("another Secret already defines remote %s of cluster %s/%s: rename this remote", c.Name, namespace, cluster))
 			continue
 		}
 		seen[c.Name] = true
@@ -313,7 +313,7 @@ func (s *Set) stateOf(c Config, invalid error) State {
 		return st
 	}
 	if s.o.Clock.Since(begun) >= s.o.StaleAfter {
-		st.Stale, st.FailedSince, st.Reason = true, begun, "it has not been asked yet"
+		st.Stale, st.FailedSince, st.Reason = true, begun, "not queried yet"
 	}
 	return st
 }

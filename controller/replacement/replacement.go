@@ -239,7 +239,7 @@ func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step repl
 		"times", record.Times, "next", record.Next)
 	err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { patch.Apply(&s.Labels, &s.Annotations) })
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-		return reconcile.Result{}, fmt.Errorf("record on service %s/%s what was refused: %w", svc.Namespace, svc.Name, err)
+		return reconcile.Result{}, fmt.Errorf("record the refusal on service %s/%s: %w", svc.Namespace, svc.Name, err)
 	}
 	return reconcile.Result{RequeueAfter: max(record.Next.Sub(now), afterWrite)}, nil
 }

@@ -112,7 +112,7 @@ func (f *foreigners) pull(s remote.State) {
 		case s.Stale:
 			reason = s.Reason
 		case s.Read:
-			reason = "its report is gone from the remote"
+			reason = "its report no longer exists in the remote"
 		case !old:
 			// This process has not read the remote yet. Until then the copies that the last process left stay.
 			f.copies = append(f.copies, f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], e.Racks))
@@ -180,7 +180,7 @@ func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 			}
 			// Its origin, or an earlier controller here, marked it old: it stays old until its pusher removes the mark.
 		case !marked:
-			reason = "the controller that copies it here is silent"
+			reason = "the controller that copies it here is not responding"
 		}
 		began, err := time.Parse(time.RFC3339, since)
 		if err != nil {

@@ -205,7 +205,7 @@ func TestALostReportOfARemoteIsNotANewDatacenter(t *testing.T) {
 	if !b.blocked() {
 		t.Error("nothing blocks")
 	}
-	if c := b.condition(api.ConditionRemotesReachable); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "gone") {
+	if c := b.condition(api.ConditionRemotesReachable); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "no longer exists") {
 		t.Errorf("condition %+v", c)
 	}
 }

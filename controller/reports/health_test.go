@@ -60,8 +60,8 @@ func TestTheHealthPolicyIsResolvedOnceIntoTheStatus(t *testing.T) {
 		t.Errorf("policy %+v", p)
 	}
 	c := b.condition(api.ConditionHealthPolicyValid)
-	if want := `annotation kubectl-scylla.scylladb.com/health-contact of StatefulSet demo/demo-r1 is "5s", which cannot be used: give a duration from 10s to 1m, for example 1m30s, or ` +
-		`take it off: kubectl annotate statefulset demo-r1 kubectl-scylla.scylladb.com/health-contact- -n demo; until then it is 10s`; c.Status != metav1.ConditionFalse || c.Message != want {
+	if want := `annotation kubectl-scylla.scylladb.com/health-contact of StatefulSet demo/demo-r1 has the invalid value "5s": specify a duration from 10s to 1m, for example 1m30s, or ` +
+		`remove it: kubectl annotate statefulset demo-r1 kubectl-scylla.scylladb.com/health-contact- -n demo; until then it is 10s`; c.Status != metav1.ConditionFalse || c.Message != want {
 		t.Errorf("condition %+v\nwant %s", c, want)
 	}
 	if e := strings.Join(b.events(), "\n"); strings.Count(e, "HealthPolicyInvalid StatefulSet/demo-r1: annotation") != 1 {
@@ -189,7 +189,7 @@ func TestDeadReportsAreCleanedUp(t *testing.T) {
 // The clean-up never leaves fewer members than the minimum quorum, and never happens where it is off; a condition and an Event say so.
 func TestDeadReportsThatAreKept(t *testing.T) {
 	for name, tc := range map[string]struct{ field, value, reason, says string }{
-		"too few report":  {healthpolicy.FieldMinQuorum, "4", view.ReasonMinQuorum, "3 members report, and the clean-up leaves no fewer than 4 (minQuorum)"},
+		"too few report":  {healthpolicy.FieldMinQuorum, "4", view.ReasonMinQuorum, "3 members report, and the clean-up requires at least 4 afterwards (minQuorum)"},
 		"forced off":      {healthpolicy.FieldMinQuorum, "2", view.ReasonCleanUpOff, "the clean-up is off"},
 		"off by a person": {healthpolicy.FieldCleanUp, "false", view.ReasonCleanUpOff, "the clean-up is off"},
 	} {

@@ -142,7 +142,7 @@ func TestAFirstNodeThatIsNotWell(t *testing.T) {
 			b.pass(tracker, view.Interval)
 			b.say("demo-r1-0", row)
 			b.pass(tracker, view.Interval)
-			if e := strings.Join(b.events(), "\n"); strings.Count(e, "InitStarted") != 1 || strings.Count(e, "InitFailed ScyllaDBStatusReport/demo: the first node was not well for long enough: ") != 1 {
+			if e := strings.Join(b.events(), "\n"); strings.Count(e, "InitStarted") != 1 || strings.Count(e, "InitFailed ScyllaDBStatusReport/demo: the first node was not healthy for long enough: ") != 1 {
 				t.Errorf("events %s", e)
 			}
 			// Once it is UP the whole time has to pass again.

@@ -52,7 +52,7 @@ func (r *Reconciler) notKept(ctx context.Context, key types.NamespacedName, m *m
 		return
 	}
 	if err := r.o.Client.Status().Update(ctx, obj); err != nil && !onlyConflicts(err) {
-		r.o.Log.WarnContext(ctx, "the status cannot say that reports are not written", "namespace", key.Namespace, "cluster", key.Name, "error", err)
+		r.o.Log.WarnContext(ctx, "cannot record in the status that reports are not written", "namespace", key.Namespace, "cluster", key.Name, "error", err)
 	}
 }
 

@@ -51,7 +51,7 @@ func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, 
 			case err == nil:
 				uid = p.UID
 			case !apierrors.IsNotFound(err):
-				r.o.Log.WarnContext(ctx, "claim not read: its member gets no permit", "namespace", c.Namespace, "claim", a.PVCName, "error", err)
+				r.o.Log.WarnContext(ctx, "PVC not read: its member gets no permit", "namespace", c.Namespace, "claim", a.PVCName, "error", err)
 				continue
 			}
 		}

@@ -53,7 +53,7 @@ func (r *Reconciler) prerequisites(ctx context.Context, m *memory, w *world, now
 			}
 			missing, err := r.eventsSay(ctx, w.Namespace, p.UID, now)
 			if err != nil {
-				r.o.Log.DebugContext(ctx, "the Events of a Pod that does not start are not read", "namespace", w.Namespace, "pod", p.Pod, "error", err)
+				r.o.Log.DebugContext(ctx, "cannot read the Events of a Pod that does not start", "namespace", w.Namespace, "pod", p.Pod, "error", err)
 				missing = l.missing
 			}
 			l = lacks{missing, now}

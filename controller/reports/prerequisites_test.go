@@ -60,7 +60,7 @@ func TestRow5PrerequisitesMissing(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	c := b.condition(api.ConditionPrerequisitesMissing)
-	want := "configmap/demo-scylla and secret/demo-local-serving-certs do not exist in namespace demo, and demo-r1-0 does not start without them: create them, and the rest happens by itself"
+	want := "configmap/demo-scylla and secret/demo-local-serving-certs do not exist in namespace demo, and demo-r1-0 does not start without them: create them; the rest is automatic"
 	if c.Status != metav1.ConditionTrue || c.Message != want {
 		t.Errorf("condition %+v", c)
 	}

@@ -156,8 +156,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	if problems := validation.IsDNS1123Subdomain(key.Name); len(problems) > 0 {
 		r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "ClusterNameInvalid", "AssembleReport", fmt.Sprintf(
-			"label %s is %q, which cannot name a report: %s", api.LabelCluster, key.Name, problems[0]))
-		r.kept(key, now, fmt.Errorf("label %s cannot name a report: %s", api.LabelCluster, problems[0]))
+			"label %s is %q, which is not a valid name for a report: %s", api.LabelCluster, key.Name, problems[0]))
+		r.kept(key, now, fmt.Errorf("label %s is not a valid name for a report: %s", api.LabelCluster, problems[0]))
 		return reconcile.Result{}, nil
 	}
 	m.wrote = false
@@ -285,7 +285,7 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 		existing := w.reports[want.Name]
 		if existing != nil {
 			if why := write.Foreign(existing); why != "" {
-				try(fmt.Errorf("report %s/%s is in the way and not ours (%s): delete it", want.Namespace, want.Name, why))
+				try(fmt.Errorf("report %s/%s has the name of our report but is not ours (%s): delete it", want.Namespace, want.Name, why))
 				continue
 			}
 		}
@@ -336,7 +336,7 @@ func (r *Reconciler) delete(ctx context.Context, regarding, obj client.Object) e
 	err := r.writer.Delete(ctx, r.o.Client, r.o.Live, obj)
 	if left, ok := errors.AsType[*write.NotOursError](err); ok {
 		r.o.Notice.Emit(ctx, regarding, corev1.EventTypeWarning, "ReportLeftAlone", "AssembleReport", fmt.Sprintf(
-			"report %s carries label %s=%s and is left alone, as it is not ours in every respect: %s; take the label off it",
+			"report %s has label %s=%s but is not ours, so it is not deleted: %s; remove the label",
 			obj.GetName(), api.LabelManagedBy, api.ManagedByUs, left.Why))
 		return nil
 	}
@@ -373,13 +373,13 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 func (r *Reconciler) complain(ctx context.Context, key types.NamespacedName, w *world, local []cluster.LocalReport) {
 	for _, bad := range w.Malformed() {
 		r.o.Notice.Emit(ctx, bad.Pod, corev1.EventTypeWarning, "NodeStatusReportMalformed", "AssembleReport", fmt.Sprintf(
-			"annotation %s of pod %s/%s cannot be decoded, so its node counts as not having reported: %v; its reporter writes a new one",
+			"annotation %s of pod %s/%s cannot be decoded, so its node has no status report: %v; its reporter will write a new one",
 			api.AnnotationNodeStatusReport, bad.Pod.Namespace, bad.Pod.Name, bad.Err))
 	}
 	for _, d := range local {
 		if d.TooLarge {
 			r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "DatacenterReportTooLarge", "AssembleReport", fmt.Sprintf(
-				"the report of datacenter %s would pass %d bytes, so its rows are without observations: let barriers judge by ScyllaDBStatusReport %s (annotation %s)",
+				"the report of datacenter %s would exceed %d bytes, so it contains no observations: make barriers use ScyllaDBStatusReport %s (annotation %s)",
 				d.Datacenter, cluster.MaxReportBytes, key.Name, api.AnnotationStatusReportOverrideRef))
 		}
 	}

@@ -686,7 +686,7 @@ func TestOverrideRefIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.reconcile()
-	if c := b.condition(api.ConditionOverridden); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "barriers of dc1 judge by ScyllaDBStatusReport global") {
+	if c := b.condition(api.ConditionOverridden); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "barriers of dc1 use ScyllaDBStatusReport global") {
 		t.Errorf("condition %+v", c)
 	}
 }

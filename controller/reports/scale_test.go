@@ -146,7 +146,7 @@ func TestRow2RaisedRackByRack(t *testing.T) {
 	if got := b.counts(); got != "r1 2, r2 1" {
 		t.Errorf("a smaller number is wanted: %s", got)
 	}
-	if e := strings.Join(b.events(), "\n"); strings.Count(e, "ReplicasSet StatefulSet/demo-r1: demo-r1 is raised from 1 to 2 replicas") != 1 {
+	if e := strings.Join(b.events(), "\n"); strings.Count(e, "ReplicasSet StatefulSet/demo-r1: demo-r1 is scaled from 1 to 2 replicas") != 1 {
 		t.Errorf("events %s", e)
 	}
 }

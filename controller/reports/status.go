@@ -36,7 +36,7 @@ func (r *Reconciler) bringStatus(
 		return err
 	}
 	if w.status != nil && w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
-		return fmt.Errorf("cluster report %s is in the way and not ours: delete it, or label it %s=%s", key, api.LabelManagedBy, api.ManagedByUs)
+		return fmt.Errorf("cluster report %s has the name of our report but is not ours: delete it, or label it %s=%s", key, api.LabelManagedBy, api.ManagedByUs)
 	}
 	want := w.ClusterReport(foreign, unread)
 	want.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs}
@@ -123,7 +123,7 @@ func rowsDecoded(malformed []cluster.Malformed) metav1.Condition {
 		terms = append(terms, fmt.Sprintf("pod %s/%s: %v", bad.Pod.Namespace, bad.Pod.Name, bad.Err))
 	}
 	if len(terms) == 0 {
-		return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionTrue, Reason: "AllDecoded", Message: "every row can be read"}
+		return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionTrue, Reason: "AllDecoded", Message: "all status reports are valid"}
 	}
 	if more := len(terms) - shownBlockers; more > 0 {
 		terms = append(terms[:shownBlockers], fmt.Sprintf("and %d more", more))
@@ -157,9 +157,9 @@ func remotesReachable(states []remote.State, foreign []cluster.Foreign, on bool)
 	case len(terms) > 0:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, "CopiesNotWritten", strings.Join(terms, "; ")
 	case slices.ContainsFunc(states, func(s remote.State) bool { return !s.Read }):
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "NotReadYet", "a remote has not been read yet"
+		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, "NotReadYet", "a remote is not read yet"
 	case len(states) > 0:
-		c.Reason, c.Message = "Reachable", fmt.Sprintf("%d remotes have been read", len(states))
+		c.Reason, c.Message = "Reachable", fmt.Sprintf("%d remotes are read", len(states))
 	case on:
 		c.Reason, c.Message = "NoRemotes", "no remote is configured"
 	default:
@@ -191,7 +191,7 @@ func overridden(ctx context.Context, c client.Reader, key types.NamespacedName, 
 	for _, ref := range slices.Sorted(maps.Keys(by)) {
 		dcs := by[ref]
 		slices.Sort(dcs)
-		text := fmt.Sprintf("barriers of %s judge by ScyllaDBStatusReport %s", strings.Join(slices.Compact(dcs), ", "), ref)
+		text := fmt.Sprintf("barriers of %s use ScyllaDBStatusReport %s", strings.Join(slices.Compact(dcs), ", "), ref)
 		if err := c.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: ref}, &api.ScyllaDBStatusReport{}); err != nil {
 			out.Status, out.Reason = metav1.ConditionFalse, "NotFound"
 			text += ", which cannot be read: they wait"
@@ -214,7 +214,7 @@ func reportsComplete(key types.NamespacedName, local []cluster.LocalReport) (met
 	}
 	return metav1.Condition{
 		Type: api.ConditionReportsComplete, Status: metav1.ConditionFalse, Reason: "TooLarge",
-		Message: fmt.Sprintf("the report of %s would pass %d bytes and is without observations, which blocks; set annotation %s=%s on the StatefulSets",
+		Message: fmt.Sprintf("the report of %s would exceed %d bytes and contains no observations, which blocks; set annotation %s=%s on the StatefulSets",
 			strings.Join(terms, ", "), cluster.MaxReportBytes, api.AnnotationStatusReportOverrideRef, key.Name),
 	}, true
 }
@@ -253,7 +253,7 @@ func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Conditi
 		s.FirstBlocker = texts[cause]
 		out.Status, out.Reason, out.Message = metav1.ConditionFalse, string(h.Blockers[0].Reason), strings.Join(texts, "; ")
 	case h.Healthy:
-		out.Status, out.Reason, out.Message = metav1.ConditionTrue, "AllUp", fmt.Sprintf("every one of %d nodes sees every other node UP", h.Nodes)
+		out.Status, out.Reason, out.Message = metav1.ConditionTrue, "AllUp", fmt.Sprintf("all %d nodes see each other UP", h.Nodes)
 	default:
 		out.Status, out.Reason, out.Message = metav1.ConditionFalse, "NoNodes", "no node has joined yet"
 	}

@@ -79,7 +79,7 @@ func (r *Reconciler) announceFirst(ctx context.Context, w *world, was []metav1.C
 		case view.InitStarted:
 			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeNormal, reason, "Initialise", words.Text(c.Message))
 		case view.InitFailed:
-			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, reason, "Initialise", "the first node was not well for long enough: "+words.Text(c.Message))
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, reason, "Initialise", "the first node was not healthy for long enough: "+words.Text(c.Message))
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (r *Reconciler) initialise(ctx context.Context, obj, want *api.ScyllaDBStat
 	if want.Status.Initialization != nil {
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want.Status.Initialization)
 		if err != nil {
-			return fmt.Errorf("write that cluster %s is initialised: %w", key, err)
+			return fmt.Errorf("record that cluster %s is initialised: %w", key, err)
 		}
 		status["initialization"] = fields
 	}
@@ -114,7 +114,7 @@ func (r *Reconciler) initialise(ctx context.Context, obj, want *api.ScyllaDBStat
 	u.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBStatusReport"))
 	err := r.o.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(api.FieldOwnerInitialization), client.ForceOwnership)
 	if err != nil {
-		return fmt.Errorf("write that cluster %s is initialised: %w", key, err)
+		return fmt.Errorf("record that cluster %s is initialised: %w", key, err)
 	}
 	obj.ResourceVersion = u.GetResourceVersion()
 	r.o.Metrics.Wrote("ScyllaDBStatusReport")

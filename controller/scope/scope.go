@@ -24,7 +24,7 @@ func PlaceOf(obj metav1.Object) (Place, error) {
 	l := obj.GetLabels()
 	for _, k := range []string{api.LabelCluster, api.LabelDatacenter, api.LabelRack} {
 		if l[k] == "" {
-			return Place{}, fmt.Errorf("label %s is missing: set it so that the controller knows where %s/%s belongs", k, obj.GetNamespace(), obj.GetName())
+			return Place{}, fmt.Errorf("label %s is missing: set it to assign %s/%s to a cluster, datacenter and rack", k, obj.GetNamespace(), obj.GetName())
 		}
 	}
 	return Place{Namespace: obj.GetNamespace(), Cluster: l[api.LabelCluster], Datacenter: l[api.LabelDatacenter], Rack: l[api.LabelRack]}, nil

@@ -325,12 +325,12 @@ func (t *Tracker) lead(s *state, now epoch) bool {
 	latest := view.StampOf(s.stored.Latest()).Epoch
 	switch {
 	case now.err != nil:
-		t.o.Log.Warn("the view is not made: how often the leadership has changed hands cannot be read", "error", now.err)
+		t.o.Log.Warn("no controller view is created: cannot read the number of leader transitions", "error", now.err)
 		return false
 	case !t.known && now.asked:
 		t.epoch, t.known = now.is, true
 	case now.asked && now.is != t.epoch:
-		t.o.Log.Warn("the view is left as it is: another controller leads", "epoch", t.epoch, "leads", now.is)
+		t.o.Log.Warn("controller view unchanged: another controller leads", "epoch", t.epoch, "leads", now.is)
 		return false
 	}
 	switch {

@@ -21,7 +21,7 @@ type NotOursError struct{ Why string }
 
 // Error implements error.
 func (e *NotOursError) Error() string {
-	return "not deleted, as it is not ours in every respect: " + e.Why
+	return "not deleted, because it is not ours: " + e.Why
 }
 
 // Foreign returns why a report is not ours, by its label and its owners; empty when it is. The label alone proves nothing: the Scylla Operator copies
@@ -84,7 +84,7 @@ func (w *Reports) Delete(ctx context.Context, c client.Client, live client.Reade
 	}
 	now, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
-		return fmt.Errorf("delete report %s: %T is no object", key, obj)
+		return fmt.Errorf("delete report %s: %T is not an object", key, obj)
 	}
 	switch err := live.Get(ctx, key, now); {
 	case apierrors.IsNotFound(err):

@@ -29,14 +29,14 @@ type Sample struct {
 // All samples, in the order in which they are best looked at.
 func All() []Sample {
 	return []Sample{
-		{Name: "healthy", Shows: "three racks, every node sees every node UP", Try: []string{"status"}},
-		{Name: "incident", Shows: "a node has died, and a newcomer waits for it", Try: []string{"barrier", "replace demo-dc1-rack3-0 --dry-run --skip-check=data"}},
-		{Name: "partition", Shows: "two datacenters do not see each other, although every node runs", Try: []string{"status"}},
+		{Name: "healthy", Shows: "three racks, all nodes see each other UP", Try: []string{"status"}},
+		{Name: "incident", Shows: "a node has failed, and a new node is waiting", Try: []string{"barrier", "replace demo-dc1-rack3-0 --dry-run --skip-check=data"}},
+		{Name: "partition", Shows: "two datacenters do not see each other, although all nodes are running", Try: []string{"status"}},
 		{
 			Name: "replacement", Shows: "the first attempt to replace a dead node has failed, and can be resumed",
 			Try: []string{"replace status", "replace resume demo-dc1-rack3-0 --dry-run --skip-check=data"},
 		},
-		{Name: "multi-dc", Shows: "two datacenters, well, with a newcomer in one of them", Try: []string{"dashboard"}},
+		{Name: "multi-dc", Shows: "two healthy datacenters, with a new node in one of them", Try: []string{"dashboard"}},
 	}
 }
 
@@ -66,5 +66,5 @@ func (e *UnknownError) Error() string {
 	for _, s := range All() {
 		names = append(names, s.Name)
 	}
-	return "there is no sample \"" + e.Name + "\": use one of " + strings.Join(names, ", ")
+	return "unknown sample \"" + e.Name + "\": use one of " + strings.Join(names, ", ")
 }

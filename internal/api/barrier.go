@@ -71,7 +71,7 @@ func EncodeBarrierWait(w *BarrierWait) (string, error) {
 	for i := len(short.Refusals) - 1; ; i-- {
 		b, err := json.Marshal(&short)
 		if err != nil {
-			return "", fmt.Errorf("encode what the barrier waits for: %w", err)
+			return "", fmt.Errorf("encode the blockers: %w", err)
 		}
 		if len(b) <= maxBarrierWait || i < 0 {
 			return string(b), nil

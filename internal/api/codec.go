@@ -50,7 +50,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	}
 	// An unusable heartbeat is an error: without it the row would count as that of a reporter without heartbeats, which is judged by its Pod's status alone.
 	if h := r.Heartbeat; h != nil && (h.Port < 1 || h.Port > 65535 || !IsFingerprint(h.Fingerprint)) {
-		return nil, fmt.Errorf("decode node status report: heartbeat has port %d and fingerprint %.80q, which is no port or no lower-case hex SHA-256", h.Port, h.Fingerprint)
+		return nil, fmt.Errorf("decode node status report: invalid heartbeat port %d or fingerprint %.80q: must be a port and a lower-case hex SHA-256", h.Port, h.Fingerprint)
 	}
 	for i := range r.ObservedNodes {
 		o := &r.ObservedNodes[i]
@@ -58,7 +58,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 			return nil, fmt.Errorf("decode node status report: observedNodes[%d].hostID %w", i, err)
 		}
 		if t := o.Since; t != nil && !writable(t.Time) {
-			return nil, fmt.Errorf("decode node status report: observedNodes[%d].since lies outside the years 1 to 9999, which no report can say", i)
+			return nil, fmt.Errorf("decode node status report: observedNodes[%d].since is outside the years 1 to 9999", i)
 		}
 	}
 	// A place without a usable host ID belongs to no node, and is only left out: no decision needs it.
@@ -90,7 +90,7 @@ func (r *NodeStatusReport) canonical() error {
 	// Two spellings of one ID must not count as two clusters.
 	group0, err := hostid.Optional(r.Group0ID)
 	if err != nil {
-		return fmt.Errorf("decode node status report: group0ID %.80q is no UUID", r.Group0ID)
+		return fmt.Errorf("decode node status report: group0ID %.80q is not a UUID", r.Group0ID)
 	}
 	r.Group0ID = string(group0)
 	return nil

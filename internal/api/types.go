@@ -171,7 +171,7 @@ type NodeReport struct {
 	// Ordinal of the member in its rack's StatefulSet.
 	// +optional
 	Ordinal int32 `json:"ordinal"`
-	// HostID of the member's node; absent while it is not known.
+	// HostID of the member's node; absent while unknown.
 	// +optional
 	HostID *string `json:"hostID,omitempty"`
 	// ObservedNodes, sorted by host ID. Absent when the member has not reported.
@@ -219,9 +219,9 @@ type StatusReportNode struct {
 	// Member is the name of its Service and Pod, where these are in the namespace of the report.
 	// +optional
 	Member string `json:"member,omitempty"`
-	// MembershipDigest, when set, says that this node sees every host ID of the membership with that digest UP except those
-	// in observedNodes. When empty, observedNodes is the whole row, as in the proposal: so is every row of a cluster of up to 32 nodes that is not
-	// stale.
+	// MembershipDigest, if set, means that this node sees every host ID of the membership with that digest UP, except those
+	// in observedNodes. If empty, observedNodes is the whole row, as in the proposal. In a cluster of up to 32 nodes every
+	// row that is not stale is whole.
 	// +optional
 	MembershipDigest string `json:"membershipDigest,omitempty"`
 	// ObservedNodes is the whole row, or with a membershipDigest its exceptions.
@@ -275,7 +275,7 @@ type Membership struct {
 	HostIDs []string `json:"hostIDs"`
 }
 
-// StatusReportMember is the controller's record of one member, beside its row.
+// StatusReportMember is the controller's record of one member, in addition to its row.
 type StatusReportMember struct {
 	// Name of the member: its Service and Pod.
 	Name string `json:"name"`
@@ -312,7 +312,7 @@ type ScyllaDBStatusReportStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Nodes, Up and Blockers feed the printer columns: "5", "5/5", number of blockers for a newcomer.
+	// Nodes, Up and Blockers feed the printer columns: "5", "5/5", number of blockers for a new node.
 	// +optional
 	Nodes int32 `json:"nodes"`
 	// +optional
@@ -386,8 +386,9 @@ type ScyllaDBStatusReport struct {
 	Membership *Membership `json:"membership,omitempty"`
 	// +optional
 	Datacenters []StatusReportDatacenter `json:"datacenters,omitempty"`
-	// LastListed are the members by the last rows, while no node has a row that counts: when the whole cluster starts, they distinguish a member that
-	// starts on its own volume from a newcomer. Sorted by host ID, at most 4,096. They do not tell which members are UP.
+	// LastListed are the members in the last rows, while no node has a usable row. When the whole cluster starts, they
+	// distinguish a member that starts on its own volume from a new node. Sorted by host ID, at most 4,096. They do not
+	// show which members are UP.
 	// +optional
 	LastListed []LastListed `json:"lastListed,omitempty"`
 	// +optional

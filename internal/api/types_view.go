@@ -12,9 +12,9 @@ import (
 type StatusReportView struct {
 	// Epoch is the term of the controller that made the view: one more than the number of times the Lease of the leader election had changed hands.
 	Epoch int64 `json:"epoch"`
-	// Seq counts the views of an epoch. It advances with every look at the members; the view is written only when its content changes.
+	// Seq counts the views of an epoch. It increases with every poll of the members; the view is written only when its content changes.
 	Seq int64 `json:"seq"`
-	// ObservedAt is when the view was made, by the controller's clock. It is for people: no decision uses it.
+	// ObservedAt is the time of the view, by the controller's clock. It is for users: no decision uses it.
 	ObservedAt metav1.Time `json:"observedAt"`
 	// Hold is the code, of package matrix, of the reason why no member may join whatever the members' states are; empty when there is none.
 	// +optional
@@ -37,7 +37,8 @@ type StatusReportView struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Waiting int32 `json:"waiting,omitempty"`
-	// Founder is the one member that has ever had a permit to found the cluster. No other member gets one while this report exists.
+	// Founder is the only member that has ever had a permit to bootstrap the cluster. No other member gets one while this
+	// report exists.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Founder string `json:"founder,omitempty"`
@@ -98,7 +99,7 @@ type StatusReportViewWaiting struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// Nodes are those that the reason refers to: the member ahead, or those that are not UP; at most three.
+	// Nodes are named by the reason: the member ahead, or nodes that are not UP; at most three.
 	// +optional
 	// +kubebuilder:validation:MaxItems=3
 	Nodes []string `json:"nodes,omitempty"`
@@ -111,7 +112,7 @@ type StatusReportViewWaiting struct {
 
 // StatusReportViewMember is one member in a view.
 type StatusReportViewMember struct {
-	// Name of the member, its Service and Pod; empty for a node of which only the host ID is known here.
+	// Name of the member, its Service and Pod; empty for a node with only its host ID known here.
 	// +optional
 	Name string `json:"name,omitempty"`
 	// +optional
@@ -120,8 +121,8 @@ type StatusReportViewMember struct {
 	Datacenter string `json:"datacenter,omitempty"`
 	// +optional
 	Rack string `json:"rack,omitempty"`
-	// State is UP, DOWN or UNKNOWN, debounced: DOWN as soon as one fresh row has it, UNKNOWN after three looks without an answer, UP after two in a row
-	// with one.
+	// State is UP, DOWN or UNKNOWN, debounced: DOWN as soon as one fresh row has it, UNKNOWN after three polls without a response, UP after two
+	// consecutive polls with one.
 	State NodeStatus `json:"state"`
 	// Cause of the state where it is not the rows or the heartbeat: Trailing for a member that is UNKNOWN because it is too far behind in the log of group 0.
 	// +optional
@@ -156,7 +157,7 @@ const (
 
 // StatusReportInitialization is the evidence that a cluster has had its first node.
 type StatusReportInitialization struct {
-	// FirstHostID is the host ID of the node that proved it; in a recovered cluster with several nodes the first one is not known.
+	// FirstHostID is the host ID of the node that proved it; in a recovered cluster with several nodes the first node is unknown.
 	// +optional
 	FirstHostID string `json:"firstHostID,omitempty"`
 	// At is the time of the evidence, by the controller's clock.
@@ -197,7 +198,7 @@ type StatusReportHealthPolicy struct {
 	Dead metav1.Duration `json:"dead"`
 	// Contact is the greatest age of an observation that a node is judged by.
 	Contact metav1.Duration `json:"contact"`
-	// Stabilisation is how long all nodes must be UP without a break before a permit is given.
+	// Stabilisation is how long all nodes must stay UP before a permit is granted.
 	Stabilisation metav1.Duration `json:"stabilisation"`
 	// MinQuorum is the floor of the clean-up of dead reports: it never leaves fewer members that report.
 	// MinQuorum is the floor of the clean-up of dead reports: it never leaves fewer members that report.
@@ -208,8 +209,8 @@ type StatusReportHealthPolicy struct {
 	// ViewLimit is the greatest age of a view that lets a member start. Reports of older controllers have none of this and the next three.
 	// +optional
 	ViewLimit metav1.Duration `json:"viewLimit"`
-	// PeerCheck is how often a view that lets a member start is written anew, and how often a barrier that does not see its view advance asks the other
-	// members' reporters.
+	// PeerCheck is how often a view that lets a member start is rewritten, and how often a barrier whose view does not
+	// advance queries the reporters of the other members.
 	// +optional
 	PeerCheck metav1.Duration `json:"peerCheck"`
 	// LookInterval is how often the controller looks at the members.

@@ -404,7 +404,7 @@ func TestDecide(t *testing.T) {
 				in.Member.Service.Labels[api.LabelReplacingNodeHostID] = idOwn
 			}), decision: DecisionReplacing, summary: "*",
 		},
-		"a volume that could not be looked into is no restart": {
+		"a volume that not readable is no restart": {
 			in: restart(own(matrix.Up, 0), func(in *Input) { in.Volume, in.VolumeDetail = VolumeUnreadable, words.New("not mounted") }), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: the volume of demo-rack4-0 cannot be verified: not mounted, and one more reason",
 			reasons: []words.Code{words.VolumeUnreadable, words.RowMissing},

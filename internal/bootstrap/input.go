@@ -20,7 +20,7 @@ func Of(c *cluster.Cluster, member string) (Input, error) {
 	}
 	self := m.ByService()
 	if err := c.KnowsEnough(self); err != nil {
-		return Input{}, fmt.Errorf("judge member %s/%s: without any row it cannot be told from the first node of all: %w", c.Namespace, member, err)
+		return Input{}, fmt.Errorf("judge member %s/%s: without any status report it cannot be distinguished from the first node: %w", c.Namespace, member, err)
 	}
 	in := Input{
 		Member: m, DiskDetail: words.New(words.DataDirectoryOfPod),

@@ -83,7 +83,7 @@ func (c *Cluster) later() *Cluster {
 // Using is the same Cluster with rows from another source. Error: SourceLive, where no node was asked.
 func (c *Cluster) Using(source Source) (*Cluster, error) {
 	if source == SourceLive && c.Live == nil {
-		return nil, errors.New("source live asks ScyllaDB itself, which saved objects cannot answer; use report or annotation")
+		return nil, errors.New("source live queries ScyllaDB, and saved objects contain no answer; use report or annotation")
 	}
 	if source == c.want {
 		return c, nil
@@ -173,7 +173,7 @@ func (c *Cluster) MemberOf(n *matrix.Node) *Member {
 func (c *Cluster) NoService(member string) *NotFoundError {
 	e := &NotFoundError{What: "member", Name: member, In: "cluster " + c.Key.String(), Known: len(c.ix.refs)}
 	if _, ok := c.ix.refs[member]; ok {
-		e.Cure = "its Pod exists and its member Service does not; the controller makes it, see its log"
+		e.Cure = "its Pod exists but its member Service does not; the controller creates the Service: check the controller log"
 		return e
 	}
 	e.Nearest, e.Cure = Nearest(member, c.ix.names()), "the status lists the members"

@@ -32,7 +32,7 @@ func ParseSource(text string) (Source, error) {
 	case SourceAuto, SourceReport, SourceAnnotation, SourceLive:
 		return s, nil
 	}
-	return "", fmt.Errorf("source %q is not known: use auto, report, annotation or live", text)
+	return "", fmt.Errorf("unknown source %q: use one of auto, report, annotation, live", text)
 }
 
 // MemberState is a member's state, by Kubernetes and its peers.

@@ -52,9 +52,9 @@ func (e *AmbiguousError) Error() string {
 		shown, rest = shown[:8], fmt.Sprintf(" and %d more", len(e.Candidates)-8)
 	}
 	if e.Name == "" {
-		return fmt.Sprintf("there are %d %ss in %s, name one: %s%s", len(e.Candidates), e.What, e.In, strings.Join(shown, ", "), rest)
+		return fmt.Sprintf("there are %d %ss in %s, specify one: %s%s", len(e.Candidates), e.What, e.In, strings.Join(shown, ", "), rest)
 	}
-	return fmt.Sprintf("%q fits %d %ss in %s, say which: %s%s", e.Name, len(e.Candidates), e.What, e.In, strings.Join(shown, ", "), rest)
+	return fmt.Sprintf("%q matches %d %ss in %s, specify one: %s%s", e.Name, len(e.Candidates), e.What, e.In, strings.Join(shown, ", "), rest)
 }
 
 func orList(names []string) string {

@@ -344,7 +344,7 @@ func TestBootstrapInput(t *testing.T) {
 	for _, resource := range []string{ResourceServices, ResourceReports, ResourceStatusReports} {
 		o := st.objects()
 		o.Problems = []Problem{{Verb: "list", Resource: resource, Namespace: "db", Kind: ProblemForbidden, Message: "forbidden"}}
-		if _, err := bootstrap.Of(New(o, SourceAuto, start), name); err == nil || !strings.Contains(err.Error(), "cannot be told from the first node of all") {
+		if _, err := bootstrap.Of(New(o, SourceAuto, start), name); err == nil || !strings.Contains(err.Error(), "cannot be distinguished from the first node") {
 			t.Errorf("%s not readable: err = %v; ignorance must not read as a new cluster", resource, err)
 		}
 		o.Problems[0].Kind = ProblemNotInstalled
@@ -362,7 +362,7 @@ func TestBootstrapInputNamesTheNearest(t *testing.T) {
 	for name, want := range map[string]string{
 		"demo-rakc1-0": `no member "demo-rakc1-0" in cluster db/demo; did you mean "demo-rack1-0" or "demo-rack2-0"?`,
 		"zzz":          `no member "zzz" in cluster db/demo; the status lists the members`,
-		"demo-rack2-0": `no member "demo-rack2-0" in cluster db/demo; its Pod exists and its member Service does not; the controller makes it, see its log`,
+		"demo-rack2-0": `no member "demo-rack2-0" in cluster db/demo; its Pod exists but its member Service does not; the controller creates the Service: check the controller log`,
 	} {
 		if _, err := bootstrap.Of(s, name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", name, err, want)
@@ -387,7 +387,7 @@ func TestResolveTarget(t *testing.T) {
 		"datacenter/rack/ordinal": {text: "dc1/rack2/1", want: id},
 		"prefix":                  {text: id[:10], want: id},
 		"prefix as printed":       {text: id[:8] + "…", want: id},
-		"prefix of two":           {text: id[:7], wantErr: `"` + id[:7] + `" fits 2 members in cluster db/demo, say which: demo-rack2-0 (` + hostID(2, 0) + `), demo-rack2-1 (` + id + `)`},
+		"prefix of two":           {text: id[:7], wantErr: `"` + id[:7] + `" matches 2 members in cluster db/demo, specify one: demo-rack2-0 (` + hostID(2, 0) + `), demo-rack2-1 (` + id + `)`},
 		"prefix too short":        {text: id[:3], wantErr: `no member "` + id[:3] + `" in cluster db/demo`},
 		"IP of the Pod":           {text: "10.1.2.3", want: id},
 		"IP of the Pod, mapped":   {text: "::ffff:10.1.2.3", want: id},
@@ -395,7 +395,7 @@ func TestResolveTarget(t *testing.T) {
 		"IP of nobody":            {text: "10.9.9.9", wantErr: `no member "10.9.9.9"`},
 		"misspelt":                {text: "demo-rack2-11", wantErr: `did you mean "demo-rack2-1"`},
 		"misspelt host ID":        {text: "b" + id[1:], wantErr: id},
-		"empty":                   {text: " ", wantErr: "name a Pod, rack/ordinal, an IP, or a host ID or its beginning"},
+		"empty":                   {text: " ", wantErr: "specify a Pod, rack/ordinal, an IP address, a host ID or its prefix"},
 		"namespace-like":          {text: "rack9/9", wantErr: "no member"},
 	}
 	for name, tc := range cases {
@@ -439,7 +439,7 @@ func TestResolveTarget(t *testing.T) {
 		o := other.cluster(SourceAuto)
 		o.Key.Name = "second"
 		_, _, err := Resolve([]*Cluster{s, o}, "rack2/1")
-		want := `"rack2/1" fits 2 members in clusters db/demo, db/second, say which: demo-rack2-1 of db/demo (` + id + `), demo-rack2-1 of db/second (` + id + `)`
+		want := `"rack2/1" matches 2 members in clusters db/demo, db/second, specify one: demo-rack2-1 of db/demo (` + id + `), demo-rack2-1 of db/second (` + id + `)`
 		if err == nil || err.Error() != want {
 			t.Errorf("err = %v\nwant %s", err, want)
 		}
@@ -453,7 +453,7 @@ func TestResolveTarget(t *testing.T) {
 		}
 		clear(st.Reports)
 		_, err := st.cluster(SourceAuto).ResolveTarget("abcdef01")
-		if want := `"abcdef01" fits 2 members in cluster db/demo, say which: demo-rack1-0 (abcdef01-0000-4000-8000-000000000000), demo-rack1-1 (abcdef01-0000-4000-8000-000000000001)`; err == nil || err.Error() != want {
+		if want := `"abcdef01" matches 2 members in cluster db/demo, specify one: demo-rack1-0 (abcdef01-0000-4000-8000-000000000000), demo-rack1-1 (abcdef01-0000-4000-8000-000000000001)`; err == nil || err.Error() != want {
 			t.Errorf("err = %v\nwant %s", err, want)
 		}
 	})

@@ -29,8 +29,8 @@ func TestSourceIsChosenAndExplained(t *testing.T) {
 		"the cluster report":   {cluster: true, source: SourceReport, reason: "cluster report, 1 of 1 datacenter"},
 		"no report":            {change: func(st *scene) { clear(st.Reports) }, source: SourceAnnotation, reason: "no report found; used Pod annotations of 2 Pods"},
 		"some annotations":     {change: func(st *scene) { clear(st.Reports); st.Pods["demo-rack1-0"].Annotations = nil }, source: SourceAnnotation, reason: "no report found; used Pod annotations of 1 of 2 Pods"},
-		"nothing":              {change: func(st *scene) { clear(st.Reports); clear(st.Pods) }, source: SourceAnnotation, reason: "no report found; no Pod carries a row either: --source=live asks ScyllaDB itself"},
-		"annotations wanted":   {want: SourceAnnotation, source: SourceAnnotation, reason: "Pod annotations asked for: Pod annotations of 2 Pods"},
+		"nothing":              {change: func(st *scene) { clear(st.Reports); clear(st.Pods) }, source: SourceAnnotation, reason: "no report found; no status report on any Pod: --source=live queries ScyllaDB"},
+		"annotations wanted":   {want: SourceAnnotation, source: SourceAnnotation, reason: "Pod annotations requested: Pod annotations of 2 Pods"},
 		"reports wanted, none": {change: func(st *scene) { clear(st.Reports) }, want: SourceReport, source: SourceReport, reason: "0 of 1 datacenter report found (none for dc1)"},
 	}
 	for name, tc := range cases {
@@ -56,7 +56,7 @@ func TestParseSource(t *testing.T) {
 	if s, err := ParseSource("LIVE"); err != nil || s != SourceLive {
 		t.Errorf("got %q, %v", s, err)
 	}
-	if _, err := ParseSource("guess"); err == nil || !strings.Contains(err.Error(), "auto, report, annotation or live") {
+	if _, err := ParseSource("guess"); err == nil || !strings.Contains(err.Error(), "auto, report, annotation, live") {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -82,12 +82,12 @@ func TestLiveAnswersAndTheSource(t *testing.T) {
 		source   Source
 		reason   string
 	}{
-		"an answer": {SourceAuto, map[string]*api.NodeStatusReport{"demo-rack1-0": yes}, nil, SourceLive, "no report and no annotation has a row; ScyllaDB answered on 1 of 2 Pods"},
-		"no answer": {SourceAuto, map[string]*api.NodeStatusReport{"demo-rack1-0": no}, nil, SourceLive, "no report and no annotation has a row; ScyllaDB answered on 0 of 2 Pods"},
+		"an answer": {SourceAuto, map[string]*api.NodeStatusReport{"demo-rack1-0": yes}, nil, SourceLive, "no status report in reports or annotations; ScyllaDB answered on 1 of 2 Pods"},
+		"no answer": {SourceAuto, map[string]*api.NodeStatusReport{"demo-rack1-0": no}, nil, SourceLive, "no status report in reports or annotations; ScyllaDB answered on 0 of 2 Pods"},
 		"one of them may be asked": {SourceAuto, map[string]*api.NodeStatusReport{"demo-rack1-0": yes, "demo-rack1-1": no}, []Problem{refused}, SourceLive,
-			"no report and no annotation has a row; ScyllaDB answered on 1 of 2 Pods"},
+			"no status report in reports or annotations; ScyllaDB answered on 1 of 2 Pods"},
 		"none may be asked": {SourceAuto, map[string]*api.NodeStatusReport{"demo-rack1-0": no}, []Problem{refused}, SourceAnnotation,
-			"no report found; no Pod carries a row either, and ScyllaDB itself may not be asked"},
+			"no report found; no status report on any Pod, and no permission to query ScyllaDB"},
 		"asked for":                       {SourceLive, map[string]*api.NodeStatusReport{"demo-rack1-0": yes}, nil, SourceLive, "ScyllaDB answered on 1 of 2 Pods"},
 		"asked for and none may be asked": {SourceLive, map[string]*api.NodeStatusReport{"demo-rack1-0": no}, []Problem{refused}, SourceLive, "ScyllaDB answered on 0 of 2 Pods"},
 	}
@@ -113,7 +113,7 @@ func TestUsingOfASource(t *testing.T) {
 	if err != nil || other.Source != SourceAnnotation || s.Source != SourceReport {
 		t.Errorf("source %s of %s, %v", other.Source, s.Source, err)
 	}
-	if _, err := s.Using(SourceLive); err == nil || !strings.Contains(err.Error(), "saved objects cannot answer") {
+	if _, err := s.Using(SourceLive); err == nil || !strings.Contains(err.Error(), "saved objects contain no answer") {
 		t.Errorf("err = %v", err)
 	}
 }

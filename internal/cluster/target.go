@@ -142,7 +142,7 @@ func (m *Member) Addresses() []netip.Addr {
 func notResolved(clusters []*Cluster, typed, want string) error {
 	e := &NotFoundError{
 		What: "member", Name: typed, In: inClusters(clusters),
-		Cure: "name a Pod, rack/ordinal, an IP, or a host ID or its beginning",
+		Cure: "specify a Pod, rack/ordinal, an IP address, a host ID or its prefix",
 	}
 	var names []string
 	for _, c := range clusters {

@@ -136,8 +136,8 @@ func TestRealAPIServer(t *testing.T) {
 			got = append(got, string(p.Kind)+": "+p.Message)
 		}
 		want := []string{
-			"Forbidden: list pods in namespace db: forbidden; ask for a Role with verb list on resource pods",
-			"Forbidden: list scylladbdatacenternodesstatusreports.scylla.scylladb.com in namespace db: forbidden; ask for a Role with verb " +
+			"Forbidden: list pods in namespace db: forbidden; request a Role with verb list on resource pods",
+			"Forbidden: list scylladbdatacenternodesstatusreports.scylla.scylladb.com in namespace db: forbidden; request a Role with verb " +
 				"list on resource scylladbdatacenternodesstatusreports.scylla.scylladb.com",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -271,7 +271,7 @@ func TestRealAPIServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait("API server killed", false)
-		if _, err := Load(t.Context(), cl, key, LoadOptions{}); err == nil || !strings.HasPrefix(err.Error(), "read cluster db/demo: the API server cannot be reached") {
+		if _, err := Load(t.Context(), cl, key, LoadOptions{}); err == nil || !strings.HasPrefix(err.Error(), "read cluster db/demo: the API server is not reachable") {
 			t.Errorf("load: %v", err)
 		}
 		if err := c.StartAPIServer(t.Context()); err != nil {

@@ -21,16 +21,16 @@ func AskPort(ctx context.Context, cfg *rest.Config, namespace, pod string, port 
 	defer f.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://pod"+path, nil)
 	if err != nil {
-		return fmt.Errorf("make request for %s: %w", path, err)
+		return fmt.Errorf("create request for %s: %w", path, err)
 	}
 	resp, err := f.client().Do(req)
 	if err != nil {
-		return fmt.Errorf("ask port %d of pod %s/%s: %w", port, namespace, pod, err)
+		return fmt.Errorf("query port %d of pod %s/%s: %w", port, namespace, pod, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
 	said, _ := bounded.Head(resp.Body, 200) // what could not be read is missing from the words
-	return fmt.Errorf("ask port %d of pod %s/%s: %s: %s", port, namespace, pod, resp.Status, said)
+	return fmt.Errorf("query port %d of pod %s/%s: %s: %s", port, namespace, pod, resp.Status, said)
 }

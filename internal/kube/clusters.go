@@ -176,11 +176,11 @@ func notFoundAmong(name, ns string, keys []cluster.Key) error {
 	e.Nearest = cluster.Nearest(name, names)
 	switch {
 	case len(keys) == 0 && ns != "":
-		e.Cure = "the namespace has no ScyllaDB cluster; choose another with -n"
+		e.Cure = "the namespace has no ScyllaDB cluster; choose another namespace with -n"
 	case len(keys) == 0:
-		e.Cure = "no member Service, StatefulSet or report carries the label " + api.LabelCluster
+		e.Cure = "no member Service, StatefulSet or report has the label " + api.LabelCluster
 	default:
-		e.Cure = "there are: " + strings.Join(names[:min(8, len(names))], ", ")
+		e.Cure = "clusters: " + strings.Join(names[:min(8, len(names))], ", ")
 	}
 	return e
 }

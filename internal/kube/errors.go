@@ -31,9 +31,9 @@ func (e *UnreachableError) Error() string {
 	case e.Refused:
 		return fmt.Sprintf("%s: the API server does not accept the credentials: %v; log in again or choose another user or context", e.Attempt, e.Err)
 	case errors.Is(e.Err, context.DeadlineExceeded):
-		return fmt.Sprintf("%s: the API server did not answer in time; check the network, or allow more time with --request-timeout", e.Attempt)
+		return fmt.Sprintf("%s: the API server did not respond in time; check the network, or allow more time with --request-timeout", e.Attempt)
 	}
-	return fmt.Sprintf("%s: the API server cannot be reached: %v; check the cluster in the kubeconfig and the network", e.Attempt, innermost(e.Err))
+	return fmt.Sprintf("%s: the API server is not reachable: %v; check the cluster in the kubeconfig and the network", e.Attempt, innermost(e.Err))
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
@@ -78,7 +78,7 @@ func classify(ctx context.Context, verb, resource, ns, name string, err error) (
 	switch {
 	case meta.IsNoMatchError(err), answered && apierrors.IsNotFound(err) && (name == "" || noSuchResource(err)):
 		p.Kind = cluster.ProblemNotInstalled
-		p.Message = fmt.Sprintf("%s: the kind is not installed in this Kubernetes cluster; \"kubectl scylla install\" installs it", what)
+		p.Message = fmt.Sprintf("%s: the CRD is not installed in this Kubernetes cluster; to install it, run \"kubectl scylla install\"", what)
 	case answered && apierrors.IsNotFound(err):
 		p.Kind = cluster.ProblemNotFound
 		p.Message = what + ": it does not exist"
@@ -89,7 +89,7 @@ func classify(ctx context.Context, verb, resource, ns, name string, err error) (
 		return nil, &UnreachableError{Attempt: what, Refused: true, Err: err}
 	case answered && (apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)):
 		p.Kind = cluster.ProblemTimeout
-		p.Message = fmt.Sprintf("%s: the API server is too busy: %v; try again", what, err)
+		p.Message = fmt.Sprintf("%s: the API server is too busy: %v; retry", what, err)
 	case unreachable(err):
 		return nil, &UnreachableError{Attempt: what, Err: err}
 	default:
@@ -100,7 +100,7 @@ func classify(ctx context.Context, verb, resource, ns, name string, err error) (
 
 // forbiddenMessage names verb, resource and namespace.
 func forbiddenMessage(verb, resource, ns, name string) string {
-	return fmt.Sprintf("%s: forbidden; ask for a Role with verb %s on resource %s", attempt(verb, resource, ns, name), verb, resource)
+	return fmt.Sprintf("%s: forbidden; request a Role with verb %s on resource %s", attempt(verb, resource, ns, name), verb, resource)
 }
 
 // during names the action in progress when the API server proved unreachable: which of several parallel requests fails first is chance.

@@ -114,13 +114,13 @@ func partOf(pod *corev1.Pod, gaps []error, err error) *cluster.Problem {
 		if _, scyllaDB := errors.AsType[*scylla.APIError](err); !scyllaDB {
 			p.Err = err // that of ScyllaDB's API would be taken for the API server's
 		}
-		p = p.OnPod("no answer from", reasonOf(err))
+		p = p.OnPod("no response from", reasonOf(err))
 	case len(gaps) > 0:
 		reason := gaps[0].Error()
 		if more := len(gaps) - 1; more > 0 {
 			reason += fmt.Sprintf(" (and %s more)", words.Count(more, "question", "questions"))
 		}
-		p = p.OnPod("no whole answer from", reason)
+		p = p.OnPod("no complete response from", reason)
 	default:
 		return nil
 	}
@@ -172,7 +172,7 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 		return fail(p)
 	}
 	if err := ctx.Err(); err != nil {
-		return fail(&podError{what: "ask " + name + ": ", short: "ask the Pod: ", cause: err})
+		return fail(&podError{what: "query " + name + ": ", short: "query the Pod: ", cause: err})
 	}
 	ctx, cancel := context.WithTimeout(ctx, opts.PerNodeTimeout)
 	defer cancel()
@@ -376,7 +376,7 @@ func upgradeCause(err error) error {
 	return err
 }
 
-var errNoAnswerInTime = errors.New("no answer in time")
+var errNoAnswerInTime = errors.New("no response in time")
 
 func timedOut(ctx context.Context) error {
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {

@@ -316,7 +316,7 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 	}
 	want := map[string]string{
 		"demo-rack1-1": "forward port 10000 of pod db/demo-rack1-1: an error occurred forwarding 10000 -> 10000: connect: connection refused",
-		"demo-rack1-2": "forward port 10000 of pod db/demo-rack1-2: no answer in time",
+		"demo-rack1-2": "forward port 10000 of pod db/demo-rack1-2: no response in time",
 		"demo-rack1-3": `forward port 10000 of pod db/demo-rack1-3: `,
 		"demo-rack1-4": "pod db/demo-rack1-4 is Pending",
 	}
@@ -331,10 +331,10 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 	}
 	// Each of them is a cluster.Problem, which marks the output as partial.
 	if diff := cmp.Diff([]string{
-		"no answer from Pod demo-rack1-1: GET /storage_service/hostid/local: an error occurred forwarding 10000 -> 10000: connect: connection refused",
-		"no answer from Pod demo-rack1-2: timed out",
-		`no answer from Pod demo-rack1-3: pods "demo-rack1-3" not found`,
-		"no answer from Pod demo-rack1-4: the Pod is Pending",
+		"no response from Pod demo-rack1-1: GET /storage_service/hostid/local: an error occurred forwarding 10000 -> 10000: connect: connection refused",
+		"no response from Pod demo-rack1-2: timed out",
+		`no response from Pod demo-rack1-3: pods "demo-rack1-3" not found`,
+		"no response from Pod demo-rack1-4: the Pod is Pending",
 	}, document.ProblemLines(s.Partial())); diff != "" {
 		t.Errorf("partial (-want +got):\n%s", diff)
 	}
@@ -371,8 +371,8 @@ func TestATimeoutIsKnownByItsType(t *testing.T) {
 		reason string
 	}{
 		"the port-forward":                  {forwarder.failed(errNoAnswerInTime), cluster.ProblemTimeout, "timed out"},
-		"ScyllaDB":                          {asked(context.DeadlineExceeded), cluster.ProblemTimeout, "GET /storage_service/hostid/local: no answer within 5s"},
-		"the words of the kubelet":          {asked(forwarder.failed(errors.New("no answer in time"))), cluster.ProblemOther, "GET /storage_service/hostid/local: no answer in time"},
+		"ScyllaDB":                          {asked(context.DeadlineExceeded), cluster.ProblemTimeout, "GET /storage_service/hostid/local: no response within 5s"},
+		"the words of the kubelet":          {asked(forwarder.failed(errors.New("no response in time"))), cluster.ProblemOther, "GET /storage_service/hostid/local: no response in time"},
 		"the words of the API server":       {forwarder.failed(errors.New("unable to upgrade connection: no answer within 3s")), cluster.ProblemOther, "no answer within 3s"},
 		"a Pod that does not run":           {&podError{what: "pod db/demo-rack1-0 is Pending", short: "the Pod is Pending"}, cluster.ProblemOther, "the Pod is Pending"},
 		"the end of the command's own time": {&podError{what: "ask pod db/demo-rack1-0: ", short: "ask the Pod: ", cause: context.DeadlineExceeded}, cluster.ProblemTimeout, "ask the Pod: context deadline exceeded"},
@@ -403,12 +403,12 @@ func TestLiveSaysWhatANodeDoesNotAnswer(t *testing.T) {
 	}{
 		"all":                                  {not: only(0)},
 		"a version without tasks":              {not: only(404, "/task_manager/list_module_tasks/node_ops")},
-		"tasks that fail":                      {not: only(500, "/task_manager/list_module_tasks/node_ops"), want: []string{"no whole answer from Pod demo-rack1-0: GET /task_manager/list_module_tasks/node_ops: HTTP 500: not now"}},
-		"no mode yet":                          {not: only(404, "/storage_service/operation_mode"), want: []string{"no whole answer from Pod demo-rack1-0: GET /storage_service/operation_mode: HTTP 404: not now"}},
-		"no schema, no list of the dead, ever": {not: only(404, "/storage_proxy/schema_versions", "/gossiper/endpoint/down"), want: []string{"no whole answer from Pod demo-rack1-0: GET /gossiper/endpoint/down: HTTP 404: not now (and 1 question more)"}},
+		"tasks that fail":                      {not: only(500, "/task_manager/list_module_tasks/node_ops"), want: []string{"no complete response from Pod demo-rack1-0: GET /task_manager/list_module_tasks/node_ops: HTTP 500: not now"}},
+		"no mode yet":                          {not: only(404, "/storage_service/operation_mode"), want: []string{"no complete response from Pod demo-rack1-0: GET /storage_service/operation_mode: HTTP 404: not now"}},
+		"no schema, no list of the dead, ever": {not: only(404, "/storage_proxy/schema_versions", "/gossiper/endpoint/down"), want: []string{"no complete response from Pod demo-rack1-0: GET /gossiper/endpoint/down: HTTP 404: not now (and 1 question more)"}},
 		"no members": {
 			not: only(500, "/storage_service/host_id", "/storage_proxy/schema_versions"), rowless: true,
-			want: []string{"no answer from Pod demo-rack1-0: GET /storage_service/host_id: HTTP 500: not now"},
+			want: []string{"no response from Pod demo-rack1-0: GET /storage_service/host_id: HTTP 500: not now"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -445,11 +445,11 @@ func TestLiveThatNobodyAskedFor(t *testing.T) {
 		reason string
 	}{
 		"forbidden": {map[string]string{"demo-rack1-0": "forbid", "demo-rack1-1": "forbid"}, cluster.SourceAnnotation,
-			"no report found; no Pod carries a row either, and ScyllaDB itself may not be asked"},
+			"no report found; no status report on any Pod, and no permission to query ScyllaDB"},
 		"no answer": {map[string]string{"demo-rack1-0": "refuse", "demo-rack1-1": "refuse"}, cluster.SourceLive,
-			"no report and no annotation has a row; ScyllaDB answered on 0 of 2 Pods"},
+			"no status report in reports or annotations; ScyllaDB answered on 0 of 2 Pods"},
 		"one may be asked": {map[string]string{"demo-rack1-0": scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)}), "demo-rack1-1": "forbid"}, cluster.SourceLive,
-			"no report and no annotation has a row; ScyllaDB answered on 1 of 2 Pods"},
+			"no status report in reports or annotations; ScyllaDB answered on 1 of 2 Pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -480,7 +480,7 @@ func TestLiveNamesTheMissingRightOnce(t *testing.T) {
 	}
 	a, cfg := serve(t, false, servers)
 	live, problems := Live(t.Context(), cfg, pods, LiveOptions{Parallelism: 1})
-	want := "create pods/portforward in namespace db: forbidden; ask for a Role with verb create on resource pods/portforward"
+	want := "create pods/portforward in namespace db: forbidden; request a Role with verb create on resource pods/portforward"
 	if len(problems) != 1 || problems[0].Message != want || problems[0].Kind != cluster.ProblemForbidden {
 		t.Errorf("problems %v", problems)
 	}
@@ -516,7 +516,7 @@ func TestLiveEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	live, _ := Live(ctx, cfg, []corev1.Pod{*newStage(t, 1, 1).Pods["demo-rack1-0"]}, LiveOptions{PerNodeTimeout: time.Hour})
-	if r := live["demo-rack1-0"]; r == nil || r.Error == nil || !strings.Contains(*r.Error, "no answer in time") {
+	if r := live["demo-rack1-0"]; r == nil || r.Error == nil || !strings.Contains(*r.Error, "no response in time") {
 		t.Errorf("row %+v", r)
 	}
 }

@@ -248,7 +248,7 @@ func (l *loader) readUnlabelled(ctx context.Context) error {
 	if len(sets) > 1 {
 		what += "s"
 	}
-	l.o.Notes = append(l.o.Notes, fmt.Sprintf("nothing carries the label %s=%s; showing %s %s", api.LabelCluster, l.o.Name, what, strings.Join(names, ", ")))
+	l.o.Notes = append(l.o.Notes, fmt.Sprintf("no object has the label %s=%s; showing %s %s", api.LabelCluster, l.o.Name, what, strings.Join(names, ", ")))
 	return nil
 }
 

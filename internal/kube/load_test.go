@@ -301,8 +301,8 @@ func TestListClusters(t *testing.T) {
 		"by label":         {selector: team, want: []cluster.Key{{Namespace: "op", Name: "alpha"}}},
 		"none":             {ns: "empty"},
 		"partly forbidden": {funcs: failMeta("ServiceList", forbidden("services")), ns: "db", want: []cluster.Key{{Namespace: "db", Name: "demo"}}},
-		"all forbidden":    {funcs: failMeta("", forbidden("x")), wantErr: "list services in all namespaces: forbidden; ask for a Role with verb list"},
-		"unreachable":      {funcs: failMeta("", refused), wantErr: "the API server cannot be reached"},
+		"all forbidden":    {funcs: failMeta("", forbidden("x")), wantErr: "list services in all namespaces: forbidden; request a Role with verb list"},
+		"unreachable":      {funcs: failMeta("", refused), wantErr: "the API server is not reachable"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -349,11 +349,11 @@ func TestResolveCluster(t *testing.T) {
 		"the only one":        {c: one, ns: "db", want: key},
 		"by name":             {c: two, ns: "db", name: "demo", want: key},
 		"by namespace/name":   {c: two, name: "db/demo", want: key},
-		"several":             {c: two, ns: "db", wantErr: "there are 2 clusters in namespace db, name one: demo, prod"},
-		"several, everywhere": {c: two, wantErr: "there are 2 clusters in all namespaces, name one: db/demo, db/prod"},
+		"several":             {c: two, ns: "db", wantErr: "there are 2 clusters in namespace db, specify one: demo, prod"},
+		"several, everywhere": {c: two, wantErr: "there are 2 clusters in all namespaces, specify one: db/demo, db/prod"},
 		"misspelt":            {c: two, ns: "db", name: "porod", wantErr: `no cluster "porod" in namespace db; did you mean "prod"?`},
 		"none at all":         {c: one, ns: "empty", wantErr: "no cluster in namespace empty; the namespace has no ScyllaDB cluster"},
-		"far from all":        {c: one, ns: "db", name: "xylophone", wantErr: `no cluster "xylophone" in namespace db; there are: demo`},
+		"far from all":        {c: one, ns: "db", name: "xylophone", wantErr: `no cluster "xylophone" in namespace db; clusters: demo`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -399,7 +399,7 @@ func TestWantOfRightsIsNoKnowledge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bootstrap.Of(cluster.New(o, cluster.SourceAuto, start), name); err == nil || !strings.Contains(err.Error(), "cannot be told from the first node of all") {
+		if _, err := bootstrap.Of(cluster.New(o, cluster.SourceAuto, start), name); err == nil || !strings.Contains(err.Error(), "cannot be distinguished from the first node") {
 			t.Errorf("%s not readable: err = %v; ignorance must not read as a new cluster", what, err)
 		}
 	}

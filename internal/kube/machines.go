@@ -64,7 +64,7 @@ func KubernetesNodes(ctx context.Context, c client.Reader, names []string, pages
 			return out, nil
 		}
 	}
-	return nil, fmt.Errorf("there are more than %d Kubernetes nodes; not all were looked at", pages*machinePage)
+	return nil, fmt.Errorf("more than %d Kubernetes nodes exist; only these were read", pages*machinePage)
 }
 
 // Machines remembers the states of Kubernetes nodes from one reading to the next. The zero value is ready, and safe for concurrent use.

@@ -120,7 +120,7 @@ func (l *loader) look(ctx context.Context, key client.ObjectKey, obj client.Obje
 	case err == nil:
 		return "", nil
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("whether the Scylla Operator does its work cannot be told in full: %s %s may not be read; ask for verb get on it", resource, key), nil
+		return fmt.Sprintf("the Scylla Operator's state is only partly known: no permission to get %s %s; request verb get on it", resource, key), nil
 	}
 	_, fatal := classify(ctx, "get", resource, key.Namespace, key.Name, err)
 	return "", fatal

@@ -47,7 +47,7 @@ func Pods(ctx context.Context, c client.Reader, key cluster.Key, condense func(*
 			return out, nil
 		}
 		if len(out) > maxPods {
-			return nil, fmt.Errorf("list pods of cluster %s: more than %d: is label %s on Pods of something else", key, maxPods, api.LabelCluster)
+			return nil, fmt.Errorf("list pods of cluster %s: more than %d: check whether other Pods have label %s", key, maxPods, api.LabelCluster)
 		}
 	}
 }

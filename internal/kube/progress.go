@@ -52,7 +52,7 @@ func (p *Progress) Check() error {
 	defer p.mu.Unlock()
 	for what, at := range p.last {
 		if silent := time.Since(at); silent > limit {
-			return fmt.Errorf("nothing was heard from the API server about %s for %s", what, silent.Round(time.Second))
+			return fmt.Errorf("no updates of %s from the API server for %s", what, silent.Round(time.Second))
 		}
 	}
 	return nil
@@ -127,7 +127,7 @@ type silentError struct {
 }
 
 func (e *silentError) Error() string {
-	return fmt.Sprintf("the API server sent nothing about %s for %s; it is read again", e.what, e.limit)
+	return fmt.Sprintf("the API server sent no updates of %s for %s; reading again", e.what, e.limit)
 }
 
 type progressingBody struct {

@@ -88,7 +88,7 @@ func Read(r io.Reader) ([]cluster.Objects, error) {
 		}
 	}
 	if s.objects == 0 {
-		return nil, fmt.Errorf("there are none in %s; %s", words.Count(n, "document", "documents"), savedCure)
+		return nil, fmt.Errorf("no objects in %s; %s", words.Count(n, "document", "documents"), savedCure)
 	}
 	return s.clusters()
 }
@@ -121,7 +121,7 @@ func (s *saved) document(doc []byte, n *int) error {
 			}
 			*n++
 			if cut {
-				return fmt.Errorf("document %d: it ends in the middle: the file is cut off", *n)
+				return fmt.Errorf("document %d: incomplete: the file is truncated", *n)
 			}
 			if err == nil {
 				err = s.object(raw, "", 0)
@@ -158,15 +158,15 @@ func (s *saved) document(doc []byte, n *int) error {
 func (s *saved) object(raw []byte, kind string, depth int) error {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' {
-		return errors.New("it is not a Kubernetes object: it has no fields")
+		return errors.New("not a Kubernetes object: no fields")
 	}
 	head, err := headOf(raw)
 	if err != nil {
-		return fmt.Errorf("it is not a Kubernetes object: %w", inWords(err))
+		return fmt.Errorf("not a Kubernetes object: %w", inWords(err))
 	}
 	kind = cmp.Or(head.Kind, kind)
 	if kind == "" {
-		return errors.New("it is not a Kubernetes object: it has no kind")
+		return errors.New("not a Kubernetes object: no kind")
 	}
 	if head.items != nil && strings.HasSuffix(kind, "List") {
 		return s.items(head.items, kind, depth)
@@ -187,7 +187,7 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 		s.read |= k.bit
 	}
 	if name, namespace := head.Metadata.Name, head.Metadata.Namespace; name != "" && !api.IsName(name) || namespace != "" && !api.IsName(namespace) {
-		return fmt.Errorf("%s %.300q in namespace %.300q: no object and no namespace has such a name", kind, name, namespace)
+		return fmt.Errorf("%s %.300q in namespace %.300q: invalid name or namespace", kind, name, namespace)
 	}
 	if err := decode(raw, s); err != nil {
 		return fmt.Errorf("%s %s/%s: %w", kind, head.Metadata.Namespace, head.Metadata.Name, inWords(err))
@@ -289,7 +289,7 @@ func (t *sorting) add(o metav1.Object, kind string, put func(*cluster.Objects), 
 		case len(only) == 1:
 			put(only[0])
 		case labels[0] == api.LabelReportSelector:
-			return fmt.Errorf("report %s/%s: label %s is missing, so it cannot be told whose it is; add it, or leave the report out", o.GetNamespace(), o.GetName(), labels[0])
+			return fmt.Errorf("report %s/%s: label %s is missing, so its cluster is unknown; add it, or remove the report", o.GetNamespace(), o.GetName(), labels[0])
 		default:
 			t.notes = append(t.notes, fmt.Sprintf("%s %s/%s skipped: label %s is missing", kind, o.GetNamespace(), o.GetName(), labels[0]))
 		}
@@ -310,7 +310,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	}
 	slices.Sort(t.notes)
 	if len(t.byKey) == 0 {
-		return nil, fmt.Errorf("no cluster in them: no member Service, Pod, StatefulSet or report carries label %s; %s",
+		return nil, fmt.Errorf("no cluster in the objects: no member Service, Pod, StatefulSet or report has label %s; %s",
 			api.LabelCluster, savedCure)
 	}
 	keys := slices.SortedFunc(maps.Keys(t.byKey), func(a, b cluster.Key) int {
@@ -334,7 +334,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 func check(o metav1.Object, kind string) error {
 	for _, name := range slices.Sorted(maps.Keys(o.GetLabels())) {
 		if value := o.GetLabels()[name]; !api.IsLabelValue(value) {
-			return fmt.Errorf("%s %s/%s: label %.80s is %.300q, which no label can be; %s", kind, o.GetNamespace(), o.GetName(), name, value, savedCure)
+			return fmt.Errorf("%s %s/%s: label %.80s has the invalid value %.300q; %s", kind, o.GetNamespace(), o.GetName(), name, value, savedCure)
 		}
 	}
 	pod, ok := o.(*corev1.Pod)
@@ -357,7 +357,7 @@ func check(o metav1.Object, kind string) error {
 	}
 	for _, name := range names {
 		if !api.IsName(name) {
-			return fmt.Errorf("%s %s/%s: it names %.300q, which is no name of a node, claim or container; %s", kind, pod.Namespace, pod.Name, name, savedCure)
+			return fmt.Errorf("%s %s/%s: %.300q is not a valid name of a Kubernetes node, PVC or container; %s", kind, pod.Namespace, pod.Name, name, savedCure)
 		}
 	}
 	return nil
@@ -368,7 +368,7 @@ func (s *saved) sort(t *sorting) error {
 	for i := range s.services {
 		o := &s.services[i]
 		if !cluster.IsMemberService(o) {
-			s.skipped["Service that is not a member's"]++
+			s.skipped["Service of no member"]++
 			continue
 		}
 		t.add(o, "Service", func(c *cluster.Objects) { c.Services = append(c.Services, *o) }, api.LabelCluster)
@@ -376,7 +376,7 @@ func (s *saved) sort(t *sorting) error {
 	for i := range s.pods {
 		o := &s.pods[i]
 		if !cluster.IsNodePod(o) {
-			s.skipped["Pod that is not ScyllaDB's"]++
+			s.skipped["Pod without ScyllaDB"]++
 			continue
 		}
 		t.add(o, "Pod", func(c *cluster.Objects) { c.Pods = append(c.Pods, *o) }, api.LabelCluster)
@@ -384,7 +384,7 @@ func (s *saved) sort(t *sorting) error {
 	for i := range s.sets {
 		o := &s.sets[i]
 		if o.Labels[api.LabelCluster] == "" && !cluster.RunsScyllaDB(o) {
-			s.skipped["StatefulSet that is not ScyllaDB's"]++
+			s.skipped["StatefulSet without ScyllaDB"]++
 			continue
 		}
 		t.add(o, "StatefulSet", func(c *cluster.Objects) { c.StatefulSets = append(c.StatefulSets, *o) }, api.LabelCluster)
@@ -420,7 +420,7 @@ func (s *saved) statusReports(t *sorting) {
 		case alone:
 			t.of(cluster.Key{Namespace: o.Namespace, Name: o.Name}).StatusReport = o
 		default:
-			t.notes = append(t.notes, fmt.Sprintf("ScyllaDBStatusReport %s/%s skipped: no cluster here has its name or names it", o.Namespace, o.Name))
+			t.notes = append(t.notes, fmt.Sprintf("ScyllaDBStatusReport %s/%s skipped: no cluster here has this name or refers to it", o.Namespace, o.Name))
 		}
 	}
 }

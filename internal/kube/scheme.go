@@ -81,7 +81,7 @@ func NewClient(cfg *rest.Config) (client.WithWatch, error) {
 	// The kinds of our own group are not known to protobuf, and one content type for all keeps answers readable in a proxy.
 	cl, err := client.NewWithWatch(c, client.Options{Scheme: NewScheme(), Mapper: NewMapper()})
 	if err != nil {
-		return nil, fmt.Errorf("make client for %s: %w", cfg.Host, err)
+		return nil, fmt.Errorf("create client for %s: %w", cfg.Host, err)
 	}
 	return cl, nil
 }

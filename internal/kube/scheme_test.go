@@ -26,7 +26,7 @@ func TestNewClientTouchesNoNetwork(t *testing.T) {
 			t.Errorf("%s: %v, %v", o.kind, m, err)
 		}
 	}
-	if _, err := NewClient(&rest.Config{Host: "::"}); err == nil || !strings.HasPrefix(err.Error(), "make client for ::") {
+	if _, err := NewClient(&rest.Config{Host: "::"}); err == nil || !strings.HasPrefix(err.Error(), "create client for ::") {
 		t.Errorf("err = %v", err)
 	}
 }

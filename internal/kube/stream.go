@@ -19,7 +19,7 @@ import (
 
 // Limits of saved objects. 1,000 members with everything are about 60 MB; an API server stores no object of more than 1.5 MiB.
 const (
-	leaveOut = "leave out what is not of this cluster"
+	leaveOut = "remove the objects of other clusters"
 	asJSON   = "save it as JSON: kubectl get ... -o json"
 
 	// maxValues bounds the values of one object: of three bytes each, they take a hundred times that once decoded.
@@ -92,7 +92,7 @@ func (s *saved) room(raw []byte, kind, name string) error {
 	}
 	runtime.GC()
 	if heap() > maxHeap {
-		return &bounded.TooLargeError{What: "what is decoded up to " + what, Limit: bounded.Size(maxHeap) + " in memory", Cure: leaveOut}
+		return &bounded.TooLargeError{What: "the objects decoded up to " + what, Limit: bounded.Size(maxHeap) + " in memory", Cure: leaveOut}
 	}
 	return nil
 }

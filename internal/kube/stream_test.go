@@ -76,12 +76,12 @@ func TestReadTakesLittleMemory(t *testing.T) {
 		in   io.Reader
 		want string
 	}{
-		"zeroes":                  {&endless{text: "\x00"}, "the input is larger than 128 MiB; leave out what is not of this cluster"},
+		"zeroes":                  {&endless{text: "\x00"}, "the input is larger than 128 MiB; remove the objects of other clusters"},
 		"a JSON List":             {io.MultiReader(strings.NewReader(`{"kind":"List","items":[0`), &endless{text: ",0"}), "the input is larger than 128 MiB"},
-		"small objects":           {io.MultiReader(strings.NewReader("{}"), io.LimitReader(&endless{text: "\n---\n{\"kind\":\"X\"}"}, 16<<20)), "it has no kind"},
+		"small objects":           {io.MultiReader(strings.NewReader("{}"), io.LimitReader(&endless{text: "\n---\n{\"kind\":\"X\"}"}, 16<<20)), "no kind"},
 		"YAML that is not a List": {io.MultiReader(strings.NewReader("a:\n"), io.LimitReader(&endless{text: "- {}\n"}, 10<<20)), "save it as JSON"},
 		"many objects":            {io.MultiReader(strings.NewReader(`{"kind":"X"}`), io.LimitReader(&endless{text: "{\"kind\":\"X\"}\n"}, 16<<20)), "the input is larger than 100000 objects"},
-		"cut off":                 {io.LimitReader(pods(90_000), 16<<20), "ends in the middle"},
+		"cut off":                 {io.LimitReader(pods(90_000), 16<<20), "the file is truncated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			memory.Under(t, 1<<30, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestReadTakesLittleMemory(t *testing.T) {
 	t.Run("an object of too many values", func(t *testing.T) {
 		memory.Under(t, 1<<30, func(t *testing.T) {
 			_, err := Read(strings.NewReader(`{"kind":"Pod","metadata":{"name":"a","namespace":"ns"},"spec":{"containers":[{}` + strings.Repeat(",{}", 1_000_000) + `]}}`))
-			if want := "document 1: Pod ns/a is larger than 100000 values; leave out what is not of this cluster"; err == nil || err.Error() != want {
+			if want := "document 1: Pod ns/a is larger than 100000 values; remove the objects of other clusters"; err == nil || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}
 		})

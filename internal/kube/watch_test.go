@@ -265,7 +265,7 @@ func TestWatchComesBackAfterALoss(t *testing.T) {
 		w.stream("Service").Stop()
 		time.Sleep(5 * time.Minute)
 		states = told.all()
-		if len(states) != 2 || !strings.HasPrefix(states[1], "false watch ") || !strings.Contains(states[1], "cannot be reached") {
+		if len(states) != 2 || !strings.HasPrefix(states[1], "false watch ") || !strings.Contains(states[1], "is not reachable") {
 			t.Errorf("states %q", states)
 		}
 		w.set("Pod", nil)

@@ -69,9 +69,9 @@ func FromSecret(s *corev1.Secret) (Config, error) {
 	case c.Namespace == "":
 		return c, c.fault("annotation %s is missing: set it to the namespace of the cluster here", api.AnnotationRemoteLocalNamespace)
 	case len(validation.IsValidLabelValue(c.Name)) > 0:
-		return c, c.fault("its name cannot be the remote's: name the remote by the value of label %s", api.LabelRemoteKubeconfig)
+		return c, c.fault("its name is not a valid remote name: set the name of the remote as the value of label %s", api.LabelRemoteKubeconfig)
 	case len(c.kubeconfig) == 0:
-		return c, c.fault("key %s is missing: put a kubeconfig there", api.KeyKubeconfig)
+		return c, c.fault("key %s is missing: set it to a kubeconfig", api.KeyKubeconfig)
 	}
 	return c, nil
 }

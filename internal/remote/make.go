@@ -88,7 +88,7 @@ func Kubeconfig(cfg *rest.Config, server, namespace, token string) ([]byte, erro
 		server = c.Host
 	}
 	if c.Insecure || len(c.CAData) == 0 {
-		return nil, errors.New("its kubeconfig has no certificate authority inline or as a file: without one the controller could not verify the API server")
+		return nil, errors.New("its kubeconfig has no certificate authority, inline or as a file: the controller could not verify the API server")
 	}
 	k := clientcmdapi.NewConfig()
 	k.Clusters["remote"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: c.CAData, TLSServerName: c.ServerName}

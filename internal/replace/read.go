@@ -170,7 +170,7 @@ func (r *Reading) readVersion(in *Input) {
 	v, err := release.OfImage(image)
 	switch {
 	case image == "":
-		in.VersionDetail = "no image is known"
+		in.VersionDetail = "the image is unknown"
 	case err != nil:
 		in.VersionDetail = err.Error()
 	}

@@ -72,7 +72,7 @@ func TestRefusalIsSaid(t *testing.T) {
 	}{
 		"waiting": {change(refused(evicting(), 3), func(in *Input) { in.Now = in.Now.Add(-time.Second) }), ActionWaitRefused, true,
 			[]string{"Pod demo-d-0 cannot be evicted yet: " + budgetSays, "refused 3 times since 10:00:00 UTC, next try at 10:00:35 UTC; nothing else is deleted", "AlwaysAllow"}},
-		"due": {refused(evicting(), 1), ActionEvictPod, true, []string{"refused 1 time since 10:00:00 UTC, it is tried again now"}},
+		"due": {refused(evicting(), 1), ActionEvictPod, true, []string{"refused 1 time since 10:00:00 UTC, retried now"}},
 		"days later": {change(refused(evicting(), 1), func(in *Input) { in.Now = in.Now.Add(48 * time.Hour) }), ActionEvictPod, true,
 			[]string{"since 2026-11-21 10:00:00 UTC"}},
 		"the claim": {change(refused(recorded(), 1), func(in *Input) { in.Now = t0 }), ActionWaitRefused, true,
@@ -87,8 +87,8 @@ func TestRefusalIsSaid(t *testing.T) {
 		"garbage": {change(evicting(), func(in *Input) { in.Self.Service.Annotations[api.AnnotationReplaceRefused] = "soon" }), ActionEvictPod, false, nil},
 		"a next try in a year": {change(evicting(), func(in *Input) {
 			in.Self.Service.Annotations[api.AnnotationReplaceRefused] = `{"uid":"pod-1","message":"x","times":1,"since":"2026-11-21T10:00:00Z","next":"2027-11-21T10:00:00Z"}`
-		}), ActionEvictPod, true, []string{"tried again now"}},
-		"the node came back meanwhile": {setCell(refused(evicting(), 1), "demo-b-0", hostOld, matrix.Up, 0), ActionHoldEviction, true, []string{"came back"}},
+		}), ActionEvictPod, true, []string{"retried now"}},
+		"the node came back meanwhile": {setCell(refused(evicting(), 1), "demo-b-0", hostOld, matrix.Up, 0), ActionHoldEviction, true, []string{"the old node restarted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Next(tc.in)
@@ -117,20 +117,20 @@ func TestStandstill(t *testing.T) {
 	}{
 		"no room, no volume": {change(newPod(), func(in *Input) {
 			in.Self.Pod.Spec.NodeName, in.Self.Waiting = "", waitsFor(unschedulable)
-		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for " + unschedulable, "PersistentVolumeClaim data-demo-d-0 is not bound to a volume"}},
+		}), ActionWaitJoin, []string{"Pod demo-d-0 is waiting for " + unschedulable, "PersistentVolumeClaim data-demo-d-0 is not bound to a volume"}},
 		"in its barrier": {change(newPod(), func(in *Input) {
 			in.Self.Waiting, in.Barrier = waitsFor("init container scylladb-bootstrap-barrier to finish"), []words.Message{words.New(words.LogCure, "text", "demo-a-0 sees demo-b-0 DOWN")}
-		}), ActionWaitJoin, []string{"Pod demo-d-0 waits for init container scylladb-bootstrap-barrier to finish", "its barrier waits: demo-a-0 sees demo-b-0 DOWN"}},
+		}), ActionWaitJoin, []string{"Pod demo-d-0 is waiting for init container scylladb-bootstrap-barrier to finish", "its barrier is waiting: demo-a-0 sees demo-b-0 DOWN"}},
 		"the launcher crashes": {change(joining(matrix.StateReplacing, false), func(in *Input) {
 			in.Self.Waiting = waitsFor("container scylla (CrashLoopBackOff): exit code 75")
 			runs(in.Self.Pod, 0, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}})
 			in.Self.Pod.Status.ContainerStatuses[0].LastTerminationState = exited(ExitLaunchRetry)
-		}), ActionWaitJoin, []string{"waits for container scylla (CrashLoopBackOff): exit code 75", "no answer from the API server", "eeeeeeee owns no tokens yet"}},
+		}), ActionWaitJoin, []string{"is waiting for container scylla (CrashLoopBackOff): exit code 75", "no response from the API server", "eeeeeeee owns no tokens yet"}},
 		"joined, and not ready": {change(joined(), func(in *Input) {
 			ready(in.Self.Pod, false)
 			in.Self.Waiting = waitsFor("container scylla to become ready")
 		}), ActionWaitReady,
-			[]string{"Pod demo-d-0 waits for container scylla to become ready"}},
+			[]string{"Pod demo-d-0 is waiting for container scylla to become ready"}},
 		"joining as it should": {change(joining(matrix.StateReplacing, false), func(in *Input) {
 			in.Self.Waiting = waitsFor("container scylla to become ready")
 			runs(in.Self.Pod, 0, running(time.Time{}))
@@ -160,32 +160,32 @@ func TestCures(t *testing.T) {
 		in   Input
 		want string
 	}{
-		"all others UP": {change(newPod(), says("RolledBack")), "the new volume is poisoned and cannot be used again: " + resume + ns},
+		"all others UP": {change(newPod(), says("RolledBack")), "the new volume cannot be reused: " + resume + ns},
 		"another node down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says("JoinCancelled")),
-			"the new volume is poisoned and cannot be used again. Bring demo-c-0 (cccccccc) back first, then: " + resume + ns + "; or, if dead for good: " + resume + " --ignore-dead=" + hostC + ns},
+			"the new volume cannot be reused. Bring demo-c-0 (cccccccc) back first, then: " + resume + ns + "; or, if permanently lost: " + resume + " --ignore-dead=" + hostC + ns},
 		"another node down, one ignored": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), func(in *Input) {
 			in.Self.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostNew
 			says("JoinCancelled")(in)
 		}), "--ignore-dead=" + hostNew + "," + hostC},
 		"refused because another node is down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says(words.ReplaceOtherDown)),
-			"bring demo-c-0 (cccccccc) back: nothing was placed, and ScyllaDB tries again by itself; or, if dead for good: " + resume + " --ignore-dead=" + hostC},
-		"refused, and it is back": {change(newPod(), says(words.ReplaceOtherDown)), "bring that node back: nothing was placed, and ScyllaDB tries again by itself"},
+			"bring demo-c-0 (cccccccc) back: nothing was stored, and ScyllaDB retries automatically; or, if permanently lost: " + resume + " --ignore-dead=" + hostC},
+		"refused, and it is back": {change(newPod(), says(words.ReplaceOtherDown)), "bring that node back: nothing was stored, and ScyllaDB retries automatically"},
 		"unknown, begun elsewhere": {change(operatorBegun(), says(words.ReplacedNodeNotFound)),
-			"host ID " + hostOld + " is no member: a wrong one, or removed meanwhile (kubectl scylla status -n scylla lists the members). Nothing can take its place: " +
-				"take the replacement back: kubectl label service demo-d-0 scylla/replace- internal.scylla-operator.scylladb.com/replacing-node-hostid- -n scylla" +
-				" && kubectl delete pod demo-d-0 -n scylla; it then joins as a new node"},
+			"host ID " + hostOld + " is not a member: it is wrong, or was removed meanwhile (kubectl scylla status -n scylla lists the members). It cannot be replaced: " +
+				"withdraw the replacement: kubectl label service demo-d-0 scylla/replace- internal.scylla-operator.scylladb.com/replacing-node-hostid- -n scylla" +
+				" && kubectl delete pod demo-d-0 -n scylla; the member then joins as a new node"},
 		"unknown, removed behind our back": {change(newPod(), says(words.ReplacedNodeNotFound)),
-			"take the replacement back: kubectl annotate service demo-d-0 kubectl-scylla.scylladb.com/replace-accepted- "},
-		"NoHarm10: an ignored node is alive": {change(newPod(), says("ReplaceIgnoredAlive")), "nothing was stored, the new volume is not lost and no node is banned. See: kubectl scylla replace status demo-d-0"},
+			"withdraw the replacement: kubectl annotate service demo-d-0 kubectl-scylla.scylladb.com/replace-accepted- "},
+		"NoHarm10: an ignored node is alive": {change(newPod(), says("ReplaceIgnoredAlive")), "nothing was stored, the new volume is not lost and no node is banned. Show details: kubectl scylla replace status demo-d-0"},
 		"NoHarm10: the newer text of a rack": {change(newPod(), says("ReplacePlaceRefused")), "nothing was stored, the new volume is not lost"},
-		"NoHarm10: target not normal":        {change(newPod(), says("ReplaceTargetNotNormal")), "delete nothing yet: whether the new volume is lost is not known from this"},
+		"NoHarm10: target not normal":        {change(newPod(), says("ReplaceTargetNotNormal")), "delete nothing yet: it is unknown whether the new volume is lost"},
 		"NoHarm10: rejected for any reason":  {change(newPod(), says("JoinRejected")), "kubectl logs demo-d-0 -c scylla"},
 		"NoHarm19: its container is called db": {change(newPod(), func(in *Input) {
 			in.Containers = matrix.Containers{"demo-d-0": "db"}
 			says("JoinRejected")(in)
 		}), "kubectl logs demo-d-0 -c db"},
 		"NoHarm10: its request was placed": {change(newPod(), says(words.JoinUnfinished)), "delete nothing yet"},
-		"alive":                            {alive, "node demo-a-0 (aaaaaaaa) is alive and cannot be replaced. If it is to be given up, stop it: ScyllaDB tries again by itself. If it was named by mistake: take"},
+		"alive":                            {alive, "node demo-a-0 (aaaaaaaa) is running and cannot be replaced. If it is to be given up, stop it: ScyllaDB retries automatically. If it was named by mistake: withdraw"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Next(tc.in)
@@ -207,10 +207,10 @@ func TestState(t *testing.T) {
 	}{
 		"ours":       {recorded(), ActionDeletePVC, nil},
 		"nothing":    {operator(base()), ActionNone, []string{"no replacement"}},
-		"label only": {operator(requested()), ActionDeletePVC, []string{"the Scylla Operator deletes claim and Pod"}},
+		"label only": {operator(requested()), ActionDeletePVC, []string{"the Scylla Operator deletes PVC and Pod"}},
 		"its own words": {change(operator(requested()), func(in *Input) { in.Conditions = []string{"ServiceControllerProgressing: WaitingForPodRecreation"} }), ActionDeletePVC,
 			[]string{"WaitingForPodRecreation"}},
-		"label removed": {begun(func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplace) }), ActionFail, []string{"removed in the middle", "kubectl label service demo-d-0"}},
+		"label removed": {begun(func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplace) }), ActionFail, []string{"removed during the replacement", "kubectl label service demo-d-0"}},
 		"no host ID":    {begun(func(in *Input) { in.Self.Service.Labels[api.LabelReplacingNodeHostID] = "" }), ActionFail, []string{"no usable host ID"}},
 		"no Pod yet":    {begun(func(in *Input) { noPod(in) }), ActionWaitNewPod, nil},
 		"Pod is pending": {begun(func(in *Input) {
@@ -220,13 +220,13 @@ func TestState(t *testing.T) {
 		"its log says why": {begun(func(in *Input) {
 			records(in, hostNew, new(false))
 			in.Log = logged("JoinCancelled", "request canceled because some required nodes are dead")
-		}), ActionFail, []string{"some required nodes are dead", "knows no second attempt"}},
+		}), ActionFail, []string{"some required nodes are dead", "has no second attempt"}},
 		"the task manager says why": {begun(func(in *Input) {
 			records(in, hostNew, new(false))
 			in.Operations = operation("replace", "failed", hostNew)
-		}), ActionFail, []string{"Failed stream ranges", "knows no second attempt"}},
+		}), ActionFail, []string{"Failed stream ranges", "has no second attempt"}},
 		"exited with 0":  {begun(func(in *Input) { runs(in.Self.Pod, 0, exited(0)) }), ActionFail, []string{"exited with code 0", "delete nothing yet"}},
-		"unknown target": {begun(func(in *Input) { in.Log = logged(words.ReplacedNodeNotFound, "x") }), ActionFail, []string{"is no member", "take the replacement back"}},
+		"unknown target": {begun(func(in *Input) { in.Log = logged(words.ReplacedNodeNotFound, "x") }), ActionFail, []string{"is not a member", "withdraw the replacement"}},
 		"joined":         {operator(finishedElsewhere()), ActionFinish, []string{"the Scylla Operator removes the labels"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,24 +49,24 @@ func TestARestartIsNotADeath(t *testing.T) {
 		result Result
 		says   string
 	}{
-		"DOWN for an hour": {downSince(3, time.Hour), CheckDownFor, OK, "is DOWN since 09:00:00 UTC"},
-		"DOWN for less than the health policy's time": {change(downSince(3, 7*time.Minute), func(in *Input) { in.Dead = 10 * time.Minute }), CheckDownFor, Failed, "is DOWN since 09:53:00 UTC, which is less than 10m0s"},
-		"DOWN for more than the health policy's time": {change(downSince(3, 2*time.Minute), func(in *Input) { in.Dead = time.Minute }), CheckDownFor, OK, "is DOWN since 09:58:00 UTC"},
-		"DOWN for a minute":                           {downSince(3, time.Minute), CheckDownFor, Failed, "is DOWN since 09:59:00 UTC, which is less than 5m0s"},
-		"since when most do not say":                  {downSince(1, time.Hour), CheckDownFor, Unknown, "nobody says since when"},
+		"DOWN for an hour": {downSince(3, time.Hour), CheckDownFor, OK, "has been DOWN since 09:00:00 UTC"},
+		"DOWN for less than the health policy's time": {change(downSince(3, 7*time.Minute), func(in *Input) { in.Dead = 10 * time.Minute }), CheckDownFor, Failed, "has been DOWN since 09:53:00 UTC, which is less than 10m0s"},
+		"DOWN for more than the health policy's time": {change(downSince(3, 2*time.Minute), func(in *Input) { in.Dead = time.Minute }), CheckDownFor, OK, "has been DOWN since 09:58:00 UTC"},
+		"DOWN for a minute":                           {downSince(3, time.Minute), CheckDownFor, Failed, "has been DOWN since 09:59:00 UTC, which is less than 5m0s"},
+		"since when most do not say":                  {downSince(1, time.Hour), CheckDownFor, Unknown, "has been DOWN is unknown"},
 		"since when a majority says":                  {downSince(2, time.Hour), CheckDownFor, OK, "09:00:00"},
-		"an old Pod that is down":                     {pod(func(*cluster.Member, *corev1.Pod) {}), CheckJustStarted, OK, "not on its way up"},
-		"a Pod that was made a minute ago":            {pod(func(_ *cluster.Member, p *corev1.Pod) { made(p, t0.Add(-time.Minute)) }), CheckJustStarted, Failed, "was made only at 09:59:00 UTC"},
+		"an old Pod that is down":                     {pod(func(*cluster.Member, *corev1.Pod) {}), CheckJustStarted, OK, "is not starting"},
+		"a Pod that was made a minute ago":            {pod(func(_ *cluster.Member, p *corev1.Pod) { made(p, t0.Add(-time.Minute)) }), CheckJustStarted, Failed, "was created at 09:59:00 UTC"},
 		"a Pod in Init": {pod(func(m *cluster.Member, p *corev1.Pod) {
 			p.Status.Phase, p.Spec.InitContainers, m.Waiting = corev1.PodPending, []corev1.Container{{Name: "x"}}, waitsFor("init container x to finish")
 		}), CheckJustStarted, Failed, "it waits for init container x"},
 		"a container that was started again": {pod(starts(1)), CheckJustStarted, Failed,
-			"was started only at 09:59:00 UTC"},
+			"was started at 09:59:00 UTC"},
 		"a crash loop is no start": {pod(starts(7)), CheckJustStarted, OK, ""},
-		"a rollout":                {change(requested(), rolls), CheckJustStarted, Failed, "in the middle of a rollout"},
-		"a lost Kubernetes node":   {pod(func(_ *cluster.Member, p *corev1.Pod) { p.Status.Reason = "NodeLost"; made(p, t0) }), CheckJustStarted, OK, "does not answer"},
+		"a rollout":                {change(requested(), rolls), CheckJustStarted, Failed, "has a rolling update in progress"},
+		"a lost Kubernetes node":   {pod(func(_ *cluster.Member, p *corev1.Pod) { p.Status.Reason = "NodeLost"; made(p, t0) }), CheckJustStarted, OK, "does not respond"},
 		"its volume is gone": {change(requested(), func(in *Input) { in.Claims = nil; made(in.Self.Pod, t0) }), CheckJustStarted, OK,
-			"has no volume to come back with"},
+			"has no volume to restart with"},
 		"no Pod": {change(requested(), func(in *Input) { noPod(in) }), CheckJustStarted, OK, "does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestAnUnnamedOperationBlocks(t *testing.T) {
 	in := requested()
 	in.Operations = operation("", "created", "")
 	s := Next(in)
-	if s.Action != ActionRefuse || !strings.Contains(all(s), "no-operation: an unnamed operation is under way: ScyllaDB does not say of which node") {
+	if s.Action != ActionRefuse || !strings.Contains(all(s), "no-operation: an unnamed operation is in progress: ScyllaDB does not report its node") {
 		t.Errorf("%s: %s", s.Action, all(s))
 	}
 	in.Operations = operation("replace", "failed", "")
@@ -173,7 +173,7 @@ func TestAttack10TheAddressMustBeItsOwn(t *testing.T) {
 	}{
 		"headless, its Pod's":     {old(func(in *Input) { in.Self.Service.Labels[api.LabelReplace] = "10.244.4.9" }), ActionRecord, ""},
 		"headless, nobody's":      {old(func(in *Input) { in.Self.Service.Labels[api.LabelReplace] = "10.244.4.10" }), ActionRefuse, "is not the address of demo-d-0, which is 10.244.4.9"},
-		"headless, without a Pod": {old(func(in *Input) { in.Self.Service.Labels[api.LabelReplace], in.Self.Pod = "10.244.4.10", nil }), ActionRefuse, "is not known"},
+		"headless, without a Pod": {old(func(in *Input) { in.Self.Service.Labels[api.LabelReplace], in.Self.Pod = "10.244.4.10", nil }), ActionRefuse, "is unknown"},
 		"the Service's": {old(func(in *Input) {
 			in.Self.Service.Spec.ClusterIP, in.Self.Service.Labels[api.LabelReplace] = "10.96.0.4", "10.96.0.4"
 		}), ActionRecord, ""},
@@ -258,7 +258,7 @@ func TestContradictionHoldsTheDeletion(t *testing.T) {
 			r.Observed = append(r.Observed, matrix.Observation{HostID: hostOld, Status: matrix.Up})
 		}
 	})
-	if s := Next(in); s.Action != ActionRefuse || !strings.Contains(all(s), "demo-a-0 (aaaaaaaa) contradicts itself about demo-d-0") {
+	if s := Next(in); s.Action != ActionRefuse || !strings.Contains(all(s), "demo-a-0 (aaaaaaaa) has a contradictory status report about demo-d-0") {
 		t.Errorf("%s: %s", s.Action, all(s))
 	}
 }

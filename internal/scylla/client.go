@@ -33,7 +33,7 @@ const (
 )
 
 // Limits of an answer. A thousand nodes need a third of it at most; a reporter has 128 MiB of memory, and holds one item of a list at a time.
-const oddAnswer = "check that it is ScyllaDB that answers on the port of its REST API"
+const oddAnswer = "check that ScyllaDB is the process that responds on its REST API port"
 
 var (
 	// limitValue is for a single text or number.
@@ -166,11 +166,11 @@ func (c *Client) send(ctx context.Context, method, path, body string, decode fun
 	err = decode(in)
 	switch {
 	case in.err != nil:
-		return fail(0, "answer broke off: "+c.transportMessage(in.err), in.err)
+		return fail(0, "response ended early: "+c.transportMessage(in.err), in.err)
 	case bounded.IsTooLarge(err):
 		return fail(resp.StatusCode, err.Error(), err)
 	case err != nil:
-		return fail(resp.StatusCode, "unexpected answer: "+err.Error(), err)
+		return fail(resp.StatusCode, "unexpected response: "+err.Error(), err)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ var peerPorts = pattern.Lazy(`\S+:\d+->\S+:\d+`)
 // and a port-forward's at each command.
 func (c *Client) transportMessage(err error) string {
 	if IsTimeout(err) {
-		return "no answer within " + c.timeout.String()
+		return "no response within " + c.timeout.String()
 	}
 	if errors.Is(err, context.Canceled) {
 		return "cancelled"
@@ -205,7 +205,7 @@ func (c *Client) transportMessage(err error) string {
 		err = u.Err
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "connection closed before the answer was complete"
+		return "connection closed before the response was complete"
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
 		text := op.Err.Error()

@@ -34,11 +34,11 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		"message is no string":  {answer{status: 500, body: `{"message":5}`}, `HTTP 500: {"message":5}`},
 		"not UTF-8":             {answer{status: 500, body: "caf\xe9"}, "HTTP 500: caf\uFFFD"},
 		"redirect":              {answer{status: 302}, "HTTP 302: Found"},
-		"not what was asked":    {answer{body: `{"a":1}`}, "unexpected answer"},
+		"not what was asked":    {answer{body: `{"a":1}`}, "unexpected response"},
 		"empty body":            {answer{body: ""}, "empty body"},
-		"two values":            {answer{body: `[] []`}, "unexpected answer"},
+		"two values":            {answer{body: `[] []`}, "unexpected response"},
 		"entry without address": {answer{body: `[{"value":"x"}]`}, "entry 0 has no address"},
-		"closed":                {answer{eof: true}, "connection closed before the answer was complete"},
+		"closed":                {answer{eof: true}, "connection closed before the response was complete"},
 		"reset":                 {answer{reset: true}, "connection reset by peer"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTimeOut(t *testing.T) {
 	defer close(release)
 	c := NewClient(s.URL, nil).WithTimeout(20 * time.Millisecond)
 	_, err := c.Members(t.Context())
-	if err == nil || err.Error() != "GET "+pathMembers+": no answer within 20ms" {
+	if err == nil || err.Error() != "GET "+pathMembers+": no response within 20ms" {
 		t.Errorf("%v", err)
 	}
 	c.CloseIdleConnections()
@@ -90,7 +90,7 @@ func TestAnswerThatBreaksOffOrNeverEnds(t *testing.T) {
 		"breaks off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte("["))
-		}, "broke off"},
+		}, "ended early"},
 		"never ends": {func(w http.ResponseWriter, r *http.Request) {
 			chunk := []byte(strings.Repeat(" ", 1<<20))
 			for r.Context().Err() == nil {

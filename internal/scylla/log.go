@@ -15,7 +15,7 @@ import (
 const DefaultMetricsURL = "http://127.0.0.1:9180/metrics"
 
 // limitMetrics is for the metrics of Raft, which are some 5 KiB. A ScyllaDB that does not select by name sends all of them: those are not read.
-var limitMetrics = bounded.Limit{Bytes: 64 << 10, Cure: "this version does not select metrics by name: --scylla-metrics-url= turns the question off"}
+var limitMetrics = bounded.Limit{Bytes: 64 << 10, Cure: "this version cannot select metrics by name: --scylla-metrics-url= disables this query"}
 
 // logTimeout bounds the requests about the log: the row must not wait for them.
 const logTimeout = time.Second

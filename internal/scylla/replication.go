@@ -100,7 +100,7 @@ func byAddress(members []Member) (map[netip.Addr]hostid.ID, error) {
 		case err != nil || id == "":
 			return nil, fmt.Errorf("member %q at address %q cannot be found in a ring", m.HostID, m.Address)
 		case out[ip.Unmap()] != "" && out[ip.Unmap()] != id:
-			return nil, fmt.Errorf("members %s and %s have one address, %s: whose the replicas there are cannot be told", out[ip.Unmap()], m.HostID, m.Address)
+			return nil, fmt.Errorf("members %s and %s share address %s: their replicas cannot be distinguished", out[ip.Unmap()], m.HostID, m.Address)
 		}
 		out[ip.Unmap()] = id
 	}
@@ -123,7 +123,7 @@ func (r *ringReader) read(b io.Reader) error {
 		for _, text := range s.Endpoints {
 			ip, err := netip.ParseAddr(text)
 			if err != nil || r.hosts[ip.Unmap()] == "" {
-				return fmt.Errorf("range %d has a replica at %q, which is no member's address", i, text)
+				return fmt.Errorf("range %d has a replica at %q, which is not the address of a member", i, text)
 			}
 			set = append(set, r.hosts[ip.Unmap()])
 		}

@@ -115,8 +115,8 @@ func TestNoHarm20TabletsAreDescribedTableByTable(t *testing.T) {
 func TestReplicationIsNotGuessed(t *testing.T) {
 	const member = `{"key":"10.0.0.1","value":"8ebd0000-0000-4000-8000-000000000001"}`
 	for name, c := range map[string]struct{ members, ring, says string }{
-		"two members at one address":  {`[` + member + `,{"key":"10.0.0.1","value":"8ebd0000-0000-4000-8000-000000000002"}]`, `[]`, "have one address, 10.0.0.1"},
-		"a replica that is no member": {`[` + member + `]`, `[{"endpoints":["10.0.0.9"]}]`, `"10.0.0.9", which is no member's address`},
+		"two members at one address":  {`[` + member + `,{"key":"10.0.0.1","value":"8ebd0000-0000-4000-8000-000000000002"}]`, `[]`, "share address 10.0.0.1"},
+		"a replica that is no member": {`[` + member + `]`, `[{"endpoints":["10.0.0.9"]}]`, `"10.0.0.9", which is not the address of a member`},
 		"no ring":                     {`[` + member + `]`, ``, "keyspace app"},
 	} {
 		t.Run(name, func(t *testing.T) {

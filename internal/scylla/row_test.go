@@ -120,7 +120,7 @@ func TestRowAtEachStageOfStarting(t *testing.T) {
 		"live fails, members do not":  {answers: with(map[string]answer{pathLive: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
 		"down fails, members do not":  {answers: with(map[string]answer{pathDown: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
 		"gossip's own states fail":    {answers: with(map[string]answer{pathEndpoints: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
-		"states are cut off":          {answers: with(map[string]answer{pathEndpoints: {body: `[{"addrs":"10.0.0.1","is_al`}}), want: "error", error: "unexpected answer", hostID: idA},
+		"states are cut off":          {answers: with(map[string]answer{pathEndpoints: {body: `[{"addrs":"10.0.0.1","is_al`}}), want: "error", error: "unexpected response", hostID: idA},
 		"joining list fails":          {answers: with(map[string]answer{"/storage_service/nodes/joining": fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
 		"decommissioned, gossip gone": {answers: with(map[string]answer{pathMode: text("DECOMMISSIONED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},
 		"drained, gossip gone":        {answers: with(map[string]answer{pathMode: text("DRAINED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},

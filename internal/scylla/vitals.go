@@ -90,7 +90,7 @@ func decodeAmount(b io.Reader) (float64, error) {
 	text := string(bytes.Trim(bytes.TrimSpace(data), `"`))
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 || math.IsNaN(n) || math.IsInf(n, 0) {
-		return 0, fmt.Errorf("%q where a number of 0 or more was expected", clip(text))
+		return 0, fmt.Errorf("unexpected %q: must be a number of 0 or more", clip(text))
 	}
 	return n, nil
 }

@@ -40,7 +40,7 @@ func (p *painter) afterwards(level detail) []string {
 			continue // everything is ticked off
 		}
 		if lines == nil {
-			lines = append(lines, Strong.Paint("To do after what has ended"))
+			lines = append(lines, Strong.Paint("Follow-up tasks"))
 		}
 		lines = append(lines, p.wrap("  "+Clean(a.Title(p.d.At())), "    ")...)
 		if level.terse {

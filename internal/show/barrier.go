@@ -47,7 +47,7 @@ func Barrier(d *document.BarrierVerdict, o Options) string {
 	add(Wrap(Dim.Paint(Clean(standing(d, now))), o.Width, "  ")...)
 	add(slices.Concat(viewLines(d, o, now), p.partial(detail{}))...)
 	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {
-		title := "The replacement waits for a person"
+		title := "The replacement requires action"
 		if r.Failure != nil {
 			title = "The replacement failed"
 		}
@@ -58,7 +58,7 @@ func Barrier(d *document.BarrierVerdict, o Options) string {
 	if len(d.Verdict.Blockers) > 0 {
 		title := "Blockers"
 		if d.Verdict.Satisfied {
-			title = "Blockers that were overruled"
+			title = "Overridden blockers"
 		}
 		total := 0
 		for _, blocker := range d.Verdict.Blockers {
@@ -120,6 +120,12 @@ func standing(d *document.BarrierVerdict, now time.Time) string {
 	since := func(t *metav1.Time) string {
 		return words.Since(document.TimeOf(t), now)
 	}
+	ago := func(t *metav1.Time) string {
+		if age := words.Ago(document.TimeOf(t), now); age != "" {
+			return " " + age + " ago"
+		}
+		return ""
+	}
 	var text string
 	switch d.Barrier.Phase {
 	case cluster.BarrierNoPod:
@@ -132,16 +138,16 @@ func standing(d *document.BarrierVerdict, now time.Time) string {
 			text = "the barrier has not started: " + d.Waiting
 		}
 	case cluster.BarrierWaiting:
-		text = "the barrier waits" + since(d.Barrier.Since) + " (" + d.Pod + ")"
+		text = "the barrier is waiting" + since(d.Barrier.Since) + " (" + d.Pod + ")"
 	case cluster.BarrierPassed:
-		text = "the Pod is past its barrier" + since(d.Barrier.Since) + " (" + d.Pod + ")"
+		text = "the Pod passed its barrier" + ago(d.Barrier.Since) + " (" + d.Pod + ")"
 	case cluster.BarrierFailed:
-		text = "the barrier ended with an error" + since(d.Barrier.Since) + " (" + d.Pod + ")"
+		text = "the barrier ended with an error" + ago(d.Barrier.Since) + " (" + d.Pod + ")"
 		if !d.Barrier.Refused {
-			text = "the barrier failed" + since(d.Barrier.Since) + ": " + d.Barrier.Message
+			text = "the barrier failed" + ago(d.Barrier.Since) + ": " + d.Barrier.Message
 		}
 	}
-	text += fmt.Sprintf("; judged from %s of cluster %s", d.Source.Used, d.Cluster)
+	text += fmt.Sprintf("; verdict from %s of cluster %s", d.Source.Used, d.Cluster)
 	if d.Source.Offline {
 		text += ", " + words.Saved("saved objects", d.At(), d.GeneratedAt.Time)
 	}
@@ -152,14 +158,14 @@ func standing(d *document.BarrierVerdict, now time.Time) string {
 func contradiction(d *document.BarrierVerdict) string {
 	switch {
 	case d.Barrier.Phase == cluster.BarrierAbsent && d.Membership == cluster.MemberNewcomer:
-		return "this Pod has no " + api.ContainerBarrier + " container: nothing holds it back, whatever the verdict says"
+		return "this Pod has no " + api.ContainerBarrier + " container: it starts regardless of the verdict"
 	case d.Barrier.Phase == cluster.BarrierWaiting && bootstrap.Verdict(d.Verdict).Unsure():
-		return "the barrier has looked into the volume and still runs: the volume may not be what that needs; its log says what it found: kubectl logs " +
+		return "the barrier has checked the volume and is still running: the volume may not allow the start; check its log: kubectl logs " +
 			d.Name + " -c " + api.ContainerBarrier + " -n " + d.Namespace
 	case d.Barrier.Phase == cluster.BarrierPassed && !d.Verdict.Satisfied:
-		return "the Pod got past its barrier before this verdict; it speaks of a start now"
+		return "the Pod has already passed its barrier; this verdict applies to a restart"
 	case d.Barrier.Phase == cluster.BarrierWaiting && d.Verdict.Satisfied:
-		return "the barrier still runs: it opens within seconds, unless it asks for the verdict to hold for a while or sees other reports"
+		return "the barrier is still running: it opens within seconds, unless all nodes must stay UP for longer or its reports differ"
 	}
 	return ""
 }
@@ -173,7 +179,7 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 	}
 	views := viewText(l, o)
 	if len(l.Items) == 0 {
-		return "No member waits at its barrier" + p.partialMark() + ".\n" + views + partial
+		return "No member is waiting at its barrier" + p.partialMark() + ".\n" + views + partial
 	}
 	g := o.glyphs()
 	// One namespace is said once, below.
@@ -197,7 +203,7 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t.String(o.Room(), g.Ellipsis) + views + partial + Dim.Paint("Ask for one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
+	return t.String(o.Room(), g.Ellipsis) + views + partial + Dim.Paint("Show one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
 // viewText gives the controller's view of each cluster, with its age; empty where there is none.

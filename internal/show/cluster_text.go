@@ -238,7 +238,7 @@ func (p *painter) attention(level detail) []string {
 		lines = append(lines, Strong.Paint(title)+fmt.Sprintf(" (%d)", n))
 		lines = append(lines, level.limited(n, "  ", "more", "more", func(i int) []string { return p.wrapOrCut(level, "  "+Clean(line(i)), "    ") })...)
 	}
-	add("Newcomers", len(p.d.Newcomers), func(i int) string {
+	add("New nodes", len(p.d.Newcomers), func(i int) string {
 		n := &p.d.Newcomers[i]
 		if !level.terse {
 			return n.Text(now)
@@ -251,7 +251,7 @@ func (p *painter) attention(level detail) []string {
 	})
 	lines = append(lines, p.replacements(level)...)
 	operations := p.d.UnderWay()
-	add("Topology operations under way", len(operations), func(i int) string { return operations[i] })
+	add("Topology operations in progress", len(operations), func(i int) string { return operations[i] })
 	ghosts := "Members without a Pod"
 	if p.d.Source.Offline {
 		ghosts += " among the saved objects"
@@ -300,7 +300,7 @@ func (p *painter) gossipOnly(level detail) []string {
 	if len(ids) == 0 {
 		return nil
 	}
-	title := Strong.Paint("Host IDs that only their peers know") + fmt.Sprintf(" (%d)", len(ids))
+	title := Strong.Paint("Host IDs without a member") + fmt.Sprintf(" (%d)", len(ids))
 	return append([]string{title}, level.limited(len(ids), "  ", "more", "more", func(i int) []string {
 		lines := []string{"  " + Clean(string(ids[i]))}
 		at := slices.IndexFunc(p.d.Leftovers, func(g document.Leftover) bool { return g.HostID == ids[i] })
@@ -312,7 +312,7 @@ func (p *painter) gossipOnly(level detail) []string {
 			lines = p.wrap("  "+Clean(g.Evidence), "    ")
 		}
 		if g.Command == "" {
-			return append(lines, p.wrap("    "+p.g.Arrow+" not to be removed: "+Clean(g.Why), "      ")...)
+			return append(lines, p.wrap("    "+p.g.Arrow+" do not remove: "+Clean(g.Why), "      ")...)
 		}
 		return slices.Concat(lines, stepLinesAt("    ", g.First, p.o), commandLines(g.Remove, p.o, "    "))
 	})...)

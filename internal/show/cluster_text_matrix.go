@@ -130,7 +130,7 @@ func (p *painter) matrix() []string {
 
 func (p *painter) legend(parts []string, blank bool) []string {
 	if blank {
-		parts = append(parts, "blank: no fresh row")
+		parts = append(parts, "blank: no fresh status report")
 	}
 	return p.wrap(strings.Join(parts, "  "), "")
 }
@@ -240,20 +240,20 @@ func (p *painter) disagreeing(level detail) []string {
 	}
 	if len(groups) == 0 {
 		if silent := p.d.Counts.Nodes - p.d.Counts.Reporting; silent > 0 {
-			return p.wrap(fmt.Sprintf("%s Who sees whom: %d of %s a fresh row; these see everyone UP.", Warn.Paint(p.g.Marks[grid.Unknown]), len(p.d.Rows),
+			return p.wrap(fmt.Sprintf("%s Who sees whom: %d of %s a fresh status report; these see all UP.", Warn.Paint(p.g.Marks[grid.Unknown]), len(p.d.Rows),
 				words.Count(p.d.Counts.Nodes, "node has", "nodes have")), "  ")
 		}
-		return []string{fmt.Sprintf("%s Who sees whom: %s, and all agree: everyone sees everyone UP.", Good.Paint(p.g.Marks[grid.Up]), words.Count(len(p.d.Rows), "row", "rows"))}
+		return []string{fmt.Sprintf("%s Who sees whom: all nodes see each other UP (%s).", Good.Paint(p.g.Marks[grid.Up]), words.Count(len(p.d.Rows), "status report", "status reports"))}
 	}
-	head := Strong.Paint("Rows that disagree")
+	head := Strong.Paint("Status reports with problems")
 	if agree > 0 {
-		head += fmt.Sprintf(" (%d more see everyone UP)", agree)
+		head += fmt.Sprintf(" (%d more see all nodes UP)", agree)
 	}
 	lines := []string{head}
 	if level.terse && len(groups) == 1 {
 		return []string{p.one(head + ": " + groups[0].line())}
 	}
-	return append(lines, level.limited(len(groups), "  ", "more group of rows", "more groups of rows", func(i int) []string {
+	return append(lines, level.limited(len(groups), "  ", "more group of reports", "more groups of reports", func(i int) []string {
 		return p.wrap("  "+groups[i].line(), "    ")
 	})...)
 }

@@ -212,7 +212,7 @@ func (p *painter) rackTable(level detail) []string {
 	if left > 0 && p.folds == nil {
 		text := fmt.Sprintf("and %s with %s", words.Count(left, "more rack", "more racks"), words.Count(leftNodes, "node", "nodes"))
 		if leftBad > 0 {
-			text += fmt.Sprintf(", %d of them with trouble", leftBad)
+			text += fmt.Sprintf(", %d of them with problems", leftBad)
 		} else if !p.trouble.Unread() {
 			text += ", all UP"
 		}
@@ -223,7 +223,7 @@ func (p *painter) rackTable(level detail) []string {
 			more := len(bad) - most
 			bad, numbers = bad[:most], numbers[:most]
 			lines = append(lines, p.nodeTable(bad, numbers)...)
-			return append(lines, Dim.Paint(fmt.Sprintf("and %s with trouble (all with --all)", words.Count(more, "more node", "more nodes"))))
+			return append(lines, Dim.Paint(fmt.Sprintf("and %s with problems (all with --all)", words.Count(more, "more node", "more nodes"))))
 		}
 		lines = append(lines, p.nodeTable(bad, numbers)...)
 	}

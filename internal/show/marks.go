@@ -15,12 +15,12 @@ var marks = [grid.Marks]struct {
 	letter, word string
 	style        Style
 }{
-	grid.None:    {"", "no fresh row", Plain},
+	grid.None:    {"", "no fresh status report", Plain},
 	grid.Self:    {"", "itself", Dim},
 	grid.Up:      {"U", grid.Up.String(), Good},
 	grid.Down:    {"D", grid.Down.String(), Bad},
-	grid.Unknown: {"N", "not known", Warn},
-	grid.Missing: {"M", "missing from the row", Odd},
+	grid.Unknown: {"N", "unknown", Warn},
+	grid.Missing: {"M", "not listed", Odd},
 }
 
 // StyleOf is the style of a mark.

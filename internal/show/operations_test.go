@@ -24,10 +24,10 @@ func TestC1OpenOperationsAreShown(t *testing.T) {
 		want       []string
 		listed     int
 	}{
-		"up to 2025.4, queued":  {[]api.NodeOperation{{State: "created"}}, []string{"an unnamed operation is under way: ScyllaDB does not say of which node"}, 1},
-		"up to 2025.4, running": {[]api.NodeOperation{{Type: "replace", State: "running"}}, []string{`an unnamed operation is under way ("replace"): ScyllaDB does not say of which node`}, 1},
+		"up to 2025.4, queued":  {[]api.NodeOperation{{State: "created"}}, []string{"an unnamed operation is in progress: ScyllaDB does not report its node"}, 1},
+		"up to 2025.4, running": {[]api.NodeOperation{{Type: "replace", State: "running"}}, []string{`an unnamed operation is in progress ("replace"): ScyllaDB does not report its node`}, 1},
 		"named": {[]api.NodeOperation{{Type: "decommission", State: "running", HostID: hostid.ID(plugintest.HostID(1))}},
-			[]string{`ScyllaDB works on "decommission" of demo-dc1-rack2-0 (36d1f2a1)`}, 1},
+			[]string{`ScyllaDB is running "decommission" of demo-dc1-rack2-0 (36d1f2a1)`}, 1},
 		"one that failed is over": {[]api.NodeOperation{{Type: "bootstrap", State: "failed", Error: "x"}}, nil, 1},
 		"none":                    {},
 	} {
@@ -40,7 +40,7 @@ func TestC1OpenOperationsAreShown(t *testing.T) {
 				}
 				text := plain(show.Cluster(d, show.Options{}))
 				for _, line := range c.want {
-					if !strings.Contains(text, "Topology operations under way (1)") || !strings.Contains(text, line) || !strings.Contains(d.Summary, "1 topology operation under way") {
+					if !strings.Contains(text, "Topology operations in progress (1)") || !strings.Contains(text, line) || !strings.Contains(d.Summary, "1 topology operation in progress") {
 						t.Errorf("%s: not shown:\n%s", source, text)
 					}
 				}

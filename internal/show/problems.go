@@ -34,7 +34,7 @@ func (p *painter) explained() []string {
 	if len(groups) == 0 {
 		return nil
 	}
-	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a newcomer waits for", total)}
+	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a new node waits for", total)}
 	for _, g := range groups {
 		lines = append(lines, Wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.At()), p.o.Width, "  ")...)
 	}

@@ -56,7 +56,7 @@ func TestOneStepEverywhere(t *testing.T) {
 	ghostID := ghost.Node("demo-dc1-rack4-0").HostID
 
 	const (
-		look = "the replacement failed: delete nothing yet: whether the new volume is lost is not known from this. See whether a node lists its host ID, and what its log says: " +
+		look = "the replacement failed: delete nothing yet: it is unknown whether the new volume is lost. Check whether a node lists its host ID, and check its log: " +
 			"kubectl scylla describe demo-dc1-rack3-0 -n demo; kubectl logs demo-dc1-rack3-0 -c scylla -n demo"
 		underWay = "wait until its replacement has finished; check its progress: kubectl scylla replace status demo-dc1-rack3-0 -n demo"
 	)

@@ -68,7 +68,7 @@ func Pack(clusters []*Cluster, now time.Time, limits Limits) (*Archive, error) {
 	}}
 	for _, c := range clusters {
 		if err := a.cluster(c); err != nil {
-			return nil, fmt.Errorf("pack cluster %s: %w", c.Snapshot.Key, err)
+			return nil, fmt.Errorf("archive cluster %s: %w", c.Snapshot.Key, err)
 		}
 	}
 	if len(a.Manifest.Redacted) == 0 {

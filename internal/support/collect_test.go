@@ -90,7 +90,7 @@ func TestGatherReadsEventsInPages(t *testing.T) {
 	if diff := cmp.Diff([]string{"1", "2", "3"}, names(got.Events)); diff != "" {
 		t.Error(diff)
 	}
-	if l := got.LeftOut[0]; l.Why != support.TooBig || !strings.Contains(l.Detail, "more than 1500") {
+	if l := got.LeftOut[0]; l.Why != support.TooBig || !strings.Contains(l.Detail, "first 1500") {
 		t.Errorf("%+v", got.LeftOut)
 	}
 }
@@ -107,7 +107,7 @@ func TestGatherSaysWhatItCouldNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []support.LeftOut{
-		{What: "events", Why: support.Forbidden, Detail: "ask for a Role with verb list on resource events: events is forbidden: no"},
+		{What: "events", Why: support.Forbidden, Detail: "request a Role with verb list on resource events: events is forbidden: no"},
 		{What: "persistentvolumeclaims", Why: support.Forbidden, Detail: "no"},
 		{What: "version of Kubernetes", Why: support.Failed, Detail: "dial https://[redacted]@h: refused"},
 	}
@@ -151,7 +151,7 @@ func TestGatherFindsWaitingContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []support.Container{
-		{Pod: "demo-0", Container: api.ContainerBarrier, Init: true, State: "Running, and the others wait for it"},
+		{Pod: "demo-0", Container: api.ContainerBarrier, Init: true, State: "Running, other containers wait for it"},
 		{Pod: "demo-0", Container: "scylla", State: "CrashLoopBackOff, 2 restarts", Restarts: 2},
 		{Pod: "demo-0", Container: "slow", State: "Running, not ready, 1 restart", Restarts: 1},
 		{Pod: "demo-0", Container: "failed", State: "Error, exit code 7"},
@@ -216,7 +216,7 @@ func TestGatherReadsLogs(t *testing.T) {
 	}
 	want := []support.LeftOut{
 		{What: "log of demo-0/failed", Why: support.Absent, Detail: "it has not started"},
-		{What: "logs", Why: support.Forbidden, Detail: "ask for a Role with verb get on resource pods/log: no"},
+		{What: "logs", Why: support.Forbidden, Detail: "request a Role with verb get on resource pods/log: no"},
 		{What: "persistentvolumeclaims", Why: support.Forbidden, Detail: "no"},
 	}
 	if diff := cmp.Diff(want, got.LeftOut); diff != "" {
@@ -246,7 +246,7 @@ func TestGatherGoesOnWithoutALogThatDoesNotCome(t *testing.T) {
 		t.Fatal("no container waits")
 	}
 	for _, w := range got.Waiting {
-		want := support.LeftOut{What: "log of " + w.Pod + "/" + w.Container, Why: support.Failed, Detail: "no answer within 1ms; is the machine of the Pod up?"}
+		want := support.LeftOut{What: "log of " + w.Pod + "/" + w.Container, Why: support.Failed, Detail: "no response within 1ms; check that the Pod's Kubernetes node is up"}
 		if !slices.Contains(got.LeftOut, want) {
 			t.Errorf("left out: %+v, want also %+v", got.LeftOut, want)
 		}

@@ -25,7 +25,7 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 		err := c.List(ctx, &list, client.InNamespace(cl.Snapshot.Namespace), client.Limit(pageSize), client.Continue(next))
 		if err != nil {
 			if apierrors.IsForbidden(err) {
-				err = fmt.Errorf("ask for a Role with verb list on resource events: %w", err)
+				err = fmt.Errorf("request a Role with verb list on resource events: %w", err)
 			}
 			cl.leaveOut("events", err)
 			break
@@ -39,7 +39,7 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 			break
 		}
 		if page+1 >= limits.EventPages {
-			cl.LeftOut = append(cl.LeftOut, LeftOut{What: "events", Why: TooBig, Detail: fmt.Sprintf("the namespace has more than %d; the rest was not looked at", limits.EventPages*pageSize)})
+			cl.LeftOut = append(cl.LeftOut, LeftOut{What: "events", Why: TooBig, Detail: fmt.Sprintf("only the first %d of the namespace were read", limits.EventPages*pageSize)})
 			break
 		}
 	}

@@ -67,12 +67,12 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 			switch {
 			case apierrors.IsForbidden(err):
 				// One sentence for all of them.
-				what, err = "logs", fmt.Errorf("ask for a Role with verb get on resource pods/log: %w", trimForbidden(err))
+				what, err = "logs", fmt.Errorf("request a Role with verb get on resource pods/log: %w", trimForbidden(err))
 			case apierrors.IsNotFound(err) || apierrors.IsBadRequest(err):
 				cl.LeftOut = append(cl.LeftOut, LeftOut{What: what, Why: Absent, Detail: Text(err.Error())})
 				return nil
 			case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-				err = fmt.Errorf("no answer within %s; is the machine of the Pod up?", limits.LogTime)
+				err = fmt.Errorf("no response within %s; check that the Pod's Kubernetes node is up", limits.LogTime)
 			}
 			cl.leaveOut(what, err)
 			return nil

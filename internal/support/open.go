@@ -115,7 +115,7 @@ func Open(r io.Reader) (*Saved, error) {
 		}
 		return s, nil
 	}
-	data, err := bounded.Limit{Bytes: maxPacked, Cure: `it is not an archive of "kubectl scylla report --archive"`}.Read(b, "the file")
+	data, err := bounded.Limit{Bytes: maxPacked, Cure: `not an archive of "kubectl scylla report --archive"`}.Read(b, "the file")
 	if err != nil {
 		return nil, fmt.Errorf("read archive: %w", err)
 	}
@@ -132,7 +132,7 @@ func checkDirectory(data []byte) error {
 	const record, locator = 22, 20
 	end := len(data) - record
 	if end < 0 || !bytes.HasPrefix(data[end:], []byte("PK\x05\x06")) || binary.LittleEndian.Uint16(data[end+20:]) != 0 {
-		return errors.New("it does not end with a directory; copy it again, it is broken or cut off")
+		return errors.New("it does not end with a directory; copy it again, it is damaged or truncated")
 	}
 	files, size, from := binary.LittleEndian.Uint16(data[end+10:]), binary.LittleEndian.Uint32(data[end+12:]), binary.LittleEndian.Uint32(data[end+16:])
 	switch {
@@ -141,7 +141,7 @@ func checkDirectory(data []byte) error {
 	case size > maxDirectory:
 		return fmt.Errorf("its directory has %d bytes, more than %d", size, maxDirectory)
 	case int64(from)+int64(size) != int64(end) || end >= locator && bytes.HasPrefix(data[end-locator:], []byte("PK\x06\x07")):
-		return errors.New("its directory is not where its end says; copy it again, it is broken or cut off")
+		return errors.New("its directory is not at the recorded offset; copy it again, it is damaged or truncated")
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func open(data []byte) (*Saved, error) {
 	}
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		return nil, fmt.Errorf("%w; copy it again, it is broken or cut off", err)
+		return nil, fmt.Errorf("%w; copy it again, it is damaged or truncated", err)
 	}
 	byName := map[string]*zip.File{}
 	for _, f := range z.File {
@@ -160,7 +160,7 @@ func open(data []byte) (*Saved, error) {
 			return nil, err
 		}
 		if byName[f.Name] != nil {
-			return nil, fmt.Errorf("file %q is in it twice", f.Name)
+			return nil, fmt.Errorf("duplicate file %q", f.Name)
 		}
 		byName[f.Name] = f
 	}
@@ -181,11 +181,11 @@ func checkName(f *zip.File) error {
 	name := f.Name
 	switch {
 	case name == "" || path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\\:\x00"):
-		return fmt.Errorf("file name %q leads out of it", name)
+		return fmt.Errorf("file name %q points outside the archive", name)
 	case !f.Mode().IsRegular():
 		return fmt.Errorf("%q is not a plain file", name)
 	case f.Method != zip.Deflate && f.Method != zip.Store:
-		return fmt.Errorf("file %q is compressed in a way that is not known here", name)
+		return fmt.Errorf("file %q has an unknown compression method", name)
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func readFiles(byName map[string]*zip.File, m *Manifest) (map[string][]byte, err
 	for _, entry := range m.Files {
 		f := byName[entry.Name]
 		if f == nil {
-			return nil, fmt.Errorf("file %q is in the manifest and not in the archive", entry.Name)
+			return nil, fmt.Errorf("file %q is in the manifest, but not in the archive", entry.Name)
 		}
 		if files[entry.Name] != nil || entry.Name == manifestName {
 			return nil, fmt.Errorf("file %q is in the manifest twice", entry.Name)
@@ -227,13 +227,13 @@ func readFiles(byName map[string]*zip.File, m *Manifest) (map[string][]byte, err
 		}
 		left -= int64(len(data))
 		if sum := sha256.Sum256(data); int64(len(data)) != entry.Size || hex.EncodeToString(sum[:]) != entry.SHA256 {
-			return nil, fmt.Errorf("file %q is not what the manifest says: somebody changed it", entry.Name)
+			return nil, fmt.Errorf("file %q does not match the manifest: it was changed", entry.Name)
 		}
 		files[entry.Name] = data
 	}
 	for name := range byName {
 		if name != manifestName && files[name] == nil {
-			return nil, fmt.Errorf("file %q is not in the manifest: somebody added it", name)
+			return nil, fmt.Errorf("file %q is not in the manifest: it was added", name)
 		}
 	}
 	return files, nil
@@ -246,10 +246,10 @@ func unpack(f *zip.File, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("unpack %q: %w", f.Name, err)
 	}
 	defer func() { _ = r.Close() }() // nothing was written
-	limit := bounded.Limit{Bytes: max(most, 0), Cure: "copy it again, or have it made again: no archive of ours holds more"}
+	limit := bounded.Limit{Bytes: max(most, 0), Cure: "copy it again, or create it again: it exceeds the maximum size of our archives"}
 	data, err := limit.Read(r, "its content")
 	if bounded.IsTooLarge(err) {
-		return nil, fmt.Errorf("unpack %q: it is bigger than it should be: %w", f.Name, err)
+		return nil, fmt.Errorf("unpack %q: larger than expected: %w", f.Name, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("unpack %q: %w", f.Name, err)

@@ -109,8 +109,8 @@ func TestPackAndOpen(t *testing.T) {
 func TestOpenOfWhatTheNodesSaid(t *testing.T) {
 	t.Parallel()
 	for requested, want := range map[cluster.Source]map[cluster.Source]string{
-		cluster.SourceAuto: {cluster.SourceAuto: "no report and no annotation has a row; ScyllaDB answered on 1 of 1 Pod", cluster.SourceLive: "ScyllaDB answered on 1 of 1 Pod"},
-		cluster.SourceLive: {cluster.SourceAuto: "no report found; no Pod carries a row either: --source=live asks ScyllaDB itself", cluster.SourceLive: "ScyllaDB answered on 1 of 1 Pod"},
+		cluster.SourceAuto: {cluster.SourceAuto: "no status report in reports or annotations; ScyllaDB answered on 1 of 1 Pod", cluster.SourceLive: "ScyllaDB answered on 1 of 1 Pod"},
+		cluster.SourceLive: {cluster.SourceAuto: "no report found; no status report on any Pod: --source=live queries ScyllaDB", cluster.SourceLive: "ScyllaDB answered on 1 of 1 Pod"},
 	} {
 		c := sample()
 		c.Requested = requested
@@ -279,33 +279,33 @@ func TestOpenRefuses(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"an archive that is cut off":           {good[:len(good)/2], "broken or cut off"},
+		"an archive that is cut off":           {good[:len(good)/2], "damaged or truncated"},
 		"another zip file":                     {plain.Bytes(), "not an archive of"},
-		"a name that leads out":                {zipped(t, nil, entry{name: "../x"}), "leads out"},
-		"a name that leads out from within":    {zipped(t, nil, entry{name: "a/../../x"}), "leads out"},
-		"an absolute name":                     {zipped(t, nil, entry{name: "/etc/passwd"}), "leads out"},
-		"a name with a backslash":              {zipped(t, nil, entry{name: `..\x`}), "leads out"},
-		"a name with a drive":                  {zipped(t, nil, entry{name: "c:x"}), "leads out"},
+		"a name that leads out":                {zipped(t, nil, entry{name: "../x"}), "points outside"},
+		"a name that leads out from within":    {zipped(t, nil, entry{name: "a/../../x"}), "points outside"},
+		"an absolute name":                     {zipped(t, nil, entry{name: "/etc/passwd"}), "points outside"},
+		"a name with a backslash":              {zipped(t, nil, entry{name: `..\x`}), "points outside"},
+		"a name with a drive":                  {zipped(t, nil, entry{name: "c:x"}), "points outside"},
 		"a symbolic link":                      {zipped(t, nil, entry{name: "x", data: []byte("/etc/passwd"), mode: os.ModeSymlink | 0o777}), "not a plain file"},
-		"a folder":                             {zipped(t, nil, entry{name: "x/", mode: os.ModeDir | 0o755}), "leads out"},
-		"the same name twice":                  {zipped(t, nil, entry{name: "x"}, entry{name: "x"}), "twice"},
-		"a second manifest":                    {zipped(t, nil, entry{name: "manifest.json"}), "twice"},
+		"a folder":                             {zipped(t, nil, entry{name: "x/", mode: os.ModeDir | 0o755}), "points outside"},
+		"the same name twice":                  {zipped(t, nil, entry{name: "x"}, entry{name: "x"}), "duplicate"},
+		"a second manifest":                    {zipped(t, nil, entry{name: "manifest.json"}), "duplicate"},
 		"too many files":                       {zipped(t, nil, many...), "files, more than"},
-		"a bomb that says so":                  {zipped(t, nil, entry{name: "x", data: bomb}), "bigger than it should be"},
-		"a bomb that says otherwise":           {zipped(t, func(m *support.Manifest) { m.Files[0].Size = 10 }, entry{name: "x", data: small}), "bigger than it should be"},
-		"a negative size":                      {zipped(t, func(m *support.Manifest) { m.Files[0].Size = -1 }, entry{name: "x", data: []byte("y")}), "bigger than it should be"},
-		"a file that was changed":              {zipped(t, func(m *support.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) }, entry{name: "x", data: []byte("y")}), "somebody changed it"},
-		"a file that was added":                {zipped(t, func(m *support.Manifest) { m.Files = nil }, entry{name: "x"}), "somebody added it"},
+		"a bomb that says so":                  {zipped(t, nil, entry{name: "x", data: bomb}), "larger than expected"},
+		"a bomb that says otherwise":           {zipped(t, func(m *support.Manifest) { m.Files[0].Size = 10 }, entry{name: "x", data: small}), "larger than expected"},
+		"a negative size":                      {zipped(t, func(m *support.Manifest) { m.Files[0].Size = -1 }, entry{name: "x", data: []byte("y")}), "larger than expected"},
+		"a file that was changed":              {zipped(t, func(m *support.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) }, entry{name: "x", data: []byte("y")}), "it was changed"},
+		"a file that was added":                {zipped(t, func(m *support.Manifest) { m.Files = nil }, entry{name: "x"}), "it was added"},
 		"a file that was taken":                {zipped(t, func(m *support.Manifest) { m.Files = append(m.Files, support.ManifestFile{Name: "y"}) }, entry{name: "x"}), "not in the archive"},
 		"a version to come":                    {zipped(t, func(m *support.Manifest) { m.APIVersion = "kubectl-scylla/v9" }), "this version reads"},
 		"nothing in it":                        {zipped(t, nil), "no cluster"},
 		"a snapshot that is no JSON":           {zipped(t, nil, said("{")), "decode clusters/ns/demo/snapshot.json"},
-		"a snapshot without objects":           {zipped(t, nil, said(`{"namespace":"ns","name":"demo","source":"report"}`)), "there are none"},
+		"a snapshot without objects":           {zipped(t, nil, said(`{"namespace":"ns","name":"demo","source":"report"}`)), "no objects in"},
 		"objects of another cluster":           {zipped(t, nil, said(`{"namespace":"ns","name":"x","source":"report"}`), entry{name: "clusters/ns/demo/pods.json", data: podList}), "cluster ns/x and of no other"},
 		"a source that is none":                {zipped(t, nil, said(`{"namespace":"ns","name":"demo","source":"rumour"}`), entry{name: "clusters/ns/demo/pods.json", data: podList}), `source "rumour"`},
 		"live rows that are not there":         {zipped(t, nil, said(`{"namespace":"ns","name":"demo","source":"live"}`), entry{name: "clusters/ns/demo/pods.json", data: podList}), `source "live"`},
 		"saved objects that are none":          {[]byte("hello"), "not a Kubernetes object"},
-		"the beginning of a zip file, no more": {[]byte("PK\x03\x04"), "broken or cut off"},
+		"the beginning of a zip file, no more": {[]byte("PK\x03\x04"), "damaged or truncated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -444,8 +444,8 @@ func TestNoHarm33ADirectoryIsBoundedBeforeItIsParsed(t *testing.T) {
 	}{
 		"many files":             {honest, "it has 60000 files, more than"},
 		"it claims one":          {lies, "its directory has"},
-		"and a small directory":  {hidden, "not where its end says"},
-		"and a comment after it": {append(slices.Clone(hidden), 0), "broken or cut off"},
+		"and a small directory":  {hidden, "not at the recorded offset"},
+		"and a comment after it": {append(slices.Clone(hidden), 0), "damaged or truncated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error

@@ -38,7 +38,7 @@ func (s *Saved) clusters(files map[string][]byte, rows map[string]map[string]str
 		s.Clusters = append(s.Clusters, c)
 	}
 	if len(s.Clusters) == 0 {
-		return errors.New("there is no cluster in it")
+		return errors.New("no cluster in the archive")
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func restore(dir string, files map[string][]byte, rows map[string]map[string]str
 		return nil, fmt.Errorf("decode %s: %w", dir+saidName, err)
 	}
 	if !api.IsName(was.Namespace) || was.Name == "" || !api.IsLabelValue(was.Name) {
-		return nil, fmt.Errorf("decode %s: no cluster can be called %.80q in a namespace %.80q", dir+saidName, was.Name, was.Namespace)
+		return nil, fmt.Errorf("decode %s: invalid cluster name %.80q or namespace %.80q", dir+saidName, was.Name, was.Namespace)
 	}
 	snap, err := restoreSnapshot(dir, files, rows[dir+podsName], &was)
 	if err != nil {
@@ -94,7 +94,7 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 		return nil, fmt.Errorf("%s: %w", strings.TrimSuffix(dir, "/"), err)
 	}
 	if len(snapshots) != 1 || snapshots[0].Key != was.Key {
-		return nil, fmt.Errorf("%s does not hold the objects of cluster %s and of no other", strings.TrimSuffix(dir, "/"), was.Key)
+		return nil, fmt.Errorf("%s must contain the objects of cluster %s and of no other cluster", strings.TrimSuffix(dir, "/"), was.Key)
 	}
 	snap := snapshots[0]
 	putRows(snap.Pods, rows)
@@ -111,11 +111,11 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 	}
 	source, err := cluster.ParseSource(string(was.Source))
 	if err != nil || source == cluster.SourceAuto || source == cluster.SourceLive && snap.Live == nil {
-		return nil, fmt.Errorf("decode %s: source %q cannot be", dir+saidName, was.Source)
+		return nil, fmt.Errorf("decode %s: invalid source %q", dir+saidName, was.Source)
 	}
 	requested, err := cluster.ParseSource(string(cmp.Or(was.Requested, cluster.SourceAuto)))
 	if err != nil || requested == cluster.SourceLive && snap.Live == nil {
-		return nil, fmt.Errorf("decode %s: source %q cannot be asked for", dir+saidName, was.Requested)
+		return nil, fmt.Errorf("decode %s: invalid requested source %q", dir+saidName, was.Requested)
 	}
 	var taken time.Time
 	if was.TakenAt != nil {
@@ -182,7 +182,7 @@ func (c *Cluster) restoreSurroundings(dir string, files map[string][]byte) error
 	for i := range c.Waiting {
 		w := &c.Waiting[i]
 		if !api.IsName(w.Pod) || !api.IsName(w.Container) {
-			return fmt.Errorf("decode %s: no container can be called %.80q in a Pod %.80q", dir+waitingName, w.Container, w.Pod)
+			return fmt.Errorf("decode %s: invalid container name %.80q or Pod name %.80q", dir+waitingName, w.Container, w.Pod)
 		}
 		log := dir + logsDir + w.Pod + "/" + w.Container
 		w.Log, w.PreviousLog = string(files[log+".log"]), string(files[log+previousSuffix])

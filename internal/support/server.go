@@ -27,7 +27,7 @@ func NewServer(cfg *rest.Config) (Server, error) {
 	// Only errors are decoded, and those are Status objects.
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
-		return Server{}, fmt.Errorf("make client for logs: %w", err)
+		return Server{}, fmt.Errorf("create client for logs: %w", err)
 	}
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	if c.UserAgent == "" {
@@ -35,7 +35,7 @@ func NewServer(cfg *rest.Config) (Server, error) {
 	}
 	r, err := rest.RESTClientFor(c)
 	if err != nil {
-		return Server{}, fmt.Errorf("make client for logs of %s: %w", cfg.Host, err)
+		return Server{}, fmt.Errorf("create client for logs of %s: %w", cfg.Host, err)
 	}
 	return Server{
 		Tables: func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables, []cluster.Problem) {

@@ -35,7 +35,7 @@ func (cl *Cluster) readNodes(ctx context.Context, c client.Reader, limits Limits
 	found, err := kube.KubernetesNodes(ctx, c, slices.Sorted(maps.Keys(wanted)), limits.NodePages)
 	if err != nil {
 		if apierrors.IsForbidden(err) {
-			err = fmt.Errorf("ask for a ClusterRole with verbs get and list on resource nodes: %w", trimForbidden(err))
+			err = fmt.Errorf("request a ClusterRole with verbs get and list on resource nodes: %w", trimForbidden(err))
 		}
 		cl.leaveOut("Kubernetes nodes", err)
 		return
@@ -45,7 +45,7 @@ func (cl *Cluster) readNodes(ctx context.Context, c client.Reader, limits Limits
 		delete(wanted, n.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		cl.LeftOut = append(cl.LeftOut, LeftOut{What: "Kubernetes node " + name, Why: Absent, Detail: "a Pod is on it, and it does not exist"})
+		cl.LeftOut = append(cl.LeftOut, LeftOut{What: "Kubernetes node " + name, Why: Absent, Detail: "does not exist, but a Pod is assigned to it"})
 	}
 }
 
@@ -87,7 +87,7 @@ func (cl *Cluster) leaveOutOperator(kind, verb, resource string, err error) {
 		return
 	}
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("ask for a Role with verb %s on resource %s of group %s: %w", verb, resource, api.GroupVersion.Group, trimForbidden(err))
+		err = fmt.Errorf("request a Role with verb %s on resource %s of group %s: %w", verb, resource, api.GroupVersion.Group, trimForbidden(err))
 	}
 	cl.leaveOut(kind, err)
 }
@@ -101,13 +101,13 @@ func (cl *Cluster) readTables(ctx context.Context, server Server, limits Limits,
 		}
 	}
 	if more := len(running) - limits.Tables; more > 0 {
-		cl.Uncollected = append(cl.Uncollected, LeftOut{What: tablesOf, Why: TooBig, Detail: fmt.Sprintf("%d of %d nodes were not asked", more, len(running))})
+		cl.Uncollected = append(cl.Uncollected, LeftOut{What: tablesOf, Why: TooBig, Detail: fmt.Sprintf("%d of %d nodes were not queried", more, len(running))})
 		running = spread(running, limits.Tables)
 	}
 	if len(running) == 0 {
 		return
 	}
-	tables, problems := server.Tables(ctx, running, func(done, total int) { progress(fmt.Sprintf("asking ScyllaDB: %d of %d nodes", done, total)) })
+	tables, problems := server.Tables(ctx, running, func(done, total int) { progress(fmt.Sprintf("querying ScyllaDB: %d of %d nodes", done, total)) })
 	cl.Tables = tables
 	// One line for all nodes that did not answer for the same reason.
 	same := map[LeftOut][]string{}
@@ -144,4 +144,4 @@ func spread[T any](list []T, n int) []T {
 	return out
 }
 
-var errNoKind = errors.New("nothing of this kind may be archived")
+var errNoKind = errors.New("objects of this kind are never archived")

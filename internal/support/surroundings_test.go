@@ -176,8 +176,8 @@ func TestGatherWithoutRightsAround(t *testing.T) {
 		left = append(left, l.What+": "+l.Why.Word()+": "+l.Detail)
 	}
 	for _, want := range []string{
-		"Kubernetes nodes: forbidden: ask for a ClusterRole with verbs get and list on resource nodes: no",
-		"ScyllaDBCluster: forbidden: ask for a Role with verb list on resource scylladbclusters of group scylla.scylladb.com: no",
+		"Kubernetes nodes: forbidden: request a ClusterRole with verbs get and list on resource nodes: no",
+		"ScyllaDBCluster: forbidden: request a Role with verb list on resource scylladbclusters of group scylla.scylladb.com: no",
 		"ScyllaDB's tables: forbidden: may not",
 	} {
 		if !slices.Contains(left, want) {

@@ -92,7 +92,7 @@ func waitingState(st corev1.ContainerStatus, oneShot bool) (string, bool) {
 		}
 		state = fmt.Sprintf("%s, exit code %d", cmp.Or(st.State.Terminated.Reason, "Terminated"), st.State.Terminated.ExitCode)
 	case st.State.Running != nil && oneShot:
-		state = "Running, and the others wait for it"
+		state = "Running, other containers wait for it"
 	case st.State.Running != nil && !st.Ready:
 		state = "Running, not ready"
 	default:

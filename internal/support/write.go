@@ -50,13 +50,13 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 // ErrExists is that the file exists and overwriting it was not allowed.
-var ErrExists = errors.New("it exists already")
+var ErrExists = errors.New("already exists")
 
 // Writable reports early whether WriteFile could write name: its directory exists, and the file does not, or force allows to replace it.
 func Writable(name string, force bool) error {
 	dir, err := os.Stat(filepath.Dir(name))
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("write %s: there is no directory %s: make it first", filepath.Base(name), filepath.Dir(name))
+		return fmt.Errorf("write %s: directory %s does not exist: create it first", filepath.Base(name), filepath.Dir(name))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, errors.Unwrap(err))

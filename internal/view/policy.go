@@ -46,8 +46,8 @@ type Limit struct {
 func Policy() []Limit {
 	standard := healthpolicy.Standard(Stabilisation, 0)
 	all := []Limit{
-		{Name: "look interval", Value: Interval, Meaning: words.LimitInterval, Field: healthpolicy.FieldLook},
-		{Name: "missed looks", Value: MissedLimit, Meaning: words.LimitMissed, Field: healthpolicy.FieldMissed},
+		{Name: "poll interval", Value: Interval, Meaning: words.LimitInterval, Field: healthpolicy.FieldLook},
+		{Name: "missed polls", Value: MissedLimit, Meaning: words.LimitMissed, Field: healthpolicy.FieldMissed},
 		{Name: "recovery", Value: RecoveryLimit, Meaning: words.LimitRecovery},
 		{Name: "view limit", Value: healthpolicy.ViewLimit, Meaning: words.LimitViewLimit, Field: healthpolicy.FieldViewLimit},
 		{Name: "peer check", Value: Renewal, Meaning: words.LimitPeerCheck, Field: healthpolicy.FieldPeerCheck},

@@ -7,8 +7,8 @@ const (
 	newVolume    = "The volume can never join: delete the Pod's PersistentVolumeClaim and then the Pod, so that the node starts on an empty volume with a new host ID (a replacement: kubectl scylla replace resume MEMBER)."
 	allUpFirst   = " Before that, check that every node sees every node UP (kubectl scylla status)."
 	nothingDone  = " Nothing was stored: the volume can be used and no node is banned. ScyllaDB tries again when it is restarted."
-	lookFirst    = " Delete nothing yet. Check whether a node lists its host ID (kubectl scylla status): then the volume has a member's data. If the cluster has removed it, the next start says so."
-	cancelOrTake = " Fix or take back the replacement (kubectl scylla replace status)."
+	lookFirst    = " Delete nothing yet. Check whether a node lists its host ID (kubectl scylla status): then the volume has a member's data. If the cluster has removed it, the next start reports it."
+	cancelOrTake = " Fix or withdraw the replacement (kubectl scylla replace status)."
 )
 
 // scyllaWords are the cause of each of ScyllaDB's own texts, whose patterns package scylla has, and what to do. The text of a decommissioned node has code Decommissioned, which is
@@ -18,11 +18,11 @@ var (
 	RackInvalid            = define("RackInvalid", "Joining would break the replication of a keyspace over racks: check that replication factors and racks fit. "+newVolume)
 	RolledBack             = define("RolledBack", "The join was accepted and then rolled back. "+newVolume+allUpFirst)
 	AlreadyRemoved         = define("AlreadyRemoved", "The cluster has this host ID among those that left. "+newVolume)
-	JoinUnfinished         = define("JoinUnfinished", "This host ID has asked to join before; how that ended is not known from this text."+lookFirst)
-	CureDecommissioned     = define("CureDecommissioned", "The node was decommissioned. "+newVolume+" If it is not wanted any more, scale its StatefulSet down.")
+	JoinUnfinished         = define("JoinUnfinished", "This host ID has requested to join before; this text does not show the result."+lookFirst)
+	CureDecommissioned     = define("CureDecommissioned", "The node was decommissioned. "+newVolume+" If it is no longer needed, scale its StatefulSet down.")
 	ReplacedNodeNotFound   = define("ReplacedNodeNotFound", "The host ID to replace is not a member: it is a wrong one, or a replacement has ended before. Compare it with kubectl scylla status; if the new node is listed as a member, its volume has data."+nothingDone+cancelOrTake)
 	ReplaceAliveNode       = define("ReplaceAliveNode", "The node to replace is alive: stop it, or do not replace it."+nothingDone+cancelOrTake)
-	ReplaceTargetNotNormal = define("ReplaceTargetNotNormal", "The node to replace is not a normal member: another operation changes it. Whether this request was stored is not known from this text."+lookFirst)
+	ReplaceTargetNotNormal = define("ReplaceTargetNotNormal", "The node to replace is not a normal member: another operation changes it. This text does not show whether the request was stored."+lookFirst)
 	ReplaceIgnoredAlive    = define("ReplaceIgnoredAlive", "A node on the ignore list is alive: remove it from ignore_dead_nodes_for_replace."+nothingDone)
 	ReplaceOtherDown       = define("ReplaceOtherDown", "Another node is DOWN and not ignored: bring it back."+nothingDone)
 	ReplaceOtherPlace      = define("ReplaceOtherPlace", "A replacement must be in the datacenter and rack of the node that it replaces: fix the rack's configuration."+nothingDone)
@@ -30,28 +30,28 @@ var (
 	ReplaceTokensRefused   = define("ReplaceTokensRefused", "A node without tokens and a node with tokens cannot replace each other: fix join_ring."+nothingDone)
 	ReplaceBootstrapped    = define("ReplaceBootstrapped", "The volume has a member's data: remove the replace option.")
 	AddressExists          = define("AddressExists", "A node with this address is a member: replace it (kubectl scylla replace) if it is lost."+nothingDone)
-	NotAliveInTime         = define("NotAliveInTime", "The new node did not see every node UP within the time that it waits."+lookFirst)
+	NotAliveInTime         = define("NotAliveInTime", "The new node did not see every node UP in time."+lookFirst)
 	FeatureCheckFailed     = define("FeatureCheckFailed", "Its version is older than the features that the cluster has enabled: install the cluster's version. "+newVolume)
 	AddressNotKnown        = define("AddressNotKnown", "Not every node learned the address of the new node in time (large clusters: scylladb issue 24790). "+newVolume+allUpFirst)
 	JoinInvalid            = define("JoinInvalid", "The coordinator refused the request after it was stored. "+newVolume)
-	JoinRejected           = define("JoinRejected", "The cluster refused the request for the reason in the text. Whether the request was stored is not known from this text."+lookFirst)
+	JoinRejected           = define("JoinRejected", "The cluster refused the request for the reason in the text. This text does not show whether the request was stored."+lookFirst)
 	Banned                 = define("Banned", "The cluster has banned this host ID; the process then ends with exit code 0 and is not started again. "+newVolume)
-	RequestNotFound        = define("RequestNotFound", "The node stopped after it had joined and before it recorded that: it may be a member, and then its volume has data."+lookFirst+" A member that cannot start is replaced by its own host ID.")
+	RequestNotFound        = define("RequestNotFound", "The node stopped after it had joined and before it recorded the join: it may be a member, and then its volume has data."+lookFirst+" A member that cannot start is replaced by its own host ID.")
 	ReadBarrierTimedOut    = define("ReadBarrierTimedOut", "The node did not reach a majority of group 0 in time: check that most nodes are UP, and the network to them."+lookFirst)
 	LegacyTopology         = define("LegacyTopology", "The cluster still runs the topology of old versions: upgrade it to Raft-based topology first."+nothingDone)
 	OtherOperation         = define("OtherOperation", "Another operation is in progress: wait for its end."+nothingDone)
 	GossipStatusUnknown    = define("GossipStatusUnknown", "Gossip has a node without a status: fix that node first."+nothingDone)
 	NoSeedReached          = define("NoSeedReached", "No seed answered: check the seeds, DNS, network policies and that a seed is running."+nothingDone)
-	ShadowRound            = define("ShadowRound", "ScyllaDB looks for its seeds and reaches none of them; it has not begun discovery, so a new Pod on the same volume gets current addresses.")
+	ShadowRound            = define("ShadowRound", "ScyllaDB contacts its seeds and reaches none of them; it has not begun discovery, so a new Pod on the same volume gets current addresses.")
 	StartupFailed          = define("StartupFailed", "ScyllaDB could not start for the reason in the text.")
 )
 
 // evidenceWords belong to package evidence: what a piece of evidence shows to be lost, and not lost.
 var (
-	LostVolumeAndNode = define("LostVolumeAndNode", "the volume; in a replacement the replaced node, too: it is banned")
+	LostVolumeAndNode = define("LostVolumeAndNode", "the volume; in a replacement also the replaced node: it is banned")
 	LostVolume        = define("LostVolume", "the volume: ScyllaDB never starts on it again")
 	LostNothing       = define("LostNothing", "nothing")
-	LostUnknown       = define("LostUnknown", "not known from this alone")
+	LostUnknown       = define("LostUnknown", "unknown from this text alone")
 	KeptOtherNodes    = define("KeptOtherNodes", "all other nodes and their data; the files on the volume")
 	KeptVolume        = define("KeptVolume", "the volume; no node is banned")
 	KeptUnknown       = define("KeptUnknown", "the volume, until more is known")

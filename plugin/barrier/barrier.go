@@ -35,35 +35,30 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := cli.NewCmd(&cobra.Command{
 		Use:     "barrier [MEMBER]",
 		Aliases: []string{"why"},
-		Short:   "Say why a member waits before it starts ScyllaDB, and what to do about it",
-		Long: `Say why a member waits before it starts ScyllaDB, and what to do about it.
+		Short:   "Explain why a member is waiting to start ScyllaDB, and what to do",
+		Long: `Explain why a member is waiting to start ScyllaDB, and what to do.
 
-A new node must not start while any node sees any other node DOWN: ScyllaDB would
-refuse it for good and leave its volume unusable. The barrier, an init container,
-holds it back. This verb comes to the same verdict from the same facts and names each
-blocker: who sees whom how, since when, and the next step. Of a member that runs it says
-whether it could start again now.
-
+A new node must not start while any node sees another node DOWN: ScyllaDB would permanently reject
+it, and its volume could not be reused. The barrier, an init container, makes it wait. This command
+uses the same logic as the barrier. It lists each blocker with its duration and the next step. For
+a running member it shows whether the member could restart now. Without MEMBER it lists the waiting
+members.
 ` + cli.MemberForms + `
-
-Without MEMBER it lists those that wait.
-
 Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 1 error.`,
 		Example: cli.Examples(
-			"# Who waits?",
+			"# List the waiting members",
 			"kubectl scylla barrier -n demo",
 			"",
-			"# Why does this one wait?",
+			"# Why is this member waiting?",
 			"kubectl scylla barrier demo-dc1-rack2-1 -n demo",
 			"",
-			"# Block until it may start, at most half an hour",
+			"# Wait until it may start, at most 30 minutes",
 			"kubectl scylla barrier demo-dc1-rack2-1 -n demo --wait --timeout 30m",
 			"",
-			"# Judge saved objects, with no cluster at all",
-			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml > saved.yaml",
-			"kubectl scylla barrier demo-dc1-rack2-1 --from saved.yaml -o yaml",
+			"# In an archive or a sample, without a cluster",
+			"kubectl scylla barrier demo-dc1-rack2-1 --from sample:incident -o yaml",
 		),
-	}, cli.GroupSee, d.CompleteMembers, o)
+	}, cli.GroupInspect, d.CompleteMembers, o)
 	o.AddFlags(cmd, "the member may start")
 	return cmd
 }
@@ -71,7 +66,7 @@ Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 1 error.
 // Validate refuses arguments and flags that do not fit together.
 func (o *options) Validate(cmd *cobra.Command) error {
 	if o.Name == "" && o.Wait.Wait {
-		return exit.Usagef("--wait waits for one member: name it")
+		return exit.Usagef("--wait requires a member")
 	}
 	return o.ShowFlags.Validate(cmd)
 }
@@ -158,7 +153,7 @@ func key(doc runtime.Object) string {
 }
 
 func (o *options) subject(_ runtime.Object, snapshots []*cluster.Cluster) string {
-	return fmt.Sprintf("member %s/%s to be free to start", snapshots[0].Namespace, o.Name)
+	return fmt.Sprintf("member %s/%s to be allowed to start", snapshots[0].Namespace, o.Name)
 }
 
 // free is the condition of --wait.

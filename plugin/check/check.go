@@ -40,56 +40,50 @@ type options struct {
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := &cobra.Command{
-		Use:   "check [--for=restart MEMBER | --for=drain NODE | --for=scale | --for=upgrade]",
-		Short: "Check what guards joins: kinds, rights, controller, manifests, reporters",
-		Long: `Check what guards joins in a namespace: the kinds, the rights of you, of the members and of the
-controller, the admission policy, the controller and its Lease, versions (plugin, controller,
-agents, ScyllaDB), what is in each StatefulSet's Pod template and in each Pod that runs, probes,
-seeds, disruption budgets, images, member Services, their names in the DNS (by Services and
-EndpointSlices), clocks, and whether each reporter answers. Each problem has its own line, with
-what to do and where to read on.
+		Use:   "check [--for=restart MEMBER | --for=drain NODE | --for=scale|upgrade]",
+		Short: "Check that joins are protected, or whether maintenance is safe now",
+		Long: `Check that joins are protected, or whether maintenance is safe now. It changes nothing.
 
-With --pre it checks what has to be so before "kubectl scylla install" and "inject".
-With --for it says whether something is safe now, and if not, why not, with names: every node
-is asked itself, and must see every other UP; nothing else may be under way; while the nodes
-in question are stopped, every range keeps a quorum of copies; and no disruption budget is in
-the way. NODE is a Kubernetes node. It looks at the clusters of the namespace.
+It checks CRDs, permissions, admission policy, controller, versions, Pod templates, Pods, probes,
+seeds, PodDisruptionBudgets, images, member Services, DNS names, clocks and each reporter. Each
+problem has a next step and a link. Whether nodes see each other UP: use "kubectl scylla status".
 
-It repairs nothing. Whether nodes see each other UP is for "kubectl scylla status".
+--for checks whether an operation is safe now. It queries every node: each must see all others UP,
+and no other operation may be in progress. While the nodes are stopped, every range must keep a
+quorum of replicas, and every PodDisruptionBudget must allow it. NODE is a Kubernetes node.
 
-Exit code: 0 nothing failed (warnings do not count), 3 something failed or could not be looked
-at: not safe now, 2 no such member or Kubernetes node, or a version that --allow-version has to
-accept, 1 error.`,
+Exit code: 0 no check failed (warnings do not count), 3 a check failed or could not run (with --for:
+not safe now), 2 no such member or Kubernetes node, or --allow-version is required, 1 error.`,
 		Example: cli.Examples(
-			"# Before an installation: would it work here?",
+			"# Are the prerequisites of install and inject met?",
 			"kubectl scylla check --pre -n demo",
 			"",
-			"# After it: is every join of namespace demo guarded?",
+			"# Is every join in namespace demo protected?",
 			"kubectl scylla check -n demo",
 			"",
-			"# May I restart this node now? And may I drain its machine?",
+			"# Is it safe to restart this node, or to drain this Kubernetes node?",
 			"kubectl scylla check -n demo --for=restart rack1/0",
 			"kubectl scylla check -n demo --for=drain worker-9",
 			"",
-			"# May I add a node, or upgrade?",
+			"# Is it safe to add a node, or to upgrade?",
 			"kubectl scylla check -n demo --for=scale",
 			"kubectl scylla check -n demo --for=upgrade -o json",
 			"",
-			"# For a pipeline",
+			"# For a CI pipeline",
 			"kubectl scylla check -n demo -o junit > check.xml",
 		),
-		GroupID:               cli.GroupSetup,
+		GroupID:               cli.GroupInspect,
 		Args:                  cli.AtMost(1),
 		ValidArgsFunction:     d.CompleteMembers,
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.pre, "pre", false, "Check what has to be so before an installation.")
-	f.BoolVar(&o.anyVersion, "allow-version", false, "Accept a ScyllaDB older than 2025.2.0, whose disk cannot be queried. Of --pre.")
-	f.StringVar(&o.purpose, "for", "", "Say whether this is safe now. One of: "+strings.Join(preflight.Purposes(), ", ")+".")
+	f.BoolVar(&o.pre, "pre", false, "Check the prerequisites of install and inject.")
+	f.BoolVar(&o.anyVersion, "allow-version", false, cli.AllowVersionUsage)
+	f.StringVar(&o.purpose, "for", "", "Operation to check. One of: "+strings.Join(preflight.Purposes(), ", ")+".")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(preflight.Purposes(), cobra.ShellCompDirectiveNoFileComp))
-	f.BoolVarP(&o.all, "all-namespaces", "A", false, "Check all namespaces.")
+	f.BoolVarP(&o.all, "all-namespaces", "A", false, cli.AllNamespacesUsage)
 	f.StringVarP(&o.output, "output", "o", "", "Output format. One of: "+strings.Join(formats, ", ")+".")
 	cmd.MarkFlagsMutuallyExclusive("for", "pre")
 	cmd.MarkFlagsMutuallyExclusive("for", "all-namespaces")
@@ -108,18 +102,18 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 // Validate refuses other formats.
 func (o *options) Validate(*cobra.Command) error {
 	if o.output != "" && !slices.Contains(formats, o.output) {
-		return exit.Usagef("output format %q is not known: use one of %s", o.output, strings.Join(formats, ", "))
+		return exit.Usagef("unknown output format %q: use one of %s", o.output, strings.Join(formats, ", "))
 	}
 	named := o.purpose == preflight.ForRestart || o.purpose == preflight.ForDrain
 	switch {
 	case o.purpose != "" && !slices.Contains(preflight.Purposes(), o.purpose):
-		return exit.Usagef("--for %q is not known: use one of %s", o.purpose, strings.Join(preflight.Purposes(), ", "))
+		return exit.Usagef("unknown --for=%q: use one of %s", o.purpose, strings.Join(preflight.Purposes(), ", "))
 	case o.anyVersion && !o.pre:
-		return exit.Usagef("--allow-version is of --pre")
+		return exit.Usagef("--allow-version requires --pre")
 	case named && o.what == "":
-		return exit.Usagef("--for=%s wants a name: restart that of a member, drain that of a Kubernetes node", o.purpose)
+		return exit.Usagef("--for=%s requires a member (restart) or a Kubernetes node (drain)", o.purpose)
 	case !named && o.what != "":
-		return exit.Usagef("%q is one too many: only --for=restart and --for=drain take a name", o.what)
+		return exit.Usagef("unexpected argument %q: only --for=restart and --for=drain take a name", o.what)
 	}
 	return nil
 }
@@ -270,7 +264,7 @@ func text(results []preflight.Result) string {
 	case failed+unknown == 0:
 		fmt.Fprintf(&b, "%s: %d checks, %d warnings\n\n", show.Good.Paint("ok"), len(results), count[preflight.Warning])
 	default:
-		fmt.Fprintf(&b, "%s: %d of %d checks failed, %d could not be made, %d warnings\n\n", show.Bad.Paint("not ok"), failed, len(results), unknown, count[preflight.Warning])
+		fmt.Fprintf(&b, "%s: %d of %d checks failed, %d could not run, %d warnings\n\n", show.Bad.Paint("not ok"), failed, len(results), unknown, count[preflight.Warning])
 	}
 	look := map[preflight.State]show.Style{preflight.Failed: show.Bad, preflight.Unknown: show.Warn, preflight.Warning: show.Warn, preflight.OK: show.Good}
 	for _, r := range results {

@@ -59,7 +59,7 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 	utilruntime.Must(discoveryv1.AddToScheme(scheme))
 	c, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
+		return nil, fmt.Errorf("create client: %w", err)
 	}
 	namespace := ""
 	if !o.all {
@@ -90,11 +90,11 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 func (o *options) server(ctx context.Context, cfg *rest.Config, in *preflight.Input) error {
 	dc, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
-		return fmt.Errorf("make client: %w", err)
+		return fmt.Errorf("create client: %w", err)
 	}
 	v, err := dc.ServerVersion()
 	if err != nil {
-		return fmt.Errorf("ask the API server for its version: %w", err)
+		return fmt.Errorf("get the version of the API server: %w", err)
 	}
 	in.KubernetesMinor, _ = strconv.Atoi(strings.TrimRight(v.Minor, "+")) // zero is not known
 	o.clock(ctx, cfg, in)

@@ -54,7 +54,7 @@ func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Clu
 	if o.purpose == preflight.ForDrain {
 		switch err := reader.Client().Get(ctx, client.ObjectKey{Name: o.what}, &corev1.Node{}); {
 		case apierrors.IsNotFound(err):
-			return nil, nil, exit.Refusedf("there is no Kubernetes node %q", o.what)
+			return nil, nil, exit.Refusedf("Kubernetes node %q not found", o.what)
 		case err != nil && !apierrors.IsForbidden(err): // the Pods say on which node they are
 			return nil, nil, fmt.Errorf("get Kubernetes node %s: %w", o.what, err)
 		}

@@ -53,7 +53,7 @@ func keyspaces(sets ...[]hostid.ID) func(*cli.Deps) {
 	return func(d *cli.Deps) {
 		d.Replication = func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error) {
 			if sets == nil {
-				return nil, errors.New("no other node runs that could be asked")
+				return nil, errors.New("no other node is running, so none can be queried")
 			}
 			return []maintenance.Keyspace{{Name: "app", Replicas: sets}}, nil
 		}
@@ -72,7 +72,7 @@ func TestNoHarm32ADrainOfTwoMembersNamesTheFirst(t *testing.T) {
 		"any may go first":                {1, [][]hostid.ID{{a, b, c}}, first + "demo-dc1-rack1-0"},
 		"the first has the only copy":     {1, [][]hostid.ID{{a}, {a, b, c}}, first + "demo-dc1-rack2-0"},
 		"each has an only copy":           {1, [][]hostid.ID{{a}, {b}, {c}}, ""},
-		"the budget allows none":          {0, [][]hostid.ID{{a, b, c}}, "wait for its end"},
+		"the budget allows none":          {0, [][]hostid.ID{{a, b, c}}, "wait until it has ended"},
 		"the location of data is unknown": {1, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,33 +116,33 @@ func TestSafeNow(t *testing.T) {
 		code    int
 		says    []string
 	}{
-		"a restart":               {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 0, []string{"every node sees every node UP", "asked: 3 nodes", "every range keeps a quorum", "no disruption budget"}},
-		"a restart, data of RF 1": {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{{hostid.ID(a)}, {hostid.ID(c)}}, 3, []string{"without demo-dc1-rack3-0, too few copies of app are UP for a quorum"}},
+		"a restart":               {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 0, []string{"all nodes see each other UP", "queried: 3 nodes", "every range keeps a quorum", "no PodDisruptionBudget prevents it"}},
+		"a restart, data of RF 1": {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{{hostid.ID(a)}, {hostid.ID(c)}}, 3, []string{"without demo-dc1-rack3-0, too few replicas of app are UP for a quorum"}},
 		"a restart, RF 1 in its datacenter": {
 			plugintest.New(2, 1).AddDatacenter("dc2", 3, 1), []string{"--for=restart", "dc1/rack1/0"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(plugintest.HostID(2)), hostid.ID(plugintest.HostID(3)), hostid.ID(plugintest.HostID(4))}}, 3,
-			[]string{"without demo-dc1-rack1-0, too few copies of app"},
+			[]string{"without demo-dc1-rack1-0, too few replicas of app"},
 		},
 		"a restart, RF 1 of another": {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{{hostid.ID(a)}}, 0, nil},
-		"a restart, another DOWN":    {scene(1).Down("demo-dc1-rack2-0"), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"demo-dc1-rack2-0 DOWN", "without demo-dc1-rack3-0, too few copies of app"}},
+		"a restart, another DOWN":    {scene(1).Down("demo-dc1-rack2-0"), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"demo-dc1-rack2-0 DOWN", "without demo-dc1-rack3-0, too few replicas of app"}},
 		"a restart, one is silent":   {scene(1), []string{"--for=restart", "rack3/0"}, live("demo-dc1-rack1-0"), [][]hostid.ID{all}, 3, []string{"member demo/demo-dc1-rack1-0: ", "no answer in time"}},
-		"a restart, nobody knows":    {scene(1), []string{"--for=restart", "rack3/0"}, live(), nil, 3, []string{"no other node runs that could be asked", "look yourself"}},
-		"a restart, no budget left":  {scene(0), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"budget demo/demo: disruptions that it allows now: 0; demo-dc1-rack3-0 would be stopped"}},
+		"a restart, nobody knows":    {scene(1), []string{"--for=restart", "rack3/0"}, live(), nil, 3, []string{"no other node is running, so none can be queried", "check the replication factors"}},
+		"a restart, no budget left":  {scene(0), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"budget demo/demo: it allows 0 disruptions now; demo-dc1-rack3-0 would be stopped"}},
 		"a restart, an operation":    {operation(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"decommission", "demo-dc1-rack2-0"}},
 		"a restart, its claim goes":  {deleting, []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"of running node demo-dc1-rack3-0", "do not restart or delete Pod demo-dc1-rack3-0"}},
-		"a restart, a replacement":   {replacing(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"member demo/demo-dc1-rack2-0: its replacement is asked for or under way"}},
-		"a restart, a rollout":       {rolled(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"statefulset demo/demo-dc1-rack2: it is being rolled"}},
-		"a drain of three":           {scene(1), []string{"--for=drain", "worker-1"}, live(), [][]hostid.ID{all}, 3, []string{"too few copies of app", "disruptions that it allows now: 1; demo-dc1-rack1-0, demo-dc1-rack2-0, demo-dc1-rack3-0 would be stopped"}},
+		"a restart, a replacement":   {replacing(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"member demo/demo-dc1-rack2-0: its replacement is requested or in progress"}},
+		"a restart, a rollout":       {rolled(), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 3, []string{"statefulset demo/demo-dc1-rack2: a rolling update is in progress"}},
+		"a drain of three":           {scene(1), []string{"--for=drain", "worker-1"}, live(), [][]hostid.ID{all}, 3, []string{"too few replicas of app", "it allows 1 disruptions now; demo-dc1-rack1-0, demo-dc1-rack2-0, demo-dc1-rack3-0 would be stopped"}},
 		"a drain of nobody":          {scene(1), []string{"--for=drain", "worker-2"}, live(), [][]hostid.ID{all}, 0, []string{"Kubernetes node worker-2: no ScyllaDB node of this namespace is on it"}},
-		"a drain of no node":         {scene(1), []string{"--for=drain", "worker-9"}, live(), [][]hostid.ID{all}, 2, []string{`there is no Kubernetes node "worker-9"`}},
+		"a drain of no node":         {scene(1), []string{"--for=drain", "worker-9"}, live(), [][]hostid.ID{all}, 2, []string{`Kubernetes node "worker-9" not found`}},
 		"an unknown member":          {scene(1), []string{"--for=restart", "rack9/0"}, live(), [][]hostid.ID{all}, 2, []string{`no member "rack9/0"`}},
-		"a scale":                    {scene(0), []string{"--for=scale"}, live(), nil, 0, []string{"every node sees every node UP"}},
+		"a scale":                    {scene(0), []string{"--for=scale"}, live(), nil, 0, []string{"all nodes see each other UP"}},
 		"a scale, one DOWN":          {scene(1).Down("demo-dc1-rack2-0"), []string{"--for=scale"}, live(), nil, 3, []string{"demo-dc1-rack2-0 DOWN"}},
 		"an upgrade":                 {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{all}, 0, []string{"every range keeps a quorum"}},
 		"an upgrade, data of RF 2":   {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{"without demo-dc1-rack1-0, too few", "without demo-dc1-rack2-0, too few"}},
-		"an upgrade in JUnit":        {scene(0), []string{"--for=upgrade", "-o", "junit"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{`<failure message="without demo-dc1-rack1-0, too few copies of app`}},
-		"a restart of nobody":        {scene(0), []string{"--for=restart"}, live(), [][]hostid.ID{all}, 2, []string{"--for=restart wants a name"}},
-		"a purpose of nobody":        {scene(0), []string{"--for=fun"}, live(), [][]hostid.ID{all}, 2, []string{`--for "fun" is not known`}},
-		"a name too many":            {scene(0), []string{"--for=scale", "x"}, live(), [][]hostid.ID{all}, 2, []string{`"x" is one too many`}},
+		"an upgrade in JUnit":        {scene(0), []string{"--for=upgrade", "-o", "junit"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{`<failure message="without demo-dc1-rack1-0, too few replicas of app`}},
+		"a restart of nobody":        {scene(0), []string{"--for=restart"}, live(), [][]hostid.ID{all}, 2, []string{"--for=restart requires a member"}},
+		"a purpose of nobody":        {scene(0), []string{"--for=fun"}, live(), [][]hostid.ID{all}, 2, []string{`unknown --for="fun"`}},
+		"a name too many":            {scene(0), []string{"--for=scale", "x"}, live(), [][]hostid.ID{all}, 2, []string{`unexpected argument "x"`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -197,7 +197,7 @@ func TestWait(t *testing.T) {
 		"zero looks once":                 {[]look{{activity: "b is DOWN"}}, 0, 4, "", "x to be y: not yet: b is DOWN"},
 		"done later":                      {[]look{{activity: "b is DOWN"}, {activity: "b is DOWN"}, {done: true}}, time.Minute, 0, "waiting for x to be y: b is DOWN\n", ""},
 		"a change is told":                {[]look{{activity: "b is DOWN"}, {activity: "c is DOWN"}, {done: true}}, time.Minute, 0, "waiting for x to be y: b is DOWN\nwaiting for x to be y: c is DOWN\n", ""},
-		"an error later is tried again":   {[]look{{activity: "b is DOWN"}, {err: boom}, {done: true}}, time.Minute, 0, "waiting for x to be y: b is DOWN\nwaiting for x to be y: boom (trying again)\n", ""},
+		"an error later is tried again":   {[]look{{activity: "b is DOWN"}, {err: boom}, {done: true}}, time.Minute, 0, "waiting for x to be y: b is DOWN\nwaiting for x to be y: boom (retrying)\n", ""},
 		"an answer later ends it":         {[]look{{activity: "b is DOWN"}, {err: exit.ConditionNotMet(boom)}}, time.Minute, 3, "waiting for x to be y: b is DOWN\n", "boom"},
 		"time is up":                      {[]look{{activity: "b is DOWN"}}, 12 * time.Second, 4, "waiting for x to be y: b is DOWN\n", "timed out after 12s waiting for x to be y: b is DOWN"},
 		"negative waits longer than that": {[]look{{activity: "b is DOWN"}, {activity: "b is DOWN"}, {activity: "b is DOWN"}, {activity: "b is DOWN"}, {done: true}}, -1, 0, "waiting for x to be y: b is DOWN\n", ""},
@@ -250,7 +250,7 @@ func TestCompletion(t *testing.T) {
 		"sources":                             {[]string{"status", "--source", ""}, "auto\nreport\nannotation\nlive\n:4\n"},
 		"formats":                             {[]string{"status", "-o", "j"}, "table\nwide\njson\nyaml\nname\njsonpath=...\njsonpath-file=...\ngo-template=...\ngo-template-file=...\n:6\n"},
 		"shells":                              {[]string{"completion", "z"}, "zsh\n:4\n"},
-		"verbs":                               {[]string{"for"}, "force-proceed\tLet a member start ScyllaDB although its barrier holds it back\nforce-bootstrap\tThe same as force-proceed\n:4\n"},
+		"verbs":                               {[]string{"for"}, "force-proceed\tLet a member start ScyllaDB even though its barrier blocks it\nforce-bootstrap\tAlias of force-proceed\n:4\n"},
 		"nothing that cannot be read is said": {[]string{"status", "-n", "nowhere", ""}, ":4\n"},
 	}
 	for name, c := range cases {

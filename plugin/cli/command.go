@@ -21,9 +21,9 @@ import (
 
 // Groups of verbs in the root's help.
 const (
-	GroupSee   = "see"
-	GroupAct   = "act"
-	GroupSetup = "setup"
+	GroupInspect = "inspect"
+	GroupOperate = "operate"
+	GroupSetup   = "setup"
 )
 
 // Verb is the body of a command: flags are parsed, then Complete fills in what they leave open, Validate refuses, Run works.
@@ -68,9 +68,9 @@ func AtMost(n int) cobra.PositionalArgs {
 		case len(args) <= n:
 			return nil
 		case n == 0:
-			return fmt.Errorf("%s takes no argument, and %q is one", cmd.Name(), args[0])
+			return fmt.Errorf("unexpected argument %q: %s takes none", args[0], cmd.Name())
 		}
-		return fmt.Errorf("%s takes one argument, and %q is one too many", cmd.Name(), args[n])
+		return fmt.Errorf("unexpected argument %q: %s takes at most one", args[n], cmd.Name())
 	}
 }
 
@@ -201,7 +201,7 @@ func (d *Deps) CompleteContexts(cmd *cobra.Command, _ []string, toComplete strin
 		var names []string
 		for _, name := range slices.Sorted(maps.Keys(raw.Contexts)) {
 			if name == raw.CurrentContext {
-				name += "\tthe current one"
+				name += "\tcurrent context"
 			}
 			names = append(names, name)
 		}

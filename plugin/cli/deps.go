@@ -129,15 +129,15 @@ func (d *Deps) restConfig() (*rest.Config, error) {
 	server := d.Flags.APIServer != nil && *d.Flags.APIServer != ""
 	if len(raw.Clusters) == 0 && !server && d.env("KUBERNETES_SERVICE_HOST") == "" && d.env("KUBERNETES_MASTER") == "" {
 		// Without this, client-go falls back to localhost:8080 and the person reads about a refused connection.
-		return nil, d.ways(exit.WithHint(errors.New("there is no kubeconfig, so there is no API server to ask"),
+		return nil, d.ways(exit.WithHint(errors.New("no kubeconfig, so the API server's address is unknown"),
 			"set KUBECONFIG or --kubeconfig, or read saved objects with --from FILE"))
 	}
 	cfg, err := d.Flags.ToRESTConfig()
 	if err != nil {
-		return nil, exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)), "list the contexts with: kubectl config get-contexts")
+		return nil, exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)), "list the contexts: kubectl config get-contexts")
 	}
 	if _, _, err := rest.DefaultServerUrlFor(cfg); err != nil {
-		return nil, exit.WithHint(fmt.Errorf("the API server's address is %q: it is no URL and no host:port", cfg.Host), "check --server and the kubeconfig")
+		return nil, exit.WithHint(fmt.Errorf("invalid API server address %q: must be a URL or host:port", cfg.Host), "check --server and the kubeconfig")
 	}
 	return cfg, nil
 }
@@ -314,15 +314,21 @@ func (d *Deps) Say(text string) {
 	_, _ = io.WriteString(w, text)
 }
 
+// ReasonUsage is the usage of --reason.
+const ReasonUsage = "Reason, recorded in an Event."
+
+// YesUsage is the usage of --yes.
+const YesUsage = "Do not ask for confirmation."
+
 // maxAnswer is the maximum number of bytes of an answer that are read: a longer answer is wrong in any case.
 const maxAnswer = 4096
 
 // Confirm asks a question that must be answered by typing want. Errors: exit.Refused when standard input is no terminal or the answer differs.
 func (d *Deps) Confirm(ctx context.Context, question, want string) error {
 	if !d.Terminal().In {
-		return exit.WithHint(exit.Refusedf("not confirmed: standard input is not a terminal, so nobody can be asked"), "add --yes if you are sure")
+		return exit.WithHint(exit.Refusedf("cannot ask for confirmation: standard input is not a terminal"), "add --yes if you are sure")
 	}
-	d.Say(fmt.Sprintf("%s Type %q to go on: ", question, want))
+	d.Say(fmt.Sprintf("%s Type %q to continue: ", question, want))
 	type answer struct {
 		text string
 		err  error

@@ -31,7 +31,7 @@ func (f *DryRunFlag) Set(text string) error {
 }
 
 // Type implements pflag.Value.
-func (*DryRunFlag) Type() string { return "none|client|server" }
+func (*DryRunFlag) Type() string { return "mode" }
 
 // Suffix is the text after an action in the output: empty where it is really done.
 func (f DryRunFlag) Suffix() string {
@@ -47,7 +47,7 @@ func (f DryRunFlag) Suffix() string {
 
 // AddFlag binds --dry-run.
 func (f *DryRunFlag) AddFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(f, "dry-run", "client: show what would be changed; that is also --dry-run alone. server: let the API server check it and keep nothing.")
+	cmd.Flags().Var(f, "dry-run", "client (a bare --dry-run): print the changes, send nothing. server: validate them without persisting.")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = string(DryRunClient)
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp))
 }

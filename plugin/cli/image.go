@@ -14,9 +14,12 @@ import (
 // FlagFloatingTag is the flag that accepts an image whose tag is latest or missing.
 const FlagFloatingTag = "--allow-floating-tag"
 
+// AllowVersionUsage is the usage of --allow-version.
+const AllowVersionUsage = "Allow a ScyllaDB older than 2025.2.0, whose disk cannot be queried: the barrier then recognises a restart only while the API server and the other nodes respond."
+
 // AddFloatingTagFlag binds FlagFloatingTag.
 func AddFloatingTagFlag(cmd *cobra.Command, allowed *bool) {
-	cmd.Flags().BoolVar(allowed, strings.TrimPrefix(FlagFloatingTag, "--"), false, "Accept an --image without a digest whose tag is latest or missing.")
+	cmd.Flags().BoolVar(allowed, strings.TrimPrefix(FlagFloatingTag, "--"), false, "Allow an --image without a digest whose tag is latest or missing.")
 }
 
 // CheckImage refuses an image of scylla-agent that can be a different one at each pull.
@@ -24,6 +27,6 @@ func CheckImage(image string, allowed bool) error {
 	if allowed || !release.Floating(image) {
 		return nil
 	}
-	return exit.WithHint(exit.Usagef("image %q names no version: Pods that start at different times can get different versions, and an older one can replace a newer one", image),
-		"give its digest (IMAGE@sha256:DIGEST) or a version (IMAGE:VERSION), or accept it with "+FlagFloatingTag)
+	return exit.WithHint(exit.Usagef("image %q has no fixed version: a Pod that starts later can run a different version, even an older one", image),
+		"specify its digest (IMAGE@sha256:DIGEST) or a version (IMAGE:VERSION), or add "+FlagFloatingTag)
 }

@@ -46,7 +46,7 @@ func (f *SourceFlag) Set(text string) error {
 }
 
 // Type implements pflag.Value.
-func (*SourceFlag) Type() string { return "auto|report|annotation|live" }
+func (*SourceFlag) Type() string { return "source" }
 
 // ReadFlags say what a read verb reads, and from where.
 type ReadFlags struct {
@@ -62,19 +62,23 @@ type ReadFlags struct {
 	selector labels.Selector
 }
 
-// FromUsage is what help says about --from.
-const FromUsage = "Read saved objects instead of a cluster: an archive of \"report --archive\", or what \"kubectl get ... -o yaml\" printed; - is standard input, sample:NAME one of \"kubectl scylla demo\"."
+// AllNamespacesUsage is the usage of --all-namespaces.
+const AllNamespacesUsage = "Include clusters in all namespaces."
+
+// FromUsage is the usage of --from.
+const FromUsage = "Saved objects to read: an archive (report --archive), output of \"kubectl get -o yaml\", - for standard input, or sample:NAME."
 
 // AddFlags binds --source and --from, and with many also -A and -l.
 func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
 	f.Source = SourceFlag(cluster.SourceAuto)
-	cmd.Flags().Var(&f.Source, "source", "Where rows come from: the assembled report, the Pods' annotations, or live from each node's own API through a port-forward. auto takes the first that has any.")
+	cmd.Flags().Var(&f.Source, "source", "Source of status reports: report, annotation (of Pods), live (each node by port-forward), auto (the first that has any).")
 	cmd.Flags().StringVar(&f.From, "from", "", FromUsage)
-	cmd.Flags().StringVar(&f.ControllerNamespace, "controller-namespace", DefaultControllerNamespace, "Namespace of the controller, to see whether it is alive. Empty does not look.")
+	cmd.Flags().StringVar(&f.ControllerNamespace, "controller-namespace", DefaultControllerNamespace, "Namespace of the controller's Lease. If empty, the Lease is not checked.")
 	_ = cmd.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"auto", "report", "annotation", "live"}, cobra.ShellCompDirectiveNoFileComp))
+	Rarely(cmd, "controller-namespace")
 	if many {
-		cmd.Flags().BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "Clusters of all namespaces.")
-		cmd.Flags().StringVarP(&f.Selector, "selector", "l", "", "Only clusters whose objects carry these labels.")
+		cmd.Flags().BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, AllNamespacesUsage)
+		cmd.Flags().StringVarP(&f.Selector, "selector", "l", "", "Label selector: only clusters whose objects have these labels.")
 	}
 }
 
@@ -84,9 +88,9 @@ func (f *ReadFlags) Validate() error {
 		switch {
 		case f.Source == SourceFlag(cluster.SourceLive) && f.From != "-" && !strings.HasSuffix(f.From, ".zip") && !strings.HasPrefix(f.From, samples.Prefix):
 			// An archive may hold what the nodes said; opening it tells.
-			return exit.Usagef("--source=live asks running nodes: it cannot be used with --from")
+			return exit.Usagef("--source=live queries running nodes and cannot be used with --from")
 		case f.Selector != "":
-			return exit.Usagef("--selector chooses among clusters in Kubernetes: it cannot be used with --from")
+			return exit.Usagef("--selector selects clusters in Kubernetes and cannot be used with --from")
 		}
 	}
 	if f.Selector == "" {
@@ -94,7 +98,7 @@ func (f *ReadFlags) Validate() error {
 	}
 	s, err := labels.Parse(f.Selector)
 	if err != nil {
-		return exit.Usage(fmt.Errorf("read --selector: %w", err))
+		return exit.Usage(fmt.Errorf("invalid --selector=%q: %w", f.Selector, err))
 	}
 	f.selector = s
 	return nil
@@ -142,9 +146,9 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 		if r.sample() {
 			now = saved.TakenAt
 		}
-		d.Say(words.Saved("archive", saved.TakenAt, now) + ": everything is as it was then\n")
+		d.Say(words.Saved("archive", saved.TakenAt, now) + "\n")
 	} else if saved.Clusters[0].Snapshot.Old {
-		d.Say(words.Saved("saved objects", saved.TakenAt, now) + ": everything is as it was then\n")
+		d.Say(words.Saved("saved objects", saved.TakenAt, now) + "\n")
 	}
 	r.saved = saved
 	return r, nil
@@ -197,7 +201,7 @@ func (d *Deps) readSaved(name string) (*support.Saved, error) {
 		return nil, fmt.Errorf("read saved objects from %s: %w", what, err)
 	}
 	if len(saved.Clusters) == 0 {
-		return nil, exit.WithHint(fmt.Errorf("there is no ScyllaDB cluster in %s", what),
+		return nil, exit.WithHint(fmt.Errorf("no ScyllaDB cluster found in %s", what),
 			"save one with", words.Command{"kubectl", "get", "services,pods,statefulsets,persistentvolumeclaims,scylladbdatacenternodesstatusreports,scylladbstatusreports", "-n", "NAMESPACE", "-o", "yaml"}...)
 	}
 	return saved, nil
@@ -223,7 +227,7 @@ func (r *Reader) All(ctx context.Context) ([]*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := r.d.Busy("looking for clusters")
+	p := r.d.Busy("listing clusters")
 	keys, err := kube.ListClusters(ctx, r.c, ns, r.flags.selector)
 	p.Stop()
 	if err != nil {
@@ -249,12 +253,12 @@ func (r *Reader) All(ctx context.Context) ([]*cluster.Cluster, error) {
 // NoClusterError is the error of a place without any cluster.
 type NoClusterError struct{ In string }
 
-func (e *NoClusterError) Error() string { return "there is no ScyllaDB cluster in " + e.In }
+func (e *NoClusterError) Error() string { return "no ScyllaDB cluster found in " + e.In }
 
 // none is the error that there is no cluster; it names the namespaces that have one.
 func (r *Reader) none(ctx context.Context, ns string) error {
 	if r.flags.selector != nil {
-		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns), r.flags.Selector), "leave --selector out to see all")
+		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns), r.flags.Selector), "omit --selector to list all")
 	}
 	err := &NoClusterError{In: inNamespace(ns)}
 	byLabel := "member Services, StatefulSets and reports are found by the label " + api.LabelCluster
@@ -265,9 +269,9 @@ func (r *Reader) none(ctx context.Context, ns string) error {
 	elsewhere, lerr := kube.ListClusters(ctx, r.c, "", nil)
 	switch {
 	case lerr != nil:
-		return exit.WithHint(err, "choose another namespace with -n, or look into all", words.Scylla("", "status", "-A")...)
+		return exit.WithHint(err, "choose another namespace with -n, or list all", words.Scylla("", "status", "-A")...)
 	case len(elsewhere) == 0:
-		return exit.WithHint(err, "there is none in any other either; "+byLabel)
+		return exit.WithHint(err, "no other namespace has one; "+byLabel)
 	}
 	var names []string
 	for _, k := range elsewhere {
@@ -300,7 +304,7 @@ func (r *Reader) savedIn(name string) ([]*cluster.Cluster, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, exit.WithHint(fmt.Errorf("the saved objects do not hold this cluster"), "they hold: "+strings.Join(names, ", "))
+		return nil, exit.WithHint(fmt.Errorf("the saved objects do not contain this cluster"), "they contain: "+strings.Join(names, ", "))
 	}
 	return found, nil
 }
@@ -321,7 +325,7 @@ func (r *Reader) Cluster(ctx context.Context, name string) (*cluster.Cluster, er
 	if err != nil {
 		return nil, err
 	}
-	p := r.d.Busy("looking for cluster " + name)
+	p := r.d.Busy("finding cluster " + name)
 	key, err := kube.ResolveCluster(ctx, r.c, ns, name)
 	p.Stop()
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok && e.Known == 0 {
@@ -401,13 +405,13 @@ func running(s *cluster.Cluster) []string {
 }
 
 func (r *Reader) readLive(ctx context.Context, s *cluster.Cluster) (*cluster.Cluster, error) {
-	p := r.d.Busy("asking the nodes of " + s.Key.String())
+	p := r.d.Busy("querying the nodes of " + s.Key.String())
 	defer p.Stop()
 	asked, err := r.d.ReadLive(ctx, s, kube.LiveOptions{Progress: func(done, total int) {
-		p.Update(fmt.Sprintf("asking the nodes of %s: %d of %d answered", s.Key, done, total))
+		p.Update(fmt.Sprintf("querying the nodes of %s: %d of %d responded", s.Key, done, total))
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("ask the nodes of %s: %w", s.Key, err)
+		return nil, fmt.Errorf("query the nodes of %s: %w", s.Key, err)
 	}
 	return asked, nil
 }

@@ -20,8 +20,7 @@ import (
 )
 
 // MemberForms says in help what names a member.
-const MemberForms = `MEMBER is the name of the Pod or member Service (pod/NAME too), rack/ordinal, a host ID
-or its beginning, or an IP address.`
+const MemberForms = `MEMBER: a Pod or member Service (or pod/NAME), RACK/ORDINAL, IP address, host ID or its prefix.`
 
 // Member finds what a person calls a member, in any form that cluster.Resolve knows, and loads its cluster. Unknown and ambiguous names are refused with
 // the candidates.
@@ -41,7 +40,7 @@ func (r *Reader) Member(ctx context.Context, typed string) (*cluster.Cluster, cl
 func (r *Reader) Named(ctx context.Context, typed string) (*cluster.Cluster, cluster.Member, error) {
 	s, m, err := r.Member(ctx, typed)
 	if err == nil && m.Member == "" {
-		err = exit.WithHint(exit.Refusedf("host ID %s belongs to no member here", m.HostID), "its peers list it", words.Scylla(s.Namespace, "status")...)
+		err = exit.WithHint(exit.Refusedf("no member has host ID %s", m.HostID), "show which nodes list it", words.Scylla(s.Namespace, "status")...)
 	}
 	return s, m, err
 }

@@ -60,7 +60,7 @@ func TestEveryVerbTakesAMember(t *testing.T) {
 		t.Run(verb+" ambiguous", func(t *testing.T) {
 			both := append(c.Objects(), plugintest.NewNamed("demo", "second", "dc1", 3, 1).Objects()...)
 			res := plugintest.Run{Args: typed(v.args, "rack3/0"), Objects: both}.Do(t)
-			want := `error: "rack3/0" fits 2 members in clusters demo/demo, demo/second, say which: demo-dc1-rack3-0 of demo/demo (` + id + "), second-dc1-rack3-0 of demo/second"
+			want := `error: "rack3/0" matches 2 members in clusters demo/demo, demo/second, specify one: demo-dc1-rack3-0 of demo/demo (` + id + "), second-dc1-rack3-0 of demo/second"
 			if res.Code != 2 || !strings.HasPrefix(res.Stderr, want) {
 				t.Errorf("exit %d: %s", res.Code, res.Stderr)
 			}
@@ -68,7 +68,7 @@ func TestEveryVerbTakesAMember(t *testing.T) {
 	}
 	t.Run("replace wants more of a host ID", func(t *testing.T) {
 		res := do(t, c, []string{"replace", "MEMBER", "--yes"}, id[:5])
-		if res.Code != 2 || !strings.Contains(res.Stderr, "too short a beginning of a host ID") {
+		if res.Code != 2 || !strings.Contains(res.Stderr, "host ID prefix \"37d2f\" is too short") {
 			t.Errorf("exit %d: %s", res.Code, res.Stderr)
 		}
 	})

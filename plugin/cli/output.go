@@ -34,6 +34,7 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command, text ...string) {
 	f.print, f.formats = genericclioptions.NewPrintFlags(""), text
 	// Not PrintFlags.AddFlags: it would add --show-managed-fields, which documents do not have.
 	f.print.TemplatePrinterFlags.AddFlags(cmd)
+	Rarely(cmd, "allow-missing-template-keys", "template")
 	cmd.Flags().StringVarP(f.print.OutputFormat, "output", "o", "", "Output format. One of: "+strings.Join(f.allowed(), ", ")+".")
 	f.print.OutputFlagSpecified = func() bool { return cmd.Flags().Changed("output") }
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(f.allowed(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
@@ -53,9 +54,9 @@ func (f *OutputFlags) Validate() error {
 	p, err := f.print.ToPrinter()
 	if err != nil {
 		if genericclioptions.IsNoCompatiblePrinterError(err) {
-			return exit.Usagef("output format %q is not known: use one of %s", format, strings.Join(f.allowed(), ", "))
+			return exit.Usagef("unknown output format %q: use one of %s", format, strings.Join(f.allowed(), ", "))
 		}
-		return exit.Usage(fmt.Errorf("-o %s cannot be read: %w", format, templateError(err)))
+		return exit.Usage(fmt.Errorf("invalid -o %s: %w", format, templateError(err)))
 	}
 	f.printer = p
 	return nil
@@ -88,7 +89,7 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 		// A template that fails writes its data three times before its error: none of that is an answer.
 		var out bytes.Buffer
 		if err := f.printer.PrintObj(shown, &out); err != nil {
-			return exit.WithHint(fmt.Errorf("print %s as -o asks: %w", doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)
+			return exit.WithHint(fmt.Errorf("print %s in the format of -o: %w", doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)
 		}
 		var text []byte
 		if *f.print.OutputFormat == "json" {
@@ -114,7 +115,7 @@ func wholeNumbers(doc runtime.Object) (*unstructured.Unstructured, error) {
 }
 
 // seeFields is the cure of a path that leads nowhere.
-const seeFields = "see which fields there are: use -o json"
+const seeFields = "list the fields with -o json"
 
 // templateError is the cause of a template's error, without the template itself and without the document, both of which cli-runtime repeats.
 func templateError(err error) error {
@@ -126,7 +127,7 @@ func templateError(err error) error {
 			continue
 		}
 		rest, _, _ = strings.Cut(strings.TrimPrefix(rest[len(quoted):], ": "), ". Printing more information")
-		rest = strings.ReplaceAll(strings.TrimPrefix(rest, "Error executing template: "), " in type interface {}", " of what is no object")
+		rest = strings.ReplaceAll(strings.TrimPrefix(rest, "Error executing template: "), " in type interface {}", " of a value that is not an object")
 		return errors.New(rest)
 	}
 	for _, kind := range []string{"error parsing jsonpath ", "error parsing template ", "error reading --template "} {

@@ -25,7 +25,7 @@ const (
 )
 
 // errNobodyToAsk is the error where no other node's Pod can answer.
-var errNobodyToAsk = errors.New("no other node runs that could be asked")
+var errNobodyToAsk = errors.New("no other node is running, so none can be queried")
 
 // Witnesses are the Pods that could say where the data is: those that run ScyllaDB, without the member's own, those seen UP first.
 func Witnesses(s *cluster.Cluster, without string) []corev1.Pod {
@@ -59,7 +59,7 @@ func (d *Deps) replication(ctx context.Context, pods []corev1.Pod) ([]maintenanc
 		_, problems := kube.Live(ctx, cfg, pods[i:i+1], kube.LiveOptions{PerNodeTimeout: ringPatience, Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
 			keyspaces, err := c.WithTimeout(ringQuestion).Replication(ctx)
 			if err != nil {
-				last = fmt.Errorf("ask %s: %w", pods[i].Name, err)
+				last = fmt.Errorf("query %s: %w", pods[i].Name, err)
 				return nil
 			}
 			found, answered = keyspaces, true

@@ -19,7 +19,7 @@ func (d *Deps) GatherNow(ctx context.Context, c client.Reader, in *preflight.Now
 		in.PDBErr = exit.Describe(err).Error()
 	}
 	in.PDBs = budgets.Items
-	p := d.Busy("asking where the data of " + in.Cluster.Key.String() + " is")
+	p := d.Busy("querying the replicas of " + in.Cluster.Key.String())
 	defer p.Stop()
 	var err error
 	if in.Keyspaces, err = d.Replication(ctx, Witnesses(in.Cluster, "")); err != nil {

@@ -52,14 +52,14 @@ func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
 	}
 	f.Output.AddFlags(cmd, f.Formats...)
 	f.Wait.AddFlags(cmd, until)
-	cmd.Flags().BoolVarP(&f.Watch, "watch", "w", false, "Show it again whenever it changes, until Ctrl-C.")
+	cmd.Flags().BoolVarP(&f.Watch, "watch", "w", false, "Print again after each change, until Ctrl-C.")
 	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
 }
 
 // Validate refuses flags that do not fit together.
 func (f *ShowFlags) Validate(cmd *cobra.Command) error {
 	if f.Read.From != "" && (f.Watch || f.Wait.Wait) {
-		return exit.Usagef("saved objects do not change: --from goes with neither --watch nor --wait")
+		return exit.Usagef("--watch and --wait cannot be used with --from: saved objects do not change")
 	}
 	if err := f.Wait.Validate(cmd); err != nil {
 		return err

@@ -20,16 +20,17 @@ type TableFlags struct {
 
 // AddFlags binds the flags.
 func (f *TableFlags) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.Problems, "problems", false, "Only nodes that something is wrong with, and of several clusters only those that are not healthy.")
-	cmd.Flags().Var(&f.SortBy, "sort-by", "Order of the nodes: "+strings.Join(document.SortKeys(), ", ")+". seen and row put the worst first.")
-	cmd.Flags().BoolVar(&f.NoHeaders, "no-headers", false, "Only the lines of the table, without verdict and headers, for scripts.")
+	cmd.Flags().BoolVar(&f.Problems, "problems", false, "Show only nodes with problems, or clusters that are not healthy.")
+	cmd.Flags().Var(&f.SortBy, "sort-by", "Sort nodes by: "+strings.Join(document.SortKeys(), ", ")+".")
+	cmd.Flags().BoolVar(&f.NoHeaders, "no-headers", false, "Print only the lines of the table, without verdict and headers.")
+	Rarely(cmd, "no-headers")
 	_ = cmd.RegisterFlagCompletionFunc("sort-by", cobra.FixedCompletions(document.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Validate refuses flags that have no effect on the output format.
 func (f *TableFlags) Validate(out *OutputFlags) error {
 	if f.NoHeaders && !out.Text() {
-		return exit.Usagef("--no-headers is for tables: documents have none")
+		return exit.Usagef("--no-headers requires a table: documents have no headers")
 	}
 	return nil
 }

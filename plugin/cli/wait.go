@@ -26,14 +26,14 @@ type WaitFlags struct {
 
 // AddFlags binds the flags; what completes "Wait until" in the help text.
 func (f *WaitFlags) AddFlags(cmd *cobra.Command, what string) {
-	cmd.Flags().BoolVar(&f.Wait, "wait", f.Wait, "Wait until "+what+"; exit code 4 when that takes longer than --timeout.")
-	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "How long --wait waits. Zero looks once, negative waits for a week.")
+	cmd.Flags().BoolVar(&f.Wait, "wait", f.Wait, "Wait until "+what+", at most --timeout.")
+	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "Timeout of --wait. 0: check once, negative: one week.")
 }
 
 // Validate refuses a --timeout that nothing waits for.
 func (f *WaitFlags) Validate(cmd *cobra.Command) error {
 	if !f.Wait && cmd.Flags().Changed("timeout") {
-		return exit.Usagef("--timeout does nothing without --wait")
+		return exit.Usagef("--timeout requires --wait")
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (d *Deps) Wait(ctx context.Context, w Wait) error {
 		case err != nil && exit.Code(err) != exit.CodeError:
 			return err // an answer, not a mishap
 		case err != nil:
-			text = exit.Describe(err).Error() + " (trying again)"
+			text = exit.Describe(err).Error() + " (retrying)"
 		case done:
 			return nil
 		}

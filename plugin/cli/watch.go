@@ -66,7 +66,7 @@ func (d *Deps) Watch(ctx context.Context, next func(ctx context.Context) (Frame,
 		case err != nil:
 			if text := exit.Describe(err).Error(); text != trouble {
 				trouble = text
-				d.Warn("what is shown may be old: %s; trying again", text)
+				d.Warn("the output may be out of date: %s; retrying", text)
 			}
 		default:
 			trouble = ""

@@ -20,7 +20,7 @@ func Shells() []string { return []string{"bash", "zsh", "fish", "powershell", "k
 
 // KubectlScript is kubectl_complete-scylla.
 const KubectlScript = `#!/bin/sh
-# kubectl runs this when Tab is pressed after "kubectl scylla". Put it on the PATH, executable, as kubectl_complete-scylla.
+# kubectl runs this script to complete "kubectl scylla". Save it on the PATH as the executable kubectl_complete-scylla.
 exec kubectl-scylla __complete "$@"
 `
 
@@ -35,21 +35,20 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	return &cobra.Command{
 		Use:   "completion (" + strings.Join(Shells(), "|") + ")",
-		Short: "Print a completion script for a shell, or for kubectl",
-		Long: `Print a completion script for a shell, or for kubectl.
+		Short: "Print a completion script for a shell or for kubectl",
+		Long: `Print a completion script for a shell or for kubectl.
 
-"kubectl scylla" is completed by kubectl itself once kubectl_complete-scylla is on the
-PATH: that is the script of "completion kubectl". The scripts of the shells complete
-the command when it is called kubectl-scylla.`,
+kubectl completes "kubectl scylla" once the script of "completion kubectl" is on the PATH as
+kubectl_complete-scylla. The scripts of the shells complete the command kubectl-scylla.`,
 		Example: cli.Examples(
-			"# Make kubectl complete \"kubectl scylla\"; any folder on the PATH will do",
+			"# Make kubectl complete \"kubectl scylla\"; any directory on the PATH works",
 			"kubectl scylla completion kubectl > ~/.local/bin/kubectl_complete-scylla",
 			"chmod +x ~/.local/bin/kubectl_complete-scylla",
 			"",
-			"# Complete kubectl-scylla in this bash",
+			"# Complete kubectl-scylla in this bash session",
 			"source <(kubectl scylla completion bash)",
 			"",
-			"# Complete kubectl-scylla in every zsh: let ~/.zshrc source this file, after compinit",
+			"# Complete kubectl-scylla in every zsh: source this file in ~/.zshrc, after compinit",
 			"kubectl scylla completion zsh > ~/.kubectl-scylla.zsh",
 		),
 		GroupID:               cli.GroupSetup,
@@ -73,9 +72,9 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.shell == "":
-		return exit.Usagef("name a shell: %s", strings.Join(Shells(), ", "))
+		return exit.Usagef("specify a shell: %s", strings.Join(Shells(), ", "))
 	case !strings.Contains(" "+strings.Join(Shells(), " ")+" ", " "+o.shell+" "):
-		return exit.Usagef("shell %q is not known: use one of %s", o.shell, strings.Join(Shells(), ", "))
+		return exit.Usagef("unknown shell %q: use one of %s", o.shell, strings.Join(Shells(), ", "))
 	}
 	return nil
 }
@@ -103,5 +102,5 @@ func Write(root *cobra.Command, shell string, w io.Writer) error {
 		_, err := io.WriteString(w, KubectlScript)
 		return err
 	}
-	return fmt.Errorf("shell %q is not known", shell)
+	return fmt.Errorf("unknown shell %q", shell)
 }

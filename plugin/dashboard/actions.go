@@ -30,7 +30,7 @@ func (o *options) actions(ctx context.Context, reader *cli.Reader) dashboard.Act
 	if o.read.From != "" {
 		return dashboard.Actions{
 			Why:      "saved objects cannot be changed",
-			WhyNoPod: "no Pod belongs to saved objects; the node's page has what was saved",
+			WhyNoPod: "saved objects have no running Pod; the node's page shows what was saved",
 			Describe: describe,
 		}
 	}
@@ -77,7 +77,7 @@ func (o *options) describe(ctx context.Context, reader *cli.Reader, target strin
 func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command, args ...string) error {
 	root := &cobra.Command{Use: "kubectl-scylla", SilenceUsage: true, SilenceErrors: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl scylla"}}
-	root.AddGroup(&cobra.Group{ID: cli.GroupAct}, &cobra.Group{ID: cli.GroupSee})
+	root.AddGroup(&cobra.Group{ID: cli.GroupOperate}, &cobra.Group{ID: cli.GroupInspect})
 	root.PersistentFlags().AddFlagSet(o.given)
 	verb := newCmd(o.d)
 	root.AddCommand(verb)
@@ -94,7 +94,7 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	if ctx.Err() != nil {
 		return err
 	}
-	o.d.Say("\nEnter goes back to the dashboard. ")
+	o.d.Say("\nPress Enter to return to the dashboard. ")
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -105,7 +105,7 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	case <-read:
 	}
 	if ended := exit.Code(err); ended != exit.CodeOK && err.Error() == "" {
-		err = fmt.Errorf("it ended with exit code %d", ended) // it has said why itself, on the screen that is gone
+		err = fmt.Errorf("the command ended with exit code %d", ended) // it has said why itself, on the screen that is gone
 	}
 	return exit.Describe(err)
 }

@@ -45,26 +45,20 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := cli.NewCmd(&cobra.Command{
 		Use:     "dashboard [CLUSTER]",
 		Aliases: []string{"tui"},
-		Short:   "Watch who sees whom, live on the whole terminal",
-		Long: `Watch who sees whom, live on the whole terminal.
+		Short:   "Watch a cluster in a live full-screen dashboard",
+		Long: `Watch a cluster in a live full-screen dashboard.
 
-Rows are reporters, columns are the nodes they observe; the glyph says the state and
-the colour repeats it. Move with the arrows or the mouse. The details of the pair under
-the cursor, the blockers and what has changed are beside the matrix or below it; the
-changes begin with what the objects tell of the past. "n" goes from blocker to blocker,
-"y" copies the command of the blocker's next step, "/" filters the rows, "z" goes from
-nodes to racks, to datacenters and back, "enter" opens a pair of them, "?" shows every
-key.
+In the matrix, lines are reporters and columns are the nodes that they observe. Move with the arrow
+keys or the mouse. The panes show the selected pair, the blockers, and past and new changes.
 
-"enter" on a pair of nodes opens the page of the node in trouble: what "describe" says
-of it. "L", "x", "c" and "t" run logs, exec (a shell), cqlsh and nodetool (status) on it,
-and come back when they end.
+  n next blocker   y copy the command of its next step   / filter   z group by rack or datacenter
+  enter on two nodes: describe the node with the problem; on a group: open it   ? all keys
+  L logs   x exec (a shell)   c cqlsh   t nodetool status   f force-proceed   r replace
 
-When the API server cannot be reached the screen says since when, and turns grey: what
-it shows is then the last that was known. "f" and "r" run the commands force-proceed
-and replace, which show what they will do and ask.
+f and r show what they will do and ask for confirmation. If the API server is not reachable, the
+screen turns grey and shows the last known state with its age.
 
-Exit code: 0 after q, 130 after Ctrl-C; with --once that of status: 0 healthy, 3 not.`,
+Exit code: 0 after q, 130 after Ctrl-C; with --once as status: 0 healthy, 3 not healthy or unknown.`,
 		Example: cli.Examples(
 			"# The cluster of namespace demo",
 			"kubectl scylla dashboard -n demo",
@@ -72,17 +66,17 @@ Exit code: 0 after q, 130 after Ctrl-C; with --once that of status: 0 healthy, 3
 			"# One frame, for a ticket or a log",
 			"kubectl scylla dashboard demo -n demo --once --width 100 --height 30",
 			"",
-			"# Ask each node itself, again and again: needs no controller and no agent",
+			"# Poll each node directly: requires no controller and no agent",
 			"kubectl scylla dashboard -n demo --source live",
 			"",
-			"# Look around in objects that were saved",
+			"# Explore saved objects",
 			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui --from -",
 		),
-	}, cli.GroupSee, d.CompleteClusters, o)
+	}, cli.GroupInspect, d.CompleteClusters, o)
 	o.read.AddFlags(cmd, false)
-	cmd.Flags().BoolVar(&o.once, "once", false, "Print one frame to standard output and exit as status does.")
-	cmd.Flags().IntVar(&o.width, "width", 0, "With --once: columns of the frame; the terminal's by default.")
-	cmd.Flags().IntVar(&o.height, "height", 0, "With --once: lines of the frame; the terminal's by default.")
+	cmd.Flags().BoolVar(&o.once, "once", false, "Print one frame to standard output; the exit code is that of status.")
+	cmd.Flags().IntVar(&o.width, "width", 0, "With --once: width of the frame in columns. Default: the terminal's.")
+	cmd.Flags().IntVar(&o.height, "height", 0, "With --once: height of the frame in lines. Default: the terminal's.")
 	return cmd
 }
 
@@ -99,9 +93,9 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		switch {
 		case !cmd.Flags().Changed(f.name):
 		case !o.once:
-			return exit.Usagef("--%s goes with --once: a terminal has its own size", f.name)
+			return exit.Usagef("--%s requires --once", f.name)
 		case f.value < f.least:
-			return exit.Usagef("--%s %d is too small: at least %d", f.name, f.value, f.least)
+			return exit.Usagef("invalid --%s=%d: must be at least %d", f.name, f.value, f.least)
 		}
 	}
 	if o.once {
@@ -111,11 +105,11 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	cure, status := "print one frame with --once, or use", words.Scylla("", "status")
 	switch {
 	case !t.Out:
-		return exit.WithHint(exit.Usagef("standard output is not a terminal, and a dashboard needs one"), cure, status...)
+		return exit.WithHint(exit.Usagef("the dashboard requires a terminal: standard output is not one"), cure, status...)
 	case !t.In && o.read.From != "-":
-		return exit.WithHint(exit.Usagef("standard input is not a terminal, so no key can be read"), cure, status...)
+		return exit.WithHint(exit.Usagef("the dashboard requires a terminal: standard input is not one"), cure, status...)
 	case dumb(o.d.Environ):
-		return exit.WithHint(exit.Usagef("this terminal cannot move its cursor (TERM is dumb or not set)"), cure, status...)
+		return exit.WithHint(exit.Usagef("the terminal cannot move its cursor: TERM is dumb or not set"), cure, status...)
 	}
 	return nil
 }
@@ -196,7 +190,7 @@ func (o *options) printOnce(s *dashboard.Snapshot, opts dashboard.Options) error
 		h = o.height
 	}
 	if w < dashboard.MinWidth || h < dashboard.MinHeight {
-		return exit.WithHint(exit.Usagef("the terminal is %dx%d, and a frame needs %dx%d", w, h, dashboard.MinWidth, dashboard.MinHeight), "say how big it shall be with --width and --height")
+		return exit.WithHint(exit.Usagef("the terminal is %dx%d: a frame requires at least %dx%d", w, h, dashboard.MinWidth, dashboard.MinHeight), "specify the size with --width and --height")
 	}
 	if err := o.d.Print(dashboard.Once(s, opts, w, h)+"\n", look); err != nil {
 		return err

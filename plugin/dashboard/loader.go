@@ -41,7 +41,7 @@ const (
 	retryTo = 10 * time.Second
 )
 
-var errNoAnswer = errors.New("the API server has not answered")
+var errNoAnswer = errors.New("the API server did not respond")
 
 // loader keeps the dashboard up to date: it reads when something has changed, and reports when the API server does not answer.
 type loader struct {
@@ -165,7 +165,7 @@ func (l *loader) load(ctx context.Context) error {
 	if l.ask && (l.source == cluster.SourceLive || s.Source != cluster.SourceReport) {
 		l.hear()
 		if s, err = l.readLive(ctx, s, kube.LiveOptions{}); err != nil {
-			return fmt.Errorf("ask the nodes of %s: %w", l.key, err)
+			return fmt.Errorf("query the nodes of %s: %w", l.key, err)
 		}
 	}
 	if err := unread(s); err != nil {
@@ -208,7 +208,7 @@ func unread(s *cluster.Cluster) error {
 // plainly turns an error of the connection into kube's, which names the server and the cause, and no address that changes each time.
 func plainly(err error) error {
 	if _, ok := errors.AsType[*url.Error](err); ok {
-		return &kube.UnreachableError{Attempt: "ask the API server", Err: err}
+		return &kube.UnreachableError{Attempt: "query the API server", Err: err}
 	}
 	return err
 }

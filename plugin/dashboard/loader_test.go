@@ -295,7 +295,7 @@ func TestActionsRunTheCommands(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "not confirmed") || forced() != "" {
 			t.Errorf("another answer: %v, annotation %q", err, forced())
 		}
-		for _, want := range []string{"$ kubectl scylla force-proceed demo-dc1-rack1-0", `Type "yes" to go on`, "not confirmed: nothing was changed", "Enter goes back to the dashboard"} {
+		for _, want := range []string{"$ kubectl scylla force-proceed demo-dc1-rack1-0", `Type "yes" to continue`, "not confirmed: nothing was changed", "Press Enter to return to the dashboard"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the terminal lacks %q:\n%s", want, text)
 			}

@@ -105,7 +105,7 @@ func TestKeysHandOverToKubectl(t *testing.T) {
 		}
 	}
 	t.Setenv("ENDS", "demo-dc1-rack1-0=7")
-	if _, err := run(func(a dashboard.Actions) func(string) error { return a.Shell }); err == nil || err.Error() != "it ended with exit code 7" {
+	if _, err := run(func(a dashboard.Actions) func(string) error { return a.Shell }); err == nil || err.Error() != "the command ended with exit code 7" {
 		t.Errorf("got %v", err)
 	}
 }

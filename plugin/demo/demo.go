@@ -27,22 +27,22 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	return &cobra.Command{
 		Use:   "demo [SAMPLE]",
-		Short: "Look at sample clusters, without any cluster",
-		Long: `Look at sample clusters, without any cluster: they are in the program.
+		Short: "Explore built-in sample clusters, without a real cluster",
+		Long: `Explore built-in sample clusters, without a real cluster.
 
-Without a name it lists them. With one it opens the dashboard on it, or prints its status where
-standard output is no terminal. Every command that reads takes one with --from sample:NAME.`,
+Without SAMPLE it lists the samples. With SAMPLE it opens the dashboard, or prints the status if
+standard input or output is not a terminal. Every read command accepts --from sample:NAME.`,
 		Example: cli.Examples(
-			"# What there is to look at",
+			"# List the samples",
 			"kubectl scylla demo",
 			"",
-			"# A node has died and a newcomer waits: the dashboard",
+			"# Open the dashboard: a node has failed and a new node is waiting",
 			"kubectl scylla demo incident",
 			"",
-			"# Why does the newcomer wait?",
+			"# Why is the new node waiting?",
 			"kubectl scylla barrier --from sample:incident",
 		),
-		GroupID:               cli.GroupSee,
+		GroupID:               cli.GroupInspect,
 		Args:                  cli.AtMost(1),
 		ValidArgsFunction:     complete,
 		DisableFlagsInUseLine: true,

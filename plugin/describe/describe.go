@@ -28,31 +28,29 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := cli.NewCmd(&cobra.Command{
 		Use:     "describe MEMBER",
 		Aliases: []string{"node"},
-		Short:   "Show all that is known of one node: who sees it, its Pod, log, Events, next step",
-		Long: `Show all that is known of one node: what is wrong with it and the next step, who sees it
-and whom it sees, its Pod with containers and restarts, claim, Kubernetes node and IP, the
-last errors of its log with what they mean, and its Events.
+		Short:   "Show details of one node: status, Pod, log, Events and next step",
+		Long: `Show details of one node: status, Pod, log, Events and next step.
 
-` + cli.MemberForms + ` A host ID that
-only other nodes know is described too.
+It shows the node's problems and the next step, which nodes see it and which nodes it sees, its Pod,
+containers, restarts, PVC, Kubernetes node and IP, the last errors of its log with their meaning,
+and its Events. With --from it shows the content of an archive. It lists what it could not read.
 
-With --source=live the node itself says for how long its process runs, how much data it has
-and how many tokens it owns.
+` + cli.MemberForms + `
+The host ID can also be one that only other nodes list.
+With --source=live it adds the node's uptime, data size and number of tokens.
 
-With --from it shows what the archive holds. What could not be read is named.
-
-Exit code: 0 shown, 2 no such member, 1 error. Whether all is well is for "status".`,
+Exit code: 0 shown, whatever the status, 2 no such member, 1 error.`,
 		Example: cli.Examples(
-			"# Everything of one node",
+			"# Details of one node",
 			"kubectl scylla describe demo-dc1-rack3-0 -n demo",
 			"",
-			"# By its IP, for a script",
+			"# Its IP address, for a script",
 			"kubectl scylla describe rack3/0 -n demo -o jsonpath='{.pod.ip}'",
 			"",
 			"# From an archive",
 			"kubectl scylla describe rack2/1 --from sample:incident",
 		),
-	}, cli.GroupSee, d.CompleteMembers, o)
+	}, cli.GroupInspect, d.CompleteMembers, o)
 	o.read.AddFlags(cmd, false)
 	o.output.AddFlags(cmd, "wide")
 	return cmd
@@ -61,7 +59,7 @@ Exit code: 0 shown, 2 no such member, 1 error. Whether all is well is for "statu
 // Validate refuses a command line without a member.
 func (o *options) Validate(*cobra.Command) error {
 	if o.Name == "" {
-		return exit.Usagef("name a member")
+		return exit.Usagef("specify a member")
 	}
 	if err := o.read.Validate(); err != nil {
 		return err
@@ -92,7 +90,7 @@ func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string) (*
 	if err != nil {
 		return nil, err
 	}
-	p := d.Busy("reading what belongs to " + typed)
+	p := d.Busy("reading the objects of " + typed)
 	defer p.Stop()
 	status := document.NewClusterStatus(reader.Logs.Judge(ctx, s)) // the whole cluster's: findings are about it
 	around := gather(ctx, d, reader, s, &m)

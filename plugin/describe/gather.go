@@ -60,7 +60,7 @@ func gather(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Clu
 func archived(c *support.Cluster, m *cluster.Member) *around {
 	a := &around{}
 	if c == nil {
-		a.missing = []string{"saved objects hold no Events, logs and Kubernetes nodes"}
+		a.missing = []string{"saved objects contain no Events, logs or Kubernetes nodes"}
 		return a
 	}
 	if m.Pod != nil {
@@ -72,7 +72,7 @@ func archived(c *support.Cluster, m *cluster.Member) *around {
 		case c.NodesRead:
 			a.nodeGone = true
 		case c.Snapshot.KubernetesNode(m.Pod).State == "":
-			a.missing = append(a.missing, "Kubernetes node: it is not among what was saved")
+			a.missing = append(a.missing, "Kubernetes node: not in the saved objects")
 		}
 		name := cluster.LogContainer(m.Pod)
 		if i := slices.IndexFunc(c.Waiting, func(w support.Container) bool { return w.Pod == m.Pod.Name && w.Container == name }); i >= 0 {
@@ -109,7 +109,7 @@ func (a *around) readEvents(ctx context.Context, c client.Reader, m *cluster.Mem
 		}
 	}
 	if next != "" {
-		a.missing = append(a.missing, fmt.Sprintf("Events: the namespace has more than %d, and not all were looked at", eventPage*eventPages))
+		a.missing = append(a.missing, fmt.Sprintf("Events: only the first %d of the namespace were read", eventPage*eventPages))
 	}
 }
 

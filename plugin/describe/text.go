@@ -34,12 +34,12 @@ type page struct {
 func (d *Document) Facts(o show.Options) []show.Fact {
 	p := &page{o: o, now: document.TimeOf(d.TakenAt)}
 	d.head(p)
-	p.line(show.Plain, "View", d.View.Text(p.now))
+	p.line(show.Plain, "Controller", d.View.Text(p.now))
 	d.seen(p)
 	d.kubernetes(p)
 	d.said(p)
 	for _, line := range d.Partial {
-		p.line(show.Warn, "Not known", line)
+		p.line(show.Warn, "Not read", line)
 	}
 	return p.facts
 }
@@ -64,7 +64,7 @@ func (p *page) blank() { p.facts = append(p.facts, show.Fact{}) }
 func (d *Document) head(p *page) {
 	n := &d.Node
 	name := cmp.Or(n.Member, string(n.HostID))
-	verdict, style := "no problem is known of it", show.Good
+	verdict, style := "no problems found", show.Good
 	problems := slices.DeleteFunc(slices.Clone(d.Findings), func(f document.Finding) bool { return f.Remark })
 	switch {
 	case len(problems) > 0:
@@ -90,22 +90,22 @@ func (d *Document) head(p *page) {
 	case !d.NextStep.IsZero():
 		p.facts = append(p.facts, show.StepFacts("Next", show.Strong, d.NextStep, p.o.Words)...)
 		for _, c := range d.evidence() {
-			p.more(show.Plain, "it cannot be undone, and rests on "+words.Text(evidence.Message(c)))
+			p.more(show.Plain, "cannot be undone; evidence: "+words.Text(evidence.Message(c)))
 		}
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
-		p.line(show.Strong, "Next", "see what to do:")
+		p.line(show.Strong, "Next", "show what to do:")
 		p.command(words.Scylla(d.Namespace, "barrier", n.Member))
 	}
 	if d.OtherProblems > 0 {
-		which := "the cluster has 1 problem that is not this node's"
+		which := "the cluster has 1 problem unrelated to this node"
 		if d.OtherProblems > 1 {
-			which = fmt.Sprintf("the cluster has %d problems that are not this node's", d.OtherProblems)
+			which = fmt.Sprintf("the cluster has %d problems unrelated to this node", d.OtherProblems)
 		}
 		p.line(show.Warn, "Elsewhere", which+":")
 		p.command(words.Scylla(d.Namespace, "status", d.Cluster))
 	}
 	p.blank()
-	p.line(show.Plain, "Host ID", cmp.Or(string(n.HostID), "not known"))
+	p.line(show.Plain, "Host ID", cmp.Or(string(n.HostID), "unknown"))
 	p.line(show.Plain, "Place", placeText(n))
 	membership := string(n.Membership)
 	if n.Detail != "" {
@@ -171,7 +171,7 @@ func processText(n *document.Node) string {
 }
 
 func (d *Document) seen(p *page) {
-	p.opinions("Seen by", d.SeenBy, "nobody has a row that counts")
+	p.opinions("Seen by", d.SeenBy, "no node has a usable status report")
 	own := d.Node.Row
 	text := ""
 	if own.Status != document.RowOK && own.Status != document.RowNone {
@@ -180,8 +180,8 @@ func (d *Document) seen(p *page) {
 			text += ": " + own.Detail
 		}
 	}
-	p.line(show.Warn, "Its own row", text)
-	p.opinions("It sees", d.Sees, "it has no row that counts")
+	p.line(show.Warn, "Status report", text)
+	p.opinions("It sees", d.Sees, "it has no usable status report")
 }
 
 // opinions counts the nodes by status, the gravest first, and names those that do not see it UP.
@@ -209,7 +209,7 @@ func (p *page) opinions(name string, all []Opinion, none string) {
 		said, style := string(status), show.Good
 		switch status {
 		case noRow:
-			said, style = "no row", show.Dim
+			said, style = "no usable report", show.Dim
 		case api.NodeStatusDown:
 			said, style = said+words.Since(since, p.now), show.Bad
 		case api.NodeStatusUp:
@@ -248,12 +248,12 @@ func (d *Document) kubernetes(p *page) {
 	if c := d.Claim; c != nil {
 		text, style := c.Name+": does not exist", show.Warn
 		if c.Exists {
-			text, style = strings.Join(slices.DeleteFunc([]string{c.Name + ": " + cmp.Or(c.Phase, "phase not known"), c.Size, c.Volume}, func(s string) bool { return s == "" }), ", "), show.Plain
+			text, style = strings.Join(slices.DeleteFunc([]string{c.Name + ": " + cmp.Or(c.Phase, "phase unknown"), c.Size, c.Volume}, func(s string) bool { return s == "" }), ", "), show.Plain
 		}
-		p.line(style, "Claim", text)
+		p.line(style, "PVC", text)
 	}
 	if k := d.KubernetesNode; k != nil {
-		text, style := k.Name+": "+map[string]string{"Ready": "Ready", "NotReady": "not ready", "Gone": "gone, it does not exist any more", "Unknown": "state not known"}[k.State], show.Plain
+		text, style := k.Name+": "+map[string]string{"Ready": "Ready", "NotReady": "not ready", "Gone": "does not exist", "Unknown": "state unknown"}[k.State], show.Plain
 		if k.State == "NotReady" {
 			text += words.Since(document.TimeOf(k.Since), p.now)
 		}
@@ -276,11 +276,15 @@ func (d *Document) pod(p *page) {
 		text += ", IP " + d.Pod.IP
 	}
 	if age := words.Ago(document.TimeOf(d.Pod.Created), p.now); age != "" {
-		text += ", made " + age + " ago"
+		text += ", created " + age + " ago"
 	}
 	p.line(show.Plain, "Pod", text+", "+words.Count(int(d.Pod.Restarts), "restart", "restarts"))
 	if d.Pod.Waiting != "" {
-		p.line(show.Warn, "It waits for", d.Pod.Waiting+words.Since(document.TimeOf(d.Pod.Since), p.now))
+		text := d.Pod.Waiting
+		if age := words.Ago(document.TimeOf(d.Pod.Since), p.now); age != "" {
+			text += " (for " + age + ")"
+		}
+		p.line(show.Warn, "Waiting for", text)
 	}
 	for i := range d.Pod.Containers {
 		c := &d.Pod.Containers[i]
@@ -295,7 +299,7 @@ func (d *Document) pod(p *page) {
 			text += ", " + words.Count(int(c.Restarts), "restart", "restarts")
 		}
 		if c.LastEnd != "" {
-			text += ", the last run " + c.LastEnd
+			text += ", last run " + c.LastEnd
 		}
 		name := ""
 		if i == 0 {
@@ -347,7 +351,7 @@ func (d *Document) log(p *page) {
 	l := d.Log
 	p.blank()
 	if l.First == nil && l.Diagnosis == nil {
-		p.line(show.Plain, "Log", "no line of container "+l.Container+" reports an error")
+		p.line(show.Plain, "Log", "no error in the log of container "+l.Container)
 		return
 	}
 	if l.Diagnosis != nil {
@@ -357,7 +361,7 @@ func (d *Document) log(p *page) {
 	}
 	of := func(previous bool) string {
 		if previous {
-			return "first error of the run before, container " + l.Container + ": "
+			return "first error of the previous run, container " + l.Container + ": "
 		}
 		return "first error, container " + l.Container + ": "
 	}

@@ -59,67 +59,48 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "force-proceed (MEMBER | --datacenter NAME | --cluster NAME)",
 		Aliases: []string{Alias},
-		Short:   "Let a member start ScyllaDB although its barrier holds it back",
-		Long: `Let a member start ScyllaDB although its barrier holds it back.
+		Short:   "Let a member start ScyllaDB even though its barrier blocks it",
+		Long: `Let a member start ScyllaDB even though its barrier blocks it.
 
-It shows the blockers that will be ignored and asks. If a node really is down,
-ScyllaDB refuses the newcomer for good: its host ID is banned and its volume cannot
-be used again. Force only when you know better than the reports: a reporter hangs,
-for example. A node that is dead is not forced past but replaced.
-
-A force does not override a data directory that was decommissioned, a host ID that the
-cluster has banned, or a volume of another node: ScyllaDB would not start, or would run
-one host ID twice. It opens the barrier, not the launcher, which still waits while no
-other member that has joined is UP and could be a seed (SeedsNotUp).
-
-The command is also called ` + Alias + `.
-
+It shows the blockers to be ignored and asks for confirmation. If a node really is DOWN, ScyllaDB
+permanently rejects the new node: its host ID is banned and its volume cannot be reused. Force only
+if you know better than the reports, for example if a reporter hangs. Replace dead nodes instead. A
+force does not override a decommissioned disk, a banned host ID or another node's volume, nor the
+launcher, which waits for a seed that is UP (SeedsNotUp). Warning: with the Scylla Operator,
+--datacenter and --cluster restart every Pod, one by one, and again with --undo. MEMBER and
+--per-service restart nothing.
 ` + cli.MemberForms + `
-
-A member is forced by an annotation on its Service, which restarts nothing. A whole
-datacenter or cluster is forced by an annotation on its StatefulSets, or, with
-the Scylla Operator, on its ScyllaDBDatacenter or ScyllaCluster.
-Beware: the Scylla Operator copies the annotation of both into the Pods, so that all
-of them restart one by one, and never takes it back from the Services. Better name the
-member: that restarts nothing. --per-service annotates the Services of the members that
-have not joined instead. --undo clears the Services and StatefulSets too, and asks where
-Pods restart once more.
-
-The flag --cluster names the ScyllaDB cluster here, not the kubeconfig's.
-
-Exit code: 0 forced or taken back, 1 error, 2 refused or not confirmed.`,
+Exit code: 0 forced or undone, 1 error, 2 refused or not confirmed.`,
 		Example: cli.Examples(
-			"# See what would be ignored, change nothing",
+			"# Show what would be ignored, change nothing",
 			"kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client",
 			"",
-			"# The same on saved objects",
-			"kubectl scylla force-proceed demo-dc1-rack2-1 --from sample:incident --dry-run=client",
+			"# Force one member, with a reason",
+			`kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "the reporter of rack3-0 hangs"`,
 			"",
-			"# Force one member, and say why",
-			`kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "rack3-0 is UP, only its reporter hangs"`,
-			"",
-			"# Force every member of a datacenter that has not joined",
+			"# Force all members of a datacenter that have not joined",
 			"kubectl scylla force-proceed --datacenter dc1 -n demo --per-service --yes",
 			"",
-			"# Take it back",
+			"# Remove the force",
 			"kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --undo",
 		),
-		GroupID:               cli.GroupAct,
+		GroupID:               cli.GroupOperate,
 		Args:                  cli.AtMost(1),
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction:     d.CompleteMembers,
 		RunE:                  cli.Run(o),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.datacenter, "datacenter", "", "Force a whole datacenter, by the name that ScyllaDB gossips.")
-	f.StringVar(&o.cluster, "cluster", "", "Force a whole ScyllaDB cluster, or with --datacenter say of which cluster.")
-	f.BoolVar(&o.perService, "per-service", false, "With --datacenter or --cluster: annotate the Services of the members that have not joined, one by one, and nothing else.")
+	f.StringVar(&o.datacenter, "datacenter", "", "Force a whole datacenter, by its name in ScyllaDB.")
+	f.StringVar(&o.cluster, "cluster", "", "Force a ScyllaDB cluster, or name that of --datacenter.")
+	f.BoolVar(&o.perService, "per-service", false, "With --datacenter or --cluster: annotate only the Services of members that have not joined.")
 	f.StringVar(&o.from, "from", "", cli.FromUsage)
-	f.BoolVar(&o.undo, "undo", false, "Take the force back.")
-	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
-	f.StringVar(&o.reason, "reason", "", "Why; recorded in an annotation and in an Event.")
+	cli.Rarely(cmd, "from")
+	f.BoolVar(&o.undo, "undo", false, "Remove the force.")
+	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
+	f.StringVar(&o.reason, "reason", "", cli.ReasonUsage)
 	o.dryRun.AddFlag(cmd)
-	f.StringVarP(o.print.OutputFormat, "output", "o", "", "Output format of the changed objects. One of: json, yaml, name.")
+	f.StringVarP(o.print.OutputFormat, "output", "o", "", "Output format. One of: json, yaml, name.")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("datacenter", d.CompleteDatacenters)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", d.CompleteClusters)
@@ -139,17 +120,17 @@ func (o *options) Validate(*cobra.Command) error {
 	wide := o.datacenter != "" || o.cluster != ""
 	switch {
 	case o.member == "" && !wide:
-		return exit.Usagef("name a member, or --datacenter, or --cluster")
+		return exit.Usagef("specify a member, --datacenter or --cluster")
 	case o.member != "" && wide:
-		return exit.Usagef("name a member, or --datacenter or --cluster, not both")
+		return exit.Usagef("a member cannot be used together with --datacenter or --cluster")
 	case o.member != "" && o.perService:
-		return exit.Usagef("--per-service goes with --datacenter or --cluster: a member is its Service already")
+		return exit.Usagef("--per-service requires --datacenter or --cluster")
 	case o.from != "" && (o.dryRun != cli.DryRunClient || o.undo):
-		return exit.Usagef("saved objects cannot be forced: --from shows what would be ignored, with --dry-run=client")
+		return exit.Usagef("saved objects cannot be forced: use --from with --dry-run=client to show what would be ignored")
 	case o.undo && o.reason != "":
-		return exit.Usagef("--reason says why something is forced: it does not go with --undo")
+		return exit.Usagef("--reason cannot be used with --undo")
 	case !slices.Contains([]string{"", "json", "yaml", "name"}, *o.print.OutputFormat):
-		return exit.Usagef("output format %q is not known: use one of json, yaml, name", *o.print.OutputFormat)
+		return exit.Usagef("unknown output format %q: use one of json, yaml, name", *o.print.OutputFormat)
 	}
 	return nil
 }
@@ -173,7 +154,7 @@ func (o *options) Run(ctx context.Context) error {
 			o.d.Warn("%s", w)
 		}
 		if p.restarts && o.dryRun == cli.DryRunNone && !o.yes {
-			if err := o.d.Confirm(ctx, fmt.Sprintf("Take the force back from %s, and restart its Pods?", p.title), "yes"); err != nil {
+			if err := o.d.Confirm(ctx, fmt.Sprintf("Remove the force from %s and restart its Pods?", p.title), "yes"); err != nil {
 				return err
 			}
 		}
@@ -211,13 +192,13 @@ func (o *options) show(p *plan) ([]*document.BarrierVerdict, error) {
 	case len(docs) > 1:
 		o.d.Say(show.Barriers(list, opts) + "\n")
 	default:
-		o.d.Say("Every member has joined: nobody waits now. It will hold for every member that is added later.\n")
+		o.d.Say("All members have joined: none is waiting. The force will apply to every member that is added later.\n")
 		if text := document.NewViewStamp(p.snapshot).Text(o.reader.Now()); text != "" {
 			o.d.Say(text + "\n")
 		}
 	}
 	if n := blockers(docs); n > 0 {
-		o.d.Warn("%s will be ignored: if a node really is down, ScyllaDB refuses the newcomer for good and its volume is lost", words.Count(n, "blocker", "blockers"))
+		o.d.Warn("%s will be ignored: if a node really is DOWN, ScyllaDB permanently rejects the new node and its volume is lost", words.Count(n, "blocker", "blockers"))
 	}
 	for _, w := range p.warnings {
 		o.d.Warn("%s", w)
@@ -348,9 +329,9 @@ func (o *options) record(ctx context.Context, obj client.Object, who string, doc
 	}
 	if o.undo {
 		e.Type, e.Reason = corev1.EventTypeNormal, EventWithdrawn
-		e.Note = fmt.Sprintf("%s took the force back with kubectl scylla", who)
+		e.Note = fmt.Sprintf("%s removed the force with kubectl scylla", who)
 	}
 	if err := kube.Emit(ctx, o.reader.Client(), obj, e); err != nil {
-		o.d.Warn("no Event was recorded: %s", exit.Describe(err))
+		o.d.Warn("Event not recorded: %s", exit.Describe(err))
 	}
 }

@@ -23,7 +23,7 @@ func (o *options) metadata(ctx context.Context, gvk schema.GroupVersionKind, s *
 	err := o.reader.Client().Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, obj)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, exit.WithHint(exit.Refusedf("%s %s/%s does not exist", gvk.Kind, s.Namespace, s.Name), "annotate the Services themselves with --per-service")
+		return nil, exit.WithHint(exit.Refusedf("%s %s/%s does not exist", gvk.Kind, s.Namespace, s.Name), "annotate the member Services with --per-service")
 	case err != nil:
 		return nil, fmt.Errorf("get %s %s/%s: %w", gvk.Kind, s.Namespace, s.Name, err)
 	}

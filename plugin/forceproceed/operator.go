@@ -20,7 +20,7 @@ import (
 // planOperator annotates the object that the Scylla Operator reads.
 func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan, services []client.Object) error {
 	if o.reader.Saved() {
-		return exit.WithHint(exit.Refusedf("%s: the object that the Scylla Operator reads is not among saved objects", p.title), "name a member, or add --per-service")
+		return exit.WithHint(exit.Refusedf("%s: saved objects do not contain the object that the Scylla Operator reads", p.title), "specify a member, or add --per-service")
 	}
 	dc, err := o.metadata(ctx, api.ScyllaDBDatacenterGVK, s)
 	if err != nil {
@@ -48,7 +48,7 @@ func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan,
 		}
 		p.restarts = dc.GetAnnotations()[api.AnnotationForceProceed] != "" || owner != nil && owner.GetAnnotations()[api.AnnotationForceProceed] != ""
 		if p.restarts {
-			p.warnings = append(p.warnings, "the Scylla Operator restarts every Pod of the cluster, one by one, as the annotation goes from its Pod templates")
+			p.warnings = append(p.warnings, "the Scylla Operator removes the annotation from its Pod templates: every Pod of the cluster restarts, one by one")
 		}
 		if len(p.targets) == 0 {
 			return exit.Refusedf("%s is not forced", p.title)
@@ -60,8 +60,8 @@ func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan,
 		}
 		p.targets = []client.Object{obj}
 		p.warnings = append(p.warnings,
-			fmt.Sprintf("the Scylla Operator copies the annotation of a %s into the Pod templates: every Pod of the cluster restarts, one by one, and once more with --undo", kindOf(obj)),
-			"it stays on the Services and StatefulSets when it is taken away there; --undo clears them too",
+			fmt.Sprintf("the Scylla Operator copies the annotation of a %s into the Pod templates: every Pod of the cluster restarts, one by one, and again with --undo", kindOf(obj)),
+			"if you remove the annotation there, it stays on the Services and StatefulSets; --undo also clears those",
 			o.withoutRestart(s, p.members))
 	}
 	return nil
@@ -70,9 +70,9 @@ func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan,
 // withoutRestart recommends the form that restarts nothing.
 func (o *options) withoutRestart(s *cluster.Cluster, waiting []string) string {
 	if len(waiting) == 0 {
-		return "to force a member alone, without any restart, name it: nobody waits now"
+		return "to force only one member, without a restart, specify the member: none is waiting now"
 	}
-	return "better force the members that wait, without any restart: " + o.d.Words().Shell(words.Scylla(s.Namespace, "force-proceed", waiting[0])) + ", or --per-service for all of them"
+	return "to force only the waiting members, without a restart: " + o.d.Words().Shell(words.Scylla(s.Namespace, "force-proceed", waiting[0])) + ", or --per-service for all"
 }
 
 // propagated are the objects beside the member Services to which the operator has copied the force: the cluster's other Services and the StatefulSets.
@@ -80,7 +80,7 @@ func (o *options) propagated(ctx context.Context, s *cluster.Cluster, members []
 	var out []client.Object
 	var services corev1.ServiceList
 	if err := o.reader.Client().List(ctx, &services, client.InNamespace(s.Namespace), client.MatchingLabels{api.LabelCluster: s.Name}); err != nil {
-		return nil, fmt.Errorf("list services of cluster %s, which may carry the force: %w", s.Key, err)
+		return nil, fmt.Errorf("list the Services of cluster %s: %w", s.Key, err)
 	}
 	for i := range services.Items {
 		v := &services.Items[i]

@@ -61,7 +61,7 @@ func TestBesideOperator6ForcingADatacenterRestartsPods(t *testing.T) {
 		t.Run("undo of "+name, func(t *testing.T) {
 			c := plugintest.NewClient(operatorForced(without), interceptor.Funcs{})
 			run := plugintest.Run{Client: c, Args: []string{"force-proceed", "-n", "demo", "--cluster", "demo", "--undo"}}
-			if got := run.Do(t); got.Code != 2 || !strings.Contains(got.Stderr, "restarts every Pod") {
+			if got := run.Do(t); got.Code != 2 || !strings.Contains(got.Stderr, "every Pod of the cluster restarts") {
 				t.Errorf("exit %d: it restarts Pods and does not ask:\n%s", got.Code, got.Stderr)
 			}
 			run.Args = append(run.Args, "--yes")

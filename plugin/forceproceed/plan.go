@@ -54,24 +54,24 @@ func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, er
 		}
 		if m.Service == nil {
 			return nil, exit.WithHint(exit.Refusedf("member %s/%s has no member Service to annotate", s.Namespace, o.member),
-				"the controller makes member Services; see whether it runs", words.Scylla(s.Namespace, "status")...)
+				"the controller creates member Services: check that it is running", words.Scylla(s.Namespace, "status")...)
 		}
 		p.targets = append(p.targets, m.Service)
 		from := m.Service.Annotations[api.AnnotationForcePropagatedFrom]
 		if o.undo && from != "" && o.stillForced(s, from) {
-			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from %s and would come back", o.member, from),
-				"take it back there", "kubectl", "scylla", "force-proceed", "--datacenter", m.Datacenter, "-n", s.Namespace, "--undo")
+			return nil, exit.WithHint(exit.Refusedf("the force on %s is copied from %s and would return", o.member, from),
+				"remove it there", "kubectl", "scylla", "force-proceed", "--datacenter", m.Datacenter, "-n", s.Namespace, "--undo")
 		}
 		if kind := o.forcedAbove(ctx, s); o.undo && kind != "" {
-			return nil, exit.WithHint(exit.Refusedf("the force on %s comes from the %s %s and would come back", o.member, kind, s.Key),
-				"take it back there", words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")...)
+			return nil, exit.WithHint(exit.Refusedf("the force on %s is copied from the %s %s and would return", o.member, kind, s.Key),
+				"remove it there", words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")...)
 		}
 		if !o.undo && cluster.NodeStarted(m.Pod) {
-			return nil, exit.WithHint(exit.Refusedf("member %s/%s is running: a force opens the barrier of a start, and would open that of its next one unseen", s.Namespace, o.member),
-				"see what is wrong with it", words.Scylla(s.Namespace, "describe", o.member)...)
+			return nil, exit.WithHint(exit.Refusedf("member %s/%s is running: a force would make it skip the barrier at its next start", s.Namespace, o.member),
+				"show its problems", words.Scylla(s.Namespace, "describe", o.member)...)
 		}
 		if m.State == cluster.MemberJoined && !o.undo {
-			p.warnings = append(p.warnings, fmt.Sprintf("%s has joined already: it needs a force only if its barrier blocks its restart", o.member))
+			p.warnings = append(p.warnings, fmt.Sprintf("%s has already joined: it requires a force only if its barrier blocks its restart", o.member))
 		}
 	}
 	return p, nil
@@ -121,7 +121,7 @@ func (o *options) scope(ctx context.Context) (*cluster.Cluster, error) {
 	for _, s := range found {
 		names = append(names, s.Name)
 	}
-	return nil, exit.WithHint(exit.Refusedf("datacenter %s is in %d clusters: %s", o.datacenter, len(found), strings.Join(names, ", ")), "say which with --cluster NAME")
+	return nil, exit.WithHint(exit.Refusedf("datacenter %s is in %d clusters: %s", o.datacenter, len(found), strings.Join(names, ", ")), "specify one with --cluster NAME")
 }
 
 func (o *options) noDatacenter(where string, known []string) error {
@@ -130,7 +130,7 @@ func (o *options) noDatacenter(where string, known []string) error {
 	if len(known) == 0 {
 		return exit.Refusedf("no datacenter %q in %s", o.datacenter, where)
 	}
-	return exit.WithHint(exit.Refusedf("no datacenter %q in %s", o.datacenter, where), "there are: "+strings.Join(known, ", "))
+	return exit.WithHint(exit.Refusedf("no datacenter %q in %s", o.datacenter, where), "use one of: "+strings.Join(known, ", "))
 }
 
 // datacenters are those of the members with a Service here.
@@ -170,9 +170,9 @@ func (o *options) planScope(ctx context.Context, s *cluster.Cluster) (*plan, err
 	switch {
 	case o.perService:
 		if len(services) == 0 {
-			what := "every member has joined: there is nobody to force"
+			what := "all members have joined: none to force"
 			if o.undo {
-				what = "no member Service carries the force"
+				what = "no member Service has the force"
 			}
 			return nil, exit.Refusedf("%s: %s", p.title, what)
 		}
@@ -192,8 +192,8 @@ func (o *options) planSets(s *cluster.Cluster, p *plan) error {
 			continue
 		}
 		if set.Labels[api.LabelManagedBy] != api.ManagedByUs {
-			return exit.WithHint(exit.Refusedf("StatefulSet %s/%s is not managed by %s: nobody would carry the annotation to its member Services", set.Namespace, set.Name, api.ManagedByUs),
-				"annotate the Services themselves with --per-service")
+			return exit.WithHint(exit.Refusedf("StatefulSet %s/%s is not managed by %s, so its member Services would not get the annotation", set.Namespace, set.Name, api.ManagedByUs),
+				"annotate the member Services with --per-service")
 		}
 		p.targets = append(p.targets, set)
 	}
@@ -202,7 +202,7 @@ func (o *options) planSets(s *cluster.Cluster, p *plan) error {
 		if incomplete := s.Incomplete(); incomplete != nil {
 			err = exit.Refused(fmt.Errorf("%s: %w", p.title, incomplete))
 		}
-		return exit.WithHint(err, "annotate the Services themselves with --per-service")
+		return exit.WithHint(err, "annotate the member Services with --per-service")
 	}
 	return nil
 }

@@ -46,21 +46,23 @@ type options struct {
 func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Forget that a cluster was initialised, after all its disks were lost",
-		Long: `A cluster that has had its first node is initialised, once and for ever: nobody may
-found it again, because two nodes that each found a cluster make two clusters of one
-name, which never merge. "init reset" forgets it, where all disks are lost.`,
+		Short: "Reset the record that a cluster is initialised",
+		Long: `Reset the record that a cluster is initialised.
+
+A cluster is permanently initialised once its first node has joined. No member may bootstrap it
+again, because two nodes that each bootstrap a cluster create two clusters of one name, which never
+merge. "init reset" removes this record if all disks are lost.`,
 		Example: cli.Examples(
-			"# What would be forgotten, and does anything speak against it?",
+			"# Show what would be reset, or why it is refused",
 			"kubectl scylla init reset demo -n demo --dry-run",
 			"",
-			"# Forget it; asks for the namespace and the name",
+			"# Reset; asks for the namespace and the name",
 			"kubectl scylla init reset demo -n demo",
 			"",
 			"# After the recovery of a lost majority",
 			"kubectl scylla init reset demo -n demo --group0",
 		),
-		GroupID: cli.GroupAct,
+		GroupID: cli.GroupOperate,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
@@ -78,30 +80,27 @@ func newResetCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, dryRun: cli.DryRunNone}
 	cmd := &cobra.Command{
 		Use:   "reset CLUSTER",
-		Short: "Let a cluster be founded anew, after all its disks were lost",
-		Long: `Let a cluster be founded anew, after all its disks were lost.
+		Short: "Allow a cluster that lost all its disks to bootstrap again",
+		Long: `Allow a cluster that lost all its disks to bootstrap again.
 
-It shows what is known of the cluster and asks for its namespace and name, typed. Then it
-takes the host IDs off the member Services that say that they have joined, and deletes the
-ScyllaDBStatusReport, which the controller makes anew: the oldest member founds the
-cluster, and the others join it. No node, no disk and no Pod is touched.
+It shows the recorded state and asks you to type namespace and name. Then it removes the host IDs
+from the member Services that have joined, and deletes the ScyllaDBStatusReport. The controller
+recreates the report, the oldest member bootstraps the cluster, and the others join. No node, disk
+or Pod is touched. If interrupted, run it again.
 
-It refuses while ScyllaDB runs in any member, while any node is UP or known elsewhere, while
-anybody may start, and while not everything can be read. It cannot see disks: a member
-that comes back with its old disk later would be of the old cluster. Whatever was not done
-when it ended is done when it is run again.
+It refuses while ScyllaDB runs in any member, while any node is UP or known elsewhere, while any
+member may start, and if not everything can be read. It cannot see disks: a member that returns
+later with its old disk would belong to the old cluster.
 
-With --group0 it forgets the ID of group 0 alone, which the recovery of a lost majority
-makes anew. That is allowed while nodes run; what they say then is recorded.
+--group0 resets only the ID of group 0, which the recovery of a lost majority changes. Nodes may
+run: the ID that they report is then recorded.
 
---yes alone is refused: it does not say which cluster is meant. A script gives --confirm.
-
-Exit code: 0 forgotten, or nothing to forget, 1 error, 2 refused or not confirmed.`,
+Exit code: 0 reset, or nothing to reset, 1 error, 2 refused or not confirmed.`,
 		Example: cli.Examples(
-			"# What would be forgotten, and does anything speak against it?",
+			"# Show what would be reset, or why it is refused",
 			"kubectl scylla init reset demo -n demo --dry-run",
 			"",
-			"# Forget it; asks for the namespace and the name",
+			"# Reset; asks for the namespace and the name",
 			`kubectl scylla init reset demo -n demo --reason "all disks of the pool are lost"`,
 			"",
 			"# The same in a script",
@@ -117,10 +116,10 @@ Exit code: 0 forgotten, or nothing to forget, 1 error, 2 refused or not confirme
 		RunE:                  cli.Run(o),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.group0, "group0", false, "Forget the ID of group 0 alone.")
-	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask. Refused without --confirm.")
-	f.StringVar(&o.confirm, "confirm", "", "What would be typed: NAMESPACE/CLUSTER.")
-	f.StringVar(&o.reason, "reason", "", "Why; recorded in an Event.")
+	f.BoolVar(&o.group0, "group0", false, "Reset only the ID of group 0.")
+	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
+	f.StringVar(&o.confirm, "confirm", "", "With --yes: the cluster to reset, as NAMESPACE/CLUSTER.")
+	f.StringVar(&o.reason, "reason", "", cli.ReasonUsage)
 	o.dryRun.AddFlag(cmd)
 	return cmd
 }
@@ -137,11 +136,11 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.cluster == "":
-		return exit.Usagef("name the cluster")
+		return exit.Usagef("specify a cluster")
 	case o.yes && o.confirm == "":
-		return exit.Usagef("--yes alone does not say which cluster is meant: give --confirm NAMESPACE/CLUSTER too, or leave --yes out and type it")
+		return exit.Usagef("--yes requires --confirm NAMESPACE/CLUSTER: specify it, or omit --yes and type it")
 	case o.confirm != "" && !o.yes:
-		return exit.Usagef("--confirm goes with --yes: without it the question is asked")
+		return exit.Usagef("--confirm requires --yes")
 	}
 	return nil
 }
@@ -193,7 +192,7 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 	}
 	if o.group0 {
 		if r == nil || r.Status.Group0ID == "" {
-			o.d.Say(fmt.Sprintf("No group 0 of cluster %s is recorded: there is nothing to forget.\n", s.Key))
+			o.d.Say(fmt.Sprintf("Cluster %s has no recorded group 0: nothing to reset.\n", s.Key))
 			return nil, nil
 		}
 		return &plan{report: r}, nil
@@ -203,14 +202,14 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 		for i, why := range against {
 			texts[i] = o.d.Words().Text(evidence.Do(why, evidence.Facts{"namespace": s.Namespace, "cluster": s.Name}))
 		}
-		return nil, exit.Refusedf("cluster %s is not reset: %s", s.Key, strings.Join(texts, "; "))
+		return nil, exit.Refusedf("cluster %s cannot be reset: %s", s.Key, strings.Join(texts, "; "))
 	}
 	p := &plan{report: r}
 	for _, v := range s.Recorded() {
 		p.services = append(p.services, v.DeepCopy())
 	}
 	if len(p.services) == 0 && (r == nil || !r.Status.Initialized && (r.Status.View == nil || r.Status.View.Founder == "") && r.Status.Group0ID == "") {
-		o.d.Say(fmt.Sprintf("Cluster %s was not initialised: there is nothing to forget.\n", s.Key))
+		o.d.Say(fmt.Sprintf("Cluster %s is not initialised: nothing to reset.\n", s.Key))
 		return nil, nil
 	}
 	return p, nil
@@ -219,7 +218,7 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 // ask shows the records that will be deleted and has the deletion confirmed.
 func (o *options) ask(ctx context.Context, s *cluster.Cluster, p *plan) error {
 	if o.group0 {
-		o.d.Say(fmt.Sprintf("Cluster %s is recorded with group 0 %s. Forget it only if a lost majority was recovered: else its nodes are of two clusters.\n", s.Key, p.report.Status.Group0ID))
+		o.d.Say(fmt.Sprintf("Cluster %s is recorded with group 0 %s. Reset it only after recovering a lost majority: otherwise its nodes belong to two clusters.\n", s.Key, p.report.Status.Group0ID))
 	} else {
 		if p.report != nil && p.report.Status.Initialized {
 			o.d.Say(fmt.Sprintf("Cluster %s was initialised%s.\n", s.Key, how(p.report.Status.Initialization)))
@@ -228,9 +227,9 @@ func (o *options) ask(ctx context.Context, s *cluster.Cluster, p *plan) error {
 			o.d.Say(fmt.Sprintf("  %s has joined as %s\n", svc.Name, words.Clean(svc.Annotations[api.AnnotationHostID])))
 		}
 		for _, claim := range s.MayHoldData() {
-			o.d.Say(fmt.Sprintf("  claim %s may hold its data\n", claim))
+			o.d.Say(fmt.Sprintf("  PVC %s may contain its data\n", claim))
 		}
-		o.d.Warn("the next first node founds a new, empty cluster: a member that comes back with its old disk is of the old one and never joins")
+		o.d.Warn("the next first node bootstraps a new, empty cluster: a member that returns with its old disk belongs to the old cluster and never joins the new one")
 	}
 	if o.dryRun != cli.DryRunNone {
 		return nil
@@ -238,14 +237,14 @@ func (o *options) ask(ctx context.Context, s *cluster.Cluster, p *plan) error {
 	want := s.Key.String()
 	if o.yes {
 		if o.confirm != want {
-			return exit.Refusedf("not confirmed: --confirm is %q, and the cluster is %s", o.confirm, want)
+			return exit.Refusedf("not confirmed: --confirm is %q, but the cluster is %s", o.confirm, want)
 		}
 		return nil
 	}
 	if !o.d.Terminal().In {
-		return exit.WithHint(exit.Refusedf("not confirmed: standard input is not a terminal, so nobody can be asked"), "give --yes --confirm "+want+" if you are sure")
+		return exit.WithHint(exit.Refusedf("cannot ask for confirmation: standard input is not a terminal"), "add --yes --confirm "+want+" if you are sure")
 	}
-	return o.d.Confirm(ctx, "Forget it?", want)
+	return o.d.Confirm(ctx, "Reset it?", want)
 }
 
 func how(i *api.StatusReportInitialization) string {
@@ -276,7 +275,7 @@ func (o *options) apply(ctx context.Context, s *cluster.Cluster, p *plan) error 
 					delete(v.Annotations, k)
 				}
 			}, opts...)
-		}, "service/"+svc.Name+" forgotten")
+		}, "service/"+svc.Name+" reset")
 		if err != nil {
 			return err
 		}
@@ -299,7 +298,7 @@ func (o *options) apply(ctx context.Context, s *cluster.Cluster, p *plan) error 
 		return err
 	}
 	for i := range s.StatefulSets {
-		o.record(ctx, &s.StatefulSets[i], "forgot that cluster "+s.Key.String()+" was initialised")
+		o.record(ctx, &s.StatefulSets[i], "reset the initialisation of cluster "+s.Key.String())
 	}
 	return nil
 }
@@ -320,7 +319,7 @@ func (o *options) forgetGroup0(ctx context.Context, r *api.ScyllaDBStatusReport)
 		return nil
 	}, "scylladbstatusreport/"+r.Name+" without group 0")
 	if err == nil {
-		o.record(ctx, r, "forgot group 0 "+r.Status.Group0ID)
+		o.record(ctx, r, "reset group 0 "+r.Status.Group0ID)
 	}
 	return err
 }
@@ -333,7 +332,7 @@ func (o *options) write(do func(dry bool) error, done string) error {
 		}
 	}
 	if _, err := fmt.Fprintln(o.d.Streams.Out, done+o.dryRun.Suffix()); err != nil {
-		return fmt.Errorf("say what was done: %w", err)
+		return fmt.Errorf("write to standard output: %w", err)
 	}
 	return nil
 }
@@ -349,6 +348,6 @@ func (o *options) record(ctx context.Context, obj client.Object, what string) {
 	}
 	err := kube.Emit(ctx, o.reader.Client(), obj, kube.Event{Type: corev1.EventTypeWarning, Reason: EventReset, Action: "InitReset", Note: note, Now: o.d.Clock.Now()})
 	if err != nil {
-		o.d.Warn("done, but no Event records it: %v", err)
+		o.d.Warn("done, but Event not recorded: %v", err)
 	}
 }

@@ -211,7 +211,7 @@ func TestInitResetLooksAgain(t *testing.T) {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "scylladbstatusreports"}, o.GetName(), fmt.Errorf("changed meanwhile"))
 	}})
 	res := plugintest.Run{Args: []string{"init", "reset", "demo", "-n", "demo", "--yes", "--confirm", "demo/demo"}, Client: c}.Do(t)
-	if res.Code != 2 || !strings.Contains(res.Stderr, "ScyllaDB runs in demo-dc1-rack1-0") || !strings.Contains(state(t, c), "report/demo initialized true") {
+	if res.Code != 2 || !strings.Contains(res.Stderr, "ScyllaDB is running in demo-dc1-rack1-0") || !strings.Contains(state(t, c), "report/demo initialized true") {
 		t.Errorf("exit %d: %s%s", res.Code, res.Stderr, state(t, c))
 	}
 }

@@ -26,7 +26,7 @@ import (
 )
 
 // limit is the maximum size of a manifest; Helm's own is 1 MiB for a whole release.
-var limit = bounded.Limit{Bytes: 16 << 20, Cure: "give the manifest of the ScyllaDB cluster only"}
+var limit = bounded.Limit{Bytes: 16 << 20, Cure: "specify only the manifest of the ScyllaDB cluster"}
 
 type options struct {
 	d      *cli.Deps
@@ -52,38 +52,21 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, dryRun: cli.DryRunNone}
 	cmd := &cobra.Command{
 		Use:   "inject -f FILE | CLUSTER",
-		Short: "Guard joins: add reporter, barrier and launcher to a manifest, or to a cluster that runs",
-		Long: `Add to every StatefulSet of ScyllaDB what guards its joins: the reporter (a sidecar), the
-query and the barrier (init containers), the launcher (it starts ScyllaDB with the right
-seeds), the labels by which the controller finds it, and the rights. It refuses, with the
-field and the cure, where the result could not be right: then nothing is done. Injecting
-again changes what has changed, the image for one; --undo takes everything out.
-Install the kinds, the rights and the controller first (kubectl scylla install).
-The counts stay yours: only the annotation kubectl-scylla.scylladb.com/wanted-replicas hands
-one to the controller, which then starts with one member and raises rack by rack.
+		Short: "Add the reporter, barrier and launcher to a manifest or to a running cluster",
+		Long: `Add the reporter, barrier and launcher to a manifest or to a running cluster.
 
-With -f it prints the manifest and applies nothing; everything else in it stays as it was.
-
-With CLUSTER it changes the StatefulSets that run, and rolls their nodes. It shows what will
-change and asks. Before anything is rolled, every node is asked whether it may be restarted
-(kubectl scylla check --for=upgrade), its host ID is recorded, and its ScyllaDB writes
-system.local to its disk. Then node by node: it is asked again (check --for=restart), its
-Pod is evicted, so that disruption budgets hold, and before the next one every node must see
-every node UP. Meanwhile the update strategy is OnDelete, and is put back in the end. Where
-it is stopped, at any moment, the same command goes on, and --undo goes back.
-
-Exit code: 0 done, 2 refused, 4 something took longer than --timeout, 130 interrupted, 1 error.`,
+It adds them, labels and RBAC rules to each StatefulSet of ScyllaDB, or names the field to fix and
+changes nothing. Run "kubectl scylla install" first. To change the image, run inject again.
+With -f it prints the changed manifest and applies nothing.
+With CLUSTER it shows the changes and asks for confirmation. If all nodes may restart (check
+--for=upgrade), it records their host IDs, has ScyllaDB flush system.local, and evicts one Pod at a
+time, when all nodes see each other UP. If interrupted, run it again to continue, or use --undo.
+Exit code: 0 done, 2 refused, 4 a step exceeded --timeout, 130 interrupted, 1 error.`,
 		Example: cli.Examples(
-			"# See what would change",
-			"kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST -o diff",
-			"",
-			"# A new cluster, guarded from its first node on",
+			"# A new cluster, protected from its first node on; -o diff shows only the changes",
 			"kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST | kubectl apply -f -",
 			"",
-			"# Take everything out of the manifest again",
-			"kubectl scylla inject -f injected.yaml --undo > scylladb.yaml",
-			"",
-			"# A cluster that runs: see what would change, then guard it node by node, and back",
+			"# A running cluster: show the changes, apply them, revert them",
 			"kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --dry-run=client",
 			"kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --yes",
 			"kubectl scylla inject shop -n inject --undo --yes",
@@ -100,24 +83,25 @@ Exit code: 0 done, 2 refused, 4 something took longer than --timeout, 130 interr
 
 func (o *options) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.files, "filename", "f", nil, "Manifest, YAML or JSON; - is standard input. May be repeated.")
+	f.StringArrayVarP(&o.files, "filename", "f", nil, "Manifest (YAML or JSON), - for standard input. Can be repeated.")
 	f.StringVar(&o.o.Image, "image", version.AgentImage(), "Image of scylla-agent.")
 	cli.AddFloatingTagFlag(cmd, &o.floating)
-	f.StringVar(&o.o.Cluster, "cluster-label", "", "Value of label scylla/cluster, where the manifest does not say it.")
-	f.StringVar(&o.o.Datacenter, "datacenter", "", "ScyllaDB's name of the datacenter, where the manifest does not say it.")
-	f.StringVar(&o.o.Rack, "rack", "", "ScyllaDB's name of the rack, where the manifest does not say it.")
+	f.StringVar(&o.o.Cluster, "cluster-label", "", "Value of label scylla/cluster, if it is not in the manifest.")
+	f.StringVar(&o.o.Datacenter, "datacenter", "", "Datacenter name in ScyllaDB, if it is not in the manifest.")
+	f.StringVar(&o.o.Rack, "rack", "", "Rack name in ScyllaDB, if it is not in the manifest.")
 	f.StringVar(&o.o.ControllerNamespace, "controller-namespace", cli.DefaultControllerNamespace, "Namespace of the controller.")
-	f.StringVar(&o.policy, "policy", "", "What the barriers go by. permits: a permit of the controller, one newcomer at a time, beside the reports. reports: the reports alone. Not given, it stays as it was injected, and is permits otherwise.")
-	f.StringVar(&o.silent, "when-controller-silent", "", "What barriers that go by permits do while no controller leads. Wait: for one. Peers: a node joins by the members alone. Not given, it stays as it was injected, and is the cluster's health policy's otherwise.")
-	f.StringVar(&o.o.Heartbeat, "heartbeat", "", "How the controller learns that a reporter still asks its ScyllaDB. poll: it asks each 2s. lease: it watches a Lease of the Pod, where a network forbids it to ask. Not given, it stays as it was injected, and is poll otherwise.")
-	f.BoolVar(&o.o.AnyVersion, "allow-version", false, "Take a ScyllaDB older than 2025.2.0, whose disk cannot be queried: a restart is then known as one only while the API server and the other nodes answer.")
-	f.DurationVar(&o.o.Interval, "status-report-interval", 0, "How often a reporter asks its ScyllaDB, 1s to 30s; a row counts for twice as long. Not given, it stays as it was injected, and is 5s otherwise.")
-	f.BoolVar(&o.undo, "undo", false, "Take out what was injected.")
-	f.StringVarP(&o.output, "output", "o", "", "yaml: the manifest, the default of -f. diff: what changes, the default of CLUSTER.")
-	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask. Of CLUSTER.")
-	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "How long to wait for one thing, as for a node to be UP again. Of CLUSTER.")
-	f.StringSliceVar(&o.skip, "skip-check", nil, "Do not look whether every range keeps a quorum of copies: data. Of CLUSTER.")
+	f.StringVar(&o.policy, "policy", "", "What a barrier requires to open. permits: status reports and a permit; the controller admits one new node at a time. reports: status reports only. Default: as injected before, otherwise permits.")
+	f.StringVar(&o.silent, "when-controller-silent", "", "With permits: what a barrier does while no controller leads. Wait: wait for one. Peers: open if all members confirm it. Default: as injected before, otherwise the cluster's health policy.")
+	f.StringVar(&o.o.Heartbeat, "heartbeat", "", "How the controller checks that a reporter polls its ScyllaDB. poll: it queries the reporter every 2s. lease: it watches a Lease of the Pod, if the network forbids queries. Default: as injected before, otherwise poll.")
+	f.BoolVar(&o.o.AnyVersion, "allow-version", false, cli.AllowVersionUsage)
+	f.DurationVar(&o.o.Interval, "status-report-interval", 0, "How often a reporter polls its ScyllaDB, 1s to 30s; a status report is valid for twice as long. Default: as injected before, otherwise 5s.")
+	f.BoolVar(&o.undo, "undo", false, "Remove what inject added.")
+	f.StringVarP(&o.output, "output", "o", "", "Output format. yaml: the manifest (default of -f). diff: the changes (default of CLUSTER).")
+	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
+	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "Timeout of one step, such as a node being UP again. Only with CLUSTER.")
+	f.StringSliceVar(&o.skip, "skip-check", nil, "Checks to skip: data (a quorum of replicas per range). Only with CLUSTER.")
 	o.dryRun.AddFlag(cmd)
+	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace", "datacenter", "heartbeat", "rack", "status-report-interval", "when-controller-silent")
 	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions([]string{checkData}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "diff"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{string(api.PolicyPermits), string(api.PolicyReports)}, cobra.ShellCompDirectiveNoFileComp))
@@ -148,44 +132,44 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 func (o *options) Validate(cmd *cobra.Command) error {
 	switch {
 	case len(o.files) == 0 && o.cluster == "":
-		return exit.Usagef("give the manifest with -f FILE, or -f - for standard input, or the name of a cluster that runs")
+		return exit.Usagef("specify a manifest with -f FILE (-f - for standard input), or a running cluster")
 	case len(o.files) > 0 && o.cluster != "":
-		return exit.Usagef("-f FILE does not go with the name of a cluster that runs, and %q is one", o.cluster)
+		return exit.Usagef("-f cannot be used with the running cluster %q", o.cluster)
 	case o.undo && o.o.Image != "":
-		return exit.Usagef("--image does not go with --undo, which adds nothing")
+		return exit.Usagef("--image cannot be used with --undo")
 	case !o.undo && o.o.Image == "":
-		return exit.Usagef("give the image of scylla-agent with --image")
+		return exit.Usagef("specify the image of scylla-agent with --image")
 	case o.policy != "" && o.o.Policy != api.PolicyReports && o.o.Policy != api.PolicyPermits:
-		return exit.Usagef("policy %q is not known: use one of permits, reports", o.policy)
+		return exit.Usagef("unknown --policy=%q: use one of permits, reports", o.policy)
 	case o.silent != "" && o.o.WhenSilent != api.WhenSilentWait && o.o.WhenSilent != api.WhenSilentPeers:
-		return exit.Usagef("--when-controller-silent %q is not known: use one of %s, %s", o.silent, api.WhenSilentWait, api.WhenSilentPeers)
+		return exit.Usagef("unknown --when-controller-silent=%q: use one of %s, %s", o.silent, api.WhenSilentWait, api.WhenSilentPeers)
 	case o.silent != "" && o.policy == string(api.PolicyReports):
-		return exit.Usagef("--when-controller-silent is of --policy=%s: by reports, barriers need no controller's view", api.PolicyPermits)
+		return exit.Usagef("--when-controller-silent requires --policy=%s", api.PolicyPermits)
 	case o.silent != "" && o.undo:
-		return exit.Usagef("--when-controller-silent does not go with --undo, which adds nothing")
+		return exit.Usagef("--when-controller-silent cannot be used with --undo")
 	case o.o.Heartbeat != "" && o.o.Heartbeat != inject.HeartbeatPoll && o.o.Heartbeat != inject.HeartbeatLease:
-		return exit.Usagef("--heartbeat %q is not known: use one of %s, %s", o.o.Heartbeat, inject.HeartbeatPoll, inject.HeartbeatLease)
+		return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", o.o.Heartbeat, inject.HeartbeatPoll, inject.HeartbeatLease)
 	case o.o.Heartbeat != "" && o.undo:
-		return exit.Usagef("--heartbeat does not go with --undo, which adds nothing")
+		return exit.Usagef("--heartbeat cannot be used with --undo")
 	case o.o.AnyVersion && o.undo:
-		return exit.Usagef("--allow-version does not go with --undo, which adds nothing")
+		return exit.Usagef("--allow-version cannot be used with --undo")
 	case cmd.Flags().Changed("status-report-interval") && !inject.IsInterval(o.o.Interval):
-		return exit.Usagef("--status-report-interval is %v: give a duration from %v to %v", o.o.Interval, healthpolicy.LeastInterval, healthpolicy.MostInterval)
+		return exit.Usagef("invalid --status-report-interval=%v: must be a duration from %v to %v", o.o.Interval, healthpolicy.LeastInterval, healthpolicy.MostInterval)
 	case o.o.Interval != 0 && o.undo:
-		return exit.Usagef("--status-report-interval does not go with --undo, which adds nothing")
+		return exit.Usagef("--status-report-interval cannot be used with --undo")
 	case o.output != "" && o.output != "yaml" && o.output != "diff":
-		return exit.Usagef("output format %q is not known: use one of yaml, diff", o.output)
+		return exit.Usagef("unknown output format %q: use one of yaml, diff", o.output)
 	case o.cluster != "" && o.output == "yaml":
-		return exit.Usagef("-o yaml is of -f FILE: of a cluster that runs the difference is shown")
+		return exit.Usagef("-o yaml requires -f: for a running cluster, inject shows the changes")
 	case o.cluster != "" && o.o.Cluster != "":
-		return exit.Usagef("--cluster-label is of -f FILE: a cluster that runs keeps the name %s, by which it was found", o.cluster)
+		return exit.Usagef("--cluster-label requires -f: running cluster %s keeps its name", o.cluster)
 	case slices.ContainsFunc(o.skip, func(s string) bool { return s != checkData }):
-		return exit.Usagef("--skip-check %q is not known: use data", strings.Join(o.skip, ","))
+		return exit.Usagef("unknown --skip-check=%q: use data", strings.Join(o.skip, ","))
 	}
 	if o.cluster == "" {
 		for _, name := range []string{"yes", "timeout", "skip-check", "dry-run"} {
 			if cmd.Flags().Changed(name) {
-				return exit.Usagef("--%s is of a cluster that runs: with -f nothing is applied", name)
+				return exit.Usagef("--%s cannot be used with -f, which applies nothing", name)
 			}
 		}
 	}
@@ -223,8 +207,8 @@ func (o *options) runManifest(ctx context.Context) error {
 		return exit.Refused(err)
 	}
 	if len(m.Changes) == 0 {
-		return exit.WithHint(exit.Refusedf("%s: no StatefulSet there runs ScyllaDB (a container named scylla, or one with an image scylladb/scylla)", strings.Join(o.files, ", ")),
-			"check the file; a container of ScyllaDB under another image is known by its name")
+		return exit.WithHint(exit.Refusedf("%s: no StatefulSet runs ScyllaDB (a container named scylla, or with an image scylladb/scylla)", strings.Join(o.files, ", ")),
+			"check the file; for another image, name the container scylla")
 	}
 	out := m.Text
 	if o.output == "diff" {
@@ -255,9 +239,9 @@ func (o *options) read(name string) ([]byte, error) {
 
 // tell reports the changes on standard error, with warnings about applying them.
 func (o *options) tell(m *inject.Manifest) {
-	done, none := "injected", "was injected before, nothing changes"
+	done, none := "injected", "unchanged"
 	if o.undo {
-		done, none = "no longer injected", "was not injected"
+		done, none = "no longer injected", "not injected"
 	}
 	for i := range m.Changes {
 		c := &m.Changes[i]

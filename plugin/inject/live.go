@@ -75,7 +75,7 @@ func (o *options) runLive(ctx context.Context) error {
 	case o.dryRun == cli.DryRunServer:
 		return l.serverDryRun(ctx, sets, added)
 	case !o.yes:
-		question := fmt.Sprintf("Change these StatefulSets of %s and restart %d nodes, one after the other?", l.key, members(sets))
+		question := fmt.Sprintf("Change these StatefulSets of %s and restart %d nodes, one by one?", l.key, members(sets))
 		if err := o.d.Confirm(ctx, question, o.cluster); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (l *live) goOn(err error) error {
 	}
 	again := []string{"inject", l.cluster}
 	back := append(slices.Clone(again), "--undo")
-	hint := "no further node is restarted; go on with: "
+	hint := "no further node is restarted; to continue: "
 	if slices.Contains(l.skip, checkData) {
 		again, back = append(again, "--skip-check="+checkData), append(back, "--skip-check="+checkData)
 	}
@@ -123,7 +123,7 @@ func (l *live) goOn(err error) error {
 		if l.floating {
 			again = append(again, cli.FlagFloatingTag)
 		}
-		hint += l.d.Words().Shell(words.Scylla(l.key.Namespace, again...)) + "\nor go back with: " + l.d.Words().Shell(words.Scylla(l.key.Namespace, back...))
+		hint += l.d.Words().Shell(words.Scylla(l.key.Namespace, again...)) + "\nto revert: " + l.d.Words().Shell(words.Scylla(l.key.Namespace, back...))
 	}
 	if exit.Code(err) == exit.CodeInterrupted {
 		l.d.Say(hint + "\n") // an interrupt is told in one word, without a hint
@@ -178,7 +178,7 @@ func (l *live) look(ctx context.Context) ([]set, error) {
 		e := &cluster.NotFoundError{What: "cluster", Name: l.key.Name, In: "namespace " + l.key.Namespace, Known: len(names), Nearest: cluster.Nearest(l.key.Name, names)}
 		e.Cure = "no StatefulSet there runs ScyllaDB"
 		if len(names) > 0 {
-			e.Cure = "its StatefulSets make up: " + strings.Join(names, ", ")
+			e.Cure = "its StatefulSets belong to: " + strings.Join(names, ", ")
 		}
 		return nil, exit.Refused(e)
 	}
@@ -205,7 +205,7 @@ func (l *live) configMaps(ctx context.Context, s *appsv1.StatefulSet) ([]*unstru
 		switch err := l.c.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, u); {
 		case apierrors.IsNotFound(err):
 		case apierrors.IsForbidden(err):
-			l.d.Warn("ConfigMap %s/%s may not be read: what it says of ScyllaDB is not known", s.Namespace, name)
+			l.d.Warn("no permission to get ConfigMap %s/%s: its settings for ScyllaDB are unknown", s.Namespace, name)
 		case err != nil:
 			return nil, fmt.Errorf("read ConfigMap %s/%s: %w", s.Namespace, name, err)
 		default:
@@ -249,26 +249,26 @@ func (l *live) show(ctx context.Context, sets []set, added []*unstructured.Unstr
 	}
 	out := diff(changes)
 	if _, err := l.d.Streams.Out.Write(out); err != nil {
-		return false, fmt.Errorf("write the difference: %w", err)
+		return false, fmt.Errorf("write the changes: %w", err)
 	}
 	for i, s := range sets {
 		c := &changes[i]
 		switch {
 		case !s.Labelled() || !s.Written():
-			l.d.Say(c.Name + " changes\n")
+			l.d.Say(c.Name + " will change\n")
 			todo = true
 		case s.Held() || !rolled(s.typed):
-			l.d.Say(c.Name + " is changed, and its Pods are not all rolled\n")
+			l.d.Say(c.Name + " has changed, but not all of its Pods have restarted\n")
 			todo = true
 		default:
-			l.d.Say(c.Name + " stays as it is\n")
+			l.d.Say(c.Name + " unchanged\n")
 		}
 		for _, n := range c.Notes {
 			l.d.Warn("%s: %s", c.Name, n)
 		}
 	}
 	for _, u := range added {
-		l.d.Say(inject.Name(u) + " is added\n")
+		l.d.Say(inject.Name(u) + " will be added\n")
 		todo = true
 	}
 	if l.undo {
@@ -277,7 +277,7 @@ func (l *live) show(ctx context.Context, sets []set, added []*unstructured.Unstr
 			return false, err
 		}
 		for _, u := range left {
-			l.d.Say(inject.Name(u) + " is removed\n")
+			l.d.Say(inject.Name(u) + " will be removed\n")
 			todo = true
 		}
 	}
@@ -304,11 +304,11 @@ func (l *live) mayBegin(ctx context.Context, sets []set) error {
 		lease := &coordinationv1.Lease{}
 		switch err := l.c.Get(ctx, client.ObjectKey{Namespace: l.o.ControllerNamespace, Name: api.LeaseName}, lease); {
 		case apierrors.IsForbidden(err):
-			l.d.Warn("whether the controller is there is not known: %s", exit.Describe(err))
+			l.d.Warn("the controller's state is unknown: %s", exit.Describe(err))
 		case err != nil && !apierrors.IsNotFound(err):
 			return fmt.Errorf("read Lease %s/%s: %w", l.o.ControllerNamespace, api.LeaseName, err)
 		case err != nil || cluster.LeaseAt(lease, l.d.Clock.Now()).Silent:
-			return exit.WithHint(exit.Refusedf("no controller leads: it makes the member Services and keeps the reports that the barriers go by"),
+			return exit.WithHint(exit.Refusedf("no controller leads: it creates the member Services and updates the reports that the barriers require"),
 				"install it first", words.Scylla("", l.install()...)...)
 		}
 	}
@@ -330,8 +330,8 @@ func (l *live) mayBegin(ctx context.Context, sets []set) error {
 	for _, r := range bad {
 		l.d.Warn("%s", sentence(r))
 	}
-	return exit.WithHint(exit.Refusedf("%s may not be rolled now: nothing was changed", l.key),
-		"look", words.Scylla(l.key.Namespace, "status", l.cluster, "--source=live")...)
+	return exit.WithHint(exit.Refusedf("%s cannot be restarted now: nothing was changed", l.key),
+		"show its status", words.Scylla(l.key.Namespace, "status", l.cluster, "--source=live")...)
 }
 
 // install is the command that installs a controller of the same image.
@@ -383,7 +383,7 @@ func (l *live) serverDryRun(ctx context.Context, sets []set, added []*unstructur
 		if err := l.update(ctx, u, client.DryRunAll); err != nil {
 			return err
 		}
-		l.d.Say(inject.Name(u) + " would be taken (server dry run)\n")
+		l.d.Say(inject.Name(u) + " configured (server dry run)\n")
 	}
 	return nil
 }

@@ -313,7 +313,7 @@ func TestLiveInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s.noPod, s.evicted = true, cancel
 	r := s.runUntil(ctx, agent, "--yes", "--policy=reports", "--skip-check=data")
-	if r.Code != 130 || s.writes[len(s.writes)-1] != "evict db-a-0" || !strings.Contains(r.Stderr, "go on with: kubectl scylla inject shop --skip-check=data --image example.com/scylla-agent:1 --policy reports -n inject") {
+	if r.Code != 130 || s.writes[len(s.writes)-1] != "evict db-a-0" || !strings.Contains(r.Stderr, "to continue: kubectl scylla inject shop --skip-check=data --image example.com/scylla-agent:1 --policy reports -n inject") {
 		t.Errorf("exit %d, wrote %v\n%s", r.Code, s.writes, r.Stderr)
 	}
 }
@@ -344,14 +344,14 @@ func TestLive(t *testing.T) {
 	s := newStage(t, nil)
 	before, _ := s.state()
 	dry := s.run(agent, "--dry-run=client")
-	if dry.Code != 0 || len(s.writes) > 0 || !strings.Contains(dry.Stdout, "+        - launch") || !strings.Contains(dry.Stderr, "rolebinding inject/kubectl-scylla-member-scylla-member is added") {
+	if dry.Code != 0 || len(s.writes) > 0 || !strings.Contains(dry.Stdout, "+        - launch") || !strings.Contains(dry.Stderr, "rolebinding inject/kubectl-scylla-member-scylla-member will be added") {
 		t.Errorf("dry run: exit %d, wrote %v\n%s%s", dry.Code, s.writes, dry.Stdout, dry.Stderr)
 	}
 	if r := s.run(agent); r.Code != 2 || len(s.writes) > 0 || !strings.Contains(r.Stderr, "add --yes if you are sure") {
 		t.Errorf("without anybody to ask: exit %d, wrote %v\n%s", r.Code, s.writes, r.Stderr)
 	}
 	r := s.run(agent, "--yes")
-	if r.Code != 0 || !strings.Contains(r.Stderr, "inject/shop is guarded") {
+	if r.Code != 0 || !strings.Contains(r.Stderr, "inject/shop is protected") {
 		t.Fatalf("exit %d\n%s", r.Code, r.Stderr)
 	}
 	want := []string{"apply", "apply", "label Pod db-a-0", "label db-a", "label Pod db-b-0", "label db-b", "label Pod db-c-0", "label db-c", "record db-a-0", "record db-b-0", "record db-c-0",
@@ -366,7 +366,7 @@ func TestLive(t *testing.T) {
 	if r := s.run(agent, "--yes"); r.Code != 0 || len(s.writes) > 0 || r.Stdout != "" {
 		t.Errorf("again: exit %d, wrote %v\n%s%s", r.Code, s.writes, r.Stdout, r.Stderr)
 	}
-	if r := s.run("--undo", "--yes"); r.Code != 0 || !strings.Contains(r.Stderr, "inject/shop is without guards") {
+	if r := s.run("--undo", "--yes"); r.Code != 0 || !strings.Contains(r.Stderr, "inject/shop has no barrier") {
 		t.Fatalf("undo: exit %d\n%s", r.Code, r.Stderr)
 	}
 	want = []string{"template db-a", "evict db-a-0", "release db-a", "template db-b", "evict db-b-0", "release db-b", "template db-c", "evict db-c-0", "release db-c",
@@ -396,7 +396,7 @@ func TestLiveDiesAfterEveryWrite(t *testing.T) {
 				break
 			}
 			name := fmt.Sprintf("died after %d: %s, undo %v", n, s.writes[len(s.writes)-1], undo)
-			if !strings.Contains(r.Stderr, "go on with: kubectl scylla inject shop --image example.com/scylla-agent:1 -n inject") || !strings.Contains(r.Stderr, "--undo -n inject") {
+			if !strings.Contains(r.Stderr, "to continue: kubectl scylla inject shop --image example.com/scylla-agent:1 -n inject") || !strings.Contains(r.Stderr, "--undo -n inject") {
 				t.Errorf("%s: it does not say how to go on:\n%s", name, r.Stderr)
 			}
 			s.diesAt = 0
@@ -465,22 +465,22 @@ func TestLiveRefuses(t *testing.T) {
 		"the operator's":        {change: own, args: []string{agent}, code: 2, says: "the Scylla Operator manages it"},
 		"a shell script":        {change: script, args: []string{agent}, code: 2, says: "is a shell script"},
 		"no such cluster":       {args: []string{agent, "-n", "demo"}, code: 2, says: `no cluster "shop" in namespace demo`},
-		"no image":              {code: 2, says: "give the image"},
-		"a file besides":        {args: []string{agent, "-f", plain}, code: 2, says: "-f FILE does not go with"},
-		"a manifest":            {args: []string{agent, "-o", "yaml"}, code: 2, says: "-o yaml is of -f FILE"},
-		"another name":          {args: []string{agent, "--cluster-label=other"}, code: 2, says: "keeps the name shop"},
-		"an unknown check":      {args: []string{agent, "--skip-check=all"}, code: 2, says: `--skip-check "all"`},
-		"a floating tag":        {args: []string{"--image=agent"}, code: 2, says: "or accept it with --allow-floating-tag"},
+		"no image":              {code: 2, says: "specify the image"},
+		"a file besides":        {args: []string{agent, "-f", plain}, code: 2, says: "-f cannot be used with"},
+		"a manifest":            {args: []string{agent, "-o", "yaml"}, code: 2, says: "-o yaml requires -f"},
+		"another name":          {args: []string{agent, "--cluster-label=other"}, code: 2, says: "shop keeps its name"},
+		"an unknown check":      {args: []string{agent, "--skip-check=all"}, code: 2, says: `unknown --skip-check="all"`},
+		"a floating tag":        {args: []string{"--image=agent"}, code: 2, says: "or add --allow-floating-tag"},
 		"one accepted, stopped": {stage: func(s *stage) { s.held = true }, args: []string{"--image=agent", "--allow-floating-tag"}, code: 4, says: "--image agent --allow-floating-tag -n inject", writes: "template db-a"},
 		"and no controller":     {stage: func(s *stage) { s.lease(false) }, args: []string{"--image=agent", "--allow-floating-tag"}, code: 2, says: "install --image agent --allow-floating-tag"},
 		"no controller":         {stage: func(s *stage) { s.lease(false) }, args: []string{agent}, code: 2, says: "no controller leads"},
-		"a node is DOWN":        {stage: func(s *stage) { s.down["db-b-0"] = true }, args: []string{agent}, code: 2, says: "may not be rolled now"},
+		"a node is DOWN":        {stage: func(s *stage) { s.down["db-b-0"] = true }, args: []string{agent}, code: 2, says: "cannot be restarted now"},
 		"an old ScyllaDB":       {change: old, args: []string{agent}, code: 2, says: "ScyllaDB 2025.1.4 is older than 2025.2.0"},
 		"an old one accepted":   {change: old, stage: func(s *stage) { s.held = true }, args: []string{agent, "--allow-version"}, code: 4, says: "--allow-version -n inject", writes: "template db-a"},
-		"a budget":              {stage: func(s *stage) { s.held = true }, args: []string{agent}, code: 4, says: "a disruption budget forbids to evict db-a-0", writes: "template db-a"},
-		"it does not come back": {stage: func(s *stage) { s.noPod = true }, args: []string{agent}, code: 4, says: "Pod db-a-0 is not there", writes: "evict db-a-0"},
-		"somebody else writes":  {stage: func(s *stage) { s.taken = true }, args: []string{agent}, code: 4, says: "somebody else has changed it meanwhile", writes: "label Pod db-a-0"},
-		"server dry run":        {args: []string{agent, "--dry-run=server"}, code: 0, says: "statefulset inject/db-c would be taken", writes: "apply"},
+		"a budget":              {stage: func(s *stage) { s.held = true }, args: []string{agent}, code: 4, says: "a PodDisruptionBudget currently forbids evicting db-a-0", writes: "template db-a"},
+		"it does not come back": {stage: func(s *stage) { s.noPod = true }, args: []string{agent}, code: 4, says: "Pod db-a-0 does not exist", writes: "evict db-a-0"},
+		"somebody else writes":  {stage: func(s *stage) { s.taken = true }, args: []string{agent}, code: 4, says: "another client changed it meanwhile", writes: "label Pod db-a-0"},
+		"server dry run":        {args: []string{agent, "--dry-run=server"}, code: 0, says: "statefulset inject/db-c configured (server dry run)", writes: "apply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, tc.change)
@@ -509,7 +509,7 @@ func TestLiveUndoLeavesWhatItDidNotMake(t *testing.T) {
 	if err := s.c.Create(t.Context(), svc); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.run("--undo", "--yes"); r.Code != 0 || len(s.writes) > 0 || !strings.Contains(r.Stderr, "stays as it is") {
+	if r := s.run("--undo", "--yes"); r.Code != 0 || len(s.writes) > 0 || !strings.Contains(r.Stderr, "unchanged") {
 		t.Errorf("exit %d, wrote %v\n%s", r.Code, s.writes, r.Stderr)
 	}
 }

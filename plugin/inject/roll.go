@@ -31,15 +31,15 @@ const often = 2 * time.Second
 
 // roll takes one step after the other, each by the current state, until none is left. It may be interrupted after any step: see internal/setup/inject.
 func (l *live) roll(ctx context.Context) error {
-	subject := l.key.String() + " to be guarded"
+	subject := l.key.String() + " to be injected"
 	if l.undo {
-		subject = l.key.String() + " to be without guards"
+		subject = l.key.String() + " to be reverted"
 	}
 	for !l.finished {
 		err := l.d.Wait(ctx, cli.Wait{Subject: subject, Timeout: l.timeout, Every: often, Check: func(ctx context.Context) (bool, string, error) {
 			why, err := l.step(ctx)
 			if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-				return false, "somebody else has changed it meanwhile: looking again", nil
+				return false, "another client changed it meanwhile: retrying", nil
 			}
 			return why == "", why, err
 		}})
@@ -83,7 +83,7 @@ func (l *live) step(ctx context.Context) (why string, err error) {
 		if err = l.labelPods(ctx, s, objects.Pods); err == nil {
 			err = l.update(ctx, s.WithLabels())
 		}
-		l.told(err, "%s is labelled", inject.Name(s.Have))
+		l.told(err, "%s labeled", inject.Name(s.Have))
 		return "", err
 	case inject.DoTemplate:
 		return l.template(ctx, sets, s, objects.Pods)
@@ -102,7 +102,7 @@ func (l *live) step(ctx context.Context) (why string, err error) {
 		if err == nil {
 			err = l.update(ctx, u)
 		}
-		l.told(err, "%s is done, its update strategy is back", inject.Name(s.Have))
+		l.told(err, "%s done, its update strategy is restored", inject.Name(s.Have))
 		return "", err
 	default:
 		return next.Why, nil
@@ -131,14 +131,14 @@ func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Po
 		if err != nil {
 			return "", err
 		}
-		l.told(nil, "the host IDs of %d nodes are recorded, and each has written system.local to its disk", len(who))
+		l.told(nil, "the host IDs of %d nodes are recorded, and each node has written system.local to its disk", len(who))
 	}
 	u, err := s.WithTemplate()
 	if err != nil {
 		return "", err
 	}
 	err = l.update(ctx, u)
-	l.told(err, "%s has its new template", inject.Name(s.Have))
+	l.told(err, "%s configured", inject.Name(s.Have))
 	return "", err
 }
 
@@ -175,7 +175,7 @@ func (l *live) evict(ctx context.Context, pod *corev1.Pod) (why string, err erro
 	err = l.c.SubResource("eviction").Create(ctx, pod, eviction)
 	switch {
 	case apierrors.IsTooManyRequests(err):
-		return fmt.Sprintf("a disruption budget forbids to evict %s for now", pod.Name), nil
+		return fmt.Sprintf("a PodDisruptionBudget currently forbids evicting %s", pod.Name), nil
 	case err != nil:
 		return "", fmt.Errorf("evict Pod %s/%s: %w", l.key.Namespace, pod.Name, err)
 	}
@@ -200,11 +200,11 @@ func (l *live) ask(ctx context.Context, objects cluster.Objects) (*cluster.Clust
 			objects.StatefulSets[i].Status.UpdateRevision = ""
 		}
 	}
-	p := l.d.Busy("asking the nodes of " + l.key.String())
+	p := l.d.Busy("querying the nodes of " + l.key.String())
 	defer p.Stop()
 	now, err := l.d.ReadLive(ctx, cluster.New(objects, cluster.SourceLive, l.d.Clock.Now()), kube.LiveOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("ask the nodes of %s: %w", l.key, err)
+		return nil, fmt.Errorf("query the nodes of %s: %w", l.key, err)
 	}
 	return now, nil
 }
@@ -222,7 +222,7 @@ func (l *live) well(ctx context.Context, objects cluster.Objects, purpose, membe
 		}
 	}
 	if member != "" && len(stopped) == 0 {
-		return "no member is called " + member, nil
+		return "no member is named " + member, nil
 	}
 	bad := l.unsafe(ctx, now, purpose, stopped)
 	if len(bad) == 0 {

@@ -75,7 +75,7 @@ func (w *world) Record(ctx context.Context, id adopt.Identity) error {
 // clean ends the roll: for an undo it removes objects that are no longer needed.
 func (l *live) clean(ctx context.Context, sets []set) error {
 	if !l.undo {
-		l.d.Say(fmt.Sprintf("%s is guarded: a newcomer waits until every node sees every node UP\n", l.key))
+		l.d.Say(fmt.Sprintf("%s is protected: a new node waits until all nodes see each other UP\n", l.key))
 		return nil
 	}
 	left, err := l.leftovers(ctx, sets)
@@ -90,7 +90,7 @@ func (l *live) clean(ctx context.Context, sets []set) error {
 		}
 		l.d.Say(inject.Name(o) + " removed\n")
 	}
-	l.d.Say(fmt.Sprintf("%s is without guards: nothing holds a newcomer back\n", l.key))
+	l.d.Say(fmt.Sprintf("%s has no barrier: new nodes start without checks\n", l.key))
 	return nil
 }
 

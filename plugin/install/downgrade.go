@@ -26,7 +26,7 @@ func (o *options) refuseUnfinished(ctx context.Context, c client.Client) error {
 	for _, look := range []func(context.Context, client.Client) ([]string, error){replacements, rolls, permits} {
 		found, err := look(ctx, c)
 		if err != nil {
-			return exit.WithHint(err, "an older version is installed only where it is known that nothing is under way")
+			return exit.WithHint(err, "an older version is installed only if it is certain that no operation is in progress")
 		}
 		open = append(open, found...)
 	}
@@ -34,15 +34,15 @@ func (o *options) refuseUnfinished(ctx context.Context, c client.Client) error {
 		return nil
 	}
 	slices.Sort(open)
-	return exit.WithHint(exit.Refusedf("an older version may not be able to end what is under way: %s", strings.Join(open, "; ")),
-		"wait for its end, or cancel it", words.Scylla("", "status", "-A")...)
+	return exit.WithHint(exit.Refusedf("an older version could be unable to finish: %s", strings.Join(open, "; ")),
+		"wait until it has finished, or cancel it", words.Scylla("", "status", "-A")...)
 }
 
 func replacements(ctx context.Context, c client.Client) ([]string, error) {
 	services := metav1.PartialObjectMetadataList{}
 	services.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ServiceList"})
 	if err := c.List(ctx, &services, client.HasLabels{api.LabelCluster}); err != nil {
-		return nil, fmt.Errorf("list services, to see whether a node is being replaced: %w", err)
+		return nil, fmt.Errorf("list Services to find open replacements: %w", err)
 	}
 	var open []string
 	for i := range services.Items {
@@ -60,7 +60,7 @@ func rolls(ctx context.Context, c client.Client) ([]string, error) {
 	sets := metav1.PartialObjectMetadataList{}
 	sets.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSetList"})
 	if err := c.List(ctx, &sets); err != nil {
-		return nil, fmt.Errorf("list statefulsets, to see whether inject rolls one: %w", err)
+		return nil, fmt.Errorf("list StatefulSets to find unfinished injects: %w", err)
 	}
 	var open []string
 	for i := range sets.Items {
@@ -77,7 +77,7 @@ func permits(ctx context.Context, c client.Client) ([]string, error) {
 	if err := c.List(ctx, &reports); meta.IsNoMatchError(err) {
 		return nil, nil // no kind, no permit
 	} else if err != nil {
-		return nil, fmt.Errorf("list cluster reports, to see whether a node joins by a permit: %w", err)
+		return nil, fmt.Errorf("list ScyllaDBStatusReports to find permits: %w", err)
 	}
 	var open []string
 	for i := range reports.Items {
@@ -87,7 +87,7 @@ func permits(ctx context.Context, c client.Client) ([]string, error) {
 			return nil, fmt.Errorf("read the permits of scylladbstatusreport %s/%s: %w", r.GetNamespace(), r.GetName(), err)
 		}
 		if len(given) > 0 {
-			open = append(open, fmt.Sprintf("a permit of cluster %s/%s, by which a node may join", r.GetNamespace(), r.GetName()))
+			open = append(open, fmt.Sprintf("a join with a permit of cluster %s/%s", r.GetNamespace(), r.GetName()))
 		}
 	}
 	return open, nil

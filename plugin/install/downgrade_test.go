@@ -33,7 +33,7 @@ func TestDowngrade(t *testing.T) {
 		objects   []client.Object
 		refused   string
 	}{
-		"an older one":          {installed: "v1.3.0", refused: "an older version is not installed over a newer one"},
+		"an older one":          {installed: "v1.3.0", refused: "an older version does not replace a newer one"},
 		"allowed":               {installed: "v1.3.0", allowed: true, objects: []client.Object{service(map[string]string{})}},
 		"a replacement, asked":  {installed: "v1.3.0", allowed: true, objects: []client.Object{service(map[string]string{api.LabelReplace: ""})}, refused: "the replacement of member demo/shop-a-0"},
 		"a replacement, begun":  {installed: "v1.3.0", allowed: true, objects: []client.Object{service(map[string]string{api.LabelReplacingNodeHostID: "x"})}, refused: "the replacement of member demo/shop-a-0"},

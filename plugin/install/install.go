@@ -54,37 +54,25 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, dryRun: cli.DryRunNone, wait: cli.WaitFlags{Wait: true}, version: version.Get().Version}
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Install the kinds, the rights and the controller",
-		Long: `Install the two report kinds, the rights of controller, agents and readers, the admission
-policy that lets an agent write to its own Pod only, and the controller in namespace
-kubectl-scylla; then wait until the controller leads. Applying again is safe: it changes
-what has changed.
+		Short: "Install the CRDs, RBAC rules and controller",
+		Long: `Install the CRDs, RBAC rules and controller in namespace kubectl-scylla; wait until it leads.
 
-Nothing of an existing ScyllaDB cluster is touched: the controller looks after
-StatefulSets with the label app.kubernetes.io/managed-by=kubectl-scylla only. The Scylla
-Operator's roles stay as they are: its Pods get permissions of ours with --operator-member
-only, by a RoleBinding that "kubectl scylla uninstall" removes.
-
-It is refused (exit code 2) where admission policies are off: by RBAC alone an agent could
-write to every Pod of its namespace.
-
-One of the two kinds is the Scylla Operator's too. Where somebody else has installed it, it
-is left as it is. A definition that has fields which this build does not know is not
-replaced, and another version is replaced with --upgrade only. An older version replaces a
-newer one with --allow-downgrade only: no node may be joining by a permit or being replaced,
-and no inject under way. The newer definitions stay.`,
+It also installs an admission policy that lets an agent write only to its own Pod. It refuses if
+admission policies are off: by RBAC alone an agent could write to every Pod of its namespace.
+Existing ScyllaDB clusters are not touched: the controller manages only StatefulSets with the label
+app.kubernetes.io/managed-by=kubectl-scylla. Running install again is safe.
+One CRD is shared with the Scylla Operator, and unchanged if another owner installed it. A CRD with
+fields that this build does not know is not replaced. A different version requires --upgrade, an
+older one --allow-downgrade: no join with a permit, replacement or inject may be in progress.`,
 		Example: cli.Examples(
-			"# See what would be applied, as manifests to keep in git",
+			"# Print the manifests, for example to keep them in git",
 			"kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --dry-run=client -o yaml",
 			"",
-			"# Apply it, the controller with your copy of the image scylla-agent by its digest, and wait until it leads",
+			"# Apply them with your copy of the scylla-agent image",
 			"kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --yes",
 			"",
-			"# Let the Pods of ScyllaDBDatacenter db in namespace demo run our barrier (docs/scylla-operator.md)",
+			"# Let the Pods of a ScyllaDBDatacenter run our barrier (docs/scylla-operator.md)",
 			"kubectl scylla install --no-controller --operator-member demo:db-member --yes",
-			"",
-			"# Kinds and rights only: the controller runs elsewhere (scylla-agent controller --kubeconfig FILE)",
-			"kubectl scylla install --no-controller --yes",
 		),
 		GroupID:               cli.GroupSetup,
 		Args:                  cli.AtMost(0),
@@ -92,18 +80,19 @@ and no inject under way. The newer definitions stay.`,
 		RunE:                  cli.Run(o),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.image, "image", version.AgentImage(), "Image of scylla-agent for the controller.")
+	f.StringVar(&o.image, "image", version.AgentImage(), "Image of scylla-agent.")
 	cli.AddFloatingTagFlag(cmd, &o.floating)
-	f.IntVar(&o.replicas, "replicas", 1, "Replicas of the controller: one acts, the others take over when its machine fails or is drained.")
-	f.BoolVar(&o.noController, "no-controller", false, "Leave the controller's Deployment out.")
-	f.StringSliceVar(&o.members, "operator-member", nil, "NAMESPACE:SERVICEACCOUNT of a ScyllaDBDatacenter's Pods that shall run our barrier: the rights that the operator does not give it. May be repeated.")
-	f.BoolVar(&o.upgrade, "upgrade", false, "Replace another version that is installed.")
-	f.BoolVar(&o.downgrade, "allow-downgrade", false, "Replace a newer version that is installed, if nothing is under way that this one may not be able to end.")
-	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
-	f.StringVarP(&o.output, "output", "o", "", "yaml: print what would be applied, apply nothing, ask no API server.")
+	f.IntVar(&o.replicas, "replicas", 1, "Number of controller Pods; one is active at a time.")
+	f.BoolVar(&o.noController, "no-controller", false, "Do not install the controller's Deployment.")
+	f.StringSliceVar(&o.members, "operator-member", nil, "NAMESPACE:SERVICEACCOUNT of ScyllaDBDatacenter Pods with our barrier, to grant its permissions. Can be repeated.")
+	f.BoolVar(&o.upgrade, "upgrade", false, "Replace a different installed version.")
+	f.BoolVar(&o.downgrade, "allow-downgrade", false, "Replace a newer installed version, if no operation is in progress that this version could be unable to finish.")
+	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
+	f.StringVarP(&o.output, "output", "o", "", "Output format. yaml: print the objects, apply nothing.")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveNoFileComp))
 	o.dryRun.AddFlag(cmd)
 	o.wait.AddFlags(cmd, "the controller leads")
+	cli.Rarely(cmd, "allow-downgrade", "allow-floating-tag")
 	return cmd
 }
 
@@ -119,19 +108,19 @@ func (o *options) Complete(cmd *cobra.Command, _ []string) error {
 func (o *options) Validate(cmd *cobra.Command) error {
 	switch {
 	case o.d.NamespaceGiven() != "":
-		return exit.Usagef("--namespace does nothing here: the controller goes to namespace %s", manifests.Namespace)
+		return exit.Usagef("--namespace cannot be used: the controller is installed in namespace %s", manifests.Namespace)
 	case o.image == "" && !o.noController:
-		return exit.Usagef("no release made this build, so it knows no image: give the controller's with --image, or leave the controller out with --no-controller")
+		return exit.Usagef("this build has no default image: specify --image, or use --no-controller")
 	case o.image != "" && o.noController:
-		return exit.Usagef("--image is the controller's: it does not go with --no-controller")
+		return exit.Usagef("--image cannot be used with --no-controller")
 	case o.replicas < 1:
-		return exit.Usagef("--replicas is %d: give 1 or more; --no-controller leaves the controller out", o.replicas)
+		return exit.Usagef("invalid --replicas=%d: must be 1 or more, or use --no-controller", o.replicas)
 	case o.noController && cmd.Flags().Changed("replicas"):
-		return exit.Usagef("--replicas is of the controller: it does not go with --no-controller")
+		return exit.Usagef("--replicas cannot be used with --no-controller")
 	case o.output != "" && o.output != "yaml":
-		return exit.Usagef("output format %q is not known: use yaml", o.output)
+		return exit.Usagef("unknown output format %q: use yaml", o.output)
 	case o.output != "" && o.dryRun == cli.DryRunServer:
-		return exit.Usagef("-o yaml asks no API server: it does not go with --dry-run=server")
+		return exit.Usagef("-o yaml cannot be used with --dry-run=server")
 	}
 	for _, m := range o.members {
 		if namespace, account, ok := strings.Cut(m, ":"); !ok || len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(account)) > 0 {
@@ -167,7 +156,7 @@ func (o *options) Run(ctx context.Context) error {
 	// Kinds of many groups, some of them new: this client asks the API server for the mapping, unlike that of the other verbs.
 	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
-		return fmt.Errorf("make client: %w", err)
+		return fmt.Errorf("create client: %w", err)
 	}
 	foreign, err := o.look(ctx, c, objects)
 	if err != nil {
@@ -190,7 +179,7 @@ func (o *options) Run(ctx context.Context) error {
 	for _, u := range objects {
 		done := "applied" + o.dryRun.Suffix()
 		if others, ok := foreign[u.GetName()]; ok {
-			done = "left as it is: it was installed by " + others
+			done = "unchanged: installed by " + others
 		} else if o.dryRun != cli.DryRunClient {
 			if err := o.apply(ctx, c, u); err != nil {
 				return err
@@ -210,9 +199,9 @@ func (o *options) Run(ctx context.Context) error {
 func (o *options) look(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) (foreign map[string]string, err error) {
 	policy := schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}
 	if _, err := c.RESTMapper().RESTMapping(policy, "v1"); meta.IsNoMatchError(err) {
-		return nil, policiesOff("the API server does not serve ValidatingAdmissionPolicy v1")
+		return nil, policiesOff("the API server does not support ValidatingAdmissionPolicy v1")
 	} else if err != nil {
-		return nil, fmt.Errorf("look for the kind %s: %w", policy, err)
+		return nil, fmt.Errorf("find resource %s: %w", policy, err)
 	}
 	foreign = map[string]string{}
 	for _, u := range objects {
@@ -235,7 +224,7 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 		case manifests.Foreign(have):
 			others := strings.Join(manifests.Others(have), ", ")
 			if others == "" {
-				others = "somebody else"
+				others = "another owner"
 			}
 			foreign[u.GetName()] = others
 		default:
@@ -243,10 +232,10 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 			switch {
 			case len(lost) == 0:
 			case o.downgrade:
-				foreign[u.GetName()] = "a newer version, and this one needs no more"
+				foreign[u.GetName()] = "a newer version, which this one can use"
 			default:
-				return nil, exit.WithHint(exit.Refusedf("%s has %d fields that this build does not know, %s first: they would be lost", Name(u), len(lost), lost[0]),
-					"install with a newer kubectl-scylla; this one is "+o.version)
+				return nil, exit.WithHint(exit.Refusedf("%s has %d fields that this build does not know, such as %s: they would be lost", Name(u), len(lost), lost[0]),
+					"use a newer kubectl-scylla; this is "+o.version)
 			}
 		}
 	}
@@ -282,7 +271,7 @@ func (o *options) refuseWithoutPolicies(ctx context.Context, c client.Client, ob
 	case err == nil:
 		return nil
 	case ctx.Err() != nil || !wait.Interrupted(err):
-		return fmt.Errorf("try whether admission policies are enforced: %w", err)
+		return fmt.Errorf("check whether admission policies are enforced: %w", err)
 	}
 	for _, u := range canary {
 		if err := client.IgnoreNotFound(c.Delete(ctx, u)); err != nil {
@@ -299,10 +288,10 @@ func (o *options) refuseVersion(ctx context.Context, c client.Client, installed 
 	case manifests.Newer(installed, o.version) && o.downgrade:
 		return o.refuseUnfinished(ctx, c)
 	case manifests.Newer(installed, o.version):
-		return exit.WithHint(exit.Refusedf("version %s is installed, and this is %s: an older version is not installed over a newer one", installed, o.version),
-			"use kubectl-scylla "+installed+" or later, or go back with --allow-downgrade (docs/protect-joins.md)")
+		return exit.WithHint(exit.Refusedf("version %s is installed, this is %s: an older version does not replace a newer one", installed, o.version),
+			"use kubectl-scylla "+installed+" or later, or add --allow-downgrade (docs/protect-joins.md)")
 	case !o.upgrade && o.dryRun == cli.DryRunNone:
-		return exit.WithHint(exit.Refusedf("version %s is installed, and this is %s", installed, o.version), "replace it with --upgrade")
+		return exit.WithHint(exit.Refusedf("version %s is installed, this is %s", installed, o.version), "replace it with --upgrade")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (o *options) untilItLeads(ctx context.Context, c client.Client, since time.
 			case err != nil:
 				return false, "", err
 			case l.Spec.RenewTime == nil || l.Spec.RenewTime.Time.Before(since):
-				return false, "its leader has not renewed Lease " + manifests.Namespace + "/" + api.LeaseName + " yet", nil
+				return false, "the leader has not renewed Lease " + manifests.Namespace + "/" + api.LeaseName + " yet", nil
 			}
 			return true, "", nil
 		},
@@ -70,11 +70,11 @@ func notRolledOut(d *appsv1.Deployment) string {
 	s := d.Status
 	switch {
 	case s.ObservedGeneration < d.Generation:
-		return "its Deployment has not been seen yet"
+		return "the Deployment has not been observed yet"
 	case s.UpdatedReplicas < want:
-		return fmt.Sprintf("%d of %d Pods are of the new revision", s.UpdatedReplicas, want)
+		return fmt.Sprintf("%d of %d Pods have the new revision", s.UpdatedReplicas, want)
 	case s.Replicas > s.UpdatedReplicas:
-		return fmt.Sprintf("%d Pods of the old revision still run", s.Replicas-s.UpdatedReplicas)
+		return fmt.Sprintf("%d Pods of the old revision are still running", s.Replicas-s.UpdatedReplicas)
 	case s.AvailableReplicas < want:
 		return fmt.Sprintf("%d of %d Pods are available", s.AvailableReplicas, want)
 	}

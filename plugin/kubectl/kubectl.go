@@ -30,23 +30,23 @@ import (
 
 const help = cli.MemberForms + `
 
-kubectl runs it, and must be on PATH; it gets the flags that were given, such as --context.
+Runs kubectl from PATH and passes it the given flags, such as --context.
 
-Exit code: that of kubectl, or of the command; of all nodes 1 where it failed on any.
-2 refused before that: no such member, not running, not confirmed, or no kubectl.`
+Exit code: that of kubectl or of the command; with --all 1 if it failed on any node;
+2 if refused before: no such member, not running, not confirmed, or no kubectl.`
 
 // Exec makes the verb exec.
 func Exec(d *cli.Deps) *cobra.Command {
-	return (&verb{d: d}).command("exec (MEMBER | --all) -- COMMAND [ARGS...]", "Run a command in a node's ScyllaDB container, or in those of all", "",
+	return (&verb{d: d}).command("exec (MEMBER | --all) -- COMMAND [ARGS...]", "Run a command in the ScyllaDB container of one or all nodes", "",
 		"# A shell on a node", "kubectl scylla exec rack1/0 -n demo -- bash", "",
 		"# Do all nodes have the same settings?", "kubectl scylla exec --all -n demo -- bash -c 'cat /etc/scylla/scylla.yaml'", "",
-		"# Which version does each of them run?", "kubectl scylla exec --all -n demo -- scylla --version")
+		"# Which version does each node run?", "kubectl scylla exec --all -n demo -- scylla --version")
 }
 
 // Cqlsh makes the verb cqlsh.
 func Cqlsh(d *cli.Deps) *cobra.Command {
 	return (&verb{d: d, program: "cqlsh"}).command("cqlsh (MEMBER | --all) [-- ARGS...]", "Open the CQL shell on a node",
-		"It is the one of ScyllaDB's own image, and gets standard input.\n\n",
+		"Runs the cqlsh of the ScyllaDB image and passes standard input to it.\n\n",
 		"# A CQL shell", "kubectl scylla cqlsh rack1/0 -n demo", "",
 		"# One statement", `kubectl scylla cqlsh rack1/0 -n demo -- -e "DESCRIBE KEYSPACES"`, "",
 		"# The same on every node", `kubectl scylla cqlsh --all -n demo -- -e "SELECT release_version FROM system.local"`)
@@ -55,29 +55,29 @@ func Cqlsh(d *cli.Deps) *cobra.Command {
 // Nodetool makes the verb nodetool.
 func Nodetool(d *cli.Deps) *cobra.Command {
 	v := &verb{d: d, program: "nodetool"}
-	cmd := v.command("nodetool (MEMBER | --all) -- COMMAND [ARGS...]", "Run nodetool on a node, or on all",
-		`Before decommission, removenode, excludenode and rebuild it reads the status, and asks if
-a finding speaks against it. The Scylla Operator does not learn by itself what they change.
+	cmd := v.command("nodetool (MEMBER | --all) -- COMMAND [ARGS...]", "Run nodetool on one or all nodes",
+		`Before decommission, removenode, excludenode and rebuild it reads the cluster status, and asks for
+confirmation if a finding argues against it. The Scylla Operator does not detect their changes.
 
-`, "# Whom does this node see?", "kubectl scylla nodetool rack1/0 -n demo -- status", "",
-		"# Do all of them say the same?", "kubectl scylla nodetool --all -n demo -- status", "",
-		"# Without a question, even if a node is DOWN", "kubectl scylla nodetool rack1/2 -n demo --yes -- decommission")
-	cmd.Flags().BoolVarP(&v.yes, "yes", "y", false, "Do not ask.")
+`, "# Which nodes does this node see?", "kubectl scylla nodetool rack1/0 -n demo -- status", "",
+		"# Do all nodes report the same?", "kubectl scylla nodetool --all -n demo -- status", "",
+		"# Without confirmation, even if a node is DOWN", "kubectl scylla nodetool rack1/2 -n demo --yes -- decommission")
+	cmd.Flags().BoolVarP(&v.yes, "yes", "y", false, cli.YesUsage)
 	return cmd
 }
 
 // Logs makes the verb logs.
 func Logs(d *cli.Deps) *cobra.Command {
-	cmd := (&verb{d: d, logs: true}).command("logs MEMBER", "Show a node's log: ScyllaDB's, or that of the container it waits for", "",
-		"# What did this node say last?", "kubectl scylla logs rack1/0 -n demo --tail 50", "",
-		"# What did it say before it crashed?", "kubectl scylla logs rack1/0 -n demo --previous", "",
-		"# And what in the last ten minutes?", "kubectl scylla logs rack1/0 -n demo --since 10m")
-	cmd.GroupID = cli.GroupSee
-	cmd.Flags().BoolP("follow", "f", false, "Go on with what is written from now on, until Ctrl-C.")
-	cmd.Flags().BoolP("previous", "p", false, "Of the run before the last restart.")
-	cmd.Flags().Bool("timestamps", false, "Begin each line with the time at which it was written.")
-	cmd.Flags().Int64("tail", -1, "Only so many of the last lines; -1 shows all.")
-	cmd.Flags().Duration("since", 0, "Only what is younger than that, such as 10m.")
+	cmd := (&verb{d: d, logs: true}).command("logs MEMBER", "Show the log of ScyllaDB, or of the container that ScyllaDB waits for", "",
+		"# The last lines of a node's log", "kubectl scylla logs rack1/0 -n demo --tail 50", "",
+		"# The log before the crash", "kubectl scylla logs rack1/0 -n demo --previous", "",
+		"# The log of the last ten minutes", "kubectl scylla logs rack1/0 -n demo --since 10m")
+	cmd.GroupID = cli.GroupInspect
+	cmd.Flags().BoolP("follow", "f", false, "Stream new lines, until Ctrl-C.")
+	cmd.Flags().BoolP("previous", "p", false, "Show the log of the previous container instance.")
+	cmd.Flags().Bool("timestamps", false, "Begin each line with its timestamp.")
+	cmd.Flags().Int64("tail", -1, "Number of last lines to show; -1 shows all.")
+	cmd.Flags().Duration("since", 0, "Show only lines newer than this duration, such as 10m.")
 	return cmd
 }
 
@@ -91,14 +91,14 @@ type verb struct {
 
 func (v *verb) command(use, short, long string, examples ...string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: short + ".\n\n" + long + help, Example: cli.Examples(examples...), GroupID: cli.GroupAct,
+		Use: use, Short: short, Long: short + ".\n\n" + long + help, Example: cli.Examples(examples...), GroupID: cli.GroupOperate,
 		DisableFlagsInUseLine: true, Args: v.arguments, ValidArgsFunction: v.d.CompleteMembers,
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVarP(&v.container, "container", "c", "", "Another container than ScyllaDB's.")
+	cmd.Flags().StringVarP(&v.container, "container", "c", "", "Name of the container, if not ScyllaDB's.")
 	if !v.logs {
-		cmd.Flags().BoolVar(&v.all, "all", false, "Run it on every node of the namespace, each line with the member before it.")
-		cmd.Flags().BoolP("stdin", "i", false, "Pass standard input to the command. A terminal is passed without it.")
+		cmd.Flags().BoolVar(&v.all, "all", false, "Run on all nodes of the namespace; each line begins with the member.")
+		cmd.Flags().BoolP("stdin", "i", false, "Pass standard input to the command. A terminal is always passed.")
 		cmd.MarkFlagsMutuallyExclusive("all", "stdin")
 	}
 	return cmd
@@ -113,11 +113,11 @@ func (v *verb) arguments(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case before > 1, v.all && before > 0, v.logs && len(v.typed) > 0:
-		return fmt.Errorf("%q is one too many: %s", v.typed[0], cmd.UseLine())
+		return fmt.Errorf("unexpected argument %q: use %s", v.typed[0], cmd.UseLine())
 	case v.member == "" && !v.all:
-		return fmt.Errorf("name a member: %s", cmd.UseLine())
+		return fmt.Errorf("specify a member: %s", cmd.UseLine())
 	case len(v.typed) == 0 && !v.logs && v.program != "cqlsh":
-		return fmt.Errorf("say what to run after --: %s", cmd.UseLine())
+		return fmt.Errorf("specify a command after --: %s", cmd.UseLine())
 	}
 	return nil
 }
@@ -130,13 +130,13 @@ func (v *verb) run(ctx context.Context) error {
 	}
 	path, err := exec.LookPath("kubectl")
 	if err != nil {
-		return exit.WithHint(exit.Refusedf("PATH has no kubectl, which runs this command"), "install kubectl, or add its folder to PATH")
+		return exit.WithHint(exit.Refusedf("kubectl not found in PATH: it runs this command"), "install kubectl, or add its directory to PATH")
 	}
 	for _, m := range against {
 		v.d.Warn("%s", v.d.Words().Text(m))
 	}
 	if len(against) > 0 {
-		err = v.d.Confirm(ctx, fmt.Sprintf("Run nodetool %s all the same?", strings.Join(v.typed, " ")), "yes")
+		err = v.d.Confirm(ctx, fmt.Sprintf("Run nodetool %s anyway?", strings.Join(v.typed, " ")), "yes")
 	}
 	if err == nil && v.all {
 		err = v.each(ctx, path, members)
@@ -190,7 +190,7 @@ func (v *verb) members(ctx context.Context) (members []cluster.Member, against [
 // kubectl runs it for a member, to its end. A nil reader is no input.
 func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in io.Reader, out, errOut io.Writer) error {
 	if m.Pod == nil {
-		return exit.WithHint(exit.Refusedf("member %s/%s has no Pod", m.Namespace, m.Member), "see why", words.Scylla(m.Namespace, "describe", m.Member)...)
+		return exit.WithHint(exit.Refusedf("member %s/%s has no Pod", m.Namespace, m.Member), "show why", words.Scylla(m.Namespace, "describe", m.Member)...)
 	}
 	args, container, db := []string{"exec"}, v.container, ""
 	if c := cluster.ScyllaDBContainer(&m.Pod.Spec); c != nil {
@@ -207,14 +207,14 @@ func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in i
 	switch {
 	case container != "": // kubectl knows whether it is there
 	case !v.logs && db != "" && !cluster.ContainerRuns(m.Pod, db):
-		return exit.WithHint(exit.Refusedf("container %s of %s/%s does not run: it waits for %s",
-			db, m.Namespace, m.Member, cmp.Or(words.Text(m.Waiting), "what is not known")),
-			"see why", words.Scylla(m.Namespace, "logs", m.Member)...)
+		return exit.WithHint(exit.Refusedf("container %s of %s/%s is not running: it waits for %s",
+			db, m.Namespace, m.Member, cmp.Or(words.Text(m.Waiting), "an unknown cause")),
+			"check its log", words.Scylla(m.Namespace, "logs", m.Member)...)
 	case !v.logs:
 		container = db
 	default:
 		if container = cluster.LogContainer(m.Pod); container != db {
-			v.d.Say(fmt.Sprintf("%s: ScyllaDB has not started; this is container %s\n", m.Member, container))
+			v.d.Say(fmt.Sprintf("%s: ScyllaDB has not started; showing container %s\n", m.Member, container))
 		}
 	}
 	args = append(append(args, v.flags...), "--namespace="+m.Namespace, "--container="+container, m.Pod.Name)

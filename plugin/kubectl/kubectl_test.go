@@ -98,7 +98,7 @@ func TestHandsOver(t *testing.T) {
 		"logs, terminal":  {args: "logs rack3/0 -f", terminal: terminal, want: logs(member, api.ContainerScyllaDB, "--follow=true", "--kubeconfig")},
 		"logs of another": {args: "logs rack3/0 -c " + api.ContainerReporter, want: logs(member, api.ContainerReporter, "--kubeconfig")},
 		"logs before a start": {args: "logs rack2/1", pod: "demo-dc1-rack2-1", want: logs("demo-dc1-rack2-1", api.ContainerBarrier, "--kubeconfig"),
-			says: "demo-dc1-rack2-1: ScyllaDB has not started; this is container " + api.ContainerBarrier + "\n"},
+			says: "demo-dc1-rack2-1: ScyllaDB has not started; showing container " + api.ContainerBarrier + "\n"},
 		"flags of logs": {args: "logs rack3/0 --previous --tail 5 --timestamps --since 90s",
 			want: logs(member, api.ContainerScyllaDB, "--kubeconfig", "--previous=true", "--since=1m30s", "--tail=5", "--timestamps=true")},
 	} {
@@ -146,19 +146,19 @@ func TestRefusals(t *testing.T) {
 		args, says string
 		objects    []client.Object
 	}{
-		"nobody":               {args: "exec -- df", says: "name a member: kubectl scylla exec (MEMBER | --all) -- COMMAND [ARGS...]"},
-		"nobody's log":         {args: "logs", says: "name a member: kubectl scylla logs MEMBER"},
-		"nothing to run":       {args: "exec rack3/0", says: "say what to run after --"},
-		"nodetool alone":       {args: "nodetool --all", says: "say what to run after --"},
-		"two members":          {args: "exec rack3/0 rack1/0 -- df", says: `"rack1/0" is one too many`},
-		"two logs":             {args: "logs rack3/0 rack1/0", says: `"rack1/0" is one too many`},
-		"one and all":          {args: "exec rack3/0 --all -- df", says: `"rack3/0" is one too many`},
-		"input for all":        {args: "exec --all -i -- df", says: "--all and --stdin do not go together"},
+		"nobody":               {args: "exec -- df", says: "specify a member: kubectl scylla exec (MEMBER | --all) -- COMMAND [ARGS...]"},
+		"nobody's log":         {args: "logs", says: "specify a member: kubectl scylla logs MEMBER"},
+		"nothing to run":       {args: "exec rack3/0", says: "specify a command after --"},
+		"nodetool alone":       {args: "nodetool --all", says: "specify a command after --"},
+		"two members":          {args: "exec rack3/0 rack1/0 -- df", says: `unexpected argument "rack1/0"`},
+		"two logs":             {args: "logs rack3/0 rack1/0", says: `unexpected argument "rack1/0"`},
+		"one and all":          {args: "exec rack3/0 --all -- df", says: `unexpected argument "rack3/0"`},
+		"input for all":        {args: "exec --all -i -- df", says: "--all and --stdin cannot be used together"},
 		"an unknown member":    {args: "nodetool rack9/0 -- info", says: `no member "rack9/0" in cluster demo/demo`},
 		"an ambiguous prefix":  {args: "nodetool " + plugintest.HostID(0)[:8] + " -- info", says: "other-dc1-rack1-0 of demo/other", objects: two},
 		"an ambiguous place":   {args: "logs rack1/0", says: "other-dc1-rack1-0 of demo/other", objects: two},
 		"one without a Pod":    {args: "exec rack3/0 -- id", says: "member demo/demo-dc1-rack3-0 has no Pod", objects: withoutPod},
-		"one that waits":       {args: "exec rack2/1 -- id", says: "container scylla of demo/demo-dc1-rack2-1 does not run: it waits for init container " + api.ContainerBarrier},
+		"one that waits":       {args: "exec rack2/1 -- id", says: "container scylla of demo/demo-dc1-rack2-1 is not running: it waits for init container " + api.ContainerBarrier},
 		"a host ID of nobody":  {args: "exec " + plugintest.HostID(77) + " -- id", says: "no member"},
 		"a flag of no such":    {args: "logs rack3/0 --tail=x", says: "--tail"},
 		"a flag of exec alone": {args: "logs --all", says: "--all"},
@@ -183,7 +183,7 @@ func TestWithoutKubectl(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, args := range []string{"exec rack3/0 -n demo -- id", "logs rack3/0 -n demo", "cqlsh rack3/0 -n demo", "nodetool --all -n demo -- decommission"} {
 		res := plugintest.Run{Args: append(strings.Fields(args), "--"), Objects: plugintest.New(3, 1).Down(member).Objects()}.Do(t)
-		if want := "error: PATH has no kubectl, which runs this command\ninstall kubectl, or add its folder to PATH\n"; res.Code != 2 || res.Stderr != want || res.Stdout != "" {
+		if want := "error: kubectl not found in PATH: it runs this command\ninstall kubectl, or add its directory to PATH\n"; res.Code != 2 || res.Stderr != want || res.Stdout != "" {
 			t.Errorf("%s: %+v", args, res)
 		}
 	}
@@ -223,7 +223,7 @@ func TestNoHarm12TopologyCommandsAsk(t *testing.T) {
 			if ran := got("demo-dc1-rack1-0") != nil; ran != c.runs || res.Code != map[bool]int{true: 0, false: 2}[c.runs] {
 				t.Errorf("ran: %v, exit %d, want %v: %s", ran, res.Code, c.runs, res.Stderr)
 			}
-			if asked := strings.Contains(res.Stderr, "all the same?") || strings.Contains(res.Stderr, "not confirmed"); asked != (c.asks != "") || !strings.Contains(res.Stderr, c.asks) {
+			if asked := strings.Contains(res.Stderr, "anyway?") || strings.Contains(res.Stderr, "cannot ask for confirmation"); asked != (c.asks != "") || !strings.Contains(res.Stderr, c.asks) {
 				t.Errorf("asked: %v, want %q: %s", asked, c.asks, res.Stderr)
 			}
 		})
@@ -259,7 +259,7 @@ func TestOnAll(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if res.Code != 1 || !strings.Contains(res.Stderr, "error: 2 of 4 nodes failed: demo-dc1-rack2-0: exit status 3; demo-dc1-rack2-1: container "+api.ContainerScyllaDB+" of demo/demo-dc1-rack2-1 does not run") {
+	if res.Code != 1 || !strings.Contains(res.Stderr, "error: 2 of 4 nodes failed: demo-dc1-rack2-0: exit status 3; demo-dc1-rack2-1: container "+api.ContainerScyllaDB+" of demo/demo-dc1-rack2-1 is not running") {
 		t.Errorf("exit %d: %s", res.Code, res.Stderr)
 	}
 	t.Setenv("ENDS", "")

@@ -36,28 +36,29 @@ func newAddCmd(d *cli.Deps) *cobra.Command {
 	o.act = o.add
 	cmd := &cobra.Command{
 		Use:   "add NAME [CLUSTER]",
-		Short: "Make an account there, and let the controller here use it",
-		Long: `Make an account in the other Kubernetes cluster that may read and write status reports in one
-namespace and nothing else, put its kubeconfig into a Secret in the controller's namespace
-here, and see that it works.
+		Short: "Give the controller access to another Kubernetes cluster",
+		Long: `Give the controller access to another Kubernetes cluster.
 
-NAME is what the remote is called here. CLUSTER is the ScyllaDB cluster here; it may be left
-out where the namespace has one. You need the right to make ServiceAccounts, Roles and Secrets
-there, and Secrets in namespace kubectl-scylla here. Adding again makes it anew.`,
+It creates an account there that can read and write status reports in one namespace, nothing else.
+It stores the account's kubeconfig in a Secret in the controller's namespace here, and tests it.
+
+NAME is the name of the remote here. CLUSTER is the ScyllaDB cluster here; omit it if the namespace
+has only one. You need permission to create ServiceAccounts, Roles and Secrets there, and Secrets in
+namespace kubectl-scylla here. Run it again to recreate the Secret.`,
 		Example: cli.Examples(
-			"# What would be made, and where?",
+			"# Show what would be created, and where",
 			exampleAdd,
 			"",
-			"# Make it: cluster demo of namespace demo here has a datacenter in namespace demo there",
+			"# Cluster demo in namespace demo here has a datacenter in namespace demo there",
 			"kubectl scylla remote add eu demo -n demo --remote-kubeconfig eu.kubeconfig",
 			"",
-			"# There it is called otherwise, and its API server has another address for Pods",
+			"# It has a different name there, and Pods use a different address of its API server",
 			"kubectl scylla remote add eu demo -n demo --remote-context eu --remote-namespace db --remote-cluster db-eu --remote-server https://10.0.0.1:6443",
 		),
 		GroupID: group,
 		Args: cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("name the remote Kubernetes cluster as you want to call it, and the cluster here, such as: eu demo")
+				return errors.New("specify a name for the remote Kubernetes cluster, and the cluster here, such as: eu demo")
 			}
 			return nil
 		}),
@@ -66,10 +67,10 @@ there, and Secrets in namespace kubectl-scylla here. Adding again makes it anew.
 	}
 	o.bindRemote(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.namespace, "remote-namespace", "", "Namespace of the cluster there. (default as here)")
-	f.StringVar(&o.other, "remote-cluster", "", "Name of the cluster there; with the Scylla Operator that of the ScyllaDBDatacenter. (default as here)")
-	f.StringVar(&o.report, "status-report", "", "Name of the ScyllaDBStatusReport here that another program makes of all datacenters. The cluster's barriers judge by it, without permits. (default the cluster's own)")
-	f.StringVar(&o.server, "remote-server", "", "Address of its API server for the controller's Pods, where it is another than yours.")
+	f.StringVar(&o.namespace, "remote-namespace", "", "Namespace of the cluster there. Default: as here.")
+	f.StringVar(&o.other, "remote-cluster", "", "Name of the cluster there; with the Scylla Operator, of the ScyllaDBDatacenter. Default: as here.")
+	f.StringVar(&o.report, "status-report", "", "ScyllaDBStatusReport here that another program writes for all datacenters. The cluster's barriers use it, without permits. Default: the cluster's own.")
+	f.StringVar(&o.server, "remote-server", "", "Address of the API server there for the controller's Pods, if different from yours.")
 	return cmd
 }
 
@@ -87,7 +88,7 @@ func (o *options) add(ctx context.Context) error {
 		return err
 	}
 	if thereConfig.Host == hereConfig.Host && c.RemoteNamespace == c.Namespace {
-		return exit.Refusedf("%s, namespace %s, is where the cluster is: a remote is another Kubernetes cluster, or another namespace", thereConfig.Host, c.Namespace)
+		return exit.Refusedf("%s, namespace %s, has the cluster itself: a remote must be another Kubernetes cluster or namespace", thereConfig.Host, c.Namespace)
 	}
 	id, err := home(ctx, hereClient)
 	if err != nil {
@@ -100,7 +101,7 @@ func (o *options) add(ctx context.Context) error {
 		if err := o.sayAll(thereConfig.Host, hereConfig.Host, c, objects, ""); err != nil {
 			return err
 		}
-		if err := o.d.Confirm(ctx, "Its token does not expire: whoever reads the Secret here may write status reports there. Make them?", "yes"); err != nil {
+		if err := o.d.Confirm(ctx, "Its token does not expire: anyone who can read the Secret here can write status reports there. Create them?", "yes"); err != nil {
 			return err
 		}
 	}
@@ -155,15 +156,15 @@ func (o *options) wanted(ctx context.Context, cfg *rest.Config) (shared.Config, 
 			return shared.Config{}, err
 		}
 		if len(keys) != 1 {
-			return shared.Config{}, exit.Usagef("namespace %s has %d ScyllaDB clusters: name the one that has a datacenter there", ns, len(keys))
+			return shared.Config{}, exit.Usagef("namespace %s has %d ScyllaDB clusters: specify the cluster that has a datacenter there", ns, len(keys))
 		}
 		o.cluster = keys[0].Name
 	}
 	if o.report != "" && !api.IsName(o.report) {
-		return shared.Config{}, exit.Usagef("--status-report %q cannot name a ScyllaDBStatusReport", o.report)
+		return shared.Config{}, exit.Usagef("invalid --status-report=%q: must be the name of a ScyllaDBStatusReport", o.report)
 	}
 	if o.report == o.cluster {
-		return shared.Config{}, exit.Usagef("--status-report %s is the cluster's own report, which its barriers judge by anyway: leave the flag out", o.report)
+		return shared.Config{}, exit.Usagef("--status-report=%s is the cluster's own report, which its barriers use anyway: omit the flag", o.report)
 	}
 	return shared.Config{
 		StatusReport: o.report,
@@ -186,7 +187,7 @@ func served(ctx context.Context, c client.Client, config shared.Config) error {
 	l.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"))
 	err := c.List(ctx, l, client.InNamespace(config.RemoteNamespace), client.Limit(1))
 	if meta.IsNoMatchError(err) {
-		return exit.WithHint(exit.Refusedf("the kinds are not installed there"), "install them there first", words.Scylla("", "install")...)
+		return exit.WithHint(exit.Refusedf("the CRDs are not installed there"), "install them there first", words.Scylla("", "install")...)
 	}
 	if err != nil {
 		return fmt.Errorf("list status reports there, in namespace %s: %w", config.RemoteNamespace, err)
@@ -213,7 +214,7 @@ func (o *options) token(ctx context.Context, c client.Client, namespace, account
 		encoded, _, _ := unstructured.NestedString(u.Object, "data", corev1.ServiceAccountTokenKey)
 		b, err := base64.StdEncoding.DecodeString(encoded)
 		token = string(b)
-		return err == nil && token != "", "its token has not been made yet", nil
+		return err == nil && token != "", "its token does not exist yet", nil
 	}})
 	return token, err
 }
@@ -235,11 +236,11 @@ func (o *options) works(ctx context.Context, secret *unstructured.Unstructured) 
 	return o.d.Wait(ctx, cli.Wait{Subject: "the new account to read there", Timeout: patience, Check: func(ctx context.Context) (bool, string, error) {
 		err := c.List(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{}, client.InNamespace(config.RemoteNamespace), client.Limit(1))
 		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-			return false, "its rights are not known everywhere yet", nil
+			return false, "its permissions are not effective yet", nil
 		}
 		if err != nil && o.server != "" {
 			// The address is that for the controller's Pods: it need not be reachable from here.
-			o.d.Warn("%s cannot be reached from here, so that the account was not tried: %s tries it again", o.server, o.d.Words().Shell(words.Scylla("", "remote", "check")))
+			o.d.Warn("%s is not reachable from here, so the account was not tested: to test it, run %s", o.server, o.d.Words().Shell(words.Scylla("", "remote", "check")))
 			return true, "", nil
 		}
 		return err == nil, "", err

@@ -35,16 +35,16 @@ func newListCmd(d *cli.Deps) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the remotes that the controller here reads",
-		Long: `List the remotes that the controller here reads, by the Secrets in its namespace: what each
-is called, the cluster here and there, and where its API server is. Nothing is asked of it.`,
+		Long: `List the remotes that the controller here reads, from the Secrets in its namespace: name, cluster
+here and there, and API server. It does not contact the remotes.`,
 		Example: cli.Examples(
-			"# Which are there?",
+			"# List the remotes",
 			"kubectl scylla remote list",
 			"",
-			"# From the other side",
+			"# The remotes of the other Kubernetes cluster",
 			"kubectl scylla remote list --context eu",
 			"",
-			"# Do they work?",
+			"# Test the remotes",
 			"kubectl scylla remote check",
 		),
 		GroupID:               group,
@@ -82,20 +82,19 @@ func newCheckCmd(d *cli.Deps) *cobra.Command {
 	o.act = o.check
 	return &cobra.Command{
 		Use:   "check [NAME]",
-		Short: "Try each remote with the controller's own credentials",
-		Long: `Try each remote, or one, with the credentials that the controller uses: whether its Secret is
-usable, the API server there answers, the account has every right that is needed and not every
-right there is, and whether reports of the cluster are there.
+		Short: "Test each remote with the controller's credentials",
+		Long: `Test each remote, or one, with the controller's credentials: the Secret is valid, the API server
+there responds, the account has the required permissions but not all, and the cluster has reports.
 
-Exit code: 0 all is well, 3 something is not, 1 error.`,
+Exit code: 0 all tests passed, 3 a test failed, 1 error.`,
 		Example: cli.Examples(
-			"# All of them",
+			"# All remotes",
 			"kubectl scylla remote check",
 			"",
-			"# One of them",
+			"# One remote",
 			"kubectl scylla remote check eu",
 			"",
-			"# From the other side",
+			"# The remotes of the other Kubernetes cluster",
 			"kubectl scylla remote check --context eu",
 		),
 		GroupID:               group,
@@ -117,7 +116,7 @@ func (o *options) check(ctx context.Context) error {
 		if err == nil {
 			reports, err = try(ctx, c)
 		}
-		line := fmt.Sprintf("ok      %s: %d reports of %s in namespace %s, and every right that is needed", c.Name, reports, c.RemoteCluster, c.RemoteNamespace)
+		line := fmt.Sprintf("ok      %s: %d reports of %s in namespace %s, and all required permissions", c.Name, reports, c.RemoteCluster, c.RemoteNamespace)
 		if err != nil {
 			bad++
 			line = fmt.Sprintf("failed  %s: %s", words.Clean(c.Name), words.Clean(exit.Describe(err).Error()))
@@ -152,7 +151,7 @@ func try(ctx context.Context, c shared.Config) (reports int, err error) {
 			return 0, err
 		}
 		if !allowed {
-			return 0, fmt.Errorf("its account may not %s %s in namespace %s there: kubectl scylla remote add %s makes it anew", verb, shared.Resource, c.RemoteNamespace, c.Name)
+			return 0, fmt.Errorf("its account cannot %s %s in namespace %s there: to recreate it, run kubectl scylla remote add %s", verb, shared.Resource, c.RemoteNamespace, c.Name)
 		}
 	}
 	all, err := may(ctx, cfg, authorizationv1.ResourceAttributes{Group: "*", Resource: "*", Verb: "*"})
@@ -160,10 +159,10 @@ func try(ctx context.Context, c shared.Config) (reports int, err error) {
 		return 0, err
 	}
 	if all {
-		return 0, fmt.Errorf("its account may do everything there: kubectl scylla remote add %s makes one that may not", c.Name)
+		return 0, fmt.Errorf("its account has all permissions there: to create a restricted account, run kubectl scylla remote add %s", c.Name)
 	}
 	if len(l.Items) == 0 {
-		return 0, fmt.Errorf("no report of %s is in namespace %s there: does a controller run there, and is the cluster called so?", c.RemoteCluster, c.RemoteNamespace)
+		return 0, fmt.Errorf("no report of %s in namespace %s there: check that a controller is running there, and the name of the cluster", c.RemoteCluster, c.RemoteNamespace)
 	}
 	return len(l.Items), nil
 }
@@ -175,12 +174,12 @@ func may(ctx context.Context, cfg *rest.Config, what authorizationv1.ResourceAtt
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}})
 	if err != nil {
-		return false, fmt.Errorf("ask for rights: %w", err)
+		return false, fmt.Errorf("encode the permission review: %w", err)
 	}
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"))
 	if err := c.Create(ctx, u); err != nil {
-		return false, fmt.Errorf("ask the API server there for the account's rights: %w", err)
+		return false, fmt.Errorf("check the account's permissions there: %w", err)
 	}
 	allowed, _, _ := unstructured.NestedBool(u.Object, "status", "allowed")
 	return allowed, nil
@@ -191,21 +190,23 @@ func newRemoveCmd(d *cli.Deps) *cobra.Command {
 	o.act = o.remove
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
-		Short: "Take the credentials away, here and there",
-		Long: `Delete the Secret here, so that the controller reads that remote no more and deletes the
-copies of its reports. With --remote-context or --remote-kubeconfig the account there is
-deleted too; without them the command that deletes it is printed.
+		Short: "Remove the controller's access to another Kubernetes cluster",
+		Long: `Remove the controller's access to another Kubernetes cluster.
 
-Joins here then wait for nobody there, or with DatacenterNotVerified where nodes here know
-that the datacenter exists.`,
+It deletes the Secret here. The controller then stops reading the remote, and deletes the copies of
+its reports. With --remote-context or --remote-kubeconfig it also deletes the account there,
+otherwise it prints the command for that.
+
+Joins here then no longer wait for the nodes there. If nodes here still list that datacenter, joins
+wait with DatacenterNotVerified.`,
 		Example: cli.Examples(
-			"# What would go?",
+			"# Show what would be removed",
 			"kubectl scylla remote remove eu --remote-kubeconfig eu.kubeconfig --dry-run=client",
 			"",
-			"# Remove it, the account there too",
+			"# Remove the Secret here and the account there",
 			"kubectl scylla remote remove eu --remote-kubeconfig eu.kubeconfig",
 			"",
-			"# The other Kubernetes cluster is gone: the Secret here alone",
+			"# The other Kubernetes cluster no longer exists: remove only the Secret here",
 			"kubectl scylla remote remove eu",
 		),
 		GroupID:               group,
@@ -243,7 +244,7 @@ func (o *options) remove(ctx context.Context) error {
 		}
 	}
 	if o.dryRun == cli.DryRunNone && !o.yes {
-		question := fmt.Sprintf("Joins of %s/%s will not wait for the nodes of remote %s any more. Remove it?", config.Namespace, config.Cluster, o.name)
+		question := fmt.Sprintf("Joins of %s/%s will no longer wait for the nodes of remote %s. Remove it?", config.Namespace, config.Cluster, o.name)
 		if err := o.d.Confirm(ctx, question, o.name); err != nil {
 			return err
 		}
@@ -265,7 +266,7 @@ func (o *options) remove(ctx context.Context) error {
 		}
 	}
 	if there == nil {
-		return o.say("the account is still there; whoever may do so there removes it:\n  kubectl delete serviceaccount,role,rolebinding,secret %s -n %s", account, config.RemoteNamespace)
+		return o.say("the account there still exists; to remove it, run there:\n  kubectl delete serviceaccount,role,rolebinding,secret %s -n %s", account, config.RemoteNamespace)
 	}
 	return nil
 }
@@ -275,7 +276,7 @@ func (o *options) gone(ctx context.Context, c client.Client, u *unstructured.Uns
 	if o.dryRun == cli.DryRunClient {
 		suffix = "deleted (dry run)"
 	} else if err := c.Delete(ctx, u); apierrors.IsNotFound(err) {
-		suffix = "was gone"
+		suffix = "not found"
 	} else if err != nil {
 		return fmt.Errorf("delete %s in namespace %s %s: %w", install.Name(u), u.GetNamespace(), where, err)
 	}

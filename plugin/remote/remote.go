@@ -46,18 +46,17 @@ type options struct {
 func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remote",
-		Short: "Let the controller read the datacenters in other Kubernetes clusters",
-		Long: `Let the controller here read the reports of datacenters that are in other Kubernetes
-clusters, so that joins in one datacenter also wait for the nodes of the others.
+		Short: "Let the controller read datacenters in other Kubernetes clusters",
+		Long: `Let the controller here read the status reports of datacenters in other Kubernetes clusters, so that
+joins in one datacenter also wait for the nodes of the others.
 
-Each Kubernetes cluster has its own controller, and each is told of the others: after
-"remote add" here do the same there, the other way round. docs/datacenters.md goes
-through it step by step.`,
+Each Kubernetes cluster has its own controller. After "remote add" here, run it there for the
+opposite direction. Step by step: docs/datacenters.md.`,
 		Example: cli.Examples(
-			"# What would be made, there and here?",
+			"# Show what would be created, there and here",
 			exampleAdd,
 			"",
-			"# Which are there, and do they work?",
+			"# List and test the remotes",
 			"kubectl scylla remote list",
 			"kubectl scylla remote check",
 		),
@@ -92,13 +91,13 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.name != "" && len(validation.IsDNS1123Label(o.name)) > 0:
-		return exit.Usagef("%q is no name for a remote: use small letters, digits and dashes", o.name)
+		return exit.Usagef("invalid remote name %q: must have only lowercase letters, digits and dashes", o.name)
 	case o.adds && o.config == "" && o.context == "":
-		return exit.Usagef("say how the other Kubernetes cluster is reached: --remote-context NAME, or --remote-kubeconfig FILE")
+		return exit.Usagef("specify the other Kubernetes cluster: --remote-context NAME, or --remote-kubeconfig FILE")
 	case !o.adds && o.d.NamespaceGiven() != "":
-		return exit.Usagef("--namespace does nothing here: the Secrets of remotes are in namespace %s", manifests.Namespace)
+		return exit.Usagef("--namespace cannot be used: the Secrets of remotes are in namespace %s", manifests.Namespace)
 	case o.dryRun == cli.DryRunServer:
-		return exit.Usagef("--dry-run=server cannot be had: the token of an account that is not kept does not exist; use --dry-run=client")
+		return exit.Usagef("--dry-run=server cannot be used, because it creates no token: use --dry-run=client")
 	}
 	return nil
 }
@@ -108,9 +107,9 @@ func (o *options) Run(ctx context.Context) error { return o.act(ctx) }
 
 func (o *options) bindRemote(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.config, "remote-kubeconfig", "", "Kubeconfig with which you reach the other Kubernetes cluster. (default that of here)")
-	f.StringVar(&o.context, "remote-context", "", "Context of it. (default its current one)")
-	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
+	f.StringVar(&o.config, "remote-kubeconfig", "", "Kubeconfig for the other Kubernetes cluster. Default: the current kubeconfig.")
+	f.StringVar(&o.context, "remote-context", "", "Context of that kubeconfig. Default: its current context.")
+	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
 	o.dryRun = cli.DryRunNone
 	o.dryRun.AddFlag(cmd)
 }
@@ -129,7 +128,7 @@ func (o *options) here() (client.Client, *rest.Config, error) {
 func plain(cfg *rest.Config) (client.Client, error) {
 	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
-		return nil, fmt.Errorf("make client for %s: %w", cfg.Host, err)
+		return nil, fmt.Errorf("create client for %s: %w", cfg.Host, err)
 	}
 	return c, nil
 }
@@ -145,7 +144,7 @@ func (o *options) there() (*rest.Config, error) {
 	}
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
 	if err != nil {
-		return nil, exit.WithHint(fmt.Errorf("read the kubeconfig of the remote: %w", err), "list the contexts with: kubectl config get-contexts")
+		return nil, exit.WithHint(fmt.Errorf("read the kubeconfig of the remote: %w", err), "list the contexts: kubectl config get-contexts")
 	}
 	return cfg, nil
 }
@@ -156,7 +155,7 @@ func home(ctx context.Context, c client.Client) (string, error) {
 	u.SetAPIVersion("v1")
 	u.SetKind("Namespace")
 	if err := c.Get(ctx, client.ObjectKey{Name: manifests.Namespace}, u); apierrors.IsNotFound(err) {
-		return "", exit.WithHint(exit.Refusedf("there is no controller here: namespace %s does not exist", manifests.Namespace), "install it first", words.Scylla("", "install")...)
+		return "", exit.WithHint(exit.Refusedf("no controller here: namespace %s does not exist", manifests.Namespace), "install it first", words.Scylla("", "install")...)
 	} else if err != nil {
 		return "", fmt.Errorf("read namespace %s: %w", manifests.Namespace, err)
 	}
@@ -179,7 +178,7 @@ func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
 	}
 	if o.name == "" {
 		if len(l.Items) == 0 {
-			o.d.Say("no remotes: the controller reads this Kubernetes cluster alone\n")
+			o.d.Say("no remotes: the controller reads only this Kubernetes cluster\n")
 		}
 		return l.Items, nil
 	}
@@ -190,7 +189,7 @@ func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, exit.WithHint(fmt.Errorf("there is no remote %s", o.name), "see which there are", words.Scylla("", "remote", "list")...)
+		return nil, exit.WithHint(fmt.Errorf("remote %s not found", o.name), "list the remotes", words.Scylla("", "remote", "list")...)
 	}
 	return names, nil
 }

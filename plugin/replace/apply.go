@@ -65,7 +65,7 @@ func (o *options) record(ctx context.Context, s *subject, reason, note string) {
 	svc := s.reading.Cluster.Service(s.member())
 	err := kube.Emit(ctx, o.reader.Client(), svc, kube.Event{Type: corev1.EventTypeNormal, Reason: reason, Action: "ReplaceNode", Note: note, Now: o.d.Clock.Now()})
 	if err != nil {
-		o.d.Warn("no Event was recorded: %s", exit.Describe(err))
+		o.d.Warn("Event not recorded: %s", exit.Describe(err))
 	}
 }
 
@@ -79,7 +79,7 @@ func (o *options) runCancel(ctx context.Context) error {
 		return exit.WithStep(exit.Refusedf("%s", words.Text(words.New(words.RecordLost, "member", s.member()))), lost)
 	}
 	if !rec.Requested && !rec.Open() {
-		return exit.Refusedf("no replacement of %s is asked for: there is nothing to cancel", s.member())
+		return exit.Refusedf("no replacement of %s is requested: nothing to cancel", s.member())
 	}
 	if err := o.tooLate(ctx, s); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	if s.in.Operator {
 		// The operator knows no withdrawal: it may have begun to delete while the label went.
 		if late := o.tooLate(ctx, s); late != nil {
-			return exit.WithStep(exit.Refusedf("the label went too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replace.PutBack(*s.in, s.in.Self.RecordedID()))
+			return exit.WithStep(exit.Refusedf("the label was removed too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replace.PutBack(*s.in, s.in.Self.RecordedID()))
 		}
 	}
 	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla", o.d.WhoAmI(ctx), s.member()))
@@ -117,7 +117,7 @@ func (o *options) tooLate(ctx context.Context, s *subject) error {
 			now.Claims[i] = c.DeepCopy()
 			now.Claims[i].DeletionTimestamp = &metav1.Time{}
 		case err != nil:
-			return fmt.Errorf("read claim %s/%s: %w", s.key.Namespace, c.Name, err)
+			return fmt.Errorf("read PVC %s/%s: %w", s.key.Namespace, c.Name, err)
 		default:
 			now.Claims[i] = pvc
 		}
@@ -126,5 +126,5 @@ func (o *options) tooLate(ctx context.Context, s *subject) error {
 	if why.IsZero() {
 		return nil
 	}
-	return exit.WithHint(exit.Refusedf("it is too late to cancel: %s", words.Text(why)), "see how far it is", s.statusCommand()...)
+	return exit.WithHint(exit.Refusedf("too late to cancel: %s", words.Text(why)), "show its progress", s.statusCommand()...)
 }

@@ -36,7 +36,7 @@ func TestPlanFromAnArchive(t *testing.T) {
 func TestNothingElseFromSavedObjects(t *testing.T) {
 	file := plugintest.Save(t, dead().Objects())
 	for _, args := range [][]string{{"replace", "cancel", target, "--from", file, "--dry-run=client"}, {"replace", "resume", target, "--from", file}} {
-		if res := (plugintest.Run{Args: args}).Do(t); res.Code != 2 || !strings.Contains(res.Stderr, "saved objects, which cannot be changed") || res.Stdout != "" {
+		if res := (plugintest.Run{Args: args}).Do(t); res.Code != 2 || !strings.Contains(res.Stderr, "saved objects cannot be changed") || res.Stdout != "" {
 			t.Errorf("%v: %+v", args, res)
 		}
 	}
@@ -57,7 +57,7 @@ func TestStatusOfWhatIsOver(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	golden(t, "status_all.txt", transcript(args, res))
-	if res := (plugintest.Run{Args: append(args, target), Objects: c.Objects()}).Do(t); res.Code != 2 || !strings.Contains(res.Stderr, "--all lists those of every member") {
+	if res := (plugintest.Run{Args: append(args, target), Objects: c.Objects()}).Do(t); res.Code != 2 || !strings.Contains(res.Stderr, "--all cannot be used with a node") {
 		t.Errorf("%+v", res)
 	}
 }

@@ -62,49 +62,31 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	o.act = o.runReplace
 	cmd := &cobra.Command{
 		Use:   "replace NODE",
-		Short: "Replace a dead node by its host ID, checked before and followed to the end",
-		Long: `Replace a dead node by its host ID, checked before and followed to the end.
+		Short: "Replace a dead node by its host ID, after safety checks",
+		Long: `Replace a dead node by its host ID, after safety checks.
 
-NODE is a Pod, a member Service, rack/ordinal, an IP address, or a host ID or its first
-8 characters or more. It prints what will be deleted and what cannot be undone, makes every
-check with its evidence, and asks for the first 8 characters of the host ID. Then it
-sets the label scylla/replace on the member Service: our controller (or, where it
-manages the cluster, the Scylla Operator) does the rest, and this command shows how
-far it is. Ctrl-C ends the watching, not the replacement.
-
-The cluster bans the dead node as soon as the new one asks to replace it, whether
-that succeeds or not. A failed attempt is therefore not undone but resumed: the same
-original host ID and a fresh volume.
-
-Exit code: 0 replaced (or asked for, with --wait=false), 1 the attempt failed, 2
-refused by a check, 4 not replaced within --timeout.`,
+NODE is a Pod, a member Service, RACK/ORDINAL, an IP address, or 8 or more characters of a host ID.
+It shows what will be deleted and what cannot be undone, runs every check, and asks for the first 8
+characters of the host ID. Then it labels the member Service with scylla/replace: the controller (or
+the Scylla Operator) replaces the node, even after Ctrl-C.
+The cluster bans the dead node as soon as the new node requests the replacement, even if that fails.
+A failed attempt is therefore resumed, not undone: same original host ID, fresh volume.
+Exit code: 0 replaced (or requested), 1 attempt failed, 2 refused by a check, 4 --timeout exceeded.`,
 		Example: cli.Examples(
-			"# What would happen, and would it be allowed?",
+			"# Show what would happen, and whether it is allowed",
 			"kubectl scylla replace demo-dc1-rack3-0 -n demo --dry-run=client",
 			"",
-			"# The same for somebody elsewhere, from an archive of \"report --archive\"",
-			"kubectl scylla replace demo-dc1-rack3-0 --from demo.zip --dry-run=client",
-			"",
-			"# Replace it, and follow it to the end",
+			"# Replace a dead node, and show the progress",
 			"kubectl scylla replace demo-dc1-rack3-0 -n demo",
 			"",
-			"# Another node is dead too, and will be replaced next",
+			"# Another node is also dead, and will be replaced next",
 			"kubectl scylla replace rack3/0 -n demo --ignore-dead rack2/0",
-			"",
-			"# How far are the replacements of this namespace? What has failed, and why?",
-			"kubectl scylla replace status -n demo",
-			"",
-			"# Try again after a failed attempt",
-			"kubectl scylla replace resume demo-dc1-rack2-0 -n demo",
-			"",
-			"# Withdraw the request, as long as nothing is deleted",
-			"kubectl scylla replace cancel demo-dc1-rack3-0 -n demo",
 		),
-		GroupID: cli.GroupAct,
+		GroupID: cli.GroupOperate,
 	}
 	o.bind(cmd, false)
 	o.bindAsking(cmd)
-	cmd.AddGroup(&cobra.Group{ID: group, Title: "Of a replacement that was asked for:"})
+	cmd.AddGroup(&cobra.Group{ID: group, Title: "For a requested replacement:"})
 	cmd.AddCommand(newStatusCmd(d), newResumeCmd(d), newCancelCmd(d))
 	return cmd
 }
@@ -117,30 +99,29 @@ func newStatusCmd(d *cli.Deps) *cobra.Command {
 	o.act, o.list = o.runStatus, true
 	cmd := &cobra.Command{
 		Use:   "status [NODE]",
-		Short: "List open replacements, with the cause and the cure of what has failed",
-		Long: `List open replacements, with the cause and the cure of what has failed, and host IDs
-that the cluster still lists and no member has. With NODE, that of one member, open or
-last.
+		Short: "List open replacements, with the cause and fix of failed ones",
+		Long: `List open replacements, with the cause and fix of failed ones, and host IDs without a member. With
+NODE it shows the open or last replacement of that member.
 
-Exit code: 0 all is under way or over, 3 a replacement has failed or is held up, by a
-check, a disruption budget or the API server.`,
+Exit code: 0 all in progress or finished, 3 a replacement has failed or is blocked by a check, a
+PodDisruptionBudget or the API server.`,
 		Example: cli.Examples(
-			"# How far are the replacements of this namespace? What has failed, and why?",
+			"# Progress and failures in this namespace",
 			"kubectl scylla replace status -n demo",
 			"",
-			"# Of one member, the last one that has ended too",
+			"# One member, even if its replacement has finished",
 			"kubectl scylla replace status demo-dc1-rack3-0 -n demo",
 			"",
-			"# Those that are over, too: when they were, and how they ended",
+			"# Also finished replacements, with their times and results",
 			"kubectl scylla replace status -n demo --all",
 			"",
-			"# Of all namespaces, for a script",
+			"# All namespaces, for a script",
 			"kubectl scylla replace status -A -o json",
 		),
 		GroupID: group,
 	}
 	o.bind(cmd, true)
-	cmd.Flags().BoolVar(&o.all, "all", false, "Also the last replacement of each member that is over.")
+	cmd.Flags().BoolVar(&o.all, "all", false, "Also list the last finished replacement of each member.")
 	return cmd
 }
 
@@ -149,27 +130,27 @@ func newResumeCmd(d *cli.Deps) *cobra.Command {
 	o.act, o.resume = o.runReplace, true
 	cmd := &cobra.Command{
 		Use:   "resume NODE",
-		Short: "Continue a failed attempt: the original host ID, a fresh volume",
-		Long: `Continue a failed attempt with the original host ID and a fresh volume. The plan, the
-checks and the following are those of replace.
+		Short: "Resume a failed attempt: original host ID, fresh volume",
+		Long: `Resume a failed attempt with the original host ID and a fresh volume. Plan, checks and progress are
+as with replace.
 
-Exit code: 0 replaced (or asked for, with --wait=false), 1 the attempt failed, 2
-refused by a check, 4 not replaced within --timeout.`,
+Exit code: 0 replaced (with --wait=false: requested), 1 attempt failed, 2 refused by a check, 4
+not replaced within --timeout.`,
 		Example: cli.Examples(
-			"# Try again after a failed attempt",
+			"# Resume after a failed attempt",
 			"kubectl scylla replace resume demo-dc1-rack2-0 -n demo",
 			"",
-			"# Would it be allowed?",
+			"# Show whether it is allowed",
 			"kubectl scylla replace resume demo-dc1-rack2-0 -n demo --dry-run=client",
 			"",
-			"# Another node has died meanwhile, and will be replaced next",
+			"# Another node has failed meanwhile, and will be replaced next",
 			"kubectl scylla replace resume demo-dc1-rack2-0 -n demo --ignore-dead rack3/0",
 		),
 		GroupID: group,
 	}
 	o.bind(cmd, false)
 	o.bindAsking(cmd)
-	cmd.Flags().StringVar(&o.hostID, "host-id", "", "The original host ID, where the Service has lost it.")
+	cmd.Flags().StringVar(&o.hostID, "host-id", "", "Original host ID, if it is missing on the Service.")
 	return cmd
 }
 
@@ -179,17 +160,17 @@ func newCancelCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel NODE",
 		Short: "Withdraw a request; possible until the volume is deleted",
-		Long: `Withdraw the request to replace a node. That is possible until its volume is deleted.
+		Long: `Withdraw the request to replace a node; possible until its volume is deleted.
 
 Exit code: 0 withdrawn, 2 too late, 4 not withdrawn within --timeout.`,
 		Example: cli.Examples(
-			"# Withdraw the request, as long as nothing is deleted",
+			"# Withdraw the request",
 			"kubectl scylla replace cancel demo-dc1-rack3-0 -n demo",
 			"",
 			"# By rack and ordinal, without waiting for the controller",
 			"kubectl scylla replace cancel rack3/0 -n demo --wait=false",
 			"",
-			"# What would be changed?",
+			"# Show what would change",
 			"kubectl scylla replace cancel rack3/0 -n demo --dry-run=server",
 		),
 		GroupID: group,
@@ -204,7 +185,11 @@ func (o *options) bind(cmd *cobra.Command, many bool) {
 	cmd.Args, cmd.DisableFlagsInUseLine = cli.AtMost(1), true
 	cmd.ValidArgsFunction, cmd.RunE = o.d.CompleteMembers, cli.Run(o)
 	o.read.AddFlags(cmd, many)
+	cli.Rarely(cmd, "from", "source")
 	o.output.AddFlags(cmd)
+	if !many {
+		cli.Rarely(cmd, "output")
+	}
 	if !many {
 		_ = cmd.Flags().MarkHidden("from") // refused with a reason, but for a plan
 	}
@@ -222,9 +207,9 @@ func (o *options) bindAsking(cmd *cobra.Command) {
 	o.bindWaiting(cmd, "the node is replaced")
 	f := cmd.Flags()
 	f.Lookup("from").Hidden, o.plans = false, true
-	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil, "Further dead nodes, each named as NODE is, separated by commas. They are banned too and must be replaced or removed next.")
-	f.StringSliceVar(&o.skipChecks, "skip-check", nil, "Names of checks to skip, separated by commas; recorded on the Service and in an Event. One of: "+strings.Join(replace.CheckNames(), ", ")+".")
-	f.BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
+	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil, "Further dead nodes, also banned: replace or remove them next.")
+	f.StringSliceVar(&o.skipChecks, "skip-check", nil, "Checks to skip, as named in the plan; recorded in an Event.")
+	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
 	_ = cmd.RegisterFlagCompletionFunc("ignore-dead", o.d.CompleteMemberList)
 	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions(replace.CheckNames(), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -247,22 +232,22 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	case o.target == "" && !o.list:
-		return exit.Usagef("name the node: a Pod, a member Service, rack/ordinal, an IP, or a host ID or its first 8 characters")
+		return exit.Usagef("specify a node: its Pod, member Service, RACK/ORDINAL, IP address, or 8 or more characters of its host ID")
 	case o.read.From != "" && !o.list && (!o.plans || o.dryRun != cli.DryRunClient):
-		return exit.Usagef("--from reads saved objects, which cannot be changed: use it with replace --dry-run=client, or with replace status")
+		return exit.Usagef("saved objects cannot be changed: use --from with replace --dry-run=client, or with replace status")
 	case o.all && o.target != "":
-		return exit.Usagef("--all lists those of every member: leave %s out, which shows its last one already", o.target)
+		return exit.Usagef("--all cannot be used with a node: replace status %s already shows its last replacement", o.target)
 	}
 	if o.hostID != "" {
 		id, err := hostid.Parse(o.hostID)
 		if err != nil {
-			return exit.Usagef("--host-id %w", err)
+			return exit.Usagef("invalid --host-id: %w", err)
 		}
 		o.original = id
 	}
 	for _, name := range o.skipChecks {
 		if !slices.Contains(replace.CheckNames(), name) {
-			return exit.Usagef("--skip-check: no check %q can be skipped; one of %s", name, strings.Join(replace.CheckNames(), ", "))
+			return exit.Usagef("unknown --skip-check=%q: use one of %s", name, strings.Join(replace.CheckNames(), ", "))
 		}
 	}
 	return nil

@@ -109,7 +109,7 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 		case err != nil && first:
 			return err
 		case err != nil:
-			v = verdict{phase: f.phase, activity: exit.Describe(err).Error() + " (trying again)"}
+			v = verdict{phase: f.phase, activity: exit.Describe(err).Error() + " (retrying)"}
 		}
 		f.show(v)
 		if v.done || v.err != nil {
@@ -133,7 +133,7 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 		case <-deadline.C():
 			f.stop()
 			return exit.WithHint(exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", duration.HumanDuration(d.Clock.Since(f.start)), f.s.member(), activity)),
-				"the replacement goes on without this command; see", f.s.statusCommand()...)
+				"the replacement continues without this command; show its progress", f.s.statusCommand()...)
 		case _, ok := <-changed:
 			if !ok {
 				changed = nil
@@ -144,7 +144,7 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 }
 
 func (f *follower) interrupted() error {
-	f.o.d.Say("the replacement goes on; see: " + f.o.d.Words().Shell(f.s.statusCommand()) + "\n")
+	f.o.d.Say("the replacement continues; to show its progress: " + f.o.d.Words().Shell(f.s.statusCommand()) + "\n")
 	return exit.Interrupted(context.Canceled)
 }
 
@@ -208,9 +208,9 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	}
 	switch {
 	case rec.Accepted != "" && rec.Accepted != f.id && rec.Resume != f.id:
-		return verdict{err: fmt.Errorf("request %s took the place of this one (%s)", rec.Accepted, f.id), last: doc}, nil
+		return verdict{err: fmt.Errorf("request %s superseded this one (%s)", rec.Accepted, f.id), last: doc}, nil
 	case !rec.Requested && !rec.Open() && rec.Request != f.id:
-		return verdict{err: fmt.Errorf("the request is gone from service %s, and its outcome is not known", s.member()), last: doc}, nil
+		return verdict{err: fmt.Errorf("the request was removed from service %s; its outcome is unknown", s.member()), last: doc}, nil
 	}
 	message, cure := words.Text(step.Message), f.o.d.Words().Text(step.Cure)
 	activity := message
@@ -228,7 +228,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 		f.o.d.Warn("%s", text)
 	}
 	if step.Action.Writes() && f.o.d.Clock.Since(f.since) > patience {
-		activity = fmt.Sprintf("nobody has taken it up for %s: is the controller running? %s", duration.HumanDuration(f.o.d.Clock.Since(f.since)), message)
+		activity = fmt.Sprintf("the controller has not acted for %s, check that it is running: %s", duration.HumanDuration(f.o.d.Clock.Since(f.since)), message)
 	}
 	if step.Action == replace.ActionFail && rec.Accepted == f.id {
 		return verdict{phase: title(step), err: exit.WithHint(fmt.Errorf("the replacement failed: %s", message), cure), last: doc}, nil
@@ -278,7 +278,7 @@ func (f *follower) checkCancelled(ctx context.Context) (verdict, error) {
 	case !rec.Open() && !rec.Requested && rec.Request == "":
 		return verdict{done: true, last: doc}, nil
 	case rec.Requested || step.Action == replace.ActionCancelRefused:
-		return verdict{err: exit.Refusedf("it was too late to cancel: the replacement goes on"), last: doc}, nil
+		return verdict{err: exit.Refusedf("too late to cancel: the replacement continues"), last: doc}, nil
 	}
 	return verdict{phase: "withdrawing the request", activity: words.Text(step.Message)}, nil
 }
@@ -321,7 +321,7 @@ func (f *follower) operator(s *subject, step replace.Step, doc *StatusDocument) 
 		doc.addAfterwards(f.o.d.Clock.Now(), s)
 		return verdict{done: true, last: doc}
 	case !rec.Requested && !rec.HasOriginal:
-		return verdict{err: fmt.Errorf("the label is gone from service %s and its host ID is still %s: the request was withdrawn", s.member(), f.original), last: doc}
+		return verdict{err: fmt.Errorf("the label was removed from service %s and its host ID is still %s: the request was withdrawn", s.member(), f.original), last: doc}
 	case step.Action == replace.ActionFail:
 		return verdict{err: exit.WithStep(fmt.Errorf("the replacement failed: %s", words.Text(step.Message)), step.Cure), last: doc}
 	}

@@ -47,7 +47,7 @@ func TestNoHarm11TheOldPodIsNotTheNewNode(t *testing.T) {
 	}{
 		"no label, the old Pod exists":       {terminating(dead().Operator().Objects()), putBack, api.LabelReplacingNodeHostID + "="},
 		"no label, the old Pod is gone":      {noPod(terminating(dead().Operator().Objects())), both, putBack},
-		"both labels, the old Pod exists":    {recorded(dead()), "Pod " + target + " is still that of the old node", "exit 0"},
+		"both labels, the old Pod exists":    {recorded(dead()), "Pod " + target + " still belongs to the old node", "exit 0"},
 		"both labels, and the node is alive": {recorded(prepared()), "check whether the old node is DOWN", "-hostid- "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestNoHarm17ASecondDeadNodeIsExcluded(t *testing.T) {
 				}
 			}
 			got := plugintest.Run{Objects: objects, Args: []string{"replace", "-n", "demo", target, "--dry-run=client", "--ignore-dead", other}}.Do(t)
-			said := strings.Contains(got.Stderr, "-- nodetool excludenode "+id) && strings.Contains(got.Stderr, "bans it permanently, and a join still needs every node UP")
+			said := strings.Contains(got.Stderr, "-- nodetool excludenode "+id) && strings.Contains(got.Stderr, "bans it permanently, and a join still requires every node UP")
 			if got.Code != 2 || said != tc.exclude || !tc.exclude && (strings.Contains(got.Stderr, "excludenode") || !strings.Contains(got.Stderr, look)) || strings.Contains(got.Stderr, "ignore_dead_nodes_for_replace") {
 				t.Errorf("exit %d, excludenode %v, want %v:\n%s%s", got.Code, said, tc.exclude, got.Stdout, got.Stderr)
 			}
@@ -143,8 +143,8 @@ func TestBesideOperator5CancelPastThePointOfNoReturn(t *testing.T) {
 		says    string
 	}{
 		"the claim is untouched":                     {asked(true).Objects(), 0, false, ""},
-		"the operator deletes the claim":             {terminating(asked(true).Objects()), 2, true, "claim data-" + target + " is being deleted"},
-		"under our controller somebody else does so": {terminating(asked(false).Objects()), 2, true, "claim data-" + target + " is being deleted"},
+		"the operator deletes the claim":             {terminating(asked(true).Objects()), 2, true, "PVC data-" + target + " is being deleted"},
+		"under our controller somebody else does so": {terminating(asked(false).Objects()), 2, true, "PVC data-" + target + " is being deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := plugintest.NewClient(tc.objects, interceptor.Funcs{})
@@ -261,9 +261,9 @@ func TestBesideOperator8StatusWhileTheOperatorIsHeld(t *testing.T) {
 		code      int
 		says, not string
 	}{
-		"it is at work":                       {asked(operator(2), budget(3)), 0, "the Scylla Operator deletes claim and Pod", ""},
-		"a budget holds it":                   {asked(operator(2), budget(2)), 3, "disruption budget demo lets none go", "deletes claim and Pod"},
-		"its own words tell of the budget":    {datacenter(asked(), "Error", "Cannot evict pod as it would violate the pod's disruption budget."), 3, "disruption budget lets none go", ""},
+		"it is at work":                       {asked(operator(2), budget(3)), 0, "the Scylla Operator deletes PVC and Pod", ""},
+		"a budget holds it":                   {asked(operator(2), budget(2)), 3, "PodDisruptionBudget demo allows no disruption", "deletes PVC and Pod"},
+		"its own words tell of the budget":    {datacenter(asked(), "Error", "Cannot evict pod as it would violate the pod's disruption budget."), 3, "PodDisruptionBudget allows no disruption", ""},
 		"it is scaled to 0":                   {asked(operator(0)), 3, "nothing happens: the Scylla Operator is scaled to 0", "the Scylla Operator deletes"},
 		"AsExpected is no reason":             {datacenter(asked(), "AsExpected", ""), 0, "ServiceControllerProgressing", "AsExpected"},
 		"what is refused is not recommended":  {asked(), 0, "", "--ignore-dead"},

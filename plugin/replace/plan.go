@@ -75,21 +75,21 @@ func (d *PlanDocument) Text(o show.Options) string {
 	b.line("%s", show.Strong.Paint("Then"))
 	from := "streams the data from"
 	if !d.StreamsKnown {
-		from = "streams the data that has copies on"
+		from = "streams the data that has replicas on"
 	}
-	b.line("  the StatefulSet makes both anew, and a new node with a new host ID %s", from)
+	b.line("  the StatefulSet recreates both, and a new node with a new host ID %s", from)
 	for _, l := range show.Wrap(strings.Join(d.Streams, ", "), room(o, 4), "") {
 		b.line("    %s", show.Clean(l))
 	}
 	if len(d.Streams) == 0 {
-		nobody := "no other node is known to be alive"
+		why := "no other node is known to be running"
 		if d.StreamsKnown {
-			nobody = "no node that is alive has a copy of its data"
+			why = "no running node has a replica of its data"
 		}
-		b.line("    nobody: %s", nobody)
+		b.line("    none: %s", why)
 	}
 	b.line("%s", show.Strong.Paint("Cannot be undone"))
-	b.line("  the deleted data; and as soon as the new node asks, whether it succeeds or not, the cluster bans for ever")
+	b.line("  the deleted data; and as soon as the new node requests the replacement, even if that fails, the cluster permanently bans")
 	for _, id := range d.Banned {
 		b.line("    %s", show.Clean(string(id)))
 	}
@@ -115,7 +115,7 @@ func (d *PlanDocument) deleted(b *lines) {
 		b.line("  PersistentVolumeClaim %s (%sUID %s) with all its data", show.Clean(c.Name), size, c.UID)
 	}
 	if len(d.Claims) == 0 {
-		b.line("  no PersistentVolumeClaim: it is gone already")
+		b.line("  no PersistentVolumeClaim: none exists")
 	}
 	if d.Pod != nil {
 		on := ""
@@ -161,7 +161,7 @@ func (d *PlanDocument) blocking() []string {
 }
 
 func (d *PlanDocument) heldUp() string {
-	return "held up by " + words.Count(len(d.blocking()), "check", "checks")
+	return "blocked by " + words.Count(len(d.blocking()), "check", "checks")
 }
 
 func passed(checks []CheckInfo) string {
@@ -174,7 +174,7 @@ func passed(checks []CheckInfo) string {
 	if skipped == 0 {
 		return show.Good.Paint(fmt.Sprintf("All %d checks passed.", len(checks)))
 	}
-	return show.Warn.Paint(fmt.Sprintf("%d of %d checks passed, %d skipped as asked.", len(checks)-skipped, len(checks), skipped))
+	return show.Warn.Paint(fmt.Sprintf("%d of %d checks passed, %d skipped on request.", len(checks)-skipped, len(checks), skipped))
 }
 
 func room(o show.Options, indent int) int {

@@ -84,7 +84,7 @@ func (o *options) runReplace(ctx context.Context) error {
 	}
 	if err := o.apply(ctx, s, patch, "labeled", func(now *replace.Input) error {
 		if was, is := s.in.Self.RecordedID(), now.Self.RecordedID(); was != is && !o.resume {
-			return exit.Refusedf("the host ID of %s changed from %s to %s while you looked: nothing was changed", s.member(), was, is)
+			return exit.Refusedf("the host ID of %s changed from %s to %s after the plan was shown: nothing was changed", s.member(), was, is)
 		}
 		if !o.resume {
 			if err := open(*now); err != nil {
@@ -95,9 +95,9 @@ func (o *options) runReplace(ctx context.Context) error {
 	}); err != nil || o.dryRun != cli.DryRunNone {
 		return err
 	}
-	o.record(ctx, s, EventRequested, fmt.Sprintf("%s asked with kubectl scylla to replace %s (request %s)%s", o.d.WhoAmI(ctx), plan.Original, id, skipped(o.skipChecks)))
+	o.record(ctx, s, EventRequested, fmt.Sprintf("%s requested with kubectl scylla to replace %s (request %s)%s", o.d.WhoAmI(ctx), plan.Original, id, skipped(o.skipChecks)))
 	if !o.wait.Wait {
-		o.d.Say("asked for; follow it with: " + o.d.Words().Shell(s.statusCommand()) + "\n")
+		o.d.Say("requested; to show its progress: " + o.d.Words().Shell(s.statusCommand()) + "\n")
 		return o.finalDocument(ctx, s)
 	}
 	return o.follow(ctx, s, id, plan.Original)
@@ -114,7 +114,7 @@ func (o *options) stillAllowed(ctx context.Context, s *subject, shown replace.Pl
 	plan := replace.MakePlan(asked(*now.in, request))
 	switch {
 	case now.key != s.key || now.member() != s.member() || plan.Original != shown.Original:
-		return exit.Refusedf("%s is not what it was while you looked: nothing was changed", s.member())
+		return exit.Refusedf("%s changed after the plan was shown: nothing was changed", s.member())
 	case plan.Blocked:
 		for _, b := range plan.Blockers() {
 			o.d.Warn("%s: %s", b.Name, words.Text(b.Evidence))
@@ -138,13 +138,13 @@ func (o *options) mayAsk(s *subject) error {
 	case s.reading.Cluster.Old:
 		return exit.Refusedf("%s", o.d.Words().Text(replace.ReadNow(s.reading.Cluster)))
 	case o.resume && s.in.Operator:
-		return exit.WithHint(exit.Refusedf("the Scylla Operator replaces the nodes of this cluster and knows no second attempt"),
-			"its documentation has the way out by hand: recover from a failed replacement")
+		return exit.WithHint(exit.Refusedf("the Scylla Operator replaces the nodes of this cluster and cannot resume an attempt"),
+			"follow its documentation: recover from a failed replacement")
 	case o.resume && !rec.Open():
-		return exit.WithHint(exit.Refusedf("no replacement of %s is open: there is nothing to resume", s.member()),
+		return exit.WithHint(exit.Refusedf("no replacement of %s is open: nothing to resume", s.member()),
 			"start one", words.Scylla(s.key.Namespace, "replace", s.member())...)
 	case o.original != "" && rec.HasOriginal && rec.OriginalError.IsZero() && rec.Original != o.original:
-		return exit.Refusedf("the original host ID %s is recorded on %s; it is never overwritten, leave --host-id out", rec.Original, s.member())
+		return exit.Refusedf("the original host ID %s is recorded on %s and never overwritten: omit --host-id", rec.Original, s.member())
 	case !o.resume:
 		if err := open(*s.in); err != nil {
 			return err
@@ -178,11 +178,11 @@ func (o *options) askNodes(ctx context.Context, s *subject) {
 	if s.in.OperationsKnown || o.read.From != "" || s.reading.Cluster.Live != nil {
 		return
 	}
-	p := o.d.Busy("asking the nodes of " + s.key.String() + " for open operations")
+	p := o.d.Busy("querying the nodes of " + s.key.String() + " for open operations")
 	asked, err := o.d.ReadLive(ctx, s.reading.Cluster, kube.LiveOptions{})
 	p.Stop()
 	if err != nil {
-		o.d.Warn("the nodes could not be asked themselves: %s", exit.Describe(err))
+		o.d.Warn("cannot query the nodes: %s", exit.Describe(err))
 		return
 	}
 	s.reading = replace.Read(asked)
@@ -192,10 +192,10 @@ func (o *options) askNodes(ctx context.Context, s *subject) {
 // askData asks a live node where the data is.
 func (o *options) askData(ctx context.Context, s *subject) {
 	if o.reader.Saved() {
-		s.in.Data = &replace.Data{Why: "saved objects do not say where the data is"}
+		s.in.Data = &replace.Data{Why: "saved objects do not show which nodes have replicas of the data"}
 		return
 	}
-	p := o.d.Busy("asking where the data of " + s.key.String() + " is")
+	p := o.d.Busy("querying the replicas of " + s.key.String())
 	keyspaces, err := o.d.Replication(ctx, cli.Witnesses(s.reading.Cluster, s.member()))
 	p.Stop()
 	s.in.Data = &replace.Data{Known: err == nil, Keyspaces: keyspaces}
@@ -214,7 +214,7 @@ func refusal(plan replace.Plan) error {
 	}
 	hint := "nothing was changed"
 	if skippable {
-		hint += "; who knows better than a check can skip it: --skip-check=" + strings.Join(names, ",")
+		hint += "; to override, only if you know better than the check: --skip-check=" + strings.Join(names, ",")
 	}
 	return exit.WithHint(exit.Refusedf("refused by %s: %s", words.Count(len(names), "check", "checks"), strings.Join(names, ", ")), hint)
 }

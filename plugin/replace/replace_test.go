@@ -32,7 +32,7 @@ import (
 var request = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
 
 // busy lines come after a second of the fake clock, or not: the stage moves it while the command reads.
-var busy = regexp.MustCompile(`(?m)^(reading cluster|looking for clusters|asking where the data).*\n`)
+var busy = regexp.MustCompile(`(?m)^(reading cluster|listing clusters|querying the replicas).*\n`)
 
 func golden(t *testing.T, name, text string) {
 	t.Helper()
@@ -83,10 +83,10 @@ func TestGoldenPlans(t *testing.T) {
 			return []maintenance.Keyspace{{Name: "app", Replicas: [][]hostid.ID{{hostid.ID(oldID), hostid.ID(plugintest.HostID(0)), hostid.ID(plugintest.HostID(2))}}}, {Name: "log", Replicas: [][]hostid.ID{{hostid.ID(oldID)}, {hostid.ID(plugintest.HostID(0))}}}}, nil
 		}),
 		"refused_data_unknown.txt": data(run(t, dead(), target, "--yes"), func(_ context.Context, pods []corev1.Pod) ([]maintenance.Keyspace, error) {
-			return nil, fmt.Errorf("ask %s: no answer within 30s", pods[0].Name)
+			return nil, fmt.Errorf("query %s: no response within 30s", pods[0].Name)
 		}),
 		"skipped_data.txt": data(run(t, dead(), target, "--dry-run=client", "--skip-check", "data"), func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error) {
-			return nil, errors.New("no other node runs that could be asked")
+			return nil, errors.New("no other node is running, so none can be queried")
 		}),
 		"skipped.txt": func() plugintest.Run {
 			c := dead()
@@ -213,7 +213,7 @@ func TestFollowsToTheEnd(t *testing.T) {
 		t.Fatalf("exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
 	}
 	golden(t, "progress.txt", transcript(r.Args, res))
-	if notes := s.events("ReplacementRequested"); len(notes) != 1 || !strings.Contains(notes[0], "ada@example.com asked with kubectl scylla to replace "+oldID) {
+	if notes := s.events("ReplacementRequested"); len(notes) != 1 || !strings.Contains(notes[0], "ada@example.com requested with kubectl scylla to replace "+oldID) {
 		t.Errorf("events %q", notes)
 	}
 	last := replace.ReadRecord(s.service().Labels, s.service().Annotations).Last
@@ -269,7 +269,7 @@ func TestBoundToItsRequest(t *testing.T) {
 	s.stuck = true
 	r.Args = []string{"replace", "-n", "demo", target, "--yes", "--timeout", "1m"}
 	res := r.Do(t)
-	if res.Code != 4 || !strings.Contains(res.Stderr, "is the controller running?") {
+	if res.Code != 4 || !strings.Contains(res.Stderr, "the controller has not acted for") {
 		t.Errorf("exit %d\n%s", res.Code, res.Stderr)
 	}
 }
@@ -510,7 +510,7 @@ func TestStatusWithGhosts(t *testing.T) {
 	c.Down("demo-dc1-rack4-0")
 	c.Pod("demo-dc1-rack4-0").Annotations = nil
 	res := run(t, c, "status").Do(t)
-	if want := "not to be removed: it may be the node of demo-dc1-rack4-0, whose host ID is unknown"; !strings.Contains(res.Stdout, want) {
+	if want := "do not remove: it may be the node of demo-dc1-rack4-0, whose host ID is unknown"; !strings.Contains(res.Stdout, want) {
 		t.Errorf("the host ID may be that of a node that runs here: want %q in\n%s", want, res.Stdout)
 	}
 	c.Newcomer("dc1", "rack4", 0) // on a new volume, in its barrier: it has started no node

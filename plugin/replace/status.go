@@ -32,7 +32,7 @@ func (o *options) look(ctx context.Context, s *subject) (*subject, replace.Step,
 	r := replace.Read(read)
 	in := r.Input(s.member(), o.d.Clock.Now(), "")
 	if in == nil {
-		return nil, replace.Step{}, fmt.Errorf("service %s/%s is gone", s.key.Namespace, s.member())
+		return nil, replace.Step{}, fmt.Errorf("service %s/%s does not exist", s.key.Namespace, s.member())
 	}
 	now := &subject{reading: r, in: in, key: s.key}
 	step := o.judge(ctx, now)
@@ -203,7 +203,7 @@ func (d *StatusDocument) Text(now time.Time, o show.Options) string {
 	case d.Phase == replace.PhaseFailed:
 		style = show.Bad
 	case d.Held:
-		style, word = show.Bad, "Held"
+		style, word = show.Bad, "Blocked"
 	case d.Phase == replace.PhaseDone && d.FinishedAt != nil:
 		style = show.Good
 	}
@@ -275,7 +275,7 @@ func (l *StatusList) Text(now time.Time, o show.Options) string {
 		b.WriteString(l.Items[i].Text(now, o))
 	}
 	if len(l.Ghosts) > 0 {
-		b.WriteString("\n" + show.Strong.Paint("Ghosts") + " (listed by their cluster, nobody's member)\n")
+		b.WriteString("\n" + show.Strong.Paint("Host IDs without a member") + " (listed by the cluster)\n")
 		for _, g := range l.Ghosts {
 			for _, t := range show.Wrap(show.Clean(g.Cluster+": "+words.Text(g.Evidence)), room(o, 2), "") {
 				b.WriteString("  " + t + "\n")
@@ -287,7 +287,7 @@ func (l *StatusList) Text(now time.Time, o show.Options) string {
 				// A command is never broken: it is copied.
 				b.WriteString("  > " + show.Clean(words.Shell(g.Command)) + "\n")
 			} else {
-				b.WriteString("  > not to be removed: " + show.Clean(words.Text(g.Why)) + "\n")
+				b.WriteString("  > do not remove: " + show.Clean(words.Text(g.Why)) + "\n")
 			}
 		}
 	}

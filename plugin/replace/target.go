@@ -37,7 +37,7 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 	}
 	typed := cluster.MemberName(o.target)
 	if len(typed) < leastPrefix && typed != m.Member && !o.list && (m.HostID.Begins(typed) || m.Replacing.Begins(typed)) {
-		return nil, exit.Refusedf("%q is too short a beginning of a host ID to replace a node by: give %d characters of %s, or name it %s", o.target, leastPrefix, m.HostID, m.Member)
+		return nil, exit.Refusedf("host ID prefix %q is too short: specify at least %d characters of %s, or use the name %s", o.target, leastPrefix, m.HostID, m.Member)
 	}
 	r := replace.Read(s)
 	return &subject{reading: r, in: r.Input(m.Member, o.reader.Now(), o.newID()), key: s.Key}, nil
@@ -46,7 +46,7 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 // noService is the error for a target that is no member: most often a ghost.
 func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 	if m.HostID == "" {
-		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller makes member Services; see whether it runs", words.Scylla(s.Namespace, "status")...)
+		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller creates member Services: check that it is running", words.Scylla(s.Namespace, "status")...)
 	}
 	for _, g := range replace.Read(s).Ghosts(o.reader.Now()) {
 		if g.HostID != m.HostID {
@@ -59,9 +59,9 @@ func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 			}
 			hint += "remove it from the cluster: " + o.d.Words().Shell(g.Command)
 		}
-		return exit.WithHint(exit.Refusedf("host ID %s belongs to no member, so there is nothing to start in its place", m.HostID), hint)
+		return exit.WithHint(exit.Refusedf("no member has host ID %s, so it cannot be replaced", m.HostID), hint)
 	}
-	return exit.Refusedf("host ID %s belongs to no member here, so there is nothing to start in its place", m.HostID)
+	return exit.Refusedf("no member here has host ID %s, so it cannot be replaced", m.HostID)
 }
 
 // nameDead makes host IDs of the names in --ignore-dead. Whether they are members and DOWN is a check.
@@ -77,12 +77,12 @@ func (o *options) nameDead(s *subject) error {
 			return exit.Refused(fmt.Errorf("--ignore-dead: %w", err))
 		}
 		if m.HostID == "" {
-			return exit.Refusedf("--ignore-dead: the host ID of %s is not known: name it by its host ID", raw)
+			return exit.Refusedf("--ignore-dead: the host ID of %s is unknown: specify the host ID", raw)
 		}
 		o.ignoreDead[i] = string(m.HostID)
 	}
 	if target := replace.MakePlan(*s.in).Original; slices.Contains(o.ignoreDead, string(target)) {
-		return exit.Refusedf("--ignore-dead: %s is the node to be replaced; it cannot be ignored", target)
+		return exit.Refusedf("--ignore-dead: %s is the node to replace and cannot be ignored", target)
 	}
 	return nil
 }

@@ -55,49 +55,35 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := cli.NewCmd(&cobra.Command{
 		Use:   "report [CLUSTER]",
-		Short: "Show the assembled report of a cluster, or pack it for somebody elsewhere",
-		Long: `Show the assembled report of a cluster, or pack it for somebody elsewhere.
+		Short: "Show the full report of a cluster, or write an archive to share",
+		Long: `Show the full report of a cluster, or write an archive to share.
 
-The report is all of the status, and the objects that it is assembled from, what changed
-when (as far as rows, events and conditions tell), and the containers that wait, with the
-first and last error of their logs. As html it is one page that needs nothing else: to
-mail, to print, to read on a phone.
-
---archive packs what an expert needs who cannot reach the cluster: reports, member
-Services, Pods with their annotations, StatefulSets, claims, the events of these, their
-Kubernetes nodes, the Scylla Operator's objects, versions, the end of the log of each
-container that is not well (--logs), and what ScyllaDB's own API says of host IDs, gossip,
-Raft and tasks, asked through port-forwards. What could not be collected is listed. Every
-command that reads takes the archive with --from, and shows what it would have shown then.
-
-Page and archive alike hold of each object only the fields that the commands read: no
-environment variables, no probes, no annotations of others, and of a command line only
-ScyllaDB's flags and those of its agents. Secrets within logs and messages are taken out;
-Secrets and ConfigMaps are never read.
-
-Exit code: 0 the report was made, healthy or not; 1 error; 2 usage, or the file exists.`,
+The report adds to the status its objects, past changes, and waiting containers with log errors.
+-o html prints one self-contained page. --archive adds the ends of logs and answers of ScyllaDB's
+REST API, and lists what it could not collect. Every read command accepts an archive with --from.
+Page and archive contain only the fields that the commands read: no environment variables, probes or
+annotations of others, and of command lines only flags of ScyllaDB and its agents. Secrets in logs
+and messages are redacted; Secrets and ConfigMaps are never read.
+Exit code: 0 report written, healthy or not; 1 error; 2 usage, or the file exists.`,
 		Example: cli.Examples(
 			"# The cluster of namespace demo, as a table",
 			"kubectl scylla report -n demo",
 			"",
-			"# Those of all namespaces, and of one only what is wrong",
-			"kubectl scylla report -A",
-			"kubectl scylla report -n demo --problems -o wide",
-			"",
-			"# A page to mail or print",
+			"# One page, to mail or print",
 			"kubectl scylla report demo -n demo -o html > demo.html",
 			"",
-			"# Pack it for an expert, who then looks at it as if it were live",
+			"# Write an archive, and inspect it elsewhere",
 			"kubectl scylla report demo -n demo --archive demo.zip",
 			"kubectl scylla status --from demo.zip",
 		),
-	}, cli.GroupSee, d.CompleteClusters, o)
+	}, cli.GroupInspect, d.CompleteClusters, o)
 	o.read.AddFlags(cmd, true)
 	o.table.AddFlags(cmd)
 	o.output.AddFlags(cmd, formatTable, formatWide, formatHTML)
-	cmd.Flags().StringVar(&o.archive, "archive", "", "Pack an archive into this file (FILE.zip) instead of showing the report. -o json and -o yaml then print what it holds.")
-	cmd.Flags().BoolVar(&o.force, "force", false, "With --archive: replace the file when it exists.")
-	cmd.Flags().IntVar(&o.logs, "logs", defaultLogs, "With --archive: lines kept of the log of each container that is not well, and as many of its run before; 0 keeps none.")
+	cmd.Flags().StringVar(&o.archive, "archive", "", "Write an archive to FILE.zip instead of showing the report; -o json or yaml lists its contents.")
+	cmd.Flags().BoolVar(&o.force, "force", false, "With --archive: overwrite the file if it exists.")
+	cmd.Flags().IntVar(&o.logs, "logs", defaultLogs, "With --archive: log lines of each unhealthy container, and of its previous instance; 0 keeps none.")
+	cli.Rarely(cmd, "force", "sort-by")
 	_ = cmd.MarkFlagFilename("archive", "zip")
 	return cmd
 }
@@ -116,29 +102,29 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	onePage := o.output.Format() == formatHTML
 	switch {
 	case o.Name != "" && o.read.Selector != "":
-		return exit.Usagef("name a cluster or choose by --selector, not both")
+		return exit.Usagef("specify a cluster or --selector, not both")
 	case onePage && o.several():
-		return exit.Usagef("-o html draws one cluster: name it; --archive and the other formats hold several")
+		return exit.Usagef("-o html shows one cluster: specify its name, or use --archive or another format")
 	case onePage && o.table != (cli.TableFlags{}):
-		return exit.Usagef("--problems, --sort-by and --no-headers are for tables and documents, not for -o html")
+		return exit.Usagef("--problems, --sort-by and --no-headers cannot be used with -o html")
 	case o.archive != "" && o.table != (cli.TableFlags{}):
-		return exit.Usagef("--archive holds every node: --problems, --sort-by and --no-headers do nothing with it")
+		return exit.Usagef("--problems, --sort-by and --no-headers cannot be used with --archive")
 	case o.archive == "" && cmd.Flags().Changed("archive"):
-		return exit.Usagef("--archive needs the name of a file")
+		return exit.Usagef("--archive requires a file name")
 	case o.archive == "" && o.force:
-		return exit.Usagef("--force is for --archive: without it no file is written")
+		return exit.Usagef("--force requires --archive")
 	case o.archive == "" && cmd.Flags().Changed("logs"):
-		return exit.Usagef("--logs is for --archive: without it no log is kept")
+		return exit.Usagef("--logs requires --archive")
 	case o.logs < 0:
-		return exit.Usagef("--logs=%d cannot be: give the number of lines, or 0 for none", o.logs)
+		return exit.Usagef("invalid --logs=%d: must be a number of lines, or 0 for none", o.logs)
 	case o.archive == "":
 		return nil
 	case o.archive == "-":
-		return exit.Usagef("--archive writes a file, not standard output: name one, such as demo.zip")
+		return exit.Usagef("--archive cannot write to standard output: specify a file, such as demo.zip")
 	case !strings.EqualFold(filepath.Ext(o.archive), ".zip"):
-		return exit.WithHint(exit.Usagef("--archive writes a zip file, and %s is not the name of one", o.archive), "name it "+zipName(o.archive))
+		return exit.WithHint(exit.Usagef("invalid --archive=%s: must be the name of a zip file", o.archive), "use "+zipName(o.archive))
 	case !slices.Contains([]string{"", formatTable}, o.output.Format()):
-		return exit.Usagef("--archive holds the report as a page already: it goes with -o json or yaml, which print what the archive holds, not with -o %s", o.output.Format())
+		return exit.Usagef("-o %s cannot be used with --archive: use -o json or yaml to list its contents", o.output.Format())
 	}
 	return writeError(support.Writable(o.archive, o.force))
 }
@@ -156,7 +142,7 @@ func zipName(name string) string {
 // writeError makes an existing file a refusal.
 func writeError(err error) error {
 	if errors.Is(err, support.ErrExists) {
-		return exit.WithHint(exit.Refused(err), "add --force to replace it, or name another file")
+		return exit.WithHint(exit.Refused(err), "add --force to overwrite it, or specify another file")
 	}
 	return err
 }
@@ -178,7 +164,7 @@ func (o *options) Run(ctx context.Context) error {
 	}
 	saved, err := a.Saved()
 	if err != nil {
-		return fmt.Errorf("open what was packed: %w", err)
+		return fmt.Errorf("open the new archive: %w", err)
 	}
 	reader.Age(saved)
 	if err := saved.Use(clusters[0].Requested); err != nil {
@@ -240,7 +226,7 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Clu
 		// The page shows neither, and port-forwards are slow.
 		limits.LogLines, server.Tables = 0, nil
 	}
-	p := o.d.Busy("reading what belongs to cluster " + s.Key.String())
+	p := o.d.Busy("reading the objects of cluster " + s.Key.String())
 	defer p.Stop()
 	c, err := support.Gather(ctx, reader.Client(), s, cluster.Source(o.read.Source), server, limits, p.Update)
 	if err != nil {
@@ -340,7 +326,7 @@ func pages(reports []*page.Report) []string {
 
 // write adds the pages to the archive and writes it.
 func (o *options) write(a *support.Archive, reports []*page.Report) error {
-	p := o.d.Busy("packing " + o.archive)
+	p := o.d.Busy("writing " + o.archive)
 	defer p.Stop()
 	names := pages(reports)
 	for i, r := range reports {
@@ -373,27 +359,27 @@ func summary(m *support.Manifest, name string, pages []string, size int64) strin
 		clusters = append(clusters, c.String())
 	}
 	fmt.Fprintf(&b, "Wrote %s: %s, %d files, cluster %s.\n", name, support.Size(size), len(m.Files)+len(pages), strings.Join(clusters, ", "))
-	b.WriteString("Kept: of each object the fields that the commands read.\n")
+	b.WriteString("Contains only the fields that the commands read.\n")
 	total, parts := 0, []string(nil)
 	for _, rule := range slices.Sorted(maps.Keys(m.Redacted)) {
 		total += m.Redacted[rule]
 		parts = append(parts, fmt.Sprintf("%s (%d)", rule, m.Redacted[rule]))
 	}
 	if total > 0 {
-		fmt.Fprintf(&b, "Taken out: %s.\n", strings.Join(parts, ", "))
+		fmt.Fprintf(&b, "Redacted: %s.\n", strings.Join(parts, ", "))
 	} else {
-		b.WriteString("Taken out: nothing, no text looks like a secret.\n")
+		b.WriteString("Redacted: nothing, no text looks like a secret.\n")
 	}
 	b.WriteString("Never read: Secrets, ConfigMaps.\n")
 	if len(m.LeftOut) == 0 {
-		b.WriteString("Left out: nothing.\n")
+		b.WriteString("Not collected: nothing.\n")
 	} else {
-		fmt.Fprintf(&b, "Left out (%d):\n", len(m.LeftOut))
+		fmt.Fprintf(&b, "Not collected (%d):\n", len(m.LeftOut))
 		for _, l := range m.LeftOut {
 			fmt.Fprintf(&b, "  %s\n", page.LeftOutLine(l))
 		}
 	}
-	fmt.Fprintf(&b, "Look at it: kubectl scylla status --from %s, or open %s in it.\n", shellWord(given), strings.Join(pages, ", "))
+	fmt.Fprintf(&b, "To inspect it: kubectl scylla status --from %s, or open %s from the archive.\n", shellWord(given), strings.Join(pages, ", "))
 	return b.String()
 }
 

@@ -550,7 +550,7 @@ func TestArchiveTellsWhyAReplacementFailed(t *testing.T) {
 			}, "banned from the cluster",
 		},
 		"it failed while it runs":     {plugintest.New(4, 1).Replacing(replaced).Objects(), now(removed), "already been removed"},
-		"it hangs":                    {plugintest.New(4, 1).Replacing(replaced).Objects(), now("ERROR 2026-11-21 12:00:00,000 [shard 0:main] init - Startup failed: std::runtime_error (something)\n"), "says: "},
+		"it hangs":                    {plugintest.New(4, 1).Replacing(replaced).Objects(), now("ERROR 2026-11-21 12:00:00,000 [shard 0:main] init - Startup failed: std::runtime_error (something)\n"), "log of ScyllaDB on Pod"},
 		"it goes on":                  {plugintest.New(4, 1).Replacing(replaced).Objects(), now("INFO all is well\n"), "Join"},
 		"its labels are gone":         {abandoned.Objects(), now(removed), "was removed too late"},
 		"the Scylla Operator does it": {append(byOperator, conditions), now(removed), "ServiceControllerProgressing: WaitingForPodReadiness"},

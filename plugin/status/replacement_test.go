@@ -76,7 +76,7 @@ func TestLogsAreReadOfReplacementsOnly(t *testing.T) {
 	for _, verb := range [][]string{{"status", "demo"}, {"barrier", replaced}} {
 		asked.Store(0)
 		res := plugintest.Run{Args: append(verb, "-n", "demo"), Objects: failedReplacement().Objects(), Setup: setup}.Do(t)
-		if !strings.Contains(res.Stdout, "says: ") || !strings.Contains(res.Stdout, "some required nodes are dead") ||
+		if !strings.Contains(res.Stdout, "log of ScyllaDB on Pod") || !strings.Contains(res.Stdout, "some required nodes are dead") ||
 			!strings.Contains(res.Stdout, "kubectl scylla replace resume "+replaced+" -n demo") {
 			t.Errorf("%v:\n%s%s", verb, res.Stdout, res.Stderr)
 		}

@@ -43,63 +43,43 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := cli.NewCmd(&cobra.Command{
 		Use:     "status [CLUSTER]",
 		Aliases: []string{"st"},
-		Short:   "Say whether every node sees every node UP, and if not, who does not",
-		Long: `Say whether every node sees every node UP, and if not, who does not.
+		Short:   "Show whether all nodes see each other UP, and the cause if not",
+		Long: `Show whether all nodes see each other UP, and the cause if not.
 
-The first line is the verdict with its one cause: a partition, a rack, a Kubernetes
-node, a node, a link. Below it stand the numbers that this rests on, the one thing to
-do next, and further problems. Then one line per node: SEEN is how the other nodes see
-it ("DOWN 2/5": two of five rows say DOWN), ROW is the state of its own row (ok, stale,
-missing, error) with the time since it last changed, POD is its Pod. Then the matrix of
-who sees whom. On a terminal all of it fits the screen: where it would not, only nodes
-in trouble have a line, and the matrix is folded to racks or datacenters. --all shows
-everything, the blockers too.
-
-With --source=live, -o wide and -o json also say for how long each node's process runs, how
-much data it has and how many tokens it owns; "-", or no field, where it was not asked.
-
-UNKNOWN is a cluster of which nobody could be asked, for want of a right or because no
-row is there. It says nothing against any node.
-
-Exit code: 0 healthy, 3 not healthy, 3 unknown as well, 4 not healthy within --timeout,
-1 error.`,
+The first line is the verdict and its cause. The next lines show the evidence, the next step and
+further problems; then the table of nodes, and the matrix "Who sees whom", a status report per line.
+  SEEN  status in the reports of the other nodes ("DOWN 2/5": 2 of 5 report it DOWN)
+  ROW   its own status report (fresh, stale, missing, error) and the time since it changed
+UNKNOWN means that no status report could be read, or no node has joined. It does not mean DOWN.
+Exit code: 0 healthy, 3 not healthy or unknown, 4 not healthy within --timeout, 1 error.`,
 		Example: cli.Examples(
-			"# The cluster of namespace demo",
-			"kubectl scylla status -n demo",
-			"",
-			"# Block until it is healthy, at most ten minutes; the exit code tells",
-			"kubectl scylla status demo -n demo --wait --timeout 10m",
-			"",
-			"# Members that somebody sees DOWN, for a script",
-			`kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`,
-			"",
-			"# Only what is wrong",
-			"kubectl scylla status -n demo --problems",
-			"",
-			"# Ask each node itself: needs no controller, no report and no agent",
+			"# Query each node of namespace demo; requires no controller, report or agent",
 			"kubectl scylla status -n demo --source live",
 			"",
-			"# Look at objects that were saved",
-			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla status --from -",
+			"# Wait until it is healthy, at most ten minutes",
+			"kubectl scylla status demo -n demo --wait --timeout 10m",
+			"",
+			"# Members that any node sees DOWN, for a script",
+			`kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`,
 		),
-	}, cli.GroupSee, d.CompleteClusters, o)
+	}, cli.GroupInspect, d.CompleteClusters, o)
 	o.Formats = []string{"table", "wide"}
 	o.AddFlags(cmd, "the cluster is healthy")
 	o.table.AddFlags(cmd)
-	cmd.Flags().BoolVar(&o.all, "all", false, "Every node, the whole matrix and every blocker, however long that is. Without it the text fits the terminal, or 80x24 where there is none (COLUMNS gives another width).")
+	cmd.Flags().BoolVar(&o.all, "all", false, "Show all nodes, pairs and blockers, even if they exceed the terminal.")
 	return cmd
 }
 
 // Validate refuses what does not go together.
 func (o *options) Validate(cmd *cobra.Command) error {
 	if o.Name != "" && o.Read.Selector != "" {
-		return exit.Usagef("name a cluster or choose by --selector, not both")
+		return exit.Usagef("specify a cluster or --selector, not both")
 	}
 	if err := o.ShowFlags.Validate(cmd); err != nil {
 		return err
 	}
 	if several := o.Read.AllNamespaces || o.Read.Selector != ""; several && o.table.SortBy != "" && o.Output.Text() && o.Output.Format() != "wide" {
-		return exit.Usagef("--sort-by orders nodes, and the list of clusters has none: name a cluster, or use -o wide")
+		return exit.Usagef("--sort-by applies to nodes only: specify a cluster, or use -o wide")
 	}
 	return o.table.Validate(&o.Output)
 }

@@ -35,8 +35,8 @@ func TestTableFlags(t *testing.T) {
 		"table is the plain text": {args: "-o table", stdout: []string{"✗ NOT HEALTHY"}, code: 3},
 		"several clusters":        {args: "-A --problems --no-headers", stdout: []string{"demo"}, not: "NAMESPACE", code: 3},
 		"an order that is none":   {args: "--sort-by age", code: 2, stderr: "must be one of host-id"},
-		"headers of a document":   {args: "--no-headers -o json", code: 2, stderr: "--no-headers is for tables"},
-		"the order of no nodes":   {args: "-A --sort-by seen", code: 2, stderr: "--sort-by orders nodes"},
+		"headers of a document":   {args: "--no-headers -o json", code: 2, stderr: "--no-headers requires a table"},
+		"the order of no nodes":   {args: "-A --sort-by seen", code: 2, stderr: "--sort-by applies to nodes only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,7 +90,7 @@ func TestWaitForAClusterThatIsNotThereYet(t *testing.T) {
 		}()
 		synctest.Wait()
 		there.Store(true)
-		const waits = "waiting for cluster demo to exist and to be healthy: there is no ScyllaDB cluster in namespace demo (0s of 5m0s)"
+		const waits = "waiting for cluster demo to exist and to be healthy: no ScyllaDB cluster found in namespace demo (0s of 5m0s)"
 		if got := <-done; got.Code != 0 || !strings.Contains(got.Stdout, "HEALTHY demo/demo: 3 of 3") || !strings.Contains(got.Stderr, waits) {
 			t.Errorf("exit %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
 		}

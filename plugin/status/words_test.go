@@ -52,7 +52,7 @@ func TestBesideOperator10StatusFollowsAScyllaDBCluster(t *testing.T) {
 	objects := append(plugintest.New(3, 1).OperatorObjects("dc1", nil), client.Object(sc))
 	got := plugintest.Run{Objects: objects, Args: []string{"status", "-n", "multi"}}.Do(t)
 	if got.Code != 0 || !strings.Contains(got.Stdout, "demo/demo") ||
-		!strings.Contains(got.Stderr, "datacenter dc2 of ScyllaDBCluster multi/demo is in namespace demo-7x2k1 of Kubernetes cluster west, not here") {
+		!strings.Contains(got.Stderr, "datacenter dc2 of ScyllaDBCluster multi/demo is in namespace demo-7x2k1 of Kubernetes cluster west, not in this one") {
 		t.Errorf("exit %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }

@@ -41,19 +41,18 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, dryRun: cli.DryRunNone}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Remove the controller and the rights",
-		Long: `Remove what "kubectl scylla install" applied: the controller, the rights, the admission policy
-and namespace kubectl-scylla. Objects that somebody else has applied or changed since are left
-as they are, and so are the kinds: with them every report would go.
+		Short: "Remove the controller and its RBAC rules",
+		Long: `Remove what "kubectl scylla install" applied: the controller, the RBAC rules, the admission policy
+and namespace kubectl-scylla. It does not remove objects that another owner has applied or changed
+since, nor the CRDs: all reports would be deleted with them.
 
-It is refused while a replacement is open, and while a StatefulSet has our barrier: without
-the controller its Pods would wait for ever. Take the barrier out of the manifest first
-(kubectl scylla inject --undo).`,
+It refuses while a replacement is open, and while a StatefulSet has our barrier: without the
+controller its Pods would wait indefinitely. Remove the barrier first: kubectl scylla inject --undo.`,
 		Example: cli.Examples(
-			"# See what would be removed, and what would stay",
+			"# Show what would be removed, and what would stay",
 			"kubectl scylla uninstall --dry-run=client",
 			"",
-			"# Let the API server check it, and keep everything",
+			"# Validate it on the API server, remove nothing",
 			"kubectl scylla uninstall --dry-run=server",
 			"",
 			"# Remove it",
@@ -64,7 +63,7 @@ the controller its Pods would wait for ever. Take the barrier out of the manifes
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
 	}
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask.")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
 	o.dryRun.AddFlag(cmd)
 	return cmd
 }
@@ -75,7 +74,7 @@ func (*options) Complete(*cobra.Command, []string) error { return nil }
 // Validate refuses flags without effect.
 func (o *options) Validate(*cobra.Command) error {
 	if o.d.NamespaceGiven() != "" {
-		return exit.Usagef("--namespace does nothing here: the controller is in namespace %s", manifests.Namespace)
+		return exit.Usagef("--namespace cannot be used: the controller is in namespace %s", manifests.Namespace)
 	}
 	return nil
 }
@@ -88,7 +87,7 @@ func (o *options) Run(ctx context.Context) error {
 	}
 	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
-		return fmt.Errorf("make client: %w", err)
+		return fmt.Errorf("create client: %w", err)
 	}
 	if err := refuse(ctx, c); err != nil {
 		return err
@@ -98,7 +97,7 @@ func (o *options) Run(ctx context.Context) error {
 		return err
 	}
 	if len(remove) == 0 {
-		o.d.Say("nothing of kubectl-scylla is installed here\n")
+		o.d.Say("kubectl-scylla is not installed here\n")
 		return o.say(stay)
 	}
 	if o.dryRun == cli.DryRunNone && !o.yes {
@@ -163,11 +162,11 @@ func refuse(ctx context.Context, c client.Client) error {
 	}
 	switch {
 	case len(open) > 0:
-		return exit.WithHint(exit.Refusedf("a replacement is open on %s: it would stop where it is", some(open)),
-			"wait for its end, or withdraw it", words.Scylla("", "replace", "cancel")...)
+		return exit.WithHint(exit.Refusedf("a replacement is open on %s: it would not continue", some(open)),
+			"wait until it has finished, or withdraw it", words.Scylla("", "replace", "cancel")...)
 	case len(guarded) > 0:
-		return exit.WithHint(exit.Refusedf("Pods of StatefulSet %s would wait for ever without the controller", some(guarded)),
-			"take the barrier out first", words.Scylla("", "inject", "CLUSTER", "--undo")...)
+		return exit.WithHint(exit.Refusedf("StatefulSet %s still has the barrier, which needs the controller", some(guarded)),
+			"remove the barrier first", words.Scylla("", "inject", "CLUSTER", "--undo")...)
 	}
 	return nil
 }
@@ -194,7 +193,7 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 		switch role, _, _ := unstructured.NestedString(have.Object, "roleRef", "name"); {
 		case role != manifests.OperatorMemberRole || have.GetDeletionTimestamp() != nil:
 		case !manifests.Applied(have):
-			stay = append(stay, install.Name(have)+" in namespace "+have.GetNamespace()+" stays: kubectl scylla install has not applied it")
+			stay = append(stay, install.Name(have)+" in namespace "+have.GetNamespace()+" stays: not applied by kubectl scylla install")
 		default:
 			remove = append(remove, have)
 		}
@@ -213,9 +212,9 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 		case err != nil:
 			return nil, nil, fmt.Errorf("read %s: %w", install.Name(u), err)
 		case u.GetKind() == "CustomResourceDefinition":
-			stay = append(stay, install.Name(u)+" stays: every report would go with it")
+			stay = append(stay, install.Name(u)+" stays: all reports would be deleted with it")
 		case !manifests.Applied(have):
-			stay = append(stay, install.Name(u)+" stays: kubectl scylla install has not applied it")
+			stay = append(stay, install.Name(u)+" stays: not applied by kubectl scylla install")
 		default:
 			remove = append(remove, have)
 		}

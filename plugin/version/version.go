@@ -34,13 +34,13 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which version this is",
-		Long:  "Say which version this is. It asks no API server.",
+		Short: "Print the version",
+		Long:  "Print the version. It does not contact the API server.",
 		Example: cli.Examples(
-			"# The release and its commit, for a person",
+			"# The release and its commit",
 			"kubectl scylla version",
 			"",
-			"# The release alone, for a script",
+			"# Only the release, for a script",
 			"kubectl scylla version -o short",
 			"",
 			"# With commit, date, Go version and platform",
@@ -64,7 +64,7 @@ func (o *options) Validate(*cobra.Command) error {
 	case "", "short", "json", "yaml":
 		return nil
 	}
-	return exit.Usagef("output format %q is not known: use one of short, json, yaml", o.format)
+	return exit.Usagef("unknown output format %q: use one of short, json, yaml", o.format)
 }
 
 // Run prints.

@@ -417,11 +417,11 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacl
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "demo", Labels: map[string]string{api.LabelCluster: "demo"}},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: new(intstr.FromInt32(3)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{api.LabelCluster: "demo"}}},
 	}
-	w.want(0, "the Scylla Operator deletes claim and Pod", "replace", "status", third)
+	w.want(0, "the Scylla Operator deletes PVC and Pod", "replace", "status", third)
 	if err := w.c.Create(t.Context(), budget); err != nil {
 		t.Fatal(err)
 	}
-	w.want(3, "disruption budget demo lets none go", "replace", "status", third)
+	w.want(3, "PodDisruptionBudget demo allows no disruption", "replace", "status", third)
 
 	// 5: after the deletion of the claim no request can be withdrawn, and the lost record is offered.
 	w.claimGoes(t)
@@ -477,7 +477,7 @@ func (w *wire) claimGoes(t *testing.T) {
 	claim := "data-" + third
 	w.kubectl("", "patch", "pvc", claim, "-n", w.namespace, "--type=merge", "-p", `{"metadata":{"finalizers":["test/holds"]}}`)
 	w.kubectl("", "delete", "pvc", claim, "-n", w.namespace, "--wait=false")
-	w.want(2, "claim "+claim+" is being deleted", "replace", "cancel", third, "--wait=false")
+	w.want(2, "PVC "+claim+" is being deleted", "replace", "cancel", third, "--wait=false")
 	labels := func() map[string]string {
 		var s corev1.Service
 		if err := w.c.Get(t.Context(), types.NamespacedName{Namespace: w.namespace, Name: third}, &s); err != nil {

@@ -100,7 +100,7 @@ func TestDoorOfAClusterThatKnowsNothingOfUs(t *testing.T) {
 	f.allUp(3, "--source=live")
 	u := newUser(t, f.ctx, w.Cluster, w.Images.Plugin)
 	names := strings.NewReplacer("NAMESPACE", namespace, "CLUSTER", "shop", "IMAGE", images.AgentRef)
-	healthy := []string{"HEALTHY inject/shop", "3 of 3 nodes seen UP by everyone"}
+	healthy := []string{"HEALTHY inject/shop", "3 of 3 nodes seen UP by all"}
 	u.walk(t, "Inspect a cluster", names, []step{
 		{"kubectl scylla status -n NAMESPACE --source=live", 0, append([]string{"from live"}, healthy...)},
 		{"kubectl scylla dashboard -n NAMESPACE --source=live", 0, healthy[:1]},
@@ -113,7 +113,7 @@ func TestDoorOfAClusterThatKnowsNothingOfUs(t *testing.T) {
 		{"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --dry-run=client", 0, []string{"+        - launch", "statefulset inject/db-a changes", "nothing was changed"}},
 		{"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --yes", 0, []string{"the host IDs of 3 nodes are recorded", "db-a-0 restarts", "db-b-0 restarts", "db-c-0 restarts", "inject/shop is guarded"}},
 		{"kubectl scylla status -n NAMESPACE --wait", 0, healthy},
-		{"kubectl scylla check -n NAMESPACE", 0, []string{"3 reporters answer", "statefulset inject/db-a: reporter, query, barrier and launcher are there"}},
+		{"kubectl scylla check -n NAMESPACE", 0, []string{"3 reporters respond", "statefulset inject/db-a: reporter, query, barrier and launcher are configured"}},
 	})
 	if after := f.identities(); !maps.Equal(before, after) {
 		t.Errorf("the nodes were %v, and are %v", before, after)
@@ -133,7 +133,7 @@ func (f *fixture) apply(manifest string) {
 func (f *fixture) allUp(nodes int, source ...string) {
 	f.t.Helper()
 	r := f.plugin(append([]string{"status", "shop", "--wait", "--timeout=5m"}, source...)...)
-	if want := fmt.Sprintf("HEALTHY inject/shop: %d of %d nodes seen UP by everyone", nodes, nodes); r.Code != 0 || !strings.Contains(r.Stdout, want) {
+	if want := fmt.Sprintf("HEALTHY inject/shop: %d of %d nodes seen UP by all", nodes, nodes); r.Code != 0 || !strings.Contains(r.Stdout, want) {
 		f.t.Fatalf("status: exit %d, want %q\n%s%s", r.Code, want, r.Stdout, r.Stderr)
 	}
 }
@@ -192,7 +192,7 @@ func (f *fixture) guardsHoldAndGoAgain() {
 	if again.Code != 0 || again.Stdout != "" {
 		t.Errorf("injected again: exit %d\n%s%s", again.Code, again.Stdout, again.Stderr)
 	}
-	contains(t, "inject again", again.Stderr, "statefulset inject/db-a stays as it is")
+	contains(t, "inject again", again.Stderr, "statefulset inject/db-a unchanged")
 	f.freeze("db-c-0", "db-a-0")
 	f.must(f.Scale(f.ctx, f.namespace, "db-b", 2))
 	f.untilBarrierRuns("db-b-1")
@@ -213,13 +213,13 @@ func (f *fixture) guardsHoldAndGoAgain() {
 	if checked.Code != 0 {
 		t.Errorf("check of a guarded cluster: exit %d\n%s%s", checked.Code, checked.Stdout, checked.Stderr)
 	}
-	contains(t, "check", checked.Stdout, "4 reporters answer", "4 members, each with a Service of its name", "the controller's leader renews its Lease",
-		"statefulset inject/db-a: reporter, query, barrier and launcher are there", "inject/scylla-member in inject: 8 rights, all there")
+	contains(t, "check", checked.Stdout, "4 reporters respond", "4 members, each with a Service of its name", "the controller's leader renews its Lease",
+		"statefulset inject/db-a: reporter, query, barrier and launcher are configured", "inject/scylla-member in inject: 8 permissions, none missing")
 	undone := f.plugin("inject", "shop", "-n", f.namespace, "--undo", "--yes")
 	if undone.Code != 0 {
 		t.Fatalf("undo: exit %d\n%s%s", undone.Code, undone.Stdout, undone.Stderr)
 	}
-	contains(t, "undo", undone.Stderr, "db-b-1 restarts", "service inject/db-a-0 removed", "serviceaccount inject/scylla-member removed", "inject/shop is without guards")
+	contains(t, "undo", undone.Stderr, "db-b-1 restarts", "service inject/db-a-0 removed", "serviceaccount inject/scylla-member removed", "inject/shop has no barrier")
 	for _, member := range []string{"db-a-0", "db-b-0", "db-b-1", "db-c-0"} {
 		if p := f.pod(member); len(p.Spec.InitContainers) > 0 {
 			t.Errorf("%s still has %d init containers", member, len(p.Spec.InitContainers))

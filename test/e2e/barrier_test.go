@@ -252,7 +252,7 @@ func TestDecommissionDuringAJoin(t *testing.T) {
 			if policy == api.PolicyPermits {
 				f.waitFor("the newcomer's barrier to name the node that leaves", func(ctx context.Context) (bool, string, error) {
 					log, err := f.ContainerLog(ctx, f.namespace, newcomer, api.ContainerBarrier)
-					return strings.Contains(log, leaving+" leaves the cluster"), tail(log, 3), err
+					return strings.Contains(log, leaving+" is leaving the cluster"), tail(log, 3), err
 				})
 			}
 			f.waitFor(newcomer+" to leave its barrier", f.left(newcomer))

@@ -57,7 +57,7 @@ func TestDashboardInATerminal(t *testing.T) {
 
 	term := &terminal{t: t, ctx: ctx, tmux: tmux, socket: filepath.Join(t.TempDir(), "tmux")}
 	term.start(80, 24, append(p.KubectlEnviron(), "KUBECONFIG="+p.Kubeconfig()), binary+" dashboard -n demo")
-	term.shows("the healthy cluster", "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone")
+	term.shows("the healthy cluster", "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by all")
 	term.golden("dashboard_healthy.txt")
 
 	// A node goes down and a newcomer waits: no key is pressed.
@@ -115,7 +115,7 @@ func TestDashboardInATerminal(t *testing.T) {
 	term.keys("f")
 	term.shows("the choice", "force-proceed: which node?", newcomer)
 	term.keys("Enter")
-	term.shows("the command's question", "$ kubectl scylla force-proceed "+newcomer+" -n demo", `Type "yes" to go on`)
+	term.shows("the command's question", "$ kubectl scylla force-proceed "+newcomer+" -n demo", `Type "yes" to continue`)
 	term.keys("no", "Enter")
 	term.shows("the refusal", "not confirmed: nothing was changed", "Enter goes back")
 	if v := s.service(newcomer).Annotations[api.AnnotationForceProceed]; v != "" {
@@ -124,7 +124,7 @@ func TestDashboardInATerminal(t *testing.T) {
 	term.keys("Enter")
 	term.shows("the dashboard again", "force-proceed "+newcomer+": not confirmed", "Who sees whom")
 	term.keys("f", "Enter")
-	term.shows("the command's question again", `Type "yes" to go on`)
+	term.shows("the command's question again", `Type "yes" to continue`)
 	term.keys("yes", "Enter")
 	term.shows("the command's end", "service/"+newcomer+" annotated")
 	if v := s.service(newcomer).Annotations[api.AnnotationForceProceed]; v != api.ForceProceedValue {

@@ -52,21 +52,18 @@ var offlineExamples = []example{
 	{line: "kubectl scylla barrier --from sample:incident", code: 3, says: "demo-dc1-rack2-1"},
 	{line: "kubectl scylla describe rack2/1 --from sample:incident", says: "demo/demo-dc1-rack2-1: must wait"},
 
-	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 --from sample:incident --dry-run=client", says: "annotated (dry run)"},
+	{line: "kubectl scylla barrier demo-dc1-rack2-1 --from sample:incident -o yaml", code: 3, says: "member: demo-dc1-rack2-1"},
 
-	{line: "kubectl scylla check --pre -n demo", says: "you in demo: 6 rights, all there"},
+	{line: "kubectl scylla check --pre -n demo", says: "you in demo: 6 permissions, none missing"},
 
 	{line: "kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --dry-run=client -o yaml", says: "kind: Deployment"},
-	{line: "kubectl scylla install --no-controller --yes", says: "customresourcedefinition"},
 	{line: "kubectl scylla install --no-controller --operator-member demo:db-member --yes", says: "kubectl-scylla-member-of-operator-db-member applied"},
 	// Guarded clusters are there, so that nothing is removed; TestInstall has the others.
 	{line: "kubectl scylla uninstall --dry-run=client", code: 2},
 	{line: "kubectl scylla uninstall --dry-run=server", code: 2},
 	{line: "kubectl scylla uninstall --yes", code: 2},
 
-	{line: "kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST -o diff", says: "- launch"},
 	{line: "kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST | kubectl apply -f -", says: "statefulset.apps/db-a created"},
-	{line: "kubectl scylla inject -f injected.yaml --undo > scylladb.yaml"},
 	// No controller and no Pod is there, so that nothing is changed; TestDoorOfAClusterThatKnowsNothingOfUs has the others.
 	{line: "kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --dry-run=client", code: 2},
 	{line: "kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --yes", code: 2},
@@ -96,29 +93,23 @@ var demoExamples = []example{
 	// It is installed already: applied again it changes nothing, and its controller leads.
 	{line: "kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --yes", says: "deployment.apps/kubectl-scylla-controller applied"},
 	// Every node sees every node UP.
-	{line: "kubectl scylla check -n demo", says: "3 reporters answer"},
+	{line: "kubectl scylla check -n demo", says: "3 reporters respond"},
 	{line: "kubectl scylla check -n demo -o junit > check.xml"},
-	{line: "kubectl scylla check -n demo --for=restart rack1/0", says: "every node sees every node UP"},
-	{line: "kubectl scylla check -n demo --for=drain worker-9", code: 2, says: "there is no Kubernetes node"},
-	{line: "kubectl scylla check -n demo --for=scale", says: "no topology operation, replacement or rollout is under way"},
+	{line: "kubectl scylla check -n demo --for=restart rack1/0", says: "all nodes see each other UP"},
+	{line: "kubectl scylla check -n demo --for=drain worker-9", code: 2, says: "not found"},
+	{line: "kubectl scylla check -n demo --for=scale", says: "no topology operation, replacement or rollout in progress"},
 	{line: "kubectl scylla check -n demo --for=upgrade -o json", says: "QuorumKeptNow"},
 	// Its nodes run, so that nothing is forgotten; and the ID of its group 0 is told from a Pod's second start on.
 	{line: "kubectl scylla init reset demo -n demo --dry-run", code: 2},
 	{line: "kubectl scylla init reset demo -n demo", code: 2},
-	{line: "kubectl scylla init reset demo -n demo --group0", says: "No group 0 of cluster demo/demo is recorded"},
-	{line: "kubectl scylla status demo -n demo --wait --timeout 10m", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone"},
-	{line: "kubectl scylla status -n demo", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone"},
-	{line: "kubectl scylla status -n demo --problems", says: "No node has a problem."},
+	{line: "kubectl scylla init reset demo -n demo --group0", says: "Cluster demo/demo has no recorded group 0"},
+	{line: "kubectl scylla status demo -n demo --wait --timeout 10m", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by all"},
+	{line: "kubectl scylla status -n demo", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by all"},
 	{line: "kubectl scylla status -n demo --source live", says: "from live (ScyllaDB answered on 3 of 3 Pods)"},
-	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla status --from -", says: "✓ HEALTHY demo/demo"},
 	{line: "kubectl scylla report -n demo", says: "demo-dc1-rack3-0"},
-	{line: "kubectl scylla report -A", says: "demo-dc1-rack3-0"},
-	{line: "kubectl scylla report -n demo --problems -o wide", says: "No node has a problem."},
 	{line: "kubectl scylla report demo -n demo -o html > demo.html"},
 	{line: "kubectl scylla report demo -n demo --archive demo.zip", says: "demo.zip"},
 	{line: "kubectl scylla status --from demo.zip", says: "✓ HEALTHY demo/demo"},
-	// The archive is of a healthy cluster.
-	{line: "kubectl scylla replace demo-dc1-rack3-0 --from demo.zip --dry-run=client", code: 2, says: "Would be deleted"},
 	{line: "kubectl scylla dashboard demo -n demo --once --width 100 --height 30", says: "✓ HEALTHY demo/demo"},
 	{line: "kubectl scylla dashboard -n demo", asks: "HEALTHY demo/demo", answer: typed(q)},
 	{line: "kubectl scylla dashboard -n demo --source live", asks: "HEALTHY demo/demo", answer: typed(q)},
@@ -144,12 +135,10 @@ var demoExamples = []example{
 	{do: (*fixture).newcomersWait},
 	{line: "kubectl scylla barrier -n demo", code: 3, says: newcomer},
 	{line: "kubectl scylla barrier demo-dc1-rack2-1 -n demo", code: 3, says: "✗ WAIT demo/demo-dc1-rack2-1"},
-	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml > saved.yaml"},
-	{line: "kubectl scylla barrier demo-dc1-rack2-1 --from saved.yaml -o yaml", code: 3, says: "member: " + newcomer},
 	{line: "kubectl scylla barrier demo-dc1-rack2-1 -n demo --wait --timeout 30m", says: "✓ ", meanwhile: true},
-	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client", says: " will be ignored: if a node really is down"},
-	{line: `kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "rack3-0 is UP, only its reporter hangs"`,
-		asks: `Type "yes" to go on`, answer: typed(yes), says: "service/demo-dc1-rack2-1 annotated"},
+	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client", says: " will be ignored: if a node really is DOWN"},
+	{line: `kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "the reporter of rack3-0 hangs"`,
+		asks: `Type "yes" to continue`, answer: typed(yes), says: "service/demo-dc1-rack2-1 annotated"},
 	{do: func(f *fixture) {
 		f.untilReady(newcomer)
 		f.waitFor("the force to be spent", func(context.Context) (bool, string, error) {
@@ -165,17 +154,17 @@ var demoExamples = []example{
 	{do: func(f *fixture) { f.dies(dead) }},
 	{line: `kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`, code: 3, says: dead},
 	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo --dry-run=client", says: "service/demo-dc1-rack3-0 labeled (dry run)"},
-	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo", asks: "to go on:", answer: first8, says: "was replaced by"},
+	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo", asks: "to continue:", answer: first8, says: "was replaced by"},
 
 	// It dies again, and another one with it: that is asked for which has to wait.
 	{do: (*fixture).twoDieAndOneIsAskedFor},
 	{line: "kubectl scylla replace status -n demo", code: 3, says: deadToo},
 	{line: "kubectl scylla replace cancel demo-dc1-rack3-0 -n demo", says: "service/demo-dc1-rack3-0 unlabeled"},
-	{line: "kubectl scylla replace rack3/0 -n demo --ignore-dead rack2/0", asks: "to go on:", answer: first8, says: "was replaced by"},
+	{line: "kubectl scylla replace rack3/0 -n demo --ignore-dead rack2/0", asks: "to continue:", answer: first8, says: "was replaced by"},
 
 	// The newcomer that replaces the other one dies while it joins.
 	{do: func(f *fixture) { f.attemptFails(deadToo) }},
-	{line: "kubectl scylla replace resume demo-dc1-rack2-0 -n demo", asks: "to go on:",
+	{line: "kubectl scylla replace resume demo-dc1-rack2-0 -n demo", asks: "to continue:",
 		answer: func(f *fixture) string { return f.service(deadToo).Labels[api.LabelReplacingNodeHostID][:8] + "\r" }, says: "was replaced by"},
 	{do: (*fixture).healthy},
 }
@@ -239,7 +228,7 @@ func TestExamples(t *testing.T) {
 		}
 		t.Logf("%s %s", time.Since(began).Round(time.Millisecond), e.line)
 	}
-	for _, name := range []string{"demo.html", "saved.yaml"} {
+	for _, name := range []string{"demo.html"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("an example was to write %s: %v", name, err)
 		}
@@ -435,7 +424,6 @@ func (s *scriptStage) examples(t *testing.T) {
 	plain := readFile(t, "testdata/plain.yaml")
 	for name, text := range map[string]string{
 		"scylladb.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: inject}\n---\n" + plain,
-		"injected.yaml": readFile(t, "../manifests/injected/plain.yaml"),
 		"eu.kubeconfig": readFile(t, s.env["BARE"]),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -52,7 +52,7 @@ func (f *fixture) untilMissed(member, why string) {
 		}
 		log, err := f.ContainerLog(ctx, l.Items[0].Namespace, l.Items[0].Name, l.Items[0].Spec.Containers[0].Name)
 		for line := range strings.Lines(log) {
-			if strings.Contains(line, "a heartbeat is missing") && strings.Contains(line, f.namespace) && strings.Contains(line, member) && strings.Contains(line, why) {
+			if strings.Contains(line, "heartbeat missing") && strings.Contains(line, f.namespace) && strings.Contains(line, member) && strings.Contains(line, why) {
 				return true, "", nil
 			}
 		}

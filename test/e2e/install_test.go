@@ -86,8 +86,8 @@ func TestInstall(t *testing.T) {
 		_, err := c.Kubectl(ctx, "get", "crd", "scylladbstatusreports.scylla.scylladb.com")
 		return err == nil
 	}
-	contains(t, "check before", run(0, "check", "--pre"), "ok:", "you in default: 6 rights, all there")
-	contains(t, "check of nothing", run(3, "check"), "the kind scylladbstatusreports.scylla.scylladb.com is not installed", "the controller is not installed", "kubectl scylla install")
+	contains(t, "check before", run(0, "check", "--pre"), "ok:", "you in default: 6 permissions, none missing")
+	contains(t, "check of nothing", run(3, "check"), "CRD scylladbstatusreports.scylla.scylladb.com is not installed", "the controller is not installed", "kubectl scylla install")
 	run(2, "install")
 	contains(t, "install without a terminal", run(2, "install", "--no-controller"), "--yes")
 	run(0, "install", "--no-controller", "--dry-run=client")
@@ -133,7 +133,7 @@ func TestInstall(t *testing.T) {
 	if !installed() {
 		t.Error("uninstall has removed a kind, and every report with it")
 	}
-	contains(t, "uninstall again", run(0, "uninstall", "--yes"), "nothing of kubectl-scylla is installed here")
+	contains(t, "uninstall again", run(0, "uninstall", "--yes"), "kubectl-scylla is not installed here")
 }
 
 // byName are the objects of a stream of documents, without the version that was installed.
@@ -182,7 +182,7 @@ func TestInstallLeavesTheOperatorsKindAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(before, err)
 	}
-	left := "customresourcedefinition.apiextensions.k8s.io/" + name + " left as it is: it was installed by operator-release"
+	left := "customresourcedefinition.apiextensions.k8s.io/" + name + " unchanged: installed by operator-release"
 	contains(t, "dry run", run(0, "install", "--no-controller", "--dry-run=client"), left)
 	contains(t, "install", run(0, "install", "--no-controller", "--yes"), left, "scylladbstatusreports.scylla.scylladb.com applied")
 	after, err := c.Kubectl(ctx, "get", "crd", name, "-o", "jsonpath={.metadata.generation} {.spec}")

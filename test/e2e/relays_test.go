@@ -150,7 +150,7 @@ func relayCloses(number int, name string, old bool) rehearsal {
 	}
 	r.verify = func(d *drill) {
 		d.took("a peer relays the view, which closes the barrier", viewwire.CloseWithin, turned,
-			d.says(newcomer, "hands on a view that has not come from the API server", dead+" is not UP by the controller's view"))
+			d.says(newcomer, "relays a controller view that the API server did not deliver", dead+" is not UP in the controller view"))
 		d.nextView()
 		d.holdsFor(newcomer, dwell)
 		if !old {

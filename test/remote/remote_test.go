@@ -146,21 +146,21 @@ func TestRemoteBetweenTwoControlPlanes(t *testing.T) {
 	here.create(statefulSet())
 
 	// In the wrong order each step names the missing one, and creates nothing.
-	if out := here.scylla(2, "remote add eu demo -n demo %s --yes", to); !strings.Contains(out, "there is no controller here") {
+	if out := here.scylla(2, "remote add eu demo -n demo %s --yes", to); !strings.Contains(out, "no controller here") {
 		t.Error(out)
 	}
 	here.scylla(0, "install --no-controller --yes")
-	if out := here.scylla(2, "remote add eu demo -n demo %s --yes", to); !strings.Contains(out, "the kinds are not installed there") {
+	if out := here.scylla(2, "remote add eu demo -n demo %s --yes", to); !strings.Contains(out, "the CRDs are not installed there") {
 		t.Error(out)
 	}
 	there.scylla(0, "install --no-controller --yes")
-	if out := here.scylla(2, "remote add eu demo -n demo --remote-kubeconfig %s --yes", here.Kubeconfig()); !strings.Contains(out, "is where the cluster is") {
+	if out := here.scylla(2, "remote add eu demo -n demo --remote-kubeconfig %s --yes", here.Kubeconfig()); !strings.Contains(out, "has the cluster itself") {
 		t.Error(out)
 	}
 	if out := here.scylla(0, "remote add eu demo -n demo %s --dry-run=client", to); strings.Count(out, "(dry run)") != 5 {
 		t.Error(out)
 	}
-	if out := here.scylla(2, "remote add eu demo -n demo %s", to); !strings.Contains(out, "nobody can be asked") {
+	if out := here.scylla(2, "remote add eu demo -n demo %s", to); !strings.Contains(out, "cannot ask for confirmation") {
 		t.Error(out)
 	}
 	if _, err := here.secret("eu"); !apierrors.IsNotFound(err) {
@@ -175,7 +175,7 @@ func TestRemoteBetweenTwoControlPlanes(t *testing.T) {
 	if out := here.scylla(0, "remote list"); !strings.Contains(out, "eu") || !strings.Contains(out, there.RESTConfig().Host) || strings.Count(out, "\n") != 2 {
 		t.Error(out)
 	}
-	if out := here.scylla(3, "remote check eu"); !strings.Contains(out, "no report of demo is in namespace demo there") {
+	if out := here.scylla(3, "remote check eu"); !strings.Contains(out, "no report of demo in namespace demo there") {
 		t.Error(out)
 	}
 	there.create(&api.ScyllaDBDatacenterNodesStatusReport{
@@ -197,7 +197,7 @@ func TestRemoteBetweenTwoControlPlanes(t *testing.T) {
 		return there.Get(ctx, client.ObjectKey{Namespace: "demo", Name: pushed}, &api.ScyllaDBDatacenterNodesStatusReport{})
 	})
 
-	if out := here.scylla(2, "remote remove eu %s", to); !strings.Contains(out, "nobody can be asked") {
+	if out := here.scylla(2, "remote remove eu %s", to); !strings.Contains(out, "cannot ask for confirmation") {
 		t.Error(out)
 	}
 	if out := here.scylla(0, "remote remove eu %s --dry-run=client", to); strings.Count(out, "(dry run)") != 5 {
@@ -305,10 +305,10 @@ func TestDatacentersJoinedByAReport(t *testing.T) {
 	}
 	here.says(row(own, api.NodeStatusUp))
 	there.says(row(host, api.NodeStatusDown)) // of a ScyllaDB that starts
-	if out := here.scylla(2, "remote add eu demo -n demo --remote-kubeconfig %s --status-report demo --yes", there.Kubeconfig()); !strings.Contains(out, "its barriers judge by anyway") {
+	if out := here.scylla(2, "remote add eu demo -n demo --remote-kubeconfig %s --status-report demo --yes", there.Kubeconfig()); !strings.Contains(out, "its barriers use anyway") {
 		t.Error(out)
 	}
-	if out := here.scylla(2, "remote add eu demo -n demo --remote-kubeconfig %s --status-report Every/where --yes", there.Kubeconfig()); !strings.Contains(out, "cannot name") {
+	if out := here.scylla(2, "remote add eu demo -n demo --remote-kubeconfig %s --status-report Every/where --yes", there.Kubeconfig()); !strings.Contains(out, "must be the name of a ScyllaDBStatusReport") {
 		t.Error(out)
 	}
 	here.scylla(0, "remote add eu demo -n demo --remote-kubeconfig %s --status-report %s --yes", there.Kubeconfig(), joined)

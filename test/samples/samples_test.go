@@ -171,10 +171,10 @@ func TestEverySampleShowsWhatItSays(t *testing.T) {
 	}{
 		"healthy: status":   {0, "HEALTHY demo/demo: 3 of 3 nodes seen UP"},
 		"incident: barrier": {3, "demo-dc1-rack2-1"},
-		"incident: replace demo-dc1-rack3-0 --dry-run --skip-check=data": {0, "17 of 18 checks passed, 1 skipped as asked."},
+		"incident: replace demo-dc1-rack3-0 --dry-run --skip-check=data": {0, "17 of 18 checks passed, 1 skipped on request."},
 		"partition: status":           {3, "NOT HEALTHY demo/demo"},
 		"replacement: replace status": {3, "Failed demo/demo-dc1-rack3-0"},
-		"replacement: replace resume demo-dc1-rack3-0 --dry-run --skip-check=data": {0, "17 of 18 checks passed, 1 skipped as asked."},
+		"replacement: replace resume demo-dc1-rack3-0 --dry-run --skip-check=data": {0, "17 of 18 checks passed, 1 skipped on request."},
 		"multi-dc: dashboard": {0, "us-east-1"},
 	}
 	later := clocktesting.NewFakeClock(plugintest.Now.AddDate(1, 0, 0))

@@ -233,7 +233,7 @@ func (s *set) objects(large bool) cluster.Objects {
 		for _, resource := range []string{cluster.ResourcePods, cluster.ResourceReports} {
 			o.Problems = append(o.Problems, cluster.Problem{
 				Verb: "list", Resource: resource, Namespace: s.Namespace, Kind: cluster.ProblemForbidden,
-				Message: "you may not list " + resource + " in namespace " + s.Namespace + ": ask for the right, see docs/permissions.md",
+				Message: "list " + resource + " in namespace " + s.Namespace + ": forbidden; request a Role with verb list on resource " + resource,
 			})
 		}
 	}

@@ -127,7 +127,7 @@ func Run(ctx context.Context, o Options) error {
 		return nil
 	}
 	if o.Namespace == "" || o.Service == "" {
-		return exit.Usagef("the member is not known: set POD_NAMESPACE and POD_NAME from the downward API, or give --namespace and --service-name")
+		return exit.Usagef("the member is unknown: set POD_NAMESPACE and POD_NAME (downward API), or --namespace and --service-name")
 	}
 	b.readDisk()
 	// A certain answer of the disk needs no other source: a restart must work while the API server is unreachable.
@@ -148,7 +148,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	c, err := o.NewClient()
 	if err != nil {
-		return fmt.Errorf("make client of the API server: %w", err)
+		return fmt.Errorf("create client for the API server: %w", err)
 	}
 	b.client = c
 	b.lease = &leaseWatch{namespace: o.LeaseNamespace}
@@ -371,15 +371,15 @@ func (b *barrier) watch(key cluster.Key) {
 				b.Log.Info("watching the member Services and reports of the cluster", "cluster", key.Name)
 			case err != nil:
 				b.metrics.apiErrors.Inc()
-				b.Log.Warn("a watch broke off, opening it again", "error", oneLine(err))
+				b.Log.Warn("a watch ended, restarting it", "error", oneLine(err))
 			}
 		},
 		Problem: func(p cluster.Problem) {
-			b.Log.Warn("cannot watch, looking at intervals instead", "problem", p.Message)
+			b.Log.Warn("cannot watch, polling instead", "problem", p.Message)
 		},
 	})
 	if err != nil {
-		b.Log.Warn("cannot watch, looking at intervals instead", "error", oneLine(err))
+		b.Log.Warn("cannot watch, polling instead", "error", oneLine(err))
 		return
 	}
 	b.changes = changes
@@ -471,7 +471,7 @@ func forcedBy(svc *corev1.Service) string {
 	if why := svc.Annotations[api.AnnotationForceReason]; why != "" {
 		return text + ", reason: " + why
 	}
-	return text + ", no reason given"
+	return text + ", no reason specified"
 }
 
 // fieldManager is the managed-fields entry of the last writer of an annotation.

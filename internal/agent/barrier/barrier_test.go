@@ -442,11 +442,11 @@ func TestFeatureGates(t *testing.T) {
 		"BootstrapSynchronisation=true":   {true, ""},
 		"BootstrapSynchronisation=false":  {false, ""},
 		" BootstrapSynchronisation=0 , ":  {false, ""},
-		"BootstrapSynchronisation":        {false, `is ""`},
-		"BootstrapSynchronisation=maybe":  {false, `is "maybe"`},
-		"Other=true":                      {false, `"Other" is not known`},
-		"bootstrapsynchronisation=true":   {false, "is not known"},
-		"BootstrapSynchronisation=true,x": {false, `"x" is not known`},
+		"BootstrapSynchronisation":        {false, `=""`},
+		"BootstrapSynchronisation=maybe":  {false, `="maybe"`},
+		"Other=true":                      {false, `unknown feature gate "Other"`},
+		"bootstrapsynchronisation=true":   {false, "unknown feature gate"},
+		"BootstrapSynchronisation=true,x": {false, `unknown feature gate "x"`},
 	} {
 		on, err := ParseFeatureGates(text)
 		if (err == nil) != (want.error == "") || (err != nil && !strings.Contains(err.Error(), want.error)) || (err == nil && on != want.on) {
@@ -679,7 +679,7 @@ func TestForcedByFieldManager(t *testing.T) {
 	fields := metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationForceProceed + `":{}}}}`)
 	svc.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "other"}, {Manager: "kubectl-annotate", Time: &at, FieldsV1: fields}}
 	got := forcedBy(svc)
-	for _, want := range []string{"kubectl-annotate", "2026-08-01T10:00:00Z", "no reason given"} {
+	for _, want := range []string{"kubectl-annotate", "2026-08-01T10:00:00Z", "no reason specified"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q does not say %q", got, want)
 		}
@@ -847,10 +847,10 @@ func TestVersionRule(t *testing.T) {
 		"too old for the query":        {image: "scylladb/scylla:2025.1.9", code: 100, want: "2025.1.9 is older than 2025.2.0"},
 		"too old by version":           {image: "scylladb/scylla:2026.1.0", version: "6.2.3", code: 100, want: "6.2.3 is older"},
 		"a candidate counts as older":  {image: "scylladb/scylla:2025.2.0-rc1", code: 100, want: "is older than 2025.2.0"},
-		"unknown is said":              {image: "scylladb/scylla:latest", want: "version of ScyllaDB is not known"},
-		"digest alone is said":         {image: "scylla@sha256:" + strings.Repeat("a", 64), want: "names a digest and no tag"},
+		"unknown is said":              {image: "scylladb/scylla:latest", want: "version of ScyllaDB is unknown"},
+		"digest alone is said":         {image: "scylla@sha256:" + strings.Repeat("a", 64), want: "has a digest but no tag"},
 		"tag and digest":               {image: "scylla:2025.3.1@sha256:" + strings.Repeat("a", 64), want: `"version":"2025.3.1"`},
-		"nothing given":                {want: "version of ScyllaDB is not known"},
+		"nothing given":                {want: "version of ScyllaDB is unknown"},
 		"the bug of the first patches": {image: "scylla:2025.2.1", stdout: `[{"bootstrapped":`, code: 134, want: "fixed in 2025.2.3"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func (b *barrier) readDisk() {
 	version, from, err := b.version()
 	switch {
 	case err != nil:
-		b.Log.Info("the version of ScyllaDB is not known, taking the query's answer as it is", "reason", err.Error())
+		b.Log.Info("the version of ScyllaDB is unknown, using the result of the query unchanged", "reason", err.Error())
 	default:
 		b.Log.Info("version of ScyllaDB", "version", version.String(), "from", from)
 	}
@@ -81,7 +81,7 @@ func (b *barrier) ownVolume(ctx context.Context, v bootstrap.Verdict) bootstrap.
 	known, err := b.compareVolume(ctx)
 	switch {
 	case err != nil:
-		b.Log.Warn("nobody could say whether the volume is this member's, its own word counts", "hostID", b.volumeHostID, "error", oneLine(err))
+		b.Log.Warn("volume owner not verified; using the host ID on the volume", "hostID", b.volumeHostID, "error", oneLine(err))
 		return v
 	case known.Decision == bootstrap.DecisionRefuse:
 		return known
@@ -137,13 +137,13 @@ func (b *barrier) compareNames(ctx context.Context, trouble matrix.Blocker) (boo
 func volumeWord(v bootstrap.Volume) string {
 	switch v {
 	case bootstrap.VolumeUnreadable:
-		return "could not be looked into"
+		return "not readable"
 	case bootstrap.VolumeEmpty:
-		return "has nothing of ScyllaDB's"
+		return "no ScyllaDB files"
 	case bootstrap.VolumeUsed:
-		return "has ScyllaDB's files"
+		return "has ScyllaDB files"
 	}
-	return "not looked into"
+	return "not checked"
 }
 
 // banned is the evidence that the cluster has banned the host ID of this volume: a failed operation that was to make it a member, and no row that lists it. The recorded host ID

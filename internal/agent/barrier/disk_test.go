@@ -40,7 +40,7 @@ func TestAttack3ALostDiskIsNoRestart(t *testing.T) {
 			w.dataDir(used)
 			link(w, w.o.DataDir, "link")
 			w.o.DataDir = filepath.Join(w.dir, "link")
-		}, says: "it is not a directory"},
+		}, says: "not a directory"},
 		"a symbolic link inside": {volume: func(w *world) {
 			w.dataDir()
 			w.file("elsewhere/CommitLog-1.log", "x")

@@ -119,7 +119,7 @@ func (e *events) emit(ctx context.Context, ev kube.Event) {
 	}
 	if err != nil && !e.failed {
 		e.failed = true // logged once: Events are an addition to the log
-		e.Log.Warn("cannot write an Event on the own Pod", "event", ev.Reason, "error", oneLine(err))
+		e.Log.Warn("cannot write an Event for this Pod", "event", ev.Reason, "error", oneLine(err))
 	}
 }
 

@@ -22,10 +22,10 @@ func ParseFeatureGates(text string) (enabled bool, err error) {
 		}
 		name, value, _ := strings.Cut(part, "=")
 		if name != GateBootstrapSynchronisation {
-			return false, fmt.Errorf("feature gate %q is not known: there is %s", name, GateBootstrapSynchronisation)
+			return false, fmt.Errorf("unknown feature gate %q: use %s", name, GateBootstrapSynchronisation)
 		}
 		if enabled, err = strconv.ParseBool(value); err != nil {
-			return false, fmt.Errorf("feature gate %s is %q: give true or false", name, value)
+			return false, fmt.Errorf("invalid feature gate %s=%q: must be true or false", name, value)
 		}
 	}
 	return enabled, nil

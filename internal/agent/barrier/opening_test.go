@@ -536,13 +536,13 @@ func TestNoHarm21PermitsRequireThePinnedAnswer(t *testing.T) {
 		want   string // nothing: it opens
 	}{
 		"both answer":                       {second: member("demo-rack2-0", "rack2")},
-		"another certificate":               {second: member("demo-rack2-0", "rack2"), silent: pinned.ErrOther, want: "the certificate is another one"},
+		"another certificate":               {second: member("demo-rack2-0", "rack2"), silent: pinned.ErrOther, want: "the certificate differs"},
 		"another row":                       {second: member("demo-rack2-0", "rack2"), silent: heartbeat.ErrOtherRow, want: "its status report differs"},
 		"its row names no TLS end":          {second: mute, want: "has no TLS port"},
 		"the same, by the reports":          {second: mute, policy: api.PolicyReports},
 		"another row, by the reports":       {second: member("demo-rack2-0", "rack2"), silent: heartbeat.ErrOtherRow, policy: api.PolicyReports},
 		"by Lease: the substitute":          {second: byLease(), lease: onLease("uid-demo-rack2-0"), silent: errUnreachable},
-		"by Lease, of another Pod":          {second: byLease(), lease: onLease("uid-0"), want: "of another Pod"},
+		"by Lease, of another Pod":          {second: byLease(), lease: onLease("uid-0"), want: "belongs to another Pod"},
 		"by Lease, and there is none":       {second: byLease(), want: "not found"},
 		"the operator's: the view's answer": {second: operators},
 	} {

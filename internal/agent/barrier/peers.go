@@ -29,7 +29,7 @@ func ParseWhenSilent(text string) (api.WhenSilent, error) {
 	case "", api.WhenSilentWait, api.WhenSilentPeers:
 		return w, nil
 	}
-	return "", fmt.Errorf("%q is not known: give %s or %s", text, api.WhenSilentWait, api.WhenSilentPeers)
+	return "", fmt.Errorf("unknown value %q: use one of %s, %s", text, api.WhenSilentWait, api.WhenSilentPeers)
 }
 
 // peersPause is the time between two looks at the members.

@@ -29,7 +29,7 @@ func ParsePolicy(text string) (api.Policy, error) {
 	case "", api.PolicyPermits, api.PolicyReports:
 		return p, nil
 	}
-	return "", fmt.Errorf("policy %q is not known: give %s or %s", text, api.PolicyPermits, api.PolicyReports)
+	return "", fmt.Errorf("unknown policy %q: use one of %s, %s", text, api.PolicyPermits, api.PolicyReports)
 }
 
 // aboutPermits are the reasons of blockers that the controller's view shows.

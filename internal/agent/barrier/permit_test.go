@@ -73,7 +73,7 @@ func TestAPermitOpensOnceTheViewIsSeenToAdvance(t *testing.T) {
 		_, done := running(t, w)
 		time.Sleep(time.Minute)
 		stillWaiting(t, done) // it may have been written an hour ago
-		if log := w.logged(); !strings.Contains(log, "its view has not been seen to advance yet") {
+		if log := w.logged(); !strings.Contains(log, "this barrier has not seen the controller view advance yet") {
 			t.Errorf("does not say what it waits for:\n%s", log)
 		}
 		w.renew(nil)
@@ -92,20 +92,20 @@ func TestAViewThatDoesNotPermitNeverOpens(t *testing.T) {
 		change func(*api.StatusReportView)
 		want   string
 	}{
-		"no view":             {nil, "the controller has made no view of the cluster"},
-		"an older controller": {func(v *api.StatusReportView) { v.Policy = "" }, "the controller gives no permits"},
-		"no permit":           {func(v *api.StatusReportView) { v.Permits = nil }, "the controller has not put it into the queue yet"},
+		"no view":             {nil, "the controller has created no controller view of the cluster"},
+		"an older controller": {func(v *api.StatusReportView) { v.Policy = "" }, "the controller grants no permits"},
+		"no permit":           {func(v *api.StatusReportView) { v.Permits = nil }, "the controller has not queued it yet"},
 		"its turn is later": {func(v *api.StatusReportView) {
 			v.Permits[0].Member = "demo-rack1-1"
 			v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForNewcomer", Nodes: []string{"demo-rack1-1"}}}
-		}, "place 1 of 1 in the queue: demo-rack1-1 is on its way in"},
-		"for another claim":     {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the claim with UID claim-2, and data-demo-rack3-1 has claim-1"},
-		"for its predecessor":   {func(v *api.StatusReportView) { v.Permits[0].PodUID = "uid-0" }, "it is for the Pod with UID uid-0, and this one has uid-1"},
-		"for no Pod":            {func(v *api.StatusReportView) { v.Permits[0].PodUID = "" }, "and this one has uid-1"},
-		"for another kind":      {func(v *api.StatusReportView) { v.Permits[0].Kind = api.PermitForm }, "it is of kind Form, and this would be Join"},
+		}, "place 1 of 1 in the queue: demo-rack1-1 is joining"},
+		"for another claim":     {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the PVC with UID claim-2, and data-demo-rack3-1 has claim-1"},
+		"for its predecessor":   {func(v *api.StatusReportView) { v.Permits[0].PodUID = "uid-0" }, "it is for the Pod with UID uid-0, and this Pod has uid-1"},
+		"for no Pod":            {func(v *api.StatusReportView) { v.Permits[0].PodUID = "" }, "and this Pod has uid-1"},
+		"for another kind":      {func(v *api.StatusReportView) { v.Permits[0].Kind = api.PermitForm }, "it is for Form, not Join"},
 		"the view holds":        {func(v *api.StatusReportView) { v.Hold = "RolloutInProgress" }, "RolloutInProgress"},
-		"a member is DOWN":      {func(v *api.StatusReportView) { v.Members[1].State = api.NodeStatusDown }, "demo-rack2-0 is not as it must be"},
-		"a member is not known": {func(v *api.StatusReportView) { v.Members[0].State = api.NodeStatusUnknown }, "demo-rack1-0 is not as it must be"},
+		"a member is DOWN":      {func(v *api.StatusReportView) { v.Members[1].State = api.NodeStatusDown }, "demo-rack2-0 does not have the required state"},
+		"a member is not known": {func(v *api.StatusReportView) { v.Members[0].State = api.NodeStatusUnknown }, "demo-rack1-0 does not have the required state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -165,11 +165,11 @@ func TestTheDefaultPolicy(t *testing.T) {
 		"an override, by permits":    {api.PolicyPermits, named("UP"), false, "an override names report everywhere"},
 		"an override, no report":     {"", append(others(), joined, byOperator(allUp())), false, "check that the program that writes ScyllaDBStatusReport everywhere is running"},
 		"ours, and a permit":         {"", mine, true, ""},
-		"ours, and no view at all":   {"", mine, false, "the controller has made no view of the cluster"},
+		"ours, and no view at all":   {"", mine, false, "the controller has created no controller view of the cluster"},
 		"ours, and its cure":         {"", mine, false, "kubectl scylla install --upgrade"},
 		"ours, by the reports":       {api.PolicyReports, mine, false, ""},
 		"the operator's":             {"", operated, false, ""},
-		"the operator's, by permits": {api.PolicyPermits, operated, false, "the controller has made no view of the cluster"},
+		"the operator's, by permits": {api.PolicyPermits, operated, false, "the controller has created no controller view of the cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -321,7 +321,7 @@ func TestAViewThatGoesBackOpensNothingAndIsSaid(t *testing.T) {
 			stillWaiting(t, done)
 			w.renew(nil)
 		}
-		if log := w.logged(); !strings.Contains(log, "which is older than view 7.901 that this barrier has seen") || !strings.Contains(log, "kubectl delete pod "+newcomer) {
+		if log := w.logged(); !strings.Contains(log, "which is older than view 7.901 that this barrier has read") || !strings.Contains(log, "kubectl delete pod "+newcomer) {
 			t.Errorf("does not say that the API server shows older views, nor what helps:\n%s", log)
 		}
 		cancel()
@@ -344,7 +344,7 @@ func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 		w.renew(nil)
 		time.Sleep(time.Hour) // the controller is away
 		stillWaiting(t, done)
-		if log := w.logged(); !strings.Contains(log, "ControllerSilent") || !strings.Contains(log, "its view has not advanced for") {
+		if log := w.logged(); !strings.Contains(log, "ControllerSilent") || !strings.Contains(log, "the controller view has not advanced for") {
 			t.Errorf("does not say that the controller is silent:\n%s", log)
 		}
 		// An older view never opens.
@@ -429,7 +429,7 @@ func TestAllRowsUPWhileReportersAreCutOffAndANodeDies(t *testing.T) {
 					stillWaiting(t, done)
 					w.renew(nil)
 				}
-				if log := w.logged(); !strings.Contains(log, "demo-rack2-0 is not UP by the controller's view") {
+				if log := w.logged(); !strings.Contains(log, "demo-rack2-0 is not UP in the controller view") {
 					t.Errorf("does not name the node:\n%s", log)
 				}
 			})

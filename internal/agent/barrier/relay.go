@@ -154,7 +154,7 @@ func (b *barrier) askForViews(pause time.Duration) {
 			r.stoodBy = at
 		}
 		if r.by(m.member).Adopt(v, age, asked) && view.StampOf(v).Newer(view.StampOf(direct)) {
-			b.Log.Info("a member's reporter hands on a view that has not come from the API server", "member", m.member, "epoch", v.Epoch, "seq", v.Seq, "age", age.String())
+			b.Log.Info("a member's reporter relays a controller view that the API server did not deliver", "member", m.member, "epoch", v.Epoch, "seq", v.Seq, "age", age.String())
 		}
 	}
 	b.metrics.relays.Set(float64(r.answered))

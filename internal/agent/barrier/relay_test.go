@@ -108,11 +108,11 @@ func TestARelayedViewClosesWithinOneLook(t *testing.T) {
 		change func(*api.StatusReportView)
 		want   string
 	}{
-		"a member is DOWN":        {nodeDown, "demo-rack2-0 is not as it must be"},
+		"a member is DOWN":        {nodeDown, "demo-rack2-0 does not have the required state"},
 		"a hold":                  {func(v *api.StatusReportView) { v.Hold = "RolloutInProgress" }, "RolloutInProgress"},
-		"another one's permit":    {func(v *api.StatusReportView) { v.Permits[0].Member = "demo-rack1-1" }, "has not put it into the queue"},
-		"a permit for its volume": {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the claim with UID claim-2"},
-		"a view without anything": {func(v *api.StatusReportView) { *v = api.StatusReportView{Epoch: v.Epoch, Seq: v.Seq} }, "the controller gives no permits"},
+		"another one's permit":    {func(v *api.StatusReportView) { v.Permits[0].Member = "demo-rack1-1" }, "has not queued it"},
+		"a permit for its volume": {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the PVC with UID claim-2"},
+		"a view without anything": {func(v *api.StatusReportView) { *v = api.StatusReportView{Epoch: v.Epoch, Seq: v.Seq} }, "the controller grants no permits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestAttack1AForgedViewHidesNoOtherRelaysView(t *testing.T) {
 				w.renew(nil)
 				time.Sleep(25 * time.Second)
 				stillWaiting(t, done)
-				if log, want := w.logged(), "demo-rack2-0 is not as it must be"; !strings.Contains(log, want) {
+				if log, want := w.logged(), "demo-rack2-0 does not have the required state"; !strings.Contains(log, want) {
 					t.Errorf("does not say %q:\n%s", want, log)
 				}
 			})
@@ -259,14 +259,14 @@ func TestIsolatedAndControllerSilentAreToldApart(t *testing.T) {
 	}{
 		"the view stands still, no reporter answers": {nil, silentNetwork, "Isolated", "no other member's reporter responds"},
 		"the view stands still, reporters answer without one": {
-			nil, func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "its view has not been seen to advance",
+			nil, func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "has not seen the controller view advance",
 		},
 		"the view stands still, one reporter answers": {nil, func(m string) (*viewwire.View, error) {
 			if m == "demo-rack1-0" {
 				return nil, viewwire.ErrUnknown
 			}
 			return nil, errUnreachable
-		}, "ControllerSilent", "its view has not been seen to advance"},
+		}, "ControllerSilent", "has not seen the controller view advance"},
 		"the API server is away, no reporter answers": {errors.New("connection refused"), silentNetwork, "Isolated", "no other member's reporter responds"},
 		"the API server is away, reporters have an old view": {
 			errors.New("connection refused"), func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "2 of 2 other members' reporters respond, but have no current controller view either",
@@ -399,7 +399,7 @@ func TestARelayClosesWithinTheTimeThatIsDocumented(t *testing.T) {
 			time.Sleep(phase)
 			at := time.Now()
 			turned.Store(at.UnixNano())
-			for !strings.Contains(w.logged(), "demo-rack2-0 is not as it must be") {
+			for !strings.Contains(w.logged(), "demo-rack2-0 does not have the required state") {
 				if time.Since(at) > time.Minute {
 					t.Fatalf("phase %v: it does not close:\n%s", phase, w.logged())
 				}

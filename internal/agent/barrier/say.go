@@ -38,7 +38,7 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
 	if w := b.heldBy(v); w != nil {
 		encoded, err := api.EncodeBarrierWait(w)
 		if err != nil {
-			b.Log.Warn("cannot say what is waited for", "error", oneLine(err))
+			b.Log.Warn("cannot encode the blockers", "error", oneLine(err))
 			return
 		}
 		text = encoded
@@ -51,7 +51,7 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
 	if err := b.annotate(ctx, text); err != nil {
 		if !b.said.failed {
 			b.said.failed = true // logged once: the annotation is an addition to the log
-			b.Log.Warn("cannot write to the own Pod what is waited for", "error", oneLine(err))
+			b.Log.Warn("cannot write the blockers to this Pod", "error", oneLine(err))
 		}
 		return
 	}
@@ -156,7 +156,7 @@ func texts(v bootstrap.Verdict, now time.Time) []string {
 	var out []string
 	for i, g := range groups {
 		if i == enough {
-			out = append(out, fmt.Sprintf("and others: %d blockers in all", total))
+			out = append(out, fmt.Sprintf("and others: %d blockers in total", total))
 			break
 		}
 		out = append(out, string(g.Reason)+": "+words.Aging(g.Message(), g.Since, now))

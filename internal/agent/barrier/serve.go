@@ -41,21 +41,21 @@ func newMetrics() *metrics {
 		open: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("open"),
 			Help: "1 when ScyllaDB may start, 0 while it must wait."}),
 		blockers: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("blockers"),
-			Help: "What stands in the way, by reason."}, []string{"reason"}),
+			Help: "Blockers, by reason."}, []string{"reason"}),
 		evaluations: prometheus.NewCounter(prometheus.CounterOpts{Name: name("evaluations_total"),
-			Help: "Readings of the cluster with a decision."}),
+			Help: "Reads of the cluster that led to a decision."}),
 		apiErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: name("api_errors_total"),
-			Help: "Readings and watches of the API server that failed."}),
+			Help: "Failed reads and watches of the API server."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("waiting_since_timestamp_seconds"),
 			Help: "When waiting began, Unix time."}),
 		relays: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("relays_answering"),
-			Help: "Other members' reporters that answered when they were last asked for the controller's view, at most 8."}),
+			Help: "Reporters of other members that responded to the last query for the controller view, at most 8."}),
 		relayed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_relayed_view_total"),
-			Help: "Views that other members' reporters handed on, that the API server did not have, and that kept the barrier closed."}),
+			Help: "Controller views relayed by reporters of other members, newer than the API server's, that kept the barrier closed."}),
 		newer: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_newer_view_total"),
-			Help: "Times that the controller's next view, from the API server, closed the barrier, which had a permit before."}),
+			Help: "Times that the next controller view from the API server closed a barrier that had a permit."}),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
-			Help: "1, for the labels: the cluster and the datacenter of the member that waits, once they are known."}, []string{"namespace", "cluster", "datacenter"}),
+			Help: "Always 1; the labels are the cluster and datacenter of the waiting member, once they are known."}, []string{"namespace", "cluster", "datacenter"}),
 	}
 	m.registry.MustRegister(m.collectors()...)
 	return m
@@ -110,7 +110,7 @@ func (b *barrier) serve(wg *sync.WaitGroup) (stop func()) {
 	s := bounded.Server(mux)
 	wg.Go(func() {
 		if err := s.Serve(bounded.Agent.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
-			b.Log.Warn("metrics are not served any more", "error", err.Error())
+			b.Log.Warn("metrics are no longer served", "error", err.Error())
 		}
 	})
 	return func() {

@@ -17,8 +17,8 @@ import (
 const MaxQuery = 1 << 20
 
 var (
-	limitQuery = bounded.Limit{Bytes: MaxQuery, Cure: "give --query-file the file that the query's init container wrote"}
-	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must hold an exit code"}
+	limitQuery = bounded.Limit{Bytes: MaxQuery, Cure: "set --query-file to the output file of the query container"}
+	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must contain an exit code"}
 )
 
 // Query is the answer of the query of system.local, which the query's init container wrote when the Pod started.

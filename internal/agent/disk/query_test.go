@@ -23,8 +23,8 @@ func TestQueryFileTakesLittleMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"/dev/zero": "/dev/zero: it is not a regular file",
-		large:       "/large is larger than 1 MiB; give --query-file the file that the query's init container wrote",
+		"/dev/zero": "/dev/zero: not a regular file",
+		large:       "/large is larger than 1 MiB; set --query-file to the output file of the query container",
 	} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			memory.Under(t, 96<<20, func(t *testing.T) {

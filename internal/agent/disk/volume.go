@@ -54,7 +54,7 @@ func look(dir string, mounted func(string) bool) (bootstrap.Volume, error) {
 		}
 	}
 	if has(filepath.Join(work, data), systemKeyspace) && !has(work, commitLogFolders...) {
-		return bootstrap.VolumeUnreadable, errors.New("the commit log is not in " + work + ", and ScyllaDB may have written to it alone")
+		return bootstrap.VolumeUnreadable, errors.New("the commit log is not in " + work + ", and ScyllaDB may have written only there")
 	}
 	return bootstrap.VolumeEmpty, nil
 }
@@ -69,7 +69,7 @@ func layout(dir string, mounted func(string) bool) (work, data string, err error
 	case err != nil:
 		return "", "", err
 	case !info.IsDir():
-		return "", "", errors.New("it is not a directory")
+		return "", "", errors.New("not a directory")
 	case has(dir, systemKeyspace): // first, as a keyspace may be called data
 		return parent, base, nil
 	case has(dir, workFolders...), unused(dir, mounted):
@@ -80,7 +80,7 @@ func layout(dir string, mounted func(string) bool) (work, data string, err error
 	if _, err := os.ReadDir(dir); err != nil {
 		return "", "", err
 	}
-	return "", "", errors.New("it is neither ScyllaDB's working directory nor its data directory: give the directory that has data and commitlog in it")
+	return "", "", errors.New("not ScyllaDB's working or data directory: specify the directory that contains data and commitlog")
 }
 
 // has is true where dir has an entry of one of these names, whatever it is.
@@ -97,7 +97,7 @@ func unused(dir string, mounted func(string) bool) bool {
 	return err == nil && mounted(dir) && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lost+found" })
 }
 
-var limitMounts = bounded.Limit{Bytes: 1 << 20, Cure: "name a volume that is mounted"}
+var limitMounts = bounded.Limit{Bytes: 1 << 20, Cure: "specify a mounted volume"}
 
 // mounted is true where a volume is mounted at dir (proc_pid_mountinfo(5): the fifth field).
 func mounted(dir string) bool {

@@ -30,8 +30,8 @@ func TestAttack3WhatCouldNotBeLookedIntoIsNotEmpty(t *testing.T) {
 			file(t, dir+"/x")
 			file(t, dir+"/data/x")
 		}, bootstrap.VolumeEmpty, ""},
-		"neither layout":             {func(t *testing.T, dir string) { file(t, dir+"/x/y") }, bootstrap.VolumeUnreadable, "neither ScyllaDB's working directory"},
-		"no volume is mounted there": {func(t *testing.T, dir string) { folder(t, dir) }, bootstrap.VolumeUnreadable, "neither ScyllaDB's working directory"},
+		"neither layout":             {func(t *testing.T, dir string) { file(t, dir+"/x/y") }, bootstrap.VolumeUnreadable, "not ScyllaDB's working or data directory"},
+		"no volume is mounted there": {func(t *testing.T, dir string) { folder(t, dir) }, bootstrap.VolumeUnreadable, "not ScyllaDB's working or data directory"},
 		"tables, and the commit log is elsewhere": {func(t *testing.T, dir string) {
 			folder(t, dir+"/data/system/peers-1")
 		}, bootstrap.VolumeUnreadable, "the commit log is not in"},

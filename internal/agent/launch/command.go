@@ -28,19 +28,19 @@ func NewCommand() *cobra.Command {
 	o := Options{Clock: clock.RealClock{}, Environ: os.Environ()}
 	cmd := &cobra.Command{
 		Use:   "launch [flags] -- COMMAND [ARGUMENTS]",
-		Short: "Start ScyllaDB, as the replacement of a dead node when the member Service says so",
-		Long: "launch reads the Pod's member Service and becomes COMMAND, with ScyllaDB's replace arguments added when a replacement is recorded\n" +
-			"there. It chooses the seeds: up to three members that have joined and are UP, then those that COMMAND has of nodes elsewhere, and the\n" +
-			"node itself only when it is the first of all. A data directory that has completed its bootstrap starts as it was given when the API\n" +
-			"server does not answer in 5 seconds. A new one waits for its answer. Labels that cannot be used never start ScyllaDB as a plain new node.\n\n" +
-			"Exit codes before COMMAND has started: 75 the API server did not answer in time (start again), 78 the labels must be corrected.",
+		Short: "Start ScyllaDB, as the replacement of a dead node if the member Service requests it",
+		Long: "launch reads the Pod's member Service and executes COMMAND, with ScyllaDB's replace arguments if the Service records a replacement.\n" +
+			"It chooses the seeds: up to three members that have joined and are UP, then the seeds of COMMAND in other places, and the node\n" +
+			"itself only if it is the first node. A data directory that has completed its bootstrap starts with COMMAND unchanged if the API\n" +
+			"server does not respond in 5 seconds. A new one waits for the API server. With invalid labels, ScyllaDB never starts as a plain new node.\n\n" +
+			"Exit codes before COMMAND has started: 75 the API server did not respond in time (start again), 78 the labels must be corrected.",
 		Example: "  scylla-agent launch -- /docker-entrypoint.py --cluster-name=demo",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 0 {
-				return exit.Usagef("give ScyllaDB's command after --, as in: scylla-agent launch -- /docker-entrypoint.py")
+				return exit.Usagef("specify ScyllaDB's command after --, for example: scylla-agent launch -- /docker-entrypoint.py")
 			}
 			if len(args) == 0 {
-				return exit.Usagef("no command given after --")
+				return exit.Usagef("no command after --")
 			}
 			return nil
 		},
@@ -66,11 +66,11 @@ func NewCommand() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the own Pod (env POD_NAMESPACE)")
-	fs.StringVar(&o.Service, "pod-name", os.Getenv("POD_NAME"), "name of the own Pod and its member Service (env POD_NAME)")
-	fs.StringVar(&o.QueryFile, "query-file", api.FileBootstrappedQuery, "output of the query container, FILE.code its exit code")
-	fs.StringVar(&o.DataDir, "data-dir", disk.DefaultDir, "ScyllaDB's volume; the only member of a cluster starts again when its own files are in it")
-	fs.DurationVar(&o.Patience, "patience", 5*time.Minute, "how long to ask an API server that does not answer before ending with code 75; 0 asks for ever")
+	fs.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of this Pod (env POD_NAMESPACE)")
+	fs.StringVar(&o.Service, "pod-name", os.Getenv("POD_NAME"), "name of this Pod and its member Service (env POD_NAME)")
+	fs.StringVar(&o.QueryFile, "query-file", api.FileBootstrappedQuery, "output file of the query container; FILE.code has its exit code")
+	fs.StringVar(&o.DataDir, "data-dir", disk.DefaultDir, "ScyllaDB's volume; the only member of a cluster restarts if it contains ScyllaDB files")
+	fs.DurationVar(&o.Patience, "patience", 5*time.Minute, "how long to retry while the API server does not respond, before exit code 75; 0 retries indefinitely")
 	return cmd
 }
 
@@ -80,7 +80,7 @@ func restConfig(cmd *cobra.Command) (*rest.Config, error) {
 	if f := cmd.Flag("kubeconfig"); f != nil && f.Value.String() != "" {
 		cfg, err = clientcmd.BuildConfigFromFlags("", f.Value.String())
 	} else if cfg, err = rest.InClusterConfig(); errors.Is(err, rest.ErrNotInCluster) {
-		return nil, fmt.Errorf("%w; this is not a Pod with a ServiceAccount: give --kubeconfig", err)
+		return nil, fmt.Errorf("%w; not in a Pod with a ServiceAccount: specify --kubeconfig", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration of the API server: %w", err)

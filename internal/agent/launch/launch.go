@@ -103,7 +103,7 @@ func Arguments(labels, annotations map[string]string) ([]string, error) {
 	case rec.Value != "":
 		return nil, malformed{fmt.Sprintf("label %s=%q is neither empty nor an IP address", api.LabelReplace, rec.Value)}
 	default:
-		return nil, waiting{fmt.Sprintf("label %s asks for a replacement, and the controller has not recorded the original host ID yet", api.LabelReplace)}
+		return nil, waiting{fmt.Sprintf("label %s requests a replacement, but the controller has not recorded the original host ID yet", api.LabelReplace)}
 	}
 	if len(rec.IgnoreDead) > 0 {
 		dead := make([]hostid.ID, len(rec.IgnoreDead))
@@ -130,7 +130,7 @@ func Merge(command, args []string) ([]string, error) {
 		case !ok:
 			out = append(out, arg)
 		case !strings.EqualFold(there, value):
-			return nil, malformed{fmt.Sprintf("the command line has %s=%s and the member Service asks for %s", name, there, value)}
+			return nil, malformed{fmt.Sprintf("the command line has %s=%s, but the member Service requests %s", name, there, value)}
 		}
 	}
 	_, node := option(out, FlagReplaceNode)
@@ -165,10 +165,10 @@ const (
 // Run executes ScyllaDB. It returns only when it could not: with exit code 75 when a restart may help, 78 when the labels must be corrected first.
 func Run(ctx context.Context, o Options) error {
 	if len(o.Command) == 0 {
-		return exit.Usagef("no command given: scylla-agent launch -- /docker-entrypoint.py ARGUMENTS")
+		return exit.Usagef("specify a command: scylla-agent launch -- /docker-entrypoint.py ARGUMENTS")
 	}
 	if o.Namespace == "" || o.Service == "" {
-		return exit.Usagef("the own Pod is not known: set POD_NAME and POD_NAMESPACE by the downward API, or give --pod-name and --namespace")
+		return exit.Usagef("the Pod name is unknown: set POD_NAME and POD_NAMESPACE (downward API), or --pod-name and --namespace")
 	}
 	query := disk.ReadQuery(o.QueryFile)
 	detail := words.Text(query.Detail)
@@ -176,7 +176,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Log.InfoContext(ctx, "starting ScyllaDB on its bootstrapped data directory", "reason", detail)
 		return o.become(o.again(ctx))
 	}
-	o.Log.InfoContext(ctx, "the data directory is not known to be bootstrapped: asking the member Service how to start", "reason", detail,
+	o.Log.InfoContext(ctx, "the data directory is possibly not bootstrapped: reading the member Service", "reason", detail,
 		"service", o.Namespace+"/"+o.Service)
 	how, err := o.ask(ctx)
 	if err != nil {
@@ -188,7 +188,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	o.Log.InfoContext(ctx, "seeds", "code", how.choice.Code, "seeds", how.choice.Seeds)
 	if len(how.args) == 0 {
-		o.Log.InfoContext(ctx, "starting ScyllaDB: no replacement is asked for")
+		o.Log.InfoContext(ctx, "starting ScyllaDB: no replacement is requested")
 	} else {
 		o.Log.InfoContext(ctx, "starting ScyllaDB as a replacement", "arguments", how.args)
 		if slices.ContainsFunc(how.args, func(a string) bool { return strings.HasPrefix(a, FlagReplaceAddress) }) {
@@ -201,7 +201,7 @@ func Run(ctx context.Context, o Options) error {
 func refuse(o Options, err error) error {
 	return &exit.Error{
 		Code: replace.ExitLaunchMalformed,
-		Err:  fmt.Errorf("ScyllaDB is not started, it would join as a plain new node: service %s/%s: %w", o.Namespace, o.Service, err),
+		Err:  fmt.Errorf("ScyllaDB is not started, because it would join as a plain new node: service %s/%s: %w", o.Namespace, o.Service, err),
 		Hint: "see: " + words.Shell(words.Scylla(o.Namespace, "replace", "status", o.Service)),
 	}
 }
@@ -226,7 +226,7 @@ func (o *Options) ask(ctx context.Context) (answer, error) {
 				return got, nil
 			}
 			first = true
-			err = waiting{"no node of the cluster has joined, and this member is to be the first: making sure of it"}
+			err = waiting{"no node of the cluster has joined, and this member is the first: checking again"}
 		} else {
 			first = false
 		}
@@ -245,9 +245,9 @@ func (o *Options) ask(ctx context.Context) (answer, error) {
 		if !answered && o.Patience > 0 && now.Sub(began) >= o.Patience {
 			return answer{}, &exit.Error{
 				Code: replace.ExitLaunchRetry,
-				Err: fmt.Errorf("ask the API server for %s: %w; ScyllaDB was not started because only the API server has its replace request and its seeds",
+				Err: fmt.Errorf("get %s from the API server: %w; ScyllaDB is not started, because only the API server has its replace request and seeds",
 					o.Namespace+"/"+o.Service, err),
-				Hint: "the kubelet starts this container again",
+				Hint: "the kubelet restarts this container",
 			}
 		}
 		select {
@@ -294,7 +294,7 @@ func (o *Options) service(ctx context.Context, c client.Reader) (*corev1.Service
 	if err := c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Service}, &svc); err != nil {
 		switch {
 		case apierrors.IsNotFound(err):
-			return nil, waiting{fmt.Sprintf("member Service %s/%s does not exist; the controller makes it", o.Namespace, o.Service)}
+			return nil, waiting{fmt.Sprintf("member Service %s/%s does not exist; the controller creates it", o.Namespace, o.Service)}
 		case apierrors.IsForbidden(err):
 			return nil, fmt.Errorf("read service %s/%s: forbidden; the Pod's ServiceAccount needs verb get on services: %w", o.Namespace, o.Service, err)
 		}

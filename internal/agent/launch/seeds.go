@@ -41,7 +41,7 @@ const resolveTime = 2 * time.Second
 func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Service) (bootstrap.SeedChoice, error) {
 	key := cluster.Key{Namespace: o.Namespace, Name: svc.Labels[api.LabelCluster]}
 	if key.Name == "" {
-		return bootstrap.SeedChoice{}, waiting{fmt.Sprintf("label %s is missing on its member Service, so the other members are not known", api.LabelCluster)}
+		return bootstrap.SeedChoice{}, waiting{fmt.Sprintf("label %s is missing on its member Service, so the other members are unknown", api.LabelCluster)}
 	}
 	objects, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: cluster.SourceAuto, StatusReport: true, Member: o.Service})
 	if err == nil {
@@ -62,7 +62,7 @@ func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Servic
 	in.Address = cmp.Or(address, in.Member.SeedAddress(in.ByService))
 	if o.DataDir != "" {
 		if in.Volume, err = disk.Look(o.DataDir); err != nil {
-			o.Log.WarnContext(ctx, "cannot look into ScyllaDB's volume", "dir", o.DataDir, "error", err.Error())
+			o.Log.WarnContext(ctx, "cannot read ScyllaDB's volume", "dir", o.DataDir, "error", err.Error())
 		}
 	}
 	given, _ := option(o.Command, FlagSeeds)
@@ -118,9 +118,9 @@ func (o *Options) again(ctx context.Context) []string {
 	choice, err := o.restartSeeds(within)
 	switch {
 	case err != nil:
-		o.Log.WarnContext(ctx, "the seeds are as given: the peers could not be asked for", "reason", err.Error())
+		o.Log.WarnContext(ctx, "seeds unchanged: cannot read the other members", "reason", err.Error())
 	case choice.Code != words.SeedsFound:
-		o.Log.InfoContext(ctx, "the seeds are as given: no peer has an address", "reason", words.Text(choice.Message()))
+		o.Log.InfoContext(ctx, "seeds unchanged: no other member has an address", "reason", words.Text(choice.Message()))
 	default:
 		o.Log.InfoContext(ctx, "seeds", "code", choice.Code, "seeds", choice.Seeds)
 		return withSeeds(o.Command, choice.Seeds)

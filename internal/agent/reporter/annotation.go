@@ -76,7 +76,7 @@ func (r *reporter) write(ctx context.Context, value string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("others write to the Pod all the time: %s", err.Error()) // not as a conflict: the Pod is the same one
+	return fmt.Errorf("repeated write conflicts on the Pod: %s", err.Error()) // not as a conflict: the Pod is the same one
 }
 
 func (r *reporter) patch(ctx context.Context, value string) error {

@@ -55,12 +55,12 @@ func (r *reporter) renew(ctx context.Context) {
 		l.failed++
 		r.metrics.renewals.WithLabelValues("error").Inc()
 		if l.failed == 1 || l.failed%20 == 0 {
-			r.Log.Warn("cannot renew the Lease of the heartbeat, trying again", "lease", heartbeat.LeaseName(r.Pod), "error", exit.Describe(err).Error(), "attempts", l.failed)
+			r.Log.Warn("cannot renew the Lease of the heartbeat, retrying", "lease", heartbeat.LeaseName(r.Pod), "error", exit.Describe(err).Error(), "attempts", l.failed)
 		}
 		return
 	}
 	if l.failed > 0 {
-		r.Log.Info("the Lease of the heartbeat is renewed again", "attempts", l.failed)
+		r.Log.Info("renewing the Lease of the heartbeat again", "attempts", l.failed)
 	}
 	l.failed, l.digest, l.renewed = 0, digest, now
 	r.metrics.renewals.WithLabelValues("ok").Inc()

@@ -176,7 +176,7 @@ func (f *follower) look(ctx context.Context) {
 			err = f.readReport(ctx, q.Cluster)
 		}
 		if err != nil && ctx.Err() == nil && f.tries%20 == 1 {
-			f.Log.Info("no view of the controller, nor from the API server", "error", exit.Describe(err).Error())
+			f.Log.Info("no controller view from the controller or the API server", "error", exit.Describe(err).Error())
 		}
 	}
 	if answered {
@@ -202,7 +202,7 @@ func (f *follower) ask(ctx context.Context, q viewwire.Question) bool {
 		return true
 	case err != nil:
 		if ctx.Err() == nil {
-			f.Log.Debug("the controller does not answer with its view", "address", f.address, "error", err.Error())
+			f.Log.Debug("the controller does not respond with its view", "address", f.address, "error", err.Error())
 		}
 		return false
 	}

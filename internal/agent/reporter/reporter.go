@@ -84,7 +84,7 @@ type Options struct {
 // ValidateInterval is a usage error for an interval below the minimum.
 func ValidateInterval(d time.Duration) error {
 	if d < MinInterval {
-		return exit.Usagef("--status-report-interval is %v: the minimum is %v, give for example --status-report-interval=%v", d, MinInterval, DefaultInterval)
+		return exit.Usagef("invalid --status-report-interval=%v: must be at least %v, for example --status-report-interval=%v", d, MinInterval, DefaultInterval)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	if o.Namespace == "" || o.Pod == "" {
-		return exit.Usagef("the own Pod is not known: set POD_NAMESPACE and POD_NAME from the downward API")
+		return exit.Usagef("the Pod name is unknown: set POD_NAMESPACE and POD_NAME (downward API)")
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -202,7 +202,7 @@ func (r *reporter) last(ctx context.Context) error {
 	r.nextTry = time.Time{}
 	if err := r.step(ctx); err != nil {
 		// A Pod that is deleted by force is gone before its containers are: there is no annotation left to write.
-		r.Log.Info("stopped, with nothing left to write to", "reason", err.Error())
+		r.Log.Info("stopped, because the Pod no longer exists", "reason", err.Error())
 		return nil
 	}
 	r.Log.Info("stopped")
@@ -278,9 +278,9 @@ func (r *reporter) poll(ctx context.Context) api.NodeStatusReport {
 	}
 	if text != r.lastError {
 		if text != "" {
-			r.Log.Info("no row", "error", text)
+			r.Log.Info("no status report", "error", text)
 		} else {
-			r.Log.Info("row is back", "observedNodes", len(row.ObservedNodes))
+			r.Log.Info("status report restored", "observedNodes", len(row.ObservedNodes))
 		}
 		r.lastError = text
 	}
@@ -292,7 +292,7 @@ func (r *reporter) poll(ctx context.Context) api.NodeStatusReport {
 }
 
 // limitGroup0 bounds the query's answer; a correct one has some 50 bytes.
-var limitGroup0 = bounded.Limit{Bytes: 1 << 20, Cure: "give --group0-file the file that the query's init container wrote"}
+var limitGroup0 = bounded.Limit{Bytes: 1 << 20, Cure: "set --group0-file to the output file of the query container"}
 
 // group0 is the ID of the node's group 0 by its disk, as read when its Pod started; empty where the disk has none. It is reported only of a node that serves: one that starts may
 // still be refused.
@@ -372,7 +372,7 @@ func ownPod(namespace, name string) *metav1.PartialObjectMetadata {
 	return p
 }
 
-var errReplaced = errors.New("the Pod of this name is another one now: this reporter's Pod has been replaced")
+var errReplaced = errors.New("another Pod now has this name: this reporter's Pod was replaced")
 
 func (r *reporter) replaced() error {
 	return fmt.Errorf("pod %s/%s: %w", r.Namespace, r.Pod, errReplaced)
@@ -386,7 +386,7 @@ func (r *reporter) apiFailed(ctx context.Context, verb string, err error) error 
 	case apierrors.IsConflict(err):
 		return r.replaced()
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s pod %s/%s: it does not exist: %w", verb, r.Namespace, r.Pod, err)
+		return fmt.Errorf("%s pod %s/%s: does not exist: %w", verb, r.Namespace, r.Pod, err)
 	case over(ctx):
 		return nil
 	}
@@ -394,7 +394,7 @@ func (r *reporter) apiFailed(ctx context.Context, verb string, err error) error 
 	r.nextTry = r.Clock.Now().Add(backoff(r.failedTries, maxBackoff))
 	text := exit.Describe(err)
 	if r.failedTries == 1 || r.failedTries%20 == 0 {
-		r.Log.Warn("cannot "+verb+" the own Pod, trying again", "error", text.Error(), "attempts", r.failedTries)
+		r.Log.Warn("cannot "+verb+" this Pod, retrying", "error", text.Error(), "attempts", r.failedTries)
 	}
 	r.pending(text)
 	return nil
@@ -421,7 +421,7 @@ func (r *reporter) pending(err error) {
 
 func (r *reporter) settled() {
 	if r.failedTries > 0 {
-		r.Log.Info("the own Pod is written again", "attempts", r.failedTries)
+		r.Log.Info("this Pod is written again", "attempts", r.failedTries)
 	}
 	r.failedTries, r.nextTry = 0, time.Time{}
 	r.mu.Lock()
@@ -457,17 +457,17 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 		r.nextFlush = r.Clock.Now().Add(backoff(r.flushTries, time.Minute))
 		r.metrics.flushes.WithLabelValues("error").Inc()
 		if r.flushTries == 1 {
-			r.Log.Warn("cannot have system.local flushed, trying again", "error", err.Error())
+			r.Log.Warn("cannot flush system.local, retrying", "error", err.Error())
 		}
 		return
 	}
 	// After a failure the next clean stop flushes, or the next start replays the commit log.
 	if err := r.ScyllaDB.FlushScyllaLocal(ctx); err != nil {
-		r.Log.Info("system.scylla_local was not flushed: the disk may not tell the ID of group 0 yet", "error", err.Error())
+		r.Log.Info("system.scylla_local was not flushed: the disk may not contain the ID of group 0 yet", "error", err.Error())
 	}
 	r.flushed, r.flushTries, r.nextFlush = process, 0, time.Time{}
 	r.metrics.flushes.WithLabelValues("ok").Inc()
-	r.Log.Info("system.local flushed: the data directory now says that this node has bootstrapped", "hostID", row.HostID)
+	r.Log.Info("system.local flushed: the data directory now records that this node has bootstrapped", "hostID", row.HostID)
 }
 
 // ready is nil while ScyllaDB is polled, and its row is in the annotation or will be within maxUnwritten.
@@ -478,9 +478,9 @@ func (r *reporter) ready() error {
 	limit := 3 * r.Interval
 	switch {
 	case r.polled.IsZero():
-		return errors.New("ScyllaDB has not been asked yet")
+		return errors.New("ScyllaDB is not polled yet")
 	case now.Sub(r.polled) > limit:
-		return fmt.Errorf("ScyllaDB was last asked %v ago, the limit is %v", now.Sub(r.polled).Round(time.Second), limit)
+		return fmt.Errorf("ScyllaDB was last polled %v ago, the limit is %v", now.Sub(r.polled).Round(time.Second), limit)
 	case !r.unwrittenSince.IsZero() && now.Sub(r.unwrittenSince) > max(limit, maxUnwritten):
 		return fmt.Errorf("a change has not been written to the Pod for %v: %s", now.Sub(r.unwrittenSince).Round(time.Second), r.writeError)
 	}

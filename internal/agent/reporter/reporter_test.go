@@ -553,7 +553,7 @@ func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
 			if n := flushes(w); n != 1 {
 				t.Errorf("%d flushes", n)
 			}
-			if n := strings.Count(w.log.String(), "cannot have system.local flushed"); n != 1 {
+			if n := strings.Count(w.log.String(), "cannot flush system.local"); n != 1 {
 				t.Errorf("%d warnings", n)
 			}
 		})
@@ -615,7 +615,7 @@ func TestAHangingScyllaDBIsPolledOnWithinItsBudget(t *testing.T) {
 		time.Sleep(12 * time.Second)
 		w.node.set(func(n *node) { n.hang = true })
 		time.Sleep(30 * time.Second)
-		if r := w.row(); r.Error == nil || !strings.Contains(*r.Error, "no answer within") {
+		if r := w.row(); r.Error == nil || !strings.Contains(*r.Error, "no response within") {
 			t.Errorf("%s", w.annotation())
 		}
 		if patches, _ := w.count(); patches != 2 {
@@ -720,7 +720,7 @@ func TestLogsChangesOnly(t *testing.T) {
 		time.Sleep(time.Hour)
 		_ = stop()
 		lines := strings.Split(strings.TrimSpace(w.log.String()), "\n")
-		if len(lines) > 7 || !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, `"no row"`) }) {
+		if len(lines) > 7 || !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, `"no status report"`) }) {
 			t.Errorf("%d lines:\n%s", len(lines), w.log)
 		}
 	})

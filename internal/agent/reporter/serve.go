@@ -47,31 +47,31 @@ func newMetrics() *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		polls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("polls_total"),
-			Help: "Polls of the local ScyllaDB, by result: row or error."}, []string{"result"}),
+			Help: "Polls of the local ScyllaDB, by result: row (a status report) or error."}, []string{"result"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("writes_total"),
-			Help: "Attempts to write the own Pod's annotation, by result: ok or error."}, []string{"result"}),
+			Help: "Attempts to write this Pod's annotation, by result: ok or error."}, []string{"result"}),
 		flushes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("flushes_total"),
 			Help: "Requests to flush system.local, by result: ok or error."}, []string{"result"}),
 		observed: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("observed_nodes"),
-			Help: "Nodes in the last row, by status."}, []string{"status"}),
+			Help: "Nodes in the last status report, by status."}, []string{"status"}),
 		lastPoll: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("last_poll_timestamp_seconds"),
-			Help: "When ScyllaDB was last asked, Unix time."}),
+			Help: "When ScyllaDB was last polled, Unix time."}),
 		rowError: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("row_error"),
-			Help: "1 while the last poll gave no row, else 0."}),
+			Help: "1 while the last poll returned no status report, else 0."}),
 		heartbeats: prometheus.NewCounter(prometheus.CounterOpts{Name: name("heartbeats_total"),
-			Help: "Polls that gave a row: the heartbeat advances with each, where it is served."}),
+			Help: "Polls that returned a status report: each increases the counter of the heartbeat, if it is served."}),
 		renewals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("lease_renewals_total"),
 			Help: "Attempts to renew the Lease of the heartbeat, with --heartbeat=lease, by result: ok or error."}, []string{"result"}),
 		reachable: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("controller_reachable"),
-			Help: "1 while the leading controller answers when it is asked for its view, else 0."}),
+			Help: "1 while the leading controller responds with its view, else 0."}),
 		adopted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("views_adopted_total"),
-			Help: "Views that were newer than the one that was handed on before, by where they came from: controller or report."}, []string{"from"}),
+			Help: "Controller views newer than the last relayed view, by source: controller or report."}, []string{"from"}),
 		viewAge: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_age_seconds"),
-			Help: "Age of the view that is handed on to barriers; absent while none is."}, nil),
+			Help: "Age of the controller view that is relayed to barriers; absent while none is relayed."}, nil),
 		viewEpoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_epoch"),
-			Help: "Epoch of the view that is handed on to barriers; absent while none is."}, nil),
+			Help: "Epoch of the controller view that is relayed to barriers; absent while none is relayed."}, nil),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
-			Help: "1, for the labels: the cluster and the datacenter of the member, once they are known."}, []string{"namespace", "cluster", "datacenter"}),
+			Help: "Always 1; the labels are the cluster and datacenter of the member, once they are known."}, []string{"namespace", "cluster", "datacenter"}),
 	}
 	m.registry.MustRegister(m.collectors()...)
 	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes, m.renewals} {
@@ -139,7 +139,7 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 	s := bounded.Server(mux)
 	wg.Go(func() {
 		if err := s.Serve(bounded.Agent.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
-			r.Log.Error("health and metrics are not served any more", "error", err.Error())
+			r.Log.Error("health and metrics are no longer served", "error", err.Error())
 		}
 	})
 	return func() {
@@ -167,7 +167,7 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 	}
 	r.where = &api.ReportHeartbeat{Port: int32(port), Fingerprint: key.Fingerprint, Lease: r.HeartbeatByLease}
 	if r.Interval > MaxInterval {
-		r.Log.Info("ScyllaDB is polled more often than --status-report-interval says: no reader of the heartbeat accepts a longer interval", "interval", MaxInterval.String())
+		r.Log.Info("ScyllaDB is polled more often than --status-report-interval: readers of the heartbeat accept no longer interval", "interval", MaxInterval.String())
 		r.Interval = MaxInterval
 	}
 	if r.Interval > DefaultInterval { // readers of the heartbeat have to know; else the row stays as it was
@@ -182,7 +182,7 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 	}
 	wg.Go(func() {
 		if err := pinned.Serve(ctx, r.Heartbeat, bounded.Agent, key, mux, r.Log); err != nil {
-			r.Log.Error("the heartbeat is not served any more", "error", err.Error())
+			r.Log.Error("the heartbeat is no longer served", "error", err.Error())
 		}
 	})
 	if r.LeaseNamespace != "" {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ID is a host ID in ScyllaDB's own spelling: a UUID of 36 characters in lower case. Empty where a node has none, or where it is not known.
+// ID is a host ID in ScyllaDB's own spelling: a UUID of 36 characters in lower case. Empty if a node has none, or if it is unknown.
 type ID string
 
 // Zero is ScyllaDB's UUID for "not set", which is no host ID.
@@ -46,11 +46,11 @@ func Parse(text string) (ID, error) {
 	}
 	switch {
 	case id == "":
-		return "", &Error{text, "is empty, want a host ID (UUID)"}
+		return "", &Error{text, "is empty: must be a host ID (UUID)"}
 	case !lower(id):
 		return "", &Error{text, "is not a host ID (UUID)"}
 	case id == Zero:
-		return "", &Error{text, "is the zero UUID, which is no host ID"}
+		return "", &Error{text, "is the zero UUID, not a host ID"}
 	}
 	return ID(id), nil
 }

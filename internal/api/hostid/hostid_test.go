@@ -20,8 +20,8 @@ func TestParse(t *testing.T) {
 	}{
 		good:                               {good, ""},
 		" " + strings.ToUpper(good) + "\n": {good, ""},
-		"":                                 {"", "is empty, want a host ID (UUID)"},
-		hostid.Zero:                        {"", `"00000000-0000-0000-0000-000000000000" is the zero UUID, which is no host ID`},
+		"":                                 {"", "is empty: must be a host ID (UUID)"},
+		hostid.Zero:                        {"", `"00000000-0000-0000-0000-000000000000" is the zero UUID, not a host ID`},
 		"h0":                               {"", `"h0" is not a host ID (UUID)`},
 		good[:35]:                          {"", `"` + good[:35] + `" is not a host ID (UUID)`},
 		"{" + good + "}":                   {"", `"{` + good + `}" is not a host ID (UUID)`},

@@ -67,7 +67,7 @@ func (l Limit) ReadFile(what, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s %s: it is not a regular file", what, name)
+		return nil, fmt.Errorf("read %s %s: not a regular file", what, name)
 	}
 	data, err := l.Read(f, what+" "+name)
 	if err != nil {

@@ -103,7 +103,7 @@ func TestEach(t *testing.T) {
 		`["` + strings.Repeat("x", 9000) + `"]`: "item 0 of the list is larger than 4 KiB",
 		`["a"`:                                  "ends in the middle",
 		`["a","b`:                               "ends in the middle",
-		`["a"] ["b"]`:                           "more after",
+		`["a"] ["b"]`:                           "unexpected data after",
 		`{"a":1}`:                               "not a JSON list",
 		"":                                      "empty body",
 		`["a",1]`:                               "cannot unmarshal number",
@@ -200,7 +200,7 @@ func TestNoHarm33TheOpenedFileIsLookedAt(t *testing.T) {
 	}()
 	for range 5000 {
 		got, err := bounded.Limit{Bytes: 10}.ReadFile("file", name)
-		if err == nil && string(got) != "text" || err != nil && !strings.Contains(err.Error(), "it is not a regular file") {
+		if err == nil && string(got) != "text" || err != nil && !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("got %q, %v", got, err)
 			break
 		}

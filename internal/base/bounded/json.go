@@ -32,7 +32,7 @@ func Each[T any](l Limit, r io.Reader, what string, use func(i int, item T) erro
 	case t == nil:
 		return end(d)
 	case t != json.Delim('['):
-		return errors.New("it is not a JSON list")
+		return errors.New("not a JSON list")
 	}
 	for ; d.More(); i++ {
 		if l.Items > 0 && i >= l.Items {
@@ -61,7 +61,7 @@ func end(d *json.Decoder) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err == nil:
-		return errors.New("there is more after the JSON value")
+		return errors.New("unexpected data after the JSON value")
 	default:
 		return err
 	}

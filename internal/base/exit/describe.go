@@ -43,7 +43,7 @@ func Describe(err error) error {
 		err := errors.Join(all...)
 		if len(all) > 1 && apierrors.IsForbidden(err) {
 			// The hint of the first error names one right only; after following it the person would fail on the second.
-			return &Error{Code: Code(err), Err: err, Hint: "ask for a Role with these verbs, or choose other credentials with --context or --as"}
+			return &Error{Code: Code(err), Err: err, Hint: "request a Role with these verbs, or use other credentials with --context or --as"}
 		}
 		return err
 	}
@@ -69,7 +69,7 @@ func sentence(err error) (text string, hint Error) {
 		return forbiddenSentence(err)
 	case apierrors.IsUnauthorized(err):
 		return "the API server does not accept these credentials",
-			Error{Hint: "log in again, or choose others with --context, --user or --token"}
+			Error{Hint: "log in again, or use other credentials with --context, --user or --token"}
 	case meta.IsNoMatchError(err), unknownResource(err):
 		return "the API server does not know " + missingKind(err),
 			Error{Step: words.New(words.InstallKinds).Do(words.Scylla("", "install"))}
@@ -84,7 +84,7 @@ func sentence(err error) (text string, hint Error) {
 func forbiddenSentence(err error) (text string, hint Error) {
 	m := forbidden().FindStringSubmatch(rootStatus(err))
 	if m == nil {
-		return "forbidden: " + rootStatus(err), Error{Hint: "ask for the right that the API server names"}
+		return "forbidden: " + rootStatus(err), Error{Hint: "request the permission that the API server names"}
 	}
 	user, verb, resource, group, namespace := m[1], m[2], m[3], m[4], m[5]
 	if group != "" {
@@ -94,8 +94,8 @@ func forbiddenSentence(err error) (text string, hint Error) {
 	if namespace == "" {
 		where = "in all namespaces"
 	}
-	return fmt.Sprintf("user %q may not %s %s %s", user, verb, resource, where),
-		Error{Hint: fmt.Sprintf("ask for a Role with verb %q on %q %s, or choose other credentials with --context or --as", verb, resource, where)}
+	return fmt.Sprintf("user %q cannot %s %s %s", user, verb, resource, where),
+		Error{Hint: fmt.Sprintf("request a Role with verb %q on %q %s, or use other credentials with --context or --as", verb, resource, where)}
 }
 
 func rootStatus(err error) string {
@@ -140,7 +140,7 @@ func unreachable(err error) (cause string) {
 	}
 	cause = ": " + u.Err.Error()
 	if errors.Is(err, context.DeadlineExceeded) || u.Timeout() {
-		return where + ": no answer in time"
+		return where + ": no response in time"
 	}
 	// A dial error's own text contains addresses and ephemeral ports; its last cause is the reason.
 	if op, ok := errors.AsType[*net.OpError](err); ok {

@@ -50,25 +50,25 @@ func TestCodeAndMessage(t *testing.T) {
 		"a hint on nothing is nothing":        {exit.WithHint(nil, "x"), 0, ""},
 		"a forbidden verb names verb, resource, namespace and user": {
 			fmt.Errorf("list services: %w", forbidden(`services is forbidden: User "bob" cannot list resource "services" in API group "" in the namespace "demo"`)), 1,
-			"error: user \"bob\" may not list services in namespace demo\n" +
-				"ask for a Role with verb \"list\" on \"services\" in namespace demo, or choose other credentials with --context or --as"},
+			"error: user \"bob\" cannot list services in namespace demo\n" +
+				"request a Role with verb \"list\" on \"services\" in namespace demo, or use other credentials with --context or --as"},
 		"a forbidden verb at the cluster scope": {
 			forbidden(`scylladbstatusreports.scylla.scylladb.com is forbidden: User "bob" cannot list resource "scylladbstatusreports" in API group "scylla.scylladb.com" at the cluster scope`), 1,
-			"error: user \"bob\" may not list scylladbstatusreports.scylla.scylladb.com in all namespaces\n" +
-				"ask for a Role with verb \"list\" on \"scylladbstatusreports.scylla.scylladb.com\" in all namespaces, or choose other credentials with --context or --as"},
-		"a forbidden verb in other words": {forbidden("no, by policy"), 1, "error: forbidden: no, by policy\nask for the right that the API server names"},
+			"error: user \"bob\" cannot list scylladbstatusreports.scylla.scylladb.com in all namespaces\n" +
+				"request a Role with verb \"list\" on \"scylladbstatusreports.scylla.scylladb.com\" in all namespaces, or use other credentials with --context or --as"},
+		"a forbidden verb in other words": {forbidden("no, by policy"), 1, "error: forbidden: no, by policy\nrequest the permission that the API server names"},
 		"credentials that are not known": {
 			apierrors.NewUnauthorized("who are you"), 1,
-			"error: the API server does not accept these credentials\nlog in again, or choose others with --context, --user or --token"},
+			"error: the API server does not accept these credentials\nlog in again, or use other credentials with --context, --user or --token"},
 		"a kind that the mapper does not know": {
 			&meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "scylla.scylladb.com", Kind: "ScyllaDBStatusReport"}}, 1,
 			"error: the API server does not know ScyllaDBStatusReport.scylla.scylladb.com\n" +
-				"install the CustomResourceDefinitions (kubectl scylla install), or read without them: --source=annotation or --source=live"},
+				"install the CRDs (kubectl scylla install), or read without them: --source=annotation or --source=live"},
 		"a kind that the server does not know": {
 			&apierrors.StatusError{ErrStatus: metav1.Status{Code: 404, Reason: metav1.StatusReasonNotFound, Message: "the server could not find the requested resource",
 				Details: &metav1.StatusDetails{Group: "scylla.scylladb.com", Kind: "scylladbstatusreports"}}}, 1,
 			"error: the API server does not know scylladbstatusreports.scylla.scylladb.com\n" +
-				"install the CustomResourceDefinitions (kubectl scylla install), or read without them: --source=annotation or --source=live"},
+				"install the CRDs (kubectl scylla install), or read without them: --source=annotation or --source=live"},
 		"an object that does not exist is not a missing kind": {
 			apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "x"), 1, `error: pods "x" not found`},
 		"an API server that cannot be reached": {
@@ -76,7 +76,7 @@ func TestCodeAndMessage(t *testing.T) {
 			"error: cannot reach the API server at https://10.0.0.1:6443: connection refused\ncheck --context and --server, or try: kubectl cluster-info"},
 		"an API server that does not answer": {
 			&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.DeadlineExceeded}, 1,
-			"error: cannot reach the API server at https://10.0.0.1:6443: no answer in time\ncheck --context and --server, or try: kubectl cluster-info"},
+			"error: cannot reach the API server at https://10.0.0.1:6443: no response in time\ncheck --context and --server, or try: kubectl cluster-info"},
 		"a name that cannot be resolved": {
 			&url.Error{Op: "Get", URL: "https://kube.invalid/api", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "kube.invalid"}}}, 1,
 			"error: cannot reach the API server at https://kube.invalid: no such host\ncheck --context and --server, or try: kubectl cluster-info"},
@@ -84,8 +84,8 @@ func TestCodeAndMessage(t *testing.T) {
 			&url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api", Err: context.Canceled}, 130, "interrupted"},
 		"several errors, each in its own words": {
 			errors.Join(plain, forbidden(`pods is forbidden: User "bob" cannot list resource "pods" in API group "" in the namespace "demo"`)), 1,
-			"error: read pod demo/x: boom\nuser \"bob\" may not list pods in namespace demo\n" +
-				"ask for a Role with these verbs, or choose other credentials with --context or --as"},
+			"error: read pod demo/x: boom\nuser \"bob\" cannot list pods in namespace demo\n" +
+				"request a Role with these verbs, or use other credentials with --context or --as"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -99,14 +99,14 @@ var table = []Item{
 	{Code: words.JoinOperationFailed, Origin: REST, Field: "/task_manager/list_module_tasks/node_ops: state failed, type bootstrap or replace, entity the host ID",
 		First: "2026.1", Source: []string{"node_ops/task_manager_module.cc", coordinator + ":4960"}, Volume: Lost, Bans: true},
 	{Code: DiskDecommissioned, Origin: Disk, Field: "system.local.bootstrapped = DECOMMISSIONED", First: "5.2", Source: []string{service + ":2007"}, Volume: Lost},
-	{Code: MajorityDown, Origin: REST, Field: "/gossiper/endpoint/down: the host ID, in a majority of fresh rows, UP in none, for the time `dead` of the health policy", First: "5.2",
+	{Code: MajorityDown, Origin: REST, Field: "/gossiper/endpoint/down: the host ID, in a majority of fresh status reports, UP in none, for the time `dead` of the health policy", First: "5.2",
 		Source: []string{"api/gossiper.cc"}, Volume: Unknown},
-	{Code: ListedMember, Origin: REST, Field: "/storage_service/host_id: the host ID as a normal member, in fresh rows", First: "5.2", Source: []string{"api/token_metadata.cc"}, Volume: Unknown},
-	{Code: NotListed, Origin: REST, Field: "/storage_service/host_id of every member, in fresh rows without a gap: not the host ID that the member Service records, nor that of its replacement", First: "5.2",
+	{Code: ListedMember, Origin: REST, Field: "/storage_service/host_id: the host ID as a normal member, in fresh status reports", First: "5.2", Source: []string{"api/token_metadata.cc"}, Volume: Unknown},
+	{Code: NotListed, Origin: REST, Field: "/storage_service/host_id of every member, in complete fresh status reports: neither the host ID recorded on the member Service nor the host ID of its replacement", First: "5.2",
 		Source: []string{"api/token_metadata.cc"}, Volume: Lost},
 	{Code: HostIDRecorded, Origin: Kubernetes, Field: "annotation host-id of the member Service, recorded before the member had its present volume", Volume: Unknown},
-	{Code: ReplacementOpen, Origin: Kubernetes, Field: "the member Service's record of an open replacement, for which a person named this node as lost", Volume: Unknown},
-	{Code: VolumeUnreachable, Origin: Kubernetes, Field: "a PersistentVolume bound to the claim, and a Pod that no Kubernetes node takes", Volume: Unknown},
+	{Code: ReplacementOpen, Origin: Kubernetes, Field: "the member Service's record of an open replacement, requested by a user for this lost node", Volume: Unknown},
+	{Code: VolumeUnreachable, Origin: Kubernetes, Field: "a PersistentVolume bound to the PVC, and an unschedulable Pod", Volume: Unknown},
 }
 
 // Codes of evidence that is no text of a log.

@@ -77,7 +77,7 @@ func (b *Beat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	number, row, log := b.number, b.row, b.log.String()
 	b.mu.Unlock()
 	if row == "" {
-		http.Error(w, "no row yet", http.StatusServiceUnavailable)
+		http.Error(w, "no status report yet", http.StatusServiceUnavailable)
 		return
 	}
 	tag := quote(api.ReportDigest(row))
@@ -99,11 +99,11 @@ func quote(digest string) string { return `"` + digest + `"` }
 // Why an answer confirms nothing.
 var (
 	// ErrOtherRow means that the reporter has another row than the annotation.
-	ErrOtherRow = errors.New("its row is another one than the annotation's")
+	ErrOtherRow = errors.New("its status report differs from the annotation")
 	// ErrRefused means that it answers, and has no row.
-	ErrRefused = errors.New("it refuses")
+	ErrRefused = errors.New("it refuses the query")
 	// ErrGarbled means that the answer is not a reporter's.
-	ErrGarbled = errors.New("its answer is garbled")
+	ErrGarbled = errors.New("its response is invalid")
 )
 
 // Ask returns the answer of the reporter at address, host and port; its row must still have that digest. The client pins its certificate; ctx bounds the time, and no body is read.
@@ -131,11 +131,11 @@ func Ask(ctx context.Context, c *http.Client, address, digest string) (Answer, e
 	// A number has one spelling, and an answer one number.
 	all := resp.Header.Values(Header)
 	if len(all) != 1 {
-		return Answer{}, fmt.Errorf("%w: it has %d numbers", ErrGarbled, len(all))
+		return Answer{}, fmt.Errorf("%w: it has %d counters", ErrGarbled, len(all))
 	}
 	number, err := strconv.ParseInt(all[0], 10, 64)
 	if err != nil || number < 0 || strconv.FormatInt(number, 10) != all[0] {
-		return Answer{}, fmt.Errorf("%w: its number is %.40q", ErrGarbled, all[0])
+		return Answer{}, fmt.Errorf("%w: its counter is %.40q", ErrGarbled, all[0])
 	}
 	if tag := resp.Header.Get("ETag"); tag != quote(digest) {
 		return Answer{}, ErrOtherRow

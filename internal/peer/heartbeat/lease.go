@@ -21,7 +21,7 @@ import (
 // annotation api.AnnotationHeartbeat. The API server ensures its writer: the admission policy lets a member write only its own Lease.
 
 // Why a Lease confirms nothing, beside ErrOtherRow and ErrGarbled.
-var ErrOtherPod = errors.New("its Lease is of another Pod of that name")
+var ErrOtherPod = errors.New("its Lease belongs to another Pod of that name")
 
 // Now is the present number, and the digest of the row; false while there is no row.
 func (b *Beat) Now() (number int64, digest string, ok bool) {
@@ -73,7 +73,7 @@ func Read(l *coordinationv1.Lease, uid types.UID, digest string) (Answer, error)
 	text, of, _ := strings.Cut(l.Annotations[api.AnnotationHeartbeat], " ")
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 0 || strconv.FormatInt(number, 10) != text {
-		return Answer{}, fmt.Errorf("%w: the number of Lease %s/%s is %.40q", ErrGarbled, l.Namespace, l.Name, text)
+		return Answer{}, fmt.Errorf("%w: the counter of Lease %s/%s is %.40q", ErrGarbled, l.Namespace, l.Name, text)
 	}
 	if of != digest || digest == "" {
 		return Answer{}, ErrOtherRow

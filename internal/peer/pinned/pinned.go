@@ -37,7 +37,7 @@ type Key struct {
 func NewKey(name string) (*Key, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	// Clients ignore the dates: they compare no clocks, and the certificate ends with the process.
 	template := &x509.Certificate{
@@ -47,7 +47,7 @@ func NewKey(name string) (*Key, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		return nil, fmt.Errorf("make a certificate: %w", err)
+		return nil, fmt.Errorf("create a certificate: %w", err)
 	}
 	return &Key{certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, Fingerprint: fingerprint(der)}, nil
 }
@@ -86,7 +86,7 @@ func Serve(ctx context.Context, l net.Listener, most bounded.Connections, k *Key
 }
 
 // ErrOther means that another server answers.
-var ErrOther = errors.New("the certificate is another one than the pinned")
+var ErrOther = errors.New("the certificate differs from the pinned certificate")
 
 // NewClient returns a client for the server with that fingerprint. It follows no redirect, uses no proxy, and keeps one connection. The caller must
 // bound the size and time of what it reads; CloseIdleConnections ends the connection.

@@ -57,10 +57,10 @@ func (v *View) Age() time.Duration { return time.Duration(v.AgeMillis) * time.Mi
 
 // Reasons for the absence of a view.
 var (
-	ErrNotLeading = errors.New("this controller does not lead")  // 503: ask another
-	ErrUnknown    = errors.New("the cluster is not known there") // 404
-	ErrNone       = errors.New("there is no view yet")           // 204
-	ErrGarbled    = errors.New("the answer is no view")
+	ErrNotLeading = errors.New("this controller does not lead") // 503: ask another
+	ErrUnknown    = errors.New("unknown cluster")               // 404
+	ErrNone       = errors.New("no controller view yet")        // 204
+	ErrGarbled    = errors.New("the response is not a controller view")
 )
 
 // Source returns the view of a cluster. Errors: ErrNotLeading, ErrUnknown, ErrNone. It must not block.
@@ -78,7 +78,7 @@ func handler(path string, of Source) http.Handler {
 		q := r.URL.Query()
 		key := types.NamespacedName{Namespace: q.Get("namespace"), Name: q.Get("name")}
 		if key.Namespace == "" || key.Name == "" {
-			http.Error(w, "give namespace and name of a cluster: "+path+"?namespace=NAMESPACE&name=NAME", http.StatusBadRequest)
+			http.Error(w, "specify namespace and name of a cluster: "+path+"?namespace=NAMESPACE&name=NAME", http.StatusBadRequest)
 			return
 		}
 		v, err := of(key)
@@ -106,7 +106,7 @@ func answer(w http.ResponseWriter, r *http.Request, v *View) {
 	}
 	body, err := json.Marshal(v)
 	if err != nil {
-		http.Error(w, "the view cannot be written", http.StatusInternalServerError)
+		http.Error(w, "cannot encode the controller view", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -121,7 +121,7 @@ func tagOf(report types.UID, v *api.StatusReportView) string {
 }
 
 // limit of an answer. A view of 1,000 members has a quarter of a megabyte.
-var limit = bounded.Limit{Bytes: 2 << 20, Cure: "it is no view"}
+var limit = bounded.Limit{Bytes: 2 << 20, Cure: "it is not a controller view"}
 
 // maxAge is the greatest accepted age: an older view has no effect, and a larger number could overflow a duration.
 const maxAge = 24 * time.Hour
@@ -186,7 +186,7 @@ func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 func unchanged(resp *http.Response, ask Question) (*View, error) {
 	have := ask.Have
 	if have == nil {
-		return nil, fmt.Errorf("%w: %s, and nothing was known", ErrGarbled, resp.Status)
+		return nil, fmt.Errorf("%w: %s, but no earlier view exists", ErrGarbled, resp.Status)
 	}
 	if resp.Header.Get("ETag") != tagOf(ask.HaveOf, have) {
 		return nil, fmt.Errorf("%w: %s of another view", ErrGarbled, resp.Status)

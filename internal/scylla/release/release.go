@@ -125,9 +125,9 @@ func ofImage(ref string) (Version, error) {
 	}
 	switch {
 	case tag == "" && digest != "":
-		return Version{}, fmt.Errorf("image %q names a digest and no tag: its version is not known", ref)
+		return Version{}, fmt.Errorf("image %q has a digest but no tag: its version is unknown", ref)
 	case tag == "":
-		return Version{}, fmt.Errorf("image %q has no tag: its version is not known", ref)
+		return Version{}, fmt.Errorf("image %q has no tag: its version is unknown", ref)
 	}
 	v, err := Parse(tag)
 	if err != nil {
@@ -152,7 +152,7 @@ func Effective(running, image string) (v Version, from string, err error) {
 		}
 	}
 	if image == "" {
-		return Version{Raw: running}, "", errors.New("neither the node nor an image says which version this is")
+		return Version{Raw: running}, "", errors.New("neither the node nor an image contains the version")
 	}
 	v, err = OfImage(image)
 	if err != nil {

@@ -106,7 +106,7 @@ func TestEffective(t *testing.T) {
 		"the tag while no node runs":    {"", "scylla:2026.2.0", "2026.2.0", "image", ""},
 		"a node that says nonsense":     {"dev", "scylla:2026.2.0", "2026.2.0", "image", ""},
 		"a tag that is none":            {"", "scylla:latest", "latest", "", `tag "latest" is not a full ScyllaDB version`},
-		"digest alone":                  {"", "scylla@sha256:" + strings.Repeat("0", 64), "unknown", "", "names a digest and no tag"},
+		"digest alone":                  {"", "scylla@sha256:" + strings.Repeat("0", 64), "unknown", "", "has a digest but no tag"},
 		"no tag":                        {"", "scylla", "unknown", "", "has no tag"},
 		"nothing":                       {"", "", "unknown", "", "neither"},
 		"no reference":                  {"", "a b", "unknown", "", "not an image reference"},

@@ -141,7 +141,7 @@ type World interface {
 type Refusal struct{ Blockers []words.Message }
 
 func (r *Refusal) Error() string {
-	return "nothing may be rolled yet: " + strings.Join(words.Texts(r.Blockers), "; ")
+	return "not ready for a rolling restart: " + strings.Join(words.Texts(r.Blockers), "; ")
 }
 
 // Run records every member's host ID, flushes its system.local, and returns the host IDs. After an error, such as a *Refusal, nothing may be rolled;
@@ -149,7 +149,7 @@ func (r *Refusal) Error() string {
 func Run(ctx context.Context, w World) ([]Identity, error) {
 	members, err := w.Members(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ask the nodes of the cluster for their host IDs: %w", err)
+		return nil, fmt.Errorf("query the host IDs of the nodes: %w", err)
 	}
 	plan := Decide(members)
 	if len(plan.Blockers) > 0 {
@@ -158,7 +158,7 @@ func Run(ctx context.Context, w World) ([]Identity, error) {
 	var errs []error
 	for _, member := range plan.Flush {
 		if err := w.Flush(ctx, member); err != nil {
-			errs = append(errs, fmt.Errorf("have %s flush system.local: %w", member, err))
+			errs = append(errs, fmt.Errorf("flush system.local of %s: %w", member, err))
 		}
 	}
 	for _, id := range plan.Record {
@@ -176,7 +176,7 @@ func Run(ctx context.Context, w World) ([]Identity, error) {
 func verify(ctx context.Context, w World, before []*cluster.Member) ([]Identity, error) {
 	after, err := w.Members(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ask the nodes of the cluster once more for their host IDs: %w", err)
+		return nil, fmt.Errorf("query the host IDs of the nodes again: %w", err)
 	}
 	plan := Decide(after)
 	for _, id := range plan.Record {

@@ -118,12 +118,12 @@ func TestB4Adoption(t *testing.T) {
 		"all is recorded already":      {func(f *fake) { f.nodes[0].Recorded, f.nodes[0].Joined = idA, true }, ""},
 		"recorded, and not as joined":  {func(f *fake) { f.nodes[0].Recorded = idA }, ""},
 		"nobody there":                 {func(f *fake) { f.nodes = nil }, "no Pod runs ScyllaDB"},
-		"the nodes cannot be listed":   {func(f *fake) { f.fail["nodes"] = errors.New("forbidden") }, "ask the nodes of the cluster for their host IDs: forbidden"},
-		"one cannot be asked":          {func(f *fake) { f.nodes[1].Said = nil }, "the ScyllaDB of db-1 cannot be asked: Pending"},
-		"one gives no row":             {func(f *fake) { f.nodes[1].Said.Error = new("connection refused") }, "the ScyllaDB of db-1 cannot be asked: connection refused"},
-		"one has no host ID":           {func(f *fake) { f.nodes[1].Said.HostID = "" }, "the ScyllaDB of db-1 does not say its host ID"},
+		"the nodes cannot be listed":   {func(f *fake) { f.fail["nodes"] = errors.New("forbidden") }, "query the host IDs of the nodes: forbidden"},
+		"one cannot be asked":          {func(f *fake) { f.nodes[1].Said = nil }, "the ScyllaDB of db-1 cannot be queried: Pending"},
+		"one gives no row":             {func(f *fake) { f.nodes[1].Said.Error = new("connection refused") }, "the ScyllaDB of db-1 cannot be queried: connection refused"},
+		"one has no host ID":           {func(f *fake) { f.nodes[1].Said.HostID = "" }, "the ScyllaDB of db-1 does not report its host ID"},
 		"one joins":                    {func(f *fake) { f.nodes[1].Said.OperationMode, f.nodes[1].Said.OwnsTokens = "JOINING", new(false) }, "db-1 has not joined (mode JOINING)"},
-		"two are the same":             {func(f *fake) { f.nodes[1].Said.HostID = idA }, "db-0 and db-1 say the same host ID " + idA},
+		"two are the same":             {func(f *fake) { f.nodes[1].Said.HostID = idA }, "db-0 and db-1 report the same host ID " + idA},
 		"the Service records another":  {func(f *fake) { f.nodes[1].Recorded = idC }, "db-1 runs host ID " + idB + ", and its Service records " + idC},
 		"one is DOWN for another":      {func(f *fake) { f.nodes[0].Said.ObservedNodes[1].Status = api.NodeStatusDown }, "db-1 is not seen UP by db-0"},
 		"one is not listed by another": {func(f *fake) { f.nodes[0].Said.ObservedNodes = f.nodes[0].Said.ObservedNodes[:2] }, "db-2 is not seen UP by db-0"},
@@ -135,13 +135,13 @@ func TestB4Adoption(t *testing.T) {
 		}, ""},
 		"an operation is under way": {func(f *fake) {
 			f.nodes[0].Said.Operations = []api.NodeOperation{{Type: "decommission", State: "running"}}
-		}, "an operation is under way (decommission)"},
+		}, "an operation is in progress (decommission)"},
 		"an operation has ended":     {func(f *fake) { f.nodes[0].Said.Operations = []api.NodeOperation{{Type: "bootstrap", State: "failed"}} }, ""},
-		"one cannot be flushed":      {func(f *fake) { f.fail["flush db-1"] = errors.New("500") }, "have db-1 flush system.local: 500"},
+		"one cannot be flushed":      {func(f *fake) { f.fail["flush db-1"] = errors.New("500") }, "flush system.local of db-1: 500"},
 		"one cannot be recorded":     {func(f *fake) { f.fail["record db-2"] = errors.New("forbidden") }, "record host ID " + idC + " of db-2 on its Service: forbidden"},
-		"what is recorded goes away": {func(f *fake) { f.forgets = true }, "host ID " + idA + " of db-0 was written to its Service, and is not there"},
-		"one dies meanwhile":         {func(f *fake) { f.changes = func(f *fake) { f.nodes[2].Said = nil } }, "the ScyllaDB of db-2 cannot be asked"},
-		"one Pod goes meanwhile":     {func(f *fake) { f.changes = func(f *fake) { f.nodes = f.nodes[:2] } }, "any more: begin again"},
+		"what is recorded goes away": {func(f *fake) { f.forgets = true }, "host ID " + idA + " of db-0 was written to its Service, but is missing there"},
+		"one dies meanwhile":         {func(f *fake) { f.changes = func(f *fake) { f.nodes[2].Said = nil } }, "the ScyllaDB of db-2 cannot be queried"},
+		"one Pod goes meanwhile":     {func(f *fake) { f.changes = func(f *fake) { f.nodes = f.nodes[:2] } }, ": start again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := three()

@@ -103,7 +103,7 @@ func TestB4AdoptionOfSimulatedNodes(t *testing.T) {
 			}
 		}
 		c.Node(2).Kill()
-		if _, err := adopt.Run(ctx, s); err == nil || !strings.Contains(err.Error(), "db-2 cannot be asked") {
+		if _, err := adopt.Run(ctx, s); err == nil || !strings.Contains(err.Error(), "db-2 cannot be queried") {
 			t.Errorf("with a dead node: %v", err)
 		}
 	})

@@ -185,17 +185,17 @@ func (p *plan) check() {
 		return
 	}
 	if cluster.OwnedByOperator(p.set) {
-		p.refuse("the Scylla Operator manages it and would take every change back: its own barrier is the feature gate BootstrapSynchronisation")
+		p.refuse("the Scylla Operator manages it and would revert every change: use its own barrier, feature gate BootstrapSynchronisation")
 		return
 	}
 	for i := range spec.InitContainers {
 		switch name := spec.InitContainers[i].Name; name {
 		case api.ContainerReporter, api.ContainerBarrier, api.ContainerBootstrappedQuery, containerCopy:
-			p.refuse("spec.template.spec.initContainers: %s is there already and was not injected: remove it first", name)
+			p.refuse("spec.template.spec.initContainers: %s already exists and was not injected: remove it first", name)
 		}
 	}
 	if slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == volumeShared }) {
-		p.refuse("spec.template.spec.volumes: a volume %s is there already: rename it", volumeShared)
+		p.refuse("spec.template.spec.volumes: volume %s already exists: rename it", volumeShared)
 	}
 	p.checkVersion()
 	p.checkCommand()
@@ -211,27 +211,27 @@ func (p *plan) check() {
 		p.account = DefaultServiceAccount
 	}
 	if spec.AutomountServiceAccountToken != nil && !*spec.AutomountServiceAccountToken {
-		p.note("the Pods get the token of ServiceAccount %s mounted: reporter, barrier and launcher need it", p.account)
+		p.note("the token of ServiceAccount %s will be mounted in the Pods: reporter, barrier and launcher need it", p.account)
 	}
 	if spec.HostNetwork {
 		p.note("the Pods use the Kubernetes node's network: ports %d, %d and %d must be free there", p.reporterPort, p.barrierPort, p.heartbeatPort)
 	}
 	if p.o.WhenSilent == api.WhenSilentPeers {
-		p.note("while no controller leads, a node joins once every member's own reporter confirms that it sees all UP: without a permit, a hold, or its turn (%s=%s)", flagSilent, p.o.WhenSilent)
+		p.note("while no controller leads, a node joins once the reporter of every member confirms that it sees all nodes UP: without permit, hold or order (%s=%s)", flagSilent, p.o.WhenSilent)
 	}
 	if p.o.Heartbeat == HeartbeatLease {
 		each := max(p.o.Interval, healthpolicy.Interval)
-		p.note("each Pod renews a Lease of its own each %v for its heartbeat: one write per Pod to the API server, %.2g a second (%s=%s)", each, 1/each.Seconds(), flagHeartbeat, p.o.Heartbeat)
+		p.note("each Pod renews its Lease every %v for its heartbeat: one write per Pod to the API server, %.2g per second (%s=%s)", each, 1/each.Seconds(), flagHeartbeat, p.o.Heartbeat)
 	}
 	if p.o.Interval > healthpolicy.Interval {
-		p.note("a reporter shows what its node sees up to %v late, and its last row counts for up to %v: let all stay UP for longer before a join as well (annotation %s) (%s=%v)",
+		p.note("a status report is up to %v late and valid for up to %v: also increase the time for which all nodes must stay UP before a join (annotation %s) (%s=%v)",
 			p.o.Interval, healthpolicy.ContactOf(healthpolicy.Contact, p.o.Interval), healthpolicy.Annotation(healthpolicy.FieldStabilisation), flagInterval, p.o.Interval)
 	}
 	if p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
-		p.note("its update strategy is OnDelete: Pods that run are guarded once they were deleted, one after the other")
+		p.note("its update strategy is OnDelete: delete the running Pods one by one to protect them")
 	}
 	if p.set.Labels["app.kubernetes.io/managed-by"] == "Helm" {
-		p.note("label app.kubernetes.io/managed-by becomes %s: inject after Helm has made the manifest (helm --post-renderer), or the next upgrade undoes it", api.ManagedByUs)
+		p.note("label app.kubernetes.io/managed-by becomes %s: inject the manifest that Helm renders (helm --post-renderer), or the next upgrade reverts it", api.ManagedByUs)
 	}
 }
 
@@ -241,10 +241,10 @@ func (p *plan) checkVersion() {
 	if err != nil || v.SupportsBootstrapSynchronisation() != release.No {
 		return
 	}
-	lacks := fmt.Sprintf("containers[%s].image: ScyllaDB %s is older than 2025.2.0, so its disk cannot be queried: a restart is known as one "+
-		"only while the API server and the other nodes answer", p.scylla.Name, v)
+	lacks := fmt.Sprintf("containers[%s].image: ScyllaDB %s is older than 2025.2.0, so its disk cannot be queried: the barrier recognises a restart "+
+		"only while the API server and the other nodes respond", p.scylla.Name, v)
 	if !p.o.AnyVersion {
-		p.refuse("%s; upgrade ScyllaDB, or accept that with %s", lacks, FlagVersion)
+		p.refuse("%s; upgrade ScyllaDB, or allow it with %s", lacks, FlagVersion)
 		return
 	}
 	p.note("%s", lacks)
@@ -268,8 +268,8 @@ func (p *plan) checkCommand() {
 			} else if len(p.scylla.Args) > 0 {
 				script = p.scylla.Args[0]
 			}
-			p.refuse("containers[%s].command is a shell script (%s), which would swallow the seeds and the replace arguments that launch appends: "+
-				"give the program in command and its arguments in args, and put what the script prepares into an init container", p.scylla.Name, shorten(script))
+			p.refuse("containers[%s].command is a shell script (%s), which would ignore the seeds and replace arguments that launch appends: "+
+				"set the program in command and its arguments in args, and move the preparation into an init container", p.scylla.Name, shorten(script))
 			return
 		}
 	}
@@ -290,7 +290,7 @@ func (p *plan) checkData() {
 		p.dataDir = path.Clean(w)
 	}
 	if d := p.argument("--data-file-directories"); d != "" && path.Clean(d) != p.dataDir+"/data" {
-		p.refuse("containers[%s].args: --data-file-directories=%s is not %s/data: the barrier looks there only", p.scylla.Name, d, p.dataDir)
+		p.refuse("containers[%s].args: --data-file-directories=%s is not %s/data: the barrier reads only this directory", p.scylla.Name, d, p.dataDir)
 	}
 	claims := map[string]bool{}
 	for i := range p.set.Spec.VolumeClaimTemplates {
@@ -309,12 +309,12 @@ func (p *plan) checkData() {
 		if above || at == data || strings.HasPrefix(data+"/", at+"/") {
 			holds = true
 			if !claims[m.Name] && p.losesData(m.Name) {
-				p.refuse("spec.volumeClaimTemplates: volume %s, which holds %s, is none of them and is empty after each restart: give it a claim", m.Name, data)
+				p.refuse("spec.volumeClaimTemplates: volume %s with %s is not among them and is empty after each restart: use a PVC", m.Name, data)
 			}
 		}
 	}
 	if !holds {
-		p.refuse("containers[%s].volumeMounts: no volume holds %s: mount a claim at %s", p.scylla.Name, data, p.dataDir)
+		p.refuse("containers[%s].volumeMounts: no volume contains %s: mount a PVC at %s", p.scylla.Name, data, p.dataDir)
 	}
 }
 
@@ -333,7 +333,7 @@ func (p *plan) checkEnv() {
 		for i := range p.scylla.Env {
 			e := &p.scylla.Env[i]
 			if e.Name == d.name && (e.ValueFrom == nil || e.ValueFrom.FieldRef == nil || e.ValueFrom.FieldRef.FieldPath != d.field) {
-				p.refuse("containers[%s].env: %s is not the Pod's %s, which launch takes it for: rename it", p.scylla.Name, d.name, d.field)
+				p.refuse("containers[%s].env: %s must be the Pod's %s, because launch reads it: rename it", p.scylla.Name, d.name, d.field)
 			}
 		}
 	}
@@ -344,7 +344,7 @@ var downward = []struct{ name, field string }{{"POD_NAME", "metadata.name"}, {"P
 
 // checkPlace finds cluster, datacenter and rack: in existing labels, ScyllaDB's arguments, its configuration, and then the options.
 func (p *plan) checkPlace() {
-	p.clusterName = p.label("cluster", api.LabelCluster, p.o.Cluster, "--cluster", p.argument("--cluster-name"), p.config.cluster)
+	p.clusterName = p.label("cluster", api.LabelCluster, p.o.Cluster, "--cluster-label", p.argument("--cluster-name"), p.config.cluster)
 	p.dc = p.label("datacenter", api.LabelDatacenter, p.o.Datacenter, "--datacenter", p.argument("--dc"), p.config.dc)
 	p.rack = p.label("rack", api.LabelRack, p.o.Rack, "--rack", p.argument("--rack"), p.config.rack)
 }
@@ -359,17 +359,17 @@ func (p *plan) label(what, key, option, flag string, sources ...string) string {
 			value = said
 		case value != said && (i < 2 || what != "cluster"):
 			// The label of a cluster may differ from ScyllaDB's own name for it, which may contain spaces.
-			p.refuse("%s is %q by one place and %q by another (labels, ScyllaDB's arguments, its configuration, %s): make them agree", what, value, said, flag)
+			p.refuse("%s is %q in one place and %q in another (labels, ScyllaDB's arguments, its configuration, %s): use the same value", what, value, said, flag)
 			return value
 		}
 	}
 	if value == "" {
-		p.refuse("the %s is not known: neither label %s nor ScyllaDB's arguments nor a ConfigMap in these files has it: give %s (nodetool status and describecluster show it)",
+		p.refuse("the %s is unknown: not in label %s, ScyllaDB's arguments or a ConfigMap in these files: specify %s (nodetool status and describecluster show it)",
 			what, key, flag)
 		return ""
 	}
 	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-		p.refuse("%s %q cannot be the value of label %s (%s): give %s", what, value, key, problems[0], flag)
+		p.refuse("invalid %s %q for label %s (%s): specify %s", what, value, key, problems[0], flag)
 	}
 	return value
 }
@@ -383,7 +383,7 @@ func (p *plan) checkAPI() {
 	switch host {
 	case "", "127.0.0.1", "localhost", "0.0.0.0", "::1", "::":
 	default:
-		p.refuse("ScyllaDB's API listens on %s only, where the reporter cannot tell the Pod's own: set --api-address=127.0.0.1", host)
+		p.refuse("ScyllaDB's API listens only on %s, where the reporter cannot identify this Pod's ScyllaDB: set --api-address=127.0.0.1", host)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestStream(t *testing.T) {
 			in, image := input(t, name+".yaml"), image
 			if slices.Contains([]string{"helm", "jmx-sidecars", "kustomize", "own-entrypoint"}, name) {
 				// None of these files has the rack, so the person must give it.
-				if _, err := Stream(in, image, false); err == nil || !strings.Contains(err.Error(), "give --rack") {
+				if _, err := Stream(in, image, false); err == nil || !strings.Contains(err.Error(), "specify --rack") {
 					t.Errorf("without cluster, datacenter and rack: %v", err)
 				}
 				image.Cluster, image.Datacenter, image.Rack = "shop", "eu", "a"
@@ -163,28 +163,28 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		"a shell script": {scylla("command", []any{"/bin/bash", "-ec", "exec /docker-entrypoint.py --seeds=x"}), image,
-			`containers[scylla].command is a shell script ("exec /docker-entrypoint.py --seeds=x"), which would swallow the seeds`},
-		"no volume":            {scylla("volumeMounts", nil), image, "no volume holds /var/lib/scylla/data: mount a claim at /var/lib/scylla"},
-		"another workdir":      {scylla("args", []any{"--workdir=/data", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "no volume holds /data/data: mount a claim at /data"},
+			`containers[scylla].command is a shell script ("exec /docker-entrypoint.py --seeds=x"), which would ignore the seeds`},
+		"no volume":            {scylla("volumeMounts", nil), image, "no volume contains /var/lib/scylla/data: mount a PVC at /var/lib/scylla"},
+		"another workdir":      {scylla("args", []any{"--workdir=/data", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "no volume contains /data/data: mount a PVC at /data"},
 		"data elsewhere":       {scylla("args", []any{"--data-file-directories=/x", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "--data-file-directories=/x is not /var/lib/scylla/data"},
-		"no place":             {scylla("args", []any{}), image, "the rack is not known: neither label scylla/rack"},
-		"a place contradicted": {edit("spec/x", "x"), Options{Image: "i", Rack: "z"}, `rack is "z" by one place and "a" by another`},
-		"a name with spaces":   {scylla("args", []any{"--dc=eu", "--rack=a", "--cluster-name=Test Cluster"}), image, `cluster "Test Cluster" cannot be the value of label scylla/cluster`},
-		"POD_NAME taken":       {scylla("env", []any{object{"name": "POD_NAME", "value": "x"}}), image, "POD_NAME is not the Pod's metadata.name"},
+		"no place":             {scylla("args", []any{}), image, "the rack is unknown: not in label scylla/rack"},
+		"a place contradicted": {edit("spec/x", "x"), Options{Image: "i", Rack: "z"}, `rack is "z" in one place and "a" in another`},
+		"a name with spaces":   {scylla("args", []any{"--dc=eu", "--rack=a", "--cluster-name=Test Cluster"}), image, `invalid cluster "Test Cluster" for label scylla/cluster`},
+		"POD_NAME taken":       {scylla("env", []any{object{"name": "POD_NAME", "value": "x"}}), image, "POD_NAME must be the Pod's metadata.name"},
 		"an API elsewhere":     {scylla("args", []any{"--api-address=10.0.0.1", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "set --api-address=127.0.0.1"},
 		"a barrier of its own": {edit("spec/template/spec/initContainers", []any{object{"name": "scylladb-bootstrap-barrier", "image": "x"}}), image,
-			"scylladb-bootstrap-barrier is there already and was not injected: remove it first"},
-		"a volume of the name": {edit("spec/template/spec/volumes", []any{object{"name": api.VolumeShared, "emptyDir": object{}}}), image, "a volume scylla-shared is there already"},
+			"scylladb-bootstrap-barrier already exists and was not injected: remove it first"},
+		"a volume of the name": {edit("spec/template/spec/volumes", []any{object{"name": api.VolumeShared, "emptyDir": object{}}}), image, "volume scylla-shared already exists"},
 		"data in an emptyDir": {func(u *unstructured.Unstructured) {
 			unstructured.RemoveNestedField(u.Object, "spec", "volumeClaimTemplates")
 			edit("spec/template/spec/volumes", []any{object{"name": "data", "emptyDir": object{}}})(u)
-		}, image, "is empty after each restart: give it a claim"},
+		}, image, "is empty after each restart: use a PVC"},
 		"the Scylla Operator's": {func(u *unstructured.Unstructured) {
 			u.SetLabels(map[string]string{api.LabelManagedBy: api.ManagedByOperator})
 		}, image,
 			"the Scylla Operator manages it"},
 		"an old ScyllaDB":        {scylla("image", "scylladb/scylla:2025.1.4"), image, "ScyllaDB 2025.1.4 is older than 2025.2.0, so its disk cannot be queried"},
-		"a candidate of 2025.2":  {scylla("image", "scylladb/scylla:2025.2.0-rc1"), image, "upgrade ScyllaDB, or accept that with --allow-version"},
+		"a candidate of 2025.2":  {scylla("image", "scylladb/scylla:2025.2.0-rc1"), image, "upgrade ScyllaDB, or allow it with --allow-version"},
 		"fields of another type": {edit("spec/replicas", "three"), image, "read statefulset shop/db"},
 		"a record that is none": {func(u *unstructured.Unstructured) {
 			u.SetAnnotations(map[string]string{api.AnnotationInjected: "{"})
@@ -216,7 +216,7 @@ func TestRefusals(t *testing.T) {
 func TestEveryRefusalIsSaid(t *testing.T) {
 	in := strings.NewReplacer("--dc, eu, ", "", "{name: data, mountPath: /var/lib/scylla}", "").Replace(string(input(t, "plain.yaml")))
 	_, err := Stream([]byte(in), image, false)
-	for _, want := range []string{"no volume holds", "the datacenter is not known"} {
+	for _, want := range []string{"no volume contains", "the datacenter is unknown"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}
@@ -382,7 +382,7 @@ func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
 	permits := other
 	permits.Policy = api.PolicyPermits
 	m := stream(t, in, peers, false)
-	if notes := strings.Join(m.Changes[0].Notes, "\n"); !strings.Contains(notes, "without a permit, a hold, or its turn") {
+	if notes := strings.Join(m.Changes[0].Notes, "\n"); !strings.Contains(notes, "without permit, hold or order") {
 		t.Errorf("the notes do not say what it gives up: %s", notes)
 	}
 	for name, c := range map[string]struct {
@@ -407,7 +407,7 @@ func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
 		t.Errorf("undo (-before +after):\n%s", diff)
 	}
 	bad := strings.Replace(string(m.Text), "silent=Peers", "silent=Never", 1)
-	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `statefulset shop/db: spec.template.spec.initContainers[scylladb-bootstrap-barrier].args: --when-controller-silent="Never" is not known: give Wait or Peers`) {
+	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `statefulset shop/db: spec.template.spec.initContainers[scylladb-bootstrap-barrier].args: unknown --when-controller-silent="Never": use one of Wait, Peers`) {
 		t.Errorf("what no barrier takes: %v", err)
 	}
 }
@@ -429,11 +429,11 @@ func TestThePolicyIsKept(t *testing.T) {
 	if diff := cmp.Diff(objects(t, in), objects(t, stream(t, m.Text, Options{}, true).Text)); diff != "" {
 		t.Errorf("undo (-before +after):\n%s", diff)
 	}
-	if _, err := Stream(m.Text, silent, false); err == nil || !strings.Contains(err.Error(), "so that --when-controller-silent is of no use: give --policy=permits as well") {
+	if _, err := Stream(m.Text, silent, false); err == nil || !strings.Contains(err.Error(), "--when-controller-silent requires --policy=permits") {
 		t.Errorf("a word of permits: %v", err)
 	}
 	bad := strings.Replace(string(m.Text), "policy=reports", "policy=none", 1)
-	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `.args: --policy="none" is not known: give permits or reports`) {
+	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `.args: unknown --policy="none": use one of permits, reports`) {
 		t.Errorf("what no barrier takes: %v", err)
 	}
 }
@@ -456,7 +456,7 @@ func TestTheWayOfTheHeartbeatIsKept(t *testing.T) {
 		t.Errorf("undo (-before +after):\n%s", diff)
 	}
 	bad := strings.Replace(string(m.Text), "heartbeat=lease", "heartbeat=none", 1)
-	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `.args: --heartbeat="none" is not known: give poll or lease`) {
+	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `.args: unknown --heartbeat="none": use one of poll, lease`) {
 		t.Errorf("what no reporter takes: %v", err)
 	}
 }
@@ -468,7 +468,7 @@ func TestTheIntervalIsKept(t *testing.T) {
 	long.Interval, other.Image, short.Interval = 20*time.Second, "example.com/scylla-agent:2", healthpolicy.Interval
 	m := stream(t, in, long, false)
 	if !slices.ContainsFunc(m.Changes[0].Notes, func(n string) bool {
-		return strings.Contains(n, "up to 20s late, and its last row counts for up to 40s")
+		return strings.Contains(n, "up to 20s late and valid for up to 40s")
 	}) {
 		t.Errorf("notes %q", m.Changes[0].Notes)
 	}
@@ -485,7 +485,7 @@ func TestTheIntervalIsKept(t *testing.T) {
 	}
 	for _, bad := range []string{"31s", "999ms", "often"} {
 		text := strings.Replace(string(m.Text), "interval=20s", "interval="+bad, 1)
-		if _, err := Stream([]byte(text), other, false); err == nil || !strings.Contains(err.Error(), "give a duration from 1s to 30s") {
+		if _, err := Stream([]byte(text), other, false); err == nil || !strings.Contains(err.Error(), "must be a duration from 1s to 30s") {
 			t.Errorf("%s, which no reporter takes: %v", bad, err)
 		}
 	}

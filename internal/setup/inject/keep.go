@@ -52,13 +52,13 @@ func given(u *unstructured.Unstructured) (settings, error) {
 	switch s.heartbeat, _ = argOf(u, api.ContainerReporter, flagHeartbeat); s.heartbeat {
 	case "", HeartbeatPoll, HeartbeatLease:
 	default:
-		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give %s or %s",
+		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: unknown %s=%s: use one of %s, %s",
 			api.ContainerReporter, flagHeartbeat, shorten(s.heartbeat), HeartbeatPoll, HeartbeatLease)
 	}
 	if text, there := argOf(u, api.ContainerReporter, flagInterval); there {
 		var err error
 		if s.interval, err = time.ParseDuration(text); err != nil || !IsInterval(s.interval) {
-			return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give a duration from %v to %v",
+			return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: invalid %s=%s: must be a duration from %v to %v",
 				api.ContainerReporter, flagInterval, shorten(text), healthpolicy.LeastInterval, healthpolicy.MostInterval)
 		}
 	}
@@ -66,7 +66,7 @@ func given(u *unstructured.Unstructured) (settings, error) {
 	switch s.policy = api.Policy(policy); {
 	case !there, s.policy == api.PolicyPermits, s.policy == api.PolicyReports:
 	default:
-		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give %s or %s",
+		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: unknown %s=%s: use one of %s, %s",
 			api.ContainerBarrier, flagPolicy, shorten(policy), api.PolicyPermits, api.PolicyReports)
 	}
 	value, there := argOf(u, api.ContainerBarrier, flagSilent)
@@ -74,7 +74,7 @@ func given(u *unstructured.Unstructured) (settings, error) {
 	case !there, s.silent == api.WhenSilentWait, s.silent == api.WhenSilentPeers:
 		return s, nil
 	}
-	return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s=%s is not known: give %s or %s",
+	return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: unknown %s=%s: use one of %s, %s",
 		api.ContainerBarrier, flagSilent, shorten(value), api.WhenSilentWait, api.WhenSilentPeers)
 }
 
@@ -87,7 +87,7 @@ func (o *Options) keep(before settings) error {
 	case o.Policy != api.PolicyReports:
 		o.WhenSilent = cmp.Or(o.WhenSilent, before.silent)
 	case o.WhenSilent != "":
-		return fmt.Errorf("it was injected with %s=%s, and by reports no barrier needs the controller's view, so that %s is of no use: give %s=%s as well",
+		return fmt.Errorf("it was injected with %s=%s, which does not use the controller view: %s requires %s=%s",
 			flagPolicy, o.Policy, flagSilent, flagPolicy, api.PolicyPermits)
 	}
 	return nil

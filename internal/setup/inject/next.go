@@ -93,21 +93,21 @@ func waitOrMend(sets []State) *Step {
 	for i := range sets {
 		s := &sets[i]
 		if !s.Seen {
-			return wait(i, "Kubernetes has not looked at StatefulSet %s yet", s.Name)
+			return wait(i, "Kubernetes has not observed StatefulSet %s yet", s.Name)
 		}
 		for _, m := range s.Members {
 			switch {
 			case m.Serves() && (s.Undo || m.Service != nil && cluster.IsMemberService(m.Service)):
 			case m.Serves():
-				return wait(i, "the controller has not made Service %s yet", m.Member)
+				return wait(i, "the controller has not created Service %s yet", m.Member)
 			case m.Pod == nil:
-				return wait(i, "Pod %s is not there", m.Member)
+				return wait(i, "Pod %s does not exist", m.Member)
 			case m.Stopped() && s.Held && s.Written && !m.Current():
 				return &Step{Do: DoMend, Set: i, Member: m}
 			case m.Stopped() && !s.Written && (s.Held || s.Undo):
 				return &Step{Do: DoTemplate, Set: i}
 			default:
-				return wait(i, "Pod %s does not serve", m.Member)
+				return wait(i, "Pod %s is not Ready", m.Member)
 			}
 		}
 	}

@@ -103,11 +103,11 @@ func TestNext(t *testing.T) {
 		"not looked at":                       {[]State{set("a", func(s *State) { s.Seen = false }, old("a-0"))}, DoWait, "StatefulSet a", 0},
 		"held":                                {[]State{set("a", nil, serving("a-1"), old("a-0"))}, DoEvict, "a-0", 0},
 		"the largest first":                   {[]State{set("a", nil, old("a-1"), old("a-0"))}, DoEvict, "a-1", 0},
-		"one is gone":                         {[]State{set("a", nil, gone("a-1"), old("a-0"))}, DoWait, "Pod a-1 is not there", 0},
-		"one ends":                            {[]State{set("a", nil, ending(serving("a-1")), old("a-0"))}, DoWait, "Pod a-1 does not serve", 0},
-		"one ends, and its ScyllaDB has":      {[]State{set("a", nil, ending(idle(old("a-1"))), old("a-0"))}, DoWait, "Pod a-1 does not serve", 0},
-		"one starts":                          {[]State{set("a", nil, starting(serving("a-1")), old("a-0"))}, DoWait, "Pod a-1 does not serve", 0},
-		"one of another StatefulSet starts":   {[]State{set("a", nil, old("a-0")), set("b", begun, idle(serving("b-0")))}, DoWait, "Pod b-0 does not serve", 1},
+		"one is gone":                         {[]State{set("a", nil, gone("a-1"), old("a-0"))}, DoWait, "Pod a-1 does not exist", 0},
+		"one ends":                            {[]State{set("a", nil, ending(serving("a-1")), old("a-0"))}, DoWait, "Pod a-1 is not Ready", 0},
+		"one ends, and its ScyllaDB has":      {[]State{set("a", nil, ending(idle(old("a-1"))), old("a-0"))}, DoWait, "Pod a-1 is not Ready", 0},
+		"one starts":                          {[]State{set("a", nil, starting(serving("a-1")), old("a-0"))}, DoWait, "Pod a-1 is not Ready", 0},
+		"one of another StatefulSet starts":   {[]State{set("a", nil, old("a-0")), set("b", begun, idle(serving("b-0")))}, DoWait, "Pod b-0 is not Ready", 1},
 		"all of it are rolled":                {[]State{set("a", nil, serving("a-0")), set("b", begun, serving("b-0"))}, DoRelease, "", 0},
 		"no Pods":                             {[]State{set("a", nil)}, DoRelease, "", 0},
 		"a dead Pod of the old template":      {[]State{set("a", nil, idle(old("a-0")), old("a-1"))}, DoMend, "a-0", 0},
@@ -297,7 +297,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 	broken := running(t)
 	broken.SetAnnotations(map[string]string{api.AnnotationRolling: "{"})
-	if _, err := Plan(broken, o, nil, false); err == nil || !strings.Contains(err.Error(), "put spec.updateStrategy back by hand") {
+	if _, err := Plan(broken, o, nil, false); err == nil || !strings.Contains(err.Error(), "restore spec.updateStrategy manually") {
 		t.Errorf("a broken record: %v", err)
 	}
 }

@@ -49,7 +49,7 @@ func holdOf(u *unstructured.Unstructured) (*hold, error) {
 		err = utiljson.Unmarshal([]byte(text), &fields) // whole numbers stay such
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read annotation %s of %s, put spec.updateStrategy back by hand and remove it: %w", api.AnnotationRolling, Name(u), err)
+		return nil, fmt.Errorf("read annotation %s of %s; restore spec.updateStrategy manually and remove the annotation: %w", api.AnnotationRolling, Name(u), err)
 	}
 	h.UpdateStrategy, _ = fields["updateStrategy"].(object)
 	return h, nil

@@ -51,7 +51,7 @@ type document struct {
 func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 	docs, err := split(in)
 	if err != nil {
-		return nil, fmt.Errorf("read the manifest: %w; mend it there", err)
+		return nil, fmt.Errorf("read the manifest: %w; correct it there", err)
 	}
 	var all []*unstructured.Unstructured
 	for i := range docs {

@@ -23,10 +23,10 @@ func Undo(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	var rec record
 	err := json.Unmarshal([]byte(text), &rec)
 	if err == nil && rec.Container == "" {
-		err = errors.New("it names no container")
+		err = errors.New("no container in it")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("undo the injection of %s: annotation %s is malformed, put back the manifest from before: %w", Name(u), api.AnnotationInjected, err)
+		return nil, fmt.Errorf("undo the injection of %s: annotation %s is malformed, restore the previous manifest: %w", Name(u), api.AnnotationInjected, err)
 	}
 	metadata := child(u.Object, "metadata")
 	remove(metadata, "annotations", api.AnnotationInjected)

@@ -101,7 +101,7 @@ func colon(account string) string {
 func (c *checker) clock() {
 	switch {
 	case !c.in.SkewKnown:
-		c.add("clock", "", Unknown, words.New(words.CannotTell, "why", "the API server gave no time"))
+		c.add("clock", "", Unknown, words.New(words.CannotTell, "why", "the API server returned no time"))
 	case c.in.Skew.Abs() > mostSkew:
 		c.add("clock", "", Warning, words.New(words.ClockDiffers, "difference", c.in.Skew.Round(time.Second)), words.New(words.StepClock))
 	default:

@@ -90,14 +90,14 @@ func (a *byNode) pair(v *view, w, i, j int) []textLine {
 		if i == j {
 			return nil // the lines of the node say why
 		}
-		return wrapped(nil, w, "  ", v.warn, fmt.Sprintf("%s does not say how it sees %s: %s", by.label(), of, v.noRow(by)))
+		return wrapped(nil, w, "  ", v.warn, fmt.Sprintf("%s does not report on %s: %s", by.label(), of, v.noRow(by)))
 	}
 	if i == j {
 		of = "itself"
 	}
 	c, is := a.f.who.Cell(by.index, a.f.nodes[j].index), a.f.mark(i, j)
 	format := map[grid.Mark]string{
-		grid.Down: "%s sees %s DOWN", grid.Missing: "%s does not list %s", grid.Unknown: "%s cannot say whether %s is UP", grid.Up: "%s sees %s UP", grid.Self: "%s sees %s",
+		grid.Down: "%s sees %s DOWN", grid.Missing: "%s does not list %s", grid.Unknown: "%s does not know whether %s is UP", grid.Up: "%s sees %s UP", grid.Self: "%s sees %s",
 	}
 	text := v.Marks[is] + " "
 	if is == grid.Self {
@@ -142,11 +142,15 @@ func (v *view) node(lines []textLine, w int, role string, n *shownNode) []textLi
 	}
 	switch {
 	case n.newcomer != nil:
-		text := "waits"
+		age := v.since(document.TimeOf(n.newcomer.Since))
+		text := "waiting" + age
 		if n.newcomer.Waiting != "" {
-			text = "waits for " + n.newcomer.Waiting
+			text = "waiting for " + n.newcomer.Waiting
+			if age != "" {
+				text += " (" + age[1:] + ")"
+			}
 		}
-		add(v.warn, "%s%s: %s", text, v.since(document.TimeOf(n.newcomer.Since)), words.Text(n.newcomer.Summary))
+		add(v.warn, "%s: %s", text, words.Text(n.newcomer.Summary))
 	case n.Row.Status != document.RowOK && n.Row.Status != document.RowNone:
 		add(v.warn, "%s", v.noRow(n))
 	}
@@ -174,7 +178,7 @@ func (v *view) facts(n *shownNode) string {
 	add("ScyllaDB ", n.Version)
 	add("", cmp.Or(n.OperationMode, n.State))
 	if n.State != n.OperationMode && n.OperationMode != "" {
-		add("others say ", n.State)
+		add("others report ", n.State)
 	}
 	if n.coordinates {
 		add("", "topology coordinator")
@@ -189,7 +193,7 @@ func (v *view) facts(n *shownNode) string {
 		add("", string(n.Membership))
 	}
 	if written := document.TimeOf(n.Row.Written); n.newcomer == nil && n.Row.Status == document.RowOK && !written.IsZero() && !v.now.IsZero() {
-		add("row unchanged ", age(v.now.Sub(written)))
+		add("report unchanged ", age(v.now.Sub(written)))
 	}
 	return strings.Join(facts, ", ")
 }
@@ -198,15 +202,15 @@ func (v *view) facts(n *shownNode) string {
 func (v *view) noRow(n *shownNode) string {
 	switch {
 	case n.newcomer != nil:
-		return "newcomer" + v.since(document.TimeOf(n.newcomer.Since)) + ": " + words.Text(n.newcomer.Summary)
+		return "new node waiting" + v.since(document.TimeOf(n.newcomer.Since)) + ": " + words.Text(n.newcomer.Summary)
 	case n.Row.Status == document.RowError:
-		return "row error: " + n.Row.Detail
+		return "report error: " + n.Row.Detail
 	case n.Row.Status == document.RowStale:
-		return "row stale" + v.since(document.TimeOf(n.Row.StaleSince)) + ": " + n.Row.Detail
+		return "report stale" + v.since(document.TimeOf(n.Row.StaleSince)) + ": " + n.Row.Detail
 	case n.Membership == cluster.MemberGhost:
-		return "no row, no Pod"
+		return "no report, no Pod"
 	}
-	return "no row"
+	return "no report"
 }
 
 // detail sums up the pairs of two racks or datacenters, and names the worst nodes of the second.
@@ -217,7 +221,7 @@ func (a *byGroup) detail(v *view, w, i, j int) []textLine {
 	by, of, t := &a.items[i], &a.items[j], &a.Cells[i][j]
 	text := fmt.Sprintf("%s %s (%d nodes) on %s (%d nodes): %s", v.Marks[t.Worst()], by.key, len(by.nodes), of.key, len(of.nodes), show.TallyText(*t))
 	if t.Total() == 0 {
-		text = fmt.Sprintf("no node of %s has a fresh row, or %s has no other node", by.key, of.key)
+		text = fmt.Sprintf("no node of %s has a fresh status report, or %s has no other node", by.key, of.key)
 	}
 	lines := wrapped(nil, w, "  ", v.cells[t.Worst()][lightOff], text)
 	var worst []*shownNode

@@ -40,10 +40,10 @@ func parseFilter(text string) (filter, error) {
 				continue
 			}
 			if !slices.ContainsFunc(stateWords, func(w string) bool { return strings.HasPrefix(w, t.value) }) {
-				return f, fmt.Errorf("state %q is not known: %s", t.value, strings.Join(stateWords, " "))
+				return f, fmt.Errorf("unknown state %q: use one of %s", t.value, strings.Join(stateWords, " "))
 			}
 		default:
-			return f, fmt.Errorf("%q is not known: use dc: rack: state: by: of: or plain text", t.field+":")
+			return f, fmt.Errorf("unknown filter %q: use dc: rack: state: by: of: or plain text", t.field+":")
 		}
 		switch {
 		case t.value == "": // still typing

@@ -189,7 +189,7 @@ func (w *world) snapshot() *cluster.Cluster {
 		for _, resource := range []string{cluster.ResourcePods, cluster.ResourceReports} {
 			s.Problems = append(s.Problems, cluster.Problem{
 				Verb: "list", Resource: resource, Namespace: "demo", Kind: cluster.ProblemForbidden,
-				Message: "you may not list " + resource + " in namespace demo: ask for the right, see docs/permissions.md",
+				Message: "list " + resource + " in namespace demo: forbidden; request a Role with verb list on resource " + resource,
 			})
 		}
 	}

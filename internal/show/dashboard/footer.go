@@ -97,7 +97,7 @@ func (m *Model) footer(v *view) string {
 	case m.note.text != "":
 		return t.strong.of(v.fitted(clean(m.note.text), m.width))
 	case m.menu != nil:
-		return t.dim.of(v.fitted("up, down choose   enter goes on   esc changes nothing", m.width))
+		return t.dim.of(v.fitted("up, down choose   enter confirms   esc cancels", m.width))
 	case m.help == nil && m.page != nil:
 		return m.page.footer(v, &m.keys, m.offered(), m.width)
 	case m.help != nil:

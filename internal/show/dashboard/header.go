@@ -54,7 +54,7 @@ func (l *link) lose(msg Lost, now time.Time) *Change {
 func (l *link) loaded(now time.Time) (c *Change) {
 	l.heard(now)
 	if l.lost != nil {
-		c = &Change{At: now, Text: "the cluster can be read again after " + age(now.Sub(l.lost.Since)), Good: true}
+		c = &Change{At: now, Text: "cluster readable again after " + age(now.Sub(l.lost.Since)), Good: true}
 	}
 	l.lost = nil
 	return c
@@ -66,7 +66,7 @@ func (l *link) banner(v *view) string {
 	case l.lost != nil:
 		return fmt.Sprintf("%s since %s (%s): %s", strings.ToUpper(l.lost.what()), v.clock(l.lost.Since), age(v.wall.Sub(l.lost.Since)), reason(l.lost.Err))
 	case l.stale():
-		return fmt.Sprintf("NOTHING HEARD since %s (%s): what is shown may be old", v.clock(l.contact), age(v.wall.Sub(l.contact)))
+		return fmt.Sprintf("NO UPDATES since %s (%s): the screen may be out of date", v.clock(l.contact), age(v.wall.Sub(l.contact)))
 	}
 	return ""
 }
@@ -80,7 +80,7 @@ func (l *Lost) what() string {
 
 func reason(err error) string {
 	if err == nil {
-		return "no reason known"
+		return "unknown reason"
 	}
 	return clean(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
@@ -172,6 +172,9 @@ func (s *Snapshot) originLine(v *view, w int) string {
 		parts = parts[:2]
 	case !s.controller.ok:
 		parts = []part{read, controller, source}
+		if width(read.text)+3+width(controller.text) > w {
+			parts[0], parts[1] = controller, read
+		}
 	}
 	if s.coordinator != "" {
 		parts = append(parts, part{s.coordinator, v.dim})
@@ -202,7 +205,7 @@ func (s *Snapshot) viewText(v *view) string {
 	if s.saved != "" {
 		now = s.at
 	}
-	text := fmt.Sprintf("view %d.%d", s.view.Epoch, s.view.Seq)
+	text := fmt.Sprintf("controller view %d.%d", s.view.Epoch, s.view.Seq)
 	if !now.IsZero() {
 		text += ", unchanged " + age(now.Sub(s.view.ObservedAt.Time))
 	}
@@ -239,5 +242,5 @@ func (s *Snapshot) partitionText() string {
 		}
 		parts = append(parts, text)
 	}
-	return "PARTITION: mend the network; replace no node. " + strings.Join(parts, " | ") + " do not see each other"
+	return "PARTITION: fix the network; do not replace nodes. " + strings.Join(parts, " | ") + " do not see each other"
 }

@@ -63,12 +63,12 @@ func (s *Snapshot) diff(next *Snapshot) []Change {
 	switch a, b := len(s.partition), len(next.partition); {
 	case a == b:
 	case b > 0:
-		log.add(false, true, "the cluster has fallen into %d parts that do not see each other", b)
+		log.add(false, true, "the cluster is split into %d parts that do not see each other", b)
 	default:
 		log.add(true, false, "the parts of the cluster see each other again")
 	}
 	if a, b := s.doc.Source.Used, next.doc.Source.Used; a != b {
-		log.add(false, false, "rows now come from %s, before from %s", b, a)
+		log.add(false, false, "status reports now from %s, before from %s", b, a)
 	}
 	s.diffController(next, log)
 	if n := len(log.all) - maxChanges; n > 0 {
@@ -101,7 +101,7 @@ func (f *facts) same(n *shownNode) int {
 func (l *changeLog) node(was, is *shownNode) {
 	name := is.label()
 	if was.HostID == "" && is.HostID != "" {
-		l.add(false, false, "%s has its host ID now", name)
+		l.add(false, false, "%s now has a host ID", name)
 	}
 	for _, word := range [][3]string{{"", string(is.Membership), string(was.Membership)}, {"", is.State, was.State}, {"Pod of ", is.Pod, was.Pod}} {
 		if word[1] != word[2] && word[1] != "" && word[2] != "" {
@@ -109,7 +109,7 @@ func (l *changeLog) node(was, is *shownNode) {
 		}
 	}
 	if a, b := was.Row, is.Row; a.Status != b.Status {
-		text := fmt.Sprintf("row of %s: %s, was %s", name, b.Word(), a.Word())
+		text := fmt.Sprintf("status report of %s: %s, was %s", name, b.Word(), a.Word())
 		if b.Detail != "" {
 			text += ": " + b.Detail
 		}
@@ -119,7 +119,7 @@ func (l *changeLog) node(was, is *shownNode) {
 	switch {
 	case was.Force == is.Force:
 	case is.Force == "":
-		l.add(false, false, "the force on %s is gone", name)
+		l.add(false, false, "the force on %s was removed", name)
 	default:
 		l.add(false, false, "%s is forced to proceed (%q)", name, is.Force)
 	}
@@ -204,7 +204,7 @@ func (f *facts) past() []Change {
 			observers[k] = append(observers[k], i)
 		}
 		if log.at = document.TimeOf(n.Row.StaleSince); !log.at.IsZero() {
-			log.add(false, true, "row of %s: %s", n.label(), n.Row.Detail)
+			log.add(false, true, "status report of %s: %s", n.label(), n.Row.Detail)
 		}
 		if n.newcomer != nil && n.newcomer.Since != nil {
 			log.at = n.newcomer.Since.Time

@@ -97,9 +97,9 @@ func (b *blockersPane) len() int      { return len(b.s.blockers) }
 
 func (b *blockersPane) none() string {
 	if !b.s.doc.Healthy {
-		return "none, but nothing says who sees whom"
+		return "none, but the status of the nodes is unknown"
 	}
-	return "none: every node sees every node UP"
+	return "none: all nodes see each other UP"
 }
 
 func (b *blockersPane) update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int) {
@@ -150,7 +150,7 @@ const maxHistory = 1000
 
 func (c *changesPane) title() string { return fmt.Sprintf("Changes %d", len(c.log)) }
 func (c *changesPane) len() int      { return len(c.log) }
-func (c *changesPane) none() string  { return "nothing has changed since the start" }
+func (c *changesPane) none() string  { return "no changes since the start" }
 
 // need leaves a line free for the next change.
 func (c *changesPane) need(*view, int, bool) int { return max(1, len(c.log)) + 1 }

@@ -117,7 +117,7 @@ func (m *matrixPane) draw(v *view, c *canvas, r rect, focused bool) {
 	if len(m.rows.items) == 0 || len(m.columns.items) == 0 && m.filter.text != "" {
 		text := "no node has reported yet"
 		if m.filter.text != "" {
-			text = "the filter leaves nothing: esc clears it"
+			text = "no match: esc clears the filter"
 		}
 		c.at(r.x, r.y+2, v.dim.of(v.fitted(text, r.w)))
 		return

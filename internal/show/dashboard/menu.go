@@ -52,7 +52,7 @@ func forceMenu(run func(string) error) *menu {
 		return n.Member != "" && (n.newcomer != nil || n.Membership == cluster.MemberUnknown)
 	}
 	return &menu{
-		verb: "force-proceed", nobody: "no newcomer waits, so there is nobody to let through", run: run,
+		verb: "force-proceed", nobody: "no new node is waiting", run: run,
 		fits: waiting, worst: func(*shownNode) bool { return false }, target: func(n *shownNode) string { return n.Member },
 	}
 }
@@ -63,7 +63,7 @@ func replaceMenu(run func(string) error, extra ...string) *menu {
 		return n.Seen != nil && n.Seen.Mark() != grid.Up || n.Membership == cluster.MemberGhost
 	}
 	return &menu{
-		verb: "replace", nobody: "there is no node to replace", run: run,
+		verb: "replace", nobody: "no node to replace", run: run,
 		fits: func(n *shownNode) bool {
 			return n.HostID != "" && n.newcomer == nil && n.Membership != cluster.MemberGossipOnly && (bad(n) || slices.Contains(extra, n.key()))
 		},
@@ -128,7 +128,7 @@ func (m *menu) update(msg tea.KeyPressMsg, k *KeyMap) (closed bool, cmd tea.Cmd)
 // draw fills a canvas from line y on.
 func (m *menu) draw(v *view, c *canvas, y int) {
 	w, h := c.width, len(c.lines)-1
-	c.at(0, y, v.fresh.title.of(v.fitted(m.verb+": which node? The command then shows what it will do, and asks.", w)))
+	c.at(0, y, v.fresh.title.of(v.fitted(m.verb+": which node? The command shows what it will do, and asks for confirmation.", w)))
 	y += 2
 	first := max(0, min(m.at-(h-y)/2, len(m.nodes)-(h-y)))
 	for i := first; i < len(m.nodes) && y < h; i++ {

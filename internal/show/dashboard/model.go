@@ -325,7 +325,7 @@ func (m *Model) enter() tea.Cmd {
 func (m *Model) nextBlocker(by int) {
 	n := m.blockers.len()
 	if n == 0 {
-		m.note.text = "no blockers: a newcomer could join now"
+		m.note.text = "no blockers: a new node could join now"
 		return
 	}
 	if n > 1 {
@@ -361,7 +361,7 @@ func (m *Model) jump() {
 func (m *Model) copy() tea.Cmd {
 	b := m.blockers.chosen()
 	if b == nil || len(b.step.Commands) == 0 {
-		m.note.text = "nothing to copy: no command belongs to this blocker"
+		m.note.text = "nothing to copy: this blocker has no command"
 		return nil
 	}
 	command := m.opts.Words.Shell(b.step.Commands[0])
@@ -382,9 +382,9 @@ func (m *Model) ask(menu *menu, possible bool) {
 	menu.load(m.snap)
 	switch {
 	case !possible:
-		m.note.text = menu.verb + ": " + cmp.Or(m.opts.Actions.Why, "cannot be done from here")
+		m.note.text = menu.verb + ": " + cmp.Or(m.opts.Actions.Why, "not available here")
 	case m.link.stale():
-		m.note.text = menu.verb + ": not now: what is shown is old, and nobody should act on it"
+		m.note.text = menu.verb + ": not now: the screen is out of date, do not act on it"
 	case len(menu.nodes) == 0:
 		m.note.text = menu.verb + ": " + menu.nobody
 	default:
@@ -395,7 +395,7 @@ func (m *Model) ask(menu *menu, possible bool) {
 
 func (m *Model) menuKey(msg tea.KeyPressMsg) tea.Cmd {
 	if key.Matches(msg, m.keys.Enter) && m.link.stale() {
-		m.note.text = m.menu.verb + ": not now: what is shown is old, and nobody should act on it"
+		m.note.text = m.menu.verb + ": not now: the screen is out of date, do not act on it"
 		return nil
 	}
 	closed, cmd := m.menu.update(msg, &m.keys)

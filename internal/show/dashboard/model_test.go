@@ -41,7 +41,7 @@ func TestKeys(t *testing.T) {
 		"the cursor stops at the edges":         {"up up left left left left left left left left", "rack1-0 on rack1-0", []string{"sees itself UP"}, nil},
 		"first and last":                        {"G $ g 0 G $", "rack3-1 on rack3-1", nil, nil},
 		"pages":                                 {"pgdown pgdown", "rack3-1 on rack3-0", nil, nil},
-		"n goes to the next blocker":            {"n", "rack3-0 on rack3-0", []string{"row error: query the local ScyllaDB"}, nil},
+		"n goes to the next blocker":            {"n", "rack3-0 on rack3-0", []string{"report error: query the local ScyllaDB"}, nil},
 		"n goes round":                          {"n n n n", "rack1-0 on rack3-0", nil, nil},
 		"N goes back":                           {"N", "rack1-1 on rack2-0", []string{"does not list demo-dc1-rack2-0"}, nil},
 		"tab shows the blockers":                {"tab tab", "rack1-0 on rack3-0", []string{"check the ScyllaDB log"}, []string{"sees demo-dc1-rack3-0 DOWN for"}},
@@ -65,7 +65,7 @@ func TestKeys(t *testing.T) {
 		"esc clears the filter":                           {"/ rack2 enter esc", "rack2-0 on rack3-0", nil, []string{"/rack2 ("}},
 		"filter of the observed":                          {"/ of:rack3-0 enter", "rack1-0 on rack3-0", []string{"(7 by 1)"}, nil},
 		"filter by the reporters":                         {"/ by:rack1 enter", "rack1-0 on rack3-0", []string{"(3 by 6)"}, nil},
-		"filter by datacenter":                            {"/ dc:dc2 enter", "- on rack3-0", []string{"the filter leaves nothing: esc clears it"}, nil},
+		"filter by datacenter":                            {"/ dc:dc2 enter", "- on rack3-0", []string{"no match: esc clears the filter"}, nil},
 		"filter by rack":                                  {"/ rack:rack3 enter", "rack3-0 on rack3-0", []string{"(2 by 6)"}, nil},
 		"filter by a state of pairs":                      {"/ state:down enter", "rack1-0 on rack3-0", []string{"/state:down (5 by 1)"}, nil},
 		"filter by what is missing":                       {"/ state:missing enter", "rack1-1 on rack2-0", []string{"(1 by 1)"}, nil},
@@ -73,9 +73,9 @@ func TestKeys(t *testing.T) {
 		"filter by UP leaves out nobody who sees anybody": {"/ state:up enter", "rack1-0 on rack1-0", []string{"(5 by 5)"}, nil},
 		"filter by a state of nodes":                      {"/ by:state:newcomer enter", "rack1-2 on rack3-0", []string{"(1 by 6)", "must wait"}, nil},
 		"terms must all hold":                             {"/ rack:rack1 space -1 enter", "rack1-1 on rack3-0", []string{"(1 by 6)"}, nil},
-		"a filter that cannot be read says why":           {"/ color:red", "- on rack3-0", []string{`"color:" is not known`}, nil},
-		"and enter does not take it":                      {"/ color:red enter", "- on rack3-0", []string{`"color:" is not known`}, nil},
-		"a state that is not known":                       {"/ state:sad", "- on rack3-0", []string{`state "sad" is not known: up down`}, nil},
+		"a filter that cannot be read says why":           {"/ color:red", "- on rack3-0", []string{`unknown filter "color:"`}, nil},
+		"and enter does not take it":                      {"/ color:red enter", "- on rack3-0", []string{`unknown filter "color:"`}, nil},
+		"a state that is not known":                       {"/ state:sad", "- on rack3-0", []string{`unknown state "sad": use one of up down`}, nil},
 		"backspace takes a letter back":                   {"/ rack2- backspace backspace 3 enter", "rack3-0 on rack3-0", []string{"/rack3"}, nil},
 		"a jump clears a filter that hides the pair":      {"/ of:rack1-1 enter N", "rack1-1 on rack2-0", []string{"filter cleared to show the pair"}, nil},
 		"q in the filter is a letter":                     {"/ q", "- on rack3-0", []string{"/q"}, nil},
@@ -150,7 +150,7 @@ func TestCursorStaysOnItsNodes(t *testing.T) {
 func TestUntouchedCursorFollowsTrouble(t *testing.T) {
 	w := newWorld(3, 1)
 	s := newScreen(t, w, 80, 24)
-	s.has("✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by everyone", "every node sees"[:0])
+	s.has("✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by all", "every node sees"[:0])
 	w.down("demo-dc1-rack2-0")
 	s.loads(w)
 	if got := s.at(); got != "rack1-0 on rack2-0" {
@@ -173,15 +173,15 @@ func TestHistory(t *testing.T) {
 	w.newcomers = []string{"demo-dc1-rack1-1"}
 	s.loads(w)
 	s.has("Changes 5", "03:01:03 NOT HEALTHY, was HEALTHY", "03:01:03 demo-dc1-rack3-0 DOWN (was UP) by", "03:01:03 demo-dc1-rack1-1 is new: Newcomer",
-		"03:01:03 row of demo-dc1-rack3-0: error, was fresh", "03:01:03 Pod of demo-dc1-rack3-0: CrashLoopBackOff 0/1")
+		"03:01:03 status report of demo-dc1-rack3-0: error, was fresh", "03:01:03 Pod of demo-dc1-rack3-0: CrashLoopBackOff 0/1")
 	s.now = s.now.Add(time.Minute)
 	w.newcomers, w.not, w.failed, w.lease = nil, nil, nil, s.now
 	s.loads(w)
 	s.press("shift+tab")
-	s.has("03:02:03 HEALTHY, was NOT HEALTHY", "03:02:03 demo-dc1-rack3-0 UP (was DOWN) by demo-dc1-rack1-0", "demo-dc1-rack1-1 is gone", "row of demo-dc1-rack3-0: fresh, was error")
+	s.has("03:02:03 HEALTHY, was NOT HEALTHY", "03:02:03 demo-dc1-rack3-0 UP (was DOWN) by demo-dc1-rack1-0", "demo-dc1-rack1-1 is gone", "status report of demo-dc1-rack3-0: fresh, was error")
 	s.now = s.now.Add(time.Minute)
 	s.loads(w)
-	s.has("controller SILENT")
+	s.has("controller NOT RESPONDING")
 	if !s.changes.log[len(s.changes.log)-1].Bad {
 		t.Error("a silent controller is not bad news")
 	}
@@ -215,7 +215,7 @@ func TestPartition(t *testing.T) {
 		}
 	}
 	s := newScreen(t, w, 120, 40)
-	s.has("PARTITION: mend the network; replace no node. #1,2 | #3,4 do not see each other", "fix the network first")
+	s.has("PARTITION: fix the network; do not replace nodes. #1,2 | #3,4 do not see each other", "fix the network first")
 	s.lacks("check the ScyllaDB log")
 	w.not = nil
 	s.loads(w)
@@ -244,7 +244,7 @@ func TestLostConnection(t *testing.T) {
 	s.has("CONNECTION LOST")                    // an answer alone makes nothing new
 	s.has("sees demo-dc1-rack3-0 DOWN for 12s") // as of the last reading
 	s.press("f")
-	s.has("force-proceed: not now: what is shown is old")
+	s.has("force-proceed: not now: the screen is out of date")
 	s.send(tick(s.now))
 	s.now = s.now.Add(noteTime)
 	s.send(tick(s.now))
@@ -255,7 +255,7 @@ func TestLostConnection(t *testing.T) {
 	s.loads(w)
 	s.lacks("CONNECTION LOST", "LAST KNOWN")
 	s.press("shift+tab")
-	s.has("connection lost: cannot reach the API server", "the cluster can be read again after 26s")
+	s.has("connection lost: cannot reach the API server", "cluster readable again after 26s")
 	s.send(Lost{Since: s.now, Reached: true, Err: errors.New("no cluster demo in namespace demo")})
 	s.has("CANNOT READ THE CLUSTER since")
 }
@@ -278,7 +278,7 @@ func TestMenuStays(t *testing.T) {
 	}
 	s.send(Lost{Since: s.now, Err: errors.New("gone")})
 	s.press("enter")
-	s.has("replace: not now: what is shown is old")
+	s.has("replace: not now: the screen is out of date")
 	s.loads(w)
 	w.racks = 1
 	s.loads(w)
@@ -314,7 +314,7 @@ func TestCopy(t *testing.T) {
 	if cmd := s.press("N", "y"); cmd != nil {
 		t.Error("a step without a command is copied")
 	}
-	s.has("nothing to copy: no command belongs to this blocker")
+	s.has("nothing to copy: this blocker has no command")
 }
 
 // Racks and datacenters are opened level by level, and left again.
@@ -357,23 +357,23 @@ func TestActionIsNoSilence(t *testing.T) {
 	s.ticks(5 * time.Second)
 	s.now = s.now.Add(10 * time.Minute)
 	s.ticks(5 * time.Second)
-	s.lacks("NOTHING HEARD", "SILENT")
+	s.lacks("NO UPDATES", "NOT RESPONDING")
 	s.ticks(silence)
-	s.has("NOTHING HEARD")
+	s.has("NO UPDATES")
 }
 
 // A feed that says nothing at all is not trusted either.
 func TestSilentFeed(t *testing.T) {
 	s := newScreen(t, demo(), 80, 24)
 	s.ticks(silence + time.Second) // the first tick begins to count
-	s.lacks("NOTHING HEARD")
+	s.lacks("NO UPDATES")
 	s.ticks(time.Second)
-	s.has("NOTHING HEARD since 03:00:03 (32s)", "LAST KNOWN")
+	s.has("NO UPDATES since 03:00:03 (32s)", "LAST KNOWN")
 	s.send(Contact{})
-	s.lacks("NOTHING HEARD")
+	s.lacks("NO UPDATES")
 	saved := newScreen(t, demo(), 80, 24, func(o *Options) { o.Live = false })
 	saved.now = saved.now.Add(time.Hour)
-	saved.lacks("NOTHING HEARD")
+	saved.lacks("NO UPDATES")
 }
 
 func TestActions(t *testing.T) {
@@ -431,9 +431,9 @@ func TestActions(t *testing.T) {
 	saved.has("replace: saved objects cannot be changed")
 	calm := newScreen(t, newWorld(3, 1), 80, 24, func(o *Options) { o.Actions.ForceProceed = ran("force", nil) })
 	calm.press("f")
-	calm.has("no newcomer waits")
+	calm.has("no new node is waiting")
 	calm.press("n")
-	calm.has("no blockers: a newcomer could join now")
+	calm.has("no blockers: a new node could join now")
 }
 
 func TestMouse(t *testing.T) {

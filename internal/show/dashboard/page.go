@@ -98,12 +98,12 @@ func (p *pagePane) lines(v *view, w int) []string {
 	}
 	if p.page == nil {
 		if p.err == nil {
-			out = append(out, textLine{"reading what is known of " + p.nodes[0].label() + " ...", v.dim})
+			out = append(out, textLine{"reading details of " + p.nodes[0].label() + " ...", v.dim})
 		}
 		return texts(out)
 	}
 	if p.err != nil {
-		out = append(out, textLine{"what follows was read before that", v.fresh.warn}, textLine{})
+		out = append(out, textLine{"the lines below were read before", v.fresh.warn}, textLine{})
 	}
 	lines := texts(out)
 	column := pageColumn
@@ -214,7 +214,7 @@ func (m *Model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 		return m.page.other(m.opts.Now())
 	case key.Matches(msg, k.Copy):
 		if m.page.page == nil || m.page.page.Command == "" {
-			m.note.text = "nothing to copy: there is no command to run about this node"
+			m.note.text = "nothing to copy: this node has no command"
 			return nil
 		}
 		m.note.text = "copied: " + m.page.page.Command
@@ -243,9 +243,9 @@ func (m *Model) inPod(msg tea.KeyPressMsg, n *shownNode) tea.Cmd {
 		case one.run == nil && a.WhyNoPod != "":
 			m.note.text = verb + ": " + a.WhyNoPod
 		case one.run == nil:
-			m.note.text = verb + ": cannot be done from here"
+			m.note.text = verb + ": not available here"
 		case n.Member == "":
-			m.note.text = verb + ": " + n.label() + " has no member here, so there is no Pod to go to"
+			m.note.text = verb + ": " + n.label() + " has no member here, so it has no Pod"
 		default:
 			run := one.run
 			return tea.Exec(&execution{run: func() error { return run(n.Member) }}, func(err error) tea.Msg { return done{verb: verb, target: n.label(), err: err, looked: true} })

@@ -60,7 +60,7 @@ func TestPage(t *testing.T) {
 	d := &desk{}
 	s := newScreen(t, demo(), 80, 24, d.actions, plain)
 	cmd := s.press("enter")
-	s.has("reading what is known of demo-dc1-rack3-0", "esc back")
+	s.has("reading details of demo-dc1-rack3-0", "esc back")
 	s.answers(cmd)
 	s.has("demo/demo-dc1-rack3-0: it is DOWN", "Fact 0:", "NOT HEALTHY demo/demo", "+", "L logs")
 	s.lacks("Who sees whom", "Fact 29", "--a-flag-that-is-long-enough-to-be-cut-on-the-screen-of-a-person")
@@ -112,7 +112,7 @@ func TestPageIsReadAgain(t *testing.T) {
 		t.Error("it is asked for twice at a time")
 	}
 	s.send(pageRead{key: s.page.nodes[0].key(), err: errors.New("the API server is away")})
-	s.has("cannot read it: the API server is away", "what follows was read before that", "it is DOWN")
+	s.has("cannot read it: the API server is away", "the lines below were read before", "it is DOWN")
 	s.send(pageRead{key: "of another", page: &Page{Lines: []PageLine{{Name: "x", Text: "not this one"}}}})
 	s.lacks("not this one")
 	s.send(pageRead{key: s.page.nodes[0].key(), page: &Page{Lines: []PageLine{{Name: "x", Text: "is UP again"}}}})

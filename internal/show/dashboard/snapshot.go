@@ -175,11 +175,11 @@ func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 	case s.Lease != nil:
 		switch st := s.LeaseState(); {
 		case st.NotKept:
-			return controller{leadingOthers, "controller does not keep these reports", false}
+			return controller{leadingOthers, "controller does not update these reports", false}
 		case st.Silent && st.Holder == "":
 			return controller{leadingNobody, "no controller leads", false}
 		case st.Silent:
-			return controller{leadingSilent, "controller SILENT " + age(st.Age), false}
+			return controller{leadingSilent, "controller NOT RESPONDING " + age(st.Age), false}
 		}
 		return controller{leadingAlive, "controller " + is, true}
 	case s.Operator:
@@ -189,7 +189,7 @@ func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 	}
 	for _, p := range s.Problems {
 		if strings.HasPrefix(p.Resource, "leases") && p.Kind != cluster.ProblemNotFound {
-			return controller{leadingForbidden, "controller not known (its Lease may not be read)", true}
+			return controller{leadingForbidden, "controller unknown (no permission to get its Lease)", true}
 		}
 	}
 	// Annotations and the nodes themselves need no controller; a report without a controller is old.

@@ -44,7 +44,7 @@ func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 		if placed[i] {
 			continue
 		}
-		node := Node{Ref: n.Ref, Membership: cluster.MemberGhost, Detail: "seen by its peers only", Pod: "None", Row: RowState{Status: RowMissing}}
+		node := Node{Ref: n.Ref, Membership: cluster.MemberGhost, Detail: "seen only by its peers", Pod: "None", Row: RowState{Status: RowMissing}}
 		if n.Row != nil {
 			node.Membership, node.Detail, node.Pod, node.Row = cluster.MemberRemote, "", "-", rowStateOf(n.Row)
 			node.Version, node.OperationMode = n.Row.Says().ScyllaVersion, n.Row.Says().OperationMode

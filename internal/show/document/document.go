@@ -305,9 +305,9 @@ type Newcomer struct {
 func (n *Newcomer) Text(now time.Time) string {
 	text := n.Ref.String()
 	if n.Waiting != "" {
-		text += " waits for " + n.Waiting
+		text += " is waiting for " + n.Waiting
 		if a := words.Ago(TimeOf(n.Since), now); a != "" {
-			text += ", since " + a
+			text += " (for " + a + ")"
 		}
 	}
 	return text + ": " + words.Text(n.Summary)

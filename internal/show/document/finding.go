@@ -117,7 +117,7 @@ func (d *ClusterStatus) line(now time.Time, by string) string {
 	return text
 }
 
-const byEveryone = " by everyone"
+const byEveryone = " by all"
 
 // Counted is the number of nodes that are UP, and what goes on.
 func (d *ClusterStatus) Counted() string { return d.counted(byEveryone) }
@@ -128,9 +128,9 @@ func (d *ClusterStatus) counted(by string) string {
 	text := fmt.Sprintf("%d of %s seen UP%s", c.Up, words.Count(c.Nodes, "node", "nodes"), by)
 	switch {
 	case c.Nodes == 0:
-		text = "no node has a row"
+		text = "no node has a status report"
 	case d.Unread():
-		text = "nothing is known of " + words.Count(c.Nodes, "node", "nodes")
+		text = "status of " + words.Count(c.Nodes, "node", "nodes") + " unknown"
 	}
 	failed := 0
 	for i := range d.Replacements {
@@ -142,7 +142,7 @@ func (d *ClusterStatus) counted(by string) string {
 		n         int
 		one, many string
 	}{
-		{len(d.Newcomers), "newcomer waits", "newcomers wait"}, {len(d.UnderWay()), "topology operation under way", "topology operations under way"},
+		{len(d.Newcomers), "new node waiting", "new nodes waiting"}, {len(d.UnderWay()), "topology operation in progress", "topology operations in progress"},
 		{len(d.Replacements) - failed, "replacement open", "replacements open"}, {failed, "replacement failed", "replacements failed"},
 	} {
 		if x.n > 0 {

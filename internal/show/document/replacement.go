@@ -35,7 +35,7 @@ func replacementOf(j *diagnosis.Judged, m *cluster.Member, podState string) *Rep
 	case r.Failure != nil:
 		r.Summary = fmt.Sprintf("the attempt to replace %s failed: %s", what, r.Failure.Text)
 	case r.Held:
-		r.Summary = fmt.Sprintf("the replacement of %s is held up: %s", what, message)
+		r.Summary = fmt.Sprintf("the replacement of %s is blocked: %s", what, message)
 	case r.Cure != "" && len(r.Waiting) > 0:
 		r.Summary = message + ": " + strings.Join(r.Waiting, "; ")
 	case r.Cure != "":
@@ -90,7 +90,7 @@ func newReplacement(m *cluster.Member, found *diagnosis.Replacing, podState stri
 	case m.HostID == r.Original || m.HostID == "":
 		r.Summary = fmt.Sprintf("%s is being replaced, the new node has no host ID yet (Pod %s)", r.Original.Short(), podState)
 	case m.State == cluster.MemberJoined:
-		r.Summary = fmt.Sprintf("%s was replaced by %s, which has joined; the labels are still there", r.Original.Short(), m.HostID.Short())
+		r.Summary = fmt.Sprintf("%s was replaced by %s, which has joined; the labels are not removed yet", r.Original.Short(), m.HostID.Short())
 	default:
 		r.Summary = fmt.Sprintf("%s is being replaced by %s, which has not joined yet (Pod %s)", r.Original.Short(), m.HostID.Short(), podState)
 	}

@@ -45,9 +45,9 @@ func (g *picture) title(i, j int) string {
 	case m == grid.Self:
 		return a
 	case m == grid.None && g.By == grid.ByNode:
-		return a + " has no fresh row"
+		return a + " has no fresh status report"
 	case m == grid.None:
-		return a + ": no fresh row of others about " + b
+		return a + ": no fresh status report of others on " + b
 	case g.By == grid.ByNode:
 		return a + " sees " + b + ": " + show.WordOf(m)
 	}
@@ -64,5 +64,5 @@ func (g *picture) summary(r *Report) string {
 	if g.By != grid.ByNode {
 		of = ", drawn by " + g.By.String()
 	}
-	return fmt.Sprintf("Rows of %d of %d nodes%s: of each node's view of each other, %s.", len(r.Rows), r.Counts.Nodes, of, show.TallyText(all))
+	return fmt.Sprintf("Status reports of %d of %d nodes%s. Pairs of nodes: %s.", len(r.Rows), r.Counts.Nodes, of, show.TallyText(all))
 }

@@ -126,7 +126,7 @@ func TestThousandNodes(t *testing.T) {
 		t.Errorf("%d bytes", b.Len())
 	}
 	text := b.String()
-	for _, want := range []string{"By rack", "With trouble", "All 1000 nodes", "drawn by rack", "dc1/rack0 sees dc1/rack0: 2401 UP, 49 DOWN"} {
+	for _, want := range []string{"By rack", "With problems", "All 1000 nodes", "drawn by rack", "dc1/rack0 sees dc1/rack0: 2401 UP, 49 DOWN"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}

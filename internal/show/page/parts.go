@@ -39,14 +39,14 @@ func (r *Report) facts() []fact {
 	if t := r.At(); !t.IsZero() {
 		add("Taken", words.Moment(t))
 	} else {
-		add("Taken", "not known: saved objects carry no time")
+		add("Taken", "unknown: saved objects have no time")
 	}
 	source := string(r.Source.Used)
 	if r.Source.Reason != "" {
 		source += " (" + r.Source.Reason + ")"
 	}
 	add("Source", source)
-	add("View", r.ViewText())
+	add("Controller", r.ViewText())
 	add("Context", r.Context)
 	add("Managed by", r.ManagedBy)
 	if c := r.Coordinator; c != nil {
@@ -69,7 +69,7 @@ func (r *Report) partitionText() string {
 	if len(r.Partition) == 0 {
 		return ""
 	}
-	const cure = " Mend the network; replace no node."
+	const cure = " Fix the network; do not replace nodes."
 	if slices.ContainsFunc(r.Partition, func(part []hostid.ID) bool { return len(part) > maxNamed }) {
 		// Four names of hundreds are of no use: the finding names datacenters and racks.
 		for i := range r.Findings {
@@ -145,7 +145,7 @@ func (r *Report) lists() []list {
 	for i := range r.Newcomers {
 		items = append(items, r.Newcomers[i].Text(r.At()))
 	}
-	add("Newcomers", items)
+	add("New nodes", items)
 	items = nil
 	for _, rep := range r.Replacements {
 		items = append(items, rep.Name()+": "+rep.Summary)
@@ -163,10 +163,10 @@ func (r *Report) lists() []list {
 			items = append(items, a.Title(r.At())+": "+text)
 		}
 	}
-	add("To do after what has ended", items)
-	add("Topology operations under way", r.UnderWay())
+	add("Follow-up tasks", items)
+	add("Topology operations in progress", r.UnderWay())
 	add("Members without a Pod", r.Ghosts)
-	add("Host IDs that only their peers know", hostid.Texts(r.GossipOnly))
+	add("Host IDs without a member", hostid.Texts(r.GossipOnly))
 	items = nil
 	for _, v := range slices.Sorted(maps.Keys(r.Schemas)) {
 		items = append(items, v+": "+strings.Join(r.Schemas[v], ", "))

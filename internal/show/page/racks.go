@@ -115,7 +115,7 @@ func (d *drawing) rackPicture(k *rack, ids map[string]int) string {
 	left := int(float64(labels)*charWidth) + 14
 	last := len(d.g.List) - 1
 	width := left + d.offset(last, d.w) + d.w
-	fmt.Fprintf(&b, `<svg class="mx" viewBox="%d 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-label="What the nodes of %s say of each rack"><use href="#mx-h"/>`+"\n",
+	fmt.Fprintf(&b, `<svg class="mx" viewBox="%d 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-label="How the nodes of %s see each rack"><use href="#mx-h"/>`+"\n",
 		-left, width, y, width, y, width*5/8, esc(k.Name))
 	b.WriteString(body.String())
 	b.WriteString("</svg>")

@@ -195,7 +195,7 @@ func (d *drawing) begin() {
 	b := &d.b
 	least := d.width * 5 / 8 // the picture shrinks to this width; below it scrolls
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="mx" viewBox="0 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-labelledby="mx-t mx-d">`+"\n", d.width, d.height, d.width, d.height, least)
-	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s Each row is one node's report of the others.</desc>\n", esc(d.title()), esc(d.g.summary(d.r)))
+	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s Each row is one node's status report.</desc>\n", esc(d.title()), esc(d.g.summary(d.r)))
 }
 
 // definitions has a cell of each status that is used, and a small one for the legend.

@@ -38,8 +38,8 @@ func (r *Report) Text(o show.Options) string {
 	}
 	section("Reports", len(r.Reports), r.reportTable(o))
 	section("Changes", len(r.Changes)+r.ChangesLeftOut, r.changeText(o))
-	section("Containers that wait", len(r.Waiting), r.waitingText(o))
-	section("Left out", len(r.LeftOut), r.leftOutText())
+	section("Waiting containers", len(r.Waiting), r.waitingText(o))
+	section("Not collected", len(r.LeftOut), r.leftOutText())
 	return b.String()
 }
 

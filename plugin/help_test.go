@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+)
+
+// TestHelpFitsOnOneScreen: 40 lines of 100 columns. A command of an example is not broken, because it is copied; the root lists all commands.
+func TestHelpFitsOnOneScreen(t *testing.T) {
+	each(tree("kubectl-scylla"), func(cmd *cobra.Command) {
+		most := 40
+		if !cmd.HasParent() {
+			most = 60
+		}
+		args := append(strings.Fields(cmd.CommandPath())[2:], "--help")
+		text := plugintest.Run{Args: args}.Do(t).Stdout
+		if n := strings.Count(text, "\n"); n > most || n < 10 {
+			t.Errorf("%s: help has %d lines, want 10 to %d", cmd.CommandPath(), n, most)
+		}
+		for line := range strings.Lines(text) {
+			if len(line) > 101 && !strings.Contains(line, "  kubectl ") {
+				t.Errorf("%s: help is %d wide: %s", cmd.CommandPath(), len(line), line)
+			}
+		}
+	})
+}
+
+// otherMeaning are the flags of one name that mean different things in different verbs, each with why; "VERB --FLAG" is one verb's exception.
+var otherMeaning = map[string]string{
+	"all":                           "status: all lines of the output; exec, cqlsh, nodetool: all nodes; replace status: finished replacements as well",
+	"datacenter":                    "inject: a name that the manifest lacks; force-proceed: what is forced",
+	"undo":                          "inject and force-proceed revert different things",
+	"skip-check":                    "inject has one check to skip",
+	"inject --output":               "its formats depend on -f",
+	"install --output":              "its only format applies nothing",
+	"inject --timeout":              "limits one step, and not --wait, which inject does not have",
+	"inject --controller-namespace": "installs for this namespace",
+}
+
+// TestFlagsOfOneNameHaveOneText: what differs are lists of values, and what --wait waits for.
+func TestFlagsOfOneNameHaveOneText(t *testing.T) {
+	differs := regexp.MustCompile(`One of: .*|^Wait until .*, at most`)
+	first, used := map[string][2]string{}, map[string]bool{}
+	each(tree("kubectl-scylla"), func(cmd *cobra.Command) {
+		verb := strings.Join(strings.Fields(cmd.CommandPath())[2:], " ")
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "help" {
+				return
+			}
+			text := differs.ReplaceAllString(f.Usage, "")
+			before, again := first[f.Name]
+			if !again {
+				first[f.Name] = [2]string{verb, text}
+				return
+			}
+			if before[1] == text {
+				return
+			}
+			for _, name := range []string{f.Name, verb + " --" + f.Name, before[0] + " --" + f.Name} {
+				if otherMeaning[name] != "" {
+					used[name] = true
+					return
+				}
+			}
+			t.Errorf("--%s has two texts:\n%s: %s\n%s: %s", f.Name, before[0], before[1], verb, text)
+		})
+	})
+	for name := range otherMeaning {
+		if !used[name] {
+			t.Errorf("%s is no exception any more", name)
+		}
+	}
+}
