@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller runs as controller, in the cluster from the image and outside it from the plugin: the wiring of one package per reconciler, leader election, health, metrics.
-// It must not import the plugin, and holds no rule of ScyllaDB itself.
+// Package controller runs as controller, in the cluster from the image and outside it from the
+// plugin. It connects one package per reconciler, leader election, health and metrics. It must not
+// import the plugin, and contains no rule of ScyllaDB itself.
 package controller
 
 import (
@@ -47,20 +48,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// Requests per second to the API server and their burst, where the caller sets none.
+// Default requests per second to the API server and their burst.
 const (
 	qps   = 50
 	burst = 100
 )
 
-// shutdownTimeout is how long reconciliations may take to end; a Pod is given ten seconds.
+// shutdownTimeout is how long reconciliations may take to end; a Pod has ten seconds.
 const shutdownTimeout = 8 * time.Second
 
-// epochTimeout bounds the reading of the Lease of the election.
+// epochTimeout limits the read of the election's Lease.
 const epochTimeout = 5 * time.Second
 
-// Run runs the controller until ctx ends, which is no error. Errors: options that are not usable (exit.CodeUsage), kinds that are not
-// installed, an API server that cannot be reached, a lost leadership.
+// Run runs the controller until ctx ends, which is not an error. Errors: invalid options
+// (exit.CodeUsage), missing CRDs, an unreachable API server, a lost leadership.
 func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	v, err := o.validate()
 	if err != nil {
@@ -96,7 +97,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	return nil
 }
 
-// cacheOptions restrict the cache to clusters' objects, and of these to the fields that are read.
+// cacheOptions limit the cache to objects of clusters, and to the fields that are read.
 func cacheOptions(v validated) (cache.Options, error) {
 	ours, err := labels.NewRequirement(api.LabelCluster, selection.Exists, nil)
 	if err != nil {
@@ -105,9 +106,9 @@ func cacheOptions(v validated) (cache.Options, error) {
 	ofCluster := labels.NewSelector().Add(*ours)
 	byObject := map[client.Object]cache.ByObject{
 		&corev1.Pod{}:         {Label: ofCluster, Transform: slimPod},
-		&corev1.Service{}:     {Label: ofCluster}, // which are written: they are kept but for their field managers
+		&corev1.Service{}:     {Label: ofCluster}, // written, so only their field managers are dropped
 		&appsv1.StatefulSet{}: {Label: ofCluster, Transform: slimSet},
-		// Heartbeats of members whose network forbids the request; watched once there is one.
+		// Heartbeats of members whose network blocks the request; watched once there is one.
 		&coordinationv1.Lease{}: {Label: ofCluster},
 	}
 	if v.remoteSelector != nil {
@@ -136,7 +137,7 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Ma
 		Logger: logr.FromSlogHandler(v.Log.Handler()),
 		Cache:  held,
 		NewCache: func(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
-			o.HTTPClient = nil // a connection of its own, on which silence is noticed
+			o.HTTPClient = nil // a separate connection, to detect a watch without data
 			return cache.New(progress.Config(cfg), o)
 		},
 		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&eventsv1.Event{}}}},
@@ -153,7 +154,7 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Ma
 		Controller: config.Controller{
 			// A second controller in one process, as in a test of the election, is not an error.
 			SkipNameValidation: ptr.To(true),
-			// A controller that waits for its turn has its caches ready when it becomes leader.
+			// A standby controller has its caches ready when it becomes leader.
 			EnableWarmup:          ptr.To(true),
 			ReconciliationTimeout: reconcileTimeout,
 			Logger:                logr.FromSlogHandler(v.Log.Handler()),
@@ -161,7 +162,8 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Ma
 	})
 }
 
-// installed returns an error unless our kinds are installed: without them every watch would fail again and again.
+// installed returns an error unless our CRDs are installed: without them every watch would fail
+// repeatedly.
 func installed(mgr ctrl.Manager) error {
 	for _, kind := range []string{"ScyllaDBDatacenterNodesStatusReport", "ScyllaDBStatusReport"} {
 		gk := api.GroupVersion.WithKind(kind).GroupKind()
@@ -176,7 +178,7 @@ func installed(mgr ctrl.Manager) error {
 	return nil
 }
 
-// holder is this process's name in the Lease; a Pod's name leads to its log.
+// holder returns this process's name in the Lease; in a cluster the Pod's name.
 func holder() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -185,7 +187,8 @@ func holder() string {
 	return host + "_" + string(uuid.NewUUID())
 }
 
-// epoch reads the number of this term of the leadership, from 1. Without an election there is one, and each process continues after the stored view's.
+// epoch returns a function that reads the number of this leadership term, from 1. Without an
+// election it is always 1, and each process continues from the stored view's epoch.
 func epoch(live client.Reader, v validated) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		if !v.LeaderElect {

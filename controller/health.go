@@ -19,22 +19,25 @@ import (
 
 const (
 	pulseInterval = 5 * time.Second
-	// notReadyAfter and deadAfter are how long the loop may be silent. A reconciliation is cut off after reconcileTimeout, so a loop
-	// that is silent for longer than that is stuck and only a new process helps.
+	// notReadyAfter and deadAfter are the longest times without a processed request. A reconciliation
+	// is cancelled after reconcileTimeout, so a loop without progress for longer is stuck, and only a
+	// new process helps.
 	notReadyAfter    = 30 * time.Second
 	reconcileTimeout = time.Minute
 	deadAfter        = 3 * time.Minute
 	syncTimeout      = time.Second
-	// stalledAfter is when a controller whose loop is silent ends itself, and so releases its Lease: a new controller, or the waiting one, takes over. It is longer than one
-	// reconciliation may take, and shorter than the time after which the kubelet restarts the container; outside a cluster there is no kubelet.
+	// stalledAfter is when a controller whose loop is stuck ends itself and releases its Lease, so
+	// that another controller takes over. It exceeds the time of one reconciliation, and is less than
+	// the time after which the kubelet restarts the container; outside a cluster there is no kubelet.
 	stalledAfter = reconcileTimeout + notReadyAfter
 )
 
-// errStalled ends a controller whose loop stalls.
+// errStalled ends a controller whose loop is stuck.
 var errStalled = errors.New("the controller stops so that another one can lead")
 
-// pulse sends an empty request through the queue of the reports' loop at intervals: a request that is processed, this one or a cluster's, shows that the loop lives, not only the
-// process. A loop that works off a long queue lives.
+// pulse sends an empty request through the queue of the reports' loop at intervals. A processed
+// request, empty or of a cluster, shows that the loop runs, not only the process. A loop with a
+// long queue also makes progress.
 type pulse struct {
 	clock   clock.WithTicker
 	elected <-chan struct{}
@@ -44,7 +47,7 @@ type pulse struct {
 	last  time.Time
 }
 
-// source gives the loop's queue to the pulse.
+// source passes the loop's queue to the pulse.
 func (p *pulse) source() source.Source {
 	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		p.mu.Lock()
@@ -61,10 +64,11 @@ func (p *pulse) beat() {
 	p.last = p.clock.Now()
 }
 
-// Start sends until ctx ends, and ends with an error, and so the manager with it, when no request has been processed for stalledAfter. The manager starts it on the leader only. A
-// process that is frozen as a whole renews no Lease; one whose loop alone is frozen would hold it for ever.
+// Start sends requests until ctx ends. It returns an error, which ends the manager, if no request
+// was processed for stalledAfter. The manager starts it on the leader only. A frozen process renews
+// no Lease; a process with only its loop frozen would hold the Lease indefinitely.
 func (p *pulse) Start(ctx context.Context) error {
-	p.beat() // the loop has had no chance yet
+	p.beat() // the loop has not run yet
 	t := p.clock.NewTicker(pulseInterval)
 	defer t.Stop()
 	for {
@@ -85,7 +89,8 @@ func (p *pulse) Start(ctx context.Context) error {
 	}
 }
 
-// check fails when this controller leads and the loop has been silent for longer than limit. A controller that waits for its turn has no loop to check.
+// check returns an error if this controller leads and its loop has processed no request for longer
+// than limit. A standby controller has no loop to check.
 func (p *pulse) check(limit time.Duration) func(*http.Request) error {
 	return func(*http.Request) error {
 		select {
@@ -97,12 +102,12 @@ func (p *pulse) check(limit time.Duration) func(*http.Request) error {
 	}
 }
 
-// silent is an error when the loop has been silent for longer than limit.
+// silent returns an error if the loop has processed no request for longer than limit.
 func (p *pulse) silent(limit time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.last.IsZero() {
-		return nil // elected a moment ago; Start is about to run
+		return nil // just elected; Start has not run yet
 	}
 	if silent := p.clock.Since(p.last); silent > limit {
 		return fmt.Errorf("the loop that assembles reports has not run for %s", silent.Round(time.Second))
@@ -110,7 +115,7 @@ func (p *pulse) silent(limit time.Duration) error {
 	return nil
 }
 
-// synced fails until the caches are filled.
+// synced returns an error until the caches are filled.
 func synced(c cache.Cache) func(*http.Request) error {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), syncTimeout)

@@ -22,22 +22,24 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// lookAtKind is how often the definition of our kind is compared, lookAgain the same while it lacks fields. It is fetched only when the API server has another one.
+// lookAtKind is the interval at which our CRD is compared, lookAgain the interval while it lacks
+// fields. The CRD is fetched only when the API server has a different one.
 const (
 	lookAtKind = time.Minute
 	lookAgain  = time.Second
 )
 
-// kind compares the installed definition of ScyllaDBStatusReport with the fields that this controller writes. The API server removes the fields that a definition lacks from every
-// write, without an error: a row that may be old would look fresh. While any is lacking this controller leads and writes datacenter reports, but no cluster report, so that it gives
-// no permit, and it is not ready.
+// kind compares the installed CRD of ScyllaDBStatusReport with the fields that this controller
+// writes. The API server removes unknown fields from every write without an error: a stale row
+// would look fresh. While any field is missing, this controller leads and writes datacenter reports
+// but no cluster report. So it gives no permit, and it is not ready.
 type kind struct {
 	definitions func() (map[string]openapi.GroupVersion, error)
 	clock       clock.WithTicker
 	log         *slog.Logger
 
 	mu   sync.Mutex
-	seen string // address of the compared definitions, in which the API server has their digest
+	seen string // address of the compared definition, which contains its digest
 	err  error
 }
 
@@ -63,10 +65,10 @@ func (k *kind) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection makes a controller that waits for its turn compare, too: it is not ready either.
+// NeedLeaderElection returns false: a standby controller also compares, and is also not ready.
 func (k *kind) NeedLeaderElection() bool { return false }
 
-// whole is nil when the installed definition has every field, else an error with what to do.
+// whole returns nil if the installed CRD has every field, else an error with the fix.
 func (k *kind) whole() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,7 +78,7 @@ func (k *kind) whole() error {
 // check is the readiness check.
 func (k *kind) check(*http.Request) error { return k.whole() }
 
-// look compares. An API server that does not answer has the definition that it had.
+// look compares. While the API server does not respond, the last result remains.
 func (k *kind) look(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -90,7 +92,7 @@ func (k *kind) look(ctx context.Context) {
 	k.seen, k.err = seen, err
 }
 
-// compare returns the address of what it compared, empty where it could not, or k.seen where nothing has changed.
+// compare returns the address of the compared definition: empty on failure, k.seen if unchanged.
 func (k *kind) compare() (seen string, err error) {
 	all, err := k.definitions()
 	if err != nil {
@@ -122,7 +124,8 @@ func (k *kind) compare() (seen string, err error) {
 	return seen, nil
 }
 
-// lacking are the fields of our kind that its definition, among those of an OpenAPI document, does not have: "status.view.permits".
+// lacking returns the fields of our CRD that an OpenAPI document does not have:
+// "status.view.permits".
 func lacking(document []byte) ([]string, error) {
 	var doc struct {
 		Components struct {
@@ -147,17 +150,19 @@ func lacking(document []byte) ([]string, error) {
 	return nil, errors.New("the API server does not publish it yet")
 }
 
-// schema is the part of a definition that says which fields there are.
+// schema is the part of a definition that lists the fields.
 type schema struct {
 	Properties map[string]*schema `json:"properties"`
 	Items      *schema            `json:"items"`
 	Preserves  bool               `json:"x-kubernetes-preserve-unknown-fields"`
 }
 
-// leaves are types whose JSON is no object of their fields, and the metadata, which every kind has.
+// leaves are types that are not JSON objects of their fields, and the metadata, which every kind
+// has.
 var leaves = []reflect.Type{reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[metav1.Duration](), reflect.TypeFor[metav1.ObjectMeta]()}
 
-// lacks are the fields of t below at that s does not have; of a field that it lacks not those below.
+// lacks returns the fields of t below at that s does not have; subfields of a missing field are
+// omitted.
 func (s *schema) lacks(at string, t reflect.Type) (out []string) {
 	switch {
 	case t.Kind() == reflect.Pointer:

@@ -13,14 +13,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// lean reads from the API server as its client.Reader does, except lists of Pods: those are read page by page, slimmed as in the cache, and a row that the cache has as well is
-// held once. A replacement in a large cluster lists all Pods at every step, and two copies of all rows are more than the controller may hold.
+// lean reads from the API server as its client.Reader does, except lists of Pods. It reads those
+// page by page, slims each Pod as the cache does, and shares equal rows with the cache. In a large
+// cluster a replacement lists all Pods at every step, and two copies of all rows exceed the
+// controller's memory limit.
 type lean struct {
 	client.Reader
 	cache client.Reader
 }
 
-// List is client.Reader's.
+// List implements client.Reader.
 func (l lean) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	pods, ok := list.(*corev1.PodList)
 	o := (&client.ListOptions{}).ApplyOptions(opts)

@@ -22,40 +22,44 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// Options of the controller. DefaultOptions has the defaults; the zero value is not usable.
+// Options of the controller. Start from DefaultOptions; the zero value is not usable.
 type Options struct {
 	// Namespaces to manage; none means all.
 	Namespaces []string
-	// LeaderElect makes one of several controllers the active one. Only then the Lease is renewed by which barriers know that a controller keeps the reports.
+	// LeaderElect elects one of several controllers. Only then is the Lease renewed that proves to
+	// barriers that a controller keeps the reports.
 	LeaderElect    bool
 	LeaseNamespace string
-	// LeaseDuration, RenewDeadline and RetryPeriod are those of Kubernetes' own components.
+	// LeaseDuration, RenewDeadline and RetryPeriod have the meaning and defaults of Kubernetes' own
+	// components.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
-	// MetricsBindAddress and HealthProbeBindAddress are host:port; "0" or empty turns the endpoint off.
+	// MetricsBindAddress and HealthProbeBindAddress are host:port; "0" or empty turns them off.
 	MetricsBindAddress, HealthProbeBindAddress string
-	// ViewBindAddress is where views are served by TLS, host:port; "0" or empty serves none. PodIP is the address by which reporters reach it; empty where there is none, as
-	// outside a cluster: then the Lease has no address.
+	// ViewBindAddress is where views are served over TLS, host:port; "0" or empty serves none. PodIP
+	// is the address at which reporters reach it. It is empty outside a cluster: then the Lease has no
+	// address.
 	ViewBindAddress, PodIP string
-	// Concurrency is how many objects of a kind are reconciled at once.
+	// Concurrency is how many objects of a kind are reconciled in parallel.
 	Concurrency int
 	// FeatureGates is "BootstrapSynchronisation=true|false".
 	FeatureGates string
-	// RemoteKubeconfigSelector selects the Secrets with kubeconfigs of remote Kubernetes clusters; empty turns remotes off, and no
-	// right on Secrets is needed. RemoteKubeconfigNamespace is where they are; the Lease's namespace when empty.
+	// RemoteKubeconfigSelector selects the Secrets with kubeconfigs of remote Kubernetes clusters;
+	// empty turns remotes off, and permission for Secrets is then not needed.
+	// RemoteKubeconfigNamespace is their namespace, by default the Lease's.
 	RemoteKubeconfigSelector, RemoteKubeconfigNamespace string
-	// MaxPermits is how many nodes may join at once where their versions allow it. Stabilisation is how long all conditions must hold without interruption before a permit is
-	// given.
+	// MaxPermits is how many nodes may join in parallel if their versions allow it. Stabilisation is
+	// how long all conditions must hold continuously before a permit is granted.
 	MaxPermits    int
 	Stabilisation time.Duration
-	// RemoteStaleAfter is how long a remote may be silent before its rows count as old.
+	// RemoteStaleAfter is how long a remote may be unreachable before its rows are stale.
 	RemoteStaleAfter time.Duration
 
-	// Log and Clock are the process's when nil.
+	// Log and Clock default to the process's.
 	Log   *slog.Logger
 	Clock clock.WithTicker
 }
 
-// DefaultOptions returns the options that flags start from.
+// DefaultOptions returns the defaults of the flags.
 func DefaultOptions() Options {
 	return Options{
 		LeaderElect: true, LeaseNamespace: barrier.DefaultLeaseNamespace,
@@ -69,8 +73,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// AddFlags adds a flag for each option, with the present value as the default. The flag for namespaces is
-// --namespaces, because a command line of kubectl has --namespace of its own.
+// AddFlags adds a flag for each option, with the current value as default. The flag for namespaces
+// is --namespaces, because kubectl has its own --namespace.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "namespaces to manage, comma-separated; empty means all")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect,
@@ -95,20 +99,20 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.RemoteStaleAfter, "remote-stale-after", o.RemoteStaleAfter, "how long a remote may not respond before its status reports are out of date and block")
 }
 
-// validated are options that have passed Validate.
+// validated are Options that passed Validate.
 type validated struct {
 	Options
 	synchronise    bool
-	remoteSelector labels.Selector // nil when remotes are off
+	remoteSelector labels.Selector // nil if remotes are off
 }
 
-// maxPermits is the number of permits that fit into a view.
+// maxPermits is the largest number of permits in a view.
 const maxPermits = 64
 
-// minStaleAfter leaves room for the interval at which remotes are asked, twice.
+// minStaleAfter is twice the interval of reads of remotes.
 const minStaleAfter = 20 * time.Second
 
-// Validate returns what is wrong with the options, before any request to a cluster (exit.CodeUsage).
+// Validate returns the error in the options, without any request (exit.CodeUsage).
 func (o Options) Validate() error {
 	_, err := o.validate()
 	return err

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 )
 
-// viewServer answers GET /view. It runs in every controller, and only the leader's returns a view.
+// viewServer serves GET /view. It runs in every controller; only the leader returns a view.
 type viewServer struct {
 	listener net.Listener
 	key      *pinned.Key
@@ -24,7 +24,7 @@ type viewServer struct {
 	log      *slog.Logger
 }
 
-// newViewServer listens; nil where no views are served.
+// newViewServer opens the listener; nil if no views are served.
 func newViewServer(address string, elected <-chan struct{}, of viewwire.Source, log *slog.Logger) (*viewServer, error) {
 	if address == "" || address == "0" {
 		return nil, nil
@@ -40,7 +40,7 @@ func newViewServer(address string, elected <-chan struct{}, of viewwire.Source, 
 	return &viewServer{listener: l, key: key, elected: elected, of: of, log: log}, nil
 }
 
-// at is the server's address for the Lease; empty where others cannot reach it.
+// at returns the server's address for the Lease; empty if others cannot reach it.
 func (s *viewServer) at(podIP string) string {
 	if s == nil || podIP == "" {
 		return ""
@@ -52,10 +52,11 @@ func (s *viewServer) at(podIP string) string {
 	return net.JoinHostPort(podIP, port) + " " + s.key.Fingerprint
 }
 
-// NeedLeaderElection is false: a controller that does not lead answers that it does not.
+// NeedLeaderElection returns false: a standby controller responds that it does not lead.
 func (s *viewServer) NeedLeaderElection() bool { return false }
 
-// Start answers until ctx ends. A failing server does not end the controller: the views are in the reports, too.
+// Start serves until ctx ends. A failed server does not end the controller: the reports also
+// contain the views.
 func (s *viewServer) Start(ctx context.Context) error {
 	if err := pinned.Serve(ctx, s.listener, bounded.Controller, s.key, viewwire.Handler(s.view), s.log); err != nil {
 		s.log.ErrorContext(ctx, "views are no longer served", "error", err)

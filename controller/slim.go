@@ -16,8 +16,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// slimPod keeps of a Pod in the cache the fields that the reconcilers and package cluster read. The controller never writes a Pod: its rights have no verb for it, so that no
-// dropped field can be lost there. The dropped fields may be as large as the rest of a Pod of a small cluster, and would be held once per Pod.
+// slimPod keeps only the fields of a cached Pod that the reconcilers and package cluster read. The
+// controller never writes a Pod and has no permission to, so no dropped field can be lost there. In
+// a small cluster the dropped fields may be as large as the rest of the Pod.
 func slimPod(obj any) (any, error) {
 	if p, ok := obj.(*corev1.Pod); ok {
 		return slimmed(p), nil
@@ -25,7 +26,7 @@ func slimPod(obj any) (any, error) {
 	return obj, nil // the informer's record of an object whose deletion it missed
 }
 
-// cells are the beginnings of the rows in the cache.
+// cells are the shared beginnings of the rows in the cache.
 var cells api.SharedCells
 
 func slimmed(p *corev1.Pod) *corev1.Pod {
@@ -57,7 +58,8 @@ func slimmed(p *corev1.Pod) *corev1.Pod {
 	}
 }
 
-// slimContainers keeps names, images, command lines, ports (of the reporter), mounts (to find ScyllaDB's volume) and the fields of a sidecar.
+// slimContainers keeps names, images, command lines, ports (of the reporter), mounts (to find
+// ScyllaDB's volume) and the fields of a sidecar.
 func slimContainers(all []corev1.Container) []corev1.Container {
 	if all == nil {
 		return nil
@@ -72,7 +74,7 @@ func slimContainers(all []corev1.Container) []corev1.Container {
 	return out
 }
 
-// claimsOf keeps the volumes that are claims.
+// claimsOf keeps the volumes that are PVCs.
 func claimsOf(all []corev1.Volume) []corev1.Volume {
 	var out []corev1.Volume
 	for i := range all {
@@ -99,7 +101,8 @@ func slimStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return out
 }
 
-// slimSet drops kubectl's record of the last apply from a StatefulSet in the cache. The controller writes no StatefulSet from the cache; its template is read.
+// slimSet drops kubectl's last-applied annotation from a cached StatefulSet. The controller writes
+// no StatefulSet from the cache; it reads the template.
 func slimSet(obj any) (any, error) {
 	if s, ok := obj.(*appsv1.StatefulSet); ok {
 		s.ManagedFields = nil
@@ -110,11 +113,13 @@ func slimSet(obj any) (any, error) {
 
 var _, _ cache.TransformFunc = slimPod, slimSet
 
-// podsAtOnce is how many Pods one answer may have. A row may have 200 kB.
+// podsAtOnce is the page size of Pods. A row may have 200 kB.
 const podsAtOnce = 50
 
-// newInformer is client-go's, except that a list of Pods is read page by page, each of which is slimmed before the next is requested. An API server that streams the initial
-// objects of a cache is not asked for a list; an older one answers with all Pods at once, of which the controller would hold the bytes and every object.
+// newInformer returns client-go's informer, except that it reads a list of Pods page by page and
+// slims each page before it requests the next. If the API server streams the initial objects, there
+// is no list. An older one returns all Pods at once, and the controller would hold the bytes and
+// every object.
 func newInformer(lw cache.ListerWatcher, of runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
 	if _, pods := of.(*corev1.Pod); pods {
 		inner := cache.ToListerWatcherWithContext(lw)
@@ -128,8 +133,8 @@ func newInformer(lw cache.ListerWatcher, of runtime.Object, resync time.Duration
 	return cache.NewSharedIndexInformer(lw, of, resync, indexers)
 }
 
-// listPods returns all Pods, whatever pages o asks for. They are the present ones: the pages of an older state may be gone already, and an API server that is asked for any state
-// sends no pages.
+// listPods returns all current Pods, whatever pages o requests. Pages of an older state may be
+// gone, and an API server sends no pages for a request without a required state.
 func listPods(ctx context.Context, from cache.ListerWatcherWithContext, o metav1.ListOptions) (runtime.Object, error) {
 	o.ResourceVersion, o.ResourceVersionMatch, o.Limit, o.Continue = "", "", 0, ""
 	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin is the command tree of `kubectl scylla`: the root, its verbs in groups, and how a run ends. One package below it per verb, each
-// options -> Complete -> Validate -> Run; what they share is in plugin/cli. It holds no rule of ScyllaDB and never imports the controller.
+// Package plugin is the command tree of `kubectl scylla`: the root, its commands in groups, and the
+// end of a run. Each command has its own package below, as options -> Complete -> Validate -> Run;
+// plugin/cli has the shared parts. It must not contain rules of ScyllaDB and must not import the
+// controller.
 package plugin
 
 import (
@@ -15,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	// Credentials of cloud providers and OIDC work as with kubectl.
+	// Credential plugins of cloud providers and OIDC, as in kubectl.
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
@@ -41,7 +43,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/version"
 )
 
-// verbs are the commands below the root, in no order: help sorts them within their groups. A new verb is one line here.
+// verbs are the commands below the root; the help sorts them within their groups. A new command is
+// one line here.
 func verbs() []func(*cli.Deps) *cobra.Command {
 	return []func(*cli.Deps) *cobra.Command{
 		status.NewCmd,
@@ -67,13 +70,14 @@ func verbs() []func(*cli.Deps) *cobra.Command {
 	}
 }
 
-// Name is the executable's; kubectl finds it by this.
+// Name is the executable's name, by which kubectl finds it.
 const Name = "kubectl-scylla"
 
-// DisplayName is how people call it.
+// DisplayName is the name in outputs.
 const DisplayName = "kubectl scylla"
 
-// NewCmd makes the root. argv0 is how the process was called: as a plugin of kubectl it calls itself "kubectl scylla".
+// NewCmd returns the root command. argv0 is the process name: as a kubectl plugin the command is
+// displayed as "kubectl scylla".
 func NewCmd(d *cli.Deps, argv0 string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   Name,
@@ -121,13 +125,13 @@ each node sees the others, explains why a new node is waiting, and replaces dead
 	for _, verb := range verbs() {
 		root.AddCommand(verb(d))
 	}
-	// Cobra completes no alias. This one is what those look for who know the proposal.
+	// Cobra does not complete aliases. Readers of the proposal look for this one.
 	root.ValidArgs = []string{cobra.CompletionWithDesc(forceproceed.Alias, "Alias of force-proceed")}
 	root.SetUsageFunc(usage)
 	return root
 }
 
-// helpCmd is cobra's own but for commands that do not exist: asking for their help is wrong usage and not help.
+// helpCmd is cobra's help command, except that help for an unknown command is a usage error.
 func helpCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:                   "help [COMMAND]",
@@ -155,7 +159,7 @@ func helpCmd() *cobra.Command {
 	}
 }
 
-// Execute runs the command and tells standard error what went wrong. It gives the exit code.
+// Execute runs the command, prints its error to standard error, and returns the exit code.
 func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 	root := NewCmd(d, args[0])
 	root.SetArgs(args[1:])
@@ -165,11 +169,12 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !ran && exit.Code(err) == exit.CodeError {
-		// Whatever cobra itself refuses is usage: unknown commands, too many arguments, flags that exclude each other.
+		// Errors of cobra itself are usage errors: unknown commands, too many arguments, conflicting
+		// flags.
 		err = exit.WithHint(exit.Usage(tidy(cmd, err)), cli.HelpHint(cmd))
 	}
 	if ctx.Err() != nil && err != nil && exit.Code(err) == exit.CodeError {
-		// A request that was cut off by the interrupt fails in many words.
+		// An interrupted request can fail with many different errors.
 		err = exit.Interrupted(err)
 	}
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
@@ -181,7 +186,7 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 	return exit.Code(err)
 }
 
-// whereToLook adds the command that lists what there is instead.
+// whereToLook adds the command that lists the existing objects.
 func whereToLook(cmd *cobra.Command, err error, e *cluster.NotFoundError) error {
 	changed := func(name string) (string, bool) {
 		f := cmd.Flags().Lookup(name)
@@ -203,14 +208,14 @@ func whereToLook(cmd *cobra.Command, err error, e *cluster.NotFoundError) error 
 	return err
 }
 
-// wrap notes that a command's own body was reached, and what it can do without an API server.
+// wrap records that a command's body was reached, and whether it can read saved objects.
 func wrap(cmd *cobra.Command, d *cli.Deps, ran *bool) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
 			from := c.Flags().Lookup("from")
 			*ran, d.ReadsFiles = true, from != nil
 			if from != nil && from.Changed && from.Value.String() == "" {
-				// --from=$FILE with an unset variable must not show the running cluster as if it were the file.
+				// --from=$FILE with an unset variable must not show the running cluster instead of the file.
 				return exit.WithHint(exit.Usagef("--from is empty: specify a file, - for standard input, or sample:NAME"), cli.HelpHint(c))
 			}
 			return run(c, args)
@@ -221,8 +226,8 @@ func wrap(cmd *cobra.Command, d *cli.Deps, ran *bool) {
 	}
 }
 
-// Quiet takes the libraries' logs away: what a person must know is in errors, in one line. It changes the process and not one command, so the
-// main calls it, once.
+// Quiet discards the libraries' logs: the error in one line has all that a user needs. It changes
+// the whole process, so main calls it once.
 func Quiet() {
 	crlog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())

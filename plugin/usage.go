@@ -12,11 +12,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// ours are the persistent flags of the root that are not kubectl's own.
+// ours are the root's persistent flags that the help explains.
 var ours = map[string]bool{"color": true, "namespace": true, "context": true, "kubeconfig": true}
 
-// usage writes the usage of a command on one screen: examples first, as people look for them. Global flags are explained at the root alone, rarely used ones in the command's page. A function
-// and not a template, because reaching a template engine from cobra would keep every exported method of the binary alive.
+// usage writes a command's usage: examples first, because users look for them, and only the most
+// used of kubectl's twenty flags. It is not a template: a template engine linked from cobra would
+// keep every exported method in the binary.
 func usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	if cmd.HasExample() {
@@ -91,7 +92,7 @@ func split(cmd *cobra.Command) (explained *pflag.FlagSet, rare, global []string)
 	return explained, rare, global
 }
 
-// fold writes words in lines of at most width cells.
+// fold returns words in lines of at most width cells.
 func fold(words []string, width int) string {
 	var lines []string
 	line := " "

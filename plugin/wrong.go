@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// wrongFlag is wrong usage, with the flags that may have been meant.
+// wrongFlag returns a usage error with the flags that may have been meant.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
 		err = didYouMean(err, nearestFlags(cmd, unknown.GetSpecifiedName()))
@@ -31,7 +31,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return exit.WithHint(exit.Usage(err), cli.HelpHint(cmd))
 }
 
-// wanted says what a flag takes; empty where the flag's own error does.
+// wanted returns the valid values of a flag; empty if the flag's own error has them.
 func wanted(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "bool":
@@ -40,13 +40,14 @@ func wanted(f *pflag.Flag) string {
 		return "a duration such as 30s, 5m or 1h"
 	case "int", "int32", "int64", "uint", "uint32", "uint64":
 		return "a whole number"
-	case "": // read by the value itself, like a level; its usage lists them
+	case "": // parsed by the value itself; its usage lists the values
 		return f.Usage
 	}
 	return ""
 }
 
-// nearestFlags looks among the flags that help explains, and only then among the rest of kubectl's: those are short and near to everything.
+// nearestFlags searches the flags that the help explains first, and then the other kubectl flags,
+// which are short and similar to everything.
 func nearestFlags(cmd *cobra.Command, typed string) []string {
 	var explained, rest []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -68,7 +69,8 @@ func nearestFlags(cmd *cobra.Command, typed string) []string {
 	return near
 }
 
-// tidy says what cobra refuses below a command in one sentence, with the commands that may have been meant: aliases, too, which cobra forgets.
+// tidy converts cobra's error to one sentence, with the commands that may have been meant,
+// including aliases, which cobra omits.
 func tidy(below *cobra.Command, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
@@ -78,7 +80,8 @@ func tidy(below *cobra.Command, err error) error {
 		}
 		return didYouMean(errors.New(text), nearestCommands(below, typed))
 	}
-	// "if any flags in the group [watch wait] are set none of the others can be; [wait watch] were all set"
+	// "if any flags in the group [watch wait] are set none of the others can be; [wait watch] were all
+	// set"
 	if _, set, ok := strings.Cut(text, "none of the others can be; ["); ok {
 		set, _, _ = strings.Cut(set, "]")
 		return fmt.Errorf("--%s cannot be used together", strings.Join(strings.Fields(set), " and --"))
@@ -86,7 +89,8 @@ func tidy(below *cobra.Command, err error) error {
 	return err
 }
 
-// nearestCommands gives one name of each command: its own, or its alias where only that is near.
+// nearestCommands returns one name for each similar command: its own name, or its alias if only
+// that is similar.
 func nearestCommands(below *cobra.Command, typed string) []string {
 	if meant, ok := habits[typed]; ok && !below.HasParent() {
 		return []string{meant}
@@ -115,7 +119,7 @@ func nearestCommands(below *cobra.Command, typed string) []string {
 	return near
 }
 
-// habits maps names from other tools to the verb here.
+// habits maps command names of other tools to our commands.
 var habits = map[string]string{
 	"ls": "status", "list": "status", "get": "status", "ps": "status", "top": "status", "health": "status", "info": "status", "show": "describe", "log": "logs", "tail": "logs",
 	"sh": "exec", "shell": "exec", "ssh": "exec", "bash": "exec", "cql": "cqlsh", "watch": "dashboard", "ui": "dashboard", "doctor": "check", "verify": "check", "wait": "status --wait",

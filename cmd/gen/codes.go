@@ -26,7 +26,7 @@ A code has the same meaning in ` + "`-o json`" + `, conditions, Events, metrics 
 A step that several codes share has a name, and its text is under [Steps](#steps). The first step that fits applies. If no step fits a finding, the step of its blocker or node applies.
 `
 
-// codesPage is docs/reference/codes.md; used has every code on it.
+// codesPage returns docs/reference/codes.md; used has every code on it.
 func codesPage() (text []byte, used map[string]bool) {
 	p := &codes{used: map[string]bool{}, times: map[words.Code]int{}}
 	p.WriteString(codesHead)
@@ -56,7 +56,7 @@ func codesPage() (text []byte, used map[string]bool) {
 	return []byte(p.String()), p.used
 }
 
-// entry is one code with its steps; node is true if the steps of a node follow.
+// entry is one code with its steps; node adds the steps of a node.
 type entry struct {
 	code  words.Code
 	steps []words.Code
@@ -74,7 +74,8 @@ type section struct {
 type codes struct {
 	strings.Builder
 	used map[string]bool
-	// times is how often each step is named, and order its first place. A step that is named once stands with its code.
+	// times counts the uses of each step, and order has their first uses. A step that is used once is
+	// printed with its code.
 	times map[words.Code]int
 	order []words.Code
 }
@@ -85,7 +86,7 @@ func (p *codes) count(step words.Code) {
 	}
 }
 
-// share makes a step one that has a name of its own.
+// share counts a step as shared, so that it gets its own heading.
 func (p *codes) share(step words.Code) {
 	p.count(step)
 	p.times[step]++
@@ -116,7 +117,7 @@ func (p *codes) sections() []section {
 	}
 }
 
-// group are the statements of a package that have a step.
+// group returns the section of a package's codes with steps.
 func group(title, about string, steps map[words.Code][]words.Code) section {
 	s := section{title, about, nil, true}
 	for _, c := range slices.Sorted(maps.Keys(steps)) {
@@ -130,7 +131,7 @@ func (p *codes) heading(c words.Code) {
 	fmt.Fprintf(&p.Builder, "\n### %s\n\n", c)
 }
 
-// entry writes a code; linked is true for one to which the program or a step links.
+// entry writes a code; linked adds a heading, for codes to which the program or a step links.
 func (p *codes) entry(e entry, linked bool) {
 	if linked {
 		p.heading(e.code)
@@ -156,7 +157,7 @@ func (p *codes) entry(e entry, linked bool) {
 	p.WriteString("\n")
 }
 
-// to is the link to a code.
+// to returns the link to a code.
 func to(c words.Code) string {
 	return fmt.Sprintf("[%s](#%s)", c, strings.ToLower(string(c)))
 }
@@ -165,7 +166,7 @@ func cell(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "|", `\|`), "\n", " ")
 }
 
-// says is a code's sentence; a code without one is shown itself.
+// says returns a code's sentence, or the code itself if it has no sentence.
 func (p *codes) says(c words.Code, commands []string) string {
 	p.used[string(c)] = true
 	text, ok := shape(c, commands, italic)
@@ -177,10 +178,11 @@ func (p *codes) says(c words.Code, commands []string) string {
 
 func italic(name string) string { return "*" + name + "*" }
 
-// mostCommands is how many commands one sentence can name.
+// mostCommands is the largest number of commands in one sentence.
 const mostCommands = 4
 
-// step is a step with its commands; those that package replacement or preflight makes of the objects are left to the program.
+// step returns a step with its commands. The program prints the steps whose commands depend on
+// objects (packages replacement and preflight).
 func (p *codes) step(c words.Code) string {
 	made := (evidence.Facts{}).Commands(c)
 	if sentence, _ := words.Sentence(c); len(made) == 0 && !strings.Contains(sentence, "{*}") {
@@ -241,7 +243,7 @@ func (p *codes) evidence() {
 				times[s]++
 			}
 		}
-		// A sentence of most texts stands once, before them.
+		// A sentence that most texts share is printed once, before them.
 		most := len(remedies) / 2
 		var shared []string
 		for _, e := range items[f] {
@@ -311,7 +313,7 @@ func (p *codes) item(e evidence.Item, texts []string, remedy string) {
 	p.WriteString("\n")
 }
 
-// steps writes the steps that have a name, each with the evidence that it requires.
+// steps writes the shared steps, each with the evidence that it requires.
 func (p *codes) steps() {
 	p.WriteString("\n## Steps\n\nA step with evidence requires one of the named texts, fields or objects.\n")
 	var lost []words.Code

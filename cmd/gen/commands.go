@@ -29,7 +29,7 @@ Here you find every command of ` + "`kubectl scylla`" + ` with its options, and 
 The answer goes to standard output; progress, questions, warnings and errors go to standard error. With code 3 the answer is on standard output and standard error is empty.
 `
 
-// commandsPage is docs/reference/commands.md.
+// commandsPage returns docs/reference/commands.md.
 func commandsPage(root *cobra.Command) []byte {
 	var b strings.Builder
 	b.WriteString(commandsHead)
@@ -66,7 +66,7 @@ func commandsPage(root *cobra.Command) []byte {
 	return []byte(strings.TrimSpace(b.String()) + "\n")
 }
 
-// long are the paragraphs of a command's description.
+// long returns the paragraphs of a command's description.
 func long(cmd *cobra.Command) []string {
 	text := strings.TrimSpace(cmd.Long)
 	if text == "" {
@@ -80,10 +80,10 @@ func own(cmd *cobra.Command, f *pflag.Flag) bool {
 	return f.Name != "help" && !f.Hidden && cmd.Root().PersistentFlags().Lookup(f.Name) != f
 }
 
-// line is what the help shows of a flag.
+// line returns the identity of a flag in the help: name, usage, default.
 func line(f *pflag.Flag) string { return f.Name + "\x00" + f.Usage + "\x00" + f.DefValue }
 
-// command writes one command, without the paragraphs and options that others have as well.
+// command writes one command, without paragraphs and options that are printed elsewhere.
 func command(b *strings.Builder, cmd *cobra.Command, shared *pflag.FlagSet, elsewhere func(string) bool) {
 	fmt.Fprintf(b, "## %s\n\n", cmd.CommandPath())
 	for _, text := range long(cmd) {

@@ -4,10 +4,10 @@ package main
 
 import "strings"
 
-// jsonPage is docs/reference/json.md. A test compares it with the types of the documents.
+// jsonPage returns docs/reference/json.md. A test compares it with the document types.
 func jsonPage() []byte { return []byte(strings.ReplaceAll(jsonText, "'", "`")) }
 
-// A single quotation mark stands for a backquote.
+// A single quotation mark is replaced by a backquote.
 const jsonText = `# JSON
 
 Here you find every field of '-o json' and '-o yaml'. A test compares this page with the types of the program. The text output has the same source.

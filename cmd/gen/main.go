@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gen writes docs/reference, docs/install, completions and the screens in docs from the command tree, the manifests and the tables of the program. For the archives of a release it also
-// writes dist/man, which is not committed. It is not shipped, so that its dependencies stay out of the plugin. The same tree gives the same bytes on every machine.
+// Command gen generates docs/reference, docs/install, completions and the screens in docs, from the
+// command tree, the manifests and the tables of the program. For release archives it also writes
+// dist/man, which is not committed. It is a separate program, so that the plugin does not link its
+// dependencies. The output is the same on every machine.
 //
 //	go run ./cmd/gen [DIR]    writes below DIR, the current directory by default
 package main
@@ -55,7 +57,7 @@ func run(dir string) error {
 	if err != nil {
 		return err
 	}
-	// Files that are no longer generated are removed: a page of a verb that does not exist misleads.
+	// Remove files that are no longer generated: a page of a removed command misleads.
 	for _, pattern := range []string{"docs/reference/*.md", "dist/man/*.1", "completions/kubectl*"} {
 		old, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
 		if err != nil {
@@ -79,12 +81,12 @@ func run(dir string) error {
 	return nil
 }
 
-// tree is the command tree as kubectl runs it, with nothing of this machine in it.
+// tree returns the command tree that kubectl runs, without values of this machine.
 func tree() *cobra.Command {
 	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}, clock.RealClock{}, nil,
 		func() cli.Terminal { return cli.Terminal{} })
 	root := plugin.NewCmd(d, plugin.Name)
-	// Its default is in the home folder of the user that runs the generator.
+	// The default depends on the home directory of the user who runs the generator.
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
 	root.DisableAutoGenTag = true
 	root.InitDefaultHelpCmd()
@@ -92,7 +94,7 @@ func tree() *cobra.Command {
 	return root
 }
 
-// generate makes the files that are committed.
+// generate returns the committed files.
 func generate() ([]file, error) {
 	root := tree()
 	var files []file
@@ -116,7 +118,7 @@ func generate() ([]file, error) {
 	return kustomize(files)
 }
 
-// documents adds docs/reference and the pages with generated places.
+// documents adds docs/reference and the pages with generated parts.
 func documents(files []file) ([]file, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -139,7 +141,7 @@ func documents(files []file) ([]file, error) {
 	return screens(root, files)
 }
 
-// kustomize adds docs/install, the same objects as `kubectl scylla install` applies.
+// kustomize adds docs/install: the objects that `kubectl scylla install` applies.
 func kustomize(files []file) ([]file, error) {
 	objects, err := manifests.Objects(manifests.Options{Image: "scylla-agent"})
 	if err != nil {
@@ -160,10 +162,10 @@ images:
 		file{name: "docs/install/kustomization.yaml", mode: 0o644, data: []byte(base)}), nil
 }
 
-// manDate stands in every page; a date of generation would make each run another.
+// manDate is the date of every page; the current date would change each page in each run.
 var manDate = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
-// manPages makes a page of each command.
+// manPages returns a page for each command.
 func manPages(root *cobra.Command) (files []file, err error) {
 	for _, cmd := range documented(root) {
 		name, date := strings.ReplaceAll(cmd.CommandPath(), " ", "-"), manDate
@@ -177,7 +179,7 @@ func manPages(root *cobra.Command) (files []file, err error) {
 	return files, nil
 }
 
-// documented are the commands that have a page.
+// documented returns the commands that have a page.
 func documented(cmd *cobra.Command) []*cobra.Command {
 	if !cmd.IsAvailableCommand() && cmd.HasParent() || cmd.Name() == "help" {
 		return nil
@@ -189,7 +191,7 @@ func documented(cmd *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// moduleRoot is the folder of go.mod, from where the generator or its test runs.
+// moduleRoot returns the directory of go.mod, above the current directory.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

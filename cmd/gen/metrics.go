@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter"
 )
 
-// metric is one that a process registers.
+// metric is one registered metric.
 type metric struct {
 	name, help, kind string
 	labels           []string
@@ -58,7 +58,7 @@ func (n *notary) Register(c prometheus.Collector) error {
 	return nil
 }
 
-// registered are the metrics of a process.
+// registered returns the metrics of a process.
 func registered(register func(prometheus.Registerer) error) ([]metric, error) {
 	n := &notary{}
 	if err := register(n); err != nil {
@@ -68,7 +68,7 @@ func registered(register func(prometheus.Registerer) error) ([]metric, error) {
 	return n.metrics, nil
 }
 
-// processes are those that serve /metrics.
+// processes are the processes that serve /metrics.
 var processes = []struct {
 	title, text string
 	register    func(prometheus.Registerer) error
@@ -96,7 +96,7 @@ Metrics named ` + "`_total`" + ` are counters, the others gauges. No label has a
 ` + "`_info`" + ` of the same Pod: ` + "`kubectl_scylla_reporter_row_error * on(namespace, pod) group_left(cluster, datacenter) kubectl_scylla_reporter_info`" + `.
 `
 
-// metricsPage is docs/reference/metrics.md.
+// metricsPage returns docs/reference/metrics.md.
 func metricsPage() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(metricsHead)

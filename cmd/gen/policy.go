@@ -21,7 +21,7 @@ constants of the program. The annotations are ` + "`" + api.AnnotationHealthPref
 |---|---|---|---|---|
 `
 
-// policyPage is docs/reference/policy.md.
+// policyPage returns docs/reference/policy.md.
 func policyPage() []byte {
 	var b strings.Builder
 	b.WriteString(policyHead)
@@ -38,7 +38,7 @@ func policyPage() []byte {
 	return []byte(b.String())
 }
 
-// bounds are the values that an annotation may have.
+// bounds returns the valid values of an annotation.
 func bounds(m words.Message) string {
 	if least, ok := m.Params["least"]; ok {
 		return fmt.Sprintf("%v to %v", least, m.Params["most"])

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// proof is one promise of initialisation or availability, with the tests that would fail without it, each as its package's directory and its name.
+// proof is one promise of initialisation or availability with its tests, each as directory of the
+// package and name of the test. The tests fail if the promise is broken.
 type proof struct {
 	row   string
 	what  string
@@ -83,13 +84,13 @@ var proofs = []proof{
 		"controller/views TestTheHoleRowsAllUpReportersCutOffANodeDies", "test/simulation TestTheHoleOfReportsIsClosedByPermits"}},
 }
 
-// unbuilt are the rows of the specification that nothing does yet, or nothing will.
+// unbuilt are rows of the specification that are not implemented.
 var unbuilt = []struct{ row, what string }{
 	{"I9", "no component creates, stores or checks the password of the superuser"},
 	{"I12", "no component changes the replication of a keyspace, or any other setting, after the first node"},
 }
 
-// proofsList is the list of all. Error: a test that does not exist.
+// proofsList returns the list of all proofs. Error: a test does not exist.
 func proofsList(root string, all []proof) (string, error) {
 	var b strings.Builder
 	for _, p := range all {
@@ -113,7 +114,7 @@ func proofsList(root string, all []proof) (string, error) {
 	return b.String(), nil
 }
 
-// tests is a list of tests as one text, each as PACKAGE.TEST.
+// tests returns a list of tests as text, each as PACKAGE.TEST.
 func tests(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -121,7 +122,7 @@ func tests(list []string) string {
 	return "`" + strings.ReplaceAll(strings.Join(list, "`, `"), " Test", ".Test") + "`"
 }
 
-// testExists is an error if a test, given as its package's directory and its name, does not exist.
+// testExists returns an error if a test, given as directory and name, does not exist.
 func testExists(root, test string) error {
 	dir, name, _ := strings.Cut(test, " ")
 	ok, err := hasTest(filepath.Join(root, dir), name)
@@ -131,7 +132,7 @@ func testExists(root, test string) error {
 	return err
 }
 
-// hasTest says whether a directory's tests have one of that name.
+// hasTest reports whether a directory has a test with that name.
 func hasTest(dir, name string) (bool, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {

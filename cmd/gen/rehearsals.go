@@ -12,24 +12,26 @@ import (
 	"time"
 )
 
-// rehearsed is what `make rehearse` wrote down, inside the module.
+// rehearsed is the output file of `make rehearse`, in the module.
 const rehearsed = "test/e2e/testdata/rehearsals.json"
 
 const (
-	// scenarios is how many there are, from 1.
+	// scenarios is their number, from 1.
 	scenarios = 16
-	// margin, in seconds, is what a kubelet and the test take to see a change. It is stated on the page.
+	// margin is the time in seconds that a kubelet and the test need to detect a change. The page
+	// shows it.
 	margin = 2.0
 )
 
-// timing is one line of them.
+// timing is one measured time.
 type timing struct {
 	Rehearsal            int
 	Name, What           string
 	Documented, Measured float64
 }
 
-// rehearsals are the measured times, a line for each failure. Error: they cannot be read, or one breaks its documented time.
+// rehearsals returns the measured times, a line for each failure. Error: the file cannot be read,
+// or a time exceeds its documented limit.
 func rehearsals(root string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(root, rehearsed))
 	if err != nil {
@@ -66,7 +68,7 @@ func rehearsals(root string) (string, error) {
 	return b.String(), nil
 }
 
-// holds is an error where the measured time breaks the documented one.
+// holds returns an error if the measured time exceeds the documented limit.
 func (t timing) holds() error {
 	if t.Documented > 0 && t.Measured > t.Documented+margin {
 		return fmt.Errorf("rehearsal %d (%s): %s took %s, documented are %s at most: find out why, or correct docs/internals.md and test/e2e, and give the reason there",

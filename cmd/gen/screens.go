@@ -20,10 +20,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// screen is a place in a page of docs: the output of a command on a sample, the sentences of codes, the measured times, or the tests of each promise.
+// screen matches a generated part of a page in docs. It is the output of a command on a sample, the
+// sentences of codes, the measured times, or the tests of each promise.
 var screen = regexp.MustCompile(`(?s)<!-- (screen|says|rehearsals|proofs)([^\n]*) -->\n.*?<!-- end -->`)
 
-// screens adds the pages of docs that have places, filled.
+// screens adds the pages in docs that have generated parts.
 func screens(root string, files []file) ([]file, error) {
 	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
@@ -74,7 +75,8 @@ func show(root, kind, what string) (string, error) {
 	return b.String(), nil
 }
 
-// printed is the output of a command, indented. The command must read a sample: only then the output is the same on every machine.
+// printed returns the output of a command, indented. The command must use a sample: only then is
+// the output the same on every machine.
 func printed(line string) (string, error) {
 	args := strings.Fields(strings.TrimPrefix(line, plugin.DisplayName+" "))
 	if !strings.Contains(line, "--from sample:") {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// seedsData are the statements of the texts that the project began with.
+// seedsData are the statements of the texts that define the project.
 //
 //go:embed seeds.yaml
 var seedsData []byte
@@ -24,7 +24,8 @@ type seedText struct {
 	Rows              []statement
 }
 
-// statement is one of a text in our words, with the code and the tests that make it so, or the reason why it is not.
+// statement is one statement of a text in our words, with its code and tests, or the reason why it
+// is not implemented.
 type statement struct {
 	Says, State, Why string
 	Code, Tests      []string
@@ -50,7 +51,8 @@ Here you find each statement of the five texts that this project began with, whe
 
 `
 
-// seedsPage is docs/reference/seeds.md. Error: a row that lacks what its state requires, or that names a file or a test that does not exist.
+// seedsPage returns docs/reference/seeds.md. Error: a row lacks what its state requires, or names a
+// missing file or test.
 func seedsPage(root string, data []byte) ([]byte, error) {
 	var texts []seedText
 	if err := yaml.UnmarshalStrict(data, &texts); err != nil {
@@ -82,7 +84,8 @@ func seedsPage(root string, data []byte) ([]byte, error) {
 	return []byte(seedsHead + "| text | statements | done | different | open |\n|---|---|---|---|---|\n" + sums.String() + tables.String()), nil
 }
 
-// check is an error if the statement lacks what its state requires, or names what does not exist.
+// check returns an error if the statement lacks what its state requires, or names a missing file or
+// test.
 func (r *statement) check(root string) error {
 	switch {
 	case r.Says == "":
@@ -109,7 +112,7 @@ func (r *statement) check(root string) error {
 	return nil
 }
 
-// quoted is a list of names as one text.
+// quoted returns a list of names as text.
 func quoted(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -117,7 +120,7 @@ func quoted(list []string) string {
 	return "`" + strings.Join(list, "`, `") + "`"
 }
 
-// after is the text behind its mark, nothing where it is empty.
+// after returns text after its mark, or "" if text is empty.
 func after(mark, text string) string {
 	if text == "" {
 		return ""
@@ -125,7 +128,7 @@ func after(mark, text string) string {
 	return mark + text
 }
 
-// shown are the tests of a statement, or its files where it has no test.
+// shown returns the tests of a statement, or its files if it has no test.
 func (r *statement) shown() string {
 	if len(r.Tests) == 0 {
 		return quoted(r.Code)

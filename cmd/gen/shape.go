@@ -12,11 +12,13 @@ import (
 
 var gap = regexp.MustCompile(`\{(q:)?([^}&;?]*)([&;]|\?[^}|]*\|)?([^}]*)\}`)
 
-// spare is what does not make a part worth showing that may be left out: names, and what stands before them.
+// spare matches the parts of an optional part that alone are not worth printing: names and
+// prepositions.
 var spare = regexp.MustCompile(`\*\w+\*|^[^\w]*(since|for)? |[:;(),]`)
 
-// shape is a code's sentence for a document: parameters as gap gives them, commands in their places, [what may be left out] in its brackets
-// where it has more than names. False for a code without a sentence.
+// shape returns a code's sentence for a document. name formats the parameters, and commands are
+// filled in. [optional parts] keep their brackets if they contain more than names. False for a code
+// without a sentence.
 func shape(c words.Code, commands []string, name func(string) string) (string, bool) {
 	sentence, ok := words.Sentence(c)
 	if !ok {
@@ -38,7 +40,7 @@ func shape(c words.Code, commands []string, name func(string) string) (string, b
 				return commands[n-1]
 			}
 			if one, ok := strings.CutPrefix(m[3], "?"); ok {
-				return strings.TrimSuffix(one, "|") // one of two words: the first
+				return strings.TrimSuffix(one, "|") // the first of two alternatives
 			}
 			return name(m[2])
 		}), complete

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-scylla is the plugin `kubectl scylla`. It hands streams, clock, environment and signals to the command tree of package plugin
-// and ends with its exit code:
+// Command kubectl-scylla is the plugin `kubectl scylla`. It passes streams, clock, environment and
+// signals to the command tree of package plugin and returns its exit code:
 //
-//	0 yes   1 error   2 wrong usage or refused   3 the condition does not hold   4 timed out   130 interrupted
+//	0 yes   1 error   2 usage error or refused   3 condition not met   4 timeout   130 interrupted
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
 
-	_ "github.com/kubectl-scylla/kubectl-scylla/cmd/internal/lategc" // a fifth of the start-up was one collection
+	_ "github.com/kubectl-scylla/kubectl-scylla/cmd/internal/lategc" // for start-up time
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )

@@ -12,8 +12,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
-// limitMemory makes Go collect garbage before the kernel ends the process: at nine tenths of its control group's limit. Without it Go collects when the heap has doubled, which may
-// be beyond that limit. A limit set by the user stays.
+// limitMemory makes Go collect garbage at nine tenths of the memory limit of its control group,
+// before the kernel kills the process. By default Go collects when the heap has doubled, possibly
+// beyond that limit. A limit set by the user remains.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -25,7 +26,8 @@ func limitMemory() {
 
 var limitGroup = bounded.Limit{Bytes: 64 << 10, Cure: "set GOMEMLIMIT"}
 
-// groupLimit is the memory limit of this process's control group in bytes, 0 for none. In a container the group's own path is the root of what is mounted, or is not visible.
+// groupLimit returns the memory limit of this process's control group in bytes, 0 for none. In a
+// container the group's path is the root of the mount, or is not visible.
 func groupLimit(root string) int64 {
 	groups, err := limitGroup.ReadFile("control groups", filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {

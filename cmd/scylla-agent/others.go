@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
 )
 
-// others are the subcommands whose work lives in packages of their own.
+// others returns the subcommands that have their own packages.
 func (a *agent) others() []*cobra.Command {
 	return []*cobra.Command{a.controllerCommand(), launch.NewCommand()}
 }

@@ -36,7 +36,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// agent is what the subcommands share.
+// agent is the state that the subcommands share.
 type agent struct {
 	stdout, stderr io.Writer
 	kubeconfig     string
@@ -68,8 +68,8 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	return root
 }
 
-// execute runs root and tells about its error, once: as a line of the log, or in plain text when the command line was not understood and
-// a person is likely to read it.
+// execute runs root and prints its error once. It prints a log line, or plain text if the command
+// line is invalid, because a user probably reads that.
 func execute(ctx context.Context, root *cobra.Command, args []string) error {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -93,7 +93,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string) error {
 	return err
 }
 
-// runError marks an error of the work itself, as opposed to one of the command line.
+// runError marks an error of the work itself, as opposed to an error of the command line.
 type runError struct{ error }
 
 func (e *runError) Unwrap() error { return e.error }
@@ -105,7 +105,7 @@ func working(err error) error {
 	return &runError{err}
 }
 
-// setup makes one log of everything that logs.
+// setup configures one log for all loggers.
 func (a *agent) setup(*cobra.Command) error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
@@ -142,7 +142,7 @@ func (a *agent) client() (client.WithWatch, error) {
 	return kube.NewClient(cfg)
 }
 
-// pod is the own Pod, by flags or by the downward API.
+// pod is the Pod of this process, from flags or the downward API.
 type pod struct{ namespace, name, uid string }
 
 func (p *pod) addFlags(fs *pflag.FlagSet) {
@@ -275,7 +275,7 @@ func (a *agent) barrierCommand() *cobra.Command {
 	return cmd
 }
 
-// parseBarrier reads those of the barrier's flags that are words; usage errors name them.
+// parseBarrier parses the barrier's text flags; usage errors name them.
 func parseBarrier(o *barrier.Options, gates, policy, silent string) error {
 	enabled, err := barrier.ParseFeatureGates(gates)
 	if err != nil {
@@ -323,7 +323,7 @@ func (a *agent) copyCommand() *cobra.Command {
 	}
 }
 
-// copyFile replaces to in one step: an interrupted copy must not be started.
+// copyFile replaces to atomically, so that an incomplete copy is never started.
 func copyFile(from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package force propagates two annotations of a StatefulSet, a ScyllaDBDatacenter or a ScyllaCluster to the member Services, where barriers read
-// them: the force annotation, and the reference to the report to judge by, which the Secret of a remote may have as well. It removes its copies once the origin no longer has the annotation. It
-// writes to no Pod, so no Pod restarts. It removes the force from the Service of a member whose node has started: a force is for one start.
+// Package force propagates two annotations to the member Services, where barriers read them: the
+// force annotation, and the reference to the report that barriers use. Their origin is a
+// StatefulSet, a ScyllaDBDatacenter or a ScyllaCluster. The Secret of a remote may also have the
+// reference. Copies are removed once the origin no longer has the annotation. The package writes to
+// no Pod, so no Pod restarts. It removes the force annotation from the Service of a member whose
+// node has started: a force is for one start.
 //
-// It must not write to Services that our controller does not manage, nor judge whether forcing is safe; it writes an Event for each forced member.
+// It must not write to Services that our controller does not manage, nor judge whether forcing is
+// safe. It writes an Event for each forced member.
 package force
 
 import (
@@ -46,13 +50,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// kinds of the Scylla Operator whose annotations are propagated, nearest first. They may be absent from the API server.
+// kinds of the Scylla Operator whose annotations are propagated, nearest first. Their CRDs may be
+// missing.
 var kinds = []schema.GroupVersionKind{api.ScyllaDBDatacenterGVK, api.ScyllaClusterGVK}
 
-// lookForKinds is the interval at which the API server is asked for a kind that is not installed.
+// lookForKinds is the interval of checks for a missing CRD.
 const lookForKinds = time.Minute
 
-// Options are what the reconciler needs.
+// Options are the dependencies of the reconciler.
 type Options struct {
 	Client  client.Client
 	Notice  *notice.Recorder
@@ -61,11 +66,12 @@ type Options struct {
 	// Kinds returns the Scylla Operator's kinds that are watched so far; nil means none.
 	Kinds       func() []schema.GroupVersionKind
 	Concurrency int
-	// Joined returns the report that joins the datacenters of a cluster, and the remote's Secret that names it; nil where remotes are turned off.
+	// Joined returns the report that aggregates the datacenters of a cluster, and the remote's Secret
+	// that names it; nil if remotes are off.
 	Joined func(ctx context.Context, namespace, cluster string) (report, secret string, err error)
 }
 
-// Reconciler reconciles the member Services of one cluster, named by its namespace and its scylla/cluster label.
+// Reconciler reconciles the member Services of one cluster, by namespace and label scylla/cluster.
 type Reconciler struct{ o Options }
 
 // New returns a Reconciler.
@@ -76,7 +82,8 @@ func New(o Options) *Reconciler {
 	return &Reconciler{o}
 }
 
-// Register adds the reconciler to a manager, and a search for the Scylla Operator's kinds that runs until all are found.
+// Register adds the reconciler to a manager, and a search for the Scylla Operator's CRDs that runs
+// until all are found.
 func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 	found := &finder{cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), clock: clk, log: o.Log}
 	o.Kinds = found.kinds
@@ -95,7 +102,7 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 			UpdateFunc: func(e event.UpdateEvent) bool { return startsWithForce(mgr.GetClient(), e.ObjectNew) },
 		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)})
-	if o.Joined != nil { // else there is no right on Secrets
+	if o.Joined != nil { // otherwise permission for Secrets is missing
 		b = b.Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, secret client.Object) []reconcile.Request {
 			key := remote.LocalCluster(secret)
 			if key.Name == "" || key.Namespace == "" {
@@ -115,14 +122,14 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 	return nil
 }
 
-// startsWithForce is true for a Pod whose member Service has the force annotation.
+// startsWithForce reports whether the Pod's member Service has the force annotation.
 func startsWithForce(c client.Reader, pod client.Object) bool {
 	svc := &corev1.Service{}
 	err := c.Get(context.Background(), client.ObjectKeyFromObject(pod), svc) // from the cache
 	return err == nil && svc.Annotations[api.AnnotationForceProceed] != ""
 }
 
-// Reconcile brings the annotations of one cluster's member Services up to date.
+// Reconcile updates the annotations of one cluster's member Services.
 //
 // Long: the cases of one annotation, in the order in which they are tested.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -211,7 +218,7 @@ type object struct {
 	client.Object
 }
 
-// above reads the Scylla Operator's objects that have the cluster's name.
+// above reads the Scylla Operator's objects with the cluster's name.
 func (r *Reconciler) above(ctx context.Context, key types.NamespacedName) ([]object, error) {
 	var out []object
 	for _, gvk := range r.o.Kinds() {
@@ -228,7 +235,8 @@ func (r *Reconciler) above(ctx context.Context, key types.NamespacedName) ([]obj
 	return out, nil
 }
 
-// joined is the farthest source: the Secret of a remote, of which the override alone counts. No Secret forces a start.
+// joined returns the farthest source: the Secret of a remote, with only its override. No Secret
+// forces a start.
 func (r *Reconciler) joined(ctx context.Context, key types.NamespacedName) ([]Source, error) {
 	if r.o.Joined == nil {
 		return nil, nil
@@ -275,7 +283,8 @@ func (r *Reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
 	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, "ForceProceed", "PropagateForce", note)
 }
 
-// complain writes an Event on an object whose force annotation has a value other than "true", which opens no barrier.
+// complain writes an Event on an object whose force annotation has a value other than "true", which
+// opens no barrier.
 func (r *Reconciler) complain(ctx context.Context, obj client.Object, kind string, done map[string]bool) {
 	v, ok := obj.GetAnnotations()[api.AnnotationForceProceed]
 	if !ok || v == api.ForceProceedValue || done[kind+"/"+obj.GetName()] {
@@ -286,7 +295,7 @@ func (r *Reconciler) complain(ctx context.Context, obj client.Object, kind strin
 		"annotation %s is %q, which blocks every member that it applies to: set it to %q, or remove it", api.AnnotationForceProceed, v, api.ForceProceedValue))
 }
 
-// finder adds a watch for each of the Scylla Operator's kinds once it is installed.
+// finder adds a watch for each of the Scylla Operator's kinds once its CRD is installed.
 type finder struct {
 	cache      cache.Cache
 	mapper     meta.RESTMapper
@@ -312,7 +321,7 @@ func (f *finder) kinds() []schema.GroupVersionKind {
 	return out
 }
 
-// Start looks for the kinds until all are found or ctx ends.
+// Start checks for the CRDs until all are found or ctx ends.
 func (f *finder) Start(ctx context.Context) error {
 	for {
 		missing := false

@@ -8,20 +8,23 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Source is an object that a member belongs to, with its annotations. The nearest comes first: StatefulSet, ScyllaDBDatacenter, ScyllaCluster.
+// Source is an object to which a member belongs, with its annotations. Order, nearest first:
+// StatefulSet, ScyllaDBDatacenter, ScyllaCluster.
 type Source struct {
 	// Name is the value of the marker annotation: "StatefulSet/demo-rack1".
 	Name        string
 	Annotations map[string]string
 }
 
-// propagated lists the annotations that are copied: key, the marker that names the origin, and an annotation that is copied along with it.
+// propagated lists the copied annotations: key, the marker that names the origin, and an annotation
+// that is copied with it.
 var propagated = []struct{ key, marker, along string }{
 	{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom, api.AnnotationForceReason},
 	{api.AnnotationStatusReportOverrideRef, api.AnnotationOverrideRefPropagatedFrom, ""},
 }
 
-// Spend removes the force from the annotations of a member Service whose node has started: its next start, perhaps with an empty volume, must be judged. An object above keeps its
+// Spend removes the force from the annotations of a member Service whose node has started: the
+// barrier must judge its next start, possibly with an empty volume. An object above keeps its
 // force, for members that have not started.
 func Spend(service map[string]string) {
 	for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom, api.AnnotationForceReason} {
@@ -29,12 +32,14 @@ func Spend(service map[string]string) {
 	}
 }
 
-// Propagate returns the annotations that a member Service should have, given those of its sources, nearest first.
+// Propagate returns the annotations that a member Service should have. sources are ordered nearest
+// first.
 //
-//   - The nearest source that has the annotation decides, whatever the value: a value that does not open the barrier is copied too, because the
-//     barrier shows it, and the copy follows once the value is corrected.
-//   - An annotation that a person set on the Service itself stays, and is never overwritten.
-//   - A copy is removed once no source has the annotation any more.
+//   - The nearest source that has the annotation decides, whatever the value. A value that does not
+//     open the barrier is also copied, because the barrier shows it, and the copy follows a
+//     correction.
+//   - An annotation that a user set on the Service itself is never overwritten.
+//   - A copy is removed once no source has the annotation.
 func Propagate(service map[string]string, sources []Source) map[string]string {
 	out := maps.Clone(service)
 	if out == nil {

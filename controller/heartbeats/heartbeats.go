@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heartbeats asks the members' reporters whether they still poll their ScyllaDBs and still have the rows of their Pods' annotations. It keeps the answers and their times,
-// by its own clock; internal/view judges them. No caller waits for it: a member that is slow, silent or hostile costs only its own state.
+// Package heartbeats polls the members' reporters: whether they still poll their ScyllaDB and have
+// the rows of their Pods' annotations. It keeps the responses with their times, by its own clock;
+// internal/view judges them. No caller waits for it: a slow, unresponsive or hostile member affects
+// only its own state.
 package heartbeats
 
 import (
@@ -24,65 +26,67 @@ import (
 )
 
 const (
-	// Timeout bounds one look at a member, with everything that belongs to it. It is shorter than the pause between two.
+	// Timeout limits one poll of a member. It is shorter than the pause between two polls.
 	Timeout = 1500 * time.Millisecond
-	// together is how many members are asked at the same time. Those that missed the last look have as many places of their own, so that they never keep the
-	// others waiting.
+	// together is how many members are polled at the same time. Members that missed the last poll have
+	// a separate pool of that size, so that they never delay the others.
 	together = 64
 )
 
-// Target is a member that is to be asked.
+// Target is a member to poll.
 type Target struct {
 	Pod     types.NamespacedName
-	Cluster string // its name, in the Pod's namespace
-	// Address is host and port, Fingerprint that of the certificate there, Digest that of the annotation which the answer has to confirm.
+	Cluster string // name of the cluster in the Pod's namespace
+	// Address is host and port, Fingerprint identifies its certificate, Digest the annotation that the
+	// response must confirm.
 	Address, Fingerprint, Digest string
-	// Limit is how long its number may stand still; view.ContactLimit when zero.
+	// Limit is how long the counter may be unchanged; default view.ContactLimit.
 	Limit time.Duration
-	// Lease is true where its number is on a Lease of its Pod, which has this UID, and no reporter is asked.
+	// Lease is true if the counter is on a Lease of the Pod with this UID; the reporter is then not
+	// polled.
 	Lease bool
 	UID   types.UID
-	// Idle is true for a member that is not to be asked now; what is known of it is kept.
+	// Idle is true for a member that is not polled now; its state is kept.
 	Idle bool
 }
 
-// Why a look was missed.
+// Why is the reason for a missed poll.
 type Why string
 
 // Values of Why.
 const (
-	Certificate Why = "Certificate" // another server answers
-	OtherRow    Why = "OtherRow"    // its row is not the annotation's
-	Refused     Why = "Refused"     // it answers that it has no row
-	Garbled     Why = "Garbled"     // no answer of a reporter
-	OtherPod    Why = "OtherPod"    // its Lease is of another Pod of that name
+	Certificate Why = "Certificate" // another server responded
+	OtherRow    Why = "OtherRow"    // its row differs from the annotation
+	Refused     Why = "Refused"     // it reports that it has no row
+	Garbled     Why = "Garbled"     // not a response of a reporter
+	OtherPod    Why = "OtherPod"    // its Lease belongs to another Pod of that name
 	NoLease     Why = "NoLease"     // it has no Lease
-	WentBack    Why = "WentBack"    // the number is lower than before
-	Stopped     Why = "Stopped"     // the number has not advanced for longer than Target.Limit
+	WentBack    Why = "WentBack"    // the counter is lower than before
+	Stopped     Why = "Stopped"     // the counter is unchanged for longer than Target.Limit
 	TimedOut    Why = "TimedOut"
 	Unreachable Why = "Unreachable"
 )
 
-// Whys are all of them, for metrics.
+// Whys are all values, for metrics.
 var Whys = []Why{Certificate, OtherRow, Refused, Garbled, OtherPod, NoLease, WentBack, Stopped, TimedOut, Unreachable}
 
 // Options of a Poller.
 type Options struct {
 	Clock clock.PassiveClock
 	Log   *slog.Logger
-	// Leases reads the Leases of members whose numbers are there; nil where there are none.
+	// Leases reads the Leases of members with a counter on a Lease; nil if there are none.
 	Leases client.Reader
-	// Missed is called for every missed look; nil calls nothing. It must not wait.
+	// Missed is called for each missed poll; nil calls nothing. It must not block.
 	Missed func(t Target, why Why)
-	// Timeout of one look; the constant when zero.
+	// Timeout of one poll; default: the constant.
 	Timeout time.Duration
 }
 
-// Poller asks members. It is safe for concurrent use.
+// Poller polls members. It is safe for concurrent use.
 type Poller struct {
 	o       Options
-	well    chan struct{} // places of members that answered the last time, or were not asked yet
-	sick    chan struct{} // of the others
+	well    chan struct{} // slots for members that responded to the last poll, or were not polled yet
+	sick    chan struct{} // slots for all other members
 	running sync.WaitGroup
 
 	mu      sync.Mutex
@@ -95,11 +99,11 @@ type member struct {
 	client *http.Client
 	asking bool
 
-	missed int // looks in a row
+	missed int // consecutive missed polls
 	pulse  view.Pulse
 }
 
-// New returns a Poller that has heard no member.
+// New returns a Poller without any state of members.
 func New(o Options) *Poller {
 	if o.Timeout == 0 {
 		o.Timeout = Timeout
@@ -107,7 +111,8 @@ func New(o Options) *Poller {
 	return &Poller{o: o, well: make(chan struct{}, together), sick: make(chan struct{}, together), members: map[types.NamespacedName]*member{}}
 }
 
-// Ask begins to ask all of them but those that have not answered yet, and forgets every other one. It returns at once.
+// Ask starts a poll of each target without a pending poll, and forgets all other members. It
+// returns at once.
 func (p *Poller) Ask(ctx context.Context, all []Target) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +120,7 @@ func (p *Poller) Ask(ctx context.Context, all []Target) {
 	for _, t := range all {
 		wanted[t.Pod] = true
 		m := p.members[t.Pod]
-		// Another address or certificate is another reporter: earlier answers are not its own.
+		// Another address or certificate means another reporter: earlier responses do not count.
 		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint || m.target.Lease != t.Lease || m.target.UID != t.UID {
 			if m != nil {
 				m.client.CloseIdleConnections()
@@ -142,7 +147,7 @@ func (p *Poller) Ask(ctx context.Context, all []Target) {
 	}
 }
 
-// Heard is a member's heartbeat as known now.
+// Heard returns a member's current heartbeat.
 func (p *Poller) Heard(pod types.NamespacedName) view.Heartbeat {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,10 +157,11 @@ func (p *Poller) Heard(pod types.NamespacedName) view.Heartbeat {
 	return view.Heartbeat{}
 }
 
-// Wait returns when no request is under way. Unless Ask is called again, that is within the timeout of a look.
+// Wait returns when no request is in progress. Unless Ask is called again, it returns within the
+// timeout of a poll.
 func (p *Poller) Wait() { p.running.Wait() }
 
-// look asks one member when a place is free.
+// look polls one member when a slot is free.
 func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Target) {
 	select {
 	case lane <- struct{}{}:
@@ -164,7 +170,7 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 		p.ended(m)
 		return
 	}
-	// The time of asking, not of the answer: its content may be no younger than that.
+	// The time of the request, not of the response: the content may be as old as the request.
 	asked := p.o.Clock.Now()
 	one, cancel := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancel()
@@ -193,7 +199,8 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	}
 }
 
-// answer asks the reporter, or reads its Lease. The content may be older than the moment of reading: the limit of a number that stands still covers that, too.
+// answer polls the reporter, or reads its Lease. The content may be older than the read: the limit
+// for an unchanged counter covers that.
 func (p *Poller) answer(ctx context.Context, c *http.Client, t Target) (heartbeat.Answer, error) {
 	if !t.Lease || p.o.Leases == nil {
 		return heartbeat.Ask(ctx, c, t.Address, t.Digest)
@@ -211,7 +218,7 @@ func (p *Poller) ended(m *member) {
 	m.asking = false
 }
 
-// judge takes an answer, and returns why it does not count; empty when it does.
+// judge records a response, and returns why it does not count, else "".
 func (m *member) judge(answer heartbeat.Answer, err error, digest string, asked time.Time) Why {
 	if err != nil {
 		m.pulse.Miss()
@@ -228,7 +235,7 @@ func (m *member) judge(answer heartbeat.Answer, err error, digest string, asked 
 	}
 }
 
-// whyNot is why there was no answer that counts.
+// whyNot returns why there is no valid response.
 func whyNot(err error) Why {
 	switch {
 	case errors.Is(err, pinned.ErrOther):

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keep proves that reports are kept. Barriers trust a report while the controller's Lease advances, so the Lease is renewed from the results
-// of the loop that assembles and writes reports, and from nothing else: each renewal lists in the Lease the clusters whose reports were recently
-// assembled and then written, or found equal. A cluster whose report cannot be written is taken off the list at once, and does not delay any other
-// cluster; when no cluster's reports can be kept, the controller gives up the Lease.
+// Package keep proves that reports are kept. Barriers trust a report while the controller's Lease
+// advances. So only the results of the loop that assembles and writes reports renew the Lease. Each
+// renewal lists the clusters whose reports were recently assembled and then written, or found
+// equal. A cluster whose report cannot be written is removed from the list at once, and delays no
+// other cluster. If no cluster's reports can be kept, the controller releases the Lease.
 //
 // It must not assemble or judge anything.
 package keep
@@ -35,30 +36,31 @@ import (
 )
 
 const (
-	// requestTimeout bounds each request about the Lease.
+	// requestTimeout limits each request about the Lease.
 	requestTimeout = 5 * time.Second
-	// again divides the Lease's duration: a report that was found equal is assembled again after duration/again.
+	// again divides the Lease's duration: an unchanged report is assembled again after duration/again.
 	again = 3
-	// maxMarks bounds the annotation well below the API server's limit (256 KiB of annotations).
+	// maxMarks keeps the annotation well below the API server's limit (256 KiB of annotations).
 	maxMarks = 10_000
 )
 
-// Options are what a Keeper needs.
+// Options are the dependencies of a Keeper.
 type Options struct {
 	// Client writes the Lease, Live reads it from the API server.
 	Client client.Writer
 	Live   client.Reader
 	Clock  clock.WithTicker
 	Log    *slog.Logger
-	// Namespace of the Lease, Holder the name of this process in it.
+	// Namespace of the Lease, Holder is this process's identity in it.
 	Namespace, Holder string
-	// Duration is the Lease's duration, and the time for which an assembly counts as proof. Interval is how often the Lease is renewed.
+	// Duration is the Lease's duration, and how long an assembly counts as proof. Interval is the time
+	// between renewals.
 	Duration, Interval time.Duration
-	// Clusters lists the clusters whose reports this controller has to keep.
+	// Clusters lists the clusters whose reports this controller must keep.
 	Clusters func(context.Context) ([]types.NamespacedName, error)
-	// ViewAt is the value of api.AnnotationViewAt; empty where this process serves no views.
+	// ViewAt is the value of api.AnnotationViewAt; empty if this process serves no views.
 	ViewAt string
-	// Alive returns an error when the loop does not run or reads from a cache that may be out of date, else nil.
+	// Alive returns an error if the loop does not run or its cache may be out of date, else nil.
 	Alive func() error
 }
 
@@ -68,14 +70,14 @@ type Keeper struct {
 
 	mu      sync.Mutex
 	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
-	kept    map[types.NamespacedName]time.Time // start of the last assembly that was written or found equal; absent after a failure
+	kept    map[types.NamespacedName]time.Time // last good assembly's start; absent after a failure
 	failed  map[types.NamespacedName]error     // the last failure, until the next success
 	started time.Time
 	proven  time.Time // last renewal
-	reason  error     // why there was no renewal since proven; nil when there was one
+	reason  error     // why there was no renewal since proven, else nil
 
-	lease *coordinationv1.Lease // as last written or read; nil before and after an error
-	holds bool                  // this process has written it and not given it up
+	lease *coordinationv1.Lease // as last written or read; nil after an error
+	holds bool                  // this process has written it and not released it
 	taken bool                  // this process has held it before
 }
 
@@ -84,7 +86,7 @@ func New(o Options) *Keeper {
 	return &Keeper{o: o, kept: map[types.NamespacedName]time.Time{}, failed: map[types.NamespacedName]error{}}
 }
 
-// Source gives the keeper the queue of the loop; the keeper adds every cluster to it at intervals.
+// Source passes the loop's queue to the keeper, which adds every cluster to it at intervals.
 func (k *Keeper) Source() source.Source {
 	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		k.mu.Lock()
@@ -94,8 +96,9 @@ func (k *Keeper) Source() source.Source {
 	})
 }
 
-// Assembled records the result of one assembly of a cluster's reports; began is when it began to read. The loop calls it after each assembly. A nil
-// error means that all reports were written or found equal.
+// Assembled records the result of one assembly of a cluster's reports; began is when it began to
+// read. The loop calls it after each assembly. A nil error means that all reports were written or
+// found equal.
 func (k *Keeper) Assembled(key types.NamespacedName, began time.Time, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -108,8 +111,8 @@ func (k *Keeper) Assembled(key types.NamespacedName, began time.Time, err error)
 	delete(k.failed, key)
 }
 
-// Start renews until ctx ends, and then gives the Lease back. The manager starts it on the leader only. Error: another process has taken the
-// Lease, so that this one must end.
+// Start renews until ctx ends, and then releases the Lease. The manager starts it on the leader
+// only. Error: another process has taken the Lease, so this one must end.
 func (k *Keeper) Start(ctx context.Context) error {
 	k.mu.Lock()
 	k.started = k.o.Clock.Now()
@@ -131,10 +134,11 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// errLost ends the process: two processes that both believe to be leader must not both write.
+// errLost ends the process: two processes that both consider themselves leader must not both write.
 var errLost = errors.New("another controller has taken the Lease")
 
-// Round queues the clusters that are due for another assembly, and renews the Lease when at least one cluster's reports are proven.
+// Round queues the clusters that are due for another assembly, and renews the Lease if at least one
+// cluster's reports are proven.
 func (k *Keeper) Round(ctx context.Context) error {
 	keys, err := k.o.Clusters(ctx)
 	if err == nil && k.o.Alive != nil {
@@ -172,7 +176,8 @@ func (k *Keeper) Round(ctx context.Context) error {
 	return nil
 }
 
-// last returns the time of the last renewal, or of the start when there was none since. The caller holds mu.
+// last returns the time of the last renewal, or of the start if there was none. The caller holds
+// mu.
 func (k *Keeper) last() time.Time {
 	if k.proven.Before(k.started) {
 		return k.started
@@ -180,7 +185,8 @@ func (k *Keeper) last() time.Time {
 	return k.proven
 }
 
-// proof returns the marks of the clusters whose reports are kept. It returns an error when nothing can be proven yet.
+// proof returns the marks of the clusters whose reports are kept, or an error if nothing is proven
+// yet.
 func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -207,8 +213,8 @@ func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 	switch {
 	case len(missing) > 0 && len(marks) == 0:
 		return nil, fmt.Errorf("the reports of all %d clusters are out of date: %w", len(keys), k.why(missing[0]))
-	// A new leader renews only once every cluster was assembled, or once the Lease's duration has passed: barriers wait no longer than that for the
-	// failing ones.
+	// A new leader renews only once every cluster was assembled, or once the Lease's duration has
+	// passed: barriers wait no longer than that for failing clusters.
 	case len(missing) > 0 && k.proven.IsZero() && now.Sub(k.started) < k.o.Duration:
 		return nil, fmt.Errorf("the reports of %d of %d clusters are not assembled yet", len(missing), len(keys))
 	case len(marks) > maxMarks:
@@ -227,7 +233,7 @@ func (k *Keeper) why(key types.NamespacedName) error {
 	return fmt.Errorf("cluster %s: not assembled for %s", key, k.o.Duration)
 }
 
-// renew writes the Lease with this process as the holder.
+// renew writes the Lease with this process as holder.
 func (k *Keeper) renew(ctx context.Context, marks []string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -246,7 +252,8 @@ func (k *Keeper) renew(ctx context.Context, marks []string) error {
 	l := k.lease.DeepCopy()
 	now := metav1.NewMicroTime(k.o.Clock.Now())
 	if holder := ptr.Deref(l.Spec.HolderIdentity, ""); holder != k.o.Holder {
-		// The leader takes the Lease over once. If another process holds it afterwards, that process leads.
+		// The leader takes over the Lease once. If another process holds it afterwards, that process
+		// leads.
 		if k.taken && holder != "" {
 			return fmt.Errorf("%w: %s is held by %s", errLost, name, holder)
 		}
@@ -262,7 +269,7 @@ func (k *Keeper) renew(ctx context.Context, marks []string) error {
 }
 
 func (k *Keeper) write(ctx context.Context, l *coordinationv1.Lease) error {
-	k.lease = nil // read it again after an error: the write may have happened
+	k.lease = nil // read again after an error: the write may have happened
 	write := func() error { return k.o.Client.Update(ctx, l) }
 	if l.ResourceVersion == "" {
 		write = func() error { return k.o.Client.Create(ctx, l) }
@@ -276,8 +283,9 @@ func (k *Keeper) write(ctx context.Context, l *coordinationv1.Lease) error {
 	return nil
 }
 
-// giveUp removes the holder and the marks from the Lease, so that barriers stop trusting the reports at once instead of after twice the Lease's
-// duration. Where the Lease cannot be written it lapses.
+// giveUp removes the holder and the marks from the Lease, so that barriers stop trusting the
+// reports at once instead of after twice the Lease's duration. If the Lease cannot be written, it
+// expires.
 func (k *Keeper) giveUp(ctx context.Context) {
 	if !k.holds {
 		return
@@ -307,7 +315,8 @@ func (k *Keeper) giveUp(ctx context.Context) {
 	k.o.Log.InfoContext(ctx, "Lease released: barriers will not trust the reports")
 }
 
-// Check returns the readiness check: it fails when this process leads and has renewed nothing for longer than the Lease's duration.
+// Check returns the readiness check: it fails if this process leads and has not renewed for longer
+// than the Lease's duration.
 func (k *Keeper) Check(elected <-chan struct{}) func(*http.Request) error {
 	return func(*http.Request) error {
 		select {

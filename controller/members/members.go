@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package members keeps one member Service per ordinal of each StatefulSet that our controller manages, and records on it the node's own statements:
-// its host ID, and whether it has joined.
+// Package members keeps one member Service per ordinal of each StatefulSet that our controller
+// manages. It records on it the node's own values: its host ID, and whether it has joined.
 //
-// It must not write to anything that the Scylla Operator owns, to Pods or to StatefulSets. It never deletes the Service of a node that its peers
-// still list: the annotations there are the only record of a host ID that has to be replaced or removed.
+// It must not write to objects of the Scylla Operator, to Pods or to StatefulSets. It never deletes
+// the Service of a node that its peers still list. Its annotations are the only record of a host ID
+// that must be replaced or removed.
 package members
 
 import (
@@ -40,10 +41,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// lookAgain is the interval at which a member that is to be retired is checked. It costs no request: everything is read from the cache.
+// lookAgain is the interval of checks of a member that is to be retired. A check reads only the
+// cache.
 const lookAgain = 10 * time.Second
 
-// Options are what the reconciler needs; all are required.
+// Options are the dependencies of the reconciler; all are required.
 type Options struct {
 	// Client reads from the cache, Live from the API server.
 	Client client.Client
@@ -51,7 +53,7 @@ type Options struct {
 	Clock  clock.PassiveClock
 	Notice *notice.Recorder
 	Log    *slog.Logger
-	// Concurrency is how many StatefulSets are reconciled at once; 1 when zero.
+	// Concurrency is how many StatefulSets are reconciled in parallel; default 1.
 	Concurrency int
 }
 
@@ -77,8 +79,8 @@ func Register(mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
-// nodeSaysMore passes updates that change a node's statements about itself. The node's row changes far more often, with every peer that comes or
-// goes.
+// nodeSaysMore passes updates that change a node's values about itself. The node's row changes far
+// more often, with every peer that starts or stops.
 var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
 		return true
@@ -96,7 +98,7 @@ var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return a.HostID != b.HostID || a.OperationMode != b.OperationMode || !ptr.Equal(cluster.SaysJoined(a), cluster.SaysJoined(b))
 }}
 
-// Reconcile brings the member Services of one StatefulSet up to date.
+// Reconcile updates the member Services of one StatefulSet.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	set := &appsv1.StatefulSet{}
 	if err := r.o.Client.Get(ctx, req.NamespacedName, set); err != nil {
@@ -154,13 +156,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, nil
 }
 
-// owned is true when something other than the StatefulSet controls a Service.
+// owned reports whether another object than the StatefulSet controls a Service.
 func owned(svc *corev1.Service, set string) bool {
 	o := metav1.GetControllerOf(svc)
 	return o != nil && (o.Kind != kindStatefulSet || o.Name != set)
 }
 
-// settle turns a conflict into a requeue: the newer object is on its way into the cache.
+// settle turns a conflict into a requeue: the cache will soon have the newer object.
 func settle(err error) (reconcile.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return reconcile.Result{RequeueAfter: time.Second}, nil
@@ -168,7 +170,8 @@ func settle(err error) (reconcile.Result, error) {
 	return reconcile.Result{}, err
 }
 
-// world is the input of one reconciliation, all of it from the cache. set is nil when the StatefulSet is gone.
+// world is the input of one reconciliation, read from the cache. set is nil if the StatefulSet is
+// gone.
 type world struct {
 	set      *appsv1.StatefulSet
 	sets     []appsv1.StatefulSet
@@ -203,8 +206,9 @@ func (r *Reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespac
 	return w, nil
 }
 
-// overlaps returns the name of an older StatefulSet with the same datacenter, rack and ordinals, or "". Reports identify a member by datacenter, rack
-// and ordinal: with two members of one place, a newcomer that leaves its own row out would leave out the other's too.
+// overlaps returns the name of an older StatefulSet with the same datacenter, rack and ordinals, or
+// "". Reports identify a member by datacenter, rack and ordinal. If two members shared them, a new
+// node that excludes its own row would also exclude the other's.
 func (w *world) overlaps(place scope.Place) string {
 	start, n := cluster.Ordinals(w.set)
 	for i := range w.sets {
@@ -221,7 +225,7 @@ func (w *world) overlaps(place scope.Place) string {
 	return ""
 }
 
-// member of a Service.
+// member returns the member of a Service.
 func (w *world) member(svc *corev1.Service) *cluster.Member {
 	pod := w.pods[svc.Name]
 	row, _ := rowOf(pod)
@@ -240,7 +244,7 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 		if !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create service %s/%s: %w", want.Namespace, want.Name, err)
 		}
-		// It exists but is not in the cache: it was created a moment ago, or has no cluster label.
+		// It exists but is not in the cache: it was just created, or has no cluster label.
 		svc = &corev1.Service{}
 		if err := r.o.Live.Get(ctx, client.ObjectKeyFromObject(want), svc); err != nil {
 			return fmt.Errorf("read service %s/%s: %w", want.Namespace, want.Name, err)
@@ -273,7 +277,7 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 	return nil
 }
 
-// record copies the node's statements about itself from its Pod to its Service.
+// record copies the node's values about itself from its Pod to its Service.
 func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) error {
 	row, _ := rowOf(w.pods[svc.Name])
 	set := Record(svc.Annotations, row, r.o.Clock.Now())
@@ -301,7 +305,7 @@ func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 	return nil
 }
 
-// foreign returns why a host ID cannot belong to a member's own node; empty when it can.
+// foreign returns why a host ID cannot belong to a member's own node, else "".
 func (w *world) foreign(member string, hostID hostid.ID) string {
 	for _, s := range w.services {
 		if s.Name != member && hostid.Known(s.Annotations[api.AnnotationHostID]) == hostID {
@@ -311,7 +315,7 @@ func (w *world) foreign(member string, hostID hostid.ID) string {
 	return ""
 }
 
-// stale is true when the row of a Pod may be out of date, and when there is no Pod.
+// stale reports whether a Pod's row may be out of date, or the Pod is missing.
 func stale(pod *corev1.Pod) bool {
 	if pod == nil {
 		return true
@@ -320,7 +324,8 @@ func stale(pod *corev1.Pod) bool {
 	return !why.IsZero()
 }
 
-// rowOf decodes the row in a Pod's annotation; nil when there is none or it cannot be decoded (package reports writes the Event for that).
+// rowOf decodes the row in a Pod's annotation; nil if it is absent or invalid (package reports
+// writes the Event for that).
 func rowOf(pod *corev1.Pod) (*api.NodeStatusReport, error) {
 	if pod == nil {
 		return nil, nil

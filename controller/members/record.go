@@ -11,19 +11,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// operationDecommissioned is ScyllaDB's word for a node that has left by itself.
+// operationDecommissioned is the operation mode of a node that was decommissioned.
 const operationDecommissioned = "DECOMMISSIONED"
 
-// Record returns the annotations to set on the member Service, given the row of the member's node: only the keys that change.
+// Record returns the annotations to set on the member Service from the row of its node: only
+// changed keys.
 //
-//   - The host ID of a node that has not joined never overwrites that of a node that has: the recorded one is the only record of a node that died, and a
-//     replacement needs it.
-//   - joined never goes back to false because a query failed, nor because a restarting node does not own its tokens yet; it does only when the node itself
-//     reports that it is decommissioned.
-//   - The host ID of the last usable row counts where none is recorded and ScyllaDB does not respond: the node was started while no controller recorded it. Whether it
-//     had joined is not in that row.
-//   - When a node joins that was recorded before without having joined, or that has taken the place of another, now is recorded with its host ID. For a node
-//     that had joined before its first record the time of the join is unknown, and a replacement has a record of its own.
+//   - The host ID of a node that has not joined never overwrites the host ID of one that has: the
+//     recorded one is the only record of a failed node, and a replacement needs it.
+//   - joined never changes to false because a query failed or because a restarting node does not
+//     own its tokens yet, but only if the node reports that it is decommissioned.
+//   - The host ID of the last usable row counts if none is recorded and ScyllaDB does not respond:
+//     the node was started while no controller recorded it. That row does not show whether it had
+//     joined.
+//   - If a node joins that was recorded before without having joined, or that replaced another, now
+//     is recorded with its host ID. If it had joined before its first record, the time of its join
+//     is unknown. A replacement has its own record.
 func Record(annotations map[string]string, row *api.NodeStatusReport, now time.Time) map[string]string {
 	if row == nil {
 		return nil
@@ -63,8 +66,9 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 	return want
 }
 
-// Left returns whether the node of a member whose ordinal is gone has left the ScyllaDB cluster too, and why. A majority of the other members must not list it; one that does is enough
-// to deny it, whether it has joined or not. Members that have joined count as witnesses, unless their rows are stale.
+// Left reports whether the node of a member without ordinal has also left the ScyllaDB cluster, and
+// why. A majority of the other members must not list it; one member that lists it, joined or not,
+// is enough to deny it. Rows of joined members count, unless they are stale.
 func Left(m *cluster.Member, others []*cluster.Member) (left bool, why string) {
 	id := m.RecordedID()
 	if id == "" && !m.HasJoined() {
@@ -83,7 +87,7 @@ func Left(m *cluster.Member, others []*cluster.Member) (left bool, why string) {
 				return false, p.Name() + " lists host ID " + string(id)
 			}
 		}
-		// A row with an error or without any node in it is not evidence of absence.
+		// A row with an error or without nodes is not evidence of absence.
 		if p.HasJoined() && !stale(p.Pod) && p.Report.Error == nil && len(p.Report.ObservedNodes) > 0 {
 			witnesses++
 		}

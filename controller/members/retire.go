@@ -20,11 +20,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// lookAgainAtOrphans is the interval at which Services without a StatefulSet are checked. Where the cluster has no StatefulSet at all it costs one
-// request.
+// lookAgainAtOrphans is the interval of checks of Services without a StatefulSet. A check costs one
+// request if the cluster has no StatefulSet at all.
 const lookAgainAtOrphans = time.Minute
 
-// setOfService maps a member Service to its StatefulSet, also to one that is gone.
+// setOfService maps a member Service to its StatefulSet, even if that is gone.
 func setOfService(_ context.Context, svc client.Object) []reconcile.Request {
 	name, ok := scope.StatefulSetOf(svc.GetName())
 	if !ok || !cluster.Managed(svc) || svc.GetLabels()[api.LabelServiceType] != api.ServiceTypeMember {
@@ -33,7 +33,8 @@ func setOfService(_ context.Context, svc client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: svc.GetNamespace(), Name: name}}}
 }
 
-// orphans retires the member Services of a StatefulSet that is gone. They stay while their nodes may be members.
+// orphans retires the member Services of a deleted StatefulSet. They remain while their nodes may
+// be members.
 func (r *Reconciler) orphans(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	var all corev1.ServiceList
 	mine := client.MatchingLabels{api.LabelManagedBy: api.ManagedByUs, api.LabelServiceType: api.ServiceTypeMember}
@@ -49,7 +50,7 @@ func (r *Reconciler) orphans(ctx context.Context, key types.NamespacedName) (rec
 			continue
 		}
 		if svc.Annotations[api.AnnotationHostID] == "" && svc.Annotations[api.AnnotationMemberClaims] == "" {
-			continue // applied before its StatefulSet, to fix an address: no node was ever recorded on it
+			continue // created before its StatefulSet for a fixed address: no node was recorded
 		}
 		w := worlds[name]
 		if w == nil {
@@ -74,8 +75,9 @@ func (r *Reconciler) orphans(ctx context.Context, key types.NamespacedName) (rec
 	return reconcile.Result{}, nil
 }
 
-// clusterGone returns whether only member Services are left of a cluster without StatefulSets: no Pod, and none of the claims that the Services name.
-// It returns false for members that name no claims, because their data may be anywhere.
+// clusterGone reports whether only member Services are left of a cluster: no StatefulSet, no Pod,
+// and none of the PVCs that the Services name. It returns false for members without PVC names,
+// because their data may be anywhere.
 func (r *Reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why string, err error) {
 	for name := range w.pods {
 		return false, "Pod " + name + " exists", nil
@@ -89,7 +91,7 @@ func (r *Reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why 
 			return false, "the PVCs of " + s.Name + " are unknown", nil
 		}
 		for claim := range strings.SplitSeq(claims, ",") {
-			// By name, and metadata only: listing would make the client cache all claims.
+			// By name, and metadata only: a list would make the client cache all PVCs.
 			p := &metav1.PartialObjectMetadata{}
 			p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
 			err := r.o.Live.Get(ctx, types.NamespacedName{Namespace: s.Namespace, Name: claim}, p)
@@ -104,7 +106,8 @@ func (r *Reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why 
 	return true, "the cluster no longer has any StatefulSet, Pod or PVC", nil
 }
 
-// retire deletes the Service of an ordinal that is gone once its node is no longer a member. gone is false while the node may still be one.
+// retire deletes the Service of a removed ordinal once its node is not a member any more. gone is
+// false while the node may still be one.
 func (r *Reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) (gone bool, err error) {
 	if svc.DeletionTimestamp != nil {
 		return true, nil

@@ -19,7 +19,7 @@ import (
 
 const kindStatefulSet = "StatefulSet"
 
-// ports of a ScyllaDB node, by the Scylla Operator's names.
+// ports of a ScyllaDB node, with the Scylla Operator's names.
 var ports = []struct {
 	name string
 	port int32
@@ -33,8 +33,9 @@ var ports = []struct {
 	{"prometheus", 9180},
 }
 
-// Service returns the member Service of one ordinal, with the Pod's name. It has no owner: its annotations must outlive the StatefulSet, which
-// administrators routinely delete and create again; without them a member with a new volume would found a second cluster.
+// Service returns the member Service of one ordinal, with the Pod's name. It has no owner: its
+// annotations must outlive the StatefulSet, which administrators often delete and recreate. Without
+// them, a member with a new volume would bootstrap a second cluster.
 func Service(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Service {
 	name := s.Name + "-" + strconv.Itoa(int(ordinal))
 	svc := &corev1.Service{
@@ -44,7 +45,7 @@ func Service(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Se
 			Labels:    desiredLabels(place, ordinal),
 		},
 		Spec: corev1.ServiceSpec{
-			// Headless: peers connect to the Pod's address, and a node that is not ready yet must be found by those it joins.
+			// Headless: peers connect to the Pod's address, and must find a node that is not Ready yet.
 			ClusterIP:                corev1.ClusterIPNone,
 			PublishNotReadyAddresses: true,
 			Selector:                 map[string]string{appsv1.StatefulSetPodNameLabel: name},
@@ -59,7 +60,8 @@ func Service(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Se
 	return svc
 }
 
-// claims are the names of a member's claims, with commas between; empty when its StatefulSet has no claim templates.
+// claims returns the names of a member's PVCs, comma-separated; empty if its StatefulSet has no
+// claim templates.
 func claims(s *appsv1.StatefulSet, member string) string {
 	var names []string
 	for i := range s.Spec.VolumeClaimTemplates {
@@ -80,7 +82,8 @@ func desiredLabels(place scope.Place, ordinal int32) map[string]string {
 	}
 }
 
-// adopt restores the metadata that our controller sets; labels, annotations and owners of others stay.
+// adopt restores the metadata that our controller sets; other labels, annotations and owners
+// remain.
 func adopt(svc *corev1.Service, want *corev1.Service, set string) {
 	if svc.Labels == nil {
 		svc.Labels = map[string]string{}
@@ -90,6 +93,6 @@ func adopt(svc *corev1.Service, want *corev1.Service, set string) {
 		svc.Annotations = map[string]string{}
 	}
 	maps.Copy(svc.Annotations, want.Annotations)
-	// An owner reference to the StatefulSet would have garbage collection delete the Service.
+	// With an owner reference to the StatefulSet, garbage collection would delete the Service.
 	svc.OwnerReferences = slices.DeleteFunc(svc.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == kindStatefulSet && o.Name == set })
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics has every metric of the controller and the names of their labels. No label takes a value per node, let alone per pair
-// of nodes: a cluster of 1,000 costs as many series as one of 3.
+// Package metrics has every metric of the controller and the names of their labels. No label has a
+// value per node or pair of nodes: a cluster of 1,000 has as many series as one of 3.
 package metrics
 
 import (
@@ -31,7 +31,8 @@ const (
 	stage     = "stage"
 )
 
-// mostDatacenters bounds how many datacenters of a cluster have series of their own; all further ones share the name others.
+// mostDatacenters limits how many datacenters of a cluster have their own series; all others share
+// the label value others.
 const (
 	mostDatacenters = 32
 	others          = "(others)"
@@ -39,26 +40,27 @@ const (
 
 // Heartbeats is the state of a cluster's heartbeats.
 type Heartbeats struct {
-	// Missing are members whose heartbeat is served and was not heard, None those that serve none.
+	// Missing are members whose heartbeat is served but was not received, None members that serve
+	// none.
 	Missing, None int
-	// Oldest is the longest time since a heartbeat was last seen to advance, of those that ever were.
+	// Oldest is the longest time since a heartbeat last advanced, among those that ever did.
 	Oldest time.Duration
-	// Trailing is the largest number of entries of the log of group 0 that a member is behind, where one is known.
+	// Trailing is the largest known number of log entries of group 0 by which a member is behind.
 	Trailing      int64
 	TrailingKnown bool
 }
 
-// View is the state of a cluster's served view. The zero value: none is served.
+// View is the state of a cluster's served view; the zero value means none.
 type View struct {
 	Served bool
 	Epoch  int64
-	// Age is the time since its content was last found to be true.
+	// Age is the time since the content was last verified.
 	Age time.Duration
-	// Members are how many there are by datacenter and state.
+	// Members is the number of members by datacenter and state.
 	Members map[Place]int
 }
 
-// Place is a datacenter and a state in which members of it are.
+// Place is a datacenter and a member state.
 type Place struct{ Datacenter, State string }
 
 // Metrics of one controller process.
@@ -74,7 +76,7 @@ type Metrics struct {
 	lastAssembly                                                         prometheus.Gauge
 }
 
-// New registers the metrics. Registering them again with the same registry gives the same series.
+// New registers the metrics. A second registration with the same registry returns the same series.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{}
 	var errs []error
@@ -177,7 +179,7 @@ func (m *Metrics) SetHeartbeats(ns, name string, h Heartbeats) {
 	}
 }
 
-// HeartbeatMissed counts a look at a member of a cluster that missed its heartbeat.
+// HeartbeatMissed counts a poll of a member that got no valid heartbeat.
 func (m *Metrics) HeartbeatMissed(ns, name, why string) {
 	m.heartbeatsMissed.WithLabelValues(ns, name, why).Inc()
 }
@@ -188,12 +190,12 @@ func (m *Metrics) SetPermits(ns, name string, permits, queue int) {
 	m.permitQueue.WithLabelValues(ns, name).Set(float64(queue))
 }
 
-// Permit counts a permit that was given, withdrawn or used.
+// Permit counts a permit that was granted, withdrawn or used.
 func (m *Metrics) Permit(ns, name, kindName, became string) {
 	m.permitChanges.WithLabelValues(ns, name, kindName, became).Inc()
 }
 
-// SetView publishes the state of a cluster's view after a look.
+// SetView publishes the state of a cluster's view after a poll.
 func (m *Metrics) SetView(ns, name string, v View) {
 	of := prometheus.Labels{namespace: ns, cluster: name}
 	m.members.DeletePartialMatch(of)
@@ -217,13 +219,14 @@ func (m *Metrics) SetView(ns, name string, v View) {
 	}
 }
 
-// SetStanding publishes whether a cluster has had its first node, and whether its nodes are of two clusters.
+// SetStanding publishes whether a cluster has had its first node, and whether its nodes belong to
+// two clusters.
 func (m *Metrics) SetStanding(ns, name string, initialized, split bool) {
 	m.initialized.WithLabelValues(ns, name).Set(number(initialized))
 	m.split.WithLabelValues(ns, name).Set(number(split))
 }
 
-// SetReplacements publishes how many replacements of a cluster are at which stage.
+// SetReplacements publishes the number of replacements of a cluster per stage.
 func (m *Metrics) SetReplacements(ns, name string, stages map[string]int) {
 	m.replacements.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 	for s, n := range stages {
@@ -236,7 +239,7 @@ func (m *Metrics) SetReplaceable(ns, name string, n int) {
 	m.replaceable.WithLabelValues(ns, name).Set(float64(n))
 }
 
-// SetForced publishes how many members of a cluster are forced to start whatever the reports contain.
+// SetForced publishes how many members of a cluster are forced to start.
 func (m *Metrics) SetForced(ns, name string, n int) {
 	m.forced.WithLabelValues(ns, name).Set(float64(n))
 }
@@ -244,7 +247,7 @@ func (m *Metrics) SetForced(ns, name string, n int) {
 // Wrote counts a report written.
 func (m *Metrics) Wrote(kindName string) { m.reportWrites.WithLabelValues(kindName).Inc() }
 
-// Assembled publishes when reports were last assembled, in seconds since the epoch.
+// Assembled publishes the time of the last assembly in Unix seconds.
 func (m *Metrics) Assembled(unix int64) { m.lastAssembly.Set(float64(unix)) }
 
 func number(b bool) float64 {

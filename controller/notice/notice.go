@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package notice writes Events for the reconcilers. It remembers those that it wrote, so that a fact that stays true costs the API server nothing. It
-// must not decide what is worth an Event.
+// Package notice writes Events for the reconcilers. It caches written Events, so that a lasting
+// condition costs no requests. It must not decide what deserves an Event.
 package notice
 
 import (
@@ -17,10 +17,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// again is the interval at which the Event of a lasting fact is repeated: the API server deletes Events after an hour.
+// again is the interval at which the Event of a lasting condition is repeated: the API server
+// deletes Events after an hour.
 const again = 30 * time.Minute
 
-// limit bounds the number of remembered Events.
+// limit is the maximum number of cached Events.
 const limit = 10_000
 
 // Recorder emits Events. It is safe for concurrent use.
@@ -40,7 +41,8 @@ func New(c client.Client, clk clock.PassiveClock, log *slog.Logger) *Recorder {
 	return &Recorder{client: c, clock: clk, log: log, said: map[key]time.Time{}}
 }
 
-// Emit writes one Event about an object. A failed write is only logged: no reconciliation depends on it.
+// Emit writes one Event about an object. A failed write is only logged, because no reconciliation
+// depends on it.
 func (r *Recorder) Emit(ctx context.Context, regarding client.Object, typ, reason, action, note string) {
 	now := r.clock.Now()
 	k := key{regarding.GetNamespace(), regarding.GetName(), string(regarding.GetUID()), typ, reason, note}
@@ -51,7 +53,7 @@ func (r *Recorder) Emit(ctx context.Context, regarding client.Object, typ, reaso
 		return
 	}
 	if len(r.said) >= limit {
-		clear(r.said) // the price is one repeated request per fact, which the API server's own deduplication absorbs
+		clear(r.said) // costs one repeated request per condition, which the API server deduplicates
 	}
 	r.said[k] = now
 	r.mu.Unlock()

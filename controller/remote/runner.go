@@ -28,30 +28,35 @@ import (
 )
 
 const (
-	// contactInterval is how often a remote is read although its watch is silent: a silent watch may be a broken one.
+	// contactInterval is the time between two reads of a remote whose watch has no events: the watch
+	// may be broken.
 	contactInterval = 10 * time.Second
-	// requestTimeout bounds every request but the watch.
+	// requestTimeout limits every request except the watch.
 	requestTimeout = 10 * time.Second
-	// renewInterval is how often the renewal mark of pushed copies is changed. It is well below the StaleAfter of the controller that reads them.
+	// renewInterval is how often the renewal mark of pushed copies changes: several times per
+	// StaleAfter of the reading controller.
 	renewInterval = 15 * time.Second
 	firstRetry    = time.Second
 	lastRetry     = 5 * time.Second
-	// leastPause collects changes that arrive at the same time into one contact.
+	// leastPause merges changes that arrive together into one contact.
 	leastPause = 250 * time.Millisecond
 )
 
 // State is the last known state of one remote.
 type State struct {
 	Name string
-	// Read is true once this process has read the remote's reports; Reports are the last ones read, sorted by name, without copies.
+	// Read is true once this process has read the remote's reports. Reports are the last ones, sorted
+	// by name, without copies.
 	Read    bool
 	Reports []api.ScyllaDBDatacenterNodesStatusReport
-	// Stale is true when the remote could not be read for longer than staleAfter. FailedSince is when reading began to fail, and Reason why; its text
-	// stays the same while the cause does.
+	// Stale is true if the remote has not been readable for longer than staleAfter. FailedSince is the
+	// time of the first failure, and Reason its cause, with a constant text while the cause is the
+	// same.
 	Stale       bool
 	FailedSince time.Time
 	Reason      string
-	// PushReason is why our reports cannot be written to the remote, which makes no local rows old; empty when they can.
+	// PushReason is why our reports cannot be written to the remote, else empty. It makes no local
+	// rows stale.
 	PushReason string
 }
 
@@ -95,7 +100,7 @@ func (r *runner) State() State {
 	return s
 }
 
-// Publish sets the reports of the other datacenters that the remote should have.
+// Publish sets the reports of other datacenters that the remote should have.
 func (r *runner) Publish(reports []api.ScyllaDBDatacenterNodesStatusReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,8 +145,8 @@ func (r *runner) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// contact reads the remote's reports once and writes ours there. A remote that can be read but not written to is still reachable, so the two errors
-// are separate.
+// contact reads the remote's reports once and writes ours there. The two errors are separate,
+// because a remote that cannot be written is still readable.
 func (r *runner) contact(ctx context.Context) (readErr, pushErr error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -200,7 +205,8 @@ func (r *runner) selection() []client.ListOption {
 	return []client.ListOption{client.InNamespace(r.config.RemoteNamespace), client.MatchingLabels{api.LabelReportSelector: r.config.RemoteCluster}}
 }
 
-// push writes our reports to the remote. A datacenter of the remote itself, or one that the remote's own controller pulls, is skipped.
+// push writes our reports to the remote. It skips datacenters of the remote itself, and datacenters
+// that the remote's own controller pulls.
 func (r *runner) push(ctx context.Context, there, outgoing []api.ScyllaDBDatacenterNodesStatusReport) error {
 	known := map[string]bool{}
 	ours := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
@@ -231,8 +237,8 @@ func (r *runner) push(ctx context.Context, there, outgoing []api.ScyllaDBDatacen
 		}
 	}
 	for name, t := range ours {
-		// A datacenter that is merely unknown here at this moment stays: only a datacenter that the remote has a report of its own for is withdrawn, so
-		// that its rows do not count twice.
+		// A datacenter that is only unknown here at this moment remains. A copy is removed only if the
+		// remote has its own report of the datacenter, so that its rows do not count twice.
 		if wanted[name] || !known[t.DatacenterName] {
 			continue
 		}
@@ -272,7 +278,8 @@ func (r *runner) outgoingCopy(o *api.ScyllaDBDatacenterNodesStatusReport) *api.S
 	return want
 }
 
-// labelValue converts a datacenter's name to a valid label value: ScyllaDB accepts names that Kubernetes does not.
+// labelValue converts a datacenter's name to a valid label value: ScyllaDB accepts names that
+// Kubernetes refuses.
 func labelValue(datacenter string) string {
 	if len(validation.IsValidLabelValue(datacenter)) == 0 {
 		return datacenter
@@ -290,7 +297,8 @@ func (r *runner) remove(ctx context.Context, t *api.ScyllaDBDatacenterNodesStatu
 	return err
 }
 
-// prune deletes the copies that this remote's Secret caused. It is called when the remote has been removed from the configuration.
+// prune deletes the copies pushed because of this remote's Secret, after the remote was removed
+// from the configuration.
 func (r *runner) prune(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -354,7 +362,7 @@ func (r *runner) observe(ctx context.Context, err, pushErr error) {
 	}
 }
 
-// wait returns when something may have changed in the remote or here, and after contactInterval at the latest.
+// wait returns after a possible change in the remote or here, at the latest after contactInterval.
 func (r *runner) wait(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -362,7 +370,7 @@ func (r *runner) wait(ctx context.Context) {
 	defer t.Stop()
 	w, err := r.client.Watch(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{}, r.selection()...)
 	if err != nil {
-		// The next contact tells whether the remote is gone; until then polling is enough.
+		// The next contact detects whether the remote is gone; until then polling is enough.
 		select {
 		case <-ctx.Done():
 		case <-r.wake:
@@ -383,8 +391,8 @@ func (r *runner) wait(ctx context.Context) {
 			if !ok {
 				return
 			}
-			// A watch without a resource version begins with the existing objects, which have just been read. Our own copies change with each renewal; that is
-			// no reason for another contact.
+			// A watch without a resource version begins with the existing objects, which have just been
+			// read. Our own copies change at each renewal, which needs no other contact.
 			o, err := meta.Accessor(e.Object)
 			if err == nil && (r.listed[o.GetName()] == o.GetResourceVersion() || o.GetAnnotations()[api.AnnotationCopyPusher] == string(r.config.UID)) {
 				continue
@@ -394,10 +402,11 @@ func (r *runner) wait(ctx context.Context) {
 	}
 }
 
-// errSelf is returned for a remote whose kubeconfig leads to the local cluster and namespace.
+// errSelf means that a remote's kubeconfig points to the local cluster and namespace.
 var errSelf = errors.New("the kubeconfig leads to the reports here: a remote must be another Kubernetes cluster or namespace")
 
-// reasonOf returns why a contact failed, in a text that stays the same while the cause does: no ports, no addresses, nothing of a credential.
+// reasonOf returns why a contact failed. The text is constant while the cause is the same: no
+// ports, no addresses, no credentials.
 func reasonOf(err error) string {
 	var dns *net.DNSError
 	var secret *shared.SecretError

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote connects to other Kubernetes clusters that hold datacenters of a local cluster: it reads their reports, copies ours there, and
-// records since when one could not be read. Kubeconfigs come from Secrets in the controller's own namespace:
+// Package remote connects to other Kubernetes clusters with datacenters of a local cluster: it
+// reads their reports, copies ours there, and records how long each could not be read. Kubeconfigs
+// come from Secrets in the controller's namespace:
 //
 //	apiVersion: v1
 //	kind: Secret
@@ -9,16 +10,18 @@
 //	  name: demo-eu
 //	  labels:
 //	    kubectl-scylla.scylladb.com/remote-kubeconfig: eu     # the remote's name
-//	    scylla/cluster: demo                                  # the cluster here
+//	    scylla/cluster: demo                                  # the local cluster
 //	  annotations:
 //	    kubectl-scylla.scylladb.com/local-namespace: demo     # and its namespace
-//	    kubectl-scylla.scylladb.com/remote-namespace: demo    # there; as here when absent
-//	    kubectl-scylla.scylladb.com/remote-cluster: demo      # there; as here when absent
-//	    internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref: all # report that barriers judge by; the cluster's own when absent
+//	    kubectl-scylla.scylladb.com/remote-namespace: demo    # in the remote; default: as here
+//	    kubectl-scylla.scylladb.com/remote-cluster: demo      # in the remote; default: as here
+//	    # the report that barriers use; default: the cluster's own
+//	    internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref: all
 //	stringData:
 //	  kubeconfig: ...                                         # credentials inline
 //
-// It must not write here: package reports does, from State. It must not log or repeat the contents of a kubeconfig.
+// It must not write locally: package reports does, from State. It must not log or repeat the
+// contents of a kubeconfig.
 package remote
 
 import (
@@ -53,10 +56,10 @@ type Config = shared.Config
 // FromSecret decodes the Secret of a remote.
 var FromSecret = shared.FromSecret
 
-// StaleAfter is how long a remote may be unreachable before its rows count as old.
+// StaleAfter is how long a remote may be unreachable before its rows are stale.
 const StaleAfter = 30 * time.Second
 
-// Options are what a Set needs.
+// Options are the dependencies of a Set.
 type Options struct {
 	Client     client.Reader
 	Notice     *notice.Recorder
@@ -64,12 +67,12 @@ type Options struct {
 	Clock      clock.Clock
 	Selector   labels.Selector // of Secrets
 	Namespace  string          // of Secrets
-	StaleAfter time.Duration   // StaleAfter when zero
-	// Dial makes the client of a remote; nil is the real one.
+	StaleAfter time.Duration   // default StaleAfter
+	// Dial returns the client of a remote; default: the function Dial.
 	Dial func(Config) (client.WithWatch, error)
 }
 
-// Set holds every configured remote. It is a reconciler of Secrets and a manager's Runnable.
+// Set has every configured remote. It is a reconciler of Secrets and a manager's Runnable.
 type Set struct {
 	o       Options
 	started chan struct{} // closed by Start once base is set
@@ -99,7 +102,7 @@ func New(o Options) *Set {
 	return &Set{o: o, started: make(chan struct{}), runners: map[types.NamespacedName]*running{}, begun: o.Clock.Now()}
 }
 
-// Dial makes the client of a remote from its kubeconfig.
+// Dial returns the client of a remote from its kubeconfig.
 func Dial(c Config) (client.WithWatch, error) {
 	cfg, err := c.RESTConfig()
 	if err != nil {
@@ -123,7 +126,8 @@ func Register(mgr ctrl.Manager, s *Set) error {
 	return nil
 }
 
-// Source notifies another controller, by the namespace and name of the local cluster, that a remote's State has changed.
+// Source notifies another controller, by namespace and name of the local cluster, of a changed
+// State.
 func (s *Set) Source() source.Source {
 	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		s.mu.Lock()
@@ -133,7 +137,7 @@ func (s *Set) Source() source.Source {
 	})
 }
 
-// Start runs until ctx ends and then waits for every runner.
+// Start runs until ctx ends and then waits for all runners.
 func (s *Set) Start(ctx context.Context) error {
 	s.mu.Lock()
 	s.base = ctx
@@ -166,7 +170,7 @@ func (s *Set) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.R
 		_, err = config.RESTConfig()
 	}
 	if err != nil {
-		// The remote stays configured: its datacenters keep their last rows, marked as old.
+		// The remote remains configured: its datacenters keep their last rows, marked as stale.
 		s.o.Notice.Emit(ctx, secret, corev1.EventTypeWarning, "RemoteInvalid", "ReadRemote", err.Error())
 		s.stop(ctx, req.NamespacedName, false)
 		s.notify(config)
@@ -202,7 +206,7 @@ func (s *Set) selected(secret *corev1.Secret) bool {
 	return secret.Namespace == s.o.Namespace && s.o.Selector.Matches(labels.Set(secret.Labels))
 }
 
-// stop ends a runner. With prune, for a remote that is no longer configured, it also deletes the copies that were pushed there.
+// stop ends a runner. With prune, for a removed remote, it also deletes the copies pushed there.
 func (s *Set) stop(ctx context.Context, key types.NamespacedName, prune bool) {
 	s.mu.Lock()
 	r := s.runners[key]
@@ -231,11 +235,11 @@ func (s *Set) notify(c Config) {
 	}
 }
 
-// Joined returns the ScyllaDBStatusReport that a Secret of a remote names for a local cluster, and the name of that Secret, the first one by name; empty
-// where none names one.
+// Joined returns the ScyllaDBStatusReport that a remote's Secret names for a local cluster, and
+// that Secret's name. The first Secret by name counts; empty if no Secret names a report.
 func (s *Set) Joined(ctx context.Context, namespace, cluster string) (report, secret string, err error) {
 	all, err := s.configured(ctx, namespace, cluster)
-	for _, c := range all { // whether the kubeconfig there is usable does not matter
+	for _, c := range all { // the kubeconfig there need not be usable
 		if c.StatusReport != "" && c.from.DeletionTimestamp == nil {
 			return c.StatusReport, c.from.Name, nil
 		}
@@ -243,14 +247,14 @@ func (s *Set) Joined(ctx context.Context, namespace, cluster string) (report, se
 	return "", "", err
 }
 
-// configured is the remote of one Secret. err says why it cannot be used.
+// configured is the remote of one Secret. err is why it is not usable.
 type configured struct {
 	Config
 	from *corev1.Secret
 	err  error
 }
 
-// configured lists the remotes of a local cluster, by the names of their Secrets.
+// configured lists the remotes of a local cluster by the names of their Secrets.
 func (s *Set) configured(ctx context.Context, namespace, cluster string) ([]configured, error) {
 	var secrets corev1.SecretList
 	if err := s.o.Client.List(ctx, &secrets, client.InNamespace(s.o.Namespace), client.MatchingLabelsSelector{Selector: s.o.Selector}); err != nil {
@@ -267,7 +271,8 @@ func (s *Set) configured(ctx context.Context, namespace, cluster string) ([]conf
 	return all, nil
 }
 
-// LocalCluster is the cluster here that a remote's Secret configures; empty for another Secret.
+// LocalCluster returns the local cluster that a remote's Secret configures; empty for another
+// Secret.
 func LocalCluster(secret client.Object) types.NamespacedName {
 	if secret.GetLabels()[api.LabelRemoteKubeconfig] == "" {
 		return types.NamespacedName{}
@@ -275,8 +280,8 @@ func LocalCluster(secret client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: secret.GetAnnotations()[api.AnnotationRemoteLocalNamespace], Name: secret.GetLabels()[api.LabelCluster]}
 }
 
-// For returns the remotes configured for a local cluster, sorted by name. A remote that this process has not read yet is listed with Read false, and
-// with Stale true once staleAfter has passed.
+// For returns the remotes configured for a local cluster, sorted by name. A remote that this
+// process has not read yet has Read false, and Stale true after staleAfter.
 func (s *Set) For(ctx context.Context, namespace, cluster string) ([]State, error) {
 	all, err := s.configured(ctx, namespace, cluster)
 	if err != nil {
@@ -318,8 +323,8 @@ func (s *Set) stateOf(c Config, invalid error) State {
 	return st
 }
 
-// Publish sets the reports that every remote of a cluster should have of the other datacenters. Reports that came from a remote are not sent back to
-// it.
+// Publish sets the reports of other datacenters that each remote of a cluster should have. Reports
+// that came from a remote are not sent back to it.
 func (s *Set) Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

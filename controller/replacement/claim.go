@@ -20,20 +20,23 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
-// A claim is deleted in three steps, because a request may be delayed in transit for any time: the controller marks the claim, reads and judges
-// everything again, and then requests the deletion with the UID and the resourceVersion that the mark gave the claim. A controller that decides
-// otherwise meanwhile removes the mark first, so that a delayed deletion fails its precondition.
+// A PVC is deleted in three steps, because a request may be delayed in transit for any time. The
+// controller marks the PVC, reads and judges everything again, and then deletes it with its UID and
+// the resourceVersion of the mark as preconditions. A controller that decides otherwise in between
+// first removes the mark, so that a delayed deletion fails.
 const (
-	// settle is the time from the mark to the deletion. When a node comes back, its peers see and report it UP within a second or two.
+	// settle is the time from the mark to the deletion. If a node recovers, its peers report it UP
+	// within one or two seconds.
 	settle = 3 * time.Second
-	// markedFor is how long a mark is valid: an older one may be from a process that died after it had sent the deletion.
+	// markedFor is how long a mark is valid: an older one may be from a process that ended after it
+	// sent the deletion.
 	markedFor = 30 * time.Second
-	// deleteTimeout bounds the deletion request. After it everything is judged again.
+	// deleteTimeout limits the deletion request. After it everything is judged again.
 	deleteTimeout = 2 * time.Second
 )
 
-// deleteClaim marks the claim, or deletes it when the mark is old enough. wait is how much older the mark has to be; it is 0 when the deletion was
-// requested.
+// deleteClaim marks the PVC, or deletes it if the mark is old enough. wait is the remaining time, 0
+// if the deletion was requested.
 func (r *Reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait time.Duration, err error) {
 	claim, now := step.Claim, r.o.Clock.Now()
 	request, at, _ := strings.Cut(claim.Annotations[api.AnnotationReplaceDeleting], " ")
@@ -56,7 +59,7 @@ func (r *Reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait t
 	return 0, nil
 }
 
-// recallDeletions removes the marks from the member's claims, so that a delayed deletion fails its precondition.
+// recallDeletions removes the marks from the member's PVCs, so that a delayed deletion fails.
 func (r *Reconciler) recallDeletions(ctx context.Context, reading *replace.Reading, member string) (changed bool, err error) {
 	var errs []error
 	for _, claim := range reading.Cluster.Claims(member) {
@@ -76,8 +79,8 @@ func (r *Reconciler) keepClaim(ctx context.Context, step replace.Step) error {
 	})
 }
 
-// evict ends the old Pod through the eviction API, so that disruption budgets are respected. A Pod that has become Ready since it was read has
-// another resourceVersion, and stays.
+// evict ends the old Pod through the eviction API, which respects disruption budgets. A Pod that
+// became Ready since the read has another resourceVersion, and remains.
 func (r *Reconciler) evict(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) error {
 	pod := reading.Cluster.Pod(svc.Name)
 	if pod == nil || string(pod.UID) != step.PodUID {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replace replaces dead nodes whose member Services carry the replace label: one step of package internal/replace per reconciliation,
-// at most one write per step. All state that a restart needs is in Kubernetes.
+// Package replacement replaces dead nodes whose member Services have the replace label. Each
+// reconciliation takes one step of package internal/replace, with at most one write. All state that
+// a restart needs is in Kubernetes.
 //
 // It must not decide anything itself, sleep, or touch objects that the Scylla Operator manages.
 package replacement
@@ -38,27 +39,29 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// How soon a member with an open replacement is reconciled again. Watches report changes of its Service and Pod, but not of other members' rows nor
-// of claims.
+// The time until a member with an open replacement is reconciled again. Watches report changes of
+// its Service and Pod, but not of other members' rows or of PVCs.
 const (
 	afterWrite = 100 * time.Millisecond
 	afterWait  = 2 * time.Second
 	afterHold  = 10 * time.Second // a check blocks it, or it has failed
-	afterEnd   = time.Minute      // the outcome is reported for a while
+	afterEnd   = time.Minute      // the outcome is reported for some time
 )
 
-// Options are what the reconciler needs; all are required but NewID and Stages.
+// Options are the dependencies of the reconciler; NewID and Stages are optional.
 type Options struct {
-	// Client writes, and reads Services from the cache to see whether there is anything to do. Live reads all input of a decision from the API server: a
-	// replacement is rare, and a decision from an outdated cache costs more than a few lists.
+	// Client writes, and reads Services from the cache to find work. Live reads all input of a
+	// decision from the API server: a replacement is rare, and a decision from an outdated cache costs
+	// more than a few lists.
 	Client client.Client
 	Live   client.Reader
 	Notice *notice.Recorder
 	Log    *slog.Logger
 	Clock  clock.PassiveClock
-	// NewID makes identities of requests; random UUIDs when nil.
+	// NewID returns identities of requests; default: random UUIDs.
 	NewID func() string
-	// Stages is told how many replacements of a cluster are at which stage, whenever that changes; nil tells nobody.
+	// Stages is called with the number of a cluster's replacements per stage, at each change; may be
+	// nil.
 	Stages func(namespace, cluster string, stages map[string]int)
 }
 
@@ -67,7 +70,7 @@ type Reconciler struct {
 	o Options
 
 	mu sync.Mutex
-	// logged is the last state logged, by the Service's UID. It may be lost.
+	// logged is the last logged state, by the Service's UID. It may be lost.
 	logged map[types.UID]string
 	stages stages
 }
@@ -80,7 +83,8 @@ func New(o Options) *Reconciler {
 	return &Reconciler{o: o, logged: map[types.UID]string{}}
 }
 
-// Register adds the reconciler to a manager. One member is worked on at a time, because one replacement forbids another.
+// Register adds the reconciler to a manager. It works on one member at a time, because one
+// replacement forbids another.
 func Register(mgr ctrl.Manager, o Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("replacement").
@@ -119,13 +123,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	now := r.o.Clock.Now()
 	rec := replace.ReadRecord(cached.Labels, cached.Annotations)
 	if !rec.Requested && !rec.Open() && rec.Request == "" {
-		// Only the outcome is left. This needs only the Service, and for a while after the end it costs one request per reconciliation.
+		// Only the outcome is left. It needs only the Service, and for some time costs one request per
+		// reconciliation.
 		step := replace.Next(replace.Input{Self: &cluster.Member{Service: cached}, Now: now})
 		r.say(ctx, cached, step)
 		r.forget(cached.UID)
 		r.at(req.NamespacedName, "", replace.PhaseNone)
 		if len(step.Events) > 0 {
-			// An Event that could not be written is tried again; Notice remembers a written one, so that repeating it costs nothing.
+			// A failed Event is retried; Notice caches written ones, so a repetition costs nothing.
 			return reconcile.Result{RequeueAfter: afterEnd}, nil
 		}
 		return reconcile.Result{}, nil
@@ -145,7 +150,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return r.take(ctx, reading, svc, step)
 }
 
-// read lists the claims before everything else: the proof that a cancelled request deletes nothing depends on this order.
+// read lists the PVCs before everything else: the proof that a cancelled request deletes nothing
+// depends on this order.
 func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replace.Reading, error) {
 	var claims corev1.PersistentVolumeClaimList
 	if err := r.o.Live.List(ctx, &claims, client.InNamespace(key.Namespace)); err != nil {
@@ -165,12 +171,13 @@ func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replace.Readin
 	return replace.Read(c), nil
 }
 
-// take carries out the step. After a conflict, which means that the input was outdated, everything is read and judged again instead of repeating the
-// step.
+// take executes the step. After a conflict, which means outdated input, everything is read and
+// judged again.
 func (r *Reconciler) take(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) (reconcile.Result, error) {
 	var err error
 	again := afterWrite
-	// Every decision but the deletion itself recalls one that may still be in transit: the new node may run on that claim by now.
+	// Every decision except the deletion recalls a deletion that may still be in transit: the new node
+	// may already run on that PVC.
 	if step.Action != replace.ActionDeletePVC {
 		if changed, err := r.recallDeletions(ctx, reading, svc.Name); err != nil || changed {
 			return reconcile.Result{RequeueAfter: afterWrite}, err
@@ -214,8 +221,9 @@ func (r *Reconciler) take(ctx context.Context, reading *replace.Reading, svc *co
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// refused is true for an answer that lasts until an administrator changes something: a disruption budget (429, and 500 where a Pod has two), an
-// admission policy, a missing right. It is false for a lost answer.
+// refused reports whether the error lasts until an administrator changes something: a disruption
+// budget (429, and 500 if a Pod has two), an admission policy, a missing permission. It is false if
+// the response was lost.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -224,8 +232,8 @@ func refused(err error) bool {
 	return apierrors.IsTooManyRequests(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || status.Status().Reason == metav1.StatusReasonUnknown
 }
 
-// refused records on the Service, and in an Event, that the API server refused the step; the step is tried again later, and nothing else is done
-// meanwhile.
+// refused records on the Service, and in an Event, that the API server refused the step. The step
+// is retried later, and nothing else is done until then.
 func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step replace.Step, cause error) (reconcile.Result, error) {
 	text, budget := refusal(cause)
 	delay := 0
@@ -244,7 +252,8 @@ func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step repl
 	return reconcile.Result{RequeueAfter: max(record.Next.Sub(now), afterWrite)}, nil
 }
 
-// refusal returns the API server's message, or a disruption budget's own where there is one; budget is true for a disruption budget.
+// refusal returns the API server's message. For a disruption budget, budget is true, and text is
+// the budget's own message if there is one.
 func refusal(err error) (text string, budget bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -8,7 +8,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
-// stages are where the replacements that are under way have come to, by their members. They may be lost: each is looked at again when a process begins.
+// stages are the stages of the replacements in progress, by member. They may be lost: a new process
+// computes each again.
 type stages map[types.NamespacedName]staged
 
 type staged struct {
@@ -16,14 +17,15 @@ type staged struct {
 	phase   replace.Phase
 }
 
-// at notes where a member's replacement has come to, PhaseNone where none is under way any more, and tells of its cluster where that is news.
+// at records the stage of a member's replacement, PhaseNone if none is in progress, and calls
+// Options.Stages for its cluster at a change.
 func (r *Reconciler) at(member types.NamespacedName, cluster string, phase replace.Phase) {
 	if r.o.Stages == nil {
 		return
 	}
 	switch phase {
 	case replace.PhaseDone, replace.PhaseCancel:
-		phase = replace.PhaseNone // one that has failed is under way: a person has to go on, or to cancel it
+		phase = replace.PhaseNone // a failed one is open: a user must resume or cancel it
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,8 +21,9 @@ import (
 
 type report = api.ScyllaDBDatacenterNodesStatusReport
 
-// foreign computes the datacenters that are assembled in other Kubernetes clusters: the copies that should exist here, their rows in the cluster
-// report, and the remotes that were never read. A datacenter that was ever read never drops out by itself: it becomes old.
+// foreign computes the datacenters that are assembled in other Kubernetes clusters. It returns the
+// copies that should exist here, their rows in the cluster report, and the remotes that were never
+// read. A datacenter that was read once is never dropped automatically; it becomes stale.
 func (r *Reconciler) foreign(key types.NamespacedName, m *memory, w *world, local []cluster.LocalReport, now time.Time) (
 	copies []*report, out []cluster.Foreign, unread []string, again time.Duration,
 ) {
@@ -91,7 +92,7 @@ func (f *foreigners) pull(s remote.State) {
 		for i := range s.Reports {
 			t := &s.Reports[i]
 			if f.taken[t.DatacenterName] {
-				continue // our report by that name counts; a datacenter is in one place
+				continue // our report by that name counts; a datacenter has one source
 			}
 			fresh[t.DatacenterName] = true
 			f.copies = append(f.copies, f.copyOf(s.Name, t.DatacenterName, t.Namespace+"/"+t.Name, t.Racks))
@@ -114,7 +115,7 @@ func (f *foreigners) pull(s remote.State) {
 		case s.Read:
 			reason = "its report no longer exists in the remote"
 		case !old:
-			// This process has not read the remote yet. Until then the copies that the last process left stay.
+			// This process has not read the remote yet. Until then the copies of the last process remain.
 			f.copies = append(f.copies, f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], e.Racks))
 			f.add(cluster.Foreign{Name: dc, Racks: e.Racks})
 			continue
@@ -152,8 +153,9 @@ func (f *foreigners) copyOf(remoteName, datacenter, of string, racks []api.RackR
 	}
 }
 
-// pushed adds copies that a controller elsewhere writes here. Our controller cannot ask whether that controller still does, so the copy's mark must
-// keep changing; when it does not, the rows are taken off the copy. The pusher's next write restores them.
+// pushed adds copies that a remote controller writes here. Our controller cannot check that
+// controller, so the copy's mark must keep changing. If it does not, the rows are removed from the
+// copy, and the pusher's next write restores them.
 func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(f.w.reports)) {
@@ -178,7 +180,8 @@ func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 				f.add(cluster.Foreign{Name: e.DatacenterName, Racks: e.Racks})
 				continue
 			}
-			// Its origin, or an earlier controller here, marked it old: it stays old until its pusher removes the mark.
+			// Its origin, or an earlier local controller, marked it as stale: it remains stale until its
+			// pusher removes the mark.
 		case !marked:
 			reason = "the controller that copies it here is not responding"
 		}

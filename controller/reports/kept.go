@@ -21,8 +21,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// whole is an error while the cluster report may not be written: the API server removes the fields that the kind's definition lacks from every write. A row that may be old would
-// look fresh, and the stored value of such a field, as that the cluster is initialised, would be lost.
+// whole returns an error if the CRD lacks fields, and the cluster report must not be written: the
+// API server removes unknown fields from every write. A stale row would look fresh, and stored
+// values of such fields, for example that the cluster is initialised, would be lost.
 func (r *Reconciler) whole() error {
 	if r.o.Whole == nil {
 		return nil
@@ -36,10 +37,12 @@ func (r *Reconciler) kept(key types.NamespacedName, began time.Time, err error) 
 	}
 }
 
-// maxError bounds the length of an API server's refusal in a condition: the refusal may repeat the whole report.
+// maxError limits the length of an API server's error in a condition: it may repeat the whole
+// report.
 const maxError = 1000
 
-// notKept reports that a report could not be written: in an Event, and in a condition where the status at least can be written.
+// notKept reports that a report could not be written: in an Event, and in a condition if at least
+// the status is writable.
 func (r *Reconciler) notKept(ctx context.Context, key types.NamespacedName, m *memory, w *world, why error, now time.Time) {
 	c := notWritten(why)
 	r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "ReportNotKept", "AssembleReport", c.Message)
@@ -64,7 +67,7 @@ func notWritten(why error) metav1.Condition {
 	}
 }
 
-// Clusters returns the clusters whose reports this reconciler has to keep.
+// Clusters returns the clusters whose reports this reconciler must keep.
 func (r *Reconciler) Clusters(ctx context.Context) ([]types.NamespacedName, error) {
 	if r.o.Off {
 		return nil, nil

@@ -13,8 +13,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// announceOrder writes an Event with the remedy on the StatefulSet that creates no further Pod, and on the Pod that it waits for. The Pod that does
-// not exist has no barrier to report it, and the running barrier does not read the StatefulSets' Pods.
+// announceOrder writes an Event with the fix on the StatefulSet that creates no further Pod, and on
+// the Pod that it waits for. The missing Pod has no barrier to report it, and the running barrier
+// does not read the StatefulSets' Pods.
 func (r *Reconciler) announceOrder(ctx context.Context, w *world) {
 	for _, held := range w.HeldForEver() {
 		step := words.Text(replace.WhileCause(w.Cluster, held.Member, cluster.CauseOrder, held.Lower.Name))

@@ -16,17 +16,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// claimsAtOnce bounds how many claims one reconciliation reads from the API server; the permits of the others come later anyway.
+// claimsAtOnce limits how many PVCs one reconciliation reads from the API server; permits for the
+// other members come later in any case.
 const claimsAtOnce = 16
 
-// claimOf identifies a claim by the Pod that uses it: while that Pod exists, Kubernetes keeps its claim, so it is read once.
+// claimOf identifies a PVC by the Pod that uses it: while that Pod exists, Kubernetes keeps its
+// PVC, so one read is enough.
 type claimOf struct {
 	pod   types.UID
 	claim string
 }
 
-// claims returns the UIDs of the data claims of members that wait to join, empty for a claim that does not exist. A claim that could not be read is
-// left out: its member gets no permit. A known claim is never left out, because that would withdraw a valid permit and give another member one.
+// claims returns the UIDs of the data PVCs of members that wait to join, empty for a missing PVC.
+// If a PVC cannot be read, its member is omitted and gets no permit. A known PVC is never omitted,
+// because that would withdraw a valid permit and grant it to another member.
 func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, stored *api.StatusReportView) map[string]types.UID {
 	out, known := map[string]types.UID{}, map[claimOf]types.UID{}
 	asked := 0
@@ -44,7 +47,7 @@ func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, 
 				continue
 			}
 			asked++
-			// By name, and metadata only: listing would make the client cache all claims.
+			// By name, and metadata only: a list would make the client cache all PVCs.
 			p := &metav1.PartialObjectMetadata{}
 			p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
 			switch err := r.o.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: a.PVCName}, p); {
@@ -61,7 +64,8 @@ func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, 
 	return out
 }
 
-// permitted returns the claim UID of the stored permit of a's Pod, false if there is none. A controller that takes over has no other memory of it.
+// permitted returns the PVC UID of the stored permit of a's Pod, false if there is none. A new
+// leader has no other record of it.
 func permitted(stored *api.StatusReportView, a *cluster.Member) (types.UID, bool) {
 	if stored != nil {
 		for _, p := range stored.Permits {
@@ -73,7 +77,8 @@ func permitted(stored *api.StatusReportView, a *cluster.Member) (types.UID, bool
 	return "", false
 }
 
-// announcePermits writes Events and counts permits, once the permits are persisted: a permit that was not written was never given.
+// announcePermits writes Events and counts permits after they are stored: an unwritten permit was
+// never granted.
 func (r *Reconciler) announcePermits(ctx context.Context, w *world, written *api.ScyllaDBStatusReport) {
 	is := written.Status.View
 	if r.o.Views == nil || is == nil {

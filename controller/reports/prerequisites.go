@@ -21,9 +21,10 @@ import (
 const (
 	// askEvents is the interval at which the Events of a Pod that does not start are read.
 	askEvents = 5 * time.Second
-	// askPods bounds the Pods of a cluster whose Events are read: the others lack the same objects.
+	// askPods limits the Pods of a cluster whose Events are read: the others lack the same objects.
 	askPods = 4
-	// saidLately is the maximum age of an Event. A kubelet retries a mount after two minutes at most, and writes an Event each time.
+	// saidLately is the maximum age of an Event. A kubelet retries a mount after at most two minutes,
+	// and writes an Event each time.
 	saidLately = 5 * time.Minute
 	// fieldUID selects the Events about one object.
 	fieldUID = "regarding.uid"
@@ -35,8 +36,9 @@ type lacks struct {
 	at      time.Time
 }
 
-// prerequisites returns the condition for Secrets and ConfigMaps that Pods wait for. It needs no right on Secrets: the kubelets' Events name the
-// missing ones. again is when to reconcile although nothing has changed, zero for never.
+// prerequisites returns the condition for Secrets and ConfigMaps that Pods wait for. It needs no
+// permission for Secrets: the kubelets' Events name the missing ones. again is the delay of the
+// next reconciliation without a change, zero for none.
 func (r *Reconciler) prerequisites(ctx context.Context, m *memory, w *world, now time.Time) (out []metav1.Condition, again time.Duration) {
 	known := map[types.UID]lacks{}
 	pods := w.Unstarted()

@@ -25,7 +25,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// Register adds the reconciler to a manager. sources notify it, by a cluster's namespace and name, of changes outside this Kubernetes cluster.
+// Register adds the reconciler to a manager. sources notify it, by a cluster's namespace and name,
+// of changes outside this Kubernetes cluster.
 func Register(mgr ctrl.Manager, r *Reconciler, sources ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("reports").
@@ -44,7 +45,7 @@ func Register(mgr ctrl.Manager, r *Reconciler, sources ...source.Source) error {
 	return nil
 }
 
-// byLabel maps an object to the cluster that a label of it names.
+// byLabel maps an object to the cluster in one of its labels.
 func byLabel(label string) handler.MapFunc {
 	return func(_ context.Context, obj client.Object) []reconcile.Request {
 		name := obj.GetLabels()[label]
@@ -55,20 +56,23 @@ func byLabel(label string) handler.MapFunc {
 	}
 }
 
-// setSaysMore passes updates of a StatefulSet's labels and annotations, and of its status, which tells whether a rollout is in progress.
+// setSaysMore passes updates of a StatefulSet's labels and annotations, and of its status, which
+// shows whether a rollout is in progress.
 var setSaysMore = predicate.Or(metadataOrDeletion, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, ok := e.ObjectOld.(*appsv1.StatefulSet)
 	is, ok2 := e.ObjectNew.(*appsv1.StatefulSet)
 	return !ok || !ok2 || was.Generation != is.Generation || !equality.Semantic.DeepEqual(was.Status, is.Status)
 }})
 
-// metadataOrDeletion passes updates of labels, annotations or the UID: nothing else of a Service is in a report.
+// metadataOrDeletion passes updates of labels, annotations or the UID: reports use nothing else of
+// a Service.
 var metadataOrDeletion = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
 		!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID()
 }}
 
-// podSaysMore passes updates that change a Pod's row or whether that row is fresh. A kubelet writes a Pod's status far more often.
+// podSaysMore passes updates that change a Pod's row or whether that row is fresh. A kubelet writes
+// a Pod's status far more often.
 var podSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	was, ok := e.ObjectOld.(*corev1.Pod)
 	is, ok2 := e.ObjectNew.(*corev1.Pod)

@@ -34,14 +34,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// MinInterval is the least time between two writes, which bounds the cost of rows that change all the time. The first change after a quiet time is
-// written at once; the changes within the interval are written together at its end.
+// MinInterval is the minimum time between two writes, which limits the cost of rows that change
+// constantly. The first change after a quiet time is written at once. Later changes within the
+// interval are written together at its end.
 const MinInterval = 2 * time.Second
 
-// equalPart divides MinInterval: a cluster whose last assembly wrote nothing is assembled again after MinInterval/equalPart.
+// equalPart divides MinInterval: after an assembly that wrote nothing, the cluster is assembled
+// again after MinInterval/equalPart.
 const equalPart = 4
 
-// maxBackOff bounds the pause after errors. The first pause is MinInterval, each further one twice as long.
+// maxBackOff limits the pause after errors. The first pause is MinInterval, each further pause
+// twice as long.
 const maxBackOff = time.Minute
 
 // Remotes is the part of package remote that the reconciler needs.
@@ -50,10 +53,11 @@ type Remotes interface {
 	Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport)
 }
 
-// Views makes the view of a cluster that was just assembled; stored is the one in its report.
+// Views computes the view of a cluster after each assembly; stored is the view in its report.
 type Views interface {
 	View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView
-	// Scene passes the members that wait to join, before View is called; MaxPermits is how many may join at once.
+	// Scene sets the members that wait to join, before View is called; MaxPermits is how many may join
+	// in parallel.
 	Scene(key types.NamespacedName, stored *api.StatusReportView, s view.Scene)
 	MaxPermits() int
 	// Window is the default of the health policy's stabilisation.
@@ -64,49 +68,53 @@ type Views interface {
 	Forget(key types.NamespacedName)
 }
 
-// Options are what the reconciler needs.
+// Options are the dependencies of the reconciler.
 type Options struct {
 	Client client.Client
-	// Live reads from the API server itself: the cache keeps no field managers.
+	// Live reads from the API server: the cache has no field managers.
 	Live    client.Reader
 	Clock   clock.PassiveClock
 	Notice  *notice.Recorder
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
-	// Remotes is nil when remote datacenters are turned off: existing copies then count as old.
+	// Remotes is nil if remote datacenters are off: existing copies are then stale.
 	Remotes Remotes
-	// Views is nil where the report has no view.
+	// Views is nil if the report has no view.
 	Views Views
-	// Off removes the reports instead of keeping them: barriers must not judge by a report that no controller updates.
+	// Off removes the reports instead of keeping them: barriers must not use a report that no
+	// controller updates.
 	Off bool
-	// MinInterval and StaleAfter have their defaults when zero.
+	// MinInterval and StaleAfter have defaults.
 	MinInterval, StaleAfter time.Duration
 	Concurrency             int
-	// Pulse is called after each request, of a cluster or empty: it shows that the loop runs. May be nil.
+	// Pulse is called after each request, of a cluster or empty: it shows that the loop runs. May be
+	// nil.
 	Pulse func()
-	// Whole is an error where the installed definition of our kind lacks fields, or that is not known; nil is always whole.
+	// Whole returns an error if the installed CRD lacks fields or cannot be read; nil means always
+	// complete.
 	Whole func() error
-	// Kept is called after each assembly, with the time at which it began to read; err is nil when all of the cluster's reports were written or found
-	// equal. May be nil.
+	// Kept is called after each assembly, with the time at which it began to read; err is nil if all
+	// of the cluster's reports were written or found equal. May be nil.
 	Kept func(key types.NamespacedName, began time.Time, err error)
 }
 
-// Reconciler reconciles the reports of one cluster, named by its namespace and its scylla/cluster label.
+// Reconciler reconciles the reports of one cluster, by namespace and label scylla/cluster.
 type Reconciler struct {
 	o      Options
 	writer *write.Reports
-	// failed has the pauses of clusters whose last assembly failed. The queue's own back-off is lost whenever a request arrives too early.
+	// failed has the pauses of clusters after errors. The queue's own back-off is lost if a request
+	// arrives too early.
 	failed workqueue.TypedRateLimiter[types.NamespacedName]
 
 	mu       sync.Mutex
 	clusters map[types.NamespacedName]*memory
 }
 
-// memory is the state of a cluster between reconciliations. All of it may be lost.
+// memory is the state of a cluster between reconciliations. It may be lost.
 type memory struct {
 	next    time.Time // no assembly before this time
 	wrote   bool      // the current assembly has written something
-	said    bool      // in the current assembly: the cluster report's status is as wanted
+	said    bool      // in the current assembly: the cluster report's status is as desired
 	decoder *cluster.Decoder
 	renewed map[string]renewal
 	allUp   metav1.ConditionStatus
@@ -115,7 +123,7 @@ type memory struct {
 	lacks   map[types.UID]lacks
 }
 
-// renewal is when the mark of a pushed copy was last seen to change, by our clock.
+// renewal is when the mark of a pushed copy last changed, by our clock.
 type renewal struct {
 	value string
 	seen  time.Time
@@ -131,10 +139,10 @@ func New(o Options) *Reconciler {
 	}
 }
 
-// Reconcile brings the reports of one cluster up to date.
+// Reconcile updates the reports of one cluster.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	if r.o.Pulse != nil {
-		// After each, not for empty requests alone: these wait in the queue behind every cluster.
+		// After each request: empty ones wait in the queue behind every cluster.
 		defer r.o.Pulse()
 	}
 	key := req.NamespacedName
@@ -172,7 +180,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.kept(key, now, nil)
 		return reconcile.Result{RequeueAfter: again}, nil
 	case onlyConflicts(err):
-		return reconcile.Result{RequeueAfter: r.o.MinInterval}, nil // the newer object is on its way into the cache
+		// The cache will soon have the newer object.
+		return reconcile.Result{RequeueAfter: r.o.MinInterval}, nil
 	}
 	m.next = now.Add(r.failed.When(key))
 	r.kept(key, now, err)
@@ -198,11 +207,11 @@ func onlyConflicts(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// world is the input of one reconciliation, all of it from the cache.
+// world is the input of one reconciliation, read from the cache.
 type world struct {
 	*cluster.Cluster
 	sets    []appsv1.StatefulSet // ours, with a place
-	reports map[string]*report   // those that the cluster's barriers select, by name
+	reports map[string]*report   // reports that the cluster's barriers select, by name
 	status  *api.ScyllaDBStatusReport
 	remotes []remote.State
 }
@@ -259,7 +268,8 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, m *memo
 	return w, nil
 }
 
-// bring writes the reports that differ. again is when to reconcile although nothing has changed, zero for never.
+// bring writes the changed reports. again is the delay of the next reconciliation without a change,
+// zero for none.
 func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *memory, w *world, now time.Time) (again time.Duration, err error) {
 	h := r.resolve(ctx, m, w, now)
 	lacking, soon := r.prerequisites(ctx, m, w, now)
@@ -313,8 +323,9 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 	return again, errors.Join(errs...)
 }
 
-// superfluous returns whether an unwanted report is ours to delete: that of a datacenter that has no StatefulSet any more, a copy whose remote was
-// removed from the configuration, or a copy pushed by a remote that our controller now pulls.
+// superfluous reports whether an unwanted report is ours to delete. It is the report of a
+// datacenter without StatefulSet, a copy whose remote was removed from the configuration, or a copy
+// pushed by a remote that our controller now pulls.
 func (r *Reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusReport, copies []*api.ScyllaDBDatacenterNodesStatusReport) bool {
 	if existing.Labels[api.LabelManagedBy] != api.ManagedByUs {
 		return false // no Event: without our label the report was never ours
@@ -326,12 +337,13 @@ func (r *Reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusRepo
 			return !stale && c.DatacenterName == existing.DatacenterName && c.Annotations[api.AnnotationCopy] == api.CopyPulled
 		})
 	case api.CopyPulled:
-		return r.o.Remotes != nil // remotes that are turned off are still configured
+		return r.o.Remotes != nil // if remotes are off, they are still configured
 	}
 	return true
 }
 
-// delete deletes a report that is entirely ours. Another one is left alone, with an Event about regarding.
+// delete deletes a report that is entirely ours. Any other report remains, with an Event about
+// regarding.
 func (r *Reconciler) delete(ctx context.Context, regarding, obj client.Object) error {
 	err := r.writer.Delete(ctx, r.o.Client, r.o.Live, obj)
 	if left, ok := errors.AsType[*write.NotOursError](err); ok {
@@ -343,19 +355,20 @@ func (r *Reconciler) delete(ctx context.Context, regarding, obj client.Object) e
 	return err
 }
 
-// remove deletes the reports of a cluster that was deleted or that our controller no longer manages.
+// remove deletes the reports of a cluster that was deleted or that our controller no longer
+// manages.
 func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *world) (reconcile.Result, error) {
 	r.mu.Lock()
 	delete(r.clusters, key)
 	r.mu.Unlock()
 	if r.o.Views != nil {
-		r.o.Views.Forget(key) // first, because the next look would set again what is forgotten later
+		r.o.Views.Forget(key) // first, because the next poll would set again what is forgotten later
 	}
 	r.failed.Forget(key)
 	r.o.Metrics.Forget(key.Namespace, key.Name)
 	var errs []error
 	for _, existing := range w.reports {
-		// The controller that pushed a copy here also deletes it.
+		// The controller that pushed a copy also deletes it.
 		if existing.Labels[api.LabelManagedBy] == api.ManagedByUs && existing.Annotations[api.AnnotationCopy] != api.CopyPushed {
 			errs = append(errs, r.delete(ctx, existing, existing))
 		}
@@ -369,7 +382,7 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	return reconcile.Result{}, nil
 }
 
-// complain writes an Event for each row that could not be decoded and each report that would be too large.
+// complain writes an Event for each invalid row and each report that would be too large.
 func (r *Reconciler) complain(ctx context.Context, key types.NamespacedName, w *world, local []cluster.LocalReport) {
 	for _, bad := range w.Malformed() {
 		r.o.Notice.Emit(ctx, bad.Pod, corev1.EventTypeWarning, "NodeStatusReportMalformed", "AssembleReport", fmt.Sprintf(
@@ -385,7 +398,8 @@ func (r *Reconciler) complain(ctx context.Context, key types.NamespacedName, w *
 	}
 }
 
-// owners returns the owner references of a report: garbage collection deletes it when the last owner is gone.
+// owners returns the owner references of a report: garbage collection deletes it after its last
+// owner.
 func owners(sets []appsv1.StatefulSet, datacenter string) []metav1.OwnerReference {
 	var out []metav1.OwnerReference
 	for i := range sets {
@@ -402,7 +416,7 @@ func datacenterReports(key types.NamespacedName, w *world, local []cluster.Local
 	for _, d := range local {
 		o := owners(w.sets, d.Datacenter)
 		if len(o) == 0 {
-			// The datacenter's StatefulSets are gone but Services are left: its nodes may still be members.
+			// The datacenter's StatefulSets are gone but Services remain: its nodes may still be members.
 			o = owners(w.sets, "")
 		}
 		out = append(out, &api.ScyllaDBDatacenterNodesStatusReport{

@@ -16,8 +16,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// scale sets the replicas of StatefulSets that are handed to our controller, by the report that was stored before this assembly. It writes the scale
-// subresource only, with the resourceVersion that was read.
+// scale sets the replicas of StatefulSets with a wanted count, from the report that was stored
+// before this assembly. It writes only the scale subresource, with the resourceVersion that was
+// read.
 func (r *Reconciler) scale(ctx context.Context, w *world) error {
 	if r.o.Views == nil {
 		return nil

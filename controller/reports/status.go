@@ -168,8 +168,8 @@ func remotesReachable(states []remote.State, foreign []cluster.Foreign, on bool)
 	return c
 }
 
-// overridden returns the condition that names the other report that barriers judge by, when an annotation on a StatefulSet or a member Service makes
-// them.
+// overridden returns the condition that names the other report that barriers use because of an
+// annotation on a StatefulSet or a member Service.
 func overridden(ctx context.Context, c client.Reader, key types.NamespacedName, w *world) (metav1.Condition, bool) {
 	by := map[string][]string{}
 	note := func(o client.Object) {
@@ -219,11 +219,11 @@ func reportsComplete(key types.NamespacedName, local []cluster.LocalReport) (met
 	}, true
 }
 
-// shownBlockers bounds the blockers in a condition's message.
+// shownBlockers limits the blockers in a condition's message.
 const shownBlockers = 5
 
-// judge fills the printer columns and returns the AllNodesUp condition and how often each reason blocks. Texts contain no ages, so that an unchanged
-// cluster gives an unchanged report.
+// judge sets the printer columns and returns the AllNodesUp condition and the number of blockers
+// per reason. Texts contain no ages, so that an unchanged cluster gives an unchanged report.
 func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Condition, map[string]int, bootstrap.Health) {
 	h := bootstrap.HealthOf(c)
 	s := &report.Status
@@ -235,7 +235,7 @@ func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Conditi
 	out := metav1.Condition{Type: api.ConditionAllNodesUp}
 	switch {
 	case len(h.Blockers) > 0:
-		// The cause comes first: people read the beginning of a message.
+		// The cause comes first: users read the beginning of a message.
 		var texts []string
 		for _, f := range diagnosis.From(c, h, diagnosis.Known{}) {
 			if !f.Remark {

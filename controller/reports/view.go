@@ -23,7 +23,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// view adds to the wanted status the fields that do not come from rows: the view and the initialisation, which once set stays.
+// view adds to the wanted status the fields that do not come from rows: the view, and the
+// initialisation, which is never unset.
 func (r *Reconciler) view(
 	ctx context.Context, key types.NamespacedName, m *memory, judged *cluster.Cluster, w *world, want *api.ScyllaDBStatusReport,
 ) (view.Initialisation, []metav1.Condition) {
@@ -69,7 +70,8 @@ func (r *Reconciler) view(
 	return init, conditions
 }
 
-// announceFirst writes an Event when the first node becomes well, and when it stops being well before the required time has passed.
+// announceFirst writes an Event when the first node becomes healthy, and when it fails before the
+// required time has passed.
 func (r *Reconciler) announceFirst(ctx context.Context, w *world, was []metav1.Condition, is []view.Condition) {
 	for _, c := range is {
 		if c.Type != api.ConditionInitialized || w.status == nil {
@@ -84,13 +86,15 @@ func (r *Reconciler) announceFirst(ctx context.Context, w *world, was []metav1.C
 	}
 }
 
-// first holds the fields of a cluster that are set once and never changed; news is false where none of them is new.
+// first has the fields of a cluster that are set once and never change; news is false if none is
+// new.
 type first struct {
 	news bool
-	how  *api.StatusReportInitialization // set where the cluster becomes initialised in this assembly
+	how  *api.StatusReportInitialization // set if the cluster becomes initialised in this assembly
 }
 
-// initialise writes the fields that are set once, under a field owner of their own. obj becomes the object that the API server has then.
+// initialise writes the fields that are set once, with a separate field owner. obj becomes the
+// object in the API server.
 func (r *Reconciler) initialise(ctx context.Context, obj, want *api.ScyllaDBStatusReport, f first) error {
 	if !f.news {
 		return nil

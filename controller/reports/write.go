@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// desired is existing with all our fields as in want.
+// desired returns existing with all our fields from want.
 func desired(key types.NamespacedName, w *world, existing, want *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
 	obj := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	if existing != nil {
@@ -26,12 +26,13 @@ func desired(key types.NamespacedName, w *world, existing, want *api.ScyllaDBSta
 	}
 	maps.Copy(obj.Labels, map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name})
 	obj.OwnerReferences = owners(w.sets, "")
-	c := want.DeepCopy() // the client decodes the answer into the object that was sent, and want must not change
+	c := want.DeepCopy() // the client decodes into the sent object; want must not change
 	obj.Membership, obj.Datacenters, obj.LastListed = c.Membership, c.Datacenters, c.LastListed
 	return obj
 }
 
-// writeStatus brings the cluster report to want and reads it back. f holds the fields that are set once and never changed.
+// writeStatus updates the cluster report to want and reads it back. f has the fields that are set
+// once.
 func (r *Reconciler) writeStatus(ctx context.Context, key types.NamespacedName, m *memory, w *world, want *api.ScyllaDBStatusReport, f first) (*api.ScyllaDBStatusReport, error) {
 	existing := w.status
 	obj := desired(key, w, existing, want)
@@ -61,14 +62,15 @@ func (r *Reconciler) writeStatus(ctx context.Context, key types.NamespacedName, 
 		}
 		r.o.Metrics.Wrote("ScyllaDBStatusReport")
 	}
-	// The rows are written first: between the two requests a row may look fresher than it is for as long as it did before, never longer.
+	// The rows are written first: between the two requests a row may look fresher than it is for as
+	// long as it did before, never longer.
 	if existing == nil || !equality.Semantic.DeepEqual(want.Status, existing.Status) {
 		obj.Status = *want.Status.DeepCopy()
 		if err := r.o.Client.Status().Update(ctx, obj, owner); err != nil {
 			return nil, fmt.Errorf("update status of cluster report %s: %w", key, err)
 		}
 	}
-	// Only a view that is stored is served.
+	// Only a stored view is served.
 	stored := &api.ScyllaDBStatusReport{}
 	if err := r.o.Live.Get(ctx, key, stored); err != nil {
 		return nil, fmt.Errorf("read back cluster report %s: %w", key, err)

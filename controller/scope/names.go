@@ -14,10 +14,11 @@ const (
 	hashDigits = 5
 )
 
-// ObjectName makes an object's name of parts as the Scylla Operator does: the parts joined by dashes, a dash, and 5 digits in base 36 of the FNV-1a
-// hash of the parts. A name that is too long is cut, upper case becomes lower case; the hash keeps names distinct.
+// ObjectName builds an object's name from parts, as the Scylla Operator does: the parts joined by
+// dashes, a dash, and 5 base-36 digits of the parts' FNV-1a hash. A long name is truncated, upper
+// case becomes lower case; the hash keeps names distinct.
 func ObjectName(parts ...string) string {
-	// A JSON array and a newline keep ("a", "b-c") and ("a-b", "c") apart. Strings always marshal.
+	// A JSON array and a newline distinguish ("a", "b-c") from ("a-b", "c"). Strings always marshal.
 	b, _ := json.Marshal(parts)
 	h := fnv.New64a()
 	_, _ = h.Write(append(b, '\n'))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scope tells to which place of a ScyllaDB cluster the objects that our controller writes belong, and names them. It reads labels; it must
-// not use a client.
+// Package scope computes the place of our controller's objects in a ScyllaDB cluster, and their
+// names. It reads labels; it must not use a client.
 package scope
 
 import (
@@ -19,7 +19,7 @@ type Place struct {
 	Namespace, Cluster, Datacenter, Rack string
 }
 
-// PlaceOf reads the place from labels. The error names the first label that is missing.
+// PlaceOf reads the place from labels. The error names the first missing label.
 func PlaceOf(obj metav1.Object) (Place, error) {
 	l := obj.GetLabels()
 	for _, k := range []string{api.LabelCluster, api.LabelDatacenter, api.LabelRack} {
@@ -30,7 +30,7 @@ func PlaceOf(obj metav1.Object) (Place, error) {
 	return Place{Namespace: obj.GetNamespace(), Cluster: l[api.LabelCluster], Datacenter: l[api.LabelDatacenter], Rack: l[api.LabelRack]}, nil
 }
 
-// Ordinal is the number at the end of a member's name, given the name of its StatefulSet.
+// Ordinal returns the number at the end of a member's name, given the name of its StatefulSet.
 func Ordinal(member, statefulSet string) (int32, bool) {
 	text, ok := strings.CutPrefix(member, statefulSet+"-")
 	if !ok {
@@ -43,7 +43,8 @@ func Ordinal(member, statefulSet string) (int32, bool) {
 	return int32(n), true
 }
 
-// StatefulSetOf is the name of the StatefulSet that a member's name belongs to; no two StatefulSets have members of one name.
+// StatefulSetOf returns the name of a member's StatefulSet; no two StatefulSets have members with
+// the same name.
 func StatefulSetOf(member string) (string, bool) {
 	dash := strings.LastIndexByte(member, '-')
 	if dash <= 0 {

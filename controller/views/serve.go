@@ -13,8 +13,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// Written sets the view that a cluster's report has now, as it was read back. Only that view is served: a controller that takes over must not know less than was served. A view
-// that came back with fewer fields, because the installed kind is an older one, is not served, nor is any before it. report is the UID of its report.
+// Written sets the view that was read back from a cluster's report. Only that view is served: a new
+// leader must never have an older view than a served one. If a view comes back with fewer fields,
+// because the installed CRD is older, neither it nor any earlier view is served. report is the UID
+// of its report.
 func (t *Tracker) Written(key types.NamespacedName, report types.UID, stored *api.StatusReportView) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,14 +33,15 @@ func (t *Tracker) Written(key types.NamespacedName, report types.UID, stored *ap
 	}
 }
 
-// confirm sets the served view's age to zero while v, the last look's, has the same content. Otherwise it grows old until the next one is written.
+// confirm resets the served view's age if v, the latest view, has the same content. Otherwise the
+// age grows until the next view is written.
 func (s *state) confirm(v *api.StatusReportView, now time.Time) {
 	if s.offered != nil && view.Same(v, s.offered) {
 		s.held = now
 	}
 }
 
-// measure is the state of the served view for metrics.
+// measure returns the state of the served view for metrics.
 func (s *state) measure(now time.Time) metrics.View {
 	if s.offered == nil || !s.leads {
 		return metrics.View{}
@@ -51,8 +54,9 @@ func (s *state) measure(now time.Time) metrics.View {
 	return out
 }
 
-// Served is the view of a cluster that is in its report, the caller's own copy, and the time since its content was last found to be true, by this process's clock. Errors:
-// viewwire.ErrNotLeading, viewwire.ErrUnknown, viewwire.ErrNone.
+// Served returns a copy of the view in a cluster's report, and the time since its content was last
+// verified, by this process's clock. Errors: viewwire.ErrNotLeading, viewwire.ErrUnknown,
+// viewwire.ErrNone.
 func (t *Tracker) Served(key types.NamespacedName) (*viewwire.View, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package views keeps the view of each cluster: it looks at the members at intervals, with or without a change, and gives the view to the writer of the cluster report.
-// internal/view judges a look and combines looks. It must not read or write the API server itself.
+// Package views keeps the view of each cluster: it polls the members at intervals and passes the
+// view to the writer of the cluster report. internal/view judges a poll and combines polls. It must
+// not read or write the API server itself.
 package views
 
 import (
@@ -28,34 +29,36 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
-// refresh is the greatest age of a cluster's data before it is read again.
+// refresh is the largest age of a cluster's data before it is read again.
 const refresh = 6 * time.Second
 
 // Options of a Tracker.
 type Options struct {
 	Clock clock.WithTicker
 	Log   *slog.Logger
-	// Epoch reads the number of this term of the leadership, from 1, by the Lease of the election.
+	// Epoch reads the number of this leadership term, from 1, from the election's Lease.
 	Epoch func(context.Context) (int64, error)
-	// MaxPermits is how many may join at once where their versions allow it, 1 when zero. Window is how long all conditions must hold without interruption before a permit is
-	// given.
+	// MaxPermits is how many nodes may join in parallel if their versions allow it, default 1. Window
+	// is how long all conditions must hold continuously before a permit is granted.
 	MaxPermits int
 	Window     time.Duration
-	// Heartbeats asks the members' reporters; with nil no heartbeat is ever heard.
+	// Heartbeats polls the members' reporters; with nil there is never a heartbeat.
 	Heartbeats Heartbeats
-	// Observe gets the state of a cluster's heartbeats after each look; nil is not called. It must not wait.
+	// Observe is called with the state of a cluster's heartbeats after each poll; may be nil. It must
+	// not block.
 	Observe func(key types.NamespacedName, h metrics.Heartbeats)
-	// ObserveView gets the state of a cluster's view after each look; nil is not called. It must not wait.
+	// ObserveView is called with the state of a cluster's view after each poll; may be nil. It must
+	// not block.
 	ObserveView func(key types.NamespacedName, v metrics.View)
 }
 
-// Heartbeats asks reporters for their heartbeats. It must not block its caller, whatever the members do.
+// Heartbeats polls reporters. It must not block its caller, whatever the members do.
 type Heartbeats interface {
-	// Ask begins to ask all of them, and forgets every other one.
+	// Ask starts a poll of each target, and forgets all other members.
 	Ask(ctx context.Context, all []heartbeats.Target)
-	// Heard is a member's heartbeat as known now.
+	// Heard returns a member's current heartbeat.
 	Heard(pod types.NamespacedName) view.Heartbeat
-	// Wait returns when no request is under way.
+	// Wait returns when no request is in progress.
 	Wait()
 }
 
@@ -66,44 +69,47 @@ type Tracker struct {
 	mu       sync.Mutex
 	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
 	epoch    int64
-	known    bool // epoch is
+	known    bool // epoch is known
 	clusters map[types.NamespacedName]*state
-	// least is the newest stamp of any forgotten cluster: one that comes back continues from there, because a receiver may still know its views.
+	// least is the newest stamp of all forgotten clusters. A cluster that is recreated continues from
+	// there, because a receiver may still have its views.
 	least view.Stamp
 }
 
-// state is the state of a cluster. All of it may be lost except what the stored view has.
+// state is the state of a cluster. All of it may be lost except the stored view.
 type state struct {
 	epoch    int64         // of this process's views of the cluster; zero before the first
-	seq      int64         // of the last look or view
-	stored   view.Receiver // the newest view that was read or made: a cache may go back
+	seq      int64         // of the latest poll or view
+	stored   view.Receiver // the newest view that was read or computed: a cache may go back in time
 	evidence []view.Sighting
 	hold     string
-	read     time.Time // when evidence was
-	looked   time.Time // the last look
+	read     time.Time // when evidence was read
+	looked   time.Time // time of the latest poll
 	members  map[string]view.Debounced
 	digests  map[string]digest
 	shown    *api.StatusReportView
-	written  view.Stamp // of the latest view of this process that the API server has kept, whole or not
+	written  view.Stamp // of this process's latest view in the API server, complete or not
 
-	leads   bool                  // this process made its views at the last assembly
-	offered *api.StatusReportView // the served view: the one that is written; nil for none
-	report  types.UID             // of the report that offered is in
-	held    time.Time             // when the content of offered was last found to be true
+	leads   bool                  // this process computed its views at the last assembly
+	offered *api.StatusReportView // the served view, which is the written one; nil for none
+	report  types.UID             // UID of the report with offered
+	held    time.Time             // when the content of offered was last verified
 
 	permits permits
 
-	// The cluster's health policy, and by it: how long all conditions must hold, and how long the first node must be well.
+	// The cluster's health policy, and from it: how long all conditions must hold, and how long the
+	// first node must be healthy.
 	health       api.StatusReportHealthPolicy
 	window, well time.Duration
-	// ask is true where its members are to be asked: the cluster is new, or was looked at since.
+	// ask is true if the members are due for a poll: the cluster is new, or look ran since the last
+	// one.
 	ask bool
 
-	// The state of group 0's log at the last look.
+	// The state of group 0's log at the latest poll.
 	log view.Log
 
-	initialised bool       // by the stored status
-	first       matrix.Ref // the node by which it may come to be, without a break since
+	initialised bool       // from the stored status
+	first       matrix.Ref // candidate for the first node, unchanged from since on
 	since       time.Time
 }
 
@@ -112,12 +118,13 @@ type digest struct {
 	is string
 }
 
-// New returns a Tracker that has seen nothing yet.
+// New returns a Tracker without any state.
 func New(o Options) *Tracker {
 	return &Tracker{o: o, clusters: map[types.NamespacedName]*state{}}
 }
 
-// Source gives the tracker the queue of the writing loop, so that it can have a cluster assembled when its view would change.
+// Source passes the writing loop's queue to the tracker, so that it can request an assembly if a
+// view would change.
 func (t *Tracker) Source() source.Source {
 	return source.Func(func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		t.mu.Lock()
@@ -127,7 +134,7 @@ func (t *Tracker) Source() source.Source {
 	})
 }
 
-// Start looks until ctx ends. The manager starts it on the leader only.
+// Start polls until ctx ends. The manager starts it on the leader only.
 func (t *Tracker) Start(ctx context.Context) error {
 	tick := t.o.Clock.NewTicker(healthpolicy.LeastLook)
 	defer tick.Stop()
@@ -145,13 +152,14 @@ func (t *Tracker) Start(ctx context.Context) error {
 	}
 }
 
-// due is true where the cluster's interval has passed since its last look, as exactly as the ticker is.
+// due reports whether the cluster's interval has passed since the latest poll, with the ticker's
+// precision.
 func (s *state) due(now time.Time) bool {
 	return now.Sub(s.looked) >= s.health.LookInterval.Duration-healthpolicy.LeastLook/2
 }
 
-// Ask begins to ask every reporter that serves a heartbeat, in clusters that are new or were looked at since, and returns at once: the next look uses the answers that have come by
-// then.
+// Ask starts a poll of every reporter with a heartbeat, in clusters that are new or were judged
+// since, and returns at once. The following look uses the responses received by then.
 func (t *Tracker) Ask(ctx context.Context) {
 	if t.o.Heartbeats == nil {
 		return
@@ -175,7 +183,7 @@ func (t *Tracker) Ask(ctx context.Context) {
 	t.o.Heartbeats.Ask(ctx, all)
 }
 
-// heard is a member's heartbeat as known now.
+// heard returns a function that returns a member's current heartbeat.
 func (t *Tracker) heard(namespace string) func(member string) view.Heartbeat {
 	return func(member string) view.Heartbeat {
 		if t.o.Heartbeats == nil {
@@ -185,7 +193,7 @@ func (t *Tracker) heard(namespace string) func(member string) view.Heartbeat {
 	}
 }
 
-// Look looks at the members of every cluster once.
+// Look judges the members of every cluster once.
 func (t *Tracker) Look() { t.look(func(*state, time.Time) bool { return true }) }
 
 func (t *Tracker) look(due func(*state, time.Time) bool) {
@@ -211,12 +219,13 @@ func (t *Tracker) look(due func(*state, time.Time) bool) {
 	}
 }
 
-// View is the view of a cluster that was just assembled, the caller's own copy. It is the stored one while its content is the same, and while another controller has written a
-// newer one: then this controller no longer leads.
+// View returns a copy of the view of a cluster after an assembly. It is the stored view if the
+// content is unchanged, or if another controller has written a newer one: then this controller no
+// longer leads.
 func (t *Tracker) View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView {
 	var now epoch
 	if t.unsettled(key, stored) {
-		now.is, now.err = t.o.Epoch(ctx) // without the lock: a silent API server must not block looks
+		now.is, now.err = t.o.Epoch(ctx) // without the lock: a slow API server must not block polls
 		now.asked = true
 	}
 	t.mu.Lock()
@@ -224,14 +233,15 @@ func (t *Tracker) View(ctx context.Context, key types.NamespacedName, c *cluster
 	return t.view(t.state(key, stored), c, stored.DeepCopy(), now).DeepCopy()
 }
 
-// epoch is the API server's answer about the term, where it was asked.
+// epoch is the API server's response about the term, if it was requested.
 type epoch struct {
 	asked bool
 	is    int64
 	err   error
 }
 
-// state of a cluster, made of the stored view where there is none. The caller holds mu.
+// state returns the state of a cluster, created from the stored view if missing. The caller holds
+// mu.
 func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) *state {
 	s := t.clusters[key]
 	if s == nil {
@@ -263,8 +273,9 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 			s.shown = stored
 			return stored
 		}
-		// The written view has come back with fewer fields: the installed kind is an older one. A view with the same stamp that this process has not seen written is another
-		// process's, whose write was late: readers have that one, and would take no other one of that stamp.
+		// The written view came back with fewer fields: the installed CRD is older. A view with the same
+		// stamp that this process has not seen written is another process's late write. Readers have that
+		// view, and accept no other one with that stamp.
 		if stamp := view.StampOf(stored); s.shown != nil && stamp == view.StampOf(s.shown) && stamp == s.written && view.Same(v, s.shown) {
 			return s.shown
 		}
@@ -279,7 +290,8 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 	return v
 }
 
-// Initialisation is the change of the status of a cluster that was just assembled, as far as it is about the first node.
+// Initialisation returns the change of a cluster's status after an assembly, for the part about the
+// first node.
 func (t *Tracker) Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -292,7 +304,7 @@ func (t *Tracker) Initialisation(key types.NamespacedName, c *cluster.Cluster, s
 	return view.Initialise(c, stored, s.first, s.since, now)
 }
 
-// Forget drops a cluster that is gone.
+// Forget drops a deleted cluster.
 func (t *Tracker) Forget(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -306,7 +318,8 @@ func (t *Tracker) Forget(key types.NamespacedName) {
 	delete(t.clusters, key)
 }
 
-// unsettled is true while the term must be read: at first, and where a stored view is not older than this process's.
+// unsettled reports whether the term must be read: at first, and if a stored view is not older than
+// this process's.
 func (t *Tracker) unsettled(key types.NamespacedName, stored *api.StatusReportView) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -320,7 +333,8 @@ func (t *Tracker) unsettled(key types.NamespacedName, stored *api.StatusReportVi
 	return max(view.StampOf(stored).Epoch, view.StampOf(s.stored.Latest()).Epoch) > s.epoch
 }
 
-// lead decides the epoch of this process's views of a cluster, and returns whether it may make any. The caller holds mu.
+// lead decides the epoch of this process's views of a cluster, and returns whether it may compute
+// any. The caller holds mu.
 func (t *Tracker) lead(s *state, now epoch) bool {
 	latest := view.StampOf(s.stored.Latest()).Epoch
 	switch {
@@ -338,14 +352,14 @@ func (t *Tracker) lead(s *state, now epoch) bool {
 		s.epoch = max(t.epoch, t.least.Epoch)
 	case s.epoch == 0 || latest > s.epoch:
 		if !now.asked {
-			return false // it is asked at the next assembly
+			return false // requested at the next assembly
 		}
-		s.epoch = max(latest+1, t.least.Epoch) // the Lease was made anew and counts from the beginning, or there is none
+		s.epoch = max(latest+1, t.least.Epoch) // no Lease, or a recreated one
 	}
 	return true
 }
 
-// assembled takes over the present data of a cluster. A row with DOWN counts at once.
+// assembled stores the current data of a cluster. A row with DOWN counts at once.
 func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 	s.evidence, s.hold, s.read = view.Of(c), view.Hold(c), now
 	there := make(map[string]bool, len(s.evidence))
@@ -373,7 +387,7 @@ func (s *state) assembled(c *cluster.Cluster, now time.Time) {
 	}
 }
 
-// look counts one look at each member.
+// look judges each member once.
 func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h metrics.Heartbeats) {
 	s.seq++
 	s.looked, s.ask = now, true
@@ -399,14 +413,14 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 			h.Oldest = max(h.Oldest, now.Sub(beat.Advanced))
 		}
 		if old || (l == view.Missed || l == view.Trails) && e.Heartbeat() != nil && e.Ref.Member == s.first.Member {
-			s.first = matrix.Ref{} // it is not known whether it was well in between
+			s.first = matrix.Ref{} // unknown whether it was healthy in between
 		}
 		s.members[e.Key()] = s.members[e.Key()].Next(l, now, int(s.health.MissedLooks))
 	}
 	return h
 }
 
-// summary is the view as it would be written now, without its seq and its permits.
+// summary returns the view to write now, without seq and permits.
 func (s *state) summary(now time.Time) *api.StatusReportView {
 	v := &api.StatusReportView{Epoch: s.epoch, ObservedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), Hold: s.hold}
 	stalled := now.Sub(s.looked) > time.Duration(s.health.MissedLooks)*s.health.LookInterval.Duration
@@ -424,7 +438,7 @@ func (s *state) summary(now time.Time) *api.StatusReportView {
 		if d.Trailing() {
 			m.Cause = api.CauseTrailing
 		}
-		// No look has been taken for as long as it takes to call a member UNKNOWN.
+		// No poll for as long as it takes until a member is UNKNOWN.
 		if stalled && m.State == api.NodeStatusUp {
 			m.State = api.NodeStatusUnknown
 		}

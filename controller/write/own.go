@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// NotOursError is returned for an object that must be left alone.
+// NotOursError means that an object must not be changed.
 type NotOursError struct{ Why string }
 
 // Error implements error.
@@ -24,13 +24,14 @@ func (e *NotOursError) Error() string {
 	return "not deleted, because it is not ours: " + e.Why
 }
 
-// Foreign returns why a report is not ours, by its label and its owners; empty when it is. The label alone proves nothing: the Scylla Operator copies
-// every label of a datacenter to its report.
+// Foreign returns why a report is not ours, by its label and owners, else "". The label alone
+// proves nothing: the Scylla Operator copies every label of a datacenter to its report.
 func Foreign(r client.Object) string {
 	if v := r.GetLabels()[api.LabelManagedBy]; v != api.ManagedByUs {
 		return fmt.Sprintf("label %s is %q", api.LabelManagedBy, v)
 	}
-	// A report without owners is not foreign: deleting a StatefulSet without its Pods (--cascade=orphan) removes the owner references.
+	// A report without owners may be ours: deleting a StatefulSet without its Pods (--cascade=orphan)
+	// removes the owner references.
 	for _, o := range r.GetOwnerReferences() {
 		if gv, err := schema.ParseGroupVersion(o.APIVersion); err != nil || gv.Group != appsv1.GroupName || o.Kind != "StatefulSet" {
 			return fmt.Sprintf("its owner is %s %s", o.Kind, o.Name)
@@ -39,7 +40,8 @@ func Foreign(r client.Object) string {
 	return ""
 }
 
-// notWrittenByUs returns why the content of an object is not our controller's, by the field managers that the API server keeps; empty when it is.
+// notWrittenByUs returns why an object's content is not our controller's, by its field managers,
+// else "".
 func notWrittenByUs(fields []metav1.ManagedFieldsEntry) string {
 	ours := false
 	for i := range fields {
@@ -58,7 +60,7 @@ func notWrittenByUs(fields []metav1.ManagedFieldsEntry) string {
 	return ""
 }
 
-// hasContent is true for a manager that owns fields beside metadata and status.
+// hasContent reports whether a manager owns fields other than metadata and status.
 func hasContent(f *metav1.ManagedFieldsEntry) bool {
 	if f.FieldsV1 == nil {
 		return false
@@ -75,8 +77,9 @@ func hasContent(f *metav1.ManagedFieldsEntry) bool {
 	return false
 }
 
-// Delete deletes an object whose label, owners and field manager are all ours, as read from live: the cache keeps no field managers. Another object
-// is left alone (NotOursError); one that is gone is no error.
+// Delete deletes an object whose label, owners and field manager are all ours, as read from live:
+// the cache has no field managers. Any other object remains (NotOursError); a missing one is not an
+// error.
 func (w *Reports) Delete(ctx context.Context, c client.Client, live client.Reader, obj client.Object) error {
 	key := client.ObjectKeyFromObject(obj)
 	if why := Foreign(obj); why != "" {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package write brings datacenter reports, here and in other Kubernetes clusters, to the wanted content, with a request only when something differs.
-// It must not decide the content.
+// Package write updates datacenter reports, here and in other Kubernetes clusters, to the desired
+// content, with a request only if something differs. It must not decide the content.
 package write
 
 import (
@@ -21,29 +21,31 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// ownPrefix of annotations that this project alone writes: unwanted ones are removed from our reports.
+// ownPrefix of annotations that only this project writes: unwanted ones are removed from our
+// reports.
 const ownPrefix = "kubectl-scylla.scylladb.com/"
 
 // owner is the field manager by which Delete recognises our objects.
 const owner = client.FieldOwner(api.FieldOwnerController)
 
-// Reports writes datacenter reports through one client. The zero value is not usable. It is safe for concurrent use.
+// Reports writes datacenter reports through one client. Create it with New. It is safe for
+// concurrent use.
 type Reports struct {
 	mu    sync.Mutex
 	marks map[types.NamespacedName]mark
 }
 
-// mark records the result of a write. Where the API server or a mutating webhook changes what was written, a comparison with the stored object alone
-// would cause a write each time.
+// mark records the result of a write. If the API server or a mutating webhook changes the written
+// object, a comparison with only the stored object would cause a write each time.
 type mark struct {
 	resourceVersion string
 	sum             [sha256.Size]byte
 }
 
-// New returns a Reports that has written nothing yet.
+// New returns a Reports without marks.
 func New() *Reports { return &Reports{marks: map[types.NamespacedName]mark{}} }
 
-// Differs returns whether existing (nil: there is none) differs from want.
+// Differs reports whether existing (nil: none) differs from want.
 func (w *Reports) Differs(existing, want *api.ScyllaDBDatacenterNodesStatusReport) bool {
 	if existing == nil {
 		return true
@@ -58,7 +60,8 @@ func (w *Reports) Differs(existing, want *api.ScyllaDBDatacenterNodesStatusRepor
 	return !ok || m.resourceVersion != existing.ResourceVersion || m.sum != sum(merged)
 }
 
-// Write creates the report or brings existing to want. It returns an error of the API server unwrapped, so that the caller can recognise a conflict.
+// Write creates the report or updates existing to want. It returns errors of the API server
+// unwrapped, so that the caller can detect a conflict.
 func (w *Reports) Write(ctx context.Context, c client.Client, existing, want *api.ScyllaDBDatacenterNodesStatusReport) error {
 	var obj *api.ScyllaDBDatacenterNodesStatusReport
 	var s [sha256.Size]byte
@@ -88,7 +91,8 @@ func (w *Reports) Forget(key types.NamespacedName) {
 	delete(w.marks, key)
 }
 
-// merge is existing with all our fields as in want; labels, annotations and owners of others stay.
+// merge returns existing with all our fields from want; other labels, annotations and owners
+// remain.
 func merge(existing, want *api.ScyllaDBDatacenterNodesStatusReport) *api.ScyllaDBDatacenterNodesStatusReport {
 	out := existing.DeepCopy()
 	if len(want.Labels) > 0 && out.Labels == nil {

@@ -12,23 +12,25 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// AnnotationBarrier, on a newcomer's own Pod, holds as JSON (see BarrierWait) those reasons to wait that only its barrier knows. Written and removed
-// by the barrier, read by every other program that judges the member. It opens no barrier: it only adds reasons to wait.
+// AnnotationBarrier, on a new node's own Pod, is JSON (see BarrierWait): the blockers that only its
+// barrier can detect. Written and removed by the barrier, read by every other program that judges
+// the member. It only adds blockers and never opens a barrier.
 const AnnotationBarrier = "kubectl-scylla.scylladb.com/barrier"
 
-// Bounds of a BarrierWait, because every Pod can write the annotation.
+// Limits of a BarrierWait, because every Pod can write the annotation.
 const (
 	maxBarrierWait = 16 << 10
-	// MaxBarrierRefusals is how many refusals are kept.
+	// MaxBarrierRefusals is the largest number of refusals that the barrier writes.
 	MaxBarrierRefusals = 20
 )
 
-// BarrierWait holds what only the barrier knows while it waits: the reasons beyond the reports, and whether its volume is empty.
+// BarrierWait is the state that only a waiting barrier has: the blockers beyond the reports, and
+// whether its volume is empty.
 //
 // +kubebuilder:object:generate=false
 type BarrierWait struct {
-	// StableSince is since when all nodes that must be UP have been UP without a break, by the clock of the barrier's machine; StableFor is how long
-	// that must last.
+	// StableSince is the time since which all nodes that must be UP have been UP continuously, by the
+	// clock of the barrier's Kubernetes node. StableFor is the required duration.
 	// +optional
 	StableSince *metav1.Time `json:"stableSince,omitempty"`
 	// +optional
@@ -36,7 +38,8 @@ type BarrierWait struct {
 	// Refusals are the blockers that the last check before opening found.
 	// +optional
 	Refusals []BarrierRefusal `json:"refusals,omitempty"`
-	// EmptyVolume is true where the barrier found no file on the volume of its own claim: no node of an earlier Pod is on it.
+	// EmptyVolume is true if the volume of the member's PVC contains no file, so it holds no node of
+	// an earlier Pod.
 	// +optional
 	EmptyVolume bool `json:"emptyVolume,omitempty"`
 }
@@ -47,24 +50,26 @@ type BarrierWait struct {
 type BarrierRefusal struct {
 	// Reason is the code of a blocker.
 	Reason string `json:"reason"`
-	// Observed is the host ID of the node concerned, or its member's name where the host ID is unknown; Observer is that of the node whose row reports
-	// it.
+	// Observed is the host ID of the blocking node, or its member name if the host ID is unknown.
+	// Observer is the host ID of the node whose row reports it.
 	// +optional
 	Observed string `json:"observed,omitempty"`
 	// +optional
 	Observer string `json:"observer,omitempty"`
-	// Cause adds to reason and names; its sentence is made by the program that shows it.
+	// Cause explains reason and names; the displaying program formats the sentence.
 	// +optional
 	Cause words.Coded `json:"cause,omitzero"`
-	// Detail is quoted: an error of the network, an annotation's value. Empty where there is a Cause.
+	// Detail is literal text: a network error or an annotation's value. Empty if Cause is set.
 	// +optional
 	Detail string `json:"detail,omitempty"`
-	// Words are the sentence of the cause, or the detail, of barriers before there was a Cause. Read for one more version and not written.
+	// Words is the sentence of the cause, or the detail, from barriers without Cause. It is still read
+	// for one version, and never written.
 	// +optional
 	Words string `json:"words,omitempty"`
 }
 
-// EncodeBarrierWait writes the annotation's value. Where it is too long, the last refusals are without their causes and details: those whose reasons are the least grave.
+// EncodeBarrierWait returns the annotation's value. If the value is too long, the last refusals,
+// which are the least severe, lose their causes and details.
 func EncodeBarrierWait(w *BarrierWait) (string, error) {
 	short := *w
 	short.Refusals = slices.Clone(w.Refusals)
@@ -80,7 +85,7 @@ func EncodeBarrierWait(w *BarrierWait) (string, error) {
 	}
 }
 
-// DecodeBarrierWait reads the annotation's value.
+// DecodeBarrierWait decodes the annotation's value.
 func DecodeBarrierWait(value string) (*BarrierWait, error) {
 	if len(value) > maxBarrierWait {
 		return nil, fmt.Errorf("annotation %s has %d bytes, more than %d", AnnotationBarrier, len(value), maxBarrierWait)

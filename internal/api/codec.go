@@ -15,9 +15,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// DecodeNodeStatusReport reads a Pod annotation in the shipped shape (flat observedNodes) or the proposal's (nested nodeStatusReport). Host IDs
-// become canonical and must be UUIDs, where present: a cell without a host ID belongs to no node, and blocks. Unknown fields are skipped and statuses
-// kept as they are; anything after the first JSON value is an error.
+// DecodeNodeStatusReport decodes a Pod annotation in the shipped shape (flat observedNodes) or the
+// proposal's (nested nodeStatusReport). Host IDs are converted to canonical UUIDs; other texts are
+// errors. A cell without a host ID belongs to no node, and blocks. Unknown fields are skipped,
+// statuses are unchanged, and text after the first JSON value is an error.
 func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	var both struct {
 		NodeStatusReport
@@ -30,7 +31,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 		return nil, fmt.Errorf("decode node status report: it has %d bytes, more than %d", len(value), maxRowBytes)
 	}
 	if err := json.Unmarshal([]byte(value), &both); err != nil {
-		return nil, fmt.Errorf("decode node status report: %.300s", err.Error()) // bounded, because the error repeats the input
+		return nil, fmt.Errorf("decode node status report: %.300s", err.Error()) // err repeats the input
 	}
 	r := both.NodeStatusReport
 	if both.Nested != nil {
@@ -48,7 +49,8 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	if err := r.canonical(); err != nil {
 		return nil, err
 	}
-	// An unusable heartbeat is an error: without it the row would count as that of a reporter without heartbeats, which is judged by its Pod's status alone.
+	// An unusable heartbeat is an error: without it the row would look like a row from a reporter
+	// without heartbeats, which only its Pod's status can make stale.
 	if h := r.Heartbeat; h != nil && (h.Port < 1 || h.Port > 65535 || !IsFingerprint(h.Fingerprint)) {
 		return nil, fmt.Errorf("decode node status report: invalid heartbeat port %d or fingerprint %.80q: must be a port and a lower-case hex SHA-256", h.Port, h.Fingerprint)
 	}
@@ -61,7 +63,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 			return nil, fmt.Errorf("decode node status report: observedNodes[%d].since is outside the years 1 to 9999", i)
 		}
 	}
-	// A place without a usable host ID belongs to no node, and is only left out: no decision needs it.
+	// A place without a usable host ID belongs to no node, and no decision requires it.
 	r.Places = slices.DeleteFunc(r.Places, func(p NodePlace) bool { return hostid.Known(string(p.HostID)) == "" })
 	for i := range r.Places {
 		r.Places[i].HostID = hostid.Known(string(r.Places[i].HostID))
@@ -80,7 +82,7 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 
 // canonical converts the node's own IDs to ScyllaDB's spelling.
 func (r *NodeStatusReport) canonical() error {
-	// Empty: the node does not know its host ID yet.
+	// Empty until the node has a host ID.
 	if err := parse(&r.HostID); err != nil {
 		return fmt.Errorf("decode node status report: hostID %w", err)
 	}
@@ -96,7 +98,8 @@ func (r *NodeStatusReport) canonical() error {
 	return nil
 }
 
-// checkLastRow makes the host IDs of the last row canonical. A row without an error makes the last row superfluous; it is then dropped.
+// checkLastRow makes the host IDs of the last row canonical. It drops the last row if the row has
+// no error.
 func (r *NodeStatusReport) checkLastRow() error {
 	last := r.LastRow
 	if last == nil {
@@ -122,17 +125,19 @@ func (r *NodeStatusReport) checkLastRow() error {
 	return nil
 }
 
-// Bounds of a row, because every Pod can write the annotation. A row of 1,000 nodes has 100 kB at most.
+// Limits of a row, because every Pod can write the annotation. A row of 1,000 nodes has at most 100
+// kB.
 const (
 	maxRowBytes = 256 << 10
 	maxRowItems = 4096
-	maxRowText  = 2000 // of an error, in bytes
+	maxRowText  = 2000 // bytes of an error
 	maxRowWord  = 200
-	// maxRowRepairBased bounds the names of node operations, of which ScyllaDB has five.
+	// maxRowRepairBased limits the names of node operations; ScyllaDB has five.
 	maxRowRepairBased = 16
 )
 
-// boundTexts truncates the texts that people see and that are copied into reports: the API server refuses a report that is too large.
+// boundTexts truncates texts that are displayed and copied into reports: the API server refuses a
+// report that is too large.
 func (r *NodeStatusReport) boundTexts() {
 	if r.Error != nil {
 		text := Clip(*r.Error, maxRowText)
@@ -142,7 +147,7 @@ func (r *NodeStatusReport) boundTexts() {
 		*word = Clip(*word, maxRowWord)
 	}
 	if p := r.Process; p != nil && p.Ended != nil && !writable(p.Ended.Time) {
-		r.Process = nil // only left out: no decision needs it
+		r.Process = nil // dropped: no decision uses it
 	} else if p != nil {
 		p.State = Clip(p.State, maxRowWord)
 	}
@@ -172,7 +177,7 @@ func boundCells(cells []ObservedNodeStatusReport) {
 	}
 }
 
-// Clip truncates a text to limit bytes plus an ellipsis, without splitting a character.
+// Clip truncates a text to limit bytes plus an ellipsis, at a character boundary.
 func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -180,14 +185,14 @@ func Clip(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
-// writable reports whether a time can be written as it was read. A time of the year 9999 in a zone west of Greenwich is in the year 10000 in UTC; the
-// API server would refuse a report that contains it.
+// writable reports whether a time can be written back in UTC. A time in year 9999 in a zone west of
+// Greenwich is in year 10000 in UTC; the API server would refuse such a report.
 func writable(t time.Time) bool {
 	y := t.UTC().Year()
 	return y >= 1 && y <= 9999
 }
 
-// parse replaces a text by its canonical host ID, in place; an empty one stays empty.
+// parse replaces a text by its canonical host ID in place; an empty text stays empty.
 func parse(id *hostid.ID) (err error) {
 	*id, err = hostid.Optional(string(*id))
 	return err
@@ -198,13 +203,13 @@ func IsFingerprint(text string) bool {
 	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// ReportDigest identifies a member's report, the annotation of its Pod: the first 16 characters of its lower-case hex SHA-256. Empty for an empty
-// report.
+// ReportDigest identifies a member's report, the annotation of its Pod: the first 16 characters of
+// its lower-case hex SHA-256. It is empty for an empty report.
 func ReportDigest(report string) string {
 	return RowText{Rest: report}.Digest()
 }
 
-// SplitList splits a comma list; blanks around items and empty items do not count.
+// SplitList splits a comma-separated list. It trims blanks and drops empty items.
 func SplitList(s string) []string {
 	var out []string
 	for item := range strings.SplitSeq(s, ",") {
@@ -215,8 +220,8 @@ func SplitList(s string) []string {
 	return out
 }
 
-// EncodeNodeStatusReport writes the shipped shape plus our additive fields: rows sorted by host ID, one JSON line that ends in
-// a newline. The same facts give the same bytes. It does not change r.
+// EncodeNodeStatusReport encodes the shipped shape plus our additional fields: rows sorted by host
+// ID, one line of JSON with a newline. Equal facts give equal bytes. It does not change r.
 func EncodeNodeStatusReport(r *NodeStatusReport) (string, error) {
 	c := *r
 	c.ObservedNodes = slices.Clone(r.ObservedNodes)
@@ -232,8 +237,8 @@ func EncodeNodeStatusReport(r *NodeStatusReport) (string, error) {
 	return string(b) + "\n", nil
 }
 
-// KeepLast adds the last usable row to a row with an error, and returns the row to keep for the next call: r itself where it is usable. A row of
-// another node is dropped.
+// KeepLast adds the last usable row to a row with an error, and returns the row to keep for the
+// next call: r itself if r is usable. The last row of another node is dropped.
 func (r *NodeStatusReport) KeepLast(last *LastRow) *LastRow {
 	if r.Error == nil {
 		r.LastRow = nil
@@ -253,7 +258,7 @@ func (r *NodeStatusReport) KeepLast(last *LastRow) *LastRow {
 	return last
 }
 
-// Plain converts a row to the cells of a datacenter report: without states and without ages.
+// Plain converts a row to the cells of a datacenter report, without states and times.
 func Plain(cells []ObservedNodeStatusReport) []ObservedNode {
 	if cells == nil {
 		return nil
@@ -265,7 +270,7 @@ func Plain(cells []ObservedNodeStatusReport) []ObservedNode {
 	return out
 }
 
-// NewMembership sorts, deduplicates and digests host IDs.
+// NewMembership returns the sorted host IDs without duplicates, with their digest.
 func NewMembership[T ~string](hostIDs []T) *Membership {
 	ids := make([]string, len(hostIDs))
 	for i := range hostIDs {
@@ -278,7 +283,7 @@ func NewMembership[T ~string](hostIDs []T) *Membership {
 		if line = append(line[:0], id...); i < len(ids)-1 {
 			line = append(line, '\n')
 		}
-		_, _ = sum.Write(line) // a hash gives no error
+		_, _ = sum.Write(line) // a hash returns no error
 	}
 	return &Membership{Digest: hex.EncodeToString(sum.Sum(nil)[:8]), HostIDs: ids}
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package api is the wire: the kinds of group scylla.scylladb.com/v1alpha1 that this project reads and writes, the scheme
-// that knows them, the name of every label and annotation, and the codec of the pod annotation that carries a node's row.
+// Package api defines the wire format. It has the types of group scylla.scylladb.com/v1alpha1 that
+// this project reads and writes, their scheme, the name of every label and annotation, and the
+// codec of the Pod annotation with a node's row.
 //
-// It must not decide anything, talk to anything, or know a clock: package matrix judges values, package kube fetches them. No other package spells a
-// label or annotation key.
+// It must not decide, do I/O, or read a clock: package matrix judges values, package kube fetches
+// them. No other package contains a label or annotation key as text.
 //
 // +kubebuilder:object:generate=true
 // +groupName=scylla.scylladb.com

@@ -12,15 +12,17 @@ import (
 // cellsStart begins a report that lists its observed nodes first, as our reporters write it.
 const cellsStart = `{"observedNodes":[`
 
-// RowText is the report that a Pod carries, as text. In a controller's cache it is in two parts: Cells ends with the list of observed nodes, which many Pods have in common and then
-// share. Elsewhere Cells is empty.
+// RowText is the report in a Pod's annotation, as text. In a controller's cache it has two parts:
+// Cells ends with the list of observed nodes, which is identical for many Pods and shared.
+// Elsewhere Cells is empty.
 // +kubebuilder:object:generate=false
 type RowText struct{ Cells, Rest string }
 
-// annotationCells has the first part of a Pod's report in a cache. It is no valid name, so that no writer can set it.
+// annotationCells has the first part of a Pod's report in a cache. It is not a valid name, so no
+// client can set it.
 const annotationCells = "cells of " + AnnotationNodeStatusReport
 
-// RowOf is the report in a Pod's annotations; false where there is none.
+// RowOf returns the report in a Pod's annotations; false if there is none.
 func RowOf(annotations map[string]string) (RowText, bool) {
 	rest, ok := annotations[AnnotationNodeStatusReport]
 	return RowText{annotations[annotationCells], rest}, ok
@@ -34,8 +36,9 @@ func (t RowText) SetIn(annotations map[string]string) {
 	}
 }
 
-// Parts are the beginning up to the end of the observed nodes, and the rest; false for a report that does not begin with its observed nodes. A bracket inside a text ends the first
-// part too early: the parts together are always the whole text.
+// Parts returns the beginning up to the end of the observed nodes, and the rest; false if the
+// report does not begin with its observed nodes. A bracket inside a string ends the first part too
+// early: cells+rest is always the whole text.
 func (t RowText) Parts() (cells, rest string, ok bool) {
 	cells, rest = t.Cells, t.Rest
 	if cells == "" {
@@ -57,15 +60,16 @@ func (t RowText) Digest() string {
 	for _, part := range []string{t.Cells, t.Rest} {
 		for len(part) > 0 {
 			n := min(len(part), cap(buf))
-			_, _ = sum.Write(append(buf, part[:n]...)) // a hash gives no error
+			_, _ = sum.Write(append(buf, part[:n]...)) // a hash returns no error
 			part = part[n:]
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// SharedCells holds the beginnings of reports that Pods have in common: of 1,000 nodes that see all nodes UP each carries the same 80 kB. The zero value is ready; it is safe for
-// concurrent use.
+// SharedCells stores the beginnings of reports that Pods have in common: each of 1,000 nodes that
+// see all nodes UP has the same 80 kB. The zero value is ready to use; it is safe for concurrent
+// use.
 // +kubebuilder:object:generate=false
 type SharedCells struct {
 	mu    sync.Mutex
@@ -73,12 +77,14 @@ type SharedCells struct {
 }
 
 const (
-	// maxSharedCells bounds the beginnings that are kept, minSharedCells the length of those that are worth it.
+	// maxSharedCells limits the stored beginnings, minSharedCells is the minimum length of one in
+	// bytes.
 	maxSharedCells = 64
 	minSharedCells = 1 << 10
 )
 
-// Split is the same report in two parts, of which the first is shared. A report that does not begin with its observed nodes stays whole.
+// Split returns the same report in two parts and shares the first. It returns a report that does
+// not begin with its observed nodes unchanged.
 func (s *SharedCells) Split(t RowText) RowText {
 	head, rest, ok := t.Parts()
 	if t.Cells != "" || len(head) < minSharedCells || !ok {
@@ -93,5 +99,5 @@ func (s *SharedCells) Split(t RowText) RowText {
 		}
 		s.texts[known] = known
 	}
-	return RowText{known, strings.Clone(rest)} // not a part of the whole text, which would be held with it
+	return RowText{known, strings.Clone(rest)} // a slice would keep the whole text in memory
 }

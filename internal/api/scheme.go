@@ -8,17 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion of the kinds that this project reads and writes.
+// GroupVersion of the custom resources that this project reads and writes.
 var GroupVersion = schema.GroupVersion{Group: "scylla.scylladb.com", Version: "v1alpha1"}
 
-// Kinds that the Scylla Operator owns. We read only their metadata, for the force annotation and the override reference.
+// GVKs of the Scylla Operator. We read only their metadata, for the force annotation and the
+// override reference.
 var (
 	ScyllaClusterGVK      = schema.GroupVersionKind{Group: GroupVersion.Group, Version: "v1", Kind: "ScyllaCluster"}
 	ScyllaDBDatacenterGVK = GroupVersion.WithKind("ScyllaDBDatacenter")
 	ScyllaDBClusterGVK    = GroupVersion.WithKind("ScyllaDBCluster")
 )
 
-// AddToScheme registers the kinds of this package.
+// AddToScheme registers the types of this package.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&ScyllaDBDatacenterNodesStatusReport{}, &ScyllaDBDatacenterNodesStatusReportList{},

@@ -43,10 +43,10 @@ type ObservedNodeStatusReport struct {
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// Faults of rows that could not be made.
+// Codes of NodeStatusReport.Fault.
 const (
-	FaultScyllaDB       = "ScyllaDBNoAnswer" // ScyllaDB gave no answer, or an unusable one
-	FaultPodUnreachable = "PodUnreachable"   // the Pod could not be reached, so ScyllaDB was not asked
+	FaultScyllaDB       = "ScyllaDBNoAnswer" // ScyllaDB did not respond, or the response is unusable
+	FaultPodUnreachable = "PodUnreachable"   // the Pod was not reachable, so ScyllaDB was not queried
 )
 
 // NodeStatusReport is the value of AnnotationNodeStatusReport: the row of one node. The shipped shape is observedNodes and
@@ -54,10 +54,10 @@ const (
 // +kubebuilder:object:generate=false
 type NodeStatusReport struct {
 	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
-	// Error says why the row could not be made; the row is then empty.
+	// Error is why the reporter could not write the row; the row is then empty.
 	Error *string `json:"error,omitempty"`
-	// LastRow is the last row without an error, kept beside Error; nil without Error, and where there was none. It lists the members, and does not tell
-	// which of them are UP. Additive.
+	// LastRow is the last row without an error, kept in addition to Error; nil without Error, and
+	// if there was none. It lists the members. It does not show which of them are UP. Additive.
 	LastRow *LastRow `json:"lastRow,omitempty"`
 	// Fault is the code of Error; empty is ScyllaDBNoAnswer, as the Scylla Operator's reporter writes no code. Additive.
 	Fault string `json:"fault,omitempty"`
@@ -70,10 +70,12 @@ type NodeStatusReport struct {
 	OwnsTokens *bool `json:"ownsTokens,omitempty"`
 	// ScyllaVersion is the running node's release, "2025.2.1-0.20250901.abc".
 	ScyllaVersion string `json:"scyllaVersion,omitempty"`
-	// Places are the locations of the observed nodes that are not UP, as gossip has them, sorted by host ID: only they tell whether a host ID that no
-	// member has is a node of another datacenter. Empty where gossip has none, and where more than MaxPlaces nodes are not UP. Additive.
+	// Places are the locations of the observed nodes that are not UP, from gossip, sorted by host ID.
+	// Only they show that a host ID without a member is a node of another datacenter. Empty if gossip
+	// has none, or if more than MaxPlaces nodes are not UP. Additive.
 	Places []NodePlace `json:"places,omitempty"`
-	// LegacyTopology is set where the node says that its cluster's topology is not managed by Raft. Additive.
+	// LegacyTopology is true if the node reports that Raft does not manage its cluster's topology.
+	// Additive.
 	LegacyTopology bool `json:"legacyTopology,omitempty"`
 	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of group 0, whose own view of gossip alone decides a join.
 	// Empty where the node knows no coordinator, as in every version before 6.0. Additive.
@@ -81,14 +83,16 @@ type NodeStatusReport struct {
 	// Group0ID is the ID of the node's group 0, which is the identity of its cluster, as read from the node's disk when its Pod started. Empty where the
 	// disk does not have it: on the first start, and before 2025.2. Additive.
 	Group0ID string `json:"group0ID,omitempty"`
-	// RepairBased are the node operations (ScyllaDB's names: replace, bootstrap, ...) that this node's configuration makes repair-based, sorted. Empty
-	// where there are none, and where they are not known. Additive.
+	// RepairBased are the node operations (ScyllaDB's names: replace, bootstrap, ...) that this node's
+	// configuration makes repair-based, sorted. Empty if there are none or if they are unknown.
+	// Additive.
 	RepairBased []string `json:"repairBased,omitempty"`
 	// Operations lists topology operations that the task manager shows as open or failed.
 	Operations []NodeOperation `json:"operations,omitempty"`
 	// Heartbeat is where the reporter confirms its row; nil where it serves no heartbeat, as the Scylla Operator's. Additive.
 	Heartbeat *ReportHeartbeat `json:"heartbeat,omitempty"`
-	// Process is how ScyllaDB's process ended within its running container, beside Error; nil where it has not, and where that is not known. Additive.
+	// Process is how ScyllaDB's process ended within its running container, in addition to Error; nil
+	// if it has not ended or if that is unknown. Additive.
 	Process *ScyllaDBProcess `json:"process,omitempty"`
 }
 
@@ -102,17 +106,18 @@ type ScyllaDBProcess struct {
 	Ended *metav1.Time `json:"ended,omitempty"`
 }
 
-// States of a process, as supervisord prints them.
+// States of a process, in supervisord's spelling.
 const (
 	ProcessStarting = "STARTING"
 	ProcessRunning  = "RUNNING"
-	ProcessBackoff  = "BACKOFF" // ended at once, to be started again
-	ProcessStopped  = "STOPPED" // by a person
-	ProcessExited   = "EXITED"  // for good after exit status 0, else for a moment
-	ProcessFatal    = "FATAL"   // for good
+	ProcessBackoff  = "BACKOFF" // ended at once; supervisord will restart it
+	ProcessStopped  = "STOPPED" // stopped by a user
+	ProcessExited   = "EXITED"  // permanent after exit status 0, else temporary
+	ProcessFatal    = "FATAL"   // permanent
 )
 
-// MaxPlaces is the greatest number of places in a row: where more nodes are not UP, none of them is removed, and the row must stay small.
+// MaxPlaces is the largest number of places in a row: with more nodes that are not UP, none of them
+// is removed, and the row must stay small.
 const MaxPlaces = 32
 
 // NodePlace is the location of a node.
@@ -136,8 +141,8 @@ type ReportHeartbeat struct {
 	Port int32 `json:"port"`
 	// Fingerprint of the certificate there: the lower-case hex SHA-256 of its DER form. The reporter makes key and certificate when it starts.
 	Fingerprint string `json:"fingerprint"`
-	// Lease is true where the running number is on a Lease of the Pod, because the network does not let the controller reach the reporter
-	// (AnnotationHeartbeat). Port and Fingerprint hold all the same.
+	// Lease is true if the sequence number is on a Lease of the Pod, because the network does not let
+	// the controller reach the reporter (AnnotationHeartbeat). Port and Fingerprint are still valid.
 	Lease bool `json:"lease,omitempty"`
 	// IntervalSeconds is the time between two polls of ScyllaDB, where that is more than 5 s; zero otherwise. The number may stand still for twice as
 	// long. An older controller does not read it, and takes the member for UNKNOWN meanwhile.
@@ -319,7 +324,7 @@ type ScyllaDBStatusReportStatus struct {
 	Up string `json:"up,omitempty"`
 	// +optional
 	Blockers int32 `json:"blockers"`
-	// FirstBlocker is the first blocker in words.
+	// FirstBlocker is the first blocker as a sentence.
 	// +optional
 	FirstBlocker string `json:"firstBlocker,omitempty"`
 	// Members, sorted by datacenter, rack, ordinal.
@@ -334,7 +339,7 @@ type ScyllaDBStatusReportStatus struct {
 	// View is the controller's summary of the cluster. It is written when its content changes.
 	// +optional
 	View *StatusReportView `json:"view,omitempty"`
-	// Initialized is set once and never removed: the cluster has had its first node, and no member may found it again.
+	// Initialized is set once and never removed: the cluster has had its first node, and no member may bootstrap it again.
 	// +optional
 	Initialized bool `json:"initialized,omitempty"`
 	// Initialization is the evidence for Initialized. Written with Initialized and never changed.
@@ -356,11 +361,11 @@ type LastListed struct {
 
 // Condition types and reasons of ScyllaDBStatusReport.
 const (
-	// ConditionAllNodesUp is True when every node sees every node UP: a newcomer could join.
+	// ConditionAllNodesUp is True if every node sees every node UP: a new node can join.
 	ConditionAllNodesUp = "AllNodesUp"
-	// ConditionRowsDecoded is False when an annotation could not be decoded; the message names the Pod.
+	// ConditionRowsDecoded is False if an annotation could not be decoded; the message names the Pod.
 	ConditionRowsDecoded = "RowsDecoded"
-	// ConditionRemotesReachable is False when a remote datacenter's report could not be read.
+	// ConditionRemotesReachable is False if a remote datacenter's report could not be read.
 	ConditionRemotesReachable = "RemotesReachable"
 )
 

@@ -7,10 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// StatusReportView is the controller's stamped summary of a cluster. Of two views the one with the higher epoch is newer; within an epoch, the one
-// with the higher seq. No two clocks are compared.
+// StatusReportView is the controller's stamped summary of a cluster. The view with the higher epoch
+// is newer; within one epoch, the one with the higher seq. No two clocks are compared.
 type StatusReportView struct {
-	// Epoch is the term of the controller that made the view: one more than the number of times the Lease of the leader election had changed hands.
+	// Epoch is the term of the controller that wrote the view: the number of leader changes in the Lease of
+	// the leader election, plus one.
 	Epoch int64 `json:"epoch"`
 	// Seq counts the views of an epoch. It increases with every poll of the members; the view is written only when its content changes.
 	Seq int64 `json:"seq"`
@@ -50,7 +51,7 @@ type Policy string
 const (
 	// PolicyPermits requires a permit in addition to everything that PolicyReports requires.
 	PolicyPermits Policy = "permits"
-	// PolicyReports requires the reports alone.
+	// PolicyReports uses the reports only.
 	PolicyReports Policy = "reports"
 )
 
@@ -58,11 +59,11 @@ const (
 type PermitKind string
 
 const (
-	// PermitForm is for the first node of all: it founds the cluster.
+	// PermitForm is for the first node: it bootstraps the cluster.
 	PermitForm PermitKind = "Form"
 	// PermitJoin is for a further node.
 	PermitJoin PermitKind = "Join"
-	// PermitReplace is for a node that takes the place of a dead one.
+	// PermitReplace is for a node that replaces a dead one.
 	PermitReplace PermitKind = "Replace"
 )
 
@@ -143,7 +144,8 @@ type StatusReportViewMember struct {
 // ViewCause is the cause of a member's state in a view.
 type ViewCause string
 
-// CauseTrailing is that the member is more entries of the log of group 0 behind its leader than the health policy allows.
+// CauseTrailing means that the member is more entries of the log of group 0 behind its leader than
+// the health policy allows.
 const CauseTrailing ViewCause = "Trailing"
 
 // ViewContact is the evidence that a member's row is still true.
@@ -172,18 +174,21 @@ const FieldOwnerInitialization = "kubectl-scylla-initialization"
 
 // Condition types of the initialisation, and of nodes that may be replaced.
 const (
-	// ConditionInitialized is True once Initialized is set, Unknown while nodes have joined and none of them reports so itself.
+	// ConditionInitialized is True once Initialized is set, Unknown while nodes have joined but none
+	// reports it itself.
 	ConditionInitialized = "Initialized"
-	// ConditionInitializedButEmpty is present, and True, while an initialised cluster has no joined member: no member may found it again.
+	// ConditionInitializedButEmpty is present, and True, while an initialised cluster has no joined
+	// member: no member may bootstrap it again.
 	ConditionInitializedButEmpty = "InitializedButEmpty"
-	// ConditionSplitCluster is present, and True, while nodes belong to two clusters of one name, by their group 0 or by the members that they list: no
-	// member may join.
+	// ConditionSplitCluster is present, and True, while nodes of one cluster name belong to two
+	// clusters: no member may join. Their group 0 or their lists of members show this.
 	ConditionSplitCluster = "SplitCluster"
-	// ConditionPrerequisitesMissing is present, and True, while Pods do not start because a Secret or ConfigMap of theirs does not exist; the message
-	// names it.
+	// ConditionPrerequisitesMissing is present, and True, while Pods do not start because a Secret or
+	// ConfigMap does not exist; the message names it.
 	ConditionPrerequisitesMissing = "PrerequisitesMissing"
-	// ConditionNodeReplaceable is present, and True, while nodes have been DOWN for so long that they may be replaced; the message has the command. The
-	// controller replaces none without a request.
+	// ConditionNodeReplaceable is present, and True, while nodes have been DOWN for so long that they
+	// may be replaced; the message has the command. The controller never replaces a node without a
+	// request.
 	ConditionNodeReplaceable = "NodeReplaceable"
 )
 
@@ -213,13 +218,15 @@ type StatusReportHealthPolicy struct {
 	// advance queries the reporters of the other members.
 	// +optional
 	PeerCheck metav1.Duration `json:"peerCheck"`
-	// LookInterval is how often the controller looks at the members.
+	// LookInterval is the time between two polls of the members by the controller.
 	// +optional
 	LookInterval metav1.Duration `json:"lookInterval"`
-	// MissedLooks is after how many looks in a row that heard nothing a member is UNKNOWN.
+	// MissedLooks is the number of consecutive polls without a heartbeat after which a member is
+	// UNKNOWN.
 	// +optional
 	MissedLooks int32 `json:"missedLooks,omitempty"`
-	// CleanUpDeadReports takes the row of a node that no member lists any more out of the reports. No node is ever removed.
+	// CleanUpDeadReports removes the row of a node that no member lists any more from the reports. It
+	// never removes a node.
 	CleanUpDeadReports bool `json:"cleanUpDeadReports"`
 	// WhenControllerSilent is what barriers with the policy permits do while no controller leads, unless a flag of theirs sets it; empty is Wait.
 	// +optional
@@ -247,19 +254,22 @@ type WhenSilent string
 const (
 	// WhenSilentWait waits for a controller.
 	WhenSilentWait WhenSilent = "Wait"
-	// WhenSilentPeers decides by the members alone. It gives up the guarantees of the controller: holds, permits, and newcomers that start one after the
-	// other.
+	// WhenSilentPeers decides by the other members only. It gives up the guarantees of the controller:
+	// holds, permits, and new nodes that start one after another.
 	WhenSilentPeers WhenSilent = "Peers"
 )
 
-// AnnotationHealthPrefix begins the annotations of StatefulSets that override a field of the health policy of their cluster:
-// "kubectl-scylla.scylladb.com/health-dead: 10m". Written by a person, read by our controller.
+// AnnotationHealthPrefix begins the annotations of StatefulSets that override a field of their
+// cluster's health policy: "kubectl-scylla.scylladb.com/health-dead: 10m". Written by a user, read
+// by our controller.
 const AnnotationHealthPrefix = "kubectl-scylla.scylladb.com/health-"
 
 // Condition types of the health policy.
 const (
-	// ConditionHealthPolicyValid is present, and False, while an annotation of the health policy is invalid. That field keeps its value.
+	// ConditionHealthPolicyValid is present, and False, while an annotation of the health policy is
+	// invalid. That field keeps its value.
 	ConditionHealthPolicyValid = "HealthPolicyValid"
-	// ConditionDeadReportRetained is present, and True, while the row of a node that no member lists any more is kept.
+	// ConditionDeadReportRetained is present, and True, while the row of a node is kept that no member
+	// lists any more.
 	ConditionDeadReportRetained = "DeadReportRetained"
 )

@@ -14,14 +14,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Decide answers whether in.Member may start ScyllaDB. It judges in.Matrix from Self's point of view whatever options the matrix was
-// built with; in.Matrix nil is the same as one without rows.
+// Decide returns whether in.Member may start ScyllaDB. It judges in.Matrix from Self's point of
+// view, whatever options the matrix was built with; a nil in.Matrix is one without rows.
 //
-// The order: a bootstrapped data directory opens, unless it is another node's; one that can never start again refuses; a member that its peers know
-// is a restart and opens; force opens; then every required node must be seen UP by every row, for a replacement all but the replaced and the ignored
-// ones. Nothing else opens, but the one first node of a cluster that has never had one.
+// The order:
+//   - a bootstrapped data directory opens, unless it belongs to another node
+//   - a data directory that can never start again refuses
+//   - a member that its peers list is a restart, and opens
+//   - force opens
+//   - every row must have every required node UP; for a replacement, all nodes except the replaced
+//     and ignored ones
+//   - only the first node of a cluster that never had one opens without such rows
 //
-// Outside the Pod a verdict may still change by what its own barrier has found in the data directory.
+// Outside the Pod, the barrier's own reading of the data directory can still change the verdict.
 func Decide(in Input) Verdict {
 	in.self = in.Member.ByService()
 	v := in.decide()
@@ -35,16 +40,17 @@ func Decide(in Input) Verdict {
 	return v
 }
 
-// Unsure is true where only the Pod can know the state of the volume, and its barrier has not reported it yet.
+// Unsure reports whether the verdict needs the state of the volume, and the Pod's barrier has not
+// reported it.
 func (v Verdict) Unsure() bool { return v.restsOnVolume() && !v.Satisfied }
 
 func (v Verdict) restsOnVolume() bool {
 	return v.Summary.Code == words.StartsAsMemberIfVolumeHolds || v.Summary.Code == words.StartsAsNewIfVolumeIsEmpty
 }
 
-// decide is the decision.
+// decide returns the decision.
 //
-// Long: the order of the questions is the decision, and is read best in one piece.
+// Long: the order of the questions is the decision, and is easiest to read in one piece.
 func (in Input) decide() Verdict {
 	in.Peers = without(in.Peers, func(p *cluster.Member) bool { return p.Ref.Member != "" && p.Ref.Member == in.self.Member })
 	v := Verdict{Self: in.self}
@@ -83,7 +89,7 @@ func (in Input) decide() Verdict {
 	v.Blockers, v.Notes = in.precondition(m, v.Notes)
 	v.Blockers = append(v.Blockers, in.malformed(forced)...)
 	if b := in.unknownVolume(m); b.Reason != "" && len(v.Blockers) == 0 {
-		v.Blockers = []matrix.Blocker{b} // its step overrules all others, so they come first
+		v.Blockers = []matrix.Blocker{b} // its step takes precedence over all others, so it comes first
 	}
 	matrix.SortBlockers(v.Blockers)
 	replaces := in.replaces()
@@ -120,7 +126,7 @@ func (in Input) decide() Verdict {
 	return v
 }
 
-// service of the member; an empty one where it has none.
+// service returns the Service of the member; empty if it has none.
 func (in *Input) service() *corev1.Service {
 	if in.Member.Service == nil {
 		return &corev1.Service{}
@@ -128,7 +134,7 @@ func (in *Input) service() *corev1.Service {
 	return in.Member.Service
 }
 
-// without returns peers without those for which out is true: the same list where there are none.
+// without returns peers without those for which out is true; the same list if there are none.
 func without(peers []*cluster.Member, out func(*cluster.Member) bool) []*cluster.Member {
 	if !slices.ContainsFunc(peers, out) {
 		return peers
@@ -136,7 +142,8 @@ func without(peers []*cluster.Member, out func(*cluster.Member) bool) []*cluster
 	return slices.DeleteFunc(slices.Clone(peers), out)
 }
 
-// forgotten is true for a member that has joined and that no fresh row lists, while there are fresh rows: ScyllaDB will not accept its volume again.
+// forgotten reports whether the member has joined and no fresh row lists it, while there are fresh
+// rows: ScyllaDB will not accept its volume again.
 func (in *Input) forgotten(m *matrix.Matrix) bool {
 	if !in.Member.HasJoined() || in.self.HostID == "" {
 		return false
@@ -144,8 +151,9 @@ func (in *Input) forgotten(m *matrix.Matrix) bool {
 	return !listed(m, in.self.HostID) && m.Reporting() > 0
 }
 
-// replaces is the summary of a replacement: by the recorded original host ID, or in the old procedure by the address in the request. Zero when Self replaces no node, or when no
-// usable value is recorded.
+// replaces returns the summary of a replacement: by the recorded original host ID, or in the old
+// procedure by the requested address. Zero if Self replaces no node, or no usable value is
+// recorded.
 func (in *Input) replaces() words.Message {
 	if id := in.Member.Label(api.LabelReplacingNodeHostID); id != "" {
 		return words.New(words.StartsReplacingHostID, "hostID", id)
@@ -156,8 +164,9 @@ func (in *Input) replaces() words.Message {
 	return words.Message{}
 }
 
-// notOwnAddress is the reason why a request to replace by address is refused: the address must be one of the dead node of this member, else ScyllaDB would replace another member's
-// node. Zero where it is, and where no address is requested.
+// notOwnAddress returns why a request to replace by address is refused: the address does not belong
+// to this member's dead node, so ScyllaDB would replace another member's node. Zero if it does, or
+// if no address is requested.
 func (in *Input) notOwnAddress() words.Message {
 	asked, by := in.Member.ReplacedAddress()
 	switch own := in.Member.DeadAddresses(); {
@@ -175,13 +184,14 @@ func (v Verdict) open(d Decision, summary words.Message) Verdict {
 	return v
 }
 
-// Only is a verdict that waits with these of its blockers alone, at least one; the caller knows that the others do not matter.
+// Only returns a verdict that waits with only these blockers, at least one; the caller knows that
+// the others do not matter.
 func (v Verdict) Only(blockers []matrix.Blocker) Verdict {
 	v.Blockers, v.Summary = blockers, words.New(words.MustWait, "reasons", reasons(blockers))
 	return v
 }
 
-// Wait is the verdict of a member that must wait for one thing.
+// Wait returns the verdict of a member that must wait for one blocker.
 func Wait(self matrix.Ref, b matrix.Blocker) Verdict {
 	return Verdict{Decision: DecisionWait, Self: self}.Only([]matrix.Blocker{b})
 }
@@ -193,7 +203,8 @@ func allUp(nodes int) words.Message {
 	return words.New(words.StartsAsAllNodesAreUp, "nodes", nodes)
 }
 
-// reasons is the gravest group of blockers, and how many more there are. Ages are left out: the same facts give the same message.
+// reasons returns the most severe group of blockers, and how many more there are. It omits ages:
+// the same facts give the same message.
 func reasons(blockers []matrix.Blocker) words.Message {
 	groups, total := matrix.GroupBlockers(blockers)
 	gravest := groups[0].Message()
@@ -207,10 +218,14 @@ func reasons(blockers []matrix.Blocker) words.Message {
 	}
 }
 
-// foreignVolume is true when the data directory is another node's. It holds another host ID than the Service of the member records, and that ID is recorded for another member: it
-// is that member's volume or a copy of it, and ScyllaDB itself has no guard against two processes with one host ID. Or a joined member has a volume with an ID that no row lists,
-// while rows list the recorded one. It is false where that is not known: the Service may record the node that this one has replaced, or that was removed. The new node of a
-// replacement has a host ID that no member records yet.
+// foreignVolume reports whether the data directory belongs to another node. Its host ID differs
+// from the one in the member's Service, and one of these is true:
+//   - The ID is recorded for another member: the volume is that member's or a copy of it. ScyllaDB
+//     does not prevent two processes with one host ID.
+//   - The member has joined, rows list its recorded host ID, and no row lists the volume's.
+//
+// It is false if unknown: the Service may record the node that this one has replaced, or that was
+// removed. The new node of a replacement has a host ID that no member records yet.
 func (in *Input) foreignVolume() bool {
 	switch {
 	case in.VolumeHostID == "" || in.VolumeHostID == in.self.HostID:
@@ -222,7 +237,8 @@ func (in *Input) foreignVolume() bool {
 	return joined && listed(in.Matrix, in.self.HostID) && !listed(in.Matrix, in.VolumeHostID)
 }
 
-// ownerOfVolume is the other member whose Service records the host ID in the volume, or whose row has it; empty where there is none.
+// ownerOfVolume returns the other member whose Service records the host ID in the volume, or whose
+// row has it; empty if there is none.
 func (in *Input) ownerOfVolume() string {
 	if i := slices.IndexFunc(in.Peers, func(p *cluster.Member) bool { return p.RecordedID() == in.VolumeHostID }); i >= 0 {
 		return in.Peers[i].Name()
@@ -241,7 +257,7 @@ func (in *Input) ownerOfVolume() string {
 	return n.Name()
 }
 
-// listed is true for a host ID that is in a row that counts.
+// listed reports whether a usable row has the host ID.
 func listed(m *matrix.Matrix, id hostid.ID) bool {
 	if m == nil {
 		return false
@@ -254,7 +270,8 @@ func listed(m *matrix.Matrix, id hostid.ID) bool {
 	return n.SeenUp+n.SeenDown+n.SeenUnknown > 0
 }
 
-// unusable is the blocker of a data directory that ScyllaDB must not, or will not, start on; its Reason is empty when there is none.
+// unusable returns the blocker for a data directory on which ScyllaDB must not, or will not, start;
+// its Reason is empty if there is none.
 func (in *Input) unusable() matrix.Blocker {
 	b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.self}
 	switch {
@@ -274,9 +291,11 @@ func (in *Input) unusable() matrix.Blocker {
 	return b
 }
 
-// unknownVolume is the blocker of a new node whose volume has ScyllaDB's files, while neither the volume nor the Service shows whose they are: a copy of a running member's volume
-// looks the same until system.local is flushed. The files of an own first start that was cut short do so too, so a person decides. Its Reason is empty where that is known, and
-// where there is no other node whose copy it could be.
+// unknownVolume returns the blocker of a new node whose volume has ScyllaDB's files, while neither
+// the volume nor the Service shows their owner. A copy of a running member's volume looks the same
+// until system.local is flushed. So do the files of an interrupted first start, so a user must
+// decide. Its Reason is empty if the owner is known, or if there is no other node whose copy it
+// could be.
 func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
 	if in.Volume != VolumeUsed || in.VolumeHostID != "" || in.self.HostID != "" || in.Member.HasJoined() || m.Empty() {
 		return matrix.Blocker{}
@@ -284,7 +303,7 @@ func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
 	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.self, Cause: words.New(words.VolumeOfUnknownHostID)}
 }
 
-// judged is the matrix with Self as the newcomer.
+// judged returns the matrix with Self as the new node.
 func (in *Input) judged() *matrix.Matrix {
 	m := in.Matrix
 	if m == nil {
@@ -303,7 +322,7 @@ func (in *Input) judged() *matrix.Matrix {
 	return m.Judge(opts)
 }
 
-// malformed lists the faults of Self's own Service.
+// malformed returns the faults of Self's own Service.
 func (in *Input) malformed(forced bool) []matrix.Blocker {
 	var list []matrix.Blocker
 	add := func(reason words.Code, cause words.Message) {
@@ -335,7 +354,8 @@ func (in *Input) malformed(forced bool) []matrix.Blocker {
 	return list
 }
 
-// notNew is the evidence that an empty matrix does not mean a new cluster; zero when there is none.
+// notNew returns the evidence that an empty matrix does not mean a new cluster; zero if there is
+// none.
 func (in *Input) notNew(m *matrix.Matrix) words.Message {
 	var why []words.Message
 	if in.Member.HasJoined() {
@@ -365,12 +385,14 @@ func (in *Input) notNew(m *matrix.Matrix) words.Message {
 	return words.New(words.ClusterNotNew, "facts", why)
 }
 
-// anyJoined is true when a member here has joined, so that a report of this datacenter should exist.
+// anyJoined reports whether a member here has joined, so that a report of this datacenter should
+// exist.
 func (in *Input) anyJoined() bool {
 	return slices.ContainsFunc(in.Peers, (*cluster.Member).HasJoined)
 }
 
-// otherDatacenter is true when another datacenter is known. The lenient flag is evidence of one: it is set where there are external seeds.
+// otherDatacenter reports whether another datacenter is known. The lenient flag is evidence of one:
+// it is set if there are external seeds.
 func (in *Input) otherDatacenter(m *matrix.Matrix) bool {
 	return in.AllowNonReporting || len(m.Options().NotVerified) > 0
 }

@@ -10,17 +10,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Health is the health of the cluster for every display, condition and metric: a cluster in which a newcomer's barrier has to wait is not healthy.
+// Health is the health of the cluster for every display, condition and metric: a cluster in which a
+// new node's barrier must wait is not healthy.
 type Health struct {
-	// Healthy is true when there is at least one node, every one is UP in every row, a newcomer would have nothing to wait for, and no node's volume is deleted with its Pod.
+	// Healthy is true if there is at least one node and every row has every node UP. Also, nothing
+	// blocks a new node, and no node's volume is deleted with its Pod.
 	Healthy bool
-	// Nodes is how many nodes are judged, Up how many of them every row has UP, Total how many blockers there are, including those that one blocker stands for.
+	// Nodes is how many nodes are judged, Up how many of them every row has UP. Total is how many
+	// blockers there are, including those that Blocker.More counts.
 	Nodes, Up, Total int
-	// Blockers, the gravest first.
+	// Blockers, the most severe first.
 	Blockers []matrix.Blocker
 }
 
-// HealthOf judges the cluster. The list of blockers is the caller's own.
+// HealthOf judges the cluster. The caller owns the list of blockers.
 func HealthOf(c *cluster.Cluster) Health {
 	m := c.Matrix()
 	silent, since := c.ControllerSilent()
@@ -32,13 +35,13 @@ func HealthOf(c *cluster.Cluster) Health {
 	matrix.SortBlockers(out.Blockers)
 	for _, b := range outdated {
 		if _, ok := m.Index(b.Observed.HostID); !ok && b.Observed.HostID != "" {
-			out.Nodes++ // it is no node of the matrix
+			out.Nodes++ // it is not a node of the matrix
 		}
 	}
 	return out
 }
 
-// banned are the newcomers that can never join as they are.
+// banned returns the new nodes that can never join with their present host ID.
 func banned(c *cluster.Cluster) []matrix.Blocker {
 	var out []matrix.Blocker
 	for _, name := range c.Newcomers() {

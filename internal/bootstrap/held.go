@@ -13,42 +13,48 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Guarded is true for a start that depends on the present state of other nodes, so that the barrier checks it again right before opening.
+// Guarded reports whether the start depends on the present state of other nodes, so that the
+// barrier checks it again right before opening.
 func (d Decision) Guarded() bool {
 	return d.Stabilises() || d == DecisionGenesis
 }
 
-// Stabilises is true for a start before which all other nodes must have been UP for a while: gossip needs some 22 seconds to detect a death, and a node that restarts again and
-// again is UP in between.
+// Stabilises reports whether all other nodes must have been UP for some time before the start.
+// Gossip needs about 22 seconds to detect a stopped node, and a node in a restart loop is UP in
+// between.
 func (d Decision) Stabilises() bool {
 	return d == DecisionAllUp || d == DecisionReplacing
 }
 
-// Stabilising is the blocker of a member for which all has been UP for elapsed, while window is required.
+// Stabilising returns the blocker of a member for which all nodes have been UP for elapsed, while
+// window is required.
 func Stabilising(window, elapsed time.Duration) matrix.Blocker {
-	left := (min(window, max(0, window-elapsed)) + time.Second - 1).Truncate(time.Second) // rounded up: 0s would read as finished
+	left := (min(window, max(0, window-elapsed)) + time.Second - 1).Truncate(time.Second) // rounded up: 0s would mean finished
 	return matrix.Blocker{
 		Reason: words.Stabilising, Cause: words.New(words.MustStayUp, "window", window.String(), "left", left.String()),
 	}
 }
 
-// ReporterSilent is the blocker of a member whose reporter does not answer at the moment of opening.
+// ReporterSilent returns the blocker of a member whose reporter does not respond when the barrier
+// is about to open.
 func ReporterSilent(node matrix.Ref, terms string) matrix.Blocker {
 	return matrix.Blocker{Reason: words.ReporterSilent, Observed: node, Detail: terms}
 }
 
-// NoOtherSeed is the blocker of a member whose choice of seeds does not permit a start.
+// NoOtherSeed returns the blocker of a member whose choice of seeds does not permit a start.
 func NoOtherSeed(self matrix.Ref, choice SeedChoice) matrix.Blocker {
 	return matrix.Blocker{Reason: words.NoOtherSeed, Observed: self, Cause: choice.Message()}
 }
 
-// NotFirst is the blocker of a member that would be the first node of its cluster, were it not for why: its seeds, or its Pod or StatefulSet, belong to another cluster.
+// NotFirst returns the blocker of a member that would be the first node of its cluster, except for
+// why: its seeds, Pod or StatefulSet belong to another cluster.
 func NotFirst(self matrix.Ref, why words.Message) matrix.Blocker {
 	return matrix.Blocker{Reason: words.SeedsOfAnotherCluster, Observed: self, Cause: why}
 }
 
-// held are the blockers that the member's own barrier reports beyond those of the objects: nil where it does not run, or reports nothing that can be read. They come from the Pod,
-// so only known reasons count, without their steps: commands are ours.
+// held returns the blockers that the member's own barrier reports in addition to the objects'
+// blockers; nil if it does not run or its report is not readable. They come from the Pod, so only
+// known reasons count, without their steps: commands come only from us.
 func held(c *cluster.Cluster, m *cluster.Member) []matrix.Blocker {
 	w := m.BarrierWait()
 	if w == nil {
@@ -63,14 +69,15 @@ func held(c *cluster.Cluster, m *cluster.Member) []matrix.Blocker {
 	if len(out) == 0 && w.StableSince != nil && w.StableFor.Duration > 0 {
 		elapsed := time.Duration(0)
 		if !c.TakenAt.IsZero() {
-			elapsed = max(0, c.TakenAt.Sub(w.StableSince.Time)) // two machines' clocks: the rest is never more than the whole window
+			elapsed = max(0, c.TakenAt.Sub(w.StableSince.Time)) // clocks of two machines: the rest never exceeds the whole window
 		}
 		out = append(out, Stabilising(w.StableFor.Duration, elapsed))
 	}
 	return out
 }
 
-// refusal is a blocker of the barrier. Its cause is within another one, so that nobody takes a code and names of the Pod's for facts of the objects.
+// refusal returns a blocker of the barrier. Its cause is nested, so that no code treats the Pod's
+// code and names as facts of the objects.
 func refusal(c *cluster.Cluster, m *cluster.Member, reason words.Code, r api.BarrierRefusal) matrix.Blocker {
 	b := matrix.Blocker{Reason: reason, Observed: c.Named(r.Observed), Observer: c.Named(r.Observer), Detail: cmp.Or(r.Detail, r.Words), Hearsay: true}
 	switch reason {

@@ -11,8 +11,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Of is the input of a member's decision as far as the API has it. The caller adds the facts that only the Pod has (Disk, DiskDetail, Banned). Error: *cluster.NotFoundError for a member
-// that is not known or has no Service.
+// Of returns the input of a member's decision from the API. The caller adds the facts that only the
+// Pod has (Disk, DiskDetail, Banned). It returns *cluster.NotFoundError for a member that is
+// unknown or has no Service.
 func Of(c *cluster.Cluster, member string) (Input, error) {
 	m := c.Member(member)
 	if m == nil || m.Service == nil {
@@ -31,7 +32,7 @@ func Of(c *cluster.Cluster, member string) (Input, error) {
 	}
 	in.ControllerSilent, in.ControllerSilentSince = c.ControllerSilent()
 	if m.EmptyVolume() {
-		in.Volume = VolumeEmpty // as its barrier has found
+		in.Volume = VolumeEmpty // found by its barrier
 	}
 	if in.Permission == nil && m.JudgedByOther() {
 		in.JudgedBy = c.OverrideRef
@@ -39,7 +40,8 @@ func Of(c *cluster.Cluster, member string) (Input, error) {
 	return in, nil
 }
 
-// VerdictOf is the decision of the member's barrier, as far as it is known outside its Pod. Error: as Of.
+// VerdictOf returns the decision of the member's barrier, as far as the API shows it. Errors: as
+// Of.
 func VerdictOf(c *cluster.Cluster, member string) (Verdict, error) {
 	in, err := Of(c, member)
 	if err != nil {
@@ -52,8 +54,9 @@ func VerdictOf(c *cluster.Cluster, member string) (Verdict, error) {
 	return Decide(in), nil
 }
 
-// permission is the member's permit in the controller's view, as far as it is known outside its Pod; nil where it needs none. The view's age is not known here: only a process that
-// watches the view advance knows it.
+// permission returns the member's permit in the controller's view, as far as the API shows it; nil
+// if it needs none. The view's age is unknown here: only a process that watches the view advance
+// can measure it.
 func permission(c *cluster.Cluster, m *cluster.Member) *Permission {
 	if !m.NeedsPermit() {
 		return nil

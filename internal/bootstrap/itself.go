@@ -12,8 +12,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// perhapsItself is the note for a member that may wait for itself: its volume holds a node's files, its Service records no host ID, or one that was removed, because no reporter
-// ran when it joined, and exactly one host ID that no member here has is DOWN. The volume does not prove it (system.local is not flushed), so a person decides.
+// perhapsItself returns the note for a member that may wait for itself. Its volume has a node's
+// files. Its Service records no host ID, or one that was removed, because no reporter ran when it
+// joined. Exactly one host ID that no member here has is DOWN. The volume does not prove it
+// (system.local is not flushed), so a user must decide.
 func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
 	if in.unrecorded(m) {
 		return in.perhaps(words.JoinNotRecorded, in.self.HostID)
@@ -35,8 +37,9 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
 	return in.perhaps(words.MayWaitForItself, nobodys[0])
 }
 
-// stillReplaces is true for a member that replaces a node which the rows still list, or whose host ID is not known. When they no longer list it, the replacement has finished: the
-// node in the volume is the new one, whose host ID was not recorded while the controller was away.
+// stillReplaces reports whether the member replaces a node that the rows still list, or whose host
+// ID is unknown. If they no longer list it, the replacement has finished: the node in the volume is
+// the new one, whose host ID no controller recorded.
 func (in *Input) stillReplaces(m *matrix.Matrix) bool {
 	original := hostid.Known(in.Member.Label(api.LabelReplacingNodeHostID))
 	return !in.replaces().IsZero() && (original == "" || listed(m, original))
@@ -46,9 +49,11 @@ func (in *Input) perhaps(note words.Code, hostID hostid.ID) []words.Message {
 	return []words.Message{words.New(note, "member", in.self.Name(), "hostID", hostID)}
 }
 
-// unrecorded is true for a member that the rows list as joined and DOWN under the host ID of its Service, while the Service does not record that it has joined: its machine failed
-// before the join was recorded. Its volume either holds no readable host ID, and may be that of a later attempt; or it has that host ID, and its record of the join is older than
-// what ScyllaDB reads when it starts. So the barrier does not open by itself.
+// unrecorded reports whether the rows list the member as joined and DOWN under the host ID of its
+// Service, while the Service records no join: its machine failed before the join was recorded. Its
+// volume has no readable host ID, and may belong to a later attempt. Or it has that host ID, and
+// its record of the join is older than what ScyllaDB reads when it starts. So the barrier does not
+// open automatically.
 func (in *Input) unrecorded(m *matrix.Matrix) bool {
 	if in.Member.HasJoined() || in.self.HostID == "" || in.self.Member == "" || in.Volume != VolumeUsed ||
 		in.VolumeHostID != "" && in.VolumeHostID != in.self.HostID || !in.replaces().IsZero() {

@@ -15,24 +15,27 @@ import (
 
 // Permission is the known state of a member's permit.
 type Permission struct {
-	// View is the newest known view; nil where there is none.
+	// View is the newest known view; nil if there is none.
 	View *api.StatusReportView
-	// Override is the report that an override names in place of the cluster's own; empty without one. It is another cluster's report, with another cluster's permits.
+	// Override is the report that an override names instead of the cluster's own; empty without one.
+	// It is another cluster's report, with another cluster's permits.
 	Override string
-	// Old is the reason why the view is too old to be used; zero where it is fresh, and where its age is not known, as outside the Pod.
+	// Old is why the view is too old to be used; zero if it is fresh or its age is unknown, as outside
+	// the Pod.
 	Old words.Message
-	// Back is set while the API server keeps showing an older view than View; zero otherwise.
+	// Back is set while the API server still returns an older view than View; zero otherwise.
 	Back words.Message
-	// Claim is the name of the member's data claim, ClaimUID its UID, empty where there is no such claim. Both count only where ClaimKnown is true: a caller outside the Pod may
-	// not know them.
+	// Claim is the name of the member's data PVC, ClaimUID its UID, empty if there is no such PVC.
+	// Both count only if ClaimKnown is true: a caller outside the Pod possibly has not read them.
 	Claim      string
 	ClaimKnown bool
 	ClaimUID   types.UID
-	// PodUID is the UID of the member's Pod; empty where the caller is outside the Pod and has not read it.
+	// PodUID is the UID of the member's Pod; empty if the caller is outside the Pod and has not read
+	// it.
 	PodUID types.UID
 }
 
-// From takes the view of a cluster's report, which is nil where there is none.
+// From takes the view of a cluster's report; r is nil if there is none.
 func (p *Permission) From(r *api.ScyllaDBStatusReport, cluster string) {
 	switch {
 	case r == nil:
@@ -43,7 +46,7 @@ func (p *Permission) From(r *api.ScyllaDBStatusReport, cluster string) {
 	}
 }
 
-// kindOf is the kind of permit that a start needs.
+// kindOf returns the kind of permit that a start needs.
 func kindOf(replaces words.Message, m *matrix.Matrix) api.PermitKind {
 	switch {
 	case !replaces.IsZero():
@@ -54,7 +57,8 @@ func kindOf(replaces words.Message, m *matrix.Matrix) api.PermitKind {
 	return api.PermitJoin
 }
 
-// Permit is the kind of permit that a start by this decision needs; empty for one that needs none: a restart, or a forced start.
+// Permit returns the kind of permit that a start by this decision needs; empty if it needs none: a
+// restart, or a forced start.
 func (d Decision) Permit() api.PermitKind {
 	switch d {
 	case DecisionGenesis:
@@ -67,7 +71,8 @@ func (d Decision) Permit() api.PermitKind {
 	return ""
 }
 
-// Blockers are the reasons why the view does not let the member start in this way; none where it does. dead are the host IDs that must be DOWN; all others must be UP.
+// Blockers returns why the view does not let the member start in this way; nil if it does. dead are
+// the host IDs that must be DOWN; all others must be UP.
 func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hostid.ID) []matrix.Blocker {
 	pending := func(cause words.Message) []matrix.Blocker {
 		return []matrix.Blocker{{Reason: words.PermitPending, Observed: self, Cause: cause}}
@@ -87,7 +92,8 @@ func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hosti
 		return pending(p.queued(self.Member))
 	}
 	if !p.Old.IsZero() {
-		// A view is written again for as long as it has an open permit. A view without a permit may stay the same for hours: its age is no sign of a silent controller.
+		// The controller renews a view while it has an open permit. A view without a permit may be
+		// unchanged for hours: its age does not show that the controller is not responding.
 		return []matrix.Blocker{{Reason: words.ControllerSilent, Cause: p.Old}}
 	}
 	var list []matrix.Blocker
@@ -99,7 +105,8 @@ func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hosti
 		other(words.New(words.PermitForOtherClaim, "claim", p.Claim, "uid", string(p.ClaimUID), "permitted", string(permit.PVCUID)))
 	}
 	if p.PodUID != "" && permit.PodUID != p.PodUID {
-		// The controller has judged the Pod that waited then. It withdraws the permit once it sees the new one.
+		// The controller judged the Pod that waited then. It withdraws the permit when it sees the new
+		// Pod.
 		other(words.New(words.PermitForOtherPod, "uid", string(p.PodUID), "permitted", string(permit.PodUID)))
 	}
 	if permit.Kind != kind {
@@ -117,7 +124,7 @@ func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hosti
 	return list
 }
 
-// queued is the member's place in the queue, with the reason why it waits.
+// queued returns the member's place in the queue, with the reason why it waits.
 func (p *Permission) queued(member string) words.Message {
 	at := slices.IndexFunc(p.View.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == member })
 	if at < 0 {
@@ -126,7 +133,7 @@ func (p *Permission) queued(member string) words.Message {
 	return words.New(words.PermitQueued, "place", at+1, "waiting", max(len(p.View.Queue), int(p.View.Waiting)), "why", Waits(p.View.Queue[at]))
 }
 
-// Waits is the reason why a member in the queue waits.
+// Waits returns the reason why a member in the queue waits.
 func Waits(w api.StatusReportViewWaiting) words.Message {
 	reason := words.Code(w.Reason)
 	switch reason {
@@ -149,7 +156,8 @@ func Waits(w api.StatusReportViewWaiting) words.Message {
 	return words.New(words.PermitWaitsForUnknownReason, "reason", w.Reason) // of a newer controller
 }
 
-// NotUp are the members of a view that are not in the state that a start needs: UP, or DOWN where their host ID is among dead.
+// NotUp returns the members of a view that are not in the state that a start needs: UP, or DOWN if
+// their host ID is in dead.
 func NotUp(members []api.StatusReportViewMember, dead []hostid.ID) []string {
 	var bad []string
 	for i := range members {

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// precondition returns the blockers of Self, and notes with what is worth adding.
+// precondition returns the blockers of Self, and notes with its own added.
 func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix.Blocker, []words.Message) {
 	blockers := slices.Clone(m.Blockers())
 	if m.Empty() {
@@ -27,7 +27,7 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	blockers = append(blockers, in.tooOld(m)...)
 	blockers = append(blockers, in.oneAtATime(m)...)
 	if in.Volume == VolumeUnreadable && in.self.HostID != "" && in.hasJoined(m) {
-		// It is not known whether the member comes back or has lost its disk.
+		// It is unknown whether the member restarts or has lost its disk.
 		blockers = append(blockers, matrix.Blocker{
 			Reason: words.VolumeUnreadable, Observed: in.self, Cause: words.New(words.VolumeNotLooked, "why", in.VolumeDetail),
 		})
@@ -35,7 +35,8 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	if !in.replaces().IsZero() {
 		blockers = in.butReplaced(m, blockers)
 		if uid := in.Member.Annotation(api.AnnotationReplacePodUID); uid != "" && in.Member.Pod != nil && uid == string(in.Member.Pod.UID) {
-			// The replacement is about to evict this Pod, with its volume: a start now would be killed in the middle, or create a member whose volume is deleted.
+			// The replacement is about to evict this Pod, with its volume. A start now would be interrupted,
+			// or create a member whose volume is deleted.
 			blockers = append(blockers, matrix.Blocker{Reason: words.PodToBeReplaced, Observed: in.self})
 		}
 	}
@@ -48,12 +49,13 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	return blockers, append(notes, remarks(m, in.Peers, in.self.HostID)...)
 }
 
-// genesis returns the blockers of a node while no other node has a row: the cluster is not new, or it is and another member is its first node. There may be only one first node:
-// two that start at once create two clusters.
+// genesis returns the blockers of a node while no other node has a row. Either the cluster is not
+// new, or another member is its first node. Only one first node is allowed: two that start at once
+// create two clusters.
 func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 	if why := in.notNew(m); !why.IsZero() {
 		if in.otherDatacenter(m) && !in.anyJoined() {
-			// The first Pod of a further datacenter is no first node.
+			// The first Pod of an additional datacenter is not the first node.
 			return []matrix.Blocker{{Reason: words.DatacenterNotVerified, Cause: why}}
 		}
 		if in.lostAlone() && !in.otherDatacenter(m) {
@@ -68,13 +70,15 @@ func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 	return []matrix.Blocker{{Reason: words.FirstNodePending, Observed: first, Cause: words.New(words.FirstNodeIs, "first", first.Name())}}
 }
 
-// lostAlone is true for the only member that has ever joined, on a volume without any file: nobody else has its data.
+// lostAlone reports whether this is the only member that has ever joined, on a volume without any
+// file: no other node has its data.
 func (in *Input) lostAlone() bool {
 	return in.Volume == VolumeEmpty && in.Member.HasJoined() && in.replaces().IsZero() &&
 		!slices.ContainsFunc(in.Peers, recorded)
 }
 
-// first is the member that may be the first node, by the rule by which the launcher chooses seeds.
+// first returns the member that may be the first node, by the same rule as the launcher's choice of
+// seeds.
 func (in *Input) first() matrix.Ref {
 	if first := First(append(slices.Clip(in.Peers), in.Member)); first != in.Member {
 		return first.Recorded()
@@ -82,8 +86,9 @@ func (in *Input) first() matrix.Ref {
 	return in.self
 }
 
-// butReplaced leaves out the blockers about the nodes that Self replaces or that ScyllaDB is told to ignore: they must be DOWN, and all other nodes UP, because ScyllaDB cancels a
-// replacement like a join, after it has banned the target.
+// butReplaced removes the blockers about the nodes that Self replaces or that ScyllaDB ignores.
+// They must be DOWN, and all other nodes UP: ScyllaDB cancels a replacement like a join, after it
+// has banned the target.
 func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matrix.Blocker {
 	dead := map[hostid.ID]bool{}
 	for _, id := range in.Member.MustBeDown() {
@@ -109,19 +114,19 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 	return blockers
 }
 
-// Outdated lists why rows with UP may no longer be true: members that have joined since, but for one, and a controller that no longer updates the reports. silent and since are as in
-// Input.
+// Outdated returns why rows with UP may be out of date: members that have joined since, except but,
+// and a controller that no longer updates the reports. silent and since are as in Input.
 func Outdated(m *matrix.Matrix, members []*cluster.Member, but hostid.ID, silent words.Message, since time.Time) []matrix.Blocker {
 	return append(behind(m, members, but), silence(silent, since)...)
 }
 
-// RolloutBlockers are the blockers of StatefulSets that are not at rest.
+// RolloutBlockers returns the blockers of StatefulSets that are not at rest.
 func RolloutBlockers(rollouts []maintenance.Rollout) []matrix.Blocker {
 	var list []matrix.Blocker
 	for _, r := range rollouts {
 		b := matrix.Blocker{Reason: words.RolloutInProgress, Cause: r.Cause}
 		if r.Cause.Code == words.FewerPodsReady && !r.Rolling {
-			b.Reason = words.PodsNotReady // its Pods do not change, so that `rollout status` would wait for what may never end
+			b.Reason = words.PodsNotReady // its Pods do not change, so `rollout status` might wait indefinitely
 		}
 		list = append(list, b)
 	}
@@ -135,8 +140,10 @@ func silence(why words.Message, since time.Time) []matrix.Blocker {
 	return []matrix.Blocker{{Reason: words.ControllerSilent, Cause: why, Since: since}}
 }
 
-// behind lists the members that have joined by their Services while the rows are older than that: no row mentions them, or the rows still have them as joining and they have no row
-// of their own. The observations of such a member are not known. For an empty matrix the list is empty: that no member has a row is one finding, not many.
+// behind returns the members that have joined by their Services while the rows are older. Either no
+// row mentions them, or the rows still have them as joining and they have no row of their own. The
+// observations of such a member are unknown. The list is empty for an empty matrix: that no member
+// has a row is one finding, not many.
 func behind(m *matrix.Matrix, members []*cluster.Member, but hostid.ID) []matrix.Blocker {
 	if m.Empty() {
 		return nil
@@ -161,7 +168,7 @@ func behind(m *matrix.Matrix, members []*cluster.Member, but hostid.ID) []matrix
 	return list
 }
 
-// remarks are the notes: what was not verified, and what is left to clean up.
+// remarks returns the notes: what was not verified, and what must be cleaned up.
 func remarks(m *matrix.Matrix, others []*cluster.Member, but hostid.ID) []words.Message {
 	var notes []words.Message
 	nodes := m.Nodes()

@@ -11,11 +11,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// ParseQuery reads the standard output of the query of system.local. A negative exitCode means that it is not known, and only the output counts. detail is the result, or the
-// reason why the answer is Unknown.
+// ParseQuery parses the standard output of the query of system.local. A negative exitCode means
+// unknown; then only the output counts. detail is the result, or the reason why the answer is
+// Unknown.
 //
-// No output makes it fail: a query without an answer leaves the decision to the cluster's rows. Yes means that a row has COMPLETED; the tool merges all SSTables, so that there is
-// at most one row, and more are accepted.
+// It never fails: a query without an answer leaves the decision to the cluster's rows. Yes means
+// that a row has COMPLETED. The tool merges all SSTables, so there is at most one row; more are
+// accepted.
 func ParseQuery(stdout []byte, exitCode int) (answer Bootstrapped, detail words.Message) {
 	switch {
 	case exitCode == 1:
@@ -55,7 +57,8 @@ func ParseQuery(stdout []byte, exitCode int) (answer Bootstrapped, detail words.
 	return answer, detail
 }
 
-// ParseHostID reads the host ID from the standard output of the query, in lower case; empty where it is missing or malformed.
+// ParseHostID parses the host ID in the standard output of the query, in lower case; empty if it is
+// missing or malformed.
 func ParseHostID(stdout []byte) hostid.ID {
 	var rows []struct {
 		HostID string `json:"host_id"`
@@ -71,8 +74,9 @@ func ParseHostID(stdout []byte) hostid.ID {
 	return ""
 }
 
-// ParseGroup0ID reads the ID of the node's group 0 from the standard output of the query of system.scylla_local, in lower case; empty where it is not there, as
-// on a new volume and where the query failed, or is no UUID. A node keeps it there from joining on, and it is the identity of its cluster.
+// ParseGroup0ID parses the ID of the node's group 0 in the standard output of the query of
+// system.scylla_local, in lower case. Empty if it is absent (new volume, failed query) or not a
+// UUID. A node keeps it there from its join on, and it identifies its cluster.
 func ParseGroup0ID(stdout []byte) string {
 	var rows []struct {
 		Value string `json:"value"`

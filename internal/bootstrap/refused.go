@@ -10,16 +10,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Joins that ScyllaDB would refuse, or that would break, with every node UP.
+// Joins that ScyllaDB would refuse, or that would break, although every node is UP.
 
-// tooOld is the blocker of an image that is older than the oldest node that runs: ScyllaDB refuses a node that does not know all features that the cluster
-// has enabled, and bans it.
+// tooOld returns the blocker for an image that is older than the oldest running node. ScyllaDB
+// refuses, and bans, a node that does not support all features that the cluster has enabled.
 //
-// This judges features, too. No REST call returns the enabled features, nor those that an image supports before it runs. But a node refuses to start on a disk that has an enabled
-// feature which it does not support ("prohibited downgrade"; read in ScyllaDB's feature service), so every running node, the oldest among them, supports all enabled features; and
-// a later version supports those of an earlier one, retired names included. So an image that is not older than the oldest node supports them, also in a cluster that was upgraded
-// and partly rolled back, where the rolled back nodes would not run otherwise. A patch release may add a feature, so patch numbers count; a pre-release counts as its release. Not
-// detected is a feature that the newcomer's own configuration turns off.
+// No REST call returns the enabled features, nor the features of an image before it runs, so
+// versions are compared:
+//   - A node refuses to start on a disk with an enabled feature that it does not support
+//     ("prohibited downgrade"; read in ScyllaDB's feature service). So every running node supports
+//     all enabled features, even after a partial rollback of an upgrade.
+//   - A later version supports the features of an earlier one, including retired names. So an image
+//     that is not older than the oldest node supports them.
+//   - A patch release may add a feature, so patch numbers count. A pre-release counts as its
+//     release.
+//
+// It does not detect a feature that the new node's own configuration disables.
 func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	if !in.Version.Known {
 		return nil
@@ -47,7 +53,8 @@ func (in *Input) tooOld(m *matrix.Matrix) []matrix.Blocker {
 	}}
 }
 
-// runs is the version of a node by its own row, and where its reporter does not write it, as the Scylla Operator's, by the image of its Pod.
+// runs returns the version of a node by its own row. If its reporter does not write it, as the
+// Scylla Operator's, it is the version of its Pod's image.
 func (in *Input) runs(n *matrix.Node) release.Version {
 	if v, err := release.Parse(n.Row.Says().ScyllaVersion); err == nil {
 		return v
@@ -60,14 +67,15 @@ func (in *Input) runs(n *matrix.Node) release.Version {
 	return release.Version{}
 }
 
-// numbers is the version as a release: a pre-release may support the features of its release.
+// numbers returns the version as a release: a pre-release may support the features of its release.
 func numbers(v release.Version) release.Version {
 	v.Pre = ""
 	return v
 }
 
-// oneAtATime is the blocker of a newcomer beside another one where topology is not managed by Raft: there two joins at once damage each other. The other is one that its peers list
-// as joining, one whose ScyllaDB has been started, or one that also waits and comes first by the rule of the first node.
+// oneAtATime returns the blockers of a new node if another one joins and topology is not managed by
+// Raft: then two concurrent joins damage each other. The other node is listed as joining by its
+// peers, or its ScyllaDB runs. Or it also waits and is first by the rule of the first node.
 func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 	legacy := false
 	nodes := m.Nodes()
@@ -103,7 +111,8 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 	return list
 }
 
-// newRack warns of the first node of a rack in a datacenter that has others: the keyspaces and their replication are in no row.
+// newRack returns a warning for the first node of a rack in a datacenter that has others: the
+// keyspaces and their replication are in no row.
 func (in *Input) newRack(m *matrix.Matrix) []words.Message {
 	if in.self.Rack == "" || in.self.Datacenter == "" || !in.replaces().IsZero() {
 		return nil
@@ -113,7 +122,7 @@ func (in *Input) newRack(m *matrix.Matrix) []words.Message {
 	for i := range nodes {
 		n := &nodes[i]
 		if n.Self && n.Joined {
-			return nil // its node is a member there already, and restarts or is replaced
+			return nil // its node is already a member there, and restarts or is replaced
 		}
 		if !n.Joined || n.Datacenter != in.self.Datacenter || n.Rack == "" {
 			continue

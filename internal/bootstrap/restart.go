@@ -13,12 +13,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// restart is the summary for a member that only restarts; zero when there is no evidence of that.
+// restart returns the summary for a member that only restarts; zero without evidence of that.
 //
-// ScyllaDB does not flush system.local when a node has joined, so after a hard crash the disk may have "no" for a node that all others list as a member. Such a node must not wait:
-// only its start can end its being DOWN. Three things are required: the member has joined by its Service or by its own last row; every fresh row lists its host ID as a member,
-// normal or leaving; and its volume is looked at and neither empty nor another node's, as far as that is known. A member whose recorded node is to be replaced never qualifies: its
-// data are deleted, or about to be.
+// ScyllaDB does not flush system.local when a node has joined. So after a hard crash the disk may
+// have "no" for a node that all others list as a member. Such a node must not wait: only its start
+// makes it UP again. Three things are required:
+//   - the member has joined by its Service or by its own last row
+//   - every fresh row lists its host ID as a member, normal or leaving
+//   - its volume was read, is not empty, and does not belong to another node, as far as known
+//
+// A member whose recorded node is to be replaced never qualifies: its data is deleted, or about to
+// be.
 func (in *Input) restart(m *matrix.Matrix) words.Message {
 	id := in.self.HostID
 	if id == "" || in.Volume == VolumeEmpty || in.Volume == VolumeUnreadable || in.VolumeHostID != "" && in.VolumeHostID != id {
@@ -44,10 +49,12 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 	case said.fresh:
 		return words.Message{}
 	case in.Volume == VolumeUsed && in.VolumeHostID == id:
-		// The whole cluster restarts at once, and no row is fresh: the host ID in the volume proves that it is its own.
+		// The whole cluster restarts at once, and no row is fresh: the host ID in the volume proves that
+		// the volume belongs to the member.
 		return words.New(words.StartsWithWholeCluster, "hostID", id)
 	case in.LastListedBy != (matrix.Ref{}) && in.Volume == VolumeUsed && in.Member.HasJoined():
-		// The same where the volume's host ID is not known: nodes that are no longer heard listed this one as a member, and membership does not age.
+		// As above, but the volume's host ID is unknown. Last rows list this node as a member, and
+		// membership does not age.
 		return words.New(words.StartsAsMemberByLastRow, "peer", in.LastListedBy.Name(), "hostID", id)
 	case m.Empty() && in.alone() && !in.otherDatacenter(m):
 		return words.New(words.StartsAsOnlyMember)
@@ -55,15 +62,17 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 	return words.Message{}
 }
 
-// alone is true where no other member is known to have joined, ever. Where there are others at all, the volume has to hold ScyllaDB's own files.
+// alone reports whether no other member is known to have ever joined. If there are other members,
+// the volume must have ScyllaDB's own files.
 func (in *Input) alone() bool {
 	return len(in.Peers) == 0 || in.Volume == VolumeUsed && !slices.ContainsFunc(in.Peers, recorded)
 }
 
-// recorded is true for a member whose Service records a node: its host ID, or that it has joined.
+// recorded reports whether the member's Service records a node: its host ID, or that it has joined.
 func recorded(m *cluster.Member) bool { return m.RecordedID() != "" || m.HasJoined() }
 
-// hasJoined is true for a member by its Service, or where that does not record it by its own last row.
+// hasJoined reports whether the member has joined by its Service, or if that does not record it, by
+// its own last row.
 func (in *Input) hasJoined(m *matrix.Matrix) bool {
 	if in.Member.Joined != nil {
 		return *in.Member.Joined
@@ -76,19 +85,21 @@ func (in *Input) hasJoined(m *matrix.Matrix) bool {
 	return row != nil && row.Reported && !row.NoStates && row.State == matrix.StateNormal && strings.EqualFold(row.Says().OperationMode, modeNormal)
 }
 
-// modeNormal is a node's operation mode once it has joined. A node in mode STARTING may be a member or not.
+// modeNormal is a node's operation mode after its join. A node in mode STARTING may be a member or
+// not.
 const modeNormal = "NORMAL"
 
 // known is the evidence of the rows about one host ID.
 type known struct {
 	peer    matrix.Ref // lists it as a full member
-	against bool       // a row that counts does not list it, or lists it as a newcomer, as replaced or as gone
+	against bool       // a usable row does not list it, or lists it as joining, replaced or gone
 	fresh   bool       // there is a fresh row
 }
 
-// knownBy collects every row but the node's own. Fresh rows decide, and all of them must agree; only where there is none at all, as when the whole cluster restarts at once, old
-// rows that mention the node decide, because membership does not age as liveness does. A row without states does not distinguish a member from a newcomer: it counts only where the
-// Service records that the node has joined.
+// knownBy collects every row except the node's own. Fresh rows decide, and all must agree. Only if
+// there are none, as when the whole cluster restarts, old rows that mention the node decide:
+// membership does not age as UP does. A row without states does not distinguish a member from a new
+// node, so it counts only if the Service records the join.
 func knownBy(m *matrix.Matrix, hostID hostid.ID, joined bool) known {
 	self, listed := m.Index(hostID)
 	nodes := m.Nodes()

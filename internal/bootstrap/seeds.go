@@ -12,30 +12,33 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// maxSeeds is how many members' addresses a node gets as seeds. One that answers is enough.
+// maxSeeds is how many members' addresses a node gets as seeds. One that responds is enough.
 const maxSeeds = 3
 
-// Start is everything that the choice of seeds depends on beside the members.
+// Start is the input of the choice of seeds.
 type Start struct {
-	// Member wants to start. Members are all that have a Service, Member among them.
+	// Member wants to start. Members are all that have a Service, including Member.
 	Member  *cluster.Member
 	Members []*cluster.Member
-	// Address is the one that Member will have. ByService is true where the addresses are the cluster IPs of the Services, and not those of the Pods.
+	// Address is the address that Member will have. ByService is true if the addresses are cluster IPs
+	// of Services, not Pod IPs.
 	Address   string
 	ByService bool
-	// External are the seeds that the user gave. A seed that is a member of Members is left to the rule.
+	// External are the seeds that the user gave. A seed that is a member of Members is left to the
+	// rule.
 	External []string
 	// Elsewhere are datacenters and nodes that are known to exist and have no Service here.
 	Elsewhere []string
-	// Restart is true when Member may restart on a volume of its own: then a joined member that is not UP is a seed too, as when the whole cluster starts.
+	// Restart is true if Member may restart on its own volume. Then a joined member that is not UP is
+	// also a seed, as when the whole cluster starts.
 	Restart bool
-	// Volume is the state of the data directory as the launcher just read it. The query's answer is older: a container that is restarted in its Pod finds the answer of the Pod's
-	// first start.
+	// Volume is the state of the data directory as the launcher just read it. The query's answer may
+	// be older: a restarted container has the answer of its Pod's first start.
 	Volume Volume
 }
 
-// StartOf is the start of a member as far as the API has it, from objects with Services, Pods and reports; the caller adds the address that the member will have and the seeds that the
-// user gave.
+// StartOf returns the start of a member from objects with Services, Pods and reports. The caller
+// adds the address that the member will have and the seeds that the user gave.
 func StartOf(c *cluster.Cluster, member string) Start {
 	s := Start{Member: c.Member(member), Members: c.Serviced()}
 	if s.Member == nil {
@@ -44,7 +47,7 @@ func StartOf(c *cluster.Cluster, member string) Start {
 	s.Restart = s.Member.EverJoined() && !s.Member.ReplaceRequested && s.Member.Replacing == ""
 	members := c.Members()
 	for i := range members {
-		// A host ID that only gossip has is no member, nor is a Pod that has not started yet.
+		// A host ID that only gossip has is not a member, nor is a Pod that has not started yet.
 		if o := &members[i]; o.Service == nil && o.Node != nil && o.Node.Joined {
 			s.Elsewhere = append(s.Elsewhere, o.Name())
 		}
@@ -58,8 +61,9 @@ func StartOf(c *cluster.Cluster, member string) Start {
 	return s
 }
 
-// SeedChoiceOf is the choice of launch for the member on a new volume, as far as it is known outside its Pod: host names among the given seeds are not resolved. launched is false
-// where ScyllaDB is not started by launch, so that another program chooses; the Scylla Operator does so by a similar rule.
+// SeedChoiceOf returns the choice of launch for the member on a new volume, without resolving host
+// names among the given seeds, which needs its Pod. launched is false if ScyllaDB is not started by
+// launch: then another program chooses. The Scylla Operator uses a similar rule.
 func SeedChoiceOf(c *cluster.Cluster, member string) (choice SeedChoice, launched bool) {
 	m := c.Member(member)
 	if m == nil {
@@ -74,17 +78,18 @@ func SeedChoiceOf(c *cluster.Cluster, member string) (choice SeedChoice, launche
 	return Seeds(s), true
 }
 
-// SeedChoice is the answer.
+// SeedChoice is the result of Seeds.
 type SeedChoice struct {
 	// Code is one of the Seeds codes.
 	Code words.Code `json:"code"`
-	// Seeds are the seeds to start with; empty when Self must not start.
+	// Seeds are the seeds to start with; empty if Self must not start.
 	Seeds []string `json:"seeds,omitempty"`
 	// Names are the members or datacenters that Code is about.
 	Names []string `json:"names,omitempty"`
 }
 
-// Usable is true when Self may start with Seeds. Otherwise Self would be its own only seed while the cluster exists, or is created by another member: a second cluster of the same
+// Usable reports whether Self may start with Seeds. Otherwise Self would be its own only seed while
+// the cluster exists or another member creates it. The result would be a second cluster of the same
 // name, or for a replacement a failure after its volume is deleted.
 func (c SeedChoice) Usable() bool { return len(c.Seeds) > 0 }
 
@@ -93,8 +98,9 @@ func (c SeedChoice) Message() words.Message {
 	return words.New(c.Code, "names", c.Names, "seeds", c.Seeds)
 }
 
-// First returns the one member that may create the cluster while none has joined: the one whose Service is the oldest, of several the first by name. Nil without members.
-// Creation times have whole seconds: a member that finds itself first has to check again a second later.
+// First returns the only member that may create the cluster while no member has joined: the one
+// with the oldest Service, then the first by name. Nil without members. Creation times have whole
+// seconds, so a member that is first must check again a second later.
 func First(members []*cluster.Member) *cluster.Member {
 	if len(members) == 0 {
 		return nil
@@ -106,8 +112,9 @@ func byAge(a, b *cluster.Member) int {
 	return cmp.Or(a.Created().Compare(b.Created()), strings.Compare(a.Ref.Member, b.Ref.Member))
 }
 
-// Seeds chooses the seeds of a starting node: addresses of members that have joined and are UP, the oldest of each rack first, at most three; after them the external ones. Never
-// itself once any other node has joined.
+// Seeds chooses the seeds of a starting node: at most three addresses of members that have joined
+// and are UP, the oldest of each rack first, then the external seeds. Never itself if any other
+// node has joined.
 func Seeds(s Start) SeedChoice {
 	self := s.Member.Ref.Member
 	var up, known []*cluster.Member // up, or at least with an address
@@ -133,7 +140,7 @@ func Seeds(s Start) SeedChoice {
 	if len(up) == 0 && s.Restart {
 		up = known
 	}
-	forced := s.Member.Forced() // it may create its cluster anew, where no other has joined
+	forced := s.Member.Forced() // it may create its cluster again, if no other member has joined
 	seeds := slices.Concat(s.spread(up), s.external())
 	switch {
 	case len(seeds) > 0:
@@ -143,7 +150,8 @@ func Seeds(s Start) SeedChoice {
 	case len(s.Elsewhere) > 0:
 		return SeedChoice{Code: words.SeedsElsewhere, Names: slices.Clone(s.Elsewhere)}
 	case selfJoined && s.Restart && s.Volume == VolumeUsed && s.Address != "":
-		// ScyllaDB's group 0 is on its volume: it starts as a member and creates no cluster, whatever its seeds are.
+		// ScyllaDB's group 0 is on its volume: it starts as a member and creates no cluster, whatever its
+		// seeds are.
 		return SeedChoice{Code: words.SeedsOwnVolume, Seeds: []string{s.Address}, Names: []string{self}}
 	case selfJoined && !forced:
 		return SeedChoice{Code: words.SeedsOnlySelfJoined, Names: []string{self}}
@@ -157,7 +165,7 @@ func Seeds(s Start) SeedChoice {
 	return SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{s.Address}, Names: []string{self}}
 }
 
-// external returns the user's seeds without Member and without those that are members.
+// external returns the user's seeds, except Member and other members.
 func (s *Start) external() []string {
 	var out []string
 	for _, e := range s.External {
@@ -174,7 +182,8 @@ func (s *Start) external() []string {
 	return out
 }
 
-// spread returns addresses of members, which are sorted by age: the oldest of each rack, then the oldest of the rest, at most maxSeeds.
+// spread returns addresses of members, which are sorted by age: the oldest of each rack, then the
+// oldest of the rest, at most maxSeeds.
 func (s *Start) spread(members []*cluster.Member) []string {
 	var first, rest []string
 	seen := map[[2]string]bool{}

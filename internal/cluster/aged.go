@@ -5,13 +5,14 @@ package cluster
 import "time"
 
 const (
-	// savedFor is how long a step that cannot be undone may rest on saved objects.
+	// savedFor is the maximum age of saved objects that a step that cannot be undone may use.
 	savedFor = time.Hour
-	// ahead is how far the clock of a Pod or of the API server may be ahead of the reader's.
+	// ahead is the maximum clock difference between a Pod or the API server and the reader.
 	ahead = time.Minute
 )
 
-// Aged is the Cluster of saved objects that are read at now. Objects whose age is not known, or is more than savedFor, are Old.
+// Aged returns the Cluster of saved objects that are read at the time now. Objects are Old if their
+// age is unknown or exceeds savedFor.
 func (c *Cluster) Aged(now time.Time) *Cluster {
 	if age := now.Sub(c.TakenAt); !c.TakenAt.IsZero() && -ahead <= age && age <= savedFor {
 		return c

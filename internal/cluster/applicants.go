@@ -15,8 +15,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Applicants are the members that have a Service and have not joined, or whose node was removed, in the order in which they are let in: replacements first, because no node joins
-// while one is DOWN; then rack by rack, then by ordinal. The caller may change the list.
+// Applicants returns the members with a Service that have not joined or whose node was removed.
+// Order: replacements first, because no node can join while a node is DOWN; then by rack and
+// ordinal. The caller may change the list.
 func (c *Cluster) Applicants() []*Member { return slices.Clone(c.applicants()) }
 
 func (c *Cluster) makeApplicants() []*Member {
@@ -41,21 +42,21 @@ func (c *Cluster) makeApplicants() []*Member {
 	return out
 }
 
-// hasLeft is true for a member whose running node answers that it was decommissioned: it is not joining, although it is no member of the cluster any more. Its row also has an
-// error, because its gossip has stopped.
+// hasLeft reports whether the running node reports that it was decommissioned. Such a node is not
+// joining. Its row also has an error, because its gossip has stopped.
 func (m *Member) hasLeft() bool {
 	return m.Report != nil && matrix.StateOfMode(m.Report.OperationMode) == matrix.StateDecommissioned
 }
 
 func (c *Cluster) isMember(m *Member) bool {
 	if m.Removed(c.all) {
-		return false // even where its Service records a join: a node started there joins anew
+		return false // even if its Service records a join: a node that starts there must join again
 	}
 	at, ok := c.all.Index(m.RecordedID())
 	return m.HasJoined() || ok && c.all.Nodes()[at].Joined
 }
 
-// PodUID is that of its Pod; empty while it has none, or one that is being deleted.
+// PodUID returns the UID of the member's Pod; empty if it has no Pod or the Pod is being deleted.
 func (m *Member) PodUID() types.UID {
 	if m.Pod == nil || m.Pod.DeletionTimestamp != nil {
 		return ""
@@ -63,21 +64,24 @@ func (m *Member) PodUID() types.UID {
 	return m.Pod.UID
 }
 
-// Replaces is true for a member that replaces a node: by the recorded original host ID, or in the old procedure by address. The Scylla Operator accepts any value of the label, and its
-// nodes replace by host ID alone.
+// Replaces reports whether the member replaces a node: by the recorded original host ID, or in the
+// old procedure by address. The Scylla Operator accepts any value of the label; its nodes replace
+// by host ID only.
 func (m *Member) Replaces() bool {
 	_, by := m.ReplacedAddress()
 	return by || m.Label(api.LabelReplacingNodeHostID) != ""
 }
 
-// ReplacedAddress is the address of the node that it replaces by the old procedure, false where it replaces none by address.
+// ReplacedAddress returns the address of the node that the member replaces by the old procedure;
+// false if it replaces no node by address.
 func (m *Member) ReplacedAddress() (netip.Addr, bool) {
 	address, err := netip.ParseAddr(m.Label(api.LabelReplace))
 	return address.Unmap(), err == nil && m.Label(api.LabelReplacingNodeHostID) == "" && (m.c == nil || !m.c.Operator)
 }
 
-// MustBeDown are the host IDs that must be DOWN before it starts: of a member that replaces a node that node, which its Service still records in the procedure by address, and the dead
-// ones that its replacement ignores; none for any other.
+// MustBeDown returns the host IDs that must be DOWN before the member starts; nil if it replaces no
+// node. They are the replaced node and the dead nodes that the replacement ignores. In the
+// procedure by address, the member's Service still records the replaced node.
 func (m *Member) MustBeDown() []hostid.ID {
 	if !m.Replaces() {
 		return nil
@@ -93,7 +97,8 @@ func (m *Member) MustBeDown() []hostid.ID {
 	return append(down, m.IgnoredDead()...)
 }
 
-// IgnoredDead are the host IDs that its Service lists as dead nodes for a replacement to ignore.
+// IgnoredDead returns the host IDs of the dead nodes that a replacement must ignore, as the
+// member's Service lists them.
 func (m *Member) IgnoredDead() []hostid.ID {
 	var ids []hostid.ID
 	for _, text := range api.SplitList(m.Annotation(api.AnnotationReplaceIgnoreDead)) {
@@ -104,11 +109,11 @@ func (m *Member) IgnoredDead() []hostid.ID {
 	return ids
 }
 
-// flagPolicy is the barrier's flag.
 const flagPolicy = "--policy"
 
-// DefaultPolicy is the policy of its barrier without the flag. The Scylla Operator gives no permits, so its members use the reports alone; so do members that another report than their
-// cluster's judges, because that has no permits for them.
+// DefaultPolicy returns the policy of the member's barrier without the flag. The Scylla Operator
+// gives no permits, so its members use reports only. The same applies to members that another
+// cluster's report judges, because that report has no permits for them.
 func (m *Member) DefaultPolicy() api.Policy {
 	if m.Service != nil && OwnedByOperator(m.Service) || m.JudgedByOther() {
 		return api.PolicyReports
@@ -116,19 +121,22 @@ func (m *Member) DefaultPolicy() api.Policy {
 	return api.PolicyPermits
 }
 
-// JudgedByOther is true where its Service names the report by which the cluster is judged, and that is not the cluster's own. The word of another object is not enough for another
+// JudgedByOther reports whether the cluster is judged by the report of another cluster and the
+// member's own Service names that report. Another object's reference alone does not change the
 // policy.
 func (m *Member) JudgedByOther() bool {
 	return m.c != nil && m.c.OverrideRef != "" && m.c.OverrideRef != m.c.Name && m.Annotation(api.AnnotationStatusReportOverrideRef) == m.c.OverrideRef
 }
 
-// NeedsPermit is true where its barrier requires a permit, and has not let it through: a node that has been started needs none.
+// NeedsPermit reports whether the member's barrier requires a permit and has not opened. A node
+// that was started needs none.
 func (m *Member) NeedsPermit() bool {
 	spec := m.podSpec()
 	return spec != nil && goesByPermits(spec, m.DefaultPolicy()) && (m.Pod == nil || !passed(m.Pod))
 }
 
-// goesByPermits is true for Pods whose barrier requires a permit; otherwise is the policy where its flag is not set.
+// goesByPermits reports whether the Pods' barrier requires a permit. otherwise is the policy if its
+// flag is not set.
 func goesByPermits(spec *corev1.PodSpec, otherwise api.Policy) bool {
 	for i := range spec.InitContainers {
 		gate := &spec.InitContainers[i]
@@ -139,7 +147,7 @@ func goesByPermits(spec *corev1.PodSpec, otherwise api.Policy) bool {
 		words := slices.Concat(gate.Command, gate.Args)
 		for at, w := range words {
 			if v, ok := strings.CutPrefix(w, flagPolicy+"="); ok {
-				policy = v // the last one counts, as for the barrier itself
+				policy = v // the last one counts, as in the barrier
 			} else if w == flagPolicy && at+1 < len(words) {
 				policy = words[at+1]
 			}

@@ -11,7 +11,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// WithBanned is the same Cluster with the evidence from the logs of newcomers that ScyllaDB will never let them join, by member.
+// WithBanned returns the same Cluster with evidence, by member name, from the logs of new nodes:
+// ScyllaDB permanently refuses their join.
 func (c *Cluster) WithBanned(said map[string]words.Message) *Cluster {
 	if len(said) == 0 {
 		return c
@@ -21,8 +22,9 @@ func (c *Cluster) WithBanned(said map[string]words.Message) *Cluster {
 	return other.judge(c.want)
 }
 
-// Newcomers names the members whose ScyllaDB has run and that have not joined, sorted: where ScyllaDB has refused one for ever, its log has the reason. Nodes that replace others
-// are not among them: package replace judges those.
+// Newcomers returns the names, sorted, of the members whose ScyllaDB has run and that have not
+// joined. If ScyllaDB has permanently refused one of them, its log has the reason. Nodes that
+// replace others are not among them: package replace judges those.
 func (c *Cluster) Newcomers() []string {
 	var out []string
 	for _, name := range c.ix.names() {
@@ -50,8 +52,10 @@ func (c *Cluster) isNewcomer(member string) bool {
 	return st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil)
 }
 
-// banned is the evidence that ScyllaDB has refused the newcomer for ever, zero where there is none. An exit code is none: the container ends as the image's entrypoint does, with 0
-// after SIGTERM and after an error of its own, and the end of a banned ScyllaDB does not end it. A volume that was emptied since belongs to another Pod, whose ScyllaDB has not run.
+// banned returns the evidence that ScyllaDB has permanently refused the new node, else zero. The
+// exit code is not evidence. The container ends as the image's entrypoint ends: with 0 after
+// SIGTERM and after an error of its own. The end of a banned ScyllaDB does not end the container.
+// If the volume was emptied, it belongs to a new Pod, whose ScyllaDB has not run.
 func (c *Cluster) banned(member string) words.Message {
 	if !c.isNewcomer(member) {
 		return words.Message{}
@@ -72,7 +76,8 @@ func (c *Cluster) banned(member string) words.Message {
 	return words.Message{}
 }
 
-// LastEnd is how the Pod's ScyllaDB ended, also while its container waits to be started again; nil while it runs, or where it has not run.
+// LastEnd returns how the Pod's ScyllaDB ended, even while its container waits for its restart; nil
+// while it runs or if it has not run.
 func LastEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	switch st := ScyllaDBStatus(pod); {
 	case st == nil || st.State.Running != nil:

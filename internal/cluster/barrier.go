@@ -11,34 +11,35 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// barrierRefuses is the exit code of a barrier that refuses, because waiting cannot help (exit.CodeUsage).
+// barrierRefuses is the exit code of a barrier that cannot open by waiting (exit.CodeUsage).
 const barrierRefuses = 2
 
 // BarrierPhase is the phase of the barrier container of a Pod.
 type BarrierPhase string
 
 const (
-	BarrierNoPod   BarrierPhase = "NoPod"      // there is no Pod
-	BarrierAbsent  BarrierPhase = "Absent"     // the Pod has no barrier: nothing holds it back
-	BarrierPending BarrierPhase = "NotStarted" // it has not started yet
-	BarrierWaiting BarrierPhase = "Waiting"    // it runs, and waits
-	BarrierPassed  BarrierPhase = "Passed"     // it opened
-	BarrierFailed  BarrierPhase = "Failed"     // it ended with an error
+	BarrierNoPod   BarrierPhase = "NoPod"
+	BarrierAbsent  BarrierPhase = "Absent" // the Pod has no barrier: nothing blocks it
+	BarrierPending BarrierPhase = "NotStarted"
+	BarrierWaiting BarrierPhase = "Waiting" // it runs and blocks
+	BarrierPassed  BarrierPhase = "Passed"  // it opened
+	BarrierFailed  BarrierPhase = "Failed"  // it ended with an error
 )
 
-// BarrierState is the barrier container's state.
+// BarrierState is the state of the barrier container.
 type BarrierState struct {
 	Phase BarrierPhase `json:"phase"`
-	// Since is when it came into that phase; absent when not known.
+	// Since is when this phase began; nil if unknown.
 	Since *metav1.Time `json:"since,omitempty"`
-	// Message is the error of a failed barrier; empty where it gave none, and End is how it ended.
+	// Message is the error of a failed barrier. It is empty if the barrier gave none; End is how it
+	// ended.
 	Message string                           `json:"message,omitempty"`
 	End     *corev1.ContainerStateTerminated `json:"-"`
-	// Refused is true when it ended because waiting cannot help.
+	// Refused is true if the barrier ended because waiting cannot help.
 	Refused bool `json:"refused,omitempty"`
 }
 
-// Barrier is the state of its Pod's barrier.
+// Barrier returns the state of the barrier in the member's Pod.
 func (m *Member) Barrier() BarrierState {
 	pod := m.Pod
 	if pod == nil {
@@ -69,15 +70,15 @@ func (m *Member) Barrier() BarrierState {
 
 func barrierFailed(t *corev1.ContainerStateTerminated) BarrierState {
 	s := BarrierState{Phase: BarrierFailed, Since: known(t.FinishedAt), Message: strings.TrimSpace(t.Message), End: t}
-	// The barrier gives its reason to Kubernetes when it refuses, and only then.
+	// The barrier writes its termination message when it refuses, and only then.
 	s.Refused = t.ExitCode == barrierRefuses && s.Message != ""
 	return s
 }
 
-// AtBarrier is true while its barrier has not let it through, also where it has no Pod.
+// AtBarrier reports whether the barrier has not opened, even if there is no Pod.
 func (s BarrierState) AtBarrier() bool { return s.Phase != BarrierPassed && s.Phase != BarrierAbsent }
 
-// MayWait is true for a member that may be kept from starting, or would be if it had a Pod.
+// MayWait reports whether a barrier may block the member, or would if the member had a Pod.
 func (m *Member) MayWait() bool {
 	switch m.Barrier().Phase {
 	case BarrierWaiting, BarrierFailed, BarrierPending:
@@ -88,7 +89,7 @@ func (m *Member) MayWait() bool {
 	return m.State == MemberNewcomer
 }
 
-// known is nil for no time.
+// known returns nil for the zero time.
 func known(t metav1.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil

@@ -9,10 +9,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// MaxReportBytes is the largest size of a datacenter report. etcd accepts 1.5 MiB per request, and an object that it refuses would stay as it was: an old report that still has UP.
+// MaxReportBytes is the largest size of a datacenter report. etcd accepts 1.5 MiB per request. If
+// it refused a report, the old report would remain, with outdated UP states.
 const MaxReportBytes = 1_400_000
 
-// passes is true when the racks of a datacenter, by name with their members' rows, may take more than limit bytes in JSON.
+// passes reports whether the racks of a datacenter, rows by rack name, may exceed limit bytes in
+// JSON.
 func passes(racks map[string][]local, limit int) bool {
 	size := cellBytes
 	for name, members := range racks {
@@ -29,7 +31,8 @@ func passes(racks map[string][]local, limit int) bool {
 	return size > limit
 }
 
-// dropOdd removes the rows that list far more nodes than the others do: no node can make a report too large and so cost all other rows.
+// dropOdd removes the rows that list far more nodes than the median row. So one node cannot make
+// the report too large and remove all other rows.
 func dropOdd(racks map[string][]local) {
 	var lengths []int
 	for _, members := range racks {
@@ -43,7 +46,7 @@ func dropOdd(racks map[string][]local) {
 		return
 	}
 	slices.Sort(lengths)
-	const more = 64 // a small cluster may grow by more than its size
+	const more = 64 // a small cluster may more than double
 	most := 2*lengths[(len(lengths)-1)/2] + more
 	for _, members := range racks {
 		for i := range members {
@@ -57,7 +60,8 @@ func dropOdd(racks map[string][]local) {
 // cellBytes is an upper bound of the bytes that JSON adds to the texts of a cell, a node or a rack.
 const cellBytes = 80
 
-// jsonBytes is an upper bound of a text's bytes in JSON: a character that may have to be escaped takes six bytes.
+// jsonBytes returns an upper bound of the text's bytes in JSON. A character that may need an escape
+// takes six bytes.
 func jsonBytes(text string) int {
 	n := 0
 	for i := range len(text) {
@@ -71,7 +75,7 @@ func jsonBytes(text string) int {
 	return n
 }
 
-// WithoutObservations copies racks with every row as one that has not reported.
+// WithoutObservations returns a copy of racks in which each row is one that has not reported.
 func WithoutObservations(racks []api.RackReport) []api.RackReport {
 	out := make([]api.RackReport, len(racks))
 	for i, r := range racks {

@@ -9,8 +9,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// claimBlockers are the nodes that run on a volume whose claim is being deleted: a deletion cannot be undone, and Kubernetes keeps the claim only as long as the Pod exists. They
-// do not block newcomers, but a cluster with one is not healthy.
+// claimBlockers returns the nodes that run on a volume whose PVC is being deleted. A deletion
+// cannot be undone, and Kubernetes keeps the PVC only while the Pod exists. These blockers do not
+// block new nodes, but a cluster with one is not healthy.
 func (c *Cluster) claimBlockers() []matrix.Blocker {
 	var out []matrix.Blocker
 	for _, name := range c.ix.names() {
@@ -26,14 +27,15 @@ func (c *Cluster) claimBlockers() []matrix.Blocker {
 	return out
 }
 
-// livesIn is true while a node runs in the Pod: ScyllaDB serves there, or runs and is seen UP. A Pod that is being deleted cannot be kept.
+// livesIn reports whether a node runs in the Pod: its ScyllaDB is Ready, or runs and is seen UP. A
+// Pod that is being deleted cannot be kept.
 func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
 	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) {
 		return false
 	}
 	at, known := c.all.Index(c.ix.refs[member].HostID)
 	if known && c.all.Nodes()[at].State == matrix.StateDecommissioned {
-		return false // its data are on the other nodes
+		return false // its data is on the other nodes
 	}
 	if serving(pod) {
 		return true
@@ -41,5 +43,5 @@ func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
 	return known && c.ix.refs[member].HostID != "" && ContainerRuns(pod, c.ix.scyllaDB.Container(member)) && c.all.Nodes()[at].SeenUp > 0
 }
 
-// ClaimName is the name of the member's data claim, whether or not it exists.
+// ClaimName returns the name of the member's data PVC, whether or not it exists.
 func (c *Cluster) ClaimName(member string) string { return c.ix.pvcName(member) }

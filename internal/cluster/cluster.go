@@ -14,40 +14,44 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Cluster is everything known of one ScyllaDB cluster at one moment. It is made by New, never changes, and may be shared between goroutines.
-// Objects are sorted by name; the caller must not change them.
+// Cluster is everything known about one ScyllaDB cluster at one moment. New creates it; it never
+// changes and is safe for concurrent use. Objects are sorted by name; the caller must not change
+// them.
 type Cluster struct {
 	Objects
 
-	// TakenAt is when the objects were read, of saved objects the newest time in them; zero where they have none.
+	// TakenAt is when the objects were read. For saved objects it is the newest time in them, zero if
+	// they have none.
 	TakenAt time.Time
-	// Source is the source of Rows, never SourceAuto. SourceReason is why it was chosen.
+	// Source is the source of Rows, never SourceAuto. SourceReason is the reason for the choice.
 	Source       Source
 	SourceReason words.Message
-	// OverrideRef is Objects.Override. StatusReport is then that object, or nil when it could not be read.
+	// OverrideRef is Objects.Override. StatusReport is then that object, or nil if it could not be
+	// read.
 	OverrideRef string
-	// Operator is true when the Scylla Operator owns the cluster's objects.
+	// Operator is true if the Scylla Operator owns the cluster's objects.
 	Operator bool
 
 	want        Source
 	rowless     []hostid.ID // host IDs whose rows are in no report
 	ix          *index
-	annotations map[string]decoded // by Pod name; Pods without annotation are left out
-	carried     func() *reading    // of the annotations, once
+	annotations map[string]decoded // by Pod name; without Pods that have no annotation
+	carried     func() *reading    // rows of the annotations, computed once
 	rows        []matrix.Row
-	behind      []behindReport // members whose Pods' annotations differ from the report
+	behind      []behindReport // members whose Pod annotation differs from the report
 	all         *matrix.Matrix
 	membersOf   func() []Member
 	serviced    func() []*Member
 	named       func() map[string]*Member
 	applicants  func() []*Member
-	elsewhere   func() words.Message // otherDatacenter, once
-	unrecorded  func() []string      // withoutHostID, once: it is needed for each stranger
+	elsewhere   func() words.Message // otherDatacenter, computed once
+	unrecorded  func() []string      // withoutHostID, computed once: each unknown host ID needs it
 	unknown     func() []hostid.ID
-	ours        func() map[hostid.ID]bool // ourHostIDs, once: it is needed for each stranger
+	ours        func() map[hostid.ID]bool // ourHostIDs, computed once: each unknown host ID needs it
 }
 
-// New makes the Cluster of the objects read at the time now, zero for saved objects whose age is not known. SourceAuto and the empty text choose the source by the objects.
+// New returns the Cluster of the objects read at the time now; zero for saved objects of unknown
+// age. With SourceAuto or an empty source, the objects decide the source.
 func New(o Objects, source Source, now time.Time) *Cluster {
 	c := &Cluster{Objects: o.own(), TakenAt: now}
 	c.OverrideRef = c.Override()
@@ -58,7 +62,7 @@ func New(o Objects, source Source, now time.Time) *Cluster {
 	return c.judge(source)
 }
 
-// judge makes rows, matrix and members by one source.
+// judge computes rows and matrix from one source.
 func (c *Cluster) judge(want Source) *Cluster {
 	c.want = want
 	c.Source, c.SourceReason = c.choose(want)
@@ -67,7 +71,7 @@ func (c *Cluster) judge(want Source) *Cluster {
 	return c.later()
 }
 
-// later makes what is worked out when it is asked for.
+// later sets up the results that are computed on first use.
 func (c *Cluster) later() *Cluster {
 	c.membersOf = sync.OnceValue(c.makeMembers)
 	c.serviced = sync.OnceValue(c.makeServiced)
@@ -80,7 +84,8 @@ func (c *Cluster) later() *Cluster {
 	return c
 }
 
-// Using is the same Cluster with rows from another source. Error: SourceLive, where no node was asked.
+// Using returns the same Cluster with rows from another source. It returns an error for SourceLive
+// if no node was queried.
 func (c *Cluster) Using(source Source) (*Cluster, error) {
 	if source == SourceLive && c.Live == nil {
 		return nil, errors.New("source live queries ScyllaDB, and saved objects contain no answer; use report or annotation")
@@ -92,9 +97,10 @@ func (c *Cluster) Using(source Source) (*Cluster, error) {
 	return other.judge(source), nil
 }
 
-// WithLive is the same Cluster with its nodes' own answers, and the problems of asking. Rows come from the answers with SourceLive, and with SourceAuto, whose caller asks the
-// nodes where no other source has a row. Where SourceAuto finds that the right to ask is missing, rows come from the objects as before, and the missing right is among the
-// Problems.
+// WithLive returns the same Cluster with the nodes' own answers and the problems of the queries.
+// Rows come from the answers with SourceLive. They also do with SourceAuto: its caller queries the
+// nodes only if no other source has a row. If SourceAuto lacks the permission to query, rows come
+// from the objects and the missing permission is among Problems.
 func (c *Cluster) WithLive(live map[string]*api.NodeStatusReport, facts map[string]LiveFacts, problems []Problem) *Cluster {
 	other := *c
 	other.Live, other.Facts = live, facts
@@ -105,30 +111,33 @@ func (c *Cluster) WithLive(live map[string]*api.NodeStatusReport, facts map[stri
 	return other.judge(c.want)
 }
 
-// WithElsewhere is the same Cluster with the Services of other namespaces and clusters that record its unknown host IDs: see Objects.Elsewhere.
+// WithElsewhere returns the same Cluster with the Services of other namespaces and clusters that
+// record its unknown host IDs: see Objects.Elsewhere.
 func (c *Cluster) WithElsewhere(services map[hostid.ID]string) *Cluster {
 	other := *c
 	other.Elsewhere = services
 	return other.judge(c.want)
 }
 
-// auto is true where the objects decide the source.
+// auto reports whether the objects decide the source.
 func auto(want Source) bool { return want == SourceAuto || want == "" }
 
-// Rows are the rows of the cluster's nodes, by Source, in the order datacenter, rack, ordinal, host ID. The caller must not change them.
+// Rows returns the rows of the cluster's nodes, from Source, sorted by datacenter, rack, ordinal,
+// host ID. The caller must not change them.
 func (c *Cluster) Rows() []matrix.Row { return c.rows }
 
-// Matrix is the matrix of all rows, without any member left out.
+// Matrix returns the matrix of all rows, with all members.
 func (c *Cluster) Matrix() *matrix.Matrix { return c.all }
 
-// Members joins the data of Kubernetes and of the peers, in a stable order: datacenter, rack, ordinal, host ID. It has every Service and every Pod, every ordinal that a
-// StatefulSet wants and that has neither yet, and every host ID that only rows mention. The caller must not change them.
+// Members joins the data of Kubernetes and of the peers, sorted by datacenter, rack, ordinal, host
+// ID. It has every Service and Pod, every ordinal that a StatefulSet wants and that has neither
+// yet, and every host ID that only rows mention. The caller must not change them.
 func (c *Cluster) Members() []Member { return c.membersOf() }
 
-// Serviced are the members that have a Service, by name. The caller may change the list.
+// Serviced returns the members that have a Service, by name. The caller may change the list.
 func (c *Cluster) Serviced() []*Member { return slices.Clone(c.serviced()) }
 
-// MayWait names the members that have a Service and may be kept from starting.
+// MayWait returns the names of the members that have a Service and that a barrier may block.
 func (c *Cluster) MayWait() []string {
 	var out []string
 	for _, m := range c.serviced() {
@@ -139,7 +148,8 @@ func (c *Cluster) MayWait() []string {
 	return out
 }
 
-// Member of that name, which has a Service or a Pod, or is wanted by a StatefulSet; nil where there is none.
+// Member returns the member of that name: with a Service, with a Pod, or in the ordinals of a
+// StatefulSet. Nil if there is none.
 func (c *Cluster) Member(name string) *Member { return c.named()[name] }
 
 func (c *Cluster) makeNamed() map[string]*Member {
@@ -151,11 +161,12 @@ func (c *Cluster) makeNamed() map[string]*Member {
 			out[m.Ref.Member] = m
 		}
 	}
-	delete(out, "") // only known by a host ID
+	delete(out, "") // known by a host ID only
 	return out
 }
 
-// MemberOf is the member whose node it is. A node of elsewhere, or of a member that now has another node, is a member of its own.
+// MemberOf returns the member of a node. A node that belongs elsewhere, or whose member now has
+// another node, is returned as a separate member.
 func (c *Cluster) MemberOf(n *matrix.Node) *Member {
 	switch m := c.Member(n.Member); {
 	case m == nil:
@@ -169,7 +180,7 @@ func (c *Cluster) MemberOf(n *matrix.Node) *Member {
 	}
 }
 
-// NoService is the error of a member that has no Service here.
+// NoService returns the error for a member without a Service in this cluster.
 func (c *Cluster) NoService(member string) *NotFoundError {
 	e := &NotFoundError{What: "member", Name: member, In: "cluster " + c.Key.String(), Known: len(c.ix.refs)}
 	if _, ok := c.ix.refs[member]; ok {

@@ -12,15 +12,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// rowWriter writes rows against a membership.
+// rowWriter writes rows as differences from a membership.
 type rowWriter struct {
-	membership *api.Membership // nil when there is none
-	ids        []hostid.ID     // of it, sorted
+	membership *api.Membership // nil if there is none
+	ids        []hostid.ID     // of the membership, sorted
 	same       map[*matrix.Membership]bool
 }
 
-// newRowWriter chooses the host IDs against which rows are written: those that about half of the rows list. Then a row costs only its differences from the majority, also while a
-// newcomer is in some rows and not yet in others. Every choice loses nothing.
+// newRowWriter chooses the host IDs from which rows are written as differences: those that about
+// half of the rows list. So a row costs only its differences from the majority, even while only
+// some rows list a new node. No choice loses information.
 func newRowWriter(rows []*matrix.Row) *rowWriter {
 	w := &rowWriter{same: map[*matrix.Membership]bool{}}
 	listed, reported := map[*matrix.Membership]int{}, 0
@@ -52,8 +53,9 @@ func newRowWriter(rows []*matrix.Row) *rowWriter {
 	return w
 }
 
-// cells writes a row: its membership's digest and the exceptions, or the whole row where the digest is empty. A row with a host ID twice or without one, or that would become longer,
-// is written whole. A row without cells is one that has not reported.
+// cells returns the membership's digest and the row's exceptions from it, or the whole row and an
+// empty digest. The row is whole if whole is set, a host ID is missing or listed twice, or
+// exceptions would be longer. A row that has not reported has no cells.
 func (w *rowWriter) cells(r *matrix.Row, whole bool) (digest string, cells []api.ObservedNodeStatusReport) {
 	if !r.Reported {
 		return "", nil
@@ -66,7 +68,8 @@ func (w *rowWriter) cells(r *matrix.Row, whole bool) (digest string, cells []api
 	return "", wire(slices.Collect(r.Each()))
 }
 
-// exceptions of a row from the membership; false where the row is to be written whole.
+// exceptions returns a row's differences from the membership; false if the row must be written
+// whole.
 func (w *rowWriter) exceptions(r *matrix.Row) (out []matrix.Observation, ok bool) {
 	if w.lists(r.Base) {
 		return slices.Clone(r.Observed), true
@@ -95,7 +98,7 @@ func (w *rowWriter) exceptions(r *matrix.Row) (out []matrix.Observation, ok bool
 	return out, len(out) <= n
 }
 
-// lists reports whether a row's membership is the one that is written.
+// lists reports whether base equals the membership that is written.
 func (w *rowWriter) lists(base *matrix.Membership) bool {
 	if base == nil {
 		return false
@@ -108,7 +111,7 @@ func (w *rowWriter) lists(base *matrix.Membership) bool {
 	return same
 }
 
-// wire converts cells for the report, by host ID.
+// wire converts cells for the report, sorted by host ID.
 func wire(cells []matrix.Observation) []api.ObservedNodeStatusReport {
 	if len(cells) == 0 {
 		return nil

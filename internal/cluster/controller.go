@@ -15,8 +15,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// ControllerSilent names our controller, and since when it has been silent, where the rows are its reports and it no longer updates them; zero otherwise, also where its Lease
-// could not be read.
+// ControllerSilent returns the name of our controller, and since when it is not responding, if the
+// rows are its reports and it no longer updates them. Zero otherwise, even if its Lease could not
+// be read.
 func (c *Cluster) ControllerSilent() (controller words.Message, since time.Time) {
 	if c.Source != SourceReport || !c.Ours() || c.Lease == nil || c.TakenAt.IsZero() {
 		return words.Message{}, time.Time{}
@@ -31,7 +32,8 @@ func (c *Cluster) ControllerSilent() (controller words.Message, since time.Time)
 	return words.New(words.ControllerNamed, "controller", cmp.Or(l.Holder, c.Lease.Name)), l.Since
 }
 
-// KnowsEnough is an error when there is no evidence of a cluster and something that could have held some was not readable: then a decision would take ignorance for a new cluster.
+// KnowsEnough returns an error if there is no evidence of a cluster and a resource that could have
+// held some was not readable. Without it, missing evidence would look like a new cluster.
 func (c *Cluster) KnowsEnough(self matrix.Ref) error {
 	for i := range c.rows {
 		if placeKey(c.rows[i].Reporter) != placeKey(self) {
@@ -50,7 +52,8 @@ func (c *Cluster) KnowsEnough(self matrix.Ref) error {
 	return errors.Join(errs...)
 }
 
-// Ours is true when our controller writes the reports, or will: where there is none yet, and our controller makes the member Services. A new cluster has no other sign of that.
+// Ours reports whether our controller writes the reports, or will: there is none yet, and our
+// controller creates the member Services. A new cluster has no other sign of our controller.
 func (c *Cluster) Ours() bool {
 	if len(c.Reports) == 0 && c.StatusReport == nil {
 		return slices.ContainsFunc(c.Services, func(s corev1.Service) bool { return Managed(&s) })

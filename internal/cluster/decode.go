@@ -14,12 +14,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Decoder decodes the rows that Pods carry, and remembers them: in the steady state all nodes carry the same cells, letter by letter, and from one reading to the next nothing has
-// changed. Both are decoded once and shared, so that 1,000 annotations of 1,000 cells cost only the reading of their bytes. The zero value and nil are ready; it is safe for
-// concurrent use.
+// Decoder decodes the rows that Pods carry, and caches them. In the steady state all nodes carry
+// identical cells, and nothing changes between two readings. Both are decoded once and shared, so
+// 1,000 annotations of 1,000 cells cost only the reading of their bytes. The zero value and nil are
+// ready to use; Decoder is safe for concurrent use.
 type Decoder struct {
 	mu    sync.Mutex
-	rows  map[string]remembered                     // by Pod name, of the last look
+	rows  map[string]remembered                     // by Pod name, of the last reading
 	cells map[string][]api.ObservedNodeStatusReport // by the annotation's text up to the end of the cells
 }
 
@@ -28,13 +29,14 @@ type remembered struct {
 	decoded
 }
 
-// decoded is one Pod's annotation: a report or the reason why there is none.
+// decoded is one Pod's annotation: a report, or the reason why there is none.
 type decoded struct {
 	report *api.NodeStatusReport
 	err    error
 }
 
-// all decodes the annotation of every Pod, by Pod name, and forgets Pods that are gone. Pods without annotation are left out.
+// all decodes the annotation of every Pod, by Pod name, and drops Pods that no longer exist. Pods
+// without annotation are left out.
 func (d *Decoder) all(pods []corev1.Pod) map[string]decoded {
 	if d == nil {
 		d = &Decoder{}
@@ -63,7 +65,7 @@ func (d *Decoder) all(pods []corev1.Pod) map[string]decoded {
 				return nil
 			})
 		}
-		_ = g.Wait() // the functions give no error: a row that cannot be decoded carries its own
+		_ = g.Wait() // no function returns an error: decoded.err has it
 	}
 	out := make(map[string]decoded, len(pods))
 	for i := range pods {
@@ -84,7 +86,7 @@ func (d *Decoder) all(pods []corev1.Pod) map[string]decoded {
 	return out
 }
 
-// one is the row of a Pod, and whether it was known.
+// one returns the row of a Pod, and whether it was cached.
 func (d *Decoder) one(pod string, text api.RowText) (r remembered, known bool) {
 	d.mu.Lock()
 	r, known = d.rows[pod]
@@ -97,7 +99,7 @@ func (d *Decoder) one(pod string, text api.RowText) (r remembered, known bool) {
 	return r, false
 }
 
-// maxCells bounds how many different texts are kept.
+// maxCells is the maximum number of different texts that are cached.
 const maxCells = 64
 
 func (d *Decoder) decode(value api.RowText) (*api.NodeStatusReport, error) {
@@ -107,7 +109,7 @@ func (d *Decoder) decode(value api.RowText) (*api.NodeStatusReport, error) {
 	}
 	tail = strings.TrimSpace(tail)
 	rest := "{" + strings.TrimPrefix(tail, ",")
-	// The fast path is only for a rest that cannot list cells again, in any spelling.
+	// The fast path is safe only if the rest cannot list cells again, in any spelling.
 	lower := strings.ToLower(rest)
 	if !strings.HasPrefix(tail, ",") && tail != "}" || strings.HasPrefix(tail, ",}") || strings.ContainsAny(rest, "\\\u017f\u212a") ||
 		strings.Contains(lower, "observednodes") || strings.Contains(lower, "nodestatusreport") {
@@ -128,7 +130,8 @@ func (d *Decoder) decode(value api.RowText) (*api.NodeStatusReport, error) {
 	return r, nil
 }
 
-// shared decodes an annotation's cells, given its text up to their end, once for all Pods with the same text.
+// shared decodes an annotation's cells once for all Pods with the same text. head is the text up to
+// the end of the cells.
 func (d *Decoder) shared(head string) ([]api.ObservedNodeStatusReport, bool) {
 	d.mu.Lock()
 	cells, known := d.cells[head]
@@ -151,15 +154,16 @@ func (d *Decoder) shared(head string) ([]api.ObservedNodeStatusReport, bool) {
 	return first.ObservedNodes, true
 }
 
-// Condense decodes a Pod's row, remembers it, and replaces it by a short text by which New finds it again. So the texts of 1,000 rows need not be held at once. It is only for Pods
-// that New gets next, with this Decoder.
+// Condense decodes and caches a Pod's row, and replaces the annotation by a short key by which New
+// finds the row. So the texts of 1,000 rows need not be in memory at once. Use it only for Pods
+// that New gets next with this Decoder.
 func (d *Decoder) Condense(p *corev1.Pod) {
 	text, ok := api.RowOf(p.Annotations)
 	if !ok {
 		return
 	}
 	r, _ := d.one(p.Name, text)
-	// No writer can forge this text: every annotation has been replaced by such a text, or there is none.
+	// No writer can forge this key: every annotation is replaced by a key, or is absent.
 	r.text = api.RowText{Rest: "condensed " + p.Name}
 	r.text.SetIn(p.Annotations)
 	d.mu.Lock()

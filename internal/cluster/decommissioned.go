@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// normalIn are the nodes whose fresh rows list a host ID as a normal member, itself among them, as
-// indexes into the matrix.
+// normalIn returns the nodes whose fresh rows list a host ID as a normal member, including the node
+// itself, as indexes into the matrix.
 func (c *Cluster) normalIn(id hostid.ID) []int {
 	at, known := c.all.Index(id)
 	if id == "" || !known {
@@ -23,10 +23,10 @@ func (c *Cluster) normalIn(id hostid.ID) []int {
 	return in
 }
 
-// labelBlockers are the members whose Service has label scylla/decommissioned=true although fresh
-// rows list them as normal members. They do not block new nodes, but a cluster with one is not
-// healthy: up to 1.21 the Scylla Operator skips the decommission of such a node when its rack is
-// scaled down, later releases drain the rack down to it, and all delete its claim then.
+// labelBlockers returns the members whose Service has label scylla/decommissioned=true although
+// fresh rows list them as normal members. They do not block new nodes, but a cluster with one is
+// not healthy. When the rack is scaled down, the Scylla Operator up to 1.21 skips the decommission
+// of such a node. Later releases drain the rack down to it. All then delete its PVC.
 func (c *Cluster) labelBlockers() []matrix.Blocker {
 	var out []matrix.Blocker
 	for _, name := range c.ix.names() {

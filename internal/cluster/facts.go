@@ -14,22 +14,23 @@ import (
 
 // Single facts about single members.
 
-// Service of a member, nil when there is none.
+// Service returns the Service of a member, nil if there is none.
 func (c *Cluster) Service(member string) *corev1.Service { return c.ix.services[member] }
 
-// Pod of a member, nil when there is none.
+// Pod returns the Pod of a member, nil if there is none.
 func (c *Cluster) Pod(member string) *corev1.Pod { return c.ix.pods[member] }
 
-// StatefulSet that makes a member's Pod, nil when it was not read.
+// StatefulSet returns the StatefulSet that creates a member's Pod, nil if it was not read.
 func (c *Cluster) StatefulSet(member string) *appsv1.StatefulSet { return c.ix.set(member) }
 
-// Containers are the names of the containers in which the members' ScyllaDB runs.
+// Containers returns the names of the containers in which the members' ScyllaDB runs.
 func (c *Cluster) Containers() matrix.Containers { return c.ix.scyllaDB }
 
-// Place is a member's place by its labels, with the host ID that its Service records.
+// Place returns a member's place by its labels, with the host ID that its Service records.
 func (c *Cluster) Place(member string) matrix.Ref { return c.ix.refs[member] }
 
-// Claims of a member that exist: those that its StatefulSet's templates make, in their order; "data" where the templates are not known.
+// Claims returns the existing PVCs of a member, in the order of its StatefulSet's templates; only
+// "data" if the templates are unknown.
 func (c *Cluster) Claims(member string) []*corev1.PersistentVolumeClaim {
 	var out []*corev1.PersistentVolumeClaim
 	for _, name := range c.ix.claimNames(member) {
@@ -52,7 +53,8 @@ func (ix *index) claimNames(member string) []string {
 	return out
 }
 
-// Said is the report of a member's node: its own answer where it was asked and could give one, else the annotation of its Pod; nil when there is neither, or none that can be read.
+// Said returns the report of a member's node: its own answer if it gave one, else the annotation of
+// its Pod. Nil if there is neither or the annotation is not readable.
 func (c *Cluster) Said(member string) *api.NodeStatusReport {
 	if r := c.Live[member]; r != nil && r.Error == nil {
 		return r
@@ -60,16 +62,17 @@ func (c *Cluster) Said(member string) *api.NodeStatusReport {
 	return c.annotations[member].report
 }
 
-// Joined is the joined annotation of a member Service, nil when absent or not a boolean.
+// Joined returns the joined annotation of a member Service, nil if absent or not a boolean.
 func Joined(svc *corev1.Service) *bool { return joined(svc) }
 
-// PodWaiting completes "it waits for ..." for a Pod whose ScyllaDB is not ready; zero when it is.
+// PodWaiting completes "it waits for ..." for a Pod whose ScyllaDB is not ready; zero if it is
+// ready.
 func PodWaiting(pod *corev1.Pod) words.Message {
 	what, _ := podWaiting(pod)
 	return what
 }
 
-// PodReady is true while the Pod's condition Ready is.
+// PodReady reports whether the Pod's condition Ready is true.
 func PodReady(pod *corev1.Pod) bool {
 	return conditionTrue(pod, corev1.PodReady)
 }
@@ -79,7 +82,8 @@ func conditionTrue(pod *corev1.Pod, t corev1.PodConditionType) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// Initialising is true for a scheduled Pod whose init containers have not all ended, so that ScyllaDB has not been started on it.
+// Initialising reports whether the Pod is scheduled and not all its init containers have ended, so
+// ScyllaDB was not started in it.
 func Initialising(pod *corev1.Pod) bool {
 	if pod.Status.Phase != corev1.PodPending || !podScheduled(pod) {
 		return false
@@ -94,13 +98,13 @@ func Initialising(pod *corev1.Pod) bool {
 	return false
 }
 
-// Forces is true for an object whose force annotation opens barriers: only "true" does.
+// Forces reports whether the object's force annotation opens barriers: only "true" does.
 func Forces(o metav1.Object) bool {
 	return o.GetAnnotations()[api.AnnotationForceProceed] == api.ForceProceedValue
 }
 
-// Rolling is true while a StatefulSet replaces its Pods by others of a new revision. A rollout with a partition, or with update strategy OnDelete, need not end, and does not
-// count.
+// Rolling reports whether a StatefulSet replaces its Pods by Pods of a new revision. A rollout with
+// a partition or with update strategy OnDelete may never end, so it does not count.
 func Rolling(set *appsv1.StatefulSet) bool {
 	st := &set.Status
 	if st.UpdateRevision == "" || st.UpdateRevision == st.CurrentRevision || set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
@@ -110,7 +114,8 @@ func Rolling(set *appsv1.StatefulSet) bool {
 	return r == nil || r.Partition == nil || *r.Partition == 0
 }
 
-// ScyllaDBStatus is the state of ScyllaDB's container in a Pod, nil while the kubelet has not reported one.
+// ScyllaDBStatus returns the status of ScyllaDB's container in a Pod, nil while the kubelet has not
+// reported one.
 func ScyllaDBStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	c := ScyllaDBContainer(&pod.Spec)
 	if c == nil {

@@ -22,15 +22,17 @@ type Neighbourhood struct {
 	Pods     []corev1.Pod
 }
 
-// NotFirst is why a member cannot be the first node of its cluster, although nothing else is known of that cluster: a mistyped or edited label makes a new cluster of a member
-// whose seeds are a living cluster's, which it would join without any check. Zero where there is no such evidence. The cluster was read with its Services.
+// NotFirst returns why a member cannot be the first node of its cluster, although nothing else of
+// that cluster is known; zero without such evidence. A mistyped or edited label makes a new cluster
+// of a member whose seeds belong to a running cluster. The member would join that cluster without
+// any check. The Cluster must have been read with its Services.
 func (c *Cluster) NotFirst(member string, all Neighbourhood) words.Message {
 	pod := all.pod(member)
 	if pod == nil {
 		pod = c.ix.pods[member]
 	}
 	if pod == nil {
-		return words.Message{} // its seeds are not known: the caller is outside the Pod, and there is no Pod yet
+		return words.Message{} // its seeds are unknown: the caller is outside the Pod, which does not exist yet
 	}
 	if l := pod.Labels[api.LabelCluster]; l != "" && l != c.Name {
 		return words.New(words.PodIsOfCluster, "pod", l, "service", c.Name)
@@ -51,7 +53,8 @@ func (c *Cluster) NotFirst(member string, all Neighbourhood) words.Message {
 	return words.Message{}
 }
 
-// seedElsewhere is why a seed is not the member itself, or another of its cluster; zero for a seed that is, that does not resolve, or that only the container knows.
+// seedElsewhere returns why a seed is neither the member itself nor a member of its cluster. Zero
+// if it is, does not resolve, or only the container can expand it.
 func (c *Cluster) seedElsewhere(seed string, own *corev1.Pod, all Neighbourhood) words.Message {
 	if name, _, _ := strings.Cut(seed, "."); name == own.Name || strings.HasPrefix(seed, "$") {
 		return words.Message{}
@@ -68,7 +71,8 @@ func (c *Cluster) seedElsewhere(seed string, own *corev1.Pod, all Neighbourhood)
 	return words.Message{}
 }
 
-// reach is the Pods that a seed resolves to. here is false for a seed outside the namespace, or where that is not known.
+// reach returns the Pods that a seed resolves to. here is false if the seed is outside the
+// namespace or its place is unknown.
 func (n Neighbourhood) reach(seed, namespace string) (pods []*corev1.Pod, here bool) {
 	if ip, err := netip.ParseAddr(seed); err == nil {
 		return n.withAddress(ip.Unmap())
@@ -77,7 +81,7 @@ func (n Neighbourhood) reach(seed, namespace string) (pods []*corev1.Pod, here b
 	if at := slices.Index(names, "svc"); at > 1 {
 		names = names[:at]
 	}
-	// SERVICE, POD.SERVICE, and both with the namespace.
+	// Forms: SERVICE and POD.SERVICE, each with or without the namespace.
 	service := func(name string) bool { return n.service(name) != nil }
 	switch last := names[len(names)-1]; {
 	case len(names) == 1:
@@ -95,7 +99,7 @@ func (n Neighbourhood) reach(seed, namespace string) (pods []*corev1.Pod, here b
 	}
 	s := n.service(names[0])
 	if s == nil {
-		return nil, true // no such name here: it does not resolve
+		return nil, true // no such name in this namespace: it does not resolve
 	}
 	return n.behind(s)
 }
@@ -118,7 +122,8 @@ func (n Neighbourhood) withAddress(ip netip.Addr) (pods []*corev1.Pod, here bool
 	return nil, false
 }
 
-// behind is the Pods that a Service selects. A Service without a selector may have any address: here is false.
+// behind returns the Pods that a Service selects. A Service without a selector may have any
+// address: here is false.
 func (n Neighbourhood) behind(s *corev1.Service) (pods []*corev1.Pod, here bool) {
 	if len(s.Spec.Selector) == 0 {
 		return nil, false
@@ -146,7 +151,8 @@ func (n Neighbourhood) service(name string) *corev1.Service {
 	return nil
 }
 
-// clusterOf is the cluster that a Pod is a member of, by its Service's label, which decides, or its own; empty for one of no cluster.
+// clusterOf returns the cluster of a Pod: by its Service's label, which takes precedence, or its
+// own; empty if it has none.
 func (n Neighbourhood) clusterOf(p *corev1.Pod) string {
 	of := ""
 	if s := n.service(p.Name); s != nil {
@@ -162,8 +168,9 @@ func statefulSetOf(p *corev1.Pod) string {
 	return ""
 }
 
-// DeadAddresses are those that the dead node of a member had: its Service's, or of a headless Service the one that the controller recorded before the old Pod was deleted. The present
-// Pod has another.
+// DeadAddresses returns the addresses of the member's dead node: its Service's ClusterIPs. For a
+// headless Service it is the address that the controller recorded before the old Pod was deleted;
+// the present Pod has a different one.
 func (m *Member) DeadAddresses() []netip.Addr {
 	var out []netip.Addr
 	svc := m.Service

@@ -13,14 +13,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Operation modes of a node that is alive and serves nobody (storage_service.hh, node_external_status).
+// Operation modes of a node that runs and serves no requests (storage_service.hh,
+// node_external_status).
 const (
 	modeDrained     = "DRAINED"
 	modeMaintenance = "MAINTENANCE"
 )
 
-// Halted is why the ScyllaDB of a member does not come up by itself while its container runs; zero for any other member. Supervisord's answer, ScyllaDB's own mode and
-// the time decide: with the Scylla Operator there is no such answer, and a probe that fails ends the container, which is no longer this case.
+// Halted returns why the ScyllaDB of a member does not start without help although its container
+// runs; zero for any other member. It uses supervisord's answer, ScyllaDB's operation mode and the
+// time. With the Scylla Operator there is no answer of supervisord: a failed probe ends the
+// container, so Halted does not apply.
 func (c *Cluster) Halted(member string) words.Message {
 	if why := c.Paused(member); !why.IsZero() {
 		return why
@@ -31,7 +34,7 @@ func (c *Cluster) Halted(member string) words.Message {
 	return c.startsLong(member)
 }
 
-// Paused is Halted of a node that is alive: it was drained, or is in maintenance mode.
+// Paused is Halted for a node that responds: it was drained, or is in maintenance mode.
 func (c *Cluster) Paused(member string) words.Message {
 	if c.container(member) == nil {
 		return words.Message{}
@@ -45,13 +48,15 @@ func (c *Cluster) Paused(member string) words.Message {
 	return words.Message{}
 }
 
-// KeepsClaims is true where the claims of a member are known and none is being deleted: such a claim goes with its Pod.
+// KeepsClaims reports whether the PVCs of a member are known and none is being deleted. Such a PVC
+// is deleted with its Pod.
 func (c *Cluster) KeepsClaims(member string) bool {
 	claims := c.Claims(member)
 	return len(claims) > 0 && !slices.ContainsFunc(claims, func(p *corev1.PersistentVolumeClaim) bool { return p.DeletionTimestamp != nil })
 }
 
-// container is the state of the member's ScyllaDB container while that runs on a Kubernetes node that answers; nil otherwise.
+// container returns the status of the member's ScyllaDB container if it runs on a Kubernetes node
+// that responds; nil otherwise.
 func (c *Cluster) container(member string) *corev1.ContainerStatus {
 	pod := c.ix.pods[member]
 	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) {
@@ -63,7 +68,7 @@ func (c *Cluster) container(member string) *corev1.ContainerStatus {
 	return nil
 }
 
-// fresh is the row of the member's Pod while its reporter runs, nil otherwise.
+// fresh returns the row of the member's Pod while its reporter runs, nil otherwise.
 func (c *Cluster) fresh(member string) *api.NodeStatusReport {
 	said := c.annotations[member].report
 	if said == nil {
@@ -75,7 +80,7 @@ func (c *Cluster) fresh(member string) *api.NodeStatusReport {
 	return said
 }
 
-// mode is the operation mode that the node reports now; empty where it does not.
+// mode returns the operation mode that the node reports now; empty if it reports none.
 func (c *Cluster) mode(member string) string {
 	if live := c.Live[member]; live != nil && live.OperationMode != "" {
 		return live.OperationMode
@@ -86,8 +91,9 @@ func (c *Cluster) mode(member string) string {
 	return ""
 }
 
-// process is how the member's ScyllaDB ended within the container that runs; nil where it has not, and where that is not known. On the Kubernetes node's network the supervisord of
-// another Pod may have answered. The kubelet and supervisord have one clock.
+// process returns how the member's ScyllaDB ended within the running container; nil if it has not
+// ended or this is unknown. With hostNetwork, the supervisord of another Pod may have answered. The
+// kubelet and supervisord use the same clock.
 func (c *Cluster) process(member string) *api.ScyllaDBProcess {
 	st, said := c.container(member), c.fresh(member)
 	if live := c.Live[member]; st == nil || said == nil || said.Process == nil || c.ix.pods[member].Spec.HostNetwork || live != nil && live.Error == nil {
@@ -96,10 +102,10 @@ func (c *Cluster) process(member string) *api.ScyllaDBProcess {
 	if p := said.Process; p.Ended == nil || !p.Ended.Time.Before(st.State.Running.StartedAt.Time) {
 		return p
 	}
-	return nil // the container was started again since
+	return nil // the container was restarted since
 }
 
-// ended is the process as a reason; zero where it has not ended.
+// ended returns the process as a reason; zero if it has not ended.
 func (c *Cluster) ended(member string) words.Message {
 	p := c.process(member)
 	if p == nil {
@@ -123,8 +129,9 @@ func (c *Cluster) ended(member string) words.Message {
 	return m
 }
 
-// startsLong is for a start that takes longer than a node may be DOWN before it counts as dead. A new node waits for its turn and for its data, however long that takes; all others are
-// members, or do not answer at all.
+// startsLong returns a reason if a start takes longer than a node may be DOWN before it counts as
+// dead. A new node waits for its turn and its data for any time, so it is left out. All others are
+// members or do not respond.
 func (c *Cluster) startsLong(member string) words.Message {
 	pod := c.ix.pods[member]
 	if c.container(member) == nil || serving(pod) || c.TakenAt.IsZero() {
@@ -151,12 +158,14 @@ func (c *Cluster) hasJoinedByService(member string) bool {
 	return j != nil && *j
 }
 
-// Beside are the blockers of the cluster that hold back no newcomer: nodes that do not come up, volumes that are being deleted, and wrong labels.
+// Beside returns the blockers of the cluster that do not block new nodes: nodes that do not start,
+// volumes that are being deleted, and wrong labels.
 func (c *Cluster) Beside() []matrix.Blocker {
 	return slices.Concat(c.haltedBlockers(), c.claimBlockers(), c.labelBlockers())
 }
 
-// haltedBlockers are the new nodes that do not come up by themselves, where no row shows that: a cluster with one is not healthy.
+// haltedBlockers returns the new nodes that do not start without help, if no row shows this. A
+// cluster with one is not healthy.
 func (c *Cluster) haltedBlockers() []matrix.Blocker {
 	var out []matrix.Blocker
 	for _, name := range c.Newcomers() {

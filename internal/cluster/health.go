@@ -11,10 +11,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
-// HealthPolicy are the numbers by which the cluster's nodes are judged: those in its report, the defaults where it has none.
+// HealthPolicy returns the thresholds for the cluster's nodes: from its report, else the defaults.
 func (c *Cluster) HealthPolicy() api.StatusReportHealthPolicy { return healthpolicy.Of(c.StatusReport) }
 
-// HealthInput is the cluster's settings for its health policy, without Settled and Window. stored is the one in its report.
+// HealthInput returns the cluster's settings for its health policy, without Settled and Window.
+// stored is the policy in its report.
 func (c *Cluster) HealthInput(stored *api.StatusReportHealthPolicy) healthpolicy.Input {
 	in := healthpolicy.Input{Stored: stored}
 	for i := range c.StatefulSets {
@@ -30,7 +31,8 @@ func (c *Cluster) HealthInput(stored *api.StatusReportHealthPolicy) healthpolicy
 	return in
 }
 
-// DeadRows are the members that have a row in the reports although their node was removed from the cluster: no fresh row lists it, and no ScyllaDB runs in their Pod.
+// DeadRows returns the members that have a row in the reports although their node was removed: no
+// fresh row lists it, and no ScyllaDB runs in their Pod.
 func (c *Cluster) DeadRows() []matrix.Ref {
 	var out []matrix.Ref
 	for _, m := range c.Serviced() {
@@ -42,7 +44,7 @@ func (c *Cluster) DeadRows() []matrix.Ref {
 	return out
 }
 
-// WithoutRows is the same Cluster, whose reports leave out the rows of these nodes.
+// WithoutRows returns the same Cluster, whose reports omit the rows of these nodes.
 func (c *Cluster) WithoutRows(of []hostid.ID) *Cluster {
 	other := *c
 	other.rowless = slices.Clone(of)

@@ -20,13 +20,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// place is a member's place; rows of reports carry nothing else.
+// place is a member's place; rows of reports have no other reference.
 type place struct {
 	datacenter, rack string
 	ordinal          int32
 }
 
-// index finds a snapshot's objects by name, place and host ID.
+// index finds the cluster's objects by name, place and host ID.
 type index struct {
 	services map[string]*corev1.Service
 	pods     map[string]*corev1.Pod
@@ -79,7 +79,7 @@ func (c *Cluster) makeIndex() *index {
 	if len(c.PVCs) == 0 {
 		return ix
 	}
-	// Claims that carry no label were listed with all others of their namespace.
+	// PVCs without a label were listed with all other PVCs of their namespace.
 	wanted := sync.OnceValue(ix.wanted)
 	c.PVCs = slices.DeleteFunc(c.PVCs, func(p corev1.PersistentVolumeClaim) bool {
 		return p.Labels[api.LabelCluster] != c.Name && !wanted()[p.Name] && !ix.claims(p.Name)
@@ -90,7 +90,7 @@ func (c *Cluster) makeIndex() *index {
 	return ix
 }
 
-// wanted are the names of the claims that members have, or would have.
+// wanted returns the names of the PVCs that members have, or would have.
 func (ix *index) wanted() map[string]bool {
 	wanted := make(map[string]bool, len(ix.refs))
 	for name := range ix.refs {
@@ -102,7 +102,7 @@ func (ix *index) wanted() map[string]bool {
 	return wanted
 }
 
-// claims is true when a claim of that name is one of a member's: TEMPLATE-MEMBER.
+// claims reports whether a PVC belongs to a member: its name is TEMPLATE-MEMBER.
 func (ix *index) claims(name string) bool {
 	for i := range name {
 		if name[i] == '-' {
@@ -114,13 +114,14 @@ func (ix *index) claims(name string) bool {
 	return false
 }
 
-// recordedHostID is the host ID that a member Service records; empty where that is none.
+// recordedHostID returns the host ID that a member Service records; empty if it is not valid.
 func recordedHostID(v *corev1.Service) hostid.ID {
 	return hostid.Known(v.Annotations[api.AnnotationHostID])
 }
 
-// Place reads a member's place from its Service: labels datacenter and rack, ordinal from the digits after the name's last dash. A value that is absent, empty or out of range
-// stays empty in the Ref, and a start is blocked by it.
+// Place returns a member's place by its Service: labels datacenter and rack, and the ordinal from
+// the digits after the last dash of the name. An absent, empty or out-of-range value stays empty in
+// the Ref and blocks a start.
 func Place(serviceName string, labels map[string]string) matrix.Ref {
 	r := matrix.Ref{Member: serviceName, Datacenter: labels[api.LabelDatacenter], Rack: labels[api.LabelRack]}
 	dash := strings.LastIndexByte(serviceName, '-')
@@ -131,7 +132,7 @@ func Place(serviceName string, labels map[string]string) matrix.Ref {
 	return r
 }
 
-// placeOfPod is a Pod's place by its labels, or on a Pod without them by the arguments of its ScyllaDB.
+// placeOfPod returns a Pod's place by its labels; without them, by the arguments of its ScyllaDB.
 func placeOfPod(p *corev1.Pod) matrix.Ref {
 	ref := Place(p.Name, p.Labels)
 	if ref.Datacenter == "" && ref.Rack == "" {
@@ -150,7 +151,7 @@ func placeKey(r matrix.Ref) place {
 	return p
 }
 
-// names are the members known by Service or Pod, sorted. The caller must not change them.
+// names returns the members known by Service or Pod, sorted. The caller must not change them.
 func (ix *index) names() []string { return ix.sorted }
 
 func (ix *index) makePlaces() map[place]string {
@@ -163,7 +164,7 @@ func (ix *index) makePlaces() map[place]string {
 	return places
 }
 
-// member finds the member of a report's row, "" when it is not one of this namespace.
+// member returns the member of a report's row, "" if it is not in this namespace.
 func (ix *index) member(r matrix.Ref) string {
 	if r.Ordinal != nil {
 		if name, ok := ix.places()[placeKey(r)]; ok {
@@ -189,7 +190,7 @@ func cutOrdinal(name string) (set string, ordinal int32, ok bool) {
 	return name[:dash], int32(n), true
 }
 
-// set is the StatefulSet of a member, nil when it was not read.
+// set returns the StatefulSet of a member, nil if it was not read.
 func (ix *index) set(member string) *appsv1.StatefulSet {
 	if p := ix.pods[member]; p != nil {
 		if o := metav1.GetControllerOf(p); o != nil && o.Kind == "StatefulSet" {
@@ -200,7 +201,8 @@ func (ix *index) set(member string) *appsv1.StatefulSet {
 	return ix.sets[name]
 }
 
-// container is the name of the container in which a member's ScyllaDB runs: from the Pod where there is one, else from the StatefulSet.
+// container returns the name of the container in which a member's ScyllaDB runs: from its Pod, else
+// from its StatefulSet.
 func (ix *index) container(member string) string {
 	if p := ix.pods[member]; p != nil {
 		if c := ScyllaDBContainer(&p.Spec); c != nil {
@@ -215,11 +217,11 @@ func (ix *index) container(member string) string {
 	return api.ContainerScyllaDB
 }
 
-// dataPath is where ScyllaDB keeps everything.
+// dataPath is ScyllaDB's data directory.
 const dataPath = "/var/lib/scylla"
 
-// pvcName is the name of a member's data claim: from the Pod where there is one, else from the StatefulSet's claim templates, else
-// as the Scylla Operator names it.
+// pvcName returns the name of a member's data PVC: from its Pod, else from the StatefulSet's claim
+// templates, else the Scylla Operator's name for it.
 func (ix *index) pvcName(member string) string {
 	if p := ix.pods[member]; p != nil {
 		if vol := dataVolume(&p.Spec); vol != "" {
@@ -241,7 +243,8 @@ func (ix *index) pvcName(member string) string {
 	return "data-" + member
 }
 
-// dataVolume is the name of the volume that ScyllaDB's container mounts at its data path, "" when none is.
+// dataVolume returns the name of the volume that ScyllaDB's container mounts at dataPath, "" if
+// none.
 func dataVolume(spec *corev1.PodSpec) string {
 	if c := ScyllaDBContainer(spec); c != nil {
 		for _, m := range c.VolumeMounts {

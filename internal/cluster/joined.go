@@ -13,11 +13,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// modeNormal is the operation mode of a node that serves.
+// modeNormal is the operation mode of a node that serves requests.
 const modeNormal = "NORMAL"
 
-// SaysJoined is whether a node has joined by its own row; nil where the row is no evidence. It has when it owns tokens, or when it is NORMAL and has itself UP among its members: a
-// zero-token node, such as an arbiter, never owns any. Every caller uses this rule.
+// SaysJoined returns whether a node has joined by its own row; nil if the row is not evidence. A
+// node has joined if it owns tokens, or if it is NORMAL and lists itself UP. A zero-token node,
+// such as an arbiter, never owns tokens. All callers use this rule.
 func SaysJoined(row *api.NodeStatusReport) *bool {
 	if row == nil || row.HostID == "" {
 		return nil
@@ -28,7 +29,7 @@ func SaysJoined(row *api.NodeStatusReport) *bool {
 	if row.OperationMode != modeNormal {
 		return row.OwnsTokens
 	}
-	// Rows are sorted as a rule, and then a binary search finds the node's own cell.
+	// Rows are usually sorted; then a binary search finds the node's own cell.
 	at, _ := slices.BinarySearchFunc(row.ObservedNodes, row.HostID, func(o api.ObservedNodeStatusReport, id hostid.ID) int { return cmp.Compare(o.HostID, id) })
 	if at < len(row.ObservedNodes) && itself(row.ObservedNodes[at]) || slices.ContainsFunc(row.ObservedNodes, itself) {
 		return new(true)
@@ -36,9 +37,10 @@ func SaysJoined(row *api.NodeStatusReport) *bool {
 	return row.OwnsTokens
 }
 
-// servesUnsaid is true for a node that has joined by its readiness, where its row has neither tokens nor mode, as those of the Scylla Operator's sidecar: its ScyllaDB is ready,
-// which there means that it finds itself UP and NORMAL and serves CQL (facts 2.5), and its row lists itself UP. The operator's annotation of a zero-token node never records that
-// it has joined.
+// servesUnsaid reports whether a node has joined by its readiness, if its row has neither tokens
+// nor mode (rows of the Scylla Operator's sidecar). Its ScyllaDB is ready, which there means that
+// it lists itself UP and NORMAL and serves CQL (facts 2.5); its row also lists itself UP. The
+// operator's annotation of a zero-token node never records a join.
 func servesUnsaid(pod *corev1.Pod, s *statement) bool {
 	if s.said == nil || s.said.OperationMode != "" || s.said.OwnsTokens != nil || !s.trouble.IsZero() || s.ref.HostID == "" || !serving(pod) || !PodReady(pod) || nodeLost(pod) {
 		return false
@@ -48,7 +50,8 @@ func servesUnsaid(pod *corev1.Pod, s *statement) bool {
 	})
 }
 
-// leftOut is true for such a node that the Scylla Operator's report leaves out for that, while a report has it UP in every row.
+// leftOut reports whether the Scylla Operator's report omits such a node although all rows of the
+// report list it UP.
 func (c *Cluster) leftOut(member string) bool {
 	svc := c.ix.services[member]
 	if j := joined(svc); !c.Operator || c.Source != SourceReport || j == nil || *j {
@@ -61,7 +64,7 @@ func (c *Cluster) leftOut(member string) bool {
 	seen := false
 	for i := range c.rows {
 		if c.rows[i].Reporter.HostID == s.ref.HostID {
-			return false // it is not left out
+			return false // it has a row
 		}
 		for o := range c.rows[i].Each() {
 			if o.HostID != s.ref.HostID {

@@ -11,13 +11,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// maxLastListed bounds the number of last rows' members in the report.
+// maxLastListed is the maximum number of members of last rows in the report.
 const maxLastListed = 4096
 
-// lastRows is the membership in rows that no reporter can renew. Their UP and DOWN are ignored: they are in no matrix.
+// lastRows is the membership in rows that no reporter can renew. Their UP and DOWN are ignored and
+// are in no matrix.
 type lastRows struct {
-	by      map[hostid.ID]hostid.ID // a node -> the node that lists it as a plain member: another one, the first by host ID, or where no other does itself
-	against map[hostid.ID]bool      // listed as a newcomer, as replaced or as gone
+	by      map[hostid.ID]hostid.ID // node -> the node that lists it as a plain member: the first other node by host ID, else the node itself
+	against map[hostid.ID]bool      // listed as new node, replaced or gone
 }
 
 func newLastRows() lastRows {
@@ -48,13 +49,14 @@ func (l lastRows) row(r *matrix.Row) {
 	}
 }
 
-// counts is true for a member that the last rows agree on. Its own row alone is enough where they list no other node: no other row could list it.
+// counts reports whether the last rows agree on the member. Its own row alone is enough if the rows
+// list no other node: no other row could list it.
 func (l lastRows) counts(id hostid.ID) bool {
 	by := l.by[id]
 	return by != "" && !l.against[id] && (by != id || len(l.by) == 1)
 }
 
-// listed are the members that the last rows agree on, by host ID.
+// listed returns the members that the last rows agree on, by host ID.
 func (l lastRows) listed() []api.LastListed {
 	var out []api.LastListed
 	for id, by := range l.by {
@@ -66,7 +68,7 @@ func (l lastRows) listed() []api.LastListed {
 	return out[:min(len(out), maxLastListed)]
 }
 
-// kept adds the last rows that the Pods store beside their errors, and those that the cluster report stores.
+// kept adds the last rows that the Pods store with their errors, and those in the cluster report.
 func (l lastRows) kept(c *Cluster) {
 	for name, a := range c.annotations {
 		if a.report == nil || a.report.LastRow == nil {
@@ -87,8 +89,9 @@ func (l lastRows) kept(c *Cluster) {
 	}
 }
 
-// lastListed is the membership that the report stores while no row counts: rows are all that it has, none of which is fresh. The rows in the present report were the last ones
-// of Pods that are gone.
+// lastListed returns the membership that the report stores while no row is usable. rows are all
+// rows of the report, none fresh. The rows in the present report are the last ones of Pods that no
+// longer exist.
 func (c *Cluster) lastListed(rows []*matrix.Row) []api.LastListed {
 	l := newLastRows()
 	l.kept(c)
@@ -106,7 +109,8 @@ func (c *Cluster) lastListed(rows []*matrix.Row) []api.LastListed {
 	return l.listed()
 }
 
-// LastListedBy is the node whose last row lists a node as a plain member; zero where none does.
+// LastListedBy returns the node whose last row lists a node as a plain member; zero if there is
+// none.
 func (c *Cluster) LastListedBy(id hostid.ID) matrix.Ref {
 	l := newLastRows()
 	l.kept(c)

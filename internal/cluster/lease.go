@@ -12,28 +12,34 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// leaseDefault is the duration of a Lease without one, and of one that its holder released (which shortens it to a second).
+// leaseDefault is the duration for a Lease without one, or whose holder released it and so
+// shortened it to 1 s.
 const leaseDefault = 15 * time.Second
 
-// mostAhead is how far the clock of a Lease's holder may be ahead. A renewal beyond it is no sign of life: it would count until then, even after the holder's death.
+// mostAhead is how far the clock of a Lease's holder may be ahead. A renewal beyond it is ignored:
+// it would count until that time, even after the holder's end.
 const mostAhead = 24 * time.Hour
 
-// LeaseState is the controller's state by one reading of its Lease, by comparing the Lease's clock with this machine's.
+// LeaseState is the controller's state by one reading of its Lease. It compares the Lease's clock
+// with this machine's clock.
 type LeaseState struct {
 	Holder string
-	Age    time.Duration // now - renewTime; negative when the clocks disagree
-	Silent bool          // not renewed for longer than twice the lease's duration
-	Since  time.Time     // the last renewal, when Silent
-	// NotKept is true when the Lease is renewed and does not record that its holder keeps the reports of this cluster; then Silent is true as well.
+	Age    time.Duration // now - renewTime; negative if the clocks disagree
+	Silent bool          // not renewed for more than twice the Lease's duration
+	Since  time.Time     // the last renewal, if Silent
+	// NotKept is true if the Lease is renewed but does not record that its holder maintains the
+	// reports of this cluster. Then Silent is also true.
 	NotKept bool
 }
 
-// Keeps is true when a Lease records that its holder keeps the reports of a cluster. Whether the Lease is renewed is not checked.
+// Keeps reports whether a Lease records that its holder maintains the reports of a cluster. It does
+// not check whether the Lease is renewed.
 func Keeps(l *coordinationv1.Lease, key Key) bool {
 	return slices.Contains(strings.Fields(l.Annotations[api.AnnotationKeeps]), api.KeepMark(key.Namespace, key.Name))
 }
 
-// KeptAs is the cluster whose reports the controller has to keep: this one, or the one of our controller's report that judges this one in its place.
+// KeptAs returns the cluster whose reports the controller must maintain: this cluster, or the one
+// whose report judges this cluster if our controller writes it.
 func (c *Cluster) KeptAs() Key {
 	if r := c.StatusReport; c.OverrideRef != "" && r != nil && r.Labels[api.LabelManagedBy] == api.ManagedByUs {
 		return Key{Namespace: c.Namespace, Name: r.Name}
@@ -41,14 +47,15 @@ func (c *Cluster) KeptAs() Key {
 	return c.Key
 }
 
-// LeaseState judges the Lease that was read with this cluster, and whether its holder keeps the reports that this cluster is judged by.
+// LeaseState returns the state of the Lease that was read with this cluster, and whether its holder
+// maintains the reports that judge this cluster.
 func (c *Cluster) LeaseState() LeaseState {
 	st := LeaseAt(c.Lease, c.TakenAt)
 	switch {
 	case c.Lease == nil || st.Silent:
 		return st
 	case st.Holder == "":
-		// It was released, by a controller that stops or that cannot write: no barrier opens on it from then on.
+		// A controller released it that stops or cannot write: no barrier opens by it from then on.
 		st.Silent, st.Since = true, c.Lease.Spec.RenewTime.Time
 		return st
 	case Keeps(c.Lease, c.KeptAs()):
@@ -58,7 +65,8 @@ func (c *Cluster) LeaseState() LeaseState {
 	return st
 }
 
-// LeaseAt judges a Lease by one reading; nil means that there is none. A command line cannot watch the Lease advance, so a clock that is off by more than the limit misleads it.
+// LeaseAt returns the state of a Lease by one reading; nil means no Lease. A command cannot watch
+// the Lease advance, so a clock that is off by more than the limit gives a wrong result.
 func LeaseAt(l *coordinationv1.Lease, now time.Time) LeaseState {
 	if l == nil {
 		return LeaseState{Silent: true}
@@ -70,7 +78,7 @@ func LeaseAt(l *coordinationv1.Lease, now time.Time) LeaseState {
 	}
 	st.Age = now.Sub(l.Spec.RenewTime.Time)
 	if st.Age < -mostAhead {
-		st.Silent = true // since when is not known
+		st.Silent = true // start unknown
 		return st
 	}
 	if st.Age > leaseLimit(l) {
@@ -86,7 +94,7 @@ func holder(l *coordinationv1.Lease) string {
 	return *l.Spec.HolderIdentity
 }
 
-// leaseLimit is the silence that counts: twice the lease's duration.
+// leaseLimit returns the maximum time without a renewal: twice the Lease's duration.
 func leaseLimit(l *coordinationv1.Lease) time.Duration {
 	d := leaseDefault
 	if s := l.Spec.LeaseDurationSeconds; s != nil && *s > 0 && holder(l) != "" {
@@ -95,19 +103,20 @@ func leaseLimit(l *coordinationv1.Lease) time.Duration {
 	return 2 * d
 }
 
-// LeaseMonitor judges whether a controller is alive by watching its Lease advance, on one clock only: the observer's own. The zero
-// value is ready. Not safe for concurrent use.
+// LeaseMonitor checks whether a controller responds by watching its Lease advance. It uses only the
+// observer's clock. The zero value is ready; not safe for concurrent use.
 type LeaseMonitor struct {
 	seen    bool // at least one reading was taken
 	present bool
 	who     string
-	renewed time.Time // the Lease's own time; only ever compared with itself
+	renewed time.Time // the Lease's own time; compared only with itself
 	limit   time.Duration
-	since   time.Time // observer's time of the last sign of life, or of the first look
+	since   time.Time // observer's time of the last change, or of the first reading
 }
 
-// Observe takes a reading of the Lease at the time now (monotonic clock); nil means that there is none. The first reading counts as a sign of life, so that an observer that has
-// just started calls no controller silent.
+// Observe takes a reading of the Lease at the time now (monotonic clock); nil means no Lease. The
+// first reading counts as a renewal, so that an observer that has just started does not report the
+// controller as not responding.
 func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
 	first := !m.seen
 	m.seen = true
@@ -122,7 +131,8 @@ func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
 	if l.Spec.RenewTime != nil {
 		renewed = l.Spec.RenewTime.Time
 	}
-	// A new holder's renewal may lie before the old one's where their clocks differ; any change is a sign of life.
+	// A new holder's renewal may be earlier than the old holder's if their clocks differ; any change
+	// counts.
 	if first || !m.present || !renewed.Equal(m.renewed) || m.who != holder(l) && holder(l) != "" {
 		m.since = now
 	}
@@ -132,8 +142,9 @@ func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
 	}
 }
 
-// Silent returns whether no renewal has been seen for longer than twice the lease's duration, the silent controller (the last holder known, may be empty), and since when by the
-// observer's clock. Before the first Observe it is false.
+// Silent reports whether no renewal was observed for more than twice the Lease's duration. It
+// returns the last known holder (may be empty) and the start by the observer's clock. It is false
+// before the first Observe.
 func (m *LeaseMonitor) Silent(now time.Time) (who string, since time.Time, silent bool) {
 	if !m.seen || now.Sub(m.since) <= m.limit {
 		return "", time.Time{}, false

@@ -10,7 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// withoutReport is the blocker of datacenters with members that have joined here and no report, while there is a report of another datacenter.
+// withoutReport returns the blocker for datacenters that have joined members here and no report,
+// while another datacenter has a report.
 func (c *Cluster) withoutReport() []matrix.Blocker {
 	if c.ByClusterReport() {
 		return nil // it has all datacenters
@@ -30,8 +31,9 @@ func (c *Cluster) withoutReport() []matrix.Blocker {
 	return []matrix.Blocker{{Reason: words.ReportMissing, Cause: words.New(words.NoReportOf, "datacenters", lost)}}
 }
 
-// reportLost is the blocker of the Scylla Operator's clusters that have no report at all, while their Pods carry the annotations for one: the operator's own barriers take that for
-// a new cluster and open. Nil where a person chose the source, or where it is not known whether there is a report.
+// reportLost returns the blocker for a Scylla Operator cluster without any report whose Pods carry
+// the annotations for one. The operator's own barriers treat that as a new cluster and open. Nil if
+// a user chose the source or the reports were not read.
 func (c *Cluster) reportLost() []matrix.Blocker {
 	unread := slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Resource == ResourceReports })
 	if c.Source != SourceAnnotation || !auto(c.want) || !c.Operator || len(c.annotations) == 0 || len(c.Reports) > 0 || c.Read&KindReports == 0 || unread {

@@ -11,7 +11,8 @@ import (
 // KubernetesNode is the known state of a Pod's Kubernetes node.
 type KubernetesNode struct {
 	Name string `json:"name"`
-	// State is as in the STATUS column of "kubectl get nodes", or Gone for one that does not exist; empty where it was not read.
+	// State is as in the STATUS column of "kubectl get nodes", or Gone if the node does not exist;
+	// empty if it was not read.
 	State string `json:"state,omitempty"`
 }
 
@@ -23,7 +24,7 @@ const (
 	cordoned               = ",SchedulingDisabled"
 )
 
-// KubernetesNodeReadiness is the node's Ready condition; empty where the node has none.
+// KubernetesNodeReadiness returns the node's Ready condition; empty if the node has none.
 func KubernetesNodeReadiness(n *corev1.Node) corev1.NodeCondition {
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -33,7 +34,7 @@ func KubernetesNodeReadiness(n *corev1.Node) corev1.NodeCondition {
 	return corev1.NodeCondition{}
 }
 
-// KubernetesNodeState is the state of a Kubernetes node that exists.
+// KubernetesNodeState returns the state of an existing Kubernetes node.
 func KubernetesNodeState(n *corev1.Node) string {
 	state := KubernetesNodeNotReady
 	if KubernetesNodeReadiness(n).Status == corev1.ConditionTrue {
@@ -45,7 +46,7 @@ func KubernetesNodeState(n *corev1.Node) string {
 	return state
 }
 
-// String is the name, with the state where that is known and other than Ready.
+// String returns the name, with the state if it is known and not Ready.
 func (n KubernetesNode) String() string {
 	if n.State == "" || n.State == KubernetesNodeReady {
 		return n.Name
@@ -53,12 +54,12 @@ func (n KubernetesNode) String() string {
 	return n.Name + " (" + n.State + ")"
 }
 
-// Lost is true for one that exists and is not ready.
+// Lost reports whether the Kubernetes node exists and is not Ready.
 func (n KubernetesNode) Lost() bool {
 	return n.State == KubernetesNodeNotReady || n.State == KubernetesNodeNotReady+cordoned
 }
 
-// KubernetesNode is the one that a Pod is on; without a name where it has none.
+// KubernetesNode returns the Kubernetes node of a Pod; its name is empty if the Pod has none.
 func (o *Objects) KubernetesNode(pod *corev1.Pod) KubernetesNode {
 	if pod == nil {
 		return KubernetesNode{}
@@ -66,8 +67,9 @@ func (o *Objects) KubernetesNode(pod *corev1.Pod) KubernetesNode {
 	return KubernetesNode{Name: pod.Spec.NodeName, State: o.Machines[pod.Spec.NodeName]}
 }
 
-// volumeNode is the Kubernetes node that the volume of a member is on. pinned is true where its PersistentVolume can be used nowhere else; else the node is only the one that the scheduler
-// chose first. moves is true where the volume can be used elsewhere.
+// volumeNode returns the Kubernetes node of the member's volume. pinned is true if its
+// PersistentVolume can be used only there; else it is the node that the scheduler chose first.
+// moves is true if the volume can be used on other nodes.
 func (c *Cluster) volumeNode(member string) (n KubernetesNode, pinned, moves bool) {
 	pvc := c.ix.pvcs[c.ix.pvcName(member)]
 	if pvc == nil {
@@ -81,17 +83,19 @@ func (c *Cluster) volumeNode(member string) (n KubernetesNode, pinned, moves boo
 	return KubernetesNode{Name: name, State: c.Machines[name]}, pinned, read && !pinned
 }
 
-// SelectedNode is the annotation of a PersistentVolumeClaim with the Kubernetes node for which its volume was made, written by the scheduler.
+// SelectedNode is the PVC annotation with the Kubernetes node for which the volume was created; the
+// scheduler writes it.
 const SelectedNode = "volume.kubernetes.io/selected-node"
 
-// NodeLost is true while the Kubernetes node of a Pod does not answer: by the Pod's own conditions, and by the Kubernetes node's where that was read. A node that no longer exists
-// will not answer again, and is not waited for.
+// NodeLost reports whether the Pod's Kubernetes node is not responding: by the Pod's conditions,
+// and by the node's state if it was read. A node that no longer exists never responds again, so
+// nothing waits for it.
 func (o *Objects) NodeLost(pod *corev1.Pod) bool {
 	n := o.KubernetesNode(pod)
 	return n.State != KubernetesNodeGone && (n.Lost() || nodeLost(pod))
 }
 
-// Fact is the state as a fact; zero where it is not known.
+// Fact returns the state as a fact; zero if it is unknown.
 func (n KubernetesNode) Fact() words.Message {
 	if n.Name == "" || n.State == "" {
 		return words.Message{}

@@ -20,13 +20,13 @@ import (
 type Source string
 
 const (
-	SourceAuto       Source = "auto"       // reports if there are any, with the Pod's row where the two differ; else annotations
+	SourceAuto       Source = "auto"       // reports if any, with a Pod's row if it differs; else annotations
 	SourceReport     Source = "report"     // datacenter reports (or the cluster report that an override names)
 	SourceAnnotation Source = "annotation" // the annotations of the Pods
 	SourceLive       Source = "live"       // ScyllaDB's own API, through a port-forward
 )
 
-// ParseSource reads a Source as typed; the error lists the choices.
+// ParseSource parses a Source as typed; the error lists the choices.
 func ParseSource(text string) (Source, error) {
 	switch s := Source(strings.ToLower(text)); s {
 	case SourceAuto, SourceReport, SourceAnnotation, SourceLive:
@@ -41,70 +41,78 @@ type MemberState string
 const (
 	// MemberJoined is a member of the ScyllaDB cluster with a Pod.
 	MemberJoined MemberState = "Member"
-	// MemberNewcomer has not joined; Member.Waiting says what it waits for.
+	// MemberNewcomer has not joined; Member.Waiting is what it waits for.
 	MemberNewcomer MemberState = "Newcomer"
 	// MemberLeaving is being decommissioned or removed, or is decommissioned and its Pod still exists.
 	MemberLeaving MemberState = "Leaving"
-	// MemberGhost is a host ID that peers list as a member while it has no Pod, or no Service either: the latter only on the evidence that Stranger requires.
+	// MemberGhost is a host ID that peers list as a member while it has no Pod. It may also have no
+	// Service, but only with the evidence that `Stranger` requires.
 	MemberGhost MemberState = "Ghost"
-	// MemberRemote is a node of another datacenter, whose Pod is in another namespace or cluster: its row was copied here, or only its peers
-	// mention it and there may be another datacenter.
+	// MemberRemote is a node of another datacenter, whose Pod is in another namespace or cluster.
+	// Either its row was copied here, or only its peers list it and another datacenter may exist.
 	MemberRemote MemberState = "Remote"
-	// MemberGossipOnly is a node that gossips with members and is not one: a newcomer whose request has not arrived, or a leftover. Only ScyllaDB itself lists them (SourceLive).
+	// MemberGossipOnly is a node that gossips with members but is not a member: a new node whose
+	// request has not arrived, or a leftover. Only ScyllaDB itself lists them (SourceLive).
 	MemberGossipOnly MemberState = "GossipOnly"
-	// MemberUnknown is a Pod or Service without evidence whether it has joined.
+	// MemberUnknown is a Pod or Service without evidence of whether it has joined.
 	MemberUnknown MemberState = "Unknown"
 )
 
-// Member joins the objects of one node by name: Service, Pod, claim and StatefulSet, with its report and its node of the matrix. A fact that follows from these is a method.
+// Member joins the objects of one node by name: Service, Pod, PVC and StatefulSet, with its report
+// and its node of the matrix. Facts that follow from these are methods.
 type Member struct {
 	matrix.Ref `json:",inline"`
 	Namespace  string      `json:"namespace,omitempty"`
 	State      MemberState `json:"state"`
-	// Detail is the reason for State, where that is not obvious.
+	// Detail is the reason for State, if not obvious.
 	Detail words.Message `json:"detail,omitzero"`
-	// Joined is the joined annotation: nil when absent or not a boolean.
+	// Joined is the joined annotation: nil if absent or not a boolean.
 	Joined *bool `json:"joined,omitempty"`
-	// Waiting is what a Pod that does not serve waits for; it completes "it waits for ...". Zero when ScyllaDB's container is ready.
+	// Waiting is what a Pod waits for; it completes "it waits for ...". Zero if ScyllaDB's container
+	// is ready.
 	Waiting words.Message `json:"waiting,omitzero"`
-	// WaitingSince is when that began; zero when not known.
+	// WaitingSince is when Waiting began; zero if unknown.
 	WaitingSince time.Time `json:"waitingSince,omitzero"`
-	// PodState is the Pod in a few words, as kubectl's STATUS column: "Running 3/3", "Init:0/2", "Pending", "None".
+	// PodState is the Pod in a few words, as kubectl's STATUS column: "Running 3/3", "Init:0/2",
+	// "Pending", "None".
 	PodState string `json:"podState"`
-	// PVCName is the name of the member's data claim, whether or not it exists.
+	// PVCName is the name of the member's data PVC, whether or not it exists.
 	PVCName string `json:"pvc,omitempty"`
-	// Reported is true when Rows has a row of this member with observations.
+	// Reported is true if Rows has a row of this member with observations.
 	Reported bool `json:"reported"`
-	// RowStale is why that row may be old; zero when fresh.
+	// RowStale is why that row may be old; zero if fresh.
 	RowStale words.Message `json:"rowStale,omitzero"`
-	// RowTrouble is why there is no row; zero when there is one, or when the reason is not known.
+	// RowTrouble is why there is no row; zero if there is one or the reason is unknown.
 	RowTrouble words.Message `json:"rowTrouble,omitzero"`
-	// RowWritten is when the row was last written: while its reporter runs, the row's content is at most now minus this out of date, as reporters write on change only. Zero when
-	// not known (saved objects carry no write times).
+	// RowWritten is when the row was last written. Reporters write only changes, so with a running
+	// reporter the row is out of date by at most now - RowWritten. Zero if unknown (saved objects have
+	// no write times).
 	RowWritten time.Time `json:"rowWritten,omitzero"`
-	// Version, OperationMode as the node itself says; Image is the ScyllaDB container's.
+	// Version and OperationMode are what the node reports; Image is the ScyllaDB container's image.
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`
-	// Process is how its ScyllaDB ended within the container that runs, by its supervisord; nil where it has not, and where that is not known.
+	// Process is how ScyllaDB ended within the running container, by supervisord; nil if it has not
+	// ended or this is unknown.
 	Process *api.ScyllaDBProcess `json:"process,omitempty"`
-	// Vitals are the node's answers about its process and data; empty with every source but SourceLive.
+	// Vitals are the node's answers about its process and data; empty unless the source is SourceLive.
 	Vitals Vitals `json:"vitals,omitzero"`
-	// ReplaceRequested is true while label scylla/replace is on the Service; Replacing is the original host ID of an open
-	// replacement.
+	// ReplaceRequested is true while label scylla/replace is on the Service; Replacing is the original
+	// host ID of an open replacement.
 	ReplaceRequested bool      `json:"replaceRequested,omitempty"`
 	Replacing        hostid.ID `json:"replacing,omitempty"`
-	// Force is the value of the force annotation on the Service, empty when absent.
+	// Force is the value of the force annotation on the Service, empty if absent.
 	Force string `json:"force,omitempty"`
 
 	Service     *corev1.Service               `json:"-"`
 	Pod         *corev1.Pod                   `json:"-"`
 	PVC         *corev1.PersistentVolumeClaim `json:"-"`
 	StatefulSet *appsv1.StatefulSet           `json:"-"`
-	// Report is its node's, as Cluster.Said; Node is the one of its HostID in the matrix of all rows. Nil where there is none.
+	// Report is the node's report, as Cluster.Said; Node is the node with HostID in the matrix of all
+	// rows. Nil if there is none.
 	Report *api.NodeStatusReport `json:"-"`
 	Node   *matrix.Node          `json:"-"`
 
-	c        *Cluster  // that it is a member of
+	c        *Cluster  // the member's cluster
 	recorded hostid.ID // as its Service has it, read once
 }

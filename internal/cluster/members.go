@@ -55,7 +55,7 @@ func (c *Cluster) makeMembers() []Member {
 		shown[n.HostID] = true
 		mb := c.peerMember(n)
 		if w := wantedAt[placeKey(n.Ref)]; w != nil && n.Row != nil && w.HostID == "" {
-			// Its row is in the report while both its objects are missing: one member, not two.
+			// Its row is in the report although its Service and Pod are missing: one member, not two.
 			mb.Ref.Member, mb.Namespace, mb.PVCName, mb.PVC, mb.StatefulSet = w.Ref.Member, w.Namespace, w.PVCName, w.PVC, w.StatefulSet
 			mb.Waiting = w.Waiting
 			*w = mb
@@ -84,7 +84,7 @@ func (c *Cluster) makeMembers() []Member {
 	return out
 }
 
-// makeServiced are the members that have a Service, by name.
+// makeServiced returns the members that have a Service, by name.
 func (c *Cluster) makeServiced() []*Member {
 	members := c.Members()
 	out := make([]*Member, 0, len(c.Services))
@@ -97,7 +97,7 @@ func (c *Cluster) makeServiced() []*Member {
 	return out
 }
 
-// member collects everything known by one name but its state.
+// member collects everything known under one name except its state.
 func (c *Cluster) member(name string, row *matrix.Row) Member {
 	mb := Member{
 		Ref: c.ix.refs[name], Namespace: c.Namespace,
@@ -154,7 +154,7 @@ func (mb *Member) takeRow(row *matrix.Row) {
 	mb.RowStale, mb.RowTrouble = row.Stale.Message(mb.podName()), row.Trouble.Message(mb.podName())
 }
 
-// podName is "namespace/name" of the member's Pod, or as much of it as is known.
+// podName returns "namespace/name" of the member's Pod, or the known part of it.
 func (mb *Member) podName() string {
 	if mb.Namespace == "" {
 		return mb.Ref.Name()
@@ -162,7 +162,8 @@ func (mb *Member) podName() string {
 	return mb.Namespace + "/" + mb.Ref.Name()
 }
 
-// memberState distinguishes members, newcomers, leaving members and ghosts by evidence: the Service's joined annotation first, then the host ID's state in the peers' rows, then
+// memberState distinguishes members, new nodes, leaving members and orphaned host IDs by evidence.
+// It uses first the Service's joined annotation, then the host ID's state in the peers' rows, then
 // the node's own row.
 func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, words.Message) {
 	if v := mb.Service; v != nil {
@@ -211,12 +212,13 @@ func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, words
 	return MemberJoined, words.Message{}
 }
 
-// peersSay is the state in the peers' rows of a node that joins or leaves.
+// peersSay returns the state in the peers' rows of a node that joins or leaves.
 func peersSay(n *matrix.Node) words.Message {
 	return words.New(words.PeersSay, "state", strings.ToLower(n.State.String()))
 }
 
-// wantedMembers are ordinals that a StatefulSet wants and that have neither Service nor Pod.
+// wantedMembers returns the ordinals that a StatefulSet wants and that have neither Service nor
+// Pod.
 func (c *Cluster) wantedMembers() []Member {
 	var out []Member
 	for i := range c.StatefulSets {
@@ -239,10 +241,10 @@ func (c *Cluster) wantedMembers() []Member {
 	return out
 }
 
-// maxWanted bounds the members that are made of a StatefulSet's replicas.
+// maxWanted is the maximum number of members that a StatefulSet's replicas add.
 const maxWanted = 10_000
 
-// Ordinals are those that a StatefulSet wants: the first, and how many.
+// Ordinals returns the ordinals that a StatefulSet wants: the first, and their number.
 func Ordinals(set *appsv1.StatefulSet) (first, n int) {
 	n = 1
 	if set.Spec.Replicas != nil {
@@ -254,7 +256,7 @@ func Ordinals(set *appsv1.StatefulSet) (first, n int) {
 	return first, n
 }
 
-// peerMember is a host ID that has neither Service nor Pod here.
+// peerMember returns the member for a host ID that has neither Service nor Pod here.
 func (c *Cluster) peerMember(n *matrix.Node) Member {
 	mb := Member{Ref: n.Ref, PodState: PodState(nil)}
 	mb.State, mb.Detail = c.strangerState(n)
@@ -273,7 +275,7 @@ func (c *Cluster) peerMember(n *matrix.Node) Member {
 	return mb
 }
 
-// MemberNames are the names of the members that a StatefulSet wants, in order.
+// MemberNames returns the names of the members that a StatefulSet wants, in order.
 func MemberNames(set *appsv1.StatefulSet) []string {
 	first, n := Ordinals(set)
 	names := make([]string, min(n, maxWanted))

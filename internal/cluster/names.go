@@ -9,21 +9,22 @@ import (
 	"strings"
 )
 
-// NotFoundError means that an object named by a person does not exist; it has the nearest names that do.
+// NotFoundError means that an object that the user named does not exist. It has the nearest
+// existing names.
 type NotFoundError struct {
 	What    string   // "cluster", "member", "node"
 	Name    string   // as typed
 	In      string   // "namespace demo", "cluster demo/scylla"
 	Nearest []string // at most three, nearest first
-	Known   int      // how many there are at all
-	Cure    string   // the remedy; empty for the ordinary texts
+	Known   int      // how many exist
+	Cure    string   // the remedy; empty for the default text
 }
 
-// AmbiguousError means that a text fits several objects.
+// AmbiguousError means that a text matches several objects.
 type AmbiguousError struct {
 	What       string   // "cluster", "member"
 	Name       string   // as typed, may be empty
-	In         string   // where
+	In         string   // namespace or cluster
 	Candidates []string // sorted
 }
 
@@ -82,7 +83,8 @@ func Nearest(typed string, known []string) []string {
 	for _, k := range known {
 		lower := strings.ToLower(k)
 		d, shorter := editDistance(t, lower), min(len(t), len(lower))
-		// A third of the shorter one may be wrong, but never all of it; words of a name are near whatever its length.
+		// Up to a third of the shorter name may differ, but not all of it. A whole word of a name matches
+		// at any distance.
 		if d <= max(1, shorter/3) && d < shorter || beginsWord(lower, t) || isWord(t, lower) {
 			found = append(found, near{k, d})
 		}
@@ -95,23 +97,25 @@ func Nearest(typed string, known []string) []string {
 	return slices.Compact(out)
 }
 
-// maxTyped bounds the typed texts that are compared; no Kubernetes name is longer.
+// maxTyped is the maximum length of a typed text that is compared; no Kubernetes name is longer.
 const maxTyped = 253
 
-// leastWord is the least length of a part of a name that still identifies one.
+// leastWord is the minimum length of a part that identifies a name.
 const leastWord = 3
 
-// beginsWord is true where part begins the name or a word within it: rack2-0 and dc1 of demo-dc1-rack2-0, but not "all" of install.
+// beginsWord reports whether part begins the name or a word in it: rack2-0 and dc1 of
+// demo-dc1-rack2-0, but not "all" of install.
 func beginsWord(name, part string) bool {
 	return len(part) >= leastWord && strings.Contains("-"+name, "-"+part)
 }
 
-// isWord is true where part is one or several whole words of the name.
+// isWord reports whether part is one or several whole words of the name.
 func isWord(name, part string) bool {
 	return len(part) >= leastWord && strings.Contains("-"+name+"-", "-"+part+"-")
 }
 
-// editDistance is Levenshtein's, with two swapped neighbours as one edit; in bytes: the names are ASCII.
+// editDistance returns the Levenshtein distance in bytes (names are ASCII); two swapped neighbours
+// count as one edit.
 func editDistance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

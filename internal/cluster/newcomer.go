@@ -15,16 +15,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Facts about a member that has to start.
+// Facts about a member that must start.
 
-// Recorded is its place, with the host ID that its Service records; empty where it records none.
+// Recorded returns the member's place, with the host ID that its Service records; empty if it
+// records none.
 func (m *Member) Recorded() matrix.Ref {
 	ref := m.Ref
 	ref.HostID = m.RecordedID()
 	return ref
 }
 
-// RecordedID is the host ID that its Service records; empty where it records none.
+// RecordedID returns the host ID that its Service records; empty if it records none.
 func (m *Member) RecordedID() hostid.ID {
 	switch {
 	case m.c != nil:
@@ -35,7 +36,8 @@ func (m *Member) RecordedID() hostid.ID {
 	return ""
 }
 
-// ByService is its place by its Service's labels alone, as its barrier reads it, with the host ID that the Service records. Without a Service it is what is known of it.
+// ByService returns the place by the Service's labels only, as the barrier reads it, with the host
+// ID that the Service records. Without a Service it returns Ref.
 func (m *Member) ByService() matrix.Ref {
 	if m.Service == nil {
 		return m.Ref
@@ -45,10 +47,10 @@ func (m *Member) ByService() matrix.Ref {
 	return ref
 }
 
-// HasJoined is true where its Service records that it has.
+// HasJoined reports whether its Service records a join.
 func (m *Member) HasJoined() bool { return m.Joined != nil && *m.Joined }
 
-// Label is one of its Service's; empty without a Service.
+// Label returns a label of its Service; empty without a Service.
 func (m *Member) Label(key string) string {
 	if m.Service == nil {
 		return ""
@@ -56,7 +58,7 @@ func (m *Member) Label(key string) string {
 	return m.Service.Labels[key]
 }
 
-// Annotation is one of its Service's; empty without a Service.
+// Annotation returns an annotation of its Service; empty without a Service.
 func (m *Member) Annotation(key string) string {
 	if m.Service == nil {
 		return ""
@@ -64,7 +66,7 @@ func (m *Member) Annotation(key string) string {
 	return m.Service.Annotations[key]
 }
 
-// Created is when its Service was; zero without one.
+// Created returns the creation time of its Service; zero without a Service.
 func (m *Member) Created() time.Time {
 	if m.Service == nil {
 		return time.Time{}
@@ -72,7 +74,7 @@ func (m *Member) Created() time.Time {
 	return m.Service.CreationTimestamp.Time
 }
 
-// podSpec is the spec of its Pod, or without a Pod that of its StatefulSet; nil without either.
+// podSpec returns the spec of its Pod, else of its StatefulSet's template; nil without either.
 func (m *Member) podSpec() *corev1.PodSpec {
 	switch {
 	case m.Pod != nil:
@@ -83,7 +85,8 @@ func (m *Member) podSpec() *corev1.PodSpec {
 	return nil
 }
 
-// ImageVersion is the version in the tag of its ScyllaDB image; unknown for a digest alone, or latest: nothing is concluded from it.
+// ImageVersion returns the version in the tag of its ScyllaDB image; unknown for tag latest or a
+// digest only.
 func (m *Member) ImageVersion() release.Version {
 	spec := m.podSpec()
 	if spec == nil {
@@ -100,7 +103,7 @@ func (m *Member) ImageVersion() release.Version {
 	return v
 }
 
-// Started is true where its ScyllaDB has been started: no barrier holds it back any more.
+// Started reports whether its ScyllaDB runs: no barrier blocks it any more.
 func (m *Member) Started() bool { return started(m.Pod) }
 
 func started(pod *corev1.Pod) bool {
@@ -111,7 +114,7 @@ func started(pod *corev1.Pod) bool {
 	return st != nil && st.State.Running != nil
 }
 
-// WaitsInBarrier is true while its barrier runs.
+// WaitsInBarrier reports whether its barrier runs.
 func (m *Member) WaitsInBarrier() bool { return m.Pod != nil && waitsInBarrier(m.Pod) }
 
 func waitsInBarrier(pod *corev1.Pod) bool {
@@ -119,12 +122,14 @@ func waitsInBarrier(pod *corev1.Pod) bool {
 	return st != nil && st.State.Running != nil && pod.DeletionTimestamp == nil
 }
 
-// PastBarrier is true where the barrier of its present Pod has let it through, also while its ScyllaDB crashes.
+// PastBarrier reports whether the barrier of its present Pod has opened, even while its ScyllaDB
+// crashes.
 func (m *Member) PastBarrier() bool {
 	return m.Pod != nil && m.Pod.DeletionTimestamp == nil && passed(m.Pod)
 }
 
-// passed is true where a Pod's barrier has let it through. A Pod without a barrier has passed it once its ScyllaDB has been started.
+// passed reports whether a Pod's barrier has opened. A Pod without a barrier has passed when its
+// ScyllaDB runs.
 func passed(pod *corev1.Pod) bool {
 	if !HasBarrier(&pod.Spec) {
 		return started(pod)
@@ -133,18 +138,19 @@ func passed(pod *corev1.Pod) bool {
 	return st != nil && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0
 }
 
-// HasBarrier is true for Pods that the barrier holds back when they join.
+// HasBarrier reports whether the Pod has a barrier, which blocks it when it joins.
 func HasBarrier(spec *corev1.PodSpec) bool {
 	return slices.ContainsFunc(spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
 }
 
-// EmptyVolume is true where its barrier has found its volume empty.
+// EmptyVolume reports whether its barrier found its volume empty.
 func (m *Member) EmptyVolume() bool {
 	w := m.BarrierWait()
 	return w != nil && w.EmptyVolume
 }
 
-// BarrierWait is the annotation of its Pod that waits in its barrier; nil where it does not wait, or the annotation cannot be read.
+// BarrierWait returns the annotation of its Pod that waits in its barrier; nil if it does not wait
+// or the annotation is not readable.
 func (m *Member) BarrierWait() *api.BarrierWait {
 	if m.Pod == nil {
 		return nil
@@ -152,24 +158,27 @@ func (m *Member) BarrierWait() *api.BarrierWait {
 	return barrierWait(m.Pod)
 }
 
-// Banned is the evidence that ScyllaDB has refused the newcomer for ever; zero where there is none.
+// Banned returns the evidence that ScyllaDB has permanently refused the new node; zero if there is
+// none.
 func (m *Member) Banned() words.Message { return m.c.banned(m.Ref.Member) }
 
-// AllowsNonReporting is the flag of its own barrier.
+// AllowsNonReporting reports whether its barrier has the flag that allows nodes without a row.
 func (m *Member) AllowsNonReporting() bool {
 	spec := m.podSpec()
 	return spec != nil && lenientBarrier(spec)
 }
 
-// Idle is true where its Pod was read and its ScyllaDB is not ready, or there is no Pod, and where its Service records that it was decommissioned. While its node is replaced the Pod is
-// the new node's, and is no evidence about the recorded one.
+// Idle reports whether its Pod was read and its ScyllaDB is not ready, or there is no Pod, or its
+// Service records a finished decommission. During a replacement the Pod belongs to the new node and
+// is not evidence about the recorded node.
 func (m *Member) Idle() bool {
 	return m.Label(api.LabelDecommissioned) == api.DecommissionedDone ||
 		m.c != nil && m.c.KnowsPods() && !serving(m.Pod) && m.Label(api.LabelReplacingNodeHostID) == ""
 }
 
-// Removed is true for a member whose Service still records a host ID that no fresh row of the matrix lists: its node was removed. It is false for a member whose ScyllaDB serves, or may:
-// it has joined since the rows were written.
+// Removed reports whether its Service still records a host ID that no fresh row of the matrix
+// lists: its node was removed. It is false if the member's ScyllaDB is ready, or may be: the member
+// has joined since the rows were written.
 func (m *Member) Removed(in *matrix.Matrix) bool {
 	id := m.RecordedID()
 	if at, ok := in.Index(id); ok {

@@ -17,20 +17,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Key names a cluster: the namespace and the value of label scylla/cluster. With the Scylla Operator that value is the
-// name of the ScyllaDBDatacenter.
+// Key identifies a cluster: namespace and value of label scylla/cluster. With the Scylla Operator
+// that value is the name of the ScyllaDBDatacenter.
 type Key struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// String is "namespace/name".
+// String returns "namespace/name".
 func (k Key) String() string { return k.Namespace + "/" + k.Name }
 
 // Kinds is a set of kinds of objects.
 type Kinds uint16
 
-// The kinds of a cluster's objects.
+// Kinds of a cluster's objects.
 const (
 	KindServices Kinds = 1 << iota
 	KindPods
@@ -41,7 +41,8 @@ const (
 	KindLease
 )
 
-// Objects are the objects of one cluster, read at one moment. Lists may hold objects that are not the cluster's own: New leaves them out.
+// Objects are the objects of one cluster, read at one moment. Lists may have objects of other
+// clusters: New leaves them out.
 type Objects struct {
 	Key
 
@@ -49,54 +50,64 @@ type Objects struct {
 	Pods         []corev1.Pod
 	StatefulSets []appsv1.StatefulSet
 	PVCs         []corev1.PersistentVolumeClaim
-	// Reports are the datacenter reports whose selector label names the cluster: its own and those copied in from elsewhere.
+	// Reports are the datacenter reports whose selector label names the cluster: its own and copies
+	// from elsewhere.
 	Reports []api.ScyllaDBDatacenterNodesStatusReport
-	// StatusReport is the cluster report: the one of the cluster's name, or the one that an override names.
+	// StatusReport is the cluster report: with the cluster's name, or the name in an override.
 	StatusReport *api.ScyllaDBStatusReport
 	Lease        *coordinationv1.Lease
-	// Machines are the states of the Kubernetes nodes that the Pods are on, by name; nil where they were not read.
+	// Machines are the states of the Pods' Kubernetes nodes, by name; nil if not read.
 	Machines map[string]string
-	// NotReadySince is since when Kubernetes nodes of Machines have not been ready, by name; without those that are ready, or of which that is not known.
+	// NotReadySince is when a Kubernetes node of Machines stopped being Ready, by name. Nodes that are
+	// Ready, or whose time is unknown, are left out.
 	NotReadySince map[string]time.Time
-	// Volumes are the Kubernetes nodes that PersistentVolumes can be used on, by the volume's name: empty for one that can move. Only those of Pods without a Kubernetes node are read.
+	// Volumes are the Kubernetes nodes that can use a PersistentVolume, by volume name; empty if it
+	// can move. Only volumes of Pods without a Kubernetes node are read.
 	Volumes map[string][]string
-	// OperatorState is the visible state of the Scylla Operator where it manages the cluster; nil when it was not read.
+	// OperatorState is the visible state of the Scylla Operator if it manages the cluster; nil if not
+	// read.
 	OperatorState *OperatorState
 
-	// Live holds the answer of each member's ScyllaDB, by member name; nil when no node was asked.
+	// Live is the answer of each member's ScyllaDB, by member name; nil if no node was queried.
 	Live map[string]*api.NodeStatusReport
-	// Facts are the answers of each member's ScyllaDB beyond its row, by member name; filled with Live.
+	// Facts are the answers of each member's ScyllaDB other than its row, by member name; set with
+	// Live.
 	Facts map[string]LiveFacts
 
-	// Elsewhere names the Services of other namespaces and clusters that record host IDs which no member here has, as NAMESPACE/NAME by host ID; nil where they were not asked for.
+	// Elsewhere are the Services of other namespaces and clusters, as NAMESPACE/NAME, that record a
+	// host ID that no member here has; by host ID. Nil if they were not read.
 	Elsewhere map[hostid.ID]string
 
-	// Banned is the evidence in the logs of newcomers that ScyllaDB will never let them join, by member; see WithBanned.
+	// Banned is the evidence from the logs of new nodes that ScyllaDB permanently refuses their join,
+	// by member; see WithBanned.
 	Banned map[string]words.Message
 
-	// Read distinguishes an empty list from one that was not read. Zero means that a list without objects was not read.
+	// Read distinguishes an empty list from a list that was not read. If it is zero, a list without
+	// objects was not read.
 	Read Kinds
-	// Problems name what could not be read. Not empty means that the cluster is known in part only.
+	// Problems are what could not be read. If there are any, only part of the cluster is known.
 	Problems []Problem
 	// Notes are remarks on the reading itself ("2 objects of kind Secret skipped").
 	Notes []string
 	// Offline is true for saved objects.
 	Offline bool
-	// SavedAt is the newest time in a file of saved objects; zero where it has none.
+	// SavedAt is the newest time in a file of saved objects; zero if it has none.
 	SavedAt time.Time
-	// Old is true for saved objects that are too old to rest a step on that cannot be undone; see Cluster.Aged.
+	// Old is true for saved objects that are too old for a step that cannot be undone; see
+	// Cluster.Aged.
 	Old bool
-	// Decoder remembers decoded annotations from one Cluster to the next; nil decodes each anew.
+	// Decoder caches decoded annotations across Clusters; nil decodes all again.
 	Decoder *Decoder
 }
 
-// LiveFacts are a node's answers beyond its row.
+// LiveFacts are a node's answers other than its row.
 type LiveFacts struct {
-	// Schemas maps schema versions to the addresses that have them, as this node sees it; one key means agreement. Nil without an answer.
+	// Schemas maps schema versions to the addresses that have them, as this node sees it; one key
+	// means agreement. Nil without an answer.
 	Schemas map[string][]string
-	// GossipOnly are the nodes that gossip with this one and are not among its members.
+	// GossipOnly are the nodes that gossip with this one and are not its members.
 	GossipOnly []Endpoint
-	// Vitals of its process and its data.
+	// Vitals are about its process and its data.
 	Vitals Vitals `json:"Vitals,omitzero"`
 }
 
@@ -105,16 +116,19 @@ type Endpoint struct {
 	HostID, Address string
 }
 
-// Empty is true when there is no trace of the cluster. A Service or Pod that is not a member's does not count.
+// Empty reports whether there is no trace of the cluster. A Service or Pod that does not belong to
+// a member does not count.
 func (o *Objects) Empty() bool {
 	return len(o.StatefulSets)+len(o.PVCs)+len(o.Reports) == 0 && o.StatusReport == nil &&
 		!slices.ContainsFunc(o.Pods, func(p corev1.Pod) bool { return IsNodePod(&p) }) &&
 		!slices.ContainsFunc(o.Services, func(s corev1.Service) bool { return IsMemberService(&s) })
 }
 
-// Override is the name of the ScyllaDBStatusReport by which the cluster is judged instead of its own reports, empty when none is named. Any of the cluster's objects may name it:
-// the Scylla Operator copies a datacenter's annotations to its Services and reports. Without the operator it is on the Services and StatefulSets: the credentials of a remote
-// datacenter may write reports, and must not choose the one that decides.
+// Override returns the name of the ScyllaDBStatusReport that replaces the cluster's own reports;
+// empty if none is named. Any object of the cluster may name it, because the Scylla Operator copies
+// a datacenter's annotations to its Services and reports. Without the operator only Services and
+// StatefulSets count: the credentials of a remote datacenter can write reports, and must not choose
+// the report that decides.
 func (o *Objects) Override() string {
 	ours := slices.ContainsFunc(o.Services, func(s corev1.Service) bool { return Managed(&s) }) ||
 		slices.ContainsFunc(o.StatefulSets, func(s appsv1.StatefulSet) bool { return Managed(&s) })
@@ -129,7 +143,8 @@ func (o *Objects) Override() string {
 	return ""
 }
 
-// parts yields the objects that every manager of a cluster makes: Services, StatefulSets and datacenter reports, in this order.
+// parts yields the objects that every manager of a cluster creates: Services, StatefulSets and
+// datacenter reports, in this order.
 func (o *Objects) parts() iter.Seq[metav1.Object] {
 	return func(yield func(metav1.Object) bool) {
 		for i := range o.Services {
@@ -150,12 +165,12 @@ func (o *Objects) parts() iter.Seq[metav1.Object] {
 	}
 }
 
-// KnowsPods is true when a Pod that is not among the objects does not exist.
+// KnowsPods reports whether a Pod that is not among the objects does not exist.
 func (o *Objects) KnowsPods() bool {
 	return o.Read&KindPods != 0 || o.Read == 0 && len(o.Pods) > 0
 }
 
-// knowsServices is true when a Service that is not among the objects does not exist.
+// knowsServices reports whether a Service that is not among the objects does not exist.
 func (o *Objects) knowsServices() bool {
 	return o.Read&KindServices != 0 || o.Read == 0 && len(o.Services) > 0
 }

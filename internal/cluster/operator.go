@@ -16,26 +16,29 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// OperatorState is the visible state of the Scylla Operator that manages a cluster. Objects that were not read, or may not be read, are absent and prove nothing.
+// OperatorState is the visible state of the Scylla Operator that manages a cluster. Objects that
+// were not read, for lack of permission for example, are absent and prove nothing.
 type OperatorState struct {
 	// Conditions of the cluster's ScyllaDBDatacenter.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// ExternalSeeds are those of the ScyllaDBDatacenter, before and after they are in a Pod's command line. ScyllaDBCluster is the one whose datacenter it is, empty when there is
-	// none.
+	// ExternalSeeds are the external seeds of the ScyllaDBDatacenter, even before a Pod's command line
+	// has them. ScyllaDBCluster is the cluster of that datacenter, empty if there is none.
 	ExternalSeeds   []string `json:"externalSeeds,omitempty"`
 	ScyllaDBCluster string   `json:"scyllaDBCluster,omitempty"`
-	// Deployment is "namespace/name" of the operator's Deployment, empty when it was not found. Replicas is how many Pods it wants, Available how
-	// many run.
+	// Deployment is "namespace/name" of the operator's Deployment, empty if not found. Replicas is how
+	// many Pods it wants, Available how many are available.
 	Deployment string `json:"deployment,omitempty"`
 	Replicas   int32  `json:"replicas,omitempty"`
 	Available  int32  `json:"available,omitempty"`
-	// Budgets are the disruption budgets of the cluster that let no Pod be evicted now, not even one that is not ready.
+	// Budgets are the cluster's disruption budgets that allow no eviction now, not even of a Pod that
+	// is not Ready.
 	Budgets []string `json:"budgets,omitempty"`
 	// Lease is the operator's leader election.
 	Lease *coordinationv1.Lease `json:"lease,omitempty"`
 }
 
-// OperatorOff is why the Scylla Operator does not run, and since when, as far as that is visible; zero where it manages nothing here, runs, or its state cannot be read.
+// OperatorOff returns why the Scylla Operator does not run and since when, if visible. Zero if it
+// manages nothing here, runs, or its state is not readable.
 func (c *Cluster) OperatorOff() (why words.Message, since time.Time) {
 	s := c.OperatorState
 	switch {
@@ -55,8 +58,9 @@ func (c *Cluster) OperatorOff() (why words.Message, since time.Time) {
 	return words.New(words.OperatorLeaseSilent, "lease", s.Lease.Namespace+"/"+s.Lease.Name, "holder", l.Holder), l.Since
 }
 
-// ConditionWords are the operator's progressing and degraded conditions about Services and StatefulSets that are true, in its own words. "AsExpected", its reason where there is
-// none, is left out.
+// ConditionWords returns the text of the operator's progressing and degraded conditions about
+// Services and StatefulSets that are true. Reason "AsExpected", the operator's default, is left
+// out.
 func ConditionWords(conditions []metav1.Condition) []string {
 	var out []string
 	for _, c := range conditions {
@@ -75,7 +79,8 @@ func ConditionWords(conditions []metav1.Condition) []string {
 	return out
 }
 
-// degraded are the conditions with which the operator reports that it cannot do its work. The summarising one is left out where another has more detail.
+// degraded returns the conditions with which the operator reports that it cannot work. The summary
+// condition is left out if another one has more detail.
 func (c *Cluster) degraded() []metav1.Condition {
 	if !c.Operator || c.OperatorState == nil {
 		return nil
@@ -95,7 +100,8 @@ func (c *Cluster) degraded() []metav1.Condition {
 
 const degradedCondition = "Degraded"
 
-// operatorBlockers are the operator's own troubles. While it is off or degraded its report may be as it was long ago.
+// operatorBlockers returns the operator's own problems. While it is off or degraded, its report may
+// be out of date.
 func (c *Cluster) operatorBlockers() []matrix.Blocker {
 	var out []matrix.Blocker
 	if why, since := c.OperatorOff(); !why.IsZero() {
@@ -114,5 +120,5 @@ func (c *Cluster) operatorBlockers() []matrix.Blocker {
 	return out
 }
 
-// asExpected is the reason of the operator's conditions without a finding: it is left out.
+// asExpected is the reason of the operator's conditions without a finding.
 const asExpected = "AsExpected"

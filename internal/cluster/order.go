@@ -11,8 +11,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// HeldByOrder names the lowest ordinal that keeps a member's Pod from being created: the member has no Pod, its StatefulSet creates Pods in order, and the lower ordinal has no
-// ready Pod. Empty otherwise, and where the Pods were not read.
+// HeldByOrder returns the lowest ordinal that keeps a member's Pod from being created. The member
+// has no Pod, its StatefulSet creates Pods in order, and the lower ordinal has no Ready Pod. Empty
+// otherwise, or if the Pods were not read.
 func (c *Cluster) HeldByOrder(member string) string {
 	set := c.ix.set(member)
 	if set == nil || c.ix.pods[member] != nil || set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement || len(c.Pods) == 0 && c.Read&KindPods == 0 {
@@ -32,14 +33,14 @@ func (c *Cluster) HeldByOrder(member string) string {
 	return ""
 }
 
-// Held is a member whose Pod is not created while a lower ordinal waits in its barrier, which waits for the member: neither ever starts.
+// Held is a member whose Pod is not created while a lower ordinal waits in its barrier. That
+// barrier waits for the member, so neither can start.
 type Held struct {
 	Member string
 	Set    *appsv1.StatefulSet
 	Lower  *corev1.Pod
 }
 
-// going is Member.Going.
 func (c *Cluster) going(v *corev1.Service) bool {
 	for _, label := range []string{api.LabelReplace, api.LabelReplacingNodeHostID, api.LabelDecommissioned} {
 		if _, ok := v.Labels[label]; ok {
@@ -50,7 +51,8 @@ func (c *Cluster) going(v *corev1.Service) bool {
 	return ok && c.all.Nodes()[at].Removed
 }
 
-// HeldForEver are the members that podManagementPolicy OrderedReady keeps from coming back, by name. Without Pods they cannot report it themselves.
+// HeldForEver returns the members that podManagementPolicy OrderedReady keeps from restarting, by
+// name. Without Pods they cannot report it.
 func (c *Cluster) HeldForEver() []Held {
 	var out []Held
 	for i := range c.Services {

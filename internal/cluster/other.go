@@ -9,8 +9,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// other is the row of a node that serves with another host ID than the one that its Service records; nil otherwise. A member that lost its volume and created a second cluster is
-// one, until its Service records the new host ID.
+// other returns the row of a running node whose host ID differs from the host ID in its Service;
+// nil otherwise. A member that lost its volume and bootstrapped a second cluster is such a node
+// until its Service records the new host ID.
 func (s *statement) other() *matrix.Other {
 	if s.trouble.Code != words.OtherHostID || s.said.Error != nil || s.said.OperationMode != modeNormal {
 		return nil

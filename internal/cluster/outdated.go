@@ -12,26 +12,31 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// A controller makes the report from the Pods' annotations, and it may have stopped. Where the annotations can be read, the report's rows are compared with them: while one differs,
-// no node starts. The two are never merged: with SourceAuto the member has its Pod's row, with SourceReport the report's.
+// A controller writes the report from the Pods' annotations, and it may have stopped. If the
+// annotations are readable, the report's rows are compared with them; while a row differs, no node
+// starts. The two are never merged. With SourceAuto the member has its Pod's row, with SourceReport
+// the report's.
 
-// reportGrace is how long a report may differ from an annotation before the difference is a finding of its own: the controller needs some of that time to update it.
+// reportGrace is how long a report may differ from an annotation before the difference is a
+// finding: the controller needs some of that time to update it.
 const reportGrace = 30 * time.Second
 
 // behindReport is a member whose Pod's annotation differs from the report.
 type behindReport struct {
 	ref     matrix.Ref
-	written time.Time // of the annotation; zero when not known
-	// unreadable is set where the annotation cannot be decoded.
+	written time.Time // of the annotation; zero if unknown
+	// unreadable is set if the annotation cannot be decoded.
 	unreadable bool
 }
 
 // comparison compares rows of reports with the annotations of the members' Pods.
 type comparison struct {
 	*Cluster
-	// same remembers which annotation's cells equal which report's membership: in a healthy cluster all rows have the same two.
+	// same caches which annotation's cells equal which report's membership: in a healthy cluster all
+	// rows have the same two.
 	same map[sameKey]bool
-	// differ are the rows of the reports that are not the Pods', pods those of the Pods.
+	// differ are the rows of the reports that differ from the Pods' annotations; pods are the Pods'
+	// statements.
 	differ []*matrix.Row
 	pods   []statement
 }
@@ -43,7 +48,7 @@ type sameKey struct {
 
 func (c *Cluster) comparison() *comparison { return &comparison{Cluster: c, same: map[sameKey]bool{}} }
 
-// compare records a report's row that is not the one of the member's Pod.
+// compare records a report's row if it differs from the row of the member's Pod.
 func (c *comparison) compare(row *matrix.Row, s *statement) {
 	pod := c.ix.pods[s.ref.Member]
 	if pod == nil || c.Source != SourceReport {
@@ -52,7 +57,8 @@ func (c *comparison) compare(row *matrix.Row, s *statement) {
 	counts := row.Reported && row.Trouble.IsZero()
 	switch {
 	case s.said == nil && s.trouble.IsZero():
-		// Other Pods carry rows and this one does not: the report has the row of a Pod that is gone. Whether our own controller updates its report is known from its Lease.
+		// Other Pods carry rows and this Pod does not: the report has the row of a deleted Pod. For our
+		// own controller, its Lease shows whether it updates its report.
 		if counts && len(c.annotations) > 0 && c.Operator && row.Stale.IsZero() {
 			row.Stale = matrix.Trouble{Code: words.NotInAnnotation}
 		}
@@ -103,7 +109,8 @@ func sameStatuses(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
 	return sameOrder(row, cells) || maps.Equal(statuses(row), statuses(&matrix.FromCells([][]api.ObservedNodeStatusReport{cells})[0]))
 }
 
-// sameOrder is sameStatuses for cells that list the nodes of the row's membership in its order, as nearly all do. False proves nothing.
+// sameOrder is sameStatuses for cells in the order of the row's membership, as nearly all are.
+// False proves nothing.
 func sameOrder(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
 	if row.Base == nil || len(row.Base.HostIDs) != len(cells) {
 		return false
@@ -127,7 +134,7 @@ func sameOrder(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
 	return used == len(row.Observed)
 }
 
-// statuses are the worst status of each node that a row lists.
+// statuses returns the worst status of each node that a row lists.
 func statuses(row *matrix.Row) map[hostid.ID]matrix.Status {
 	out := map[hostid.ID]matrix.Status{}
 	for o := range row.Each() {
@@ -138,8 +145,9 @@ func statuses(row *matrix.Row) map[hostid.ID]matrix.Status {
 	return out
 }
 
-// Doubts are why the reports may not be true now, beside a silent controller of ours: the Scylla Operator is off or degraded, or the Pods' annotations differ. self is left out: a
-// newcomer does not wait for its own row.
+// Doubts returns why the reports may be out of date, in addition to our controller not responding.
+// The Scylla Operator is off or degraded, or the Pods' annotations differ. self is left out: a new
+// node does not wait for its own row.
 func (c *Cluster) Doubts(self string) []matrix.Blocker {
 	if c.Source != SourceReport {
 		return c.reportLost()
@@ -166,7 +174,8 @@ func (c *Cluster) Doubts(self string) []matrix.Blocker {
 		})
 	}
 	if len(unreadable) > 0 {
-		// Measured on the real operator: one annotation that it cannot decode stops the update of every row of the report.
+		// Measured on the real operator: one annotation that it cannot decode stops the update of every
+		// row of the report.
 		out = append(out, matrix.Blocker{
 			Reason: words.ReportOutdated, Cause: words.New(words.ReportFrozenByOneRow, "members", unreadable),
 		})
@@ -174,7 +183,8 @@ func (c *Cluster) Doubts(self string) []matrix.Blocker {
 	return out
 }
 
-// Updating reports whether a blocker is a report that has differed from the Pods for less than reportGrace: its controller may be about to write it.
+// Updating reports whether a blocker is a report that has differed from the Pods for less than
+// reportGrace: its controller may be about to write it.
 func (c *Cluster) Updating(b *matrix.Blocker) bool {
 	return b.Cause.Code == words.ReportBehindPods && !b.Since.IsZero() && !c.TakenAt.IsZero() && c.TakenAt.Sub(b.Since) < reportGrace
 }

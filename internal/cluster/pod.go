@@ -13,7 +13,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// PodState joins kubectl's STATUS and READY columns: a restartable init container (a native sidecar) counts among both the init containers and the containers.
+// PodState joins kubectl's STATUS and READY columns. A restartable init container (native sidecar)
+// counts as init container and as container.
 func PodState(pod *corev1.Pod) string {
 	if pod == nil {
 		return "None"
@@ -56,8 +57,8 @@ func PodState(pod *corev1.Pod) string {
 	return cmp.Or(string(pod.Status.Phase), "Unknown")
 }
 
-// initState walks the init containers in their order up to the one that is starting: passed counts those before it, ready the sidecars among these that are ready, and failed is
-// why the starting one fails.
+// initState walks the init containers in order up to the starting one. passed counts those before
+// it, ready the Ready sidecars among these. failed is why the starting one fails.
 func initState(pod *corev1.Pod) (passed, ready int, failed string) {
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
@@ -80,7 +81,8 @@ func initState(pod *corev1.Pod) (passed, ready int, failed string) {
 	return passed, ready, ""
 }
 
-// sidecarStarted is true once the kubelet let the next container begin: a sidecar with a startup probe runs before that.
+// sidecarStarted reports whether the kubelet lets the next container start: a sidecar with a
+// startup probe runs before that.
 func sidecarStarted(st *corev1.ContainerStatus) bool {
 	if st.Started != nil {
 		return *st.Started
@@ -95,7 +97,7 @@ func initReason(st *corev1.ContainerStatus) string {
 	return st.State.Waiting.Reason
 }
 
-// failing is true for reasons that mean a fault, and false for those of every normal start.
+// failing reports whether a waiting reason means a fault; false for the reasons of a normal start.
 func failing(reason string) bool {
 	return reason != "" && reason != "PodInitializing" && reason != "ContainerCreating"
 }
@@ -118,7 +120,8 @@ func podScheduled(pod *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue || pod.Spec.NodeName != ""
 }
 
-// podWaiting is what a Pod that does not serve waits for: its place, its init containers in their order, then ScyllaDB itself. Zero when ScyllaDB's container is ready.
+// podWaiting returns what a Pod waits for: its Kubernetes node, its init containers in order, then
+// ScyllaDB itself. Zero if ScyllaDB's container is ready.
 func podWaiting(pod *corev1.Pod) (what words.Message, since time.Time) {
 	if pod.DeletionTimestamp != nil {
 		return words.New(words.WaitsForEnd), pod.DeletionTimestamp.Time
@@ -183,7 +186,8 @@ func containerWaiting(name string, init bool, st *corev1.ContainerStatus, pod *c
 	return words.New(words.WaitsForStart, "container", kind), pod.CreationTimestamp.Time
 }
 
-// FirstLine shortens a container's message so that it fits a table.
+// FirstLine returns the first line of a container's message, at most 200 characters, so that it
+// fits a table.
 func FirstLine(msg string) string {
 	msg, _, _ = strings.Cut(strings.TrimSpace(msg), "\n")
 	if r := []rune(msg); len(r) > 200 {
@@ -192,7 +196,8 @@ func FirstLine(msg string) string {
 	return msg
 }
 
-// LogContainer is the container with the relevant log of the member: ScyllaDB's once it has run on this Pod, before that the one that it waits for.
+// LogContainer returns the container with the relevant log of the member: ScyllaDB's once it has
+// run in this Pod, before that the container that it waits for.
 func LogContainer(pod *corev1.Pod) string {
 	db := ScyllaDBContainer(&pod.Spec)
 	if db != nil {
@@ -220,7 +225,7 @@ func LogContainer(pod *corev1.Pod) string {
 	return ""
 }
 
-// ContainerRuns is true while that container of the Pod runs.
+// ContainerRuns reports whether that container of the Pod runs.
 func ContainerRuns(pod *corev1.Pod, name string) bool {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 		if st := containerStatus(list, name); st != nil {

@@ -19,10 +19,11 @@ type Missing struct {
 	Kind, Name string
 }
 
-// String is the kind and the name, as kubectl takes them: "secret/demo-tls".
+// String returns kind and name as kubectl accepts them: "secret/demo-tls".
 func (m Missing) String() string { return m.Kind + "/" + m.Name }
 
-// kubelet's own words, in Events about mounts and in the state of a container: secret "demo-tls" not found.
+// notFound matches the kubelet's text in Events about mounts and in container states: secret
+// "demo-tls" not found.
 var notFound = pattern.Lazy(`\b(secret|configmap) "([^"]{1,253})" not found`)
 
 // MissingIn returns the Secrets and ConfigMaps that a kubelet's message reports as not found.
@@ -40,15 +41,17 @@ func MissingIn(words string) []Missing {
 	return out
 }
 
-// Unstarted is a Pod on a Kubernetes node of which no container has ever run.
+// Unstarted is a Pod on a Kubernetes node whose containers have never run.
 type Unstarted struct {
 	Pod string
 	UID types.UID
-	// Missing are the missing objects by the states of its containers. Those of its volumes are in Events only.
+	// Missing are the missing objects by the states of its containers. Missing objects of its volumes
+	// are in Events only.
 	Missing []Missing
 }
 
-// Unstarted are the Pods on a Kubernetes node without a container that has ever run, by name.
+// Unstarted returns the Pods on a Kubernetes node whose containers have never run or that miss an
+// object, by name.
 func (c *Cluster) Unstarted() []Unstarted {
 	var out []Unstarted
 	for i := range c.Pods {

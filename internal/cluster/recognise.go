@@ -15,9 +15,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// NameOf is the name of the cluster that a StatefulSet belongs to, empty where it does not run ScyllaDB. It is the label scylla/cluster; on a StatefulSet without it ScyllaDB's own
-// --cluster-name, else the headless Service that the racks of one cluster share, else the StatefulSet's own name. Every verb uses this rule: StatefulSets of one namespace with the
-// same name are one cluster.
+// NameOf returns the name of a StatefulSet's cluster, empty if it does not run ScyllaDB. It is the
+// label scylla/cluster; without it ScyllaDB's --cluster-name, else the headless Service that the
+// racks of one cluster share, else the StatefulSet's name. All commands use this rule: StatefulSets
+// of one namespace with the same name are one cluster.
 func NameOf(s *appsv1.StatefulSet) string {
 	if name := s.Labels[api.LabelCluster]; name != "" {
 		return name
@@ -32,7 +33,8 @@ func NameOf(s *appsv1.StatefulSet) string {
 	return cmp.Or(s.Spec.ServiceName, s.Name)
 }
 
-// Unprepared are the StatefulSets of a list that run ScyllaDB and belong to a cluster by NameOf alone, without its label.
+// Unprepared returns the StatefulSets of a list that run ScyllaDB and belong to a cluster by NameOf
+// only, without its label.
 func Unprepared(list []appsv1.StatefulSet, name string) []appsv1.StatefulSet {
 	var out []appsv1.StatefulSet
 	for i := range list {
@@ -43,7 +45,8 @@ func Unprepared(list []appsv1.StatefulSet, name string) []appsv1.StatefulSet {
 	return out
 }
 
-// Argument is the value of one of ScyllaDB's options on a container's command line, as --name=value or --name value; empty when it is not there.
+// Argument returns the value of one of ScyllaDB's options on a container's command line, as
+// --name=value or --name value; empty if absent.
 func Argument(c *corev1.Container, names ...string) string {
 	line := slices.Concat(c.Command, c.Args)
 	for i, arg := range line {
@@ -59,11 +62,14 @@ func Argument(c *corev1.Container, names ...string) string {
 	return ""
 }
 
-// RunsScyllaDB recognises a StatefulSet of ScyllaDB by its container, as ScyllaDBContainer does.
+// RunsScyllaDB reports whether the StatefulSet has a container that runs ScyllaDB, by
+// ScyllaDBContainer.
 func RunsScyllaDB(s *appsv1.StatefulSet) bool { return ScyllaDBContainer(&s.Spec.Template.Spec) != nil }
 
-// ScyllaDBContainer is the container that runs ScyllaDB, nil when there is none. The first of these rules that fits any container decides: the name scylla; the
-// image scylladb/scylla; an image scylla of another registry, as mirrors have it; a command that is ScyllaDB's; ScyllaDB's three ports.
+// ScyllaDBContainer returns the container that runs ScyllaDB, nil if there is none. The first of
+// these rules that matches any container decides: the name scylla; the image scylladb/scylla; an
+// image scylla of another registry, such as a mirror; a command that is ScyllaDB's; ScyllaDB's
+// three ports.
 func ScyllaDBContainer(spec *corev1.PodSpec) *corev1.Container {
 	for _, is := range []func(*corev1.Container) bool{
 		func(c *corev1.Container) bool { return c.Name == api.ContainerScyllaDB },
@@ -86,7 +92,7 @@ func ScyllaDBContainer(spec *corev1.PodSpec) *corev1.Container {
 
 func ofScyllaDB(name string) bool { return name == "scylla" || name == "scylla-enterprise" }
 
-// imageName is the last component of an image's repository, and the one before it: "scylladb" and "scylla".
+// imageName returns the last two components of an image's repository: "scylladb" and "scylla".
 func imageName(image string) (parent, last string) {
 	image, _, _ = strings.Cut(image, "@")
 	parts := strings.Split(image, "/")
@@ -97,12 +103,14 @@ func imageName(image string) (parent, last string) {
 	return parent, last
 }
 
-// startsScyllaDB recognises the server's binary. The image's entrypoint alone proves nothing: other images have one of that name.
+// startsScyllaDB reports whether the command is the server's binary. The image's entrypoint alone
+// proves nothing: other images have one with that name.
 func startsScyllaDB(c *corev1.Container) bool {
 	return len(c.Command) > 0 && path.Base(c.Command[0]) == "scylla"
 }
 
-// hasScyllaDBPorts: Cassandra has the first two as well; the REST API is ScyllaDB's.
+// hasScyllaDBPorts reports whether the container has ScyllaDB's ports. Cassandra also has the first
+// two; only ScyllaDB has the REST API.
 func hasScyllaDBPorts(c *corev1.Container) bool {
 	has := func(port int32) bool {
 		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port })

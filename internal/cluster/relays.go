@@ -12,8 +12,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Relays are members whose reporters may relay the controller's view to a member that does not receive it: those that have joined and have a Service here, at most most, of as many
-// racks as possible, and different ones for different members.
+// Relays returns at most most members whose reporters can relay the controller's view to a member
+// that does not receive it. They have joined and have a Service here. They are from as many racks
+// as possible, and differ between members.
 func (c *Cluster) Relays(member string, most int) []string {
 	type place struct{ datacenter, rack string }
 	var racks []place
@@ -47,7 +48,8 @@ func (c *Cluster) Relays(member string, most int) []string {
 	return out
 }
 
-// ServedAt is the address at which a Pod's reporter serves by TLS, and the fingerprint of its certificate; false where the Pod records no such server.
+// ServedAt returns the address at which a Pod's reporter serves TLS, and the fingerprint of its
+// certificate; false if the Pod records no such server.
 func ServedAt(pod *corev1.Pod) (address, fingerprint string, ok bool) {
 	row, _ := api.RowOf(pod.Annotations)
 	said, err := row.Decode()

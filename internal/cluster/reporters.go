@@ -14,8 +14,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// Reporters are the members whose reporters have to answer before the member starts: those that have joined and have a Pod here with our reporter, except the member itself, the node that
-// it replaces and the dead ones that its replacement ignores. Under the Scylla Operator there are none: its reporter is part of ScyllaDB's container and serves no port.
+// Reporters returns the members whose reporters must respond before the member starts: those that
+// have joined and have a Pod here with our reporter. The member itself, the node that it replaces
+// and the dead nodes that its replacement ignores are left out. Under the Scylla Operator there are
+// none: its reporter is part of ScyllaDB's container and serves no port.
 func (c *Cluster) Reporters(member string) []*Member {
 	var dead []hostid.ID
 	if m := c.Member(member); m != nil {
@@ -35,8 +37,8 @@ func (c *Cluster) Reporters(member string) []*Member {
 	return out
 }
 
-// ReporterAt is the port where its reporter answers whether it polls its ScyllaDB, 0 where it serves none that is known, and host and port of that; empty where there is no port, or its
-// Pod has no address.
+// ReporterAt returns the port on which its reporter reports whether it polls its ScyllaDB, and the
+// host and port. port is 0 if no port is known; address is empty without a port or Pod address.
 func (m *Member) ReporterAt() (address string, port int) {
 	if m.Pod == nil {
 		return "", 0
@@ -45,7 +47,7 @@ func (m *Member) ReporterAt() (address string, port int) {
 	return m.at(port), port
 }
 
-// Heartbeat is where its row names the TLS end of its reporter; nil where it names none.
+// Heartbeat returns the TLS endpoint of its reporter that its row names; nil if it names none.
 func (m *Member) Heartbeat() *api.ReportHeartbeat {
 	if m.Report == nil || m.Pod == nil {
 		return nil
@@ -53,7 +55,8 @@ func (m *Member) Heartbeat() *api.ReportHeartbeat {
 	return m.Report.Heartbeat
 }
 
-// HeartbeatAt is host and port of that; empty where there is none, or its Pod has no address.
+// HeartbeatAt returns host and port of Heartbeat; empty if there is none, or its Pod has no
+// address.
 func (m *Member) HeartbeatAt() string {
 	h := m.Heartbeat()
 	if h == nil {
@@ -62,7 +65,7 @@ func (m *Member) HeartbeatAt() string {
 	return m.at(int(h.Port))
 }
 
-// at is host and port of its Pod; empty without either.
+// at returns the Pod's address with port; empty without either.
 func (m *Member) at(port int) string {
 	if port == 0 || m.Pod.Status.PodIP == "" {
 		return ""
@@ -70,13 +73,14 @@ func (m *Member) at(port int) string {
 	return net.JoinHostPort(m.Pod.Status.PodIP, strconv.Itoa(port))
 }
 
-// flagReporterAddress and defaultReporterPort are those of the reporter.
+// Flag and default of the reporter.
 const (
 	flagReporterAddress = "--health-probe-bind-address="
 	defaultReporterPort = 8081
 )
 
-// reporterPort is the port of our reporter in a Pod, 0 where it serves none, or none that can be read: a reporter that cannot be asked. has is false for a Pod without our reporter.
+// reporterPort returns the port of our reporter in a Pod, 0 if it serves none or its flag is not
+// readable: then it cannot be queried. has is false for a Pod without our reporter.
 func reporterPort(spec *corev1.PodSpec) (port int, has bool) {
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range list {
@@ -86,7 +90,7 @@ func reporterPort(spec *corev1.PodSpec) (port int, has bool) {
 			}
 			for _, arg := range c.Args {
 				if at, ok := strings.CutPrefix(arg, flagReporterAddress); ok {
-					_, text, _ := net.SplitHostPort(at) // no port on an error: "0" switches the server off
+					_, text, _ := net.SplitHostPort(at) // no port on an error: "0" disables the server
 					if n, err := strconv.ParseUint(text, 10, 16); err == nil {
 						return int(n), true
 					}

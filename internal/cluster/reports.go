@@ -18,21 +18,24 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// LocalReport is the report of one datacenter whose members are here, in exactly the Scylla Operator's shape.
+// LocalReport is the report of one datacenter whose members are here, in exactly the Scylla
+// Operator's shape.
 type LocalReport struct {
 	Datacenter string
-	// Racks are sorted. Rows that may be old have no observations: the shape has no field for that, and a row without observations is one that "has not reported", which blocks.
-	// Keeping the old ones would let a newcomer start by the row of a dead reporter.
+	// Racks are sorted. Rows that may be old have no observations, because the shape has no field for
+	// age. A row without observations is one that "has not reported", which blocks. An old row would
+	// let a new node start by the row of a stopped reporter.
 	Racks []api.RackReport
-	// TooLarge is true when all observations were left out to stay below MaxReportBytes.
+	// TooLarge is true if all observations were left out to stay below MaxReportBytes.
 	TooLarge bool
 }
 
-// Foreign is a datacenter whose report is made elsewhere.
+// Foreign is a datacenter whose report is created elsewhere.
 type Foreign struct {
 	Name  string
 	Racks []api.RackReport
-	// Stale means that Racks may be old, since StaleSince, for Reason. The rows are then the last known ones.
+	// Stale means that Racks may be old, since StaleSince, for Reason. The rows are then the last
+	// known ones.
 	Stale      bool
 	StaleSince time.Time
 	Reason     string
@@ -45,7 +48,8 @@ type local struct {
 	dead  bool                           // by WithoutRows
 }
 
-// placed are the members here that have a Service and a known place, by datacenter, rack, ordinal and name. Those without place labels are in no report until the labels are set:
+// placed yields the members here that have a Service and a known place, by datacenter, rack,
+// ordinal and name. Members without place labels are in no report until the labels are set. Until
 // then their peers' rows list a node without a row, which blocks.
 func (c *Cluster) placed() iter.Seq[*statement] {
 	return func(yield func(*statement) bool) {
@@ -59,13 +63,13 @@ func (c *Cluster) placed() iter.Seq[*statement] {
 	}
 }
 
-// isDead is true for a member whose row is in no report, by WithoutRows.
+// isDead reports whether the member's row is in no report, by WithoutRows.
 func (c *Cluster) isDead(s *statement) bool { return slices.Contains(c.rowless, s.ref.HostID) }
 
-// locals are the placed members.
+// locals returns the placed members.
 func (c *Cluster) locals() []local {
 	out := make([]local, 0, len(c.Services))
-	var said, inOrder []api.ObservedNodeStatusReport // of the member before
+	var said, inOrder []api.ObservedNodeStatusReport // of the previous member
 	for s := range c.placed() {
 		if cells := s.cells(); !sameList(cells, said) {
 			said, inOrder = cells, sorted(cells)
@@ -75,7 +79,8 @@ func (c *Cluster) locals() []local {
 	return out
 }
 
-// sorted returns cells by host ID, the same slice when they are. Reporters write them so, and the cells of 1,000 nodes are a million.
+// sorted returns cells by host ID; the same slice if they are sorted. Reporters write them sorted,
+// and 1,000 nodes have a million cells.
 func sorted(cells []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
 	byHostID := func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) }
 	if !slices.IsSortedFunc(cells, byHostID) {
@@ -85,14 +90,14 @@ func sorted(cells []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport
 	return cells
 }
 
-// sameList is true for one and the same list: in the steady state 1,000 Pods carry the same text, which a Decoder decodes once, so that the one list need not be examined 1,000
-// times.
+// sameList reports whether a and b are the same slice. In the steady state 1,000 Pods carry the
+// same text. A Decoder decodes it once, so its list is not examined 1,000 times.
 func sameList(a, b []api.ObservedNodeStatusReport) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
-// LocalReports are the reports of the datacenters that have members or StatefulSets here, by name. Racks are listed even when no member has joined
-// there.
+// LocalReports returns the reports of the datacenters that have members or StatefulSets here, by
+// name. It also lists racks in which no member has joined.
 func (c *Cluster) LocalReports() []LocalReport {
 	racks := map[string]map[string][]local{} // by datacenter and rack
 	place := func(dc, rack string, members ...local) {
@@ -124,7 +129,7 @@ func (c *Cluster) LocalReports() []LocalReport {
 	return out
 }
 
-// reported are a member's observations in a datacenter report.
+// reported returns a member's observations in a datacenter report.
 func (m *local) reported() []api.ObservedNodeStatusReport {
 	if !m.joined || !m.stale.IsZero() || m.ref.HostID == "" {
 		return nil
@@ -132,12 +137,12 @@ func (m *local) reported() []api.ObservedNodeStatusReport {
 	return m.cells
 }
 
-// rackReport makes the report of a rack; observations is false for rows without their cells.
+// rackReport returns the report of a rack. observations is false for rows without cells.
 func rackReport(name string, members []local, observations bool) api.RackReport {
 	rack := api.RackReport{Name: name}
 	for _, m := range members {
 		if !m.joined || m.dead {
-			continue // the other rows list a joining node; a row of its own would be required to list nodes that it cannot know yet
+			continue // the other rows list a joining node; its own row would have to list nodes that it cannot know yet
 		}
 		node := api.NodeReport{Ordinal: *m.ref.Ordinal}
 		if id := string(m.ref.HostID); id != "" {
@@ -151,8 +156,10 @@ func rackReport(name string, members []local, observations bool) api.RackReport 
 	return rack
 }
 
-// ClusterReport makes the content of the cluster report: membership, datacenters, and of the status members and operations, from the members here, the datacenters elsewhere, and
-// the names of remotes that were never read. The last rows of a datacenter that has become stale are taken from the present report.
+// ClusterReport returns the content of the cluster report: membership, datacenters, and of the
+// status members and operations. Its sources are the members here, the datacenters elsewhere
+// (foreign), and the names of remotes that were never read (unread). The last rows of a stale
+// datacenter come from the present report.
 func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaDBStatusReport {
 	out := &api.ScyllaDBStatusReport{}
 	rows := map[string][]*matrix.Row{}
@@ -204,7 +211,7 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 	if !slices.ContainsFunc(fresh, func(r *matrix.Row) bool { return r.Reported }) {
 		fresh = nil
 		for _, dc := range sortedKeysOf(rows) {
-			fresh = append(fresh, rows[dc]...) // rows that may be old would be N squared cells as well
+			fresh = append(fresh, rows[dc]...) // whole rows that may be old would also be N squared cells
 		}
 		out.LastListed = c.lastListed(fresh)
 	}
@@ -214,7 +221,8 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 	return out
 }
 
-// writeRows adds the rows to their datacenters. verified is false while a datacenter was never read: then no row is whole.
+// writeRows adds the rows to their datacenters. verified is false while a datacenter was never
+// read: then no row is written whole.
 func writeRows(out *api.ScyllaDBStatusReport, rows map[string][]*matrix.Row, w *rowWriter, verified bool) {
 	whole := verified && isSmall(rows, w.membership)
 	for i := range out.Datacenters {
@@ -239,11 +247,13 @@ func writeRows(out *api.ScyllaDBStatusReport, rows map[string][]*matrix.Row, w *
 	}
 }
 
-// MaxWholeRows is the largest cluster whose rows are written whole, so that a reader of the proposal's shape finds them: 32 rows of 32 nodes take about 65 kB. A row that may be
-// old is written over the membership all the same: the proposal has no field for its age, and its algorithm waits while a row does not list all nodes.
+// MaxWholeRows is the largest cluster whose rows are written whole, so that a reader of the
+// proposal's shape finds them: 32 rows of 32 nodes take about 65 kB. A row that may be old is still
+// written as differences. The proposal has no field for its age, and its algorithm waits while a
+// row does not list all nodes.
 const MaxWholeRows = 32
 
-// isSmall is true where neither the rows nor the nodes that they list are more than MaxWholeRows.
+// isSmall reports whether neither the rows nor the nodes that they list exceed MaxWholeRows.
 func isSmall(rows map[string][]*matrix.Row, m *api.Membership) bool {
 	n := 0
 	for _, list := range rows {
@@ -252,7 +262,7 @@ func isSmall(rows map[string][]*matrix.Row, m *api.Membership) bool {
 	return n <= MaxWholeRows && (m == nil || len(m.HostIDs) <= MaxWholeRows)
 }
 
-// member is the entry of a local member in the report's status, beside its row.
+// member returns the entry of a local member in the report's status, in addition to its row.
 func (m *statement) member(namespace string) api.StatusReportMember {
 	out := api.StatusReportMember{
 		Name: m.ref.Member, Namespace: namespace, Datacenter: m.ref.Datacenter, Rack: m.ref.Rack, Ordinal: *m.ref.Ordinal, HostID: string(m.ref.HostID), Joined: m.joined,
@@ -264,7 +274,8 @@ func (m *statement) member(namespace string) api.StatusReportMember {
 	return out
 }
 
-// rowsOf are the rows of a datacenter whose report is made elsewhere: of one that has become stale, the last known ones.
+// rowsOf returns the rows of a datacenter whose report is created elsewhere; the last known rows if
+// it is stale.
 func (c *Cluster) rowsOf(d Foreign) []*matrix.Row {
 	rows := matrix.FromReports([]api.ScyllaDBDatacenterNodesStatusReport{{DatacenterName: d.Name, Racks: d.Racks}})
 	last := map[hostid.ID]*matrix.Row{}
@@ -287,7 +298,8 @@ func (c *Cluster) rowsOf(d Foreign) []*matrix.Row {
 	return out
 }
 
-// finishStatus orders members and operations and gives each member its state by the matrix of the rows.
+// finishStatus sorts members and operations, and sets each member's state by the matrix of the
+// rows.
 func finishStatus(out *api.ScyllaDBStatusReport, rows map[string][]*matrix.Row) {
 	if saysStates(out) {
 		var all []matrix.Row
@@ -311,8 +323,8 @@ func finishStatus(out *api.ScyllaDBStatusReport, rows map[string][]*matrix.Row) 
 	out.Status.Operations = sortOperations(out.Status.Operations)
 }
 
-// saysStates is true where a row has a node, or its own reporter, in another state than the normal one. In most reports none has: then no matrix is needed to find the agreed
-// states.
+// saysStates reports whether a row has a node, or its own reporter, in a state other than normal.
+// Most reports have none, and then no matrix is needed to find the agreed states.
 func saysStates(r *api.ScyllaDBStatusReport) bool {
 	return slices.ContainsFunc(r.Status.Members, func(m api.StatusReportMember) bool { return matrix.StateOfMode(m.OperationMode) != matrix.StateNormal }) ||
 		slices.ContainsFunc(r.Datacenters, func(d api.StatusReportDatacenter) bool {
@@ -322,13 +334,13 @@ func saysStates(r *api.ScyllaDBStatusReport) bool {
 		})
 }
 
-// Malformed is a Pod's row that cannot be decoded. It costs its own row and nothing else.
+// Malformed is a Pod's row that cannot be decoded. It affects only its own row.
 type Malformed struct {
 	Pod *corev1.Pod
 	Err error
 }
 
-// Malformed lists the rows that cannot be decoded, by name.
+// Malformed returns the rows that cannot be decoded, by Pod name.
 func (c *Cluster) Malformed() []Malformed {
 	var out []Malformed
 	for i := range c.Pods {
@@ -339,14 +351,15 @@ func (c *Cluster) Malformed() []Malformed {
 	return out
 }
 
-// WithReport is the same Cluster, judged by the given cluster report.
+// WithReport returns the same Cluster, judged by the given cluster report.
 func (c *Cluster) WithReport(report *api.ScyllaDBStatusReport) *Cluster {
 	other := *c
 	other.StatusReport = report
 	return other.judge(SourceReport)
 }
 
-// WithOwn is the same Cluster, judged by a cluster report that it made: the rows of the members here are those that it was made of, and are not read again.
+// WithOwn returns the same Cluster, judged by a cluster report that it created. The rows of the
+// members here are those in the report and are not read again.
 func (c *Cluster) WithOwn(report *api.ScyllaDBStatusReport) *Cluster {
 	other := *c
 	other.StatusReport, other.want, other.behind = report, SourceReport, nil
@@ -359,7 +372,8 @@ func (c *Cluster) WithOwn(report *api.ScyllaDBStatusReport) *Cluster {
 	return other.later()
 }
 
-// ownRows are the rows of the report that the Cluster has made: those of the members here, the same list where all are in it, and those from elsewhere.
+// ownRows returns the rows of the report that the Cluster created: the rows of members here, the
+// same list if it has all of them, and the rows from elsewhere.
 func (c *Cluster) ownRows() []matrix.Row {
 	here := make([]string, 0, len(c.StatefulSets))
 	for i := range c.StatefulSets {

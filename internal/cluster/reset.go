@@ -11,8 +11,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// AgainstReset lists the reasons why the cluster must not be created anew: a node that runs, or that is UP, would be of one cluster and the new first node of another, both of one
-// name. Empty where it may be.
+// AgainstReset returns the reasons why the cluster must not be bootstrapped again; empty if it may
+// be. A node that runs or is UP and the new first node would be in different clusters with the same
+// name.
 func (c *Cluster) AgainstReset() []words.Message {
 	if c.Operator {
 		return []words.Message{words.New(words.ResetOfOperator)}
@@ -65,7 +66,7 @@ func (c *Cluster) AgainstReset() []words.Message {
 	return out
 }
 
-// Recorded are the member Services that record a node: its host ID, or that it has joined.
+// Recorded returns the member Services that record a node: its host ID, or that it has joined.
 func (c *Cluster) Recorded() []*corev1.Service {
 	var out []*corev1.Service
 	for i := range c.Services {
@@ -76,7 +77,7 @@ func (c *Cluster) Recorded() []*corev1.Service {
 	return out
 }
 
-// MayHoldData are the existing claims of the members of Recorded.
+// MayHoldData returns the existing PVCs of the members of Recorded.
 func (c *Cluster) MayHoldData() []string {
 	var out []string
 	for _, v := range c.Recorded() {

@@ -18,8 +18,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// makeRows are the rows of c.Source. Report rows are exactly those of the reports; with annotations and live, every member that has joined has a row, reported or not, and
-// newcomers have none. A row whose Pod or reporter is gone is Stale with the reason.
+// makeRows returns the rows of c.Source. Report rows are exactly the rows of the reports. With
+// annotations and live, every member that has joined has a row, reported or not; new nodes have
+// none. A row whose Pod or reporter no longer exists is Stale with the reason.
 func (c *Cluster) makeRows() []matrix.Row {
 	c.behind = nil
 	var rows []matrix.Row
@@ -39,13 +40,14 @@ func compareRefs(a, b matrix.Ref) int {
 		cmp.Compare(a.Member, b.Member), cmp.Compare(a.HostID, b.HostID))
 }
 
-// ownReport is true when there is a cluster report of our controller. It has more than the datacenter reports: states of nodes, and why a row is missing. The datacenter reports
-// have the Scylla Operator's shape, without fields for these.
+// ownReport reports whether there is a cluster report of our controller. It also has states of
+// nodes, and why a row is missing. Datacenter reports have the Scylla Operator's shape, without
+// fields for these.
 func (c *Cluster) ownReport() bool {
 	return c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs && len(c.StatusReport.Datacenters) > 0
 }
 
-// ByClusterReport is true when report rows come from the cluster report.
+// ByClusterReport reports whether report rows come from the cluster report.
 func (c *Cluster) ByClusterReport() bool {
 	return c.OverrideRef != "" || len(c.Reports) == 0 || c.ownReport()
 }
@@ -66,7 +68,8 @@ func (c *Cluster) reportRows() []matrix.Row {
 	return rows
 }
 
-// datacenterRows are the rows of datacenter reports, all at once: equal rows share their membership.
+// datacenterRows returns the rows of datacenter reports in one conversion: equal rows share their
+// membership.
 func (c *Cluster) datacenterRows(reports []api.ScyllaDBDatacenterNodesStatusReport) []matrix.Row {
 	rows := matrix.FromReports(reports)
 	remote, by := c.remotePlaces(), c.comparison()
@@ -88,7 +91,7 @@ func (c *Cluster) datacenterRows(reports []api.ScyllaDBDatacenterNodesStatusRepo
 	return rows
 }
 
-// remotePlaces are the places whose only reports were copied in from elsewhere.
+// remotePlaces returns the places whose only reports are copies from elsewhere.
 func (c *Cluster) remotePlaces() map[place]bool {
 	out := map[place]bool{}
 	if !slices.ContainsFunc(c.Reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return isRemote(&r) }) {
@@ -110,8 +113,9 @@ func (c *Cluster) remotePlaces() map[place]bool {
 	return out
 }
 
-// refine adds to a report's row the facts from the objects here: the member's name, whether its reporter still runs, and why it did not report; and compares the row with its Pod's
-// present annotation.
+// refine adds to a report's row the facts from the objects here: the member's name, whether its
+// reporter still runs, and why it did not report. It also compares the row with its Pod's present
+// annotation.
 func (c *Cluster) refine(row *matrix.Row, by *comparison, remote bool) {
 	if remote {
 		return
@@ -134,22 +138,23 @@ func (c *Cluster) refine(row *matrix.Row, by *comparison, remote bool) {
 	by.compare(row, &s)
 }
 
-// statement is the reading of one member: of its Service, its Pod and its row, for the rows of the matrix and for the reports.
+// statement is the reading of one member's Service, Pod and row, for the rows of the matrix and for
+// the reports.
 type statement struct {
 	ref matrix.Ref // with the host ID that the Service records, else the one in its own row
 	// joined is true for a member that must have a row.
 	joined bool
-	// said is its row; nil where there is none, or none that can be read.
+	// said is its row; nil if there is none or it is not readable.
 	said *api.NodeStatusReport
-	// row is the one of the matrix; nil for a member that need not have one.
+	// row is its row in the matrix; nil for a member that need not have one.
 	row *matrix.Row
-	// trouble is why said has no cells that count.
+	// trouble is why said has no usable cells.
 	trouble    matrix.Trouble
 	stale      matrix.Trouble
 	staleSince time.Time
 }
 
-// cells of a statement are those that count; nil when there are none.
+// cells returns the usable cells of a statement; nil if there are none.
 func (s *statement) cells() []api.ObservedNodeStatusReport {
 	if s.said == nil || !s.trouble.IsZero() {
 		return nil
@@ -171,12 +176,13 @@ func (c *Cluster) statement(name string, a decoded) statement {
 			s.trouble = matrix.Trouble{Code: words.PodMissing}
 		}
 	case recorded != "" && a.report.HostID != "" && a.report.HostID != recorded:
-		// The Pod's row has another host ID than its Service records: after a lost volume, for example, or while the node is replaced.
+		// The Pod's row has a different host ID than its Service records: for example after a lost
+		// volume, or during a replacement.
 		s.trouble = matrix.Trouble{Code: words.OtherHostID, Object: string(a.report.HostID)}
 	case a.report.Error != nil:
 		s.trouble = matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: *a.report.Error}
 		switch fault := words.Code(a.report.Fault); fault {
-		case words.PodUnreachable, words.NotAsked: // the words of other troubles are not ours
+		case words.PodUnreachable, words.NotAsked: // other values are not ours
 			s.trouble.Code = fault
 		}
 	}
@@ -185,7 +191,7 @@ func (c *Cluster) statement(name string, a decoded) statement {
 	}
 	s.joined = c.hasJoined(svc, pod, &s)
 	if svc != nil && recorded != "" && hostid.Known(svc.Labels[api.LabelReplacingNodeHostID]) == recorded && s.cells() == nil {
-		s.joined = false // the member's Pod is the newcomer that replaces this very node
+		s.joined = false // the member's Pod is the new node that replaces this node
 	}
 	if c.KnowsPods() && (a.report != nil || a.err != nil) {
 		s.stale, s.staleSince = c.rowStale(pod)
@@ -193,12 +199,14 @@ func (c *Cluster) statement(name string, a decoded) statement {
 	return s
 }
 
-// hasJoined is true for a member that must have a row. The Service's annotation decides first. Without it (older operators, or a cluster handed over a moment ago) a node that
-// serves, or whose own row has it past joining, is a member: without its row the cluster would look like one without nodes, and the next newcomer like its first.
+// hasJoined reports whether the member must have a row. The Service's annotation decides first. It
+// is absent with older operators or just after a handover. Then a node that is ready, or whose own
+// row shows it past joining, is a member. Without its row the cluster would seem to have no nodes,
+// and the next new node would seem to be its first.
 func (c *Cluster) hasJoined(svc *corev1.Service, pod *corev1.Pod, s *statement) bool {
 	says := SaysJoined(s.said)
 	if j := joined(svc); j != nil {
-		// A writer that waits for tokens keeps "false" on a zero-token node for ever.
+		// A writer that waits for tokens never changes "false" on a zero-token node.
 		zeroToken := says != nil && *says && s.said.OwnsTokens != nil && !*s.said.OwnsTokens
 		return *j || zeroToken && s.trouble.IsZero() || servesUnsaid(pod, s)
 	}
@@ -206,12 +214,12 @@ func (c *Cluster) hasJoined(svc *corev1.Service, pod *corev1.Pod, s *statement) 
 		return true
 	}
 	if s.said == nil || s.ref.HostID == "" {
-		return false // a host ID that its peers know will appear in their rows
+		return false // if its peers list its host ID, it is in their rows
 	}
 	return (says == nil || *says) && matrix.StateOfMode(s.said.OperationMode) != matrix.StateJoining || !newcomerMode(s.said.OperationMode)
 }
 
-// joined is the joined annotation, nil when absent or not a boolean.
+// joined returns the joined annotation, nil if absent or not a boolean.
 func joined(svc *corev1.Service) *bool {
 	if svc == nil {
 		return nil
@@ -225,13 +233,13 @@ func joined(svc *corev1.Service) *bool {
 	return nil
 }
 
-// reading is what the members here say: the statement of each, by place, and the rows of those that have joined.
+// reading has the statement of each member here, by place, and the rows of the joined members.
 type reading struct {
 	statements []statement
 	rows       []matrix.Row
 }
 
-// read makes one row for every member that has joined, given what each says.
+// read makes one row for every member that has joined. say returns a member's decoded row.
 func (c *Cluster) read(say func(member string) decoded) *reading {
 	r := &reading{statements: make([]statement, 0, len(c.ix.refs))}
 	joined := 0
@@ -254,10 +262,11 @@ func (c *Cluster) read(say func(member string) decoded) *reading {
 	return r
 }
 
-// annotation is what a member's Pod carries.
+// annotation returns the annotation of a member's Pod.
 func (c *Cluster) annotation(member string) decoded { return c.annotations[member] }
 
-// memberRows makes one row for every member that has joined, from their Pods or from the nodes, and one for every node of the datacenters elsewhere.
+// memberRows returns one row for every member that has joined, from their Pods or from the nodes,
+// and one for every node of the datacenters elsewhere.
 func (c *Cluster) memberRows() []matrix.Row {
 	r := c.carried
 	if c.Source == SourceLive {
@@ -266,7 +275,7 @@ func (c *Cluster) memberRows() []matrix.Row {
 	return append(slices.Clip(r().rows), c.foreignRows(c.datacenters())...)
 }
 
-// say is a member's row by c.Source: the answer of its ScyllaDB, or its Pod's annotation.
+// say returns a member's row by c.Source: the answer of its ScyllaDB, or its Pod's annotation.
 func (c *Cluster) say(name string) decoded {
 	if c.Source != SourceLive {
 		return c.annotations[name]
@@ -278,7 +287,8 @@ func (c *Cluster) say(name string) decoded {
 	return decoded{report: said}
 }
 
-// foreignRows are the rows of datacenters without a member here: those of the cluster report where report rows come from it, else those of the reports that were copied in.
+// foreignRows returns the rows of datacenters without a member here. They come from the cluster
+// report if report rows do, else from the copied reports.
 func (c *Cluster) foreignRows(here []string) []matrix.Row {
 	elsewhere := func(dc string) bool { return !slices.Contains(here, dc) }
 	if c.ByClusterReport() && c.StatusReport != nil {
@@ -293,7 +303,7 @@ func (c *Cluster) foreignRows(here []string) []matrix.Row {
 	return c.datacenterRows(reports)
 }
 
-// rowsIn are the rows of some datacenters in a cluster report. The others are not read.
+// rowsIn returns the rows of the wanted datacenters in a cluster report. The others are not read.
 func rowsIn(report *api.ScyllaDBStatusReport, wanted func(datacenter string) bool) []matrix.Row {
 	part := *report
 	part.Datacenters, part.Status.Members = nil, nil
@@ -313,10 +323,12 @@ func rowsIn(report *api.ScyllaDBStatusReport, wanted func(datacenter string) boo
 	return matrix.FromStatusReport(&part)
 }
 
-// sharedCells holds equal rows of different nodes, converted once; keyed by the first of the cells.
+// sharedCells has the equal rows of different nodes, converted once; by the address of the first
+// cell.
 type sharedCells map[*api.ObservedNodeStatusReport]matrix.Row
 
-// add converts the cells of all statements together, so that those over the same host IDs share their membership.
+// add converts the cells of all statements together, so that lists with equal host IDs share their
+// membership.
 func (sh sharedCells) add(statements []statement) {
 	var first []*api.ObservedNodeStatusReport
 	var lists [][]api.ObservedNodeStatusReport
@@ -346,7 +358,8 @@ func (sh sharedCells) row(s *statement, namespace string) matrix.Row {
 	return row
 }
 
-// newcomerMode is true for the operation modes of a joining node. A zero-token node is NORMAL without tokens.
+// newcomerMode reports whether a joining node has this operation mode. A zero-token node is NORMAL
+// without tokens.
 func newcomerMode(mode string) bool {
 	switch strings.ToUpper(mode) {
 	case "STARTING", "JOINING", "BOOTSTRAP", "UNKNOWN", "":
@@ -355,7 +368,8 @@ func newcomerMode(mode string) bool {
 	return false
 }
 
-// rowWritten is when a member's row was last written, by the write times that the API server keeps; zero when it keeps none.
+// rowWritten returns when a member's row was last written, by the API server's write times; zero
+// without them.
 func (c *Cluster) rowWritten(pod *corev1.Pod, ref matrix.Ref) time.Time {
 	switch {
 	case c.Source == SourceLive:
@@ -380,7 +394,7 @@ func (c *Cluster) rowWritten(pod *corev1.Pod, ref matrix.Ref) time.Time {
 	return time.Time{}
 }
 
-// writtenAt is the latest write of a field.
+// writtenAt returns the latest write of a field.
 func writtenAt(entries []metav1.ManagedFieldsEntry, field string) time.Time {
 	var at time.Time
 	for i := range entries {
@@ -392,7 +406,7 @@ func writtenAt(entries []metav1.ManagedFieldsEntry, field string) time.Time {
 	return at
 }
 
-// options are those by which the rows are judged.
+// options returns the matrix options for the rows.
 func (c *Cluster) options(names map[hostid.ID]matrix.Ref) matrix.Options {
 	opts := matrix.Options{
 		Names: names, NotVerified: c.notVerified(), Reports: c.ReportCount(), Namespace: c.Namespace, Fates: c.fates(),
@@ -400,7 +414,7 @@ func (c *Cluster) options(names map[hostid.ID]matrix.Ref) matrix.Options {
 	if r := c.StatusReport; r != nil && r.Status.Group0ID != "" {
 		opts.Identity = string(hostid.Known(r.Status.Group0ID))
 	}
-	// Of saved objects whose age is not known no node is known to have been DOWN for long.
+	// In saved objects of unknown age, no node counts as DOWN for long.
 	opts.Settled = time.Unix(0, 1)
 	if !c.TakenAt.IsZero() {
 		opts.Settled = c.TakenAt.Add(-c.HealthPolicy().Dead.Duration)
@@ -408,8 +422,10 @@ func (c *Cluster) options(names map[hostid.ID]matrix.Ref) matrix.Options {
 	return opts
 }
 
-// fates are the replacements that the Services record, and the members that have not joined. An open replacement is under the recorded original host ID; before that is recorded,
-// or by address, under the host ID of its member. A node whose Pod is starting, or whose Kubernetes node does not answer, has a fate too: it is not lost.
+// fates returns the replacements that the Services record, and the members that have not joined. An
+// open replacement has the recorded original host ID as key. Before that is recorded, or by
+// address, the key is the member's host ID. A node whose Pod is starting, or whose Kubernetes node
+// is not responding, also has a fate: it is not lost.
 func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 	fates := map[hostid.ID]matrix.Fate{}
 	for i := range c.Services {
@@ -441,7 +457,7 @@ func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
 	return fates
 }
 
-// names gives places to host IDs: by the Services, and where these record none by the Pods' own rows.
+// names returns the places of host IDs: by the Services, else by the Pods' own rows.
 func (c *Cluster) names() map[hostid.ID]matrix.Ref {
 	names := make(map[hostid.ID]matrix.Ref, len(c.ix.hosts))
 	for name, a := range c.annotations {
@@ -462,10 +478,10 @@ func (c *Cluster) names() map[hostid.ID]matrix.Ref {
 	return names
 }
 
-// notVerified are datacenters that exist and cannot be asked from here.
+// notVerified returns datacenters that exist and cannot be queried from here.
 func (c *Cluster) notVerified() []string { return matrix.NotVerified(c.StatusReport) }
 
-// ReportCount is how many reports the rows come from.
+// ReportCount returns how many reports the rows come from.
 func (c *Cluster) ReportCount() int {
 	switch {
 	case c.Source == SourceAnnotation || c.Source == SourceLive:

@@ -17,10 +17,11 @@ func (m *Member) EverJoined() bool {
 	return m.HasJoined() || m.Joined == nil && m.Annotation(api.AnnotationHostID) != "" || m.Node != nil && m.Node.Joined
 }
 
-// IsUp is true where at least one row has its node UP, and none has it otherwise.
+// IsUp reports whether at least one row has its node UP and no row has it DOWN.
 func (m *Member) IsUp() bool { return m.Node != nil && m.Node.SeenUp > 0 && m.Node.SeenDown == 0 }
 
-// SeedAddress is the address that other nodes connect to: that of its Pod, or with byService the cluster IP of its Service; empty where there is none.
+// SeedAddress returns the address that other nodes connect to: the Pod's, or with byService the
+// Service's cluster IP; empty if there is none.
 func (m *Member) SeedAddress(byService bool) string {
 	switch {
 	case byService && m.Service != nil && m.Service.Spec.ClusterIP != corev1.ClusterIPNone:
@@ -31,8 +32,8 @@ func (m *Member) SeedAddress(byService bool) string {
 	return m.Pod.Status.PodIP
 }
 
-// LaunchedWith are the seeds that the command line of its ScyllaDB names and that are no members here. launched is false where ScyllaDB is not started by launch, so that another program
-// chooses its seeds.
+// LaunchedWith returns the seeds on the command line of its ScyllaDB that are not members here.
+// launched is false if ScyllaDB is not started by launch: then another program chooses its seeds.
 func (m *Member) LaunchedWith() (external []string, launched bool) {
 	spec := m.podSpec()
 	if spec == nil || !startedByLaunch(spec) {
@@ -41,7 +42,8 @@ func (m *Member) LaunchedWith() (external []string, launched bool) {
 	return m.c.externalSeeds(spec), true
 }
 
-// startedByLaunch is true for a Pod whose ScyllaDB is started by `scylla-agent launch`, with seeds that are known here.
+// startedByLaunch reports whether the Pod's ScyllaDB is started by `scylla-agent launch`, with
+// seeds that are known here.
 func startedByLaunch(spec *corev1.PodSpec) bool {
 	container := ScyllaDBContainer(spec)
 	if container == nil {
@@ -52,7 +54,7 @@ func startedByLaunch(spec *corev1.PodSpec) bool {
 	if at < 1 || path.Base(words[at-1]) != "scylla-agent" {
 		return false
 	}
-	// Seeds from a variable are known to the container alone.
+	// Only the container can resolve seeds from a variable.
 	for i, w := range words {
 		if strings.Contains(w, "$(") && (strings.HasPrefix(w, "--seeds") || i > 0 && words[i-1] == "--seeds") {
 			return false

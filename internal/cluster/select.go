@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// OwnedByOperator is true for an object that the Scylla Operator manages, so that we must not write it. Its label, its hash annotation or a controlling owner of its group is
-// enough evidence.
+// OwnedByOperator reports whether the Scylla Operator manages the object, so that we must not write
+// it. Its label, its hash annotation or a controlling owner of its group is enough evidence.
 func OwnedByOperator(obj metav1.Object) bool {
 	if obj.GetLabels()[api.LabelManagedBy] == api.ManagedByOperator {
 		return true
@@ -32,18 +32,20 @@ func OwnedByOperator(obj metav1.Object) bool {
 	})
 }
 
-// Managed is true for an object with the label that hands it to our controller, unless the Scylla Operator manages it.
+// Managed reports whether the object has the label that assigns it to our controller, and the
+// Scylla Operator does not manage it.
 func Managed(obj metav1.Object) bool {
 	return obj.GetLabels()[api.LabelManagedBy] == api.ManagedByUs && !OwnedByOperator(obj)
 }
 
-// isRemote is true for a report that was copied in from another Kubernetes cluster or namespace: its members have no Pods here.
+// isRemote reports whether the report is a copy from another Kubernetes cluster or namespace: its
+// members have no Pods here.
 func isRemote(r *api.ScyllaDBDatacenterNodesStatusReport) bool {
 	_, ok := r.Labels[api.LabelRemoteReport]
 	return ok
 }
 
-// IsMemberService is true for the Service of one member, false for those of the cluster.
+// IsMemberService reports whether the Service belongs to one member, not to the cluster.
 func IsMemberService(s *corev1.Service) bool {
 	if t, ok := s.Labels[api.LabelServiceType]; ok {
 		return t == api.ServiceTypeMember
@@ -52,7 +54,7 @@ func IsMemberService(s *corev1.Service) bool {
 	return ok
 }
 
-// NamesMember is IsMemberService for an object of which only the metadata is known.
+// NamesMember is IsMemberService for an object with known metadata only.
 func NamesMember(o metav1.Object) bool {
 	if t, ok := o.GetLabels()[api.LabelServiceType]; ok {
 		return t == api.ServiceTypeMember
@@ -61,7 +63,8 @@ func NamesMember(o metav1.Object) bool {
 	return ok
 }
 
-// IsNodePod is true for ScyllaDB's Pods, and false for others with the cluster's label, such as those of the Scylla Operator's jobs.
+// IsNodePod reports whether the Pod runs ScyllaDB. Other Pods can have the cluster's label, such as
+// Pods of the Scylla Operator's jobs.
 func IsNodePod(p *corev1.Pod) bool {
 	if t, ok := p.Labels[api.LabelPodType]; ok {
 		return t == api.PodTypeNode
@@ -70,8 +73,8 @@ func IsNodePod(p *corev1.Pod) bool {
 	return ofSet || ScyllaDBContainer(&p.Spec) != nil
 }
 
-// own copies the lists, keeps only members' objects, drops all but the last of objects that were saved twice, and sorts: counted twice, a report's rows would contradict
-// themselves.
+// own copies the lists, keeps only members' objects, keeps the last of duplicates, and sorts.
+// Counted twice, a report's rows would contradict each other.
 func (o Objects) own() Objects {
 	pods := make(map[string]bool, len(o.Pods))
 	for i := range o.Pods {
@@ -90,13 +93,14 @@ func (o Objects) own() Objects {
 	return o
 }
 
-// distinct returns the last of each name that keep wants, by name. Names are sorted and not objects, which are large and of many types.
+// distinct returns the last object of each name if keep accepts it, by name. It sorts names, not
+// objects, which are large and of many types.
 func distinct[T any](list []T, meta func(*T) metav1.Object, keep func(*T) bool) []T {
 	if list == nil {
 		return nil
 	}
 	out := make([]T, 0, len(list))
-	if inOrder(list, meta) { // sorted already, as most callers hand them over
+	if inOrder(list, meta) { // sorted already, as from most callers
 		for i := range list {
 			if v := &list[i]; keep == nil || keep(v) {
 				out = append(out, *v)
@@ -116,7 +120,7 @@ func distinct[T any](list []T, meta func(*T) metav1.Object, keep func(*T) bool) 
 	return out
 }
 
-// inOrder is true for a list that is sorted by name and has no name twice.
+// inOrder reports whether the list is sorted by name and has no name twice.
 func inOrder[T any](list []T, meta func(*T) metav1.Object) bool {
 	for i := 1; i < len(list); i++ {
 		if meta(&list[i-1]).GetName() >= meta(&list[i]).GetName() {
@@ -126,7 +130,7 @@ func inOrder[T any](list []T, meta func(*T) metav1.Object) bool {
 	return true
 }
 
-// OfOperator is true where the Scylla Operator manages any of the objects.
+// OfOperator reports whether the Scylla Operator manages any of the objects.
 func (o *Objects) OfOperator() bool {
 	for part := range o.parts() {
 		if OwnedByOperator(part) {

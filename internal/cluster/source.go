@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// choose returns the source of Rows, and why.
+// choose returns the source of Rows, and the reason.
 func (c *Cluster) choose(want Source) (Source, words.Message) {
 	switch want {
 	case SourceReport:
@@ -37,7 +37,7 @@ func (c *Cluster) choose(want Source) (Source, words.Message) {
 	return SourceAnnotation, words.New(words.SourceNothingAsk, "reports", reports)
 }
 
-// noReport is the fact that there is no report, with the reason where it is known.
+// noReport is the fact that no report exists, with the reason if known.
 func (c *Cluster) noReport() words.Message {
 	why := words.SourceNoReport
 	for _, p := range c.Problems {
@@ -87,7 +87,7 @@ func (c *Cluster) reportsFound() words.Message {
 	case len(c.Reports) == 0 && none.Code != words.SourceNoReport:
 		return none
 	}
-	// The other kind is there for other readers: what is found is what is used.
+	// The other kind of report exists for other readers: only the kind in use is counted.
 	have, kind := map[string]bool{}, words.SourceReportsFound
 	for i := range c.Reports {
 		have[c.Reports[i].DatacenterName] = true
@@ -109,7 +109,7 @@ func (c *Cluster) reportsFound() words.Message {
 	return words.New(kind, "found", len(have), "known", len(known), "missing", missing)
 }
 
-// datacenters by the labels of Services, Pods and StatefulSets, sorted.
+// datacenters returns the datacenters by the labels of Services, Pods and StatefulSets, sorted.
 func (c *Cluster) datacenters() []string {
 	var out []string
 	add := func(labels map[string]string) {

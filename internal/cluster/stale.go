@@ -15,7 +15,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// rowStale is why a row written by a Pod's reporter may be old, and since when; zero when the reporter runs. Every caller uses this rule.
+// rowStale returns why a row written by a Pod's reporter may be old, and since when; zero if the
+// reporter runs. All callers use this rule.
 func (c *Cluster) rowStale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	if pod == nil {
 		if c.Offline {
@@ -25,13 +26,14 @@ func (c *Cluster) rowStale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	}
 	why, since := Stale(pod)
 	if why.IsZero() && gateShut(pod) && c.NodeLost(pod) {
-		// The Pod's own conditions do not show it: the node controller sets Ready to False, which it is already.
+		// The Pod's conditions do not show it: the node controller sets Ready to False, which it already
+		// is.
 		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName}, time.Time{}
 	}
 	return why, since
 }
 
-// Stale is rowStale of a Pod that exists.
+// Stale is rowStale for a Pod that exists.
 func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	status, container, ours := reporterStatus(pod)
 	of := func(c words.Code, terms string) matrix.Trouble {
@@ -57,7 +59,8 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	case status.State.Running == nil:
 		return of(words.ContainerNotRunning, ""), lastEnd(status)
 	case ours && !status.Ready:
-		// The reporter's readiness shows that its loop polls. The operator's reporter shares ScyllaDB's container, whose readiness is ScyllaDB's.
+		// The reporter's readiness shows that its loop polls. The operator's reporter shares ScyllaDB's
+		// container, whose readiness is ScyllaDB's.
 		return of(words.ReporterNotReady, ""), podTransition(pod, corev1.ContainersReady)
 	case nodeLost(pod):
 		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName}, podTransition(pod, corev1.PodReady)
@@ -65,14 +68,16 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	return matrix.Trouble{}, time.Time{}
 }
 
-// SaysMore is true when a Pod's update changes a fact about its row: whether its reporter keeps it up to date, and whether ScyllaDB serves.
+// SaysMore reports whether a Pod's update changes a fact about its row: whether its reporter keeps
+// it up to date, or whether ScyllaDB is ready.
 func SaysMore(was, is *corev1.Pod) bool {
 	before, _ := Stale(was)
 	after, _ := Stale(is)
 	return before != after || serving(was) != serving(is)
 }
 
-// serving is true while ScyllaDB's container in the Pod is ready: it answers CQL, which a node does only once it has joined.
+// serving reports whether ScyllaDB's container in the Pod is ready: it serves CQL, which a node
+// does only after it has joined.
 func serving(pod *corev1.Pod) bool {
 	if pod == nil {
 		return false
@@ -85,8 +90,8 @@ func serving(pod *corev1.Pod) bool {
 	return st != nil && st.Ready
 }
 
-// reporterStatus finds the container that writes the row: our sidecar where the Pod has one, else ScyllaDB's own container, which
-// under the Scylla Operator is the reporter.
+// reporterStatus returns the container that writes the row: our sidecar if the Pod has one, else
+// ScyllaDB's own container, which under the Scylla Operator is the reporter.
 func reporterStatus(pod *corev1.Pod) (status *corev1.ContainerStatus, name string, ours bool) {
 	has := func(cs []corev1.Container, name string) bool {
 		return slices.ContainsFunc(cs, func(c corev1.Container) bool { return c.Name == name })
@@ -113,7 +118,8 @@ func reporterStatus(pod *corev1.Pod) (status *corev1.ContainerStatus, name strin
 	return find(pod.Status.ContainerStatuses, name), name, false
 }
 
-// nodeLost recognises the change that the node controller makes to the Pods of a Kubernetes node that no longer answers: it alone sets Ready to False while the containers still
+// nodeLost recognises the change that the node controller makes to the Pods of a Kubernetes node
+// that is not responding. Only the node controller sets Ready to False while the containers still
 // count as ready.
 func nodeLost(pod *corev1.Pod) bool {
 	if pod.Status.Reason == "NodeLost" {
@@ -124,7 +130,8 @@ func nodeLost(pod *corev1.Pod) bool {
 		containers != nil && containers.Status == corev1.ConditionTrue
 }
 
-// gateShut is true for a Pod that was not ready only because of a readiness gate when its kubelet last wrote.
+// gateShut reports whether the Pod was not Ready only because of a readiness gate when its kubelet
+// last wrote.
 func gateShut(pod *corev1.Pod) bool {
 	ready := podCondition(pod, corev1.PodReady)
 	return ready != nil && ready.Status != corev1.ConditionTrue && ready.Reason == "ReadinessGatesNotReady"

@@ -8,9 +8,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// NodeStarted is true for a Pod in which ScyllaDB has started: its container is ready, or runs and
-// its reporter has ScyllaDB's own operation mode. That the container runs is not enough: the
-// launcher in it may still wait for seeds.
+// NodeStarted reports whether ScyllaDB has started in the Pod: its container is ready, or runs and
+// its reporter has ScyllaDB's operation mode. A running container is not enough: the launcher in it
+// may still wait for seeds.
 func NodeStarted(pod *corev1.Pod) bool {
 	if pod == nil {
 		return false

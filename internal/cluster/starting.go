@@ -13,14 +13,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
-// SettledDown is how long a node must have been DOWN before any output suggests to replace it: most nodes that go DOWN come back by themselves.
+// SettledDown is how long a node must have been DOWN before any output suggests replacing it: most
+// nodes that go DOWN recover without help.
 const SettledDown = healthpolicy.Dead
 
-// Serving is true while ScyllaDB's container in the Pod is ready; false without a Pod.
+// Serving reports whether ScyllaDB's container in the Pod is ready; false without a Pod.
 func Serving(pod *corev1.Pod) bool { return serving(pod) }
 
-// Starting is true for a Pod on its way to serving: it is being deleted and will be created anew, runs its init containers, or runs ScyllaDB that is not ready yet. It is false for
-// a Pod that serves, that crashes, that has no Kubernetes node, or whose Kubernetes node does not answer.
+// Starting reports whether the Pod is starting: it is being deleted and will be recreated, runs its
+// init containers, or runs ScyllaDB that is not ready yet. It is false for a Pod that is ready,
+// crashes, has no Kubernetes node, or whose Kubernetes node is not responding.
 func Starting(pod *corev1.Pod) bool {
 	switch {
 	case pod == nil || nodeLost(pod) || serving(pod) && pod.DeletionTimestamp == nil:
@@ -40,7 +42,7 @@ func Starting(pod *corev1.Pod) bool {
 	return !crashed(ScyllaDBStatus(pod))
 }
 
-// crashed is true for a container that ended with an error, or that the kubelet waits to start again.
+// crashed reports whether the container ended with an error, or the kubelet waits to restart it.
 func crashed(st *corev1.ContainerStatus) bool {
 	if st == nil {
 		return false
@@ -51,24 +53,26 @@ func crashed(st *corev1.ContainerStatus) bool {
 	return st.State.Waiting != nil && failing(st.State.Waiting.Reason)
 }
 
-// Cause is a cause of a node's being DOWN that a replacement does not remove, as far as the objects show one.
+// Cause is a cause of a DOWN node that a replacement does not remove, as far as the objects show
+// one.
 type Cause uint8
 
 const (
 	CauseNone              Cause = iota
-	CauseDecommissionLabel       // its Service has the label of a node that was decommissioned
+	CauseDecommissionLabel       // its Service has the label of a decommissioned node
 	CauseLeaving                 // the Scylla Operator decommissions it
-	CauseLeftOut                 // it has no tokens, and the operator's report leaves it out
-	CauseOrder                   // its Pod is not created before one of a lower ordinal is ready
-	CauseKubernetesNode          // the Kubernetes node of its Pod, or of its volume, does not answer
+	CauseLeftOut                 // it has no tokens, and the operator's report omits it
+	CauseOrder                   // its Pod is not created before a Pod of a lower ordinal is Ready
+	CauseKubernetesNode          // the Kubernetes node of its Pod or volume is not responding
 	CauseCordon                  // the Kubernetes node of its volume is cordoned
-	CauseUnscheduled             // its Pod waits for a Kubernetes node, and its volume can be used
-	CauseDataGone                // its volume is empty, and nobody else has the data
-	CauseHalted                  // ScyllaDB does not come up by itself while its container runs
-	CauseStarting                // it is on its way
+	CauseUnscheduled             // its Pod is unschedulable, and its volume can be used
+	CauseDataGone                // its volume is empty, and no other node has the data
+	CauseHalted                  // ScyllaDB does not start without help while its container runs
+	CauseStarting                // it is starting
 )
 
-// Cause is that of a host ID which a member here has, with its object: the member of a lower ordinal, or the Kubernetes node.
+// Cause returns the cause for a host ID of a member here, with its object: the member of a lower
+// ordinal, or the Kubernetes node.
 func (c *Cluster) Cause(id hostid.ID) (cause Cause, object string) {
 	if !c.all.Options().Fates[id].Passes {
 		return CauseNone, ""
@@ -108,7 +112,8 @@ func (c *Cluster) cause(member string) (cause Cause, object string) {
 	return CauseNone, ""
 }
 
-// DataGone is true for the only member that has ever joined, once its barrier has found its volume empty: waiting cannot help.
+// DataGone reports whether this is the only member that has ever joined, and its barrier found its
+// volume empty: waiting cannot help.
 func (c *Cluster) DataGone(member string) bool {
 	pod, j := c.ix.pods[member], joined(c.ix.services[member])
 	if pod == nil || j == nil || !*j {
@@ -121,13 +126,15 @@ func (c *Cluster) DataGone(member string) bool {
 	return len(recorded) == 1 && c.otherDatacenter().IsZero() && recorded[0].Labels[api.LabelReplacingNodeHostID] == ""
 }
 
-// unscheduled is true for a Pod that waits for a Kubernetes node. Containers with a state have been on one.
+// unscheduled reports whether the Pod waits for a Kubernetes node. Containers with a status were on
+// a node.
 func unscheduled(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodPending && !podScheduled(pod) && len(pod.Status.ContainerStatuses) == 0
 }
 
-// unscheduled is the cause for a Pod that waits for a Kubernetes node: its volume is there, so nothing is replaced. CauseNone only where the one Kubernetes node that has the
-// volume was deleted.
+// unscheduled returns the cause for a Pod that waits for a Kubernetes node: its volume exists, so
+// nothing is replaced. It is CauseNone only if the volume is pinned to a Kubernetes node that was
+// deleted.
 func (c *Cluster) unscheduled(member string) (cause Cause, object string) {
 	n, pinned, _ := c.volumeNode(member)
 	switch {
@@ -141,8 +148,9 @@ func (c *Cluster) unscheduled(member string) (cause Cause, object string) {
 	return CauseUnscheduled, ""
 }
 
-// OnlyUnscheduled is the cause for a member whose Pod waits for a Kubernetes node while that with its volume is Ready, or the volume can move: it is not to be replaced. CauseNone
-// for any other, and where neither is known.
+// OnlyUnscheduled returns the cause for a member that must not be replaced: its Pod waits for a
+// Kubernetes node, while the node of its volume is Ready or the volume can move. CauseNone for any
+// other, or if neither is known.
 func (c *Cluster) OnlyUnscheduled(member string) (cause Cause, object string) {
 	pod := c.ix.pods[member]
 	if pod == nil || !unscheduled(pod) {
@@ -154,13 +162,15 @@ func (c *Cluster) OnlyUnscheduled(member string) (cause Cause, object string) {
 	return c.unscheduled(member)
 }
 
-// MachineGone is true once a Kubernetes node has not been ready for the health policy's time: it may not return. False before, and where that is not known.
+// MachineGone reports whether a Kubernetes node has not been Ready for the health policy's time: it
+// may not return. False before, or if that time is unknown.
 func (c *Cluster) MachineGone(name string) bool {
 	since := c.NotReadySince[name]
 	return !since.IsZero() && !c.TakenAt.IsZero() && c.TakenAt.Sub(since) >= c.HealthPolicy().Dead.Duration
 }
 
-// notReadySince is since when a Pod has not been ready, or has not had a Kubernetes node; zero when neither is known.
+// notReadySince returns since when a Pod has not been Ready, or has had no Kubernetes node; zero if
+// neither is known.
 func notReadySince(pod *corev1.Pod) time.Time {
 	if podCondition(pod, corev1.PodReady) != nil {
 		return podTransition(pod, corev1.PodReady)
@@ -168,7 +178,8 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return podTransition(pod, corev1.PodScheduled)
 }
 
-// patience adds to the fates of nodes whether their cause is known, and since when their Pods have not been ready. An existing fate, as of a replacement, is kept.
+// patience adds to the nodes' fates whether their cause is known, and since when their Pods have
+// not been Ready. It keeps an existing fate, for example of a replacement.
 func (c *Cluster) patience(fates map[hostid.ID]matrix.Fate) {
 	for id, member := range c.ix.hosts {
 		if _, known := fates[id]; known {

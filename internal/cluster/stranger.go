@@ -17,8 +17,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Stranger is why a host ID that no member here has must not be called a ghost and removed; zero when it may be. Removing a node bans it for ever, so everything needs evidence: its
-// peers report that it is of a datacenter and rack whose nodes are all members here, no Service elsewhere records it, nothing else is unknown, and its peers have it DOWN and not UP.
+// Stranger returns why a host ID that no member here has must not be called orphaned and removed;
+// zero if it may be. A removal permanently bans the host ID, so all of this needs evidence:
+//   - its peers report a datacenter and rack whose nodes are all members here
+//   - no Service elsewhere records it
+//   - no other host ID is unknown
+//   - its peers have it DOWN and not UP
 func (c *Cluster) Stranger(hostID hostid.ID) words.Message {
 	if !c.knowsServices() {
 		return words.New(words.StrangerUnjudged)
@@ -68,7 +72,8 @@ func (c *Cluster) Stranger(hostID hostid.ID) words.Message {
 	return words.Message{}
 }
 
-// Unknown are the host IDs, UP or DOWN, that rows list and that nothing here explains: no member has, replaces or reports them, and they have no row and no place in a report of another
+// Unknown returns the host IDs, UP or DOWN, that rows list and that nothing here explains: no
+// member has, replaces or reports them. They also have no row and no place in a report of another
 // datacenter. The caller must not change them.
 func (c *Cluster) Unknown() []hostid.ID { return c.unknown() }
 
@@ -84,7 +89,7 @@ func (c *Cluster) makeUnknown() []hostid.ID {
 	return out
 }
 
-// ourHostIDs are those that the members here record, replace, or report of themselves.
+// ourHostIDs returns the host IDs that the members here record, replace, or report as their own.
 func (c *Cluster) ourHostIDs() map[hostid.ID]bool {
 	out := map[hostid.ID]bool{}
 	for id := range c.ix.hosts {
@@ -101,7 +106,8 @@ func (c *Cluster) ourHostIDs() map[hostid.ID]bool {
 	return out
 }
 
-// othersOf are the nodes of a datacenter that report and that no member here has, but for one: the datacenter is then not wholly ours.
+// othersOf returns the nodes of a datacenter, except but, that no member here has: with any, the
+// datacenter is not wholly ours.
 func (c *Cluster) othersOf(datacenter string, but hostid.ID) []string {
 	ours := c.ours()
 	var out []string
@@ -113,7 +119,7 @@ func (c *Cluster) othersOf(datacenter string, but hostid.ID) []string {
 	return out
 }
 
-// hasRack is true for a rack that has a member or a StatefulSet here.
+// hasRack reports whether the rack has a member or a StatefulSet here.
 func (c *Cluster) hasRack(datacenter, rack string) bool {
 	for _, ref := range c.ix.refs {
 		if ref.Datacenter == datacenter && ref.Rack == rack {
@@ -125,7 +131,8 @@ func (c *Cluster) hasRack(datacenter, rack string) bool {
 	})
 }
 
-// placeOf is the location of a host ID that no member here has: by a report, else as the majority of the members with a row report it, where none contradicts; empty where it is not known.
+// placeOf returns the location of a host ID that no member here has: from a report, else from the
+// majority of the members with a row if none contradicts; empty if unknown.
 func (c *Cluster) placeOf(hostID hostid.ID) (datacenter, rack string) {
 	if dc := c.datacenterOf(hostID); dc != "" {
 		i, ok := c.all.Index(hostID)
@@ -159,8 +166,9 @@ func (c *Cluster) placeOf(hostID hostid.ID) (datacenter, rack string) {
 	return datacenter, rack
 }
 
-// LostHostID is the host ID that the node of a member must have had whose Service does not record one, such as a Service that was deleted and created anew: the only host ID
-// without a member that peers have DOWN, while this is the only member whose host ID is not known. Empty where it is not the only one.
+// LostHostID returns the host ID that a member's node must have had if its Service records none,
+// such as a recreated Service. It is the only host ID without a member that peers have DOWN, and
+// the member is the only one without a known host ID. Empty if another one is possible.
 func (c *Cluster) LostHostID(member string) hostid.ID {
 	var found hostid.ID
 	for i := range c.all.Nodes() {
@@ -180,7 +188,8 @@ func (c *Cluster) LostHostID(member string) hostid.ID {
 	return found
 }
 
-// datacenterOf is the datacenter of a host ID that no member here has, by its own row or by the cluster report; empty when neither has it.
+// datacenterOf returns the datacenter of a host ID that no member here has, by its own row or the
+// cluster report; empty if neither has it.
 func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 	if i, ok := c.all.Index(hostID); ok && c.all.Nodes()[i].Datacenter != "" {
 		return c.all.Nodes()[i].Datacenter
@@ -196,7 +205,8 @@ func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 	return ""
 }
 
-// withoutHostID names the members here, sorted, that may have started a node whose host ID is not known: a stranger may be that node.
+// withoutHostID returns the members here, sorted, that may have started a node with an unknown host
+// ID: an unknown host ID may be that node.
 func (c *Cluster) withoutHostID() []string {
 	var out []string
 	twice := c.recordedTwice()
@@ -220,24 +230,25 @@ func (c *Cluster) withoutHostID() []string {
 	}
 	for _, w := range c.wantedMembers() {
 		if w.PVC != nil {
-			out = append(out, w.Ref.Member) // its Service is gone, and the host ID of its volume with it
+			out = append(out, w.Ref.Member) // its Service no longer exists, and with it the host ID of its volume
 		}
 	}
 	return out
 }
 
-// recordsReplaced is Member.RecordsReplaced.
 func recordsReplaced(v *corev1.Service) bool {
 	original, open := v.Labels[api.LabelReplacingNodeHostID]
 	_, asked := v.Labels[api.LabelReplace]
 	return open && hostid.Known(original) == recordedHostID(v) || asked && !open
 }
 
-// quickest is the least time in which a Pod created with its claim can join a cluster, end, and be created anew.
+// quickest is the minimum time in which a Pod created with its PVC can join a cluster, end, and be
+// recreated.
 const quickest = 5 * time.Second
 
-// hadAnotherPod is true for a member whose claim is older than its Pod, and has a volume: a node of an earlier Pod may be on it without a record, as where no reporter could write
-// when it joined. False once the barrier of the present Pod has found the volume empty.
+// hadAnotherPod reports whether the member's PVC is older than its Pod, and has a volume. A node of
+// an earlier Pod may be on it without a record, for example if no reporter could write when it
+// joined. False if the barrier of the present Pod found the volume empty.
 func (c *Cluster) hadAnotherPod(name string, pod *corev1.Pod) bool {
 	if w := barrierWait(pod); w != nil && w.EmptyVolume {
 		return false
@@ -246,7 +257,8 @@ func (c *Cluster) hadAnotherPod(name string, pod *corev1.Pod) bool {
 	return pvc != nil && pvc.Spec.VolumeName != "" && !pvc.CreationTimestamp.IsZero() && pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time) >= quickest
 }
 
-// FreshVolume is true for a member whose Pod was created with its claim: no earlier Pod can have written to its volume. False where that is not known.
+// FreshVolume reports whether the member's Pod was created with its PVC: no earlier Pod can have
+// written to its volume. False if unknown.
 func (c *Cluster) FreshVolume(member string) bool {
 	pod, pvc := c.ix.pods[member], c.ix.pvcs[c.ix.pvcName(member)]
 	if pod == nil || pvc == nil || pod.CreationTimestamp.IsZero() || pvc.CreationTimestamp.IsZero() || pvc.DeletionTimestamp != nil {
@@ -255,8 +267,9 @@ func (c *Cluster) FreshVolume(member string) bool {
 	return pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time).Abs() < quickest
 }
 
-// replacedUnrecorded is true for a member that still records the node which it replaces, while no row lists that one any more: its new node has joined, and its host ID is not
-// recorded yet, as while the controller is away.
+// replacedUnrecorded reports whether the member still records the node that it replaces although no
+// row lists that node. Its new node has joined, and its host ID is not recorded yet, for example
+// without a controller.
 func (c *Cluster) replacedUnrecorded(name string) bool {
 	v := c.ix.services[name]
 	if v == nil || !recordsReplaced(v) {
@@ -266,7 +279,8 @@ func (c *Cluster) replacedUnrecorded(name string) bool {
 	return c.all.Reporting() > 0 && (!listed || c.all.Nodes()[at].Removed)
 }
 
-// recordedTwice are the host IDs that more than one member here records: all but one of these members have another, and it is not known which.
+// recordedTwice returns the host IDs that several members here record. All but one of these members
+// have a different host ID, and it is unknown which.
 func (c *Cluster) recordedTwice() map[hostid.ID]bool {
 	times, out := map[hostid.ID]int{}, map[hostid.ID]bool{}
 	for _, ref := range c.ix.refs {
@@ -277,21 +291,25 @@ func (c *Cluster) recordedTwice() map[hostid.ID]bool {
 	return out
 }
 
-// unlisted is true for a host ID that a Service records and no other node lists, while others report: its member was created anew, or the record is wrong.
+// unlisted reports whether a Service records the host ID and no other node lists it, while others
+// report: its member was recreated, or the record is wrong.
 func (c *Cluster) unlisted(id hostid.ID) bool {
 	o := c.all.Opinion(id)
 	return o.Listing() == 0 && len(o.NotListed) > 0
 }
 
-// heldAtBarrier is true for a member whose ScyllaDB does not run, because its barrier holds it: with a node on its volume the barrier would have let it through as a restart. So a
-// host ID in the rows is not this member's, and one that is DOWN can be the reason why it waits, as the newcomer of a failed replacement.
+// heldAtBarrier reports whether the member's ScyllaDB does not run because its barrier blocks it.
+// With a node on its volume the barrier would have opened, as for a restart. So a host ID in the
+// rows is not this member's. A DOWN host ID can be the reason why it waits, for example the new
+// node of a failed replacement.
 func (c *Cluster) heldAtBarrier(name string) bool {
 	pod := c.ix.pods[name]
 	return pod != nil && waitsInBarrier(pod)
 }
 
-// otherDatacenter is the strongest sign that the cluster may have a datacenter whose members are not here; zero when there is none. Without such a sign, a host ID with no known
-// datacenter can only belong to the datacenters that are here.
+// otherDatacenter returns the strongest sign that the cluster may have a datacenter whose members
+// are not here; zero if there is none. Without a sign, a host ID without a known datacenter can
+// only belong to the datacenters here.
 func (c *Cluster) otherDatacenter() words.Message {
 	if dcs := matrix.NotVerified(c.StatusReport); len(dcs) > 0 {
 		return words.New(words.SignDatacenterNotVerified, "datacenters", dcs)
@@ -328,7 +346,8 @@ func (c *Cluster) otherDatacenter() words.Message {
 	return words.Message{}
 }
 
-// scyllaDBCluster is the name of the ScyllaDBCluster that the objects are a part of, empty when they are of none.
+// scyllaDBCluster returns the name of the ScyllaDBCluster that the objects belong to, empty if
+// none.
 func (c *Cluster) scyllaDBCluster() string {
 	for part := range c.parts() {
 		if name := part.GetLabels()[api.LabelParentScyllaDBCluster]; name != "" {
@@ -341,8 +360,9 @@ func (c *Cluster) scyllaDBCluster() string {
 	return ""
 }
 
-// podSpecs are those of the StatefulSets' templates and of the Pods: seeds may have been removed from the template since its Pods were created, once the other datacenter had
-// joined, and be in the template before any Pod has them.
+// podSpecs returns the specs of the StatefulSets' templates and of the Pods. The template may lack
+// seeds of its Pods that were removed after the other datacenter joined. It may also have seeds
+// that no Pod has yet.
 func (c *Cluster) podSpecs() []*corev1.PodSpec {
 	var out []*corev1.PodSpec
 	for i := range c.StatefulSets {
@@ -354,15 +374,16 @@ func (c *Cluster) podSpecs() []*corev1.PodSpec {
 	return out
 }
 
-// seedFlags are the options that name seeds: the Scylla Operator's own, and ScyllaDB's.
+// seedFlags are the options that name seeds: the Scylla Operator's and ScyllaDB's.
 var seedFlags = []string{"--external-seeds", "--seeds", "--seed-provider-parameters"}
 
-// externalSeeds are the seeds, in the command line of ScyllaDB's container, that are no members here.
+// externalSeeds returns the seeds, on the command line of ScyllaDB's container, that are not
+// members here.
 func (c *Cluster) externalSeeds(spec *corev1.PodSpec) []string {
 	return slices.DeleteFunc(seedWords(spec), c.isHere)
 }
 
-// seedWords are the seeds in the command line of ScyllaDB's container, each once.
+// seedWords returns the seeds on the command line of ScyllaDB's container, without duplicates.
 func seedWords(spec *corev1.PodSpec) []string {
 	container := ScyllaDBContainer(spec)
 	if container == nil {
@@ -370,7 +391,7 @@ func seedWords(spec *corev1.PodSpec) []string {
 	}
 	var terms []string
 	for _, arg := range slices.Concat(container.Command, container.Args) {
-		terms = append(terms, strings.Fields(arg)...) // the operator's command line is one argument, a shell's script
+		terms = append(terms, strings.Fields(arg)...) // the operator's command line is one argument, a shell script
 	}
 	var out []string
 	for i, word := range terms {
@@ -391,7 +412,8 @@ func seedWords(spec *corev1.PodSpec) []string {
 	return out
 }
 
-// isHere is true for a seed that is a member or a Service of this namespace: by an address or by a name. A variable that the container's shell expands is one of its own Pod.
+// isHere reports whether the seed is a member or a Service of this namespace, by address or name. A
+// variable that the container's shell expands is an address of its own Pod.
 func (c *Cluster) isHere(seed string) bool {
 	if strings.HasPrefix(seed, "$") {
 		return true
@@ -404,14 +426,14 @@ func (c *Cluster) isHere(seed string) bool {
 	if at := slices.Index(labels, "svc"); at > 0 {
 		return labels[at-1] == c.Namespace
 	}
-	// A name without a dot, SERVICE.NAMESPACE, or POD.SERVICE.
+	// Forms: a name without a dot, SERVICE.NAMESPACE, or POD.SERVICE.
 	return len(labels) == 1 || len(labels) == 2 && (labels[1] == c.Namespace || c.ix.refs[labels[0]].Member != "")
 }
 
-// lenientFlag is set by the Scylla Operator exactly where there are external seeds.
+// lenientFlag is set by the Scylla Operator exactly if there are external seeds.
 const lenientFlag = "--single-report-allow-non-reporting-host-ids"
 
-// lenientBarrier is true for Pods whose barrier accepts nodes that do not report.
+// lenientBarrier reports whether the Pod's barrier accepts nodes that do not report.
 func lenientBarrier(spec *corev1.PodSpec) bool {
 	for i := range spec.InitContainers {
 		gate := &spec.InitContainers[i]
@@ -427,7 +449,8 @@ func lenientBarrier(spec *corev1.PodSpec) bool {
 	return false
 }
 
-// strangerState is the state of a host ID that peers list, or a report has a row of, and that no Service or Pod here has.
+// strangerState returns the state of a host ID that no Service or Pod here has, and that peers list
+// or that has a row in a report.
 func (c *Cluster) strangerState(n *matrix.Node) (MemberState, words.Message) {
 	why := c.Stranger(n.HostID)
 	dc, _ := why.Params["datacenter"].(string)

@@ -21,9 +21,13 @@ func (c *Cluster) ResolveTarget(text string) (Member, error) {
 	return m, err
 }
 
-// Resolve finds the member by a person's text: the name of its Pod or member Service (also as pod/NAME or svc/NAME), rack/ordinal or datacenter/rack/ordinal, a host ID or its
-// unique prefix of at least 4 characters, also that of a node that it replaces, or an IP address of its Pod or Service. Errors: *NotFoundError with the nearest names,
-// *AmbiguousError with the candidates.
+// Resolve finds the member by typed text:
+//   - the name of its Pod or member Service (also as pod/NAME or svc/NAME)
+//   - rack/ordinal or datacenter/rack/ordinal
+//   - a host ID or its unique prefix of at least 4 characters, also of a node that it replaces
+//   - an IP address of its Pod or Service
+//
+// Errors: *NotFoundError with the nearest names, *AmbiguousError with the candidates.
 func Resolve(clusters []*Cluster, text string) (*Cluster, Member, error) {
 	typed := strings.TrimSpace(text)
 	want := MemberName(typed)
@@ -42,7 +46,8 @@ func Resolve(clusters []*Cluster, text string) (*Cluster, Member, error) {
 				}
 			}
 			if len(found) > 1 {
-				// A node that is being replaced, and one that was banned before it joined, have the member's name too; the name selects the one with the Service.
+				// A node that is being replaced, or was banned before it joined, also has the member's name;
+				// the name selects the node with the Service.
 				if own := slices.DeleteFunc(slices.Clone(found), func(h hit) bool { return h.m.Service == nil }); len(own) == 1 {
 					found = own
 				}
@@ -71,7 +76,8 @@ func Resolve(clusters []*Cluster, text string) (*Cluster, Member, error) {
 	return nil, Member{}, e
 }
 
-// MemberName is the name in a typed text: without the kind before it, and without the dots that a shortened host ID ends in.
+// MemberName returns the name in a typed text, without a leading kind and without the dots at the
+// end of a shortened host ID.
 func MemberName(typed string) string {
 	want := strings.TrimSpace(typed)
 	for _, prefix := range []string{"pod/", "pods/", "svc/", "service/", "services/"} {
@@ -80,7 +86,8 @@ func MemberName(typed string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(want, "…"), "...")
 }
 
-// matchers of a typed text, the most specific first: the first that fits any member decides.
+// matchers returns the matchers for a typed text, the most specific first: the first that matches
+// any member decides.
 func matchers(want string) []func(*Member) bool {
 	ip, err := netip.ParseAddr(want)
 	isIP := err == nil
@@ -100,7 +107,7 @@ func matchers(want string) []func(*Member) bool {
 	}
 }
 
-// hostIDs of a member: its own, and that of the node that it replaces.
+// hostIDs returns the host IDs of a member: its own, and the host IDs of the node that it replaces.
 func hostIDs(m *Member) []hostid.ID {
 	var ids []hostid.ID
 	if m.HostID != "" {
@@ -110,7 +117,8 @@ func hostIDs(m *Member) []hostid.ID {
 		ids = append(ids, m.Replacing)
 	}
 	if m.Service != nil {
-		// The original host ID was recorded before anything was deleted, and is kept longer than the label.
+		// The original host ID was recorded before anything was deleted, and is kept longer than the
+		// label.
 		if original := hostid.Known(m.Service.Annotations[api.AnnotationReplaceOriginalHostID]); original != "" && original != m.Replacing {
 			ids = append(ids, original)
 		}
@@ -118,7 +126,7 @@ func hostIDs(m *Member) []hostid.ID {
 	return ids
 }
 
-// Addresses of a member, those of its Pod first, then its Service's.
+// Addresses returns the addresses of a member: of its Pod first, then of its Service.
 func (m *Member) Addresses() []netip.Addr {
 	var texts []string
 	if m.Pod != nil {
@@ -170,7 +178,8 @@ func inClusters(clusters []*Cluster) string {
 	return "clusters " + strings.Join(names, ", ") + more
 }
 
-// minPrefix is the least length of a host ID's prefix: fewer characters are more likely a typing error. Commands that delete require more.
+// minPrefix is the minimum length of a host ID's prefix: fewer characters are more likely a typing
+// error. Commands that delete require more.
 const minPrefix = 4
 
 func describeHost(m *Member) string {
@@ -180,7 +189,8 @@ func describeHost(m *Member) string {
 	return " (" + string(m.HostID) + ")"
 }
 
-// PlaceNames are rack/ordinal in the forms that Resolve knows, the short one first; none where the place is not known.
+// PlaceNames returns rack/ordinal in the forms that Resolve accepts, the short one first; none if
+// the place is unknown.
 func (m *Member) PlaceNames() []string { return placeNames(m.Ref) }
 
 func placeNames(r matrix.Ref) []string {

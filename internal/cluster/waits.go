@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// barrierWait is the annotation of a Pod that waits in its barrier; nil where it does not wait, or the annotation cannot be read: it adds detail to a wait that is seen
-// without it.
+// barrierWait returns the annotation of a Pod that waits in its barrier; nil if it does not wait or
+// the annotation is not readable. It only adds detail to a wait that the Pod's status shows.
 func barrierWait(pod *corev1.Pod) *api.BarrierWait {
 	value, ok := pod.Annotations[api.AnnotationBarrier]
 	if !ok || !waitsInBarrier(pod) {
@@ -24,7 +24,7 @@ func barrierWait(pod *corev1.Pod) *api.BarrierWait {
 	return w
 }
 
-// Named is the node that a barrier names by its host ID, or where it has none by its member's name.
+// Named returns the node that a barrier names by host ID or, without one, by member name.
 func (c *Cluster) Named(id string) matrix.Ref {
 	if id == "" {
 		return matrix.Ref{}

@@ -18,36 +18,40 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Fresh is for how long after an operation its tasks are listed. ScyllaDB keeps no record of a repair or a cleanup, so without a limit a task would be listed for ever.
+// Fresh is how long the tasks after an operation are listed. ScyllaDB keeps no record of a repair
+// or a cleanup, so without a limit a task would be listed indefinitely.
 const Fresh = 24 * time.Hour
 
-// operationReplace is ScyllaDB's name of a replacement in the configuration of repair-based node operations.
+// operationReplace is ScyllaDB's name of a replacement in the configuration of repair-based node
+// operations.
 const operationReplace = "replace"
 
 // Operation is the kind of an operation that has ended.
 type Operation string
 
 const (
-	Replaced Operation = "Replaced" // a node took the place of another
+	Replaced Operation = "Replaced" // a node replaced another
 	Joined   Operation = "Joined"   // a node joined
 )
 
-// TaskState says whether a task is left to do.
+// TaskState is whether a task is left to do.
 type TaskState string
 
 const (
-	// TaskOpen has to be done. Whether it has been done cannot be observed: no call of ScyllaDB's API says when a repair or a cleanup ended.
+	// TaskOpen must be done. Its completion is not observable: no call of ScyllaDB's API returns when
+	// a repair or a cleanup ended.
 	TaskOpen TaskState = "Open"
 	// TaskNotNeeded is a task that an observation makes unnecessary.
 	TaskNotNeeded TaskState = "NotNeeded"
 )
 
-// Task is one task that ScyllaDB's documentation asks for after an operation.
+// Task is one task that ScyllaDB's documentation requires after an operation.
 type Task struct {
 	// Node on which it is done.
 	Node  matrix.Ref
 	State TaskState
-	// Message describes the task or the reason why it is not needed; Command does it, nil where there is nothing to do.
+	// Message describes the task, or why it is not needed. Command does it; nil if there is nothing to
+	// do.
 	Message words.Message
 	Command words.Command
 }
@@ -55,23 +59,26 @@ type Task struct {
 // Afterwards are the tasks that follow one operation.
 type Afterwards struct {
 	Operation Operation
-	// Node is the newcomer, Original the host ID that it replaced, empty for a join.
+	// Node is the new node, Original the host ID that it replaced, empty for a join.
 	Node     matrix.Ref
 	Original hostid.ID
-	// Finished is when it ended; zero where that is not known.
+	// Finished is when it ended; zero if unknown.
 	Finished time.Time
-	// Message names the operation that has ended. Wait is the reason why the open tasks must wait, zero when they can be done now.
+	// Message names the operation that has ended. Wait is why the open tasks must wait, zero if they
+	// can be done now.
 	Message, Wait words.Message
 	Tasks         []Task
 }
 
-// Open is true while a task is left.
+// Open reports whether a task is left.
 func (a *Afterwards) Open() bool {
 	return slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.State == TaskOpen })
 }
 
-// After lists the tasks that follow the operations that ended within Fresh before now: each replacement, and the last join of each datacenter, as one cleanup serves all joins
-// before it. The operations are those that our controller records on member Services. Under the Scylla Operator there are no records, and it cleans up by itself.
+// After returns the tasks that follow the operations that ended within Fresh before now: each
+// replacement, and the last join of each datacenter, as one cleanup serves all joins before it. The
+// operations are those that our controller records on member Services. Under the Scylla Operator
+// there are no records; it runs the cleanup itself.
 func After(c *cluster.Cluster, now time.Time) []Afterwards {
 	var out []Afterwards
 	last := map[string]record{} // by datacenter
@@ -100,7 +107,8 @@ func After(c *cluster.Cluster, now time.Time) []Afterwards {
 	return out
 }
 
-// AfterReplacement is the task that follows the replacement of a node: a repair of the newcomer, unless its configuration makes replacements repair-based.
+// AfterReplacement returns the task after the replacement of a node: a repair of the new node,
+// unless its configuration makes replacements repair-based.
 func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original hostid.ID, finished time.Time) Afterwards {
 	a := Afterwards{
 		Operation: Replaced, Node: newcomer, Original: original, Finished: finished,
@@ -117,7 +125,8 @@ func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original hostid.I
 	return a
 }
 
-// afterJoin is a cleanup of the other members of the newcomer's datacenter, one after the other.
+// afterJoin returns a cleanup of the other members of the new node's datacenter, one after the
+// other.
 func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 	a := Afterwards{
 		Operation: Joined, Node: newcomer.Ref, Finished: newcomer.joined,
@@ -132,7 +141,7 @@ func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 		case r.joined.After(newcomer.joined):
 			t.State, t.Message, t.Command = TaskNotNeeded, words.New(words.AfterCleanupNewer, "node", r.String()), nil
 		case said != nil && said.HostID == r.HostID && said.OperationMode == "NORMAL" && said.OwnsTokens != nil && !*said.OwnsTokens:
-			// A member that owns no tokens holds no user's data. [derived]
+			// A member that owns no tokens has no user data. [derived]
 			t.State, t.Message, t.Command = TaskNotNeeded, words.New(words.AfterCleanupNoTokens, "node", r.String()), nil
 		}
 		a.Tasks = append(a.Tasks, t)
@@ -143,7 +152,8 @@ func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 	return a
 }
 
-// waits is the reason why neither a repair nor a cleanup should begin now: ScyllaDB's documentation wants all nodes UP and no change of the topology.
+// waits returns why neither a repair nor a cleanup should start now: ScyllaDB's documentation
+// requires all nodes UP and no topology change.
 func waits(c *cluster.Cluster) words.Message {
 	if len(maintenance.UnderWay(c).Operations) > 0 {
 		return words.New(words.AfterWaitOperation)
@@ -165,7 +175,8 @@ type record struct {
 	matrix.Ref
 	// member is set for a node that has joined.
 	member bool
-	// joined is when the join was observed, zero where it was not; original is the host ID that it replaced.
+	// joined is when the join was observed, zero if it was not; original is the host ID that it
+	// replaced.
 	joined   time.Time
 	original hostid.ID
 }
@@ -189,7 +200,7 @@ func recordsOf(c *cluster.Cluster) []record {
 			r.joined, r.original = l.FinishedAt, l.HostID
 		}
 		if mb.ReplaceRequested || mb.Replacing != "" {
-			r.joined = time.Time{} // an operation under way has not ended
+			r.joined = time.Time{} // an operation in progress has not ended
 		}
 		out = append(out, r)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// unasked explains a cluster without any information: no row counts, and no node is known to be DOWN.
+// unasked explains a cluster without any information: no usable row, and no node known to be DOWN.
 func (s *scene) unasked() {
 	if s.m.Reporting() > 0 || len(s.inFate(down, lost, starting, replaced)) > 0 {
 		return
@@ -35,12 +35,12 @@ func (s *scene) unasked() {
 	}
 }
 
-// anyJoined is true where Kubernetes records that a member has joined, even if no row lists it, as with an empty report.
+// anyJoined reports whether Kubernetes records a joined member, even if no row lists it.
 func (s *scene) anyJoined() bool {
 	return slices.ContainsFunc(s.c.Members(), func(m cluster.Member) bool { return m.State == cluster.MemberJoined })
 }
 
-// silence is the reason why no row can be used, where it is the same for all; empty otherwise.
+// silence returns why no row is usable, if the reason is the same for all; empty otherwise.
 func (s *scene) silence() words.Message {
 	var why words.Message
 	for _, b := range s.h.Blockers {
@@ -55,7 +55,7 @@ func (s *scene) silence() words.Message {
 	return why
 }
 
-// rights are the missing rights, such as "list pods". A right that hides nothing of the cluster is left out.
+// rights returns the missing permissions, such as "list pods", without those that hide no data.
 func (s *scene) rights() []string {
 	var out []string
 	for _, p := range s.c.Partial() {
@@ -84,7 +84,8 @@ func (s *scene) all() []int {
 	return out
 }
 
-// assign gives every blocker to the finding that explains it: wide findings first, then narrow ones, then the rest.
+// assign gives every blocker to the finding that explains it: wide findings first, then narrow
+// ones, then the rest.
 func (s *scene) assign() {
 	s.split()
 	s.partition()
@@ -160,7 +161,8 @@ func (s *scene) partition() {
 	}, cross...)
 }
 
-// partNames names groups of nodes by datacenters, where none is in two of them, else by racks, else by nodes: "us-east-1 + us-west-2 (18)".
+// partNames names groups of nodes by datacenters if none is in two groups, else by racks, else by
+// nodes: "us-east-1 + us-west-2 (18)".
 func (s *scene) partNames(parts [][]int) []string {
 	byDatacenter := func(n *node) string { return n.Datacenter }
 	byRack := func(n *node) string {
@@ -193,7 +195,7 @@ func (s *scene) partNames(parts [][]int) []string {
 	return out
 }
 
-// splits is true when no place has nodes of two groups.
+// splits reports whether no place has nodes of two groups.
 func (s *scene) splits(parts [][]int, by func(*node) string) bool {
 	in := map[string]int{}
 	for p, part := range parts {
@@ -218,7 +220,7 @@ func (s *scene) controller() {
 	}
 }
 
-// rolling explains the nodes that restart because their StatefulSet is rolled.
+// rolling explains the nodes that restart because of a rollout of their StatefulSet.
 func (s *scene) rolling() {
 	for k := range s.h.Blockers {
 		set, changing := s.rolloutOf(k)
@@ -254,7 +256,7 @@ func (s *scene) replaced() {
 	}
 }
 
-// step is that of the gravest blocker about a node.
+// step returns the step of the most severe blocker about a node.
 func (s *scene) step(n *node) words.Message {
 	for _, k := range n.about {
 		if step := s.h.Blockers[k].Step; !step.IsZero() {
@@ -264,7 +266,7 @@ func (s *scene) step(n *node) words.Message {
 	return words.Message{}
 }
 
-// numbers count the states of a node in the rows of other nodes.
+// numbers returns the counts of a node's states in the rows of other nodes.
 func (s *scene) numbers(n *node) words.Message {
 	return words.New(words.NumbersRows, "down", n.down, "up", n.up, "rows", n.rows)
 }
@@ -294,8 +296,9 @@ func (s *scene) places() {
 	})
 }
 
-// wholly makes a finding of every place with two nodes or more, none of which is left. It skips a place whose nodes were all on one Kubernetes node that does not answer, as
-// that is the cause, and one whose nodes are all starting again, as the place needs no action.
+// wholly makes a finding of each place with at least two nodes, all of them gone. It skips a place
+// whose nodes were all on one Kubernetes node that is not responding: that is the cause. It also
+// skips a place whose nodes are all starting: no action is needed.
 func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
 	total, gone := map[string]int{}, map[string][]int{}
 	var order []string
@@ -365,13 +368,13 @@ func (s *scene) kubernetesNodes() {
 			Step:     s.do(words.MendKubernetesNode, evidence.Facts{"kubernetesNode": machine}, "kubernetesNode", machine),
 		})
 		if step := s.step(&s.nodes[nodes[0]]); len(nodes) == 1 && step.Code == words.MendOrReplace {
-			f.Step = step // of several nodes none can be replaced while the others are DOWN
+			f.Step = step // with several nodes, none can be replaced while the others are DOWN
 		}
 		s.give(f, nodes)
 	}
 }
 
-// starting makes one finding of all the nodes that are starting.
+// starting makes one finding of all nodes that are starting.
 func (s *scene) starting() {
 	nodes := s.inFate(starting)
 	if len(nodes) == 0 {
@@ -412,7 +415,8 @@ func (s *scene) down() {
 	}
 }
 
-// machine is the state of a node's Kubernetes node; empty for one that does not exist, which is then the reason why the node is DOWN.
+// machine is the state of a node's Kubernetes node; empty if that does not exist, which is then the
+// cause.
 func (s *scene) machine(n *node) words.Message {
 	on := s.c.KubernetesNode(n.pod())
 	if on.State == cluster.KubernetesNodeGone {
@@ -421,7 +425,7 @@ func (s *scene) machine(n *node) words.Message {
 	return on.Fact()
 }
 
-// downMessage says why a node is DOWN, and what to do.
+// downMessage returns why a node is DOWN, and what to do.
 func (s *scene) downMessage(n *node) (message, step words.Message) {
 	pod := n.pod()
 	step = s.step(n)
@@ -430,7 +434,7 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 	case pod == nil && s.c.KnowsPods():
 		why = words.New(words.BecauseNoPod)
 		if step.Code == words.ApplyParallel || step.Code == words.LowerOrdinalFirst {
-			break // it is known why
+			break // the reason is known
 		}
 		step = s.do(words.SeeStatefulSet, evidence.Facts{"statefulSet": n.set()})
 	case pod == nil:
@@ -438,7 +442,7 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 		why = words.New(words.DataIsGone, "member", n.Name())
 	case s.c.KubernetesNode(pod).State == cluster.KubernetesNodeGone:
 		why = words.New(words.BecauseKubernetesNodeGone, "kubernetesNode", pod.Spec.NodeName)
-	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0: // containers with a state have been on a machine
+	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0: // containers with a status were on a Kubernetes node
 		why = words.New(words.BecauseNoPlace, "waits", cluster.PodWaiting(pod))
 		if step.IsZero() {
 			step = s.do(words.SeeSchedule, evidence.Facts{"pod": n.Name()})
@@ -461,7 +465,7 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 	return words.New(words.FindingNodeDown, "node", n.Name(), "why", why), step
 }
 
-// mayReplace is true for a step that names a replacement.
+// mayReplace reports whether the step names a replacement.
 func mayReplace(step words.Message) bool {
 	return slices.ContainsFunc(step.Commands, func(c words.Command) bool { return slices.Contains(c, "replace") && !slices.Contains(c, "status") })
 }

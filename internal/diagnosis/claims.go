@@ -7,8 +7,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// claims explains live nodes whose volume is deleted when their Pod ends, or once the Scylla Operator acts on a wrong label. Such a node must not be restarted, which an
-// administrator would otherwise try next.
+// claims explains running nodes whose volume is deleted when their Pod ends, or when the Scylla
+// Operator acts on a wrong label. Such a node must not be restarted, which an administrator would
+// otherwise try next.
 func (s *scene) claims() {
 	for k := range s.h.Blockers {
 		b := &s.h.Blockers[k]

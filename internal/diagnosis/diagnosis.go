@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diagnosis finds the few causes behind a cluster's many blockers: a partition, a rack, a Kubernetes node, a node, a link. It is the one source of the first line of
-// every output. It is pure: a Cluster goes in, findings come out as codes with parameters.
+// Package diagnosis finds the few causes behind a cluster's many blockers: a network partition, a
+// rack, a Kubernetes node, a node, a link. It is the only source of the first line of every output.
+// It is pure: a Cluster goes in, findings come out as codes with parameters.
 package diagnosis
 
 import (
@@ -22,34 +23,34 @@ import (
 // Kind is the cause that a finding names.
 type Kind string
 
-// The kinds, the gravest first.
+// Kinds of findings, the most severe first.
 const (
 	SplitCluster       Kind = "SplitCluster"       // two clusters of one name
-	NobodyAsked        Kind = "Unknown"            // no node could be asked, or needed data are missing
-	RightsMissing      Kind = "RightsMissing"      // the state is unknown because a right is missing
+	NobodyAsked        Kind = "Unknown"            // no node could be queried, or required data is missing
+	RightsMissing      Kind = "RightsMissing"      // the state is unknown because a permission is missing
 	Partition          Kind = "Partition"          // parts that do not see each other
 	ControllerSilent   Kind = "ControllerSilent"   // the reports are not kept up to date: their rows may be old
-	DatacenterDown     Kind = "DatacenterDown"     // every node of it
-	RackDown           Kind = "RackDown"           // every node of it
-	ClaimDeleting      Kind = "ClaimDeleting"      // of a live node: its data is deleted when its Pod ends
-	DecommissionLabel  Kind = "DecommissionLabel"  // on the Service of a member, whose claim the Scylla Operator deletes by it
+	DatacenterDown     Kind = "DatacenterDown"     // all its nodes
+	RackDown           Kind = "RackDown"           // all its nodes
+	ClaimDeleting      Kind = "ClaimDeleting"      // of a running node: its data is deleted when its Pod ends
+	DecommissionLabel  Kind = "DecommissionLabel"  // on the Service of a member: the Scylla Operator deletes its PVC by the label
 	KubernetesNodeDown Kind = "KubernetesNodeDown" // and the nodes on it
-	ReplacementFailed  Kind = "ReplacementFailed"  // it waits for a person
+	ReplacementFailed  Kind = "ReplacementFailed"  // it waits for a user
 	NodeDown           Kind = "NodeDown"           // one node
-	LinkDown           Kind = "LinkDown"           // nodes that live and do not see each other
+	LinkDown           Kind = "LinkDown"           // nodes that run and do not see each other
 	Ghost              Kind = "Ghost"              // a host ID that no member here has
 	ReportOutdated     Kind = "ReportOutdated"     // the report differs from the Pods' annotations
-	OperatorDegraded   Kind = "OperatorDegraded"   // the Scylla Operator cannot do its work
-	RolloutInProgress  Kind = "RolloutInProgress"  // a StatefulSet is rolled
-	PodsNotReady       Kind = "PodsNotReady"       // a StatefulSet lacks ready Pods, and no finding about its nodes explains it
-	ReplacementOpen    Kind = "ReplacementOpen"    // it goes on by itself
-	NodeStarting       Kind = "NodeStarting"       // it goes on by itself
-	ReporterSilent     Kind = "ReporterSilent"     // a node that is UP has no row that counts
+	OperatorDegraded   Kind = "OperatorDegraded"   // the Scylla Operator cannot work
+	RolloutInProgress  Kind = "RolloutInProgress"  // rollout of a StatefulSet
+	PodsNotReady       Kind = "PodsNotReady"       // a StatefulSet lacks Ready Pods, and no finding about its nodes explains it
+	ReplacementOpen    Kind = "ReplacementOpen"    // it continues automatically
+	NodeStarting       Kind = "NodeStarting"       // it continues automatically
+	ReporterSilent     Kind = "ReporterSilent"     // a node that is UP has no usable row
 	Unclear            Kind = "Unclear"            // a blocker that no other kind explains
 	NoNodes            Kind = "NoNodes"            // no node has joined yet
 	Forced             Kind = "Forced"             // remark: a start will skip its barrier
-	NodeUnheard        Kind = "NodeUnheard"        // remark: a newcomer runs, and no node has heard of it
-	NodeEnded          Kind = "NodeEnded"          // remark: the container of a newcomer ended before it joined, and nothing shows why
+	NodeUnheard        Kind = "NodeUnheard"        // remark: a new node runs, and no node lists it
+	NodeEnded          Kind = "NodeEnded"          // remark: the container of a new node ended before it joined, and nothing shows why
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 )
@@ -59,7 +60,7 @@ var gravity = []Kind{
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, NodeEnded, SchemaDisagreement, VersionMix,
 }
 
-// Kinds lists every kind, the gravest first.
+// Kinds returns every kind, the most severe first.
 func Kinds() []Kind { return slices.Clone(gravity) }
 
 // Level is the size of a finding's scope.
@@ -80,7 +81,7 @@ type Scope struct {
 	Datacenter     string `json:"datacenter,omitempty"`
 	Rack           string `json:"rack,omitempty"`
 	KubernetesNode string `json:"kubernetesNode,omitempty"`
-	// Nodes that are affected. Of a partition they are none: every node is.
+	// Nodes are the affected nodes; empty for a network partition, which affects all nodes.
 	Nodes []matrix.Ref `json:"nodes,omitempty"`
 }
 
@@ -88,31 +89,35 @@ type Scope struct {
 type Finding struct {
 	Kind  Kind
 	Scope Scope
-	// Message is the cause in one sentence, Evidence the numbers behind it, Step the one next step.
+	// Message is the cause in one sentence, Evidence the numbers behind it, Step the next step.
 	Message, Evidence, Step words.Message
-	// Since is when the first of its blockers began; zero when not known.
+	// Since is when the first of its blockers began; zero if unknown.
 	Since time.Time
 	// Blockers that it explains, by their indexes in Health.Blockers.
 	Blockers []int
-	// Remark is true for a finding that delays no newcomer: a cluster with remarks alone is healthy.
+	// Remark is true for a finding that does not block new nodes: a cluster with remarks only is
+	// healthy.
 	Remark bool
 }
 
-// Known is the result of package replace beyond the Cluster.
+// Known is the result of package replace in addition to the Cluster.
 type Known struct {
-	// Failed are the replacements that failed, by the replaced host ID, with the reason.
+	// Failed are the failed replacements, by replaced host ID, with the reason.
 	Failed map[hostid.ID]words.Message
-	// Newcomers maps the host IDs of nodes that replace others to those of the replaced.
+	// Newcomers maps the host IDs of nodes that replace others to the replaced host IDs.
 	Newcomers map[hostid.ID]hostid.ID
-	// Steps are the exact next steps of nodes: how to continue a failed replacement, how to remove a host ID that no member has.
+	// Steps are the exact next steps of nodes: how to continue a failed replacement, how to remove a
+	// host ID that no member has.
 	Steps map[hostid.ID]words.Message
 }
 
-// Of returns the findings, the gravest first. Apart from remarks there are none exactly for a healthy cluster, and every blocker is explained by one of them.
+// Of returns the findings, the most severe first. Exactly a healthy cluster has none except
+// remarks, and one of them explains every blocker.
 func Of(c *cluster.Cluster) []Finding { return From(c, bootstrap.HealthOf(c), Known{}) }
 
-// From is Of with what is known beyond the Cluster. It gives the blockers of h, which is the Cluster's own health, their steps: a blocker has the step of the finding that explains
-// it, so that one cause has one step.
+// From is Of with known facts in addition to the Cluster. h is the Cluster's own health. It gives
+// the blockers of h their steps: the step of the finding that explains them, so that one cause has
+// one step.
 func From(c *cluster.Cluster, h bootstrap.Health, known Known) []Finding {
 	s := newScene(c, h, known)
 	s.asker.steps(h.Blockers)
@@ -146,7 +151,8 @@ func From(c *cluster.Cluster, h bootstrap.Health, known Known) []Finding {
 	return out
 }
 
-// do is a step of a finding, with its commands; the parameters of its sentence are names and values in turn.
+// do returns a step of a finding, with its commands. params are the parameters of its sentence,
+// names and values in turn.
 func (s *scene) do(step words.Code, f evidence.Facts, params ...any) words.Message {
 	all := s.asker.factsOf("")
 	maps.Copy(all, f)

@@ -14,31 +14,34 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Logs are the diagnoses of replacements from the logs of ScyllaDB containers, by member; nil when no logs were read.
+// Logs are the diagnoses of replacements from the logs of ScyllaDB containers, by member; nil if no
+// logs were read.
 type Logs map[string]*replace.Diagnosis
 
-// Judged is one cluster with the verdicts about it. Every document shows these, and decides nothing.
+// Judged is one cluster with the verdicts about it. Every document shows these, and decides
+// nothing.
 type Judged struct {
 	Cluster *cluster.Cluster
-	// Made is when the documents are made. Now is when the cluster was read, so that an archive gives the same verdict later; Made for saved objects without a time.
+	// Made is when the documents are created. Now is when the cluster was read, so that an archive
+	// gives the same verdict later; Made for saved objects without a time.
 	Made, Now  time.Time
 	Health     bootstrap.Health
 	Findings   []Finding
 	Afterwards []Afterwards
 	// Replacing are the members with a replacement that is requested, open or recorded, by name.
 	Replacing map[string]Replacing
-	// Ghosts are the host IDs that the cluster lists and no member has.
+	// Ghosts are the host IDs that the cluster lists and no member has (orphaned).
 	Ghosts []replace.Ghost
-	// Starts are the verdicts of new members, and of the members that Judge was asked for, by name.
+	// Starts are the verdicts of new members, and of the members named in the call of Judge, by name.
 	Starts map[string]Start
 }
 
 // Replacing is the replacement of a member.
 type Replacing struct {
 	Requested bool
-	// Original is the host ID that is replaced, as far as it is recorded.
+	// Original is the replaced host ID, if recorded.
 	Original hostid.ID
-	// Step is its state; nil where the objects needed were not read.
+	// Step is its state; nil if the required objects were not read.
 	Step *replace.Step
 }
 
@@ -48,7 +51,8 @@ type Start struct {
 	Err     error
 }
 
-// Judge judges a cluster, the start of its new members, and that of the members of these names. made is when the documents are made.
+// Judge judges a cluster, the starts of its new members, and the starts of the named members. made
+// is when the documents are created.
 func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judged {
 	j := &Judged{Cluster: c, Made: made, Now: made, Replacing: map[string]Replacing{}, Starts: map[string]Start{}}
 	if !c.TakenAt.IsZero() {
@@ -56,14 +60,14 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 	}
 	known := Known{Failed: map[hostid.ID]words.Message{}, Newcomers: map[hostid.ID]hostid.ID{}, Steps: map[hostid.ID]words.Message{}}
 	var reading *replace.Reading
-	read := func() *replace.Reading { // once, and only when there is something to ask
+	read := func() *replace.Reading { // once, and only if needed
 		if reading == nil {
 			reading = replace.Read(c)
 		}
 		return reading
 	}
 	members, strangers := c.Members(), false
-	names = slices.Clone(names) // the caller's list stays as it is
+	names = slices.Clone(names) // the caller's list is not changed
 	for i := range members {
 		m := &members[i]
 		strangers = strangers || m.Service == nil && m.Pod == nil && m.HostID != ""
@@ -76,7 +80,7 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 		}
 		r := Replacing{Requested: rec.Requested, Original: cmp.Or(m.Replacing, rec.Original)} // the label may have been removed
 		var newcomer hostid.ID
-		if len(c.Pods) > 0 { // not read is not the same as gone
+		if len(c.Pods) > 0 { // not read does not mean absent
 			r.Step, newcomer = stateOf(read(), m, j.Now, logs, &rec)
 		}
 		if r.Step != nil {
@@ -103,7 +107,8 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 	return j
 }
 
-// stateOf is the state of a member's replacement, nil where the objects needed were not read, and the host ID of its new node.
+// stateOf returns the state of a member's replacement, nil if the required objects were not read,
+// and the host ID of its new node.
 func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, logs Logs, rec *replace.Record) (*replace.Step, hostid.ID) {
 	c, in := r.Cluster, r.Input(m.Ref.Member, now, "")
 	if in == nil {
@@ -112,7 +117,7 @@ func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, logs Logs, re
 	in.Log = logs[m.Ref.Member]
 	s := replace.State(*in).Allowed(c)
 	if !in.Operator && len(c.PVCs) == 0 && (len(rec.PVCUIDs) > 0 || rec.Accepted == "") {
-		// Claims that were not read look like claims that are gone.
+		// PVCs that were not read look like deleted PVCs.
 		switch s.Phase() {
 		case replace.PhaseJoin, replace.PhaseFailed, replace.PhaseReady, replace.PhaseOldGone, replace.PhaseDone:
 		default:
@@ -122,7 +127,7 @@ func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, logs Logs, re
 	return &s, in.Self.Says().HostID
 }
 
-// learn is what a replacement tells of its nodes.
+// learn adds what a replacement shows about its nodes.
 func (k *Known) learn(m *cluster.Member, r *Replacing, newcomer hostid.ID) {
 	s, old := r.Step, cmp.Or(r.Original, m.HostID)
 	if newcomer != "" && newcomer != old {
@@ -135,7 +140,7 @@ func (k *Known) learn(m *cluster.Member, r *Replacing, newcomer hostid.ID) {
 		}
 		k.step(old, words.New(words.ResumeReplacement, "cure", s.Cure))
 		k.step(newcomer, k.Steps[old])
-	case !s.Cure.IsZero() && (!s.Held() || s.Refused != nil): // what else holds it up are checks, and replace status shows them all
+	case !s.Cure.IsZero() && (!s.Held() || s.Refused != nil): // other blockers are checks, and replace status shows them all
 		k.step(old, words.New(words.ReplacementWaits, "cure", s.Cure))
 	}
 }

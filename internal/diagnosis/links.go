@@ -14,10 +14,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// link is a pair of live nodes, the first of which sees the second DOWN.
+// link is a pair of running nodes: from sees to DOWN.
 type link struct{ from, to int }
 
-// links explains the remaining pairs: both ends live, so the network between them is at fault.
+// links explains the remaining pairs: both nodes run, so the network between them is at fault.
 func (s *scene) links() {
 	bad := map[link][]int{}
 	for k := range s.h.Blockers {
@@ -150,13 +150,14 @@ func (s *scene) star(bad map[link][]int) {
 	s.add(f, blockers...)
 }
 
-// ends are the states of one end of a link in the rows of other nodes, and the locations of both ends.
+// ends returns the states of one end of a link in the rows of other nodes, and the locations of
+// both ends.
 func (s *scene) ends(a, b, seen *node) words.Message {
 	m := s.numbers(seen)
 	return words.New(words.NumbersLink, "up", m.Params["up"], "rows", m.Params["rows"], "a", a.where(), "b", b.where())
 }
 
-// where is the address of a node's Pod and its Kubernetes node; empty when neither is known.
+// where returns the address of a node's Pod and its Kubernetes node; empty if neither is known.
 func (n *node) where() words.Message {
 	pod := n.pod()
 	if pod == nil || pod.Status.PodIP == "" || pod.Spec.NodeName == "" {
@@ -165,7 +166,7 @@ func (n *node) where() words.Message {
 	return words.New(words.WhereItIs, "ip", pod.Status.PodIP, "kubernetesNode", pod.Spec.NodeName)
 }
 
-// reporters explains missing rows of live nodes: one finding for each cause.
+// reporters explains missing rows of running nodes: one finding for each cause.
 func (s *scene) reporters() {
 	type cause struct {
 		reason words.Code
@@ -215,8 +216,8 @@ func (s *scene) reporters() {
 	}
 }
 
-// rest explains the remaining blockers: a rollout that only lacks ready Pods, nodes whose state is unknown, datacenters without a node that can be asked, and all others by
-// their own texts.
+// rest explains the remaining blockers: a rollout that only lacks Ready Pods, nodes whose state is
+// unknown, and datacenters without a reachable node. All others are explained by their own texts.
 func (s *scene) rest() {
 	unsure := map[int][]int{}
 	var order []int
@@ -257,7 +258,8 @@ func (s *scene) rest() {
 	s.updating()
 }
 
-// updating explains a report that is about to be written by the cause that it is to be written for; by itself where there is none.
+// updating explains a report that its controller is about to write by the first finding; without
+// one, by itself.
 func (s *scene) updating() {
 	for k := range s.h.Blockers {
 		b := &s.h.Blockers[k]
@@ -271,7 +273,7 @@ func (s *scene) updating() {
 	}
 }
 
-// ofReason is the kind of a blocker that is a cause by itself.
+// ofReason returns the kind of a blocker that is a cause by itself.
 func ofReason(r words.Code) Kind {
 	switch r {
 	case words.ReportOutdated:
@@ -282,7 +284,8 @@ func ofReason(r words.Code) Kind {
 	return Unclear
 }
 
-// notReady adds the blocker of a StatefulSet that lacks ready Pods to the findings about its nodes; without any it becomes a finding of its own.
+// notReady adds the blocker of a StatefulSet that lacks Ready Pods to the findings about its nodes;
+// without any, it becomes its own finding.
 func (s *scene) notReady(k int) {
 	set, _ := s.rolloutOf(k)
 	for i := range s.nodes {
@@ -299,7 +302,7 @@ func (s *scene) notReady(k int) {
 	}
 }
 
-// remarks adds findings that delay no newcomer.
+// remarks adds findings that do not block new nodes.
 func (s *scene) remarks() {
 	if rights := s.rights(); len(rights) > 0 && !slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
 		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights), Step: words.New(words.GetRights)})
@@ -320,7 +323,8 @@ func (s *scene) remarks() {
 	s.mix()
 }
 
-// forced reports what is forced: the next start of these members skips the barrier. A copy is reported with its origin.
+// forced reports the forced members: their next start skips the barrier. A copy is reported with
+// its origin.
 func (s *scene) forced() {
 	var objects []string
 	undo := "--cluster " + s.c.Name

@@ -10,14 +10,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// rule is one line of the table: where it applies, the step is one of steps.
+// rule is one line of the table: if it applies, the step is one of steps.
 type rule struct {
 	steps []words.Code
 	when  func(*asked) bool          // nil: always
 	take  func(*asked) words.Message // nil: the one step, which has no parameters
 }
 
-// rules are the steps for each reason of a blocker; the first rule that applies counts. package evidence has the commands of a step, and what it rests on where it cannot be undone.
+// rules are the steps for each reason of a blocker; the first rule that applies counts. Package
+// evidence has the commands of a step, and the evidence for a step that cannot be undone.
 var rules = map[words.Code][]rule{
 	words.SplitCluster: {
 		{steps: one(words.TellClustersApart), when: func(a *asked) bool { return a.m.Split() != nil }, take: (*asked).tellClustersApart},
@@ -51,7 +52,7 @@ var rules = map[words.Code][]rule{
 	words.SeedsOfAnotherCluster: {{steps: one(words.NameOneCluster)}},
 	words.MemberServiceMissing:  {{steps: one(words.SeeControllerMakesServices)}},
 
-	// Others of the cluster.
+	// Other objects of the cluster.
 	words.ClaimDeleting: {
 		{steps: one(words.SaveVolumeAndData), when: func(a *asked) bool { return a.volume() != "" }, take: of(words.SaveVolumeAndData, "pod", "volume")},
 		{steps: one(words.SaveData), take: of(words.SaveData, "pod")},
@@ -67,7 +68,7 @@ var rules = map[words.Code][]rule{
 	words.PodsNotReady:       {{steps: one(words.SeeNotReady)}},
 	words.Stabilising:        {{steps: one(words.WaitWhileAllStayUp)}},
 
-	// Reports, and who keeps them.
+	// Reports, and the controllers that maintain them.
 	words.ReportMissing: {
 		{steps: one(words.BeginAnew), when: because(words.DataIsGone), take: func(a *asked) words.Message { return replace.BeginAnew(a.c) }},
 		{steps: one(words.MakeNamedReport), when: because(words.SourceClusterReportGone), take: of(words.MakeNamedReport, "report")},
@@ -105,7 +106,7 @@ var rules = map[words.Code][]rule{
 	words.PermitForOther: {{steps: one(words.WaitForPermit)}},
 	words.ViewHeld:       {{steps: one(words.WaitForPermit)}},
 
-	// A node that is DOWN, not seen or silent.
+	// A node that is DOWN, not seen or not reporting.
 	words.RowMissing: append([]rule{
 		{steps: one(words.RenewReport), when: because(words.JoinedAndNotReported, words.JoinedAndReportedAsNewcomer)},
 	}, helps...),
@@ -119,8 +120,8 @@ var rules = map[words.Code][]rule{
 	words.RowStale:    helps,
 }
 
-// helps are the steps for a node. Facts from outside the rows come first; then that it is DOWN, because the cause that keeps a node DOWN keeps its row away too, and one cause has
-// one step.
+// helps are the steps for a node. Facts from outside the rows come first, then that it is DOWN: the
+// cause that keeps a node DOWN also prevents its row, and one cause has one step.
 var helps = []rule{
 	{steps: one(words.TellClustersApartFirst), when: func(a *asked) bool { return !a.m.SplitFact().IsZero() }}, // nothing is replaced or removed before each node's cluster is known
 	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" }, take: of(words.StartMember, "node")},
@@ -143,7 +144,7 @@ var helps = []rule{
 	{steps: one(words.ReachCutOffNode), when: isDown(func(a *asked) bool { return a.n.Reports && a.isNormalMember() })}, // its own row proves that it runs
 	{steps: one(words.ReachPod), when: isDown(func(a *asked) bool { return a.few() && a.isNormalMember() })},
 	{steps: one(words.WaitForJoin), when: isDown(state(matrix.StateJoining, matrix.StateReplacing))},
-	// ScyllaDB refuses to remove a node that is leaving (storage_service.cc:2804): it has to come back.
+	// ScyllaDB refuses to remove a node that is leaving (storage_service.cc:2804): it must restart.
 	{steps: one(words.FinishLeavingOrRemove), when: isDown(state(matrix.StateLeaving))},
 	{steps: one(words.WaitForReplacement), when: isDown(state(matrix.StateBeingReplaced))},
 	{steps: one(words.StartElsewhere), when: isDown(func(a *asked) bool { return a.n.Member == "" && a.n.Row == nil })},
@@ -151,7 +152,7 @@ var helps = []rule{
 	{steps: one(words.BringReport), when: isDown(not(isMember))}, // only a member is replaced
 	{steps: one(words.ReadLogOrReplace), when: isDown(func(a *asked) bool { return a.isFaulty() && a.m.NodeReplaceable(a.n.HostID) })},
 	{steps: one(words.RunOrReplace), when: isDown(func(a *asked) bool { return a.m.NodeReplaceable(a.n.HostID) })},
-	{steps: one(words.ReadScyllaDBLog), when: isDown((*asked).isFaulty)}, // it may come back without help
+	{steps: one(words.ReadScyllaDBLog), when: isDown((*asked).isFaulty)}, // it may recover without help
 	{steps: one(words.ReachPod), when: isDown(func(*asked) bool { return true })},
 
 	{steps: one(words.ReadScyllaDBLog), when: fault(matrix.FaultScyllaDB)},
@@ -164,7 +165,8 @@ var helps = []rule{
 	{steps: one(words.RunMemberAndWriteRow), take: of(words.RunMemberAndWriteRow, "node")},
 }
 
-// ofFindings are the steps of findings, by their messages. Any other finding has the step of the gravest of its blockers, and so has one of these where none of its own applies.
+// ofFindings are the steps of findings, by their messages. Any other finding, or one whose steps do
+// not apply, has the step of its most severe blocker.
 var ofFindings = map[words.Code][]words.Code{
 	words.FindingRightsMissing:      one(words.GetRights),
 	words.FindingRightsMissingPart:  one(words.GetRights),
@@ -191,7 +193,8 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingVersionMix:         one(words.FinishUpgrade),
 }
 
-// StepsFor are the steps for a reason, or for a finding's message, each once and in the order in which they are tried.
+// StepsFor returns the steps for a reason, or for a finding's message, without duplicates, in the
+// order in which they are tried.
 func StepsFor(c words.Code) []words.Code {
 	out := slices.Clone(ofFindings[c])
 	for _, r := range rules[c] {

@@ -20,26 +20,26 @@ import (
 type fate uint8
 
 const (
-	well     fate = iota // it lives, as far as is known
-	down                 // it is DOWN, and nothing says that this passes
-	lost                 // its Kubernetes node does not answer
-	starting             // it is on its way
-	replaced             // it is being replaced, or that is asked for
+	well     fate = iota // it runs, as far as known
+	down                 // it is DOWN, and nothing shows that this passes
+	lost                 // its Kubernetes node is not responding
+	starting             // it is starting
+	replaced             // it is being replaced, or a replacement is requested
 	ghost                // no member here has it, and it may be removed
-	away                 // no member here has it, and it may live elsewhere
+	away                 // no member here has it, and it may run elsewhere
 )
 
 // node is a node of the matrix with its Kubernetes objects.
 type node struct {
 	matrix.Node
 	member *cluster.Member
-	part   int // of the partition, -1 for a node that does not report; or of the clusters that there are; -1 without
+	part   int // index into scene.parts, -1 if it is in none, for example because it does not report
 	fate   fate
 	// up, down and rows count the rows of the other nodes of its part.
 	up, down, rows int
 	// about are the blockers about it that are not between two parts.
 	about []int
-	// finding that explains them.
+	// finding is the finding that explains them.
 	finding *Finding
 }
 
@@ -50,7 +50,7 @@ func (n *node) pod() *corev1.Pod {
 	return n.member.Pod
 }
 
-// here is true for a node with Kubernetes objects.
+// here reports whether the node has a Service or a Pod here.
 func (n *node) here() bool {
 	return n.member != nil && (n.member.Service != nil || n.member.Pod != nil)
 }
@@ -71,7 +71,7 @@ type scene struct {
 	nodes    []node
 	nameless map[string]int // by member, nodes without a host ID
 	parts    [][]hostid.ID
-	isSplit  bool // the parts are clusters of their own
+	isSplit  bool // the parts are separate clusters
 	findings []*Finding
 	taken    []bool // blockers that are explained
 	asker    *asker
@@ -118,7 +118,7 @@ func newScene(c *cluster.Cluster, h bootstrap.Health, known Known) *scene {
 	return s
 }
 
-// index is the node that a blocker names, -1 for none.
+// index returns the node that a blocker names, -1 for none.
 func (s *scene) index(r matrix.Ref) int {
 	if r.HostID != "" {
 		if i, ok := s.m.Index(r.HostID); ok {
@@ -132,18 +132,18 @@ func (s *scene) index(r matrix.Ref) int {
 	return -1
 }
 
-// apart is true for two nodes of different parts.
+// apart reports whether two nodes are in different parts.
 func (s *scene) apart(i, j int) bool {
 	return i >= 0 && j >= 0 && s.nodes[i].part >= 0 && s.nodes[j].part >= 0 && s.nodes[i].part != s.nodes[j].part
 }
 
-// pair is the index of the observer and of the observed node of a blocker, -1 where there is none.
+// pair returns the indexes of the observer and the observed node of a blocker, -1 for none.
 func (s *scene) pair(k int) (observer, observed int) {
 	b := &s.h.Blockers[k]
 	return s.index(b.Observer), s.index(b.Observed)
 }
 
-// ofStatefulSet is true for a reason that is about a StatefulSet's Pods together, not about one node.
+// ofStatefulSet reports whether the reason is about all Pods of a StatefulSet, not about one node.
 func ofStatefulSet(r words.Code) bool {
 	return r == words.RolloutInProgress || r == words.PodsNotReady
 }
@@ -186,7 +186,7 @@ func (s *scene) count(j int) {
 	}
 }
 
-// fateOf is the fate of a node that blockers are about.
+// fateOf returns the fate of a node that blockers are about.
 func (s *scene) fateOf(n *node) fate {
 	pod := n.pod()
 	switch {
@@ -209,7 +209,8 @@ func (s *scene) fateOf(n *node) fate {
 	return down
 }
 
-// isDown is true for a node that most rows see DOWN, or whose Pod does not serve. A node that has a row and a serving Pod lives: the network to it is at fault.
+// isDown reports whether most rows see the node DOWN, or its Pod is not ready. A node with a row
+// and a ready Pod runs: the network to it is at fault.
 func (s *scene) isDown(n *node) bool {
 	pod := n.pod()
 	serves := cluster.Serving(pod) && !s.c.NodeLost(pod)
@@ -228,7 +229,7 @@ func (s *scene) isDown(n *node) bool {
 	return 2*n.down > n.rows || !n.Reports && !serves
 }
 
-// runs is true while ScyllaDB runs in a Pod, ready or not, on a Kubernetes node that answers.
+// runs reports whether ScyllaDB runs in the Pod, ready or not, on a Kubernetes node that responds.
 func (s *scene) runs(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil || s.c.NodeLost(pod) || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return false
@@ -258,7 +259,7 @@ func (s *scene) explain(f *Finding, blockers ...int) {
 	}
 }
 
-// refs are the nodes of indexes.
+// refs returns the nodes with these indexes.
 func (s *scene) refs(nodes []int) []matrix.Ref {
 	out := make([]matrix.Ref, len(nodes))
 	for k, i := range nodes {
@@ -275,12 +276,13 @@ func (s *scene) names(nodes []int) []string {
 	return out
 }
 
-// counts is true for a node that counts as one of its datacenter.
+// counts reports whether the node counts as a node of its datacenter.
 func (n *node) counts() bool {
 	return !n.Removed && (n.HostID != "" && n.Joined || len(n.about) > 0)
 }
 
-// rolloutOf is the StatefulSet that a blocker says is rolled, and whether its Pods change; empty for other blockers.
+// rolloutOf returns the StatefulSet of a rollout blocker, and whether its Pods change; empty for
+// other blockers.
 func (s *scene) rolloutOf(k int) (set string, changing bool) {
 	b := &s.h.Blockers[k]
 	if !ofStatefulSet(b.Reason) {
@@ -290,7 +292,7 @@ func (s *scene) rolloutOf(k int) (set string, changing bool) {
 	return cmp.Or(set, "?"), b.Cause.Code == words.PodsOfOldRevision
 }
 
-// inFate are the nodes with one of the fates that no finding explains yet.
+// inFate returns the nodes with one of the fates that no finding explains yet.
 func (s *scene) inFate(fates ...fate) []int {
 	var out []int
 	for i := range s.nodes {

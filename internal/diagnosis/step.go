@@ -20,25 +20,28 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Asks is what is known beyond a Cluster where a step is asked for.
+// Asks is the caller's knowledge in addition to a Cluster when it requests a step.
 type Asks struct {
-	// Self is the member that asks; zero for a display of the whole cluster.
+	// Self is the member that requests it; zero for a display of the whole cluster.
 	Self matrix.Ref
-	// Claim is the name of Self's claim, where the Pod knows it better than the objects.
+	// Claim is the name of Self's PVC by its Pod, if set; it takes precedence over the objects.
 	Claim string
 	Known Known
 }
 
-// Nothing is the Cluster of a member that could read nothing: only the steps that need no objects can be told of it.
+// Nothing returns the Cluster of a member that could read nothing: only steps that need no objects
+// are possible.
 func Nothing(namespace string) *cluster.Cluster {
 	return cluster.New(cluster.Objects{Key: cluster.Key{Namespace: namespace}}, cluster.SourceReport, time.Time{})
 }
 
-// Step is the step for a blocker of a Cluster by the table alone, as every display of the cluster has it; zero where none is known.
+// Step returns the step for a blocker of a Cluster by the table only, as in every display of the
+// cluster; zero if none is known.
 func Step(c *cluster.Cluster, b *matrix.Blocker) words.Message { return newAsker(c, Asks{}).step(b) }
 
-// Advise gives each blocker and note of a verdict its step. A blocker that the cluster has too has the step that every display of the cluster gives it. Where the Pods were not
-// read, as by a barrier, nothing is known of causes, and the rules alone decide.
+// Advise gives each blocker and note of a verdict its step. A blocker that the cluster also has
+// gets the step that every display of the cluster shows. If the Pods were not read, as by a
+// barrier, causes are unknown, and only the rules decide.
 func Advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks) {
 	var said given
 	if c.KnowsPods() && len(v.Blockers) > 0 {
@@ -52,7 +55,7 @@ func Advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks) {
 // given are the steps of a cluster's own blockers.
 type given map[pairKey]words.Message
 
-// stepsOf are the steps of the cluster's own blockers; none where the Pods were not read.
+// stepsOf returns the steps of the cluster's own blockers; none if the Pods were not read.
 func stepsOf(c *cluster.Cluster, blockers []matrix.Blocker) given {
 	g := given{}
 	if c.KnowsPods() {
@@ -66,8 +69,9 @@ func stepsOf(c *cluster.Cluster, blockers []matrix.Blocker) given {
 	return g
 }
 
-// step of a member's blocker that the cluster has too. Where it is about no node, as that there is no report, the cluster may have it for another cause: that is one trouble, with one
-// step.
+// step returns the step of a member's blocker that the cluster also has. A blocker without a node,
+// such as a missing report, is one problem with one step, even if the cluster has it for another
+// cause.
 func (g given) step(b *matrix.Blocker) (words.Message, bool) {
 	if step, ok := g[keyOf(b)]; ok {
 		return step, true
@@ -79,7 +83,7 @@ func (g given) step(b *matrix.Blocker) (words.Message, bool) {
 	return words.Message{}, false
 }
 
-// advise is Advise, where the cluster's own blockers have their steps.
+// advise is Advise if the cluster's own blockers have their steps.
 func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, said given) {
 	a := newAsker(c, asks)
 	v.Blockers = slices.Clone(v.Blockers)
@@ -96,7 +100,7 @@ func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, said given) {
 	}
 }
 
-// pairKey is what a blocker is about.
+// pairKey identifies the subject of a blocker.
 type pairKey struct {
 	reason               words.Code
 	observed, observer   hostid.ID
@@ -110,7 +114,8 @@ func keyOf(b *matrix.Blocker) pairKey {
 	return pairKey{b.Reason, b.Observed.HostID, b.Observer.HostID, b.Observed.Member, b.Observer.Member, b.Cause.Code, set}
 }
 
-// ofCluster is the key of its reason alone, for a blocker that is about no node and no StatefulSet.
+// ofCluster returns the key of only its reason, and whether the blocker has no node and no
+// StatefulSet.
 func ofCluster(b *matrix.Blocker) (pairKey, bool) {
 	return pairKey{reason: b.Reason}, b.Observed == matrix.Ref{} && b.Observer == matrix.Ref{} && keyOf(b).set == ""
 }
@@ -128,13 +133,13 @@ func newAsker(c *cluster.Cluster, asks Asks) *asker { return &asker{c: c, m: c.M
 type asked struct {
 	*asker
 	b *matrix.Blocker
-	n *matrix.Node // that it is about; nil for one that the matrix does not have
+	n *matrix.Node // that it is about; nil if the matrix does not have it
 	// cause and its object are what keeps the node DOWN.
 	cause  cluster.Cause
 	object string
 }
 
-// steps gives the blockers their steps. Every observer of one node has the same.
+// steps gives the blockers their steps. Every observer of one node gets the same.
 func (s *asker) steps(blockers []matrix.Blocker) {
 	for k := range blockers {
 		b := &blockers[k]
@@ -146,14 +151,15 @@ func (s *asker) steps(blockers []matrix.Blocker) {
 	}
 }
 
-// sameStep is true for two observers of one node that say the same and no more.
+// sameStep reports whether the blockers are two observers of one node with the same reason and no
+// cause.
 func sameStep(a, b *matrix.Blocker) bool {
 	return a.Observer != (matrix.Ref{}) && a.Observed.HostID != "" && a.Observed.HostID == b.Observed.HostID &&
 		a.Reason == b.Reason && a.Cause.IsZero() && b.Cause.IsZero() && a.Hearsay == b.Hearsay
 }
 
-// step is that of a blocker; zero where none is known. What a Pod says of itself leads to a step in three cases, in each of which the step only looks or leaves the decision to a
-// person who has looked.
+// step returns the step of a blocker; zero if none is known. A Pod's own annotation leads to a step
+// in three cases only. In each, the step only reads, or a user decides after reading.
 func (s *asker) step(b *matrix.Blocker) words.Message {
 	if b.Hearsay && b.Reason != words.ReporterSilent && b.Reason != words.NoOtherSeed && b.Reason != words.SeedsOfAnotherCluster {
 		return words.Message{}
@@ -175,7 +181,7 @@ func (s *asker) step(b *matrix.Blocker) words.Message {
 	return words.Message{}
 }
 
-// note is a note with the commands that it names.
+// note returns a note with the commands that it names.
 func (s *asker) note(note words.Message) words.Message {
 	a := &asked{asker: s, b: &matrix.Blocker{Observed: s.Self, Cause: note}}
 	if note.Code == words.BannedBefore {
@@ -191,7 +197,7 @@ func (s *asker) note(note words.Message) words.Message {
 	return replace.Allowed(s.c, note)
 }
 
-// do is a step with its commands; those of its facts that its sentence names are its parameters.
+// do returns a step with its commands. params are the facts that its sentence has as parameters.
 func (a *asked) do(step words.Code, params ...string) words.Message {
 	f, m := a.facts(), words.New(step)
 	for _, name := range params {
@@ -203,7 +209,7 @@ func (a *asked) do(step words.Code, params ...string) words.Message {
 	return evidence.Do(m, f)
 }
 
-// facts are what is known of the blocker's node, and the objects that its cause names.
+// facts returns the known facts about the blocker's node, and the objects that its cause names.
 func (a *asked) facts() evidence.Facts {
 	o := a.b.Observed
 	if a.b.Reason == words.HostIDMissing && o == (matrix.Ref{}) {
@@ -242,7 +248,8 @@ func firstOf(list any) string {
 	return ""
 }
 
-// podNamespace is that of commands about the Pod of the node. It is empty for a node without a member's name: such a node is not of this namespace, or its namespace is not known.
+// podNamespace returns the namespace of commands about the node's Pod. It is empty for a node
+// without a member name: its namespace is different or unknown.
 func (a *asked) podNamespace() string {
 	switch {
 	case a.n == nil:
@@ -262,7 +269,7 @@ func (a *asked) claim() string {
 	return a.c.ClaimName(a.b.Observed.Member)
 }
 
-// volume is that of the claim which the blocker is about; empty where it is not known.
+// volume returns the volume of the blocker's PVC; empty if unknown.
 func (a *asked) volume() string {
 	if a.b.Reason != words.ClaimDeleting {
 		return ""
@@ -279,7 +286,8 @@ func (a *asked) hasCause() bool { return !a.b.Cause.IsZero() }
 
 func (a *asked) lacksCluster() bool { return a.b.Cause.Params["label"] == api.LabelCluster }
 
-// founder is the member that has to create the cluster before the one that waits for its permit.
+// founder returns the member that must create the cluster before the member that waits for its
+// permit.
 func (a *asked) founder() string {
 	if a.b.Reason != words.PermitPending || a.c.StatusReport == nil || a.c.StatusReport.Status.View == nil || !a.m.Empty() {
 		return ""
@@ -290,7 +298,7 @@ func (a *asked) founder() string {
 	return ""
 }
 
-// discard is the step for a data directory that cannot be used again: delete its claim and its Pod.
+// discard returns the step for a data directory that cannot be reused: delete its PVC and its Pod.
 func (a *asked) discard() words.Message {
 	switch {
 	case a.claim() == "":
@@ -314,24 +322,25 @@ func (a *asked) tellClustersApart() words.Message {
 func (a *asked) tellGroupApart() words.Message {
 	f := a.factsOf(a.m.Strays()[0].Member)
 	if r := a.c.StatusReport; r != nil {
-		f["report"] = cmp.Or(r.Name, a.c.Name) // one that is being made has no name yet
+		f["report"] = cmp.Or(r.Name, a.c.Name) // a report that is being created has no name yet
 	}
 	return evidence.Do(words.New(words.TellGroupApart), f)
 }
 
-// factsOf are those of commands that ask a member.
+// factsOf returns the facts for commands that query a member.
 func (s *asker) factsOf(member string) evidence.Facts {
 	return evidence.Facts{
 		"namespace": s.c.Namespace, "cluster": s.c.Name, "report": s.c.Name, "member": member, "pod": member, "container": s.c.Containers().Container(member),
 	}
 }
 
-// forceSelf takes a step that lets Self through; where nobody asks, the member is left to the reader.
+// forceSelf takes a step that lets Self start; without a Self, the command has a placeholder.
 func forceSelf(step words.Code) func(*asked) words.Message {
 	return func(a *asked) words.Message { return evidence.Do(words.New(step), a.factsOf(a.Self.Member)) }
 }
 
-// howReplaced takes a step that shows how far the replacement of the node is, and that of Self's where the node has none.
+// howReplaced takes a step that shows the progress of the node's replacement, or of Self's if the
+// node has none.
 func howReplaced(step words.Code) func(*asked) words.Message {
 	return func(a *asked) words.Message {
 		return evidence.Do(words.New(step), a.factsOf(cmp.Or(a.fate().Member, a.Self.Name())))
@@ -349,36 +358,38 @@ func (a *asked) isSelf() bool { return a.Self.HostID != "" && a.n.HostID == a.Se
 
 func (a *asked) isNormalMember() bool { return a.n.Member != "" && a.n.State == matrix.StateNormal }
 
-// few is true for a node that at most half of the rows have DOWN.
+// few reports whether at most half of the rows have the node DOWN.
 func (a *asked) few() bool {
 	return 2*a.n.SeenDown <= a.n.SeenUp+a.n.SeenDown+a.n.SeenUnknown+a.n.NotSeen
 }
 
-// mayRollBack is true for a node that may still be joining, so that ScyllaDB rolls its join back when it stops. Rows with states that list it as a plain member prove that its join
-// is over: a member is DOWN then. A row that could not be made has no states, and proves nothing.
+// mayRollBack reports whether the node may still be joining, so that ScyllaDB rolls its join back
+// when it stops. Rows with states that list it as a plain member prove that its join has ended:
+// then a member is DOWN. An unreadable row has no states, and proves nothing.
 func (a *asked) mayRollBack() bool {
 	return a.n.State != matrix.StateNormal || slices.ContainsFunc(a.m.Nodes(), func(o matrix.Node) bool {
 		return o.Row != nil && o.Row.NoStates && o.Row.Reported && o.Row.Trouble.IsZero()
 	})
 }
 
-// isElsewhere is true for a node of a datacenter none of whose nodes is a member here.
+// isElsewhere reports whether no node of the node's datacenter is a member here.
 func (a *asked) isElsewhere() bool {
 	return a.n.Member == "" && a.n.Datacenter != "" && !slices.ContainsFunc(a.m.Nodes(), func(o matrix.Node) bool { return o.Member != "" && o.Datacenter == a.n.Datacenter })
 }
 
-// fault is the origin of the trouble with the node's row.
+// fault returns the origin of the trouble with the node's row.
 func (a *asked) fault() matrix.Fault {
 	t := matrix.Trouble{Code: a.b.Cause.Code, Object: fmt.Sprint(a.b.Cause.Params["object"])}
 	return t.Fault(a.c.Containers().Container(a.n.Member))
 }
 
-// isFaulty is true for a node whose row has a trouble that its ScyllaDB makes.
+// isFaulty reports whether ScyllaDB is the origin of the trouble with the node's row.
 func (a *asked) isFaulty() bool {
 	return a.n.Row != nil && !a.n.Row.Trouble.IsZero() && a.n.Row.Trouble.Fault(a.c.Containers().Container(a.n.Member)) == matrix.FaultScyllaDB
 }
 
-// machineIsGone is true for a node that all its rows call dead for long enough, once its Kubernetes node has not been ready for as long: it may not return.
+// machineIsGone reports whether the node is Dead by the matrix, and its Kubernetes node has not
+// been Ready for as long: it may not return.
 func (a *asked) machineIsGone() bool {
 	return a.cause == cluster.CauseKubernetesNode && a.c.MachineGone(a.object) && a.m.Dead(a.n.HostID)
 }

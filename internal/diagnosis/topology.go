@@ -14,13 +14,15 @@ import (
 // topology are the commands of nodetool that move a node's data or remove a node.
 var topology = []string{"decommission", "removenode", "excludenode", "rebuild"}
 
-// ChangesTopology is true for arguments of nodetool with a command that changes the topology. It may stand after options; "removenode status" only shows.
+// ChangesTopology reports whether the nodetool arguments have a command that changes the topology.
+// It may be after options; "removenode status" only reads.
 func ChangesTopology(nodetool []string) bool {
 	i := slices.IndexFunc(nodetool, func(arg string) bool { return slices.Contains(topology, arg) })
 	return i >= 0 && !slices.Contains(nodetool[:i], "help") && (nodetool[i] != "removenode" || !slices.Contains(nodetool[i+1:], "status"))
 }
 
-// AgainstTopology is what speaks against such a command: the findings that are no remarks, and why a host ID among its arguments should not be removed.
+// AgainstTopology returns the reasons against such a command: the findings except remarks, and why
+// a host ID among its arguments should not be removed.
 func AgainstTopology(c *cluster.Cluster, nodetool []string) []words.Message {
 	var out []words.Message
 	for _, f := range Of(c) {

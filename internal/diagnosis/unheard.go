@@ -13,17 +13,25 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// unheardAfter is how long ScyllaDB may run without being listed by any node before that is reported.
+// unheardAfter is how long ScyllaDB may run without any node listing it before that is reported.
 const unheardAfter = 5 * time.Minute
 
-// modeStarting is ScyllaDB's operation mode of a node whose join request the topology coordinator has not taken up.
+// modeStarting is ScyllaDB's operation mode of a node whose join request the topology coordinator
+// has not processed.
 const modeStarting = "STARTING"
 
-// unheard reports newcomers whose ScyllaDB has run for a while and that no node lists: the addresses of its seeds may be those of Pods that are gone. A first join has no shadow
-// round and begins with discovery, whose peers are on disk and win over the seeds of a new Pod (raft_group0.cc:531, persistent_discovery::make), so that deleting the Pod does not
-// help, and whether the volume has more than these peers only its log shows: the step is how to look. The task manager lists an operation for a newcomer whose request is stored, and such a newcomer is not reported.
-// Nothing is reported while the task manager was not asked, or a node is not UP. A rollout does not suppress the report: a StatefulSet that makes its Pods in order continues
-// only when this newcomer is ready.
+// unheard reports new nodes whose ScyllaDB has run for unheardAfter and that no node lists: the
+// addresses of its seeds may belong to deleted Pods.
+//
+// A first join has no shadow round and begins with discovery. Its peers are on disk and take
+// precedence over the seeds of a new Pod (raft_group0.cc:531, persistent_discovery::make). So
+// deleting the Pod does not help, and only the log shows whether the volume has more than these
+// peers: the step shows how to check.
+//
+// The task manager lists an operation for a new node whose request is stored; that node is not
+// reported. Nothing is reported if the task manager was not queried, or a node is not UP. A rollout
+// does not suppress the report: a StatefulSet that creates its Pods in order continues only when
+// this new node is Ready.
 func (s *scene) unheard() {
 	w := maintenance.UnderWay(s.c)
 	if !w.Known || len(w.Operations) > 0 || s.c.TakenAt.IsZero() || !s.h.Healthy && !s.onlyRollouts() {
@@ -43,8 +51,10 @@ func (s *scene) unheard() {
 	}
 }
 
-// ended reports newcomers whose container ended before they joined, without ScyllaDB's own words or a node's answer that say why. Its exit code is that of the image's
-// entrypoint: 0 after SIGTERM and after an error of its own, whatever ScyllaDB ended with (dist/docker/docker-entrypoint.py).
+// ended reports new nodes whose container ended before they joined, without a ScyllaDB log or a
+// node's answer that shows why. Its exit code is the exit code of the image's entrypoint: 0 after
+// SIGTERM and after an error of its own, whatever ScyllaDB ended with
+// (dist/docker/docker-entrypoint.py).
 func (s *scene) ended() {
 	for _, name := range s.c.Newcomers() {
 		end := cluster.LastEnd(s.c.Pod(name))
@@ -59,12 +69,14 @@ func (s *scene) ended() {
 	}
 }
 
-// onlyRollouts is true where all nodes see each other UP, and rollouts of StatefulSets are the only blockers.
+// onlyRollouts reports whether all nodes see each other UP, and rollouts of StatefulSets are the
+// only blockers.
 func (s *scene) onlyRollouts() bool {
 	return len(s.h.Blockers) > 0 && !slices.ContainsFunc(s.h.Blockers, func(b matrix.Blocker) bool { return !ofStatefulSet(b.Reason) })
 }
 
-// runsSince is since when the ScyllaDB of a newcomer runs that no node lists and that lists no node; zero for any other member.
+// runsSince returns since when ScyllaDB runs on a new node that no node lists and that lists no
+// node; zero for any other member.
 func (s *scene) runsSince(mb *cluster.Member) time.Time {
 	said := s.c.Said(mb.Member)
 	if mb.Service == nil || mb.Pod == nil || mb.Pod.DeletionTimestamp != nil || mb.HasJoined() || mb.ReplaceRequested || mb.Replacing != "" ||

@@ -12,7 +12,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
-// AskPort requests an HTTP path of a Pod's port through a port-forward and returns an error unless the answer is 200. The error holds up to 200 bytes of another answer.
+// AskPort sends a GET request for an HTTP path to a Pod's port through a port-forward. The error is
+// non-nil unless the status is 200, and contains up to 200 bytes of the response.
 func AskPort(ctx context.Context, cfg *rest.Config, namespace, pod string, port int, path string) error {
 	f, err := forward(ctx, cfg, namespace, pod, port)
 	if err != nil {
@@ -31,6 +32,6 @@ func AskPort(ctx context.Context, cfg *rest.Config, namespace, pod string, port 
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	said, _ := bounded.Head(resp.Body, 200) // what could not be read is missing from the words
+	said, _ := bounded.Head(resp.Body, 200) // a partial read only shortens the error text
 	return fmt.Errorf("query port %d of pod %s/%s: %s: %s", port, namespace, pod, resp.Status, said)
 }

@@ -24,9 +24,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// ListClusters finds the clusters in a namespace ("" = all) from member Services, StatefulSets and reports, sorted. A selector (nil = everything) is applied to the labels of
-// those objects. Only metadata is requested. Where nothing carries the cluster label, StatefulSets that run ScyllaDB are clusters by cluster.NameOf. The error is non-nil when
-// nothing was found and something could not be read.
+// ListClusters finds the clusters in a namespace ("" = all) from member Services, StatefulSets and
+// reports, sorted. A selector (nil = everything) applies to the labels of those objects. It
+// requests metadata only. If no object has the cluster label, cluster.NameOf groups the
+// StatefulSets that run ScyllaDB. The error is non-nil if no cluster was found and a read failed.
 //
 // Long: one list after the other, each with its own way to find clusters.
 func ListClusters(ctx context.Context, c client.Reader, ns string, selector labels.Selector) ([]cluster.Key, error) {
@@ -106,8 +107,9 @@ func ListClusters(ctx context.Context, c client.Reader, ns string, selector labe
 	return keys, nil
 }
 
-// ResolveCluster finds a cluster: by name in the namespace, or with an empty name the only one there. Errors: *cluster.NotFoundError with the nearest names,
-// *cluster.AmbiguousError when the name is empty and there are several; those of ListClusters.
+// ResolveCluster finds a cluster by name in the namespace. An empty name selects the only cluster.
+// Errors: *cluster.NotFoundError with the nearest names, *cluster.AmbiguousError if the name is
+// empty and there are several clusters, and the errors of ListClusters.
 func ResolveCluster(ctx context.Context, c client.Reader, ns, name string) (cluster.Key, error) {
 	keys, err := ListClusters(ctx, c, ns, nil)
 	if err != nil {
@@ -133,7 +135,7 @@ func ResolveCluster(ctx context.Context, c client.Reader, ns, name string) (clus
 		return hits[0], nil
 	case 0:
 		if ns != "" {
-			// An unlabelled StatefulSet beside labelled clusters is not listed, but Load finds it.
+			// ListClusters omits an unlabelled StatefulSet if labelled clusters exist; Load finds it.
 			if _, err := Load(ctx, c, cluster.Key{Namespace: ns, Name: name}, LoadOptions{Source: cluster.SourceReport, NoPods: true}); err == nil {
 				return cluster.Key{Namespace: ns, Name: name}, nil
 			}
@@ -161,7 +163,8 @@ func keyNames(keys []cluster.Key, ns string) []string {
 	return names
 }
 
-// clusterNotFound looks for the nearest names; without the right to list there are none.
+// clusterNotFound returns a NotFoundError with the nearest names, without names if clusters cannot
+// be listed.
 func clusterNotFound(ctx context.Context, c client.Reader, key cluster.Key) error {
 	keys, err := ListClusters(ctx, c, key.Namespace, nil)
 	if err != nil {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kube is the way to a Kubernetes API server: it finds clusters, loads the objects of one (or reads the same from saved objects), asks ScyllaDB itself through a
-// port-forward, watches for changes, patches metadata and emits events.
+// Package kube reads from and writes to a Kubernetes API server. It finds clusters, loads the
+// objects of one cluster (or decodes saved objects), queries ScyllaDB through a port-forward,
+// watches for changes, patches metadata and emits Events.
 //
-// Its one client type is controller-runtime's client.Client. A right that is missing, a kind that is not installed or a node that does not answer costs its own part and is
-// listed as a cluster.Problem; an API server that cannot be reached is one error.
+// Its only client type is controller-runtime's client.Client. A missing permission, a missing CRD
+// or a node that does not respond affects only its own part and becomes a cluster.Problem. An
+// unreachable API server is one error.
 //
-// It must not judge: rows, matrix and health belong to packages cluster and matrix, a newcomer's start to package bootstrap. It must not print, and must not reach
-// text/template, cli-runtime or k8s.io/kubectl, as it is linked into the agent.
+// It must not judge: rows, matrix and health belong to packages cluster and matrix, the start of a
+// new node to package bootstrap. It must not print, and must not import text/template, cli-runtime
+// or k8s.io/kubectl, because the agent links it.
 package kube

@@ -15,11 +15,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// mostNamespaces bounds the namespaces whose Services are listed one by one, where listing all at once is forbidden.
+// mostNamespaces limits how many namespaces are listed one by one if listing Services in all
+// namespaces is forbidden.
 const mostNamespaces = 100
 
-// RecordedElsewhere finds the member Services that record these host IDs, NAMESPACE/NAME by host ID, in every namespace that can be read, but for the cluster's own. Only metadata is
-// requested. What cannot be read is left out: no Service found is no evidence.
+// RecordedElsewhere finds the member Services outside the cluster that record these host IDs, as
+// NAMESPACE/NAME by host ID, in all readable namespaces. It requests metadata only. Unreadable
+// namespaces are skipped, so a missing entry is not evidence.
 func RecordedElsewhere(ctx context.Context, c client.Reader, key cluster.Key, ids []hostid.ID) map[hostid.ID]string {
 	wanted, out := map[hostid.ID]bool{}, map[hostid.ID]string{}
 	for _, id := range ids {
@@ -44,11 +46,11 @@ func RecordedElsewhere(ctx context.Context, c client.Reader, key cluster.Key, id
 	namespaces := &metav1.PartialObjectMetadataList{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
 	if err := c.List(ctx, namespaces); err != nil {
-		_ = look(key.Namespace) // another cluster of this namespace may record one
+		_ = look(key.Namespace) // another cluster in this namespace may record a host ID
 		return out
 	}
 	for i := range namespaces.Items[:min(len(namespaces.Items), mostNamespaces)] {
-		_ = look(namespaces.Items[i].Name) // a namespace that cannot be read is left out
+		_ = look(namespaces.Items[i].Name) // an unreadable namespace is skipped
 	}
 	return out
 }

@@ -17,11 +17,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// UnreachableError is that the API server did not answer at all, or refused the credentials: nothing was read.
+// UnreachableError means that nothing was read: the API server did not respond or refused the
+// credentials.
 type UnreachableError struct {
 	// Attempt is the attempted action ("list pods in namespace demo").
 	Attempt string
-	// Refused is true when the server answered that it does not know the user.
+	// Refused is true if the server rejected the credentials.
 	Refused bool
 	Err     error
 }
@@ -59,8 +60,9 @@ func attempt(verb, resource, ns, name string) string {
 	return verb + " " + resource + " in namespace " + ns
 }
 
-// classify tells what an error of the API means: a cluster.Problem that costs its own part, or an error that ends everything. One of the two
-// results is nil; a nil err gives neither.
+// classify converts an error of the API into a cluster.Problem, which affects only its own part, or
+// into an error that ends the whole read. At most one result is non-nil; both are nil if err is
+// nil.
 func classify(ctx context.Context, verb, resource, ns, name string, err error) (*cluster.Problem, error) {
 	if err == nil {
 		return nil, nil
@@ -103,7 +105,8 @@ func forbiddenMessage(verb, resource, ns, name string) string {
 	return fmt.Sprintf("%s: forbidden; request a Role with verb %s on resource %s", attempt(verb, resource, ns, name), verb, resource)
 }
 
-// during names the action in progress when the API server proved unreachable: which of several parallel requests fails first is chance.
+// during sets the attempted action of an UnreachableError. With parallel requests, which one fails
+// first is random.
 func during(what string, err error) error {
 	if u, ok := errors.AsType[*UnreachableError](err); ok {
 		return &UnreachableError{Attempt: what, Refused: u.Refused, Err: u.Err}
@@ -111,7 +114,7 @@ func during(what string, err error) error {
 	return err
 }
 
-// noSuchResource tells the 404 of a missing kind from that of a missing object: only the latter is made by the kind's own storage.
+// noSuchResource reports whether a 404 means that the CRD is missing, not the object.
 func noSuchResource(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

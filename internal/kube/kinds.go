@@ -15,20 +15,21 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// kind is one kind that clusters are made of: how it is listed, watched, and decoded from a file.
+// kind is one kind of object that belongs to clusters: how to list, watch, and decode it from a
+// file.
 type kind struct {
 	bit      cluster.Kinds
 	gvk      schema.GroupVersionKind
 	resource string
-	// label has the cluster's name as its value; empty for a kind that is read by name.
+	// label is the label key with the cluster's name; empty for a kind that is read by name.
 	label string
-	// newList makes an empty list, store puts what a list holds into the objects, decode appends one object that was saved.
+	// newList returns an empty list, store copies the items of a list into the objects, decode appends
+	// one saved object.
 	newList func() client.ObjectList
 	store   func(client.ObjectList, *cluster.Objects)
 	decode  func([]byte, *saved) error
 }
 
-// kinds is the one table of them.
 var kinds = []kind{
 	listed(cluster.KindServices, corev1.SchemeGroupVersion.WithKind("Service"), cluster.ResourceServices, api.LabelCluster,
 		func(l *corev1.ServiceList, o *cluster.Objects) { o.Services = l.Items }, func(s *saved) *[]corev1.Service { return &s.services }),
@@ -42,7 +43,8 @@ var kinds = []kind{
 	listed(cluster.KindReports, api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReport"), cluster.ResourceReports, api.LabelReportSelector,
 		func(l *api.ScyllaDBDatacenterNodesStatusReportList, o *cluster.Objects) { o.Reports = l.Items },
 		func(s *saved) *[]api.ScyllaDBDatacenterNodesStatusReport { return &s.reports }),
-	// An override may name any cluster report, and the Lease belongs to our controller and not to one cluster: both are read by name.
+	// An override may name any cluster report, and the Lease belongs to our controller, not to one
+	// cluster: both are read by name.
 	listed(cluster.KindStatusReport, api.GroupVersion.WithKind("ScyllaDBStatusReport"), cluster.ResourceStatusReports, "",
 		func(*api.ScyllaDBStatusReportList, *cluster.Objects) {}, func(s *saved) *[]api.ScyllaDBStatusReport { return &s.status }),
 	listed(cluster.KindLease, coordinationv1.SchemeGroupVersion.WithKind("Lease"), cluster.ResourceLeases, "",
@@ -69,7 +71,7 @@ func listed[L any, T any, P interface {
 	}
 }
 
-// kindNamed is the kind of that name, nil for one that clusters are not made of.
+// kindNamed returns the kind with that name, nil if it does not belong to clusters.
 func kindNamed(name string) *kind {
 	for i := range kinds {
 		if kinds[i].gvk.Kind == name {
@@ -79,7 +81,7 @@ func kindNamed(name string) *kind {
 	return nil
 }
 
-// listKind is what a list of the kind is called.
+// listKind returns the list type of the kind.
 func (k *kind) listKind() schema.GroupVersionKind {
 	return k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List")
 }

@@ -36,14 +36,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// LiveOptions bound the asking. Zero values: 8 at a time, 10 s per node, port 10000.
+// LiveOptions limits the queries. Zero values: 8 at a time, 10 s per node, port 10000.
 type LiveOptions struct {
 	Parallelism    int
 	PerNodeTimeout time.Duration
 	Port           int
 	// Progress, when set, is called after each node, by one goroutine at a time.
 	Progress func(done, total int)
-	// Ask, when set, is called after a node's row was read, with a client for the same node, from several goroutines. It returns the questions without an answer.
+	// Ask, if set, is called from several goroutines after a node's row was read, with a client for
+	// that node. It returns the failed requests.
 	Ask func(ctx context.Context, member string, c *scylla.Client) []error
 }
 
@@ -60,9 +61,9 @@ func (o LiveOptions) withDefaults() LiveOptions {
 	return o
 }
 
-// Live asks the ScyllaDB of each Pod through a port-forward (no local port is opened), keyed by Pod name. A node that could not be
-// asked has a row whose Error says why. Each Pod that did not answer, or not every question, is a Problem; where the right is missing that is
-// the one cluster.Problem, and the other Pods are then not tried.
+// Live queries the ScyllaDB of each Pod through a port-forward without a local port. The rows are
+// keyed by Pod name. If a query fails, the row has Error set. A failed or partial query is a
+// Problem. If the permission is missing, that is the only Problem, and Live skips the other Pods.
 func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (map[string]*api.NodeStatusReport, []cluster.Problem) {
 	opts = opts.withDefaults()
 	rows, problems := make([]api.NodeStatusReport, len(pods)), make([]*cluster.Problem, len(pods))
@@ -86,7 +87,7 @@ func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOpt
 			return nil
 		})
 	}
-	_ = g.Wait() // the functions give no error: each row has its own
+	_ = g.Wait() // the functions return no error: each row has its own
 	out := make(map[string]*api.NodeStatusReport, len(pods))
 	for i := range pods {
 		out[pods[i].Name] = &rows[i]
@@ -100,7 +101,7 @@ func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOpt
 	return out, cluster.SortProblems(found)
 }
 
-// partOf is the cluster.Problem of a Pod that did not answer, or not every question; nil for a whole answer.
+// partOf returns the cluster.Problem of a Pod whose query failed or was partial, else nil.
 func partOf(pod *corev1.Pod, gaps []error, err error) *cluster.Problem {
 	if p, ok := errors.AsType[*cluster.Problem](err); ok {
 		return p
@@ -112,7 +113,7 @@ func partOf(pod *corev1.Pod, gaps []error, err error) *cluster.Problem {
 			p.Kind = cluster.ProblemTimeout
 		}
 		if _, scyllaDB := errors.AsType[*scylla.APIError](err); !scyllaDB {
-			p.Err = err // that of ScyllaDB's API would be taken for the API server's
+			p.Err = err // an error of ScyllaDB's API must not look like the API server's
 		}
 		p = p.OnPod("no response from", reasonOf(err))
 	case len(gaps) > 0:
@@ -127,10 +128,10 @@ func partOf(pod *corev1.Pod, gaps []error, err error) *cluster.Problem {
 	return &p
 }
 
-// podError is an error that names its Pod: what failed, and the cause, if there is one.
+// podError is an error with the name of its Pod: what failed, and its cause or nil.
 type podError struct {
 	what  string
-	short string // what, for where the Pod is named already
+	short string // what without the Pod name
 	cause error
 }
 
@@ -143,7 +144,7 @@ func (e *podError) Error() string {
 
 func (e *podError) Unwrap() error { return e.cause }
 
-// reasonOf is the text of err without the Pod, which is named already: Pods with the same reason are put together.
+// reasonOf returns the text of err without the Pod name: equal reasons can be grouped.
 func reasonOf(err error) string {
 	if errors.Is(err, errNoAnswerInTime) {
 		return "timed out"
@@ -152,10 +153,10 @@ func reasonOf(err error) string {
 	if e, ok := errors.AsType[*podError](err); ok {
 		text = strings.Replace(text, e.what, e.short, 1)
 	}
-	return strings.Replace(text, "unable to upgrade connection: ", "", 1) // in client-go's words
+	return strings.Replace(text, "unable to upgrade connection: ", "", 1) // client-go's prefix
 }
 
-// askPod returns a node's row, the questions without an answer although there is a row, and why the row has an error.
+// askPod returns a node's row, the failed requests of a readable row, and the row's error.
 func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOptions, forbidden *atomic.Pointer[cluster.Problem]) (api.NodeStatusReport, []error, error) {
 	fail := func(err error) (api.NodeStatusReport, []error, error) {
 		return api.NodeStatusReport{Error: new(err.Error()), Fault: api.FaultPodUnreachable}, nil, err
@@ -199,7 +200,7 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 	return row, gaps, r.Err()
 }
 
-// ReadLive asks every Pod's ScyllaDB (see Live) for its row and for its further facts, both by member name.
+// ReadLive queries each Pod's ScyllaDB (see Live) for its row and facts, both by member name.
 func ReadLive(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (rows map[string]*api.NodeStatusReport, facts map[string]cluster.LiveFacts, problems []cluster.Problem) {
 	var mu sync.Mutex
 	facts = map[string]cluster.LiveFacts{}
@@ -218,7 +219,8 @@ func ReadLive(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts Liv
 	return rows, facts, problems
 }
 
-// readFacts reads every fact that the node can give; facts that do not exist at this stage of the start stay empty, and are among the questions without an answer.
+// readFacts reads the facts that the node provides. A fact that does not exist at this stage of the
+// start stays empty, and its request is in gaps.
 func readFacts(ctx context.Context, c *scylla.Client) (f cluster.LiveFacts, gaps []error) {
 	var err error
 	if f.Schemas, err = c.SchemaVersions(ctx); err != nil {
@@ -259,7 +261,7 @@ func readVitals(ctx context.Context, c *scylla.Client, members []scylla.Member) 
 	return v, gaps
 }
 
-// forwarder is one port-forward connection to one Pod; each connection through it is a pair of streams.
+// forwarder is one port-forward connection to one Pod; each connection is a pair of streams.
 type forwarder struct {
 	conn httpstream.Connection
 	port int
@@ -267,8 +269,9 @@ type forwarder struct {
 	next atomic.Int64
 }
 
-// forward opens a port-forward: over a websocket, and where the API server or a proxy refuses that, over SPDY. The former is a GET, which asks
-// for the verb get as well (and since Kubernetes 1.35 for create too), the latter for create alone: only its refusal says that the right is missing.
+// forward opens a port-forward over a websocket, or over SPDY if the API server or a proxy refuses
+// websockets. A websocket needs verb get (since Kubernetes 1.35 also create), SPDY only create. So
+// only a refusal of SPDY shows that the permission is missing.
 func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*forwarder, error) {
 	f := &forwarder{port: port, what: fmt.Sprintf("forward port %d of pod %s/%s", port, ns, pod)}
 	target, err := podURL(cfg, ns, pod, "portforward")
@@ -279,14 +282,14 @@ func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*
 		conn httpstream.Connection
 		err  error
 	}
-	// The handshakes respect a context's deadline but not its cancellation: a late connection is closed on arrival.
+	// Handshakes respect a context's deadline but not its cancellation: close a late connection.
 	ready := make(chan result, 1)
 	go func() {
 		conn, err := overWebsocket(ctx, cfg, target)
 		if err != nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)) {
 			first := upgradeCause(err)
 			if conn, err = overSPDY(ctx, cfg, target); err != nil && !apierrors.IsForbidden(err) && apierrors.IsForbidden(first) {
-				// A proxy in between may let nothing but a websocket pass: then it is that right which is needed.
+				// A proxy may pass only websockets: then that permission is missing.
 				err = fmt.Errorf("%w; over a websocket: %s", err, first.Error())
 			}
 		}
@@ -305,7 +308,7 @@ func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*
 	case <-ctx.Done():
 		go func() {
 			if r := <-ready; r.err == nil {
-				_ = r.conn.Close() // the result is no longer needed
+				_ = r.conn.Close() // unused
 			}
 		}()
 		return nil, f.failed(timedOut(ctx))
@@ -314,7 +317,7 @@ func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*
 
 func (f *forwarder) failed(err error) error { return &podError{what: f.what + ": ", cause: err} }
 
-// overWebsocket tunnels SPDY through a websocket, as API servers since 1.31 have it.
+// overWebsocket tunnels SPDY through a websocket, which API servers support since 1.31.
 func overWebsocket(ctx context.Context, cfg *rest.Config, target *url.URL) (httpstream.Connection, error) {
 	transport, holder, err := websocket.RoundTripperFor(cfg)
 	if err != nil {
@@ -331,7 +334,7 @@ func overWebsocket(ctx context.Context, cfg *rest.Config, target *url.URL) (http
 	return streamspdy.NewClientConnectionWithPings(portforward.NewTunnelingConnection("client", conn), portforward.PingPeriod)
 }
 
-// overSPDY is how older API servers have it.
+// overSPDY connects to older API servers.
 func overSPDY(ctx context.Context, cfg *rest.Config, target *url.URL) (httpstream.Connection, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(cfg)
 	if err != nil {
@@ -344,7 +347,7 @@ func overSPDY(ctx context.Context, cfg *rest.Config, target *url.URL) (httpstrea
 	seen := &statusOf{RoundTripper: transport}
 	conn, _, err := spdy.NegotiateStreaming(upgrader, &http.Client{Transport: seen}, req, portforward.PortForwardProtocolV1Name)
 	if err != nil && seen.code == http.StatusForbidden {
-		// The upgrader keeps no more than the text of the API's answer.
+		// The upgrader keeps only the text of the API server's response.
 		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
 			Message: strings.TrimPrefix(err.Error(), "unable to upgrade connection: "),
@@ -353,7 +356,7 @@ func overSPDY(ctx context.Context, cfg *rest.Config, target *url.URL) (httpstrea
 	return conn, err
 }
 
-// statusOf remembers the status of the last answer.
+// statusOf records the status code of the last response.
 type statusOf struct {
 	http.RoundTripper
 	code int
@@ -368,7 +371,7 @@ func (s *statusOf) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// upgradeCause finds the API server's own answer in a refused upgrade, which hides it from errors.As. An answer without text gives the refusal itself.
+// upgradeCause returns the API server's error from a refused upgrade, or err if it has no text.
 func upgradeCause(err error) error {
 	if u, ok := errors.AsType[*httpstream.UpgradeFailureError](err); ok && u.Cause != nil && u.Cause.Error() != "" {
 		return u.Cause
@@ -396,9 +399,9 @@ func podURL(cfg *rest.Config, ns, pod, sub string) (*url.URL, error) {
 }
 
 // Close ends all connections through f.
-func (f *forwarder) Close() { _ = f.conn.Close() } // an error of hanging up changes nothing
+func (f *forwarder) Close() { _ = f.conn.Close() } // an error on close has no effect
 
-// client asks the Pod whatever host a URL names.
+// client returns a client whose requests all go to the Pod, whatever the host in the URL.
 func (f *forwarder) client() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DialContext: f.dial, MaxIdleConnsPerHost: 1},
@@ -418,7 +421,7 @@ func (f *forwarder) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, f.failed(fmt.Errorf("open error stream: %w", err))
 	}
-	_ = errs.Close() // our side has nothing to say on it
+	_ = errs.Close() // this side sends no errors
 	h.Set(corev1.StreamType, corev1.StreamTypeData)
 	data, err := f.conn.CreateStream(h)
 	if err != nil {
@@ -436,7 +439,7 @@ type forwarded struct {
 	data, errs httpstream.Stream
 
 	failed  chan struct{} // closed when the error stream has ended
-	failure error         // set before that
+	failure error         // set before failed is closed
 	once    sync.Once
 }
 
@@ -456,7 +459,7 @@ func (c *forwarded) Read(p []byte) (int, error) {
 	if n > 0 || err == nil {
 		return n, err
 	}
-	// The reason comes on the other stream, perhaps a moment later than the end of this one.
+	// The reason comes on the other stream, possibly after this one has ended.
 	t := time.NewTimer(time.Second)
 	defer t.Stop()
 	select {

@@ -24,31 +24,35 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// LoadOptions say what to read. The zero value reads member Services and, as the source auto needs them, reports and Pods.
+// LoadOptions selects what to read. The zero value reads member Services, reports and Pods (source
+// auto).
 type LoadOptions struct {
-	// Source of rows; empty means SourceAuto. It implies the kinds that it needs: auto reports and Pods, report reports (and
-	// Pods, to tell stale rows), annotation Pods, live Pods. The cluster report is read besides when an override names one.
+	// Source of rows; empty means SourceAuto. Each source implies what it reads: auto reads reports
+	// and Pods, report reads reports and Pods (to detect stale rows), annotation and live read Pods.
+	// If an override names a cluster report, that report is also read.
 	Source cluster.Source
-	// NoPods leaves the Pods out of report and auto: no row is then ever marked stale by its Pod, and auto finds no annotations.
+	// NoPods omits the Pods from report and auto. Then no row becomes stale because of its Pod, and
+	// auto finds no annotations.
 	NoPods bool
-	// StatefulSets, PVCs, StatusReport and Lease ask for those kinds too.
+	// StatefulSets, PVCs, StatusReport and Lease also read those objects.
 	StatefulSets, PVCs, StatusReport, Lease bool
-	// Operator asks for what can be seen of the Scylla Operator where it manages the cluster.
+	// Operator reads the state of the Scylla Operator if it manages the cluster.
 	Operator bool
-	// Machines reads the Kubernetes nodes that the Pods are on too, not each time anew; nil reads none.
+	// Machines also reads the Kubernetes nodes of the Pods, and caches them; nil reads none.
 	Machines *Machines
-	// LeaseNamespace is where the controller's Lease lives; without it no Lease is read.
+	// LeaseNamespace is the namespace of the controller's Lease; empty reads no Lease.
 	LeaseNamespace string
-	// Member is read by name when Services may not be listed: a barrier may have leave to see nothing but its own Service.
+	// Member is the Service to get if listing Services is forbidden: a barrier may have access to its
+	// own Service only.
 	Member string
 }
 
-// Everything asks for all kinds, as a status display does.
+// Everything returns options that read all objects, as a status display needs them.
 func Everything(source cluster.Source, leaseNamespace string) LoadOptions {
 	return LoadOptions{Source: source, StatefulSets: true, PVCs: true, StatusReport: true, Lease: true, LeaseNamespace: leaseNamespace, Operator: true}
 }
 
-// kinds is the set of kinds that are read.
+// kinds returns the set of kinds to read.
 func (o LoadOptions) kinds() cluster.Kinds {
 	k := cluster.KindServices
 	switch o.Source {
@@ -83,7 +87,7 @@ type loader struct {
 	o  cluster.Objects
 }
 
-// note records an error of the API as a Problem, or returns it when it ends everything.
+// note records an error of the API as a Problem, or returns it if it ends the whole read.
 func (l *loader) note(ctx context.Context, verb, resource, ns, name string, err error) error {
 	p, fatal := classify(ctx, verb, resource, ns, name, err)
 	if p != nil {
@@ -101,10 +105,11 @@ func (l *loader) set(k cluster.Kinds, store func(*cluster.Objects)) {
 	l.o.Read |= k
 }
 
-// Load reads one cluster with one list per kind, in parallel. A kind that is forbidden or not installed becomes a Problem and
-// the rest is read. Where nothing carries the label scylla/cluster, the cluster is made up of StatefulSets by cluster.NameOf.
-// Errors: *cluster.NotFoundError when there is no trace of the cluster; *UnreachableError when the API server does not answer or refuses the
-// credentials; the Problems, joined, when they leave nothing at all.
+// Load reads one cluster with one list per kind, in parallel. A forbidden or missing kind becomes a
+// Problem, and Load reads the rest. If no object has label scylla/cluster, cluster.NameOf groups
+// the StatefulSets into the cluster. Errors: *cluster.NotFoundError if no object of the cluster
+// exists; *UnreachableError if the API server does not respond or refuses the credentials; the
+// joined Problems if nothing could be read.
 func Load(ctx context.Context, c client.Reader, key cluster.Key, opts LoadOptions) (cluster.Objects, error) {
 	if key.Namespace == "" {
 		return cluster.Objects{}, errors.New("read cluster " + key.Name + ": the namespace is missing")
@@ -186,7 +191,7 @@ func (l *loader) list(ctx context.Context, k *kind) error {
 	if err := l.c.Get(ctx, client.ObjectKey{Namespace: l.o.Namespace, Name: l.opts.Member}, &own); err != nil {
 		return l.note(ctx, "get", k.resource, l.o.Namespace, l.opts.Member, err)
 	}
-	// Not marked as read: the other members stay unknown, and a Problem says so.
+	// Services is not marked as read: the other members stay unknown, and a Problem shows why.
 	l.set(0, func(o *cluster.Objects) { o.Services = []corev1.Service{own} })
 	return nil
 }
@@ -201,7 +206,8 @@ func (l *loader) readLease(ctx context.Context) error {
 	return nil
 }
 
-// readStatusReport reads a cluster report. That the cluster has none is no problem unless an override names it.
+// readStatusReport reads a cluster report. A missing report is a problem only if an override names
+// it.
 func (l *loader) readStatusReport(ctx context.Context, name string, wanted bool) error {
 	var r api.ScyllaDBStatusReport
 	err := l.c.Get(ctx, client.ObjectKey{Namespace: l.o.Namespace, Name: name}, &r)
@@ -218,7 +224,8 @@ func (l *loader) readStatusReport(ctx context.Context, name string, wanted bool)
 	return fatal
 }
 
-// readOverride follows the override reference, for every source: rows then come from there and from nowhere else.
+// readOverride reads the cluster report that the override names. For every source, rows then come
+// only from that report.
 func (l *loader) readOverride(ctx context.Context) error {
 	ref := l.o.Override()
 	if ref == "" {
@@ -231,7 +238,8 @@ func (l *loader) readOverride(ctx context.Context) error {
 	return l.readStatusReport(ctx, ref, true)
 }
 
-// readUnlabelled finds a cluster without our labels: its StatefulSets, by cluster.NameOf or by the name of one of them.
+// readUnlabelled finds a cluster without our labels: its StatefulSets by cluster.NameOf, or by the
+// name of one of them.
 func (l *loader) readUnlabelled(ctx context.Context) error {
 	sets, err := l.unprepared(ctx)
 	if err != nil || len(sets) == 0 {
@@ -252,7 +260,8 @@ func (l *loader) readUnlabelled(ctx context.Context) error {
 	return nil
 }
 
-// unprepared are the StatefulSets of the cluster. Without the right to list them, only the one with the cluster's name is tried.
+// unprepared returns the StatefulSets of the cluster. If listing is forbidden, it gets only the
+// StatefulSet with the cluster's name.
 func (l *loader) unprepared(ctx context.Context) ([]appsv1.StatefulSet, error) {
 	var list appsv1.StatefulSetList
 	err := l.c.List(ctx, &list, client.InNamespace(l.o.Namespace))
@@ -275,7 +284,8 @@ func (l *loader) unprepared(ctx context.Context) ([]appsv1.StatefulSet, error) {
 	return nil, nil
 }
 
-// readSets reads the Pods of StatefulSets by their selectors, and the Services with the names of the StatefulSets or of members without one.
+// readSets reads the Pods of StatefulSets by their selectors, and the Services named after the
+// StatefulSets or after members without a StatefulSet.
 func (l *loader) readSets(ctx context.Context, sets []appsv1.StatefulSet) error {
 	l.set(cluster.KindStatefulSets, func(o *cluster.Objects) { o.StatefulSets = sets })
 	mine := map[string]bool{}
@@ -289,7 +299,7 @@ func (l *loader) readSets(ctx context.Context, sets []appsv1.StatefulSet) error 
 		if err := l.c.List(ctx, &pods, client.InNamespace(l.o.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 			return l.note(ctx, "list", cluster.ResourcePods, l.o.Namespace, "", err)
 		}
-		// Where the selectors of two StatefulSets overlap, each keeps its own Pods.
+		// If the selectors of two StatefulSets overlap, each keeps only its own Pods.
 		pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
 			owner := metav1.GetControllerOf(&p)
 			return owner != nil && owner.Name != s.Name
@@ -311,8 +321,9 @@ func (l *loader) readSets(ctx context.Context, sets []appsv1.StatefulSet) error 
 	return nil
 }
 
-// LoadSets reads the cluster that these StatefulSets make up, whatever labels they and their Pods carry: while guards are put in or taken out some have them and
-// some not. Nothing but StatefulSets, Pods, Services and claims is read.
+// LoadSets reads the cluster of these StatefulSets, whatever their labels: while the barrier is
+// being added or removed, only some objects have them. It reads only StatefulSets, Pods, Services
+// and PVCs.
 func LoadSets(ctx context.Context, c client.Reader, key cluster.Key, sets []appsv1.StatefulSet) (cluster.Objects, error) {
 	l := &loader{c: c, opts: LoadOptions{Source: cluster.SourceLive, PVCs: true}, o: cluster.Objects{Key: key}}
 	if err := l.readSets(ctx, sets); err != nil {
@@ -325,8 +336,9 @@ func LoadSets(ctx context.Context, c client.Reader, key cluster.Key, sets []apps
 	return l.o, nil
 }
 
-// readUnlabelledPVCs lists all claims of the namespace when those of the cluster cannot carry its label: claims get the labels of
-// the claim template and of the StatefulSet's selector, which on plain StatefulSets need not have it.
+// readUnlabelledPVCs lists all PVCs of the namespace if the cluster's PVCs cannot have its label.
+// PVCs get the labels of the claim template and of the StatefulSet's selector, which on a plain
+// StatefulSet may lack it.
 func (l *loader) readUnlabelledPVCs(ctx context.Context) error {
 	o := &l.o
 	if !l.opts.PVCs || o.Read&cluster.KindPVCs == 0 || len(o.PVCs) > 0 || len(o.Pods)+len(o.StatefulSets) == 0 {

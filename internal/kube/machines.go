@@ -20,15 +20,17 @@ import (
 )
 
 const (
-	// fewMachines is up to how many Kubernetes nodes are read by name; beyond, they are listed.
+	// fewMachines is the largest number of Kubernetes nodes that are read by name; more are listed.
 	fewMachines = 8
-	// machinePage is how many are listed at once.
+	// machinePage is the page size of a list.
 	machinePage = 500
-	// machinesOld is how long a reading is reused: a screen that is drawn every two seconds must not list Kubernetes nodes every two seconds.
+	// machinesOld is how long a result is reused: a screen refreshed every 2 s must not list
+	// Kubernetes nodes every 2 s.
 	machinesOld = 15 * time.Second
 )
 
-// KubernetesNodes reads those of the given names, in their order; one that does not exist is left out. pages of 500 are listed at most.
+// KubernetesNodes reads the Kubernetes nodes with the given names, sorted by name. Missing ones are
+// omitted. It lists at most that many pages of 500.
 func KubernetesNodes(ctx context.Context, c client.Reader, names []string, pages int) ([]corev1.Node, error) {
 	wanted := map[string]bool{}
 	for _, n := range names {
@@ -67,15 +69,17 @@ func KubernetesNodes(ctx context.Context, c client.Reader, names []string, pages
 	return nil, fmt.Errorf("more than %d Kubernetes nodes exist; only these were read", pages*machinePage)
 }
 
-// Machines remembers the states of Kubernetes nodes from one reading to the next. The zero value is ready, and safe for concurrent use.
+// Machines caches the states of Kubernetes nodes. The zero value is ready to use, and safe for
+// concurrent use.
 type Machines struct {
 	mu     sync.Mutex
 	at     time.Time
-	states map[string]string // nil where they could not be read
+	states map[string]string // nil if the Kubernetes nodes could not be read
 	since  map[string]time.Time
 }
 
-// notReadySince is since when the Kubernetes nodes of the last reading have not been ready.
+// notReadySince returns the time since which each Kubernetes node of the last read has not been
+// Ready.
 func (m *Machines) notReadySince() map[string]time.Time {
 	if m == nil {
 		return nil
@@ -85,7 +89,8 @@ func (m *Machines) notReadySince() map[string]time.Time {
 	return maps.Clone(m.since)
 }
 
-// NotReadySince is since when Kubernetes nodes have not been ready, by name; without those that are.
+// NotReadySince returns the time since which Kubernetes nodes have not been Ready, by name. Ready
+// nodes are omitted.
 func NotReadySince(nodes []corev1.Node) map[string]time.Time {
 	out := map[string]time.Time{}
 	for i := range nodes {
@@ -96,7 +101,8 @@ func NotReadySince(nodes []corev1.Node) map[string]time.Time {
 	return out
 }
 
-// readVolumes reads where the volumes of Pods without a Kubernetes node can be used, and names the Kubernetes nodes that have them. A volume that cannot be read is left out.
+// readVolumes reads the node affinity of the volumes of unscheduled Pods, and returns the
+// Kubernetes nodes that it names. A volume that cannot be read is omitted.
 func (l *loader) readVolumes(ctx context.Context) (machines []string) {
 	for i := range l.o.Pods {
 		if l.o.Pods[i].Spec.NodeName != "" || len(l.o.Volumes) >= fewMachines {
@@ -110,7 +116,7 @@ func (l *loader) readVolumes(ctx context.Context) (machines []string) {
 			machines = append(machines, pvc.Annotations[cluster.SelectedNode])
 			var pv corev1.PersistentVolume
 			if err := l.c.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, &pv); err != nil {
-				continue // without the right to read it, nothing is known of it
+				continue // missing permission: the volume stays unknown
 			}
 			if l.o.Volumes == nil {
 				l.o.Volumes = map[string][]string{}
@@ -122,7 +128,8 @@ func (l *loader) readVolumes(ctx context.Context) (machines []string) {
 	return slices.DeleteFunc(machines, func(name string) bool { return name == "" })
 }
 
-// boundTo are the Kubernetes nodes that a volume can be used on by its node affinity, where that names them; empty for a volume that can move.
+// boundTo returns the Kubernetes nodes that a volume's node affinity names, nil if the volume can
+// move.
 func boundTo(pv *corev1.PersistentVolume) []string {
 	a := pv.Spec.NodeAffinity
 	if a == nil || a.Required == nil || len(a.Required.NodeSelectorTerms) != 1 {
@@ -136,8 +143,8 @@ func boundTo(pv *corev1.PersistentVolume) []string {
 	return nil
 }
 
-// read gives the state of each Kubernetes node that a Pod is on, and of more; nil where they may not be read. That is no problem of the cluster: they say something about a
-// node, and nothing rests on them alone.
+// read returns the states of the Kubernetes nodes of the Pods and of more, nil if they cannot be
+// read. That is not a Problem: the states only explain, and no decision depends on them alone.
 func (m *Machines) read(ctx context.Context, c client.Reader, pods []corev1.Pod, now time.Time, more ...string) map[string]string {
 	if m == nil {
 		return nil

@@ -29,9 +29,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// PatchMetadata applies mutate to obj and sends the difference as a merge patch that fails with a conflict (apierrors.IsConflict) when obj has changed on the server since it
-// was read: the caller must decide again from the new object. Nothing is sent when mutate changes nothing; a change of anything but metadata is an error and sends nothing. On
-// success obj is the server's new object, on error it is as before. Pass client.FieldOwner, client.DryRunAll as options.
+// PatchMetadata applies mutate to obj and sends the difference as a merge patch. If obj has changed
+// on the server since it was read, the patch fails with a conflict (apierrors.IsConflict), and the
+// caller must decide again from the new object. Nothing is sent if mutate changes nothing. A change
+// outside metadata is an error and sends nothing. On success obj is the server's new object, on
+// error it is unchanged. opts: client.FieldOwner, client.DryRunAll.
 func PatchMetadata[T client.Object](ctx context.Context, c client.Client, obj T, mutate func(T), opts ...client.PatchOption) error {
 	before, ok := obj.DeepCopyObject().(T)
 	what := fmt.Sprintf("patch %T %s", obj, client.ObjectKeyFromObject(obj))
@@ -41,9 +43,9 @@ func PatchMetadata[T client.Object](ctx context.Context, c client.Client, obj T,
 	if !ok {
 		return fmt.Errorf("%s: the object cannot be copied", what)
 	}
-	after := obj.DeepCopyObject().(T) // the same copy as above, which worked
+	after := obj.DeepCopyObject().(T) // cannot fail: before is the same copy
 	mutate(after)
-	// Without the lock first: only the difference tells whether there is anything to send.
+	// This diff without the lock is empty if there is nothing to send.
 	diff, err := client.MergeFrom(before).Data(after)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -69,7 +71,7 @@ func PatchMetadata[T client.Object](ctx context.Context, c client.Client, obj T,
 	return assign(obj, after)
 }
 
-// assign copies the server's answer into the caller's object.
+// assign copies the server's response into the caller's object.
 func assign[T client.Object](dst, src T) error {
 	b, err := json.Marshal(src)
 	if err != nil {
@@ -82,7 +84,7 @@ func assign[T client.Object](dst, src T) error {
 	return nil
 }
 
-// clearObject empties the maps and lists of metadata that decoding would otherwise merge into.
+// clearObject empties the maps and lists of metadata, because decoding merges into them.
 func clearObject(o client.Object) {
 	o.SetLabels(nil)
 	o.SetAnnotations(nil)
@@ -91,28 +93,31 @@ func clearObject(o client.Object) {
 	o.SetManagedFields(nil)
 }
 
-// Event is one Event for users. Note is cut to the API's limit.
+// Event is one Kubernetes Event. Note is cut to the API's limit.
 type Event struct {
-	Type   string // corev1.EventTypeNormal (also when empty), corev1.EventTypeWarning
+	Type   string // corev1.EventTypeNormal (default), corev1.EventTypeWarning
 	Reason string // CamelCase
-	Action string // CamelCase: what was being done; empty = Reason
+	Action string // CamelCase: the attempted action; empty = Reason
 	Note   string
-	// Controller is the reporting controller, "kubectl-scylla" when empty. Instance defaults to Controller.
+	// Controller is the reporting controller, default "kubectl-scylla". Instance defaults to
+	// Controller.
 	Controller, Instance string
-	// Now is the clock's reading; zero = time.Now().
+	// Now is the current time; zero = time.Now().
 	Now time.Time
 }
 
 const (
-	maxNote     = 1024 // bytes, by the API's validation
+	maxNote     = 1024 // bytes, limit of the API's validation
 	maxReason   = 128
 	eventAgain  = time.Minute
 	eventSource = api.ManagedByUs
 )
 
-// Emit writes an events.k8s.io Event about an object. The same object, type, reason and note give the same Event: repeated within a minute nothing is written, later its series
-// is counted up. regarding needs a name, and a UID where it has one, for `kubectl describe` to find the Event. Verbs needed on events.events.k8s.io: create; get and patch for
-// the series, without which a repetition is dropped.
+// Emit writes an events.k8s.io Event about an object. The same object, type, reason and note always
+// use the same Event. A repetition within a minute writes nothing; later repetitions increment its
+// series. regarding needs a name, and its UID if it has one, so that `kubectl describe` finds the
+// Event. Verbs on events.events.k8s.io: create; get and patch for the series, without which
+// repetitions are dropped.
 func Emit(ctx context.Context, c client.Client, regarding client.Object, e Event) error {
 	gvk, err := apiutil.GVKForObject(regarding, c.Scheme())
 	if err != nil {
@@ -152,11 +157,11 @@ func Emit(ctx context.Context, c client.Client, regarding client.Object, e Event
 	return nil
 }
 
-// again counts the series of an Event up, unless it was counted within the last minute.
+// again increments the series of an Event, unless it did so within the last minute.
 func again(ctx context.Context, c client.Client, key client.ObjectKey, now time.Time) error {
 	var old eventsv1.Event
 	if err := c.Get(ctx, key, &old); err != nil {
-		// Expired meanwhile, or no right to read it: the first Event is enough.
+		// The Event has expired or cannot be read: the first Event is enough.
 		return ignore(err, apierrors.IsNotFound, apierrors.IsForbidden)
 	}
 	last, count := old.EventTime.Time, int32(1)
@@ -178,7 +183,7 @@ func ignore(err error, kinds ...func(error) bool) error {
 	return err
 }
 
-// eventName is the same for the same text about the same object.
+// eventName returns one name for each combination of object, type, reason and note.
 func eventName(o client.Object, kind, typ, reason, note string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(o.GetUID()), kind, o.GetNamespace(), o.GetName(), typ, reason, note}, "\x00")))
 	const suffix = 16
@@ -205,7 +210,8 @@ func cutNote(note string) string {
 
 var errNothingToWatch = errors.New("nothing to watch")
 
-// OperatorConditions are the Scylla Operator's progressing and degraded conditions about Services and StatefulSets that are true, in its own text.
+// OperatorConditions returns the Scylla Operator's progressing and degraded conditions about
+// Services and StatefulSets that are true, as their messages.
 func OperatorConditions(ctx context.Context, c client.Reader, key cluster.Key) ([]string, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)

@@ -25,7 +25,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// operatorDatacenter has the fields of a ScyllaDBDatacenter that are read.
+// operatorDatacenter holds the fields of a ScyllaDBDatacenter that are read.
 type operatorDatacenter struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -46,10 +46,11 @@ func (dc *operatorDatacenter) put(state *cluster.OperatorState) {
 	state.ScyllaDBCluster = dc.Labels[api.LabelParentScyllaDBCluster]
 }
 
-// readOperator reads the Scylla Operator's state where it manages the cluster: its conditions about the cluster, and whether it runs. It may run in another namespace, which
-// the user may have no right to read: objects that cannot be read count as unknown, and a note names the right.
+// readOperator reads the Scylla Operator's state if it manages the cluster: its conditions about
+// the cluster, and whether it runs. The operator may run in another namespace, without read
+// permission for the user. Such objects count as unknown, and a note names the permission.
 //
-// Long: four reads in turn, each of which may be refused by itself.
+// Long: four reads in parallel, each with its own error for missing permissions.
 func (l *loader) readOperator(ctx context.Context) error {
 	if !l.opts.Operator || !l.o.OfOperator() {
 		return nil
@@ -62,7 +63,7 @@ func (l *loader) readOperator(ctx context.Context) error {
 		err := l.c.List(ctx, &list, client.InNamespace(l.o.Namespace), client.MatchingLabels{api.LabelCluster: l.o.Name})
 		if err != nil {
 			_, fatal := classify(ctx, "list", "poddisruptionbudgets.policy", l.o.Namespace, "", err)
-			return fatal // the operator's own words tell of a budget too
+			return fatal // the operator's conditions also show a blocking budget
 		}
 		state.Budgets = holding(list.Items)
 		return nil
@@ -106,14 +107,15 @@ func (l *loader) readOperator(ctx context.Context) error {
 	}
 	l.o.OperatorState = state
 	for i, note := range notes {
-		if note != "" && (i != 2 || notes[1] != "") { // either of Deployment and Lease tells
+		if note != "" && (i != 2 || notes[1] != "") { // the Deployment or the Lease is enough
 			l.o.Notes = append(l.o.Notes, note)
 		}
 	}
 	return nil
 }
 
-// look reads an object that may be absent or forbidden; then it stays empty, and note says that it may not be read.
+// look reads an object that may be absent or forbidden; obj then stays empty. note is set if
+// reading is forbidden.
 func (l *loader) look(ctx context.Context, key client.ObjectKey, obj client.Object, resource string) (note string, err error) {
 	err = l.c.Get(ctx, key, obj)
 	switch {
@@ -126,7 +128,8 @@ func (l *loader) look(ctx context.Context, key client.ObjectKey, obj client.Obje
 	return "", fatal
 }
 
-// holding names the budgets that let no Pod be evicted, not even one that is not ready: too few are healthy already.
+// holding returns the names of the budgets that allow no eviction, not even of a Pod that is not
+// Ready: CurrentHealthy < DesiredHealthy.
 func holding(budgets []policyv1.PodDisruptionBudget) []string {
 	var out []string
 	for i := range budgets {
@@ -144,12 +147,12 @@ func putDeployment(state *cluster.OperatorState, d *appsv1.Deployment) {
 	}
 }
 
-// isOperator recognises the Scylla Operator's Deployment among saved ones.
+// isOperator reports whether a saved Deployment is the Scylla Operator's.
 func isOperator(d *appsv1.Deployment) bool {
 	return d.Name == api.OperatorName || d.Labels["app.kubernetes.io/name"] == api.OperatorName && d.Labels["app.kubernetes.io/instance"] == api.OperatorName
 }
 
-// operators gives each saved cluster what was saved of the Scylla Operator.
+// operators sets each saved cluster's OperatorState from the saved objects.
 func (s *saved) operators(t *sorting) {
 	for key, c := range t.byKey {
 		state := &cluster.OperatorState{}
@@ -182,7 +185,7 @@ func (s *saved) operators(t *sorting) {
 	}
 }
 
-// byName are kinds that saved objects may hold beside those that clusters are made of.
+// byName decodes saved objects of further kinds, which the table kinds does not list.
 var byName = map[string]func([]byte, *saved) error{
 	api.ScyllaDBDatacenterGVK.Kind: func(raw []byte, s *saved) error {
 		var dc operatorDatacenter
@@ -226,13 +229,14 @@ var byName = map[string]func([]byte, *saved) error{
 	},
 }
 
-// DatacenterNamespace is where the Scylla Operator keeps a datacenter of a ScyllaDBCluster.
+// DatacenterNamespace is the namespace of one datacenter of a ScyllaDBCluster.
 type DatacenterNamespace struct {
-	// Cluster is the ScyllaDBCluster's name, Kubernetes the name of the RemoteKubernetesCluster that has the namespace.
+	// Cluster is the name of the ScyllaDBCluster, Kubernetes the name of the RemoteKubernetesCluster.
 	Cluster, Datacenter, Namespace, Kubernetes string
 }
 
-// DatacenterNamespaces are the namespaces that the ScyllaDBClusters of a namespace name in their status.
+// DatacenterNamespaces returns the datacenter namespaces in the status of all ScyllaDBClusters in
+// ns.
 func DatacenterNamespaces(ctx context.Context, c client.Reader, ns string) ([]DatacenterNamespace, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(api.ScyllaDBClusterGVK.GroupVersion().WithKind(api.ScyllaDBClusterGVK.Kind + "List"))

@@ -15,17 +15,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// podPage is how many Pods of a page are held whole. A Pod of a cluster of 1,000 nodes has some 100 kB, nearly all of them its row.
+// podPage is the number of Pods per page. In a cluster of 1,000 nodes a Pod has about 100 kB,
+// nearly all of it its row.
 const podPage = 25
 
-// maxPods bounds an endless list.
+// maxPods limits an endless list.
 const maxPods = 20_000
 
-// writtenRow is the name of a Pod's row in managedFields, the API server's record of which manager wrote which field.
+// writtenRow is the key of a Pod's row in managedFields, which record the manager of each field.
 const writtenRow = "f:" + api.AnnotationNodeStatusReport
 
-// Pods lists a cluster's Pods page by page and keeps of each only the fields that cluster.New reads. condense, where set, is called with each Pod while its page is held, and
-// may make it smaller. Error: a right is missing, or the API server does not answer.
+// Pods lists a cluster's Pods page by page and keeps only the fields that cluster.New reads.
+// condense, if set, is called for each Pod of a page and may shrink it. Error: a permission is
+// missing, or the API server does not respond.
 func Pods(ctx context.Context, c client.Reader, key cluster.Key, condense func(*corev1.Pod)) ([]corev1.Pod, error) {
 	var out []corev1.Pod
 	next := ""
@@ -52,7 +54,7 @@ func Pods(ctx context.Context, c client.Reader, key cluster.Key, condense func(*
 	}
 }
 
-// slim copies the fields of a Pod that are read.
+// slim copies the fields of a Pod that cluster.New reads.
 func slim(p *corev1.Pod) corev1.Pod {
 	out := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -66,7 +68,7 @@ func slim(p *corev1.Pod) corev1.Pod {
 		},
 	}
 	for i := range p.ManagedFields {
-		// The row's time of writing only: the other entries are as long as the Pod.
+		// Only the time of the row's last write: the other entries are as long as the Pod.
 		if f := &p.ManagedFields[i]; f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(writtenRow)) {
 			out.ManagedFields = append(out.ManagedFields, metav1.ManagedFieldsEntry{Time: f.Time, FieldsV1: metav1.NewFieldsV1(writtenRow)})
 		}
@@ -86,10 +88,11 @@ func containers(all []corev1.Container) []corev1.Container {
 	return out
 }
 
-// neighbourPage is how many objects of a namespace are listed at once.
+// neighbourPage is the page size of Neighbourhood.
 const neighbourPage = 100
 
-// Neighbourhood lists the Services and Pods of a whole namespace, of every cluster, without the Pods' rows. Error: a right is missing, or the API server does not answer.
+// Neighbourhood lists the Services and Pods of all clusters in a namespace, without the Pods' rows.
+// Error: a permission is missing, or the API server does not respond.
 func Neighbourhood(ctx context.Context, c client.Reader, namespace string) (cluster.Neighbourhood, error) {
 	var all cluster.Neighbourhood
 	for next, more := "", true; more; more = next != "" {

@@ -14,38 +14,42 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// WatchSilence is how long a watch may be silent before it is taken for broken. An API server sends a bookmark every minute on a watch that
-// asked for them (the first, where nothing happens, after one minute or two: measured with 1.36); a proxy or a load balancer between may hold a stream open and deliver nothing for ever.
+// WatchSilence is how long a watch may receive no data before it counts as broken. API servers send
+// a bookmark every minute to watches that request them (the first within two minutes: measured with
+// 1.36). A proxy or load balancer may keep a stream open indefinitely without delivering data.
 const WatchSilence = 70 * time.Second
 
-// firstByte is the time limit for the first byte of a list, or of a watch that begins with the existing objects.
+// firstByte is the time limit for the first byte of a list, or of a watch that begins with the
+// existing objects.
 const firstByte = 20 * time.Second
 
-// informerBackoff is the longest time that an informer of client-go waits before it reads again after a broken request: 30 s, and up to as much by chance.
+// informerBackoff is the longest wait of a client-go informer after a broken request: 30 s, doubled
+// at most by jitter.
 const informerBackoff = time.Minute
 
-// Progress checks that a cache keeps receiving data. A watch or a list that is silent for too long is cancelled, upon which an informer reads everything again. It is safe for
-// concurrent use.
+// Progress checks that a cache keeps receiving data. It cancels a watch or list that receives no
+// data for too long, and the informer then lists everything again. It is safe for concurrent use.
 type Progress struct {
-	// Silence is the limit of a watch, First that of the first byte of an answer and of a list.
+	// Silence limits a watch; First limits a list and the first byte of each response.
 	Silence, First time.Duration
 
 	mu   sync.Mutex
 	last map[string]time.Time // by URL path and selector: when data last arrived
 }
 
-// NewProgress returns a Progress with the limits of this package.
+// NewProgress returns a Progress with the default limits of this package.
 func NewProgress() *Progress { return &Progress{Silence: WatchSilence, First: firstByte} }
 
-// Config is cfg for a cache, and for nothing else: a request of another user would count as the cache's progress.
+// Config returns a copy of cfg for a cache only: other requests would count as the cache's
+// progress.
 func (p *Progress) Config(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &progressing{Progress: p, next: rt} })
 	return cfg
 }
 
-// Check fails when no data of some kind arrived for longer than it takes to detect a silent watch and to read everything again. Then the cache may be outdated without having
-// noticed.
+// Check returns an error if one kind has received no data for longer than it takes to detect a
+// broken watch and to list again. The cache may then be out of date.
 func (p *Progress) Check() error {
 	limit := p.Silence + informerBackoff + 2*p.First
 	p.mu.Lock()
@@ -67,7 +71,7 @@ func (p *Progress) heard(what string) {
 	p.last[what] = time.Now()
 }
 
-// begun registers a kind that is requested, so that its silence counts even if no data ever arrives.
+// begun registers a requested kind, so that Check covers it even if no data ever arrives.
 func (p *Progress) begun(what string) {
 	p.mu.Lock()
 	_, known := p.last[what]
@@ -82,7 +86,8 @@ type progressing struct {
 	next http.RoundTripper
 }
 
-// RoundTrip cancels a silent request. For a watch the start of the response is no progress: a proxy may answer before the API server does.
+// RoundTrip cancels a request that receives no data. For a watch the response header is not
+// progress: a proxy may send it before the API server does.
 func (p *progressing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return p.next.RoundTrip(req)
@@ -99,7 +104,7 @@ func (p *progressing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if watching {
 		rest = p.Silence
 		if q.Get("sendInitialEvents") != "true" {
-			first = p.Silence // nothing may have happened
+			first = p.Silence // there may be no event to send
 		}
 	}
 	silent := func() { cancel(&silentError{what: what, limit: first}) }
@@ -120,7 +125,8 @@ func (p *progressing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// silentError is neither an end of file nor a time-out, which an informer would take for the ordinary end of a watch.
+// silentError is neither an EOF nor a timeout, which an informer treats as the normal end of a
+// watch.
 type silentError struct {
 	what  string
 	limit time.Duration
@@ -141,7 +147,7 @@ type progressingBody struct {
 	watching, counts bool
 }
 
-// Read notes each byte of a watch, and the end of a list.
+// Read records progress at each byte of a watch, and at the end of a list.
 func (b *progressingBody) Read(buf []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buf)
 	if n > 0 && b.timer.Stop() {

@@ -29,10 +29,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// maxDepth bounds Lists inside Lists.
+// maxDepth limits the nesting of Lists.
 const maxDepth = 4
 
-// savedCure ends every error about saved objects.
+// savedCure is the end of each error about saved objects.
 const savedCure = `save them with "kubectl get service,pod,statefulset,pvc,scylladbdatacenternodesstatusreports,scylladbstatusreports -o yaml"`
 
 // saved collects decoded objects before they are sorted into clusters.
@@ -48,8 +48,8 @@ type saved struct {
 	datacenters []operatorDatacenter
 	deployments []appsv1.Deployment
 	budgets     []policyv1.PodDisruptionBudget
-	machines    map[string]string // states of Kubernetes nodes; nil where none was saved
-	// notReadySince is since when they have not been ready.
+	machines    map[string]string // nil if no Node was saved
+	// notReadySince is the time since which Kubernetes nodes have not been Ready, by name.
 	notReadySince map[string]time.Time
 	skipped       map[string]int // by kind
 	read          cluster.Kinds
@@ -57,14 +57,16 @@ type saved struct {
 	newest        time.Time
 }
 
-// Read reads saved objects: what `kubectl get service,pod,statefulset,pvc,scylladb... -o yaml` prints, Lists or single objects,
-// several YAML documents or JSON values. One cluster's Objects each, sorted by namespace and name; objects without the cluster label
-// go to the only cluster of their namespace. Kinds that are of no use here are skipped with a note. Errors name the document (and in a
-// List the item) that cannot be decoded: nothing is left out silently, as a missing report could read as a healthy cluster.
+// Read decodes saved objects: the output of `kubectl get service,pod,statefulset,pvc,scylladb... -o
+// yaml`, Lists or single objects, several YAML documents or JSON values. The result has one Objects
+// per cluster, sorted by namespace and name. Objects without the cluster label belong to the only
+// cluster of their namespace. Other kinds are skipped with a note. An error names the document (and
+// the item of a List) that cannot be decoded. Nothing is dropped without an error, because a
+// cluster with a missing report could look healthy.
 func Read(r io.Reader) ([]cluster.Objects, error) {
 	in := bufio.NewReader(limitSaved.Reader(r, "the input"))
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
-		_, _ = in.Discard(len(mark)) // it was peeked at
+		_, _ = in.Discard(len(mark)) // already peeked
 	}
 	s := &saved{skipped: map[string]int{}}
 	n := 0
@@ -93,14 +95,14 @@ func Read(r io.Reader) ([]cluster.Objects, error) {
 	return s.clusters()
 }
 
-// document decodes one YAML document or a sequence of JSON values, counting on from *n.
+// document decodes one YAML document or a sequence of JSON values. It increments *n for each.
 func (s *saved) document(doc []byte, n *int) error {
 	trimmed := bytes.TrimSpace(doc)
 	if len(trimmed) == 0 {
 		return nil
 	}
 	if trimmed[0] == '{' && json.Valid(trimmed) {
-		// One value, which is nearly always so, is not copied.
+		// The usual single value is not copied.
 		*n++
 		if err := s.object(trimmed, "", 0); err != nil {
 			return fmt.Errorf("document %d: %w", *n, err)
@@ -145,7 +147,7 @@ func (s *saved) document(doc []byte, n *int) error {
 		return fmt.Errorf("document %d: %w", *n, err)
 	}
 	if bytes.Equal(raw, []byte("null")) {
-		*n-- // nothing but comments
+		*n-- // only comments
 		return nil
 	}
 	if err := s.object(raw, "", 0); err != nil {
@@ -154,7 +156,8 @@ func (s *saved) document(doc []byte, n *int) error {
 	return nil
 }
 
-// object decodes one object, or the items of a List: valid JSON. kind is what the List says of items that do not say it themselves.
+// object decodes valid JSON: one object, or the items of a List. kind is the List's item kind, for
+// items without a kind.
 func (s *saved) object(raw []byte, kind string, depth int) error {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' {
@@ -198,7 +201,8 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 	return nil
 }
 
-// newest is the newest time in an object's JSON, also in an annotation that is JSON itself; zero where it has none. The time of a deletion is ahead by the grace period.
+// newest returns the newest time in an object's JSON, including annotations that contain JSON, else
+// zero. A deletion time is in the future by the grace period.
 func newest(raw []byte) time.Time {
 	const quote = `"20`
 	var at time.Time
@@ -228,7 +232,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// inWords names the field that has the wrong type, without Go's names for it.
+// inWords returns an error that names the field with the wrong type, without Go's type names.
 func inWords(err error) error {
 	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -244,13 +248,15 @@ func inWords(err error) error {
 // sorting sorts saved objects into clusters.
 type sorting struct {
 	byKey map[cluster.Key]*cluster.Objects
-	// rest adds, at the end, the objects without a cluster label: they can only go to the one cluster of their namespace.
+	// rest adds the objects without a cluster label at the end: they belong to the only cluster of
+	// their namespace.
 	rest  []func() error
 	notes []string
 	read  cluster.Kinds
 }
 
-// at is the cluster that the label of an object names, created for its first object; nil where the label is missing.
+// at returns the cluster that an object's label names, and creates it for its first object. It
+// returns nil if the label is missing.
 func (t *sorting) at(o metav1.Object, label string) *cluster.Objects {
 	k := cluster.Key{Namespace: o.GetNamespace(), Name: o.GetLabels()[label]}
 	if k.Name == "" {
@@ -266,7 +272,8 @@ func (t *sorting) of(k cluster.Key) *cluster.Objects {
 	return t.byKey[k]
 }
 
-// add puts an object into the cluster of the first of its labels, or later into the only cluster of its namespace.
+// add adds an object to the cluster of the first of its labels, or later to the only cluster of its
+// namespace.
 func (t *sorting) add(o metav1.Object, kind string, put func(*cluster.Objects), labels ...string) {
 	if err := check(o, kind); err != nil {
 		t.rest = append(t.rest, func() error { return err })
@@ -297,7 +304,7 @@ func (t *sorting) add(o metav1.Object, kind string, put func(*cluster.Objects), 
 	})
 }
 
-// clusters sorts the objects into clusters, by namespace and name.
+// clusters groups the objects by cluster, sorted by namespace and name.
 func (s *saved) clusters() ([]cluster.Objects, error) {
 	t := &sorting{byKey: map[cluster.Key]*cluster.Objects{}, read: s.read}
 	if err := s.sort(t); err != nil {
@@ -330,7 +337,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	return out, nil
 }
 
-// check refuses names that no API server accepts: commands that people paste contain them.
+// check refuses names that no API server accepts, because printed commands contain them.
 func check(o metav1.Object, kind string) error {
 	for _, name := range slices.Sorted(maps.Keys(o.GetLabels())) {
 		if value := o.GetLabels()[name]; !api.IsLabelValue(value) {
@@ -363,7 +370,7 @@ func check(o metav1.Object, kind string) error {
 	return nil
 }
 
-// sort puts every object but cluster reports and Leases into its cluster.
+// sort assigns all objects except cluster reports and Leases to clusters.
 func (s *saved) sort(t *sorting) error {
 	for i := range s.services {
 		o := &s.services[i]
@@ -405,7 +412,8 @@ func (s *saved) sort(t *sorting) error {
 	return nil
 }
 
-// statusReports gives each cluster report to the cluster of its name, or to the one that names it; where there is nothing else, it is the cluster.
+// statusReports assigns each cluster report to the cluster with its name or to the cluster whose
+// override names it. If only reports were saved, each report is its own cluster.
 func (s *saved) statusReports(t *sorting) {
 	alone := len(t.byKey) == 0
 	for i := range s.status {

@@ -21,22 +21,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// NewScheme knows core, apps, policy, coordination, events and the kinds of package api. It is small on purpose: the ordinary
-// clientset's scheme costs megabytes and milliseconds at every start.
+// NewScheme returns a scheme with core, apps, policy, coordination, events and package api. The
+// full clientset's scheme would cost megabytes and milliseconds at every start.
 func NewScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme, api.AddToScheme,
 		metav1.AddMetaToScheme,
 	} {
-		// Registration fails only when two types claim one name, which the first test run would show.
+		// fails only if two types claim one name, which any test run shows
 		utilruntime.Must(add(s))
 	}
 	return s
 }
 
-// NewMapper maps the kinds that this project uses to their resources without asking the API server: a command line saves the
-// discovery requests, and a kind that is not installed answers 404, which Load understands.
+// NewMapper maps kinds to resources without discovery requests. A missing CRD then returns 404,
+// which Load handles.
 func NewMapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, api.GroupVersion})
 	for _, gvk := range []schema.GroupVersionKind{
@@ -71,14 +71,15 @@ func NewMapper() meta.RESTMapper {
 	return m
 }
 
-// NewClient makes the client for everything in this package, without discovery (NewMapper). It does not touch the network.
+// NewClient returns the client for this package, without discovery (NewMapper). It sends no
+// request.
 func NewClient(cfg *rest.Config) (client.WithWatch, error) {
 	c := rest.CopyConfig(cfg)
 	if c.QPS == 0 {
-		// client-go's default of 5 per second would make loading a cluster in parallel slower than in sequence.
+		// client-go's default of 5 per second would make a parallel load slower than a sequential one.
 		c.QPS, c.Burst = 50, 100
 	}
-	// The kinds of our own group are not known to protobuf, and one content type for all keeps answers readable in a proxy.
+	// Our custom resources have no protobuf, and one content type keeps responses readable in a proxy.
 	cl, err := client.NewWithWatch(c, client.Options{Scheme: NewScheme(), Mapper: NewMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("create client for %s: %w", cfg.Host, err)

@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// fields are the names and values of a JSON object, in their order. raw must be valid JSON and an object. Values are parts of raw: a Decoder goes over each byte
-// of a List some ten times until its items are decoded, which for the rows of 500 nodes is most of the time that a command takes.
+// fields returns the names and values of a JSON object, in order. raw must be a valid JSON object.
+// Values are slices of raw. A json.Decoder scans each byte of a List about ten times before its
+// items are decoded, which for the rows of 500 nodes takes most of a command's time.
 func fields(raw []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for i := inside(raw); raw[i] != '}'; i = next(raw, i) {
 			end := valueEnd(raw, i)
 			var name string
-			_ = json.Unmarshal(raw[i:end], &name) // it is valid, and the name of a field is a string
+			_ = json.Unmarshal(raw[i:end], &name) // valid JSON, and a field name is a string
 			i = space(raw, end)
 			i = space(raw, i+1) // the colon
 			end = valueEnd(raw, i)
@@ -29,7 +30,7 @@ func fields(raw []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// elements are the values of a JSON list, in their order. raw must be valid JSON and a list.
+// elements returns the values of a JSON list, in order. raw must be a valid JSON list.
 func elements(raw []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for i := inside(raw); raw[i] != ']'; i = next(raw, i) {
@@ -42,10 +43,10 @@ func elements(raw []byte) iter.Seq[[]byte] {
 	}
 }
 
-// inside is the index where the first part of an object or list begins, or where it ends.
+// inside returns the index of the first part of an object or list, or of its closing bracket.
 func inside(raw []byte) int { return space(raw, space(raw, 0)+1) }
 
-// next is the index where the part after a comma begins, or where the whole ends.
+// next returns the index of the part after a comma, or of the closing bracket.
 func next(raw []byte, i int) int {
 	i = space(raw, i)
 	if raw[i] == ',' {
@@ -61,7 +62,7 @@ func space(raw []byte, i int) int {
 	return i
 }
 
-// valueEnd is the index where the value that begins at i ends.
+// valueEnd returns the end index of the value that begins at i.
 func valueEnd(raw []byte, i int) int {
 	depth := 0
 	for ; i < len(raw); i++ {
@@ -89,7 +90,7 @@ func valueEnd(raw []byte, i int) int {
 	return i
 }
 
-// stringEnd is the index of the closing quote of the string whose opening quote is at i.
+// stringEnd returns the index of the closing quote of the string whose opening quote is at i.
 func stringEnd(raw []byte, i int) int {
 	for i++; ; i++ {
 		i += bytes.IndexByte(raw[i:], '"')
@@ -103,18 +104,18 @@ func stringEnd(raw []byte, i int) int {
 	}
 }
 
-// head is the kind and metadata of an object, and its items where it is a List.
+// head is the kind and metadata of an object, and the items of a List.
 type head struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
 		Name      string `json:"name"`
 		Namespace string `json:"namespace"`
 	} `json:"metadata"`
-	items []byte // nil where there is no list
+	items []byte // nil if there is no list
 }
 
-// headOf reads the head of a valid JSON object without its contents. As for package json, case does not matter and the last field of a name counts. Error: a field has the
-// wrong type.
+// headOf reads only the head of a valid JSON object. As in encoding/json, case does not matter and
+// the last field of a name counts. Error: a field has the wrong type.
 func headOf(raw []byte) (*head, error) {
 	var small struct {
 		Kind       json.RawMessage `json:"kind,omitempty"`
@@ -143,7 +144,8 @@ func headOf(raw []byte) (*head, error) {
 	return h, json.Unmarshal(data, h)
 }
 
-// named is metadata with nothing but its name and namespace; a value that is no object stays as it is.
+// named returns metadata reduced to name and namespace. A value that is not an object is returned
+// unchanged.
 func named(metadata []byte) json.RawMessage {
 	if metadata[0] != '{' {
 		return metadata

@@ -17,38 +17,41 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
-// Limits of saved objects. 1,000 members with everything are about 60 MB; an API server stores no object of more than 1.5 MiB.
+// Limits of saved objects. All objects of 1,000 members have about 60 MB; an API server stores no
+// object over 1.5 MiB.
 const (
 	leaveOut = "remove the objects of other clusters"
 	asJSON   = "save it as JSON: kubectl get ... -o json"
 
-	// maxValues bounds the values of one object: of three bytes each, they take a hundred times that once decoded.
+	// maxValues limits the values of one object: decoded, a value of three bytes takes a hundred times
+	// its size.
 	maxValues = 100_000
-	// maxHeap is the limit of the whole process's heap in bytes while saved objects are decoded.
+	// maxHeap limits the heap of the process in bytes while saved objects are decoded.
 	maxHeap = 512 << 20
 )
 
 var (
-	// limitSaved is for all of the input, and the number of its objects.
+	// limitSaved is the limit for the whole input and its number of objects.
 	limitSaved = bounded.Limit{Bytes: 128 << 20, Items: 100_000, ItemBytes: limitObject.Bytes, Cure: leaveOut}
-	// limitObject is for one object.
+	// limitObject is the limit for one object.
 	limitObject = bounded.Limit{Bytes: 4 << 20, Cure: leaveOut}
-	// limitYAML is for YAML that is not a plain List, which takes some thirty times its size to decode.
+	// limitYAML is the limit for YAML other than a plain List: decoding takes about thirty times its
+	// size.
 	limitYAML = bounded.Limit{Bytes: 8 << 20, Cure: asJSON}
 )
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// itemsThere is true where a field is a list.
+// itemsThere reports whether a field is a list.
 type itemsThere bool
 
-// UnmarshalJSON looks at the first byte only.
+// UnmarshalJSON reads the first byte only.
 func (t *itemsThere) UnmarshalJSON(b []byte) error {
 	*t = len(b) > 0 && b[0] == '['
 	return nil
 }
 
-// items decodes the items of a List of kind, which is within as many Lists as depth says.
+// items decodes the items of a List of kind. depth is the number of enclosing Lists.
 func (s *saved) items(raw []byte, kind string, depth int) error {
 	if depth >= maxDepth {
 		return errors.New("it has Lists inside Lists too deep")
@@ -69,7 +72,8 @@ func (s *saved) items(raw []byte, kind string, depth int) error {
 	return nil
 }
 
-// endOfList records an empty List too: it means that there are no such objects, which differs from a kind that was not read.
+// endOfList also records an empty List: it means that no such object exists, while a missing List
+// means that the kind was not read.
 func (s *saved) endOfList(kind string) {
 	if k := kindNamed(strings.TrimSuffix(kind, "List")); k != nil {
 		s.read |= k.bit
@@ -77,7 +81,7 @@ func (s *saved) endOfList(kind string) {
 	s.objects++
 }
 
-// room fails unless one more object may be decoded.
+// room returns an error if one more object exceeds a limit.
 func (s *saved) room(raw []byte, kind, name string) error {
 	what := kind + " " + name
 	switch {
@@ -97,7 +101,7 @@ func (s *saved) room(raw []byte, kind, name string) error {
 	return nil
 }
 
-// heap is the size of the objects on the heap in bytes, including garbage that is not yet collected.
+// heap returns the size of all objects on the heap in bytes, including uncollected garbage.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
@@ -114,7 +118,8 @@ func checkYAML(doc []byte) error {
 	return nil
 }
 
-// yamlList decodes a List as kubectl prints it an item at a time. It is false, and has decoded nothing, for anything else.
+// yamlList decodes a List in kubectl's YAML format item by item. For any other text it returns
+// false and decodes nothing.
 func (s *saved) yamlList(doc []byte) (bool, error) {
 	head, items := splitList(doc)
 	if len(items) == 0 || int64(len(head)) > limitYAML.Bytes {
@@ -150,8 +155,9 @@ func (s *saved) yamlList(doc []byte) (bool, error) {
 	return true, nil
 }
 
-// splitList cuts a YAML document at the items of its List, as kubectl prints them: each begins with a dash in the first column. head is the rest.
-// A text that spans lines is indented in YAML that kubectl prints; where it is not, a piece cannot be decoded, and the caller decodes the whole.
+// splitList splits a YAML document at the items of its List: in kubectl's output each begins with a
+// dash in the first column. head is the rest. kubectl indents texts of several lines. If another
+// tool does not, an item cannot be decoded, and the caller decodes the whole document.
 func splitList(doc []byte) (head []byte, items [][]byte) {
 	inside := false
 	for line := range bytes.Lines(doc) {
@@ -170,7 +176,8 @@ func splitList(doc []byte) (head []byte, items [][]byte) {
 	return head, items
 }
 
-// lineEnd adds the line break that the last line lacks: the YAML reader drops such a line when its length is a multiple of its buffer's.
+// lineEnd adds a missing final line break: the YAML reader drops an unterminated line whose length
+// is a multiple of its buffer size.
 type lineEnd struct {
 	r    io.Reader
 	last byte

@@ -18,25 +18,26 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// WatchOptions say what to watch.
+// WatchOptions selects what to watch.
 type WatchOptions struct {
-	// Kinds of the cluster; of cluster reports all of the namespace, as an override may name any, and of Leases our controller's.
+	// Kinds of the cluster. All cluster reports of the namespace are watched, because an override may
+	// name any; of Leases only our controller's.
 	Kinds cluster.Kinds
-	// Service, when set, narrows Services to one name: a barrier may have rights for nothing else.
+	// Service, if set, limits Services to one name: a barrier may have no other permission.
 	Service string
-	// LeaseNamespace is where our controller's Lease is; without it no Lease is watched.
+	// LeaseNamespace is the namespace of our controller's Lease; empty watches no Lease.
 	LeaseNamespace string
-	// Quiet is how long changes are gathered before one signal is given; 200 ms when zero.
+	// Quiet is how long changes are collected into one signal; default 200 ms.
 	Quiet time.Duration
-	// Connected is told of each change: false with the reason when a watch is lost and cannot be had again at once, true when all
-	// are there again; first true when all watches stand. It must not block.
+	// Connected is called at each change: false with the reason if a watch was lost and could not be
+	// reopened at once, true when all watches are open. It must not block.
 	Connected func(ok bool, err error)
-	// cluster.Problem is told once of each kind that may not be watched or is not installed; such a kind does not count as a lost
-	// connection and is tried again each minute.
+	// Problem is called once for each kind whose watch is forbidden or whose CRD is missing. Such a
+	// kind does not count as a lost connection and is retried every minute.
 	Problem func(cluster.Problem)
 }
 
-// WatchFor watches what Load reads with these options.
+// WatchFor returns options that watch what Load reads.
 func WatchFor(o LoadOptions) WatchOptions {
 	return WatchOptions{Kinds: o.kinds(), LeaseNamespace: o.LeaseNamespace}
 }
@@ -45,13 +46,13 @@ const (
 	defaultQuiet = 200 * time.Millisecond
 	watchRetry   = 500 * time.Millisecond
 	watchRetryTo = 30 * time.Second
-	// watchAnew is the time until a kind that may not be watched is tried again.
+	// watchAnew is the retry interval for a kind whose watch is forbidden.
 	watchAnew = time.Minute
 )
 
-// bookmarks distinguish a quiet watch from one that a proxy keeps open and no longer serves.
+// bookmarks distinguish a watch without events from one whose proxy no longer delivers.
 func bookmarks() client.ListOption {
-	// A new one for each request: the client writes into it.
+	// new for each request: the client writes into it
 	return &client.ListOptions{Raw: &metav1.ListOptions{AllowWatchBookmarks: true}}
 }
 
@@ -85,9 +86,10 @@ func (o WatchOptions) watched(key cluster.Key) []watched {
 	return out
 }
 
-// Watch signals that something of the cluster has changed, many changes as one signal; the receiver loads again. The first signal
-// comes at once. Only metadata travels. Watches that break are opened again with backoff, and a signal follows, as something may have
-// been missed. The channel is closed when ctx has ended and all is at rest. Error: nothing to watch.
+// Watch signals changes of the cluster, and merges many changes into one signal; the receiver must
+// load again. The first signal comes at once. Only metadata is transferred. A broken watch is
+// reopened with backoff and followed by a signal, because events may be lost. The channel is closed
+// after ctx has ended and all goroutines have stopped. Error: nothing to watch.
 func Watch(ctx context.Context, c client.WithWatch, key cluster.Key, opts WatchOptions) (<-chan struct{}, error) {
 	what := opts.watched(key)
 	if len(what) == 0 {
@@ -117,18 +119,18 @@ type watcher struct {
 	dirty chan struct{}
 
 	mu   sync.Mutex
-	up   []bool // watch stands, or is given up for now
+	up   []bool // watch is open, or suspended after a Problem
 	told *bool
 }
 
 func (w *watcher) signal() {
 	select {
 	case w.dirty <- struct{}{}:
-	default: // one is pending, which covers this change too
+	default: // a pending signal covers this change
 	}
 }
 
-// gather turns many changes into one signal. A receiver that is busy finds exactly one when it comes back.
+// gather merges changes into signals. A busy receiver finds exactly one signal afterwards.
 func (w *watcher) gather(ctx context.Context, out chan<- struct{}) {
 	for {
 		select {
@@ -150,7 +152,7 @@ func (w *watcher) gather(ctx context.Context, out chan<- struct{}) {
 	}
 }
 
-// state records whether watch i is connected and reports a change of the whole.
+// state records whether watch i is connected and reports a change of the overall state.
 func (w *watcher) state(i int, ok bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,14 +174,14 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 	for ctx.Err() == nil {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(k.listKind())
-		// A request without an answer is as silent as a stream.
+		// The time limit of a stream also applies to a request without a response.
 		begun, cancel := context.WithCancel(ctx)
 		unanswered := time.AfterFunc(WatchSilence, cancel)
 		stream, err := w.c.Watch(begun, list, k.opts...)
 		unanswered.Stop()
 		if err == nil {
 			w.state(i, true, nil)
-			// Changes between two watches were missed.
+			// Events between two watches are lost.
 			w.signal()
 			var events int
 			events, err = w.drain(ctx, stream)
@@ -208,7 +210,8 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 				w.state(i, false, *p)
 			}
 		}
-		// A stream that just ends is how API servers close long watches; the next one is asked for at once, but not in a tight loop.
+		// API servers close long watches without an error. The next watch opens at once, but not in a
+		// tight loop.
 		if !pause(ctx, wait/2+rand.N(wait/2)) {
 			return
 		}
@@ -216,8 +219,9 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 	}
 }
 
-// drain reads a watch to its end and counts what came. The error is the server's own word about why it ended; nil when it just did, or when it has
-// been silent for so long that it may be dead: then all is loaded again, as after every new watch.
+// drain reads a watch to its end and returns the number of events. err is the server's error, nil
+// at a normal end or if no data arrived within WatchSilence: the caller then loads everything
+// again, as after each new watch.
 func (w *watcher) drain(ctx context.Context, stream watch.Interface) (events int, err error) {
 	defer stream.Stop()
 	silent := time.NewTimer(WatchSilence)
@@ -227,7 +231,7 @@ func (w *watcher) drain(ctx context.Context, stream watch.Interface) (events int
 		case <-ctx.Done():
 			return events, nil
 		case <-silent.C:
-			return 1, nil // at once, without the pause after a failure
+			return 1, nil // reopens at once, without the pause after a failure
 		case e, ok := <-stream.ResultChan():
 			silent.Reset(WatchSilence)
 			switch {
@@ -243,7 +247,7 @@ func (w *watcher) drain(ctx context.Context, stream watch.Interface) (events int
 	}
 }
 
-// pause is false when ctx ends first.
+// pause waits for d and reports false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package maintenance judges what may be done to a cluster now: what is under way on it, whether its StatefulSets are at rest, how many copies of the data are left while nodes are
-// stopped or replaced, and which host IDs may be removed. It is pure: no client, no clock, no logger. It is below every other judge.
+// Package maintenance judges what may be done to a cluster now. It shows which operations are in
+// progress, and whether the StatefulSets are at rest. It also shows how many copies of the data
+// remain while nodes are stopped or replaced, and which host IDs may be removed. It is pure: no
+// client, no clock, no logger. All other judges may import it, and it imports none of them.
 package maintenance
 
 import (
@@ -15,19 +17,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Work is what is under way on a cluster.
+// Work is what is in progress on a cluster.
 type Work struct {
 	// Operations are the topology operations of ScyllaDB that are queued or running.
 	Operations []api.NodeOperation
-	// Known is true when at least one serving node was asked for them: without it, an empty list proves nothing.
+	// Known is true if at least one running node was queried for them: without it, an empty list
+	// proves nothing.
 	Known bool
 	// Replaced are the members with a replacement that is requested or open, by name.
 	Replaced []*cluster.Member
-	// Rolling are the StatefulSets whose Pods are replaced by others of a new revision.
+	// Rolling are the StatefulSets whose Pods are being replaced by Pods of a new revision.
 	Rolling []*appsv1.StatefulSet
 }
 
-// UnderWay is what is under way on the cluster.
+// UnderWay returns what is in progress on the cluster.
 func UnderWay(c *cluster.Cluster) Work {
 	var w Work
 	w.Operations, w.Known = c.Operations()
@@ -45,12 +48,13 @@ func UnderWay(c *cluster.Cluster) Work {
 	return w
 }
 
-// Open are the operations that are queued or running, in a list of its own.
+// Open returns a new list of the operations that are queued or running.
 func Open(operations []api.NodeOperation) []api.NodeOperation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.NodeOperation) bool { return !cluster.OperationOpen(op) })
 }
 
-// Removable is why a host ID must not be removed from the cluster; zero when it may be. ScyllaDB bans a removed node for ever.
+// Removable returns why a host ID must not be removed from the cluster; zero if it may be. ScyllaDB
+// permanently bans a removed node.
 func Removable(c *cluster.Cluster, id hostid.ID) words.Message {
 	for _, m := range c.Serviced() {
 		if m.HostID == id {
@@ -63,11 +67,12 @@ func Removable(c *cluster.Cluster, id hostid.ID) words.Message {
 // Keyspace is where the replicas of a keyspace are.
 type Keyspace struct {
 	Name string
-	// Replicas are the distinct sets of nodes that hold the same data, by host ID, sorted.
+	// Replicas are the distinct sets of nodes with the same data, by host ID, sorted.
 	Replicas [][]hostid.ID
 }
 
-// Quorum is true where more than half of the replicas are alive, of all and of the near ones.
+// Quorum reports whether more than half of the replicas are alive, both of all and of the near
+// ones.
 func Quorum(replicas []hostid.ID, alive, near func(hostid.ID) bool) bool {
 	most := func(set []hostid.ID) bool { return 2*len(those(set, alive)) > len(set) }
 	return most(replicas) && most(those(replicas, near))

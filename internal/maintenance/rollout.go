@@ -21,17 +21,20 @@ type Rollout struct {
 	StatefulSet string
 	// Cause is PodsOfOldRevision or FewerPodsReady with its numbers.
 	Cause words.Message
-	// Rolling is true while its Pods are replaced by others of a new revision.
+	// Rolling is true while its Pods are being replaced by Pods of a new revision.
 	Rolling bool
 }
 
-// Rollouts are the StatefulSets that are not at rest: with Pods of another revision than the newest, or with fewer ready Pods than members that have joined. A node that restarts
-// in the middle of a join rolls the join back. Not counted are newcomers, as they have not joined; members that are replaced, leave or were removed; and with self that member and
-// the dead nodes that its replacement ignores. self is nil where the caller asks for the whole cluster.
+// Rollouts returns the StatefulSets that are not at rest: with Pods of a revision other than the
+// newest, or with fewer ready Pods than joined members. A node that restarts in the middle of a
+// join rolls the join back. Not counted are:
+//   - new nodes, because they have not joined
+//   - members that are replaced, leave or were removed
+//   - self and the dead nodes that its replacement ignores; nil for the whole cluster
 func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 	var out []Rollout
 	var dead []hostid.ID
-	var own *appsv1.StatefulSet // self's, whose rollout waits for self
+	var own *appsv1.StatefulSet // self's StatefulSet, whose rollout waits for self
 	if self != nil {
 		dead = self.IgnoredDead()
 		if set := self.StatefulSet; set != nil && ofOldRevision(&set.Status) && holder(c, set, self) != nil {
@@ -49,7 +52,7 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 		status := &set.Status
 		switch {
 		case status.UpdateRevision == "":
-			// Saved without status, or not yet read by the StatefulSet controller: nothing is known of a rollout.
+			// Saved without status, or not yet read by the StatefulSet controller: no rollout is known.
 		case set.Generation > status.ObservedGeneration && status.ObservedGeneration > 0, ofOldRevision(status):
 			if own != nil && set.Name == own.Name || (own != nil || byHostID(self)) && goesFirst(c, self, set) {
 				continue
@@ -65,7 +68,8 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 	return out
 }
 
-// rolling is cluster.Rolling, unless each Pod that exists is of the newest revision: what is not ready then is no rollout. A Pod without the label counts as of another.
+// rolling is cluster.Rolling, unless each existing Pod is of the newest revision: then Pods that
+// are not Ready are not a rollout. A Pod without the label counts as old.
 func rolling(c *cluster.Cluster, set *appsv1.StatefulSet) bool {
 	if !cluster.Rolling(set) {
 		return false
@@ -81,7 +85,8 @@ func rolling(c *cluster.Cluster, set *appsv1.StatefulSet) bool {
 	return !exists
 }
 
-// notReady are a StatefulSet's Pods that are not Ready, and the readiness gate of the first one all of whose containers are.
+// notReady returns a StatefulSet's Pods that are not Ready, and the failing readiness gate of the
+// first one that has all containers ready.
 func notReady(c *cluster.Cluster, set *appsv1.StatefulSet) (pods []string, gate string) {
 	for _, name := range cluster.MemberNames(set) {
 		m := c.Member(name)
@@ -95,13 +100,15 @@ func notReady(c *cluster.Cluster, set *appsv1.StatefulSet) (pods []string, gate 
 	return pods, gate
 }
 
-// ofOldRevision is true while there are Pods of another revision than the newest.
+// ofOldRevision reports whether there are Pods of a revision other than the newest.
 func ofOldRevision(status *appsv1.StatefulSetStatus) bool {
 	return status.CurrentRevision != status.UpdateRevision && status.UpdatedReplicas < status.Replicas
 }
 
-// goesFirst is true for a newcomer that does not wait for the rollout of another StatefulSet, because that rollout waits for a newcomer of its own. Two newcomers that each hold up
-// their own rollout would wait for each other's: the first by name goes first. A replacement goes before every plain newcomer, which has to wait for the dead node anyway.
+// goesFirst reports whether a new node need not wait for the rollout of another StatefulSet,
+// because that rollout waits for a new node of its own. Two new nodes that each block their own
+// rollout would wait for each other: the first by name starts first. A replacement starts before
+// every plain new node, which must wait for the dead node anyway.
 func goesFirst(c *cluster.Cluster, self *cluster.Member, set *appsv1.StatefulSet) bool {
 	other := holder(c, set, nil)
 	if other == nil {
@@ -113,35 +120,39 @@ func goesFirst(c *cluster.Cluster, self *cluster.Member, set *appsv1.StatefulSet
 
 func byHostID(m *cluster.Member) bool { return m != nil && m.Label(api.LabelReplacingNodeHostID) != "" }
 
-// holder is the newcomer that the rollout of a StatefulSet waits for, so that no member is restarted before it is ready; nil where there is none. A rolling update deletes Pods
-// from the largest ordinal down, and stops at one that is not ready; above the holder no Pod of an old revision is left. self, where it is set, is the newcomer in question.
-// Without it, the holder must not have begun to join: its end would let the rollout go on.
+// holder returns the new node that the rollout of a StatefulSet waits for, so that no member is
+// restarted before it is Ready; nil if there is none. A rolling update deletes Pods from the
+// largest ordinal down, and stops at a Pod that is not Ready; above the holder there is no Pod of
+// an old revision. self, if set, is the new node in question. Without self, the holder must not
+// have started to join: its end would let the rollout continue.
 func holder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member) *cluster.Member {
 	if set.Generation > set.Status.ObservedGeneration && set.Status.ObservedGeneration > 0 {
-		return nil // how many Pods are of the newest revision is not known yet
+		return nil // the number of Pods of the newest revision is unknown
 	}
 	first, n := cluster.Ordinals(set)
 	missing := 0
 	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
-		missing = max(0, n-int(set.Status.Replicas)) // Pods are created one after the other: those of the highest ordinals do not exist yet
+		missing = max(0, n-int(set.Status.Replicas)) // Pods are created one after the other: the highest ordinals do not exist yet
 	}
 	top := first + n - 1 - missing
 	if top < first {
 		return nil
 	}
 	if missing > 0 && set.Status.ReadyReplicas == set.Status.Replicas-1 {
-		// It creates its Pods one after the other and one is not ready: until that one is ready it creates and deletes no other, whatever their revisions are.
+		// It creates its Pods one after the other and one is not Ready: until that Pod is Ready it
+		// creates and deletes no other, of any revision.
 		return firstHolder(c, set, self, first, top)
 	}
 	return firstHolder(c, set, self, top, max(first, top-int(set.Status.UpdatedReplicas)))
 }
 
-// firstHolder is holder among the Pods from one ordinal to another, both included, in that order; from may be the larger one.
+// firstHolder is holder among the Pods from ordinal from to ordinal to, inclusive, in that order;
+// from may be larger.
 func firstHolder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member, from, to int) *cluster.Member {
 	step := cmp.Or(cmp.Compare(to, from), 1)
 	for at := from; at != to+step; at += step {
 		name := fmt.Sprintf("%s-%d", set.Name, at)
-		m := cmp.Or(c.Member(name), &cluster.Member{Ref: matrix.Ref{Member: name}}) // of too many replicas, the last are no members
+		m := cmp.Or(c.Member(name), &cluster.Member{Ref: matrix.Ref{Member: name}}) // with too many replicas, the last are not members
 		switch {
 		case self != nil && m.Member == self.Member:
 			return m
@@ -155,13 +166,14 @@ func firstHolder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Memb
 	return nil
 }
 
-// joining is true for a newcomer that may be joining: the rows list its recorded host ID, or an operation is open with its host ID or with none.
+// joining reports whether a new node may be joining: the rows list its recorded host ID, or an
+// operation is open with its host ID or with none.
 func joining(c *cluster.Cluster, m *cluster.Member) bool {
 	id := m.RecordedID()
 	if id == "" {
 		return false
 	}
-	// A node that was removed is in no row: its member, with an empty volume, is a newcomer that waits.
+	// A removed node is in no row: its member, with an empty volume, is a new node that waits.
 	if at, listed := c.Matrix().Index(id); listed && !c.Matrix().Nodes()[at].Removed && !m.RecordsReplaced() {
 		return true
 	}

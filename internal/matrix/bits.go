@@ -7,7 +7,8 @@ import (
 	"math/bits"
 )
 
-// bitset is a fixed-size set of node indexes. All sets of one matrix have the same length, and bits beyond the last node stay zero.
+// bitset is a fixed-size set of node indexes. All sets of one matrix have the same length, and bits
+// beyond the last node stay zero.
 type bitset []uint64
 
 func chunks(n int) int { return (n + 63) / 64 }
@@ -22,7 +23,7 @@ func (b bitset) or(other bitset) {
 	}
 }
 
-// covers is true when every member of other is in b.
+// covers reports whether b contains every member of other.
 func (b bitset) covers(other bitset) bool {
 	for w := range b {
 		if other[w]&^b[w] != 0 {
@@ -56,5 +57,5 @@ func (b bitset) minus(other bitset) iter.Seq[int32] {
 // all yields the members of b, in order.
 func (b bitset) all() iter.Seq[int32] { return b.minus(make(bitset, len(b))) }
 
-// same is true when both are one and the same memory.
+// same reports whether both share the same memory.
 func (b bitset) same(other bitset) bool { return len(b) > 0 && len(other) > 0 && &b[0] == &other[0] }

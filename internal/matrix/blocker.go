@@ -14,8 +14,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// gravity lists every reason, the gravest first: two clusters of one name, states that waiting cannot cure, invalid input of a person, nodes that are DOWN, missing rows, and
-// states that pass with time.
+// gravity lists every reason, the most severe first: two clusters of one name, states that do not
+// pass with time, invalid user input, nodes that are DOWN, missing rows, and states that pass with
+// time.
 var gravity = [...]words.Code{
 	words.SplitCluster,
 	words.DataDirectoryUnusable,
@@ -56,7 +57,7 @@ var gravity = [...]words.Code{
 	words.Stabilising,
 }
 
-// Rank orders reasons by gravity: the smaller, the graver. Unknown reasons come last.
+// Rank orders reasons by severity: a smaller rank is more severe. Unknown reasons come last.
 func Rank(r words.Code) int {
 	for i, known := range gravity {
 		if r == known {
@@ -66,10 +67,10 @@ func Rank(r words.Code) int {
 	return len(gravity)
 }
 
-// Reasons lists every reason, the gravest first.
+// Reasons returns every reason, the most severe first.
 func Reasons() []words.Code { return slices.Clone(gravity[:]) }
 
-// gravity orders statuses by how much they stand in a newcomer's way.
+// gravity orders statuses by how strongly they block a new node.
 func (s Status) gravity() int {
 	switch s {
 	case Down:
@@ -82,10 +83,10 @@ func (s Status) gravity() int {
 	return 2
 }
 
-// Better is true for a status that means less trouble for a newcomer than the other.
+// Better reports whether the status blocks a new node less than the other.
 func (s Status) Better(than Status) bool { return s.gravity() < than.gravity() }
 
-// String gives the wire's word: UP, DOWN, UNKNOWN; MISSING for Missing.
+// String returns the wire value: UP, DOWN, UNKNOWN; MISSING for Missing.
 func (s Status) String() string {
 	switch s {
 	case Up:
@@ -98,7 +99,7 @@ func (s Status) String() string {
 	return string(api.NodeStatusUnknown)
 }
 
-// ParseStatus knows exactly UP and DOWN; everything else is Unknown.
+// ParseStatus accepts exactly UP and DOWN; everything else is Unknown.
 func ParseStatus(text string) Status {
 	switch api.NodeStatus(text) {
 	case api.NodeStatusUp:
@@ -118,7 +119,8 @@ var states = [...]api.NodeState{
 	StateDecommissioned: api.NodeStateDecommissioned,
 }
 
-// String gives the wire's word: NORMAL, JOINING, LEAVING, REPLACING, BEING_REPLACED, DECOMMISSIONED.
+// String returns the wire value: NORMAL, JOINING, LEAVING, REPLACING, BEING_REPLACED,
+// DECOMMISSIONED.
 func (s State) String() string {
 	if int(s) < len(states) {
 		return string(states[s])
@@ -131,10 +133,10 @@ func ParseState(text string) State {
 	return State(max(0, slices.Index(states[:], api.NodeState(text))))
 }
 
-// Short is the host ID cut to its first group, which tells it apart.
+// Short returns the first group of the host ID, which distinguishes nodes.
 func (r Ref) Short() string { return r.HostID.Short() }
 
-// Name is the node's name in a sentence: member, else place, else host ID. Never empty.
+// Name returns the node's name in a sentence: member, else place, else host ID. Never empty.
 func (r Ref) Name() string {
 	switch {
 	case r.Member != "":
@@ -147,7 +149,7 @@ func (r Ref) Name() string {
 	return "a node without a name"
 }
 
-// String is Name with the first characters of the host ID: "demo-rack3-0 (1ffac2bb)".
+// String returns Name with the first characters of the host ID: "demo-rack3-0 (1ffac2bb)".
 func (r Ref) String() string {
 	if r.HostID == "" || (r.Member == "" && r.Ordinal == nil) {
 		return r.Name()
@@ -157,7 +159,7 @@ func (r Ref) String() string {
 
 func (r Ref) equal(other Ref) bool { return compareRefs(&r, &other) == 0 && r.Member == other.Member }
 
-// Count is 1 plus More.
+// Count returns 1 + More.
 func (b Blocker) Count() int { return 1 + b.More }
 
 // FalseFirst orders false before true.
@@ -171,8 +173,8 @@ func FalseFirst(a, b bool) int {
 	return 1
 }
 
-// SortBlockers puts blockers in their one order: gravity, then the observed node's place, then the topology coordinator before every other observer, then the
-// observer's place.
+// SortBlockers sorts blockers by severity, then the observed node's place, then the topology
+// coordinator before other observers, then the observer's place.
 func SortBlockers(blockers []Blocker) {
 	slices.SortStableFunc(blockers, func(x, y Blocker) int {
 		if x.Reason != y.Reason {
@@ -195,7 +197,7 @@ type Group struct {
 	Reason   words.Code `json:"reason"`
 	Observed Ref        `json:"observed,omitzero"`
 	Since    time.Time  `json:"since,omitzero"` // the earliest
-	// Observers are the nodes whose rows show it; empty when the blockers are not about pairs.
+	// Observers are the nodes whose rows show it; empty if the blockers are not about pairs.
 	Observers []Ref `json:"observers,omitempty"`
 	// Total is how many blockers the group stands for, including those that Blocker.More counts.
 	Total  int           `json:"total"`
@@ -205,8 +207,8 @@ type Group struct {
 	first Blocker
 }
 
-// GroupBlockers joins the equal blockers of several observers about one node, in the order of their first appearance, so that a screen stays short; total is how many blockers the
-// groups stand for.
+// GroupBlockers joins equal blockers of several observers about one node, in the order of their
+// first appearance, so that a screen stays short. total is how many blockers the groups stand for.
 func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 	type key struct {
 		reason words.Code
@@ -242,5 +244,5 @@ func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 	return groups, total
 }
 
-// Count is how many blockers the group stands for.
+// Count returns how many blockers the group stands for.
 func (g Group) Count() int { return g.Total }

@@ -16,7 +16,7 @@ const noHostID = int32(-1)
 // place is the key of a member without host ID.
 type place struct {
 	datacenter, rack, member string
-	ordinal                  int64 // -1 when not known
+	ordinal                  int64 // -1 if unknown
 }
 
 func (r *Ref) place() place {
@@ -27,17 +27,18 @@ func (r *Ref) place() place {
 	return p
 }
 
-// placed is true when the Ref has datacenter, rack and ordinal.
+// placed reports whether the Ref has an ordinal, and so a place.
 func (r *Ref) placed() bool { return r.Ordinal != nil }
 
-// builder numbers nodes in the order of their appearance; finish puts them into their one order.
+// builder numbers nodes in the order of their appearance; finish sorts them.
 type builder struct {
 	names   map[hostid.ID]Ref
 	nodes   []Node
 	index   map[hostid.ID]int32
 	byPlace map[place]int32
 
-	// Most rows list the same host IDs in the same order as the row before: then its numbers are used again, without a look-up.
+	// Most rows list the same host IDs in the same order as the previous row. Then its numbers are
+	// reused, without map lookups.
 	previous    []Observation
 	previousIDs []int32
 
@@ -49,8 +50,8 @@ type entry struct {
 	row  *Row
 	node int32
 	base []int32 // nil without a Base
-	ids  []int32 // of row.Observed, noHostID where it has none
-	// nameless is true when the Base has a node without host ID.
+	ids  []int32 // of row.Observed; noHostID for a cell without host ID
+	// nameless is true if the Base has a node without host ID.
 	nameless bool
 }
 
@@ -148,7 +149,7 @@ func (b *builder) observed(cells []Observation) []int32 {
 	return ids
 }
 
-// finish orders the nodes and turns entries into lines.
+// finish sorts the nodes and turns entries into lines.
 func (b *builder) finish(entries []entry) *grid {
 	for i := range b.nodes {
 		n := &b.nodes[i]
@@ -202,12 +203,12 @@ func (b *builder) finish(entries []entry) *grid {
 // drawer makes lines. Equal lines share their sets, so that a set is compared and read once.
 type drawer struct {
 	rank             []int32
-	scratch          bitset // the set that is being drawn; never part of a line
-	lastSeen, lastUp bitset // of the line before; lastUp of a line that does not have all of it UP
+	scratch          bitset // the set under construction; never part of a line
+	lastSeen, lastUp bitset // of the previous line; lastUp of a line that does not have all of it UP
 	bases            map[*Membership]bitset
 }
 
-// keep returns the one of the known sets that equals the scratch, else a copy of the scratch.
+// keep returns the known set that equals scratch, else a copy of scratch.
 func (d *drawer) keep(known ...bitset) bitset {
 	for _, b := range known {
 		if b != nil && slices.Equal(b, d.scratch) {
@@ -273,7 +274,8 @@ func (d *drawer) line(e *entry) line {
 	return l
 }
 
-// merge reads a row that lists a host ID twice: the worst status wins, whatever the order, because a row with both DOWN and UP for one node is no evidence that lets a newcomer in.
+// merge reads a row that lists a host ID twice. The worst status wins in any order: a row with both
+// DOWN and UP for one node is not evidence that admits a new node.
 func (d *drawer) merge(e *entry) []pair {
 	cells := make(map[int32]Cell, len(e.ids))
 	for k, id := range e.ids {
@@ -320,7 +322,8 @@ func (o *Observation) cell() Cell {
 	return c
 }
 
-// worse merges two observations of one node: the graver status, its earliest known time, a state only if both have the same, and whether they contradict each other.
+// worse merges two observations of one node: the more severe status, its earliest known time, the
+// state if both are equal, and whether they contradict each other.
 func (c Cell) worse(other Cell) Cell {
 	w := c
 	switch a, b := c.Status.gravity(), other.Status.gravity(); {
@@ -385,7 +388,8 @@ func compareKnown[T ~string](a, b T) int {
 	return cmp.Compare(a, b)
 }
 
-// compareRows orders rows of one host ID, so that the row that names the node does not depend on the input's order.
+// compareRows orders rows of one host ID, so that the row that names the node does not depend on
+// the input order.
 func compareRows(a, b *Row) int {
 	return cmp.Or(
 		compareRefs(&a.Reporter, &b.Reporter),

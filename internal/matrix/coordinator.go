@@ -10,15 +10,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Coordinator is the topology coordinator: the leader of group 0. Its own view alone decides a join.
+// Coordinator is the topology coordinator: the leader of group 0. Its own view alone decides a
+// join.
 type Coordinator struct {
 	Ref
-	// Named is how many rows name it, Rows how many name any node. Named is less than Rows during an election, or where nodes cannot reach each other.
+	// Named is how many rows name it, Rows how many name any node. Named < Rows during an election, or
+	// if nodes cannot reach each other.
 	Named int `json:"named"`
 	Rows  int `json:"rows"`
 }
 
-// Message is the coordinator as a fact; zero where no row names one.
+// Message is the coordinator as a fact; zero if no row names one.
 func (c Coordinator) Message() words.Message {
 	switch {
 	case c.Rows == 0:
@@ -31,11 +33,12 @@ func (c Coordinator) Message() words.Message {
 	return words.New(words.TopologyCoordinator, "node", c.Name())
 }
 
-// Coordinator is the node that most rows name as topology coordinator; on a tie the one that names itself, because nodes that have not heard of an election still name the former
-// leader. Zero where no row that counts names one, as before ScyllaDB 6.0, and where the tie remains.
+// Coordinator returns the node that most rows name as topology coordinator. On a tie it is the node
+// that names itself, because nodes without the election result still name the former leader. Zero
+// if no usable row names one, as before ScyllaDB 6.0, or if the tie remains.
 func (m *Matrix) Coordinator() Coordinator { return m.coordinator }
 
-// elect finds the coordinator by the lines that count.
+// elect returns the coordinator by the given lines.
 func (m *Matrix) elect(lines []*line) Coordinator {
 	type candidate struct {
 		id     hostid.ID
@@ -82,7 +85,7 @@ func (m *Matrix) elect(lines []*line) Coordinator {
 	return Coordinator{Ref: ref, Named: all[0].named, Rows: rows}
 }
 
-// coordinates is true for the topology coordinator.
+// coordinates reports whether the node is the topology coordinator.
 func (m *Matrix) coordinates(node int32) bool {
 	return m.coordinator.HostID != "" && m.nodes[node].HostID == m.coordinator.HostID
 }

@@ -9,14 +9,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// stray is a node that serves and is of another group 0 than the recorded one.
+// stray is a running node whose group 0 differs from the recorded one.
 type stray struct {
 	Ref
 	group string
 }
 
-// others are the nodes of another group 0 than Options.Identity, nil where that is not known. A node that names the same topology coordinator as a node of the recorded group
-// belongs to the recorded cluster: the recovery of a lost majority created a new group 0, and the other node's disk was read before that.
+// others returns the nodes whose group 0 differs from Options.Identity, nil if that is unknown. A
+// node that names the same topology coordinator as a node of the recorded group belongs to the
+// recorded cluster. The recovery of a lost majority created a new group 0, and the other node's
+// disk was read before that.
 func (m *Matrix) others(lines []*line) []stray {
 	if m.opts.Identity == "" {
 		return nil
@@ -36,7 +38,7 @@ func (m *Matrix) others(lines []*line) []stray {
 	return out
 }
 
-// strayFact names the nodes of another cluster; zero where there are none.
+// strayFact names the nodes of another cluster; zero if there are none.
 func (m *Matrix) strayFact() words.Message {
 	if m.strays == nil {
 		return words.Message{}
@@ -49,7 +51,8 @@ func (m *Matrix) strayFact() words.Message {
 	return words.New(words.OtherGroupThanRecorded, "nodes", slices.Compact(names), "group", m.strays[0].group, "recorded", m.opts.Identity)
 }
 
-// Strays are the nodes of another group 0 than the recorded one. The caller must not change them.
+// Strays returns the nodes whose group 0 differs from the recorded one. The caller must not change
+// them.
 func (m *Matrix) Strays() []Ref {
 	out := make([]Ref, len(m.strays))
 	for i := range m.strays {
@@ -58,7 +61,8 @@ func (m *Matrix) Strays() []Ref {
 	return out
 }
 
-// Group0 is the ID of the group 0 of the cluster's nodes, where their disks have it and all serving nodes agree. Empty where no disk has it, and where there are two clusters.
+// Group0 returns the ID of the nodes' group 0 if their disks have it and all running nodes agree.
+// Empty if no disk has it, or if there are two clusters.
 func (m *Matrix) Group0() string {
 	id := ""
 	for i := range m.lines {

@@ -19,10 +19,10 @@ type finding struct {
 	more               int
 }
 
-// excuse lists the requirements that the evidence waives for one node.
+// excuse has the requirements that the evidence waives for one node.
 type excuse struct {
 	row bool // needs no row of its own
-	up  bool // need not be UP, nor be listed
+	up  bool // need not be UP or listed
 }
 
 func (g *grid) judge(opts Options) *Matrix {
@@ -31,7 +31,7 @@ func (g *grid) judge(opts Options) *Matrix {
 	judged, ownRow, mentioned := m.choose()
 	m.lenient = m.isLenient()
 	for i := range mentioned.all() {
-		m.nodes[i].State = StateNormal // until the rows agree on another; the node's own state is Row.State
+		m.nodes[i].State = StateNormal // until the rows agree on another state; the node's own state is Row.State
 	}
 	reporting := make([]*line, 0, len(judged))
 	for _, l := range judged {
@@ -86,7 +86,8 @@ func (g *grid) judge(opts Options) *Matrix {
 	return m
 }
 
-// choose marks Self, and returns the lines that are judged, the nodes that have one, and the nodes that these mention.
+// choose marks Self, and returns the judged lines, the nodes that have one, and the nodes that
+// these lines mention.
 func (m *Matrix) choose() (judged []*line, ownRow, mentioned bitset) {
 	ownRow, mentioned = make(bitset, len(m.required)), make(bitset, len(m.required))
 	judged = make([]*line, 0, len(m.lines))
@@ -114,8 +115,10 @@ func (m *Matrix) choose() (judged []*line, ownRow, mentioned bitset) {
 	return judged, ownRow, mentioned
 }
 
-// forget removes from the required nodes those that have a row of their own, none that counts, and that no reporting row lists: after a removenode the Service may stay, and with
-// it the host ID. The reporting rows are believed only where they outnumber the nodes to be removed: of two halves that do not list each other, neither is known to be the cluster.
+// forget removes required nodes whose own rows are all unusable and that no reporting row lists:
+// after a removenode the Service may remain, and with it the host ID. It does so only if the
+// reporting rows outnumber the nodes to remove. If two halves do not list each other, it is unknown
+// which is the cluster.
 func (m *Matrix) forget(reporting []*line, ownRow bitset) {
 	if len(reporting) == 0 {
 		return
@@ -167,8 +170,9 @@ func (m *Matrix) isLenient() bool {
 	return true
 }
 
-// evidence sets every node's State and returns the waived requirements. Every reporting row that mentions a node has to agree; other rows do not count, because an old row may list
-// a node as newcomer that has become a member since.
+// evidence sets every node's State and returns the waived requirements. Every reporting row that
+// mentions a node must agree. Other rows do not count: an old row may list a node as joining that
+// has become a member since.
 func (m *Matrix) evidence(reporting []*line) []excuse {
 	excuses := make([]excuse, len(m.nodes))
 	candidates := make(bitset, len(m.required))
@@ -210,20 +214,23 @@ func (m *Matrix) evidence(reporting []*line) []excuse {
 	return excuses
 }
 
-// relaxes returns the requirements that a state waives if all rows agree on it: row (it needs no row), up (it need not be UP).
+// relaxes returns the requirements that a state waives if all rows agree on it: row (it needs no
+// row), up (it need not be UP).
 func (s State) relaxes() (row, up bool) {
 	switch s {
 	case StateJoining, StateReplacing, StateLeaving:
-		// The operation is under way: the node must be UP, but its row is not required. A newcomer gets one when it has joined, and a leaving node may have lost it already.
+		// The operation is in progress: the node must be UP, but its row is not required. A new node gets
+		// a row after its join; a leaving node may have lost it already.
 		return true, false
 	case StateDecommissioned:
 		return true, true
 	}
-	// A node that is being replaced waives nothing: the replacement may be rolled back; its target stays banned and DOWN, and ScyllaDB would then cancel a join.
+	// A node that is being replaced waives nothing. If the replacement is rolled back, its target
+	// stays banned and DOWN, and ScyllaDB would then cancel a join.
 	return false, false
 }
 
-// count fills the nodes' counters.
+// count sets the nodes' counters.
 func (m *Matrix) count(pairs []*line) {
 	for i := range m.required.all() {
 		n := &m.nodes[i]
@@ -250,7 +257,7 @@ func (m *Matrix) count(pairs []*line) {
 	}
 }
 
-// earlier is true when a is known and before b, or b is not known.
+// earlier reports whether a is known and before b, or b is unknown.
 func earlier(a, b time.Time) bool { return !a.IsZero() && (b.IsZero() || a.Before(b)) }
 
 // members sets Joined of every node.
@@ -268,8 +275,8 @@ func (s State) joined() bool {
 	return s != StateJoining && s != StateReplacing && s != StateDecommissioned
 }
 
-// pairs finds every cell that is not UP and not excused. lines are ordered by node, so that two rows of one host ID follow one
-// another and the same pair is found once.
+// pairs returns every cell that is not UP and not excused. lines are ordered by node, so that two
+// rows of one host ID are adjacent and give the same pair once.
 func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	total := 0
 	for _, l := range lines {
@@ -282,7 +289,8 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	if total == 0 {
 		return nil
 	}
-	// The coordinator's row comes first, so that it is listed even where other observers are only counted.
+	// The coordinator's row comes first, so that it is listed even if other observers are only
+	// counted.
 	slices.SortStableFunc(lines, func(x, y *line) int { return -FalseFirst(m.coordinates(x.node), m.coordinates(y.node)) })
 	limit := foldedObservers
 	if total <= MaxPairs {
@@ -344,7 +352,7 @@ func (m *Matrix) compareFindings(x, y finding) int {
 	return cmp.Or(compareTroubles(x.trouble, y.trouble), x.since.Compare(y.since))
 }
 
-// describe orders findings and adds names.
+// describe sorts findings and adds names.
 func (m *Matrix) describe(findings []finding) []Blocker {
 	slices.SortStableFunc(findings, m.compareFindings)
 	findings = slices.CompactFunc(findings, func(x, y finding) bool {

@@ -11,48 +11,58 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// MaxPairs is how many bad pairs Blockers lists one by one. Beyond it only the first observers of each node are listed, and Blocker.More counts the rest, so that a partition of
-// 1,000 nodes costs thousands of blockers and not half a million.
+// MaxPairs is how many bad pairs Blockers lists one by one. Beyond it, only the first observers of
+// each node are listed, and Blocker.More counts the rest. So a network partition of 1,000 nodes
+// needs thousands of blockers, not half a million.
 const MaxPairs = 10_000
 
-// foldedObservers is how many observers of each node are listed when there are more than MaxPairs bad pairs.
+// foldedObservers is how many observers of each node are listed if there are more than MaxPairs bad
+// pairs.
 const foldedObservers = 3
 
-// Options are the point of view from which rows are judged. The zero value judges every row strictly, as a status display does.
+// Options are the settings by which rows are judged. The zero value judges every row strictly, as a
+// status display does.
 type Options struct {
-	// Self is the member that wants to start: its row is left out, found by (datacenter, rack, ordinal), or by host ID where a
-	// row does not say its place. Nil leaves none out.
+	// Self is the member that wants to start: its row is left out. It is found by (datacenter, rack,
+	// ordinal), or by host ID if a row has no place. Nil leaves out no row.
 	Self *Ref
-	// Reports is how many datacenter reports the rows came from; only AllowNonReporting looks at it.
+	// Reports is how many datacenter reports the rows came from; only AllowNonReporting uses it.
 	Reports int
-	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids: host IDs without a row need none, if all rows
-	// come from exactly one report and that is the one of Self's datacenter. They must be seen UP by every row all the same.
+	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids: host IDs without
+	// a row need none if all rows come from exactly one report, of Self's datacenter. Every row must
+	// still have them UP.
 	AllowNonReporting bool
-	// NotVerified names datacenters that are known to exist and whose nodes cannot be asked from here. They block, unless the lenient rule of AllowNonReporting applies.
+	// NotVerified are datacenters that exist and whose nodes cannot be queried from here. They block,
+	// unless the lenient rule of AllowNonReporting applies.
 	NotVerified []string
-	// Names gives places and members to host IDs without a row, or whose row lacks them.
+	// Names has places and members for host IDs without a row, or whose row lacks them.
 	Names map[hostid.ID]Ref
-	// Namespace is where the members' Pods and Services are; empty when not known.
+	// Namespace is where the members' Pods and Services are; empty if unknown.
 	Namespace string
-	// Settled is the moment before which a node must have gone DOWN so that a next step may name a replacement; with zero none ever does.
+	// Settled is the time before which a node must have gone DOWN so that a next step may name a
+	// replacement; with zero no step does.
 	Settled time.Time
 	// Fates are the known facts about nodes from outside the rows, by host ID.
 	Fates map[hostid.ID]Fate
-	// Identity is the ID of the cluster's group 0 as it was recorded, empty where it was not: a node that serves and has another one is of another cluster.
+	// Identity is the recorded ID of the cluster's group 0, empty if not recorded. A running node with
+	// a different ID belongs to another cluster.
 	Identity string
 }
 
-// Fate is the facts about a node from Services and Pods. A caller that has read less leaves the field empty.
+// Fate has facts about a node from Services and Pods. A caller that did not read them leaves the
+// field empty.
 type Fate struct {
 	// Member is the member for which a replacement of the node is requested or open.
 	Member string
 	// Open is set while that replacement is open.
 	Open bool
-	// Joining is set for a node whose Service records that it has not joined yet: its row is not required.
+	// Joining is set for a node whose Service records that it has not joined: its row is not required.
 	Joining bool
-	// Passes is set for a node whose cause of being DOWN is known, so that it is not replaced for that.
+	// Passes is set if the cause of the node's being DOWN is known, so that the node is not replaced
+	// for it.
 	Passes bool
-	// NotReadySince is since when its Pod has not been ready, for rows without the time at which the node went DOWN; zero when it is ready or not known.
+	// NotReadySince is since when its Pod has not been Ready, for rows without the time at which the
+	// node went DOWN; zero if it is Ready or the time is unknown.
 	NotReadySince time.Time
 }
 
@@ -60,46 +70,51 @@ type Fate struct {
 type Cell struct {
 	Status Status
 	State  State
-	Since  time.Time // zero when not known
-	// Contradicts is true when the node's rows have two different values for the other, in one row or in several; Status is then the graver one.
+	Since  time.Time // zero if unknown
+	// Contradicts is true if the node's rows have two different values for the other node. Status is
+	// then the more severe one.
 	Contradicts bool
 }
 
 // Node is a host ID that appears anywhere, or a member without host ID.
 type Node struct {
 	Ref
-	// Row is the node's own row; nil when only other rows mention it. Of several rows with one host ID the first by place.
+	// Row is the node's own row; nil if only other rows mention it. If several rows have the host ID,
+	// it is the first by place.
 	Row *Row
-	// State is the state that every row that mentions the node agrees on; StateNormal when they do not agree. For a node that no row mentions it is the state in its own row.
+	// State is the state on which all rows that mention the node agree; StateNormal if they disagree.
+	// For a node that no row mentions it is the state in its own row.
 	State State
-	// Joined is true when the node is a member of the cluster: peers list it, or it has a row, and it is not joining, replacing or
-	// decommissioned.
+	// Joined is true if the node is a member of the cluster: peers list it, or it has a row, and it is
+	// not joining, replacing or decommissioned.
 	Joined bool
-	// Reports is true when the node's rows all exist, are fresh and could be read.
+	// Reports is true if all rows of the node exist, are fresh and readable.
 	Reports bool
-	// Self marks the member judged (Options.Self).
+	// Self marks the judged member (Options.Self).
 	Self bool
-	// Removed is true for a node that has no row that counts and that no fresh row lists, while there are fresh rows: it was removed from the cluster, and nothing is required of
-	// it, even where an object still records its host ID.
+	// Removed is true for a node without a usable row that no fresh row lists, while there are fresh
+	// rows. It was removed from the cluster, so nothing is required of it, even if an object still
+	// records its host ID.
 	Removed bool
-	// SeenUp, SeenDown, SeenUnknown and NotSeen count the rows with that status of the node. Self's row, rows that could not be read and stale rows are not counted.
+	// SeenUp, SeenDown, SeenUnknown and NotSeen count the rows with that status of the node. Self's
+	// row, unreadable rows and stale rows are not counted.
 	SeenUp, SeenDown, SeenUnknown, NotSeen int
-	// Own is how a node that Reports sees itself.
+	// Own is the status of itself in the row of a node that Reports.
 	Own Status
-	// DownSince is the earliest Since of a row that has the node DOWN; zero when not known.
+	// DownSince is the earliest Since of a row that has the node DOWN; zero if unknown.
 	DownSince time.Time
 }
 
-// AllUp is true for a node that at least one row has as UP, and no row as anything else.
+// AllUp reports whether at least one row has the node UP, and no row has any other status.
 func (n *Node) AllUp() bool { return n.SeenUp > 0 && n.SeenDown+n.SeenUnknown+n.NotSeen == 0 }
 
-// Health sums a matrix up for status, conditions and printer columns.
+// Health is a summary of a matrix for status, conditions and printer columns.
 type Health struct {
-	// AllUp is true when there is at least one node and no blocker.
+	// AllUp is true if there is at least one node and no blocker.
 	AllUp bool
-	// Nodes is how many nodes are judged, Up how many of them have been seen by at least one row and by every row as UP.
+	// Nodes is how many nodes are judged, Up how many of them are AllUp. 0 <= Up <= Nodes.
 	Nodes, Up int
-	// Total is the number of blockers with those that Blocker.More stands for.
+	// Total is the number of blockers, including those that Blocker.More counts.
 	Total    int
 	Blockers []Blocker
 }
@@ -114,11 +129,11 @@ type Matrix struct {
 	lenient   bool
 	reporting int
 	parted    bool // the nodes that report do not all see each other
-	// away are the datacenters and racks, as by wholly, without a node that is UP.
+	// away has the datacenters and racks without a node that is UP, by placesAway.
 	away map[[2]string]bool
-	// coordinator of topology, by the rows that report.
+	// coordinator is the topology coordinator, by the rows that report.
 	coordinator Coordinator
-	// clusters that the nodes belong to, where that is more than one.
+	// clusters are the clusters that the nodes belong to, if more than one.
 	clusters []part
 	// strays are the nodes of another cluster than the recorded one.
 	strays   []stray
@@ -127,7 +142,7 @@ type Matrix struct {
 
 // grid is the part of a matrix that does not depend on Options.
 type grid struct {
-	base  []Node              // Ref, Row and State by own word only
+	base  []Node              // Ref, Row and State by its own row only
 	index map[hostid.ID]int32 // by host ID
 	lines []line              // ordered by node
 	start []int32             // lines of node i are lines[start[i]:start[i+1]]
@@ -142,7 +157,7 @@ type line struct {
 	extra    []pair // cells other than plain UP, ordered by node
 	nameless bool   // lists a node without host ID
 	// Used by every judgement of the row; independent of Options.
-	reports   bool // the row is there, is fresh and could be read
+	reports   bool // the row exists, is fresh and readable
 	empty     bool // it lists no node
 	testifies bool // see testify
 }
@@ -153,7 +168,7 @@ type pair struct {
 }
 
 func (l *line) cell(node int32) Cell {
-	if !l.seen.has(node) { // a row that is missing, or could not be read, lists no node
+	if !l.seen.has(node) { // a row that is missing or not readable lists no node
 		return Cell{Status: Missing}
 	}
 	c := Cell{Status: Up}
@@ -166,18 +181,20 @@ func (l *line) cell(node int32) Cell {
 	return c
 }
 
-// New builds the matrix of a cluster and judges it. The order of rows and of observations never matters. The rows must not be
-// changed afterwards.
+// New builds the matrix of a cluster and judges it. The order of rows and of observations does not
+// matter. The caller must not change the rows afterwards.
 func New(rows []Row, opts Options) *Matrix {
 	return build(rows, opts.Names).judge(opts)
 }
 
-// Judge returns the same matrix seen with other options; names stay as they are.
+// Judge returns the same matrix judged with other options; names are unchanged.
 func (m *Matrix) Judge(opts Options) *Matrix { return m.judge(opts) }
 
-// Excluding is the matrix of the rows that are left without those whose reporter drop is true of. It is judged strictly, and without Options.Names, so that nothing is known of a node
-// but by these rows: a replacement must not rest on the word of the nodes that it is about. Indexes of nodes are those of m, and so a node stays that no row is left of; see Appears.
-// It costs one judgement: no cell is read again.
+// Excluding returns the matrix without the rows for whose reporter drop returns true. It is judged
+// strictly and without Options.Names, so that only these rows give facts about a node: a
+// replacement must not rely on the rows of the nodes that it affects. Indexes of nodes are as in m,
+// so a node without remaining rows stays; see Appears. It costs one judgement: no cell is read
+// again.
 func (m *Matrix) Excluding(drop func(Ref) bool) *Matrix {
 	g := &grid{index: m.index, base: make([]Node, len(m.base)), lines: make([]line, 0, len(m.lines)), start: make([]int32, len(m.start))}
 	for i := range g.base {
@@ -197,13 +214,15 @@ func (m *Matrix) Excluding(drop func(Ref) bool) *Matrix {
 	return g.judge(Options{})
 }
 
-// Options returns the options that the matrix was judged with.
+// Options returns the options with which the matrix was judged.
 func (m *Matrix) Options() Options { return m.opts }
 
-// Nodes returns every node, ordered by datacenter, rack, ordinal, host ID; nodes without a known place come last. The caller must not change it.
+// Nodes returns every node, ordered by datacenter, rack, ordinal, host ID; nodes without a known
+// place come last. The caller must not change it.
 func (m *Matrix) Nodes() []Node { return m.nodes }
 
-// Rows yields every row, Self's and those that do not count too, ordered by node. The caller must not change them.
+// Rows yields every row, including Self's and unusable rows, ordered by node. The caller must not
+// change them.
 func (m *Matrix) Rows() iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		for i := range m.lines {
@@ -214,7 +233,7 @@ func (m *Matrix) Rows() iter.Seq[*Row] {
 	}
 }
 
-// Appears is true for the node at index i when it has a row, or a row other than Self's lists it.
+// Appears reports whether the node at index i has a row, or a row other than Self's lists it.
 func (m *Matrix) Appears(i int) bool { return m.nodes[i].Row != nil || m.required.has(int32(i)) }
 
 // Index returns the index in Nodes of a host ID.
@@ -223,10 +242,11 @@ func (m *Matrix) Index(hostID hostid.ID) (int, bool) {
 	return int(i), ok
 }
 
-// At returns the status of node observed in the row of node observer, by index into Nodes: Missing when the row lacks it or does not exist, Unknown for every cell of a stale row.
+// At returns the status of node observed in the row of node observer, by index into Nodes: Missing
+// if the row lacks it or does not exist, Unknown for every cell of a stale row.
 func (m *Matrix) At(observer, observed int) Status { return m.Cell(observer, observed).Status }
 
-// Cell is At with state and age. Where a host ID has several rows it is the worst of their cells.
+// Cell is At with state and age. If a host ID has several rows, it is the worst of their cells.
 func (m *Matrix) Cell(observer, observed int) Cell {
 	worst := Cell{Status: Missing}
 	for i, l := range m.lines[m.start[observer]:m.start[observer+1]] {
@@ -239,23 +259,25 @@ func (m *Matrix) Cell(observer, observed int) Cell {
 	return worst
 }
 
-// Reporting is how many rows count: fresh and readable. Self's is not among them.
+// Reporting returns how many rows are usable: fresh and readable, without Self's.
 func (m *Matrix) Reporting() int { return m.reporting }
 
-// Parted is true where Partition finds parts and there are blockers.
+// Parted reports whether Partition finds parts and there are blockers.
 func (m *Matrix) Parted() bool { return m.parted }
 
-// Lenient is true when the rule of Options.AllowNonReporting applies.
+// Lenient reports whether the rule of Options.AllowNonReporting applies.
 func (m *Matrix) Lenient() bool { return m.lenient }
 
-// Empty is true when no node but Self has a row and no row but Self's mentions a node: there is no evidence of any cluster.
+// Empty reports whether no node but Self has a row and no row but Self's mentions a node: there is
+// no evidence of any cluster.
 func (m *Matrix) Empty() bool { return m.nameless == 0 && m.required.count() == 0 }
 
-// Blockers returns every reason why a newcomer must wait, the gravest first, in a stable order. Empty means that every required node has a row and every row has every required
-// node UP; for an Empty matrix it means nothing. The caller must not change it.
+// Blockers returns every reason why a new node must wait, the most severe first, in a stable order.
+// If there are none, every required node has a row and every row has every required node UP; for an
+// Empty matrix it means nothing. The caller must not change it.
 func (m *Matrix) Blockers() []Blocker { return m.blockers }
 
-// Health summarises the matrix.
+// Health returns a summary of the matrix.
 func (m *Matrix) Health() Health {
 	h := Health{Nodes: m.required.count() + m.nameless, Blockers: m.blockers}
 	for i := range m.nodes {

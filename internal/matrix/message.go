@@ -8,8 +8,9 @@ import (
 
 const groupObservers = 3 // how many observers Group.Message names before it counts
 
-// Message is the blocker as a code with parameters: observer and observed as Ref.String gives them, name as Ref.Name does, why (the cause, else the
-// detail) and more. Its age is not part of it, so that the same facts give the same message.
+// Message is the blocker as a code with parameters: observer and observed as Ref.String, name as
+// Ref.Name, why (the cause, else the detail) and more. Its age is not included, so that the same
+// facts give the same message.
 func (b Blocker) Message() words.Message {
 	c := b.Reason
 	switch {
@@ -52,7 +53,7 @@ func (b Blocker) Message() words.Message {
 	return m
 }
 
-// Message is the group as a code with parameters; that of its blocker when it stands for one.
+// Message is the group as a code with parameters; its blocker's message if it stands for one.
 func (g Group) Message() words.Message {
 	if g.Total == 1 {
 		return g.first.Message()

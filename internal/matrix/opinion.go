@@ -9,35 +9,41 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// Opinion is the state of one node in the cluster's rows. A witness is another node with a row that exists, is fresh, could be read and is not empty; a host ID is one witness,
-// however many rows it has. Every witness is in exactly one of Up, Down, Unknown and NotListed, which are indexes into Matrix.Nodes in ascending order.
+// Opinion is the state of one node in the cluster's rows. A witness is another node with a usable
+// row: it exists, is fresh, readable and not empty. A host ID is one witness, for any number of its
+// rows. Every witness is in exactly one of Up, Down, Unknown and NotListed, which are indexes into
+// Matrix.Nodes in ascending order.
 type Opinion struct {
 	Up, Down, Unknown, NotListed []int
-	// Contradict are the witnesses among Unknown whose rows differ about the node. Such a row is no evidence: neither that the node is UP nor that it is DOWN.
+	// Contradict are the witnesses among Unknown whose rows differ about the node. Such a row is not
+	// evidence: neither for UP nor for DOWN.
 	Contradict []int
-	// States are the witnesses that list the node, by the state in their row. A witness with contradicting states is listed under each of them but StateNormal.
+	// States are the witnesses that list the node, by the state in their row. A witness with
+	// contradicting states is listed under each of them except StateNormal.
 	States map[State][]int
-	// downSince are the times at which the Down witnesses first saw it DOWN; zero where a row has no time.
+	// downSince are the times at which the Down witnesses first saw it DOWN; zero if a row has no
+	// time.
 	downSince []time.Time
 }
 
-// Total is the number of witnesses.
+// Total returns the number of witnesses.
 func (o Opinion) Total() int { return o.Listing() + len(o.NotListed) }
 
-// Listing is the number of witnesses that list the node at all.
+// Listing returns the number of witnesses that list the node.
 func (o Opinion) Listing() int { return len(o.Up) + len(o.Down) + len(o.Unknown) }
 
-// Listers are the witnesses that list the node, ascending.
+// Listers returns the witnesses that list the node, ascending.
 func (o Opinion) Listers() []int {
 	out := slices.Concat(o.Up, o.Down, o.Unknown)
 	slices.Sort(out)
 	return out
 }
 
-// MajorityDown is true when more than half of the witnesses see the node DOWN.
+// MajorityDown reports whether more than half of the witnesses see the node DOWN.
 func (o Opinion) MajorityDown() bool { return 2*len(o.Down) > o.Total() }
 
-// DownSince is the time since which a majority of the witnesses has seen the node DOWN. False when no majority does, or when too few of their rows have a time.
+// DownSince returns since when a majority of the witnesses has seen the node DOWN; false if no
+// majority does, or if too few of their rows have a time.
 func (o Opinion) DownSince() (time.Time, bool) {
 	known := slices.DeleteFunc(slices.Clone(o.downSince), time.Time.IsZero)
 	slices.SortFunc(known, time.Time.Compare)
@@ -48,12 +54,13 @@ func (o Opinion) DownSince() (time.Time, bool) {
 	return known[majority-1], true
 }
 
-// Witness is true when the node at index i has a row that counts as evidence.
+// Witness reports whether the node at index i has a row that is evidence.
 func (m *Matrix) Witness(i int) bool {
 	return slices.ContainsFunc(m.lines[m.start[i]:m.start[i+1]], func(l line) bool { return l.reports && !l.empty })
 }
 
-// Opinion collects the cells of a host ID from all rows. A host ID that no row mentions is NotListed by every witness. Its own row is no witness.
+// Opinion collects the cells of a host ID from all other rows; its own row is not evidence. For a
+// host ID that no row mentions, every witness is in NotListed.
 func (m *Matrix) Opinion(hostID hostid.ID) Opinion {
 	o := Opinion{States: map[State][]int{}}
 	o.Up, o.States[StateNormal] = make([]int, 0, len(m.nodes)), make([]int, 0, len(m.nodes)) // most rows of most nodes
@@ -78,7 +85,7 @@ func (m *Matrix) Opinion(hostID hostid.ID) Opinion {
 func (o *Opinion) add(witness int, rows []line, observed int32) {
 	var said Cell
 	first := true
-	var states uint16 // a bit for each
+	var states uint16 // one bit per state
 	for k := range rows {
 		l := &rows[k]
 		if !l.reports || l.empty {

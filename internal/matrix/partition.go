@@ -4,11 +4,13 @@ package matrix
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 
-// Partition lists by host ID the parts that the reporting nodes fall into, in the order of their first nodes; two nodes are in one part when either sees the other UP. Nil when
-// they are all in one part, and where they are of two clusters (see Split). A node that is DOWN does not report, so its death is no partition.
+// Partition returns the parts of the reporting nodes, by host ID, in the order of their first
+// nodes. Two nodes are in one part if either sees the other UP. Nil if all are in one part, or if
+// they belong to two clusters (see Split). A node that is DOWN does not report, so it makes no
+// part.
 func (m *Matrix) Partition() [][]hostid.ID {
 	if m.clusters != nil {
-		return nil // nodes of two clusters have no network to repair
+		return nil // nodes of two clusters have no network to fix
 	}
 	part := make([]int32, len(m.nodes))
 	reporting := make(bitset, len(m.required))

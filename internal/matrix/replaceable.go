@@ -8,10 +8,18 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// NodeReplaceable is true for a node whose replacement an output may name. Every other package asks this function. All of this must hold: the node is a member here and a normal
-// one; the cluster is not partitioned; its rack and datacenter are not wholly DOWN; the node has no row of its own that counts; a majority of the other rows has it DOWN, none has it UP, and none contradicts itself; no other
-// cause is known (its Pod is not starting, its Kubernetes node answers, no replacement is open); and by the times in a majority of the rows it has been DOWN since before Options.Settled. Rows without times, as the
-// Scylla Operator's, never make a node replaceable.
+// NodeReplaceable reports whether an output may name a replacement of the node. All other packages
+// use this function. All of this must be true:
+//   - the node is a normal member here
+//   - the cluster has no network partition
+//   - its rack and datacenter are not wholly DOWN
+//   - it has no usable row of its own
+//   - a majority of the other rows has it DOWN, no row has it UP, and no row contradicts itself
+//   - no other cause is known: its Pod is not starting, its Kubernetes node responds, and no
+//     replacement is open
+//   - by the times in a majority of the rows, it has been DOWN since before Options.Settled
+//
+// Rows without times, such as the Scylla Operator's, never make a node replaceable.
 func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
 	i, ok := m.index[hostID]
 	return ok && m.replaceable(&m.nodes[i])
@@ -21,7 +29,7 @@ func (m *Matrix) replaceable(n *Node) bool {
 	return !m.opts.Fates[n.HostID].Passes && m.dead(n)
 }
 
-// Dead is NodeReplaceable also for a node that is DOWN for a known cause.
+// Dead is NodeReplaceable, but also true for a node that is DOWN for a known cause.
 func (m *Matrix) Dead(hostID hostid.ID) bool {
 	i, ok := m.index[hostID]
 	return ok && m.dead(&m.nodes[i])
@@ -33,12 +41,13 @@ func (m *Matrix) dead(n *Node) bool {
 		return false
 	}
 	o := m.Opinion(n.HostID)
-	since, known := o.DownSince() // as check down-for of a replacement: since when the Pod is not ready tells nothing about gossip
+	since, known := o.DownSince() // as check down-for of a replacement: the Pod's readiness is not evidence about gossip
 	return known && len(o.Up) == 0 && len(o.Contradict) == 0 && !m.opts.Settled.IsZero() && !since.After(m.opts.Settled)
 }
 
-// DownSince is since when a node has been DOWN: for the majority of the rows, and where these have no times (the Scylla Operator's reports never have), since when its Pod has not
-// been ready. Zero is not known.
+// DownSince returns since when a node has been DOWN by the majority of the rows. If these have no
+// times (as in the Scylla Operator's reports), it returns since when its Pod has not been Ready.
+// Zero if unknown.
 func (m *Matrix) DownSince(hostID hostid.ID) time.Time { return m.downSince(hostID, m.Opinion(hostID)) }
 
 func (m *Matrix) downSince(hostID hostid.ID, o Opinion) time.Time {
@@ -48,8 +57,9 @@ func (m *Matrix) downSince(hostID hostid.ID, o Opinion) time.Time {
 	return m.opts.Fates[hostID].NotReadySince
 }
 
-// placesAway are the datacenters, without a rack, and the racks with two members or more of which every one is DOWN for most rows and UP for none: what they have in common is away, and
-// their nodes come back with it.
+// placesAway returns the datacenters (without a rack) and racks that are wholly DOWN: at least two
+// members, each DOWN in most rows and UP in none. Their common cause is external, and their nodes
+// return with it.
 func (m *Matrix) placesAway() map[[2]string]bool {
 	total, gone := map[[2]string]int{}, map[[2]string]int{}
 	for i := range m.nodes {
@@ -79,7 +89,8 @@ func (m *Matrix) placesAway() map[[2]string]bool {
 	return out
 }
 
-// PlaceAway is the place of a node whose whole datacenter, then without a rack, or whole rack is DOWN: no node of it is replaced. False for any other node.
+// PlaceAway returns the place of a node whose whole datacenter (then rack is empty) or whole rack
+// is DOWN: none of its nodes is replaced. False for any other node.
 func (m *Matrix) PlaceAway(hostID hostid.ID) (datacenter, rack string, away bool) {
 	i, ok := m.index[hostID]
 	if !ok || m.away == nil {

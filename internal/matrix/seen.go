@@ -2,10 +2,12 @@
 
 package matrix
 
-// Seen counts the rows of the other nodes by how they see a node; all counts of a lone node are 0.
+// Seen counts the rows of the other nodes by their status of a node; without other nodes all counts
+// are 0.
 type Seen struct{ Up, Down, Unknown, Missing int }
 
-// ByOthers is how the other nodes see it. The counts of a Node are over all rows that count; its own row proves nothing of itself.
+// ByOthers counts the rows of the other nodes. The counts of a Node include its own row, which
+// proves nothing about itself.
 func (n *Node) ByOthers() Seen {
 	s := Seen{n.SeenUp, n.SeenDown, n.SeenUnknown, n.NotSeen}
 	if count := s.of(n.Own); n.Reports && *count > 0 {
@@ -26,5 +28,5 @@ func (s *Seen) of(status Status) *int {
 	return &s.Unknown
 }
 
-// Rows is how many rows of other nodes there are.
+// Rows returns how many rows of other nodes there are.
 func (s Seen) Rows() int { return s.Up + s.Down + s.Unknown + s.Missing }

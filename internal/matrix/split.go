@@ -11,33 +11,38 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Other holds the values from a Pod whose row does not count as the row of Reporter, because its node has another host ID.
+// Other has the values from a Pod whose row is not the row of Reporter, because its node has a
+// different host ID.
 type Other struct {
 	HostID hostid.ID
-	// HostIDs in its list, its own among them.
+	// HostIDs are the host IDs in its list, including its own.
 	HostIDs []hostid.ID
-	// Group0 is the ID of its group 0, where its disk has it.
+	// Group0 is the ID of its group 0, if its disk has it.
 	Group0 string
 }
 
 // part is one cluster, by the lists of its nodes.
 type part struct {
 	listed    bitset
-	strangers []hostid.ID // host IDs that are no nodes of the matrix
-	says      []Ref       // the nodes whose lists it is made of
+	strangers []hostid.ID // host IDs that are not nodes of the matrix
+	says      []Ref       // the nodes whose lists form it
 	leaders   []hostid.ID // the coordinators that they name
-	groups    []string    // the IDs of their group 0, of the nodes whose disks have it
+	groups    []string    // the IDs of their group 0, from the nodes whose disks have it
 }
 
-// split finds the clusters that the rows belong to, nil when it is one. Two things prove that there are several.
+// split returns the clusters that the rows belong to, nil if there is one. Two things prove that
+// there are several.
 //
-// The ID of group 0 is the identity of a cluster: a node is in one group 0 for ever, and nodes of two do not receive each other's gossip. The ID was read from the node's disk when
-// its Pod started. Two serving nodes with different IDs are of two clusters, unless they name the same topology coordinator: that is a member of one group 0 alone, so one of the
-// disks was read before its node was given another, as the recovery of a lost majority does [derived].
+// The ID of group 0 identifies a cluster: a node is permanently in one group 0, and nodes of two
+// groups do not receive each other's gossip. The ID was read from the node's disk when its Pod
+// started. Two running nodes with different IDs belong to two clusters, unless they name the same
+// topology coordinator. A coordinator is a member of only one group 0. So one of the disks was read
+// before its node got a new group 0, as in the recovery of a lost majority [derived].
 //
-// For nodes without an ID from their disk, their lists are compared. Every node of a cluster lists every other in its topology, the dead and those behind a broken network too, and
-// a host ID is a member of one cluster only. So two serving nodes that each list themselves are of two clusters when no host ID is in the lists of both: nothing else makes their
-// lists disjoint. Lists that overlap prove nothing.
+// For nodes without an ID from their disk, their lists are compared. Every node of a cluster lists
+// all others in its topology, even if they are DOWN or not reachable. A host ID is a member of only
+// one cluster. So two running nodes that each list themselves belong to two clusters if their lists
+// are disjoint: there is no other cause. Overlapping lists prove nothing.
 func (m *Matrix) split(lines []*line) []part {
 	if agree(lines) {
 		return nil
@@ -65,8 +70,9 @@ func (m *Matrix) split(lines []*line) []part {
 	return parts
 }
 
-// agree is true where every row that is evidence lists the same nodes, and no two disks have different group 0s: they are one cluster. This is the usual case, and is found without
-// making a part for each row.
+// agree reports whether all rows that are evidence list the same nodes, and no two disks have
+// different group 0s: they are one cluster. This is the usual case, found without a part for each
+// row.
 func agree(lines []*line) bool {
 	var first *line
 	group := ""
@@ -93,7 +99,8 @@ func agree(lines []*line) bool {
 	return true
 }
 
-// partOf is the evidence in one row about the cluster of its node; nil where the row proves nothing.
+// partOf returns the evidence in one row about the cluster of its node; nil if the row proves
+// nothing.
 func (m *Matrix) partOf(l *line) *part {
 	p := &part{listed: l.seen}
 	group := l.row.Says().Group0ID
@@ -124,7 +131,8 @@ func (m *Matrix) partOf(l *line) *part {
 	return p
 }
 
-// testify is true for a row of a node that serves, by its own mode or because its writer gives none, and that has itself UP among the members.
+// testify reports whether the row's node is running, by its mode or because its writer gives none,
+// and lists itself UP as a member.
 func (l *line) testify() bool {
 	if !l.reports || l.empty || l.row.Reporter.HostID == "" || l.row.State != StateNormal {
 		return false
@@ -138,12 +146,13 @@ func (l *line) testify() bool {
 
 const modeNormal = "NORMAL"
 
-// mayBe is false for two parts that are of different group 0s.
+// mayBe reports whether two parts may have the same group 0.
 func (p *part) mayBe(other *part) bool {
 	return p.groups == nil || other.groups == nil || common(p.groups, other.groups) || common(p.leaders, other.leaders)
 }
 
-// same is true for parts of one cluster: by their group 0 where both have the ID, else by their lists.
+// same reports whether the parts belong to one cluster: by their group 0 if both have the ID, else
+// by their lists.
 func (p *part) same(other *part) bool {
 	if p.groups != nil && other.groups != nil {
 		return p.mayBe(other)
@@ -155,7 +164,8 @@ func common[T comparable](a, b []T) bool {
 	return slices.ContainsFunc(a, func(x T) bool { return slices.Contains(b, x) })
 }
 
-// mergePart merges p with the parts of the same cluster. A part without a group 0 that fits two of them proves nothing, and is left out.
+// mergePart merges p with the parts of the same cluster. A part without a group 0 that matches two
+// clusters proves nothing, and is left out.
 func mergePart(parts []part, p *part) []part {
 	var apart, with []part
 	told := 0
@@ -213,7 +223,8 @@ func union[T comparable](a, b []T) []T {
 	return a
 }
 
-// Split lists by host ID the clusters that the nodes belong to, the one with most rows first, where the rows prove that there are several of one name. Nil otherwise.
+// Split returns, by host ID, the clusters that the nodes belong to if the rows prove several of one
+// name; the cluster with most rows first. Nil otherwise.
 func (m *Matrix) Split() [][]hostid.ID {
 	out := make([][]hostid.ID, 0, len(m.clusters))
 	for i := range m.clusters {
@@ -232,7 +243,7 @@ func (m *Matrix) Split() [][]hostid.ID {
 	return out
 }
 
-// SplitFact is the evidence for two clusters of one name; zero when there is none.
+// SplitFact is the evidence for two clusters of one name; zero if there is none.
 func (m *Matrix) SplitFact() words.Message {
 	if m.clusters == nil {
 		return m.strayFact()
@@ -267,7 +278,7 @@ func (m *Matrix) SplitFact() words.Message {
 	return fact
 }
 
-// Witnesses are a node of each cluster of Split, the first by place, that shows its list.
+// Witnesses returns one node of each cluster of Split, the first by place, that shows its list.
 func (m *Matrix) Witnesses() []Ref {
 	out := make([]Ref, len(m.clusters))
 	for i := range m.clusters {

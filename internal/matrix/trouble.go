@@ -8,19 +8,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Trouble is why a row is missing, or why it may be old: a code with what it is about. The zero value is no trouble.
+// Trouble is why a row is missing, or why it may be old: a code with its object. The zero value
+// means no trouble.
 type Trouble struct {
 	Code words.Code
-	// Object is the container, Kubernetes node, host ID or digest that the code is about.
+	// Object is the container, Kubernetes node, host ID or digest of the code.
 	Object string
 	// Words are quoted: from ScyllaDB, the decoder or Kubernetes.
 	Words string
 }
 
-// IsZero is true when there is no trouble.
+// IsZero reports whether there is no trouble.
 func (t Trouble) IsZero() bool { return t == Trouble{} }
 
-// Message is the trouble of a member's row. pod is "namespace/name", or as much of it as is known.
+// Message is the trouble of a member's row. pod is "namespace/name", or the known part of it.
 func (t Trouble) Message(pod string) words.Message {
 	if t.IsZero() {
 		return words.Message{}
@@ -32,18 +33,18 @@ func (t Trouble) Message(pod string) words.Message {
 type Fault uint8
 
 const (
-	FaultReporter Fault = iota // the reporter's row cannot be read
+	FaultReporter Fault = iota // the reporter's row is not readable
 	FaultScyllaDB              // ScyllaDB, or the operator's reporter in its container
-	FaultPod                   // there is no Pod, or it could not be reached
+	FaultPod                   // there is no Pod, or it was not reachable
 	FaultReport                // the report that carries the row
 )
 
-// Fault is the origin of the trouble.
+// Fault returns the origin of the trouble.
 func (t Trouble) Fault(scyllaDBContainer string) Fault {
 	switch t.Code {
 	case words.RowMalformed:
 		if t.Object == scyllaDBContainer {
-			return FaultScyllaDB // the Scylla Operator's reporter shares ScyllaDB's container, and so its log
+			return FaultScyllaDB // the Scylla Operator's reporter shares ScyllaDB's container and log
 		}
 		return FaultReporter
 	case words.PodMissing, words.PodUnreachable, words.NotAsked:
@@ -54,7 +55,7 @@ func (t Trouble) Fault(scyllaDBContainer string) Fault {
 	return FaultScyllaDB
 }
 
-// podName is "namespace/name" of a node's Pod, or as much of it as is known.
+// podName returns "namespace/name" of a node's Pod, or the known part of it.
 func (m *Matrix) podName(n *Node) string {
 	namespace := m.opts.Namespace
 	if n.Row != nil {

@@ -14,11 +14,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// maxShared is how many different memberships FromReports keeps in sight to recognise rows that list the same host IDs.
+// maxShared is how many different memberships FromReports compares to find rows that list the same
+// host IDs.
 const maxShared = 4
 
-// FromReports turns datacenter reports into rows. A member without observations is a row that was not reported. Rows that list the
-// same host IDs share a Base, so that a matrix of 1,000 nodes that are all UP takes a few kilobytes.
+// FromReports turns datacenter reports into rows. A member without observations is a row that was
+// not reported. Rows that list the same host IDs share a Base, so that a matrix of 1,000 nodes that
+// are all UP takes a few kilobytes.
 func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 	n := 0
 	for i := range reports {
@@ -47,7 +49,7 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 					row.Observed = notUp(row.Base, node.ObservedNodes)
 				} else {
 					cells = slices.Grow(cells[:0], len(node.ObservedNodes))
-					for _, o := range node.ObservedNodes { // a text that is no host ID becomes the empty one, and blocks
+					for _, o := range node.ObservedNodes { // a text that is not a host ID becomes empty, and blocks
 						cells = append(cells, api.ObservedNodeStatusReport{HostID: hostid.Known(o.HostID), Status: o.Status})
 					}
 					row.Base, row.Observed, shared = share(cells, shared)
@@ -59,7 +61,8 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 	return rows
 }
 
-// FromCells turns lists of cells into rows without reporter, in their order. Rows that list the same host IDs share a Base.
+// FromCells turns lists of cells into rows without reporter, in their order. Rows that list the
+// same host IDs share a Base.
 func FromCells(lists [][]api.ObservedNodeStatusReport) []Row {
 	rows := make([]Row, len(lists))
 	var shared []*Membership
@@ -70,7 +73,8 @@ func FromCells(lists [][]api.ObservedNodeStatusReport) []Row {
 	return rows
 }
 
-// known are the host IDs of a membership. As in a list of cells, a text that is no host ID becomes the empty one, and blocks: a node that cannot be named is a node.
+// known returns the host IDs of a membership. As in a list of cells, a text that is not a host ID
+// becomes empty and blocks: a node without a valid name is still a node.
 func known(texts []string) []hostid.ID {
 	ids := make([]hostid.ID, len(texts))
 	for i, text := range texts {
@@ -79,7 +83,7 @@ func known(texts []string) []hostid.ID {
 	return ids
 }
 
-// listing is the membership that cells list in its own order; nil when it is none of shared.
+// listing returns the membership in shared that cells list in its order; nil if there is none.
 func listing[T any](cells []T, shared []*Membership, same func(hostid.ID, T) bool) *Membership {
 	for _, m := range shared {
 		if slices.EqualFunc(m.HostIDs, cells, same) {
@@ -93,7 +97,7 @@ func sameNode(id hostid.ID, c api.ObservedNode) bool { return string(id) == c.Ho
 
 func sameCell(id hostid.ID, c api.ObservedNodeStatusReport) bool { return id == c.HostID }
 
-// notUp are the exceptions of a report's row that lists the nodes of base.
+// notUp returns the exceptions of a report's row that lists the nodes of base.
 func notUp(base *Membership, cells []api.ObservedNode) []Observation {
 	var list []Observation
 	for i := range cells {
@@ -104,7 +108,8 @@ func notUp(base *Membership, cells []api.ObservedNode) []Observation {
 	return list
 }
 
-// share finds the membership that cells list in its own order, or starts a new one, and returns the cells other than plain UP.
+// share returns the membership that cells list in its order, or a new one, and the cells other than
+// plain UP.
 func share(cells []api.ObservedNodeStatusReport, shared []*Membership) (*Membership, []Observation, []*Membership) {
 	if m := listing(cells, shared, sameCell); m != nil {
 		return m, exceptions(cells), shared
@@ -141,7 +146,7 @@ func observation(c *api.ObservedNodeStatusReport) Observation {
 	return Observation{HostID: c.HostID, Status: ParseStatus(string(c.Status)), State: ParseState(string(c.State)), Since: timeOf(c.Since)}
 }
 
-// observations are the cells of a row of our own kind, which lists them as they were written.
+// observations returns the cells of a row of our own report, in their written order.
 func observations(cells []api.ObservedNodeStatusReport) []Observation {
 	list := make([]Observation, len(cells))
 	for i := range cells {
@@ -151,7 +156,7 @@ func observations(cells []api.ObservedNodeStatusReport) []Observation {
 	return list
 }
 
-// Wire is the cell as our own kind stores it.
+// Wire returns the cell as our own report stores it.
 func (o Observation) Wire() api.ObservedNodeStatusReport {
 	out := api.ObservedNodeStatusReport{HostID: o.HostID, Status: api.NodeStatus(o.Status.String())}
 	if o.State != StateNormal {
@@ -170,9 +175,9 @@ func timeOf(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-// FromStatusReport turns a cluster report into rows, named by its status.members. A row over a membership digest that the report
-// does not carry, or carries wrongly, is a row with an error. A member that has joined and has no row is a row that was not
-// reported.
+// FromStatusReport turns a cluster report into rows, named by its status.members. A row over a
+// membership digest that the report lacks, or has wrong, is a row with an error. A member that has
+// joined and has no row is a row that was not reported.
 //
 // Long: one field of the wire after the other.
 func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
@@ -262,7 +267,8 @@ func describe(row *Row, m *api.StatusReportMember) {
 	row.State, row.Namespace = StateOfMode(m.OperationMode), named(m.Namespace)
 }
 
-// named is the name of an object or namespace; empty for a text that is not a valid name. A report may come from another writer, and commands are made of these names.
+// named returns the name of an object or namespace; empty for a text that is not a valid name. A
+// report may come from another writer, and commands contain these names.
 func named(text string) string {
 	if !api.IsName(text) {
 		return ""
@@ -284,7 +290,7 @@ func sinceOf(t *api.RowTrouble) time.Time {
 	return timeOf(t.Since)
 }
 
-// Wire is the trouble as our own kind stores it; nil when there is none.
+// Wire returns the trouble as our own report stores it; nil if there is none.
 func (t Trouble) Wire(since time.Time) *api.RowTrouble {
 	if t.IsZero() {
 		return nil
@@ -297,7 +303,7 @@ func (t Trouble) Wire(since time.Time) *api.RowTrouble {
 	return out
 }
 
-// NotVerified lists the datacenters that a cluster report marks as known but not askable.
+// NotVerified returns the datacenters that a cluster report marks as known but not reachable.
 func NotVerified(report *api.ScyllaDBStatusReport) []string {
 	if report == nil {
 		return nil
@@ -311,8 +317,9 @@ func NotVerified(report *api.ScyllaDBStatusReport) []string {
 	return list
 }
 
-// StateOfMode is the state by ScyllaDB's operation mode. BOOTSTRAP, the mode of joining and replacing nodes alike, is StateJoining. STARTING is the mode of restarting members as
-// well as of waiting newcomers: it is no evidence, and gives StateNormal.
+// StateOfMode returns the state by ScyllaDB's operation mode. BOOTSTRAP, the mode of both joining
+// and replacing nodes, is StateJoining. STARTING is the mode of restarting members and of waiting
+// new nodes: it is not evidence, and gives StateNormal.
 func StateOfMode(mode string) State {
 	switch mode {
 	case "JOINING", "BOOTSTRAP":
@@ -325,7 +332,8 @@ func StateOfMode(mode string) State {
 	return StateNormal
 }
 
-// Each yields every cell of the row, Base first and exceptions in its place: a host ID that Observed lists comes from Observed alone.
+// Each yields every cell of the row, Base first and exceptions in its place: a host ID that
+// Observed lists comes from Observed alone.
 func (r *Row) Each() iter.Seq[Observation] {
 	return func(yield func(Observation) bool) {
 		if r.Base != nil {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote defines the Secret by which a Kubernetes cluster reads the reports of another: its content, its validation, how it is made, and the
-// rights that its credentials need in the remote. It must not log or repeat the contents of a kubeconfig.
+// Package remote defines the Secret with which a Kubernetes cluster reads the reports of another.
+// It has the content, validation and creation of the Secret, and the permissions that its
+// credentials need in the remote. It must not log or repeat the contents of a kubeconfig.
 package remote
 
 import (
@@ -19,38 +20,40 @@ import (
 
 // Config is the configuration of one remote, from its Secret.
 type Config struct {
-	// Name of the remote, and the local cluster that has datacenters there.
+	// Name of the remote, and the local cluster with datacenters there.
 	Name, Namespace, Cluster string
-	// RemoteNamespace and RemoteCluster are where its reports are there.
+	// RemoteNamespace and RemoteCluster locate the reports in the remote.
 	RemoteNamespace, RemoteCluster string
-	// StatusReport is the ScyllaDBStatusReport here that joins the datacenters, by which the cluster's barriers judge; empty where they judge by the
-	// cluster's own.
+	// StatusReport is the local ScyllaDBStatusReport that aggregates the datacenters and that the
+	// cluster's barriers use; empty if they use the cluster's own report.
 	StatusReport string
-	// Secret that configures it, and its UID, which marks the copies that are pushed because of it.
+	// Secret that configures the remote, and its UID, which marks the copies pushed because of it.
 	Secret types.NamespacedName
 	UID    types.UID
 
 	kubeconfig []byte
 }
 
-// SecretError is of a Secret that names no remote that can be used. Its text repeats nothing of the content.
+// SecretError means that a Secret is not usable as a remote. Its text repeats nothing of the
+// content.
 type SecretError struct {
 	Secret types.NamespacedName
 	Why    string
 }
 
-// Error names the Secret.
+// Error returns the text with the Secret's name.
 func (e *SecretError) Error() string { return fmt.Sprintf("secret %s: %s", e.Secret, e.Why) }
 
 func (c Config) fault(format string, args ...any) error {
 	return &SecretError{c.Secret, fmt.Sprintf(format, args...)}
 }
 
-// KeyFault is the SecretError of the kubeconfig.
+// KeyFault returns a SecretError about the kubeconfig.
 func (c Config) KeyFault(why string) error { return c.fault("key %s: %s", api.KeyKubeconfig, why) }
 
-// FromSecret reads a remote from a Secret with the label api.LabelRemoteKubeconfig. With an error the Config still names the cluster, as far as the
-// Secret does. The error names the key to correct and never its content.
+// FromSecret decodes a remote from a Secret with label api.LabelRemoteKubeconfig. On error the
+// Config still names the cluster, if the Secret does. The error names the key to correct and never
+// its content.
 func FromSecret(s *corev1.Secret) (Config, error) {
 	c := Config{
 		Name:            cmp.Or(s.Labels[api.LabelRemoteKubeconfig], s.Name),
@@ -76,12 +79,13 @@ func FromSecret(s *corev1.Secret) (Config, error) {
 	return c, nil
 }
 
-// RESTConfig converts the kubeconfig to a client configuration. A person with write access to the Secret must not be able to make the controller run
-// commands or read files, so credentials have to be inline. Errors contain nothing of the content.
+// RESTConfig converts the kubeconfig to a client configuration. Credentials must be inline: a user
+// with write access to the Secret must not be able to make the controller run commands or read
+// files. Errors contain nothing of the content.
 func (c Config) RESTConfig() (*rest.Config, error) {
 	k, err := clientcmd.Load(c.kubeconfig)
 	if err != nil {
-		return nil, c.KeyFault("is not a kubeconfig") // the parser's own words may quote it
+		return nil, c.KeyFault("is not a kubeconfig") // the parser's error may quote it
 	}
 	ctx, ok := k.Contexts[k.CurrentContext]
 	if !ok {
@@ -107,7 +111,7 @@ func (c Config) RESTConfig() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// Same is true for two configurations with the same reports and the same credentials.
+// Same reports whether two configurations have the same reports and credentials.
 func (c Config) Same(o Config) bool {
 	return c.Name == o.Name && c.Namespace == o.Namespace && c.Cluster == o.Cluster &&
 		c.RemoteNamespace == o.RemoteNamespace && c.RemoteCluster == o.RemoteCluster && string(c.kubeconfig) == string(o.kubeconfig)

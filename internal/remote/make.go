@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Verbs are the verbs of the controller on reports in a remote namespace, and the only rights of its credentials there: it reads those of that
-// datacenter, and keeps copies of the local ones.
+// Verbs are the controller's verbs on reports in a remote namespace, the only permissions of its
+// credentials there. It reads the reports of that datacenter and keeps copies of the local ones.
 var Verbs = []string{"get", "list", "watch", "create", "update", "delete"}
 
 // Resource is the resource of Verbs.
@@ -25,7 +25,8 @@ const Resource = "scylladbdatacenternodesstatusreports"
 // partOf is the label on every object that the plugin creates.
 const partOf = "app.kubernetes.io/part-of"
 
-// Account is the name of the ServiceAccount there. home is the UID of the controller's namespace here: two Kubernetes clusters may use one remote.
+// Account returns the name of the remote ServiceAccount. home is the UID of the local controller's
+// namespace, because two Kubernetes clusters may use one remote.
 func Account(name, home string) string {
 	if len(home) > 8 {
 		home = home[:8]
@@ -33,7 +34,7 @@ func Account(name, home string) string {
 	return "kubectl-scylla-remote-" + name + "-" + home
 }
 
-// SecretName is the name of the Secret here.
+// SecretName returns the name of the local Secret.
 func SecretName(name string) string { return "kubectl-scylla-remote-" + name }
 
 func object(apiVersion, kind, namespace, name string, rest map[string]any) *unstructured.Unstructured {
@@ -59,8 +60,9 @@ func list(in []string) []any {
 	return out
 }
 
-// There returns the objects in the remote namespace, in the order of their creation: an account, its rights, and a token that does not expire,
-// because the controller cannot renew it.
+// There returns the objects in the remote namespace, in the order of their creation: a
+// ServiceAccount, its RBAC rules, and a token. The token does not expire, because the controller
+// cannot renew it.
 func There(namespace, account string) []*unstructured.Unstructured {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	token := object("v1", "Secret", namespace, account, map[string]any{"type": "kubernetes.io/service-account-token"})
@@ -78,7 +80,8 @@ func There(namespace, account string) []*unstructured.Unstructured {
 	}
 }
 
-// Kubeconfig returns a kubeconfig with the token inline. The server's certificate must be verified: an impostor could otherwise report any state.
+// Kubeconfig returns a kubeconfig with an inline token. The server's certificate must be verified:
+// otherwise another server could report any state.
 func Kubeconfig(cfg *rest.Config, server, namespace, token string) ([]byte, error) {
 	c := rest.CopyConfig(cfg)
 	if err := rest.LoadTLSFiles(c); err != nil {
@@ -98,7 +101,7 @@ func Kubeconfig(cfg *rest.Config, server, namespace, token string) ([]byte, erro
 	return clientcmd.Write(*k)
 }
 
-// Here is the Secret that makes the controller read the remote; namespace is the controller's.
+// Here returns the Secret that makes the controller read the remote; namespace is the controller's.
 func Here(c Config, namespace string, kubeconfig []byte) *unstructured.Unstructured {
 	u := object("v1", "Secret", namespace, SecretName(c.Name), map[string]any{
 		"type": "Opaque", "data": map[string]any{api.KeyKubeconfig: base64.StdEncoding.EncodeToString(kubeconfig)},

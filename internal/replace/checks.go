@@ -36,9 +36,10 @@ const (
 	CheckSeeds        = "seeds"
 )
 
-// How long a node on an intact volume may take to start before it is taken for dead. The health policy sets how long it must have been DOWN.
+// Limits of checks down-for and just-started. The health policy sets the usual minimum of DOWN.
 const (
-	// floorDown is the minimum that no flag overrides: gossip needs up to 22 s to tell a dead node from one that was paused.
+	// floorDown is the minimum time of DOWN that no flag overrides. Gossip needs up to 22 s to
+	// distinguish a dead node from a paused one.
 	floorDown    = 30 * time.Second
 	startingTime = 5 * time.Minute
 )
@@ -47,7 +48,7 @@ const (
 type finding struct {
 	result         Result
 	evidence, cure words.Message
-	// hard is set where this result cannot be skipped although the check can.
+	// hard forbids skipping this result, even if the check can be skipped.
 	hard bool
 }
 
@@ -61,54 +62,54 @@ func unknown(evidence, cure words.Message) finding {
 	return finding{result: Unknown, evidence: evidence, cure: cure}
 }
 
-// check is one line of the table.
+// check is one entry of the table.
 type check struct {
 	name string
-	// fixed checks guard against losing data or the original host ID: no flag skips them.
+	// fixed checks prevent the loss of data or of the original host ID; no flag skips them.
 	fixed bool
-	// first is set where no other check is possible while it fails.
+	// first stops the checks after this one if it does not pass.
 	first bool
-	// applies tells whether the check is run; nil means always.
+	// applies reports whether the check runs; nil means always.
 	applies func(*verifier) bool
 	run     func(*verifier) finding
 }
 
-// checks lists all of them in the order in which they are made.
+// checks returns all checks, in the order in which verify runs them.
 func checks() []check {
 	return []check{
-		// label and annotations of the request can be read
+		// the labels and annotations of the request are readable
 		{name: CheckRequest, fixed: true, run: (*verifier).checkRequest},
-		// the member's host ID is recorded; everything else is about it
+		// the member's host ID is recorded; all later checks use it
 		{name: CheckHostID, fixed: true, first: true, run: (*verifier).checkHostID},
-		// the node has joined once, else there is nothing to replace
+		// the node has joined before; otherwise there is nothing to replace
 		{name: CheckBootstrapped, run: (*verifier).checkBootstrapped},
-		// peers list it as a normal member
+		// other nodes list it as a normal member
 		{name: CheckMember, run: func(v *verifier) finding { return v.member }},
 		// DOWN in a majority of fresh rows, UP in none
 		{name: CheckDown, fixed: true, run: func(v *verifier) finding { return v.checkDown() }},
-		// for long enough
+		// DOWN long enough
 		{name: CheckDownFor, applies: func(v *verifier) bool { return v.of(v.target).MajorityDown() }, run: (*verifier).checkDownFor},
-		// not alive by its own row and Kubernetes' objects either
+		// its own row and its Pod do not show it alive
 		{name: CheckNotAlive, run: func(v *verifier) finding { return v.checkNotAlive() }},
-		// nor on its way back
+		// its Pod is not restarting on an intact volume
 		{name: CheckJustStarted, applies: func(v *verifier) bool { return !v.resume }, run: (*verifier).checkJustStarted},
-		// the failed attempt is over
+		// the failed attempt has ended
 		{name: CheckAttempt, applies: func(v *verifier) bool { return v.resume }, run: (*verifier).checkAttempt},
-		// the ignored nodes are members and dead
+		// the ignored nodes are members and DOWN
 		{name: CheckIgnoreList, fixed: true, applies: func(v *verifier) bool { return len(v.rec.IgnoreDead) > 0 }, run: (*verifier).checkIgnoreList},
-		// every other node has a row
+		// every other node has a usable row
 		{name: CheckRows, run: (*verifier).checkRows},
-		// all others see each other UP
+		// all other nodes see each other UP
 		{name: CheckOthersUp, run: (*verifier).checkOthersUp},
-		// a majority of the members is alive
+		// group 0 has a leader, or a majority of the members is UP
 		{name: CheckQuorum, run: (*verifier).checkQuorum},
-		// every range of the target has another copy that is alive, and a quorum
+		// every range of the target has another replica that is UP, and a quorum
 		{name: CheckData, applies: func(v *verifier) bool { return v.in.Data != nil }, run: (*verifier).checkData},
-		// no other topology operation is under way
+		// no other topology operation is in progress
 		{name: CheckNoOperation, run: (*verifier).checkNoOperation},
 		// the version supports the procedure
 		{name: CheckVersion, run: (*verifier).checkVersion},
-		// by address only: it is the target's and no other member's
+		// by address only: the address belongs to the target and to no other member
 		{name: CheckAddress, fixed: true, applies: func(v *verifier) bool { return v.procedure == ByAddress }, run: (*verifier).checkAddress},
 		// same datacenter and rack
 		{name: CheckPlace, run: (*verifier).checkPlace},
@@ -121,7 +122,7 @@ func checks() []check {
 	}
 }
 
-// CheckNames lists the checks that --skip-check takes.
+// CheckNames returns the checks that --skip-check accepts.
 func CheckNames() []string {
 	var out []string
 	for _, c := range checks() {
@@ -132,14 +133,15 @@ func CheckNames() []string {
 	return out
 }
 
-// verifier makes the checks for one target.
+// verifier runs the checks for one target.
 type verifier struct {
 	*opinions
 	rec Record
-	// resume is set for an attempt after a failed one; the newcomer of the failed one then does not count as alive.
+	// resume is set for an attempt after a failed one. The new node of the failed attempt then does
+	// not count as alive.
 	resume    bool
 	procedure Procedure
-	// address is the one to replace in the procedure by address, once checkAddress has found it.
+	// address is the address to replace (procedure by address only); checkAddress sets it.
 	address string
 	member  finding
 }
@@ -153,7 +155,7 @@ type verification struct {
 
 func (v verification) blocked() bool { return slices.ContainsFunc(v.checks, Check.Blocks) }
 
-// verify makes all checks for replacing target.
+// verify runs all checks for replacing target.
 func verify(in *Input, rec Record, target hostid.ID, resume bool) verification {
 	var newcomer hostid.ID
 	if resume {

@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// checkData: data of which the target has the only copy is lost with its volume, and the new node streams from the nodes that hold copies. A keyspace
-// with too few live replicas answers no query at QUORUM until the replacement has ended.
+// checkData protects data whose only replica is on the target: it would be lost with the volume. A
+// keyspace with too few live replicas fails queries at QUORUM until the replacement has ended.
 func (v *verifier) checkData() finding {
 	if !v.in.Data.Known {
 		return unknown(words.New(words.DataNotKnown, "why", v.in.Data.Why), words.New(words.DataLookYourself, "check", CheckData))
@@ -61,12 +61,12 @@ func (v *verifier) checkData() finding {
 	return ok(words.New(words.DataSafe, "keyspaces", holds))
 }
 
-// How safe the data of a set of replicas is without the target, the gravest first.
+// Results of copies, worst first: how safe a replica set is without the target.
 const (
-	dataLost     = iota // there is no other copy
-	dataSilent          // no other copy is alive
-	dataFar             // no other copy in the target's datacenter
-	dataNoQuorum        // too few are alive for a quorum, of all or of the datacenter
+	dataLost     = iota // no other replica
+	dataSilent          // no other replica is UP
+	dataFar             // no other replica in the target's datacenter
+	dataNoQuorum        // too few replicas UP for a quorum, of all or in the datacenter
 	dataSafe
 )
 
@@ -87,13 +87,13 @@ func (v *verifier) copies(set []hostid.ID) int {
 	return dataSafe
 }
 
-// holdsUp is true for a node that at least one row has UP and no majority DOWN.
+// holdsUp reports whether id is not ignored, UP in a row, and not DOWN in a majority of rows.
 func (v *verifier) holdsUp(id hostid.ID) bool {
 	t := v.of(id)
 	return !v.ignored[id] && len(t.Up) > 0 && 2*len(t.Down) <= t.Total()
 }
 
-// datacenter of a node; the target's is the member's own.
+// datacenter returns the datacenter of a node; the target has its member's datacenter.
 func (v *verifier) datacenter(id hostid.ID) string {
 	if id == v.target {
 		return v.in.Self.Datacenter
@@ -107,7 +107,8 @@ func (v *verifier) datacenter(id hostid.ID) string {
 	return ""
 }
 
-// sharesData is true for a node that holds some range of the target; where the location of the data is unknown, it is true for every node.
+// sharesData reports whether id has a replica of a range of the target. It is true for every node
+// if the location of the data is unknown.
 func (in *Input) sharesData(target, id hostid.ID) bool {
 	if in.Data == nil || !in.Data.Known {
 		return true

@@ -30,7 +30,8 @@ func (v *verifier) checkVersion() finding {
 	return failed(words.New(words.VersionCannot, "version", in.Version, "procedure", string(p)), words.New(words.VersionUpgrade))
 }
 
-// ownAddresses are the addresses that the dead node had: its Service's, or of a headless Service the recorded one and its Pod's.
+// ownAddresses returns the addresses of the dead node: the cluster IP of its Service or, for a
+// headless Service, the recorded address and the address of its Pod.
 func ownAddresses(in *Input, rec Record) []netip.Addr {
 	if ip, err := netip.ParseAddr(in.Self.Service.Spec.ClusterIP); err == nil { // "None" for a headless Service
 		return []netip.Addr{ip.Unmap()}
@@ -48,7 +49,8 @@ func ownAddresses(in *Input, rec Record) []netip.Addr {
 	return out
 }
 
-// checkAddress finds the address to replace. It is recorded before the Pod goes, because afterwards another Pod may get it.
+// checkAddress finds the address to replace. It is recorded before the Pod is deleted, because
+// another Pod may get the address afterwards.
 func (v *verifier) checkAddress() finding {
 	in, member := v.in, v.in.Self.Member
 	own := ownAddresses(in, v.rec)
@@ -113,7 +115,7 @@ func checkStatefulSet(in *Input) finding {
 	case len(ss.Spec.VolumeClaimTemplates) == 0:
 		return failed(words.New(words.StatefulSetNoVolume, "set", ss.Name), words.New(words.StatefulSetNeedsVolume))
 	case pod != nil && !in.Self.Owned() && in.Self.Deleting():
-		// Of a StatefulSet that was deleted and applied again: the new one makes its Pod when this one is gone.
+		// The StatefulSet was recreated: it creates its Pod once the old one is deleted.
 		why, cure := in.cannotEnd()
 		if why.IsZero() {
 			why, cure = words.New(words.WaitPodGone, "pod", pod.Name), words.New(words.PodEnds)
@@ -135,7 +137,8 @@ func (v *verifier) checkLauncher() finding {
 	return unknown(words.New(words.LauncherUnknown), words.New(words.LauncherSee))
 }
 
-// checkSeeds: a replacement whose only seed is itself fails to start, after its target's volume was deleted.
+// checkSeeds: a new node whose only seed is itself fails to start, after its target's volume was
+// deleted.
 func (v *verifier) checkSeeds() finding {
 	choice := *v.in.Seeds
 	if choice.Usable() && choice.Code == words.SeedsFound {

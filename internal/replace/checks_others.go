@@ -103,7 +103,8 @@ func (v *verifier) checkOthersUp() finding {
 	return ok(words.New(words.OthersAreUp, "others", len(expected)))
 }
 
-// placeGivenUp is true where the list of nodes to ignore names every other node of the member's datacenter, or rack, that is away: the person has said that they do not return.
+// placeGivenUp reports whether the ignore list names all other nodes of the member's datacenter, or
+// rack, that is DOWN: a user has declared that they will not return.
 func (v *verifier) placeGivenUp() bool {
 	_, rack := v.in.Away.Params["rack"]
 	self := v.in.Self
@@ -115,8 +116,10 @@ func (v *verifier) placeGivenUp() bool {
 	return true
 }
 
-// checkQuorum: the request is a write of group 0, which needs a majority of its voters. Since 2025.2 at most five nodes vote, so a count of members proves nothing: a leader that fresh rows
-// name has a majority, because a leader of group 0 that does not hear one steps down. Only where no row names one, as before 6.0, members are counted, and the check can be skipped.
+// checkQuorum checks group 0: the request is a write to it, which needs a majority of its voters.
+// Since 2025.2 at most five nodes vote, so a count of members proves nothing. A leader that fresh
+// rows name has a majority, because a leader that loses it steps down. If no row names a leader, as
+// before 6.0, members are counted, and the check can be skipped.
 func (v *verifier) checkQuorum() finding {
 	expected := v.expected()
 	if c := v.m.Coordinator(); v.leads(c, expected) {
@@ -138,7 +141,8 @@ func (v *verifier) checkQuorum() finding {
 	return failed(words.New(words.QuorumLost, "up", up, "total", total), words.New(words.QuorumBringBack))
 }
 
-// leads is true for a coordinator that most fresh rows name, its own among them, and that most rows do not see DOWN. Nodes that have not heard of an election name the former one.
+// leads reports whether most fresh rows name the coordinator, its own row included, and no majority
+// sees it DOWN. Nodes that missed an election name the former one.
 func (v *verifier) leads(c matrix.Coordinator, expected []hostid.ID) bool {
 	at, known := v.m.Index(c.HostID)
 	if !known || c.HostID == "" || 2*c.Named <= c.Rows || !slices.Contains(expected, c.HostID) {
@@ -148,7 +152,8 @@ func (v *verifier) leads(c matrix.Coordinator, expected []hostid.ID) bool {
 	return n.Reports && n.Row.Says().Coordinator == c.HostID && 2*len(t.Down) <= t.Total()
 }
 
-// checkNoOperation: an open operation without a host ID is one all the same; released versions do not say which node it is about.
+// checkNoOperation also fails for an open operation without a host ID: released versions do not
+// report the node of an operation.
 func (v *verifier) checkNoOperation() finding {
 	found := v.memberOperations()
 	for _, op := range maintenance.Open(v.in.Operations) {
@@ -180,7 +185,7 @@ func (v *verifier) checkNoOperation() finding {
 	return ok(words.New(words.NoOperation))
 }
 
-// memberOperations are those that labels tell of.
+// memberOperations returns the operations that labels and records of members show.
 func (v *verifier) memberOperations() []words.Message {
 	var found []words.Message
 	for _, o := range v.in.Others {
@@ -197,8 +202,8 @@ func (v *verifier) memberOperations() []words.Message {
 	return found
 }
 
-// laterThan reports whether the other's replacement must wait for ours instead of the other way round: both were accepted, neither has
-// deleted anything, and ours was first.
+// laterThan reports whether the replacement of o must wait for ours, not ours for it. Both are
+// accepted, neither has deleted anything, and ours was first.
 func laterThan(o *cluster.Member, in *Input, rec Record) bool {
 	other := RecordOf(o)
 	if rec.Accepted == "" || !other.cancelable(o.Claim) {

@@ -65,7 +65,7 @@ func (v *verifier) checkHostID() finding {
 			evidence = words.New(words.ReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))
 			lost = true
 		}
-		if lost { // its volume may hold the only copy of its data, so no command to delete it is given
+		if lost { // the volume may have the only replica of its data: suggest no command that deletes it
 			return failed(evidence, words.New(words.ReplaceHostIDLost).Do(words.Scylla(in.Namespace, "status"),
 				words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", member, api.AnnotationHostID+"=HOSTID")))
 		}
@@ -80,7 +80,7 @@ func (v *verifier) checkBootstrapped() finding {
 	case joined != nil && *joined:
 		return ok(words.New(words.ReplaceHasJoined, "node", name, "annotation", api.AnnotationNodeJoined))
 	case v.member.result == OK:
-		// The annotation follows the newest process; the peers' list follows the cluster.
+		// The annotation shows the newest process; the rows of other nodes show the cluster.
 		return ok(words.New(words.ReplaceMemberOfPeers, "node", name))
 	case joined != nil:
 		return failed(words.New(words.ReplaceNeverJoined, "node", name, "annotation", api.AnnotationNodeJoined),
@@ -96,7 +96,7 @@ func (v *verifier) checkMember() finding {
 		matrix.StateJoining, matrix.StateLeaving, matrix.StateReplacing, matrix.StateBeingReplaced, matrix.StateDecommissioned,
 	} {
 		if s == matrix.StateBeingReplaced && v.resume {
-			continue // the failed attempt may still show; check attempt-ended judges it
+			continue // the failed attempt may still be listed; check attempt-ended judges it
 		}
 		if by := v.labels(t.States[s]); len(by) > 0 {
 			odd = append(odd, words.New(words.NodeListedAs, "by", by, "node", name, "state", stateName(s)))
@@ -119,7 +119,8 @@ func seeStatus(in *Input) words.Message {
 	return words.New(words.ReplaceSeeStatus).Do(words.Scylla(in.Namespace, "status"))
 }
 
-// checkDown: invariant 5. Only fresh rows of other members count; ignored nodes do not count, and a row that contradicts itself is never DOWN.
+// checkDown requires a majority of DOWN in fresh rows of other members (invariant 5). Rows of
+// ignored nodes do not count, and a row that contradicts itself never counts as DOWN.
 func (v *opinions) checkDown() finding {
 	t, name := v.of(v.target), v.name(v.target)
 	switch {
@@ -136,7 +137,8 @@ func (v *opinions) checkDown() finding {
 	return ok(words.New(words.NodeSeenDown, "by", v.labels(t.Down), "node", name, "down", len(t.Down), "total", t.Total()))
 }
 
-// checkDownFor requires that the majority has reported DOWN for long enough: a Pod that restarts is DOWN for a moment, and its data is intact.
+// checkDownFor requires that a majority has reported DOWN long enough: a restarting Pod is DOWN
+// only briefly, and its data is intact.
 func (v *verifier) checkDownFor() finding {
 	t, name, now, dead := v.of(v.target), v.name(v.target), v.in.Now, cmp.Or(v.in.Dead, healthpolicy.Dead)
 	since, known := t.DownSince()
@@ -164,16 +166,16 @@ func (v *opinions) checkNotAlive() finding {
 		return failed(words.New(words.PodServes, "pod", p.Name), words.New(words.ReplaceCutOff))
 	case !v.in.Paused.IsZero() && (id == "" || id == v.target):
 		f := failed(words.New(words.PodAlive, "pod", p.Name, "why", v.in.Paused), v.in.Resume)
-		f.hard = true // a restart brings it back, or shows that it is dead
+		f.hard = true // a restart recovers it, or shows that it is dead
 		return f
 	}
 	return ok(words.New(words.PodNotReady, "pod", p.Name))
 }
 
-// manyRestarts tells a crash loop, which is no start, from a container that was started again.
+// manyRestarts is the restart count from which a Pod is in a crash loop, not starting.
 const manyRestarts = 3
 
-// checkJustStarted: a Pod that is on its way up on an intact volume is a restart, not a dead node.
+// checkJustStarted fails while a Pod starts on an intact volume: a restart, not a dead node.
 func (v *verifier) checkJustStarted() finding {
 	m, p, now := v.in.Self, v.in.Self.Pod, v.in.Now
 	intact := len(v.in.Claims) > 0 && !slices.ContainsFunc(v.in.Claims, goes)
@@ -202,9 +204,9 @@ func (v *verifier) checkJustStarted() finding {
 	return ok(words.New(words.PodNotStarting, "pod", p.Name))
 }
 
-// heldForEviction is true for the recorded Pod when its barrier has held it back for as long as a start may take, until this replacement evicts it:
-// the two would wait for each other. A node whose volume shows that it has joined passes its barrier at once, so one that is held that long does not
-// come back.
+// heldForEviction reports whether the barrier has blocked the recorded Pod for startingTime, until
+// this replacement evicts it: the two would wait for each other. A node that has joined passes its
+// barrier at once, so a Pod that is blocked that long does not recover.
 func (v *verifier) heldForEviction() bool {
 	uid, since := v.in.Self.Pod.UID, v.in.Self.BarrierSince()
 	return v.rec.Accepted != "" && uid != "" && string(uid) == v.rec.PodUID &&
@@ -218,7 +220,7 @@ func (v *verifier) checkAttempt() finding {
 	}
 	wait, name := words.New(words.AttemptWait), short(v.newcomer)
 	for _, op := range maintenance.Open(v.in.Operations) {
-		// Released versions name the new node of a replacement, later ones the replaced.
+		// Released versions report the new node of a replacement, later ones the replaced node.
 		if op.HostID == v.newcomer || op.HostID == v.target && op.Type == "replace" {
 			return failed(words.New(words.AttemptOperation, "operation", op.Type, "node", name), wait)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// begunElsewhere: the original host ID is recorded, but our controller did not record it. The Scylla Operator deletes the volume before it writes the
-// label, so nothing is deleted here.
+// begunElsewhere continues a replacement whose original host ID another controller recorded. The
+// Scylla Operator deletes the PVC before it writes the label, so nothing is deleted here.
 func (m *machine) begunElsewhere() Step {
 	if !m.rec.OriginalError.IsZero() {
 		return m.refuse(verify(m.in, m.rec, "", false))
@@ -21,14 +21,15 @@ func (m *machine) begunElsewhere() Step {
 	return m.afterDeletion()
 }
 
-// accepted: our controller has recorded this attempt.
+// accepted continues an attempt that our controller has recorded.
 func (m *machine) accepted() Step {
 	rec := m.rec
 	if !rec.OriginalError.IsZero() {
 		return m.refuse(verify(m.in, rec, "", false))
 	}
 	if !rec.PVCsRecorded {
-		// An accepted request without the list is a damaged record; deleting needs the list, continuing does not.
+		// An accepted request without the list of PVCs is a damaged record. Only the deletion requires
+		// the list.
 		return m.afterDeletion()
 	}
 	for _, uid := range rec.PVCUIDs {
@@ -47,8 +48,9 @@ func (m *machine) accepted() Step {
 	return m.afterDeletion()
 }
 
-// replacedInPlace is true when the new node has taken the old one's place on a claim that was to be deleted first: the claim was empty, its Pod was
-// created again between the record and the deletion, and that Pod's barrier let it start as the replacement. Nothing is left to delete.
+// replacedInPlace reports whether the new node has joined on a PVC that was to be deleted first.
+// The PVC was empty, its Pod was recreated between the record and the deletion, and the barrier let
+// that Pod start as the replacement. Nothing is left to delete.
 func (m *machine) replacedInPlace() bool {
 	in := m.in
 	id := newcomerID(in, m.original)
@@ -59,13 +61,13 @@ func (m *machine) replacedInPlace() bool {
 	return len(v.notJoined(id)) == 0 && v.of(m.original).Listing() == 0
 }
 
-// podAnew is true when the present Pod is another one than the recorded one, and still has to go.
+// podAnew reports whether the present Pod differs from the recorded one and must be evicted.
 func (m *machine) podAnew() bool {
 	p := m.in.Self.Pod
 	return p != nil && p.UID != "" && string(p.UID) != m.rec.PodUID && m.in.Self.Owned() && !m.in.Self.Deleting()
 }
 
-// recordPod records the present Pod as the one to evict, so that its barrier holds it back.
+// recordPod records the present Pod as the Pod to evict, so that its barrier blocks it.
 func (m *machine) recordPod() Step {
 	p := m.in.Self.Pod
 	return Step{
@@ -74,7 +76,8 @@ func (m *machine) recordPod() Step {
 	}
 }
 
-// deletePVC verifies once more, at this moment. Once one of several claims is gone only a live old node stops the deletion of the rest.
+// deletePVC runs the checks again before it deletes. Once one of several PVCs is deleted, only a
+// live old node stops the deletion of the others.
 func (m *machine) deletePVC(claim *corev1.PersistentVolumeClaim) Step {
 	v := verify(m.in, m.rec, m.original, m.rec.Attempt > 1)
 	if m.rec.touched(m.claim) {
@@ -91,7 +94,7 @@ func (m *machine) deletePVC(claim *corev1.PersistentVolumeClaim) Step {
 	}, words.New(words.ClaimCannotBeDeleted, "claim", claim.Name))
 }
 
-// oldPod reports whether the Pod that exists is the old one: it is the recorded one, or one that runs on a recorded claim.
+// oldPod reports whether the present Pod is the recorded one, or runs on a recorded PVC.
 func (m *machine) oldPod() bool {
 	p := m.in.Self.Pod
 	if p == nil {
@@ -100,7 +103,7 @@ func (m *machine) oldPod() bool {
 	if string(p.UID) == m.rec.PodUID {
 		return true
 	}
-	// A Pod without a Kubernetes node has never run; it will get the new claim.
+	// A Pod without a Kubernetes node has never run; it will get the new PVC.
 	return m.in.Self.Scheduled() && slices.ContainsFunc(m.rec.PVCUIDs, func(uid string) bool { return m.claim(uid) != nil })
 }
 
@@ -139,11 +142,11 @@ func (m *machine) waitPodGone() Step {
 	return s
 }
 
-// overdue is how long after its end a Pod that is being deleted may still exist, before its Kubernetes node is taken to be silent. The node
-// controller marks only Pods whose containers were ready when the node fell silent.
+// overdue is the time after its deletion deadline from which a terminating Pod's Kubernetes node
+// counts as not responding. The node controller marks only Pods whose containers were Ready before.
 const overdue = time.Minute
 
-// cannotEnd returns why the old Pod cannot end, and the remedy; zero while it ends, or may.
+// cannotEnd returns why the old Pod cannot terminate, and the remedy; else zero.
 func (in *Input) cannotEnd() (why, cure words.Message) {
 	p := in.Self.Pod
 	switch {
@@ -160,7 +163,8 @@ func (in *Input) cannotEnd() (why, cure words.Message) {
 		words.Kubectl(in.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"))
 }
 
-// evict ends the old Pod, unless it has come back to life: its claim cannot be undeleted, but as long as the Pod runs the data is there.
+// evict evicts the old Pod, unless it is running again. The deletion of its PVC cannot be undone,
+// but the data exists as long as the Pod runs.
 func (m *machine) evict() Step {
 	in, p := m.in, m.in.Self.Pod
 	if in.Self.Deleting() {

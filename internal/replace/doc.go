@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replace owns the replacement of a dead node by its host ID: which checks must pass before anything is deleted, what comes next,
-// when it is over, whether it has failed, and which labels and annotations say so.
+// Package replace owns the replacement of a dead node by its host ID: the checks before a deletion,
+// the next step, the end and failures. It also owns the labels and annotations that record them.
 //
-// Next is a function from what the API server holds now to one step. Nothing is remembered, so a controller may be killed after any
-// write, or run twice, or see an older state of the world, and the replacement goes on where the objects say it is:
+// Next computes one step from the present API objects. It has no memory: a controller may be killed
+// after any write, run twice, or read older objects. The replacement resumes from the objects:
 //
-//	label only        -> Record     host ID, UIDs of claims and Pod, request and time, in one write with optimistic lock
-//	recorded          -> DeletePVC  by UID and resourceVersion, after all checks once more
-//	claim going       -> EvictPod   by UID; a refusal by a disruption budget changes nothing, so only this is tried again
-//	Pod gone          -> WaitNewPod, WaitJoin, WaitReady, WaitOldGone
-//	joined            -> Finish     labels and record go, the outcome stays, in one write
+//	label only        -> Record     host ID, UIDs of PVCs and Pod, request, time; optimistic lock
+//	recorded          -> DeletePVC  by UID and resourceVersion, after all checks ran again
+//	PVC terminating   -> EvictPod   by UID; if a disruption budget refuses, only this is retried
+//	Pod deleted       -> WaitNewPod, WaitJoin, WaitReady, WaitOldGone
+//	joined            -> Finish     removes labels and record, keeps the outcome, in one write
 //
 // Between two writes:
-//   - before Record nothing has happened; the label may be taken away.
-//   - after Record, before DeletePVC: the claim has the recorded UID. Withdrawing first annotates the claim (KeepPVC), whose new
-//     resourceVersion makes a deletion by an older view fail, then removes the record (Cancel).
-//   - after DeletePVC: no claim with the recorded UID is left that is not terminating. The claim that the StatefulSet makes next has
-//     another UID and is never deleted for this request. Withdrawing is refused.
-//   - after EvictPod: the Pod has another UID than the recorded one and does not run on a recorded claim, so it is the new one. Its launcher
-//     finds the original host ID, which has been on the Service since Record.
-//   - after Finish: nothing of the replacement is left but its outcome.
+//   - before Record nothing has happened; the label may be removed.
+//   - after Record, before DeletePVC: the PVC has the recorded UID. A withdrawal first annotates
+//     the PVC (KeepPVC): its new resourceVersion makes a deletion from older objects fail. The
+//     withdrawal then removes the record (Cancel).
+//   - after DeletePVC: every PVC with the recorded UID is terminating or deleted. The
+//     StatefulSet's next PVC has another UID and is never deleted for this request. Withdrawing is
+//     refused.
+//   - after EvictPod: a Pod with another UID that does not run on a recorded PVC is the new one.
+//     Its launcher reads the original host ID, which Record has put on the Service.
+//   - after Finish: only the outcome of the replacement is left.
 //
-// The proof about cancelling requires that the caller reads the claims before it reads the Service: a view whose Service still requests the
-// replacement then has claims from before the cancellation.
+// The proof of cancelling requires that the caller reads the PVCs before the Service. If that
+// Service still requests the replacement, the PVCs are from before the cancellation.
 //
-// The package must not talk to anything, know a clock, or log.
+// The package performs no I/O, reads no clock and writes no log.
 package replace

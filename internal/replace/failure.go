@@ -17,13 +17,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Exit codes of `scylla-agent launch` before it has become ScyllaDB. They are those of sysexits.h, which ScyllaDB does not use.
+// Exit codes of `scylla-agent launch` before it executes ScyllaDB, from sysexits.h. ScyllaDB does
+// not use them.
 const (
-	ExitLaunchRetry     = 75 // the API server did not answer in time; the kubelet starts the container again
-	ExitLaunchMalformed = 78 // the replace labels cannot be used; starting again does not help until they are corrected
+	ExitLaunchRetry     = 75 // the API server did not answer in time; the kubelet restarts the container
+	ExitLaunchMalformed = 78 // the replace labels are malformed; a restart fails until they are corrected
 )
 
-// diagnose recognises a failed attempt. The caller uses it only while the newcomer has not joined. newcomer may be empty.
+// diagnose returns the cause of a failed attempt, nil if none is known. Call it only while the new
+// node, whose host ID may be empty, has not joined.
 func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	p := in.Self.Pod
 	switch {
@@ -50,8 +52,10 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	return diagnoseExit(in)
 }
 
-// diagnoseExit is for a container that ended without known words of ScyllaDB. The exit code is that of the image's entrypoint, which ends with 0 after SIGTERM and after an error of
-// its own (dist/docker/docker-entrypoint.py), and a banned ScyllaDB does not end its container: no code shows that the volume is lost.
+// diagnoseExit explains a container that exited without a known ScyllaDB log line. The exit code
+// comes from the image's entrypoint (dist/docker/docker-entrypoint.py): 0 after SIGTERM and after
+// errors of its own. A banned ScyllaDB does not end its container, so no code shows that the volume
+// is lost.
 func diagnoseExit(in *Input) *Diagnosis {
 	p, e := in.Self.Pod, in.Self.LastExit()
 	switch {
@@ -67,15 +71,16 @@ func diagnoseExit(in *Input) *Diagnosis {
 		"pod", p.Name, "code", int(e.ExitCode), "restarts", int(in.Self.ScyllaDB().RestartCount), "detail", detail(e)), Cure: lookCure(in)}
 }
 
-// diagnoseLog adds to the log's diagnosis the remedy that fits a replacement. With ReplacedNodeNotFound, ReplaceAliveNode and ReplaceOtherDown (since 2026.3; before, the request is
-// placed and then cancelled) ScyllaDB refuses before it has stored the request: nothing is banned, no volume is lost, and the process, which its supervisor restarts on the same data,
-// continues by itself once the reason is gone.
+// diagnoseLog adds the remedy for a replacement to the diagnosis of the log. Since 2026.3, ScyllaDB
+// refuses ReplacedNodeNotFound, ReplaceAliveNode and ReplaceOtherDown before it stores the request;
+// older versions place the request and cancel it. Nothing is then banned and no volume is lost. The
+// supervisor restarts ScyllaDB on the same data, which continues once the reason is removed.
 func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	d := *in.Log
 	switch {
 	case !d.Cure.IsZero():
 	case (d.Code == words.ReplacedNodeNotFound || d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound) && newcomerIsMember(in, original, newcomer):
-		// ScyllaDB was restarted before it had recorded its join. Its data is a member's.
+		// ScyllaDB was restarted before it had recorded its join. Its volume is a member's.
 		d.Code = words.NewcomerIsMember
 		d.Text = words.New(words.NewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
 		d.Cure = words.New(words.CureNewcomerIsMember).Do(words.Scylla(in.Namespace, "replace", string(newcomer)))
@@ -100,7 +105,8 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	return &d
 }
 
-// lookCure is for a failure that does not tell whether the new volume is lost: nothing is deleted before more is known.
+// lookCure is the remedy if the failure does not show whether the new volume is lost. It deletes
+// nothing.
 func lookCure(in *Input) words.Message {
 	look := words.New(words.CureLook).Do(words.Scylla(in.Namespace, "describe", in.Self.Member))
 	if in.Self.Pod != nil {
@@ -109,7 +115,8 @@ func lookCure(in *Input) words.Message {
 	return look
 }
 
-// Refused is true for a text with which ScyllaDB refuses the request of a new node, whether or not its volume is lost.
+// Refused reports whether c is a text with which ScyllaDB rejects the request of a new node,
+// whether or not its volume is lost.
 func Refused(c words.Code) bool {
 	switch c {
 	case words.ReplacedNodeNotFound, words.JoinUnfinished, words.ReplaceAliveNode, words.ReplaceOtherDown, words.RequestNotFound, words.ReplaceTargetNotNormal,
@@ -121,7 +128,8 @@ func Refused(c words.Code) bool {
 
 func command(c words.Command) words.Message { return words.New(words.SayCommand).Do(c) }
 
-// newcomerIsMember is true when a fresh row lists the newcomer as a normal member and none any more lists the node that it replaced.
+// newcomerIsMember reports whether a fresh row lists the new node as a normal member, and no row
+// lists the replaced node.
 func newcomerIsMember(in *Input, original, newcomer hostid.ID) bool {
 	if newcomer == "" || original == "" {
 		return false
@@ -130,8 +138,9 @@ func newcomerIsMember(in *Input, original, newcomer hostid.ID) bool {
 	return len(v.of(newcomer).States[matrix.StateNormal]) > 0 && v.of(original).Listing() == 0
 }
 
-// Superseded is the host ID of the newcomer of an open replacement that is a normal member while the original is gone; empty when there is none.
-// Such a newcomer can itself be replaced, which ends the open replacement (SupersedePatch). The Scylla Operator's end is its own.
+// Superseded returns the host ID of the new node of an open replacement that is a normal member
+// while no row lists the original; else empty. This node can itself be replaced, which ends the
+// open replacement (SupersedePatch). The Scylla Operator ends its own replacements.
 func Superseded(in Input) hostid.ID {
 	if in.Operator {
 		return ""
@@ -144,7 +153,8 @@ func Superseded(in Input) hostid.ID {
 	return ""
 }
 
-// resumeCure is another attempt, after the steps without which that would fail as well.
+// resumeCure is the command for another attempt, after the steps without which that attempt would
+// also fail.
 func resumeCure(in *Input, original, newcomer hostid.ID) words.Message {
 	down, ids := othersDown(in, original, newcomer)
 	if len(down) == 0 {
@@ -153,8 +163,9 @@ func resumeCure(in *Input, original, newcomer hostid.ID) words.Message {
 	return words.New(words.CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil), resumeCommand(in, ids))
 }
 
-// othersDown are the nodes besides the replaced and the ignored that a majority sees DOWN, by name and by host ID; ids begins with those that are
-// ignored already, since the list is given anew.
+// othersDown returns the nodes that a majority sees DOWN, without the replaced and the ignored
+// ones. names are for people. ids begins with the ignored host IDs, because the new list replaces
+// the old.
 func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ids []hostid.ID) {
 	v := newOpinions(in, original, newcomer, RecordOf(in.Self).IgnoreDead)
 	for _, id := range v.expected() {
@@ -176,8 +187,10 @@ func resumeCommand(in *Input, ignore []hostid.ID) words.Command {
 	return words.Scylla(in.Namespace, args...)
 }
 
-// takeBack returns the commands that give up a replacement whose target cannot be replaced, so that the member starts as a plain new node. ScyllaDB has stored nothing, so it starts
-// on the same volume, which stays: it has data if this node is a member that stopped before it recorded that.
+// takeBack returns the commands that cancel a replacement whose target cannot be replaced. The
+// member then starts as a plain new node. ScyllaDB has stored nothing, so it starts on the same
+// volume. That volume is kept: it has data if this node is a member that stopped before it recorded
+// its join.
 func takeBack(in *Input) []words.Command {
 	ns, member := in.Namespace, in.Self.Member
 	var keys []string
@@ -189,14 +202,14 @@ func takeBack(in *Input) []words.Command {
 	slices.Sort(keys)
 	var out []words.Command
 	if len(keys) > 0 {
-		// The record first: otherwise the controller would restore the labels.
+		// The record is removed first: otherwise the controller would restore the labels.
 		out = append(out, words.Kubectl(ns, append([]string{"annotate", "service", member}, keys...)...))
 	}
 	out = append(out, words.Kubectl(ns, "label", "service", member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"))
 	return append(out, words.Kubectl(ns, "delete", "pod", member))
 }
 
-// detail returns the kubelet's text about an exit beyond its code.
+// detail returns the kubelet's reason and message of an exit, without a generic reason.
 func detail(e *corev1.ContainerStateTerminated) string {
 	reason := e.Reason
 	if reason == "Error" || reason == "Completed" {

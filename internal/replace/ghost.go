@@ -14,19 +14,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Ghost is a host ID that the cluster still lists and that belongs to no member, left by a failed replacement or join.
+// Ghost is an orphaned host ID: nodes list it, and no member has it. A failed replacement or join
+// leaves it.
 type Ghost struct {
 	HostID hostid.ID
-	// Evidence is the list of nodes that list it, with its status there.
+	// Evidence lists the nodes that list it, with its status there.
 	Evidence words.Message
-	// Command removes it; nil while it must not be removed, and Why is then the reason. Beside a command it is what has to be done first.
+	// Command removes it; nil if it must not be removed, for the reason Why. With a Command, Why is
+	// what to do first.
 	Command words.Command
 	Why     words.Message
 }
 
-// ghosts returns the host IDs that fresh rows mention and that no member has or replaces: the same for the input of any member of a cluster. A
-// joining newcomer is no ghost, though its peers list it before its Service does, and neither is a node of another Kubernetes cluster's datacenter.
-// stranger returns why a host ID must not be removed, zero when it may be: then no command is given.
+// ghosts returns the host IDs that fresh rows mention and that no member has or replaces. The
+// result is the same for the Input of any member of the cluster. It excludes joining nodes, which
+// rows list before the Service does, and nodes of other Kubernetes clusters' datacenters. The
+// callback returns why a host ID must not be removed (it then gets no command), zero if it may be.
 func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 	known := map[hostid.ID]bool{}
 	here := map[string]bool{}
@@ -36,7 +39,7 @@ func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 			known[id] = true
 		}
 	}
-	in.Self = &cluster.Member{} // here the member is a witness like any other
+	in.Self = &cluster.Member{} // here the row of the member counts like any other
 	v := newOpinions(&in, "", "", nil)
 	nodes := v.m.Nodes()
 	var out []Ghost
@@ -61,9 +64,11 @@ func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 	return out
 }
 
-// removeNode returns the exact command, run on a member that every row has UP, with every other dead node named, or excluded first where the version can; else why there is none. ScyllaDB bans each
-// node that is named, and never takes it back. One that is DOWN in a single row, or only while it restarts, is therefore not named, and nothing is
-// removed while there is one. Neither is a node that has not been DOWN for the health policy's time, or whose rows do not tell since when.
+// removeNode returns the exact command, to run on a member that every row has UP. It names every
+// other dead node, or excludes it first if the version supports that. Otherwise it returns the
+// reason. ScyllaDB permanently bans each named node. A node that is DOWN in one row only, or
+// restarts, is therefore not named, and while there is one, nothing is removed. The same applies to
+// a node that is not DOWN for the health policy's time, or since an unknown time.
 func (v *opinions) removeNode(id hostid.ID) (words.Command, words.Message) {
 	dead, from, why := v.banned(id)
 	switch {
@@ -84,8 +89,10 @@ func (v *opinions) removeNode(id hostid.ID) (words.Command, words.Message) {
 	return append(c, string(id)), words.Message{}
 }
 
-// ExcludeDead is the remedy for dead nodes beside the one that is replaced, where there is `nodetool excludenode`, from 2026.1 on, or where the Scylla Operator replaces, which can
-// pass no list of them to one member. It bans like removenode, and is given on the same evidence, for nodes that have their member here.
+// ExcludeDead is the remedy for dead nodes other than the replaced one. It is given if the version
+// has `nodetool excludenode` (from 2026.1), or under the Scylla Operator, which cannot pass an
+// ignore list to one member. It bans like removenode, on the same evidence, and only nodes with a
+// member here.
 func ExcludeDead(in Input) words.Message {
 	rec := RecordOf(in.Self)
 	target := cmp.Or(rec.Original, in.Self.RecordedID())
@@ -111,7 +118,7 @@ func (v *opinions) excludeDead(target hostid.ID) words.Message {
 	return words.New(words.OthersExclude, "nodes", names, "check", CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))
 }
 
-// named are the names of nodes, and their host IDs.
+// named returns the names and the host IDs of nodes.
 func (v *opinions) named(nodes []hostid.ID) (names, ids []string) {
 	for _, id := range nodes {
 		names, ids = append(names, v.name(id)), append(ids, string(id))
@@ -119,12 +126,13 @@ func (v *opinions) named(nodes []hostid.ID) (names, ids []string) {
 	return names, ids
 }
 
-// nodetool is the start of a nodetool command that runs on a member.
+// nodetool returns the beginning of a nodetool command that runs on a member.
 func (v *opinions) nodetool(member, command string) words.Command {
 	return append(words.Kubectl(v.in.Namespace, "exec", member), "-c", v.in.Containers.Container(member), "--", "nodetool", command)
 }
 
-// banned are the nodes other than id that a command may ban, sorted, and a member that every row has UP, to run it on; else why nothing is to be banned.
+// banned returns the sorted nodes, other than id, that a command may ban, and a member that every
+// row has UP, to run it on. Else it returns why no node may be banned.
 func (v *opinions) banned(id hostid.ID) (dead []hostid.ID, from string, why words.Message) {
 	var living []string
 	for _, other := range v.expected() {
@@ -152,10 +160,11 @@ func (v *opinions) banned(id hostid.ID) (dead []hostid.ID, from string, why word
 	return dead, from, words.Message{}
 }
 
-// dead is what a node has to be before a command may ban it: DOWN for a majority for the health policy's time, and UP for nobody.
+// dead reports whether a command may ban a node: DOWN in a majority of rows for the health policy's
+// time, and UP in none.
 func (v *opinions) dead(id hostid.ID) bool {
 	t := v.of(id)
-	since, known := t.DownSince() // rows alone: a Pod that is not ready tells nothing about gossip
+	since, known := t.DownSince() // rows only: a Pod that is not Ready is no evidence about gossip
 	return len(t.Up)+len(t.Contradict) == 0 && t.MajorityDown() && known && v.in.Now.Sub(since) >= v.leastDown()
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// newcomerID is the host ID of the member's new node: that of the Pod's own row, else that of the Service when it is not the old one.
+// newcomerID returns the host ID of the member's new node: from the Pod's row, else from the
+// Service if that differs from original; empty if unknown.
 func newcomerID(in *Input, original hostid.ID) hostid.ID {
 	for _, id := range []hostid.ID{in.Self.Says().HostID, in.Self.RecordedID()} {
 		if id != "" && id != original {
@@ -23,7 +24,7 @@ func newcomerID(in *Input, original hostid.ID) hostid.ID {
 	return ""
 }
 
-// join waits until the new node has joined, its Pod is Ready and the old host ID is gone.
+// join waits until the new node has joined, its Pod is Ready and no row lists the original.
 func (m *machine) join() Step {
 	in, p := m.in, m.in.Self.Pod
 	id := newcomerID(in, m.original)
@@ -53,7 +54,7 @@ func (m *machine) join() Step {
 	return Step{Action: ActionFinish, NewHostID: id, Patch: endPatch(last), Message: last.Said(), Last: &last, Events: []Event{last.event()}}
 }
 
-// joining is a new node that has not joined, or that has failed to.
+// joining is the step while the new node has not joined, or after it has failed to.
 func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 	in, p := m.in, m.in.Self.Pod
 	s := Step{Action: ActionWaitJoin, NewHostID: id, Waiting: waiting}
@@ -88,14 +89,14 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 		// Another attempt at the original would find nothing to replace.
 		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(words.Scylla(in.Namespace, "replace", string(id)))
 	case m.attemptJoined():
-		// The new node has joined, so that another attempt is never begun.
+		// The new node has joined, so another attempt never starts.
 		s.Cure = m.removedSince(id)
 	}
 	return s
 }
 
-// removedSince is the remedy for a new node that had joined and was removed since, as by nodetool removenode: neither it nor the original is a member for any node, and all
-// of them say so in fresh rows. Zero where one of them is silent.
+// removedSince is the remedy for a new node that had joined and was then removed, as by nodetool
+// removenode. Fresh rows of all nodes list neither it nor the original. Zero if a row is missing.
 func (m *machine) removedSince(id hostid.ID) words.Message {
 	v := &verifier{opinions: newOpinions(m.in, m.original, id, m.rec.IgnoreDead), rec: m.rec, resume: true}
 	if v.checkRows().result != OK || v.of(id).Listing() > 0 || v.of(m.original).Listing() > 0 {
@@ -104,13 +105,15 @@ func (m *machine) removedSince(id hostid.ID) words.Message {
 	return v.nothingToReplace()
 }
 
-// modeStarting is ScyllaDB's word for a node whose request has not been taken up.
+// modeStarting is ScyllaDB's operation mode before its topology request is accepted.
 const modeStarting = "STARTING"
 
-// unheard is the remedy for a new node that has run for as long as a start may take, while no node has heard of it: its seed addresses may belong to Pods that are gone, as
-// after a rollout. A new Pod gets today's addresses, which helps only while the log shows that the shadow round still runs: once discovery has begun its peers are on disk, and
-// ScyllaDB ignores the seeds (raft_group0.cc:531, persistent_discovery::make). Otherwise it says how to look. Zero while the task manager, which lists an operation for a stored
-// request, was not asked, and while another node is not UP.
+// unheard is the remedy for a new node that no row lists after startingTime. Its seed addresses may
+// belong to deleted Pods, as after a rollout. A new Pod gets the present addresses. That helps only
+// while the log shows the shadow round: once discovery has begun, its peers are on disk, and
+// ScyllaDB ignores the seeds (raft_group0.cc:531, persistent_discovery::make). Otherwise the remedy
+// shows the log. Zero while the task manager, which lists an operation for a stored request, was
+// not read, and while another node is not UP.
 func (m *machine) unheard(id hostid.ID) words.Message {
 	in, p := m.in, m.in.Self.Pod
 	v := &verifier{opinions: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
@@ -127,9 +130,11 @@ func (m *machine) unheard(id hostid.ID) words.Message {
 		words.Kubectl(in.Namespace, "logs", p.Name, "-c", in.Containers.Container(p.Name)), words.Scylla(in.Namespace, "describe", in.Self.Member))
 }
 
-// volumeLost is the remedy for a new Pod that no Kubernetes node takes because its new volume is on a node that is gone: the scheduler never places
-// it, and only another attempt deletes the claim. Zero where this is not certain: a claim without a volume may get one anywhere, and a Pod that was
-// just created is still being placed. Where the scheduler gives another reason (no room, a cordon) the volume may be intact, so a person decides.
+// volumeLost is the remedy for a new Pod that cannot be scheduled because its new volume is on a
+// deleted Kubernetes node: only another attempt deletes that PVC. Zero if this is not certain: a
+// PVC without a volume may get one anywhere, and a recent Pod is still being scheduled. If the
+// scheduler gives another reason (no room, a cordon), the volume may be intact, so a person
+// decides.
 func volumeLost(in *Input) words.Message {
 	created := in.Self.Pod.CreationTimestamp.Time
 	if in.Self.Scheduled() || created.IsZero() || in.Now.Sub(created) <= overdue {
@@ -143,8 +148,9 @@ func volumeLost(in *Input) words.Message {
 	return words.Message{}
 }
 
-// unrecorded is the remedy for a new node that had joined, and was lost before the controller recorded its host ID: its Pod and volume are gone, and today's Pod waits at its
-// barrier for it, on an empty volume; or no Kubernetes node takes today's Pod because of the volume. Another attempt at the original would find nothing to replace.
+// unrecorded is the remedy for a new node that joined and was lost before the controller recorded
+// its host ID. Its Pod and volume are gone, and the present Pod waits at its barrier on an empty
+// volume, or cannot be scheduled. Another attempt at the original would find nothing to replace.
 func unrecorded(in *Input, original hostid.ID) words.Message {
 	if in.Unrecorded == "" || in.Self.Pod == nil || !newcomerIsMember(in, original, in.Unrecorded) {
 		return words.Message{}
@@ -160,8 +166,9 @@ func unrecorded(in *Input, original hostid.ID) words.Message {
 	return words.New(words.CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, replace)
 }
 
-// withoutTheOther is the remedy for a new node that waits at its barrier for another dead node, whose replacement was requested and waits for this
-// one: the request for the other is a person's statement that it is lost. Zero where there is no such request.
+// withoutTheOther is the remedy for a new node whose barrier waits for another dead node, if a
+// replacement of that node is requested. The request is a person's statement that the other node is
+// lost. Zero without such a request.
 func withoutTheOther(in *Input, original hostid.ID) words.Message {
 	if len(in.Barrier) == 0 {
 		return words.Message{}
@@ -200,8 +207,9 @@ func standstill(in *Input) []words.Message {
 	return out
 }
 
-// notJoined lists what is missing until the newcomer has joined; empty when it has. It has when it has joined by its own row (or by
-// the member Service, for rows that are not ours), and is UP and a normal member in a fresh row of every other node that is not dead.
+// notJoined returns what is missing until the new node has joined; empty if it has. Its own row
+// must show that (or the member Service, for rows that are not ours). Every other node that is not
+// dead must have it UP and normal in a fresh row.
 func (v *opinions) notJoined(id hostid.ID) []words.Message {
 	if id == "" {
 		return []words.Message{words.New(words.NewcomerHasNoHostID)}
@@ -216,7 +224,7 @@ func (v *opinions) notJoined(id hostid.ID) []words.Message {
 	var silent []string
 	var notNormal []int
 	for _, observer := range expected {
-		// A node that died meanwhile does not count: its own replacement waits for the end of this one.
+		// Ignore a node that failed meanwhile: its own replacement waits for the end of this one.
 		if !v.silence(observer).IsZero() && !v.of(observer).MajorityDown() {
 			silent = append(silent, v.name(observer))
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// TooLate returns why a request can no longer be withdrawn; zero while it can. The point of no return is the deletion of a claim, by any client: from
-// then on only the label tells the new node which node it replaces.
+// TooLate returns why a request can no longer be withdrawn; zero if it can. The deletion of a PVC,
+// by any client, is the point of no return: only the label then tells the new node what it
+// replaces.
 func TooLate(in Input) words.Message {
 	if i := slices.IndexFunc(in.Claims, goes); i >= 0 {
 		return words.New(words.ClaimIsDeleted, "claim", in.Claims[i].Name)
@@ -27,14 +28,15 @@ func TooLate(in Input) words.Message {
 	return words.Message{}
 }
 
-// LostRecord is the remedy where the Scylla Operator has lost the record of the node that a member's new node replaces: its claim is being deleted,
-// and no label gives the reason any more. Zero where nothing is lost, or where the host ID is not known.
+// LostRecord is the remedy if the Scylla Operator has lost the record of a replaced node: its PVC
+// is being deleted, and no label gives the reason. Zero if nothing is lost, or the host ID is
+// unknown.
 func LostRecord(in Input) words.Message {
 	rec := RecordOf(in.Self)
 	id := in.Self.RecordedID()
 	joined := in.Self.HasJoined()
 	if id == "" && in.LostHostID != "" {
-		// The operator has created the Service again, without the record.
+		// The operator has recreated the Service without the record.
 		id, joined = in.LostHostID, true
 	}
 	_, leaves := in.Self.Service.Labels[api.LabelDecommissioned]
@@ -47,13 +49,15 @@ func LostRecord(in Input) words.Message {
 		return words.Message{}
 	}
 	if first, n := cluster.Ordinals(in.Self.StatefulSet); int(*in.Self.Ordinal) >= first+n {
-		return words.Message{} // it is scaled away, and its claim with it
+		return words.Message{} // it is scaled down, and its PVC is deleted with it
 	}
 	return PutBack(in, id)
 }
 
-// PutBack returns the command that makes a replacement that the Scylla Operator has begun go on. While the old Pod exists that is the request alone: with the host ID recorded the
-// operator no longer evicts the Pod, and waits for another host ID without end (its sync_services.go, finishOngoingReplaceNodeUsingHostID).
+// PutBack returns the command that continues a replacement by the Scylla Operator. While the old
+// Pod exists, it only sets the request. If the host ID is recorded, the operator no longer evicts
+// the Pod, and waits indefinitely for another host ID (its sync_services.go,
+// finishOngoingReplaceNodeUsingHostID).
 func PutBack(in Input, original hostid.ID) words.Message {
 	if in.Self.Pod != nil && !in.Self.Deleting() {
 		return words.New(words.PutRequestBack).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"="))
@@ -62,8 +66,9 @@ func PutBack(in Input, original hostid.ID) words.Message {
 		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+string(original)))
 }
 
-// oldPodStays is true for a Pod of the node that is replaced: its row has that host ID, or it has a Kubernetes node while its claim is being deleted, on which no new Pod is
-// scheduled. A new node needs a new Pod.
+// oldPodStays reports whether the Pod of the replaced node still exists. Its row has that host ID,
+// or it has a Kubernetes node while its PVC is being deleted, on which no new Pod is scheduled. A
+// new node requires a new Pod.
 func oldPodStays(in Input, original hostid.ID) bool {
 	return in.Self.Pod != nil && !in.Self.Deleting() &&
 		(original != "" && in.Self.Says().HostID == original || in.Self.Scheduled() && slices.ContainsFunc(in.Claims, goes))

@@ -15,7 +15,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Next derives the state of the member's replacement and the one thing to do about it. It is a function of its input alone.
+// Next returns the state of the member's replacement and the next action. It depends on its input
+// alone.
 func Next(in Input) Step {
 	rec := RecordOf(in.Self)
 	m := &machine{in: &in, rec: rec}
@@ -41,8 +42,9 @@ type machine struct {
 	original  hostid.ID
 }
 
-// attemptJoined is true when the new node has joined by its own word, or by the Service's where it says nothing. Another attempt that was asked for before, as while the
-// machine of its Pod was away, has nothing left to replace: this one goes on to its end.
+// attemptJoined reports whether the new node has joined, by its own row or, without one, by its
+// Service. Another attempt that was requested before, as while the Pod's Kubernetes node was away,
+// has nothing left to replace: the present attempt continues to its end.
 func (m *machine) attemptJoined() bool {
 	id := newcomerID(m.in, m.original)
 	return id != "" && m.original != "" && m.in.Self.JoinedAs(id)
@@ -88,7 +90,8 @@ func (m *machine) idle() Step {
 	if last := m.rec.Last; last != nil {
 		s.Request = last.Request
 		s.Message = last.Said()
-		// The Event is repeated for a while: a controller that was killed between the last write and its Event has not written it.
+		// The Event is repeated for a while: a controller that was killed after the last write has not
+		// written it.
 		if age := m.in.Now.Sub(last.FinishedAt); age >= 0 && age < lastSaid {
 			s.Events = []Event{last.event()}
 		}
@@ -96,10 +99,10 @@ func (m *machine) idle() Step {
 	return s
 }
 
-// lastSaid is how long after its end the outcome is still worth an Event.
+// lastSaid is the time after its end during which the outcome is published as an Event.
 const lastSaid = 10 * time.Minute
 
-// event returns the same Event on every call.
+// event returns the Event of the outcome, the same on every call.
 func (l Last) event() Event {
 	reason := EventFinished
 	if l.Outcome == OutcomeCancelled {
@@ -108,7 +111,7 @@ func (l Last) event() Event {
 	return Event{Reason: reason, Note: words.New(words.ReplaceEnded, "outcome", l.Said(), "request", l.Request)}
 }
 
-// Said is the outcome as a message.
+// Said returns the outcome as a message.
 func (l Last) Said() words.Message {
 	if l.Outcome == OutcomeCancelled {
 		return words.New(words.ReplaceCancelled, "hostID", cmp.Or(l.HostID, "this node"))
@@ -117,13 +120,13 @@ func (l Last) Said() words.Message {
 	if !l.StartedAt.IsZero() && l.FinishedAt.After(l.StartedAt) {
 		took = l.FinishedAt.Sub(l.StartedAt).String()
 	}
-	if l.HostID == "" { // another's procedure by address that was continued
+	if l.HostID == "" { // a procedure by address that another controller began
 		return words.New(words.ReplacedUnknown, "newHostID", l.NewHostID, "took", took)
 	}
 	return words.New(words.Replaced, "hostID", l.HostID, "newHostID", l.NewHostID, "took", took)
 }
 
-// withdrawn: the label is gone but a part of the request is left.
+// withdrawn handles a request whose label is removed but whose record is not.
 func (m *machine) withdrawn() Step {
 	in, rec := m.in, m.rec
 	if rec.cancelable(m.claim) {
@@ -169,7 +172,7 @@ func (m *machine) claim(uid string) *corev1.PersistentVolumeClaim {
 	return nil
 }
 
-// restoreLabel puts the label of the original host ID back: the launcher of the new Pod reads it.
+// restoreLabel restores the label with the original host ID: the launcher of the new Pod reads it.
 func (m *machine) restoreLabel() Step {
 	msg := words.New(words.ReplaceLabelRestored, "label", api.LabelReplacingNodeHostID, "member", m.in.Self.Member)
 	return Step{
@@ -179,20 +182,22 @@ func (m *machine) restoreLabel() Step {
 	}
 }
 
-// begunByAddress distinguishes a request to replace by address from a procedure by address that another controller has begun: there the Service was
-// created again with the dead node's address in its label, so the member has no host ID, or one that never joined, or that of the newcomer, whose
-// address is another.
+// begunByAddress distinguishes a procedure by address that another controller began from a request
+// to replace by address. There the Service was recreated with the dead node's address in its label.
+// The member then has no host ID, or one that never joined, or the new node's, with another
+// address.
 func (m *machine) begunByAddress(addr string) bool {
 	in := m.in
 	id := in.Self.RecordedID()
 	if id == "" || in.Self.Joined != nil && !*in.Self.Joined {
 		return true
 	}
-	ip, _ := netip.ParseAddr(addr) // Record.Address returns no other text
+	ip, _ := netip.ParseAddr(addr) // Record.Address returns only valid addresses
 	return len(newOpinions(in, id, "", nil).of(id).Up) > 0 && !slices.Contains(in.Self.Addresses(), ip)
 }
 
-// adopt records a procedure by address that another controller has begun, without anything to delete.
+// adopt records a procedure by address that another controller has begun. There is nothing to
+// delete.
 func (m *machine) adopt(addr string) Step {
 	in := m.in
 	request := m.rec.Request
@@ -209,7 +214,7 @@ func (m *machine) adopt(addr string) Step {
 			api.AnnotationReplacePodUID:    api.ReplaceNone,
 			api.AnnotationReplaceStartedAt: stamp(in.Now),
 			api.AnnotationReplaceAddress:   addr,
-			// Its first attempt was not ours and has deleted the volume.
+			// The first attempt was not ours and has deleted the volume.
 			api.AnnotationReplaceAttempt: "2",
 		}},
 		Events: []Event{

@@ -10,11 +10,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// nothingToReplace is the remedy where no row lists the replaced node. After a replacement that had begun, the new node may be gone as well, as when ScyllaDB took its join
-// back after a power failure: then the request has to be removed by hand, and the member joins as a new node on an empty volume. The annotations go first, because a
-// controller that finds the record without the label puts the label back. While a row lists a host ID without a member, it may be the new node: then no commands but those of
-// unrecorded, and none for a member with several claims. Nor without a fresh row of every other member, and of most: the claim may have a member's data, and one row that is
-// behind the others is no evidence. kubectl passes over an annotation that is not there.
+// nothingToReplace is the remedy if no row lists the replaced node. After a replacement had begun,
+// the new node may be gone as well, as when ScyllaDB rolled its join back after a power failure. A
+// person then removes the request, and the member joins as a new node on an empty volume.
+//
+// The commands remove the annotations first: a controller that finds the record without the label
+// restores the label. kubectl ignores an annotation that does not exist. While a row lists a host
+// ID without a member, which may be the new node, there are only the commands of unrecorded. For
+// several PVCs there are none. The commands require a fresh row of every other member, and of a
+// majority: the PVC may have a member's data, and one row that is out of date is no evidence.
 func (v *verifier) nothingToReplace() words.Message {
 	in := v.in
 	if cure := unrecorded(in, v.target); v.resume && !cure.IsZero() {

@@ -11,8 +11,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// State is the member's replacement for people: Next, and under the Scylla Operator the operator's own procedure by its labels. The reasons to wait
-// and failures are judged alike under both. Its step is for showing only.
+// State returns the member's replacement for display: Next or, under the Scylla Operator, its own
+// procedure as shown by its labels. Reasons to wait and failures use the same logic. Do not execute
+// its step.
 func State(in Input) Step {
 	if !in.Operator {
 		return Next(in)
@@ -51,8 +52,8 @@ func State(in Input) Step {
 	return s
 }
 
-// operatorDeletes is the operator's first step: it deletes the claim and then retries the eviction. It does not happen while the operator does not
-// run, or a budget protects the Pod.
+// operatorDeletes is the operator's first step: it deletes the PVC and retries the eviction. The
+// step is blocked while the operator does not run or a disruption budget protects the Pod.
 func operatorDeletes(in Input, s Step) Step {
 	budget := in.Budget != "" || slices.ContainsFunc(in.Conditions, func(c string) bool { return strings.Contains(c, "disruption budget") })
 	switch {
@@ -67,8 +68,9 @@ func operatorDeletes(in Input, s Step) Step {
 	return s
 }
 
-// operatorOldPod is the record of a replacement whose old Pod was never evicted: the operator waits for a new host ID in it. Without the label it evicts the Pod, whose volume goes
-// then, so that is offered only while a majority has the node DOWN and nothing shows that it lives.
+// operatorOldPod handles a replacement whose old Pod was never evicted although the operator waits
+// for a new host ID. Without the label the operator evicts the Pod, which deletes its volume. That
+// is therefore suggested only while a majority has the node DOWN and nothing shows it alive.
 func operatorOldPod(in Input, s Step) Step {
 	s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOldPod, "pod", in.Self.Pod.Name, "label", api.LabelReplacingNodeHostID)
 	v := newOpinions(&in, s.Original, "", nil)
@@ -86,7 +88,7 @@ func operatorOff(in Input, s Step) Step {
 	return s
 }
 
-// operatorJoin judges the new node as under our controller, except for the end: the operator removes the labels.
+// operatorJoin uses the logic of our controller, except that the operator removes the labels.
 func operatorJoin(in Input, s Step, id hostid.ID) Step {
 	in.Operator = false
 	ours := Next(in)
@@ -96,7 +98,7 @@ func operatorJoin(in Input, s Step, id hostid.ID) Step {
 	}
 	switch ours.Cure.Code {
 	case words.CureResume, words.CureResumeAfter, words.CureVolumeLost, words.CureNewcomerLost, words.CureNewcomerIsMember, words.CureGiveHostID:
-		// It knows no second attempt, and no end of the first but its own.
+		// The operator has no second attempt, and ends the first one itself.
 		s.Cure = words.New(words.CureOperatorByHand)
 	case words.CureBringBackOrResume:
 		s.Cure = words.Message{Code: words.CureBringBack, Params: ours.Cure.Params}

@@ -13,18 +13,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// opinions are the rows of an Input as evidence about one replacement: package matrix counts, this type says which do not count (those of the
-// member itself, the target, the newcomer, the ignored) and names the rest.
+// opinions are the rows of an Input as evidence for one replacement. Package matrix counts. This
+// type excludes the rows of the member, the target, the new node and the ignored nodes, and names
+// the rest.
 type opinions struct {
 	in       *Input
-	target   hostid.ID // host ID that is replaced
-	newcomer hostid.ID // host ID of the member's new node, empty when none is known
+	target   hostid.ID // host ID to replace
+	newcomer hostid.ID // host ID of the member's new node, empty if unknown
 	ignored  map[hostid.ID]bool
 
 	all   *matrix.Matrix               // of all rows
-	m     *matrix.Matrix               // of those that count
+	m     *matrix.Matrix               // of the rows that count
 	names map[hostid.ID]matrix.Ref     // by host ID
-	asked map[hostid.ID]matrix.Opinion // by host ID, because each check asks about every node
+	asked map[hostid.ID]matrix.Opinion // by host ID: each check reads the opinion of every node
 }
 
 func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opinions {
@@ -57,12 +58,12 @@ func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opini
 	return v
 }
 
-// apart is true for the host IDs of the replacement itself: target, newcomer and ignored nodes.
+// apart reports whether id is the target, the new node or an ignored node.
 func (v *opinions) apart(id hostid.ID) bool {
 	return id != "" && (id == v.target || id == v.newcomer || v.ignored[id])
 }
 
-// isSelf compares names where both are known, else places.
+// isSelf compares member names if both are known, else datacenter, rack and ordinal.
 func (v *opinions) isSelf(r matrix.Ref) bool {
 	s := v.in.Self
 	if r.Member != "" && s.Member != "" {
@@ -80,7 +81,7 @@ func (v *opinions) of(id hostid.ID) matrix.Opinion {
 	return o
 }
 
-// heard is true when at least one other node has a row.
+// heard reports whether at least one other node has a usable row.
 func (v *opinions) heard() bool {
 	for i := range v.m.Nodes() {
 		if v.m.Witness(i) {
@@ -90,8 +91,9 @@ func (v *opinions) heard() bool {
 	return false
 }
 
-// expected returns, sorted, the host IDs that must have a row: members by their Services and every node that has a row or is listed by a witness. A
-// removed node is not among them, though its Service still records it.
+// expected returns the sorted host IDs that must have a row: members by their Services, and nodes
+// that have a row or are listed in a usable one. A removed node is excluded, even if its Service
+// records it.
 func (v *opinions) expected() []hostid.ID {
 	ids := map[hostid.ID]bool{}
 	nodes := v.m.Nodes()
@@ -111,7 +113,7 @@ func (v *opinions) expected() []hostid.ID {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// silence returns why a host ID is no witness; zero when it is one.
+// silence returns why id has no usable row, else zero.
 func (v *opinions) silence(id hostid.ID) words.Message {
 	i, known := v.m.Index(id)
 	if known && v.m.Witness(i) {
@@ -135,7 +137,7 @@ func (v *opinions) silence(id hostid.ID) words.Message {
 	return words.New(words.NodeReportIsEmpty, "node", name)
 }
 
-// labels name witnesses, by index into the matrix's nodes.
+// labels returns the names of witnesses, given by their index into the matrix's nodes.
 func (v *opinions) labels(witnesses ...[]int) []string {
 	var out []string
 	for _, i := range slices.Concat(witnesses...) {
@@ -150,14 +152,15 @@ func (v *opinions) labels(witnesses ...[]int) []string {
 	return out
 }
 
-// name of a host ID for people: "demo-rack1-0 (8ebd0c1a)".
+// name returns a host ID for people: "demo-rack1-0 (8ebd0c1a)".
 func (v *opinions) name(id hostid.ID) string {
 	ref := v.names[id]
 	ref.HostID = id
 	return refName(ref)
 }
 
-// holder names the member that has a host ID by its row or its Service, which is another than the replaced one where that was a mistake.
+// holder returns the member that has a host ID by its row or its Service. After a mistake it
+// differs from the replaced member.
 func (v *opinions) holder(id hostid.ID) string {
 	for _, o := range v.in.Others {
 		if o.RecordedID() == id || o.Says().HostID == id {
@@ -183,10 +186,10 @@ func refName(r matrix.Ref) string {
 	return who + " (" + short(r.HostID) + ")"
 }
 
-// short is the first 8 characters of a host ID, enough to tell nodes apart and what the CLI asks a person to type.
+// short returns the first 8 characters of a host ID, which the CLI asks a person to type.
 func short(id hostid.ID) string { return id.Short() }
 
-// compareMessages is a stable order of messages, by code and parameters.
+// compareMessages orders messages by code and parameters.
 func compareMessages(a, b words.Message) int {
 	return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(fmt.Sprint(a.Params), fmt.Sprint(b.Params)))
 }

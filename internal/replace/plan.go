@@ -9,26 +9,29 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Plan shows the effect of a replacement before it is requested.
+// Plan is the effect of a replacement, shown before it is requested.
 type Plan struct {
-	// Original is the host ID that would be replaced, Procedure and Address how.
+	// Original is the host ID that would be replaced, with this Procedure and Address.
 	Original  hostid.ID
 	Procedure Procedure
 	Address   string
-	// Resume is set when it would be another attempt at an open replacement.
+	// Resume is set for another attempt at an open replacement.
 	Resume bool
 	Checks []Check
-	// Blocked is set when a check blocks it.
+	// Blocked is set if a check blocks the replacement.
 	Blocked bool
-	// Streams lists the nodes that the new one streams from: those that hold a copy of its data, where StreamsKnown, else those that may.
+	// Streams lists the nodes from which the new node may stream: those that have a replica of its
+	// data if StreamsKnown, else all that no row has DOWN.
 	Streams []string
-	// StreamsKnown is set where a live node reported the holders of copies.
+	// StreamsKnown is set if a live node reported the location of the data.
 	StreamsKnown bool
-	// Banned are the host IDs that can never come back once the new node has asked, even when it fails: the original and those ignored.
+	// Banned are the host IDs that ScyllaDB permanently bans at the request, even if it fails: the
+	// original and the ignored ones.
 	Banned []hostid.ID
 }
 
-// MakePlan verifies as the controller will, for the labels and annotations that are in the input (apply RequestPatch or ResumePatch first).
+// MakePlan runs the checks of the controller on the labels and annotations in the input. Apply
+// RequestPatch or ResumePatch first.
 func MakePlan(in Input) Plan {
 	rec := RecordOf(in.Self)
 	target := in.Self.RecordedID()
@@ -58,10 +61,10 @@ func MakePlan(in Input) Plan {
 	return p
 }
 
-// Blockers returns the checks that block it.
+// Blockers returns the checks that block the replacement.
 func (p Plan) Blockers() []Check { return blockers(p.Checks) }
 
-// OpenAlready returns why a new replacement of the member cannot be requested; zero when it can.
+// OpenAlready returns why a new replacement of the member cannot be requested; zero if it can.
 func OpenAlready(in Input) words.Message {
 	rec := RecordOf(in.Self)
 	if !rec.Open() || Superseded(in) != "" {
@@ -74,7 +77,7 @@ func OpenAlready(in Input) words.Message {
 	return words.New(words.ReplaceIsOpen, "original", rec.target(), "member", in.Self.Member, "since", since)
 }
 
-// Phase is a step as people see it; replacements pass through phases in this order.
+// Phase is a step for display; a replacement passes the phases in this order.
 type Phase string
 
 const (
@@ -91,7 +94,7 @@ const (
 	PhaseNone    Phase = "None"
 )
 
-// Phase of a step.
+// Phase returns the phase of a step.
 func (s Step) Phase() Phase {
 	switch s.Action {
 	case ActionRefuse, ActionRecord, ActionKeepPVC, ActionCancel, ActionAdopt:
@@ -124,5 +127,5 @@ func (s Step) Phase() Phase {
 	return PhaseNone
 }
 
-// Title of a phase, in the present tense.
+// Title returns the title of a phase, in the present tense.
 func (p Phase) Title() words.Message { return words.Message{Code: titles[p]} }

@@ -21,9 +21,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Reading is the input of replacements from one cluster. For the proof about cancelling, the claims must have been read before the Services.
+// Reading is the input of all replacements of a cluster. The caller must read the PVCs before the
+// Services (proof of cancelling, see the package).
 type Reading struct {
-	// Cluster has the rows of the Pods where there are any, else those that it was read with.
+	// Cluster uses the rows of the Pods if there are any, else the source it was read with.
 	Cluster *cluster.Cluster
 
 	operations  []api.NodeOperation
@@ -31,8 +32,7 @@ type Reading struct {
 	notVerified []string
 }
 
-// Read makes a Reading of a cluster. Rows come from the Pods themselves (or from the nodes, when they were asked), and not from a report, which may
-// be out of date; those of other datacenters come from the copied reports.
+// Read creates a Reading of a cluster.
 func Read(c *cluster.Cluster) *Reading {
 	r := &Reading{Cluster: c}
 	r.readRows()
@@ -40,8 +40,10 @@ func Read(c *cluster.Cluster) *Reading {
 	return r
 }
 
-// readRows takes the rows of the members here from their Pods, or from the nodes themselves where they were asked; those of other datacenters are among
-// them. Without any, as with a Scylla Operator that does not report into Pods we may read, the report is all there is.
+// readRows selects the source of the rows: the Pods' annotations, or the nodes if they were
+// queried. A report may be out of date. Rows of other datacenters come from the copied reports.
+// Without any row, as under a Scylla Operator whose Pods we cannot read, the report is the only
+// source.
 func (r *Reading) readRows() {
 	c := r.Cluster
 	r.notVerified = matrix.NotVerified(c.StatusReport)
@@ -59,7 +61,7 @@ func (r *Reading) readRows() {
 	}
 }
 
-// Input collects the input of the member's replacement; nil when the member has no Service.
+// Input collects the input of the member's replacement; nil if the member has no Service.
 func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	c := r.Cluster
 	self := c.Member(member)
@@ -100,7 +102,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	return in
 }
 
-// Requested lists the members whose Services request a replacement or have one open, by name.
+// Requested returns the sorted members whose Services request a replacement or have one open.
 func (r *Reading) Requested() []string {
 	var out []string
 	for _, m := range r.Cluster.Serviced() {
@@ -111,7 +113,7 @@ func (r *Reading) Requested() []string {
 	return out
 }
 
-// Recorded lists the members of Requested, and those whose last replacement is over, by name.
+// Recorded returns the sorted members of Requested and those whose last replacement has ended.
 func (r *Reading) Recorded() []string {
 	out := r.Requested()
 	for _, m := range r.Cluster.Serviced() {
@@ -123,13 +125,14 @@ func (r *Reading) Recorded() []string {
 	return out
 }
 
-// lost is true for a member of the Scylla Operator whose claim is being deleted while no record gives the reason.
+// lost reports whether a member of the Scylla Operator has a PVC that is being deleted while no
+// record gives the reason.
 func (r *Reading) lost(member string) bool {
 	return r.Cluster.Operator && !r.Cluster.KeepsClaims(member) && !LostRecord(*r.Input(member, time.Time{}, "")).IsZero()
 }
 
-// Ghosts lists the host IDs that the cluster's nodes list and no member here has. Without any Service a member cannot be told from a ghost; the list
-// is then empty.
+// Ghosts returns the orphaned host IDs of the cluster. Without any Service, members cannot be
+// distinguished from orphaned host IDs; the result is then empty.
 func (r *Reading) Ghosts(now time.Time) []Ghost {
 	if len(r.Cluster.Services) == 0 {
 		return nil
@@ -143,7 +146,7 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 	})
 }
 
-// barrier returns the reasons why a Pod waits in its barrier, as the barrier itself judges.
+// barrier returns the reasons why a Pod waits in its barrier, by the logic of the barrier.
 func (r *Reading) barrier(m *cluster.Member) []words.Message {
 	if m.Pod == nil || !cluster.ContainerRuns(m.Pod, api.ContainerBarrier) {
 		return nil
@@ -160,7 +163,8 @@ func (r *Reading) barrier(m *cluster.Member) []words.Message {
 	return out
 }
 
-// readVersion asks the image of the Pod that will be made and the nodes that run: all must be able.
+// readVersion reads the image of the next Pod and the versions of the running nodes. All of them
+// must support the procedure.
 func (r *Reading) readVersion(in *Input) {
 	image := in.Self.Image
 	if set := in.Self.StatefulSet; set != nil {

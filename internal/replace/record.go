@@ -20,23 +20,24 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Record is a replacement by a member Service's labels and annotations.
+// Record is a replacement as recorded in a member Service's labels and annotations.
 type Record struct {
 	// Requested is set while LabelReplace is present; Value is its value.
 	Requested bool
 	Value     string
-	// Request, Resume, Accepted are identities; empty when absent.
+	// Request, Resume and Accepted are identities of requests; empty if absent.
 	Request, Resume, Accepted string
-	// HasOriginal is set while the original host ID is recorded, in the label or (by address) in the annotation. Original may still be empty
-	// or malformed: then OriginalError says so.
+	// HasOriginal is set while the original host ID is recorded, in the label or (by address) in the
+	// annotation. Original may still be empty or malformed; OriginalError is then the reason.
 	HasOriginal   bool
 	Original      hostid.ID
 	OriginalError words.Message
-	// LabelLost is set when the label is gone or differs from what was recorded beside it.
+	// LabelLost is set if the label is missing or differs from the annotation.
 	LabelLost bool
-	// Recorded address of the procedure by address, empty otherwise.
+	// RecordedAddress is the address to replace by address, else empty.
 	RecordedAddress string
-	// PVCUIDs that this attempt deletes; PVCsRecorded is set when the list was written at all, even as "none".
+	// PVCUIDs are the PVCs that this attempt deletes; PVCsRecorded is set if the list exists, even as
+	// "none".
 	PVCUIDs      []string
 	PVCsRecorded bool
 	PodUID       string
@@ -44,17 +45,19 @@ type Record struct {
 	Attempt      int
 	IgnoreDead   []string
 	SkipChecks   []string
-	// Refused is what the API server refused last, nil when nothing was or the record cannot be read: the next refusal writes it anew.
+	// Refused is the last refusal by the API server; nil without one, or if it is unreadable (the next
+	// refusal overwrites it).
 	Refused *Refusal
 	Last    *Last
-	// Problems are values that could not be read; each names the key.
+	// Problems are the values that are unreadable; each names its key.
 	Problems []words.Message
 }
 
-// Open reports whether a replacement was accepted, by any controller, and is not over.
+// Open reports whether any controller has accepted a replacement that has not ended.
 func (r Record) Open() bool { return r.HasOriginal || r.Accepted != "" }
 
-// Address returns the address that is replaced in the procedure by address; ok is false when neither the record nor the label has one.
+// Address returns the address to replace by address; ok is false if neither the record nor the
+// label has one.
 func (r Record) Address() (addr string, ok bool) {
 	for _, v := range []string{r.RecordedAddress, r.Value} {
 		if a, err := netip.ParseAddr(v); err == nil {
@@ -64,7 +67,7 @@ func (r Record) Address() (addr string, ok bool) {
 	return "", false
 }
 
-// Procedure of an open replacement.
+// Procedure returns the procedure of an open replacement.
 func (r Record) Procedure() Procedure {
 	if r.RecordedAddress != "" {
 		return ByAddress
@@ -75,8 +78,8 @@ func (r Record) Procedure() Procedure {
 	return ByHostID
 }
 
-// ReadRecord reads labels and annotations. It never fails: unreadable values are in Problems and count as absent, except for the original host ID,
-// whose presence alone keeps a replacement open.
+// ReadRecord reads labels and annotations. It never fails: unreadable values are in Problems and
+// count as absent. Only the original host ID keeps a replacement open even if it is malformed.
 func ReadRecord(labels, annotations map[string]string) Record {
 	var r Record
 	r.Value, r.Requested = labels[api.LabelReplace]
@@ -106,7 +109,7 @@ func ReadRecord(labels, annotations map[string]string) Record {
 		if v, ok := annotations[api.AnnotationReplaceAttempt]; ok {
 			n, err := strconv.Atoi(v)
 			if err != nil || n < 1 {
-				// An attempt that cannot be read must not look like the first, which can still be cancelled.
+				// An unreadable attempt must not look like the first one, which can still be cancelled.
 				r.Problems = append(r.Problems, words.New(words.ReplaceAttemptMalformed, "key", api.AnnotationReplaceAttempt, "value", v))
 				n = 2
 			}
@@ -127,7 +130,7 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	return r
 }
 
-// RecordOf reads the record on a member's Service; it is empty where there is none.
+// RecordOf reads the record on a member's Service; empty without a Service.
 func RecordOf(m *cluster.Member) Record {
 	if m.Service == nil {
 		return Record{}
@@ -135,18 +138,19 @@ func RecordOf(m *cluster.Member) Record {
 	return ReadRecord(m.Service.Labels, m.Service.Annotations)
 }
 
-// target is what is replaced: the original host ID, or by address the address; empty when neither is recorded.
+// target returns the original host ID or, by address, the address; empty if neither is recorded.
 func (r Record) target() string {
 	addr, _ := r.Address()
 	return cmp.Or(string(r.Original), addr)
 }
 
-// touched is true where one of the claims that this attempt deletes is gone, or is being deleted.
+// touched reports whether a PVC that this attempt deletes is deleted or being deleted.
 func (r Record) touched(claim func(uid string) *corev1.PersistentVolumeClaim) bool {
 	return slices.ContainsFunc(r.PVCUIDs, func(uid string) bool { c := claim(uid); return c == nil || goes(c) })
 }
 
-// cancelable: nothing was accepted, or this first attempt's claims are all still there and untouched.
+// cancelable reports whether nothing was accepted, or all PVCs of this first attempt still exist
+// untouched.
 func (r Record) cancelable(claim func(uid string) *corev1.PersistentVolumeClaim) bool {
 	if !r.Open() {
 		return true
@@ -157,10 +161,10 @@ func (r Record) cancelable(claim func(uid string) *corev1.PersistentVolumeClaim)
 	return !r.touched(claim)
 }
 
-// goes is true for a claim that is being deleted.
+// goes reports whether a PVC is being deleted.
 func goes(c *corev1.PersistentVolumeClaim) bool { return c.DeletionTimestamp != nil }
 
-// readOriginal reads the host ID, or by address the address, of the replaced node.
+// readOriginal reads the host ID (by address: the address) of the replaced node.
 func (r *Record) readOriginal(labels, annotations map[string]string) {
 	r.RecordedAddress = annotations[api.AnnotationReplaceAddress]
 	key := api.LabelReplacingNodeHostID
@@ -169,7 +173,7 @@ func (r *Record) readOriginal(labels, annotations map[string]string) {
 	r.HasOriginal = inLabel || recorded
 	if r.HasOriginal {
 		if _, err := hostid.Parse(beside); recorded && (err == nil || !inLabel) {
-			// The annotation was written once before anything was deleted, and outlives the label.
+			// The annotation is written once, before any deletion, and outlives the label.
 			r.LabelLost = r.RecordedAddress == "" && !sameHostID(original, beside)
 			key, original = api.AnnotationReplaceOriginalHostID, beside
 		}
@@ -181,21 +185,22 @@ func (r *Record) readOriginal(labels, annotations map[string]string) {
 	}
 }
 
-// sameHostID compares two spellings of a host ID, or two texts that are none.
+// sameHostID reports whether two texts are the same host ID, or the same malformed text.
 func sameHostID(a, b string) bool {
 	x, errA := hostid.Parse(a)
 	y, errB := hostid.Parse(b)
 	return errA == nil && errB == nil && x == y || a == b
 }
 
-// recordKeys are the annotations of an open replacement, all removed when it ends. AnnotationReplaceLast stays.
+// recordKeys are the annotations of an open replacement. Its end removes them all;
+// AnnotationReplaceLast is kept.
 var recordKeys = []string{
 	api.AnnotationReplaceRequest, api.AnnotationReplaceResume, api.AnnotationReplaceIgnoreDead, api.AnnotationReplaceSkipChecks,
 	api.AnnotationReplaceAccepted, api.AnnotationReplacePVCUIDs, api.AnnotationReplacePodUID, api.AnnotationReplaceStartedAt,
 	api.AnnotationReplaceAttempt, api.AnnotationReplaceOriginalHostID, api.AnnotationReplaceAddress, api.AnnotationReplaceRefused,
 }
 
-// endPatch takes everything of the replacement away and leaves its outcome, in one write.
+// endPatch removes the record of a replacement and keeps its outcome, in one write.
 func endPatch(last Last) *Patch {
 	value, err := json.Marshal(last)
 	if err != nil {
@@ -208,7 +213,7 @@ func endPatch(last Last) *Patch {
 	}
 }
 
-// RequestPatch is what asks for a replacement: the label, and the request's identity and choices in the same write.
+// RequestPatch requests a replacement: label, identity and choices in one write.
 func RequestPatch(id string, ignoreDead, skipChecks []string) *Patch {
 	p := &Patch{
 		SetLabels:      map[string]string{api.LabelReplace: ""},
@@ -218,8 +223,8 @@ func RequestPatch(id string, ignoreDead, skipChecks []string) *Patch {
 	return p
 }
 
-// ResumePatch is what asks for another attempt. A non-empty original writes down the original host ID where it was lost (label present but
-// empty); it never overwrites one that is there.
+// ResumePatch requests another attempt. A non-empty original records the host ID if it was lost or
+// is malformed; it never overwrites a valid one.
 func ResumePatch(r Record, id string, original hostid.ID, ignoreDead, skipChecks []string) *Patch {
 	p := &Patch{
 		SetLabels:      map[string]string{},
@@ -235,7 +240,8 @@ func ResumePatch(r Record, id string, original hostid.ID, ignoreDead, skipChecks
 	return p
 }
 
-// SupersedePatch asks for the replacement of the newcomer that Superseded names, and ends the replacement that brought it in the same write.
+// SupersedePatch requests the replacement of the new node that Superseded returns. The same write
+// ends the replacement that created it.
 func SupersedePatch(r Record, newcomer hostid.ID, id string, ignoreDead, skipChecks []string, now time.Time) *Patch {
 	end := endPatch(Last{
 		Request: cmp.Or(r.Accepted, r.Request), Outcome: OutcomeReplaced, HostID: r.Original, NewHostID: newcomer,
@@ -253,7 +259,7 @@ func SupersedePatch(r Record, newcomer hostid.ID, id string, ignoreDead, skipChe
 	return p
 }
 
-// CancelPatch withdraws the request, as a person would by hand.
+// CancelPatch withdraws the request, as a user would with kubectl.
 func CancelPatch() *Patch { return &Patch{RemoveLabels: []string{api.LabelReplace}} }
 
 func (p *Patch) choices(ignoreDead, skipChecks []string) {
@@ -277,5 +283,5 @@ func listOrNone(list []string) string {
 	return strings.Join(list, ",")
 }
 
-// stamp is the one spelling of times in annotations.
+// stamp formats times for annotations.
 func stamp(t time.Time) string { return t.UTC().Truncate(time.Second).Format(time.RFC3339) }

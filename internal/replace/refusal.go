@@ -10,27 +10,30 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// The first and the longest delay before a refused step is tried again; the delay doubles each time.
+// Delays before a refused step is retried; the delay doubles each time.
 const (
 	firstBackoff = 5 * time.Second
 	maxBackoff   = 2 * time.Minute
 )
 
-// Refusal is the API server's refusal to delete the claim or to evict the Pod; it is the value of api.AnnotationReplaceRefused. It is kept on the
-// Service, so that a restarted controller keeps to the back-off and every reader sees the same.
+// Refusal records that the API server refused to delete the PVC or to evict the Pod. It is the
+// value of api.AnnotationReplaceRefused on the Service, so that a restarted controller keeps the
+// back-off.
 type Refusal struct {
-	// UID of the object that was to go: a refusal does not apply to another object.
+	// UID of the object to delete or evict: a refusal applies to that object only.
 	UID string `json:"uid"`
-	// Message is the API server's own, with that of the disruption budget where one refuses. Budget is set then.
+	// Message is the API server's message, and the message of the disruption budget if one refuses.
+	// Budget is set then.
 	Message string `json:"message"`
 	Budget  bool   `json:"budget,omitempty"`
-	// Times it was refused in a row, Since when; Next is when it is tried again.
+	// Times counts refusals in a row, from Since; Next is the next retry.
 	Times int       `json:"times"`
 	Since time.Time `json:"since"`
 	Next  time.Time `json:"next"`
 }
 
-// Refuse is the change that records another refusal of what the step asked for. atLeast is the wait that the API server suggests.
+// Refuse returns the record of another refusal of the step, and its change. atLeast is the delay
+// that the API server suggests.
 func (s Step) Refuse(message string, budget bool, now time.Time, atLeast time.Duration) (*Refusal, *Patch) {
 	now = now.UTC().Truncate(time.Second)
 	r := Refusal{UID: s.uid(), Message: message, Budget: budget, Times: 1, Since: now}
@@ -45,7 +48,7 @@ func (s Step) Refuse(message string, budget bool, now time.Time, atLeast time.Du
 	return &r, &Patch{SetAnnotations: map[string]string{api.AnnotationReplaceRefused: string(value)}}
 }
 
-// RefusedNote is the Event about a refusal, with what the API server said. pod names the Pod that the step evicts.
+// RefusedNote returns the note of the refusal's Event. pod names the Pod that the step evicts.
 func (s Step) RefusedNote(pod, says string) words.Message {
 	what := words.New(words.PodCannotBeEvictedUID, "pod", pod, "uid", s.PodUID)
 	if s.Claim != nil {
@@ -62,7 +65,7 @@ func readRefusal(value string) *Refusal {
 	return &r
 }
 
-// uid of the object that the step deletes or evicts.
+// uid returns the UID of the object that the step deletes or evicts.
 func (s Step) uid() string {
 	if s.Claim != nil {
 		return string(s.Claim.UID)
@@ -70,8 +73,8 @@ func (s Step) uid() string {
 	return s.PodUID
 }
 
-// heed applies an earlier refusal of the same step: it waits until the next try, and shows the reason either way. A next try later than any back-off
-// was not written by our controller, and is ignored.
+// heed delays a step that the API server has refused until the recorded retry time, and always
+// shows the reason. A retry time beyond 2*maxBackoff is not ours and is ignored.
 func (m *machine) heed(s Step, what words.Message) Step {
 	r := m.rec.Refused
 	if r == nil || r.UID != s.uid() {
@@ -93,7 +96,7 @@ func (m *machine) heed(s Step, what words.Message) Step {
 	return s
 }
 
-// clock is a time of day for people, with its date unless it is within a day of now.
+// clock returns a time of day for people, with the date if it is over 24 h from now.
 func clock(t, now time.Time) string {
 	layout := "15:04:05 UTC"
 	if d := now.Sub(t); d > 24*time.Hour || d < -24*time.Hour {

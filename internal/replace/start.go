@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// start verifies and records: a new replacement of target, or another attempt at it.
+// start verifies and records a new replacement of target, or another attempt at it.
 func (m *machine) start(target hostid.ID, resume bool) Step {
 	in, rec := m.in, m.rec
 	v := verify(in, rec, target, resume)
@@ -55,7 +55,7 @@ func (m *machine) start(target hostid.ID, resume bool) Step {
 	return s
 }
 
-// recordPatch writes down what this attempt will delete.
+// recordPatch records what this attempt will delete.
 func (m *machine) recordPatch(request string, attempt int) *Patch {
 	var uids []string
 	for _, c := range m.in.Claims {

@@ -12,7 +12,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Allowed is the step itself, or how to look where it cannot be undone and the objects are Old.
+// Allowed returns the step, or ReadNow if the step cannot be undone and the objects are out of date
+// (Cluster.Old).
 func Allowed(c *cluster.Cluster, step words.Message) words.Message {
 	if !c.Old || !evidence.Irreversible(step) {
 		return step
@@ -20,12 +21,13 @@ func Allowed(c *cluster.Cluster, step words.Message) words.Message {
 	return ReadNow(c)
 }
 
-// ReadNow is the step for Old objects.
+// ReadNow is the step if the objects are out of date.
 func ReadNow(c *cluster.Cluster) words.Message {
 	return evidence.Do(words.New(words.ReadNow), evidence.Facts{"namespace": c.Namespace, "cluster": c.Name})
 }
 
-// WhileCause is the step for a member whose node is DOWN for a cause that a replacement does not remove; zero without one. The Scylla Operator's StatefulSets are not ours to apply.
+// WhileCause is the step for a member whose node is DOWN for a cause that a replacement does not
+// remove; zero without one. It never changes a StatefulSet of the Scylla Operator.
 func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object string) words.Message {
 	f := evidence.Facts{
 		"namespace": c.Namespace, "cluster": c.Name, "member": member, "pod": member, "container": c.Containers().Container(member), "lower": object, "kubernetesNode": object,
@@ -68,7 +70,8 @@ func OfCauses() []words.Code {
 	}, OfHalted())
 }
 
-// BeginAnew is the decision that is left to a person once the data of a whole cluster is gone. The Scylla Operator has no such command.
+// BeginAnew is the decision for a person after the data of a whole cluster is lost. The Scylla
+// Operator has no command for it.
 func BeginAnew(c *cluster.Cluster) words.Message {
 	step := words.New(words.BeginAnew)
 	if c.Operator {
@@ -77,7 +80,7 @@ func BeginAnew(c *cluster.Cluster) words.Message {
 	return evidence.Do(step, evidence.Facts{"namespace": c.Namespace, "cluster": c.Name})
 }
 
-// HaltedStep is the step for a member whose ScyllaDB does not come up by itself, for that reason.
+// HaltedStep is the step for a member whose ScyllaDB does not recover, for the reason why.
 func HaltedStep(c *cluster.Cluster, member string, why words.Code) words.Message {
 	f := evidence.Facts{"namespace": c.Namespace, "pod": member, "container": c.Containers().Container(member)}
 	switch why {
@@ -97,7 +100,7 @@ func OfHalted() []words.Code {
 	return []words.Code{words.RestartDrained, words.EndMaintenance, words.SeeHaltedScyllaDB}
 }
 
-// WhileAway is the step for a node whose whole datacenter or rack is DOWN; zero for any other.
+// WhileAway is the step for a node whose whole datacenter or rack is DOWN; else zero.
 func WhileAway(m *matrix.Matrix, id hostid.ID) words.Message {
 	switch dc, rack, away := m.PlaceAway(id); {
 	case !away:
@@ -109,7 +112,8 @@ func WhileAway(m *matrix.Matrix, id hostid.ID) words.Message {
 	}
 }
 
-// IsElsewhere is true for a reason of Stranger with which the controller here may read the datacenter of the host ID.
+// IsElsewhere reports whether a host ID must not be removed because it is elsewhere: the controller
+// could be given access to that datacenter.
 func IsElsewhere(why words.Message) bool {
 	return why.Code == words.StrangerElsewhere || why.Code == words.StrangerRecorded
 }

@@ -24,82 +24,86 @@ type Procedure string
 const (
 	// ByHostID passes --replace-node-first-boot.
 	ByHostID Procedure = "host-id"
-	// ByAddress passes the deprecated --replace-address-first-boot, for versions before 5.2 and 2023.1.
+	// ByAddress passes the deprecated --replace-address-first-boot, for versions before 5.2 and
+	// 2023.1.
 	ByAddress Procedure = "address"
 )
 
-// Diagnosis is a recognised failure.
+// Diagnosis is a known cause of a failure.
 type Diagnosis struct {
 	// Code is stable.
 	Code words.Code
-	// Text is the fact, with the error in ScyllaDB's own words where there is one; Cure what to do.
+	// Text is the fact, with ScyllaDB's error if there is one, and the remedy.
 	Text, Cure words.Message
 }
 
-// Input is everything that a replacement depends on. The caller reads every field from objects at the moment of the call.
+// Input is everything that a replacement depends on, read from objects at the time of the call.
 type Input struct {
 	Namespace string
 	Cluster   string
-	// Dead is how long a node must have been DOWN before it is taken for dead; the default where it is zero.
+	// Dead is the minimum time of DOWN of a dead node; zero means the default.
 	Dead time.Duration
-	// Self is the member. Its host ID is the one that its Service records (Member.Recorded), not the one that its node reports.
+	// Self is the member, with the host ID on its Service (Member.Recorded), not in its row.
 	Self *cluster.Member
-	// LostHostID is the host ID of the member's node where its Service does not record it but the rows have it; under the Scylla Operator only.
+	// LostHostID is the host ID of the member's node if only rows have it, not the Service. Set under
+	// the Scylla Operator only.
 	LostHostID hostid.ID
-	// Unrecorded is that of the new node of an open replacement where it has taken the original's place, and the Service still records the original: its volume is gone
-	// with its Pod, or today's Pod is on no Kubernetes node.
+	// Unrecorded is the host ID of a new node that has joined while its Service still records the
+	// original. Its volume is gone with its Pod, or the present Pod is not scheduled.
 	Unrecorded hostid.ID
-	// Away is the step for a member whose whole rack or datacenter is DOWN; zero for any other.
+	// Away is the step for a member whose whole rack or datacenter is DOWN; else zero.
 	Away words.Message
-	// Claims of the member that exist now. They must have been read before Service and Pod: see the package documentation.
+	// Claims are the member's PVCs, read before Service and Pod: see the package.
 	Claims []*corev1.PersistentVolumeClaim
-	// Unscheduled is the step for a Pod that waits for a Kubernetes node although its volume can be used; zero for any other.
+	// Unscheduled is the step for an unschedulable Pod whose volume can be used; else zero.
 	Unscheduled words.Message
-	// Paused is why its ScyllaDB, which is alive, serves nobody: it was drained, or is in maintenance mode. Resume brings it back. Both are zero for any other.
+	// Paused is why the running ScyllaDB serves no clients: it was drained, or is in maintenance mode.
+	// Resume is the remedy. Both are zero otherwise.
 	Paused, Resume words.Message
-	// Barrier lists, while the Pod is in its barrier, the barrier's reasons to wait.
+	// Barrier lists the reasons of the barrier to wait, while the Pod is in its barrier.
 	Barrier []words.Message
-	// Seeds is the choice that launch will make for the new node; nil where the Pod does not start through launch.
+	// Seeds is launch's choice for the new node; nil if the Pod does not use launch.
 	Seeds *bootstrap.SeedChoice
-	// Matrix of the whole cluster, nil where there are no rows, and the members with a Service beside Self.
+	// Matrix of the whole cluster, nil without rows. Others are the other members with a Service.
 	Matrix *matrix.Matrix
 	Others []*cluster.Member
-	// Containers are the names of their ScyllaDB's containers.
+	// Containers are the names of the members' ScyllaDB containers.
 	Containers matrix.Containers
-	// NotVerified are datacenters that are known to exist and whose nodes no reporter in this Kubernetes cluster can ask.
+	// NotVerified are known datacenters whose nodes no reporter of this Kubernetes cluster can query.
 	NotVerified []string
-	// Operations are those that ScyllaDB's task manager shows as open or failed, on any member. OperationsKnown is set when at least one node that is up
-	// was asked; without it an empty list proves nothing.
+	// Operations are the open and failed operations of ScyllaDB's task manager, on any member.
+	// OperationsKnown is set if at least one node that is UP was queried; without it an empty list
+	// proves nothing.
 	Operations      []api.NodeOperation
 	OperationsKnown bool
 	// Version is the ScyllaDB version for texts, ByHostID whether it can replace by host ID.
 	Version  string
 	ByHostID release.Support
-	// Excludes is true where every version that is known has `nodetool excludenode`.
+	// Excludes is set if every known version has `nodetool excludenode`.
 	Excludes bool
 	// VersionDetail is why ByHostID is unknown.
 	VersionDetail string
-	// Operator is set when the Scylla Operator manages the member: then no step is ours. Conditions are the operator's own about the member, when the
-	// caller has read them.
+	// Operator is set if the Scylla Operator manages the member: then Next does nothing. Conditions
+	// are the operator's conditions of the member, if the caller has read them.
 	Operator   bool
 	Conditions []string
-	// OperatorOff is why the operator does not run, zero where it does or where the caller could not find out. Budget is a disruption budget that lets
-	// no Pod be evicted.
+	// OperatorOff is why the operator does not run; zero if it runs or the state is unknown. Budget is
+	// a disruption budget that blocks evictions.
 	OperatorOff words.Message
 	Budget      string
-	// Data is the location of the cluster's data as a live node reports it; nil where the caller did not ask, as in the controller, which relies on what
-	// the CLI showed to the person who made the request.
+	// Data is the location of the cluster's data from a live node. Nil if the caller did not query it,
+	// as in the controller, which relies on the CLI's checks for the user who made the request.
 	Data *Data
-	// Log is the diagnosis of the ScyllaDB container's log, when the caller has read it.
+	// Log is the diagnosis of the ScyllaDB container's log, if the caller has read it.
 	Log *Diagnosis
-	// Now is the caller's clock, NewID a fresh identity for a request that has none.
+	// Now is the caller's clock; NewID is the identity of a request that has none.
 	Now   time.Time
 	NewID string
 }
 
-// Data lists the nodes that hold the same data.
+// Data lists the nodes that have replicas of the same data.
 type Data struct {
-	// Known is false where no node reported it; Why is then the reason.
+	// Known is false if no node reported the data, for the reason Why.
 	Known     bool
 	Why       string
 	Keyspaces []maintenance.Keyspace
@@ -111,51 +115,51 @@ type Result string
 const (
 	OK     Result = "ok"
 	Failed Result = "failed"
-	// Unknown means that it could not be checked, which blocks as well.
+	// Unknown means that the check could not run; it blocks as well.
 	Unknown Result = "unknown"
 )
 
-// Check is one condition that must hold before anything is deleted.
+// Check is one condition for the deletion.
 type Check struct {
-	// Name is stable, lower case with dashes; --skip-check takes it.
+	// Name is stable, lower case with dashes; --skip-check accepts it.
 	Name   string
 	Result Result
-	// Evidence is the fact: statuses in rows, values of labels. Cure is the remedy, zero when the result is ok.
+	// Evidence is the fact: statuses in rows, values of labels. The remedy is zero if OK.
 	Evidence, Cure words.Message
-	// Skipped is set when a person decided to proceed in spite of the result; Skippable is whether --skip-check can skip it.
+	// Skipped is set if a user skipped the check; Skippable allows it.
 	Skipped, Skippable bool
 }
 
 // Blocks reports whether the check blocks the replacement.
 func (c Check) Blocks() bool { return c.Result != OK && !c.Skipped }
 
-// blockers returns the checks that block it.
+// blockers returns the checks that block the replacement.
 func blockers(checks []Check) []Check {
 	return slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return !c.Blocks() })
 }
 
-// Action is the action of a step for its caller. Each is at most one write to the API server.
+// Action is what the caller of a step does: at most one write to the API server.
 type Action string
 
 const (
 	ActionNone          Action = "None"          // no replacement, or not ours
-	ActionRefuse        Action = "Refuse"        // a check blocks it; nothing was deleted in this attempt
-	ActionRecord        Action = "Record"        // apply Step.Patch: the point from which the original host ID is safe
+	ActionRefuse        Action = "Refuse"        // a check blocks it; this attempt has deleted nothing
+	ActionRecord        Action = "Record"        // apply Step.Patch, which records the original host ID permanently
 	ActionDeletePVC     Action = "DeletePVC"     // delete Step.Claim, with its UID and resourceVersion as preconditions
-	ActionHoldEviction  Action = "HoldEviction"  // the old node came back to life after its claim was deleted
+	ActionHoldEviction  Action = "HoldEviction"  // the old node is running again after its PVC was deleted
 	ActionEvictPod      Action = "EvictPod"      // evict Step.PodUID
-	ActionWaitRefused   Action = "WaitRefused"   // the API server refused the deletion or the eviction: not again before Step.Refused.Next
+	ActionWaitRefused   Action = "WaitRefused"   // the API server refused the deletion or eviction: retry at Step.Refused.Next
 	ActionWaitPodGone   Action = "WaitPodGone"   // the old Pod terminates
-	ActionWaitNewPod    Action = "WaitNewPod"    // the StatefulSet makes the new Pod
+	ActionWaitNewPod    Action = "WaitNewPod"    // the StatefulSet creates the new Pod
 	ActionWaitJoin      Action = "WaitJoin"      // ScyllaDB starts, streams, joins
-	ActionWaitReady     Action = "WaitReady"     // joined, Pod not Ready yet
-	ActionWaitOldGone   Action = "WaitOldGone"   // joined and Ready, the original host ID is still listed
+	ActionWaitReady     Action = "WaitReady"     // joined, Pod not yet Ready
+	ActionWaitOldGone   Action = "WaitOldGone"   // joined and Ready, original host ID still listed
 	ActionFinish        Action = "Finish"        // apply Step.Patch: removes the labels, keeps the outcome
 	ActionFail          Action = "Fail"          // the attempt failed; only `replace resume` starts another
-	ActionKeepPVC       Action = "KeepPVC"       // withdrawn in time: annotate Step.Claim first, so that no older view can delete it
+	ActionKeepPVC       Action = "KeepPVC"       // withdrawn in time: annotate Step.Claim first, so that no older read can delete it
 	ActionCancel        Action = "Cancel"        // apply Step.Patch: the request was withdrawn in time
-	ActionCancelRefused Action = "CancelRefused" // apply Step.Patch: it was withdrawn too late, so the label is restored
-	ActionAdopt         Action = "Adopt"         // apply Step.Patch: records a procedure by address that another controller began
+	ActionCancelRefused Action = "CancelRefused" // apply Step.Patch: withdrawn too late, so the label is restored
+	ActionAdopt         Action = "Adopt"         // apply Step.Patch: record a procedure by address that another controller began
 )
 
 // Writes reports whether the action changes an object.
@@ -167,7 +171,7 @@ func (a Action) Writes() bool {
 	return false
 }
 
-// Patch is a change of the member Service's metadata, to be applied as one write with optimistic lock.
+// Patch is a change of the member Service's metadata, in one write with optimistic lock.
 type Patch struct {
 	SetLabels         map[string]string
 	RemoveLabels      []string
@@ -175,7 +179,7 @@ type Patch struct {
 	RemoveAnnotations []string
 }
 
-// Apply changes the maps in place; nil maps are made.
+// Apply changes the maps in place and creates nil maps.
 func (p *Patch) Apply(labels, annotations *map[string]string) {
 	apply(labels, p.SetLabels, p.RemoveLabels)
 	apply(annotations, p.SetAnnotations, p.RemoveAnnotations)
@@ -193,14 +197,15 @@ func apply(m *map[string]string, set map[string]string, remove []string) {
 	}
 }
 
-// Event is an Event that the caller publishes once when it takes the step. Its note contains no age, so that the same fact is the same Event.
+// Event is published once, when the caller takes the step. Its note has no age, so that the same
+// fact is the same Event.
 type Event struct {
 	Warning bool
 	Reason  string
 	Note    words.Message
 }
 
-// Reasons of events.
+// Reasons of Events.
 const (
 	EventStarted           = "ReplacementStarted"
 	EventResumed           = "ReplacementResumed"
@@ -222,15 +227,16 @@ const (
 type Step struct {
 	Action    Action
 	Procedure Procedure
-	// Request is the identity of the request that the step belongs to; empty before it has one.
+	// Request identifies the request of the step; empty without one.
 	Request string
-	// Attempt counts from 1; 0 before the first was accepted.
+	// Attempt counts from 1; 0 before the first is accepted.
 	Attempt int
-	// Original is the host ID that is replaced, NewHostID that of the newcomer; empty while unknown. Address is set in the procedure by address.
+	// Original is the host ID to replace, NewHostID the new node's; empty if unknown. Address is set
+	// in the procedure by address.
 	Original, NewHostID hostid.ID
 	Address             string
 	StartedAt           time.Time
-	// Message is the state in one sentence; Cure what a person can do about it, if anything.
+	// Message is the state in one sentence, with the remedy for a person, if any.
 	Message, Cure words.Message
 	// Waiting lists the reasons of a step that waits.
 	Waiting   []words.Message
@@ -242,11 +248,11 @@ type Step struct {
 	Events    []Event
 	// Refused is set while the API server refuses the deletion or eviction of the step.
 	Refused *Refusal
-	// Last is the outcome of the last finished replacement, on a Service without an open one.
+	// Last is the outcome of the last replacement, if none is open.
 	Last *Last
 }
 
-// Allowed is the step with those of its cures that may rest on the objects of a cluster; see Allowed.
+// Allowed returns the step with every remedy filtered by the function Allowed.
 func (s Step) Allowed(c *cluster.Cluster) Step {
 	s.Cure = Allowed(c, s.Cure)
 	s.Checks = slices.Clone(s.Checks)
@@ -261,12 +267,12 @@ func (s Step) Allowed(c *cluster.Cluster) Step {
 	return s
 }
 
-// Held reports whether the replacement cannot go on until something outside it changes.
+// Held reports whether the replacement is blocked until something else changes.
 func (s Step) Held() bool {
 	return s.Action == ActionRefuse || s.Action == ActionHoldEviction || s.Refused != nil
 }
 
-// Last is the outcome of a finished replacement; it is the value of api.AnnotationReplaceLast.
+// Last is the outcome of a replacement; it is the value of api.AnnotationReplaceLast.
 type Last struct {
 	Request    string    `json:"request"`
 	Outcome    Outcome   `json:"outcome"`

@@ -10,15 +10,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
-// coordinator is the host ID of the topology coordinator in the answer of a node that serves; empty where it knows none. A joining node may not be in group 0 yet, and where
-// topology is not managed by Raft the leader of group 0 does not coordinate it.
+// coordinator returns the host ID of the topology coordinator from a node in mode NORMAL, empty if
+// the node knows none. A joining node is possibly not yet in group 0. Without Raft-managed topology
+// the leader of group 0 is not the coordinator.
 func (r *Reader) coordinator(ctx context.Context, row *api.NodeStatusReport) hostid.ID {
 	if row.OperationMode != modeNormal || row.LegacyTopology {
 		return ""
 	}
 	leader, err := r.c.RaftLeader(ctx)
 	if err != nil {
-		if !IsMissing(err) { // before 6.0 there is no such call
+		if !IsMissing(err) { // the path exists since 6.0
 			r.gap(err)
 		}
 		return ""
@@ -26,7 +27,8 @@ func (r *Reader) coordinator(ctx context.Context, row *api.NodeStatusReport) hos
 	return hostid.Known(leader)
 }
 
-// legacy is true where the node serves and answers that its cluster's topology is not managed by Raft, or where its version does not support that.
+// legacy reports whether a node in mode NORMAL reports that Raft does not manage its topology, or
+// has a version that does not support Raft topology.
 func (r *Reader) legacy(ctx context.Context, row *api.NodeStatusReport) bool {
 	if r.byRaft || row.OperationMode != modeNormal {
 		return false

@@ -21,11 +21,12 @@ import (
 
 const zeroHostID = "00000000-0000-0000-0000-000000000000"
 
-// canonicalHostID is the lower-case form of a UUID, empty for the zero UUID (ScyllaDB's "not set") and the text itself for anything that is not a UUID: it still names a node.
+// canonicalHostID returns a UUID in lower case, empty for the zero UUID (ScyllaDB's "not set").
+// Other text is returned unchanged: it still names a node.
 func canonicalHostID(text string) string {
 	text = strings.TrimSpace(text)
 	if id, err := hostid.Parse(text); err == nil {
-		return string(id) // as a rule it is canonical already
+		return string(id) // usual case: already canonical
 	}
 	id, err := uuid.Parse(text)
 	if err != nil {
@@ -37,7 +38,8 @@ func canonicalHostID(text string) string {
 	return ""
 }
 
-// canonicalAddress makes two spellings of one IP address equal; ScyllaDB's formatter and other tools differ on IPv6.
+// canonicalAddress returns one spelling per IP address; ScyllaDB and other tools print IPv6
+// differently.
 func canonicalAddress(text string) string {
 	text = strings.TrimSpace(text)
 	a, err := netip.ParseAddr(strings.Trim(text, "[]"))
@@ -51,7 +53,7 @@ func canonicalAddress(text string) string {
 	return text
 }
 
-// theAnswer names the body in errors that have the path already.
+// theAnswer names the body in errors that already contain the path.
 const theAnswer = "the answer"
 
 func decodeMembers(b io.Reader) ([]Member, error) {
@@ -99,7 +101,8 @@ func decodeStrings(b io.Reader) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// decodeString accepts a JSON string; a bare word is taken as it is, as some versions print plain text.
+// decodeString decodes a JSON string. It also accepts a bare word, because some versions print
+// plain text.
 func decodeString(b io.Reader) (string, error) {
 	data, err := limitValue.Read(b, theAnswer)
 	if err != nil {
@@ -151,14 +154,15 @@ func decodeSchemaVersions(b io.Reader) (map[string][]string, error) {
 	return out, nil
 }
 
-// Numbers among gossip's application states (gms/application_state.hh); ScyllaDB keeps them stable on purpose.
+// Numbers of gossip's application states (gms/application_state.hh), which ScyllaDB never changes.
 const (
 	stateDC     = 3
 	stateRack   = 4
 	stateHostID = 12
 )
 
-// endpointStates has only the fields in use: the states carry tokens and feature lists of many kilobytes that the decoder skips.
+// endpointStates has only the fields in use: the decoder skips tokens and feature lists of many
+// kilobytes.
 type endpointStates struct {
 	Addrs      string `json:"addrs"`
 	Generation int64  `json:"generation"`
@@ -169,7 +173,7 @@ type endpointStates struct {
 	} `json:"application_state"`
 }
 
-// value is that of a state, by its number or its name; empty where it is not there.
+// value returns a state's value, found by number or name, else empty.
 func (e *endpointStates) value(number int, name string) string {
 	value := ""
 	for _, s := range e.States {
@@ -217,8 +221,9 @@ func decodeTasks(b io.Reader) ([]Task, error) {
 	out := []Task{}
 	if err := bounded.Each(limitTasks, b, theAnswer, func(_ int, e task) error {
 		t := Task{ID: e.ID, Type: e.Type, State: strings.ToLower(e.State), HostID: canonicalHostID(e.Entity), Ended: strings.Trim(string(e.End), `"`)}
-		// Node tasks are the parts of a cluster task on one node: their entity is not the joining or leaving node. A task without an entity counts as an operation: up to 2025.4 no
-		// task names its node, up to 2026.3 none that has ended.
+		// Node tasks are the parts of a cluster task on one node: their entity is not the joining or
+		// leaving node. A task without an entity counts as an operation: up to 2025.4 no task names its
+		// node, up to 2026.3 no ended task does.
 		if t.State != "" && e.Kind != "node" {
 			out = append(out, t)
 		}

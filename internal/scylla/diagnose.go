@@ -15,15 +15,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Diagnosis is a known failure found in a log. What it shows of the volume is in package evidence.
+// Diagnosis is a known failure found in a log. Package evidence derives the state of the volume
+// from it.
 type Diagnosis struct {
-	// Code is stable, CamelCase: JoinCancelled, Banned, AlreadyRemoved, Decommissioned, ReplacedNodeNotFound, ...
+	// Code is stable and in CamelCase: JoinCancelled, Banned, AlreadyRemoved, Decommissioned,
+	// ReplacedNodeNotFound, ...
 	Code words.Code `json:"code"`
-	// Text is ScyllaDB's own message, without the log's prefix.
+	// Text is ScyllaDB's message, without the log prefix.
 	Text string `json:"text"`
 }
 
-// Lost is true when ScyllaDB will never start on this data directory again.
+// Lost reports whether ScyllaDB can never start on this data directory again.
 func (d *Diagnosis) Lost() bool { return evidence.VolumeOf(d.Code) == evidence.Lost }
 
 type known struct {
@@ -31,7 +33,8 @@ type known struct {
 	pattern func() *regexp.Regexp
 }
 
-// failures are ScyllaDB's known fatal errors, by their exact texts. The order matters where one message contains another.
+// failures are the known fatal errors by ScyllaDB's exact texts. The order matters if one message
+// contains another.
 var failures = []known{
 	{words.JoinCancelled, pattern.Lazy(`request canceled because some required nodes are dead|Canceled\. Dead nodes: `)},
 	{words.RackInvalid, pattern.Lazy(`its addition would make some existing keyspace RF-rack-invalid`)},
@@ -65,17 +68,19 @@ var failures = []known{
 	{words.StartupFailed, pattern.Lazy(`Startup failed: `)},
 }
 
-// own are the lines with which a process ends: only there does a text above tell of the node itself. A coordinator's log has the same words about other nodes.
+// own matches the last lines of a process: only there does a text above refer to the node itself. A
+// coordinator logs the same texts about other nodes.
 var own = pattern.Lazy(`Startup failed: |received notification of being banned from the cluster`)
 
-// prefix is the text of ScyllaDB's logger before a message: "ERROR 2025-09-01 12:00:00,123 [shard 0:main] init - ". Container runtimes can put a time stamp of their own before
-// that.
+// prefix matches the text of ScyllaDB's logger before a message: "ERROR 2025-09-01 12:00:00,123
+// [shard 0:main] init - ". A container runtime may add a timestamp before that prefix.
 var prefix = pattern.Lazy(`^(?:\S+Z? )?(?:(?:TRACE|DEBUG|INFO|WARN|ERROR)\s+)?\d{4}-\d\d-\d\d[ T][\d:,.]+Z?\s+(?:\[[^\]]*\]\s+)?(?:[\w:.-]+ - )?`)
 
-// started is the line after which earlier failures are history.
+// started matches the line after which earlier failures no longer matter.
 var started = pattern.Lazy(`initialization completed\.`)
 
-// inShadowRound is the line with which a shadow round begins, pastIt those of a start that has left it or has ended.
+// inShadowRound matches the line that begins a shadow round, pastIt a line that a process logs
+// after the round or at its end.
 var (
 	inShadowRound = failures[len(failures)-2].pattern
 	pastIt        = pattern.Lazy(`Gossip shadow round finished|Skip ShadowRound|found no local group 0|Startup (?:failed|interrupted)|Signal received; shutting down|initialization completed\.`)
@@ -83,11 +88,14 @@ var (
 
 const maxLine = 16 << 10
 
-// FirstError finds the failure that explains a container log. A process that is restarted on the same directory adds messages that only follow from the first failure, so the first
-// one that spoils the directory counts, else the first of any kind; failures before a successful start are ignored. False when no known failure is found. Lines of any length, and
-// logs that break off, are accepted.
+// FirstError finds the failure that explains a container log. A process that restarts on the same
+// directory adds messages that only follow from the first failure. Therefore the first failure that
+// makes the directory unusable counts, else the first of any kind. Failures before a successful
+// start are ignored. It returns false if the log has no known failure, and accepts lines of any
+// length and truncated logs.
 //
-// A log that ends in a shadow round shows words.ShadowRound, if nothing but such a round failed before: the process looks for its seeds, and has not begun discovery.
+// If the log ends in a shadow round, and only shadow rounds failed before, the result is
+// words.ShadowRound: the process is contacting its seeds, and has not begun discovery.
 func FirstError(log io.Reader) (Diagnosis, bool) {
 	r := bufio.NewReaderSize(log, maxLine)
 	var first, shadow Diagnosis
@@ -120,7 +128,7 @@ func FirstError(log io.Reader) (Diagnosis, bool) {
 	}
 }
 
-// Recognise finds a known failure in one message, such as a line of a log or a task's error. False when there is none.
+// Recognise finds a known failure in one message, such as a log line or a task's error, else false.
 func Recognise(message string) (Diagnosis, bool) {
 	for _, k := range failures {
 		if k.pattern().MatchString(message) {
@@ -130,7 +138,8 @@ func Recognise(message string) (Diagnosis, bool) {
 	return Diagnosis{}, false
 }
 
-// Cure is the cause of a known failure and what to do, by its code; zero for any other code, as of an archive that another version packed.
+// Cure returns the cause of a known failure and the next step. It is zero for an unknown code, for
+// example from an archive of another version.
 func Cure(c words.Code) words.Message {
 	switch {
 	case !slices.ContainsFunc(failures, func(k known) bool { return k.code == c }):

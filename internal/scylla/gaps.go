@@ -8,21 +8,21 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// gap records a request without an answer, once for all its attempts.
+// gap records a failed request, once for all its attempts.
 func (r *Reader) gap(err error) {
 	if err != nil && !slices.ContainsFunc(r.gaps, func(known error) bool { return known.Error() == err.Error() }) {
 		r.gaps = append(r.gaps, err)
 	}
 }
 
-// Gaps are the requests that got no answer when the last row was read and cost only their part of that row: those of a stage of starting that is not reached yet, or of a node in
-// trouble. A path that a version does not have is no gap.
+// Gaps returns the failed requests of the last read that left only part of the row empty, for
+// example because the node is still starting. A path that a version does not have is not a gap.
 func (r *Reader) Gaps() []error { return r.gaps }
 
-// Err is why the last row has an Error; nil where it has none.
+// Err returns the cause of the last row's Error, nil without Error.
 func (r *Reader) Err() error { return r.err }
 
-// failed is the row without observations.
+// failed returns row with the error and without observations.
 func (r *Reader) failed(row api.NodeStatusReport, err error) api.NodeStatusReport {
 	r.err = err
 	text := err.Error()

@@ -10,7 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// checkHostIDs is nil when every member has a valid host ID: a row with another text would be rejected by its readers.
+// checkHostIDs returns an error unless every member has a valid host ID: readers would reject the
+// row.
 func (p *picture) checkHostIDs() error {
 	if len(p.anonymous) > 0 {
 		return fmt.Errorf("member %s has no host ID yet", p.anonymous[0])

@@ -8,18 +8,18 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Known is a failure that FirstError recognises, for documents.
+// Known is a failure that FirstError recognises, for generated documents.
 type Known struct {
-	// Code is that of a Diagnosis.
+	// Code is the Diagnosis.Code of the failure.
 	Code words.Code
-	// Texts are ScyllaDB's own, with "..." for the variable parts.
+	// Texts are ScyllaDB's messages, with "..." for the variable parts.
 	Texts []string
 }
 
-// plain makes readable text of the patterns above, which use nothing else.
+// plain converts the patterns of failures, which use no other syntax, to readable text.
 var plain = strings.NewReplacer(`\S+`, "...", `\d+`, "...", `\.`, ".", `.read_barrier.`, "[read_barrier]")
 
-// KnownFailures lists every failure that FirstError recognises, in the order in which it tries them.
+// KnownFailures lists the failures that FirstError recognises, in the order in which it tries them.
 func KnownFailures() []Known {
 	var out []Known
 	for _, f := range failures {

@@ -11,17 +11,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
-// DefaultMetricsURL is where ScyllaDB serves its metrics in the own Pod.
+// DefaultMetricsURL is the address of ScyllaDB's metrics inside its Pod.
 const DefaultMetricsURL = "http://127.0.0.1:9180/metrics"
 
-// limitMetrics is for the metrics of Raft, which are some 5 KiB. A ScyllaDB that does not select by name sends all of them: those are not read.
+// limitMetrics is the limit for the Raft metrics, which have about 5 KiB. A ScyllaDB that ignores
+// the selection by name sends all metrics, which exceed it.
 var limitMetrics = bounded.Limit{Bytes: 64 << 10, Cure: "this version cannot select metrics by name: --scylla-metrics-url= disables this query"}
 
-// logTimeout bounds the requests about the log: the row must not wait for them.
+// logTimeout limits the requests about the log: the row must not wait for them.
 const logTimeout = time.Second
 
-// ReadLog asks a node for its place in the log of group 0: metrics is a client of its metrics, with nil they are not read. A value without an answer is absent, for any cause:
-// before 6.1 there are no such metrics, and the port may be closed.
+// ReadLog queries a node's position in the log of group 0. metrics is a client for its metrics; nil
+// reads none. A failed request leaves its value empty: before 6.1 these metrics do not exist, and
+// the port may be closed.
 func ReadLog(ctx context.Context, c, metrics *Client) raftlog.Said {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
@@ -37,14 +39,14 @@ func ReadLog(ctx context.Context, c, metrics *Client) raftlog.Said {
 			return err
 		})
 		if err != nil {
-			said = raftlog.Said{} // of a part of an answer
+			said = raftlog.Said{} // from a partial response
 		}
 	}
 	said.Schema = schema
 	return said
 }
 
-// SchemaVersion is the version of the schema that the node itself has.
+// SchemaVersion returns the node's own schema version.
 func (c *Client) SchemaVersion(ctx context.Context) (string, error) {
 	return c.string(ctx, "/storage_service/schema_version")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// named gives tasks the node that they named while they were open.
+// named sets the node of ended tasks that named it while they were open.
 func (r *Reader) named(tasks []Task) []Task {
 	known := map[string]string{}
 	for i := range tasks {
@@ -28,7 +28,7 @@ func (r *Reader) named(tasks []Task) []Task {
 	return tasks
 }
 
-// operations are the open and the failed ones, with the error texts of the latter.
+// operations returns the open and failed operations, failed ones with their error texts.
 func (r *Reader) operations(ctx context.Context, tasks []Task) []api.NodeOperation {
 	var relevant []Task
 	for _, t := range tasks {
@@ -36,7 +36,7 @@ func (r *Reader) operations(ctx context.Context, tasks []Task) []api.NodeOperati
 			relevant = append(relevant, t)
 		}
 	}
-	// Open ones first, then the latest failures.
+	// Open operations first, then the latest failures.
 	slices.SortStableFunc(relevant, func(a, b Task) int {
 		if a.Open() != b.Open() {
 			if a.Open() {
@@ -78,10 +78,11 @@ func finished(tasks []Task, id string) bool {
 	return slices.ContainsFunc(tasks, func(t Task) bool { return t.HostID == id && t.Type == "replace" && t.State == "done" })
 }
 
-// replaced is the kind of the open replacements whose task names the replaced node.
+// replaced is the key of open replacements whose task names the replaced node.
 const replaced = "replaced"
 
-// replacers are the members that have taken the address of a replaced node. A replacer at another address is not found by its address.
+// replacers returns the members at the address of a replaced node. It does not find a replacing
+// node at another address.
 func (p *picture) replacers(targets map[string]bool) map[string]bool {
 	out := map[string]bool{}
 	for id := range targets {
@@ -96,8 +97,9 @@ func (p *picture) replacers(targets map[string]bool) map[string]bool {
 	return out
 }
 
-// takers are, while a replacement is open whose task does not name its node (up to 2025.4), the nodes that have taken the address of a member and own no tokens yet: the state of a
-// replacement at the same address. [derived]
+// takers returns the nodes that have the address of a member and own no tokens yet: the state of a
+// replacement at the same address. It applies only while a replacement is open whose task does not
+// name its node (up to 2025.4). [derived]
 func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[string]bool {
 	if !slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && t.Type == "replace" && t.HostID == "" }) {
 		return nil
@@ -108,7 +110,7 @@ func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[strin
 		if !ok || !slices.ContainsFunc(ids, func(id string) bool { return id != h.HostID }) {
 			continue
 		}
-		// ScyllaDB answers for the present holder; a member with tokens there replaces no node.
+		// ScyllaDB answers for the current node at the address; if it owns tokens, it replaces no node.
 		if tokens, err := r.c.Tokens(ctx, a); err == nil && len(tokens) == 0 {
 			out[h.HostID] = true
 		}
@@ -116,7 +118,7 @@ func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[strin
 	return out
 }
 
-// states are the states other than plain membership, each by a statement of ScyllaDB.
+// states returns the states of members that are not NORMAL, each reported by ScyllaDB.
 func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *picture, open map[string]map[string]bool) (map[string]api.NodeState, error) {
 	out := map[string]api.NodeState{}
 	byAddress := func(list func(context.Context) ([]string, error), state api.NodeState) error {
@@ -126,7 +128,7 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 		}
 		r.gap(err)
 		for _, a := range found {
-			// With two members behind one address the list does not identify the joining or leaving one.
+			// If two members share an address, the list does not identify the joining or leaving one.
 			if ids := p.behind[canonicalAddress(a)]; len(ids) == 1 {
 				out[ids[0]] = state
 			}
@@ -150,7 +152,7 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 		out[id] = api.NodeStateBeingReplaced
 	}
 	for id := range open["replace"] {
-		// A node that replaces another at the other's address has taken that address; it gossips from there before it is listed.
+		// A node that replaces another at the same address gossips from there before it is listed.
 		theirs := p.addresses[id]
 		if e, ok := p.byID[id]; ok && len(theirs) == 0 {
 			theirs = []string{e.Address}
@@ -162,7 +164,7 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 				}
 			}
 		}
-		// The newcomer itself knows its replaced node, whatever the addresses.
+		// A new node's configuration has the host ID to replace, whatever the addresses.
 		if id == string(row.HostID) && row.OperationMode != modeNormal {
 			if target, err := r.c.ReplaceTarget(ctx); err == nil && target != "" && target != id {
 				out[target] = api.NodeStateBeingReplaced

@@ -9,7 +9,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// repairBased are the repair-based operations of a node that serves. A node that has no such option has none of them.
+// repairBased returns the repair-based operations of a node in mode NORMAL, none if the node has no
+// such option.
 func (r *Reader) repairBased(ctx context.Context, row *api.NodeStatusReport) []string {
 	if row.OperationMode != modeNormal {
 		r.repair, r.repairAsked = nil, false

@@ -19,24 +19,28 @@ import (
 )
 
 const (
-	// keyspaceTraces holds traces of queries; they may be lost.
+	// keyspaceTraces contains query traces, which may be lost.
 	keyspaceTraces = "system_traces"
-	// hasTablets is in the refusal to describe the ring of a keyspace with tablets, from 6.0 on.
+	// hasTablets is part of the error for describe_ring of a keyspace with tablets, from 6.0 on.
 	hasTablets = "has tablet table. Query describe_ring with the table parameter"
-	// maxTables of a keyspace with tablets are asked about: the replication factor is the keyspace's, and so the same for all.
+	// maxTables limits the queried tables of a keyspace with tablets: all have the keyspace's
+	// replication factor.
 	maxTables = 32
 )
 
 var (
-	// limitRing is for the ranges of a keyspace: 256 of each node with vnodes, some hundred bytes for each replica.
+	// limitRing is the limit for the ranges of a keyspace: 256 per node with vnodes, a few hundred
+	// bytes per replica.
 	limitRing = bounded.Limit{Bytes: 512 << 20, Items: 1 << 20, ItemBytes: 256 << 10, Cure: oddAnswer}
-	// limitTables is for the list of all tables.
+	// limitTables is the limit for the list of all tables.
 	limitTables = bounded.Limit{Bytes: 32 << 20, Items: 1 << 18, ItemBytes: 4 << 10, Cure: oddAnswer}
 )
 
-// Replication returns the replica placement of every keyspace whose data are not each node's own, except traces: GET /storage_service/keyspaces, describe_ring and, for a keyspace
-// with tablets, /column_family. Which keyspaces have tablets is asked by replication=tablets, from 6.2 on; 6.0 and 6.1 tell it by the refusal of describe_ring. [code
-// api/storage_service.cc, api/column_family.cc, service/storage_service.cc:3940; the part for tablets was not run against a real ScyllaDB]
+// Replication returns the replica placement of every non-local keyspace except traces: GET
+// /storage_service/keyspaces, describe_ring and, for a keyspace with tablets, /column_family. From
+// 6.2 on replication=tablets lists the keyspaces with tablets; 6.0 and 6.1 refuse describe_ring for
+// them. [code api/storage_service.cc, api/column_family.cc, service/storage_service.cc:3940; the
+// part for tablets was not run against a real ScyllaDB]
 func (c *Client) Replication(ctx context.Context) ([]maintenance.Keyspace, error) {
 	members, err := c.Members(ctx)
 	if err != nil {
@@ -54,7 +58,7 @@ func (c *Client) Replication(ctx context.Context) ([]maintenance.Keyspace, error
 	if err != nil {
 		return nil, err
 	}
-	var tables map[string][]string // by keyspace, once they are needed
+	var tables map[string][]string // by keyspace, read on first use
 	var out []maintenance.Keyspace
 	for _, name := range names {
 		if name == keyspaceTraces {
@@ -90,7 +94,8 @@ func (c *Client) Replication(ctx context.Context) ([]maintenance.Keyspace, error
 	return out, nil
 }
 
-// byAddress maps addresses to host IDs. Errors: a member without a host ID or a valid address, and two members at one address.
+// byAddress maps addresses to host IDs. Errors: a member without a host ID or a valid address, or
+// two members at one address.
 func byAddress(members []Member) (map[netip.Addr]hostid.ID, error) {
 	out := make(map[netip.Addr]hostid.ID, len(members))
 	for _, m := range members {
@@ -107,7 +112,7 @@ func byAddress(members []Member) (map[netip.Addr]hostid.ID, error) {
 	return out, nil
 }
 
-// ringReader keeps the distinct replica sets of ranges.
+// ringReader collects the distinct replica sets of ranges.
 type ringReader struct {
 	hosts map[netip.Addr]hostid.ID
 	seen  map[string]bool
@@ -136,7 +141,7 @@ func (r *ringReader) read(b io.Reader) error {
 	})
 }
 
-// tables are the names of all tables by keyspace.
+// tables returns the names of all tables by keyspace.
 func (c *Client) tables(ctx context.Context) (map[string][]string, error) {
 	type table struct {
 		Keyspace string `json:"ks"`

@@ -16,51 +16,51 @@ import (
 
 const (
 	modeNormal = "NORMAL"
-	// modeStarting lasts until a node has the coordinator's attention; restarting members pass through it too.
+	// modeStarting lasts until the coordinator handles the node, also at a restart.
 	modeStarting       = "STARTING"
 	modeDecommissioned = "DECOMMISSIONED"
-	// topologyDone is the answer of a cluster whose topology is managed by Raft.
+	// topologyDone is the answer of a cluster with Raft-managed topology.
 	topologyDone = "done"
-	// rounds bounds how often a picture that does not fit together is read again.
+	// rounds limits the reads of an inconsistent picture.
 	rounds = 3
-	// maxOperations bounds the operations of one row: finished ones stay in the task manager for its user_task_ttl.
+	// maxOperations limits the operations of one row: the task manager keeps ended ones for a time.
 	maxOperations = 32
 )
 
-// ReadRow reads once a node's view of all others, without a memory of earlier reads. See Reader.Read.
+// ReadRow reads a node's view of all others once, without state of earlier reads. See Reader.Read.
 func ReadRow(ctx context.Context, c *Client) api.NodeStatusReport {
 	return NewReader(c).Read(ctx)
 }
 
-// Reader reads rows of one node and remembers which members it has seen: up to 2025.2 ScyllaDB's list of members is a map by address
-// and silently loses one of two members behind the same address. Not safe for concurrent use.
+// Reader reads rows of one node. It records the members, because up to 2025.2 ScyllaDB's list, a
+// map by address, loses one of two members at the same address. Not safe for concurrent use.
 type Reader struct {
-	// Supervisor is the supervisord of ScyllaDB's container, queried for a row that could not be made; nil is not queried.
+	// Supervisor is the supervisord of ScyllaDB's container, queried after a failed row if set.
 	Supervisor *Client
 
 	c *Client
-	// seen maps the host IDs of the last row to their canonical address, empty when it is not known.
+	// seen maps the host IDs of the last row to their canonical address, empty if unknown.
 	seen map[string]string
-	// failures are the error texts of failed tasks by task ID; a task that has failed does not change any more.
+	// failures are the error texts of failed tasks by task ID; a failed task no longer changes.
 	failures map[string]string
-	// entities are the nodes that tasks named while they were open, by task ID: from 2026.1 to 2026.3 a task that has ended names none.
+	// entities are the nodes that tasks named while open, by task ID: 2026.1 to 2026.3 drop them.
 	entities map[string]string
-	// byRaft is set once the node has answered that topology is managed by Raft: that never changes back.
+	// byRaft is set once the node reports Raft-managed topology, which never reverts.
 	byRaft bool
-	// repair are the repair-based operations by the node's configuration, read once for each process that serves: the setting at the time of the join counts.
+	// repair is read from the configuration once per process, in mode NORMAL.
 	repair      []string
 	repairAsked bool
-	// gaps of the last row, and why it has no observations.
+	// gaps and err belong to the last row.
 	gaps []error
 	err  error
 }
 
-// NewReader reads rows through c.
+// NewReader returns a Reader that uses c.
 func NewReader(c *Client) *Reader {
 	return &Reader{c: c, seen: map[string]string{}, failures: map[string]string{}, entities: map[string]string{}}
 }
 
-// Remember takes the members of an earlier row, which a restarted reader has from the annotation.
+// Remember restores the members of an earlier row, such as the annotation's after a restart.
 func (r *Reader) Remember(row api.NodeStatusReport) {
 	for _, o := range row.ObservedNodes {
 		if o.HostID != "" {
@@ -69,9 +69,10 @@ func (r *Reader) Remember(row api.NodeStatusReport) {
 	}
 }
 
-// Read reads one row. It never fails: a failed request is in Error, and the row then has no observations; HostID, OperationMode, ScyllaVersion and Operations are set as far as
-// ScyllaDB returned them. Observations are joined by host ID: an address alone never makes a node UP where gossip has the host ID behind it. Since is not set. The result is sorted
-// by host ID; the same answers give the same row.
+// Read reads one row. If a request fails, Error is set and the row has no observations; the other
+// fields have the values that ScyllaDB returned. Observations are joined by host ID: if gossip has
+// the host ID, an address alone never makes a node UP. Since is not set. The result is sorted by
+// host ID; equal responses give equal rows.
 func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 	row := r.read(ctx)
 	if row.Error != nil && r.Supervisor != nil {
@@ -83,7 +84,7 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 func (r *Reader) read(ctx context.Context) api.NodeStatusReport {
 	var row api.NodeStatusReport
 	r.gaps, r.err = nil, nil
-	// Each of these appears at its own stage of starting; its absence is no error of the row. When no answer comes at all, the other requests would get none either.
+	// Each appears at its own stage of the start. Without any response, the other requests also fail.
 	own, err := r.c.LocalHostID(ctx)
 	if IsUnreachable(err) {
 		return r.failed(row, err)
@@ -97,7 +98,7 @@ func (r *Reader) read(ctx context.Context) api.NodeStatusReport {
 	row.ScyllaVersion, err = r.c.ReleaseVersion(ctx)
 	r.gap(err)
 	tasks, err := r.c.NodeOperations(ctx)
-	if !IsMissing(err) { // before 6.2 there is no such list
+	if !IsMissing(err) { // the path exists since 6.2
 		r.gap(err)
 	}
 	tasks = r.named(tasks)
@@ -116,17 +117,19 @@ func (r *Reader) read(ctx context.Context) api.NodeStatusReport {
 		return r.failed(row, err)
 	}
 	if row.OwnsTokens == nil && len(row.ObservedNodes) == 0 {
-		// Before 2025.2 gossip that has not started yet answers with an empty list.
+		// Before 2025.2, gossip that has not started returns an empty list.
 		row.OwnsTokens = r.ownsNothing(ctx, &row)
 	}
 	return row
 }
 
-// ownsNothing is false for a node without observations that answers that it owns no tokens, else nil.
+// ownsNothing returns false for a node without observations that reports that it owns no tokens,
+// else nil. A decommissioned node has no tokens left.
 //
-// A decommissioned node has none left. A starting node that knows a ring without any token is no member of any cluster: a first node waits for its seeds in that state, and if it
-// could not be distinguished from a member, the seed would wait for its row for ever. A restarting member has its ring on its disk, but may not have read it yet: the controller
-// must not withdraw its recorded membership because of this.
+// A starting node with an empty ring is not yet a member: a first node waits for its seeds in that
+// state. If it counted as a member, its seed's barrier would wait for its row indefinitely. A
+// restarting member possibly has not loaded its ring yet: the controller must not remove its
+// recorded membership because of this value.
 func (r *Reader) ownsNothing(ctx context.Context, row *api.NodeStatusReport) *bool {
 	owns := false
 	switch {
@@ -144,7 +147,7 @@ func (r *Reader) ownsNothing(ctx context.Context, row *api.NodeStatusReport) *bo
 	return &owns
 }
 
-// picture is one reading of members and gossip.
+// picture is one read of members and gossip.
 type picture struct {
 	members    []Member
 	live, down []string
@@ -152,14 +155,14 @@ type picture struct {
 
 	// Derived, by canonical address and host ID.
 	isLive, isDown map[string]bool
-	addresses      map[string][]string   // host ID -> its addresses among the members
+	addresses      map[string][]string   // host ID -> addresses in the list of members
 	behind         map[string][]string   // address -> host IDs of members
-	at             map[string][]Endpoint // address -> the nodes that gossip from it, by gossip's memory
+	at             map[string][]Endpoint // address -> nodes in gossip at that address
 	byID           map[string]Endpoint
-	anonymous      []string // addresses of members that have no host ID
+	anonymous      []string // addresses of members without host ID
 }
 
-// picture reads until the parts are consistent, or the same twice: then an inconsistency is real, and no mixture of two moments.
+// picture reads until the parts are consistent, or equal twice: then the inconsistency is real.
 func (r *Reader) picture(ctx context.Context) (*picture, error) {
 	p, err := r.readOnce(ctx)
 	for n := 1; err == nil && n < rounds && p.odd(); n++ {
@@ -229,7 +232,7 @@ func (p *picture) derive() {
 	}
 }
 
-// newer orders two entries of gossip about one host: the later process, and of one process the worse news.
+// newer orders two entries of one host in gossip: the later process, else the dead one.
 func newer(a, b Endpoint) bool {
 	if a.Generation != b.Generation {
 		return a.Generation > b.Generation
@@ -237,7 +240,8 @@ func newer(a, b Endpoint) bool {
 	return !a.Alive && b.Alive
 }
 
-// holder is the node that gossips from an address: the one that started last. False when gossip has no host ID, or two of one generation.
+// holder returns the node that gossips from an address, by the latest start. False if gossip has no
+// host ID, or two of one generation.
 func (p *picture) holder(address string) (Endpoint, bool) {
 	var best Endpoint
 	found, tie := false, false
@@ -247,7 +251,6 @@ func (p *picture) holder(address string) (Endpoint, bool) {
 		case !found || e.Generation > best.Generation:
 			best, found, tie = e, true, false
 		case e.Generation == best.Generation && e.HostID != best.HostID:
-			// With equal generations only liveness decides: both alive, or both dead, is a tie.
 			if e.Alive == best.Alive {
 				tie = true
 			} else if e.Alive {
@@ -258,10 +261,11 @@ func (p *picture) holder(address string) (Endpoint, bool) {
 	return best, found && !tie
 }
 
-// named is true when gossip has the host ID of any node.
+// named reports whether gossip has any host ID.
 func (p *picture) named() bool { return len(p.byID) > 0 }
 
-// status of a member by its host ID. UP only when gossip's list of the living has its address and there is no evidence that another node is behind it.
+// status returns a member's status by host ID. UP requires that gossip's live list has the address,
+// without evidence of another node there.
 func (p *picture) status(id string, addresses []string, replacing map[string]bool) api.NodeStatus {
 	if e, ok := p.byID[id]; ok {
 		return p.statusByGossip(e)
@@ -270,7 +274,7 @@ func (p *picture) status(id string, addresses []string, replacing map[string]boo
 	for _, a := range addresses {
 		statuses[p.statusByAddress(id, a, replacing)] = true
 	}
-	// Two addresses of one host have different statuses, and it is not known which one is present.
+	// The addresses of this host have different statuses; the current address is unknown.
 	if len(statuses) != 1 {
 		return api.NodeStatusUnknown
 	}
@@ -285,7 +289,7 @@ func (p *picture) statusByGossip(e Endpoint) api.NodeStatus {
 	live, down := p.isLive[a], p.isDown[a]
 	h, held := p.holder(a)
 	if held && h.HostID != e.HostID {
-		// The address is now another node's.
+		// The address now belongs to another node.
 		if h.Alive || down {
 			return api.NodeStatusDown
 		}
@@ -300,13 +304,13 @@ func (p *picture) statusByGossip(e Endpoint) api.NodeStatus {
 	return api.NodeStatusUnknown
 }
 
-// othersAt is true when another host ID is or was behind the address: its death explains why the address is among the dead too.
+// othersAt reports whether another host ID is or was at the address, which explains a dead address.
 func (p *picture) othersAt(address, id string) bool {
 	return slices.ContainsFunc(p.at[address], func(e Endpoint) bool { return e.HostID != id && !e.Alive }) ||
 		slices.ContainsFunc(p.behind[address], func(other string) bool { return other != id })
 }
 
-// statusByAddress is for members whose host ID gossip does not have.
+// statusByAddress returns the status of a member whose host ID gossip does not have.
 func (p *picture) statusByAddress(id, a string, replacing map[string]bool) api.NodeStatus {
 	live, down := p.isLive[a], p.isDown[a]
 	if h, ok := p.holder(a); ok && h.HostID != id {
@@ -321,20 +325,20 @@ func (p *picture) statusByAddress(id, a string, replacing map[string]bool) api.N
 	case !live || down:
 		return api.NodeStatusUnknown
 	case p.named() && len(p.at[a]) == 0:
-		// Alive without any state in gossip: the two answers contradict each other.
+		// Alive without any state in gossip: the two responses contradict each other.
 		return api.NodeStatusUnknown
 	case len(p.behind[a]) < 2:
 		return api.NodeStatusUp
 	case replacing[id]:
 		return api.NodeStatusUp
 	case slices.ContainsFunc(p.behind[a], func(other string) bool { return replacing[other] }):
-		// A node that replaces another at the other's address has found that address free.
+		// A node that replaces another at its address found that address free.
 		return api.NodeStatusDown
 	}
 	return api.NodeStatusUnknown
 }
 
-// odd is true when the parts may come from different moments.
+// odd reports whether the parts may come from different moments.
 func (p *picture) odd() bool {
 	if len(p.anonymous) > 0 {
 		return true
@@ -354,7 +358,7 @@ func (p *picture) odd() bool {
 	return false
 }
 
-// places are the locations, by gossip, of the nodes that are not UP.
+// places returns the locations, from gossip, of the nodes that are not UP.
 func (p *picture) places(nodes []api.ObservedNodeStatusReport) []api.NodePlace {
 	var out []api.NodePlace
 	for _, n := range nodes {
@@ -372,7 +376,6 @@ func (p *picture) same(q *picture) bool {
 	return slices.Equal(p.members, q.members) && slices.Equal(p.live, q.live) && slices.Equal(p.down, q.down) && slices.Equal(p.endpoints, q.endpoints)
 }
 
-// observe fills in the observations.
 func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *picture, tasks []Task) error {
 	if err := p.checkHostIDs(); err != nil {
 		return err
@@ -417,7 +420,7 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 		})
 	}
 	if _, listed := p.addresses[string(row.HostID)]; row.HostID != "" && !listed && row.OperationMode == modeNormal {
-		// It serves, and does not find itself among the members: its picture of the cluster is incomplete, for any reason.
+		// The node is NORMAL and not in its own list of members: its picture is incomplete.
 		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: row.HostID, Status: api.NodeStatusUnknown})
 		slices.SortFunc(row.ObservedNodes, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
 	}
@@ -434,8 +437,8 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 	return nil
 }
 
-// lost are the members of the last row that are missing from the list although they need not be gone: their address is listed for another member, and no finished replacement
-// explains that.
+// lost returns members of the last row that are missing from the list but possibly still exist:
+// their address now lists another member, and no finished replacement explains that.
 func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string][]string {
 	out := map[string][]string{}
 	for id, a := range r.seen {
@@ -443,7 +446,7 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string]
 			continue
 		}
 		if a == "" {
-			// Read from an annotation, without its address. Only an open replacement can hide it.
+			// Without an address (from an annotation), only an open replacement can hide the member.
 			if e, ok := p.byID[id]; ok && len(p.behind[e.Address]) > 0 {
 				a = e.Address
 			} else if slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && (t.Type == "replace" || t.Type == "") }) {
@@ -457,7 +460,7 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string]
 		if h, ok := p.holder(a); ok && h.HostID != id && finished(tasks, h.HostID) {
 			continue
 		}
-		// ScyllaDB answers for the present holder of the address; a listed member with tokens there has taken the place over.
+		// If the current node at the address is listed and owns tokens, it replaced the member.
 		tokens, err := r.c.Tokens(ctx, a)
 		if h, ok := p.holder(a); err == nil && len(tokens) > 0 && ok && slices.Contains(p.behind[a], h.HostID) {
 			continue
@@ -467,7 +470,7 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string]
 	return out
 }
 
-// ownsTokens is nil when it is not known: the node is not in the list, or its address may be another's.
+// ownsTokens returns nil if unknown: the node is not listed, or its address may be another node's.
 func (r *Reader) ownsTokens(ctx context.Context, id string, p *picture) *bool {
 	addresses := p.addresses[id]
 	if id == "" || len(addresses) != 1 {

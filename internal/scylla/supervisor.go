@@ -16,18 +16,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// DefaultSupervisorURL is where the supervisord of ScyllaDB's image listens, for any container of the Pod (dist/docker/etc/supervisord.conf).
+// DefaultSupervisorURL is the address of the supervisord of ScyllaDB's image, for any container of
+// the Pod (dist/docker/etc/supervisord.conf).
 const DefaultSupervisorURL = "http://127.0.0.1:9001/RPC2"
 
-// supervisorTimeout bounds the query: supervisord answers from memory, and the row must not wait for it.
+// supervisorTimeout limits the query: supervisord answers from memory, and the row must not wait
+// for it.
 const supervisorTimeout = time.Second
 
-// getProcessInfo is the one call that is ever sent to supervisord: the same port can stop ScyllaDB. The program is called scylla in every branch
+// getProcessInfo is the only call that is ever sent to supervisord: the same port can stop
+// ScyllaDB. The program is named scylla in every branch
 // (dist/docker/etc/supervisord.conf.d/scylla-server.conf).
 const getProcessInfo = `<?xml version="1.0"?><methodCall><methodName>supervisor.getProcessInfo</methodName>` +
 	`<params><param><value><string>scylla</string></value></param></params></methodCall>`
 
-// endedProcess is how ScyllaDB's process has ended in its container; nil while it has not, and where supervisord does not answer.
+// endedProcess returns how ScyllaDB's process in its container ended; nil if it runs or supervisord
+// does not respond.
 func endedProcess(ctx context.Context, supervisor *Client) *api.ScyllaDBProcess {
 	var out *api.ScyllaDBProcess
 	err := supervisor.WithTimeout(supervisorTimeout).send(ctx, http.MethodPost, "", getProcessInfo, func(b io.Reader) (err error) {
@@ -40,8 +44,9 @@ func endedProcess(ctx context.Context, supervisor *Client) *api.ScyllaDBProcess 
 	return out
 }
 
-// decodeProcess reads an answer of supervisor.getProcessInfo. Supervisord keeps the exit status until it starts the process again, prints 0 for none, and has none of a process
-// that ended within its first second (supervisor/process.py, finish and spawn).
+// decodeProcess decodes a response of supervisor.getProcessInfo. Supervisord keeps the exit status
+// until it restarts the process, and prints 0 for none. For a process that ended within its first
+// second it has no exit status (supervisor/process.py, finish and spawn).
 func decodeProcess(b io.Reader) (*api.ScyllaDBProcess, error) {
 	data, err := limitValue.Read(b, theAnswer)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Vitals are a node's answers about its own process and data. A value is nil without an answer.
+// Vitals are a node's values about its process and data; nil if the node returned none.
 type Vitals struct {
 	Uptime *time.Duration
-	// Load is the data on its disks in bytes, Tokens how many tokens of the ring are its own.
+	// Load is the data on disk in bytes, Tokens the number of the node's ring tokens.
 	Load   *int64
 	Tokens *int
 }
 
-// ReadVitals asks a node for its own vitals. members are those that it lists. A value that this version, or this stage of starting, does not have is absent; any other missing
-// answer is among the gaps.
+// ReadVitals reads a node's vitals. members is the node's list of members. A value that this
+// version, or this stage of the start, does not have is nil; other failed requests are in gaps.
 func ReadVitals(ctx context.Context, c *Client, members []Member) (v Vitals, gaps []error) {
 	note := func(err error) bool {
 		if err != nil && !IsMissing(err) {
@@ -48,7 +48,8 @@ func ReadVitals(ctx context.Context, c *Client, members []Member) (v Vitals, gap
 	return v, gaps
 }
 
-// onlyAddress is the address of a member, empty where it has none or where another member has the same: ScyllaDB then answers for either.
+// onlyAddress returns a member's address, empty if it has none or shares it: ScyllaDB then answers
+// for either member.
 func onlyAddress(members []Member, id string) string {
 	found := ""
 	for _, m := range members {
@@ -67,21 +68,22 @@ func onlyAddress(members []Member, id string) string {
 	return found
 }
 
-// Uptime is how long the node's process has run.
+// Uptime returns how long the node's process has run.
 func (c *Client) Uptime(ctx context.Context) (time.Duration, error) {
 	var ms float64
 	err := c.get(ctx, "/system/uptime_ms", func(b io.Reader) (err error) { ms, err = decodeAmount(b); return })
 	return time.Duration(min(ms, float64(math.MaxInt64/int64(time.Millisecond)/2))) * time.Millisecond, err
 }
 
-// Load is the size of the node's data on its disks in bytes. ScyllaDB prints it as a floating-point number.
+// Load returns the size of the node's data on disk in bytes. ScyllaDB prints a floating-point
+// number.
 func (c *Client) Load(ctx context.Context) (int64, error) {
 	var out float64
 	err := c.get(ctx, "/storage_service/load", func(b io.Reader) (err error) { out, err = decodeAmount(b); return })
 	return int64(min(out, math.MaxInt64/2)), err
 }
 
-// decodeAmount accepts a number that is not below zero, as 12, 1.2e+07 or either in quotes.
+// decodeAmount decodes a number >= 0, such as 12 or 1.2e+07, with or without quotes.
 func decodeAmount(b io.Reader) (float64, error) {
 	data, err := limitValue.Read(b, theAnswer)
 	if err != nil {

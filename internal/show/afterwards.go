@@ -9,7 +9,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// AfterwardsLines are those of the list under its title, each after lead; at most so many tasks, 0 for all.
+// AfterwardsLines returns the lines of the list below its title, each after lead; at most most
+// tasks, 0 for all.
 func AfterwardsLines(a *document.Afterwards, o Options, lead string, most int) []string {
 	var lines []string
 	for i := range a.Tasks {
@@ -25,7 +26,8 @@ func AfterwardsLines(a *document.Afterwards, o Options, lead string, most int) [
 	return lines
 }
 
-// afterwards lists the tasks that follow finished operations. With little room it prints one line for each operation.
+// afterwards lists the tasks that follow finished operations. A terse level prints one line for
+// each operation.
 func (p *painter) afterwards(level detail) []string {
 	var lines []string
 	for i := range p.d.Afterwards {
@@ -37,7 +39,7 @@ func (p *painter) afterwards(level detail) []string {
 			}
 		}
 		if open == 0 && !p.o.Wide && !p.o.All {
-			continue // everything is ticked off
+			continue // all tasks done
 		}
 		if lines == nil {
 			lines = append(lines, Strong.Paint("Follow-up tasks"))

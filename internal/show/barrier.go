@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// answer is the verdict in one word, with its mark.
+// answer returns the verdict in one word, with its mark.
 func answer(d *document.BarrierVerdict) (string, grid.Mark) {
 	switch {
 	case bootstrap.Verdict(d.Verdict).Unsure():
@@ -32,7 +32,7 @@ func answer(d *document.BarrierVerdict) (string, grid.Mark) {
 	return "WAIT", grid.Down
 }
 
-// Barrier draws the verdict: answer, where the Pod stands, blockers with their next steps.
+// Barrier draws the verdict: answer, state of the Pod, blockers with their next steps.
 func Barrier(d *document.BarrierVerdict, o Options) string {
 	g, now := o.glyphs(), d.At()
 	var b strings.Builder
@@ -70,7 +70,7 @@ func Barrier(d *document.BarrierVerdict, o Options) string {
 	var tail []string
 	for _, note := range d.Verdict.Notes {
 		if note.Code == words.ReplacementAttemptFailed {
-			continue // it has been said above
+			continue // already shown above
 		}
 		tail = append(tail, Wrap(Dim.Paint("note:")+" "+o.Words.Text(note), o.Width, "  ")...)
 	}
@@ -85,7 +85,7 @@ func Barrier(d *document.BarrierVerdict, o Options) string {
 	return b.String()
 }
 
-// viewLines are the controller's view and its age; none where there is none.
+// viewLines returns the controller's view and its age; nil without one.
 func viewLines(d *document.BarrierVerdict, o Options, now time.Time) []string {
 	if d.View == nil {
 		return nil
@@ -93,7 +93,8 @@ func viewLines(d *document.BarrierVerdict, o Options, now time.Time) []string {
 	return Wrap(Dim.Paint(d.View.Text(now)), o.Width, "  ")
 }
 
-// blockerLines lists each blocker with both names and host IDs as long as they fit the screen, else grouped by observed node.
+// blockerLines lists each blocker with both names and host IDs if they fit the screen, else grouped
+// by observed node.
 func blockerLines(d *document.BarrierVerdict, o Options, now time.Time) []string {
 	var lines []string
 	g := o.glyphs()
@@ -115,7 +116,7 @@ func blockerLines(d *document.BarrierVerdict, o Options, now time.Time) []string
 	return groupLines(groups, now, o, detail{maxList: max(most, 6) / 2})
 }
 
-// standing is the state of the Pod and of its barrier.
+// standing returns the state of the Pod and of its barrier.
 func standing(d *document.BarrierVerdict, now time.Time) string {
 	since := func(t *metav1.Time) string {
 		return words.Since(document.TimeOf(t), now)
@@ -170,7 +171,7 @@ func contradiction(d *document.BarrierVerdict) string {
 	return ""
 }
 
-// Barriers draws one line per member that waits, and how to ask for one.
+// Barriers draws one line per waiting member, and the command for one member.
 func Barriers(l *document.BarrierVerdictList, o Options) string {
 	p := &painter{d: &document.ClusterStatus{Header: document.Header{Partial: l.Partial}}, o: o}
 	partial := ""
@@ -182,7 +183,7 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 		return "No member is waiting at its barrier" + p.partialMark() + ".\n" + views + partial
 	}
 	g := o.glyphs()
-	// One namespace is said once, below.
+	// A common namespace is shown once, below.
 	one := !slices.ContainsFunc(l.Items, func(d document.BarrierVerdict) bool { return d.Namespace != l.Items[0].Namespace })
 	t := &Table{Columns: []Column{{Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "VERDICT"}, {Header: "BARRIER"}, {Header: "SINCE"}, {Header: "WHY", Min: 16}}}
 	if !one {
@@ -206,7 +207,7 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 	return t.String(o.Room(), g.Ellipsis) + views + partial + Dim.Paint("Show one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
-// viewText gives the controller's view of each cluster, with its age; empty where there is none.
+// viewText returns the controller's view of each cluster, with its age; empty without one.
 func viewText(l *document.BarrierVerdictList, o Options) string {
 	var b strings.Builder
 	for i := range l.Views {

@@ -4,7 +4,7 @@ package show
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 
-// chosen are the lines of the nodes that were asked for.
+// chosen returns the lines of the requested nodes.
 func (p *painter) chosen() []string {
 	list := p.d.Chosen(p.o.Problems, p.o.SortBy)
 	if len(list) == 0 {

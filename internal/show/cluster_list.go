@@ -41,7 +41,7 @@ func Clusters(l *document.ClusterStatusList, o Options) string {
 	return t.String(o.Room(), g.Ellipsis) + strings.Join(partial, "")
 }
 
-// partialOf lists, below a list, the parts of one cluster that could not be read.
+// partialOf lists the unreadable parts of one cluster, below a list.
 func partialOf(h *document.Header, cluster string, o Options) []string {
 	var lines []string
 	p := &painter{d: &document.ClusterStatus{Header: *h}, o: o}

@@ -15,20 +15,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// maxPlainMatrix is the largest number of nodes for which the whole matrix is drawn without a height limit: a larger one is unreadable.
+// maxPlainMatrix is the maximum number of nodes of a whole matrix without a height limit: a larger
+// one is unreadable.
 const maxPlainMatrix = 40
 
 // maxPartial is the maximum number of lines near the verdict that list missing parts.
 const maxPartial = 6
 
-// detail is how much of a status is drawn; each level leaves out more, so that the verdict and its reasons stay on the screen.
+// detail is how much of a status is drawn; each level omits more, so that the verdict stays
+// visible.
 type detail struct {
 	matrix  bool    // the whole matrix; else the rows that disagree
 	blanks  bool    // empty lines between sections
-	byRack  bool    // one line per rack, and only nodes with trouble on their own
-	terse   bool    // one line where it would be several
-	maxList int     // most lines of any one list; 0 for all
-	fold    grid.By // what the matrix is folded to: racks where they fit, else datacenters; nodes for the rows that disagree
+	byRack  bool    // one line per rack, and separate lines only for troubled nodes
+	terse   bool    // one line instead of several
+	maxList int     // maximum of lines per list; 0 for all
+	fold    grid.By // groups of the matrix: racks if they fit, else datacenters; by node for the rows that disagree
 }
 
 var details = []detail{
@@ -49,7 +51,8 @@ var details = []detail{
 	{byRack: true, terse: true, maxList: 1},
 }
 
-// Cluster draws the document: verdict, nodes, matrix, blockers. It leaves out, in a fixed order, the parts that do not fit o.Height, and says so.
+// Cluster draws the document: verdict, nodes, matrix, blockers. It omits, in a fixed order, the
+// parts that do not fit o.Height, and shows that.
 func Cluster(d *document.ClusterStatus, o Options) string {
 	p := &painter{d: d, o: o, g: o.glyphs()}
 	p.index()
@@ -79,7 +82,7 @@ func Cluster(d *document.ClusterStatus, o Options) string {
 	return text
 }
 
-// screenLines is the number of screen lines that a text takes: a command is not broken, and may need several.
+// screenLines returns the number of screen lines of a text; an unwrapped command may take several.
 func screenLines(text string, width int) int {
 	n := strings.Count(text, "\n")
 	if width <= 0 {
@@ -95,11 +98,11 @@ type painter struct {
 	d *document.ClusterStatus
 	o Options
 	g Glyphs
-	// grid is who sees whom, listed are the nodes that have a row and a column.
+	// grid is who sees whom; listed are the nodes with a row and a column.
 	grid    *grid.Grid
 	listed  []int
 	trouble *document.Trouble
-	folds   []string // the matrix as it is folded, which has the racks too
+	folds   []string // the grouped matrix, which includes the racks
 }
 
 func (p *painter) index() {
@@ -135,7 +138,7 @@ func (p *painter) head() []string {
 	return p.wrap(verdict+": "+Clean(p.d.FirstLine()), "  ")
 }
 
-// origin is the number of nodes that are UP, the source of the rows, and the parts that could not be read.
+// origin is the number of nodes that are UP, the source of the rows, and the unreadable parts.
 func (p *painter) origin(level detail) []string {
 	from := "from " + string(p.d.Source.Used)
 	if len(p.d.Problems()) > 0 {
@@ -159,7 +162,7 @@ func (p *painter) origin(level detail) []string {
 	return slices.Concat(p.each(Dim, p.wrapOrCut(level, from, "  ")), p.view(level), p.partial(level))
 }
 
-// partialMark is the mark beside a name whose document is incomplete.
+// partialMark marks a name whose document is incomplete.
 func (p *painter) partialMark() string {
 	if len(p.d.Partial) == 0 {
 		return ""
@@ -167,7 +170,7 @@ func (p *painter) partialMark() string {
 	return " " + Warn.Paint("(partial)")
 }
 
-// partial lists the parts that could not be read, near the top, so that they are not overlooked.
+// partial lists the unreadable parts, near the top, so that they are noticed.
 func (p *painter) partial(level detail) []string {
 	most := maxPartial
 	switch {
@@ -183,7 +186,7 @@ func (p *painter) partial(level detail) []string {
 	return lines
 }
 
-// one cuts a line at the width.
+// one truncates a line at the width.
 func (p *painter) one(line string) string {
 	if p.o.Width <= 0 {
 		return line
@@ -191,7 +194,7 @@ func (p *painter) one(line string) string {
 	return ansi.Truncate(line, p.o.Width, p.g.Ellipsis)
 }
 
-// wrapOrCut is one where the level is terse, else wrap.
+// wrapOrCut is one if the level is terse, else wrap.
 func (p *painter) wrapOrCut(level detail, line, indent string) []string {
 	if level.terse {
 		return []string{p.one(line)}
@@ -199,7 +202,7 @@ func (p *painter) wrapOrCut(level detail, line, indent string) []string {
 	return p.wrap(line, indent)
 }
 
-// limited has the lines of n items, as many as the level allows, and how many are left out.
+// limited returns the lines of n items up to the level's limit, and the number of omitted ones.
 func (level detail) limited(n int, lead, one, many string, item func(i int) []string) []string {
 	var lines []string
 	for i := range n {
@@ -218,12 +221,12 @@ func (*painter) each(s Style, lines []string) []string {
 	return lines
 }
 
-// wrap breaks a line at the width, further lines indented.
+// wrap breaks a line at the width and indents further lines.
 func (p *painter) wrap(line, indent string) []string {
 	return Wrap(line, p.o.Width, indent)
 }
 
-// attention lists newcomers, replacements, ghosts and nodes that only gossip knows.
+// attention lists new nodes, replacements, orphaned host IDs and members without a Pod.
 func (p *painter) attention(level detail) []string {
 	now := p.d.At()
 	var lines []string
@@ -266,12 +269,12 @@ func (p *painter) attention(level detail) []string {
 	return lines
 }
 
-// replacements lists those that are open. Where each has one line only, a failure is still written in full, and a cure has lines of its own, because they are the most
-// important.
+// replacements lists the open ones. Even if each has one line only, a failure is shown in full, and
+// a remedy has separate lines, because they are most important.
 func (p *painter) replacements(level detail) []string {
 	list := slices.Clone(p.d.Replacements)
 	if !p.o.Wide && !p.o.All {
-		// A failed one is a finding, with its step.
+		// A failed replacement is a finding, with its step.
 		list = slices.DeleteFunc(list, func(r document.Replacement) bool { return r.Failure != nil && p.trouble.Names(string(r.Original)) })
 	}
 	if len(list) == 0 {
@@ -294,7 +297,7 @@ func (p *painter) replacements(level detail) []string {
 	})...)
 }
 
-// gossipOnly lists host IDs that only peers know, and how ghosts among them are removed.
+// gossipOnly lists host IDs without a member, and how to remove orphaned ones.
 func (p *painter) gossipOnly(level detail) []string {
 	ids := p.d.GossipOnly
 	if len(ids) == 0 {

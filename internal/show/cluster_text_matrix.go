@@ -17,20 +17,20 @@ import (
 
 const cellWidth = 3 // glyph, letter, space
 
-// square is a matrix whose rows and columns are one list of numbered lines.
+// square is a matrix whose rows and columns are the same numbered lines.
 type square struct {
 	title   string
 	digits  int // of the largest number
 	numbers []int
 	names   []string
-	beside  []Cell // a column behind the names; nil for none
+	beside  []Cell // a column after the names; nil for none
 	cell    func(a, b int) string
 }
 
-// minLabel is the least width of the names, besideWidth that of the column behind them.
+// minLabel is the minimum width of the names, besideWidth the width of the column after them.
 const minLabel, besideWidth = 12, len("UP 504/504")
 
-// room is the width that a screen has for the names.
+// room returns the width for the names on a screen.
 func (s *square) room(width int) int {
 	room := width - s.digits - 2*gap - len(s.numbers)*cellWidth
 	if s.beside != nil {
@@ -74,7 +74,7 @@ func (p *painter) square(s *square) []string {
 	return lines
 }
 
-// mark is a cell: the glyph and a letter, which is small where only some of the pairs have the mark.
+// mark is a cell: the glyph and a letter, in lower case if only some pairs have the mark.
 func (p *painter) mark(m grid.Mark, some bool) string {
 	glyph, letter := p.g.Marks[m], marks[m].letter
 	switch {
@@ -135,7 +135,8 @@ func (p *painter) legend(parts []string, blank bool) []string {
 	return p.wrap(strings.Join(parts, "  "), "")
 }
 
-// folded is the matrix by racks where they fit, else by datacenters; nil where neither does, or where all of it says UP.
+// folded returns the matrix by rack if the racks fit, else by datacenter. Nil if neither fits, or
+// if all pairs are UP.
 func (p *painter) folded(level detail) []string {
 	if !slices.ContainsFunc(p.d.Rows, func(r document.Row) bool { return len(r.NotUp) > 0 }) {
 		return nil
@@ -153,7 +154,7 @@ func (p *painter) folded(level detail) []string {
 					up++
 				}
 			}
-			name := dash(strings.Trim(strings.ReplaceAll(g.Name(), "?", ""), "/")) // as the table of racks writes it
+			name := dash(strings.Trim(strings.ReplaceAll(g.Name(), "?", ""), "/")) // as in the table of racks
 			s.numbers, s.names, s.beside = append(s.numbers, i+1), append(s.names, name), append(s.beside, upCell(up, len(g.Nodes)))
 		}
 		if len(s.numbers) > 1 && s.fits(p.o) {
@@ -163,7 +164,7 @@ func (p *painter) folded(level detail) []string {
 	return nil
 }
 
-// upCell is how many nodes of how many are seen UP.
+// upCell shows how many nodes are seen UP.
 func upCell(up, of int) Cell {
 	c := Cell{Text: fmt.Sprintf("%s %d/%d", grid.Up, up, of), Style: Good}
 	if up < of {
@@ -172,7 +173,8 @@ func upCell(up, of int) Cell {
 	return c
 }
 
-// drawFolded draws the most severe that the nodes of one group say of those of another: a capital where all of them say it, else a small letter.
+// drawFolded draws the most severe status of each pair of groups: in upper case if all nodes of the
+// first group report it, else in lower case.
 func (p *painter) drawFolded(s *square, groups *grid.Groups) []string {
 	var all, some [grid.Marks]bool
 	s.cell = func(a, b int) string {
@@ -206,7 +208,7 @@ type alike struct {
 	observers []int
 }
 
-// disagreeing lists what rows say other than UP, equal rows together.
+// disagreeing lists the entries of rows that are not UP, and combines equal rows.
 func (p *painter) disagreeing(level detail) []string {
 	var groups []*alike
 	byText := map[string]*alike{}
@@ -258,7 +260,7 @@ func (p *painter) disagreeing(level detail) []string {
 	})...)
 }
 
-// line names the nodes with these rows, and what they see.
+// line names the nodes with these rows, and their entries.
 func (g *alike) line() string {
 	verb := " see "
 	if len(g.observers) == 1 {
@@ -267,7 +269,7 @@ func (g *alike) line() string {
 	return ranges(g.observers) + verb + g.text
 }
 
-// ranges writes node numbers short: "#1-4,7".
+// ranges shortens node numbers: "#1-4,7".
 func ranges(numbers []int) string {
 	n := slices.Clone(numbers)
 	slices.Sort(n)
@@ -291,7 +293,8 @@ func ranges(numbers []int) string {
 	return "#" + strings.Join(parts, ",")
 }
 
-// groupLines are blockers with their next steps; equal next steps are said once. A terse list has one line per group, and one next step per node.
+// groupLines returns blockers with their next steps, equal steps once. A terse list has one line
+// per group, and one next step per node.
 func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) []string {
 	g := o.glyphs()
 	p := &painter{o: o, g: g}

@@ -33,7 +33,7 @@ func (p *painter) nodes(level detail) []string {
 	return p.rackTable(level)
 }
 
-// lines splits a drawn block.
+// splitLines splits a drawn block.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil
@@ -41,7 +41,7 @@ func splitLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// nodeTable has one line per node. numbers gives their numbers; nil counts from 1.
+// nodeTable has one line per node. numbers are their numbers; nil counts from 1.
 func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 	t := &Table{NoHeader: p.o.NoHeaders, Columns: []Column{
 		{Header: "#", Right: true}, {Header: "DC", Min: 4, Last: true}, {Header: "RACK", Min: 4, Last: true}, {Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "HOST ID"},
@@ -77,7 +77,7 @@ func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 	return splitLines(t.String(p.o.Room(), p.g.Ellipsis))
 }
 
-// terse leaves out since when rows are unchanged, for want of room.
+// terse drops "unchanged 4m0s" from rows to save width.
 func (t *Table) terse() {
 	for _, row := range t.Rows {
 		for i := range row {
@@ -88,7 +88,7 @@ func (t *Table) terse() {
 	}
 }
 
-// MachineStyle is the style of a Kubernetes node by its state.
+// MachineStyle returns the style of a Kubernetes node by its state.
 func MachineStyle(k cluster.KubernetesNode) Style {
 	switch {
 	case k.State == "" || k.State == cluster.KubernetesNodeReady:
@@ -112,7 +112,7 @@ func (p *painter) version(n document.Node) string {
 	if p.o.Wide || n.Version == "" {
 		return dash(n.Version)
 	}
-	// "2025.2.1-0.20250901.abc": the build is for the wide table.
+	// "2025.2.1-0.20250901.abc": only the wide table shows the build.
 	v, _, _ := strings.Cut(n.Version, "-0.")
 	return v
 }
@@ -158,13 +158,13 @@ func (p *painter) pod(n document.Node) Cell {
 	switch {
 	case ok && counted && phase == "Running" && have == want:
 		if !p.o.Wide {
-			text = phase // all containers ready is what Running means to a reader; fewer are said
+			text = phase // Running implies that all containers are Ready; fewer are shown
 		}
 	case phase == "Running" || phase == "-":
 	default:
 		style = Warn
 		if ok && counted && !p.o.Wide {
-			text = phase // why it does not run says more than how many containers do
+			text = phase // the reason is more useful than the number of Ready containers
 		}
 	}
 	if n.Force != "" {
@@ -173,7 +173,7 @@ func (p *painter) pod(n document.Node) Cell {
 	return Cell{Text: text, Style: style}
 }
 
-// rackTable has one line per rack, then the nodes with trouble.
+// rackTable has one line per rack, then the troubled nodes.
 func (p *painter) rackTable(level detail) []string {
 	racks := p.d.Racks(p.trouble.Of)
 	var bad []document.Node
@@ -183,7 +183,7 @@ func (p *painter) rackTable(level detail) []string {
 			bad, numbers = append(bad, *n), append(numbers, i+1)
 		}
 	}
-	// Racks with trouble first: when not all fit, they are the ones to read.
+	// Troubled racks first: if not all fit, these are shown.
 	slices.SortStableFunc(racks, func(a, b *document.RackSum) int { return cmp.Compare(min(b.Trouble, 1), min(a.Trouble, 1)) })
 	most := level.maxList * 2
 	t := &Table{Columns: []Column{{Header: "DC", Min: 4}, {Header: "RACK", Min: 4}, {Header: "NODES", Right: true}, {Header: grid.Up.String()}, {Header: "ROWS"}, {Header: "VERSION", Min: 7}}}

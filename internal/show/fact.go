@@ -8,18 +8,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// FactColumn is where the texts of facts begin.
+// FactColumn is the column at which the texts of facts begin.
 const FactColumn = 17
 
-// Fact is one line of a page about one object: a name and a text. Without a name it continues the fact before it; without both it is a blank line. Texts are clean.
+// Fact is one line about an object: a name and a text. Without a name it continues the previous
+// fact; without both it is a blank line. Texts are clean.
 type Fact struct {
 	Name, Text string
 	Style      Style
-	// Command is true for a line that is a command and nothing else: it is never broken, so that it can be copied whole.
+	// Command is set if the line is only a command: it is never broken, to be copied whole.
 	Command bool
 }
 
-// StepFacts is a next step under a name: its words, then each command on a line of its own.
+// StepFacts returns a next step under a name: its text, then each command on its own line.
 func StepFacts(name string, style Style, m words.Message, p words.Printer) []Fact {
 	var out []Fact
 	for _, part := range p.Parts(m) {
@@ -33,7 +34,7 @@ func StepFacts(name string, style Style, m words.Message, p words.Printer) []Fac
 	return out
 }
 
-// Facts is the page as text. The first line's name stands out.
+// Facts returns the page as text, with a bold first name.
 func Facts(facts []Fact) string {
 	var b strings.Builder
 	for i, f := range facts {

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// maxLine is how many bytes of a line without an end are kept back.
+// maxLine is the maximum of buffered bytes of an incomplete line.
 const maxLine = 64 << 10
 
-// Lines writes whole lines, each after Before. Several that share Mutex and To never mix theirs.
+// Lines writes whole lines, each after Before. Values that share Mutex and To never mix lines.
 type Lines struct {
 	*sync.Mutex
 	To     io.Writer
@@ -33,7 +33,7 @@ func (l *Lines) Write(p []byte) (int, error) {
 	return len(p), l.print(text[:n])
 }
 
-// Close writes a last line that has no end. It leaves To open.
+// Close writes an incomplete last line. It leaves To open.
 func (l *Lines) Close() error { return l.print(l.rest) }
 
 func (l *Lines) print(text []byte) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
-// marks are how marks look. Each has a letter and a word of its own; style only repeats it.
+// marks are the looks of marks. Each has a unique letter and word; style only repeats it.
 var marks = [grid.Marks]struct {
 	letter, word string
 	style        Style
@@ -23,13 +23,13 @@ var marks = [grid.Marks]struct {
 	grid.Missing: {"M", "not listed", Odd},
 }
 
-// StyleOf is the style of a mark.
+// StyleOf returns the style of a mark.
 func StyleOf(m grid.Mark) Style { return marks[m].style }
 
-// WordOf is a mark in a sentence.
+// WordOf returns a mark for a sentence.
 func WordOf(m grid.Mark) string { return marks[m].word }
 
-// TallyText says how many pairs have which mark, UP first; empty without pairs.
+// TallyText returns the number of pairs of each mark, UP first; empty without pairs.
 func TallyText(t grid.Tally) string {
 	var parts []string
 	for _, m := range slices.Backward(grid.Worst[:]) {
@@ -46,7 +46,7 @@ type Glyphs struct {
 	Ellipsis, Bar, Line, Arrow, Dot, Cursor, Middot string
 }
 
-// NewGlyphs are those of ASCII, or of every terminal that shows more.
+// NewGlyphs returns ASCII glyphs, or Unicode ones.
 func NewGlyphs(ascii bool) Glyphs {
 	if ascii {
 		return Glyphs{

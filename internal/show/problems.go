@@ -9,7 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// findings are the causes with evidence and next step. The sentence of the first is the verdict's.
+// findings are the causes with evidence and next step. The verdict shows the text of the first.
 func (p *painter) findings(level detail) []string {
 	return level.limited(len(p.d.Findings), "", "more finding", "more findings", func(i int) []string {
 		f := &p.d.Findings[i]
@@ -28,7 +28,7 @@ func (p *painter) findings(level detail) []string {
 	})
 }
 
-// explained are the blockers below the findings, where everything is asked for.
+// explained are the blockers below the findings, if everything is requested.
 func (p *painter) explained() []string {
 	groups, total := matrix.GroupBlockers(p.d.Blockers)
 	if len(groups) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// replacementLines are the lines of a replacement on a screen: its state, then the cure.
+// replacementLines are the lines of a replacement on a screen: its state, then the remedy.
 func replacementLines(r *document.Replacement, o Options, lead string) []string {
 	g := o.glyphs()
 	lines := Wrap(lead+Clean(r.Name()+": "+r.Summary), o.Width, lead+"  ")
@@ -24,7 +24,7 @@ func cureLines(r *document.Replacement, o Options, g Glyphs, lead string) []stri
 	return Wrap(lead+g.Arrow+" "+Clean(r.Cure), o.Width, lead+"  ")
 }
 
-// commandLines is a command on a line of its own, however long: so it can be copied whole.
+// commandLines returns a command on its own unwrapped line, to be copied whole.
 func commandLines(c words.Command, o Options, lead string) []string {
 	return []string{lead + o.glyphs().Arrow + " " + Clean(o.Words.Shell(c))}
 }

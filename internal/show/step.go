@@ -6,10 +6,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// stepLines is a next step: its words wrapped, and each of its commands on a line of its own that is never broken, so that it can be copied whole.
+// stepLines returns a next step: its text wrapped, and each command on its own unwrapped line, to
+// be copied whole.
 func stepLines(m words.Message, o Options) []string { return stepLinesAt("  ", m, o) }
 
-// stepLinesAt is stepLines behind a margin.
+// stepLinesAt is stepLines with a margin.
 func stepLinesAt(margin string, m words.Message, o Options) []string {
 	lead, rest := margin+o.glyphs().Arrow+" ", margin+"  "
 	var lines []string

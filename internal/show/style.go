@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Style is a meaning, not a colour. Every style is also expressed by a word, a letter or a glyph.
+// Style is a meaning, not a colour. A word, a letter or a glyph also expresses every style.
 type Style uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 	Strong       // headers
 )
 
-// The sixteen colours of the terminal's own theme: readable on light and dark backgrounds because the person chose them.
+// The terminal theme's sixteen colours: readable on the background that the user chose.
 var looks = [...]lipgloss.Style{
 	Plain:  lipgloss.NewStyle(),
 	Good:   lipgloss.NewStyle().Foreground(lipgloss.Green),
@@ -39,7 +39,8 @@ var looks = [...]lipgloss.Style{
 	Strong: lipgloss.NewStyle().Bold(true),
 }
 
-// Paint gives text in the look of a style, with escape sequences; a writer of NewWriter takes out what the terminal cannot show.
+// Paint returns text in the look of a style, with escape sequences. A writer of NewWriter removes
+// what the terminal cannot show.
 func (s Style) Paint(text string) string {
 	if s == Plain || text == "" {
 		return text
@@ -56,7 +57,7 @@ const (
 	ColorNever  ColorMode = "never"
 )
 
-// String, Set and Type make ColorMode a flag that refuses other values when it is parsed.
+// String implements pflag.Value.
 func (m *ColorMode) String() string { return string(*m) }
 
 // Set implements pflag.Value.
@@ -72,19 +73,20 @@ func (m *ColorMode) Set(text string) error {
 // Type implements pflag.Value.
 func (*ColorMode) Type() string { return "auto|always|never" }
 
-// Profile decides the colours for w. The flag wins over the environment; then NO_COLOR with any value but the empty one means none, CLICOLOR_FORCE means colour without a
-// terminal, and TERM=dumb means none. environ has the form of os.Environ.
+// Profile returns the colours for w. The flag has priority over the environment. Then a non-empty
+// NO_COLOR means none, CLICOLOR_FORCE means colour without a terminal, and TERM=dumb means none.
+// environ has the form of os.Environ.
 func Profile(w io.Writer, mode ColorMode, environ []string) colorprofile.Profile {
 	switch mode {
 	case ColorNever:
 		return colorprofile.NoTTY
 	case ColorAlways:
-		// The colours that the terminal could show; at least the sixteen.
+		// The colours of the terminal, at least sixteen.
 		without := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "NO_COLOR=") })
 		return max(colorprofile.Env(without), colorprofile.ANSI)
 	}
 	for _, kv := range environ {
-		// The NO_COLOR convention accepts any value; the library below only knows boolean ones, and keeps bold.
+		// By convention NO_COLOR has any value; the library accepts only booleans, and keeps bold.
 		if v, ok := strings.CutPrefix(kv, "NO_COLOR="); ok && v != "" {
 			return colorprofile.NoTTY
 		}
@@ -92,13 +94,14 @@ func Profile(w io.Writer, mode ColorMode, environ []string) colorprofile.Profile
 	return colorprofile.Detect(w, environ)
 }
 
-// NewWriter passes text on to w, with escape sequences reduced to what the profile can show.
+// NewWriter passes text on to w, with escape sequences reduced to the profile.
 func NewWriter(w io.Writer, profile colorprofile.Profile) io.Writer {
 	return &colorprofile.Writer{Forward: w, Profile: profile}
 }
 
-// Unicode tells from the locale in environ whether glyphs beyond ASCII can be shown. Containers often have no locale at all while the
-// terminal at the other end is UTF-8, so only an explicit other locale, or the Linux console, means no.
+// Unicode reports whether the locale in environ allows glyphs beyond ASCII. Containers often have
+// no locale although the user's terminal is UTF-8. Only an explicit other locale, or the Linux
+// console, returns false.
 func Unicode(environ []string) bool {
 	env := map[string]string{}
 	for _, kv := range environ {
@@ -118,27 +121,27 @@ func Unicode(environ []string) bool {
 
 // Options control how text is drawn.
 type Options struct {
-	// Width and Height of the terminal in cells; 0 means unlimited, as when standard output is a file.
+	// Width and Height of the terminal in cells; 0 means unlimited, as for a file.
 	Width, Height int
 	// Profile of the writer; the zero value shows no colour.
 	Profile colorprofile.Profile
-	// ASCII draws without glyphs beyond ASCII.
+	// ASCII draws only ASCII glyphs.
 	ASCII bool
-	// Wide leaves nothing out: full host IDs, the whole matrix, every blocker.
+	// Wide omits nothing: full host IDs, the whole matrix, every blocker.
 	Wide bool
 	// All draws every node, row and blocker, with the columns that fit.
 	All bool
-	// Problems draws only nodes in trouble, SortBy orders them, NoHeaders leaves all but their lines out.
+	// Problems draws only troubled nodes, SortBy orders them, NoHeaders omits all other lines.
 	Problems  bool
 	SortBy    document.SortFlag
 	NoHeaders bool
-	// Context is the kubeconfig's context, where it is not the current one.
+	// Context is the kubeconfig's context if it is not the current one.
 	Context string
-	// Words says messages, with the global flags that were given in every command.
+	// Words formats messages, with the given global flags in every command.
 	Words words.Printer
 }
 
-// Room is the width of what is drawn; 0 for no limit.
+// Room returns the width for drawing; 0 for no limit.
 func (o Options) Room() int {
 	if o.Wide {
 		return 0

@@ -18,41 +18,41 @@ import (
 type Cell struct {
 	Text  string
 	Style Style
-	// Short is the text for want of room; empty where there is no shorter one.
+	// Short is the text for narrow screens; empty if there is none.
 	Short string
 }
 
-// Text makes a plain cell.
+// Text returns a plain cell.
 func Text(s string) Cell { return Cell{Text: s} }
 
-// Column says what may happen to a column when the table is too wide.
+// Column defines how a column shrinks if the table is too wide.
 type Column struct {
 	Header string
-	// Min is the width down to which the column may be shortened; 0 means that it must not be.
+	// Min is the minimum width of a shortened column; 0 forbids shortening.
 	Min int
 	// Middle shortens in the middle: for names that differ at their end.
 	Middle bool
-	// Last columns are shortened only when the others are at their minimum.
+	// Last columns are shortened only if the others have their minimum width.
 	Last bool
-	// Right aligns to the right.
+	// Right aligns text right.
 	Right bool
 }
 
-// Table is columns and rows of cells. It is drawn as kubectl draws: no lines, two spaces between columns.
+// Table is drawn like kubectl's: no lines, two spaces between columns.
 type Table struct {
 	Columns []Column
 	Rows    [][]Cell
-	// NoHeader leaves the header line out.
+	// NoHeader omits the header line.
 	NoHeader bool
-	// Indent is put before every line.
+	// Indent precedes every line.
 	Indent string
 }
 
-// gap between columns, and the least that a narrow screen gets.
+// gap between columns, and the minimum on a narrow screen.
 const gap, narrowGap = 2, 1
 
-// String draws the table in at most width cells (0: no limit), every line ending in a newline. An empty table is the empty string: the caller says in words that there is
-// nothing.
+// String draws the table in at most width cells (0: no limit), every line ending in a newline. An
+// empty table is the empty string: the caller prints a text.
 func (t *Table) String(width int, ellipsis string) string {
 	if len(t.Rows) == 0 {
 		return ""
@@ -67,14 +67,14 @@ func (t *Table) String(width int, ellipsis string) string {
 		}
 		table.Header(header)
 	}
-	// Rendering into a strings.Builder cannot fail, and Bulk only fails for values that are not strings.
+	// Rendering into a strings.Builder always succeeds; Bulk fails only for other types than string.
 	_ = table.Bulk(plain)
 	_ = table.Render()
 	return t.paint(b.String(), rows)
 }
 
-// newTable is the only place that configures tablewriter; its defaults (borders, upper-case headers, wrapping, width by
-// locale) are all unwanted.
+// newTable is the only place that configures tablewriter. It disables the defaults: borders,
+// upper-case headers, wrapping, width by locale.
 func newTable(b *strings.Builder, columns []Column, space int) *tablewriter.Table {
 	align := make([]tw.Align, len(columns))
 	for i, c := range columns {
@@ -102,7 +102,8 @@ func newTable(b *strings.Builder, columns []Column, space int) *tablewriter.Tabl
 	)
 }
 
-// fit gives the texts of all rows, shortened so that the table is at most width wide where the columns allow it, and the space between columns.
+// fit returns the texts of all rows, shortened to a table of at most width if the columns allow it,
+// and the space between columns.
 func (t *Table) fit(width int, ellipsis string, limited bool) (plain [][]string, rows [][]Cell, space int) {
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
@@ -124,7 +125,7 @@ func (t *Table) fit(width int, ellipsis string, limited bool) (plain [][]string,
 	total += space * (len(widths) - 1)
 	limit := append([]int(nil), widths...)
 	for _, last := range []bool{false, true} {
-		// The widest column that may still give gives one cell, until the table fits: names stay of like length.
+		// Shorten the widest column by one cell until the table fits: names get similar lengths.
 		for limited && total > width {
 			widest := -1
 			for i, c := range t.Columns {
@@ -160,15 +161,15 @@ func headerWidth(c Column, none bool) int {
 	return Width(c.Header)
 }
 
-// cleanCell keeps a cell on its line and its text from moving the cursor: names and error texts come from outside.
+// cleanCell keeps a foreign text on one line and removes control sequences.
 func cleanCell(s string) string {
 	return strings.TrimSpace(Clean(s))
 }
 
-// Clean is words.Clean: text from outside, safe to show on one line.
+// Clean is words.Clean: foreign text, safe to show on one line.
 func Clean(s string) string { return words.Clean(s) }
 
-// Shorten cuts s to at most width cells and marks the cut with the ellipsis, at the end or in the middle.
+// Shorten truncates s to width cells with the ellipsis, at the end or in the middle.
 func Shorten(s string, width int, middle bool, ellipsis string) string {
 	if Width(s) <= width {
 		return s
@@ -188,7 +189,7 @@ func Shorten(s string, width int, middle bool, ellipsis string) string {
 	return ansi.Truncate(s, room-tail, "") + ellipsis + end
 }
 
-// paint colours the laid out lines: after layout, because widths must not count escape sequences.
+// paint colours the lines after layout, because widths must exclude escape sequences.
 func (t *Table) paint(text string, rows [][]Cell) string {
 	var b strings.Builder
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -217,7 +218,7 @@ func paintLine(line string, cells []Cell) string {
 		if c.Text == "" {
 			continue
 		}
-		// Between the end of one cell and the start of the next there are only spaces, so the first match is the cell.
+		// Only spaces separate cells, so the first match is the cell.
 		before, after, found := strings.Cut(line, c.Text)
 		if !found {
 			break

@@ -25,10 +25,10 @@ func (p *painter) view(level detail) []string {
 	return lines
 }
 
-// queueLines is how much of the queue a text shows; -o json has all that the view has.
+// queueLines is the maximum of queue entries in a text; -o json has the whole queue.
 const queueLines = 5
 
-// queueTexts say which members may start, and which wait for which reason, in the order of their turns.
+// queueTexts lists which members may start, and why others wait, in order.
 func queueTexts(v *api.StatusReportView, now time.Time, enough int) []string {
 	var out []string
 	for _, x := range v.Permits {

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width of a text in cells. Most texts are ASCII without escape sequences, and measuring others is slow.
+// Width returns the width of a text in cells. ASCII is the common and fast case.
 func Width(text string) int {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
@@ -18,8 +18,8 @@ func Width(text string) int {
 	return len(text)
 }
 
-// Wrap breaks a text into lines of at most width cells, zero for no limit; further lines stand behind indent. It breaks at spaces alone: people copy host IDs and names,
-// which have hyphens.
+// Wrap breaks a text into lines of at most width cells, 0 for no limit, and indents further lines.
+// It breaks only at spaces: people copy host IDs and names, which have hyphens.
 func Wrap(text string, width int, indent string) []string {
 	if width <= 0 || Width(text) <= width {
 		return []string{text}

@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// allowed are the fields of each kind that an archive holds: those that the commands read, and those by which a person understands a cluster without access to it. Braces lead
-// into an object, or into each item of a list; a field without braces is kept whole. What is not here is dropped, so that a field that is new or that nobody has thought of holds
-// no secret in an archive. The metadata of every kind are those of redactor.metadata.
+// allowed are the fields of each kind that an archive contains: the fields that the commands read
+// or that explain a cluster to a person without access to it. Braces lead into an object, or into
+// each item of a list; a field without braces is kept whole. All other fields are dropped, so that
+// a new or unexpected field puts no secret into an archive. redactor.metadata handles the metadata.
 var allowed = sync.OnceValue(func() map[string]fields {
 	const (
 		container = `{name image command args ports volumeMounts{name mountPath} restartPolicy resources}`
@@ -35,7 +36,7 @@ var allowed = sync.OnceValue(func() map[string]fields {
 			nodeInfo{architecture containerRuntimeVersion kernelVersion kubeletVersion operatingSystem osImage}}}`,
 		"Event": `{involvedObject related reason message type count series firstTimestamp lastTimestamp eventTime action source reportingComponent reportingInstance}`,
 		"Lease": `{spec{holderIdentity leaseDurationSeconds acquireTime renewTime leaseTransitions}}`,
-		// Our own kinds have no field that could hold a secret but texts.
+		// Our own kinds have no field that could contain a secret, except texts.
 		"ScyllaDBDatacenterNodesStatusReport": `{datacenterName racks}`,
 		"ScyllaDBStatusReport":                `{membership datacenters lastListed status}`,
 		"ScyllaCluster": `{spec{version repository agentVersion developerMode externalSeeds forceRedeploymentReason datacenter{name racks` + operatorRack + `} ` + exposeOptions + `}
@@ -53,17 +54,17 @@ var allowed = sync.OnceValue(func() map[string]fields {
 	return all
 })
 
-// fields are the fields of an object; nil is all of them.
+// fields are the fields of an object; nil means all of them.
 type fields map[string]fields
 
-// parseFields reads "{name spec{replicas}}".
+// parseFields parses "{name spec{replicas}}".
 func parseFields(text string) fields {
 	words := strings.Fields(strings.NewReplacer("{", " { ", "}", " } ").Replace(text))
 	_, f := parseObject(words[1:])
 	return f
 }
 
-// parseObject reads up to the closing brace and returns the words after it.
+// parseObject parses up to the closing brace and returns the words after it.
 func parseObject(words []string) ([]string, fields) {
 	f, last := fields{}, ""
 	for len(words) > 0 {
@@ -81,13 +82,13 @@ func parseObject(words []string) ([]string, fields) {
 	return nil, f
 }
 
-// flags are the flags on the command lines of ScyllaDB, its launcher, barrier and reporter whose values are kept.
+// flags are the flags of ScyllaDB, its launcher, barrier and reporter whose values are kept.
 var flags = set(`--api-address --broadcast-address --broadcast-rpc-address --cluster-name --data-file-directories --dc --developer-mode --external-seeds --feature-gates
 	--health-probe-bind-address --heartbeat --heartbeat-bind-address --ignore-dead-nodes-for-replace --lease-namespace --listen-address --memory --policy --rack
 	--replace-address-first-boot --replace-node-first-boot --rpc-address --scylla-data-dir --scylla-image --scylla-version --seed-provider-parameters --seeds
 	--single-report-allow-non-reporting-host-ids --smp --stabilisation --status-report-interval --when-controller-silent --workdir`)
 
-// programs are the words, by the last part of their path, that say what a container runs.
+// programs are the words, by the last part of their path, that identify what a container runs.
 var programs = set("scylla scylla-agent scylla-operator docker-entrypoint.py launch barrier reporter sidecar")
 
 func set(text string) map[string]bool {

@@ -28,7 +28,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// Names of files. Those of a cluster are below clusters/NAMESPACE/NAME/.
+// Names of files; a cluster's files are below clusters/NAMESPACE/NAME/.
 const (
 	manifestName = "manifest.json"
 	clustersDir  = "clusters/"
@@ -47,12 +47,12 @@ const (
 type file struct {
 	name string
 	data []byte
-	// short is data without rows, which are then in rows; nil where there are none.
+	// short is data with empty rows, which are in rows; nil without rows.
 	short []byte
 	rows  map[string]string
 }
 
-// Archive is packed in memory and not written yet.
+// Archive is packed in memory and not yet written.
 type Archive struct {
 	Manifest Manifest
 	files    []file
@@ -60,7 +60,8 @@ type Archive struct {
 	total    int64
 }
 
-// Pack redacts and packs clusters at time now. Files above the limits are left out, and the manifest says so. Error: an object cannot be encoded.
+// Pack redacts and packs clusters at time now. It omits files above the limits and lists them in
+// the manifest. Error: an object cannot be encoded.
 func Pack(clusters []*Cluster, now time.Time, limits Limits) (*Archive, error) {
 	a := &Archive{limits: limits.withDefaults(), Manifest: Manifest{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}, CreatedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
@@ -96,7 +97,8 @@ func (a *Archive) cluster(c *Cluster) error {
 		}
 	}
 	for _, l := range lists(c) {
-		// An empty list says that there are no such objects. That is unknown for a kind that was not read, and for objects that were saved by hand.
+		// An empty list means that no such objects exist. That is unknown for a kind that was not read,
+		// and for manually saved objects.
 		if len(l.items) == 0 && (unread[l.resource] || l.resource == "" || s.Offline) {
 			continue
 		}
@@ -124,7 +126,7 @@ func (a *Archive) cluster(c *Cluster) error {
 	return a.addJSON(dir+saidName, a.said(c))
 }
 
-// objects are those of one kind, as they are packed. resource is empty where no problem says that it could not be read.
+// objects are the packed objects of one kind. resource is empty if no Problem names the kind.
 type objects struct {
 	name, resource, version, kind string
 	items                         []client.Object
@@ -151,7 +153,7 @@ func lists(c *Cluster) []objects {
 		{"status-report.json", "", ours, "ScyllaDBStatusReport", pointers(statuses)},
 		{"lease.json", "", leases, "Lease", pointers(lease)},
 		{eventsName, "", core, "Event", pointers(c.Events)},
-		// For a List of several kinds each item has its own kind.
+		// In a List of several kinds, each item has its own kind.
 		{operatorName, "", core, "", pointers(c.Operator)},
 	}
 }
@@ -161,7 +163,7 @@ func (a *Archive) logs(dir string, containers []Container) {
 	for _, c := range containers {
 		name := c.Pod + "/" + c.Container
 		if path.Clean(name) != name || strings.Count(name, "/") != 1 || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\\:\x00") {
-			continue // Kubernetes has no such names
+			continue // not a valid name in Kubernetes
 		}
 		if c.Log != "" {
 			a.Add(dir+logsDir+name+".log", []byte(c.Log))
@@ -172,7 +174,7 @@ func (a *Archive) logs(dir string, containers []Container) {
 	}
 }
 
-// pointers gives the items of a list as objects.
+// pointers returns the items of a list as objects.
 func pointers[T any, P interface {
 	*T
 	client.Object
@@ -184,16 +186,16 @@ func pointers[T any, P interface {
 	return out
 }
 
-// list adds objects as a List of their kind, which kubectl and kube.Read understand.
+// list adds objects as a List of their kind, in the format of kubectl and kube.Read.
 func (a *Archive) list(name, apiVersion, kind string, items []client.Object) error {
 	var b, short bytes.Buffer
 	head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{},"items":[`, apiVersion, kind+"List")
 	expected := int64(len(head))
 	for _, item := range items {
-		// Each quote of a row has a backslash in the file.
+		// Each quote in a row has a backslash in the file.
 		expected += int64(len(item.GetAnnotations()[api.AnnotationNodeStatusReport])) * 3 / 2
 	}
-	b.Grow(int(min(expected, a.limits.Kind))) // a buffer that doubles copies each row several times
+	b.Grow(int(min(expected, a.limits.Kind))) // doubling a buffer copies each row several times
 	b.WriteString(head)
 	short.WriteString(head)
 	tally, rows := Tally{}, map[string]string{}
@@ -230,17 +232,18 @@ func (a *Archive) list(name, apiVersion, kind string, items []client.Object) err
 	return nil
 }
 
-// packed is an object without anything that could be a secret.
+// packed is an object without likely secrets.
 type packed struct {
 	data  []byte
 	tally Tally
-	// short is data with an empty row, and row the encoded row in data. Where row is empty both are the same.
+	// short is data with an empty row, and row the encoded row in data. If row is empty, they are
+	// equal.
 	short []byte
 	row   string
 }
 
 func redacted(item client.Object, apiVersion, kind string) (*packed, error) {
-	// The row is nearly all of a Pod of a large cluster: as a text it goes through no decoder.
+	// The row is nearly all of a Pod in a large cluster: as a text it needs no decoder.
 	row, hasRow := item.GetAnnotations()[api.AnnotationNodeStatusReport]
 	if hasRow {
 		item = item.DeepCopyObject().(client.Object)
@@ -260,7 +263,7 @@ func redacted(item client.Object, apiVersion, kind string) (*packed, error) {
 		m["apiVersion"], m["kind"] = apiVersion, kind
 	}
 	if hasRow {
-		_ = unstructured.SetNestedField(m, row, "metadata", "annotations", api.AnnotationNodeStatusReport) // both are maps: the key was there
+		_ = unstructured.SetNestedField(m, row, "metadata", "annotations", api.AnnotationNodeStatusReport) // both are maps: the key existed
 	}
 	clean, tally, ok := Redact(m)
 	if !ok {
@@ -278,7 +281,7 @@ func redacted(item client.Object, apiVersion, kind string) (*packed, error) {
 	if !utf8.ValidString(row) || row == "" { // JSON would change invalid UTF-8
 		return p, nil
 	}
-	_ = unstructured.SetNestedField(clean, "", "metadata", "annotations", api.AnnotationNodeStatusReport) // as above
+	_ = unstructured.SetNestedField(clean, "", "metadata", "annotations", api.AnnotationNodeStatusReport) // see above
 	p.row = row
 	p.short, err = json.Marshal(clean)
 	return p, err
@@ -293,7 +296,8 @@ func (a *Archive) addJSON(name string, v any) error {
 	return nil
 }
 
-// Add adds a file for people, such as the report as a page. One that is too big is left out, and the manifest says so.
+// Add adds a file for people, such as the report as a page. A file above the limit is omitted and
+// listed in the manifest.
 func (a *Archive) Add(name string, data []byte) {
 	if int64(len(data))+a.total > a.limits.Total {
 		a.Manifest.LeftOut = append(a.Manifest.LeftOut, LeftOut{What: name, Why: TooBig, Detail: "the archive is " + size(a.total) + " already"})
@@ -313,7 +317,8 @@ func (a *Archive) put(name string, data []byte) {
 func (a *Archive) Saved() (*Saved, error) {
 	m := a.Manifest
 	s := &Saved{Manifest: &m}
-	// Rows are nearly all of a large cluster, and a second reading of them most of the time: they are handed over as they were packed.
+	// Rows are nearly all of a large cluster, and decoding them twice takes most of the time. They are
+	// passed on in their packed form.
 	files, rows := map[string][]byte{}, map[string]map[string]string{}
 	for _, f := range a.files {
 		files[f.name] = f.data

@@ -17,35 +17,38 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// Cluster is a snapshot of a cluster with the data collected beside it; opening an archive gives the same back.
+// Cluster is a snapshot with the additional data of an archive; Open restores both.
 type Cluster struct {
 	Snapshot *cluster.Cluster
-	// Requested is the source that was asked for when the snapshot was taken; auto when empty.
+	// Requested is the requested source of the snapshot; empty means auto.
 	Requested cluster.Source
-	// Events about the cluster's objects, the newest last.
+	// Events about the cluster's objects, newest last.
 	Events []corev1.Event
-	// Waiting are the containers in trouble, with the first and last error of their logs.
+	// Waiting are the failing or waiting containers, with the first and last error of their logs.
 	Waiting []Container
-	// Conditions are the Scylla Operator's conditions about its progress and its failures; empty where our controller manages the cluster.
+	// Conditions are the Scylla Operator's conditions about progress and failures; empty if our
+	// controller manages the cluster.
 	Conditions []string
-	// Nodes are the Kubernetes nodes that its Pods are on, when NodesRead: one that is missing then does not exist.
+	// Nodes are the Kubernetes nodes of its Pods if NodesRead; a Kubernetes node that is missing then
+	// does not exist.
 	Nodes     []corev1.Node
 	NodesRead bool
-	// Operator holds the Scylla Operator's objects about the cluster.
+	// Operator are the Scylla Operator's objects about the cluster.
 	Operator []unstructured.Unstructured
-	// Tables are the answers of each node's ScyllaDB, by member; nil when no node was asked.
+	// Tables are the REST answers of each node, by member; nil if no node was queried.
 	Tables map[string]Tables
-	// Context is the kubeconfig's context that was used; empty when not known.
+	// Context is the kubeconfig's context; empty if unknown.
 	Context string
-	// Kubernetes is the API server's version; empty when it was not asked or gave none.
+	// Kubernetes is the API server's version; empty if unknown.
 	Kubernetes string
-	// LeftOut lists the data that were not collected, with the reason; Uncollected the same for data that only an archive holds.
+	// LeftOut lists the data that were not collected, with the reason. Uncollected does the same for
+	// data that only an archive contains.
 	LeftOut, Uncollected []LeftOut
 
-	// redacted counts the values that were removed from texts while they were read.
+	// redacted counts the values removed from texts at reading.
 	redacted Tally
 
-	// archived is the snapshot with all that an archive holds; nil for others.
+	// archived is the complete snapshot of an archive, else nil.
 	archived *cluster.Cluster
 }
 
@@ -56,18 +59,20 @@ func (cl *Cluster) addRedacted(t Tally) {
 	cl.redacted.Add(t)
 }
 
-// Server reads data that are no objects of the API. A function that is nil is not called.
+// Server reads data outside the API objects. A nil function is not called.
 type Server struct {
 	// Log opens a container's log.
 	Log func(ctx context.Context, namespace, pod string, opts *corev1.PodLogOptions) (io.ReadCloser, error)
-	// Version is the API server's.
+	// Version returns the API server's version.
 	Version func(ctx context.Context) (string, error)
-	// Tables asks the ScyllaDB of each Pod.
+	// Tables queries the ScyllaDB of each Pod.
 	Tables func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables, []cluster.Problem)
 }
 
-// Gather reads the parts that a snapshot lacks: events, Kubernetes nodes, the Scylla Operator's objects, and through server logs of waiting containers, the version, and
-// ScyllaDB's tables. Parts that cannot be read are listed in LeftOut; the only error is that ctx ended. progress, when not nil, is called with the part that is being read.
+// Gather reads what a snapshot lacks: events, Kubernetes nodes and the Scylla Operator's objects.
+// Through server it reads logs of waiting containers, the version, and ScyllaDB's tables. LeftOut
+// lists unreadable parts; the only error is that ctx ended. progress, if not nil, receives the name
+// of each part.
 func Gather(ctx context.Context, c client.Reader, s *cluster.Cluster, requested cluster.Source, server Server, limits Limits, progress func(string)) (*Cluster, error) {
 	limits = limits.withDefaults()
 	if progress == nil {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package support owns the archive of a cluster: the data that an expert without access to the cluster needs, and nothing more. It collects, redacts, packs into a zip file with
-// a manifest, writes that file whole or not at all, and opens it again as snapshots that judge and draw as they did live. Open also reads plain saved objects, so that every
-// command's --from has one way in.
+// Package support owns the archive of a cluster: only the data that an expert without access to the
+// cluster needs. It collects, redacts and packs them into a zip file with a manifest, and writes
+// that file atomically. It opens the file as snapshots with the same verdicts and output as live
+// ones. Open also reads plain saved objects, for every command's --from.
 //
-// Nothing gets into an archive but by a list of the fields of each kind, and through Redact, which is pure; a Secret or ConfigMap never does. An opened archive is
-// not trusted: sizes are bounded while reading, names are checked, and contents must match the manifest. The package decides nothing about the cluster, and draws nothing: pictures
-// and documents are in bundle/page.
+// Every value in an archive has passed the list of fields of its kind, and Redact, which is pure;
+// Secrets and ConfigMaps never do. An opened archive is not trusted: reading bounds sizes, checks
+// names, and compares contents with the manifest. The package makes no decision about the cluster.
+// Pictures and documents are in internal/show.
 package support

@@ -52,7 +52,7 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 	}
 }
 
-// EventTime is when an event last happened; zero when the event has no time.
+// EventTime returns the time of an event's last occurrence; zero if it has no time.
 func EventTime(e *corev1.Event) time.Time {
 	at := e.LastTimestamp.Time
 	if e.Series != nil && e.Series.LastObservedTime.After(at) {
@@ -66,7 +66,8 @@ func EventTime(e *corev1.Event) time.Time {
 	return at
 }
 
-// related returns whether an object belongs to the cluster; Pods that no longer exist do, by the name of their StatefulSet.
+// related returns whether an object belongs to the cluster. Deleted Pods do if their StatefulSet
+// does, by its name.
 func (cl *Cluster) related() func(kind, name string) bool {
 	s := cl.Snapshot
 	names := map[[2]string]bool{}

@@ -13,18 +13,18 @@ import (
 
 // LeftOut is a part that was not collected.
 type LeftOut struct {
-	// What in plain words: "events", "log of demo-0/scylla".
+	// What is plain text: "events", "log of demo-0/scylla".
 	What string `json:"what"`
 	// Why is Forbidden, Absent, TooBig or Failed.
 	Why Why `json:"why"`
-	// Detail is the reason in words, with the cure where there is one.
+	// Detail is the reason as text, with the fix if there is one.
 	Detail string `json:"detail,omitempty"`
 }
 
-// Why something was left out.
+// Why something was omitted.
 type Why string
 
-// The reasons.
+// Values of Why.
 const (
 	Forbidden Why = "Forbidden"
 	Absent    Why = "Absent"
@@ -32,7 +32,7 @@ const (
 	Failed    Why = "Failed"
 )
 
-// Word is the reason in the text.
+// Word returns the reason for texts.
 func (w Why) Word() string {
 	switch w {
 	case Forbidden:
@@ -70,7 +70,7 @@ func (cl *Cluster) leaveOut(what string, err error) {
 	cl.LeftOut = append(cl.LeftOut, l)
 }
 
-// trimForbidden removes the object's name from a refusal, so that refusals of several objects are equal.
+// trimForbidden removes the object's name, so that refusals of several objects are equal.
 func trimForbidden(err error) error {
 	e, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {

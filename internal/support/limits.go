@@ -7,28 +7,30 @@ import (
 	"time"
 )
 
-// Limits bound each source. The zero value of a field means its default.
+// Limits bound each source. A zero field means its default.
 type Limits struct {
-	// Events kept, the newest; EventPages of 500 are read at most.
+	// Events is the maximum of kept events (the newest); EventPages of read pages of 500.
 	Events, EventPages int
-	// Containers whose logs are read, LogHead and LogTail the bytes of each log that are, Line the bytes of a line that are kept.
+	// Containers is the maximum of containers whose logs are read. LogHead and LogTail are in bytes of
+	// each log, Line in bytes of a kept line.
 	Containers       int
 	LogHead, LogTail int64
 	Line             int
-	// LogTime is how long one container's logs may take: the kubelet of a dead machine does not answer.
+	// LogTime bounds one container's logs: a failed Kubernetes node's kubelet does not answer.
 	LogTime time.Duration
-	// LogLines is how many lines at the end of each of these logs are kept; none when 0.
+	// LogLines is the number of kept lines at the end of each log; 0 keeps none.
 	LogLines int
-	// NodePages of 500 Kubernetes nodes are read at most; Tables is how many ScyllaDB nodes are asked for their tables.
+	// NodePages is the maximum of pages of 500 Kubernetes nodes, Tables of nodes queried for their
+	// tables.
 	NodePages, Tables int
-	// Kind is how many bytes of JSON the objects of one kind may be, Total all files together.
+	// Kind is the maximum of JSON bytes of the objects of one kind, Total of all files together.
 	Kind, Total int64
 }
 
 const (
 	mib = 1 << 20
 
-	// pageSize is how many objects are asked for at once.
+	// pageSize is the number of objects per list request.
 	pageSize = 500
 )
 

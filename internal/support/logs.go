@@ -22,7 +22,7 @@ import (
 )
 
 func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, progress func(string)) {
-	// The reason why a replacement failed is left out last.
+	// The logs that explain failed replacements have priority.
 	var list, others []*Container
 	replacing := replacements(cl.Snapshot)
 	for i := range cl.Waiting {
@@ -66,7 +66,7 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 			what := "log of " + c.Pod + "/" + c.Container
 			switch {
 			case apierrors.IsForbidden(err):
-				// One sentence for all of them.
+				// One entry for all of them.
 				what, err = "logs", fmt.Errorf("request a Role with verb get on resource pods/log: %w", trimForbidden(err))
 			case apierrors.IsNotFound(err) || apierrors.IsBadRequest(err):
 				cl.LeftOut = append(cl.LeftOut, LeftOut{What: what, Why: Absent, Detail: Text(err.Error())})
@@ -78,10 +78,11 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 			return nil
 		})
 	}
-	_ = g.Wait() // the functions give no error: what fails is left out
+	_ = g.Wait() // the functions return no error: failures are in LeftOut
 }
 
-// ReadLog fills in First, Last and Diagnosis. The previous run's log is read first where there is one: it holds the error that ended that run.
+// ReadLog sets First, Last and Diagnosis. It reads the previous run's log first if there is one:
+// that log has the error which ended the run.
 func (c *Container) ReadLog(ctx context.Context, server Server, namespace string, limits Limits) error {
 	limits = limits.withDefaults()
 	before := *c
@@ -107,7 +108,7 @@ func (c *Container) ReadLog(ctx context.Context, server Server, namespace string
 func (c *Container) diagnose(log []byte, limits Limits) bool {
 	d, ok := scylla.FirstError(bytes.NewReader(log))
 	if d.Code == words.ShadowRound && int64(len(log)) >= limits.LogHead {
-		return false // its end is not in the head
+		return false // the end of the shadow round is not in the head
 	}
 	if ok {
 		d.Text = c.line(d.Text, limits)
@@ -116,7 +117,7 @@ func (c *Container) diagnose(log []byte, limits Limits) bool {
 	return ok
 }
 
-// fetch reads a log's head and, when there is more, its tail; it fills First and Last.
+// fetch reads a log's head and, if it is longer, its tail, and sets First and Last.
 func (c *Container) fetch(ctx context.Context, server Server, namespace string, limits Limits, previous bool) ([]byte, error) {
 	head, err := read(ctx, server, namespace, c.Pod, &corev1.PodLogOptions{Container: c.Container, Previous: previous, LimitBytes: &limits.LogHead}, limits.LogHead)
 	if err != nil {
@@ -146,12 +147,12 @@ func (*Container) line(s string, limits Limits) string {
 	return strings.ToValidUTF8(s[:limits.Line], "") + "..."
 }
 
-// readTails fills Log and PreviousLog, and counts the redactions.
+// readTails sets Log and PreviousLog, and returns the redactions.
 func (c *Container) readTails(ctx context.Context, server Server, namespace string, limits Limits) (Tally, error) {
 	taken := Tally{}
 	tail := func(previous bool) (string, error) {
 		lines := int64(limits.LogLines)
-		// The API cuts the last lines at their end, so more bytes are read than are kept.
+		// The API cuts the last lines at their end: read more bytes than are kept.
 		data, err := read(ctx, server, namespace, c.Pod, &corev1.PodLogOptions{Container: c.Container, Previous: previous, TailLines: &lines}, limits.LogHead)
 		if err != nil {
 			return "", err
@@ -166,7 +167,7 @@ func (c *Container) readTails(ctx context.Context, server Server, namespace stri
 	}
 	var err error
 	if c.Restarts > 0 {
-		// The kubelet may not have the log of the previous run any more.
+		// The kubelet may have deleted the log of the previous run.
 		if c.PreviousLog, err = tail(true); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsBadRequest(err) {
 			return taken, err
 		}
@@ -180,7 +181,7 @@ func read(ctx context.Context, server Server, namespace, pod string, opts *corev
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }() // nothing was written
+	defer func() { _ = r.Close() }() // read-only
 	data, err := bounded.Head(r, most)
 	if err != nil && len(data) == 0 {
 		return nil, fmt.Errorf("read log of %s/%s: %w", pod, opts.Container, err)
@@ -188,7 +189,7 @@ func read(ctx context.Context, server Server, namespace, pod string, opts *corev
 	return data, nil
 }
 
-// errorWords are how ScyllaDB, its scripts, Go programs and shells begin a line of error.
+// errorWords are how ScyllaDB, its scripts, Go programs and shells mark an error line.
 var errorWords = pattern.Lazy(`(?i)(^|[^\w-])(error|fatal|panic|critical|exception|traceback|failed|refused|cannot|can't|unable)([^\w-]|$)|level=(error|fatal)|^E\d{4} `)
 
 func errorLines(log []byte) (first, last string) {

@@ -19,19 +19,21 @@ const (
 	Kind       = "ReportArchive"
 )
 
-// Manifest says what an archive holds. It is manifest.json, and the document of `kubectl scylla report --archive -o json`.
+// Manifest describes an archive. It is manifest.json, and the document of `kubectl scylla report
+// --archive -o json`.
 type Manifest struct {
 	metav1.TypeMeta `json:",inline"`
-	// CreatedAt is when it was packed, TakenAt when the objects were read (of saved objects the newest time in them, absent where they have none).
+	// CreatedAt is when it was packed, TakenAt when the objects were read. For saved objects TakenAt
+	// is the newest time in them, absent if they have none.
 	CreatedAt metav1.Time  `json:"createdAt"`
 	TakenAt   *metav1.Time `json:"takenAt,omitempty"`
 	// CreatedBy is the build that packed it.
 	CreatedBy version.Info `json:"createdBy"`
-	// Clusters that it holds.
+	// Clusters in the archive.
 	Clusters []ManifestCluster `json:"clusters"`
-	// Files, in their order in the archive, this one excepted.
+	// Files in the order of the archive, except this one.
 	Files []ManifestFile `json:"files"`
-	// LeftOut lists the parts that could not be collected or were too big.
+	// LeftOut lists the parts that were not collected or were too big.
 	LeftOut []LeftOut `json:"leftOut,omitempty"`
 	// Redacted counts the removed values, by rule.
 	Redacted Tally `json:"redacted,omitempty"`
@@ -40,7 +42,8 @@ type Manifest struct {
 // ManifestCluster is one cluster of an archive.
 type ManifestCluster struct {
 	cluster.Key `json:",inline"`
-	// Kubernetes is the API server's version, Context the kubeconfig's context, ScyllaDB the versions of nodes with how many have them, Images those of all containers.
+	// Kubernetes is the API server's version, Context the kubeconfig's context. ScyllaDB counts nodes
+	// by version, Images containers by image.
 	Kubernetes string         `json:"kubernetes,omitempty"`
 	Context    string         `json:"context,omitempty"`
 	ScyllaDB   map[string]int `json:"scylladb,omitempty"`
@@ -54,10 +57,10 @@ type ManifestFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// GetObjectKind makes the manifest a runtime.Object, which the printers of cli-runtime ask for.
+// GetObjectKind implements runtime.Object for the printers of cli-runtime.
 func (m *Manifest) GetObjectKind() schema.ObjectKind { return &m.TypeMeta }
 
-// DeepCopyObject as for GetObjectKind. Manifests are not changed once made, so parts may be shared.
+// DeepCopyObject implements runtime.Object. A complete manifest is immutable, so parts are shared.
 func (m *Manifest) DeepCopyObject() runtime.Object {
 	c := *m
 	return &c

@@ -23,12 +23,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// Bounds of what Open reads. Nothing larger is ever written by Pack.
+// Bounds of what Open reads. Pack writes nothing larger.
 const (
-	maxTotal     = 128 * mib // of all files together, unpacked; kube.Read takes no more
-	maxPacked    = 64 * mib  // of the file itself
+	maxTotal     = 128 * mib // of all unpacked files together; kube.Read accepts no more
+	maxPacked    = 64 * mib  // of the archive file
 	maxFiles     = 1024
-	maxDirectory = mib // of the zip file; a name has at most 700 bytes
+	maxDirectory = mib // of the zip directory; a name has at most 700 bytes
 	maxManifest  = 4 * mib
 )
 
@@ -36,13 +36,14 @@ const (
 type Saved struct {
 	// Manifest is nil for plain saved objects.
 	Manifest *Manifest
-	// TakenAt is the clock for ages: when the objects of an archive were read, the newest time in plain saved objects. Zero where there is none.
+	// TakenAt is the clock for ages: the reading time of an archive's objects, or the newest time in
+	// plain saved objects. Zero without a time.
 	TakenAt time.Time
-	// Clusters, sorted by namespace and name. Of plain saved objects they hold no more than the snapshot.
+	// Clusters are sorted by namespace and name. Those of plain saved objects are only snapshots.
 	Clusters []*Cluster
 }
 
-// Snapshots of all clusters.
+// Snapshots returns the snapshots of all clusters.
 func (s *Saved) Snapshots() []*cluster.Cluster {
 	out := make([]*cluster.Cluster, len(s.Clusters))
 	for i, c := range s.Clusters {
@@ -51,7 +52,7 @@ func (s *Saved) Snapshots() []*cluster.Cluster {
 	return out
 }
 
-// Cluster returns the cluster of a snapshot, whichever source of rows the snapshot has; nil when it is of none of these clusters.
+// Cluster returns the cluster of a snapshot, with any source of rows; nil without one.
 func (s *Saved) Cluster(of *cluster.Cluster) *Cluster {
 	for _, c := range s.Clusters {
 		if c.Snapshot.Key == of.Key {
@@ -61,7 +62,7 @@ func (s *Saved) Cluster(of *cluster.Cluster) *Cluster {
 	return nil
 }
 
-// Age judges how old the objects are at now. Steps that cannot be undone do not rest on old ones.
+// Age sets the age of the objects at now: old objects forbid steps that cannot be undone.
 func (s *Saved) Age(now time.Time) {
 	for _, c := range s.Clusters {
 		c.Snapshot = c.Snapshot.Aged(now)
@@ -71,8 +72,8 @@ func (s *Saved) Age(now time.Time) {
 	}
 }
 
-// Use chooses the source of rows for all clusters, as --source asks. With the source that an archive was taken with, the rows are those of the archive. Error: live rows are
-// asked for and there are none.
+// Use selects the source of rows for all clusters, as by --source. With the source of the archive
+// the rows are the archive's. Error: the source is live, and there are no live rows.
 func (s *Saved) Use(source cluster.Source) error {
 	for _, c := range s.Clusters {
 		if err := c.use(source); err != nil {
@@ -85,7 +86,7 @@ func (s *Saved) Use(source cluster.Source) error {
 func (c *Cluster) use(source cluster.Source) error {
 	all := cmp.Or(c.archived, c.Snapshot)
 	if source == cluster.SourceAuto && c.Requested == cluster.SourceLive {
-		// The nodes were asked because the user chose so, although the objects have rows: use the objects' rows.
+		// The user had chosen to query the nodes; use the rows of the objects instead.
 		objects := all.Objects
 		objects.Live, objects.Facts = nil, nil
 		c.Snapshot = cluster.New(objects, source, all.TakenAt)
@@ -99,8 +100,8 @@ func (c *Cluster) use(source cluster.Source) error {
 	return nil
 }
 
-// Open reads an archive or plain saved objects (see kube.Read); the first bytes tell which. An archive is not trusted: an error says why it is invalid, and nothing is written
-// to disk.
+// Open reads an archive or plain saved objects (see kube.Read), depending on the first bytes. An
+// archive is not trusted: the error is why it is invalid, and nothing is written to disk.
 func Open(r io.Reader) (*Saved, error) {
 	b := bufio.NewReader(r)
 	if magic, _ := b.Peek(4); !bytes.Equal(magic, []byte("PK\x03\x04")) && !bytes.Equal(magic, []byte("PK\x05\x06")) {
@@ -126,8 +127,10 @@ func Open(r io.Reader) (*Saved, error) {
 	return s, nil
 }
 
-// checkDirectory bounds the directory of a zip file before it is parsed: each entry costs ten times its size in memory. The format allows more than an archive has: a comment after
-// the record at its end, the larger records of zip64, and data before the first file. None of them is read here, so that no other directory can be found than the one checked.
+// checkDirectory bounds the directory of a zip file before it is parsed: each entry costs ten times
+// its size in memory. It rejects what the format allows beyond our archives: a comment after the
+// end record, zip64 records, and data before the first file. The zip reader therefore cannot find a
+// directory other than the checked one.
 func checkDirectory(data []byte) error {
 	const record, locator = 22, 20
 	end := len(data) - record
@@ -176,7 +179,7 @@ func open(data []byte) (*Saved, error) {
 	return s, s.clusters(files, nil)
 }
 
-// checkName refuses every name that is not a plain relative file name.
+// checkName rejects names that are not plain relative file names.
 func checkName(f *zip.File) error {
 	name := f.Name
 	switch {
@@ -209,7 +212,7 @@ func readManifest(byName map[string]*zip.File) (*Manifest, error) {
 	return &m, nil
 }
 
-// readFiles unpacks the files that the manifest lists, and refuses others.
+// readFiles unpacks the files that the manifest lists, and rejects others.
 func readFiles(byName map[string]*zip.File, m *Manifest) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	left := int64(maxTotal)
@@ -239,13 +242,13 @@ func readFiles(byName map[string]*zip.File, m *Manifest) (map[string][]byte, err
 	return files, nil
 }
 
-// unpack returns the content of a file of at most most bytes; the size that the archive names is not trusted.
+// unpack returns a file's content of at most most bytes; it ignores the archive's size field.
 func unpack(f *zip.File, most int64) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
 		return nil, fmt.Errorf("unpack %q: %w", f.Name, err)
 	}
-	defer func() { _ = r.Close() }() // nothing was written
+	defer func() { _ = r.Close() }() // read-only
 	limit := bounded.Limit{Bytes: max(most, 0), Cure: "copy it again, or create it again: it exceeds the maximum size of our archives"}
 	data, err := limit.Read(r, "its content")
 	if bounded.IsTooLarge(err) {

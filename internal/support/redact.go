@@ -11,13 +11,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// Redacted replaces a removed value, redactedLabel that of a label, which could not have brackets.
+// Redacted replaces a removed value, redactedLabel a label's value, which cannot have brackets.
 const (
 	Redacted      = "[redacted]"
 	redactedLabel = "redacted"
 )
 
-// Rules by which values are removed, as the manifest counts them. Fields that are not in allowed are not counted.
+// Rules of removal, as counted in the manifest. Fields outside allowed are not counted.
 const (
 	RuleText  = "secrets within texts"
 	RuleLabel = "labels that look like secrets"
@@ -34,11 +34,13 @@ func (t Tally) Add(more Tally) {
 	}
 }
 
-// never are the kinds of which not even the name is kept.
+// never lists kinds that are removed completely, including their names.
 var never = map[string]bool{"Secret": true, "ConfigMap": true, "SecretList": true, "ConfigMapList": true}
 
-// Redact returns of an object (as decoded from JSON, with its kind) the allowed fields, without possible secrets in their texts, and the count of the removed values. The last
-// result is false for Secrets and ConfigMaps, of which nothing is kept. Of unknown kinds only kind, name, namespace and age are kept.
+// Redact returns the allowed fields of an object (decoded from JSON, with its kind) without
+// possible secrets in texts, and counts the removed values. The last result is false for Secrets
+// and ConfigMaps, which are removed completely. Unknown kinds keep kind, name, namespace and
+// creation time.
 func Redact(obj map[string]any) (map[string]any, Tally, bool) {
 	r := redactor{}
 	kind, _ := obj["kind"].(string)
@@ -75,7 +77,7 @@ func only(m map[string]any, keys ...string) map[string]any {
 	return out
 }
 
-// object keeps the allowed fields of m, all of them where f is nil.
+// object keeps the allowed fields of m; all of them if f is nil.
 func (r redactor) object(m map[string]any, f fields) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
@@ -86,7 +88,8 @@ func (r redactor) object(m map[string]any, f fields) map[string]any {
 	return out
 }
 
-// field knows by their names, at any depth, the fields that are maps of a user's own names, and command lines: a Pod's spec is also in the template of a StatefulSet.
+// field handles maps with user-defined names, and command lines, by field name at any depth: a
+// StatefulSet's template has the same fields as a Pod.
 func (r redactor) field(k string, v any, f fields) any {
 	switch t := v.(type) {
 	case map[string]any:
@@ -160,7 +163,8 @@ func (r redactor) metadata(m map[string]any) map[string]any {
 	return out
 }
 
-// documented are the annotations that are kept: ours, the Scylla Operator's, and where a claim's volume was to be made. They are documented and hold no secrets but in texts.
+// documented reports whether an annotation is kept: ours, the Scylla Operator's, and the node
+// selected for a PVC's volume. Their documented values have no secrets except in texts.
 func documented(key string) bool {
 	domain, _, found := strings.Cut(key, "/")
 	return found && (domain == "scylladb.com" || strings.HasSuffix(domain, ".scylladb.com")) || key == cluster.SelectedNode
@@ -179,7 +183,7 @@ func (r redactor) annotations(m map[string]any) map[string]any {
 	return out
 }
 
-// jsonText redacts the texts within JSON so that it stays JSON; a text without secrets stays byte for byte.
+// jsonText redacts texts within JSON and keeps valid JSON; without secrets it changes no byte.
 func (r redactor) jsonText(s string) string {
 	if Text(s) == s {
 		return s
@@ -197,7 +201,7 @@ func (r redactor) jsonText(s string) string {
 	return string(data)
 }
 
-// labels keep all names, because selectors of Services and StatefulSets are compared with them.
+// labels keeps all names, because selectors of Services and StatefulSets refer to them.
 func (r redactor) labels(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
@@ -215,10 +219,10 @@ func (r redactor) labels(m map[string]any) map[string]any {
 	return out
 }
 
-// arguments keeps of a command line the programs and the flags that are read, each at its place.
+// arguments keeps the known programs and flags of a command line, at their positions.
 func (r redactor) arguments(list []any) []any {
 	out := make([]any, len(list))
-	value := false // the next argument is the value of a flag that is kept
+	value := false // the next argument is the value of a kept flag
 	for i, v := range list {
 		arg, _ := v.(string)
 		name, _, set := strings.Cut(arg, "=")
@@ -233,7 +237,7 @@ func (r redactor) arguments(list []any) []any {
 	return out
 }
 
-// script keeps of a command in a single argument, as of a shell, the same words.
+// script keeps the same words of a command in a single argument, as of a shell.
 func (r redactor) script(arg string) string {
 	var out []string
 	value := false

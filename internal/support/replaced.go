@@ -11,14 +11,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Replaced is one moment of a replacement, from the record on the member Service.
+// Replaced is the begin or end of a replacement, from the record on the member Service.
 type Replaced struct {
 	Member, Text string
 	At           time.Time
 	Bad          bool
 }
 
-// Replacements lists when replacements began and ended: the open one of each member, and the last that has ended.
+// Replacements lists the begins and ends of replacements: each member's open one, and its last one
+// that has ended.
 func Replacements(s *cluster.Cluster) []Replaced {
 	var out []Replaced
 	for i := range s.Services {

@@ -21,7 +21,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// clusters makes snapshots of the files. rows are those, by file and Pod, that stand empty in a file.
+// clusters creates snapshots from the files. rows are the rows that are empty in the files, by file
+// and Pod.
 func (s *Saved) clusters(files map[string][]byte, rows map[string]map[string]string) error {
 	if s.Manifest.TakenAt != nil {
 		s.TakenAt = s.Manifest.TakenAt.Time
@@ -43,10 +44,10 @@ func (s *Saved) clusters(files map[string][]byte, rows map[string]map[string]str
 	return nil
 }
 
-// notObjects are the files that hold no objects of the snapshot.
+// notObjects are the files without objects of the snapshot.
 var notObjects = []string{saidName, eventsName, waitingName, nodesName, operatorName, tablesName}
 
-// restore makes one cluster of the files below dir.
+// restore creates one cluster from the files below dir.
 func restore(dir string, files map[string][]byte, rows map[string]map[string]string) (*Cluster, error) {
 	var was said
 	if err := json.Unmarshal(files[dir+saidName], &was); err != nil {
@@ -64,7 +65,7 @@ func restore(dir string, files map[string][]byte, rows map[string]map[string]str
 	if err := c.restoreSurroundings(dir, files); err != nil {
 		return nil, err
 	}
-	// The source that was asked for when the archive was made does not apply now.
+	// The archive's requested source does not apply now.
 	if err := c.use(cluster.SourceAuto); err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 	return cluster.New(snap, requested, taken), nil
 }
 
-// putRows gives Pods the rows that stood empty in the file.
+// putRows sets the Pods' rows that are empty in the file.
 func putRows(pods []corev1.Pod, rows map[string]string) {
 	for i := range pods {
 		if p := &pods[i]; rows[p.Name] != "" {
@@ -133,7 +134,8 @@ func putRows(pods []corev1.Pod, rows map[string]string) {
 	}
 }
 
-// machines are the states of the Kubernetes nodes that Pods are on, from the archive's Node objects or, without these, from its saved states.
+// machines returns the states of the Pods' Kubernetes nodes, from the archive's Node objects or,
+// without these, from its saved states.
 func machines(files map[string][]byte, dir string, pods []corev1.Pod, said map[string]string) (map[string]string, error) {
 	data, ok := files[dir+nodesName]
 	if !ok {
@@ -155,7 +157,7 @@ func machines(files map[string][]byte, dir string, pods []corev1.Pod, said map[s
 	return out, nil
 }
 
-// restoreSurroundings fills in the data beside the snapshot.
+// restoreSurroundings reads the data outside the snapshot.
 func (c *Cluster) restoreSurroundings(dir string, files map[string][]byte) error {
 	var events corev1.EventList
 	var nodes corev1.NodeList
@@ -190,7 +192,7 @@ func (c *Cluster) restoreSurroundings(dir string, files map[string][]byte) error
 	return nil
 }
 
-// label marks the objects of a List as the cluster's, which then was found without the label.
+// label sets the cluster's label on the objects of a List that were found without it.
 func label(data []byte, cluster string) ([]byte, error) {
 	var list map[string]any
 	d := json.NewDecoder(bytes.NewReader(data))

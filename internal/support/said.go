@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// said holds the data of a snapshot beside its objects, so that opening restores the same snapshot.
+// said is the data of a snapshot outside its objects, from which Open restores the snapshot.
 type said struct {
 	cluster.Key  `json:",inline"`
 	TakenAt      *time.Time                       `json:"takenAt,omitempty"`
@@ -30,12 +30,13 @@ type said struct {
 	Facts        map[string]cluster.LiveFacts     `json:"facts,omitempty"`
 	Conditions   []string                         `json:"conditions,omitempty"`
 	Operator     *cluster.OperatorState           `json:"operator,omitempty"`
-	// Elsewhere are the Services of other namespaces and clusters that record host IDs which no member here has.
+	// Elsewhere are Services of other namespaces and clusters with host IDs that no member here has.
 	Elsewhere map[hostid.ID]string `json:"elsewhere,omitempty"`
-	// Volumes are where the volumes of Pods without a Kubernetes node can be used, NotReadySince since when Kubernetes nodes have not been ready.
+	// Volumes are the Kubernetes nodes on which volumes of unscheduled Pods can be used. NotReadySince
+	// is since when Kubernetes nodes are not Ready.
 	Volumes       map[string][]string  `json:"volumes,omitempty"`
 	NotReadySince map[string]time.Time `json:"kubernetesNodesNotReadySince,omitempty"`
-	// Machines are the states of Kubernetes nodes, where these were not collected themselves.
+	// Machines are the states of Kubernetes nodes that were not collected themselves.
 	Machines    map[string]string `json:"kubernetesNodes,omitempty"`
 	Kubernetes  string            `json:"kubernetes,omitempty"`
 	Context     string            `json:"context,omitempty"`
@@ -99,7 +100,7 @@ func texts(list []string) []string {
 	return out
 }
 
-// unlabelled is true when some object belongs to the cluster without its label: opening must then not require the label.
+// unlabelled reports whether an object lacks the cluster's label: Open must then not require it.
 func unlabelled(s *cluster.Cluster) bool {
 	lacks := func(o metav1.Object) bool { return o.GetLabels()[api.LabelCluster] != s.Name }
 	for i := range s.Services {

@@ -15,13 +15,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 )
 
-// Text removes likely secrets from a text: credentials in URLs, tokens of known forms, private keys, and the values of names such as password or token.
+// Text removes likely secrets from a text: credentials in URLs, tokens of known forms, private
+// keys, and the values of names such as password or token.
 func Text(s string) string {
 	r := redactor{}
 	return r.text(s)
 }
 
-// nameWords splits a name at everything that is no letter or digit and where a capital follows a small letter.
+// nameWords splits a name at characters other than letters and digits, and before a capital after a
+// small letter.
 func nameWords(name string) []string {
 	var out []string
 	start, last := -1, rune(0)
@@ -52,8 +54,8 @@ var (
 	keyBefore = map[string]bool{"api": true, "access": true, "secret": true, "private": true, "encryption": true, "signing": true, "auth": true, "account": true, "ssh": true, "tls": true, "master": true}
 )
 
-// secretName is true for names whose values are secrets: password, API_KEY, authToken. ScyllaDB's own tokens (num_tokens, initial_token) are places on
-// the ring and no secrets.
+// secretName reports whether a name's value is a secret: password, API_KEY, authToken. ScyllaDB's
+// tokens (num_tokens, initial_token) are ring positions, not secrets.
 func secretName(name string) bool {
 	w := nameWords(name)
 	for i, word := range w {
@@ -72,22 +74,23 @@ func secretName(name string) bool {
 }
 
 var (
-	// userinfo of a URL, up to the last @ before the path.
+	// userinfo of a URL, up to the last @ before the path
 	urlCredentials = pattern.Lazy(`([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s"'<>]*@`)
 	privateKey     = pattern.Lazy(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
 	knownTokens    = pattern.Lazy(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}`)
 	authorization  = pattern.Lazy(`(?i)\b(bearer\s+|authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|digest|token)\s+)?)[^\s"'\\,;]+`)
 	schemeRedacted = pattern.Lazy(`^(?i:basic|bearer|digest|token)\s+\[redacted\]`)
-	// named finds NAME= and NAME: and --NAME followed by a space; valueLength finds the end of the value.
+	// named matches NAME=, NAME: and --NAME with a space; valueLength finds the end of the value
 	named = pattern.Lazy(`(-{0,2}[\pL\pN_][\pL\pN_.-]*)(\\*["']?[ \t]*(?:=|:)[ \t]*|[ \t]+)`)
 )
 
 func (r redactor) text(s string) string {
-	// Nearly all texts are names, times and states. Each rule below needs one of these.
+	// Nearly all texts are names, times and states. Each rule below requires one of these characters.
 	if len(s) < 5 || !strings.ContainsAny(s, "=: ") && !knownTokens().MatchString(s) {
 		return s
 	}
-	// The row of a large cluster is a long text without any secret: a search for a substring that a rule needs is a hundred times faster than its regular expression.
+	// The row of a large cluster is a long text without secrets. The search for a required substring
+	// is a hundred times faster than the regular expression.
 	if strings.Contains(s, "PRIVATE KEY") {
 		s = r.replace(privateKey(), s, Redacted)
 	}
@@ -103,10 +106,10 @@ func (r redactor) text(s string) string {
 	return r.namedValues(s)
 }
 
-// tokenStarts are the texts of which knownTokens wants one.
+// tokenStarts are texts; every match of knownTokens contains one.
 var tokenStarts = []string{"eyJ", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "AIza", "sk-"}
 
-// secretParts are texts of which every secretName has one, in small letters: the shortest of its words.
+// secretParts are lower-case texts; every secretName contains one. They are its shortest words.
 var secretParts = sync.OnceValue(func() []string {
 	all := append(slices.Collect(maps.Keys(secretWords)), "key")
 	var out []string
@@ -130,7 +133,7 @@ func (r redactor) replace(p *regexp.Regexp, s, with string) string {
 	return out
 }
 
-// authorized takes out the values of Authorization headers and of Bearer.
+// authorized removes the values of Authorization headers and of Bearer.
 func (r redactor) authorized(s string) string {
 	var b strings.Builder
 	last := 0
@@ -146,12 +149,12 @@ func (r redactor) authorized(s string) string {
 	return b.String() + s[last:]
 }
 
-// namedValues takes out the values of secret names, quoted or not.
+// namedValues removes the values of secret names, quoted or not.
 func (r redactor) namedValues(s string) string {
 	var b strings.Builder
 	s0, next := s, nextName(s)
 	for {
-		// To the next name that can be one: the row of a large cluster has a thousand that cannot.
+		// Skip to the next possible name: the row of a large cluster has a thousand other ones.
 		skip := next(len(s0) - len(s))
 		if skip < 0 {
 			b.WriteString(s)
@@ -187,10 +190,10 @@ func (r redactor) namedValues(s string) string {
 	}
 }
 
-// nextName gives a function that is asked with a growing place in s, and says how many bytes after it the next name begins that may be a secretName; -1 when
-// there is none.
+// nextName returns a function of an increasing offset in s. It returns the number of bytes up to
+// the next possible secretName; -1 if there is none.
 func nextName(s string) func(from int) int {
-	if strings.Contains(s, "\u212a") || strings.Contains(s, "\u0130") { // their small letters are those of ASCII, of another length
+	if strings.Contains(s, "\u212a") || strings.Contains(s, "\u0130") { // ASCII in lower case, with a different length
 		return func(int) int { return 0 }
 	}
 	lower := []byte(s)
@@ -200,7 +203,7 @@ func nextName(s string) func(from int) int {
 		}
 	}
 	parts := secretParts()
-	places := make([]int, len(parts)) // where each is next; len(lower) for nowhere
+	places := make([]int, len(parts)) // the next offset of each part; len(lower) if there is none
 	for i := range places {
 		places[i] = -1
 	}
@@ -218,7 +221,7 @@ func nextName(s string) func(from int) int {
 		if first == len(lower) {
 			return -1
 		}
-		// The name begins before that part, after the last character that no name has.
+		// The name begins after the last character before that part that cannot be in a name.
 		begin := strings.LastIndexFunc(s[from:first], func(c rune) bool {
 			return !unicode.IsLetter(c) && !unicode.IsNumber(c) && !strings.ContainsRune("_.-", c)
 		})
@@ -230,8 +233,8 @@ func nextName(s string) func(from int) int {
 	}
 }
 
-// closers is how many bytes at the end of value are closing brackets of what was opened before it, with the punctuation after them: in
-// "(password=x)," the last two.
+// closers returns the number of bytes at the end of value that close brackets opened before it,
+// with their punctuation: 2 in "(password=x),".
 func closers(before, value string) int {
 	open := 0
 	for _, c := range before[strings.LastIndexByte(before, '\n')+1:] {
@@ -251,7 +254,7 @@ func closers(before, value string) int {
 	return n
 }
 
-// valueLength is how many bytes at the start of s are one value: a quoted text, or up to a space or a quote.
+// valueLength returns the bytes of the value at the start of s: quoted, or up to a space or quote.
 func valueLength(s string) int {
 	if s == "" {
 		return 0
@@ -269,7 +272,7 @@ func valueLength(s string) int {
 	}
 	start := 0
 	for strings.HasPrefix(s[start:], `\`) {
-		start++ // an escaped quote: the text is within a string of another language
+		start++ // an escaped quote: the text is in a string of another language
 	}
 	if start > 0 && start < len(s) && (s[start] == '"' || s[start] == '\'') {
 		start++
@@ -287,8 +290,9 @@ func valueLength(s string) int {
 // keyMark begins and ends a private key.
 var keyMark = pattern.Lazy(`-----(BEGIN|END) [A-Z0-9 ]*PRIVATE KEY-----`)
 
-// logText makes the end of a log fit to be kept: each line redacted by itself, so that an open quote takes no further line with it; private keys
-// taken out across lines, also where the log begins within one; control characters replaced.
+// logText redacts the end of a log: each line separately, so that an open quote affects no other
+// line. It removes private keys across lines, even if the log begins within one, and replaces
+// control characters.
 func logText(data []byte) (string, Tally) {
 	r := redactor{}
 	var out []string
@@ -308,7 +312,7 @@ func logText(data []byte) (string, Tally) {
 		case inKey:
 			inKey = false
 		default:
-			// The text before it may be the key.
+			// The lines before it may be the key.
 			out = []string{r.out(RuleText)}
 		}
 	}
@@ -318,7 +322,7 @@ func logText(data []byte) (string, Tally) {
 	return strings.Join(out, "\n") + "\n", r.tally()
 }
 
-// visible replaces control characters and those that change the direction of text; tabs stay.
+// visible replaces control and bidirectional control characters, but not tabs.
 func visible(c rune) rune {
 	if c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)) {
 		return '\uFFFD'

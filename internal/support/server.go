@@ -20,11 +20,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
-// NewServer reads logs and the version from the API server of cfg, and ScyllaDB's tables through port-forwards. It touches no network.
+// NewServer returns a Server for the API server of cfg, which reads ScyllaDB's tables through
+// port-forwards. NewServer itself does not use the network.
 func NewServer(cfg *rest.Config) (Server, error) {
 	c := rest.CopyConfig(cfg)
 	c.GroupVersion, c.APIPath = &corev1.SchemeGroupVersion, "/api"
-	// Only errors are decoded, and those are Status objects.
+	// Only errors are decoded, and they are Status objects.
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return Server{}, fmt.Errorf("create client for logs: %w", err)

@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// readNodes reads the Kubernetes nodes that the cluster's Pods are on.
+// readNodes reads the Kubernetes nodes of the cluster's Pods.
 func (cl *Cluster) readNodes(ctx context.Context, c client.Reader, limits Limits) {
 	wanted := map[string]bool{}
 	for i := range cl.Snapshot.Pods {
@@ -49,7 +49,8 @@ func (cl *Cluster) readNodes(ctx context.Context, c client.Reader, limits Limits
 	}
 }
 
-// readOperatorObjects reads the Scylla Operator's objects about the cluster: its ScyllaCluster, ScyllaDBDatacenter and ScyllaDBCluster, where they exist.
+// readOperatorObjects reads the cluster's ScyllaCluster, ScyllaDBDatacenter and ScyllaDBCluster, if
+// they exist.
 func (cl *Cluster) readOperatorObjects(ctx context.Context, c client.Reader) {
 	s := cl.Snapshot
 	related := map[string]bool{s.Name: true}
@@ -81,7 +82,7 @@ func (cl *Cluster) readOperatorObjects(ctx context.Context, c client.Reader) {
 	}
 }
 
-// leaveOutOperator records that a kind could not be read. A kind that does not exist is not recorded: none of the three is needed.
+// leaveOutOperator records an unreadable kind, except one that does not exist: none is required.
 func (cl *Cluster) leaveOutOperator(kind, verb, resource string, err error) {
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return
@@ -92,7 +93,7 @@ func (cl *Cluster) leaveOutOperator(kind, verb, resource string, err error) {
 	cl.leaveOut(kind, err)
 }
 
-// readTables asks ScyllaDB itself.
+// readTables queries ScyllaDB.
 func (cl *Cluster) readTables(ctx context.Context, server Server, limits Limits, progress func(string)) {
 	var running []corev1.Pod
 	for i := range cl.Snapshot.Pods {
@@ -109,7 +110,7 @@ func (cl *Cluster) readTables(ctx context.Context, server Server, limits Limits,
 	}
 	tables, problems := server.Tables(ctx, running, func(done, total int) { progress(fmt.Sprintf("querying ScyllaDB: %d of %d nodes", done, total)) })
 	cl.Tables = tables
-	// One line for all nodes that did not answer for the same reason.
+	// One entry for all nodes that failed for the same reason.
 	same := map[LeftOut][]string{}
 	for _, p := range problems {
 		l := leftOutProblem(p)
@@ -132,10 +133,10 @@ func (cl *Cluster) readTables(ctx context.Context, server Server, limits Limits,
 	slices.SortFunc(cl.Uncollected, func(a, b LeftOut) int { return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Detail, b.Detail)) })
 }
 
-// tablesOf is what Tables are called in a list of what was left out.
+// tablesOf is the name of Tables in LeftOut.
 const tablesOf = "ScyllaDB's tables"
 
-// spread takes n of a sorted list, evenly, so that each rack is among them.
+// spread returns n evenly spaced items of a sorted list, so that it covers each rack.
 func spread[T any](list []T, n int) []T {
 	out := make([]T, 0, n)
 	for i := range n {

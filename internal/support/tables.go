@@ -8,33 +8,34 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
-// Tables are the answers of one node's REST API about the cluster. A question without an answer is in NoAnswer, with the error, and its field is empty.
+// Tables are the answers of one node's REST API about the cluster. A failed query leaves its field
+// empty and adds its error to NoAnswer.
 type Tables struct {
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	HostID        string `json:"hostID,omitempty"`
 	// Leader is the host ID of the topology coordinator.
 	Leader string `json:"raftLeader,omitempty"`
-	// Members by host ID from the topology, Gossip the gossip state of each address.
+	// Members by host ID from the topology; Gossip is the gossip state of each address.
 	Members []scylla.Member   `json:"members,omitempty"`
 	Gossip  []scylla.Endpoint `json:"gossip,omitempty"`
-	// Live, Down, Joining, Leaving are addresses.
+	// Live, Down, Joining and Leaving are addresses.
 	Live    []string `json:"live,omitempty"`
 	Down    []string `json:"down,omitempty"`
 	Joining []string `json:"joining,omitempty"`
 	Leaving []string `json:"leaving,omitempty"`
-	// Tasks are the topology operations, Errors their errors by the task's ID.
+	// Tasks are the topology operations, Errors their errors by task ID.
 	Tasks  []scylla.Task     `json:"tasks,omitempty"`
 	Errors map[string]string `json:"taskErrors,omitempty"`
-	// Schemas maps schema versions to the addresses that have them.
+	// Schemas maps schema versions to addresses.
 	Schemas  map[string][]string `json:"schemaVersions,omitempty"`
 	NoAnswer []string            `json:"noAnswer,omitempty"`
 }
 
-// maxTaskErrors is how many failed tasks are asked for their error.
+// maxTaskErrors is the maximum of failed tasks whose error is read.
 const maxTaskErrors = 20
 
-// ReadTables asks one node for all fields of Tables. It returns no error: questions without an answer are in NoAnswer.
+// ReadTables reads all fields of Tables from one node. Errors are in NoAnswer.
 func ReadTables(ctx context.Context, c *scylla.Client) Tables {
 	var t Tables
 	text := func(into *string, ask func(context.Context) (string, error)) { answer(ctx, &t, into, ask) }

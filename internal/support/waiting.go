@@ -18,15 +18,16 @@ type Container struct {
 	Pod       string `json:"pod"`
 	Container string `json:"container"`
 	Init      bool   `json:"init,omitempty"`
-	// State in words: "CrashLoopBackOff, 3 restarts", "Running, not ready".
+	// State as text: "CrashLoopBackOff, 3 restarts", "Running, not ready".
 	State    string `json:"state"`
 	Restarts int32  `json:"restarts,omitempty"`
-	// First and Last are the first and the last line of its log that report an error; absent without such a line, or without the log.
+	// First and Last are the first and last error lines of its log; nil without the line or the log.
 	First *LogError `json:"firstError,omitempty"`
 	Last  *LogError `json:"lastError,omitempty"`
 	// Diagnosis is the known failure that the log shows.
 	Diagnosis *scylla.Diagnosis `json:"diagnosis,omitempty"`
-	// Log and PreviousLog are the last lines of the logs of this run and the previous one, redacted; empty when they were not read.
+	// Log and PreviousLog are the redacted last lines of the logs of this run and the previous one;
+	// empty if they were not read.
 	Log         string `json:"-"`
 	PreviousLog string `json:"-"`
 }
@@ -34,11 +35,11 @@ type Container struct {
 // LogError is one line of a log that reports an error.
 type LogError struct {
 	Line string `json:"line"`
-	// Previous is true for a line of the container's previous run.
+	// Previous is set for a line of the container's previous run.
 	Previous bool `json:"previous,omitempty"`
 }
 
-// replacements are the members with an open or requested replacement.
+// replacements returns the members with an open or requested replacement.
 func replacements(s *cluster.Cluster) map[string]bool {
 	out := map[string]bool{}
 	for i := range s.Services {
@@ -48,7 +49,7 @@ func replacements(s *cluster.Cluster) map[string]bool {
 	return out
 }
 
-// waiting lists the containers in trouble: those that crash, fail, wait with a reason, or hold the others up.
+// waiting lists the containers that crash, fail, wait with a reason, or block others.
 func waiting(s *cluster.Cluster) []Container {
 	var out []Container
 	replacing := replacements(s)
@@ -66,7 +67,7 @@ func waiting(s *cluster.Cluster) []Container {
 		for _, st := range p.Status.ContainerStatuses {
 			state, ok := waitingState(st, false)
 			if !ok && st.Name == s.Containers().Container(p.Name) && replacing[p.Name] && (st.State.Running != nil || st.State.Terminated != nil) {
-				// Its log tells whether the replacement can still succeed.
+				// Its log shows whether the replacement can still succeed.
 				state, ok = "replaces another node", true
 			}
 			if ok {
@@ -77,7 +78,8 @@ func waiting(s *cluster.Cluster) []Container {
 	return out
 }
 
-// waitingState is the state in words; false for a container in its normal state, and one that only waits for its turn. oneShot containers hold the others up while they run.
+// waitingState returns the state as text; false for a container in its normal state or in a normal
+// start. A oneShot container blocks the others while it runs.
 func waitingState(st corev1.ContainerStatus, oneShot bool) (string, bool) {
 	var state string
 	switch {

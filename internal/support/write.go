@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// WriteTo writes the zip file. The same archive gives the same bytes.
+// WriteTo writes the zip file, deterministically.
 func (a *Archive) WriteTo(w io.Writer) (int64, error) {
 	count := &counter{w: w}
 	z := zip.NewWriter(count)
@@ -20,7 +20,7 @@ func (a *Archive) WriteTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("encode %s: %w", manifestName, err)
 	}
-	// The manifest comes first, for a person who opens the file by hand.
+	// The manifest is first, for a person who opens the file manually.
 	for _, f := range append([]file{{name: manifestName, data: append(data, '\n')}}, a.files...) {
 		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: a.Manifest.CreatedAt.Time}
 		h.SetMode(0o600)
@@ -49,10 +49,11 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ErrExists is that the file exists and overwriting it was not allowed.
+// ErrExists means that the file exists and must not be overwritten.
 var ErrExists = errors.New("already exists")
 
-// Writable reports early whether WriteFile could write name: its directory exists, and the file does not, or force allows to replace it.
+// Writable checks early whether WriteFile could write name: its directory exists, and the file does
+// not exist, or force allows replacing it.
 func Writable(name string, force bool) error {
 	dir, err := os.Stat(filepath.Dir(name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -75,8 +76,8 @@ func Writable(name string, force bool) error {
 	return nil
 }
 
-// WriteFile writes the archive to name, readable by its owner only, whole or not at all, and returns its size in bytes. Error: ErrExists when name exists and force does not
-// allow to replace it.
+// WriteFile atomically writes the archive to name, readable by its owner only, and returns its size
+// in bytes. Error: ErrExists if name exists, unless force allows replacing it.
 func (a *Archive) WriteFile(name string, force bool) (written int64, err error) {
 	if err := Writable(name, force); err != nil {
 		return 0, err
@@ -86,8 +87,8 @@ func (a *Archive) WriteFile(name string, force bool) (written int64, err error) 
 		return 0, fmt.Errorf("write %s: %w", name, err)
 	}
 	defer func() {
-		_ = tmp.Close()           // closed already when all went well
-		_ = os.Remove(tmp.Name()) // gone already when all went well
+		_ = tmp.Close()           // already closed on success
+		_ = os.Remove(tmp.Name()) // already moved on success
 	}()
 	written, err = a.WriteTo(tmp)
 	if err == nil {
@@ -110,7 +111,7 @@ func place(tmp, name string, force bool) error {
 	if force {
 		return os.Rename(tmp, name)
 	}
-	// A link, unlike a rename, fails when another process has made the file meanwhile.
+	// A link, unlike a rename, fails if another process has created the file.
 	err := os.Link(tmp, name)
 	switch {
 	case err == nil:
@@ -137,5 +138,5 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Size is a number of bytes in readable units.
+// Size returns a number of bytes in readable units.
 func Size(n int64) string { return size(n) }

@@ -19,14 +19,15 @@ const (
 	ReasonMinQuorum  = "MinQuorum"
 )
 
-// DeadRows remembers since when no member lists a node that has a row. The zero value remembers nothing; a process that takes over begins anew, so that its times are never earlier
-// than the true ones.
+// DeadRows stores since when no member lists a node that has a row. The zero value stores nothing.
+// A process that takes over starts with it, so that its times are never too early.
 type DeadRows struct {
 	since map[hostid.ID]time.Time
 }
 
-// Next returns the nodes that no member lists any more and whose rows are to be left out of the reports, and the condition about the nodes that are due but whose rows are kept;
-// false where there are none.
+// Next returns the nodes that no member lists any more and whose rows must be omitted from the
+// reports. kept is the condition about the nodes that are due but whose rows are kept; retained is
+// false if there are none.
 func (d *DeadRows) Next(c *cluster.Cluster, p *api.StatusReportHealthPolicy, now time.Time) (out []hostid.ID, kept Condition, retained bool) {
 	is := map[hostid.ID]time.Time{}
 	var names []string

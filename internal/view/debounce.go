@@ -8,7 +8,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Look is the result of one look at a member. The zero value is a look without an answer.
+// Look is the result of one poll of a member. The zero value is a poll without an answer.
 type Look uint8
 
 const (
@@ -22,12 +22,13 @@ const (
 type Debounced struct {
 	up, down      bool
 	missed, heard int
-	trailed       int  // looks in a row at which it was too far behind
-	trailing      bool // it became UNKNOWN because it trails; false again when it is UP or DOWN, or is not heard
+	trailed       int  // consecutive polls at which it was too far behind
+	trailing      bool // it is UNKNOWN because it trails; false again when it is UP, DOWN, or missed limit polls
 	downSince     time.Time
 }
 
-// Restored is the state that a controller that takes over reads from the stored view: that the member was DOWN, and since when. UP is not taken over: it has to be heard again.
+// Restored returns the state that a new leader reads from the stored view: that the member was
+// DOWN, and since when. UP is not taken over: it must be observed again.
 func Restored(m api.StatusReportViewMember) Debounced {
 	d := Debounced{down: m.State == api.NodeStatusDown}
 	if d.down && m.DownSince != nil {
@@ -36,7 +37,8 @@ func Restored(m api.StatusReportViewMember) Debounced {
 	return d
 }
 
-// Next is the state after one more look; limit is after how many unheard looks in a row the member is UNKNOWN.
+// Next returns the state after one more poll. limit is the number of consecutive missed polls after
+// which the member is UNKNOWN.
 func (d Debounced) Next(l Look, now time.Time, limit int) Debounced {
 	if l != Trails {
 		d.trailed = 0
@@ -53,7 +55,8 @@ func (d Debounced) Next(l Look, now time.Time, limit int) Debounced {
 			d.up, d.down, d.trailing, d.downSince = true, false, false, time.Time{}
 		}
 	case Trails:
-		// This look does not count as heard: a member that is silent at one look and trails at the next becomes UNKNOWN too.
+		// This poll does not count as heard: a member that misses polls and then trails also becomes
+		// UNKNOWN.
 		d.heard, d.missed, d.trailed = 0, min(d.missed+1, limit), min(d.trailed+1, TrailingLimit)
 		if d.trailed == TrailingLimit || d.missed == limit {
 			d.up, d.down, d.trailing, d.downSince = false, false, true, time.Time{}
@@ -67,7 +70,7 @@ func (d Debounced) Next(l Look, now time.Time, limit int) Debounced {
 	return d
 }
 
-// State is UP, DOWN or UNKNOWN.
+// State returns UP, DOWN or UNKNOWN.
 func (d Debounced) State() api.NodeStatus {
 	switch {
 	case d.down:
@@ -78,8 +81,9 @@ func (d Debounced) State() api.NodeStatus {
 	return api.NodeStatusUnknown
 }
 
-// Trailing is true for a member that is UNKNOWN because it is too far behind in the log of group 0.
+// Trailing reports whether the member is UNKNOWN because it is too far behind in the log of group
+// 0.
 func (d Debounced) Trailing() bool { return d.trailing }
 
-// DownSince is when the member went DOWN; zero when it is not, or when that is not known.
+// DownSince returns when the member went DOWN; zero if it is not DOWN, or the time is unknown.
 func (d Debounced) DownSince() time.Time { return d.downSince }

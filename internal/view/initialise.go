@@ -21,17 +21,18 @@ import (
 // Reasons of condition Initialized.
 const (
 	ReasonNotInitialized = "NotInitialized" // False: no node has joined
-	ReasonStabilising    = "Stabilising"    // False: the first node has joined, but has not been well for long enough yet
-	ReasonRecovering     = "Recovering"     // False or Unknown: nodes had joined before any controller looked
-	ReasonSignalAbsent   = "SignalAbsent"   // Unknown: nodes have joined, and none is well by its own row
+	ReasonStabilising    = "Stabilising"    // False: the first node has joined, but has not been healthy for long enough
+	ReasonRecovering     = "Recovering"     // False or Unknown: nodes had joined before the first poll of any controller
+	ReasonSignalAbsent   = "SignalAbsent"   // Unknown: nodes have joined, and none is healthy by its own row
 	ReasonInitialized    = "Initialized"    // True
 	ReasonRecovered      = "Recovered"      // True
 	ReasonNoMember       = "NoMember"       // of InitializedButEmpty
 	ReasonTwoClusters    = "TwoClusters"    // of SplitCluster
 )
 
-// First is the node by which a cluster may count as initialised: the oldest member whose ScyllaDB is ready and whose own fresh row has it joined, NORMAL and with a known leader of
-// group 0. Where topology is not managed by Raft there is no such leader. The zero Ref where there is none.
+// First returns the node by which a cluster may count as initialised: the oldest member whose
+// ScyllaDB is ready and whose own fresh row has it joined, NORMAL and with a known leader of group
+// 0. If topology is not managed by Raft, no leader is required. The zero Ref if there is none.
 func First(c *cluster.Cluster) matrix.Ref {
 	var first matrix.Ref
 	var created time.Time
@@ -58,18 +59,21 @@ func well(c *cluster.Cluster, m *cluster.Member) bool {
 	return stale == (matrix.Trouble{}) && joined != nil && *joined
 }
 
-// Joined is true when there is evidence that a node of the cluster has joined: a row, or a member Service.
+// Joined reports whether there is evidence that a node of the cluster has joined: a row, or a
+// member Service.
 func Joined(c *cluster.Cluster) bool {
 	return len(Of(c)) > 0 || slices.ContainsFunc(c.Serviced(), (*cluster.Member).HasJoined)
 }
 
 // Initialisation is the change of a cluster's status.
 type Initialisation struct {
-	// Now is set where the cluster counts as initialised from now on; nil where it did before, or does not yet.
+	// Now is set if the cluster counts as initialised from now on; nil if it already did, or does not
+	// yet.
 	Now *api.StatusReportInitialization
-	// Group0 is the ID of the cluster's group 0 where it is to be recorded now; empty where it is recorded already, or not known yet.
+	// Group0 is the ID of the cluster's group 0 if it must be recorded now; empty if it is already
+	// recorded, or unknown.
 	Group0 string
-	// Conditions to be set, Absent types to be removed.
+	// Conditions to set, and types to remove (Absent).
 	Conditions []Condition
 	Absent     []string
 }
@@ -82,8 +86,8 @@ type Condition struct {
 	Message words.Message
 }
 
-// Initialise judges a cluster by its stored status. first is First, which has been the same since then without interruption. A value once set is never removed, whatever the
-// present state.
+// Initialise judges a cluster by its stored status. first is the result of First, unchanged from
+// since to now. A set value is never removed, whatever the present state.
 func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, first matrix.Ref, since, now time.Time) Initialisation {
 	joined, window := Joined(c), healthpolicy.First(c.StatusReport)
 	split := !c.Matrix().SplitFact().IsZero()
@@ -100,7 +104,8 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 		}
 		return out
 	}
-	// The stored condition records whether nodes had joined before any controller looked, so that no crash loses it.
+	// The stored condition records whether nodes had joined before the first poll of any controller,
+	// so that a crash does not lose it.
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionInitialized)
 	recovering := was == nil && joined || was != nil && was.Reason == ReasonRecovering
 	if first.Member != "" && now.Sub(since) >= window && !split {
@@ -128,14 +133,16 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 	return Initialisation{Conditions: []Condition{x}, Absent: []string{api.ConditionInitializedButEmpty}}
 }
 
-// identify records the group 0 of a cluster that has none recorded. A recorded ID never changes, whatever the present state.
+// identify records the group 0 of a cluster that has none recorded. A recorded ID never changes,
+// whatever the present state.
 func (i *Initialisation) identify(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) {
 	if stored.Group0ID == "" {
 		i.Group0 = c.Matrix().Group0()
 	}
 }
 
-// Split is the condition that nodes are of two clusters of one name, with the next step; false where they are not.
+// Split returns the condition that nodes belong to two clusters of one name, with the next step;
+// false if they do not.
 func Split(c *cluster.Cluster, step func() words.Message) (Condition, bool) {
 	fact := c.Matrix().SplitFact()
 	if fact.IsZero() {
@@ -154,14 +161,16 @@ func initialised(how *api.StatusReportInitialization) Initialisation {
 	return Initialisation{Conditions: []Condition{x}}
 }
 
-// Reasons of the Events about the first node before it has been well for long enough. The one for afterwards is InitCompleted.
+// Reasons of the Events about the first node before it has been healthy for long enough. The reason
+// afterwards is InitCompleted.
 const (
 	InitStarted = "InitStarted"
 	InitFailed  = "InitFailed"
 )
 
-// Turned is the Event that is due where condition Initialized becomes is; empty where none is. was is nil where there was no such condition. A cluster whose nodes had joined
-// before any controller looked has no Event for its beginning.
+// Turned returns the Event for the change of condition Initialized from was to is; empty if there
+// is none. was is nil if there was no condition. A cluster whose nodes had joined before the first
+// poll of any controller has no Event for its start.
 func Turned(was *metav1.Condition, is Condition) string {
 	from := ""
 	if was != nil {

@@ -21,39 +21,41 @@ import (
 )
 
 const (
-	// Renewal is how often a view without a change is written anew while a member may start by it, so that the member's barrier sees it advance.
+	// Renewal is how often an unchanged view is renewed while a member may start by it, so that the
+	// member's barrier sees it advance.
 	Renewal = healthpolicy.PeerCheck
-	// queueLimit bounds the queue in a view.
+	// queueLimit is the maximum length of the queue in a view.
 	queueLimit = 64
 )
 
-// Request is a member that needs a permit, with what is decided about it at one look at the cluster.
+// Request is a member that needs a permit, with the results of one poll of the cluster.
 type Request struct {
 	*cluster.Member
 	Kind     api.PermitKind
 	ClaimUID types.UID
-	// Refused is the reason why bootstrap.Decide holds it back, with at most three nodes that it is about; empty where it does not.
+	// Refused is why bootstrap.Decide blocks it, with at most three nodes (Nodes) of that reason;
+	// empty if it does not.
 	Refused string
 	Nodes   []string
 	Seeds   []string
-	// Later is set where it was not judged, because others are before it.
+	// Later is set if it was not judged, because others are before it.
 	Later bool
 }
 
-// Scene is one look at the members that want to join. The zero value has none.
+// Scene is one poll of the members that want to join. The zero value has none.
 type Scene struct {
 	// Requests, in the order of their turns.
 	Requests []Request
-	// Strangers are joining nodes that have no member Service here, Leaving are leaving nodes.
+	// Strangers are joining nodes without a member Service here, Leaving are leaving nodes.
 	Strangers, Leaving []string
-	// Parallel is true where every running node supports several joins at once.
+	// Parallel is true if every running node supports several joins at once.
 	Parallel bool
-	// Founding is true while a member here has joined, and the cluster does not count as initialised yet.
+	// Founding is true while a member here has joined, and the cluster does not count as initialised.
 	Founding bool
 }
 
-// SceneOf looks at a cluster. stored is the status of its report, claims has the UIDs of the data claims that were read by name, empty for a claim that does not exist, and most is
-// how many may join at once.
+// SceneOf reads a cluster. stored is the status of its report. claims has the UIDs of the data PVCs
+// that were read, by name; empty for a PVC that does not exist. most is how many may join at once.
 func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims map[string]types.UID, most int) Scene {
 	var s Scene
 	kind := api.PermitForm
@@ -81,7 +83,8 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 		s.Requests = append(s.Requests, a)
 	}
 	s.Founding = !stored.Initialized && slices.ContainsFunc(c.Members(), func(m cluster.Member) bool {
-		// For a cluster that begins elsewhere it cannot be known here that its first node is well, nor by a row without a mode: neither is waited for.
+		// A cluster that was bootstrapped elsewhere does not show here whether its first node is healthy,
+		// nor does a row without a mode. Permits wait for neither.
 		said := c.Said(m.Member)
 		if said == nil || said.OperationMode == "" {
 			return false
@@ -109,14 +112,16 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 	return s
 }
 
-// judge asks the same decision as the member's barrier. False for a member that needs no permit: it restarts, or a person has forced its start.
+// judge uses the same decision as the member's barrier. False for a member that needs no permit: it
+// restarts, or a user has forced its start.
 func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
 	in, err := bootstrap.Of(c, a.Name())
 	if err != nil {
 		a.Refused = string(words.ReportMissing)
 		return true
 	}
-	// The barrier's further conditions, the permit among them, are left out here, but for a volume that only the barrier sees: with it the member would keep others from their turn.
+	// The barrier's other conditions, including the permit, are omitted, except for a volume that only
+	// the barrier sees: with it, the member would keep others from their turn.
 	in.Permission, in.Initialized = nil, initialized
 	in.Held = slices.DeleteFunc(in.Held, func(b matrix.Blocker) bool { return b.Reason != words.VolumeUnreadable })
 	v := bootstrap.Decide(in)
@@ -144,24 +149,27 @@ func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
 	return true
 }
 
-// Standing is the input of a grant beside the scene.
+// Standing is the input of a grant in addition to the Scene.
 type Standing struct {
-	// Members with their debounced states. The view's hold is not among them: the decision judges it for each member, because a rollout that waits for the newcomer itself holds
-	// all others.
+	// Members with their debounced states. The view's hold is not included: the decision judges it for
+	// each member, because a rollout that waits for the new node itself blocks all others.
 	Members []api.StatusReportViewMember
-	// Old is true while the data of the cluster are older than ContactLimit.
+	// Old is true while the cluster's data is older than ContactLimit.
 	Old bool
-	// Stored is the view that the API server has; nil where it has none. Only its permits are carried on: a permit that was not persisted was never given.
+	// Stored is the view in the API server; nil if there is none. Only its permits are carried on: a
+	// permit that was not persisted was never given.
 	Stored *api.StatusReportView
-	// Most is how many may join at once where their versions allow it; Window how long all conditions must hold without interruption before a permit is given.
+	// Most is how many may join at once if their versions allow it. Window is how long all conditions
+	// must be met without interruption before a permit is given.
 	Most int
-	// Log is the state of the log of group 0 at the last look.
+	// Log is the state of the log of group 0 at the last poll.
 	Log    Log
 	Window time.Duration
 	Now    time.Time
 }
 
-// Granter remembers since when each applicant could have had a permit. The zero value remembers nothing; a process that takes over begins anew.
+// Granter stores since when each request could have had a permit. The zero value stores nothing; a
+// process that takes over starts with it.
 type Granter struct {
 	ready map[string]time.Time
 }
@@ -189,7 +197,7 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 	for _, p := range carried(by.Stored) {
 		a := s.applicant(p.Member)
 		if a == nil || a.PodUID() != p.PodUID || a.ClaimUID != p.PVCUID {
-			continue // it has joined, or its Pod or its claim is gone
+			continue // it has joined, or its Pod or its PVC no longer exists
 		}
 		if why := turn.against(a); !a.PastBarrier() && (!a.WaitsInBarrier() || a.Kind != p.Kind || why.Reason != "") {
 			continue // withdrawn: its barrier no longer waits, it needs another kind, or there is a reason against it
@@ -217,7 +225,7 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 		case !since(g.ready, ready, a, by):
 			why = waits(a, words.PermitWaitsForStability)
 			active, joins = append(active, a.Name()), joins && a.Kind == api.PermitJoin
-		case a.Kind == api.PermitJoin && s.Founding: // the time for which the first node must be well runs in parallel to the applicant's own
+		case a.Kind == api.PermitJoin && s.Founding: // the first node's stabilisation runs in parallel to the request's own
 			why = waits(a, words.PermitWaitsForFirstNode)
 			active = append(active, a.Name())
 		default:
@@ -237,14 +245,15 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 	return out
 }
 
-// permit lets the applicant start.
+// permit returns the permit that lets the member start.
 func (a *Request) permit(now time.Time) api.StatusReportViewPermit {
 	return api.StatusReportViewPermit{
 		Kind: a.Kind, Member: a.Name(), PVCUID: a.ClaimUID, PodUID: a.PodUID(), Seeds: a.Seeds[:min(16, len(a.Seeds))], Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
 	}
 }
 
-// since keeps since when the applicant could have had a permit, and is true when that is long enough ago.
+// since stores since when the member could have had a permit, and reports whether that is at least
+// by.Window ago.
 func since(was, is map[string]time.Time, a *Request, by Standing) bool {
 	key := string(a.Kind) + "/" + a.Name() + "/" + string(a.PodUID()) + "/" + string(a.ClaimUID)
 	from, ok := was[key]
@@ -271,7 +280,8 @@ func (s *Scene) applicant(member string) *Request {
 	return nil
 }
 
-// ahead is the state of the active members: waiting for one that is joining takes longer than for one whose turn it is.
+// ahead returns the state of the active members: waiting for a joining member takes longer than
+// waiting for a member whose turn it is.
 func ahead(s *Scene, active []string) words.Code {
 	for _, name := range active {
 		if a := s.applicant(name); a == nil || a.PastBarrier() {
@@ -285,14 +295,15 @@ func waits(a *Request, reason words.Code, nodes ...string) api.StatusReportViewW
 	return api.StatusReportViewWaiting{Member: a.Name(), Kind: a.Kind, Reason: string(reason), Nodes: slices.Clone(nodes[:min(3, len(nodes))])}
 }
 
-// turn has the values that are the same for all applicants of one step.
+// turn has the values that are the same for all requests of one step.
 type turn struct {
 	scene   *Scene
 	by      Standing
 	founder string
 }
 
-// against is the reason against a permit for the applicant, were it alone; its Reason is empty where there is none.
+// against returns the reason against a permit for the request, without the other requests; its
+// Reason is empty if there is none.
 func (t *turn) against(a *Request) api.StatusReportViewWaiting {
 	var dead []hostid.ID
 	if a.Kind == api.PermitReplace {
@@ -334,7 +345,8 @@ func (t *turn) notAsNeeded(dead []hostid.ID) words.Code {
 	return words.PermitWaitsForMembers
 }
 
-// behind is the reason that the members in a wrong state are too far behind in the log of group 0; false where one of them is in it for another cause.
+// behind returns the reason that the members in a wrong state are too far behind in the log of
+// group 0; false if one of them has another cause.
 func (t *turn) behind(a *Request, dead []hostid.ID) (api.StatusReportViewWaiting, bool) {
 	var out api.StatusReportViewWaiting
 	for i := range t.by.Members {
@@ -356,7 +368,7 @@ func (t *turn) behind(a *Request, dead []hostid.ID) (api.StatusReportViewWaiting
 	return out, true
 }
 
-// before are the applicants whose turn comes before this one's.
+// before returns the member whose turn comes before this one's.
 func (t *turn) before(a *Request) []string {
 	for i := range t.scene.Requests {
 		if b := &t.scene.Requests[i]; b.WaitsInBarrier() && !b.Later && b.Refused == "" && b.Member != a.Member {
@@ -366,7 +378,8 @@ func (t *turn) before(a *Request) []string {
 	return nil
 }
 
-// most is how many may join at once with the applicant among them. More than one only where all of them are plain joins and every version allows it.
+// most returns how many may join at once, including this member. It exceeds 1 only if all of them
+// are plain joins and every version allows it.
 func (t *turn) most(a *Request, joins bool) int {
 	if a.Kind == api.PermitJoin && joins && a.ImageVersion().SupportsParallelBootstrap() == release.Yes && t.scene.Parallel {
 		return max(1, t.by.Most)
@@ -374,8 +387,8 @@ func (t *turn) most(a *Request, joins bool) int {
 	return 1
 }
 
-// samePermits is true when two views have the same permits. Since is not compared: it is for people, and a controller whose views are not stored whole would give one again and
-// again.
+// samePermits reports whether two views have the same permits. Since is not compared: it is for
+// display, and a controller whose views are not stored whole would give a permit repeatedly.
 func samePermits(a, b *api.StatusReportView) bool {
 	return a.Policy == b.Policy && a.Founder == b.Founder && a.Waiting == b.Waiting &&
 		slices.EqualFunc(a.Permits, b.Permits, func(x, y api.StatusReportViewPermit) bool {
@@ -387,7 +400,7 @@ func samePermits(a, b *api.StatusReportView) bool {
 		})
 }
 
-// What happened to a permit.
+// Values of Change.What.
 const (
 	PermitGranted   = "Granted"
 	PermitWithdrawn = "Withdrawn"
@@ -402,7 +415,8 @@ type Change struct {
 	Message words.Message
 }
 
-// Changes are the permits that were given, withdrawn or used. joined returns whether a member has joined since.
+// Changes returns the permits that were given, withdrawn or used. joined returns whether a member
+// has joined since.
 func Changes(was, is *api.StatusReportView, joined func(member string) bool) []Change {
 	same := func(x api.StatusReportViewPermit) func(api.StatusReportViewPermit) bool {
 		return func(y api.StatusReportViewPermit) bool {

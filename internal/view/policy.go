@@ -11,38 +11,42 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Limits of time by which nodes are judged, in one place: docs/reference/policy.md is made of them.
+// Time limits by which nodes are judged, in one place: docs/reference/policy.md is generated from
+// them.
 const (
-	// Interval is how often members are looked at.
+	// Interval is how often members are polled.
 	Interval = healthpolicy.LookInterval
-	// MissedLimit is after how many unheard looks in a row a member is UNKNOWN.
+	// MissedLimit is the number of consecutive missed polls after which a member is UNKNOWN.
 	MissedLimit = healthpolicy.MissedLooks
-	// RecoveryLimit is after how many heard looks in a row a member is UP.
+	// RecoveryLimit is the number of consecutive heard polls after which a member is UP.
 	RecoveryLimit = 2
-	// ContactLimit is the greatest age of the data of a look.
+	// ContactLimit is the maximum age of the data of a poll.
 	ContactLimit = healthpolicy.Contact
-	// Stabilisation is how long a first node must have been well without interruption before its cluster counts as initialised, and by default how long all nodes must stay UP
-	// before a barrier opens.
+	// Stabilisation is how long a first node must be healthy without interruption before its cluster
+	// counts as initialised. By default it is also how long all nodes must stay UP before a barrier
+	// opens.
 	Stabilisation = healthpolicy.Stabilisation
-	// Trailing is how many entries a member may be behind the leader in the log of group 0; beyond that for TrailingLimit looks in a row it is UNKNOWN.
+	// Trailing is how many entries a member may be behind the leader in the log of group 0; beyond
+	// that for TrailingLimit consecutive polls it is UNKNOWN.
 	Trailing      = healthpolicy.Trailing
 	TrailingLimit = 2
-	// Dead is how long a node must have been DOWN before any output suggests to replace it.
+	// Dead is how long a node must have been DOWN before any output suggests replacing it.
 	Dead = healthpolicy.Dead
 )
 
 // Limit is one line of the health policy.
 type Limit struct {
 	Name string
-	// Value is a duration, a number, a word or a switch.
+	// Value is a duration, a number, a string or a bool.
 	Value any
-	// Meaning is its sentence. Flag changes it, Field is the field of the health policy that changes it, with Bounds of the permitted values; each is empty where there is none.
+	// Meaning is its description. Flag is the flag and Field the health policy field that change it,
+	// with Bounds of the permitted values; each is empty if there is none.
 	Meaning     words.Code
 	Flag, Field string
 	Bounds      words.Message
 }
 
-// Policy is the health policy, in the order in which it is shown.
+// Policy returns the health policy, in display order.
 func Policy() []Limit {
 	standard := healthpolicy.Standard(Stabilisation, 0)
 	all := []Limit{
@@ -72,8 +76,9 @@ func Policy() []Limit {
 // ReasonDead is the reason of condition NodeReplaceable.
 const ReasonDead = "Dead"
 
-// Replaceable is the condition that names the nodes which may be replaced, each with its command; there is none where there are no such nodes. The matrix decides which nodes these
-// are. No component replaces or removes a node because of it. The number is how many there are.
+// Replaceable returns the condition with the nodes that may be replaced, each with its command, and
+// the number of nodes. The matrix decides which nodes these are. No component replaces or removes a
+// node because of the condition.
 func Replaceable(c *cluster.Cluster) (Condition, int) {
 	var names []string
 	var commands []words.Command

@@ -15,7 +15,8 @@ import (
 // ReasonNotFound is the reason of condition PrerequisitesMissing.
 const ReasonNotFound = "NotFound"
 
-// Prerequisites is the condition that names the Secrets and ConfigMaps without which Pods do not start; false where there are none.
+// Prerequisites returns the condition with the Secrets and ConfigMaps that Pods need to start;
+// false if none is missing.
 func Prerequisites(namespace string, pods []cluster.Unstarted) (Condition, bool) {
 	var objects, names []string
 	for _, p := range pods {

@@ -16,10 +16,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// mostReplicas bounds the replicas that an annotation may request for one rack.
+// mostReplicas is the maximum number of replicas that an annotation may request for one rack.
 const mostReplicas = 1000
 
-// Scaling is a StatefulSet whose replicas are to change, or cannot be decided: then Invalid is set.
+// Scaling is a StatefulSet whose replicas must change, or cannot be decided: then Invalid is set.
 type Scaling struct {
 	Set      *appsv1.StatefulSet
 	Replicas int32
@@ -27,9 +27,11 @@ type Scaling struct {
 	Message  words.Message
 }
 
-// Scale returns the changes of replicas that are due now, of the StatefulSets that annotation api.AnnotationWantedReplicas hands to us, and of no others. Until a cluster is
-// initialised, it has the one member that may create it. Afterwards racks are raised one after the other, each when all existing members have joined. Replicas are never lowered
-// once a node has joined, or may have begun to.
+// Scale returns the changes of replicas that are due now, only for StatefulSets with annotation
+// api.AnnotationWantedReplicas that our controller manages. Until a cluster is initialised, it has
+// the one member that may create it. Afterwards racks are scaled up one after the other, each when
+// all existing members have joined. Replicas are never lowered after a node has joined, or may have
+// started to join.
 func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling {
 	var out []Scaling
 	var ours []handed
@@ -57,19 +59,20 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling
 	case stored.Initialized:
 		return append(out, raise(c, ours)...)
 	case Joined(c):
-		return out // a first node is still to come, or had joined before any controller looked: nothing is lowered
+		return out // a first node is still to come, or had joined before the first poll of any controller: nothing is lowered
 	}
 	return append(out, capped(c, stored, ours)...)
 }
 
-// handed is a StatefulSet whose replicas are ours to set.
+// handed is a StatefulSet whose replicas we set.
 type handed struct {
 	set       *appsv1.StatefulSet
 	first     int // ordinal
 	is, wants int // replicas
 }
 
-// raise gives the first rack with too few replicas the number that it wants, once every existing member has joined.
+// raise gives the first rack with too few replicas the number that it wants, when every existing
+// member has joined.
 func raise(c *cluster.Cluster, ours []handed) []Scaling {
 	joined := map[string]bool{}
 	for _, m := range c.Serviced() {
@@ -92,7 +95,8 @@ func raise(c *cluster.Cluster, ours []handed) []Scaling {
 	return nil
 }
 
-// capped leaves the one member that may create the cluster. It lowers nothing where any other may have begun.
+// capped leaves the one member that may create the cluster. It lowers nothing if any other may have
+// started to join.
 func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []handed) []Scaling {
 	applicants := c.Applicants()
 	first := ""

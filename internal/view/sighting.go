@@ -17,17 +17,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Sighting is the result of one look at a member.
+// Sighting is the result of one poll of a member.
 type Sighting struct {
 	*cluster.Member
 	Look Look
-	// Digest of its Row. Of leaves it out, because it costs the reading of the whole row: a caller that keeps sightings sets it once.
+	// Digest of its Row. Of omits it, because it requires reading the whole row: a caller that keeps
+	// sightings sets it once.
 	Digest string
-	// Limit is how old the heartbeat may be, by the cluster's health policy and the reporter's interval; ContactLimit when zero.
+	// Limit is how old the heartbeat may be, by the cluster's health policy and the reporter's
+	// interval; ContactLimit if zero.
 	Limit time.Duration
 }
 
-// Row is the report that its Pod carries; zero where there is none here.
+// Row returns the report that its Pod carries; zero if there is no Pod here.
 func (e *Sighting) Row() api.RowText {
 	if e.Pod == nil {
 		return api.RowText{}
@@ -38,33 +40,37 @@ func (e *Sighting) Row() api.RowText {
 
 // Heartbeat is the receiver's knowledge of a member's heartbeat. The zero value confirms nothing.
 type Heartbeat struct {
-	// Digest of the report that the last answer confirmed; empty when the last look at the heartbeat was missed, for any cause.
+	// Digest of the report that the last answer confirmed; empty if the last poll of the heartbeat was
+	// missed, for any cause.
 	Digest string
-	// Advanced is when the running number was last seen to advance, by the receiver's own clock; zero while it has not.
+	// Advanced is when the counter was last seen to advance, by the receiver's own clock; zero if it
+	// has not.
 	Advanced time.Time
-	// Log is the state of the log of group 0 in the last answer; empty when that look was missed.
+	// Log is the state of the log of group 0 in the last answer; empty if that poll was missed.
 	Log raftlog.Said
 }
 
-// Pulse is the history of one reporter's running number; another certificate, address or Pod has a Pulse of its own. The zero value has heard nothing.
+// Pulse is the history of one reporter's counter. Another certificate, address or Pod has its own
+// Pulse. The zero value has received nothing.
 type Pulse struct {
-	number int64     // the highest one heard
-	since  time.Time // when it was first heard; zero before there was one
+	number int64     // the highest received
+	since  time.Time // when it was first received; zero before
 	is     Heartbeat
 }
 
-// Beat is the judgement of an answer's number.
+// Beat is the result for an answer's counter.
 type Beat int
 
 // Values of Beat.
 const (
-	BeatCounts     Beat = iota // it is the first one, has advanced, or stands still for no longer than the limit
-	BeatWentBack               // a higher number was heard before
+	BeatCounts     Beat = iota // it is the first, has advanced, or is unchanged for no longer than the limit
+	BeatWentBack               // a higher counter was received before
 	BeatStoodStill             // it has not advanced for longer than the limit
 )
 
-// Hear takes the number of an answer that confirms the report with that digest, and when it was asked for, because the answer may be no younger. The first number advances nothing,
-// because a reporter that hangs serves one, too. A limit of zero is ContactLimit.
+// Hear records the counter of an answer that confirms the report with that digest. asked is the
+// time of the request: the answer is possibly no younger. The first counter value confirms nothing,
+// because a reporter that hangs also serves one. A limit of zero is ContactLimit.
 func (p *Pulse) Hear(number int64, digest string, asked time.Time, limit time.Duration) Beat {
 	p.Miss()
 	switch {
@@ -81,17 +87,18 @@ func (p *Pulse) Hear(number int64, digest string, asked time.Time, limit time.Du
 	return BeatCounts
 }
 
-// Miss records a look without an answer, or with one about another report.
+// Miss records a poll without an answer, or with an answer about another report.
 func (p *Pulse) Miss() { p.is.Digest, p.is.Log = "", raftlog.Said{} }
 
 // Tell records the state of the log of group 0 in an answer that counts.
 func (p *Pulse) Tell(log raftlog.Said) { p.is.Log = log }
 
-// Heartbeat is the present state of the heartbeat.
+// Heartbeat returns the present state of the heartbeat.
 func (p *Pulse) Heartbeat() Heartbeat { return p.is }
 
-// Seen is the result of a look at the member by its row and its heartbeat. DOWN in a row counts without a heartbeat, which is the safe direction; UP needs one where the reporter
-// has one.
+// Seen returns the result of a poll of the member by its row and its heartbeat. DOWN in a row
+// counts without a heartbeat, which is the safe direction. UP needs a heartbeat if the reporter has
+// one.
 func (e *Sighting) Seen(h Heartbeat, now time.Time) Look {
 	if e.Look == Heard && e.Heartbeat() != nil && !e.Beats(h, now) {
 		return Missed
@@ -99,12 +106,13 @@ func (e *Sighting) Seen(h Heartbeat, now time.Time) Look {
 	return e.Look
 }
 
-// Beats is true when a heartbeat confirms the member's row: the last answer was about this row, and the number has advanced within its Limit.
+// Beats reports whether a heartbeat confirms the member's row: the last answer was about this row,
+// and the counter has advanced within its Limit.
 func (e *Sighting) Beats(h Heartbeat, now time.Time) bool {
 	return h.Digest != "" && h.Digest == e.Digest && !h.Advanced.IsZero() && now.Sub(h.Advanced) <= cmp.Or(e.Limit, ContactLimit)
 }
 
-// Contact is the evidence that a member's row is true.
+// Contact returns the evidence that a member's row is true.
 func (e *Sighting) Contact() api.ViewContact {
 	if e.Heartbeat() != nil {
 		return api.ContactHeartbeat
@@ -122,7 +130,7 @@ func key(hostID hostid.ID, name string) string {
 	return "/" + name
 }
 
-// Of is the sighting of each member that has joined, in the order of the cluster's matrix.
+// Of returns the sighting of each member that has joined, in the order of the cluster's matrix.
 func Of(c *cluster.Cluster) []Sighting {
 	limit := c.HealthPolicy().Contact.Duration
 	nodes := c.Matrix().Nodes()
@@ -141,7 +149,8 @@ func Of(c *cluster.Cluster) []Sighting {
 	return out
 }
 
-// look never takes an unknown state for UP: every fresh row has to have UP, the member's own among them.
+// look never treats an unknown state as UP: every fresh row must have UP, including the member's
+// own.
 func look(n *matrix.Node) Look {
 	switch {
 	case n.SeenDown > 0:
@@ -152,7 +161,8 @@ func look(n *matrix.Node) Look {
 	return Missed
 }
 
-// Hold is the reason, other than single members' states, that keeps every newcomer from joining; empty when there is none.
+// Hold returns the reason, other than single members' states, that blocks all new nodes; empty if
+// there is none.
 func Hold(c *cluster.Cluster) string {
 	for _, b := range bootstrap.HealthOf(c).Blockers {
 		if slices.Contains([]words.Code{words.DatacenterNotVerified, words.RolloutInProgress, words.PodsNotReady}, b.Reason) {
@@ -162,7 +172,7 @@ func Hold(c *cluster.Cluster) string {
 	return ""
 }
 
-// Same is true when two views of one epoch have the same content; their times do not count.
+// Same reports whether two views of one epoch have the same content; their times do not count.
 func Same(a, b *api.StatusReportView) bool {
 	if a == nil || b == nil || a.Epoch != b.Epoch || a.Hold != b.Hold || !samePermits(a, b) {
 		return false

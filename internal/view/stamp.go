@@ -14,12 +14,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
-// Stamp orders views. The zero Stamp is of no view.
+// Stamp orders views. The zero Stamp means no view.
 type Stamp struct {
 	Epoch, Seq int64
 }
 
-// StampOf is the stamp of a view, zero for nil.
+// StampOf returns the stamp of a view, zero for nil.
 func StampOf(v *api.StatusReportView) Stamp {
 	if v == nil {
 		return Stamp{}
@@ -27,34 +27,39 @@ func StampOf(v *api.StatusReportView) Stamp {
 	return Stamp{Epoch: v.Epoch, Seq: v.Seq}
 }
 
-// Compare is negative when s is older than o.
+// Compare is negative if s is older than o.
 func (s Stamp) Compare(o Stamp) int {
 	return cmp.Or(cmp.Compare(s.Epoch, o.Epoch), cmp.Compare(s.Seq, o.Seq))
 }
 
-// String is epoch and seq, as people read them.
+// String returns "epoch.seq".
 func (s Stamp) String() string { return fmt.Sprintf("%d.%d", s.Epoch, s.Seq) }
 
-// Newer is true when s is newer than o. Equal is not newer.
+// Newer reports whether s is newer than o. Equal is not newer.
 func (s Stamp) Newer(o Stamp) bool { return s.Compare(o) > 0 }
 
-// Receiver merges views as they arrive, which may be twice, in another order, or not at all. The zero value has none.
+// Receiver merges views as they arrive: possibly twice, in another order, or not at all. The zero
+// value has none.
 type Receiver struct {
-	report   types.UID   // of the report that the views are of; views of one report have one order
-	former   []types.UID // of reports that were deleted, the latest ones
-	created  time.Time   // the report's creation, by the API server; zero where it is not known
+	report   types.UID   // UID of the views' report; views of one report have one order
+	former   []types.UID // of deleted reports, the latest ones
+	created  time.Time   // the report's creation, by the API server; zero if unknown
 	latest   *api.StatusReportView
-	advanced time.Time // when a newer view was seen after an older one, or the latest one was confirmed; zero before
-	looked   time.Time // the last look by Adopt
+	advanced time.Time // when a newer view followed an older one, or the latest was confirmed; zero before
+	looked   time.Time // the last call of Adopt
 }
 
-// mostFormer is how many deleted reports are remembered: no view is under way for longer.
+// mostFormer is how many deleted reports are kept: no view is in transit for longer.
 const mostFormer = 16
 
-// Of names the cluster report of the views that come next, by its UID and its creation by the API server's clock, zero where that is not known. A report that was deleted
-// and made anew begins a new order, however low it counts: the known view is forgotten, and no view has an age until it is seen to advance. Of returns false for a report
-// that another one has followed, and for one that was created before the latest one: an API server that is behind may still answer with it, and no late view of it may be
-// taken. UIDs have no order: without the creations, a receiver that first reads such an answer second would take the deleted report for the new one.
+// Of sets the cluster report of the next views, by its UID and its creation time by the API
+// server's clock (zero if unknown). A recreated report starts a new order, however low its stamps:
+// the known view is dropped, and no view has an age until it is seen to advance.
+//
+// Of returns false for a report that another one has followed, and for one created before the
+// latest one. An API server that is behind may still return it, and no late view of it may be used.
+// UIDs have no order: without the creation times, a receiver that reads such an answer second would
+// treat the deleted report as the new one.
 func (r *Receiver) Of(report types.UID, created time.Time) bool {
 	switch {
 	case report == r.report:
@@ -73,13 +78,15 @@ func (r *Receiver) Of(report types.UID, created time.Time) bool {
 	return true
 }
 
-// Report is the UID of the report of the views; empty before the first call of Of.
+// Report returns the UID of the views' report; empty before the first call of Of.
 func (r *Receiver) Report() types.UID { return r.report }
 
-// Adopt takes a view that is newer than the latest one, and returns whether it was. now is of the receiver's own clock.
+// Adopt takes a view that is newer than the latest one, and returns whether it was. now is of the
+// receiver's own clock.
 func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
-	// After a long pause, such as while cut off from the API server, the view may have been made at any time within it. The latest one was the newest when it was last looked at,
-	// seen to advance, or confirmed.
+	// After a long pause, for example while cut off from the API server, the view may have been
+	// created at any time during the pause. The latest one was the newest when it was last read, seen
+	// to advance, or confirmed.
 	last := r.looked
 	if r.advanced.After(last) {
 		last = r.advanced
@@ -89,7 +96,7 @@ func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
 	if v == nil || !StampOf(v).Newer(StampOf(r.latest)) {
 		return false
 	}
-	// The first view may have been made long ago: only a view that is seen to advance has an age.
+	// The first view may be old: only a view that is seen to advance has an age.
 	switch {
 	case r.latest == nil:
 	case away:
@@ -101,15 +108,17 @@ func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
 	return true
 }
 
-// Confirm records that the view's maker has just confirmed the latest view. A confirmation of any other view is ignored.
+// Confirm records that the controller has just confirmed the latest view. A confirmation of any
+// other view is ignored.
 func (r *Receiver) Confirm(of Stamp, now time.Time) {
 	if r.latest != nil && of == StampOf(r.latest) {
 		r.advanced = now
 	}
 }
 
-// Handed takes a view with its age by its relay's clock, counted from the moment at which it was asked for: it need not be seen to advance. It returns whether the view was newer
-// than the latest one. The latest view itself may get a lower age; an older view is ignored, whatever its age.
+// Handed takes a view with its age by its relay's clock, counted from the time asked of the
+// request: it need not be seen to advance. It returns whether the view was newer than the latest
+// one. The latest view itself may get a lower age; an older view is ignored at any age.
 func (r *Receiver) Handed(v *api.StatusReportView, age time.Duration, asked time.Time) bool {
 	if v == nil || age < 0 || StampOf(r.latest).Newer(StampOf(v)) {
 		return false
@@ -123,10 +132,11 @@ func (r *Receiver) Handed(v *api.StatusReportView, age time.Duration, asked time
 	return newer
 }
 
-// Latest is the newest view that was adopted; nil when there is none.
+// Latest returns the newest view that was adopted; nil if there is none.
 func (r *Receiver) Latest() *api.StatusReportView { return r.latest }
 
-// Age is the time since the latest view was last known to be the newest, by the receiver's own clock. False while it never was: the view then counts as infinitely old.
+// Age returns the time since the latest view was last known to be the newest, by the receiver's own
+// clock. False if it never was: the view then counts as infinitely old.
 func (r *Receiver) Age(now time.Time) (time.Duration, bool) {
 	if r.latest == nil || r.advanced.IsZero() {
 		return 0, false

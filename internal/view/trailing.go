@@ -9,18 +9,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
-// Log is the state of the log of group 0 at one look at all members.
+// Log is the state of the log of group 0 at one poll of all members.
 type Log struct {
-	// Leader is the member that leads group 0; empty where no member names itself, or several do.
+	// Leader is the member that leads group 0; empty if no member names itself, or several do.
 	Leader string
-	// Behind is how many entries a member's apply index is behind the leader's commit index, by Sighting.Key; members with an unknown index are left out.
+	// Behind is how many entries a member's apply index is behind the leader's commit index, by
+	// Sighting.Key; members with an unknown index are left out.
 	Behind map[string]int64
-	// Differ are members with another schema version than the first member with a known one, and that first member before them; nil where all known versions are equal, and where
-	// Behind has every member.
+	// Differ has the first member with a known schema version, then the members with a different one.
+	// Nil if all known versions are equal, or if Behind has every member.
 	Differ []string
 }
 
-// LogOf is the log's state by the members' heartbeats now. Only values confirmed by a heartbeat count: then the leader's indexes and the member's are of the last two polls.
+// LogOf returns the log's state by the members' heartbeats now. Only values confirmed by a
+// heartbeat count: then the indexes of leader and member are from the last two polls.
 func LogOf(all []Sighting, heard func(member string) Heartbeat, now time.Time) Log {
 	said := make([]raftlog.Said, len(all))
 	leader, leaders := 0, 0
@@ -37,7 +39,7 @@ func LogOf(all []Sighting, heard func(member string) Heartbeat, now time.Time) L
 		out.Leader, out.Behind = all[leader].Name(), map[string]int64{}
 		for i := range all {
 			if said[i].Known {
-				// The member may have been asked after the leader.
+				// The member was possibly queried after the leader.
 				out.Behind[all[i].Key()] = max(0, said[leader].Commit-said[i].Apply)
 			}
 		}
@@ -48,7 +50,7 @@ func LogOf(all []Sighting, heard func(member string) Heartbeat, now time.Time) L
 	return out
 }
 
-// differ are the members whose schema versions are not equal.
+// differ returns the members whose schema versions differ.
 func differ(all []Sighting, said []raftlog.Said) []string {
 	first := slices.IndexFunc(said, func(s raftlog.Said) bool { return s.Schema != "" })
 	var out []string
@@ -64,7 +66,7 @@ func differ(all []Sighting, said []raftlog.Said) []string {
 	return out
 }
 
-// Most is the largest number of entries that a member is behind; false where none is known.
+// Most returns the largest number of entries that a member is behind; false if none is known.
 func (l *Log) Most() (most int64, known bool) {
 	for _, n := range l.Behind {
 		most = max(most, n)

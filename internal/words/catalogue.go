@@ -5,8 +5,8 @@ package words
 // sentences is the catalogue: one English sentence for each code.
 var sentences = map[Code]string{}
 
-// define declares a code and its sentence, and returns the code. The variable has the name of the code; the
-// placeholders of the sentence are the parameters of its messages, see Printer.Text.
+// define declares a code and its sentence, and returns the code. The variable has the name of the
+// code; the placeholders of the sentence are the parameters of its messages, see Printer.Text.
 func define(c Code, sentence string) Code {
 	if _, twice := sentences[c]; twice {
 		panic("two sentences for code " + c)
@@ -156,7 +156,7 @@ var (
 	SeedsOnlySelfJoined   = define("SeedsOnlySelfJoined", "only {names} has joined before: on a new volume it would bootstrap a second cluster. If you give up its data, remove annotations internal.scylla-operator.scylladb.com/node-joined-scylladb-cluster and internal.scylla-operator.scylladb.com/host-id from its Service")
 )
 
-// Next steps: each begins with what a person does.
+// Next steps: each begins with what the user does.
 var (
 	TellClustersApart       = define("TellClustersApart", "do not start, replace, remove or delete anything here until you know which of them has your data[; compare their group 0 IDs: {1}][; {2}]. A node of the other cluster can join only with an empty volume, and loses its data")
 	TellClustersApartFirst  = define("TellClustersApartFirst", "first check which cluster each node belongs to")
@@ -322,7 +322,7 @@ var (
 	OperationFailed          = define("OperationFailed", "{operation} of host ID {hostID} failed[: {error}]")
 )
 
-// Of internal/show and internal/diagnosis.
+// Codes of internal/show and internal/diagnosis.
 var (
 	BarrierRefuses        = define("BarrierRefuses", "cannot start, its barrier rejects it: {message}")
 	MemberWithoutService  = define("MemberWithoutService", "has no member Service yet, so its barrier cannot determine its position")

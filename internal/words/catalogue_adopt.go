@@ -2,7 +2,8 @@
 
 package words
 
-// adoptWords belong to internal/setup/adopt, which imports this package: its codes are written out here.
+// adoptWords are the codes of internal/setup/adopt, which imports this package, so they are
+// declared here.
 var (
 	AdoptNoNodes       = define("AdoptNoNodes", "no Pod runs ScyllaDB, so no node can be queried")
 	AdoptNotAsked      = define("AdoptNotAsked", "the ScyllaDB of {member} cannot be queried[: {why}]")

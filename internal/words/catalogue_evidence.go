@@ -11,8 +11,9 @@ const (
 	cancelOrTake = " Fix or withdraw the replacement (kubectl scylla replace status)."
 )
 
-// scyllaWords are the cause of each of ScyllaDB's own texts, whose patterns package scylla has, and what to do. The text of a decommissioned node has code Decommissioned, which is
-// declared for its data directory; its cure is CureDecommissioned.
+// scyllaWords are the cause of each of ScyllaDB's log texts, whose patterns package scylla has, and
+// the remedy. The text of a decommissioned node has code Decommissioned, which is declared for its
+// data directory; its remedy is CureDecommissioned.
 var (
 	JoinCancelled          = define("JoinCancelled", "A node was DOWN when the coordinator checked, so the request was cancelled and this host ID banned. "+newVolume+allUpFirst)
 	RackInvalid            = define("RackInvalid", "Joining would break the replication of a keyspace over racks: check that replication factors and racks fit. "+newVolume)
@@ -46,7 +47,8 @@ var (
 	StartupFailed          = define("StartupFailed", "ScyllaDB could not start for the reason in the text.")
 )
 
-// evidenceWords belong to package evidence: what a piece of evidence shows to be lost, and not lost.
+// evidenceWords are the codes of package evidence: what a piece of evidence shows to be lost, and
+// not lost.
 var (
 	LostVolumeAndNode = define("LostVolumeAndNode", "the volume; in a replacement also the replaced node: it is banned")
 	LostVolume        = define("LostVolume", "the volume: ScyllaDB never starts on it again")

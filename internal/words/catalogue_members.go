@@ -2,7 +2,7 @@
 
 package words
 
-// memberWords are the reasons for a member's state, and for its Pod's waiting.
+// memberWords are the reasons for a member's state, and what its Pod waits for.
 var (
 	DecommissionAsked   = define("DecommissionAsked", "its decommission is requested")
 	IsDecommissioned    = define("IsDecommissioned", "it is decommissioned")

@@ -2,7 +2,8 @@
 
 package words
 
-// permitWords are about permits, and the reasons why members wait for theirs. The codes of internal/view are written out here, as in viewWords.
+// permitWords are about permits, and why members wait for theirs. The codes of internal/view are
+// declared here, as in viewWords.
 var (
 	PermitWaitsForPod           = define("PermitWaitsForPod", "its Pod has not reached its barrier")
 	PermitWaitsForTurn          = define("PermitWaitsForTurn", "{nodes&} {nodes?joins|join} first")

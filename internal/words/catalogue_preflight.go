@@ -2,8 +2,9 @@
 
 package words
 
-// preflightSentences are the findings of `kubectl scylla check` and their cures. The codes belong to internal/setup/preflight, which imports internal/cluster, whose own tests import
-// this package: its codes are written out here.
+// preflightSentences are the findings of `kubectl scylla check` and their remedies. The codes
+// belong to internal/setup/preflight, which imports internal/cluster, whose own tests import this
+// package, so they are declared here.
 var (
 	AllNodesUpNow         = define("AllNodesUpNow", "all nodes see each other UP")
 	NobodyThereNow        = define("NobodyThereNow", "no ScyllaDB node of this namespace is on it")

@@ -2,7 +2,7 @@
 
 package words
 
-// replacementSentences are those of package replace and of the verb.
+// replacementSentences are the sentences of package replace and of the replace command.
 var (
 	SayCommand   = define("Command", "{1}")
 	InstallKinds = define("InstallKinds", "install the CRDs ({1}), or read without them: --source=annotation or --source=live")
@@ -85,7 +85,7 @@ var (
 	AttemptMayHaveJoined    = define("AttemptMayHaveJoined", "it may have joined; check with {1}")
 	AttemptNoMember         = define("AttemptNoMember", "new node {node} of the earlier attempt is not a member")
 
-	// All others.
+	// All other nodes.
 	IgnoredMalformed        = ofReplacement("IgnoredMalformed", `"{value}" in the ignore list {why}`, IgnoredListHostIDs)
 	IgnoredListHostIDs      = define("IgnoredListHostIDs", "list host IDs, separated by commas; to show them: {1}")
 	IgnoredIsTarget         = ofReplacement("IgnoredIsTarget", "{node} is in the ignore list and is also the node to replace", IgnoredTakeOff)
@@ -139,7 +139,7 @@ var (
 	OperationsLookYourself  = define("OperationsLookYourself", "check nodetool status and nodetool tasks list node_ops, then continue with --skip-check={check}")
 	NoOperation             = define("NoOperation", "no replacement, join, decommission or removenode in progress")
 
-	// The objects and processes that make the new node.
+	// The objects and processes that create the new node.
 	VersionByHostID           = define("VersionByHostID", "ScyllaDB {version} replaces by host ID")
 	VersionByAddress          = define("VersionByAddress", "ScyllaDB {version} cannot replace by host ID; the deprecated procedure by address is used")
 	VersionUnknown            = ofReplacement("VersionUnknown", "the ScyllaDB version is unknown[: {why}]", VersionUseFullTag)
@@ -241,7 +241,7 @@ var (
 	NobodySaysWhomItSees       = define("NobodySaysWhomItSees", "no other node has a status report with its view of the cluster")
 	NewcomerJoined             = define("NewcomerJoined", "node {node} on Pod {pod} joined in place of {original} (request {request})")
 
-	// Failures and their cures.
+	// Failures and their remedies.
 	ReplaceFailed          = define("ReplaceFailed", "replacement of {original} by Pod {pod} failed: {text}. {cure}")
 	SameHostID             = ofReplacement("SameHostID", "new Pod {pod} runs with the old host ID {hostID}: it uses the old node's data", SeeMountedVolume)
 	SeeMountedVolume       = define("SeeMountedVolume", "check which volume the Pod has mounted: a node cannot replace itself")
@@ -293,7 +293,7 @@ var (
 	OperatorCondition     = define("OperatorCondition", "{condition}")
 	OperatorReplaced      = define("OperatorReplaced", "node {original} was replaced by {node}[, which the Scylla Operator does not report {joined}]")
 
-	// Ghosts.
+	// Orphaned host IDs.
 	GhostListed             = define("GhostListed", "{by&} {by?lists|list} {hostID}, which no member here has")
 	GhostElsewhere          = define("GhostElsewhere", "{why}; check it there, and let the controller here read its datacenter: {1}")
 	GhostNotDead            = define("GhostNotDead", "a majority of the status reports must have had it DOWN for {least}, and none UP: wait, and check where it ran")

@@ -2,7 +2,7 @@
 
 package words
 
-// resetWords are the reasons why a cluster must not be founded anew.
+// resetWords are the reasons why a cluster must not be bootstrapped again.
 var (
 	ResetOfOperator  = define("ResetOfOperator", "the Scylla Operator manages this cluster, and no object records that it was initialised")
 	ResetNotKnown    = define("ResetNotKnown", "not everything could be read, and an unknown member may be running: {why}")

@@ -2,7 +2,8 @@
 
 package words
 
-// sourceWords say where rows come from. They belong to internal/cluster, whose own tests import this package: its codes are written out here.
+// sourceWords are where rows come from. They belong to internal/cluster, whose own tests import
+// this package, so they are declared here.
 var (
 	SourceReportsFound       = define("SourceReportsFound", "{found} of {known} datacenter report{known?|s} found[ (none for {missing})]")
 	SourceClusterReport      = define("SourceClusterReport", "cluster report, {found} of {known} datacenter{known?|s}[ (none for {missing})]")

@@ -2,8 +2,9 @@
 
 package words
 
-// viewWords say the controller's view and the conditions that go with it. The codes of internal/view and internal/show are written out
-// here: the one rests on packages whose tests import this one, the other imports it.
+// viewWords are about the controller's view and its conditions. The codes of internal/view and
+// internal/show are declared here: internal/view imports packages whose tests import this one, and
+// internal/show imports this one.
 var (
 	InitNoNodeYet    = define("InitNoNodeYet", "no node of the cluster has joined yet")
 	InitFirstIsWell  = define("InitFirstIsWell", "{node} has joined; it must stay healthy for {window} continuously")

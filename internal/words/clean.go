@@ -11,18 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text from outside safe to show on one line: line breaks, tabs and the other control characters of ASCII become spaces, and characters that are invisible or
-// change the order of others are written as <U+202E>. Use it on everything that goes to a terminal, an Event, a condition or a log.
+// Clean makes text from outside safe to show on one line. Line breaks, tabs and the other ASCII
+// control characters become spaces. Characters that are invisible or reorder others are written as
+// <U+202E>. Use it for all output to a terminal, an Event, a condition or a log.
 func Clean(s string) string { return visible(s, "", "<", ">") }
 
-// Visible is Clean for text of several lines: line breaks and tabs stay.
+// Visible is Clean for text of several lines: line breaks and tabs are kept.
 func Visible(s string) string { return visible(s, "\n\t", "<", ">") }
 
 // VisibleMarkup is Visible for HTML and XML.
 func VisibleMarkup(s string) string { return visible(s, "\n\t", "&lt;", "&gt;") }
 
-// VisibleJSON is a JSON document with the same values and no hidden characters: an encoder leaves the control characters beyond ASCII, and those that change the order of
-// others, as they are, and a terminal obeys them. Outside its strings JSON has none of them.
+// VisibleJSON returns a JSON document with the same values and no hidden characters. An encoder
+// keeps the control characters beyond ASCII and the characters that reorder others, and a terminal
+// obeys them. Outside its strings JSON has none of them.
 func VisibleJSON(data []byte) []byte {
 	if !bytes.ContainsFunc(data, hidden) {
 		return data
@@ -40,10 +42,11 @@ func VisibleJSON(data []byte) []byte {
 	return b.Bytes()
 }
 
-// hidden is unsafe but for the characters below the space: within JSON they are line breaks and tabs between its parts.
+// hidden reports whether r is unsafe, except for characters below the space: within JSON they are
+// line breaks and tabs between its parts.
 func hidden(r rune) bool { return r >= ' ' && unsafe(r) }
 
-// visible writes each unsafe character between open and end, and leaves the characters of stay.
+// visible writes each unsafe character between open and end, and keeps the characters of stay.
 func visible(s, stay, open, end string) string {
 	if !strings.ContainsFunc(s, unsafe) && utf8.ValidString(s) {
 		return s
@@ -66,8 +69,9 @@ func visible(s, stay, open, end string) string {
 	return b.String()
 }
 
-// unsafe is true for control and format characters (C0, C1, bidirectional controls, zero-width characters, the byte order mark, tags), for the line and
-// paragraph separators, for spaces other than the plain one that look like nothing, and for variation selectors and fillers.
+// unsafe reports whether r is unsafe to print: a control or format character (C0, C1, bidirectional
+// controls, zero-width characters, the byte order mark, tags), a line or paragraph separator, an
+// invisible space other than the plain one, a variation selector or a filler.
 func unsafe(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0:
@@ -76,7 +80,7 @@ func unsafe(r rune) bool {
 		return r == 0xad // the soft hyphen
 	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef: // variation selectors
 		return true
-	case r >= 0x180b && r <= 0x180d, r == 0x180f: // those of Mongolian; 180E is a format character
+	case r >= 0x180b && r <= 0x180d, r == 0x180f: // Mongolian variation selectors; 180E is a format character
 		return true
 	case r == 0x34f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800: // joiner and fillers, drawn as nothing
 		return true

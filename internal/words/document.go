@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// MarshalJSON is the message in a document: code and parameters for programs, the text for people,
-// and the commands that carry out a next step; null for the zero message.
+// MarshalJSON returns the message for a document: code and parameters for programs, the text for
+// people, and the commands of a next step; null for the zero message.
 func (m Message) MarshalJSON() ([]byte, error) { return m.document(Text(m)) }
 
 func (m Message) document(text string) ([]byte, error) {
@@ -24,22 +24,23 @@ func (m Message) document(text string) ([]byte, error) {
 	}{m.Code, m.Params, text, m.Commands})
 }
 
-// UnmarshalJSON reads a message of a document, and a Coded. The text is made anew.
+// UnmarshalJSON reads a message of a document, and a Coded. It ignores the text, which is generated
+// again.
 func (m *Message) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, (*Coded)(m)) }
 
-// About is a message in a document whose text begins with a subject that its sentence leaves out.
+// About is a message in a document whose text begins with a subject that its sentence omits.
 type About struct {
 	Subject string
 	Message
 }
 
-// MarshalJSON is that of the message, with the subject in its text.
+// MarshalJSON returns the message's document, with the subject in its text.
 func (a About) MarshalJSON() ([]byte, error) { return a.document(Of(a.Subject, a.Message)) }
 
-// Coded is a message without its text, as annotations have it and messages among parameters.
+// Coded is a message without its text, as in annotations and for messages among parameters.
 type Coded Message
 
-// MarshalJSON has the commands as lists of arguments.
+// MarshalJSON returns the commands as lists of arguments.
 func (c Coded) MarshalJSON() ([]byte, error) {
 	var commands [][]string
 	for _, command := range c.Commands {
@@ -52,8 +53,8 @@ func (c Coded) MarshalJSON() ([]byte, error) {
 	}{c.Code, c.Params, commands})
 }
 
-// MarshalJSON has messages among the parameters without their texts, which the text of the whole
-// has, and durations as they are shown: a message that is read again has the same text.
+// MarshalJSON returns messages among the parameters without their texts, which are part of the
+// whole text, and durations in display form. So a message that is read again has the same text.
 func (p Params) MarshalJSON() ([]byte, error) {
 	out := make(map[string]any, len(p))
 	for name, v := range p {
@@ -75,7 +76,8 @@ func (p Params) MarshalJSON() ([]byte, error) {
 	return marshal(out)
 }
 
-// MarshalJSON is the command in a document: the arguments for programs, and shell text to paste.
+// MarshalJSON returns the command for a document: the arguments for programs, and shell text to
+// paste.
 func (c Command) MarshalJSON() ([]byte, error) {
 	return marshal(struct {
 		Args  []string `json:"args"`
@@ -94,7 +96,7 @@ func (c *Command) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// marshal leaves it to the encoder of the whole whether <, > and & are escaped.
+// marshal leaves it to the outer encoder whether <, > and & are escaped.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

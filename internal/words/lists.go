@@ -46,7 +46,8 @@ func (p Printer) listed(name string, m Message) (parts []Part, ok bool) {
 	return []Part{{Text: text}}, true
 }
 
-// number is the number in a parameter, or the length of its list; it accepts parameters decoded from JSON too.
+// number returns the number in a parameter, or the length of its list; it also accepts parameters
+// decoded from JSON.
 func number(v any) int {
 	switch v := v.(type) {
 	case int:
@@ -82,7 +83,7 @@ func (p Printer) items(v any) []string {
 	return out
 }
 
-// And lists names in order, at most five words: "a, b, c, d and 3 more".
+// And lists names in order, at most five items: "a, b, c, d and 3 more".
 func And(names []string) string {
 	const most = 5
 	names = slices.Clone(names)
@@ -105,7 +106,7 @@ func Facts(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// Upper is a text with a capital at its beginning, for Events.
+// Upper returns the text with a capital first letter, for Events.
 func Upper(text string) string {
 	if text == "" {
 		return text

@@ -10,20 +10,23 @@ import (
 // Code names one statement or one next step. Codes are CamelCase, and never change their meaning.
 type Code string
 
-// Params are a message's parameters by name: strings, numbers, times, lists of strings, and values with a String method.
+// Params are a message's parameters by name: strings, numbers, times, lists of strings, and values
+// with a String method.
 type Params map[string]any
 
 // Command is a program and its arguments, not quoted. Package words formats it as shell text.
 type Command []string
 
-// Message is one statement, or one next step with the commands that carry it out. The zero value is no message.
+// Message is one statement, or one next step with the commands that carry it out. The zero value
+// means no message.
 type Message struct {
 	Code     Code      `json:"code,omitempty"`
 	Params   Params    `json:"params,omitempty"`
 	Commands []Command `json:"commands,omitempty"`
 }
 
-// New makes a message of a code and its parameters, names and values in turn: New("NodeGone", "node", "demo-rack1-0").
+// New returns a message of a code and its parameters, names and values in turn: New("NodeGone",
+// "node", "demo-rack1-0").
 func New(c Code, namesAndValues ...any) Message {
 	m := Message{Code: c}
 	if len(namesAndValues) > 0 {
@@ -39,16 +42,16 @@ func New(c Code, namesAndValues ...any) Message {
 	return m
 }
 
-// Do returns the message with commands added, in the order in which a person runs them.
+// Do returns the message with commands added, in the order in which a user runs them.
 func (m Message) Do(commands ...Command) Message {
 	m.Commands = append(slices.Clip(m.Commands), commands...)
 	return m
 }
 
-// IsZero is true for the zero Message.
+// IsZero reports whether m is the zero Message.
 func (m Message) IsZero() bool { return m.Code == "" }
 
-// Key is equal for equal messages. It is for comparing only, not for showing.
+// Key is equal for equal messages. It is only for comparing, not for display.
 func (m Message) Key() string {
 	if m.IsZero() {
 		return ""
@@ -56,7 +59,7 @@ func (m Message) Key() string {
 	return fmt.Sprint(m.Code, m.Params, m.Commands) // fmt prints maps in the order of their keys
 }
 
-// Kubectl is a kubectl command in a namespace; an empty namespace is left out.
+// Kubectl returns a kubectl command in a namespace; an empty namespace is left out.
 func Kubectl(namespace string, args ...string) Command {
 	c := append(Command{"kubectl"}, args...)
 	if namespace != "" {
@@ -65,7 +68,7 @@ func Kubectl(namespace string, args ...string) Command {
 	return c
 }
 
-// Scylla is a command of the plugin in a namespace; an empty namespace is left out.
+// Scylla returns a command of the plugin in a namespace; an empty namespace is left out.
 func Scylla(namespace string, args ...string) Command {
 	return Kubectl(namespace, append([]string{"scylla"}, args...)...)
 }

@@ -8,15 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a message that somebody else wrote.
+// Bounds of a message from another writer.
 const (
 	maxName   = 64  // bytes of a code, and of a parameter's name
 	maxText   = 300 // characters of a parameter
 	maxNested = 6   // messages and lists within each other; our own have at most 3
 )
 
-// FromOutside is a decoded message that somebody else wrote, without what could do harm: its code and the names of its parameters have only letters and digits, and the parameters
-// are short texts, numbers, lists and messages of the same kind. It has no command, because a person would paste it. The code may be one of a later version. Zero for any other code.
+// FromOutside returns the safe part of a decoded message from another writer. Its code and
+// parameter names have only letters and digits; the parameters are short texts, numbers, bools,
+// lists and messages with the same limits. It has no command, because a user would paste it. The
+// code may belong to a later version. Zero for any other code.
 func FromOutside(m Message) Message { return fromOutside(m, maxNested) }
 
 func fromOutside(m Message, depth int) Message {
@@ -36,7 +38,7 @@ func fromOutside(m Message, depth int) Message {
 	return out
 }
 
-// paramFromOutside is a decoded parameter, nil for one that is left out.
+// paramFromOutside returns a decoded parameter, nil for one that is left out.
 func paramFromOutside(v any, depth int) any {
 	switch v := v.(type) {
 	case string:
@@ -78,7 +80,7 @@ func plainName(s string) bool {
 	})
 }
 
-// clip is a text of at most maxText characters.
+// clip returns the first maxText characters of a text.
 func clip(s string) string {
 	if utf8.RuneCountInString(s) <= maxText {
 		return s

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Shell is a command as text for a POSIX shell, which parses it back to exactly the arguments. Every argument that is not plainly safe is quoted, so that an argument that came
-// from a Pod cannot run anything on the machine of the person who pastes it.
+// Shell returns a command as text for a POSIX shell, which parses it back to exactly the arguments.
+// It quotes every argument that is not certainly safe, so that a pasted argument from a Pod cannot
+// run anything on the user's machine.
 func Shell(c Command) string {
 	var b strings.Builder
 	for i, arg := range c {
@@ -29,7 +30,8 @@ func quote(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// special is false only for characters without a meaning in any shell, at the beginning of a word or within it; but for "=" at the beginning.
+// special returns false only for characters without a meaning in any shell, at the beginning of a
+// word or within it; except "=" at the beginning.
 func special(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
@@ -38,18 +40,20 @@ func special(r rune) bool {
 	return !strings.ContainsRune("@%_+=:,./-", r)
 }
 
-// Printer says messages with commands that work where they are pasted. The zero value adds nothing to a command, as is right where the commands are for another machine: in a
-// log, an Event, an archive.
+// Printer prints messages with commands that work where they are pasted. The zero value adds
+// nothing to a command: use it if the commands are for another machine, as in a log, an Event, an
+// archive.
 type Printer struct {
-	// Flags are the kubectl flags that were given, to be repeated in every command of kubectl: --context, --kubeconfig, --as. Each is one
-	// argument: "--context=test".
+	// Flags are the given kubectl flags, to be repeated in every kubectl command: --context,
+	// --kubeconfig, --as. Each is one argument: "--context=test".
 	Flags []string
 }
 
 // Shell is Shell with the flags after "kubectl" or "kubectl scylla".
 func (p Printer) Shell(c Command) string { return Shell(p.WithFlags(c)) }
 
-// WithFlags is the command with the flags in their place. Commands of other programs stay as they are.
+// WithFlags returns the command with the flags in their place. Commands of other programs are
+// unchanged.
 func (p Printer) WithFlags(c Command) Command {
 	if len(p.Flags) == 0 || len(c) == 0 || c[0] != "kubectl" {
 		return c
@@ -64,19 +68,20 @@ func (p Printer) WithFlags(c Command) Command {
 	return slices.Concat(c[:at], p.Flags, c[at:])
 }
 
-// has is true for a command that has the flags already.
+// has reports whether the arguments already begin with the flags.
 func (p Printer) has(after []string) bool {
 	return len(after) >= len(p.Flags) && slices.Equal(after[:len(p.Flags)], p.Flags)
 }
 
-// Flag puts the flags into messages of a document that was made without them.
+// Flag puts the flags into messages of a document that was created without them.
 func (p Printer) Flag(messages ...*Message) {
 	for _, m := range messages {
 		*m = p.Flagged(*m)
 	}
 }
 
-// Flagged is the message with the flags in its commands, and in those of the messages among its parameters.
+// Flagged returns the message with the flags in its commands, and in the commands of messages among
+// its parameters.
 func (p Printer) Flagged(m Message) Message {
 	if len(p.Flags) == 0 {
 		return m

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package words makes English of codes and parameters, and shell text of commands. It is the one place where sentences about a cluster are written; its results are shown to
-// people and never parsed. It must not decide anything, use a client, or read a clock: ages come from the time that is passed in.
+// Package words turns codes and parameters into English, and commands into shell text. It is the
+// only place with sentences about a cluster; they are for display and never parsed. It must not
+// decide anything, use a client, or read a clock: the caller passes the time for ages.
 package words
 
 import (
@@ -13,10 +14,10 @@ import (
 	"time"
 )
 
-// Text is a message in one line without a full stop, as by the zero Printer.
+// Text returns the message in one line without a full stop, by the zero Printer.
 func Text(m Message) string { return Printer{}.Text(m) }
 
-// Texts are the texts of the messages.
+// Texts returns the texts of the messages.
 func Texts(messages []Message) []string {
 	var out []string
 	for _, m := range messages {
@@ -25,9 +26,11 @@ func Texts(messages []Message) []string {
 	return out
 }
 
-// Text is a message in one line without a full stop. In the catalogue's sentence {name} is a parameter, {q:name} the parameter in quotes, {1} the first command as shell text
-// (see also listed); a part in [brackets] is left out where one of its parameters or commands is missing. A code without a sentence gives the code itself and the parameter
-// "why", so that nothing is lost. Text from outside is cleaned as by Clean.
+// Text returns the message in one line without a full stop. In the catalogue's sentence {name} is a
+// parameter, {q:name} the parameter in quotes, {1} the first command as shell text (see also
+// listed). A part in [brackets] is left out if one of its parameters or commands is missing. A code
+// without a sentence gives the code itself and the parameter "why", so that nothing is lost. Text
+// from outside is cleaned by Clean.
 func (p Printer) Text(m Message) string {
 	var b strings.Builder
 	for _, part := range p.Parts(m) {
@@ -42,7 +45,7 @@ type Part struct {
 	Command bool
 }
 
-// Parts is Text in pieces, so that a display can set commands apart.
+// Parts is Text in pieces, so that a display can format commands differently.
 func (p Printer) Parts(m Message) []Part {
 	if m.IsZero() {
 		return nil
@@ -68,7 +71,8 @@ func (p Printer) Parts(m Message) []Part {
 	return merge(parts)
 }
 
-// fill puts parameters and commands into a template; complete is false when one of them is missing or empty.
+// fill puts parameters and commands into a template; complete is false if one of them is missing or
+// empty.
 func (p Printer) fill(template string, m Message) (parts []Part, complete bool) {
 	complete = true
 	for {
@@ -113,7 +117,7 @@ func (p Printer) placeholder(name string, m Message) []Part {
 	return nil
 }
 
-// merge joins neighbours that are words.
+// merge joins adjacent parts that are words.
 func merge(parts []Part) []Part {
 	var out []Part
 	for _, part := range parts {
@@ -128,7 +132,7 @@ func merge(parts []Part) []Part {
 	return out
 }
 
-// value is the text of a parameter. It accepts parameters as they are made, and as they are decoded from JSON.
+// value returns the text of a parameter, either in its Go type or as decoded from JSON.
 func (p Printer) value(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -161,7 +165,7 @@ func list[T any](items []T, say func(T) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// message is a message that was read from JSON as a parameter.
+// message returns the message that was read from JSON as a parameter.
 func message(v map[string]any) Message {
 	var m Message
 	data, err := json.Marshal(v)
@@ -169,7 +173,7 @@ func message(v map[string]any) Message {
 		err = json.Unmarshal(data, &m)
 	}
 	if err != nil {
-		return Message{} // not a message: there is nothing to say
+		return Message{} // not a message: no text
 	}
 	return m
 }
@@ -177,7 +181,8 @@ func message(v map[string]any) Message {
 // Moment is a point in time in the form of every output: to the second, in UTC.
 func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// Age is a duration in its two largest units: "12s", "5m3s", "2h0m", "3d4h". Every output writes ages by this function.
+// Age is a duration in its two largest units: "12s", "5m3s", "2h0m", "3d4h". Every output writes
+// ages by this function.
 func Age(d time.Duration) string {
 	d = max(0, d)
 	switch {
@@ -191,7 +196,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// Ago is the age of a moment, empty when either time is not known.
+// Ago is the age of a moment, empty if either time is unknown.
 func Ago(from, now time.Time) string {
 	if from.IsZero() || now.IsZero() {
 		return ""
@@ -199,7 +204,8 @@ func Ago(from, now time.Time) string {
 	return Age(now.Sub(from))
 }
 
-// Saved names saved objects with their moment and their age at now; without these where they are not known. No age is given at the moment itself.
+// Saved names saved objects with their time and their age at now, if known. The age is left out if
+// below one second.
 func Saved(what string, taken, now time.Time) string {
 	switch age := now.Sub(taken); {
 	case taken.IsZero():
@@ -233,13 +239,14 @@ func Since(from, now time.Time) string {
 	return ""
 }
 
-// Aging returns the text of m with its duration: "demo-rack2-0 (35d0f1aa) sees demo-rack3-0 (1ffac2bb) DOWN for 12s". The duration is left out if since or now is zero.
+// Aging returns the text of m with its duration: "demo-rack2-0 (35d0f1aa) sees demo-rack3-0
+// (1ffac2bb) DOWN for 12s". The duration is left out if since or now is zero.
 func Aging(m Message, since, now time.Time) string { return Aged(m, Ago(since, now)) }
 
-// Of is a message about a subject that its sentence leaves out: "demo-rack4-0 must wait: ...".
+// Of returns a message about a subject that its sentence omits: "demo-rack4-0 must wait: ...".
 func Of(subject string, m Message) string { return subject + " " + Text(m) }
 
-// Count is a number with its noun: "1 node", "3 nodes".
+// Count returns a number with its noun: "1 node", "3 nodes".
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

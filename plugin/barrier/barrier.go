@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package barrier is `kubectl scylla barrier`: why a member waits, from the same facts and by the same function as its barrier. It reads and
-// changes nothing.
+// Package barrier is `kubectl scylla barrier`: it shows why a member waits, from the same facts and
+// with the same function as the member's barrier. It changes nothing.
 package barrier
 
 import (
@@ -23,13 +23,13 @@ import (
 )
 
 type options struct {
-	// The member as typed; empty lists the members that wait.
+	// The member as typed; empty lists the waiting members.
 	cli.Argument
 	cli.ShowFlags
 	d *cli.Deps
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := cli.NewCmd(&cobra.Command{
@@ -63,7 +63,7 @@ Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 1 error.
 	return cmd
 }
 
-// Validate refuses arguments and flags that do not fit together.
+// Validate checks arguments and flags.
 func (o *options) Validate(cmd *cobra.Command) error {
 	if o.Name == "" && o.Wait.Wait {
 		return exit.Usagef("--wait requires a member")
@@ -71,14 +71,14 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return o.ShowFlags.Validate(cmd)
 }
 
-// Run explains why one member waits, or lists the members that wait.
+// Run explains why one member waits, or lists the waiting members.
 func (o *options) Run(ctx context.Context) error {
 	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[runtime.Object]{
 		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: o.subject, Wished: o.free,
 	})
 }
 
-// load makes a BarrierVerdict or a BarrierVerdictList.
+// load returns a BarrierVerdict or a BarrierVerdictList.
 func (o *options) load(ctx context.Context, reader *cli.Reader) (runtime.Object, []*cluster.Cluster, error) {
 	if o.Name == "" {
 		snapshots, err := reader.All(ctx)
@@ -117,7 +117,7 @@ func (o *options) print(doc runtime.Object) error {
 	return o.Output.Document(o.d, doc)
 }
 
-// verdict is exit code 3 when the member, or any that was listed, must wait.
+// verdict returns exit code 3 if the member, or any listed member, must wait.
 func verdict(doc runtime.Object) error {
 	switch d := doc.(type) {
 	case *document.BarrierVerdict:
@@ -134,7 +134,7 @@ func verdict(doc runtime.Object) error {
 	return nil
 }
 
-// key is the document without the moment at which it was made.
+// key returns the document as JSON without its times.
 func key(doc runtime.Object) string {
 	c := doc.DeepCopyObject()
 	switch d := c.(type) {
@@ -163,7 +163,7 @@ func (o *options) free(doc runtime.Object) (bool, string, error) {
 		return false, "", fmt.Errorf("wait for %s: got a list", o.Name)
 	}
 	if d.Verdict.Decision == bootstrap.DecisionRefuse {
-		// Waiting cannot help: the person must act.
+		// Waiting cannot help: the user must act.
 		return false, "", exit.ConditionNotMet(nil)
 	}
 	return d.Verdict.Satisfied, d.Why(), nil

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package check is `kubectl scylla check`: is what guards joins installed, right and reachable? It reads and asks; what that means is decided by package
-// preflight. It never repairs.
+// Package check is `kubectl scylla check`: it checks that the components that guard joins are
+// installed, correct and reachable. It only reads; package preflight judges. It never fixes
+// anything.
 package check
 
 import (
@@ -36,7 +37,7 @@ type options struct {
 	output          string
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := &cobra.Command{
@@ -91,7 +92,7 @@ not safe now), 2 no such member or Kubernetes node, or --allow-version is requir
 	return cmd
 }
 
-// Complete takes the member or the Kubernetes node.
+// Complete sets the member or the Kubernetes node.
 func (o *options) Complete(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		o.what = args[0]
@@ -99,7 +100,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses other formats.
+// Validate checks arguments and flags.
 func (o *options) Validate(*cobra.Command) error {
 	if o.output != "" && !slices.Contains(formats, o.output) {
 		return exit.Usagef("unknown output format %q: use one of %s", o.output, strings.Join(formats, ", "))
@@ -118,7 +119,7 @@ func (o *options) Validate(*cobra.Command) error {
 	return nil
 }
 
-// Run reads, judges and shows.
+// Run reads, judges and shows the results.
 func (o *options) Run(ctx context.Context) error {
 	if o.purpose != "" {
 		return o.safeNow(ctx)
@@ -132,7 +133,7 @@ func (o *options) Run(ctx context.Context) error {
 	return o.end(preflight.Check(in))
 }
 
-// end shows the results and gives the verdict.
+// end shows the results and returns the verdict.
 func (o *options) end(results []preflight.Result) error {
 	if err := o.print(results); err != nil {
 		return err
@@ -174,7 +175,7 @@ func (o *options) print(results []preflight.Result) error {
 	return nil
 }
 
-// report of -o json and -o yaml.
+// report is the document of -o json and -o yaml.
 type report struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
@@ -188,7 +189,7 @@ type result struct {
 	State   preflight.State `json:"state"`
 	Text    words.Message   `json:"text"`
 	Step    words.Message   `json:"step,omitzero"`
-	// Link is where the documents say more; of a result with a step.
+	// Link is the page about a result with a step.
 	Link string `json:"link,omitempty"`
 }
 
@@ -200,7 +201,7 @@ func newDocument(results []preflight.Result, p words.Printer) *report {
 	return d
 }
 
-// link is where the documents explain a result that has a step; empty for any other.
+// link returns the page about a result with a step, else "".
 func link(r preflight.Result) string {
 	if r.Step.IsZero() {
 		return ""
@@ -208,7 +209,7 @@ func link(r preflight.Result) string {
 	return words.Link(r.Text.Code)
 }
 
-// suite is JUnit's form, as pipelines read it: a warning is a passed case with words on its output.
+// suite is the JUnit format for pipelines: a warning is a passed case with output.
 type suite struct {
 	XMLName  xml.Name   `xml:"testsuite"`
 	Name     string     `xml:"name,attr"`
@@ -253,7 +254,7 @@ func newSuite(results []preflight.Result) *suite {
 	return s
 }
 
-// text has one line per result, the verdict first, and the next step below each result that has one.
+// text returns one line per result, the verdict first, with the next step below its result.
 func text(results []preflight.Result) string {
 	count := map[preflight.State]int{}
 	for _, r := range results {

@@ -40,20 +40,20 @@ import (
 )
 
 const (
-	// abreast is how many questions are under way at a time.
+	// abreast is the number of parallel requests.
 	abreast = 8
-	// patience is how long one reporter may take.
+	// patience limits the request to one reporter.
 	patience = 10 * time.Second
 )
 
-// gather reads everything that preflight judges. An error is only given where nothing could be read at all.
+// gather reads the input of preflight. It returns an error only if nothing could be read.
 func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 	cfg, err := o.d.RESTConfig()
 	if err != nil {
 		return nil, err
 	}
 	cfg = rest.CopyConfig(cfg)
-	cfg.QPS, cfg.Burst = 50, 100 // many small questions
+	cfg.QPS, cfg.Burst = 50, 100 // many small requests
 	scheme := kube.NewScheme()
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
 	utilruntime.Must(discoveryv1.AddToScheme(scheme))
@@ -86,7 +86,7 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 	return in, nil
 }
 
-// server asks the API server for its version, its time and the kinds that it serves.
+// server reads the API server's version, its time and its served CRDs.
 func (o *options) server(ctx context.Context, cfg *rest.Config, in *preflight.Input) error {
 	dc, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
@@ -96,7 +96,7 @@ func (o *options) server(ctx context.Context, cfg *rest.Config, in *preflight.In
 	if err != nil {
 		return fmt.Errorf("get the version of the API server: %w", err)
 	}
-	in.KubernetesMinor, _ = strconv.Atoi(strings.TrimRight(v.Minor, "+")) // zero is not known
+	in.KubernetesMinor, _ = strconv.Atoi(strings.TrimRight(v.Minor, "+")) // zero means unknown
 	o.clock(ctx, cfg, in)
 	for _, resource := range []string{"scylladbstatusreports", "scylladbdatacenternodesstatusreports"} {
 		k := preflight.Kind{Name: resource + "." + api.GroupVersion.Group}
@@ -116,7 +116,7 @@ func (o *options) server(ctx context.Context, cfg *rest.Config, in *preflight.In
 	return nil
 }
 
-// clock compares this machine's time with the one in the head of an answer, which has whole seconds.
+// clock compares the local time with the Date header of a response, which has whole seconds.
 func (o *options) clock(ctx context.Context, cfg *rest.Config, in *preflight.Input) {
 	in.Now = o.d.Clock.Now()
 	hc, err := rest.HTTPClientFor(cfg)
@@ -146,7 +146,8 @@ func (o *options) clock(ctx context.Context, cfg *rest.Config, in *preflight.Inp
 	in.Skew, in.SkewKnown = middle.Sub(server.Add(500*time.Millisecond)), true
 }
 
-// objects lists what the namespace holds. Only StatefulSets must be readable: without them there is nothing to check.
+// objects lists the namespace's objects. Only StatefulSets must be readable: without them there is
+// nothing to check.
 func (o *options) objects(ctx context.Context, c client.Client, namespace string, in *preflight.Input) error {
 	var sets appsv1.StatefulSetList
 	if err := c.List(ctx, &sets, client.InNamespace(namespace), client.HasLabels{api.LabelCluster}); err != nil {
@@ -175,7 +176,7 @@ func (o *options) objects(ctx context.Context, c client.Client, namespace string
 	return nil
 }
 
-// installation reads what `install` applied.
+// installation reads the objects that `install` applied.
 func (o *options) installation(ctx context.Context, c client.Client, in *preflight.Input) {
 	ns := &corev1.Namespace{}
 	if err := c.Get(ctx, client.ObjectKey{Name: manifests.Namespace}, ns); err == nil {
@@ -217,7 +218,7 @@ func (o *options) installation(ctx context.Context, c client.Client, in *preflig
 	}
 }
 
-// right is a permission that the user or the controller needs.
+// `right` is one permission that the user or the controller needs.
 type right struct{ verb, group, resource, sub, name, namespace, what string }
 
 func (r right) String() string {
@@ -230,7 +231,7 @@ func (r right) String() string {
 
 const own = "scylla.scylladb.com"
 
-// The user's rights.
+// The user's permissions.
 var (
 	toRead = []right{
 		{verb: "list", resource: "services", what: "status"}, {verb: "list", resource: "pods", what: "status"},
@@ -262,7 +263,7 @@ var (
 	}
 )
 
-// access asks for every right, several at a time, in a fixed order.
+// access checks all permissions, several in parallel, and returns them in a fixed order.
 func (o *options) access(ctx context.Context, c client.Client, namespace string, in *preflight.Input) []preflight.Access {
 	var all []preflight.Access
 	var ask []func(*preflight.Access)
@@ -293,7 +294,7 @@ func (o *options) access(ctx context.Context, c client.Client, namespace string,
 	return all
 }
 
-// accounts are the ServiceAccounts of guarded Pods, as namespace/name.
+// accounts returns the ServiceAccounts of guarded Pods, as namespace/name.
 func accounts(sets []appsv1.StatefulSet) []string {
 	var all []string
 	for _, s := range sets {
@@ -307,8 +308,10 @@ func accounts(sets []appsv1.StatefulSet) []string {
 	return all
 }
 
-// denials tries for each account of guarded Pods a write that the admission policy must deny: of an annotation that is none of ours, to one of its Pods,
-// without the token of that Pod. It is a dry run, so that nothing changes even where it is allowed. An account that may not patch Pods at all has its own result.
+// denials tries for each account of guarded Pods a write that the admission policy must deny: a
+// foreign annotation on one of its Pods, without that Pod's token. It is a dry run, so nothing
+// changes even if the write is allowed. An account without permission to patch Pods has its own
+// result.
 func denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, in *preflight.Input) []preflight.Denial {
 	var all []preflight.Denial
 	for _, account := range accounts(in.StatefulSets) {
@@ -329,7 +332,8 @@ func denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, in *
 				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubectl-scylla.scylladb.com/check":"dry run"}}}`)), client.DryRunAll)
 		}
 		switch {
-		case err != nil && strings.Contains(err.Error(), "'"+preflight.Policies[0].Name+"'"): // in Kubernetes' words, which name the policy
+		// Kubernetes' message names the policy.
+		case err != nil && strings.Contains(err.Error(), "'"+preflight.Policies[0].Name+"'"):
 			d.Denied = true
 		case err != nil:
 			d.Err = exit.Describe(err).Error()
@@ -339,7 +343,7 @@ func denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, in *
 	return all
 }
 
-// review asks whether a user may do something; an empty user is the caller.
+// review checks one permission of a user; an empty user is the caller.
 func review(ctx context.Context, c client.Client, user string, r right, a *preflight.Access) {
 	attributes := &authorizationv1.ResourceAttributes{Namespace: r.namespace, Verb: r.verb, Group: r.group, Resource: r.resource, Subresource: r.sub, Name: r.name}
 	var err error
@@ -359,7 +363,7 @@ func review(ctx context.Context, c client.Client, user string, r right, a *prefl
 	}
 }
 
-// reach asks each reporter that runs.
+// reach queries all running reporters.
 func reach(ctx context.Context, cfg *rest.Config, pods []corev1.Pod) map[string]string {
 	type target struct {
 		namespace, name string
@@ -389,7 +393,7 @@ func reach(ctx context.Context, cfg *rest.Config, pods []corev1.Pod) map[string]
 	return all
 }
 
-// each does n things, several at a time.
+// each runs n calls, several in parallel.
 func each(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	free := make(chan struct{}, abreast)

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// safeNow asks every node and says whether the purpose is safe.
+// safeNow queries all nodes and shows whether the action is safe.
 func (o *options) safeNow(ctx context.Context) error {
 	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceLive), ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
@@ -45,7 +45,7 @@ func (o *options) safeNow(ctx context.Context) error {
 	return o.end(results)
 }
 
-// meant are the clusters that are looked at, and which of their members stop.
+// meant returns the clusters to check, and their members that the action stops.
 func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Cluster, func(*cluster.Cluster) []cluster.Member, error) {
 	if o.purpose == preflight.ForRestart {
 		s, m, err := reader.Named(ctx, o.what)
@@ -55,7 +55,7 @@ func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Clu
 		switch err := reader.Client().Get(ctx, client.ObjectKey{Name: o.what}, &corev1.Node{}); {
 		case apierrors.IsNotFound(err):
 			return nil, nil, exit.Refusedf("Kubernetes node %q not found", o.what)
-		case err != nil && !apierrors.IsForbidden(err): // the Pods say on which node they are
+		case err != nil && !apierrors.IsForbidden(err): // the Pods name their Kubernetes node
 			return nil, nil, fmt.Errorf("get Kubernetes node %s: %w", o.what, err)
 		}
 	}

@@ -19,21 +19,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// Groups of verbs in the root's help.
+// Command groups in the root's help.
 const (
 	GroupInspect = "inspect"
 	GroupOperate = "operate"
 	GroupSetup   = "setup"
 )
 
-// Verb is the body of a command: flags are parsed, then Complete fills in what they leave open, Validate refuses, Run works.
+// Verb is the body of a command: after parsing the flags, Complete sets the defaults, Validate
+// checks, and Run executes.
 type Verb interface {
 	Complete(cmd *cobra.Command, args []string) error
 	Validate(cmd *cobra.Command) error
 	Run(ctx context.Context) error
 }
 
-// Run makes a Verb the body of a command.
+// Run returns a command's body for a Verb.
 func Run(v Verb) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := v.Complete(cmd, args); err != nil {
@@ -44,13 +45,13 @@ func Run(v Verb) func(*cobra.Command, []string) error {
 		}
 		err := v.Run(cmd.Context())
 		if isAmbiguous(err) && exit.Code(err) == exit.CodeError {
-			return exit.Usage(err) // the person did not say enough
+			return exit.Usage(err) // the user did not specify enough
 		}
 		return err
 	}
 }
 
-// hinted points a usage error to the verb's help, where no better hint is there.
+// hinted adds the command's help as hint to a usage error without a hint.
 func hinted(cmd *cobra.Command, err error) error {
 	if exit.Code(err) != exit.CodeUsage {
 		return err
@@ -58,10 +59,11 @@ func hinted(cmd *cobra.Command, err error) error {
 	return exit.WithHint(err, HelpHint(cmd))
 }
 
-// HelpHint is the line that points to a command's help.
+// HelpHint returns the line that refers to a command's help.
 func HelpHint(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
 
-// AtMost refuses more arguments than a verb takes, which are none or one: most often an option that lacks its flag.
+// AtMost refuses more than n arguments, none or one: an additional argument is usually the value of
+// a missing flag.
 func AtMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -74,7 +76,7 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// Examples joins lines into the form that help shows.
+// Examples joins lines in the format of the help.
 func Examples(lines ...string) string {
 	for i, line := range lines {
 		if line != "" {
@@ -84,10 +86,11 @@ func Examples(lines ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// completionTimeout bounds what the shell waits for while a person presses Tab.
+// completionTimeout limits how long a shell waits for a completion.
 const completionTimeout = 2 * time.Second
 
-// CompleteClusters completes the names of clusters in the namespace. Errors complete nothing: a shell has no place for them.
+// CompleteClusters completes the names of clusters in the namespace. On errors it completes
+// nothing, because a shell cannot show them.
 func (d *Deps) CompleteClusters(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -112,7 +115,8 @@ func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*clust
 	return complete(cmd, toComplete, func(ctx context.Context) []string { return d.candidates(ctx, names, load) })
 }
 
-// complete returns the candidates that begin with the typed text, each once, within completionTimeout.
+// complete returns the distinct candidates that begin with the typed text, within
+// completionTimeout.
 func complete(cmd *cobra.Command, toComplete string, candidates func(context.Context) []string) ([]string, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {
@@ -121,7 +125,8 @@ func complete(cmd *cobra.Command, toComplete string, candidates func(context.Con
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
 	result := make(chan []string, 1)
-	// Reading a kubeconfig may run a credential plugin that heeds no context, so the time is kept here.
+	// Reading a kubeconfig may run a credential plugin that ignores the context, so this function
+	// enforces the time limit.
 	go func() { result <- candidates(ctx) }()
 	var all []string
 	select {
@@ -166,8 +171,8 @@ func (d *Deps) candidates(ctx context.Context, names func(*cluster.Cluster, clus
 	return all
 }
 
-// CompleteNamespaces completes -n: the namespaces that the person may list, those with a cluster first where that is known. Without the right to list namespaces
-// it is those with a cluster.
+// CompleteNamespaces completes -n with the namespaces that the user can list, those with a cluster
+// first if known. If the user cannot list namespaces, it completes only those with a cluster.
 func (d *Deps) CompleteNamespaces(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	return complete(cmd, toComplete, func(ctx context.Context) []string {
 		c, err := d.NewClient()

@@ -37,43 +37,44 @@ import (
 // Terminal describes the standard streams.
 type Terminal struct {
 	In, Out, Err bool // is a terminal
-	// Width and Height of standard output in cells; 0 when it is not a terminal.
+	// Width and Height of standard output in cells; 0 if it is not a terminal.
 	Width, Height int
 }
 
-// Deps is everything that a verb may touch.
+// Deps has everything that a command may access.
 type Deps struct {
 	Streams genericiooptions.IOStreams
-	// Flags are kubectl's own (--context, -n, --as, ...), bound to the root command.
+	// Flags are kubectl's flags (--context, -n, --as, ...), bound to the root command.
 	Flags *genericclioptions.ConfigFlags
 	Clock clock.WithTicker
 	// Environ has the form of os.Environ.
 	Environ []string
-	// Terminal is called each time: windows change their size.
+	// Terminal is called each time, because a window can change its size.
 	Terminal func() Terminal
-	// ReadsFiles is true while a verb runs that has --from.
+	// ReadsFiles is true while a command with --from runs.
 	ReadsFiles bool
-	// RESTConfig, NewClient, ReadLive and WhoAmI reach the API server; tests replace them.
+	// RESTConfig, NewClient, ReadLive and WhoAmI access the API server; tests replace them.
 	RESTConfig func() (*rest.Config, error)
 	NewClient  func() (client.WithWatch, error)
-	// ReadLive is the same cluster with the rows and facts of each node's own API.
+	// ReadLive returns the same cluster with the rows and facts from each node's own API.
 	ReadLive func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
-	// Replication is the replication of every keyspace, from the first of these Pods that answers.
+	// Replication returns the replication of every keyspace, from the first of these Pods that
+	// responds.
 	Replication func(ctx context.Context, pods []corev1.Pod) ([]maintenance.Keyspace, error)
-	// FlushLocal has the ScyllaDB of a Pod write system.local to its disk.
+	// FlushLocal makes the ScyllaDB of a Pod write system.local to disk.
 	FlushLocal func(ctx context.Context, pod corev1.Pod) error
-	// WhoAmI is the user's name as the API server has it, for events; never empty.
+	// WhoAmI returns the user's name from the API server, for Events; never empty.
 	WhoAmI func(ctx context.Context) string
 
-	// NotRepeated is a kubeconfig that printed commands do not name, that of a test.
+	// NotRepeated is a test's kubeconfig, which printed commands omit.
 	NotRepeated string
 	// Color is the value of --color.
 	Color show.ColorMode
 
-	telling atomic.Bool // a Progress is at work
+	telling atomic.Bool // a Progress is shown
 }
 
-// New makes the dependencies of a real run; terminal and environ come from the process.
+// New returns the dependencies of a real run; terminal and environ come from the process.
 func New(streams genericiooptions.IOStreams, clk clock.WithTicker, environ []string, terminal func() Terminal) *Deps {
 	d := &Deps{
 		Streams: streams, Clock: clk, Environ: environ, Terminal: terminal, Color: show.ColorAuto,
@@ -102,7 +103,7 @@ func New(streams genericiooptions.IOStreams, clk clock.WithTicker, environ []str
 	return d
 }
 
-// Columns is the width that COLUMNS gives, as shells have it; otherwise where it gives none.
+// Columns returns the width from variable COLUMNS, else otherwise.
 func (d *Deps) Columns(otherwise int) int {
 	if n, err := strconv.Atoi(d.env("COLUMNS")); err == nil && n > 0 {
 		return n
@@ -128,7 +129,7 @@ func (d *Deps) restConfig() (*rest.Config, error) {
 	}
 	server := d.Flags.APIServer != nil && *d.Flags.APIServer != ""
 	if len(raw.Clusters) == 0 && !server && d.env("KUBERNETES_SERVICE_HOST") == "" && d.env("KUBERNETES_MASTER") == "" {
-		// Without this, client-go falls back to localhost:8080 and the person reads about a refused connection.
+		// Without this, client-go uses localhost:8080, and the user sees a refused connection.
 		return nil, d.ways(exit.WithHint(errors.New("no kubeconfig, so the API server's address is unknown"),
 			"set KUBECONFIG or --kubeconfig, or read saved objects with --from FILE"))
 	}
@@ -142,7 +143,7 @@ func (d *Deps) restConfig() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// ways leaves a way out of the hint that the verb does not have: to read saved objects.
+// ways removes the advice to read saved objects from the hint of a command that cannot.
 func (d *Deps) ways(err error) error {
 	if e, ok := errors.AsType[*exit.Error](err); ok && !d.ReadsFiles {
 		e.Hint = strings.TrimSuffix(e.Hint, ", or read saved objects with --from FILE")
@@ -150,7 +151,7 @@ func (d *Deps) ways(err error) error {
 	return err
 }
 
-// kubeconfigCause removes client-go's prefix, which the sentence around it repeats.
+// kubeconfigCause removes client-go's prefix, which the surrounding sentence repeats.
 func kubeconfigCause(err error) error {
 	if rest, ok := strings.CutPrefix(err.Error(), "error loading config file "); ok {
 		return errors.New(rest)
@@ -158,7 +159,8 @@ func kubeconfigCause(err error) error {
 	return err
 }
 
-// Namespace is the one of -n, else of the kubeconfig's context, else "default".
+// Namespace returns the value of -n, else the namespace of the kubeconfig's context, else
+// "default".
 func (d *Deps) Namespace() (string, error) {
 	ns, _, err := d.Flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -167,7 +169,7 @@ func (d *Deps) Namespace() (string, error) {
 	return ns, nil
 }
 
-// Context is the name of the kubeconfig's context that is used; empty where there is none.
+// Context returns the name of the kubeconfig context in use, empty if there is none.
 func (d *Deps) Context() string {
 	if d.Flags.Context != nil && *d.Flags.Context != "" {
 		return *d.Flags.Context
@@ -179,8 +181,8 @@ func (d *Deps) Context() string {
 	return raw.CurrentContext
 }
 
-// Given are kubectl's flags as they were given, for the commands that are printed: they work where they are pasted. A token is never repeated, as it is a
-// secret; the namespace is not among them, as every command has its own.
+// Given returns the user's kubectl flags for printed commands, so that they work when pasted. A
+// token is secret and never repeated. The namespace is omitted, because each command has its own.
 func (d *Deps) Given() []string {
 	f := d.Flags
 	var out []string
@@ -203,7 +205,8 @@ func (d *Deps) Given() []string {
 	return out
 }
 
-// Handed are the flags that were given, but for those named: for another process of kubectl. The namespace is not among them, as it has its own.
+// Handed returns the user's flags, except the named ones, for a kubectl process. The namespace is
+// omitted, because the process has its own.
 func Handed(flags *pflag.FlagSet, not ...string) []string {
 	var out []string
 	not = append(not, "namespace", "color")
@@ -221,10 +224,10 @@ func Handed(flags *pflag.FlagSet, not ...string) []string {
 	return out
 }
 
-// Words says messages with commands that repeat the user's flags.
+// Words returns a Printer whose commands repeat the user's flags.
 func (d *Deps) Words() words.Printer { return words.Printer{Flags: d.Given()} }
 
-// foreignContext is the context that is used where it is not the kubeconfig's current one.
+// foreignContext returns the context in use if it is not the kubeconfig's current context.
 func (d *Deps) foreignContext() string {
 	if d.Flags.Context == nil || *d.Flags.Context == "" {
 		return ""
@@ -236,7 +239,7 @@ func (d *Deps) foreignContext() string {
 	return *d.Flags.Context
 }
 
-// NamespaceGiven is the value of -n, empty when it was not given.
+// NamespaceGiven returns the value of -n, empty if not set.
 func (d *Deps) NamespaceGiven() string {
 	if d.Flags.Namespace == nil {
 		return ""
@@ -245,7 +248,7 @@ func (d *Deps) NamespaceGiven() string {
 }
 
 func (d *Deps) whoAmI(ctx context.Context) string {
-	// The API server's own answer is right with every kind of credentials, impersonation included.
+	// The API server's response is correct for all kinds of credentials, including impersonation.
 	if cfg, err := d.RESTConfig(); err == nil {
 		if name, err := selfSubject(ctx, cfg); err == nil && name != "" {
 			return name
@@ -280,7 +283,7 @@ func selfSubject(ctx context.Context, cfg *rest.Config) (string, error) {
 	return review.Status.UserInfo.Username, nil
 }
 
-// Options are the terminal's, for drawing text on standard output.
+// Options returns the terminal's options for text on standard output.
 func (d *Deps) Options(wide bool) show.Options {
 	t := d.Terminal()
 	o := show.Options{
@@ -293,7 +296,7 @@ func (d *Deps) Options(wide bool) show.Options {
 	return o
 }
 
-// Print writes text to standard output in the colours that it can show.
+// Print writes text to standard output in the supported colours.
 func (d *Deps) Print(text string, o show.Options) error {
 	if _, err := io.WriteString(show.NewWriter(d.Streams.Out, o.Profile), text); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)
@@ -304,11 +307,11 @@ func (d *Deps) Print(text string, o show.Options) error {
 // Warn writes one line to standard error.
 func (d *Deps) Warn(format string, args ...any) {
 	w := show.NewWriter(d.Streams.ErrOut, show.Profile(d.Streams.ErrOut, d.Color, d.Environ))
-	// A closed standard error cannot be reported anywhere.
+	// Errors of a closed standard error cannot be reported.
 	_, _ = io.WriteString(w, show.Warn.Paint("warning:")+" "+words.Visible(fmt.Sprintf(format, args...))+"\n")
 }
 
-// Say writes text to standard error as it is.
+// Say writes text to standard error unchanged.
 func (d *Deps) Say(text string) {
 	w := show.NewWriter(d.Streams.ErrOut, show.Profile(d.Streams.ErrOut, d.Color, d.Environ))
 	_, _ = io.WriteString(w, text)
@@ -320,10 +323,11 @@ const ReasonUsage = "Reason, recorded in an Event."
 // YesUsage is the usage of --yes.
 const YesUsage = "Do not ask for confirmation."
 
-// maxAnswer is the maximum number of bytes of an answer that are read: a longer answer is wrong in any case.
+// maxAnswer limits an answer in bytes: a longer answer is always wrong.
 const maxAnswer = 4096
 
-// Confirm asks a question that must be answered by typing want. Errors: exit.Refused when standard input is no terminal or the answer differs.
+// Confirm asks the user to type want. Errors: exit.Refused if standard input is not a terminal or
+// the answer differs.
 func (d *Deps) Confirm(ctx context.Context, question, want string) error {
 	if !d.Terminal().In {
 		return exit.WithHint(exit.Refusedf("cannot ask for confirmation: standard input is not a terminal"), "add --yes if you are sure")
@@ -333,7 +337,8 @@ func (d *Deps) Confirm(ctx context.Context, question, want string) error {
 		text string
 		err  error
 	}
-	// Reading cannot be interrupted, so it happens beside; the process ends soon after an interrupt.
+	// A read cannot be interrupted, so it has its own goroutine; the process ends soon after an
+	// interrupt.
 	got := make(chan answer, 1)
 	go func() {
 		text, err := bufio.NewReader(io.LimitReader(d.Streams.In, maxAnswer)).ReadString('\n')
@@ -345,7 +350,7 @@ func (d *Deps) Confirm(ctx context.Context, question, want string) error {
 		return exit.Interrupted(ctx.Err())
 	case a := <-got:
 		if errors.Is(a.err, io.EOF) {
-			d.Say("\n") // the prompt is still open: Enter was not pressed
+			d.Say("\n") // end the prompt's line: Enter was not pressed
 		}
 		if text := strings.TrimSpace(a.text); text != want {
 			if a.err != nil && !errors.Is(a.err, io.EOF) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cli owns what all verbs of the plugin share: the dependencies that are handed to them, the flags that mean the same everywhere,
-// loading snapshots, printing documents, prompts, progress, waiting and completion.
+// Package cli has the shared parts of all commands of the plugin: their dependencies, common flags,
+// loading of clusters, printing of documents, prompts, progress, waiting and completion.
 //
-// It has no global state: everything a verb touches comes in through Deps, so that a test can run any verb any number of times. It knows no
-// verb and no rule of ScyllaDB.
+// It has no global state: a command gets everything through Deps, so that a test can run any
+// command any number of times. It must not depend on a command or contain a rule of ScyllaDB.
 package cli

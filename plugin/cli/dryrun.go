@@ -14,8 +14,8 @@ type DryRunFlag string
 
 const (
 	DryRunNone   DryRunFlag = "none"
-	DryRunClient DryRunFlag = "client" // nothing is sent
-	DryRunServer DryRunFlag = "server" // sent, checked there, not kept
+	DryRunClient DryRunFlag = "client" // no request
+	DryRunServer DryRunFlag = "server" // checked by the API server, not stored
 )
 
 func (f *DryRunFlag) String() string { return string(*f) }
@@ -33,7 +33,7 @@ func (f *DryRunFlag) Set(text string) error {
 // Type implements pflag.Value.
 func (*DryRunFlag) Type() string { return "mode" }
 
-// Suffix is the text after an action in the output: empty where it is really done.
+// Suffix returns the text after an action in the output: empty without a dry run.
 func (f DryRunFlag) Suffix() string {
 	switch f {
 	case DryRunClient:

@@ -22,7 +22,7 @@ func AddFloatingTagFlag(cmd *cobra.Command, allowed *bool) {
 	cmd.Flags().BoolVar(allowed, strings.TrimPrefix(FlagFloatingTag, "--"), false, "Allow an --image without a digest whose tag is latest or missing.")
 }
 
-// CheckImage refuses an image of scylla-agent that can be a different one at each pull.
+// CheckImage refuses an image of scylla-agent that may change between pulls.
 func CheckImage(image string, allowed bool) error {
 	if allowed || !release.Floating(image) {
 		return nil

@@ -27,10 +27,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// DefaultControllerNamespace is where the manifests put our controller.
+// DefaultControllerNamespace is the controller's namespace in the manifests.
 const DefaultControllerNamespace = "kubectl-scylla"
 
-// SourceFlag is the value of --source; other values are refused when the flag is parsed.
+// SourceFlag is the value of --source; other values are refused during parsing.
 type SourceFlag cluster.Source
 
 func (f *SourceFlag) String() string { return string(*f) }
@@ -48,15 +48,16 @@ func (f *SourceFlag) Set(text string) error {
 // Type implements pflag.Value.
 func (*SourceFlag) Type() string { return "source" }
 
-// ReadFlags say what a read verb reads, and from where.
+// ReadFlags select what a read command reads, and from where.
 type ReadFlags struct {
 	Source SourceFlag
-	// From is an archive or a file of saved objects, or "-".
+	// From is an archive, a file of saved objects, or "-".
 	From string
-	// AllNamespaces and Selector choose among clusters.
+	// AllNamespaces and Selector select clusters.
 	AllNamespaces bool
 	Selector      string
-	// ControllerNamespace is where our controller's Lease is, to tell whether anybody keeps the reports up to date; empty does not look.
+	// ControllerNamespace is the namespace of the controller's Lease, which shows whether a controller
+	// keeps the reports up to date. Empty skips this check.
 	ControllerNamespace string
 
 	selector labels.Selector
@@ -68,7 +69,7 @@ const AllNamespacesUsage = "Include clusters in all namespaces."
 // FromUsage is the usage of --from.
 const FromUsage = "Saved objects to read: an archive (report --archive), output of \"kubectl get -o yaml\", - for standard input, or sample:NAME."
 
-// AddFlags binds --source and --from, and with many also -A and -l.
+// AddFlags binds --source and --from; many also binds -A and -l.
 func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
 	f.Source = SourceFlag(cluster.SourceAuto)
 	cmd.Flags().Var(&f.Source, "source", "Source of status reports: report, annotation (of Pods), live (each node by port-forward), auto (the first that has any).")
@@ -82,12 +83,12 @@ func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
 	}
 }
 
-// Validate parses the selector and refuses what does not go together.
+// Validate parses the selector and refuses conflicting flags.
 func (f *ReadFlags) Validate() error {
 	if f.From != "" {
 		switch {
 		case f.Source == SourceFlag(cluster.SourceLive) && f.From != "-" && !strings.HasSuffix(f.From, ".zip") && !strings.HasPrefix(f.From, samples.Prefix):
-			// An archive may hold what the nodes said; opening it tells.
+			// An archive may contain live rows; that is known once it is open.
 			return exit.Usagef("--source=live queries running nodes and cannot be used with --from")
 		case f.Selector != "":
 			return exit.Usagef("--selector selects clusters in Kubernetes and cannot be used with --from")
@@ -104,22 +105,23 @@ func (f *ReadFlags) Validate() error {
 	return nil
 }
 
-// Live is true when rows are read from each node itself: there is then nothing to watch.
+// Live reports whether rows are read from each node: then there is nothing to watch.
 func (f *ReadFlags) Live() bool { return f.Source == SourceFlag(cluster.SourceLive) }
 
-// Reader loads snapshots as the flags ask, again and again: saved objects are read once.
+// Reader loads clusters as selected by the flags, repeatedly. Saved objects are read once.
 type Reader struct {
 	d     *Deps
 	flags ReadFlags
 	c     client.WithWatch // nil for saved objects
 	saved *support.Saved
-	// machines are remembered from one reading to the next.
+	// machines caches Kubernetes nodes between reads.
 	machines kube.Machines
-	// Logs looks for errors in the logs of the clusters that are read.
+	// Logs searches the logs of the loaded clusters for errors.
 	Logs LogReader
 }
 
-// NewReader opens the file or makes the client. Reading a file ends with ctx, even for a pipe without a writer.
+// NewReader opens the file or creates the client. The read of a file ends with ctx, even for a pipe
+// without a writer.
 func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) {
 	r := &Reader{d: d, flags: flags}
 	r.Logs = LogReader{Deps: d, Archived: r.Archived}
@@ -154,7 +156,8 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 	return r, nil
 }
 
-// Age judges how old saved objects are now. A sample is a lesson: nobody has its cluster, and all of its steps are to be seen.
+// Age sets the current age of saved objects. A sample is a lesson without a real cluster, and must
+// show all of its steps.
 func (r *Reader) Age(saved *support.Saved) {
 	if r.c == nil && !r.sample() {
 		saved.Age(r.d.Clock.Now())
@@ -163,7 +166,8 @@ func (r *Reader) Age(saved *support.Saved) {
 
 func (r *Reader) sample() bool { return strings.HasPrefix(r.flags.From, samples.Prefix) }
 
-// Quiet is a second Reader of the same source without progress output, for callers that own the terminal. Both may be used at the same time.
+// Quiet returns a second Reader of the same source without progress output, for callers that own
+// the terminal. Both may be used at the same time.
 func (r *Reader) Quiet() *Reader {
 	d := r.d
 	quiet := &Deps{
@@ -176,7 +180,7 @@ func (r *Reader) Quiet() *Reader {
 	return out
 }
 
-// Deps are those that the Reader works with.
+// Deps returns the dependencies of the Reader.
 func (r *Reader) Deps() *Deps { return r.d }
 
 func (d *Deps) readSaved(name string) (*support.Saved, error) {
@@ -193,7 +197,7 @@ func (d *Deps) readSaved(name string) (*support.Saved, error) {
 		if err != nil {
 			return nil, exit.WithHint(fmt.Errorf("read saved objects: %w", err), "check the path after --from")
 		}
-		defer func() { _ = f.Close() }() // only read from
+		defer func() { _ = f.Close() }() // read only
 		in, what = f, name
 	}
 	saved, err := support.Open(in)
@@ -207,10 +211,10 @@ func (d *Deps) readSaved(name string) (*support.Saved, error) {
 	return saved, nil
 }
 
-// Client is nil for saved objects.
+// Client returns nil for saved objects.
 func (r *Reader) Client() client.WithWatch { return r.c }
 
-// namespace to look in; "" for all.
+// namespace to read; "" for all.
 func (r *Reader) namespace() (string, error) {
 	if r.flags.AllNamespaces {
 		return "", nil
@@ -218,7 +222,7 @@ func (r *Reader) namespace() (string, error) {
 	return r.d.Namespace()
 }
 
-// All loads every cluster that the flags choose. An error says where to look when there is none.
+// All loads every cluster that the flags select. If there is none, the error names other places.
 func (r *Reader) All(ctx context.Context) ([]*cluster.Cluster, error) {
 	if r.c == nil {
 		return r.savedIn("")
@@ -250,12 +254,12 @@ func (r *Reader) All(ctx context.Context) ([]*cluster.Cluster, error) {
 	return snapshots, nil
 }
 
-// NoClusterError is the error of a place without any cluster.
+// NoClusterError means that a place has no cluster.
 type NoClusterError struct{ In string }
 
 func (e *NoClusterError) Error() string { return "no ScyllaDB cluster found in " + e.In }
 
-// none is the error that there is no cluster; it names the namespaces that have one.
+// none returns the error for a place without clusters; it names the namespaces that have one.
 func (r *Reader) none(ctx context.Context, ns string) error {
 	if r.flags.selector != nil {
 		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns), r.flags.Selector), "omit --selector to list all")
@@ -265,7 +269,8 @@ func (r *Reader) none(ctx context.Context, ns string) error {
 	if ns == "" {
 		return exit.WithHint(err, byLabel)
 	}
-	// The most common cause is a forgotten namespace. A user without the right to list all namespaces gets the plain error.
+	// The usual cause is a forgotten namespace. A user without permission to list all namespaces gets
+	// the plain error.
 	elsewhere, lerr := kube.ListClusters(ctx, r.c, "", nil)
 	switch {
 	case lerr != nil:
@@ -292,7 +297,8 @@ func inNamespace(ns string) string {
 	return "namespace " + ns
 }
 
-// savedIn gives the saved clusters of the namespace of -n, if that was given, with the name, if that is not empty.
+// savedIn returns the saved clusters in the namespace of -n, if set, and with the name, unless it
+// is empty.
 func (r *Reader) savedIn(name string) ([]*cluster.Cluster, error) {
 	ns := r.d.NamespaceGiven()
 	var found []*cluster.Cluster
@@ -300,7 +306,8 @@ func (r *Reader) savedIn(name string) ([]*cluster.Cluster, error) {
 	for _, s := range r.saved.Snapshots() {
 		names = append(names, s.Key.String())
 		if (ns == "" || r.flags.AllNamespaces || s.Namespace == ns) && (name == "" || s.Name == name) {
-			found = append(found, r.Logs.Banned(context.Background(), s)) // nothing is read: what an archive holds was
+			// For saved objects, Banned uses the archive's results and reads nothing.
+			found = append(found, r.Logs.Banned(context.Background(), s))
 		}
 	}
 	if len(found) == 0 {
@@ -309,7 +316,8 @@ func (r *Reader) savedIn(name string) ([]*cluster.Cluster, error) {
 	return found, nil
 }
 
-// Cluster loads one cluster by name. Errors: *cluster.NotFoundError, *cluster.AmbiguousError; where there is no cluster at all that of All.
+// Cluster loads one cluster by name. Errors: *cluster.NotFoundError, *cluster.AmbiguousError;
+// without any cluster, the error of All.
 func (r *Reader) Cluster(ctx context.Context, name string) (*cluster.Cluster, error) {
 	if r.c == nil {
 		found, err := r.savedIn(name)
@@ -329,7 +337,7 @@ func (r *Reader) Cluster(ctx context.Context, name string) (*cluster.Cluster, er
 	key, err := kube.ResolveCluster(ctx, r.c, ns, name)
 	p.Stop()
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok && e.Known == 0 {
-		return nil, r.none(ctx, ns) // whatever its name: there is none at all
+		return nil, r.none(ctx, ns) // there is no cluster with any name
 	}
 	if err != nil {
 		return nil, err
@@ -345,7 +353,7 @@ func ambiguous(what, name string, in []*cluster.Cluster) error {
 	return e
 }
 
-// Load reads one cluster as of now (see kube.Load).
+// Load reads one cluster (see kube.Load).
 func (d *Deps) Load(ctx context.Context, c client.Reader, key cluster.Key, opts kube.LoadOptions) (*cluster.Cluster, error) {
 	now := d.Clock.Now()
 	objects, err := kube.Load(ctx, c, key, opts)
@@ -355,7 +363,8 @@ func (d *Deps) Load(ctx context.Context, c client.Reader, key cluster.Key, opts 
 	return cluster.New(objects, opts.Source, now), nil
 }
 
-// load reads one cluster, and asks its nodes when the user wants that or when no other source has a row.
+// load reads one cluster. It queries the nodes if the user requested it, or if no other source has
+// a row.
 func (r *Reader) load(ctx context.Context, key cluster.Key) (*cluster.Cluster, error) {
 	p := r.d.Busy("reading cluster " + key.String())
 	s, err := r.d.Load(ctx, r.c, key, r.options())
@@ -388,12 +397,12 @@ func (r *Reader) options() kube.LoadOptions {
 	}
 }
 
-// silent is true when the snapshot has no row of any member, not even an invalid one.
+// silent reports whether no member has a row, not even an invalid one.
 func silent(s *cluster.Cluster) bool {
 	return !slices.ContainsFunc(s.Members(), func(m cluster.Member) bool { return m.Reported || !m.RowTrouble.IsZero() })
 }
 
-// running names the Pods that could answer.
+// running returns the names of the Pods whose ScyllaDB runs.
 func running(s *cluster.Cluster) []string {
 	var names []string
 	for i := range s.Pods {
@@ -416,8 +425,8 @@ func (r *Reader) readLive(ctx context.Context, s *cluster.Cluster) (*cluster.Clu
 	return asked, nil
 }
 
-// Watch signals that the snapshots given may have changed; the channel is closed when ctx ends. Nil where nothing can be watched: the caller then
-// looks again now and then.
+// Watch signals possible changes of the clusters; the channel is closed when ctx ends. It returns
+// nil if nothing can be watched: the caller then polls.
 func (r *Reader) Watch(ctx context.Context, snapshots []*cluster.Cluster) <-chan struct{} {
 	if r.c == nil || r.flags.Live() || len(snapshots) != 1 {
 		return nil
@@ -429,10 +438,10 @@ func (r *Reader) Watch(ctx context.Context, snapshots []*cluster.Cluster) <-chan
 	return changed
 }
 
-// Saved is true when saved objects are read: they never change.
+// Saved reports whether saved objects are read, which never change.
 func (r *Reader) Saved() bool { return r.c == nil }
 
-// Now is the time of reading for saved objects that have one, else the clock's.
+// Now returns the time at which saved objects were read, if known, else the current time.
 func (r *Reader) Now() time.Time {
 	if r.saved != nil && !r.saved.TakenAt.IsZero() {
 		return r.saved.TakenAt
@@ -440,7 +449,7 @@ func (r *Reader) Now() time.Time {
 	return r.d.Clock.Now()
 }
 
-// Archived is what an archive or saved objects hold of a cluster beyond its snapshot; nil for a cluster that was read from Kubernetes.
+// Archived returns the additional data of a saved cluster; nil for a cluster read from Kubernetes.
 func (r *Reader) Archived(s *cluster.Cluster) *support.Cluster {
 	if r.saved == nil {
 		return nil

@@ -20,31 +20,35 @@ import (
 )
 
 const (
-	// logEvery is how often a log is read again while nothing was found in it.
+	// logEvery is the interval at which a log without known errors is read again.
 	logEvery = 15 * time.Second
-	// logPatience is how long a status waits for the logs of all new nodes: a kubelet that does not answer must not hold it up.
+	// logPatience limits the reads of all new nodes' logs: a kubelet that does not respond must not
+	// delay the status.
 	logPatience = 3 * time.Second
-	// maxEndMessage is how many bytes of a container's termination message are read.
+	// maxEndMessage limits a container's termination message in bytes.
 	maxEndMessage = 4 << 10
 )
 
-// LogReader looks for known errors in the logs of ScyllaDB containers, and remembers what it found. The zero value but for Deps is ready.
+// LogReader searches the logs of ScyllaDB containers for known errors, and caches the results. Only
+// Deps is required.
 type LogReader struct {
 	Deps *Deps
-	// Archived returns the archived data of a cluster, whose logs are then not read again; nil when nothing is archived (see Reader.Archived).
+	// Archived returns the archived data of a cluster, whose logs are then not read; nil if nothing is
+	// archived (see Reader.Archived).
 	Archived func(*cluster.Cluster) *support.Cluster
 
 	read map[string]logged // by Pod UID
 }
 
-// logged is what was found in a Pod's log, and when it was read.
+// logged is the result of one read of a Pod's log.
 type logged struct {
 	found *scylla.Diagnosis
 	at    time.Time
 }
 
-// FirstError is the first known error in the log of a Pod's ScyllaDB, nil when there is none or the log cannot be read. For an archive it is the error found when the archive
-// was packed; plain saved objects have none.
+// FirstError returns the first known error in the log of a Pod's ScyllaDB, nil if there is none or
+// the log cannot be read. An archive contains the result of the time when it was packed; saved
+// objects have none.
 func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid string, restarts int32) *scylla.Diagnosis {
 	if l.Archived != nil {
 		if c := l.Archived(s); c != nil {
@@ -64,7 +68,8 @@ func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid
 	}
 	c := support.Container{Pod: pod, Container: s.Containers().Container(pod), Restarts: restarts}
 	if server, err := l.server(); err == nil {
-		_ = c.ReadLog(ctx, server, s.Namespace, support.Limits{}) // no leave, or no such run: the other evidence stands
+		// No permission, or no such container run: the other evidence remains.
+		_ = c.ReadLog(ctx, server, s.Namespace, support.Limits{})
 	}
 	if l.read == nil {
 		l.read = map[string]logged{}
@@ -78,12 +83,13 @@ func (l *LogReader) server() (support.Server, error) {
 	if err != nil {
 		return support.Server{}, err
 	}
-	// Not the ordinary clientset: it brings every kind of Kubernetes along, 15 MB of them.
+	// The full clientset would link every kind of Kubernetes, 15 MB.
 	return support.NewServer(cfg)
 }
 
-// Failure is what a log shows of a replacement: the reason why it failed, or that it looks for its seeds; nil when the text is only about this start. The cure of a replacement is another
-// than that of a plain join, so it is left to package replace.
+// Failure returns what a log shows about a replacement: why it failed, or that it contacts its
+// seeds. It returns nil if the text only concerns this start. The fix of a replacement differs from
+// the fix of a plain join, so package replace provides it.
 func Failure(pod string, d *scylla.Diagnosis) *replace.Diagnosis {
 	if d == nil || !d.Lost() && !replace.Refused(d.Code) && d.Code != words.ShadowRound {
 		return nil
@@ -91,7 +97,8 @@ func Failure(pod string, d *scylla.Diagnosis) *replace.Diagnosis {
 	return &replace.Diagnosis{Code: d.Code, Text: words.New(words.ScyllaDBSaid, "pod", pod, "text", d.Text)}
 }
 
-// Judge is diagnosis.Judge, with the logs of new nodes whose replacement has failed or may have. It reads none where there is no such node.
+// Judge is diagnosis.Judge, with the logs of new nodes whose replacement has possibly failed. It
+// reads no logs without such a node.
 func (l *LogReader) Judge(ctx context.Context, s *cluster.Cluster, names ...string) *diagnosis.Judged {
 	now := l.Deps.Clock.Now()
 	j := diagnosis.Judge(s, now, nil, names...)
@@ -124,8 +131,9 @@ func (l *LogReader) replacements(ctx context.Context, s *cluster.Cluster, open m
 	return logs
 }
 
-// Banned reads the logs of newcomers whose ScyllaDB has run, and returns the same cluster with the log's error where ScyllaDB will never let one join. Without the right to
-// read logs the cluster is returned unchanged.
+// Banned reads the logs of new nodes whose ScyllaDB has run. It returns the cluster with the log
+// errors of nodes that ScyllaDB will never let join. If the user cannot read logs, the cluster is
+// unchanged.
 func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Cluster {
 	ctx, cancel := context.WithTimeout(ctx, logPatience)
 	defer cancel()
@@ -146,8 +154,9 @@ func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Clu
 	return s.WithBanned(said)
 }
 
-// endError is the first known error in the message with which the Pod's ScyllaDB ended, which is all there is of a log that was not saved or may not be read; nil
-// where there is none. Kubernetes keeps 4 KiB of it; what a file says may be longer, and its end is what counts.
+// endError returns the first known error in the termination message of the Pod's ScyllaDB, nil if
+// there is none. That message remains if the log was not saved or cannot be read. Kubernetes keeps
+// 4 KiB of it. A message from a file may be longer; its end counts.
 func endError(pod *corev1.Pod) *scylla.Diagnosis {
 	end := cluster.LastEnd(pod)
 	if end == nil {
@@ -160,7 +169,7 @@ func endError(pod *corev1.Pod) *scylla.Diagnosis {
 	return nil
 }
 
-// started is the member's Pod once its ScyllaDB has run, with the restarts; nil before.
+// started returns the member's Pod and its restarts once its ScyllaDB has run, else nil.
 func started(s *cluster.Cluster, member string) (*corev1.Pod, int32) {
 	for i := range s.Pods {
 		p := &s.Pods[i]

@@ -19,11 +19,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// MemberForms says in help what names a member.
+// MemberForms is the help text about the forms of a member.
 const MemberForms = `MEMBER: a Pod or member Service (or pod/NAME), RACK/ORDINAL, IP address, host ID or its prefix.`
 
-// Member finds what a person calls a member, in any form that cluster.Resolve knows, and loads its cluster. Unknown and ambiguous names are refused with
-// the candidates.
+// Member finds a member by any form that cluster.Resolve accepts, and loads its cluster. Unknown
+// and ambiguous names are refused with the candidates.
 func (r *Reader) Member(ctx context.Context, typed string) (*cluster.Cluster, cluster.Member, error) {
 	clusters, err := r.around(ctx, typed)
 	if err != nil {
@@ -36,7 +36,8 @@ func (r *Reader) Member(ctx context.Context, typed string) (*cluster.Cluster, cl
 	return s, m, nil
 }
 
-// Named is Member for a verb that needs the member's Kubernetes side: a host ID that no member has is refused.
+// Named is Member for a command that needs a member's Kubernetes objects: a host ID without member
+// is refused.
 func (r *Reader) Named(ctx context.Context, typed string) (*cluster.Cluster, cluster.Member, error) {
 	s, m, err := r.Member(ctx, typed)
 	if err == nil && m.Member == "" {
@@ -45,7 +46,7 @@ func (r *Reader) Named(ctx context.Context, typed string) (*cluster.Cluster, clu
 	return s, m, err
 }
 
-// around loads the clusters in which the member can be: only its own where it is called by its name.
+// around loads the clusters that may have the member: only its own cluster if typed is its name.
 func (r *Reader) around(ctx context.Context, typed string) ([]*cluster.Cluster, error) {
 	if name := cluster.MemberName(typed); r.c != nil && name != "" && !strings.Contains(name, "/") {
 		ns, err := r.namespace()
@@ -57,14 +58,15 @@ func (r *Reader) around(ctx context.Context, typed string) ([]*cluster.Cluster, 
 			return []*cluster.Cluster{s}, err
 		}
 	}
-	// No such Service, or no leave to read it: it is called by something else, or known from elsewhere.
+	// The Service does not exist or is not readable: typed is another form, or another source has it.
 	return r.All(ctx)
 }
 
-// clusterOf reads the cluster's name from the member's Service or Pod; empty when neither says.
+// clusterOf reads the cluster's name from the labels of the member's Service or Pod; empty if both
+// lack it.
 func (r *Reader) clusterOf(ctx context.Context, ns, member string) string {
 	if ns == "" {
-		return "" // of any namespace: one of that name is not the only one
+		return "" // several namespaces may have that name
 	}
 	for _, obj := range []client.Object{&corev1.Service{}, &corev1.Pod{}} {
 		if err := r.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: member}, obj); err == nil && obj.GetLabels()[api.LabelCluster] != "" {
@@ -74,7 +76,8 @@ func (r *Reader) clusterOf(ctx context.Context, ns, member string) string {
 	return ""
 }
 
-// CompleteMembers completes the names of members in the namespace, each with what it is; a word that begins no name, in the other forms.
+// CompleteMembers completes the names of members in the namespace, with a description. If no name
+// begins with the word, it completes the other forms.
 func (d *Deps) CompleteMembers(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -82,7 +85,7 @@ func (d *Deps) CompleteMembers(cmd *cobra.Command, args []string, toComplete str
 	return d.complete(cmd, toComplete, func(s *cluster.Cluster, _ cluster.Key) []string { return memberWords(s, toComplete) }, true)
 }
 
-// CompleteMemberList is CompleteMembers for a flag that takes several, separated by commas.
+// CompleteMemberList is CompleteMembers for a comma-separated flag.
 func (d *Deps) CompleteMemberList(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	before, last := "", toComplete
 	if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
@@ -121,7 +124,7 @@ func memberWords(s *cluster.Cluster, begun string) []string {
 	return others
 }
 
-// IsAmbiguous is true where a name fits several.
+// isAmbiguous reports whether several members have the name.
 func isAmbiguous(err error) bool {
 	_, ok := errors.AsType[*cluster.AmbiguousError](err)
 	return ok

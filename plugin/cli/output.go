@@ -22,17 +22,18 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// OutputFlags are -o and --template as kubectl has them, for documents that also have a text.
+// OutputFlags are kubectl's -o and --template, for documents that also have a text format.
 type OutputFlags struct {
 	print   *genericclioptions.PrintFlags
-	formats []string // beyond those of cli-runtime
+	formats []string // in addition to those of cli-runtime
 	printer printers.ResourcePrinter
 }
 
-// AddFlags binds the flags. text are the verb's own formats ("wide"); the empty format is always the ordinary text.
+// AddFlags binds the flags. text are the command's own formats ("wide"); the empty format is always
+// the default text.
 func (f *OutputFlags) AddFlags(cmd *cobra.Command, text ...string) {
 	f.print, f.formats = genericclioptions.NewPrintFlags(""), text
-	// Not PrintFlags.AddFlags: it would add --show-managed-fields, which documents do not have.
+	// PrintFlags.AddFlags would add --show-managed-fields, which documents do not have.
 	f.print.TemplatePrinterFlags.AddFlags(cmd)
 	Rarely(cmd, "allow-missing-template-keys", "template")
 	cmd.Flags().StringVarP(f.print.OutputFormat, "output", "o", "", "Output format. One of: "+strings.Join(f.allowed(), ", ")+".")
@@ -44,7 +45,8 @@ func (f *OutputFlags) allowed() []string {
 	return append(slices.Clone(f.formats), "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...", "go-template=...", "go-template-file=...")
 }
 
-// Validate makes the printer, so that a format or template that is wrong is refused before anything is asked.
+// Validate creates the printer, so that an invalid format or template is refused before any
+// request.
 func (f *OutputFlags) Validate() error {
 	format := *f.print.OutputFormat
 	templated := f.print.TemplatePrinterFlags.TemplateArgument != nil && *f.print.TemplatePrinterFlags.TemplateArgument != ""
@@ -62,10 +64,10 @@ func (f *OutputFlags) Validate() error {
 	return nil
 }
 
-// Text is true when a text is asked for, not a document.
+// Text reports whether text is requested, not a document.
 func (f *OutputFlags) Text() bool { return f.printer == nil }
 
-// Format is the verb's own format that was asked for, or empty.
+// Format returns the command's own format that is requested, or "".
 func (f *OutputFlags) Format() string {
 	if f.Text() {
 		return *f.print.OutputFormat
@@ -73,10 +75,10 @@ func (f *OutputFlags) Format() string {
 	return ""
 }
 
-// Name is true for -o name, which prints items and not lists.
+// Name reports whether -o name is set, which prints items instead of lists.
 func (f *OutputFlags) Name() bool { return !f.Text() && *f.print.OutputFormat == "name" }
 
-// Document prints documents in the format asked for. Their commands have the flags that were given.
+// Document prints documents in the requested format. Their commands repeat the user's flags.
 func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 	for _, doc := range docs {
 		d.repeat(doc)
@@ -86,7 +88,7 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 				shown = u
 			}
 		}
-		// A template that fails writes its data three times before its error: none of that is an answer.
+		// A failing template writes its data three times before its error: do not print it.
 		var out bytes.Buffer
 		if err := f.printer.PrintObj(shown, &out); err != nil {
 			return exit.WithHint(fmt.Errorf("print %s in the format of -o: %w", doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)
@@ -95,7 +97,7 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 		if *f.print.OutputFormat == "json" {
 			text = words.VisibleJSON(out.Bytes())
 		} else {
-			text = []byte(words.Visible(out.String())) // YAML, and what a template takes out of the document
+			text = []byte(words.Visible(out.String())) // YAML, or a template's part of the document
 		}
 		if _, err := d.Streams.Out.Write(text); err != nil {
 			return fmt.Errorf("write %s: %w", doc.GetObjectKind().GroupVersionKind().Kind, err)
@@ -104,7 +106,8 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 	return nil
 }
 
-// wholeNumbers is the same document with numbers that a JSONPath prints whole, as those of kubectl's objects: 13314398617 and not 1.3314398617e+10.
+// wholeNumbers returns the same document with numbers that a JSONPath prints in full, as for
+// kubectl's objects: 13314398617 instead of 1.3314398617e+10.
 func wholeNumbers(doc runtime.Object) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(doc)
 	if err != nil {
@@ -114,10 +117,11 @@ func wholeNumbers(doc runtime.Object) (*unstructured.Unstructured, error) {
 	return u, utiljson.Unmarshal(data, &u.Object)
 }
 
-// seeFields is the cure of a path that leads nowhere.
+// seeFields is the fix of a wrong path.
 const seeFields = "list the fields with -o json"
 
-// templateError is the cause of a template's error, without the template itself and without the document, both of which cli-runtime repeats.
+// templateError returns the cause of a template's error. cli-runtime also repeats the template and
+// the document.
 func templateError(err error) error {
 	text := err.Error()
 	for _, kind := range []string{"error executing template ", "error executing jsonpath "} {
@@ -140,7 +144,8 @@ func templateError(err error) error {
 	return err
 }
 
-// repeat gives a document's commands the flags that were given, and the document the context that is not the current one.
+// repeat adds the user's flags to a document's commands, and a context other than the current one
+// to the document.
 func (d *Deps) repeat(doc any) {
 	if r, ok := doc.(interface{ Repeat(p words.Printer) }); ok {
 		r.Repeat(d.Words())

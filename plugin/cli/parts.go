@@ -11,15 +11,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// parts are the clusters in the namespaces that the ScyllaDBClusters of this one name: there the Scylla Operator keeps their datacenters. A namespace that is
-// in another Kubernetes cluster, or that may not be looked into, gives none, which is said.
+// parts returns the clusters in the namespaces that the local ScyllaDBClusters name: there the
+// Scylla Operator keeps their datacenters. It prints a message for a namespace in another
+// Kubernetes cluster or without read permission, which has no clusters here.
 func (r *Reader) parts(ctx context.Context, ns string) []cluster.Key {
 	if ns == "" {
-		return nil // all namespaces are listed already
+		return nil // all namespaces are already listed
 	}
 	named, err := kube.DatacenterNamespaces(ctx, r.c, ns)
 	if err != nil {
-		return nil // no such kind, or no right to it: nothing is known of other namespaces
+		return nil // no such CRD or no permission: other namespaces are unknown
 	}
 	var keys []cluster.Key
 	for _, n := range named {

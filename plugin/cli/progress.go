@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	progressQuiet  = time.Second            // work that is done sooner shows nothing
+	progressQuiet  = time.Second            // shorter work shows nothing
 	progressTick   = 120 * time.Millisecond // of the live line
-	progressRepeat = 30 * time.Second       // of the plain line while nothing changes
+	progressRepeat = 30 * time.Second       // of an unchanged plain line
 )
 
-// Progress shows the current activity on standard error: on a terminal in one live line, elsewhere in plain lines when the text changes, and from time to time when it does
-// not.
+// Progress shows the current activity on standard error. A terminal gets one live line. Other
+// outputs get a plain line at each change, repeated at intervals.
 type Progress struct {
 	d      *Deps
 	start  time.Time
 	tty    bool
 	frames []string
-	limit  time.Duration // of the whole; zero for none
+	limit  time.Duration // total time limit; zero for none
 
 	mu      sync.Mutex
 	text    string
 	changed bool
 	shown   bool      // the live line is on the screen
-	last    time.Time // of the last plain line
+	last    time.Time // time of the last plain line
 
 	stop chan struct{}
 	done chan struct{}
@@ -38,12 +38,14 @@ type Progress struct {
 	silent bool
 }
 
-// NewProgress starts output after quiet; zero starts at once. While another Progress is shown, this one is silent. Stop must be called.
+// NewProgress starts output after quiet; zero starts at once. While another Progress is shown, this
+// one shows nothing. Stop must be called.
 func (d *Deps) NewProgress(text string, quiet time.Duration) *Progress {
 	return d.newProgress(text, quiet, 0)
 }
 
-// NewLimitedProgress is NewProgress at once, for a wait that ends when limit is over: it tells how much of that is gone.
+// NewLimitedProgress is NewProgress without delay, for a wait with a time limit: it shows the
+// elapsed time of limit.
 func (d *Deps) NewLimitedProgress(text string, limit time.Duration) *Progress {
 	return d.newProgress(text, 0, limit)
 }
@@ -84,7 +86,7 @@ func (p *Progress) Update(text string) {
 	}
 }
 
-// Stop takes the live line away. It returns when nothing more will be written.
+// Stop removes the live line. After it returns, nothing more is written.
 func (p *Progress) Stop() {
 	if p.silent {
 		return
@@ -145,7 +147,7 @@ func (p *Progress) show(frame int) {
 	p.shown = true
 }
 
-// raw writes past the colour writer: moving the cursor is not colour, and only a terminal gets here.
+// raw bypasses the colour writer: cursor movement is not colour, and only a terminal gets it.
 func (p *Progress) raw(text string) { _, _ = fmt.Fprint(p.d.Streams.ErrOut, text) }
 
 func (p *Progress) plain() {
@@ -157,7 +159,7 @@ func (p *Progress) plain() {
 	p.raw(text + "\n")
 }
 
-// elapsed is how long it has taken, and of how much.
+// elapsed returns the elapsed time and the limit.
 func (p *Progress) elapsed() string {
 	text := words.Age(p.d.Clock.Since(p.start))
 	if p.limit > 0 {

@@ -18,16 +18,18 @@ import (
 )
 
 const (
-	// ringPatience is how long one node may take to say where all data is, ringQuestion how long for one keyspace of it.
+	// ringPatience limits the reads of all replica placement from one node, ringQuestion those of one
+	// keyspace.
 	ringPatience, ringQuestion = 90 * time.Second, 30 * time.Second
-	// ringNodes are asked at most, one after the other.
+	// ringNodes is the largest number of nodes that are tried, one after the other.
 	ringNodes = 3
 )
 
-// errNobodyToAsk is the error where no other node's Pod can answer.
+// errNobodyToAsk means that no other node's Pod can respond.
 var errNobodyToAsk = errors.New("no other node is running, so none can be queried")
 
-// Witnesses are the Pods that could say where the data is: those that run ScyllaDB, without the member's own, those seen UP first.
+// Witnesses returns the other Pods that run ScyllaDB, nodes seen UP first. Each can return the
+// replica placement.
 func Witnesses(s *cluster.Cluster, without string) []corev1.Pod {
 	var up, others []corev1.Pod
 	for _, m := range s.Members() {

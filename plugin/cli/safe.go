@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
 )
 
-// GatherNow reads what preflight.Safe needs beyond the cluster: disruption budgets, and where the data is.
+// GatherNow reads the additional input of preflight.Safe: disruption budgets and replica placement.
 func (d *Deps) GatherNow(ctx context.Context, c client.Reader, in *preflight.Now) {
 	var budgets policyv1.PodDisruptionBudgetList
 	if err := c.List(ctx, &budgets, client.InNamespace(in.Cluster.Namespace)); err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// Argument is the one name that a verb takes, or none.
+// Argument is the optional name argument of a command.
 type Argument struct {
-	// Name as typed, empty when none was.
+	// Name as typed, empty if not set.
 	Name string
 }
 
-// Complete takes the name.
+// Complete sets the name.
 func (a *Argument) Complete(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		a.Name = args[0]
@@ -27,24 +27,26 @@ func (a *Argument) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// NewCmd makes cmd a command of group that takes a name or none, which complete completes, with v as its body.
+// NewCmd makes cmd a command of group with an optional name argument, completion function complete,
+// and body v.
 func NewCmd(cmd *cobra.Command, group string, complete cobra.CompletionFunc, v Verb) *cobra.Command {
 	cmd.GroupID, cmd.Args, cmd.DisableFlagsInUseLine = group, AtMost(1), true
 	cmd.ValidArgsFunction, cmd.RunE = complete, Run(v)
 	return cmd
 }
 
-// ShowFlags are those of a verb that shows what it reads: once, at every change, or once it is as wished.
+// ShowFlags are the flags of a command that shows a document once, at each change, or once a
+// condition holds.
 type ShowFlags struct {
 	Read   ReadFlags
 	Output OutputFlags
 	Wait   WaitFlags
 	Watch  bool
-	// Formats of the text; "wide" where none is given.
+	// Formats of the text; default "wide".
 	Formats []string
 }
 
-// AddFlags binds the flags; until is what --wait waits for.
+// AddFlags binds the flags; until is the condition of --wait.
 func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
 	f.Read.AddFlags(cmd, true)
 	if f.Formats == nil {
@@ -56,7 +58,7 @@ func (f *ShowFlags) AddFlags(cmd *cobra.Command, until string) {
 	cmd.MarkFlagsMutuallyExclusive("watch", "wait")
 }
 
-// Validate refuses flags that do not fit together.
+// Validate refuses conflicting flags.
 func (f *ShowFlags) Validate(cmd *cobra.Command) error {
 	if f.Read.From != "" && (f.Watch || f.Wait.Wait) {
 		return exit.Usagef("--watch and --wait cannot be used with --from: saved objects do not change")
@@ -70,25 +72,27 @@ func (f *ShowFlags) Validate(cmd *cobra.Command) error {
 	return f.Output.Validate()
 }
 
-// Shown is what such a verb makes of its document T.
+// Shown is the set of callbacks for a document T.
 type Shown[T any] struct {
-	// Load reads, and makes the document of the snapshots.
+	// Load reads clusters and returns their document.
 	Load func(context.Context, *Reader) (T, []*cluster.Cluster, error)
-	// Print writes it to standard output, Verdict is the error that the command ends with.
+	// Print writes the document to standard output, Verdict returns the command's error.
 	Print   func(T) error
 	Verdict func(T) error
-	// Key is the document without the moment at which it was made: two of one key show the same.
+	// Key identifies the content without its times: documents with equal keys show the same.
 	Key func(T) string
-	// Subject names the awaited state, as in Wait; Wished reports whether it is reached, and if not, why.
+	// Subject names the awaited state, as in Wait; Wished reports whether it is reached, and if not,
+	// why.
 	Subject func(T, []*cluster.Cluster) string
 	Wished  func(T) (done bool, why string, err error)
-	// Awaited is the Subject while there is no document yet; empty for a verb that does not wait for a cluster to exist.
+	// Awaited is the Subject while there is no document; empty if the command does not wait for a
+	// cluster to exist.
 	Awaited string
-	// What returns the differences between two documents, one text each; nil where none are written.
+	// What returns the differences between two documents, one text each; nil if they are not printed.
 	What func(before, after T) []string
 }
 
-// Show reads and prints as the flags require.
+// Show reads and prints according to the flags.
 func Show[T any](ctx context.Context, d *Deps, f *ShowFlags, s Shown[T]) error {
 	reader, err := d.NewReader(ctx, f.Read)
 	if err != nil {
@@ -116,7 +120,7 @@ func Show[T any](ctx context.Context, d *Deps, f *ShowFlags, s Shown[T]) error {
 	return end
 }
 
-// missing is true for the error of a cluster, or member, that does not exist yet.
+// missing reports whether the error means that a cluster, or member, does not exist yet.
 func missing(err error) bool {
 	if _, ok := errors.AsType[*cluster.NotFoundError](err); ok {
 		return true
@@ -145,7 +149,7 @@ func watch[T any](ctx context.Context, d *Deps, reader *Reader, f *ShowFlags, s 
 	})
 }
 
-// await gives the document that was looked at last, and how the wait ended.
+// await waits and returns the last document, and the result of the wait.
 func await[T any](ctx context.Context, d *Deps, reader *Reader, flags WaitFlags, s Shown[T], doc T, snapshots []*cluster.Cluster, there bool) (T, bool, error) {
 	// The watch must not outlive the wait.
 	wctx, cancel := context.WithCancel(ctx)
@@ -174,7 +178,7 @@ func await[T any](ctx context.Context, d *Deps, reader *Reader, flags WaitFlags,
 	return doc, there, err
 }
 
-// Items are the documents of a list one by one, as -o name prints them.
+// Items returns the documents of a list one by one, as -o name prints them.
 func Items[T any, P interface {
 	*T
 	runtime.Object

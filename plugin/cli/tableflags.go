@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 )
 
-// TableFlags choose and order the lines of nodes.
+// TableFlags select and sort the lines of nodes.
 type TableFlags struct {
 	Problems, NoHeaders bool
 	SortBy              document.SortFlag
@@ -27,7 +27,7 @@ func (f *TableFlags) AddFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("sort-by", cobra.FixedCompletions(document.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Validate refuses flags that have no effect on the output format.
+// Validate refuses flags without effect on the output format.
 func (f *TableFlags) Validate(out *OutputFlags) error {
 	if f.NoHeaders && !out.Text() {
 		return exit.Usagef("--no-headers requires a table: documents have no headers")
@@ -35,7 +35,7 @@ func (f *TableFlags) Validate(out *OutputFlags) error {
 	return nil
 }
 
-// Options of a text with these choices.
+// Options returns o with these choices.
 func (f *TableFlags) Options(o show.Options) show.Options {
 	o.Problems, o.SortBy, o.NoHeaders = f.Problems, f.SortBy, f.NoHeaders
 	return o

@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// pollInterval is how often a wait checks again without a signal: watches can be lost, and ages grow.
+// pollInterval is the interval of checks without a signal: watches can be lost, and ages grow.
 const pollInterval = 5 * time.Second
 
 // WaitFlags are --wait and --timeout.
@@ -30,7 +30,7 @@ func (f *WaitFlags) AddFlags(cmd *cobra.Command, what string) {
 	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "Timeout of --wait. 0: check once, negative: one week.")
 }
 
-// Validate refuses a --timeout that nothing waits for.
+// Validate refuses --timeout without --wait.
 func (f *WaitFlags) Validate(cmd *cobra.Command) error {
 	if !f.Wait && cmd.Flags().Changed("timeout") {
 		return exit.Usagef("--timeout requires --wait")
@@ -38,21 +38,23 @@ func (f *WaitFlags) Validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// Wait is one wait for one thing.
+// Wait describes one wait.
 type Wait struct {
-	// Subject names the awaited state, for the error of a time-out: "demo/demo to be healthy".
+	// Subject names the awaited state, for the timeout error: "demo/demo to be healthy".
 	Subject string
 	Timeout time.Duration
 	// Changed signals that a new check is useful; may be nil.
 	Changed <-chan struct{}
-	// Every is how often it looks again without a sign; five seconds when zero.
+	// Every is the interval of checks without a signal; default 5 s.
 	Every time.Duration
-	// Check is one check. activity says in a few words why the state is not reached yet. An error of the first check ends the wait; later errors are reported and tried again,
-	// as a connection may come back.
+	// Check runs one check. activity describes why the state is not reached yet. An error of the first
+	// check ends the wait. Later errors are printed and the check is retried, because a connection may
+	// recover.
 	Check func(ctx context.Context) (done bool, activity string, err error)
 }
 
-// Wait checks, reports why the state is not reached yet, and checks again. Errors: exit.TimedOut, exit.Interrupted, or that of the first check.
+// Wait repeats the check, and shows why the state is not reached yet. Errors: exit.TimedOut,
+// exit.Interrupted, or the error of the first check.
 func (d *Deps) Wait(ctx context.Context, w Wait) error {
 	done, activity, err := w.Check(ctx)
 	switch {
@@ -66,7 +68,7 @@ func (d *Deps) Wait(ctx context.Context, w Wait) error {
 		w.Timeout = 7 * 24 * time.Hour
 	}
 	start := d.Clock.Now()
-	// Before the timers: its first line says how much time is gone, and that is none.
+	// Before the timers, so that its first line shows zero elapsed time.
 	p := d.NewLimitedProgress("waiting for "+w.Subject+": "+activity, w.Timeout)
 	defer p.Stop()
 	deadline := d.Clock.NewTimer(w.Timeout)
@@ -91,7 +93,7 @@ func (d *Deps) Wait(ctx context.Context, w Wait) error {
 		case ctx.Err() != nil || errors.Is(err, context.Canceled):
 			return exit.Interrupted(fmt.Errorf("wait for %s: %w", w.Subject, context.Canceled))
 		case err != nil && exit.Code(err) != exit.CodeError:
-			return err // an answer, not a mishap
+			return err // final, not temporary
 		case err != nil:
 			text = exit.Describe(err).Error() + " (retrying)"
 		case done:

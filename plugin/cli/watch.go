@@ -14,24 +14,26 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// redraw is how often a watched screen is drawn again so that ages grow.
+// redraw is the interval at which a watched screen is redrawn to update ages.
 const redraw = 2 * time.Second
 
 // Frame is one state of a watched cluster.
 type Frame struct {
-	// Draw writes it to standard output.
+	// Draw writes the frame to standard output.
 	Draw func() error
-	// Key tells states apart: where standard output is not a terminal, a state with the key of the last one is not written again.
+	// Key identifies a state: if standard output is not a terminal, a state with the last state's key
+	// is not written again.
 	Key string
-	// Changed, when not nil, replaces the signal that was used so far.
+	// Changed, if not nil, replaces the current signal.
 	Changed <-chan struct{}
-	// What returns the differences from the frame before, one text each; nil where they cannot be determined.
+	// What returns the differences from the previous frame, one text each; nil if they are unknown.
 	What func() []string
-	// Dated puts the time and what changed before every state in a file; false for documents, which a program reads.
+	// Dated writes the time and the changes before every state in a file; false for documents, which
+	// programs read.
 	Dated bool
 }
 
-// dateline is the line before a state in a file.
+// dateline returns the line before a state in a file.
 func dateline(at time.Time, texts []string) string {
 	const most = 6
 	line := "--- " + words.Moment(at)
@@ -44,8 +46,8 @@ func dateline(at time.Time, texts []string) string {
 	return line + "\n"
 }
 
-// Watch draws frame after frame until ctx ends, and then returns exit.Interrupted. An error of the first frame ends it; later errors are reported on standard error, and the frame
-// is tried again.
+// Watch draws frames until ctx ends, and then returns exit.Interrupted. An error of the first frame
+// ends it. Later errors are printed on standard error, and the frame is retried.
 func (d *Deps) Watch(ctx context.Context, next func(ctx context.Context) (Frame, error)) error {
 	tty := d.Terminal().Out && d.env("TERM") != "dumb"
 	every := pollInterval
@@ -83,7 +85,7 @@ func (d *Deps) Watch(ctx context.Context, next func(ctx context.Context) (Frame,
 					_, _ = fmt.Fprint(d.Streams.Out, dateline(d.Clock.Now(), what))
 				}
 				if tty {
-					// Cursor home, draw, then clear the rest below: clearing first would flicker.
+					// Cursor home, draw, then clear the rest: clearing first would flicker.
 					_, _ = fmt.Fprint(d.Streams.Out, "\x1b[H\x1b[2J")
 				}
 				if err := f.Draw(); err != nil {

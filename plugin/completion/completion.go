@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package completion is `kubectl scylla completion`: scripts that make a shell, or kubectl itself, complete commands, flags, clusters and members.
+// Package completion is `kubectl scylla completion`: scripts with which a shell, or kubectl itself,
+// completes commands, flags, clusters and members.
 package completion
 
 import (
@@ -15,10 +16,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// Shells for which there is a script; kubectl is the executable that kubectl itself looks for when Tab is pressed after "kubectl scylla".
+// Shells are the names of scripts; kubectl is the executable that kubectl runs to complete "kubectl
+// scylla".
 func Shells() []string { return []string{"bash", "zsh", "fish", "powershell", "kubectl"} }
 
-// KubectlScript is kubectl_complete-scylla.
+// KubectlScript is the content of kubectl_complete-scylla.
 const KubectlScript = `#!/bin/sh
 # kubectl runs this script to complete "kubectl scylla". Save it on the PATH as the executable kubectl_complete-scylla.
 exec kubectl-scylla __complete "$@"
@@ -30,7 +32,7 @@ type options struct {
 	shell string
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	return &cobra.Command{
@@ -59,7 +61,7 @@ kubectl_complete-scylla. The scripts of the shells complete the command kubectl-
 	}
 }
 
-// Complete takes the shell's name.
+// Complete sets the shell's name.
 func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	o.cmd = cmd
 	if len(args) > 0 {
@@ -68,7 +70,7 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses other shells.
+// Validate refuses unknown shells.
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.shell == "":
@@ -87,7 +89,7 @@ func (o *options) Run(context.Context) error {
 	return nil
 }
 
-// Write writes the script of a shell for the commands below root.
+// Write writes the script of a shell for root's commands.
 func Write(root *cobra.Command, shell string, w io.Writer) error {
 	switch shell {
 	case "bash":

@@ -21,10 +21,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
 )
 
-// tail is how many lines the key for logs shows.
+// tail is the number of lines of the key for logs.
 const tail = "--tail=200"
 
-// actions run commands as if they had been typed. Saved objects cannot be changed, and no Pod belongs to them.
+// actions returns actions that run the commands of the same name. For saved objects there are none:
+// they cannot change and have no Pods.
 func (o *options) actions(ctx context.Context, reader *cli.Reader) dashboard.Actions {
 	describe := func(target string) (*dashboard.Page, error) { return o.describe(ctx, reader, target) }
 	if o.read.From != "" {
@@ -42,12 +43,14 @@ func (o *options) actions(ctx context.Context, reader *cli.Reader) dashboard.Act
 		Logs:     inPod(kubectl.Logs, tail), Shell: inPod(kubectl.Exec, "--", "bash"), CQL: inPod(kubectl.Cqlsh), Nodetool: inPod(kubectl.Nodetool, "--", "status"),
 
 		ForceProceed: func(target string) error { return o.act(ctx, forceproceed.NewCmd, target) },
-		// The dashboard itself shows how far it is; Ctrl-C in the command's own watching would end the dashboard.
+		// The dashboard itself shows the progress; Ctrl-C in the command's own wait would end the
+		// dashboard.
 		Replace: func(target string) error { return o.act(ctx, replace.NewCmd, target, "--wait=false") },
 	}
 }
 
-// typed is the command as it can be typed elsewhere: with its namespace, before what belongs to the command in the Pod.
+// typed returns the command with its namespace, which comes before the arguments of the command in
+// the Pod.
 func typed(args []string, namespace string) words.Command {
 	at := slices.Index(args, "--")
 	if at < 0 {
@@ -56,7 +59,7 @@ func typed(args []string, namespace string) words.Command {
 	return slices.Concat(words.Scylla(namespace, args[:at]...), args[at:])
 }
 
-// describe is the page of a member: what `describe` prints of it, read anew.
+// describe returns a member's page: the output of `describe`, read again.
 func (o *options) describe(ctx context.Context, reader *cli.Reader, target string) (*dashboard.Page, error) {
 	quiet := reader.Quiet()
 	doc, err := describe.Read(ctx, quiet.Deps(), quiet, target)
@@ -72,8 +75,9 @@ func (o *options) describe(ctx context.Context, reader *cli.Reader, target strin
 	return page, nil
 }
 
-// act runs a command on the terminal that the dashboard has left to it, and waits until the user has read its output. Namespace, context and credentials are those of the
-// dashboard: both read the same flags.
+// act runs a command on the terminal, which the dashboard has released, and waits until the user
+// has read its output. Namespace, context and credentials are the dashboard's: both use the same
+// flags.
 func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command, args ...string) error {
 	root := &cobra.Command{Use: "kubectl-scylla", SilenceUsage: true, SilenceErrors: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl scylla"}}
@@ -98,13 +102,15 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = bufio.NewReader(io.LimitReader(o.d.Streams.In, 4096)).ReadString('\n') // a terminal has no longer line; whatever comes, also the end of the input, goes back
+		// A terminal's lines are shorter. Any input, and its end, returns to the dashboard.
+		_, _ = bufio.NewReader(io.LimitReader(o.d.Streams.In, 4096)).ReadString('\n')
 	}()
 	select {
 	case <-ctx.Done():
 	case <-read:
 	}
 	if ended := exit.Code(err); ended != exit.CodeOK && err.Error() == "" {
+		// The cause was on the screen, which is gone.
 		err = fmt.Errorf("the command ended with exit code %d", ended) // it has said why itself, on the screen that is gone
 	}
 	return exit.Describe(err)

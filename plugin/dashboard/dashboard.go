@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dashboard is `kubectl scylla dashboard`: the matrix, live on the whole terminal. It loads and watches one cluster and sends the result to internal/show/dashboard, which draws;
-// changes of the cluster are made by the commands of the same name, run with the terminal handed over to them.
+// Package dashboard is `kubectl scylla dashboard`: the live matrix in full screen. It loads and
+// watches one cluster and sends the result to internal/show/dashboard, which draws. The commands of
+// the same name change the cluster; the dashboard runs them with the terminal.
 package dashboard
 
 import (
@@ -22,7 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// The frame of --once where there is no terminal to measure.
+// The size of the frame of --once without a terminal.
 const (
 	plainWidth  = 120
 	plainHeight = 40
@@ -33,13 +34,13 @@ type options struct {
 	d            *cli.Deps
 	read         cli.ReadFlags
 	once         bool
-	// given are the flags of kubectl, which the commands that are run get too.
+	// given are kubectl's flags, which the commands also get.
 	given *pflag.FlagSet
-	// width and height of the frame of --once; 0 is the terminal's.
+	// width and height of the frame of --once; 0 means the terminal's.
 	width, height int
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := cli.NewCmd(&cobra.Command{
@@ -80,7 +81,7 @@ Exit code: 0 after q, 130 after Ctrl-C; with --once as status: 0 healthy, 3 not 
 	return cmd
 }
 
-// Validate refuses flags that do not fit together, and a dashboard without a terminal.
+// Validate refuses conflicting flags, and a dashboard without a terminal.
 func (o *options) Validate(cmd *cobra.Command) error {
 	o.given = cmd.InheritedFlags()
 	if err := o.read.Validate(); err != nil {
@@ -114,12 +115,12 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// statusOf makes the document of a cluster when it is needed.
+// statusOf returns a function that computes the document of a cluster on demand.
 func statusOf(c *cluster.Cluster, now time.Time) func() *document.ClusterStatus {
 	return func() *document.ClusterStatus { return document.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
 }
 
-// Run shows one frame, or the dashboard until the person leaves it.
+// Run shows one frame, or the dashboard until the user ends it.
 func (o *options) Run(ctx context.Context) error {
 	reader, err := o.d.NewReader(ctx, o.read)
 	if err != nil {
@@ -136,7 +137,7 @@ func (o *options) Run(ctx context.Context) error {
 	if reader.Saved() {
 		snapshot = dashboard.NewSavedSnapshot(first, statusOf(first, now), looked, now)
 	}
-	if o.once || reader.Saved() { // the changes of the past are loaded later, and delay nothing
+	if o.once || reader.Saved() { // otherwise loaded later, without delay
 		snapshot = snapshot.WithPast(past(ctx, reader, first, cluster.Source(o.read.Source)))
 	}
 	opts := dashboard.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII, Words: look.Words, Context: look.Context}
@@ -164,7 +165,7 @@ func (o *options) Run(ctx context.Context) error {
 	return err
 }
 
-// dumb is true for terminals on which nothing but lines can be written.
+// dumb reports whether the terminal can only write lines.
 func dumb(environ []string) bool {
 	term := ""
 	for _, kv := range environ {
@@ -181,7 +182,7 @@ func (o *options) printOnce(s *dashboard.Snapshot, opts dashboard.Options) error
 	if w <= 0 || h <= 0 {
 		w, h = plainWidth, plainHeight
 	} else {
-		h-- // one line stays free for the prompt
+		h-- // one line for the prompt
 	}
 	if o.width > 0 {
 		w = o.width

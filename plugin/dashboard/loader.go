@@ -24,17 +24,18 @@ import (
 )
 
 const (
-	// heartbeat is how often the API server is asked for one name, to see whether it answers.
+	// heartbeat is the interval of a small request that checks whether the API server responds.
 	heartbeat = 5 * time.Second
-	// answer is how long the API server may take for that.
+	// answer is the time limit of that request.
 	answer = 5 * time.Second
-	// resync is how often everything is read although nothing has changed; poll, where there is no watch.
+	// resync is the interval of complete reads without a change; poll is the interval without a watch.
 	resync = 30 * time.Second
 	poll   = 5 * time.Second
-	// breath is the shortest pause between two readings, for a cluster that changes all the time; breathTo is the longest.
+	// breath is the shortest pause between two reads, for a cluster that changes constantly; breathTo
+	// is the longest.
 	breath   = 500 * time.Millisecond
 	breathTo = 10 * time.Second
-	// loading is how long one reading may take; asking nodes has its own limits.
+	// loading is the time limit of one read; queries of nodes have their own limits.
 	loading = 30 * time.Second
 	// retry is the pause after the first failure; it doubles up to retryTo.
 	retry   = time.Second
@@ -43,7 +44,8 @@ const (
 
 var errNoAnswer = errors.New("the API server did not respond")
 
-// loader keeps the dashboard up to date: it reads when something has changed, and reports when the API server does not answer.
+// loader keeps the dashboard up to date: it reads after each change, and reports when the API
+// server does not respond.
 type loader struct {
 	clock    clock.WithTicker
 	readLive func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error)
@@ -51,21 +53,21 @@ type loader struct {
 	key      cluster.Key
 	source   cluster.Source
 	leases   string // namespace of the controller's Lease
-	// banned adds the log errors of newcomers that can never join; nil reads no logs.
+	// banned adds the log errors of new nodes that can never join; nil reads no logs.
 	banned   func(context.Context, *cluster.Cluster) *cluster.Cluster
-	machines kube.Machines // remembered from one reading to the next
+	machines kube.Machines // cached between reads
 	looked   bool
-	ask      bool // ask the nodes themselves
+	ask      bool // query the nodes themselves
 	last     *dashboard.Snapshot
 
 	send func(any)
 
 	mu    sync.Mutex
-	heard time.Time // last answer of the API server
+	heard time.Time // last response of the API server
 	deaf  bool      // Lost was sent, and Loaded not since
 }
 
-// run sends until ctx ends.
+// run sends messages until ctx ends.
 func (l *loader) run(ctx context.Context, send func(any)) {
 	l.send, l.heard = send, l.clock.Now()
 	nudge := make(chan struct{}, 1)
@@ -81,7 +83,8 @@ func (l *loader) run(ctx context.Context, send func(any)) {
 	}
 	tick := l.clock.NewTicker(every)
 	defer tick.Stop()
-	// The first signal of a watch says that it is established. What was read before may have missed a change, so it counts, too.
+	// The first signal means that the watch is established. It counts, because earlier reads may have
+	// missed a change.
 	for pause := retry; ; {
 		select {
 		case <-ctx.Done():
@@ -96,7 +99,8 @@ func (l *loader) run(ctx context.Context, send func(any)) {
 		}
 		begun := l.clock.Now()
 		err := l.load(ctx)
-		// Reading a large cluster is work for the API server: pause twice as long as it took. Time in which the dashboard runs a command is not part of it.
+		// Reading a large cluster loads the API server: pause twice as long as the read. Time in which
+		// the dashboard runs a command does not count.
 		wait := max(breath, min(2*l.clock.Since(begun), breathTo))
 		switch {
 		case ctx.Err() != nil:
@@ -118,7 +122,7 @@ func (l *loader) run(ctx context.Context, send func(any)) {
 func push(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // one is pending, which covers this, too
+	default: // a pending signal covers this
 	}
 }
 
@@ -133,13 +137,13 @@ func (l *loader) sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// watch signals changes; nil where only the nodes themselves are asked.
+// watch signals changes; nil if only the nodes are queried.
 func (l *loader) watch(ctx context.Context, nudge chan<- struct{}) <-chan struct{} {
 	if l.ask {
 		return nil
 	}
 	opts := kube.WatchFor(l.options())
-	// One broken watch is no lost connection: only load says whether the API server can be reached.
+	// One broken watch is not a lost connection: only load shows whether the API server is reachable.
 	opts.Connected = func(bool, error) { push(nudge) }
 	changed, err := kube.Watch(ctx, l.c, l.key, opts)
 	if err != nil {
@@ -182,19 +186,22 @@ func (l *loader) load(ctx context.Context) error {
 	return nil
 }
 
-// tell sends a message. The dashboard takes none while a command has the terminal; that time does not count as silence of the API server.
+// tell sends a message. The dashboard accepts none while a command has the terminal; that time does
+// not count as missing responses.
 func (l *loader) tell(msg any) {
 	begun := l.clock.Now()
 	l.send(msg)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	if l.heard = l.heard.Add(now.Sub(begun)); l.heard.After(now) { // both the watch and the reading were held up
+	// Both the watch and the read were blocked.
+	if l.heard = l.heard.Add(now.Sub(begun)); l.heard.After(now) {
 		l.heard = now
 	}
 }
 
-// unread is the error of a reading that timed out in part: a screen that was whole must not shrink because the API server was slow.
+// unread returns an error if the read timed out in part: a complete screen must not lose parts
+// because the API server was slow.
 func unread(s *cluster.Cluster) error {
 	i := slices.IndexFunc(s.Problems, func(p cluster.Problem) bool {
 		return p.Kind == cluster.ProblemTimeout && p.Resource != "pods/portforward"
@@ -205,7 +212,8 @@ func unread(s *cluster.Cluster) error {
 	return s.Problems[i]
 }
 
-// plainly turns an error of the connection into kube's, which names the server and the cause, and no address that changes each time.
+// plainly converts a connection error to kube's, which names the server and the cause, without a
+// changing address.
 func plainly(err error) error {
 	if _, ok := errors.AsType[*url.Error](err); ok {
 		return &kube.UnreachableError{Attempt: "query the API server", Err: err}
@@ -218,7 +226,7 @@ func isTimeout(err error) bool {
 	return ok && p.Kind == cluster.ProblemTimeout || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// hear notes that the API server has answered.
+// hear records a response of the API server.
 func (l *loader) hear() {
 	l.mu.Lock()
 	l.heard = l.clock.Now()
@@ -229,7 +237,7 @@ func (l *loader) hear() {
 	}
 }
 
-// lost reports that the API server cannot be reached, since its last answer.
+// lost reports that the API server is not reachable, since its last response.
 func (l *loader) lost(err error) {
 	l.mu.Lock()
 	l.deaf = true
@@ -239,8 +247,8 @@ func (l *loader) lost(err error) {
 	l.tell(dashboard.Lost{Since: since, Err: exit.Describe(err), Reached: !unreachable && !errors.Is(err, errNoAnswer) && !isTimeout(err)})
 }
 
-// beat asks the API server for one object's name again and again. A watch is silent when nothing happens, and also when the connection is broken; only an answer tells the two
-// apart.
+// beat requests one object's name at intervals. A watch receives no data if nothing changes or if
+// its connection is broken; only a response distinguishes the two.
 func (l *loader) beat(ctx context.Context, nudge chan<- struct{}) {
 	for l.sleep(ctx, heartbeat) {
 		bctx, cancel := context.WithTimeout(ctx, answer)
@@ -261,7 +269,7 @@ func (l *loader) beat(ctx context.Context, nudge chan<- struct{}) {
 			deaf := l.deaf
 			l.mu.Unlock()
 			if deaf {
-				push(nudge) // it is back: read now, not after the pause
+				push(nudge) // recovered: read now, without the pause
 			}
 			l.hear()
 		default:

@@ -15,13 +15,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// past returns the changes that the report lists, except routine ones, and rows and containers, which the snapshot itself has. Parts that could not be read are listed.
+// past returns the changes in the report without routine ones, and without rows and containers,
+// which the snapshot itself has. It lists parts that could not be read.
 func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cluster.Source) dashboard.Past {
 	c := reader.Archived(s)
 	if c == nil {
 		var err error
 		if c, err = support.Gather(ctx, reader.Client(), s, source, support.Server{}, support.Limits{}, nil); err != nil {
-			return dashboard.Past{} // only the end of ctx, and of the dashboard
+			return dashboard.Past{} // ctx has ended, and so has the dashboard
 		}
 	}
 	report := page.New(c, statusOf(c.Snapshot, reader.Deps().Clock.Now())())
@@ -33,14 +34,14 @@ func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cl
 		out.Changes = append(out.Changes, dashboard.Change{At: c.Time.Time, Text: c.Line(), Bad: c.Warning})
 	}
 	for _, l := range report.LeftOut {
-		if !strings.HasPrefix(l.What, "log") { // no change is read from a log
+		if !strings.HasPrefix(l.What, "log") { // logs contain no changes
 			out.Changes = append(out.Changes, dashboard.Change{At: s.TakenAt, Text: "not read: " + page.LeftOutLine(l), Bad: true})
 		}
 	}
 	return out
 }
 
-// withPast sends the changes of the past while the feed runs.
+// withPast also sends the past changes while the feed runs.
 func withPast(feed dashboard.Feed, read func(context.Context) dashboard.Past) dashboard.Feed {
 	return func(ctx context.Context, send func(any)) {
 		var wg sync.WaitGroup

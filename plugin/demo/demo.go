@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package demo is `kubectl scylla demo`: samples to look at without a cluster, from inside the program. It reads no API server and changes nothing.
+// Package demo is `kubectl scylla demo`: built-in sample clusters. It needs no API server and
+// changes nothing.
 package demo
 
 import (
@@ -22,7 +23,7 @@ type options struct {
 	name string
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	return &cobra.Command{
@@ -60,7 +61,7 @@ func complete(_ *cobra.Command, args []string, toComplete string) ([]string, cob
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Complete takes the name.
+// Complete sets the name.
 func (o *options) Complete(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		o.name = args[0]
@@ -68,7 +69,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses a name that no sample has.
+// Validate refuses unknown samples.
 func (o *options) Validate(*cobra.Command) error {
 	if _, ok := samples.Find(o.name); o.name != "" && !ok {
 		return exit.Usage(&samples.UnknownError{Name: o.name})

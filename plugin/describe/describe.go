@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package describe is `kubectl scylla describe`: everything known about one node, on one screen. It reads and changes nothing; the diagnosis is that of package diagnosis, and
-// nothing is judged here.
+// Package describe is `kubectl scylla describe`: all facts about one node, on one screen. It
+// changes nothing and judges nothing: the diagnosis comes from package diagnosis.
 package describe
 
 import (
@@ -22,7 +22,7 @@ type options struct {
 	output cli.OutputFlags
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := cli.NewCmd(&cobra.Command{
@@ -56,7 +56,7 @@ Exit code: 0 shown, whatever the status, 2 no such member, 1 error.`,
 	return cmd
 }
 
-// Validate refuses a command line without a member.
+// Validate requires a member.
 func (o *options) Validate(*cobra.Command) error {
 	if o.Name == "" {
 		return exit.Usagef("specify a member")
@@ -84,7 +84,8 @@ func (o *options) Run(ctx context.Context) error {
 	return o.d.Print(show.Facts(doc.Facts(opts)), opts)
 }
 
-// Read describes the member that typed names. Parts that could not be read are listed in the document; errors: no such member, or the cluster cannot be read.
+// Read returns the description of the member that typed names. The document lists parts that could
+// not be read. Errors: no such member, or the cluster cannot be read.
 func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string) (*Document, error) {
 	s, m, err := reader.Member(ctx, typed)
 	if err != nil {
@@ -92,7 +93,8 @@ func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string) (*
 	}
 	p := d.Busy("reading the objects of " + typed)
 	defer p.Stop()
-	status := document.NewClusterStatus(reader.Logs.Judge(ctx, s)) // the whole cluster's: findings are about it
+	// The whole cluster's status: findings concern the cluster.
+	status := document.NewClusterStatus(reader.Logs.Judge(ctx, s))
 	around := gather(ctx, d, reader, s, &m)
 	if ctx.Err() != nil {
 		return nil, exit.Interrupted(ctx.Err())

@@ -25,7 +25,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Kind of the document, of document.APIVersion.
+// Kind of the document in document.APIVersion.
 const Kind = "NodeDescription"
 
 // Document is the description of one node.
@@ -33,39 +33,42 @@ type Document struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	GeneratedAt       metav1.Time `json:"generatedAt"`
-	// TakenAt is when the objects were read, of saved objects the newest time in them; absent where they have none.
+	// TakenAt is when the objects were read; for saved objects the newest time in them, absent if they
+	// have none.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	Cluster string       `json:"cluster"`
 	Source  string       `json:"source,omitempty"`
-	// View is which view the controller has, and since when; absent where our controller keeps none.
+	// View is the controller's view and its start time; absent if our controller keeps none.
 	View *document.ViewStamp `json:"view,omitempty"`
-	// Node as `status` has it: place, host ID, membership, how it is seen, its own row, version.
+	// Node from `status`: place, host ID, membership, status, its own row, version.
 	Node document.Node `json:"node"`
-	// Findings are those about this node, the gravest first; Cluster's others are counted in OtherProblems. NextStep is the one thing to do.
+	// Findings are the findings about this node, most severe first; OtherProblems counts the cluster's
+	// other findings. NextStep is the recommended step.
 	Findings      []document.Finding `json:"findings,omitempty"`
 	OtherProblems int                `json:"otherProblems,omitempty"`
 	NextStep      words.Message      `json:"nextStep,omitzero"`
-	// SeenBy is the node's state in every other node's row, Sees the other nodes' states in its own row.
+	// SeenBy has the node's status in every other node's row, Sees the other nodes' statuses in its
+	// own row.
 	SeenBy []Opinion `json:"seenBy,omitempty"`
 	Sees   []Opinion `json:"sees,omitempty"`
-	// Pod, Claim and KubernetesNode are absent where there is none.
+	// Pod, Claim and KubernetesNode are absent if they do not exist.
 	Pod            *Pod            `json:"pod,omitempty"`
 	Claim          *Claim          `json:"claim,omitempty"`
 	KubernetesNode *KubernetesNode `json:"kubernetesNode,omitempty"`
-	// Newcomer is the reason for which a member that has not joined waits, Replacement this member's open replacement.
+	// `Newcomer` is why a new node waits, Replacement this member's open replacement.
 	Newcomer    *document.Newcomer    `json:"newcomer,omitempty"`
 	Replacement *document.Replacement `json:"replacement,omitempty"`
 	Log         *Log                  `json:"log,omitempty"`
-	// Events about its Pod, Service and claim, the newest last.
+	// Events about its Pod, Service and PVC, newest last.
 	Events []Event `json:"events,omitempty"`
 	// Partial lists the parts that could not be read.
 	Partial []string `json:"partial,omitempty"`
 }
 
-// Opinion is the state of one node in another's row.
+// Opinion is the status of one node in another node's row.
 type Opinion struct {
 	matrix.Ref `json:",inline"`
-	// Status is UP, DOWN, UNKNOWN or MISSING; NOROW where the node has no row that counts.
+	// Status is UP, DOWN, UNKNOWN or MISSING; NOROW if the node has no usable row.
 	Status api.NodeStatus `json:"status"`
 	Since  *metav1.Time   `json:"since,omitempty"`
 }
@@ -79,11 +82,11 @@ type Pod struct {
 	State   string       `json:"state"`
 	IP      string       `json:"ip,omitempty"`
 	Created *metav1.Time `json:"created,omitempty"`
-	// Waiting is the reason why it is not ready; empty while ScyllaDB serves.
+	// Waiting is why the Pod is not Ready; empty if ScyllaDB is Ready.
 	Waiting  string       `json:"waiting,omitempty"`
 	Since    *metav1.Time `json:"waitingSince,omitempty"`
 	Restarts int32        `json:"restarts"`
-	// Containers in the order in which they start.
+	// Containers in start order.
 	Containers []Container `json:"containers"`
 }
 
@@ -99,7 +102,7 @@ type Container struct {
 	Since    *metav1.Time `json:"since,omitempty"`
 }
 
-// Claim holds the data.
+// Claim is the data PVC.
 type Claim struct {
 	Name   string `json:"name"`
 	Exists bool   `json:"exists"`
@@ -108,24 +111,26 @@ type Claim struct {
 	Size   string `json:"size,omitempty"`
 }
 
-// KubernetesNode is the machine that the Pod is on.
+// KubernetesNode is the Kubernetes node of the Pod.
 type KubernetesNode struct {
 	Name string `json:"name"`
-	// State is Ready, NotReady, Gone or Unknown, the latter where it could not be read.
+	// State is Ready, NotReady, Gone, or Unknown if it could not be read.
 	State    string       `json:"state"`
 	Cordoned bool         `json:"cordoned,omitempty"`
 	Since    *metav1.Time `json:"since,omitempty"`
-	// Why is the kubelet's reason where it is not ready.
+	// Why is the kubelet's reason for not Ready.
 	Why string `json:"why,omitempty"`
 }
 
-// Log is the first and the last line that report an error in the log of the container that explains the node's state, and their meaning.
+// Log has the first and the last error line in the log of the container that explains the node's
+// state, and the diagnosis.
 type Log struct {
 	Container string            `json:"container"`
 	First     *support.LogError `json:"firstError,omitempty"`
 	Last      *support.LogError `json:"lastError,omitempty"`
 	Diagnosis *scylla.Diagnosis `json:"diagnosis,omitempty"`
-	// Evidence is what the diagnosis shows to be lost and not lost, and where ScyllaDB's source has it; Cure is what to do.
+	// Evidence is what the diagnosis shows to be lost or not lost, with the place in ScyllaDB's
+	// source; `Cure` is the fix.
 	Evidence string `json:"evidence,omitempty"`
 	Cure     string `json:"cure,omitempty"`
 }
@@ -140,7 +145,7 @@ type Event struct {
 	Count   int32        `json:"count,omitempty"`
 }
 
-// Repeat puts the flags that were given into every command of the document.
+// Repeat adds the user's flags to every command of the document.
 func (d *Document) Repeat(p words.Printer) {
 	document.Repeat(p, d.Findings)
 	p.Flag(&d.NextStep)
@@ -152,10 +157,10 @@ func (d *Document) Repeat(p words.Printer) {
 	}
 }
 
-// DeepCopyObject makes the document a runtime.Object, which the printers of cli-runtime ask for.
+// DeepCopyObject makes the document a runtime.Object, which cli-runtime's printers require.
 func (d *Document) DeepCopyObject() runtime.Object { return document.DeepCopy(d) }
 
-// GetObjectKind as for DeepCopyObject.
+// GetObjectKind: see DeepCopyObject.
 func (d *Document) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
 
 func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.ClusterStatus, a *around, now time.Time) *Document {
@@ -193,7 +198,7 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.Cluster
 	return d
 }
 
-// nodeOf is the member's line of the status.
+// nodeOf returns the member's line of the status.
 func nodeOf(status *document.ClusterStatus, m *cluster.Member) document.Node {
 	for _, n := range status.Nodes {
 		if n.HostID == m.HostID && n.Member == m.Member {
@@ -203,7 +208,8 @@ func nodeOf(status *document.ClusterStatus, m *cluster.Member) document.Node {
 	return document.Node{Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail), Pod: m.PodState, Image: m.Image, Version: m.Version, Vitals: m.Vitals}
 }
 
-// find takes the findings about the member: those that name it, and those that name no node and explain a blocker about it, as a partition does.
+// find adds the findings about the member: those that name it, and those that name no node and
+// explain a blocker about it, such as a network partition.
 func (d *Document) find(status *document.ClusterStatus, m *cluster.Member) {
 	about := func(r matrix.Ref) bool {
 		return r.HostID != "" && r.HostID == m.HostID || r.Member != "" && r.Member == m.Member
@@ -212,7 +218,7 @@ func (d *Document) find(status *document.ClusterStatus, m *cluster.Member) {
 		mine := slices.ContainsFunc(f.Scope.Nodes, about)
 		for _, i := range f.Explains {
 			if i < len(status.Blockers) {
-				// A node that sees another DOWN may itself be well: only the observed node is meant.
+				// A node that sees another DOWN may itself be healthy: only the observed node counts.
 				mine = mine || len(f.Scope.Nodes) == 0 && about(status.Blockers[i].Observed)
 			}
 		}
@@ -230,7 +236,7 @@ func (d *Document) find(status *document.ClusterStatus, m *cluster.Member) {
 	}
 }
 
-// views are the member's column and row of the matrix.
+// views sets the member's column and row of the matrix.
 func (d *Document) views(m *matrix.Matrix, hostID hostid.ID) {
 	self, ok := m.Index(hostID)
 	if !ok || hostID == "" {
@@ -301,7 +307,7 @@ func endOf(t *corev1.ContainerStateTerminated) string {
 	return text
 }
 
-// claimOf is nil where there can be none, or where claims were not read.
+// claimOf returns nil if there can be no PVC, or if PVCs were not read.
 func claimOf(s *cluster.Cluster, m *cluster.Member) *Claim {
 	if m.PVCName == "" || m.Member == "" || m.PVC == nil && s.Read&cluster.KindPVCs == 0 {
 		return nil
@@ -341,7 +347,7 @@ func machineOf(s *cluster.Cluster, m *cluster.Member, a *around) *KubernetesNode
 			k.Why = cmp.Or(ready.Message, ready.Reason)
 		}
 	default:
-		// The state may be known although the object is not, and the findings use it.
+		// The state may be known without the object, and the findings use it.
 		state, about, _ := strings.Cut(s.KubernetesNode(m.Pod).State, ",")
 		k.State, k.Cordoned = cmp.Or(state, k.State), about != ""
 	}

@@ -19,13 +19,14 @@ import (
 )
 
 const (
-	// logPatience is how long the log may take: the kubelet of a dead machine does not answer.
+	// logPatience limits the read of the log: the kubelet of a failed Kubernetes node does not
+	// respond.
 	logPatience = 5 * time.Second
-	// eventPage is how many Events are listed at once, eventPages how often.
+	// eventPage is the page size of Events, eventPages the largest number of pages.
 	eventPage, eventPages = 500, 20
 )
 
-// around is the member's data beside the cluster's own objects.
+// around is the member's data outside the cluster's own objects.
 type around struct {
 	node     *corev1.Node
 	nodeGone bool
@@ -56,7 +57,7 @@ func gather(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Clu
 	return a
 }
 
-// archived is the data of an archive; plain saved objects have none of it.
+// archived returns the data of an archive; saved objects have none.
 func archived(c *support.Cluster, m *cluster.Member) *around {
 	a := &around{}
 	if c == nil {
@@ -113,7 +114,7 @@ func (a *around) readEvents(ctx context.Context, c client.Reader, m *cluster.Mem
 	}
 }
 
-// keep takes the Events about the member's own objects, the newest last.
+// keep selects the Events about the member's own objects, newest last.
 func (a *around) keep(events []corev1.Event, m *cluster.Member) {
 	for _, e := range events {
 		about := e.InvolvedObject

@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// maxNames is how many nodes one line names, maxEvents how many Events are shown without -o wide.
+	// maxNames limits the node names per line, maxEvents the Events without -o wide.
 	maxNames, maxEvents = 6, 8
 )
 
-// page is the text as it grows.
+// page collects the text.
 type page struct {
 	facts []show.Fact
 	o     show.Options
 	now   time.Time
 }
 
-// Facts are the document on one screen: the cause first, then the node's states in the rows, then the Kubernetes objects. The verb prints them, the dashboard has them as a
-// page.
+// Facts returns the document as one screen: the cause first, then the node's statuses in the rows,
+// then the Kubernetes objects. The command prints them; the dashboard shows them as a page.
 func (d *Document) Facts(o show.Options) []show.Fact {
 	p := &page{o: o, now: document.TimeOf(d.TakenAt)}
 	d.head(p)
@@ -44,17 +44,17 @@ func (d *Document) Facts(o show.Options) []show.Fact {
 	return p.facts
 }
 
-// line writes one fact. What came from outside is cleaned.
+// line adds one fact. It removes control sequences from external text.
 func (p *page) line(s show.Style, name, text string) {
 	if text != "" {
 		p.facts = append(p.facts, show.Fact{Name: name, Text: show.Clean(text), Style: s})
 	}
 }
 
-// more writes a line that belongs to the one before.
+// more adds a line that continues the previous one.
 func (p *page) more(s show.Style, text string) { p.line(s, "", text) }
 
-// command writes a command on a line of its own, below what it is for.
+// command adds a command on its own line.
 func (p *page) command(c words.Command) {
 	p.facts = append(p.facts, show.Fact{Text: p.o.Words.Shell(c), Style: show.Strong, Command: true})
 }
@@ -119,7 +119,8 @@ func (d *Document) head(p *page) {
 	}
 }
 
-// evidence is what the next step rests on: what the log says where that is enough, else the fields and objects of which the step needs one; nil for a step that can be undone.
+// evidence returns the evidence for the next step: the log error if that is enough, else the fields
+// and objects that can prove it. It is nil for a step that can be undone.
 func (d *Document) evidence() []words.Code {
 	var out []words.Code
 	for _, c := range evidence.For(d.NextStep.Code) {
@@ -133,7 +134,7 @@ func (d *Document) evidence() []words.Code {
 	return out
 }
 
-// placeText is "dc1/rack3/0", as far as it is known.
+// placeText returns "dc1/rack3/0", or the known part.
 func placeText(n *document.Node) string {
 	place := n.Datacenter
 	if n.Rack != "" {
@@ -145,10 +146,10 @@ func placeText(n *document.Node) string {
 	return strings.TrimPrefix(place, "/")
 }
 
-// processText is the node's report on its process and data, empty where it was not asked.
+// processText returns the node's process and data facts, empty if it was not queried.
 func processText(n *document.Node) string {
 	var parts []string
-	if p := n.Process; p != nil { // as supervisord has it
+	if p := n.Process; p != nil { // from supervisord
 		parts = append(parts, p.State)
 		if p.ExitStatus != nil {
 			parts = append(parts, fmt.Sprintf("exit status %d", *p.ExitStatus))
@@ -184,7 +185,8 @@ func (d *Document) seen(p *page) {
 	p.opinions("It sees", d.Sees, "it has no usable status report")
 }
 
-// opinions counts the nodes by status, the gravest first, and names those that do not see it UP.
+// opinions counts the nodes by status, most severe first, and names those that do not see the node
+// UP.
 func (p *page) opinions(name string, all []Opinion, none string) {
 	if len(all) == 0 {
 		p.line(show.Dim, name, none)
@@ -309,7 +311,7 @@ func (d *Document) pod(p *page) {
 	}
 }
 
-// said is the evidence from its log and from Kubernetes.
+// said adds the evidence from the log and from Kubernetes.
 func (d *Document) said(p *page) {
 	if d.Log != nil {
 		d.log(p)

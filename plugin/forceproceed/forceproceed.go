@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package forceproceed is `kubectl scylla force-proceed`: it lets a member start although its barrier would hold it back. It shows the blockers that will be ignored, asks,
-// sets the documented annotation where the barrier or a controller reads it, and records the user and the reason in an Event.
+// Package forceproceed is `kubectl scylla force-proceed`: it starts a member although its barrier
+// blocks it. It shows the blockers to ignore and asks for confirmation. Then it sets the documented
+// annotation where the barrier or a controller reads it, and records the user and the reason in an
+// Event.
 package forceproceed
 
 import (
@@ -28,10 +30,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// Alias is the verb's name in the proposal to the Scylla Operator.
+// Alias is the command's name in the proposal to the Scylla Operator.
 const Alias = "force-bootstrap"
 
-// Reasons of the events that record the user and the reason.
+// Reasons of the Events that record the user and the reason.
 const (
 	EventForced    = "ForceProceedRequested"
 	EventWithdrawn = "ForceProceedWithdrawn"
@@ -51,7 +53,7 @@ type options struct {
 	reader *cli.Reader
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 //
 // Long: most of it is the help.
 func NewCmd(d *cli.Deps) *cobra.Command {
@@ -107,7 +109,7 @@ Exit code: 0 forced or undone, 1 error, 2 refused or not confirmed.`,
 	return cmd
 }
 
-// Complete takes the member's name.
+// Complete sets the member's name.
 func (o *options) Complete(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		o.member = args[0]
@@ -115,7 +117,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses arguments and flags that do not fit together.
+// Validate checks arguments and flags.
 func (o *options) Validate(*cobra.Command) error {
 	wide := o.datacenter != "" || o.cluster != ""
 	switch {
@@ -135,7 +137,7 @@ func (o *options) Validate(*cobra.Command) error {
 	return nil
 }
 
-// Run shows, asks, and annotates.
+// Run shows the blockers, asks for confirmation, and annotates.
 func (o *options) Run(ctx context.Context) error {
 	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), From: o.from, ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
@@ -172,7 +174,7 @@ func (o *options) Run(ctx context.Context) error {
 	return o.apply(ctx, p, docs)
 }
 
-// show lists the blockers that will be ignored and warns; the documents are the shown verdicts.
+// show lists the blockers to ignore and warns; it returns the shown verdicts.
 func (o *options) show(p *plan) ([]*document.BarrierVerdict, error) {
 	opts := o.d.Options(false)
 	opts.Profile = show.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
@@ -219,7 +221,7 @@ func blockers(docs []*document.BarrierVerdict) int {
 	return n
 }
 
-// apply annotates or clears every target, then records the user and the reason.
+// apply sets or removes the annotation on every target, then records the user and the reason.
 func (o *options) apply(ctx context.Context, p *plan, docs []*document.BarrierVerdict) error {
 	who := ""
 	if o.dryRun == cli.DryRunNone {
@@ -254,7 +256,7 @@ func (o *options) annotate(ctx context.Context, obj client.Object) (changed bool
 			a = map[string]string{}
 		}
 		a[api.AnnotationForceProceed] = api.ForceProceedValue
-		// What a person forces is the person's: the controller must not take it back.
+		// A user's force belongs to the user: the controller must not remove it.
 		delete(a, api.AnnotationForcePropagatedFrom)
 		if o.reason != "" {
 			a[api.AnnotationForceReason] = o.reason
@@ -272,7 +274,7 @@ func (o *options) annotate(ctx context.Context, obj client.Object) (changed bool
 	}
 	c := o.reader.Client()
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		// Read again each time: the person may have taken long to answer.
+		// Read again each time: the user may have answered late.
 		if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 			return err
 		}
@@ -309,7 +311,8 @@ func (o *options) say(obj client.Object, changed bool) error {
 	return nil
 }
 
-// scheme is the client's own where there is one: making one costs a millisecond, which every start of the plugin would pay in NewCmd.
+// scheme returns the client's scheme if there is a client. Creating one in NewCmd would add a
+// millisecond to every start of the plugin.
 func (o *options) scheme() *runtime.Scheme {
 	if o.reader.Saved() {
 		return kube.NewScheme()
@@ -317,7 +320,8 @@ func (o *options) scheme() *runtime.Scheme {
 	return o.reader.Client().Scheme()
 }
 
-// record writes an Event. Without the right to write events the force stays in place: the user gets a warning and no error.
+// record writes an Event. If the user cannot write Events, the force remains, with a warning
+// instead of an error.
 func (o *options) record(ctx context.Context, obj client.Object, who string, docs []*document.BarrierVerdict) {
 	e := kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Action: "ForceProceed", Now: o.d.Clock.Now()}
 	e.Note = fmt.Sprintf("%s forced the bootstrap with kubectl scylla", who)

@@ -16,7 +16,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// metadata reads the metadata of an object of the Scylla Operator that is named as the cluster; of its spec we know nothing.
+// metadata reads the metadata of the Scylla Operator's object with the cluster's name; its spec is
+// unknown here.
 func (o *options) metadata(ctx context.Context, gvk schema.GroupVersionKind, s *cluster.Cluster) (client.Object, error) {
 	obj := &metav1.PartialObjectMetadata{}
 	obj.SetGroupVersionKind(gvk)
@@ -31,7 +32,7 @@ func (o *options) metadata(ctx context.Context, gvk schema.GroupVersionKind, s *
 	return obj, nil
 }
 
-// kindOf is the kind of an object for a sentence; typed objects often carry none.
+// kindOf returns the kind of an object for a sentence; typed objects often lack it.
 func kindOf(obj client.Object) string {
 	if k := obj.GetObjectKind().GroupVersionKind().Kind; k != "" {
 		return k

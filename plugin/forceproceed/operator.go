@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// planOperator annotates the object that the Scylla Operator reads.
+// planOperator plans the annotation of the object that the Scylla Operator reads.
 func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan, services []client.Object) error {
 	if o.reader.Saved() {
 		return exit.WithHint(exit.Refusedf("%s: saved objects do not contain the object that the Scylla Operator reads", p.title), "specify a member, or add --per-service")
@@ -36,7 +36,8 @@ func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan,
 	}
 	switch {
 	case o.undo:
-		// The operator copies downwards and never takes back, so everything that carries it is cleared, from the top down.
+		// The operator copies the annotation downwards and never removes it, so every object that has it
+		// is cleared, from the top down.
 		more, err := o.propagated(ctx, s, services)
 		if err != nil {
 			return err
@@ -75,7 +76,8 @@ func (o *options) withoutRestart(s *cluster.Cluster, waiting []string) string {
 	return "to force only the waiting members, without a restart: " + o.d.Words().Shell(words.Scylla(s.Namespace, "force-proceed", waiting[0])) + ", or --per-service for all"
 }
 
-// propagated are the objects beside the member Services to which the operator has copied the force: the cluster's other Services and the StatefulSets.
+// propagated returns the objects other than member Services to which the operator has copied the
+// force: the cluster's other Services and the StatefulSets.
 func (o *options) propagated(ctx context.Context, s *cluster.Cluster, members []client.Object) ([]client.Object, error) {
 	var out []client.Object
 	var services corev1.ServiceList
@@ -94,8 +96,8 @@ func (o *options) propagated(ctx context.Context, s *cluster.Cluster, members []
 	return out, nil
 }
 
-// forcedAbove is the kind of the Scylla Operator's object from which the force is copied to the members again and again; empty where there is none, or none
-// that may be read.
+// forcedAbove returns the kind of the Scylla Operator's object whose force the operator repeatedly
+// copies to the members; empty if there is none, or none is readable.
 func (o *options) forcedAbove(ctx context.Context, s *cluster.Cluster) string {
 	if !s.Operator || !o.undo {
 		return ""

@@ -19,14 +19,14 @@ import (
 // plan lists the objects to annotate.
 type plan struct {
 	snapshot *cluster.Cluster
-	// title names the member, datacenter or cluster that is forced, in output.
+	// title names the forced member, datacenter or cluster in the output.
 	title   string
 	targets []client.Object
-	// members are those with blockers that will be ignored.
+	// members are the members whose blockers are ignored.
 	members []string
-	// warnings are printed before asking.
+	// warnings are printed before the confirmation.
 	warnings []string
-	// restarts is set where withdrawing the force restarts Pods, which is asked about.
+	// restarts is true if withdrawing the force restarts Pods; the confirmation mentions it.
 	restarts bool
 }
 
@@ -77,7 +77,8 @@ func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, er
 	return p, nil
 }
 
-// stillForced is true when the StatefulSet that a force was copied from still carries it, or cannot be looked at.
+// stillForced reports whether the StatefulSet from which a force was copied still has it, or is
+// unknown.
 func (o *options) stillForced(s *cluster.Cluster, from string) bool {
 	for i := range s.StatefulSets {
 		if set := &s.StatefulSets[i]; from == "StatefulSet/"+set.Name {
@@ -87,7 +88,7 @@ func (o *options) stillForced(s *cluster.Cluster, from string) bool {
 	return false
 }
 
-// scope finds the one cluster that --cluster and --datacenter mean.
+// scope returns the one cluster selected by --cluster and --datacenter.
 func (o *options) scope(ctx context.Context) (*cluster.Cluster, error) {
 	if o.cluster != "" {
 		s, err := o.reader.Cluster(ctx, o.cluster)
@@ -133,7 +134,7 @@ func (o *options) noDatacenter(where string, known []string) error {
 	return exit.WithHint(exit.Refusedf("no datacenter %q in %s", o.datacenter, where), "use one of: "+strings.Join(known, ", "))
 }
 
-// datacenters are those of the members with a Service here.
+// datacenters returns the datacenters of the members with a local Service and of the StatefulSets.
 func datacenters(s *cluster.Cluster) []string {
 	var names []string
 	for _, m := range s.Members() {
@@ -184,7 +185,8 @@ func (o *options) planScope(ctx context.Context, s *cluster.Cluster) (*plan, err
 	return p, o.planSets(s, p)
 }
 
-// planSets annotates the StatefulSets; our controller carries it to the member Services.
+// planSets plans the annotation of the StatefulSets; our controller copies it to the member
+// Services.
 func (o *options) planSets(s *cluster.Cluster, p *plan) error {
 	for i := range s.StatefulSets {
 		set := &s.StatefulSets[i]

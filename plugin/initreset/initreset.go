@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package initreset is `kubectl scylla init reset`: it deletes the record that a cluster was initialised, so that a cluster whose disks are all lost can be founded anew.
-// internal/cluster gives the reasons against it; this package shows them, asks for confirmation by typing, and writes.
+// Package initreset is `kubectl scylla init reset`. It deletes the record that a cluster was
+// initialised, so that a cluster that lost all its disks can bootstrap again. internal/cluster
+// gives the reasons against it. This package shows them, asks for a typed confirmation, and writes.
 package initreset
 
 import (
@@ -27,7 +28,7 @@ import (
 // EventReset is the reason of the Event that records the user and the reason.
 const EventReset = "InitReset"
 
-// attempts is how often it is looked again, where something has changed between looking and writing.
+// attempts limits the repetitions if an object changes between read and write.
 const attempts = 5
 
 type options struct {
@@ -42,7 +43,7 @@ type options struct {
 	reader *cli.Reader
 }
 
-// NewCmd makes the verb; it does nothing but to hold the other.
+// NewCmd returns the command, which only contains the subcommand.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -124,7 +125,7 @@ Exit code: 0 reset, or nothing to reset, 1 error, 2 refused or not confirmed.`,
 	return cmd
 }
 
-// Complete takes the cluster's name.
+// Complete sets the cluster's name.
 func (o *options) Complete(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		o.cluster = args[0]
@@ -132,7 +133,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses arguments and flags that do not fit together.
+// Validate checks arguments and flags.
 func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.cluster == "":
@@ -145,7 +146,8 @@ func (o *options) Validate(*cobra.Command) error {
 	return nil
 }
 
-// Run shows, asks, and writes. Where an object has changed meanwhile it reads again; the confirmation stays valid.
+// Run shows the plan, asks for confirmation, and writes. If an object changes in between, it reads
+// again; the confirmation remains valid.
 func (o *options) Run(ctx context.Context) error {
 	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation), ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
@@ -181,14 +183,14 @@ func (o *options) Run(ctx context.Context) error {
 // plan lists the records to delete.
 type plan struct {
 	services []*corev1.Service
-	report   *api.ScyllaDBStatusReport // nil where there is none
+	report   *api.ScyllaDBStatusReport // nil if there is none
 }
 
-// plan refuses, or reports that there is nothing to forget: nil then.
+// plan returns the plan, a refusal, or nil if there is nothing to delete.
 func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 	r := s.StatusReport
 	if r != nil && r.Name != s.Name {
-		r = nil // an override names another
+		r = nil // an override names another report
 	}
 	if o.group0 {
 		if r == nil || r.Status.Group0ID == "" {
@@ -215,7 +217,7 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 	return p, nil
 }
 
-// ask shows the records that will be deleted and has the deletion confirmed.
+// ask shows the records to delete and asks for confirmation.
 func (o *options) ask(ctx context.Context, s *cluster.Cluster, p *plan) error {
 	if o.group0 {
 		o.d.Say(fmt.Sprintf("Cluster %s is recorded with group 0 %s. Reset it only after recovering a lost majority: otherwise its nodes belong to two clusters.\n", s.Key, p.report.Status.Group0ID))
@@ -258,7 +260,8 @@ func how(i *api.StatusReportInitialization) string {
 	return text
 }
 
-// apply writes. The report goes last: until then no member founds a cluster, and a second run does the rest after an error.
+// apply writes. The report comes last: until then no member bootstraps a cluster, and after an
+// error a second run does the rest.
 func (o *options) apply(ctx context.Context, s *cluster.Cluster, p *plan) error {
 	if o.group0 {
 		return o.forgetGroup0(ctx, p.report)
@@ -303,7 +306,7 @@ func (o *options) apply(ctx context.Context, s *cluster.Cluster, p *plan) error 
 	return nil
 }
 
-// forgetGroup0 takes the ID of group 0 off the report, if nothing else has changed it.
+// forgetGroup0 removes the group 0 ID from the report, unless the report was changed.
 func (o *options) forgetGroup0(ctx context.Context, r *api.ScyllaDBStatusReport) error {
 	err := o.write(func(dry bool) error {
 		after := r.DeepCopy()
@@ -324,7 +327,7 @@ func (o *options) forgetGroup0(ctx context.Context, r *api.ScyllaDBStatusReport)
 	return err
 }
 
-// write makes one change, only on trial with --dry-run, and reports it.
+// write executes one change, or only a dry run, and reports it.
 func (o *options) write(do func(dry bool) error, done string) error {
 	if o.dryRun != cli.DryRunClient {
 		if err := do(o.dryRun == cli.DryRunServer); err != nil {
@@ -337,7 +340,8 @@ func (o *options) write(do func(dry bool) error, done string) error {
 	return nil
 }
 
-// record writes an Event. Without the right to write events the reset stays in place: the user gets a warning and no error.
+// record writes an Event. If the user cannot write Events, the reset remains, with a warning
+// instead of an error.
 func (o *options) record(ctx context.Context, obj client.Object, what string) {
 	if o.dryRun != cli.DryRunNone {
 		return

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inject is `kubectl scylla inject`: it adds the guards of joins to the StatefulSets of a manifest, or removes them again, and prints the manifest; or it does so in a
-// running cluster, and rolls its nodes one after the other. Package internal/setup/inject decides the changes and the next step; this package reads, prints, writes and waits.
+// Package inject is `kubectl scylla inject`: it adds the barrier and its other parts to the
+// StatefulSets of a manifest, or removes them, and prints the manifest. For a running cluster it
+// does the same and rolls its nodes one by one. Package internal/setup/inject decides the changes
+// and the next step; this package reads, prints, writes and waits.
 package inject
 
 import (
@@ -25,7 +27,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// limit is the maximum size of a manifest; Helm's own is 1 MiB for a whole release.
+// limit is the maximum size of a manifest; Helm limits a whole release to 1 MiB.
 var limit = bounded.Limit{Bytes: 16 << 20, Cure: "specify only the manifest of the ScyllaDB cluster"}
 
 type options struct {
@@ -39,7 +41,7 @@ type options struct {
 	floating bool
 	o        inject.Options
 
-	// Of a cluster that runs.
+	// Only for a running cluster.
 	cluster string
 	yes     bool
 	dryRun  cli.DryRunFlag
@@ -47,7 +49,7 @@ type options struct {
 	skip    []string
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, dryRun: cli.DryRunNone}
 	cmd := &cobra.Command{
@@ -110,7 +112,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
-// Complete finds the namespace of objects that name none.
+// Complete sets the namespace of objects that name none.
 func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	ns, err := o.d.Namespace()
 	if err != nil {
@@ -128,7 +130,7 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses arguments and flags that do not fit together.
+// Validate checks arguments and flags.
 func (o *options) Validate(cmd *cobra.Command) error {
 	switch {
 	case len(o.files) == 0 && o.cluster == "":
@@ -229,7 +231,7 @@ func (o *options) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, exit.WithHint(fmt.Errorf("read manifest: %w", err), "check the path after -f; - is standard input")
 	}
-	defer func() { _ = f.Close() }() // only read from
+	defer func() { _ = f.Close() }() // read only
 	b, err := limit.Read(f, name)
 	if err != nil {
 		return nil, fmt.Errorf("read manifest %s: %w", name, err)
@@ -237,7 +239,7 @@ func (o *options) read(name string) ([]byte, error) {
 	return b, nil
 }
 
-// tell reports the changes on standard error, with warnings about applying them.
+// tell prints the changes on standard error, with warnings about applying them.
 func (o *options) tell(m *inject.Manifest) {
 	done, none := "injected", "unchanged"
 	if o.undo {

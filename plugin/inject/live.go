@@ -28,7 +28,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// checkData is the one check that may be skipped: data of a replication factor of 1 or 2 is not served while its node restarts.
+// checkData is the only check that can be skipped: with replication factor 1 or 2, some data is not
+// available while its node restarts.
 const checkData = "data"
 
 // kinds of added objects.
@@ -37,12 +38,12 @@ var (
 	roleBindings    = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"}
 )
 
-// live is one injection of a cluster that runs.
+// live is one injection of a running cluster.
 type live struct {
 	*options
 	c   client.WithWatch
 	key cluster.Key
-	// finished is true once nothing is left to be done.
+	// finished is true once nothing is left to do.
 	finished bool
 }
 
@@ -89,7 +90,7 @@ func (o *options) runLive(ctx context.Context) error {
 	return l.goOn(l.roll(ctx))
 }
 
-// goOn adds to an error the commands that continue and that undo.
+// goOn adds the commands that continue and that undo to an error.
 func (l *live) goOn(err error) error {
 	if err == nil {
 		return nil
@@ -126,18 +127,18 @@ func (l *live) goOn(err error) error {
 		hint += l.d.Words().Shell(words.Scylla(l.key.Namespace, again...)) + "\nto revert: " + l.d.Words().Shell(words.Scylla(l.key.Namespace, back...))
 	}
 	if exit.Code(err) == exit.CodeInterrupted {
-		l.d.Say(hint + "\n") // an interrupt is told in one word, without a hint
+		l.d.Say(hint + "\n") // an interrupt is printed as one word, without a hint
 	}
 	return exit.WithHint(err, hint)
 }
 
-// set is a StatefulSet of the cluster as it is now.
+// set is the current state of a StatefulSet of the cluster.
 type set struct {
 	*inject.Running
 	typed *appsv1.StatefulSet
 }
 
-// look reads the StatefulSets of the cluster and plans each. Everything that is refused is said at once.
+// look reads the StatefulSets of the cluster and plans each. It returns all refusals together.
 func (l *live) look(ctx context.Context) ([]set, error) {
 	var list appsv1.StatefulSetList
 	if err := l.c.List(ctx, &list, client.InNamespace(l.key.Namespace)); err != nil {
@@ -195,8 +196,9 @@ func untyped(s *appsv1.StatefulSet) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// configMaps are those that the StatefulSet's Pods mount: ScyllaDB's configuration may be in them. One that is absent, or may not be read, is left out: a setting that is then
-// missing is refused with the flag that gives it.
+// configMaps returns the ConfigMaps that the StatefulSet's Pods mount: they may contain ScyllaDB's
+// configuration. A missing or unreadable ConfigMap is skipped; a setting that is then missing is
+// refused with its flag.
 func (l *live) configMaps(ctx context.Context, s *appsv1.StatefulSet) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, name := range inject.ConfigMaps(s) {
@@ -215,7 +217,7 @@ func (l *live) configMaps(ctx context.Context, s *appsv1.StatefulSet) ([]*unstru
 	return out, nil
 }
 
-// missing are the ServiceAccounts and RoleBindings that are to be added.
+// missing returns the ServiceAccounts and RoleBindings to add.
 func (l *live) missing(ctx context.Context, sets []set) ([]*unstructured.Unstructured, error) {
 	var there, out []*unstructured.Unstructured
 	for _, s := range sets {
@@ -284,7 +286,7 @@ func (l *live) show(ctx context.Context, sets []set, added []*unstructured.Unstr
 	return todo, nil
 }
 
-// rolled is true where every Pod is of the newest template.
+// rolled reports whether every Pod has the newest template.
 func rolled(s *appsv1.StatefulSet) bool {
 	return s.Status.ObservedGeneration >= s.Generation && s.Status.UpdatedReplicas >= s.Status.Replicas
 }
@@ -297,8 +299,9 @@ func members(sets []set) int {
 	return n
 }
 
-// mayBegin refuses before anything is changed: without a controller, and unless every node may be restarted now. A roll that was stopped goes on without it, as a
-// node may be down on account of it; what it does next is asked for then.
+// mayBegin refuses before any change if no controller leads or a node cannot be restarted safely.
+// An interrupted roll continues without this check, because it may itself be the reason why a node
+// is DOWN; each later step has its own check.
 func (l *live) mayBegin(ctx context.Context, sets []set) error {
 	if !l.undo {
 		lease := &coordinationv1.Lease{}
@@ -334,7 +337,7 @@ func (l *live) mayBegin(ctx context.Context, sets []set) error {
 		"show its status", words.Scylla(l.key.Namespace, "status", l.cluster, "--source=live")...)
 }
 
-// install is the command that installs a controller of the same image.
+// install returns the command that installs a controller of the same image.
 func (l *live) install() []string {
 	args := []string{"install", "--image", l.o.Image}
 	if l.floating {
@@ -360,7 +363,8 @@ func (l *live) apply(ctx context.Context, u *unstructured.Unstructured, more ...
 	return nil
 }
 
-// update writes a StatefulSet as it was planned. It fails where the object has changed since it was read: the caller then plans again.
+// update writes a planned StatefulSet. It fails if the object has changed since it was read: the
+// caller then plans again.
 func (l *live) update(ctx context.Context, u *unstructured.Unstructured, more ...client.UpdateOption) error {
 	if err := l.c.Update(ctx, u, append([]client.UpdateOption{client.FieldOwner(manifests.FieldOwner)}, more...)...); err != nil {
 		return fmt.Errorf("update %s: %w", inject.Name(u), err)
@@ -368,7 +372,7 @@ func (l *live) update(ctx context.Context, u *unstructured.Unstructured, more ..
 	return nil
 }
 
-// serverDryRun lets the API server check every write and keeps nothing.
+// serverDryRun sends every write as a dry run.
 func (l *live) serverDryRun(ctx context.Context, sets []set, added []*unstructured.Unstructured) error {
 	for _, u := range added {
 		if err := l.apply(ctx, u, client.DryRunAll); err != nil {

@@ -26,10 +26,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// often is how often the roll checks whether the next step may be taken: every node is asked each time.
+// often is the interval of checks for the next step; each check queries all nodes.
 const often = 2 * time.Second
 
-// roll takes one step after the other, each by the current state, until none is left. It may be interrupted after any step: see internal/setup/inject.
+// roll takes one step after another, each from the current state, until none is left. It may be
+// interrupted after any step: see internal/setup/inject.
 func (l *live) roll(ctx context.Context) error {
 	subject := l.key.String() + " to be injected"
 	if l.undo {
@@ -50,7 +51,7 @@ func (l *live) roll(ctx context.Context) error {
 	return nil
 }
 
-// step does the next step, or returns the reason why it cannot be done yet.
+// step executes the next step, or returns why it must wait.
 func (l *live) step(ctx context.Context) (why string, err error) {
 	sets, err := l.look(ctx)
 	if err != nil {
@@ -115,8 +116,8 @@ func (l *live) told(err error, format string, args ...any) {
 	}
 }
 
-// template has every node's host ID recorded and its system.local flushed, and writes the template. A template that is held already, or that removes the guards, needs no
-// record: it was made, or it is not needed.
+// template has every node's host ID recorded and its system.local flushed, and then writes the
+// template. A StatefulSet that is already on hold has its records; an undo needs none.
 func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Pod) (why string, err error) {
 	if l.undo {
 		if err := l.labelPods(ctx, s, pods); err != nil {
@@ -142,8 +143,9 @@ func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Po
 	return "", err
 }
 
-// labelPods gives the Pods of a StatefulSet that run without guards the labels of the cluster, or removes them again, so that readers find all of them as one cluster
-// meanwhile. It restarts nothing. It comes before the write of the StatefulSet, which records that it was done.
+// labelPods adds the cluster's labels to Pods that run without the barrier, or removes them, so
+// that readers find all Pods as one cluster during the roll. It restarts nothing. It runs before
+// the write of the StatefulSet, which records that it is done.
 func (l *live) labelPods(ctx context.Context, s set, pods []corev1.Pod) error {
 	for i := range pods {
 		p := &pods[i]
@@ -169,7 +171,7 @@ func (l *live) labelPods(ctx context.Context, s set, pods []corev1.Pod) error {
 	return nil
 }
 
-// evict stops a Pod; a disruption budget may forbid it for now.
+// evict evicts a Pod; a disruption budget may refuse it for now.
 func (l *live) evict(ctx context.Context, pod *corev1.Pod) (why string, err error) {
 	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}}}
 	err = l.c.SubResource("eviction").Create(ctx, pod, eviction)
@@ -183,7 +185,7 @@ func (l *live) evict(ctx context.Context, pod *corev1.Pod) (why string, err erro
 	return "", nil
 }
 
-// objects are the cluster's, whatever labels they carry: while guards are put in or taken out some have them and some not.
+// objects returns the cluster's objects, whatever their labels: during a roll only some have them.
 func (l *live) objects(ctx context.Context, sets []set) (cluster.Objects, error) {
 	typed := make([]appsv1.StatefulSet, len(sets))
 	for i, s := range sets {
@@ -192,10 +194,11 @@ func (l *live) objects(ctx context.Context, sets []set) (cluster.Objects, error)
 	return kube.LoadSets(ctx, l.c, l.key, typed)
 }
 
-// ask is the cluster of these objects with the live rows of all nodes.
+// ask returns the cluster of these objects with the live rows of all nodes.
 func (l *live) ask(ctx context.Context, objects cluster.Objects) (*cluster.Cluster, error) {
 	for i := range objects.StatefulSets {
-		// The only rollout that holds up others is this one, or the one that this one reverts; its Pods are checked one by one.
+		// The only rollout that blocks is this roll, or the roll that it reverts; its Pods are checked
+		// one by one.
 		if _, ours := objects.StatefulSets[i].Annotations[api.AnnotationRolling]; ours {
 			objects.StatefulSets[i].Status.UpdateRevision = ""
 		}
@@ -209,7 +212,7 @@ func (l *live) ask(ctx context.Context, objects cluster.Objects) (*cluster.Clust
 	return now, nil
 }
 
-// well is why something is not safe now; empty where it is. member is the one that stops, if any.
+// well returns why an action is not safe now, else "". member is the member to stop, if any.
 func (l *live) well(ctx context.Context, objects cluster.Objects, purpose, member string) (why string, err error) {
 	now, err := l.ask(ctx, objects)
 	if err != nil {
@@ -231,7 +234,7 @@ func (l *live) well(ctx context.Context, objects cluster.Objects, purpose, membe
 	return sentence(bad[0]), nil
 }
 
-// unsafe are the reasons against it, as `check --for` finds them.
+// unsafe returns the reasons against the action, as `check --for` does.
 func (l *live) unsafe(ctx context.Context, now *cluster.Cluster, purpose string, stopped []cluster.Member) []preflight.Result {
 	in := &preflight.Now{For: purpose, Cluster: now, Stopped: stopped}
 	if purpose != preflight.ForScale {

@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/inject"
 )
 
-// world is the cluster for package adopt.
+// world implements adopt.World.
 type world struct {
 	*live
 	sets []set
@@ -32,7 +32,7 @@ type world struct {
 
 var _ adopt.World = (*world)(nil)
 
-// Members implements adopt.World. A Pod that has not joined is among them, and blocks.
+// Members implements adopt.World. It includes Pods that have not joined, which block.
 func (w *world) Members(ctx context.Context) ([]*cluster.Member, error) {
 	objects, err := w.objects(ctx, w.sets)
 	if err != nil {
@@ -58,7 +58,8 @@ func (w *world) Flush(ctx context.Context, member string) error {
 	return w.d.FlushLocal(ctx, *pod)
 }
 
-// Record implements adopt.World. The Service is the controller's, which makes it once the StatefulSet has its labels.
+// Record implements adopt.World. The controller creates the Service once the StatefulSet has its
+// labels.
 func (w *world) Record(ctx context.Context, id adopt.Identity) error {
 	svc := &corev1.Service{}
 	if err := w.c.Get(ctx, client.ObjectKey{Namespace: w.key.Namespace, Name: id.Member}, svc); err != nil {
@@ -72,7 +73,7 @@ func (w *world) Record(ctx context.Context, id adopt.Identity) error {
 	})
 }
 
-// clean ends the roll: for an undo it removes objects that are no longer needed.
+// clean ends the roll; an undo removes objects that are no longer needed.
 func (l *live) clean(ctx context.Context, sets []set) error {
 	if !l.undo {
 		l.d.Say(fmt.Sprintf("%s is protected: a new node waits until all nodes see each other UP\n", l.key))
@@ -94,8 +95,10 @@ func (l *live) clean(ctx context.Context, sets []set) error {
 	return nil
 }
 
-// leftovers are what only guarded Pods need, once the last of them is gone: the member Services that the controller made, and the objects that an injection added
-// and no other Pod of the namespace uses. While a StatefulSet of the cluster is the controller's, or a Pod of it has a barrier, there are none.
+// leftovers returns the objects that only injected Pods need, after the last such Pod is gone.
+// These are the member Services that the controller created, and the added objects that no other
+// Pod of the namespace uses. It returns nothing while the controller manages a StatefulSet of the
+// cluster, or a Pod has a barrier.
 func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstructured, error) {
 	objects, err := l.objects(ctx, sets)
 	if err != nil {
@@ -138,7 +141,7 @@ func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstr
 	return out, nil
 }
 
-// accountOf is the ServiceAccount that an added object is for.
+// accountOf returns the ServiceAccount for which an object was added.
 func accountOf(u *unstructured.Unstructured) string {
 	subjects, _, _ := unstructured.NestedSlice(u.Object, "subjects")
 	for _, s := range subjects {

@@ -19,8 +19,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// refuseUnfinished refuses an older version while something is under way that it may not be able to end: a replacement, a roll of inject, or a node
-// that joins by a permit.
+// refuseUnfinished refuses an older version while an operation is in progress that it may be unable
+// to finish. Such an operation is a replacement, a roll of inject, or a join with a permit.
 func (o *options) refuseUnfinished(ctx context.Context, c client.Client) error {
 	var open []string
 	for _, look := range []func(context.Context, client.Client) ([]string, error){replacements, rolls, permits} {
@@ -75,7 +75,7 @@ func permits(ctx context.Context, c client.Client) ([]string, error) {
 	reports := unstructured.UnstructuredList{}
 	reports.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBStatusReportList"))
 	if err := c.List(ctx, &reports); meta.IsNoMatchError(err) {
-		return nil, nil // no kind, no permit
+		return nil, nil // no CRD, no permit
 	} else if err != nil {
 		return nil, fmt.Errorf("list ScyllaDBStatusReports to find permits: %w", err)
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install is `kubectl scylla install`: the kinds, the rights and the controller, applied to a Kubernetes cluster or printed. The objects come from package manifests;
-// this package reads the installed ones, refuses, asks, sends and waits.
+// Package install is `kubectl scylla install`: it applies or prints the CRDs, RBAC rules and the
+// controller. The objects come from package manifests. This package reads the installed objects,
+// refuses, asks for confirmation, writes and waits.
 package install
 
 import (
@@ -30,26 +31,26 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// settle is how long a kind may take to be served after its definition was applied.
+// settle is the time limit until the API server serves an applied CRD.
 const settle = 30 * time.Second
 
 type options struct {
 	d            *cli.Deps
 	image        string
-	floating     bool // an image without a fixed version is accepted
+	floating     bool // accept an image without a fixed version
 	noController bool
 	replicas     int
-	members      []string // of the operator, as NAMESPACE:SERVICEACCOUNT
+	members      []string // ServiceAccounts of the operator, as NAMESPACE:SERVICEACCOUNT
 	upgrade      bool
 	downgrade    bool
 	yes          bool
 	output       string
 	dryRun       cli.DryRunFlag
 	wait         cli.WaitFlags
-	version      string // of this build
+	version      string // version of this build
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, dryRun: cli.DryRunNone, wait: cli.WaitFlags{Wait: true}, version: version.Get().Version}
 	cmd := &cobra.Command{
@@ -96,7 +97,7 @@ older one --allow-downgrade: no join with a permit, replacement or inject may be
 	return cmd
 }
 
-// Complete lets --no-controller win over the default of --image.
+// Complete clears the default of --image for --no-controller.
 func (o *options) Complete(cmd *cobra.Command, _ []string) error {
 	if o.noController && !cmd.Flags().Changed("image") {
 		o.image = ""
@@ -104,7 +105,7 @@ func (o *options) Complete(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// Validate refuses what does not go together.
+// Validate checks flags.
 func (o *options) Validate(cmd *cobra.Command) error {
 	switch {
 	case o.d.NamespaceGiven() != "":
@@ -135,7 +136,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return o.wait.Validate(cmd)
 }
 
-// Run prints or applies.
+// Run prints or applies the objects.
 func (o *options) Run(ctx context.Context) error {
 	options := manifests.Options{Image: o.image, Replicas: o.replicas, Version: o.version}
 	for _, m := range o.members {
@@ -153,7 +154,8 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Kinds of many groups, some of them new: this client asks the API server for the mapping, unlike that of the other verbs.
+	// Unlike the other commands' client, this one discovers the mapping: the objects have many groups,
+	// some of them new.
 	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
 		return fmt.Errorf("create client: %w", err)
@@ -195,7 +197,8 @@ func (o *options) Run(ctx context.Context) error {
 	return o.untilItLeads(ctx, c, before)
 }
 
-// look refuses an installation that would remove something from the installed one, and finds definitions of other owners: name of the definition -> owner.
+// look refuses an installation that would remove parts of the installed one, and returns CRDs of
+// other owners: CRD name -> owner.
 func (o *options) look(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) (foreign map[string]string, err error) {
 	policy := schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}
 	if _, err := c.RESTMapper().RESTMapping(policy, "v1"); meta.IsNoMatchError(err) {
@@ -242,13 +245,14 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 	return foreign, nil
 }
 
-// policiesOff refuses: by RBAC alone a member could write to every Pod of its namespace.
+// policiesOff refuses: with RBAC alone a member could write to every Pod of its namespace.
 func policiesOff(why string) error {
 	return exit.WithHint(exit.Refusedf("%s: without admission policies a member's token could rewrite every Pod of its namespace", why),
 		"use Kubernetes 1.30 or later, and do not disable the admission plugin ValidatingAdmissionPolicy")
 }
 
-// refuseWithoutPolicies applies the canary and tries what it denies, as a dry run. Nothing stays of an installation that it refuses.
+// refuseWithoutPolicies applies the canary policy and tries the write that it denies, as a dry run.
+// After a refusal nothing of the installation remains.
 func (o *options) refuseWithoutPolicies(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) error {
 	var canary []*unstructured.Unstructured
 	for _, u := range objects {
@@ -262,7 +266,8 @@ func (o *options) refuseWithoutPolicies(ctx context.Context, c client.Client, ob
 	denied := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": manifests.Canary}}}
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, settle, true, func(ctx context.Context) (bool, error) {
 		err := c.Create(ctx, denied.DeepCopy(), client.DryRunAll)
-		if err != nil && strings.Contains(err.Error(), "'"+manifests.Canary+"'") { // in Kubernetes' words, which name the policy
+		// Kubernetes' message names the policy.
+		if err != nil && strings.Contains(err.Error(), "'"+manifests.Canary+"'") {
 			return true, nil
 		}
 		return false, err
@@ -297,10 +302,10 @@ func (o *options) refuseVersion(ctx context.Context, c client.Client, installed 
 }
 
 func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
-	// Everything that is applied here is ours by name, except the shared kind when another owner has installed it.
+	// All applied objects are ours by name, except the shared CRD if another owner has installed it.
 	opts := []client.ApplyOption{client.FieldOwner(manifests.FieldOwner), client.ForceOwnership}
 	if u.GetKind() == "CustomResourceDefinition" {
-		opts = opts[:1] // another manager that has meanwhile taken a field of it keeps it
+		opts = opts[:1] // fields that another manager has taken remain its own
 	}
 	if o.dryRun == cli.DryRunServer {
 		if u.GetNamespace() == manifests.Namespace && !o.namespaceExists(ctx, c) {
@@ -312,7 +317,7 @@ func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Un
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, settle, true, func(ctx context.Context) (bool, error) {
 		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u.DeepCopy()), opts...)
 		if meta.IsNoMatchError(err) {
-			return false, nil // its kind was applied a moment ago
+			return false, nil // its CRD was just applied
 		}
 		return err == nil, err
 	})
@@ -325,7 +330,8 @@ func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Un
 	return nil
 }
 
-// release gives up the fields of the kind that is the Scylla Operator's too: its documented installation and upgrade apply without force, and would fail at fields that we own.
+// release gives up our fields of the CRD that is also the Scylla Operator's. Its documented
+// installation and upgrade apply without force, and would fail at fields that we own.
 func release(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		have := &unstructured.Unstructured{}
@@ -359,7 +365,7 @@ func (o *options) print(objects []*unstructured.Unstructured) error {
 	return nil
 }
 
-// Documents are objects as a stream of YAML documents.
+// Documents returns objects as a stream of YAML documents.
 func Documents(objects []*unstructured.Unstructured) ([]byte, error) {
 	var all []byte
 	for _, u := range objects {
@@ -375,7 +381,7 @@ func Documents(objects []*unstructured.Unstructured) ([]byte, error) {
 	return all, nil
 }
 
-// Name is an object as kubectl prints it: kind.group/name.
+// Name returns an object's name as kubectl prints it: kind.group/name.
 func Name(u *unstructured.Unstructured) string {
 	kind := strings.ToLower(u.GetKind())
 	if g := u.GroupVersionKind().Group; g != "" {

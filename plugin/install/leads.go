@@ -21,7 +21,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// untilItLeads waits until the Deployment has rolled out and its controller has renewed the leader Lease.
+// untilItLeads waits until the Deployment has rolled out and its controller has renewed the leader
+// Lease.
 func (o *options) untilItLeads(ctx context.Context, c client.Client, since time.Time) error {
 	return o.d.Wait(ctx, cli.Wait{
 		Subject: "the controller to lead", Timeout: o.wait.Timeout,
@@ -48,7 +49,7 @@ func (o *options) untilItLeads(ctx context.Context, c client.Client, since time.
 	})
 }
 
-// get reads an object of the controller's namespace by way of a client that knows no types.
+// get reads an object of the controller's namespace with a client without types.
 func get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, name string, into any) error {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind)
@@ -61,7 +62,8 @@ func get(ctx context.Context, c client.Client, kind schema.GroupVersionKind, nam
 	return nil
 }
 
-// notRolledOut is the missing part of a Deployment's rollout, as `kubectl rollout status` sees it; empty when it is complete.
+// notRolledOut returns the missing part of a Deployment's rollout, by the rules of `kubectl rollout
+// status`; empty if complete.
 func notRolledOut(d *appsv1.Deployment) string {
 	want := int32(1)
 	if d.Spec.Replicas != nil {
@@ -81,12 +83,13 @@ func notRolledOut(d *appsv1.Deployment) string {
 	return ""
 }
 
-// waiting is why a Pod of the controller does not run, in the kubelet's or the scheduler's words, with what leads up to it.
+// waiting returns why a Pod of the controller does not run, from the kubelet or the scheduler, with
+// a prefix.
 func waiting(ctx context.Context, c client.Client) string {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
 	if err := c.List(ctx, list, client.InNamespace(manifests.Namespace)); err != nil {
-		return "" // the Deployment has said enough
+		return "" // the Deployment's status is enough
 	}
 	for _, u := range list.Items {
 		p := &corev1.Pod{}

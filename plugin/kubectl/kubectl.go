@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubectl is the verbs that the user's own kubectl carries out: exec, cqlsh, logs and nodetool. They choose Pod and container and hand over; what runs there they do not
-// interpret, except for nodetool's changes of the topology: before these they ask, if a finding speaks against them.
+// Package kubectl has the commands that the user's kubectl executes: exec, cqlsh, logs and
+// nodetool. They select Pod and container and then run kubectl, without interpreting the command.
+// The exception is a topology change with nodetool: a finding against it requires confirmation.
 package kubectl
 
 import (
@@ -35,7 +36,7 @@ Runs kubectl from PATH and passes it the given flags, such as --context.
 Exit code: that of kubectl or of the command; with --all 1 if it failed on any node;
 2 if refused before: no such member, not running, not confirmed, or no kubectl.`
 
-// Exec makes the verb exec.
+// Exec returns the command exec.
 func Exec(d *cli.Deps) *cobra.Command {
 	return (&verb{d: d}).command("exec (MEMBER | --all) -- COMMAND [ARGS...]", "Run a command in the ScyllaDB container of one or all nodes", "",
 		"# A shell on a node", "kubectl scylla exec rack1/0 -n demo -- bash", "",
@@ -43,7 +44,7 @@ func Exec(d *cli.Deps) *cobra.Command {
 		"# Which version does each node run?", "kubectl scylla exec --all -n demo -- scylla --version")
 }
 
-// Cqlsh makes the verb cqlsh.
+// Cqlsh returns the command cqlsh.
 func Cqlsh(d *cli.Deps) *cobra.Command {
 	return (&verb{d: d, program: "cqlsh"}).command("cqlsh (MEMBER | --all) [-- ARGS...]", "Open the CQL shell on a node",
 		"Runs the cqlsh of the ScyllaDB image and passes standard input to it.\n\n",
@@ -52,7 +53,7 @@ func Cqlsh(d *cli.Deps) *cobra.Command {
 		"# The same on every node", `kubectl scylla cqlsh --all -n demo -- -e "SELECT release_version FROM system.local"`)
 }
 
-// Nodetool makes the verb nodetool.
+// Nodetool returns the command nodetool.
 func Nodetool(d *cli.Deps) *cobra.Command {
 	v := &verb{d: d, program: "nodetool"}
 	cmd := v.command("nodetool (MEMBER | --all) -- COMMAND [ARGS...]", "Run nodetool on one or all nodes",
@@ -66,7 +67,7 @@ confirmation if a finding argues against it. The Scylla Operator does not detect
 	return cmd
 }
 
-// Logs makes the verb logs.
+// Logs returns the command logs.
 func Logs(d *cli.Deps) *cobra.Command {
 	cmd := (&verb{d: d, logs: true}).command("logs MEMBER", "Show the log of ScyllaDB, or of the container that ScyllaDB waits for", "",
 		"# The last lines of a node's log", "kubectl scylla logs rack1/0 -n demo --tail 50", "",
@@ -81,7 +82,7 @@ func Logs(d *cli.Deps) *cobra.Command {
 	return cmd
 }
 
-// verb is one of them, and what was typed.
+// verb is one of these commands, with the user's input.
 type verb struct {
 	d                          *cli.Deps
 	logs, all, yes             bool
@@ -104,7 +105,8 @@ func (v *verb) command(use, short, long string, examples ...string) *cobra.Comma
 	return cmd
 }
 
-// arguments takes the flags, the member and the command. Without a -- the first argument is the member.
+// arguments sets the flags, the member and the command. Without --, the first argument is the
+// member.
 func (v *verb) arguments(cmd *cobra.Command, args []string) error {
 	v.typed, v.flags = args, cli.Handed(cmd.Flags(), "all", "container", "yes")
 	before := cmd.ArgsLenAtDash()
@@ -122,7 +124,7 @@ func (v *verb) arguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// run finds the members, asks if it has to, and hands over to kubectl.
+// run finds the members, asks for confirmation if needed, and runs kubectl.
 func (v *verb) run(ctx context.Context) error {
 	members, against, err := v.members(ctx)
 	if err != nil {
@@ -147,12 +149,12 @@ func (v *verb) run(ctx context.Context) error {
 	if ctx.Err() != nil || ok && ended.ExitCode() < 0 { // the same Ctrl-C ends both
 		return exit.Interrupted(err)
 	} else if ok {
-		return &exit.Error{Code: ended.ExitCode()} // kubectl has said why
+		return &exit.Error{Code: ended.ExitCode()} // kubectl has printed the cause
 	}
 	return err
 }
 
-// members are those to run it on, with what speaks against a command that changes the topology.
+// members returns the members to run on, and the findings against a topology change.
 func (v *verb) members(ctx context.Context) (members []cluster.Member, against []words.Message, err error) {
 	read := cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation)}
 	asks := v.program == "nodetool" && !v.yes && diagnosis.ChangesTopology(v.typed)
@@ -187,7 +189,7 @@ func (v *verb) members(ctx context.Context) (members []cluster.Member, against [
 	return members, against, err
 }
 
-// kubectl runs it for a member, to its end. A nil reader is no input.
+// kubectl runs kubectl for one member until it ends. A nil reader means no input.
 func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in io.Reader, out, errOut io.Writer) error {
 	if m.Pod == nil {
 		return exit.WithHint(exit.Refusedf("member %s/%s has no Pod", m.Namespace, m.Member), "show why", words.Scylla(m.Namespace, "describe", m.Member)...)
@@ -205,7 +207,7 @@ func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in i
 		args = append(args, "--stdin")
 	}
 	switch {
-	case container != "": // kubectl knows whether it is there
+	case container != "": // kubectl checks that it exists
 	case !v.logs && db != "" && !cluster.ContainerRuns(m.Pod, db):
 		return exit.WithHint(exit.Refusedf("container %s of %s/%s is not running: it waits for %s",
 			db, m.Namespace, m.Member, cmp.Or(words.Text(m.Waiting), "an unknown cause")),
@@ -223,11 +225,12 @@ func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in i
 	}
 	c := exec.CommandContext(ctx, path, args...) //nolint:gosec // the user's own kubectl
 	c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = in, out, errOut, 5*time.Second
-	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // it gives the terminal back
+	// SIGTERM lets kubectl restore the terminal.
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	return c.Run()
 }
 
-// each runs it for every member, whatever becomes of one.
+// each runs the command for every member, even if it fails for some.
 func (v *verb) each(ctx context.Context, path string, members []cluster.Member) error {
 	var g errgroup.Group
 	g.SetLimit(8)
@@ -243,7 +246,7 @@ func (v *verb) each(ctx context.Context, path string, members []cluster.Member) 
 			return nil
 		})
 	}
-	_ = g.Wait() // the functions give no error: each is in failed
+	_ = g.Wait() // the functions return no error: each is in failed
 	if failed = slices.DeleteFunc(failed, func(text string) bool { return text == "" }); len(failed) > 0 {
 		return fmt.Errorf("%d of %d nodes failed: %s", len(failed), len(members), strings.Join(failed, "; "))
 	}

@@ -28,7 +28,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
 )
 
-// patience is how long a token may take to be made, and rights to be known everywhere.
+// patience limits the creation of a token and the propagation of permissions.
 const patience = time.Minute
 
 func newAddCmd(d *cli.Deps) *cobra.Command {
@@ -108,7 +108,8 @@ func (o *options) add(ctx context.Context) error {
 	return o.make(ctx, hereClient, thereConfig, c, account)
 }
 
-// make makes the account there, tries it, and then the Secret here: one that does not work is never put there.
+// make creates the remote account, tests it, and then creates the local Secret: credentials that do
+// not work are never stored.
 func (o *options) make(ctx context.Context, hereClient client.Client, thereConfig *rest.Config, c shared.Config, account string) error {
 	thereClient, err := plain(thereConfig)
 	if err != nil {
@@ -140,7 +141,7 @@ func (o *options) make(ctx context.Context, hereClient client.Client, thereConfi
 	return o.say("remote %s added: the controller here reads %s, namespace %s, as %s", o.name, cmp.Or(o.server, thereConfig.Host), c.RemoteNamespace, account)
 }
 
-// wanted is what the Secret will say, but for the kubeconfig.
+// wanted returns the content of the Secret except the kubeconfig.
 func (o *options) wanted(ctx context.Context, cfg *rest.Config) (shared.Config, error) {
 	ns, err := o.d.Namespace()
 	if err != nil {
@@ -181,7 +182,7 @@ func (o *options) sayAll(there, here string, c shared.Config, objects []*unstruc
 	return o.say("%s: secret/%s in namespace %s%s", here, shared.SecretName(o.name), manifests.Namespace, suffix)
 }
 
-// served makes sure that the kind is there, before anything is made.
+// served checks that the CRD is installed, before any object is created.
 func served(ctx context.Context, c client.Client, config shared.Config) error {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"))
@@ -202,7 +203,7 @@ func apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) e
 	return nil
 }
 
-// token waits until Kubernetes has made it.
+// token waits until Kubernetes has created the token.
 func (o *options) token(ctx context.Context, c client.Client, namespace, account string) (token string, err error) {
 	err = o.d.Wait(ctx, cli.Wait{Subject: "the token of " + account, Timeout: patience, Check: func(ctx context.Context) (bool, string, error) {
 		u := &unstructured.Unstructured{}
@@ -239,7 +240,7 @@ func (o *options) works(ctx context.Context, secret *unstructured.Unstructured) 
 			return false, "its permissions are not effective yet", nil
 		}
 		if err != nil && o.server != "" {
-			// The address is that for the controller's Pods: it need not be reachable from here.
+			// The address is for the controller's Pods and need not be reachable from here.
 			o.d.Warn("%s is not reachable from here, so the account was not tested: to test it, run %s", o.server, o.d.Words().Shell(words.Scylla("", "remote", "check")))
 			return true, "", nil
 		}

@@ -131,7 +131,7 @@ func (o *options) check(ctx context.Context) error {
 	return nil
 }
 
-// try repeats the controller's requests, as far as they change nothing.
+// try repeats the controller's requests that change nothing.
 func try(ctx context.Context, c shared.Config) (reports int, err error) {
 	cfg, err := c.RESTConfig()
 	if err != nil {
@@ -249,7 +249,7 @@ func (o *options) remove(ctx context.Context) error {
 			return err
 		}
 	}
-	// The account first: the Secret alone says where it is.
+	// The account first: only the Secret has its name.
 	objects := shared.There(config.RemoteNamespace, account)
 	for i := len(objects) - 1; i >= 0 && there != nil; i-- {
 		if err := o.gone(ctx, there, objects[i], "there"); err != nil {
@@ -283,7 +283,7 @@ func (o *options) gone(ctx context.Context, c client.Client, u *unstructured.Uns
 	return o.say("%s in namespace %s %s %s", install.Name(u), u.GetNamespace(), where, suffix)
 }
 
-// fromUnstructured reads a Secret that has not been sent yet.
+// fromUnstructured decodes a Secret that has not been sent yet.
 func fromUnstructured(u *unstructured.Unstructured) (shared.Config, error) {
 	s := &corev1.Secret{}
 	s.Namespace, s.Name, s.Labels, s.Annotations = manifests.Namespace, u.GetName(), u.GetLabels(), u.GetAnnotations()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote is `kubectl scylla remote` with its subcommands: it lets the controller here read the reports of a datacenter in another Kubernetes cluster, with an
-// account made there that may do nothing else. What the Secret says and which rights are needed is package internal/remote's.
+// Package remote is `kubectl scylla remote` with its subcommands. It lets the local controller read
+// the reports of a datacenter in another Kubernetes cluster, through a dedicated account there.
+// Package internal/remote defines the Secret and the permissions.
 package remote
 
 import (
@@ -27,14 +28,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// options of all four commands; each binds the flags that it takes.
+// options of all four commands; each binds its own flags.
 type options struct {
 	d                *cli.Deps
 	name, cluster    string
-	config, context  string // of the kubeconfig with which a person reaches the remote
-	namespace, other string // there: namespace and name of the cluster
+	config, context  string // the user's kubeconfig for the remote
+	namespace, other string // in the remote: namespace and name of the cluster
 	server           string
-	report           string // that joins the datacenters
+	report           string // report that aggregates the datacenters
 	yes              bool
 	dryRun           cli.DryRunFlag
 	act              func(context.Context) error
@@ -42,7 +43,7 @@ type options struct {
 	adds bool
 }
 
-// NewCmd makes the verb; it does nothing but to hold the others.
+// NewCmd returns the command, which only contains the subcommands.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remote",
@@ -76,7 +77,7 @@ const exampleAdd = "kubectl scylla remote add eu demo -n demo --remote-kubeconfi
 // group of the subcommands in the help.
 const group = "remote"
 
-// Complete takes the arguments.
+// Complete sets the arguments.
 func (o *options) Complete(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		o.name = args[0]
@@ -114,7 +115,7 @@ func (o *options) bindRemote(cmd *cobra.Command) {
 	o.dryRun.AddFlag(cmd)
 }
 
-// here is a client of the Kubernetes cluster with the controller.
+// here returns a client for the Kubernetes cluster with the controller.
 func (o *options) here() (client.Client, *rest.Config, error) {
 	cfg, err := o.d.RESTConfig()
 	if err != nil {
@@ -124,7 +125,7 @@ func (o *options) here() (client.Client, *rest.Config, error) {
 	return c, cfg, err
 }
 
-// plain is a client that knows no types: kinds of many groups are applied with it.
+// plain returns a client without types, to apply objects of many groups.
 func plain(cfg *rest.Config) (client.Client, error) {
 	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
@@ -133,7 +134,7 @@ func plain(cfg *rest.Config) (client.Client, error) {
 	return c, nil
 }
 
-// there is the configuration of the remote Kubernetes cluster from the user's flags.
+// there returns the configuration of the remote Kubernetes cluster from the user's flags.
 func (o *options) there() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if k := o.d.Flags.KubeConfig; k != nil {
@@ -149,7 +150,8 @@ func (o *options) there() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// home is the UID of the controller's namespace, which identifies the controller in accounts of other Kubernetes clusters.
+// home returns the UID of the controller's namespace, which identifies the controller in accounts
+// of other Kubernetes clusters.
 func home(ctx context.Context, c client.Client) (string, error) {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("v1")
@@ -162,7 +164,8 @@ func home(ctx context.Context, c client.Client) (string, error) {
 	return string(u.GetUID()), nil
 }
 
-// remotes are the Secrets that name remotes; of one name when name is not empty. It says so on standard error where there are none.
+// remotes returns the Secrets of remotes, or only the one with the name if set. If there are none,
+// it prints a message on standard error.
 func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
 	cfg, err := o.d.RESTConfig()
 	if err != nil {
@@ -194,7 +197,7 @@ func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
 	return names, nil
 }
 
-// say writes one line of the answer.
+// say writes one line to standard output.
 func (o *options) say(format string, args ...any) error {
 	if _, err := fmt.Fprintf(o.d.Streams.Out, format+"\n", args...); err != nil {
 		return fmt.Errorf("write to standard output: %w", err)

@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// apply patches the member Service after looking at it once more.
+// apply reads the member Service again, checks it, and patches it.
 func (o *options) apply(ctx context.Context, s *subject, patch *replace.Patch, operation string, check func(*replace.Input) error) error {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: s.key.Namespace, Name: s.member()}
@@ -50,7 +50,7 @@ func (o *options) apply(ctx context.Context, s *subject, patch *replace.Patch, o
 	return o.say("service/" + s.member() + " " + operation)
 }
 
-// say reports a change as kubectl does: on standard output, unless a document goes there.
+// say prints a change as kubectl does: on standard output, unless that is for a document.
 func (o *options) say(what string) error {
 	what += o.dryRun.Suffix()
 	if !o.output.Text() {
@@ -60,7 +60,8 @@ func (o *options) say(what string) error {
 	return o.d.Print(what+"\n", o.d.Options(false))
 }
 
-// record writes an Event about the user that asked. Without the right to write events the request stays in place: the user gets a warning and no error.
+// record writes an Event about the user's request. If the user cannot write Events, the request
+// remains, with a warning instead of an error.
 func (o *options) record(ctx context.Context, s *subject, reason, note string) {
 	svc := s.reading.Cluster.Service(s.member())
 	err := kube.Emit(ctx, o.reader.Client(), svc, kube.Event{Type: corev1.EventTypeNormal, Reason: reason, Action: "ReplaceNode", Note: note, Now: o.d.Clock.Now()})
@@ -92,7 +93,7 @@ func (o *options) runCancel(ctx context.Context) error {
 		return err
 	}
 	if s.in.Operator {
-		// The operator knows no withdrawal: it may have begun to delete while the label went.
+		// The operator has no withdrawal: it may have begun to delete before the label was removed.
 		if late := o.tooLate(ctx, s); late != nil {
 			return exit.WithStep(exit.Refusedf("the label was removed too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replace.PutBack(*s.in, s.in.Self.RecordedID()))
 		}
@@ -104,7 +105,7 @@ func (o *options) runCancel(ctx context.Context) error {
 	return o.followCancel(ctx, s, cmp.Or(rec.Accepted, rec.Request))
 }
 
-// tooLate refuses to withdraw a request past the point of no return, by the claims as they are now.
+// tooLate refuses to withdraw a request past the point of no return, from the current PVCs.
 func (o *options) tooLate(ctx context.Context, s *subject) error {
 	now := *s.in
 	now.Claims = slices.Clone(now.Claims)
@@ -112,7 +113,7 @@ func (o *options) tooLate(ctx context.Context, s *subject) error {
 		pvc := &corev1.PersistentVolumeClaim{}
 		err := o.reader.Client().Get(ctx, client.ObjectKey{Namespace: s.key.Namespace, Name: c.Name}, pvc)
 		switch {
-		case apierrors.IsForbidden(err): // what the list said counts
+		case apierrors.IsForbidden(err): // use the listed PVC
 		case apierrors.IsNotFound(err) || err == nil && pvc.UID != c.UID:
 			now.Claims[i] = c.DeepCopy()
 			now.Claims[i].DeletionTimestamp = &metav1.Time{}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replace is `kubectl scylla replace` with its subcommands: it shows what replacing a dead node means, makes every check that the controller
-// will make, asks, sets the documented label and follows the replacement to its end. What may be replaced and how far it is, package
-// internal/replace says; here is only how people see it.
+// Package replace is `kubectl scylla replace` with its subcommands. It shows the consequences of
+// replacing a dead node and runs every check of the controller. Then it asks for confirmation, sets
+// the documented label and follows the replacement to its end. Package internal/replace decides
+// what may be replaced and computes the progress; this package displays it.
 package replace
 
 import (
@@ -25,7 +26,7 @@ import (
 // defaultTimeout is long: streaming a node's data takes hours.
 const defaultTimeout = 4 * time.Hour
 
-// options of all four commands; each binds the flags that it takes.
+// options of all four commands; each binds its own flags.
 type options struct {
 	d      *cli.Deps
 	read   cli.ReadFlags
@@ -36,14 +37,14 @@ type options struct {
 	target                 string
 	ignoreDead, skipChecks []string
 	hostID                 string
-	original               hostid.ID // by hostID
+	original               hostid.ID // from --host-id
 	yes                    bool
 	resume                 bool // the command is `replace resume`
 	list                   bool // the command is `replace status`, which needs no node
-	plans                  bool // the command shows a plan, which --dry-run=client makes of saved objects too
+	plans                  bool // the command shows a plan, even of saved objects
 	all                    bool // `replace status` also lists replacements that have ended
 
-	// newID makes identities of requests.
+	// newID returns identities of requests.
 	newID func() string
 	// act is the action of the command.
 	act func(context.Context) error
@@ -55,8 +56,8 @@ func newOptions(d *cli.Deps) *options {
 	return &options{d: d, dryRun: cli.DryRunNone, newID: uuid.NewString}
 }
 
-// NewCmd makes the verb. Its subcommands cannot be taken for a node: a host ID is hexadecimal, a Pod's name ends in its ordinal, and rack/ordinal has a
-// slash.
+// NewCmd returns the command. Its subcommands cannot be mistaken for a node: a host ID is
+// hexadecimal, a Pod's name ends in its ordinal, and rack/ordinal has a slash.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := newOptions(d)
 	o.act = o.runReplace
@@ -180,7 +181,7 @@ Exit code: 0 withdrawn, 2 too late, 4 not withdrawn within --timeout.`,
 	return cmd
 }
 
-// bind adds the flags that all commands have. many is set for a command that only reads.
+// bind adds the flags of all commands. many is set for a command that only reads.
 func (o *options) bind(cmd *cobra.Command, many bool) {
 	cmd.Args, cmd.DisableFlagsInUseLine = cli.AtMost(1), true
 	cmd.ValidArgsFunction, cmd.RunE = o.d.CompleteMembers, cli.Run(o)
@@ -191,7 +192,7 @@ func (o *options) bind(cmd *cobra.Command, many bool) {
 		cli.Rarely(cmd, "output")
 	}
 	if !many {
-		_ = cmd.Flags().MarkHidden("from") // refused with a reason, but for a plan
+		_ = cmd.Flags().MarkHidden("from") // refused with a reason, except for a plan
 	}
 }
 
@@ -214,7 +215,7 @@ func (o *options) bindAsking(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions(replace.CheckNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Complete takes the node.
+// Complete sets the node.
 func (o *options) Complete(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		o.target = args[0]
@@ -222,7 +223,7 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Validate refuses what does not go together.
+// Validate checks flags.
 func (o *options) Validate(cmd *cobra.Command) error {
 	err := errors.Join(o.read.Validate(), o.output.Validate())
 	if cmd.Flags().Lookup("timeout") != nil {

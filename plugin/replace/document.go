@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Kinds of documents, of document.APIVersion.
+// Kinds of documents in document.APIVersion.
 const (
 	KindPlan       = "ReplacementPlan"
 	KindStatus     = "ReplacementStatus"
@@ -32,22 +32,24 @@ type PlanDocument struct {
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	GeneratedAt       metav1.Time `json:"generatedAt"`
 	Cluster           string      `json:"cluster"`
-	// Member whose node would be replaced; its hostID is the replaced one.
+	// Member whose node would be replaced, with the host ID of that node.
 	Member matrix.Ref `json:"member"`
-	// Allowed is true when no check holds it up.
+	// Allowed is true if no check blocks the replacement.
 	Allowed bool `json:"allowed"`
 	// Resume is true for another attempt after a failed one.
 	Resume bool `json:"resume,omitempty"`
-	// ManagedBy is the controller that would do it: kubectl-scylla or scylla-operator.
+	// ManagedBy is the controller that would execute it: kubectl-scylla or scylla-operator.
 	ManagedBy string `json:"managedBy"`
 	Version   string `json:"version,omitempty"`
-	// Procedure is host-id or address; Address is that of the dead node in the latter.
+	// Procedure is host-id or address; Address is the dead node's address for the latter.
 	Procedure replace.Procedure `json:"procedure"`
 	Address   string            `json:"address,omitempty"`
-	// Claims and Pod are deleted.
+	// Claims and Pod will be deleted.
 	Claims []ClaimInfo `json:"claims"`
 	Pod    *PodInfo    `json:"pod,omitempty"`
-	// Streams are the nodes that the new one streams from: those that hold copies of its data where StreamsKnown, else those that may; Banned the host IDs that can never come back once it has asked.
+	// Streams are the source nodes of the new node's data: the nodes with replicas if StreamsKnown,
+	// else all possible ones. Banned are the host IDs that can never return once the new node requests
+	// its join.
 	Streams      []string    `json:"streams"`
 	StreamsKnown bool        `json:"streamsKnown"`
 	Banned       []hostid.ID `json:"banned"`
@@ -56,10 +58,11 @@ type PlanDocument struct {
 	Partial []cluster.Problem `json:"partial,omitempty"`
 }
 
-// Repeat as for StatusDocument.
+// Repeat: see StatusDocument.
 func (d *PlanDocument) Repeat(p words.Printer) { repeatChecks(p, d.Checks) }
 
-// CheckInfo is one check. Evidence is the fact, Cure the action for an administrator; it is absent when the result is ok.
+// CheckInfo is one check. Evidence is the fact, `Cure` the fix for an administrator, absent if the
+// result is ok.
 type CheckInfo struct {
 	Name      string         `json:"name"`
 	Result    replace.Result `json:"result"`
@@ -79,7 +82,7 @@ func newChecks(checks []replace.Check) []CheckInfo {
 	return out
 }
 
-// ClaimInfo is a PersistentVolumeClaim with the storage that it asks for.
+// ClaimInfo is a PVC with its requested storage.
 type ClaimInfo struct {
 	Name     string `json:"name"`
 	UID      string `json:"uid"`
@@ -94,7 +97,7 @@ type PodInfo struct {
 	KubernetesNode string `json:"kubernetesNode,omitempty"`
 }
 
-// StatusDocument is how far a replacement is.
+// StatusDocument is the state of a replacement.
 type StatusDocument struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
@@ -102,15 +105,17 @@ type StatusDocument struct {
 	Cluster           string      `json:"cluster"`
 	Member            matrix.Ref  `json:"member"`
 	ManagedBy         string      `json:"managedBy"`
-	// Request is the identity of the request; empty under the Scylla Operator, which knows none.
+	// Request is the identity of the request; empty under the Scylla Operator, which has none.
 	Request string `json:"request,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done, Failed, Cancelled or None.
+	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done, Failed,
+	// Cancelled or None.
 	Phase replace.Phase `json:"phase"`
-	// Held is true while a check holds it up, or the API server refuses what comes next; Refused has its words, since when, and the next try.
+	// Held is true while a check blocks the next step or the API server refuses it; Refused has the
+	// message, the first time, and the next try.
 	Held    bool             `json:"held,omitempty"`
 	Refused *replace.Refusal `json:"refused,omitempty"`
-	// Message is the state in one sentence, Waiting the condition for which it waits, Cure the action for an administrator.
+	// Message is the state in one sentence, Waiting its blockers, `Cure` the fix for an administrator.
 	Message words.Message   `json:"message"`
 	Waiting []words.Message `json:"waiting,omitempty"`
 	Cure    words.Message   `json:"cure,omitzero"`
@@ -122,13 +127,14 @@ type StatusDocument struct {
 	// Diagnosis is why the attempt failed.
 	Diagnosis *DiagnosisInfo `json:"diagnosis,omitempty"`
 	Checks    []CheckInfo    `json:"checks,omitempty"`
-	// Conditions are the Scylla Operator's own messages.
+	// Conditions are the Scylla Operator's messages.
 	Conditions []string `json:"conditions,omitempty"`
-	// Afterwards are the tasks that ScyllaDB's documentation asks for next, for a day after the replacement has ended.
+	// Afterwards are the tasks that ScyllaDB's documentation recommends next, for a day after the end
+	// of the replacement.
 	Afterwards *document.Afterwards `json:"afterwards,omitempty"`
 }
 
-// Repeat puts the flags that were given into every command of the document.
+// Repeat adds the user's flags to every command of the document.
 func (d *StatusDocument) Repeat(p words.Printer) {
 	p.Flag(&d.Message, &d.Cure)
 	for i := range d.Waiting {
@@ -143,7 +149,7 @@ func (d *StatusDocument) Repeat(p words.Printer) {
 	}
 }
 
-// Repeat as for StatusDocument.
+// Repeat: see StatusDocument.
 func (l *StatusList) Repeat(p words.Printer) {
 	document.Repeat(p, l.Items)
 	for i := range l.Ghosts {
@@ -171,16 +177,17 @@ type StatusList struct {
 	metav1.TypeMeta `json:",inline"`
 	GeneratedAt     metav1.Time      `json:"generatedAt"`
 	Items           []StatusDocument `json:"items"`
-	// Ghosts are host IDs that a cluster still lists and no member has, with the command that removes each.
+	// `Ghosts` are orphaned host IDs: a cluster still lists them and no member has them. Each has the
+	// command that removes it.
 	Ghosts []GhostInfo `json:"ghosts,omitempty"`
 }
 
-// GhostInfo is a ghost of a cluster.
+// GhostInfo is an orphaned host ID of a cluster.
 type GhostInfo struct {
 	Cluster  string        `json:"cluster"`
 	HostID   hostid.ID     `json:"hostID"`
 	Evidence words.Message `json:"evidence"`
-	// Command removes it; absent while it must not be removed, with Why saying why.
+	// Command removes it; absent while it must not be removed, with the reason in Why.
 	Command words.Command `json:"command,omitempty"`
 	Why     words.Message `json:"why,omitzero"`
 }
@@ -193,22 +200,22 @@ func newGhosts(cluster string, ghosts []replace.Ghost) []GhostInfo {
 	return out
 }
 
-// DeepCopyObject makes the documents runtime.Objects, which the printers of cli-runtime ask for.
+// DeepCopyObject makes the document a runtime.Object, which cli-runtime's printers require.
 func (d *PlanDocument) DeepCopyObject() runtime.Object { return document.DeepCopy(d) }
 
-// DeepCopyObject as for PlanDocument.
+// DeepCopyObject: see PlanDocument.
 func (d *StatusDocument) DeepCopyObject() runtime.Object { return document.DeepCopy(d) }
 
-// DeepCopyObject as for PlanDocument.
+// DeepCopyObject: see PlanDocument.
 func (d *StatusList) DeepCopyObject() runtime.Object { return document.DeepCopy(d) }
 
-// GetObjectKind as for PlanDocument.
+// GetObjectKind: see PlanDocument.
 func (d *PlanDocument) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
 
-// GetObjectKind as for PlanDocument.
+// GetObjectKind: see PlanDocument.
 func (d *StatusDocument) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
 
-// GetObjectKind as for PlanDocument.
+// GetObjectKind: see PlanDocument.
 func (d *StatusList) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
 
 func managedBy(operator bool) string {
@@ -218,14 +225,14 @@ func managedBy(operator bool) string {
 	return "kubectl-scylla"
 }
 
-// addAfterwards adds the tasks that follow, where the replacement has ended not long ago.
+// addAfterwards adds the remaining tasks if the replacement has ended recently.
 func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
 	if d.Phase != replace.PhaseDone {
 		return
 	}
 	list := diagnosis.After(s.reading.Cluster, now)
 	if s.in.Operator {
-		// The Scylla Operator keeps no record of an ended replacement; this command has seen it end.
+		// The Scylla Operator keeps no record of an ended replacement; this command observed its end.
 		list = []diagnosis.Afterwards{diagnosis.AfterReplacement(s.reading.Cluster, s.in.Self.Recorded(), d.OriginalHostID, now)}
 	}
 	for _, a := range document.NewAfterwards(list) {

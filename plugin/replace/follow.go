@@ -25,15 +25,16 @@ import (
 )
 
 const (
-	// lookAgain is how often a wait checks again without a signal.
+	// lookAgain is the interval of checks without a signal.
 	lookAgain = 2 * time.Second
-	// patience is how long a request may stay without an answer of a controller before the user is told.
+	// patience is how long a controller may ignore a request before the user gets a message.
 	patience = 20 * time.Second
-	// eventsEvery is how often Events are listed.
+	// eventsEvery is the interval at which Events are listed.
 	eventsEvery = 6 * time.Second
 )
 
-// showPlan prints the plan: as the requested document at the end of the run, else as text, on standard error when a document will follow.
+// showPlan prints the plan: as the requested document at the end of the run, else as text, on
+// standard error if a document will follow.
 func (o *options) showPlan(d *PlanDocument, last bool) error {
 	opts := o.d.Options(false)
 	switch {
@@ -47,7 +48,8 @@ func (o *options) showPlan(d *PlanDocument, last bool) error {
 	return nil
 }
 
-// follow shows phases until the request is over. It is bound to the request by its identity: the outcome of another request is not taken for it.
+// follow shows phases until the request ends. It uses the identity of the request, so the outcome
+// of another request does not count.
 func (o *options) follow(ctx context.Context, s *subject, id string, original hostid.ID) error {
 	f := &follower{o: o, s: s, id: id, original: original, start: o.d.Clock.Now()}
 	return f.run(ctx, f.check)
@@ -70,16 +72,17 @@ type follower struct {
 	progress *cli.Progress
 	said     map[string]bool
 	eventsAt time.Time
-	// before is the attempt that was under way when this one was asked for: where that one succeeds after all, nothing is left for this one.
+	// before is the attempt that was in progress at the time of this request: if that one succeeds,
+	// nothing is left for this one.
 	before string
 }
 
-// verdict is the result of one look.
+// verdict is the result of one check.
 type verdict struct {
 	done     bool
-	phase    string // title of the phase; a new one gets a line of its own
+	phase    string // title of the phase; a new one gets its own line
 	activity string
-	err      error // an answer that ends the wait
+	err      error // ends the wait
 	last     *StatusDocument
 }
 
@@ -155,7 +158,7 @@ func (f *follower) stop() {
 	}
 }
 
-// show gives each phase that ended a line with its duration, and keeps the present one going.
+// show prints a line with the duration for each ended phase, and shows the current phase.
 func (f *follower) show(v verdict) {
 	d := f.o.d
 	now := d.Clock.Now()
@@ -184,7 +187,7 @@ func (f *follower) show(v verdict) {
 	}
 }
 
-// check judges one look at a replacement.
+// check reads and judges a replacement once.
 func (f *follower) check(ctx context.Context) (verdict, error) {
 	s, step, err := f.o.look(ctx, f.s)
 	if err != nil {
@@ -218,7 +221,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 		activity = strings.Join(words.Texts(step.Waiting), "; ")
 	}
 	if step.Refused != nil && !f.said[message] {
-		// The API server's message in full: a live line has no room for it.
+		// The API server's full message: a live line is too short for it.
 		f.said[message] = true
 		f.stop()
 		text := show.Clean(message)
@@ -239,7 +242,8 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	return verdict{phase: title(step), activity: activity}, nil
 }
 
-// warnings repeats the controller's Warning events of this request as they come, except those about facts that the phases and the end show.
+// warnings prints new Warning Events of this request, except those about facts that the phases and
+// the end show.
 func (f *follower) warnings(ctx context.Context, s *subject) {
 	now := f.o.d.Clock.Now()
 	if now.Sub(f.eventsAt) < eventsEvery {
@@ -248,7 +252,7 @@ func (f *follower) warnings(ctx context.Context, s *subject) {
 	f.eventsAt = now
 	var list eventsv1.EventList
 	if err := f.o.reader.Client().List(ctx, &list, client.InNamespace(s.key.Namespace)); err != nil {
-		return // without the right to read events the phases are shown all the same
+		return // no permission to read Events: show only the phases
 	}
 	for i := range list.Items {
 		e := &list.Items[i]
@@ -283,7 +287,7 @@ func (f *follower) checkCancelled(ctx context.Context) (verdict, error) {
 	return verdict{phase: "withdrawing the request", activity: words.Text(step.Message)}, nil
 }
 
-// print writes the closing document or text.
+// print writes the final document or text.
 func (o *options) print(d *StatusDocument) error {
 	if !o.output.Text() {
 		return o.output.Document(o.d, d)
@@ -292,7 +296,7 @@ func (o *options) print(d *StatusDocument) error {
 	return o.d.Print(d.Text(o.d.Clock.Now(), opts), opts)
 }
 
-// finalDocument prints the state after the request, when a document was asked for.
+// finalDocument prints the state after the request, if a document is requested.
 func (o *options) finalDocument(ctx context.Context, s *subject) error {
 	if o.output.Text() {
 		return nil
@@ -304,8 +308,8 @@ func (o *options) finalDocument(ctx context.Context, s *subject) error {
 	return o.output.Document(o.d, newStatusDocument(o.d.Clock.Now(), now.key, now.in, step))
 }
 
-// operator judges one look at a replacement that the Scylla Operator makes. It knows no identity of requests; this one is bound by the host ID that
-// it replaces.
+// operator judges a replacement of the Scylla Operator once. The operator has no identity of
+// requests; the replaced host ID identifies this one.
 func (f *follower) operator(s *subject, step replace.Step, doc *StatusDocument) verdict {
 	rec := replace.RecordOf(s.in.Self)
 	id := s.in.Self.RecordedID()

@@ -24,7 +24,8 @@ func mark(c CheckInfo) show.Cell {
 	return show.Cell{Text: "unknown", Style: show.Warn}
 }
 
-// checksTable lists checks; evidence wraps below its column rather than being cut, because it is what a person decides by.
+// checksTable lists checks. Evidence wraps in its column and is never cut, because the user decides
+// by it.
 func checksTable(checks []CheckInfo, o show.Options) string {
 	t := show.Table{Indent: "  ", Columns: []show.Column{{Header: "CHECK"}, {Header: "RESULT"}, {Header: "EVIDENCE"}}}
 	used := 2
@@ -49,15 +50,15 @@ func checksTable(checks []CheckInfo, o show.Options) string {
 	return t.String(0, "...")
 }
 
-// Text is the plan for people.
+// Text returns the plan as text.
 func (d *PlanDocument) Text(o show.Options) string {
 	b := &lines{}
 	if !d.Allowed {
-		// The most needed parts first; the reasons are below, with their evidence.
+		// The most important parts first; the reasons are below, with their evidence.
 		b.line("%s", show.Bad.Paint(fmt.Sprintf("Refused: %s (%s).", d.heldUp(), strings.Join(d.blocking(), ", "))))
 		b.line("")
 	}
-	// All text from objects is cleaned: it may hold terminal control sequences.
+	// Text from objects may contain terminal control sequences, which Clean removes.
 	title := "Replace"
 	if d.Resume {
 		title = "Resume the replacement of"
@@ -99,12 +100,12 @@ func (d *PlanDocument) Text(o show.Options) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// lines is a text that grows by lines.
+// lines builds a text from lines.
 type lines struct{ strings.Builder }
 
 func (l *lines) line(format string, args ...any) { _, _ = fmt.Fprintf(l, format+"\n", args...) }
 
-// deleted lists the objects that are deleted.
+// deleted lists the objects to delete.
 func (d *PlanDocument) deleted(b *lines) {
 	b.line("%s", show.Strong.Paint("Would be deleted"))
 	for _, c := range d.Claims {
@@ -126,7 +127,7 @@ func (d *PlanDocument) deleted(b *lines) {
 	}
 }
 
-// outcome is whether the replacement would be allowed, and if not, the reason.
+// outcome shows whether the replacement is allowed, and if not, why.
 func (d *PlanDocument) outcome(b *lines, o show.Options) {
 	for _, c := range d.Checks {
 		if !c.blocks() {
@@ -149,7 +150,7 @@ func (d *PlanDocument) outcome(b *lines, o show.Options) {
 	}
 }
 
-// blocking are the names of the checks that hold it up.
+// blocking returns the names of the blocking checks.
 func (d *PlanDocument) blocking() []string {
 	var out []string
 	for _, c := range d.Checks {

@@ -15,13 +15,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// Reasons of the events that record the user and the request.
+// Reasons of the Events that record the user and the request.
 const (
 	EventRequested = "ReplacementRequested"
 	EventWithdrawn = "ReplacementWithdrawn"
 )
 
-// asked is the input as it would be with the request on the Service.
+// asked returns the input with the request set on the Service.
 func asked(in replace.Input, p *replace.Patch) replace.Input {
 	self := *in.Self
 	self.Service = self.Service.DeepCopy()
@@ -38,7 +38,8 @@ func (o *options) patch(in *replace.Input, id string) *replace.Patch {
 	case rec.Open() && replace.Superseded(*in) != "" && !in.Operator:
 		return replace.SupersedePatch(rec, replace.Superseded(*in), id, o.ignoreDead, o.skipChecks, in.Now)
 	case in.Operator:
-		// The operator owns the Service's annotations; the label is its documented interface, and the request has no identity there.
+		// The operator owns the Service's annotations; the label is its documented interface, without an
+		// identity of the request.
 		return &replace.Patch{SetLabels: map[string]string{api.LabelReplace: ""}}
 	}
 	return replace.RequestPatch(id, o.ignoreDead, o.skipChecks)
@@ -61,7 +62,7 @@ func (o *options) runReplace(ctx context.Context) error {
 	patch := o.patch(s.in, id)
 	overlay := *patch
 	if s.in.Operator {
-		// Only for the checks here: nothing of it is written.
+		// Only for the checks here: it is never written.
 		overlay = *replace.RequestPatch(id, nil, o.skipChecks)
 	}
 	plan := replace.MakePlan(asked(*s.in, &overlay))
@@ -74,7 +75,7 @@ func (o *options) runReplace(ctx context.Context) error {
 		return refusal(plan)
 	}
 	if o.reader.Saved() {
-		return nil // a plan; there is nothing to change
+		return nil // only a plan, without a change
 	}
 	if o.dryRun == cli.DryRunNone && !o.yes {
 		err := o.d.Confirm(ctx, fmt.Sprintf("Replace %s? These are the first 8 characters of its host ID.", s.member()), plan.Original.Short())
@@ -103,7 +104,8 @@ func (o *options) runReplace(ctx context.Context) error {
 	return o.follow(ctx, s, id, plan.Original)
 }
 
-// stillAllowed repeats every check on objects read now: a node may have come back while a person read the plan and typed.
+// stillAllowed repeats every check on current objects: a node may have recovered while the user
+// read the plan and typed.
 func (o *options) stillAllowed(ctx context.Context, s *subject, shown replace.Plan, request *replace.Patch) error {
 	now, err := o.find(ctx)
 	if err != nil {
@@ -131,7 +133,7 @@ func skipped(names []string) string {
 	return ", skipping the checks " + strings.Join(names, ", ")
 }
 
-// mayAsk refuses what no check has to look at.
+// mayAsk refuses requests that need no check.
 func (o *options) mayAsk(s *subject) error {
 	rec := replace.RecordOf(s.in.Self)
 	switch {
@@ -163,17 +165,19 @@ func open(in replace.Input) error {
 	}
 	hint := words.New(words.ReplaceSeeHowFar).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Member))
 	if !in.Operator {
-		hint = hint.Do(words.Scylla(in.Namespace, "replace", "resume", in.Self.Member)) // the Scylla Operator goes on by itself, or not at all
+		// The Scylla Operator resumes automatically or never.
+		hint = hint.Do(words.Scylla(in.Namespace, "replace", "resume", in.Self.Member))
 	}
 	return exit.WithStep(exit.Refusedf("%s", words.Text(why)), hint)
 }
 
-// statusCommand is the command that shows how far the member's replacement is.
+// statusCommand returns the command that shows the progress of the member's replacement.
 func (s *subject) statusCommand() words.Command {
 	return words.Scylla(s.key.Namespace, "replace", "status", s.member())
 }
 
-// askNodes reads the nodes themselves when their reports say nothing of topology operations, as with the Scylla Operator's reporter.
+// askNodes queries the nodes if their reports lack topology operations, as with the Scylla
+// Operator's reporter.
 func (o *options) askNodes(ctx context.Context, s *subject) {
 	if s.in.OperationsKnown || o.read.From != "" || s.reading.Cluster.Live != nil {
 		return
@@ -189,7 +193,7 @@ func (o *options) askNodes(ctx context.Context, s *subject) {
 	s.in = s.reading.Input(s.member(), o.d.Clock.Now(), s.in.NewID)
 }
 
-// askData asks a live node where the data is.
+// askData queries a live node for the replica placement.
 func (o *options) askData(ctx context.Context, s *subject) {
 	if o.reader.Saved() {
 		s.in.Data = &replace.Data{Why: "saved objects do not show which nodes have replicas of the data"}

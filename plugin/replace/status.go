@@ -39,13 +39,13 @@ func (o *options) look(ctx context.Context, s *subject) (*subject, replace.Step,
 	return now, step, nil
 }
 
-// judge is judged, for objects of this age.
+// judge is judged, limited by the age of the objects.
 func (o *options) judge(ctx context.Context, s *subject) replace.Step {
 	step := o.judged(ctx, s)
 	return step.Allowed(s.reading.Cluster)
 }
 
-// judged takes the step and, where an attempt may have failed, the container's log into account.
+// judged computes the step and, if an attempt may have failed, uses the container's log.
 func (o *options) judged(ctx context.Context, s *subject) replace.Step {
 	if s.in.Operator && s.reading.Cluster.OperatorState == nil {
 		s.in.Conditions = o.conditions(ctx, s)
@@ -69,7 +69,8 @@ func (o *options) judged(ctx context.Context, s *subject) replace.Step {
 	return step
 }
 
-// conditions are the Scylla Operator's own messages; without the right to read them the status rests on the labels.
+// conditions returns the Scylla Operator's messages. If the user cannot read them, the status uses
+// only the labels.
 func (o *options) conditions(ctx context.Context, s *subject) []string {
 	if archived := o.reader.Archived(s.reading.Cluster); archived != nil {
 		return archived.Conditions
@@ -81,7 +82,7 @@ func (o *options) conditions(ctx context.Context, s *subject) []string {
 	return conditions
 }
 
-// readLog looks for the first known error in the log of the new Pod's ScyllaDB.
+// readLog returns the first known error in the log of the new Pod's ScyllaDB.
 func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 	m := s.in.Self
 	db := m.ScyllaDB()
@@ -91,12 +92,12 @@ func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 	return o.reader.Logs.FirstError(ctx, s.reading.Cluster, m.Pod.Name, string(m.Pod.UID), db.RestartCount)
 }
 
-// runStatus lists open replacements, and the last outcome of a member that was named.
+// runStatus lists open replacements, and the last outcome of a named member.
 func (o *options) runStatus(ctx context.Context) error {
 	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindStatusList}, GeneratedAt: *document.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
 	add := func(s *subject) {
 		if rec := replace.RecordOf(s.in.Self); s.in.Operator && rec.HasOriginal {
-			o.askNodes(ctx, s) // its reporter says nothing of ScyllaDB's operations, where a failure has its words
+			o.askNodes(ctx, s) // the operator's reporter omits operations, which contain the error texts
 		}
 		d := newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s))
 		d.addAfterwards(o.reader.Now(), s)
@@ -119,7 +120,7 @@ func (o *options) runStatus(ctx context.Context) error {
 		}
 		for _, c := range clusters {
 			r := replace.Read(c)
-			ghosts(r) // by the reports, as `status` has them, whether or not the nodes are asked below
+			ghosts(r) // from the reports, as in `status`, even if nodes are queried below
 			members := r.Requested()
 			if o.all {
 				members = r.Recorded()
@@ -127,14 +128,14 @@ func (o *options) runStatus(ctx context.Context) error {
 			for _, member := range members {
 				s := &subject{reading: r, in: r.Input(member, o.reader.Now(), ""), key: c.Key}
 				add(s)
-				r = s.reading // the nodes are asked once
+				r = s.reading // query the nodes only once
 			}
 		}
 	}
 	return o.showStatus(list)
 }
 
-// showStatus prints the list. Error: the condition, while a replacement is held up or has failed.
+// showStatus prints the list. Error: exit code 3 while a replacement is blocked or has failed.
 func (o *options) showStatus(list *StatusList) error {
 	sortDocuments(list.Items)
 	if o.output.Text() {
@@ -184,10 +185,10 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replace.Input, step r
 	return d
 }
 
-// troubled is true for a state that needs an administrator.
+// troubled reports whether the state needs an administrator.
 func (d *StatusDocument) troubled() bool { return d.Held || d.Phase == replace.PhaseFailed }
 
-// Text is the status for people.
+// Text returns the status as text.
 func (d *StatusDocument) Text(now time.Time, o show.Options) string {
 	var b strings.Builder
 	line := func(text string) {
@@ -237,7 +238,7 @@ func (d *StatusDocument) Text(now time.Time, o show.Options) string {
 	return b.String()
 }
 
-// facts are host IDs, age, attempt and request.
+// facts returns host IDs, age, attempt and request.
 func (d *StatusDocument) facts(now time.Time) []string {
 	var facts []string
 	if d.OriginalHostID != "" {
@@ -262,7 +263,7 @@ func (d *StatusDocument) facts(now time.Time) []string {
 	return facts
 }
 
-// Text is the list for people.
+// Text returns the list as text.
 func (l *StatusList) Text(now time.Time, o show.Options) string {
 	var b strings.Builder
 	if len(l.Items) == 0 {
@@ -284,7 +285,7 @@ func (l *StatusList) Text(now time.Time, o show.Options) string {
 				if first := words.Text(g.Why); first != "" {
 					b.WriteString("  > " + show.Clean(first) + "\n")
 				}
-				// A command is never broken: it is copied.
+				// Never wrap a command: users copy it.
 				b.WriteString("  > " + show.Clean(words.Shell(g.Command)) + "\n")
 			} else {
 				b.WriteString("  > do not remove: " + show.Clean(words.Text(g.Why)) + "\n")

@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// subject is the member that is acted on.
+// subject is the member to act on.
 type subject struct {
 	reading *replace.Reading
 	in      *replace.Input
@@ -23,10 +23,11 @@ type subject struct {
 
 func (s *subject) member() string { return s.in.Self.Member }
 
-// leastPrefix of a host ID that something is deleted by.
+// leastPrefix is the shortest prefix of a host ID for a deletion.
 const leastPrefix = 8
 
-// find reads the member's cluster and finds the target in it. A member whose node was replaced meanwhile is found by its original host ID too.
+// find reads the member's cluster and finds the target. A member whose node was replaced is also
+// found by its original host ID.
 func (o *options) find(ctx context.Context) (*subject, error) {
 	s, m, err := o.reader.Member(ctx, o.target)
 	if err != nil {
@@ -43,7 +44,7 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 	return &subject{reading: r, in: r.Input(m.Member, o.reader.Now(), o.newID()), key: s.Key}, nil
 }
 
-// noService is the error for a target that is no member: most often a ghost.
+// noService returns the error for a target without member, usually an orphaned host ID.
 func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 	if m.HostID == "" {
 		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller creates member Services: check that it is running", words.Scylla(s.Namespace, "status")...)
@@ -64,7 +65,8 @@ func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 	return exit.Refusedf("no member here has host ID %s, so it cannot be replaced", m.HostID)
 }
 
-// nameDead makes host IDs of the names in --ignore-dead. Whether they are members and DOWN is a check.
+// nameDead converts the names in --ignore-dead to host IDs. A check verifies that they are members
+// and DOWN.
 func (o *options) nameDead(s *subject) error {
 	for i, raw := range o.ignoreDead {
 		id, err := hostid.Parse(raw)

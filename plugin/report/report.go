@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report is `kubectl scylla report`: the assembled report of one cluster in every form, and the archive for an expert without access to the cluster. It reads, changes
-// nothing in the cluster, and decides nothing: internal/support collects, redacts and opens, internal/show/page draws.
+// Package report is `kubectl scylla report`: the report of one cluster in every format, and the
+// archive for an expert without access to the cluster. It changes nothing and decides nothing:
+// internal/support collects, redacts and opens, internal/show/page draws.
 package report
 
 import (
@@ -26,10 +27,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// pageName is the report as a page within an archive.
+// pageName is the report's HTML page in an archive.
 const pageName = "report.html"
 
-// The verb's own output formats.
+// The command's own output formats.
 const (
 	formatTable = "table"
 	formatWide  = "wide"
@@ -47,10 +48,10 @@ type options struct {
 	logs         int
 }
 
-// defaultLogs is how many lines of a log an archive keeps.
+// defaultLogs is the number of log lines in an archive.
 const defaultLogs = 500
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := cli.NewCmd(&cobra.Command{
@@ -88,7 +89,7 @@ Exit code: 0 report written, healthy or not; 1 error; 2 usage, or the file exist
 	return cmd
 }
 
-// Validate refuses what does not go together, and a file that exists before anything is read.
+// Validate checks flags, and refuses an existing file before anything is read.
 func (o *options) Validate(cmd *cobra.Command) error {
 	if err := o.read.Validate(); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return writeError(support.Writable(o.archive, o.force))
 }
 
-// zipName is the name with .zip in place of the suffix of another kind of archive.
+// zipName returns the name with .zip instead of the suffix of another archive format.
 func zipName(name string) string {
 	for _, other := range []string{".tar.gz", ".tgz", ".tar.xz", ".tar.zst", ".tar", ".gz", ".7z"} {
 		if short, found := strings.CutSuffix(name, other); found && short != "" {
@@ -139,7 +140,7 @@ func zipName(name string) string {
 	return name + ".zip"
 }
 
-// writeError makes an existing file a refusal.
+// writeError converts an existing file to a refusal.
 func writeError(err error) error {
 	if errors.Is(err, support.ErrExists) {
 		return exit.WithHint(exit.Refused(err), "add --force to overwrite it, or specify another file")
@@ -157,7 +158,8 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The report is drawn from a packed archive, so that both say the same and the page holds nothing that redaction takes out.
+	// The report is drawn from a packed archive, so that both have the same content and the page is
+	// redacted.
 	a, err := support.Pack(clusters, o.d.Clock.Now(), support.Limits{})
 	if err != nil {
 		return err
@@ -180,12 +182,12 @@ func (o *options) Run(ctx context.Context) error {
 	return o.show(reports)
 }
 
-// several is true when every cluster that the flags choose is wanted.
+// several reports whether every cluster that the flags select is wanted.
 func (o *options) several() bool {
 	return o.Name == "" && (o.read.AllNamespaces || o.read.Selector != "")
 }
 
-// collect reads the one cluster, or all that the flags choose.
+// collect reads the one cluster, or all that the flags select.
 func (o *options) collect(ctx context.Context, reader *cli.Reader) ([]*support.Cluster, error) {
 	var snapshots []*cluster.Cluster
 	var err error
@@ -211,7 +213,7 @@ func (o *options) collect(ctx context.Context, reader *cli.Reader) ([]*support.C
 	return out, nil
 }
 
-// gather reads events, logs and versions.
+// gather reads Events, logs and versions.
 func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Cluster) (*support.Cluster, error) {
 	cfg, err := o.d.RESTConfig()
 	if err != nil {
@@ -236,7 +238,7 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Clu
 	return c, nil
 }
 
-// page draws one cluster that was packed.
+// page returns the page of one packed cluster.
 func (o *options) page(ctx context.Context, saved *support.Saved, c *support.Cluster) *page.Report {
 	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
 	return page.New(c, document.NewClusterStatus(logs.Judge(ctx, c.Snapshot)))
@@ -262,7 +264,7 @@ func (o *options) show(reports []*page.Report) error {
 	return o.d.Print(strings.Join(texts, between), opts)
 }
 
-// showPage draws the page whole before any of it is written: a page that breaks off looks complete.
+// showPage draws the complete page before it writes any of it: a partial page would look complete.
 func (o *options) showPage(r *page.Report) error {
 	var b bytes.Buffer
 	if err := page.HTML(&b, r); err != nil {
@@ -274,7 +276,8 @@ func (o *options) showPage(r *page.Report) error {
 	return nil
 }
 
-// nameLines begins each line without a header with its cluster, where there are several: nothing else in the line names it.
+// nameLines adds the cluster to each line of a table without headers, if there are several
+// clusters.
 func (o *options) nameLines(reports []*page.Report, texts []string) {
 	if !o.several() {
 		return
@@ -292,7 +295,7 @@ func (o *options) nameLines(reports []*page.Report, texts []string) {
 	}
 }
 
-// document prints the reports, of several clusters as a list.
+// document prints the reports; several clusters are a list.
 func (o *options) document(reports []*page.Report) error {
 	for _, r := range reports {
 		if o.table.Problems || o.table.SortBy != "" {
@@ -312,7 +315,7 @@ func (o *options) document(reports []*page.Report) error {
 	return o.output.Document(o.d, page.NewList(reports))
 }
 
-// pages are the names of the reports as pages within an archive.
+// pages returns the names of the pages in an archive.
 func pages(reports []*page.Report) []string {
 	if len(reports) == 1 {
 		return []string{pageName}
@@ -347,7 +350,7 @@ func (o *options) write(a *support.Archive, reports []*page.Report) error {
 	return o.d.Print(summary(&a.Manifest, o.archive, names, n), opts)
 }
 
-// summary gives the path of the archive, its size, its contents, and the parts left out.
+// summary returns the path of the archive, its size, its contents, and the parts left out.
 func summary(m *support.Manifest, name string, pages []string, size int64) string {
 	var b strings.Builder
 	given := name
@@ -383,7 +386,7 @@ func summary(m *support.Manifest, name string, pages []string, size int64) strin
 	return b.String()
 }
 
-// shellWord is the name as one word of a shell.
+// shellWord returns the name as one word of a shell.
 func shellWord(name string) string {
 	name = show.Clean(name)
 	if strings.HasPrefix(name, "-") {

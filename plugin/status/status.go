@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status is `kubectl scylla status`: the matrix, the cluster's health, and the blockers of a newcomer. It reads, changes nothing, and decides nothing: all of it is in
-// the document of internal/show.
+// Package status is `kubectl scylla status`: the matrix, the cluster's health, and the blockers of
+// a new node. It changes nothing and decides nothing: the document of internal/show has all
+// results.
 package status
 
 import (
@@ -21,14 +22,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// The assumed screen where standard output is no terminal: the status of a cluster of any size fits it.
+// The default screen size if standard output is not a terminal. The status of any cluster fits it.
 const (
 	plainWidth  = 80
 	plainHeight = 24
 )
 
 type options struct {
-	// The cluster as typed; empty means all that the flags choose.
+	// The cluster as typed; empty means all that the flags select.
 	cli.Argument
 	cli.ShowFlags
 	table cli.TableFlags
@@ -37,7 +38,7 @@ type options struct {
 	all bool
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := cli.NewCmd(&cobra.Command{
@@ -70,7 +71,7 @@ Exit code: 0 healthy, 3 not healthy or unknown, 4 not healthy within --timeout, 
 	return cmd
 }
 
-// Validate refuses what does not go together.
+// Validate checks arguments and flags.
 func (o *options) Validate(cmd *cobra.Command) error {
 	if o.Name != "" && o.Read.Selector != "" {
 		return exit.Usagef("specify a cluster or --selector, not both")
@@ -84,7 +85,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	return o.table.Validate(&o.Output)
 }
 
-// Run shows the status once, at every change, or once it is healthy.
+// Run shows the status once, at each change, or once it is healthy.
 func (o *options) Run(ctx context.Context) error {
 	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]document.ClusterStatus]{
 		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy, Awaited: o.awaited(), What: what,
@@ -111,7 +112,8 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) ([]document.Clus
 	return docs, snapshots, nil
 }
 
-// single is true for one document that was asked for alone: a script that asks for all always gets a list.
+// single reports whether the output is one document: a script that requests all clusters always
+// gets a list.
 func (o *options) single(docs []document.ClusterStatus) bool {
 	return len(docs) == 1 && !o.Read.AllNamespaces && o.Read.Selector == ""
 }
@@ -120,7 +122,8 @@ func (o *options) print(docs []document.ClusterStatus) error {
 	if o.Output.Text() {
 		opts := o.table.Options(o.d.Options(o.Output.Format() == "wide"))
 		opts.All = o.all
-		// A file or a pipe has no size. A list of clusters, a full output, and lines for a script are not shortened.
+		// A file or a pipe has no size. A list of clusters, full output, and script output are not
+		// shortened.
 		if opts.Width <= 0 && o.single(docs) && !opts.All && !opts.Wide && !opts.NoHeaders {
 			opts.Width, opts.Height = o.d.Columns(plainWidth), plainHeight
 		}
@@ -136,7 +139,8 @@ func (o *options) print(docs []document.ClusterStatus) error {
 	return o.Output.Document(o.d, document.NewClusterStatusList(docs))
 }
 
-// choose are the documents with the nodes that were asked for. Of several clusters --problems leaves those out that are healthy.
+// choose returns the documents with the selected nodes. With several clusters, --problems omits
+// healthy ones.
 func (o *options) choose(docs []document.ClusterStatus) []document.ClusterStatus {
 	if !o.table.Problems && o.table.SortBy == "" {
 		return docs
@@ -167,7 +171,7 @@ func (o *options) text(docs []document.ClusterStatus, opts show.Options) string 
 	return strings.Join(texts, "\n")
 }
 
-// verdict is exit code 3 unless every cluster is healthy; the text has said why.
+// verdict returns exit code 3 unless every cluster is healthy; the output shows the cause.
 func verdict(docs []document.ClusterStatus) error {
 	for i := range docs {
 		if !docs[i].Healthy {
@@ -177,7 +181,7 @@ func verdict(docs []document.ClusterStatus) error {
 	return nil
 }
 
-// key is the documents without the moments at which they were made, and what changes with each of these.
+// key returns the documents as JSON without their times and other values that always change.
 func key(docs []document.ClusterStatus) string {
 	var b strings.Builder
 	for i := range docs {
@@ -185,7 +189,7 @@ func key(docs []document.ClusterStatus) string {
 		d.GeneratedAt, d.TakenAt = metav1.Time{}, nil
 		d.Nodes = slices.Clone(d.Nodes)
 		for j := range d.Nodes {
-			d.Nodes[j].Vitals = cluster.Vitals{} // uptime and load are others at every look
+			d.Nodes[j].Vitals = cluster.Vitals{} // uptime and load differ at each read
 		}
 		data, err := json.Marshal(&d)
 		if err != nil {
@@ -214,7 +218,7 @@ func (o *options) awaited() string {
 	return "cluster " + o.Name + " to exist and to be healthy"
 }
 
-// what returns the differences between two looks.
+// what returns the differences between two reads.
 func what(before, after []document.ClusterStatus) (texts []string) {
 	old := map[string]*document.ClusterStatus{}
 	for i := range before {
@@ -240,7 +244,7 @@ func subject(docs []document.ClusterStatus, _ []*cluster.Cluster) string {
 	return fmt.Sprintf("%d clusters to be healthy", len(docs))
 }
 
-// why is the cause.
+// why returns the cause.
 func why(d *document.ClusterStatus, named bool) string {
 	text := d.Summary
 	if named {

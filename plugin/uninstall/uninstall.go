@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package uninstall is `kubectl scylla uninstall`: it removes what `kubectl scylla install` applied, unless a cluster still needs it. It removes only
-// objects that carry our field owner, and never a kind.
+// Package uninstall is `kubectl scylla uninstall`: it removes the objects that `kubectl scylla
+// install` applied, unless a cluster still needs them. It removes only objects with our field
+// owner, and never a CRD.
 package uninstall
 
 import (
@@ -36,7 +37,7 @@ type options struct {
 	dryRun cli.DryRunFlag
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, dryRun: cli.DryRunNone}
 	cmd := &cobra.Command{
@@ -68,7 +69,7 @@ controller its Pods would wait indefinitely. Remove the barrier first: kubectl s
 	return cmd
 }
 
-// Complete has nothing to fill in.
+// Complete does nothing.
 func (*options) Complete(*cobra.Command, []string) error { return nil }
 
 // Validate refuses flags without effect.
@@ -79,7 +80,7 @@ func (o *options) Validate(*cobra.Command) error {
 	return nil
 }
 
-// Run looks, refuses, asks and removes.
+// Run finds the objects, refuses, asks for confirmation and removes.
 func (o *options) Run(ctx context.Context) error {
 	cfg, err := o.d.RESTConfig()
 	if err != nil {
@@ -134,12 +135,13 @@ func (o *options) say(stay []string) error {
 	return nil
 }
 
-// refuse is the error that names the users of the controller, nil without any.
+// refuse returns an error with the users of the controller, nil if there are none.
 func refuse(ctx context.Context, c client.Client) error {
 	var open, guarded []string
 	services := &metav1.PartialObjectMetadataList{}
 	services.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
-	// An empty value is a request by address; the Scylla Operator's own clusters do not need our controller.
+	// An empty label value is also a request, by host ID. The Scylla Operator's clusters do not need
+	// our controller.
 	if err := c.List(ctx, services, client.HasLabels{api.LabelReplace}); err != nil {
 		return fmt.Errorf("list Services: %w", err)
 	}
@@ -171,7 +173,7 @@ func refuse(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// some are the first names; a fleet would fill the screen.
+// some returns the first names, because a complete list could fill the screen.
 func some(names []string) string {
 	const most = 3
 	if rest := len(names) - most; rest > 0 {
@@ -180,9 +182,9 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// look finds what to remove, last applied first, and what stays with the reason.
+// look returns the objects to remove, last applied first, and the remaining ones with the reason.
 func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstructured, stay []string, err error) {
-	// Bindings of --operator-member first: without the role that they name they do nothing.
+	// Bindings of --operator-member first: they have no effect without their role.
 	bindings := &unstructured.UnstructuredList{}
 	bindings.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind("RoleBindingList"))
 	if err := c.List(ctx, bindings, client.MatchingLabels{manifests.PartOfLabel: manifests.FieldOwner}); err != nil {
@@ -198,7 +200,7 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 			remove = append(remove, have)
 		}
 	}
-	// The image is of no weight for what there is to remove; without one the Deployment would be left out.
+	// The image has no effect here, but without one the Deployment would be missing.
 	objects, err := manifests.Objects(manifests.Options{Image: "none", Replicas: 2})
 	if err != nil {
 		return nil, nil, err
@@ -222,7 +224,7 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 	return remove, stay, nil
 }
 
-// deleteAsSeen deletes an object unless another of the same name has taken its place.
+// deleteAsSeen deletes an object unless another one with the same name has replaced it.
 func deleteAsSeen(ctx context.Context, c client.Client, u *unstructured.Unstructured, opts ...client.DeleteOption) error {
 	uid := u.GetUID()
 	opts = append(opts, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))

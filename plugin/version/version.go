@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version is `kubectl scylla version`: the version of this binary. It asks no API server.
+// Package version is `kubectl scylla version`: the version of this binary. It sends no request.
 package version
 
 import (
@@ -29,7 +29,7 @@ type options struct {
 	format string
 }
 
-// NewCmd makes the verb.
+// NewCmd returns the command.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := &cobra.Command{
@@ -58,7 +58,7 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 
 func (*options) Complete(*cobra.Command, []string) error { return nil }
 
-// Validate refuses other formats.
+// Validate refuses unknown formats.
 func (o *options) Validate(*cobra.Command) error {
 	switch o.format {
 	case "", "short", "json", "yaml":
@@ -93,7 +93,7 @@ func (o *options) Run(context.Context) error {
 	return nil
 }
 
-// Text is what the verb, and the flag --version, print for a person.
+// Text returns the output of the command and of the flag --version.
 func Text() string {
 	info := version.Get()
 	text := fmt.Appendf(nil, "kubectl-scylla %s\n", info.Short())

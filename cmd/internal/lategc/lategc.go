@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lategc puts off the first garbage collection of a program that imports it, from a heap of 4 MB to one of 16 MB. Linking client-go
-// fills about 4 MB before main begins, so that every `version`, every completion and every `barrier MEMBER` used to pay for one collection,
-// a fifth of its start-up, and then ended. From the first collection on the collector runs as Go's runtime would have it: programs that live
-// long, as the controller does, keep their usual heap.
+// Package lategc raises the heap size at which a program that imports it first collects garbage,
+// from 4 MB to 16 MB. Linking client-go fills about 4 MB before main begins. So every `version`,
+// every completion and every `barrier MEMBER` ran one collection, a fifth of the start-up time, and
+// then ended. After the first collection Go's default applies again: long-running programs, such as
+// the controller, keep their usual heap.
 //
-// Go initialises packages in the order of their import paths as soon as all that they import is ready, so this package, which imports the
-// standard library alone, comes before those of Kubernetes. It must stay that way, and must never hold more than the sentinel.
+// Go initialises packages in the order of their import paths as soon as all their imports are
+// ready. This package imports only the standard library, so it comes before the packages of
+// Kubernetes. It must stay that way, and must never hold more than the sentinel.
 package lategc
 
 import (
@@ -20,12 +22,12 @@ const (
 	percentLater   = 100 // Go's default
 )
 
-// usual is closed when the collector runs as usual again, nil when it never did otherwise.
+// usual is closed when the collector has its default setting again; nil if it never changed.
 var usual chan struct{}
 
 func init() {
 	if os.Getenv("GOGC") != "" {
-		return // a limit set by the user stays
+		return // a limit set by the user remains
 	}
 	usual = make(chan struct{})
 	debug.SetGCPercent(percentAtStart)

@@ -37,79 +37,79 @@ import (
 )
 
 const (
-	// DefaultDataDir is where ScyllaDB's volume is looked at when it is mounted.
+	// DefaultDataDir is the mount point of ScyllaDB's volume.
 	DefaultDataDir = disk.DefaultDir
-	// DefaultLeaseNamespace is where the controller is installed.
+	// DefaultLeaseNamespace is the default namespace of the controller.
 	DefaultLeaseNamespace = "kubectl-scylla"
-	// DefaultStabilisation is how long all nodes must be UP without interruption where neither a flag nor the cluster's report sets it.
+	// DefaultStabilisation is the stabilisation time without a flag or health policy.
 	DefaultStabilisation = view.Stabilisation
-	// DefaultTerminationLog is the file from which Kubernetes reads a container's termination message.
+	// DefaultTerminationLog is the file with a container's termination message.
 	DefaultTerminationLog = "/dev/termination-log"
 
-	// reevaluate is how often the cluster is judged again without any sign of a change, repeat how often open blockers are logged.
+	// reevaluate is the interval between judgements without a change, repeat between logs of blockers.
 	reevaluate = 10 * time.Second
 	repeat     = time.Minute
-	// missingService is how often the API server is asked for a missing member Service.
+	// missingService is the interval of polls for a missing member Service.
 	missingService = 2 * time.Second
-	// quiet gathers changes: hundreds of members may report the same change within a second.
+	// quiet collects changes: hundreds of members may report one change within a second.
 	quiet = 500 * time.Millisecond
-	// stabilityLook is how often the cluster is judged while all nodes have to stay UP.
+	// stabilityLook is the interval between judgements while all nodes must stay UP.
 	stabilityLook = 2 * time.Second
-	// shortest is the least pause: each judgement costs the API server a dozen requests.
+	// shortest is the minimum pause: each judgement costs the API server a dozen requests.
 	shortest = time.Second
-	// judgeTimeout bounds one reading of the cluster, with the last look before opening.
+	// judgeTimeout bounds one judgement of the cluster, including the final check.
 	judgeTimeout = 30 * time.Second
 )
 
 // Options of Run.
 type Options struct {
-	// NewClient makes the client. It is only called when the API server is needed: a bootstrapped node starts without it.
+	// NewClient is called only if the API server is needed: a bootstrapped node starts without it.
 	NewClient func() (client.WithWatch, error)
-	// Namespace and Service name the member. Pod and PodUID name the own Pod, for Events; Pod is Service when empty.
+	// Namespace and Service name the member. Pod (default Service) and PodUID identify this Pod.
 	Namespace, Service string
 	Pod                string
 	PodUID             types.UID
-	// Cluster is the value of the label that selects the reports; empty takes label scylla/cluster of the Service.
+	// Cluster selects the reports; empty takes label scylla/cluster of the Service.
 	Cluster string
 	// QueryFile has the query's standard output, QueryFile+".code" its exit code.
 	QueryFile string
-	// DataDir is ScyllaDB's volume, read only where it is mounted.
+	// DataDir is ScyllaDB's volume, read only if mounted.
 	DataDir string
-	// PVC is the claim's name for texts; empty takes it from the cluster.
+	// PVC is the PVC's name for texts; empty takes it from the cluster.
 	PVC string
 	// AllowNonReporting is --single-report-allow-non-reporting-host-ids.
 	AllowNonReporting bool
-	// LeaseNamespace holds the controller's Lease, looked at when the reports are our controller's.
+	// LeaseNamespace has the controller's Lease, checked if our controller writes the reports.
 	LeaseNamespace string
-	// Image of ScyllaDB's container and Version of ScyllaDB, either may be empty; Version wins.
+	// Image of ScyllaDB's container and Version of ScyllaDB; Version has priority, both optional.
 	Image, Version string
-	// Policy is the barrier's policy; empty is cluster.Cluster's DefaultPolicy.
+	// Policy of the barrier; empty means cluster.Cluster's DefaultPolicy.
 	Policy api.Policy
-	// Stabilisation is how long all nodes must be UP without interruption before the barrier opens, 0 opens at once; nil takes the health policy of the cluster's report.
+	// Stabilisation is how long all nodes must be UP continuously; nil takes the health policy.
 	Stabilisation *time.Duration
-	// Ask returns nil when the reporter at host:port is ready and its row has that digest; over the network when nil.
+	// Ask returns nil if the reporter at host:port is ready with that digest; nil means HTTP.
 	Ask func(ctx context.Context, address, digest string) error
-	// WhenSilent is the behaviour while no controller leads; empty takes the health policy of the cluster's report.
+	// WhenSilent is the mode without a leading controller; empty takes the health policy.
 	WhenSilent api.WhenSilent
-	// AskHeartbeat asks a member's reporter for the number of its heartbeat, which confirms its row; over the network when nil.
+	// AskHeartbeat reads a reporter's heartbeat counter, which confirms its row; nil means HTTPS.
 	AskHeartbeat func(ctx context.Context, member string) (int64, error)
-	// AskView asks a member's reporter for the view that it relays; over the network when nil.
+	// AskView reads the view that a member's reporter relays; nil means HTTPS.
 	AskView func(ctx context.Context, member string, q viewwire.Question) (*viewwire.View, error)
-	// Disabled is feature gate BootstrapSynchronisation switched off.
+	// Disabled is set if feature gate BootstrapSynchronisation is off.
 	Disabled bool
-	// Listen opens the port of /metrics and /healthz when waiting begins; nil serves nothing.
+	// Listen opens the port of /metrics and /healthz; nil serves nothing.
 	Listen func() (net.Listener, error)
-	// TerminationLog takes the reason of a refusal when the file exists; empty writes none.
+	// TerminationLog is an existing file for the reason of a refusal; empty writes none.
 	TerminationLog string
-	// Clock is the real one when nil, Log slog.Default().
+	// Clock is the real one if nil, Log slog.Default().
 	Clock clock.WithTicker
 	Log   *slog.Logger
 }
 
-// Run returns nil when ScyllaDB may start. Errors: a refusal (exit code 2), when waiting cannot help, with the cure in its text; wrong options (exit code 2); ctx's error when it
-// ends first. It never returns nil because of data that it could not read.
+// Run returns nil if ScyllaDB may start, and never because data was unreadable. Errors: a refusal
+// (exit code 2) if waiting cannot help, with the remedy; wrong options (exit code 2); ctx's error.
 //
-// Long: the whole life of a barrier in one place, in the order in which it happens.
+// Long: the whole sequence of a barrier in one place, in the order in which it happens.
 func Run(ctx context.Context, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -130,7 +130,7 @@ func Run(ctx context.Context, o Options) error {
 		return exit.Usagef("the member is unknown: set POD_NAMESPACE and POD_NAME (downward API), or --namespace and --service-name")
 	}
 	b.readDisk()
-	// A certain answer of the disk needs no other source: a restart must work while the API server is unreachable.
+	// A definite disk state needs no other source: a restart must work without the API server.
 	if b.disk == bootstrap.BootstrappedYes || b.disk == bootstrap.BootstrappedDecommissioned {
 		v := bootstrap.Decide(bootstrap.Input{
 			Member: &cluster.Member{Ref: cluster.Place(o.Service, nil), Namespace: o.Namespace}, Disk: b.disk, DiskDetail: b.diskDetail,
@@ -183,7 +183,7 @@ type barrier struct {
 	said    said
 	started time.Time
 
-	// By the last reading: how long all must be UP, and the cluster's health policy.
+	// From the last reading: the stabilisation time and the cluster's health policy.
 	window    time.Duration
 	policy    api.StatusReportHealthPolicy
 	stability stability
@@ -194,16 +194,16 @@ type barrier struct {
 	disk       bootstrap.Bootstrapped
 	diskDetail words.Message
 	volume     bootstrap.Volume
-	// volumeDetail is why the volume could not be read, volumeHostID the host ID that the query found in it.
+	// volumeDetail is why the volume was unreadable, volumeHostID the host ID on it.
 	volumeDetail words.Message
 	volumeHostID hostid.ID
 	notes        []words.Message
 
 	seen      *cluster.Cluster // the last reading, for next steps
-	ctx       context.Context  // of the watch: it ends with the waiting
+	ctx       context.Context  // of the watch: it ends with wait
 	watching  bool
 	changes   <-chan struct{}
-	shown     string // the last logged verdict, without ages
+	shown     string // the last logged verdict without ages
 	lastShown time.Time
 }
 
@@ -242,26 +242,26 @@ func (b *barrier) wait(ctx context.Context) error {
 	}
 }
 
-// pause is the time until the next judgement when no change is seen.
+// pause is the time until the next judgement without a change.
 func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	switch {
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.MemberServiceMissing }):
 		return missingService
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.ControllerSilent }):
-		// A living controller renews its Lease every two seconds.
+		// A running controller renews its Lease every two seconds.
 		return shortest
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
 		return slices.Contains(aboutPermits, x.Reason) || aboutSilence(x) && b.byPermits()
 	}):
-		return b.policy.PeerCheck.Duration // and at once when the view changes, which is watched; members' reporters are asked as often
+		return b.policy.PeerCheck.Duration // reporters are polled as often; a change of the view wakes wait at once
 	case v.Pause != 0:
 		return max(shortest, v.Pause)
 	}
 	return reevaluate
 }
 
-// judge reads the cluster afresh and decides. Each opening is decided on data read at that moment, never on a watch's cache: a watch that has silently broken looks like a cluster
-// without changes.
+// judge reads the cluster and decides. It never uses a watch's cache: a broken watch looks like a
+// cluster without changes.
 func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service) {
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
 	defer cancel()
@@ -270,7 +270,7 @@ func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service
 		return b.silence(b.blocked(*trouble)), nil
 	}
 	b.watch(key)
-	// Reading Pods costs the square of the cluster's size: only the last look reads them.
+	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
 	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Member: b.Service})
 	return b.byPeers(ctx, key, b.silence(b.settle(ctx, key, v, known)), known), svc
 }
@@ -312,7 +312,8 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	return v, snap, svc
 }
 
-// input is the decision's input, with the facts that only this Pod has. The barrier's own annotation is not part of it, nor whether the controller is silent.
+// input returns the decision's input with the facts of this Pod, without the barrier's own
+// annotation and the state of the controller.
 func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 	in, err := bootstrap.Of(snap, b.Service)
 	if err != nil {
@@ -326,14 +327,14 @@ func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 		in.Version = v // the version given to this barrier
 	}
 	in.ControllerSilent, in.ControllerSilentSince, in.Held = words.Message{}, time.Time{}, nil
-	in.Permission = nil // settle checks it, beside the time for which all must stay UP
+	in.Permission = nil // settle checks it with the stabilisation time
 	if b.byPermits() {
 		in.JudgedBy = ""
 	}
 	return in, nil
 }
 
-// key is the cluster that the member Service belongs to.
+// key returns the cluster of the member Service.
 func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 	if b.Cluster != "" {
 		return cluster.Key{Namespace: b.Namespace, Name: b.Cluster}, nil
@@ -357,7 +358,7 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 	return cluster.Key{Namespace: b.Namespace, Name: b.Cluster}, nil
 }
 
-// watch begins once, when the cluster is known. Without a watch the barrier is only slower: it also judges at intervals.
+// watch starts one watch once the cluster is known. If it fails, only the intervals remain.
 func (b *barrier) watch(key cluster.Key) {
 	if b.watching {
 		return
@@ -385,7 +386,7 @@ func (b *barrier) watch(key cluster.Key) {
 	b.changes = changes
 }
 
-// advise gives the verdict its next steps.
+// advise adds the next steps to the verdict.
 func (b *barrier) advise(v bootstrap.Verdict) bootstrap.Verdict {
 	c, known := b.seen, ""
 	if c == nil {
@@ -403,7 +404,7 @@ func (b *barrier) blocked(x matrix.Blocker) bootstrap.Verdict {
 	return v
 }
 
-// unjudged is the blocker of a reading by which the member cannot be judged: the report that an override names is missing, or its Service.
+// unjudged is the blocker if the report that an override names, or the Service, is missing.
 func unjudged(snap *cluster.Cluster, err error) matrix.Blocker {
 	if report := snap.OverrideRef; report != "" && snap.StatusReport == nil {
 		return matrix.Blocker{
@@ -425,14 +426,14 @@ func (b *barrier) unread(err error) matrix.Blocker {
 	return matrix.Blocker{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err))}
 }
 
-// refuse makes the one message of a refusal; the caller prints it.
+// refuse returns the error of a refusal; the caller prints it.
 func (b *barrier) refuse(v bootstrap.Verdict) error {
 	text := words.Of(v.Self.Name(), v.Summary)
 	if next := nextStep(v); next != "" {
 		text += "; " + next
 	}
 	if b.TerminationLog != "" {
-		// Only where Kubernetes has created the file: elsewhere /dev must not be written to.
+		// Only a file that Kubernetes has created: elsewhere /dev must not be written to.
 		if f, err := os.OpenFile(b.TerminationLog, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
 			_, _ = f.WriteString(text)
 			_ = f.Close()
@@ -441,7 +442,7 @@ func (b *barrier) refuse(v bootstrap.Verdict) error {
 	return exit.Refused(errors.New(text))
 }
 
-// opened reports the opening in the log and as an Event; a failure here does not keep ScyllaDB from starting.
+// opened logs and publishes the opening; a failure does not block ScyllaDB.
 func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
 	attrs := []any{"decision", string(v.Decision), "waited", b.Clock.Since(b.started).Round(time.Second).String()}
 	if len(v.Notes) > 0 {
@@ -454,7 +455,7 @@ func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.S
 	b.events.opened(ctx, v, svc)
 }
 
-// forcedBy is the person who forced and the reason, as far as the Service has them.
+// forcedBy returns who forced and why, from the Service.
 func forcedBy(svc *corev1.Service) string {
 	if svc == nil {
 		return "annotation " + api.AnnotationForceProceed
@@ -474,7 +475,7 @@ func forcedBy(svc *corev1.Service) string {
 	return text + ", no reason specified"
 }
 
-// fieldManager is the managed-fields entry of the last writer of an annotation.
+// fieldManager returns the managed-fields entry of an annotation's last writer.
 func fieldManager(svc *corev1.Service, annotation string) *metav1.ManagedFieldsEntry {
 	for i := range svc.ManagedFields {
 		f := &svc.ManagedFields[i]

@@ -20,7 +20,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// readDisk learns the state of the volume: from the query's output, from the files in it, and from the version of ScyllaDB that ran the query.
+// readDisk reads the state of the volume: from the query's output, the files on the volume, and the
+// version of ScyllaDB that ran the query.
 func (b *barrier) readDisk() {
 	version, from, err := b.version()
 	switch {
@@ -58,7 +59,7 @@ func (b *barrier) version() (release.Version, string, error) {
 	return v, from, err
 }
 
-// look returns whether ScyllaDB's own files are in the volume, or why it could not be read.
+// look returns whether the volume has ScyllaDB's files, or why it is unreadable.
 func look(dir string) (bootstrap.Volume, words.Message) {
 	if dir == "" {
 		return bootstrap.VolumeUnreadable, words.New(words.VolumeNotNamed)
@@ -70,11 +71,13 @@ func look(dir string) (bootstrap.Volume, words.Message) {
 	return v, words.Message{}
 }
 
-// ownVolumePatience is how long the barrier asks the API server for the volume's owner before a bootstrapped volume opens without an answer.
+// ownVolumePatience bounds the check of the volume's owner at the API server. After it, a
+// bootstrapped volume opens unchecked.
 const ownVolumePatience = 5 * time.Second
 
-// ownVolume compares the host ID in a bootstrapped volume with those that the Services record and the peers list: another member's volume, or a copy of it, is no restart. Without an
-// answer in time the volume alone opens: a restart must work while the API server is unreachable.
+// ownVolume compares the host ID of a bootstrapped volume with the Services' records and the peers.
+// If it is another member's, the start is not a restart. Without an answer in time the volume opens
+// alone: a restart must work while the API server is unreachable.
 func (b *barrier) ownVolume(ctx context.Context, v bootstrap.Verdict) bootstrap.Verdict {
 	ctx, cancel := context.WithTimeout(ctx, ownVolumePatience)
 	defer cancel()
@@ -110,7 +113,8 @@ func (b *barrier) compareVolume(ctx context.Context) (bootstrap.Verdict, error) 
 	return bootstrap.Decide(in), nil
 }
 
-// compareNames is for a member without a usable Service, whose cluster is not known: the Services of its namespace may record the volume's host ID.
+// compareNames is for a member whose Service, and so its cluster, is unknown. It searches the
+// Services of the namespace for the volume's host ID.
 func (b *barrier) compareNames(ctx context.Context, trouble matrix.Blocker) (bootstrap.Verdict, error) {
 	if trouble.Reason == words.APIUnreachable {
 		return bootstrap.Verdict{}, errors.New(words.Aging(trouble.Message(), trouble.Since, time.Time{}))
@@ -146,8 +150,9 @@ func volumeWord(v bootstrap.Volume) string {
 	return "not checked"
 }
 
-// banned is the evidence that the cluster has banned the host ID of this volume: a failed operation that was to make it a member, and no row that lists it. The recorded host ID
-// may be that of an earlier volume, so nothing is concluded while this one may be new.
+// banned is the evidence that the cluster has banned this volume's host ID: a failed operation to
+// join it, and no row that lists it. The recorded host ID may be from an earlier volume. Zero
+// therefore unless this volume is in use.
 func (b *barrier) banned(s *cluster.Cluster, in bootstrap.Input) words.Message {
 	id := in.Member.RecordedID()
 	if b.volume != bootstrap.VolumeUsed || id == "" || s.StatusReport == nil {

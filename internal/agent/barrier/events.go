@@ -18,9 +18,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Reasons of the Events on the own Pod.
+// Reasons of the Events on this Pod.
 const (
-	EventWaiting = "BootstrapWaiting" // it starts waiting
+	EventWaiting = "BootstrapWaiting" // waiting begins
 	EventChanged = "BootstrapBlockersChanged"
 	EventOpened  = "BootstrapAllowed"
 	EventForced  = "BootstrapForced"
@@ -28,24 +28,27 @@ const (
 )
 
 const (
-	// eventPause is the least time between two Events about blockers; a change in between is part of the next one. It doubles with each change up to eventRepeat: nodes that go
-	// DOWN and come back all the time are one fact.
+	// eventPause is the minimum time between two Events about blockers; the next Event includes the
+	// changes in between. It doubles with each change up to eventRepeat: flapping nodes are one fact.
 	eventPause = 30 * time.Second
-	// settling is for how long a blocker that only waits to see the controller's Lease advance causes no Event, and no shorter wait for all to stay UP.
+	// settling is the minimum duration of a wait for a renewal of the controller's Lease, or for
+	// stabilisation, that causes an Event.
 	settling = 10 * time.Second
-	// eventRepeat is how often the same blockers get an Event again: the API server raises the Event's count, and deletes the Event after an hour.
+	// eventRepeat is the interval between Events about the same blockers. The API server raises the
+	// Event's count and deletes the Event after an hour.
 	eventRepeat  = 10 * time.Minute
 	eventTimeout = 5 * time.Second
 )
 
-// events writes Events for people on the Pod. A failure here does not change the barrier's behaviour.
+// events writes Events on the Pod. A failure does not change the barrier's behaviour.
 type events struct {
 	*barrier
 	pod    *corev1.Pod
-	told   string // the blockers of the last Event
+	told   string // blockers of the last Event
 	toldAt time.Time
-	reason string // of the last one: a repetition has the same name
-	// changes is how many Events in a row had other blockers than the one before; differed is when the blockers last differed from those of the last Event.
+	reason string // reason of the last Event: a repetition has the same name
+	// changes counts Events in a row with changed blockers; differed is the last time at which the
+	// blockers differed from those in the last Event.
 	changes  int
 	differed time.Time
 	failed   bool
@@ -63,7 +66,7 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	if len(blockers) < len(v.Blockers) {
 		v = v.Only(blockers)
 	}
-	// Nodes and reasons only; ages and counts change all the time.
+	// Nodes and reasons only; ages and counts change continuously.
 	text := strings.Join(texts(v, time.Time{}), "\n")
 	if text != e.told {
 		e.differed = now
@@ -71,7 +74,7 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	if now.Sub(e.differed) >= eventRepeat {
 		e.changes = 0
 	}
-	const doublings = 5 // beyond eventRepeat
+	const doublings = 5 // enough to exceed eventRepeat
 	pause := min(eventRepeat, eventPause<<min(e.changes, doublings))
 	if text == e.told {
 		pause = eventRepeat
@@ -118,7 +121,7 @@ func (e *events) emit(ctx context.Context, ev kube.Event) {
 		err = kube.Emit(ctx, e.client, pod, ev)
 	}
 	if err != nil && !e.failed {
-		e.failed = true // logged once: Events are an addition to the log
+		e.failed = true // logged once: Events only supplement the log
 		e.Log.Warn("cannot write an Event for this Pod", "event", ev.Reason, "error", oneLine(err))
 	}
 }

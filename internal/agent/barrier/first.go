@@ -11,8 +11,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// notFirst holds back a member that would create a cluster while its seeds, or its StatefulSet, belong to another one. Only the other objects of the namespace show it: no other
-// object has this cluster's label.
+// notFirst blocks a member that would create a cluster although its seeds, or its StatefulSet,
+// belong to another one. It reads all objects of the namespace: none of them has this cluster's
+// label.
 func (b *barrier) notFirst(ctx context.Context, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
 	if v.Decision != bootstrap.DecisionGenesis {
 		return nil

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// GateBootstrapSynchronisation is the one feature gate there is, on unless switched off.
+// GateBootstrapSynchronisation is the only feature gate; its default is true.
 const GateBootstrapSynchronisation = "BootstrapSynchronisation"
 
-// ParseFeatureGates reads "BootstrapSynchronisation=true|false" (a comma-separated list, in the form of Kubernetes' components; empty is the default) and returns whether bootstrap
-// synchronisation is on. The error names the unknown gate or value.
+// ParseFeatureGates parses "BootstrapSynchronisation=true|false" (a comma-separated list as in
+// Kubernetes; empty means true). It returns whether bootstrap synchronisation is on. The error
+// names the unknown gate or value.
 func ParseFeatureGates(text string) (enabled bool, err error) {
 	enabled = true
 	for part := range strings.SplitSeq(text, ",") {

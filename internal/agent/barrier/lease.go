@@ -16,20 +16,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// leaseWatch judges whether the controller that keeps the reports is alive. Only renewals that it has seen happen count: a report with all UP is worthless when its writer died an
-// hour ago, and two machines' clocks cannot be compared.
+// leaseWatch judges whether the controller that writes the reports is running. Only renewals that
+// it has observed count: a report with all UP is worthless if its writer stopped an hour ago, and
+// the clocks of two Kubernetes nodes are not comparable.
 type leaseWatch struct {
 	namespace string
-	key       cluster.Key // whose reports must be kept
+	key       cluster.Key // whose reports the controller must write
 	monitor   cluster.LeaseMonitor
-	first     time.Time // first reading, own clock
-	renewed   time.Time // the Lease's own time at the last reading
+	first     time.Time // first reading, by this clock
+	renewed   time.Time // the Lease's renewTime at the last reading
 	looked    bool
-	advanced  bool // a renewal by a holder was seen
-	gone      bool // at the last reading it had no holder, or had not been renewed for too long
+	advanced  bool // a renewal by a holder was observed
+	gone      bool // no holder, or not renewed for too long, at the last reading
 }
 
-// look reads the Lease; silent is zero when the controller is alive, else the silent controller or the reason why that is not known.
+// look reads the Lease. The result is zero if the controller is running, else the controller that
+// is not responding, or why its state is unknown.
 func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (silent words.Message, since time.Time) {
 	if w.first.IsZero() {
 		w.first = now

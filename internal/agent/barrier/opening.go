@@ -32,25 +32,26 @@ import (
 )
 
 const (
-	// askTimeout bounds the answer of one reporter, askTogether how many are asked at the same time, askAll the time for all of them.
+	// askTimeout bounds the answer of one reporter, askAll the answers of all. askTogether is the
+	// maximum of parallel requests.
 	askTimeout  = 2 * time.Second
 	askTogether = 64
 	askAll      = 15 * time.Second
-	// firstLook and maxLook bound the pause between two last looks that refuse.
+	// firstLook and maxLook bound the pause between two final checks that fail.
 	firstLook = 2 * time.Second
 	maxLook   = 15 * time.Second
 )
 
-// stability is the state of the conditions between a verdict that opens and the opening itself.
+// stability is the state between a verdict that opens and the opening itself.
 type stability struct {
-	since   time.Time         // since when all is UP without interruption; zero while it is not
-	refusal bootstrap.Verdict // of the last look before opening
-	refused int               // how many last looks in a row have refused
-	next    time.Time         // of the next one
+	since   time.Time         // since when all are UP continuously; zero if they are not
+	refusal bootstrap.Verdict // of the last final check
+	refused int               // failed final checks in a row
+	next    time.Time         // time of the next final check
 }
 
-// settle turns a verdict that would open into the final one: all must stay UP for a while, and a last look, independent of the reports and their controller, must find no blocker
-// either.
+// settle makes a verdict that would open final: all nodes must stay UP for the window. A final
+// check, independent of the reports and the controller, must find no blocker.
 func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	s := &b.stability
 	if !v.Satisfied || !v.Decision.Guarded() {
@@ -82,7 +83,7 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 		return looked
 	}
 	if s.refused > 0 {
-		// The cause of the refusal is gone: its absence has to last for the window, as everything else.
+		// The cause of the refusal is gone: its absence must also last for the window.
 		*s = stability{since: now}
 		if left := b.unstable(v); left > 0 {
 			return b.stabilising(v, left)
@@ -94,16 +95,16 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 	return looked
 }
 
-// stabilising is a verdict that would open once all have been UP for left more.
+// stabilising blocks a verdict until all have been UP for left more.
 func (b *barrier) stabilising(v bootstrap.Verdict, left time.Duration) bootstrap.Verdict {
-	v = b.held(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // in steps: a new text each second would be no news
-	// A watch that has silently broken must not hide that a node went DOWN and came back.
+	v = b.held(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // in steps: a text per second would flood the log
+	// A broken watch must not hide that a node was DOWN and recovered.
 	v.Pause = min(left, stabilityLook)
 	return v
 }
 
-// close is for a member that the controller's view does not let start. The time of all being UP goes on meanwhile; but after a permit that was there and was withdrawn, or is no
-// longer fresh, it begins anew.
+// close blocks a member without a valid permit. The stabilisation time continues, but restarts if a
+// permit was withdrawn or has expired.
 func (b *barrier) close(v bootstrap.Verdict, blockers []matrix.Blocker) bootstrap.Verdict {
 	if b.permits.had {
 		if view.StampOf(b.permits.views.Latest()).Newer(b.permits.by) {
@@ -114,7 +115,7 @@ func (b *barrier) close(v bootstrap.Verdict, blockers []matrix.Blocker) bootstra
 	return b.held(v, blockers...)
 }
 
-// unstable is how much longer all must stay UP.
+// unstable returns how much longer all must stay UP.
 func (b *barrier) unstable(v bootstrap.Verdict) time.Duration {
 	if !v.Decision.Stabilises() {
 		return 0
@@ -122,15 +123,16 @@ func (b *barrier) unstable(v bootstrap.Verdict) time.Duration {
 	return max(0, b.window-b.Clock.Since(b.stability.since))
 }
 
-// held is a verdict that would open and waits for these blockers.
+// held replaces a verdict that would open by one that waits for blockers.
 func (b *barrier) held(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstrap.Verdict {
 	matrix.SortBlockers(blockers)
 	v.Satisfied, v.Decision = false, bootstrap.DecisionWait
 	return v.Only(blockers)
 }
 
-// lastLook is the check right before opening: of the rows that the Pods carry themselves, which need no controller; of the seeds that the member would have; and of the reporters,
-// which have to answer. The report and the Pods' rows both have to let the member start.
+// lastLook is the final check before opening. It checks the rows in the Pods' annotations, the
+// member's seeds, and the reporters, which must answer. No controller is needed. The verdicts by
+// report and by annotations must both open.
 func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	b.metrics.evaluations.Inc()
 	digests, decoder := map[string]string{}, &cluster.Decoder{}
@@ -140,7 +142,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	}
 	objects := known.Objects
 	if !ours(known) {
-		// The Scylla Operator may keep the reports: its state is read once here.
+		// The Scylla Operator may write the reports: read its state once.
 		objects, err = kube.Load(ctx, b.client, key, kube.LoadOptions{
 			Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Operator: true, Member: b.Service,
 		})
@@ -182,7 +184,8 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	return v
 }
 
-// both is the verdict by the report and by the rows that the Pods carry: each has to let the member start. Where the two differ, the Pods' rows have the cause.
+// both combines the verdicts by the report and by the Pods' rows: both must open. If they differ,
+// the Pods' rows show the cause.
 func (b *barrier) both(byReport, byPods bootstrap.Verdict) bootstrap.Verdict {
 	outdated := slices.DeleteFunc(slices.Clone(byReport.Blockers), func(x matrix.Blocker) bool { return x.Reason != words.ReportOutdated })
 	switch {
@@ -196,7 +199,7 @@ func (b *barrier) both(byReport, byPods bootstrap.Verdict) bootstrap.Verdict {
 	return b.held(byPods, slices.Concat(byPods.Blockers, outdated)...)
 }
 
-// unlisted is the blocker of Pods that the last look could not list.
+// unlisted is the blocker if the final check could not list Pods.
 func (b *barrier) unlisted(err error) matrix.Blocker {
 	b.metrics.apiErrors.Inc()
 	if apierrors.IsForbidden(err) {
@@ -205,7 +208,8 @@ func (b *barrier) unlisted(err error) matrix.Blocker {
 	return matrix.Blocker{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err))}
 }
 
-// carriesRows is true where Pods other than the member's own carry rows at all: reports of another writer may be made from another source.
+// carriesRows reports whether Pods other than the member's have rows: another writer's reports may
+// come from another source.
 func carriesRows(pods []corev1.Pod, member string) bool {
 	for i := range pods {
 		if pods[i].Name != member && len(pods[i].Annotations) > 0 {
@@ -215,7 +219,7 @@ func carriesRows(pods []corev1.Pod, member string) bool {
 	return false
 }
 
-// condense records the digest of each Pod's row before it is decoded.
+// condense records the digest of each Pod's row before decoding it.
 func condense(digests map[string]string, decoder *cluster.Decoder) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		digests[pod.Name] = api.ReportDigest(pod.Annotations[api.AnnotationNodeStatusReport])
@@ -223,9 +227,11 @@ func condense(digests map[string]string, decoder *cluster.Decoder) func(*corev1.
 	}
 }
 
-// askReporters asks each reporter whether it still polls its ScyllaDB and has the row that its Pod carries, in parallel within limits, and returns a blocker for each that does not
-// confirm it. A reporter that cannot write has another row as soon as anything changes: the judged row is then not its ScyllaDB's. Where a permit is needed, the reporter's pinned TLS
-// end has to have that row, too: anything at the Pod's address can answer over plain HTTP.
+// askReporters checks that each reporter still polls its ScyllaDB and has the row of its Pod's
+// annotation, in parallel within limits. It returns a blocker for each failure. A reporter that
+// cannot write gets a different row with the next change, so the judged row is out of date. If a
+// permit is required, the reporter's pinned TLS endpoint must also confirm the row, because
+// anything at the Pod's address can answer plain HTTP.
 func (b *barrier) askReporters(ctx context.Context, reporters []*cluster.Member, digests map[string]string) []matrix.Blocker {
 	ctx, cancel := context.WithTimeout(ctx, askAll)
 	defer cancel()
@@ -261,7 +267,7 @@ func (b *barrier) askReporters(ctx context.Context, reporters []*cluster.Member,
 			return nil
 		})
 	}
-	_ = g.Wait() // the functions give no error: each reporter has its own
+	_ = g.Wait() // the functions return no error: each reporter has its own
 	var blockers []matrix.Blocker
 	for i, err := range silent {
 		if err != nil {
@@ -271,9 +277,11 @@ func (b *barrier) askReporters(ctx context.Context, reporters []*cluster.Member,
 	return blockers
 }
 
-// confirms returns nil when the reporter itself, by the certificate that its Pod's annotation names, has the row with that digest. A reporter whose number is on a Lease, because its
-// network forbids the request, cannot answer: its Lease must have that row for that Pod, and the view, which may be no older than the health policy's view limit, has seen its number advance.
-// Operator's Pods and remote datacenters have no reporter of ours here: that view alone stands for them.
+// confirms returns nil if the reporter has the row with that digest, by the certificate that its
+// Pod's annotation names. If the network forbids that request, the reporter writes its counter to a
+// Lease. That Lease must have the row for that Pod, and a view that is not older than the health
+// policy's view limit must have seen the counter advance. For operator's Pods and remote
+// datacenters only that view counts.
 func (b *barrier) confirms(ctx context.Context, r *cluster.Member, digest string) error {
 	switch h := r.Heartbeat(); {
 	case h == nil:
@@ -299,12 +307,12 @@ func (b *barrier) confirms(ctx context.Context, r *cluster.Member, digest string
 	}
 }
 
-// lookError is why a reporter has not confirmed its row, where this package knows it.
+// lookError is why a reporter has not confirmed its row, as determined by this package.
 type lookError words.Message
 
 func (e lookError) Error() string { return words.Text(words.Message(e)) }
 
-// noAnswer is the blocker of a reporter that has not confirmed its row. Errors of the network are quoted.
+// noAnswer is the blocker of a reporter without confirmation. It quotes network errors.
 func (b *barrier) noAnswer(node matrix.Ref, err error) matrix.Blocker {
 	why, ok := errors.AsType[lookError](err)
 	if errors.Is(err, heartbeat.ErrOtherRow) {
@@ -318,7 +326,7 @@ func (b *barrier) noAnswer(node matrix.Ref, err error) matrix.Blocker {
 	return x
 }
 
-// newAsker is a client that goes straight to the Pod, as the kubelet's probes do.
+// newAsker returns a client that ignores proxies, like the kubelet's probes.
 func newAsker() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: askTimeout, MaxResponseHeaderBytes: 16 << 10},
@@ -326,7 +334,8 @@ func newAsker() *http.Client {
 	}
 }
 
-// askReporter returns nil when the reporter at that address answers that it is ready, and that its row has that digest. An older reporter sends no digest.
+// askReporter returns nil if the reporter at that address is ready and its row has that digest. An
+// older reporter sends no digest.
 func askReporter(ctx context.Context, c *http.Client, address, digest string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
 	if err != nil {
@@ -347,6 +356,6 @@ func askReporter(ctx context.Context, c *http.Client, address, digest string) er
 		return nil
 	}
 	const enough = 200
-	said, _ := bounded.Head(resp.Body, enough) // the status code is the answer, the text is for people
+	said, _ := bounded.Head(resp.Body, enough) // only the status code is evaluated; the text is for people
 	return lookError(words.New(words.ReporterRefuses, "address", address, "status", resp.Status, "words", strings.Join(strings.Fields(string(said)), " ")))
 }

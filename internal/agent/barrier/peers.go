@@ -23,7 +23,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// ParseWhenSilent reads "Wait", "Peers", or the empty text, which leaves it to the cluster's health policy; the error names the choices.
+// ParseWhenSilent parses "Wait", "Peers", or "" (the cluster's health policy decides). The error
+// lists the values.
 func ParseWhenSilent(text string) (api.WhenSilent, error) {
 	switch w := api.WhenSilent(text); w {
 	case "", api.WhenSilentWait, api.WhenSilentPeers:
@@ -32,16 +33,16 @@ func ParseWhenSilent(text string) (api.WhenSilent, error) {
 	return "", fmt.Errorf("unknown value %q: use one of %s, %s", text, api.WhenSilentWait, api.WhenSilentPeers)
 }
 
-// peersPause is the time between two looks at the members.
+// peersPause is the time between two queries of the members.
 const peersPause = 5 * time.Second
 
 // peering is the state of the barrier while it decides by the members' own rows.
 type peering struct {
-	silent time.Time         // since when the Lease has been seen without a controller; zero while there is one
-	since  time.Time         // since when every member has had a fresh row without a break, and lets the member join; zero while not so
-	next   time.Time         // of the next look
-	said   bootstrap.Verdict // of the last one
-	heard  map[string]beat   // by the name of the member
+	silent time.Time         // since when the Lease has shown no controller; zero while it shows one
+	since  time.Time         // since when each member's row is fresh and lets the member join, continuously; else zero
+	next   time.Time         // time of the next query
+	said   bootstrap.Verdict // result of the last query
+	heard  map[string]beat   // by member name
 }
 
 // beat is the state of one reporter's heartbeat.
@@ -51,9 +52,10 @@ type beat struct {
 	client               *http.Client
 }
 
-// byPeers turns a verdict that waits only for a silent controller into the one by the members' own rows, where an administrator has chosen that. It is for a plain join: it creates
-// no cluster and replaces no node. Every node in any list has to have a row that its own reporter confirms by a heartbeat that was seen to advance, and all of these rows have to
-// have all nodes UP, for as long as all must stay UP; then the last look follows, as always.
+// byPeers replaces a verdict that waits only for a controller that is not responding, if an
+// administrator chose that. It is for plain joins: it creates no cluster and replaces no node.
+// Every listed node must have a row that its reporter confirms by an advancing heartbeat. All rows
+// must have all nodes UP for the stabilisation time. The final check follows.
 func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	p, now := &b.peers, b.Clock.Now()
 	onlySilent := !v.Satisfied && len(v.Blockers) > 0 && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != words.ControllerSilent })
@@ -64,7 +66,7 @@ func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verd
 	if p.silent.IsZero() {
 		p.silent = now
 	}
-	// A view that is still fresh is the controller's, and a change of leader takes time.
+	// A fresh view still counts as the controller's, and a change of leader takes time.
 	if limit := b.policy.ViewLimit.Duration; now.Sub(p.silent) <= limit || now.Sub(b.lastSign(words.ControllerSilent, now)) <= limit {
 		return v
 	}
@@ -76,7 +78,7 @@ func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verd
 	return p.said
 }
 
-// askPeers looks at the members once.
+// askPeers queries the members once.
 func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	p := &b.peers
 	closed := func(blockers ...matrix.Blocker) bootstrap.Verdict {
@@ -119,7 +121,7 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	return looked
 }
 
-// unconfirmed asks every node's reporter for its heartbeat, and returns a blocker for each whose row it does not confirm.
+// unconfirmed queries each node's reporter and returns a blocker for each unconfirmed row.
 func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, digests map[string]string) []matrix.Blocker {
 	p, asked := &b.peers, b.Clock.Now()
 	if p.heard == nil {
@@ -165,7 +167,7 @@ func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, dig
 	return blockers
 }
 
-// heartbeatOf asks one.
+// heartbeatOf queries one reporter.
 func (b *barrier) heartbeatOf(ctx context.Context, e *view.Sighting, h beat, asked time.Time) beat {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -185,7 +187,7 @@ func (b *barrier) heartbeatOf(ctx context.Context, e *view.Sighting, h beat, ask
 	return h
 }
 
-// forgetPeers begins anew: the conditions have to hold without interruption.
+// forgetPeers resets the state: the conditions must hold continuously.
 func (b *barrier) forgetPeers() {
 	for _, h := range b.peers.heard {
 		h.client.CloseIdleConnections()

@@ -23,7 +23,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// ParsePolicy reads "permits", "reports", or the empty text, which leaves it to cluster.Cluster's DefaultPolicy; the error names the choices.
+// ParsePolicy parses "permits", "reports", or "" (cluster.Cluster's DefaultPolicy decides). The
+// error lists the values.
 func ParsePolicy(text string) (api.Policy, error) {
 	switch p := api.Policy(text); p {
 	case "", api.PolicyPermits, api.PolicyReports:
@@ -35,28 +36,30 @@ func ParsePolicy(text string) (api.Policy, error) {
 // aboutPermits are the reasons of blockers that the controller's view shows.
 var aboutPermits = []words.Code{words.PermitPending, words.PermitForOther, words.ViewHeld, words.Isolated}
 
-// permits is the barrier's knowledge of the controller's views.
+// permits is what the barrier has read of the controller's views.
 type permits struct {
 	views view.Receiver
-	// had is true after a judgement that found a permit.
+	// had is set after a judgement that found a permit.
 	had bool
 	// by is the view with that permit.
 	by view.Stamp
-	// behind is since when the API server has shown older views than the newest one seen; zero while it does not.
+	// behind is since when the API server has returned older views than the newest one seen; zero if
+	// it does not.
 	behind time.Time
-	// heard is when the API server was last read, by the barrier's own clock.
+	// heard is when the API server was last read, by the barrier's clock.
 	heard time.Time
-	// otherwise is the policy where Options.Policy is empty, by the Service that was read last; empty before that.
+	// otherwise is the policy if Options.Policy is empty, from the last Service read; empty before.
 	otherwise api.Policy
 }
 
-// byPermits is true where the member needs a permit. It is assumed before anything was read, which only makes the barrier wait.
+// byPermits reports whether the member needs a permit. True before the first reading, which only
+// makes the barrier wait.
 func (b *barrier) byPermits() bool {
 	return cmp.Or(b.Policy, b.permits.otherwise, api.PolicyPermits) == api.PolicyPermits
 }
 
-// unpermitted are the reasons why the controller's view does not let the member start; none where it does, or where no permit is needed. A start that does not depend on other
-// nodes, such as a restart, needs none.
+// unpermitted returns why the controller's view does not let the member start; nil if it does, or
+// if no permit is required, as for a restart.
 func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
 	if !b.byPermits() || v.Decision.Permit() == "" {
 		return nil
@@ -73,9 +76,10 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 			p.View = b.permits.views.Latest()
 			p.Old = b.tooOld(now)
 		} else {
-			p.Old = words.New(words.ViewNotSeenToAdvance) // of a deleted report: none of its views will be seen to advance
+			p.Old = words.New(words.ViewNotSeenToAdvance) // the report was deleted: its views never advance
 		}
-		// A view with an open permit advances at each renewal. Where this one has not, the other members' reporters may have a newer one.
+		// A view with an open permit advances at each renewal. If it has not, the reporters of other
+		// members may have a newer one.
 		if age, seen := b.permits.views.Age(now); !seen || age > b.policy.PeerCheck.Duration {
 			b.askForViews(b.policy.PeerCheck.Duration)
 		}
@@ -90,7 +94,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	if blockers := blockersOf(&p); len(blockers) > 0 {
 		return blockers
 	}
-	// Only a member with a permit needs its claim's UID.
+	// Only a member with a permit needs its PVC's UID.
 	claim := &metav1.PartialObjectMetadata{}
 	claim.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
 	switch err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: p.Claim}, claim); {
@@ -114,7 +118,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	return b.turned(p, blockersOf)
 }
 
-// ownPod is the UID of the own Pod: from the downward API, else of the Pod with that name.
+// ownPod returns the UID of this Pod: from the downward API, else by its name.
 func (b *barrier) ownPod(ctx context.Context) (types.UID, *matrix.Blocker) {
 	if b.PodUID != "" {
 		return b.PodUID, nil
@@ -127,7 +131,8 @@ func (b *barrier) ownPod(ctx context.Context) (types.UID, *matrix.Blocker) {
 	return pod.UID, nil
 }
 
-// tooOld is why the newest view may not be the controller's present one: only a view that this barrier has seen to advance, by its own clock, counts.
+// tooOld returns why the newest view may be out of date. Only a view that this barrier has seen
+// advance, by its own clock, counts.
 func (b *barrier) tooOld(now time.Time) words.Message {
 	age, seen := b.permits.views.Age(now)
 	switch {
@@ -139,8 +144,9 @@ func (b *barrier) tooOld(now time.Time) words.Message {
 	return words.Message{}
 }
 
-// wentBack is set when the API server has shown older views for longer than any reading is late: after a restore, views count from the backup's stamp. That looks the same as an
-// API server that is behind, even if its views advance, so the barrier does not open: it reports the state, and a person decides.
+// wentBack is set if the API server has returned older views for longer than any delay. After an
+// etcd restore, views count from the backup's stamp. An outdated API server looks the same, even if
+// its views advance. The barrier therefore stays closed and reports the state; a person decides.
 func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) words.Message {
 	p, seen := &b.permits, view.StampOf(b.permits.views.Latest())
 	switch is := view.StampOf(shown); {
@@ -154,7 +160,7 @@ func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) words.Mes
 	return words.Message{}
 }
 
-// permitted reads the view once more, right before opening and after the last look: a newer view closes at once.
+// permitted reads the view again after the final check: a newer view blocks at once.
 func (b *barrier) permitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
 	if !b.byPermits() || v.Decision.Permit() == "" {
 		return nil

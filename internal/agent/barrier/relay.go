@@ -27,27 +27,31 @@ import (
 )
 
 const (
-	// mostRelays is how many members are asked for the view, relearn how often their addresses are read again.
+	// mostRelays is the maximum of members that are queried for the view, relearn the interval between
+	// readings of their addresses.
 	mostRelays = 8
 	relearn    = time.Minute
 )
 
-// relays are the reporters of other members, which relay the controller's view where this barrier does not see it advance. A view has no signature: a relayed one may close this
-// barrier, and never opens it. Only the API server's view opens.
+// relays are the reporters of other members. They relay the controller's view if this barrier does
+// not see it advance. A view has no signature: a relayed one may block this barrier, and never
+// opens it. Only the API server's view opens.
 type relays struct {
-	// views are the relayed views, by member: a forged one, with a stamp of any height, does not hide another member's.
+	// views are the relayed views, by member. A forged view with a high stamp does not hide another
+	// member's view.
 	views   map[string]*view.Relayed
-	report  types.UID // of the cluster report that the API server has
+	report  types.UID // UID of the cluster report in the API server
 	members []relayAt
-	learned time.Time // when their addresses were last read; zero before
-	asked   time.Time // when they were last asked; zero before
-	// Of the last round: how many answered at all, and when the controller last stood by the view that they have; zero where they have none.
+	learned time.Time // last reading of their addresses; zero before
+	asked   time.Time // last query; zero before
+	// Result of the last round: how many answered, and when the controller last confirmed the relayed
+	// view; zero without one.
 	answered int
 	stoodBy  time.Time
-	closed   view.Stamp // the view that has closed this barrier, for the metric
+	closed   view.Stamp // the view that blocked this barrier, for the metric
 }
 
-// of names the cluster report that the API server has now.
+// of sets the UID of the present cluster report.
 func (r *relays) of(report types.UID) {
 	r.report = report
 	for _, v := range r.views {
@@ -55,7 +59,7 @@ func (r *relays) of(report types.UID) {
 	}
 }
 
-// by is the state of one member's relayed views.
+// by returns the state of one member's relayed views.
 func (r *relays) by(member string) *view.Relayed {
 	if r.views[member] == nil {
 		if r.views == nil {
@@ -73,7 +77,7 @@ type relayAt struct {
 	client                       *http.Client
 }
 
-// learn reads the addresses of the other members' reporters while the API server answers.
+// learn reads the addresses of the other members' reporters from the API server.
 func (b *barrier) learn(ctx context.Context, snap *cluster.Cluster) {
 	r, now := &b.relays, b.Clock.Now()
 	if !b.byPermits() || !r.learned.IsZero() && now.Sub(r.learned) < relearn {
@@ -111,14 +115,15 @@ func (r *relays) close() {
 	}
 }
 
-// askForViews asks all of them at once for the view that they have, unless that was done within pause. Their answers take at most viewwire.RelayTimeout of this barrier's time.
+// askForViews queries all relays in parallel for their views, unless it did so within pause. It
+// takes at most viewwire.RelayTimeout.
 func (b *barrier) askForViews(pause time.Duration) {
 	r, asked := &b.relays, b.Clock.Now()
 	if len(r.members) == 0 || !r.asked.IsZero() && asked.Sub(r.asked) < pause {
 		return
 	}
 	r.asked = asked
-	// A timeout of its own: the API server may have used all of the caller's.
+	// A separate timeout: the API server may have used all of the caller's.
 	ctx, cancel := context.WithTimeout(b.ctx, viewwire.RelayTimeout)
 	defer cancel()
 	direct, of := b.permits.views.Latest(), r.report
@@ -145,7 +150,8 @@ func (b *barrier) askForViews(pause time.Duration) {
 			continue
 		}
 		r.answered++
-		// A view of a report that no longer exists, or that the API server has not shown to this barrier yet, has no order with the present report's views.
+		// A view of a deleted report, or of one that this barrier has not yet read, has no order with the
+		// present report's views.
 		if of != "" && answers[i].ReportUID != of {
 			continue
 		}
@@ -167,18 +173,18 @@ func (b *barrier) viewOf(ctx context.Context, m relayAt, q viewwire.Question) (*
 	return viewwire.Fetch(ctx, m.client, q)
 }
 
-// relayAnswers is true for an answer without a view: 404 of an older reporter, 204 of one without a view, 503, and an unreadable body. The connection to the member works all the
-// same: its certificate is pinned.
+// relayAnswers reports whether err is an answer without a view: 404 (older reporter), 204 (no
+// view), 503, or an unreadable body. The pinned certificate proves that the connection works.
 func relayAnswers(err error) bool {
 	return bounded.IsTooLarge(err) || slices.ContainsFunc([]error{viewwire.ErrNone, viewwire.ErrUnknown, viewwire.ErrNotLeading, viewwire.ErrGarbled}, func(known error) bool {
 		return errors.Is(err, known)
 	})
 }
 
-// turned are the reasons why a relayed view, newer than the API server's, does not let the member start; none where there is no such view. p is by the API server's view, which
-// lets it start.
+// turned returns why a relayed view that is newer than the API server's blocks the member; nil
+// without one. p uses the API server's view, which lets the member start.
 func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
-	// The API server's view may be behind, however young it looks: this member is about to start by it.
+	// The API server's view may be out of date even if it looks recent, and it is about to open.
 	b.askForViews(viewwire.AskRelays)
 	direct := p.View
 	p.Old = words.Message{}
@@ -186,7 +192,7 @@ func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Perm
 		if p.View = b.relays.views[member].Against(direct, b.Clock.Now(), b.policy.ViewLimit.Duration); p.View == nil {
 			continue
 		}
-		// The graver view counts: one that lets the member start does not override another that does not.
+		// The worse view counts: a view that opens does not override another that blocks.
 		blockers := blockersOf(&p)
 		if len(blockers) == 0 {
 			continue
@@ -200,8 +206,8 @@ func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Perm
 	return nil
 }
 
-// silence distinguishes, by the answers of the other members' reporters, a silent controller from a Pod that reaches nothing. Both keep it closed. The verdict changes once a view
-// can no longer be fresh.
+// silence uses the answers of the other members' reporters to distinguish a controller that is not
+// responding from a Pod without network. Both block. The verdict changes once no view can be fresh.
 func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
 	if v.Satisfied || !b.byPermits() || !slices.ContainsFunc(v.Blockers, aboutSilence) {
 		return v
@@ -236,7 +242,7 @@ func aboutSilence(x matrix.Blocker) bool {
 	return x.Reason == words.APIUnreachable || x.Reason == words.ControllerSilent
 }
 
-// lastSign is when the API server, or an advancing view, was last heard, by the barrier's own clock.
+// lastSign returns the last reading of the API server, or of an advancing view.
 func (b *barrier) lastSign(r words.Code, now time.Time) time.Time {
 	at := b.started
 	if r == words.APIUnreachable {

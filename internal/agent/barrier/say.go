@@ -21,18 +21,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// sayPause is the least time between two writes of the annotation, however often nodes go DOWN and come back.
+// sayPause is the minimum time between two writes of the annotation, even if nodes flap.
 const sayPause = 5 * time.Second
 
-// said is the content of the own Pod's annotation.
+// said is the content of this Pod's annotation.
 type said struct {
 	text   string
 	at     time.Time
 	failed bool
 }
 
-// say keeps the facts that only this barrier has in the own Pod's annotation: how much longer all must stay UP, and the result of the last look before opening, so that readers
-// outside the Pod can show them too. A failure here does not change the barrier's behaviour.
+// say writes the facts that only this barrier has to this Pod's annotation: the remaining
+// stabilisation time and the result of the final check. A failure does not change the barrier's
+// behaviour.
 func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
 	text := ""
 	if w := b.heldBy(v); w != nil {
@@ -50,7 +51,7 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
 	b.said.at = now
 	if err := b.annotate(ctx, text); err != nil {
 		if !b.said.failed {
-			b.said.failed = true // logged once: the annotation is an addition to the log
+			b.said.failed = true // logged once: the annotation only supplements the log
 			b.Log.Warn("cannot write the blockers to this Pod", "error", oneLine(err))
 		}
 		return
@@ -58,7 +59,7 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
 	b.said.text = text
 }
 
-// heldBy is the verdict's wait beyond the reports, nil where there is none.
+// heldBy returns the verdict's wait beyond the reports, nil without one.
 func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 	if v.Satisfied {
 		return nil
@@ -73,7 +74,7 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 	return w
 }
 
-// heldBeyond is why a verdict waits beyond the reports, nil where the reports show it.
+// heldBeyond returns why a verdict waits beyond the reports, nil if the reports show it.
 func (b *barrier) heldBeyond(v bootstrap.Verdict) *api.BarrierWait {
 	unread := func(x matrix.Blocker) bool { return x.Reason == words.VolumeUnreadable }
 	if b.stability.since.IsZero() && !slices.ContainsFunc(v.Blockers, unread) {
@@ -106,7 +107,7 @@ func nameOf(r matrix.Ref) string {
 	return r.Member
 }
 
-// annotate writes the annotation, or removes it where text is empty.
+// annotate writes the annotation, or removes it if text is empty.
 func (b *barrier) annotate(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
@@ -116,7 +117,7 @@ func (b *barrier) annotate(ctx context.Context, text string) error {
 	}
 	meta := map[string]any{"annotations": map[string]any{api.AnnotationBarrier: value}}
 	if b.PodUID != "" {
-		meta["uid"] = b.PodUID // the API server refuses when a new Pod has this name by now
+		meta["uid"] = b.PodUID // the API server refuses if a new Pod has this name
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": meta})
 	if err != nil {
@@ -127,7 +128,7 @@ func (b *barrier) annotate(ctx context.Context, text string) error {
 	return b.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch))
 }
 
-// show logs a change of blockers at once, and the present blockers each minute.
+// show logs changed blockers at once, and unchanged ones every minute.
 func (b *barrier) show(v bootstrap.Verdict) {
 	now := b.Clock.Now()
 	fresh := words.Of(v.Self.Name(), v.Summary) + "\n" + strings.Join(texts(v, time.Time{}), "\n")
@@ -149,7 +150,7 @@ func (b *barrier) show(v bootstrap.Verdict) {
 	b.Log.Info(what+": "+words.Of(v.Self.Name(), v.Summary), attrs...)
 }
 
-// texts are the blockers, one line per blocking node; with the zero time without ages.
+// texts returns one line per blocking node; without ages if now is zero.
 func texts(v bootstrap.Verdict, now time.Time) []string {
 	groups, total := matrix.GroupBlockers(v.Blockers)
 	const enough = 20

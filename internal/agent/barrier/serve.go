@@ -93,7 +93,7 @@ func (m *metrics) observe(v bootstrap.Verdict) {
 	}
 }
 
-// serve answers while waiting. The barrier waits even where the port cannot be opened.
+// serve serves metrics while waiting. The barrier waits even if the port cannot be opened.
 func (b *barrier) serve(wg *sync.WaitGroup) (stop func()) {
 	b.metrics.waiting.Set(float64(b.started.Unix()))
 	if b.Listen == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// MaxQuery bounds the query's output; a correct one has some 100 bytes.
+// MaxQuery bounds the query's output; a correct one has about 100 bytes.
 const MaxQuery = 1 << 20
 
 var (
@@ -21,19 +21,19 @@ var (
 	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must contain an exit code"}
 )
 
-// Query is the answer of the query of system.local, which the query's init container wrote when the Pod started.
+// Query is the result of the query of system.local, which an init container wrote.
 type Query struct {
 	Bootstrapped bootstrap.Bootstrapped
-	// Detail is the result, or why it is not known.
+	// Detail is the result, or why it is unknown.
 	Detail words.Message
-	// HostID of the node in the volume; empty where the query did not return it.
+	// HostID of the node on the volume; empty if the query did not return it.
 	HostID hostid.ID
-	// HasRow is true where it has read a row: ScyllaDB's files are in the volume.
+	// HasRow is set if the query has read a row: the volume has ScyllaDB's files.
 	HasRow bool
 }
 
-// ReadQuery reads the query's standard output from a file, and its exit code from the file of that name with .code at the end. Without an exit code only the output counts: COMPLETED is
-// ScyllaDB's own record, however the query ended.
+// ReadQuery reads the query's standard output from file, and its exit code from file+".code".
+// Without an exit code only the output counts: COMPLETED is ScyllaDB's own record.
 func ReadQuery(file string) Query {
 	out, err := limitQuery.ReadFile("query file", file)
 	if err != nil {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package disk reads the state of ScyllaDB's volume, for barrier and launcher by one rule: whether ScyllaDB's own files are in the directory where it is mounted, and what the query
-// of system.local has printed. It reads no file of ScyllaDB's and judges nothing.
+// Package disk reads the state of ScyllaDB's volume, with the same logic for barrier and launcher:
+// whether the mounted directory has ScyllaDB's files, and the output of the query of system.local.
+// It reads no content of ScyllaDB's files and makes no decision.
 package disk
 
 import (
@@ -16,11 +17,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 )
 
-// DefaultDir is where ScyllaDB's volume is mounted.
+// DefaultDir is the mount point of ScyllaDB's volume.
 const DefaultDir = "/var/lib/scylla"
 
-// The folders of ScyllaDB's working directory, and the keyspace that each data directory has. ScyllaDB makes the commit log's folder before the
-// first table's.
+// The folders of ScyllaDB's working directory, and the keyspace in each data directory. ScyllaDB
+// creates the commit log's folder before the first table's.
 var (
 	workFolders      = []string{"data", "commitlog", "schema_commitlog", "hints", "view_hints"}
 	commitLogFolders = []string{"commitlog", "schema_commitlog"}
@@ -32,10 +33,12 @@ const (
 	localTable     = "system/local-*/*-Data.db"
 )
 
-// Look returns whether ScyllaDB's own files are in the volume: SSTables of system.local, or commit logs. Other files prove nothing. dir is ScyllaDB's
-// working directory (/var/lib/scylla), or its data directory beside the commit log's (/var/lib/scylla/data, as `scylla sstable query` and the
-// Scylla Operator name it). A directory that is neither was not examined, which is not the same as empty, and nor was one that is not there, may not
-// be read, or is behind a symbolic link: the error gives the reason. Only a mounted volume without any file is empty before ScyllaDB's first start.
+// Look returns whether the volume has ScyllaDB's files: SSTables of system.local, or commit logs.
+// Other files prove nothing. dir is ScyllaDB's working directory (/var/lib/scylla). It may also be
+// its data directory (/var/lib/scylla/data, as in `scylla sstable query` and the Scylla Operator),
+// with the commit log next to it. The error is why a directory was not examined: it is neither of
+// these, does not exist, is unreadable, or is behind a symbolic link. That is not the same as
+// empty. Only a mounted volume without files is empty before ScyllaDB's first start.
 func Look(dir string) (bootstrap.Volume, error) {
 	return look(filepath.Clean(dir), mounted)
 }
@@ -59,7 +62,7 @@ func look(dir string, mounted func(string) bool) (bootstrap.Volume, error) {
 	return bootstrap.VolumeEmpty, nil
 }
 
-// layout finds ScyllaDB's working directory and the name of the data directory in it; dir may be either.
+// layout returns ScyllaDB's working directory and its data directory's name; dir is either.
 func layout(dir string, mounted func(string) bool) (work, data string, err error) {
 	parent, base := filepath.Dir(dir), filepath.Base(dir)
 	info, err := os.Lstat(dir)
@@ -70,7 +73,7 @@ func layout(dir string, mounted func(string) bool) (work, data string, err error
 		return "", "", err
 	case !info.IsDir():
 		return "", "", errors.New("not a directory")
-	case has(dir, systemKeyspace): // first, as a keyspace may be called data
+	case has(dir, systemKeyspace): // first, because a keyspace may be called data
 		return parent, base, nil
 	case has(dir, workFolders...), unused(dir, mounted):
 		return dir, "data", nil
@@ -83,7 +86,7 @@ func layout(dir string, mounted func(string) bool) (work, data string, err error
 	return "", "", errors.New("not ScyllaDB's working or data directory: specify the directory that contains data and commitlog")
 }
 
-// has is true where dir has an entry of one of these names, whatever it is.
+// has reports whether dir has an entry of any type with one of these names.
 func has(dir string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
@@ -91,7 +94,7 @@ func has(dir string, names ...string) bool {
 	})
 }
 
-// unused is true of a mounted volume without any file: ScyllaDB has not started on it.
+// unused reports whether dir is a mounted volume without files: ScyllaDB has never started on it.
 func unused(dir string, mounted func(string) bool) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && mounted(dir) && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lost+found" })
@@ -99,7 +102,7 @@ func unused(dir string, mounted func(string) bool) bool {
 
 var limitMounts = bounded.Limit{Bytes: 1 << 20, Cure: "specify a mounted volume"}
 
-// mounted is true where a volume is mounted at dir (proc_pid_mountinfo(5): the fifth field).
+// mounted reports whether a volume is mounted at dir (proc_pid_mountinfo(5), fifth field).
 func mounted(dir string) bool {
 	b, err := limitMounts.ReadFile("the list of mounts", "/proc/self/mountinfo")
 	return err == nil && slices.ContainsFunc(strings.Split(string(b), "\n"), func(line string) bool {
@@ -108,8 +111,9 @@ func mounted(dir string) bool {
 	})
 }
 
-// holds is true where a regular file matches the pattern, whose parts are given. A directory on the way that cannot be listed is an error:
-// filepath.Glob treats it as empty. A symbolic link is one too: its target may be on no volume at all.
+// holds reports whether a regular file matches the pattern, given as path elements. A directory
+// that cannot be listed is an error: filepath.Glob treats it as empty. A symbolic link is also an
+// error: its target may be on no volume.
 func holds(dir string, pattern []string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -117,7 +121,7 @@ func holds(dir string, pattern []string) (bool, error) {
 	}
 	for _, e := range entries {
 		if ok, err := filepath.Match(pattern[0], e.Name()); err != nil || !ok {
-			continue // the patterns are well formed
+			continue // the patterns are valid
 		}
 		name := filepath.Join(dir, e.Name())
 		switch {

@@ -22,8 +22,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-// NewCommand returns `launch -- COMMAND ARGUMENTS`. Where a parent command has a flag --kubeconfig it is used; without it the Pod's
-// ServiceAccount is. Logs go to slog's default.
+// NewCommand returns `launch -- COMMAND ARGUMENTS`. It uses a parent's flag --kubeconfig, else the
+// Pod's ServiceAccount. Logs go to slog's default.
 func NewCommand() *cobra.Command {
 	o := Options{Clock: clock.RealClock{}, Environ: os.Environ()}
 	cmd := &cobra.Command{

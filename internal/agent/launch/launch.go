@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package launch runs last before ScyllaDB: it reads the Pod's member Service, adds the requested replace arguments and the seeds to ScyllaDB's
-// command line, and executes ScyllaDB. It must not judge whether a node may be replaced (package replace does, before anything is deleted), write
-// anything, or keep running.
+// Package launch runs right before ScyllaDB. It reads the Pod's member Service, adds the requested
+// replace arguments and the seeds to ScyllaDB's command line, and executes ScyllaDB. It does not
+// decide whether a node may be replaced (package replace does, before a deletion). It writes
+// nothing and does not keep running.
 //
-// A node whose data directory has completed its bootstrap starts also when the API server does not answer: ScyllaDB then ignores the replace
-// arguments, and a restart must not depend on Kubernetes. Every other node waits until the API server has answered: a newcomer whose Service requests
-// a replacement must never start as a plain new node, and no newcomer may found a second cluster because its only seed is itself.
+// A node with a bootstrapped data directory starts even if the API server does not answer: ScyllaDB
+// then ignores the replace arguments, and a restart must not depend on Kubernetes. Every other node
+// waits for the API server. A new node with a requested replacement must never start as a plain new
+// node. No new node may bootstrap a second cluster because it is its own only seed.
 package launch
 
 import (
@@ -44,29 +46,31 @@ const (
 
 // Options of Run.
 type Options struct {
-	// Client reads the member Service; it is made when first needed, so that a bootstrapped node needs none.
+	// Client is created at the first use, so that a bootstrapped node needs none.
 	Client func() (client.Reader, error)
 	// Namespace and Service name the member Service.
 	Namespace, Service string
 	// QueryFile has the output of the query container, QueryFile+".code" its exit code.
 	QueryFile string
-	// DataDir is ScyllaDB's volume, which is read at each start: the query's answer is from the Pod's first start. Empty is not read.
+	// DataDir is ScyllaDB's volume, read at each start: the query runs only at the Pod's first start.
+	// Empty is not read.
 	DataDir string
 	// Command is the program to execute, with its arguments.
 	Command []string
 	Environ []string
 	Clock   clock.Clock
 	Log     *slog.Logger
-	// Exec replaces the process; it returns only an error. syscall.Exec when nil.
+	// Exec replaces the process and returns only an error; nil means syscall.Exec.
 	Exec func(path string, argv, environ []string) error
-	// Resolve looks up the names among the seeds that were given; DNS when nil.
+	// Resolve looks up the names among the given seeds; nil means DNS.
 	Resolve func(ctx context.Context, host string) ([]string, error)
-	// Patience is how long Run waits for an API server that does not answer before it returns an error whose exit code makes the kubelet restart the
-	// container, so that the wait shows as restarts; 0 waits without limit.
+	// Patience is how long Run waits for the API server. It then returns an error whose exit code
+	// makes the kubelet restart the container, so that the wait shows as restarts. 0 waits
+	// indefinitely.
 	Patience time.Duration
 }
 
-// waiting is an error that may go away by waiting.
+// waiting is an error that a retry may resolve.
 type waiting struct{ why string }
 
 func (w waiting) Error() string { return w.why }
@@ -76,8 +80,8 @@ type malformed struct{ why string }
 
 func (m malformed) Error() string { return m.why }
 
-// Arguments returns the arguments that the member Service's labels and annotations request; none for a plain start. The error is waiting while a
-// request is not yet recorded, and malformed when the labels cannot be used.
+// Arguments returns the arguments that the member Service requests; nil for a plain start. The
+// error is waiting while a request is not yet recorded, and malformed if the labels are invalid.
 func Arguments(labels, annotations map[string]string) ([]string, error) {
 	rec := replace.ReadRecord(labels, annotations)
 	if !rec.Requested && !rec.Open() {
@@ -119,8 +123,8 @@ func Arguments(labels, annotations map[string]string) ([]string, error) {
 	return args, nil
 }
 
-// Merge appends args to command. An argument that is there already with the same value is not repeated; with another value, or beside the
-// other way of replacing, it is an error: the command line would contradict the Service.
+// Merge appends args to command, except arguments that command has with the same value. A different
+// value, or both ways of replacing, is an error: the command line would contradict the Service.
 func Merge(command, args []string) ([]string, error) {
 	out := slices.Clone(command)
 	for _, arg := range args {
@@ -159,10 +163,11 @@ func option(command []string, name string) (value string, ok bool) {
 const (
 	firstPause = time.Second
 	maxPause   = 15 * time.Second
-	reminder   = time.Minute // an unchanged reason is logged again
+	reminder   = time.Minute // interval between logs of an unchanged reason
 )
 
-// Run executes ScyllaDB. It returns only when it could not: with exit code 75 when a restart may help, 78 when the labels must be corrected first.
+// Run executes ScyllaDB and returns only if it could not: exit code 75 if a restart may help, 78 if
+// the labels must be corrected first.
 func Run(ctx context.Context, o Options) error {
 	if len(o.Command) == 0 {
 		return exit.Usagef("specify a command: scylla-agent launch -- /docker-entrypoint.py ARGUMENTS")
@@ -206,14 +211,15 @@ func refuse(o Options, err error) error {
 	}
 }
 
-// answer is the result of ask: the arguments that the member Service adds, and the seeds.
+// answer is the result of ask: the arguments from the member Service, and the seeds.
 type answer struct {
 	args   []string
 	choice bootstrap.SeedChoice
 }
 
-// ask reads the Service and the other members until the start is decided. A member that finds itself to be the first looks a second time: the
-// Services of others may have been created in the same second, and creation times have a resolution of one second.
+// ask reads the Service and the other members until the start is decided. A member that appears to
+// be first checks a second time: creation times have a resolution of one second, in which the
+// Services of other members may also have been created.
 func (o *Options) ask(ctx context.Context) (answer, error) {
 	began := o.Clock.Now()
 	pause := firstPause
@@ -256,7 +262,7 @@ func (o *Options) ask(ctx context.Context) (answer, error) {
 		case <-o.Clock.After(pause):
 		}
 		if answered {
-			pause = firstPause // polled each second: the controller is about to write
+			pause = firstPause // the controller is about to write
 		} else {
 			pause = min(pause*2, maxPause)
 		}

@@ -31,13 +31,14 @@ const (
 	FlagListenAddress    = "--listen-address"
 )
 
-// restartPatience is how long a bootstrapped node waits for its peers' addresses from the API server before it starts without them.
+// restartPatience is how long a bootstrapped node waits for its peers' addresses from the API
+// server before it starts without them.
 const restartPatience = 5 * time.Second
 
 // resolveTime bounds the resolution of one name.
 const resolveTime = 2 * time.Second
 
-// seeds chooses the seeds of the member with Service svc. The choice may be that the member must not start.
+// seeds chooses the seeds of the member with Service svc, or that it must not start.
 func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Service) (bootstrap.SeedChoice, error) {
 	key := cluster.Key{Namespace: o.Namespace, Name: svc.Labels[api.LabelCluster]}
 	if key.Name == "" {
@@ -74,11 +75,11 @@ func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Servic
 	return bootstrap.Seeds(in), nil
 }
 
-// meansMembers is true for a name that resolves to addresses of members alone, such as the cluster's headless Service: its addresses are replaced by
-// chosen seeds. A name that does not resolve is left to ScyllaDB.
+// meansMembers reports whether a name resolves only to addresses of members, such as the cluster's
+// headless Service: chosen seeds replace it. ScyllaDB handles a name that does not resolve.
 func (o *Options) meansMembers(ctx context.Context, host string, in *bootstrap.Start) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
-		return false // the rule compares addresses itself
+		return false // package bootstrap compares addresses
 	}
 	resolve := o.Resolve
 	if resolve == nil {
@@ -95,13 +96,13 @@ func (o *Options) meansMembers(ctx context.Context, host string, in *bootstrap.S
 	})
 }
 
-// withSeeds returns the command with these seeds in place of those that it has.
+// withSeeds returns the command with these seeds instead of its own.
 func withSeeds(command, seeds []string) []string {
 	var out []string
 	for i := 0; i < len(command); i++ {
 		switch {
 		case command[i] == FlagSeeds:
-			i++ // and its value
+			i++ // skip its value
 		case strings.HasPrefix(command[i], FlagSeeds+"="):
 		default:
 			out = append(out, command[i])
@@ -110,8 +111,9 @@ func withSeeds(command, seeds []string) []string {
 	return append(out, FlagSeeds+"="+strings.Join(seeds, ","))
 }
 
-// again returns the command of a bootstrapped node: with its peers' present addresses where the API server answers in time, because Pods change
-// addresses, else unchanged, because a restart must not depend on Kubernetes.
+// again returns the command of a bootstrapped node. Its seeds are its peers' present addresses if
+// the API server answers in time, because Pods change addresses. Otherwise the command is
+// unchanged, because a restart must not depend on Kubernetes.
 func (o *Options) again(ctx context.Context) []string {
 	within, cancel := context.WithTimeout(ctx, restartPatience)
 	defer cancel()

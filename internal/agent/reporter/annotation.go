@@ -19,13 +19,14 @@ import (
 )
 
 const (
-	// late is how long after its failure a write may still arrive: an API server gives a request up after a minute.
+	// late bounds the arrival of a failed write: an API server aborts a request after a minute.
 	late = time.Minute + requestTimeout
-	// writeTries is how often the write of one row is tried while others write to the Pod.
+	// writeTries is how often one row is written while other clients write to the Pod.
 	writeTries = 3
 )
 
-// readBack reads the annotation's present value, and the Pod's version. Error: errReplaced, and those of the API server.
+// readBack reads the annotation's present value and the Pod's resourceVersion. Error: errReplaced,
+// and the API server's.
 func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -41,8 +42,10 @@ func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata,
 	return pod, nil
 }
 
-// lost reports whether the annotation no longer has value, which it once had: somebody has removed it, or etcd was restored. It is read at intervals. A read that fails is repeated
-// soon, and is no unwritten change: a reporter stays ready while the API server is away. Error: the Pod does not exist or was replaced.
+// lost reports whether the annotation no longer has value: a client removed it, or etcd was
+// restored. It reads at intervals. A failed read is retried soon and does not count as an unwritten
+// change: a reporter stays Ready without the API server. Error: the Pod does not exist or was
+// replaced.
 func (r *reporter) lost(ctx context.Context, value string) (bool, error) {
 	if r.Clock.Now().Before(r.nextCheck) {
 		return false, nil
@@ -57,8 +60,9 @@ func (r *reporter) lost(ctx context.Context, value string) (bool, error) {
 	return false, nil
 }
 
-// write writes the annotation. A write that arrives late, or twice, must not bring an old row back: each is for the version of the Pod known before it, and after one with an
-// unknown result the annotation is read back for a while.
+// write writes the annotation. A late or repeated write must not restore an old row: each write
+// requires the last known resourceVersion, and after an unknown result the annotation is read back
+// for a while.
 func (r *reporter) write(ctx context.Context, value string) error {
 	var err error
 	for range writeTries {
@@ -68,7 +72,7 @@ func (r *reporter) write(ctx context.Context, value string) error {
 			}
 			return err
 		}
-		// The usual cause is that the kubelet has updated the Pod's status; or the Pod is another one, or etcd was restored.
+		// Usually the kubelet has updated the Pod's status; else the Pod was replaced or etcd restored.
 		if _, err := r.readBack(ctx); err != nil {
 			return err
 		}
@@ -82,7 +86,7 @@ func (r *reporter) write(ctx context.Context, value string) error {
 func (r *reporter) patch(ctx context.Context, value string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	// By UID and version the API server refuses (409) when a new Pod has this name by now, or the Pod has been written since.
+	// The API server refuses (409) if a new Pod has this name, or the Pod was written since.
 	fields := map[string]any{"uid": r.PodUID, "annotations": map[string]string{api.AnnotationNodeStatusReport: value}}
 	if r.version != "" {
 		fields["resourceVersion"] = r.version

@@ -16,31 +16,32 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 )
 
-// Ways of the heartbeat.
+// Transports of the heartbeat.
 const (
 	HeartbeatPoll  = "poll"
 	HeartbeatLease = "lease"
 )
 
-// leaseTimeout bounds one renewal: ScyllaDB has to be polled meanwhile.
+// leaseTimeout bounds one renewal, so that polls of ScyllaDB continue.
 const leaseTimeout = 2 * time.Second
 
-// leaseInterval is the time between two renewals: the interval of the polls, at least the default one.
+// leaseInterval is the time between renewals: max(poll interval, DefaultInterval).
 func (r *reporter) leaseInterval() time.Duration { return max(r.Interval, DefaultInterval) }
 
-// leaseBeat is the reporter's knowledge of the Lease of the own Pod. The zero value has none.
+// leaseBeat is the last known state of this Pod's Lease; its zero value knows none.
 type leaseBeat struct {
-	is      *coordinationv1.Lease // as it was written last; nil where that is not known
+	is      *coordinationv1.Lease // last written state; nil if unknown
 	digest  string
 	renewed time.Time
 	failed  int
 }
 
-// renew records on the own Lease that this process still polls its ScyllaDB, and the digest of its row. A failure costs this heartbeat alone: the controller misses one.
+// renew records on this Pod's Lease that the process still polls its ScyllaDB, and the digest of
+// its row. After a failure the controller misses one heartbeat.
 func (r *reporter) renew(ctx context.Context) {
 	number, digest, ok := r.beat.Now()
 	now, l := r.Clock.Now(), &r.leaseBeat
-	// A poll that comes a little early must not be skipped.
+	// A poll that is slightly early must not be skipped.
 	if !r.HeartbeatByLease || !ok || digest == l.digest && now.Sub(l.renewed) < r.leaseInterval()-MinInterval {
 		return
 	}
@@ -51,7 +52,7 @@ func (r *reporter) renew(ctx context.Context) {
 		err = ctx.Err()
 	}
 	if err != nil {
-		l.is = nil // it may have arrived
+		l.is = nil // the write may have arrived
 		l.failed++
 		r.metrics.renewals.WithLabelValues("error").Inc()
 		if l.failed == 1 || l.failed%20 == 0 {
@@ -66,7 +67,8 @@ func (r *reporter) renew(ctx context.Context) {
 	r.metrics.renewals.WithLabelValues("ok").Inc()
 }
 
-// writeLease updates the Lease by its known version, so that a late write brings no old number back, and creates it where it does not exist.
+// writeLease updates the Lease by its known resourceVersion, so that a late write restores no old
+// counter. It creates the Lease if it does not exist.
 func (r *reporter) writeLease(ctx context.Context, number int64, digest string, now time.Time) error {
 	own := types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}
 	fill := func(l *coordinationv1.Lease) *coordinationv1.Lease {
@@ -88,7 +90,7 @@ func (r *reporter) writeLease(ctx context.Context, number int64, digest string, 
 	}
 	next := fill(&coordinationv1.Lease{})
 	err := r.Client.Create(ctx, next)
-	if apierrors.IsAlreadyExists(err) { // of the process before, or of the Pod before
+	if apierrors.IsAlreadyExists(err) { // from an earlier process or Pod
 		next = &coordinationv1.Lease{}
 		if err = r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: heartbeat.LeaseName(r.Pod)}, next); err == nil {
 			next = fill(next)

@@ -22,29 +22,32 @@ import (
 )
 
 const (
-	// followInterval is how often the reporter asks the controller for its view while no barrier asks this reporter for it, followTimeout how long that may take. A barrier that
-	// has asked within wanted is about to start by the API server's view: for it the interval is viewwire.FollowAsked.
+	// followInterval is the interval of polls of the controller's view, followTimeout the limit of one
+	// poll. If a barrier has queried this reporter within wanted, it may be about to start: the
+	// interval is then viewwire.FollowAsked.
 	followInterval = 5 * time.Second
 	wanted         = 15 * time.Second
 	followTimeout  = 2 * time.Second
-	// maxFollow bounds the pause between two readings of the API server, for the controller's address and for the view itself, while it does not answer. It is shorter than
-	// healthpolicy.ViewLimit: after a longer pause a new view could not be known to be young.
+	// maxFollow bounds the pause between two readings of the API server (controller's address and
+	// view) while the controller does not answer. maxFollow < healthpolicy.ViewLimit: after a longer
+	// pause the age of a new view would be unknown.
 	maxFollow = 15 * time.Second
 )
 
-// relay keeps the newest view of the own cluster, and serves it to barriers that do not receive the controller's. A view has no signature: a relayed one may block a barrier, and
-// never opens it. The zero value serves nothing.
+// relay stores the newest view of this cluster and serves it to barriers that do not receive the
+// controller's. A view has no signature: a relayed one may block a barrier, and never opens it. The
+// zero value serves nothing.
 type relay struct {
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
-	cluster types.NamespacedName // empty while it is not known
+	cluster types.NamespacedName // empty if unknown
 	views   view.Receiver
-	asked   time.Time     // when a barrier has last asked for it; zero before
+	asked   time.Time     // a barrier's last request; zero before
 	first   chan struct{} // signals a barrier's request after a time without any; nil signals nothing
 }
 
-// pause is how long to wait until the next look at the controller.
+// pause returns the time until the next poll of the controller.
 func (r *relay) pause() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,14 +69,15 @@ func (r *relay) asks() {
 	r.asked = now
 }
 
-// of names the cluster of the view.
+// of sets the cluster of the view.
 func (r *relay) of(key types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cluster = key
 }
 
-// handed takes a view from the controller's answer, read one from the API server. Both return whether it was newer than the known one.
+// handed stores a view from the controller's answer, read one from the API server. Both report
+// whether it was newer than the stored one.
 func (r *relay) handed(v *viewwire.View, asked time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,14 +90,15 @@ func (r *relay) read(report types.UID, created time.Time, v *api.StatusReportVie
 	return r.views.Of(report, created) && r.views.Adopt(v, now)
 }
 
-// question is the next question to the controller; of no cluster while that is not known.
+// question returns the next query of the controller; without a cluster if that is unknown.
 func (r *relay) question() viewwire.Question {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return viewwire.Question{Path: viewwire.Path, Cluster: r.cluster, Have: r.views.Latest(), HaveOf: r.views.Report()}
 }
 
-// age is the age of the view that is served; false while none is: there is none, it was never seen to advance, or it is older than any cluster's view limit.
+// age returns the age of the served view. False if none is served: there is none, it was never seen
+// to advance, or age > healthpolicy.MostViewLimit.
 func (r *relay) age() (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,11 +108,11 @@ func (r *relay) age() (time.Duration, bool) {
 // fresh is age for callers that hold mu.
 func (r *relay) fresh() (time.Duration, bool) {
 	age, known := r.views.Age(r.clock.Now())
-	return age, known && age <= healthpolicy.MostViewLimit // a barrier compares it with its own cluster's
+	return age, known && age <= healthpolicy.MostViewLimit // a barrier applies its own cluster's limit
 }
 
-// serve is a viewwire.Source. A view that its controller has not confirmed for longer than healthpolicy.MostViewLimit is not served: the controller may be away, and its views may count
-// from the beginning again.
+// serve is a viewwire.Source. It serves no view that the controller has not confirmed within
+// healthpolicy.MostViewLimit: the controller may be unreachable, and its views may have restarted.
 func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,17 +127,18 @@ func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 	return &viewwire.View{StatusReportView: *r.views.Latest(), ReportUID: r.views.Report(), AgeMillis: age.Milliseconds()}, nil
 }
 
-// follower keeps a relay up to date. It asks the controller; the API server only for the controller's address, and for the view itself while the controller does not answer. So a
-// controller that answers costs the API server one reading, and one that does not costs two small ones each maxFollow.
+// follower keeps a relay up to date. It queries the controller. It reads the controller's address,
+// and the view itself, from the API server only while the controller does not answer. A controller
+// that answers costs the API server one reading; otherwise two small ones every maxFollow.
 type follower struct {
 	*reporter
 	address, fingerprint string
-	client               *http.Client // of address; nil while that is not known
+	client               *http.Client // of address; nil if unknown
 	tries                int          // without an answer of the controller
-	next                 time.Time    // when the API server may be asked again
+	next                 time.Time    // next permitted reading of the API server
 }
 
-// follow updates the relay until ctx ends. A failure here does not change the reporter's row.
+// follow updates the relay until ctx ends. A failure does not change the reporter's row.
 func (r *reporter) follow(ctx context.Context) {
 	f := &follower{reporter: r}
 	defer f.forget()
@@ -161,7 +167,7 @@ func (f *follower) forget() {
 func (f *follower) look(ctx context.Context) {
 	q := f.relay.question()
 	if q.Cluster.Name == "" {
-		return // the own Pod was not read yet, or is of no cluster
+		return // this Pod was not read yet, or has no cluster
 	}
 	answered := f.ask(ctx, q)
 	now := f.Clock.Now()
@@ -185,20 +191,20 @@ func (f *follower) look(ctx context.Context) {
 	f.metrics.followed(answered, f.relay)
 }
 
-// ask is true when the controller has answered with a view.
+// ask reports whether the controller has answered, with or without a view.
 func (f *follower) ask(ctx context.Context, q viewwire.Question) bool {
 	if f.client == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, followTimeout)
 	defer cancel()
-	// The answer's content is not younger than the moment of the request.
+	// The content of the answer is at least as recent as the request.
 	asked := f.Clock.Now()
 	q.Address = f.address
 	v, err := f.fetch(ctx, f.client, q)
 	switch {
 	case errors.Is(err, viewwire.ErrNone), errors.Is(err, viewwire.ErrUnknown):
-		// The controller is alive and has no view yet, as right after taking over: the known view grows old.
+		// The controller is running without a view, as right after an election: the stored view ages.
 		return true
 	case err != nil:
 		if ctx.Err() == nil {
@@ -212,7 +218,7 @@ func (f *follower) ask(ctx context.Context, q viewwire.Question) bool {
 	return true
 }
 
-// find reads from the Lease the address at which the controller serves its views, and returns whether it has changed.
+// find reads the controller's address from the Lease and reports whether it has changed.
 func (f *follower) find(ctx context.Context) (moved bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -229,7 +235,7 @@ func (f *follower) find(ctx context.Context) (moved bool, err error) {
 	return true, nil
 }
 
-// readReport takes the view from the API server, as it is stored: its age is known once it is seen to advance.
+// readReport reads the view from the API server. Its age is unknown until it advances.
 func (f *follower) readReport(ctx context.Context, key types.NamespacedName) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -32,18 +32,21 @@ import (
 )
 
 const (
-	// DefaultInterval is that of --status-report-interval, MinInterval its least value; with a heartbeat it is at most MaxInterval.
+	// DefaultInterval is the default of --status-report-interval, MinInterval its minimum. With a
+	// heartbeat its maximum is MaxInterval.
 	DefaultInterval = healthpolicy.Interval
 	MinInterval     = healthpolicy.LeastInterval
 	MaxInterval     = healthpolicy.MostInterval
 
-	// maxBackoff bounds the pause between attempts to write while the API server refuses or does not answer. It is short because the annotation is out of date until then.
+	// maxBackoff bounds the pause between writes while the API server refuses or does not answer. It
+	// is short because the annotation is out of date until then.
 	maxBackoff = 15 * time.Second
-	// maxUnwritten is how long a change may wait for the API server before the reporter says that it is not ready: its row is stale then.
+	// maxUnwritten is how long a change may stay unwritten before the reporter is not Ready.
 	maxUnwritten = time.Minute
-	// checkEvery is how often the annotation is read back, plus up to a fifth: with DefaultInterval at least every two minutes, at 1,000 nodes about 9 requests a second in all.
+	// checkEvery is the interval of reading the annotation back, plus up to a fifth. At 1,000 nodes
+	// these are about 9 requests/s in all.
 	checkEvery, checkJitter = 95 * time.Second, 0.2
-	// requestTimeout bounds one request to the API server, lastWords the poll and write after a signal to stop.
+	// requestTimeout bounds one API request, lastWords the last poll and write after a stop signal.
 	requestTimeout = 10 * time.Second
 	lastWords      = 5 * time.Second
 
@@ -52,36 +55,39 @@ const (
 
 // Options of Run.
 type Options struct {
-	// Client reads and patches the own Pod.
+	// Client reads and patches this Pod.
 	Client client.Client
-	// Namespace and Pod name the own Pod. PodUID, when known, makes sure that it is that Pod and not a successor of the same name.
+	// Namespace and Pod name this Pod. PodUID, if known, excludes a successor of the same name.
 	Namespace, Pod string
 	PodUID         types.UID
 	// Interval between two polls, at least MinInterval.
 	Interval time.Duration
 	// ScyllaDB of this Pod.
 	ScyllaDB *scylla.Client
-	// Metrics of it, for its place in the log of group 0; nil asks for none.
+	// Metrics of that ScyllaDB, for its position in the group 0 log; nil reads none.
 	Metrics *scylla.Client
-	// Supervisor is the supervisord of ScyllaDB's container, queried while ScyllaDB gives no row; nil is not queried.
+	// Supervisor is the supervisord of ScyllaDB's container, queried without a row; nil means none.
 	Supervisor *scylla.Client
-	// Group0File has the answer of the Pod's query for the ID of the node's group 0; empty where the Pod has no such query.
+	// Group0File has the output of the Pod's query for the group 0 ID; empty without that query.
 	Group0File string
 	// Listener serves /healthz, /readyz and /metrics; nil serves nothing. Run closes it.
 	Listener net.Listener
-	// Heartbeat serves the row with a running number by TLS, see package heartbeat; nil serves none, and the row records that. Run closes it.
+	// Heartbeat serves the row with a counter over TLS, see package heartbeat; nil serves none. Run
+	// closes it.
 	Heartbeat net.Listener
-	// HeartbeatByLease writes the running number to a Lease of the own Pod, for a controller that may not connect; Heartbeat is served all the same.
+	// HeartbeatByLease also writes the counter to a Lease of this Pod, for a controller that cannot
+	// connect to Heartbeat.
 	HeartbeatByLease bool
-	// LeaseNamespace holds the controller's Lease, which has the address of its views; empty follows no controller. Its view is relayed where the heartbeat is served.
+	// LeaseNamespace has the controller's Lease with the address of its views; empty follows no
+	// controller. The reporter relays views if it serves a heartbeat.
 	LeaseNamespace string
-	// Clock is the real one when nil.
+	// Clock is the real one if nil.
 	Clock clock.WithTicker
-	// Log is slog.Default() when nil.
+	// Log is slog.Default() if nil.
 	Log *slog.Logger
 }
 
-// ValidateInterval is a usage error for an interval below the minimum.
+// ValidateInterval returns a usage error if d < MinInterval.
 func ValidateInterval(d time.Duration) error {
 	if d < MinInterval {
 		return exit.Usagef("invalid --status-report-interval=%v: must be at least %v, for example --status-report-interval=%v", d, MinInterval, DefaultInterval)
@@ -89,8 +95,8 @@ func ValidateInterval(d time.Duration) error {
 	return nil
 }
 
-// Run polls until ctx ends, and then once more, so that the row does not outlive the node. It returns nil after that. Errors: wrong options (exit code 2); the own Pod does not
-// exist or is another one of the same name.
+// Run polls until ctx ends, and once more, so that the row does not outlive the node. It then
+// returns nil. Errors: wrong options (exit code 2); the Pod does not exist or was replaced.
 func Run(ctx context.Context, o Options) error {
 	if err := ValidateInterval(o.Interval); err != nil {
 		return err
@@ -138,7 +144,7 @@ func newReporter(o Options) *reporter {
 	return r
 }
 
-// sighting is since when a node has had a status that is not UP.
+// sighting is since when a node has had a status other than UP.
 type sighting struct {
 	status api.NodeStatus
 	since  metav1.Time
@@ -154,19 +160,19 @@ type reporter struct {
 	relay     *relay
 	fetch     func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
 
-	// Used by the loop alone.
+	// Only for the loop.
 	restored    bool      // the annotation was read back once
 	written     string    // the annotation's value
-	version     string    // of the Pod, as it was read or written last
-	doubtful    time.Time // until then a write that failed may still arrive, so that the annotation is read back
-	nextCheck   time.Time // when the annotation is read back although nothing has changed
+	version     string    // resourceVersion of the Pod at the last reading or write
+	doubtful    time.Time // until then a failed write may still arrive: read the annotation back
+	nextCheck   time.Time // next reading of the unchanged annotation
 	since       map[hostid.ID]sighting
-	lastRow     *api.LastRow // the last row that could be made, kept beside an error
-	lastError   string       // of the row, for logging changes only
+	lastRow     *api.LastRow // the last complete row, kept with an error
+	lastError   string       // of the row, to log changes only
 	failedTries int
 	nextTry     time.Time
-	flushed     int64 // which process of ScyllaDB has been asked to flush
-	spell       int64 // counts spells of NORMAL where ScyllaDB does not tell its generation
+	flushed     int64 // the ScyllaDB process that was flushed
+	spell       int64 // counts NORMAL periods if ScyllaDB reports no generation
 	wasNormal   bool
 	flushTries  int
 	nextFlush   time.Time
@@ -174,7 +180,7 @@ type reporter struct {
 	// Shared with the HTTP handlers.
 	mu             sync.Mutex
 	polled         time.Time // end of the last poll
-	unwrittenSince time.Time // zero when the annotation has the row of the last poll
+	unwrittenSince time.Time // zero if the annotation has the row of the last poll
 	writeError     string
 }
 
@@ -194,14 +200,14 @@ func (r *reporter) loop(ctx context.Context) error {
 	}
 }
 
-// last writes the row that is true at the end: ScyllaDB's container stops before its native sidecars, and a row that still has UP would outlive the node for as long as the Pod
-// object exists.
+// last writes the final row: ScyllaDB's container stops before its native sidecars. A row with UP
+// would outlive the node for as long as the Pod object exists.
 func (r *reporter) last(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	r.nextTry = time.Time{}
 	if err := r.step(ctx); err != nil {
-		// A Pod that is deleted by force is gone before its containers are: there is no annotation left to write.
+		// A Pod that is deleted by force is gone before its containers: there is no annotation left.
 		r.Log.Info("stopped, because the Pod no longer exists", "reason", err.Error())
 		return nil
 	}
@@ -209,11 +215,11 @@ func (r *reporter) last(ctx context.Context) error {
 	return nil
 }
 
-// step polls once and writes changes. Only an error that no later attempt can cure is returned.
+// step polls once and writes changes. It returns only permanent errors.
 func (r *reporter) step(ctx context.Context) error {
 	row := r.poll(ctx)
 	if over(ctx) {
-		return nil // cut short: the row is not complete
+		return nil // aborted: the row is incomplete
 	}
 	row.Heartbeat, row.Group0ID = r.where, r.group0(&row)
 	r.flush(ctx, row)
@@ -231,7 +237,7 @@ func (r *reporter) step(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("report of pod %s/%s: %w", r.Namespace, r.Pod, err)
 	}
-	// Before it is written: a row that cannot be written differs from the annotation's, and readers of the heartbeat must see that.
+	// Before the write: readers of the heartbeat must see a row that cannot be written.
 	if r.beat.Say(value, row.Error == nil); row.Error == nil {
 		r.metrics.heartbeats.Inc()
 		r.renew(ctx)
@@ -291,23 +297,23 @@ func (r *reporter) poll(ctx context.Context) api.NodeStatusReport {
 	return row
 }
 
-// limitGroup0 bounds the query's answer; a correct one has some 50 bytes.
+// limitGroup0 bounds the query's output; a correct one has about 50 bytes.
 var limitGroup0 = bounded.Limit{Bytes: 1 << 20, Cure: "set --group0-file to the output file of the query container"}
 
-// group0 is the ID of the node's group 0 by its disk, as read when its Pod started; empty where the disk has none. It is reported only of a node that serves: one that starts may
-// still be refused.
+// group0 returns the group 0 ID on the node's disk at the Pod's start; empty without one. Only for
+// a node in NORMAL: a starting node may still be refused.
 func (r *reporter) group0(row *api.NodeStatusReport) string {
 	if r.Group0File == "" || row.OperationMode != modeNormal || row.HostID == "" {
 		return ""
 	}
 	out, err := limitGroup0.ReadFile("query file", r.Group0File)
 	if err != nil {
-		return "" // of a Pod that does not ask, or on its first start: the ID is not known
+		return "" // the Pod has no query, or starts for the first time
 	}
 	return bootstrap.ParseGroup0ID(out)
 }
 
-// tell sets the node's place in the log of group 0 in the heartbeat; without a heartbeat it is not read.
+// tell sets the node's position in the group 0 log in the heartbeat, if there is one.
 func (r *reporter) tell(ctx context.Context, row *api.NodeStatusReport) {
 	var said raftlog.Said
 	if r.where != nil && row.Error == nil {
@@ -316,7 +322,7 @@ func (r *reporter) tell(ctx context.Context, row *api.NodeStatusReport) {
 	r.beat.Tell(said)
 }
 
-// stamp fills in since when each node has not been UP, and keeps the times through polls without an answer.
+// stamp sets since when each node is not UP, also across polls without an answer.
 func (r *reporter) stamp(row *api.NodeStatusReport) {
 	if row.Error != nil {
 		return
@@ -337,7 +343,7 @@ func (r *reporter) stamp(row *api.NodeStatusReport) {
 	r.since = next
 }
 
-// restore reads the annotation back once, so that a restarted reporter neither writes a row that is already there nor loses its times.
+// restore reads the annotation once: a restarted reporter keeps its times and does not rewrite it.
 func (r *reporter) restore(ctx context.Context) error {
 	if r.restored {
 		return nil
@@ -378,7 +384,7 @@ func (r *reporter) replaced() error {
 	return fmt.Errorf("pod %s/%s: %w", r.Namespace, r.Pod, errReplaced)
 }
 
-// apiFailed backs off, or gives up where no later attempt can help.
+// apiFailed backs off, or returns a permanent error.
 func (r *reporter) apiFailed(ctx context.Context, verb string, err error) error {
 	switch {
 	case errors.Is(err, errReplaced):
@@ -429,8 +435,8 @@ func (r *reporter) settled() {
 	r.unwrittenSince, r.writeError = time.Time{}, ""
 }
 
-// flush flushes once per process of ScyllaDB. The generation is the second in which the process started; a version without it counts as restarted whenever it has not been NORMAL
-// in between.
+// flush flushes once per ScyllaDB process. The generation is the second of the process's start;
+// versions without it count as restarted after each period without NORMAL.
 func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 	if row.OperationMode != modeNormal || row.HostID == "" {
 		r.wasNormal = false
@@ -461,7 +467,7 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 		}
 		return
 	}
-	// After a failure the next clean stop flushes, or the next start replays the commit log.
+	// After a failure, the next clean stop flushes, or the next start replays the commit log.
 	if err := r.ScyllaDB.FlushScyllaLocal(ctx); err != nil {
 		r.Log.Info("system.scylla_local was not flushed: the disk may not contain the ID of group 0 yet", "error", err.Error())
 	}
@@ -470,7 +476,7 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 	r.Log.Info("system.local flushed: the data directory now records that this node has bootstrapped", "hostID", row.HostID)
 }
 
-// ready is nil while ScyllaDB is polled, and its row is in the annotation or will be within maxUnwritten.
+// ready returns nil while ScyllaDB is polled and no change is unwritten beyond maxUnwritten.
 func (r *reporter) ready() error {
 	now := r.Clock.Now()
 	r.mu.Lock()

@@ -122,7 +122,7 @@ func (m *metrics) followed(answered bool, r *relay) {
 	}
 }
 
-// serve answers on l until stop is called.
+// serve serves l until stop is called.
 func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
@@ -151,7 +151,8 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 	}
 }
 
-// serveHeartbeat serves the row, and the controller's view to members that do not receive it, until stop is called, with a key that this process makes. The row has its address.
+// serveHeartbeat serves the row, and the controller's view for members that do not receive it,
+// until stop is called. It creates a new key and puts its address in the row.
 func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop func(), err error) {
 	key, err := pinned.NewKey(r.Namespace + "/" + r.Pod)
 	if err != nil {
@@ -170,14 +171,14 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 		r.Log.Info("ScyllaDB is polled more often than --status-report-interval: readers of the heartbeat accept no longer interval", "interval", MaxInterval.String())
 		r.Interval = MaxInterval
 	}
-	if r.Interval > DefaultInterval { // readers of the heartbeat have to know; else the row stays as it was
+	if r.Interval > DefaultInterval { // readers of the heartbeat need it; otherwise the row is unchanged
 		r.where.IntervalSeconds = int32((r.Interval + time.Second - 1) / time.Second)
 	}
-	// Not ctx itself: the last row is served, too.
+	// ctx is detached: the last row is also served.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	mux := http.NewServeMux()
 	mux.Handle("/", &r.beat)
-	if r.LeaseNamespace != "" { // else no controller is followed, and there is no view to relay: 404, as from an older reporter
+	if r.LeaseNamespace != "" { // otherwise 404, as from an older reporter: nothing to relay
 		mux.Handle(viewwire.RelayPath, viewwire.Relay(r.relay.serve))
 	}
 	wg.Go(func() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crds embeds the CustomResourceDefinitions generated from package api, for the programs that install them. The agent does not install
-// anything and must not import it.
+// Package crds embeds the CustomResourceDefinitions generated from package api, for programs that
+// install them. The agent must not import it.
 package crds
 
 import "embed"
 
-// FS holds one YAML file per kind.
+// FS holds one YAML file per CRD.
 //
 //go:embed *.yaml
 var FS embed.FS

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hostid has the identity of a ScyllaDB node. Texts become IDs at the input: in the codec of annotations and reports, in ScyllaDB's answers,
-// in labels and annotations, on the command line. Everywhere else equal IDs are the same node.
+// Package hostid has the identity of a ScyllaDB node. Texts become IDs where they are read:
+// annotations, reports, labels, ScyllaDB's responses, the command line. Everywhere else, equal IDs
+// mean the same node.
 package hostid
 
 import (
@@ -10,13 +11,14 @@ import (
 	"strings"
 )
 
-// ID is a host ID in ScyllaDB's own spelling: a UUID of 36 characters in lower case. Empty if a node has none, or if it is unknown.
+// ID is a host ID in ScyllaDB's spelling: a UUID of 36 characters in lower case. Empty if the node
+// has none or it is unknown.
 type ID string
 
-// Zero is ScyllaDB's UUID for "not set", which is no host ID.
+// Zero is ScyllaDB's UUID for "not set"; it is not a valid host ID.
 const Zero = "00000000-0000-0000-0000-000000000000"
 
-// Error reports a text that is no host ID.
+// Error means that a text is not a host ID.
 type Error struct {
 	Text string
 	// Why completes "the text ...".
@@ -30,7 +32,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%.80q %s", e.Text, e.Why)
 }
 
-// Why returns the reason why Parse refused a text, without the text: "is not a host ID (UUID)". Empty for nil.
+// Why returns the reason for which Parse refused a text, without the text: "is not a host ID
+// (UUID)". Empty for nil.
 func Why(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Why
@@ -38,7 +41,7 @@ func Why(err error) string {
 	return ""
 }
 
-// Parse reads a host ID, in upper or lower case and with blanks around it. The error is an *Error.
+// Parse parses a host ID, in upper or lower case, and trims blanks. The error is an *Error.
 func Parse(text string) (ID, error) {
 	id := strings.TrimSpace(text)
 	if !lower(id) {
@@ -55,7 +58,7 @@ func Parse(text string) (ID, error) {
 	return ID(id), nil
 }
 
-// Optional is Parse, except that an empty text gives the empty ID.
+// Optional is Parse, except that an empty text returns the empty ID.
 func Optional(text string) (ID, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", nil
@@ -63,16 +66,16 @@ func Optional(text string) (ID, error) {
 	return Parse(text)
 }
 
-// Known is Parse, except that a text that is no host ID gives the empty ID.
+// Known is Parse, except that an invalid text returns the empty ID.
 func Known(text string) ID {
 	if text == "" {
-		return "" // without an error that nobody reads
+		return "" // avoids allocating an unused error
 	}
 	id, _ := Parse(text)
 	return id
 }
 
-// lower is true for a UUID of 36 characters in lower case.
+// lower reports whether text is a UUID of 36 characters in lower case.
 func lower(text string) bool {
 	if len(text) != len(Zero) {
 		return false
@@ -87,7 +90,8 @@ func lower(text string) bool {
 	return digits == len(Zero)-4
 }
 
-// digit is 1 for the hex digits and 0 for every other byte. It is a table because host IDs are parsed more often than anything else.
+// digit is 1 for hex digits and 0 for other bytes. It is a table because nothing is parsed more
+// often than host IDs.
 var digit = func() (t [256]byte) {
 	for _, c := range []byte("0123456789abcdef") {
 		t[c] = 1
@@ -98,7 +102,7 @@ var digit = func() (t [256]byte) {
 // String returns the ID as text.
 func (id ID) String() string { return string(id) }
 
-// Begins is true where typed is a prefix of the ID, in upper or lower case, shorter than the ID.
+// Begins reports whether typed is a proper prefix of the ID, in upper or lower case.
 func (id ID) Begins(typed string) bool {
 	return len(typed) < len(id) && strings.EqualFold(string(id[:len(typed)]), typed)
 }
@@ -115,5 +119,5 @@ func Texts(ids []ID) []string {
 	return texts
 }
 
-// Short returns the first 8 characters, by which people tell nodes apart.
+// Short returns the first 8 characters, the form in most outputs.
 func (id ID) Short() string { return string(id[:min(8, len(id))]) }

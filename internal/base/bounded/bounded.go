@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bounded reads input that is not trusted to be small: answers of ScyllaDB, files in a volume, saved objects. Each use has a Limit with a
-// name of its own, and an error that names the object, the limit and the cure. Product code reads whole inputs through this package only. The same for
-// those who connect: Server and Connections bound what a client may hold.
+// Package bounded reads input of unknown size: answers of ScyllaDB, files in a volume, saved
+// objects. Each use has its own Limit, and an error that names the object, the limit and the
+// remedy. Product code reads whole inputs only through this package. Server and Connections bound
+// the connections of clients.
 package bounded
 
 import (
@@ -19,23 +20,23 @@ import (
 type Limit struct {
 	// Bytes of the whole input.
 	Bytes int64
-	// Items of a JSON list, and ItemBytes of one of them; only Each uses these. Zero does not limit.
+	// Items of a JSON list, and ItemBytes of one of them; only Each uses these. Zero means no limit.
 	Items     int
 	ItemBytes int64
-	// Cure tells the reader how to reduce an input that is larger.
+	// Cure is how to reduce an input that is larger.
 	Cure string
 }
 
-// TooLargeError says that an input is larger than its Limit allows.
+// TooLargeError means that an input is larger than its Limit allows.
 type TooLargeError struct {
 	// What names the input: "query file /tmp/query".
 	What string
-	// Limit in words: "1 MiB".
+	// Limit as text: "1 MiB".
 	Limit string
 	Cure  string
 }
 
-// Error names the object, the limit and the cure.
+// Error names the object, the limit and the remedy.
 func (e *TooLargeError) Error() string {
 	text := fmt.Sprintf("%s is larger than %s", e.What, e.Limit)
 	if e.Cure != "" {
@@ -48,15 +49,17 @@ func (l Limit) tooLarge(what string) error {
 	return &TooLargeError{What: what, Limit: Size(l.Bytes), Cure: l.Cure}
 }
 
-// Read returns all of r. what names the input in errors. Errors: *TooLargeError, and those of r.
+// Read returns all of r. what names the input in errors. Errors: *TooLargeError, and those from r.
 func (l Limit) Read(r io.Reader, what string) ([]byte, error) {
 	return io.ReadAll(l.Reader(r, what))
 }
 
-// ReadFile returns the contents of a regular file. Other files are refused: a device may have no end, and a pipe may have no writer.
-// what is the kind of file, such as "query file". Errors: *TooLargeError, those of package os, and one for a file that is not regular.
+// ReadFile returns the contents of a regular file. It refuses other files: a device may have no
+// end, and a pipe may have no writer. what is the kind of file, such as "query file". Errors:
+// *TooLargeError, errors from package os, and one for a file that is not regular.
 func (l Limit) ReadFile(what, name string) ([]byte, error) {
-	// The opened file is looked at: another one may have this name a moment later. Without O_NONBLOCK opening a pipe would wait for a writer.
+	// Check the opened file: the name may belong to another file a moment later. Without O_NONBLOCK
+	// opening a pipe would wait for a writer.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", what, err)
@@ -91,7 +94,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	// One byte more than is left tells an input of exactly the limit from a larger one.
+	// One byte more than left distinguishes an input of exactly the limit from a larger one.
 	if most := r.left + 1; r.left < math.MaxInt64 && int64(len(p)) > most {
 		p = p[:max(most, 0)]
 	}
@@ -104,13 +107,15 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Head returns the first n bytes of r and leaves the rest unread. An error of r is returned with what was read before it.
+// Head returns the first n bytes of r and leaves the rest unread. An error of r is returned with
+// the bytes before it.
 func Head(r io.Reader, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, n))
 }
 
-// Until returns f's result, or the error of ctx as soon as ctx ends. f then keeps running: it is for reads that cannot be interrupted, such as
-// opening a pipe that has no writer, in a process that ends next.
+// Until returns f's result, or the error of ctx as soon as ctx ends. f then keeps running. Use it
+// for reads that cannot be interrupted, such as opening a pipe that has no writer, in a process
+// that ends next.
 func Until[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -130,7 +135,7 @@ func Until[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// IsTooLarge is true when err says that an input is larger than its limit.
+// IsTooLarge reports whether err is or wraps a *TooLargeError.
 func IsTooLarge(err error) bool {
 	_, ok := errors.AsType[*TooLargeError](err)
 	return ok

@@ -10,11 +10,12 @@ import (
 	"math"
 )
 
-// Each decodes the one JSON list in r, an item at a time, and passes each item with its index to use. It holds one item at a time, so that its memory
-// does not depend on their number. JSON null is an empty list. what names the list in errors. Errors: *TooLargeError, the first error of use, and
-// those of package json.
+// Each decodes the one JSON list in r, one item at a time, and passes each item with its index to
+// use. Its memory does not depend on the number of items. JSON null is an empty list. what names
+// the list in errors. Errors: *TooLargeError, the first error of use, and errors from package json.
 func Each[T any](l Limit, r io.Reader, what string, use func(i int, item T) error) error {
-	// The budget is how many bytes the present item may still read; a Decoder reads some kilobytes ahead and no more.
+	// The budget is how many bytes the present item may still read; a Decoder reads only some
+	// kilobytes ahead.
 	item := &reader{r: l.Reader(r, what), left: math.MaxInt64}
 	if l.ItemBytes > 0 {
 		item.left = l.ItemBytes
@@ -55,7 +56,7 @@ func Each[T any](l Limit, r io.Reader, what string, use func(i int, item T) erro
 	return end(d)
 }
 
-// end returns an error when anything follows the value.
+// end returns an error if anything follows the value.
 func end(d *json.Decoder) error {
 	switch _, err := d.Token(); {
 	case errors.Is(err, io.EOF):

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Server returns a server whose connections end: none of ours has a long body or answer, so that a slow client is cut off.
+// Server returns a server with time limits: none of ours has a long body or answer, so a slow
+// client is cut off.
 func Server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
@@ -23,15 +24,16 @@ type Connections struct {
 	Total, PerAddress int
 }
 
-// Agent is for the servers in a ScyllaDB Pod: 256 connections cost less than 16 of their 32 or 128 MiB. Clients keep one connection each, and few
-// barriers and one controller query a Pod at a time.
+// Agent is for the servers in a ScyllaDB Pod: 256 connections cost less than 16 of their 32 or 128
+// MiB. Clients keep one connection each; few barriers and one controller query a Pod at a time.
 var Agent = Connections{Total: 256, PerAddress: 32}
 
 // Controller is for the server of views, which every reporter queries.
 var Controller = Connections{Total: 4096, PerAddress: 128}
 
-// Listener limits the connections that l accepts. One too many of an address is closed before a byte is read. One too many in total takes the place of
-// the oldest of the address with most connections, so that whoever opens many keeps nobody out.
+// Listener limits the connections that l accepts. It closes a connection beyond PerAddress before a
+// byte is read. A connection beyond Total replaces the oldest connection of the address with most
+// connections, so that one client with many connections cannot exclude others.
 func (c Connections) Listener(l net.Listener) net.Listener {
 	return &listener{Listener: l, most: c, open: map[string][]*connection{}}
 }
@@ -42,7 +44,7 @@ type listener struct {
 	mu   sync.Mutex
 	open map[string][]*connection // by address, the oldest first; len(open[a]) <= PerAddress
 	n    int                      // 0 <= n <= Total
-	// accepted counts all that were ever open.
+	// accepted is the number of connections that were ever open.
 	accepted uint64
 }
 
@@ -86,7 +88,8 @@ func (l *listener) admit(c net.Conn) net.Conn {
 	return mine
 }
 
-// crowded is the oldest connection of the address with most of them; of addresses with as many, the oldest of all.
+// crowded returns the oldest connection of the address with most of them; among equal addresses,
+// the oldest of all.
 func (l *listener) crowded() *connection {
 	var most []*connection
 	for _, cs := range l.open {
@@ -97,7 +100,7 @@ func (l *listener) crowded() *connection {
 	return most[0]
 }
 
-// forget takes a connection off the list, once.
+// forget removes a connection from the list, once.
 func (l *listener) forget(c *connection) {
 	i := slices.Index(l.open[c.address], c)
 	if i < 0 {

@@ -17,12 +17,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// forbidden parses the API server's message; no other field of the Status has the verb and the user. It is compiled on first use, because few runs
-// get a forbidden error.
+// forbidden parses the API server's message; no other field of the Status has the verb and the
+// user. It is compiled on first use, because few runs get a forbidden error.
 var forbidden = pattern.Lazy(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)"| at the cluster scope)?`)
 
-// Describe turns an error of Kubernetes into one sentence with its remedy as hint, and returns every other error unchanged. The exit code stays, and
-// errors.Is and errors.As still find the cause.
+// Describe turns a Kubernetes error into one sentence with its remedy as hint, and returns every
+// other error unchanged. The exit code is unchanged, and errors.Is and errors.As still find the
+// cause.
 func Describe(err error) error {
 	if err == nil || Hint(err) != "" {
 		return err
@@ -30,7 +31,7 @@ func Describe(err error) error {
 	if kind, ok := errors.AsType[*Error](err); ok && (kind.Err == nil || kind.Code != CodeError) {
 		return err
 	}
-	// Only a joined error at the top: one that is wrapped in a sentence of its own keeps that sentence.
+	// Only a joined error at the top: a wrapped one keeps its own sentence.
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
 		said := map[string]bool{}
@@ -42,7 +43,8 @@ func Describe(err error) error {
 		}
 		err := errors.Join(all...)
 		if len(all) > 1 && apierrors.IsForbidden(err) {
-			// The hint of the first error names one right only; after following it the person would fail on the second.
+			// The hint of the first error names only one permission; after fixing it the user would fail on
+			// the second.
 			return &Error{Code: Code(err), Err: err, Hint: "request a Role with these verbs, or use other credentials with --context or --as"}
 		}
 		return err
@@ -54,7 +56,7 @@ func Describe(err error) error {
 	return err
 }
 
-// described replaces the text of its cause; its type and exit code stay.
+// described replaces the text of its cause; its type and exit code are unchanged.
 type described struct {
 	text  string
 	cause error
@@ -105,7 +107,8 @@ func rootStatus(err error) string {
 	return err.Error()
 }
 
-// unknownResource distinguishes "there is no such kind" from "there is no such object": only the former has no details of an object.
+// unknownResource distinguishes an unknown kind from a missing object: only the former has no
+// details of an object.
 func unknownResource(err error) bool {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	return ok && apierrors.IsNotFound(err) && strings.Contains(status.ErrStatus.Message, "could not find the requested resource")
@@ -128,7 +131,7 @@ func missingKind(err error) string {
 	return "this kind of object"
 }
 
-// unreachable returns " at HOST: CAUSE" when err is a failure to reach the API server, else empty.
+// unreachable returns " at HOST: CAUSE" if err is a failure to reach the API server, else empty.
 func unreachable(err error) (cause string) {
 	u, ok := errors.AsType[*url.Error](err)
 	if !ok || errors.Is(err, context.Canceled) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pattern holds regular expressions back until they are needed: compiling all of them at the start would cost every command a
-// millisecond. It knows nothing of what is matched.
+// Package pattern compiles regular expressions on first use: compiling all at the start would cost
+// every command a millisecond. It does not depend on the matched texts.
 package pattern
 
 import (
@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// Lazy gives the compiled expression, compiled at the first call. It panics then when expr is no regular expression.
+// Lazy returns a function that returns the expression, compiled at its first call. That call panics
+// if expr is not a regular expression.
 func Lazy(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

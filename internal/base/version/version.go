@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version holds the build information of a binary. The linker sets the variables; without it the Go toolchain's own build
-// information serves. It knows nothing of ScyllaDB's versions.
+// Package version has the build information of a binary. The linker sets the variables; without
+// them it uses the Go toolchain's build information. It does not concern ScyllaDB's versions.
 package version
 
 import (
@@ -10,7 +10,8 @@ import (
 	"runtime/debug"
 )
 
-// Set by the linker: -X github.com/kubectl-scylla/kubectl-scylla/internal/base/version.version=v1.2.3 and so on.
+// Set by the linker: -X
+// github.com/kubectl-scylla/kubectl-scylla/internal/base/version.version=v1.2.3 and so on.
 var (
 	version string
 	commit  string
@@ -22,16 +23,16 @@ var (
 type Info struct {
 	// Version is the release ("v1.2.3"), or "dev".
 	Version string `json:"version"`
-	// Commit is the full hash, with "-dirty" when the tree had changes; empty when not known.
+	// Commit is the full hash, with "-dirty" if the tree had changes; empty if unknown.
 	Commit string `json:"commit,omitempty"`
-	// Date of the commit, RFC 3339; empty when not known.
+	// Date of the commit, RFC 3339; empty if unknown.
 	Date      string `json:"date,omitempty"`
 	GoVersion string `json:"goVersion"`
 	// Platform is "linux/amd64".
 	Platform string `json:"platform"`
 }
 
-// AgentImage is the image of scylla-agent that was released with this build; empty in builds that no release made.
+// AgentImage returns the image of scylla-agent released with this build; empty in other builds.
 func AgentImage() string { return image }
 
 // Get collects the build information.
@@ -68,7 +69,7 @@ func (i *Info) fill(b *debug.BuildInfo, ok bool) {
 	}
 }
 
-// Short is the release with an abbreviated commit: "v1.2.3 (9c1979f)".
+// Short returns the release with an abbreviated commit: "v1.2.3 (9c1979f)".
 func (i Info) Short() string {
 	if i.Commit == "" {
 		return i.Version
@@ -80,7 +81,7 @@ func (i Info) Short() string {
 	return fmt.Sprintf("%s (%s)", i.Version, c)
 }
 
-// UserAgent names program to the API server: "kubectl-scylla/v1.2.3 (linux/amd64)".
+// UserAgent identifies program to the API server: "kubectl-scylla/v1.2.3 (linux/amd64)".
 func (i Info) UserAgent(program string) string {
 	return fmt.Sprintf("%s/%s (%s)", program, i.Version, i.Platform)
 }

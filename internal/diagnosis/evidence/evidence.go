@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package evidence is the one table of what a step that cannot be undone may rest on: ScyllaDB's own texts and fields, with the versions and the lines of ScyllaDB's source that
-// have them, and objects of Kubernetes that show where the data is. Package scylla has the patterns of the texts, package words the sentences.
+// Package evidence is the only table of the evidence for steps that cannot be undone: ScyllaDB's
+// texts and fields, with their versions and source lines, and Kubernetes objects that show where
+// the data is. Package scylla has the patterns of the texts, package words the sentences.
 //
 // It imports only packages words and api.
 package evidence
@@ -12,14 +13,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Fate is what one piece of evidence shows of the volume of its node.
+// Fate is what one piece of evidence shows about the volume of its node.
 type Fate string
 
 // Fates of a volume.
 const (
 	Lost    Fate = "lost"    // ScyllaDB never starts on it again
-	Kept    Fate = "kept"    // ScyllaDB refused before anything was stored
-	Unknown Fate = "unknown" // the text alone does not decide: print how to look
+	Kept    Fate = "kept"    // ScyllaDB refused before it stored anything
+	Unknown Fate = "unknown" // the text alone does not decide: print how to check
 )
 
 // Origin is where a piece of evidence is read.
@@ -39,12 +40,13 @@ type Item struct {
 	Origin Origin
 	// Field is the field or object; empty for a log, whose texts package scylla has.
 	Field string
-	// First and Last are the ScyllaDB branches that have it, of 5.2 to 2026.3 and master as of 2026-08-21. Last is empty where master has it.
+	// First and Last are the ScyllaDB branches that have it, of 5.2 to 2026.3 and master as of
+	// 2026-08-21. Last is empty if master has it.
 	First, Last string
 	// Source is file:line in ScyllaDB's master, else on branch Last.
 	Source []string
 	Volume Fate
-	// Bans is true where, in a replacement, the replaced node is banned by then: the request was stored.
+	// Bans is true if, in a replacement, the replaced node is banned by then: the request was stored.
 	Bans bool
 }
 
@@ -55,20 +57,24 @@ const (
 
 // table has the texts in the order of package scylla, then fields and objects.
 //
-// A text that the handler of the join request answers (storage_service.cc:6541-6617) is Kept: nothing is stored in the topology. A host ID that has gossiped and then stays away for
-// 60 s is banned all the same (6.1 and later); its next start says AlreadyRemoved.
+// A text in the answer to a join request (storage_service.cc:6541-6617) is Kept: nothing is stored
+// in the topology. Even so, a host ID that has gossiped and then is absent for 60 s is banned (6.1
+// and later); its next start logs AlreadyRemoved.
 var table = []Item{
 	{Code: words.JoinCancelled, First: "6.0", Source: []string{coordinator + ":3140", coordinator + ":3170"}, Volume: Lost, Bans: true},
 	{Code: words.RackInvalid, First: "2026.1", Source: []string{coordinator + ":3305"}, Volume: Lost, Bans: true},
 	{Code: words.RolledBack, First: "6.0", Source: []string{coordinator + ":4960"}, Volume: Lost, Bans: true},
 	{Code: words.AlreadyRemoved, First: "5.2", Source: []string{service + ":6541", service + ":1706"}, Volume: Lost},
-	// The host ID can be in any state but `left`: queued, joining, or a normal member, whose data the volume then has.
+	// The host ID can be in any state except `left`: queued, joining, or a normal member, whose data
+	// the volume then has.
 	{Code: words.JoinUnfinished, First: "5.4", Source: []string{service + ":6546"}, Volume: Unknown},
 	{Code: words.Decommissioned, First: "5.2", Source: []string{service + ":2007"}, Volume: Lost},
-	// Thrown before gossip starts. A member that stopped before it recorded the end of its own replacement says it, too, and its volume has data.
+	// Thrown before gossip starts. A member that stopped before it recorded the end of its own
+	// replacement also logs it, and its volume has data.
 	{Code: words.ReplacedNodeNotFound, First: "5.2", Source: []string{service + ":2428"}, Volume: Kept},
 	{Code: words.ReplaceAliveNode, First: "5.4", Source: []string{service + ":6559", service + ":6520"}, Volume: Kept},
-	// The handler says it before the request is stored, the coordinator after that (alone up to 6.1).
+	// The handler logs it before the request is stored, the coordinator after that (only the
+	// coordinator up to 6.1).
 	{Code: words.ReplaceTargetNotNormal, First: "5.4", Source: []string{service + ":6567", coordinator + ":4239"}, Volume: Unknown},
 	{Code: words.ReplaceIgnoredAlive, First: "2026.3", Source: []string{service + ":6597"}, Volume: Kept},
 	{Code: words.ReplaceOtherDown, First: "2026.3", Source: []string{service + ":6610"}, Volume: Kept},
@@ -77,12 +83,13 @@ var table = []Item{
 	{Code: words.ReplaceTokensRefused, First: "6.2", Source: []string{service + ":6582", service + ":6588"}, Volume: Kept},
 	{Code: words.ReplaceBootstrapped, First: "5.2", Source: []string{service + ":1538"}, Volume: Kept},
 	{Code: words.AddressExists, First: "5.2", Last: "2026.1", Source: []string{service + ":3601"}, Volume: Kept},
-	// The new node says it before the coordinator has decided; if that takes the host ID out, the next start says AlreadyRemoved.
+	// The new node logs it before the coordinator has decided; if the coordinator removes the host ID,
+	// the next start logs AlreadyRemoved.
 	{Code: words.NotAliveInTime, First: "5.2", Source: []string{"gms/gossiper.cc:2255"}, Volume: Unknown},
 	{Code: words.FeatureCheckFailed, First: "6.0", Source: []string{coordinator + ":4250", coordinator + ":4046"}, Volume: Lost, Bans: true},
 	{Code: words.AddressNotKnown, First: "6.0", Source: []string{coordinator + ":4034", coordinator + ":4046"}, Volume: Lost, Bans: true},
 	{Code: words.JoinInvalid, First: "6.0", Source: []string{coordinator + ":4046"}, Volume: Lost, Bans: true},
-	// The handler of the request and the coordinator's answer have the same words before their reason.
+	// The handler of the request and the coordinator's answer have the same text before their reason.
 	{Code: words.JoinRejected, First: "5.4", Source: []string{service + ":1314", service + ":6723"}, Volume: Unknown},
 	{Code: words.Banned, First: "2026.1", Source: []string{service + ":6981"}, Volume: Lost},
 	// After the node joined group 0 and before it recorded that: it may be a normal member.
@@ -92,7 +99,8 @@ var table = []Item{
 	{Code: words.OtherOperation, First: "5.2", Last: "2026.1", Source: []string{service + ":3616"}, Volume: Kept},
 	{Code: words.GossipStatusUnknown, First: "5.2", Last: "2026.1", Source: []string{service + ":3611"}, Volume: Kept},
 	{Code: words.NoSeedReached, First: "5.2", Source: []string{"gms/gossiper.cc:1996"}, Volume: Kept},
-	// The seeds of the command line are tried until one answers; peers are on disk only once discovery has begun (raft_group0.cc:531), and a new Pod on this volume uses its own seeds.
+	// The seeds of the command line are tried until one answers. Peers are on disk only after
+	// discovery has begun (raft_group0.cc:531), and a new Pod on this volume uses its own seeds.
 	{Code: words.ShadowRound, First: "5.2", Source: []string{"gms/gossiper.cc:1953"}, Volume: Kept},
 	{Code: words.StartupFailed, First: "5.2", Source: []string{"main.cc:2848"}, Volume: Unknown},
 
@@ -109,7 +117,7 @@ var table = []Item{
 	{Code: VolumeUnreachable, Origin: Kubernetes, Field: "a PersistentVolume bound to the PVC, and an unschedulable Pod", Volume: Unknown},
 }
 
-// Codes of evidence that is no text of a log.
+// Codes of evidence that is not a log text.
 const (
 	DiskDecommissioned = "DiskDecommissioned"
 	MajorityDown       = "MajorityDown"
@@ -120,7 +128,7 @@ const (
 	VolumeUnreachable  = "VolumeUnreachable"
 )
 
-// Table lists all evidence.
+// Table returns all evidence.
 func Table() []Item {
 	out := slices.Clone(table)
 	for i := range out {
@@ -131,7 +139,7 @@ func Table() []Item {
 	return out
 }
 
-// Of is the evidence with this code; false where the table has none.
+// Of returns the evidence with this code; false if the table has none.
 func Of(c words.Code) (Item, bool) {
 	all := Table()
 	if i := slices.IndexFunc(all, func(e Item) bool { return e.Code == c }); i >= 0 {
@@ -140,7 +148,8 @@ func Of(c words.Code) (Item, bool) {
 	return Item{}, false
 }
 
-// VolumeOf is the fate of a volume whose ScyllaDB said this; Unknown for what the table does not have.
+// VolumeOf returns the fate of a volume whose ScyllaDB logged this; Unknown if the table does not
+// have it.
 func VolumeOf(c words.Code) Fate {
 	if e, ok := Of(c); ok {
 		return e.Volume
@@ -151,12 +160,13 @@ func VolumeOf(c words.Code) Fate {
 // Step is a next step that cannot be undone.
 type Step struct {
 	Code words.Code
-	// Rests on one of these.
+	// Rests on at least one of these.
 	Rests []words.Code
 }
 
-// Steps lists every code that prints a step that cannot be undone (delete a claim, removenode, replace, excludenode, ignore dead nodes, force over a ban), in the order of the
-// documents. The code that makes one has its evidence at hand.
+// Steps returns every code that prints a step that cannot be undone, in the order of the documents:
+// delete a PVC, removenode, replace, excludenode, ignore dead nodes, force over a ban. Code that
+// creates such a step has its evidence.
 func Steps() []Step {
 	return []Step{
 		{"DiscardClaim", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed)},
@@ -180,7 +190,7 @@ func Steps() []Step {
 	}
 }
 
-// Irreversible is true for a step that cannot be undone, and for one that has such a step as a parameter.
+// Irreversible reports whether the step cannot be undone, or has such a step as a parameter.
 func Irreversible(m words.Message) bool {
 	if len(For(m.Code)) > 0 || slices.ContainsFunc(m.Commands, destroys) {
 		return true
@@ -200,7 +210,7 @@ func Irreversible(m words.Message) bool {
 	return false
 }
 
-// destroys is true for a command that deletes, removes, replaces or opens.
+// destroys reports whether the command deletes, removes, replaces or opens a barrier.
 func destroys(c words.Command) bool {
 	has := func(terms ...string) bool {
 		i := slices.Index(c, terms[0])
@@ -210,7 +220,7 @@ func destroys(c words.Command) bool {
 	return has("delete", "pvc") || has("removenode") || has("excludenode") || replaces || has("force-proceed") && !has("--undo") || has("init", "reset")
 }
 
-// For is what a step rests on, nil for a step that can be undone.
+// For returns the evidence for a step, nil for a step that can be undone.
 func For(step words.Code) []words.Code {
 	all := Steps()
 	if i := slices.IndexFunc(all, func(s Step) bool { return s.Code == step }); i >= 0 {
@@ -219,7 +229,7 @@ func For(step words.Code) []words.Code {
 	return nil
 }
 
-// lost are the texts after which ScyllaDB never starts on the volume again.
+// lost returns the texts after which ScyllaDB never starts on the volume again.
 func lost() []words.Code {
 	var out []words.Code
 	for _, e := range Table() {
@@ -230,7 +240,7 @@ func lost() []words.Code {
 	return out
 }
 
-// Lost is what it shows to be lost.
+// Lost returns what the evidence shows to be lost.
 func (e Item) Lost() words.Code {
 	switch {
 	case e.Volume == Lost && e.Bans:
@@ -243,7 +253,7 @@ func (e Item) Lost() words.Code {
 	return words.LostUnknown
 }
 
-// Kept is what it shows not to be lost.
+// Kept returns what the evidence shows not to be lost.
 func (e Item) Kept() words.Code {
 	switch e.Volume {
 	case Lost:
@@ -254,7 +264,8 @@ func (e Item) Kept() words.Code {
 	return words.KeptUnknown
 }
 
-// Message is the piece of evidence of a code: where it is read, its versions, its source; the code alone where there is none.
+// Message is the piece of evidence of a code: its origin, versions and source; only the code if
+// there is none.
 func Message(c words.Code) words.Message {
 	e, ok := Of(c)
 	lost, kept := words.New(e.Lost()), words.New(e.Kept())

@@ -25,8 +25,9 @@ const (
 	leave       = "exec {pod} {in} -c {container} -- nodetool decommission"
 )
 
-// commands of the steps, without "kubectl" and in the order in which a person runs them. {name} is a fact, {in} the namespace of the cluster and {at} that of the node as "-n NAMESPACE", which is left
-// out where it is empty; {name...} is a fact of several words.
+// commands of the steps, without "kubectl", in the order in which a user runs them. {name} is a
+// fact. {in} is the namespace of the cluster and {at} the node's, as "-n NAMESPACE"; empty
+// namespaces are left out. {name...} is a fact of several words.
 var commands = map[words.Code][]string{
 	words.TellClustersApart: {askGroup0},
 	words.TellGroupApart:    {askGroup0, "scylla init reset {report} --group0 {in}"},
@@ -113,7 +114,8 @@ var commands = map[words.Code][]string{
 	words.ResetPermitGiven: {seeCluster},
 }
 
-// Facts are what the commands of a step name. A fact that is missing stays as its name in capitals, as documents have it.
+// Facts are the values in the commands of a step. A missing fact stays as its name in capitals, as
+// in documents.
 type Facts map[string]string
 
 // constants are arguments with spaces.
@@ -127,10 +129,10 @@ var constants = Facts{
 	"kubernetesNode":    "NODE",
 }
 
-// Do is the step, or the note, with its commands.
+// Do returns the step, or the note, with its commands.
 func Do(step words.Message, f Facts) words.Message { return step.Do(f.Commands(step.Code)...) }
 
-// Commands are those of a step, nil for a step without any.
+// Commands returns the commands of a step, nil if it has none.
 func (f Facts) Commands(step words.Code) []words.Command {
 	var out []words.Command
 	for _, template := range commands[step] {

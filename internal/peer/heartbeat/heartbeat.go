@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heartbeat lets a reporter confirm, without a write to the API server, that it still polls its ScyllaDB and that its Pod's annotation still has its row: it serves its row
-// with a number that advances with every successful poll. Both ends of the protocol are here. internal/view judges the answers.
+// Package heartbeat lets a reporter confirm its row without a write to the API server: it still
+// polls its ScyllaDB, and its Pod's annotation still has the row. It serves its row with a counter
+// that advances with every successful poll. Both ends of the protocol are here. internal/view
+// judges the answers.
 package heartbeat
 
 import (
@@ -19,19 +21,23 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
-// The protocol: GET Path answers with the row. Its ETag is the row's digest, so that a client with the row asks with If-None-Match and gets no body; Header has the running number.
+// The protocol: GET Path returns the row. Its ETag is the row's digest, so that a client with the
+// row sends If-None-Match and gets no body; Header has the counter.
 const (
 	Path   = "/report"
 	Header = "Scylla-Heartbeat"
 )
 
-// LogHeader is in the answer where the node's place in the log of group 0, or its schema version, is known: see package raftlog. Older reporters do not send it.
+// LogHeader is in the answer if the node's place in the log of group 0, or its schema version, is
+// known: see package raftlog. Older reporters do not send it.
 const LogHeader = "Scylla-Raft"
 
-// RowHeader is in the answer of a reporter's readiness: the digest of its present row, empty before the first. Older reporters do not send it.
+// RowHeader is in the answer of a reporter's readiness: the digest of its present row, empty before
+// the first. Older reporters do not send it.
 const RowHeader = "Scylla-Row"
 
-// Beat is the row and number that a reporter serves. The zero value has no row yet. It is safe for concurrent use.
+// Beat is the row and counter that a reporter serves. The zero value has no row yet. It is safe for
+// concurrent use.
 type Beat struct {
 	mu     sync.Mutex
 	number int64
@@ -42,11 +48,12 @@ type Beat struct {
 // Answer is the result of one request to a reporter.
 type Answer struct {
 	Number int64
-	// Log is empty where the reporter, or its ScyllaDB, does not have it.
+	// Log is empty if the reporter, or its ScyllaDB, does not have it.
 	Log raftlog.Said
 }
 
-// Say sets the present row. alive is true when ScyllaDB was asked and answered since the last call: then the number advances.
+// Say sets the present row. alive is true if ScyllaDB has answered a query since the last call:
+// then the counter advances.
 func (b *Beat) Say(row string, alive bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +63,8 @@ func (b *Beat) Say(row string, alive bool) {
 	}
 }
 
-// Tell sets the node's present place in the log of group 0. It is no part of the row, so that nothing is written when it changes.
+// Tell sets the node's present place in the log of group 0. It is not part of the row, so that
+// nothing is written when it changes.
 func (b *Beat) Tell(log raftlog.Said) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +106,7 @@ func quote(digest string) string { return `"` + digest + `"` }
 
 // Why an answer confirms nothing.
 var (
-	// ErrOtherRow means that the reporter has another row than the annotation.
+	// ErrOtherRow means that the reporter's row differs from the annotation.
 	ErrOtherRow = errors.New("its status report differs from the annotation")
 	// ErrRefused means that it answers, and has no row.
 	ErrRefused = errors.New("it refuses the query")
@@ -106,8 +114,9 @@ var (
 	ErrGarbled = errors.New("its response is invalid")
 )
 
-// Ask returns the answer of the reporter at address, host and port; its row must still have that digest. The client pins its certificate; ctx bounds the time, and no body is read.
-// Errors: ErrOtherRow, ErrRefused, ErrGarbled, and those of the connection.
+// Ask returns the answer of the reporter at address (host:port); its row must still have that
+// digest. The client pins its certificate; ctx bounds the time, and no body is read. Errors:
+// ErrOtherRow, ErrRefused, ErrGarbled, and connection errors.
 func Ask(ctx context.Context, c *http.Client, address, digest string) (Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+Path, http.NoBody)
 	if err != nil {
@@ -125,10 +134,10 @@ func Ask(ctx context.Context, c *http.Client, address, digest string) (Answer, e
 		return Answer{}, ErrOtherRow
 	default:
 		const enough = 200
-		said, _ := bounded.Head(resp.Body, enough) // its status is the answer, its words are for people
+		said, _ := bounded.Head(resp.Body, enough) // its status is the answer, its text is for display
 		return Answer{}, fmt.Errorf("%w: %s: %q", ErrRefused, resp.Status, strings.TrimSpace(string(said)))
 	}
-	// A number has one spelling, and an answer one number.
+	// A counter has one spelling, and an answer one counter.
 	all := resp.Header.Values(Header)
 	if len(all) != 1 {
 		return Answer{}, fmt.Errorf("%w: it has %d counters", ErrGarbled, len(all))
@@ -140,7 +149,7 @@ func Ask(ctx context.Context, c *http.Client, address, digest string) (Answer, e
 	if tag := resp.Header.Get("ETag"); tag != quote(digest) {
 		return Answer{}, ErrOtherRow
 	}
-	// A log that cannot be read is not known: a later version may have another form.
+	// An unreadable log counts as unknown: a later version may use another form.
 	var log raftlog.Said
 	if said := resp.Header.Values(LogHeader); len(said) == 1 {
 		log, _ = raftlog.Parse(said[0])

@@ -17,30 +17,32 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 )
 
-// The other protocol, for networks that forbid the request: the reporter writes number and digest to a Lease of its Pod, api.LeaseHeartbeatPrefix with the Pod's name, in
-// annotation api.AnnotationHeartbeat. The API server ensures its writer: the admission policy lets a member write only its own Lease.
+// The alternative protocol, for networks that block the request: the reporter writes counter and
+// digest to a Lease of its Pod, named api.LeaseHeartbeatPrefix + Pod name, in annotation
+// api.AnnotationHeartbeat. The admission policy lets a member write only its own Lease.
 
-// Why a Lease confirms nothing, beside ErrOtherRow and ErrGarbled.
+// ErrOtherPod, ErrOtherRow and ErrGarbled are why a Lease confirms nothing.
 var ErrOtherPod = errors.New("its Lease belongs to another Pod of that name")
 
-// Now is the present number, and the digest of the row; false while there is no row.
+// Now returns the present counter, and the digest of the row; false while there is no row.
 func (b *Beat) Now() (number int64, digest string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.number, api.ReportDigest(b.row), b.row != ""
 }
 
-// Log is the present state of the log of group 0.
+// Log returns the present state of the log of group 0.
 func (b *Beat) Log() raftlog.Said {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.log
 }
 
-// LeaseName is the name of a Pod's Lease.
+// LeaseName returns the name of a Pod's Lease.
 func LeaseName(pod string) string { return api.LeaseHeartbeatPrefix + pod }
 
-// FillLog adds the state of the log of group 0, in an annotation of its own, which older controllers do not read.
+// FillLog adds the state of the log of group 0, in a separate annotation, which older controllers
+// do not read.
 func FillLog(l *coordinationv1.Lease, log raftlog.Said) {
 	delete(l.Annotations, api.AnnotationRaft)
 	if text := log.String(); text != "" {
@@ -48,7 +50,7 @@ func FillLog(l *coordinationv1.Lease, log raftlog.Said) {
 	}
 }
 
-// Fill makes l the heartbeat of a Pod; its other fields stay.
+// Fill makes l the heartbeat of a Pod; its other fields are unchanged.
 func Fill(l *coordinationv1.Lease, pod types.NamespacedName, uid types.UID, cluster string, number int64, digest string, now metav1.MicroTime, seconds int32) {
 	l.Namespace, l.Name = pod.Namespace, LeaseName(pod.Name)
 	if l.Labels == nil {
@@ -64,8 +66,9 @@ func Fill(l *coordinationv1.Lease, pod types.NamespacedName, uid types.UID, clus
 	l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds, l.Spec.RenewTime = &holder, &seconds, &now
 }
 
-// Read is the answer in a Lease that confirms the row with that digest, of the Pod with that UID. Errors: ErrOtherPod, ErrOtherRow, ErrGarbled. Its times are ignored: they are of
-// another clock.
+// Read returns the answer in a Lease that confirms the row with that digest, of the Pod with that
+// UID. Errors: ErrOtherPod, ErrOtherRow, ErrGarbled. Its times are ignored: they are of another
+// clock.
 func Read(l *coordinationv1.Lease, uid types.UID, digest string) (Answer, error) {
 	if len(l.OwnerReferences) != 1 || l.OwnerReferences[0].Kind != "Pod" || l.OwnerReferences[0].UID != uid || uid == "" {
 		return Answer{}, ErrOtherPod

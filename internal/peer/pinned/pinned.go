@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pinned serves and requests over TLS without a certificate authority: the server makes a key when it starts, publishes the certificate's
-// fingerprint in an object that only it may write, and the client accepts that certificate and no other. So the API server is the only root of trust.
-// The package must not know the content of requests and answers.
+// Package pinned serves and requests over TLS without a certificate authority. The server creates a
+// key when it starts, and publishes the certificate's fingerprint in an object that only it can
+// write. The client accepts that certificate and no other. So the API server is the only root of
+// trust. The package must not depend on the content of requests and answers.
 package pinned
 
 import (
@@ -26,14 +27,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
-// Key is a private key and its certificate. It is in memory alone and ends with the process.
+// Key is a private key and its certificate. It is only in memory and ends with the process.
 type Key struct {
 	certificate tls.Certificate
 	// Fingerprint is the lower-case hex SHA-256 of the certificate's DER form.
 	Fingerprint string
 }
 
-// NewKey makes a key, ECDSA P-256. name is the certificate's common name, for people.
+// NewKey creates an ECDSA P-256 key. name is the certificate's common name, for display.
 func NewKey(name string) (*Key, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -63,11 +64,12 @@ const (
 	stopTimeout    = 2 * time.Second
 )
 
-// Serve answers on l over TLS until ctx ends, and keeps most connections open; it closes l. Error: the reason for an earlier end.
+// Serve answers on l over TLS until ctx ends, with at most most open connections; it closes l. It
+// returns the reason for an earlier end.
 func Serve(ctx context.Context, l net.Listener, most bounded.Connections, k *Key, h http.Handler, log *slog.Logger) error {
 	s := bounded.Server(h)
 	s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS13}
-	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // a client that breaks off a connection causes a line
+	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // a client that aborts a connection causes a line
 	l = most.Listener(l)
 	ended := make(chan error, 1)
 	go func() { ended <- s.ServeTLS(l, "", "") }()
@@ -88,13 +90,15 @@ func Serve(ctx context.Context, l net.Listener, most bounded.Connections, k *Key
 // ErrOther means that another server answers.
 var ErrOther = errors.New("the certificate differs from the pinned certificate")
 
-// NewClient returns a client for the server with that fingerprint. It follows no redirect, uses no proxy, and keeps one connection. The caller must
-// bound the size and time of what it reads; CloseIdleConnections ends the connection.
+// NewClient returns a client for the server with that fingerprint. It follows no redirect, uses no
+// proxy, and keeps one connection. The caller must bound the size and time of what it reads;
+// CloseIdleConnections ends the connection.
 func NewClient(fingerprint string) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{
-				// Names and authorities are not checked: the pin below is the whole proof, and it holds for resumed sessions too.
+				// Names and authorities are not checked: the pin below is the whole proof, also for resumed
+				// sessions.
 				InsecureSkipVerify: true,
 				VerifyConnection:   func(s tls.ConnectionState) error { return pin(s, fingerprint) },
 				MinVersion:         tls.VersionTLS13,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package viewwire transports a view without the API server: the leading controller serves it, reporters relay it, and the client learns its age as a
-// duration, so that no two clocks are compared. Both ends of the wire are here; package view decides what a view allows. Views are not signed: the
-// connection identifies the relay, not the maker. So a relayed view may hold a barrier closed, and may not open it.
+// Package viewwire transports a view without the API server: the leading controller serves it,
+// reporters relay it, and the client gets its age as a duration, so that no two clocks are
+// compared. Both ends of the wire are here; package view decides what a view allows. Views are not
+// signed: the connection identifies the relay, not the creator. So a relayed view may keep a
+// barrier closed, and must not open it.
 package viewwire
 
 import (
@@ -22,16 +24,18 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
-// The wire: GET Path of the leading controller, or RelayPath of a reporter, with parameters namespace and name. The ETag is epoch and seq, after the
-// UID of the view's report: a client that has the view asks with If-None-Match and gets no body; AgeHeader has its age then, too, in milliseconds.
+// The wire: GET Path of the leading controller, or RelayPath of a reporter, with parameters
+// namespace and name. The ETag is the UID of the view's report, epoch and seq. A client that has
+// the view sends If-None-Match and gets no body. Then AgeHeader also has the age, in milliseconds.
 const (
 	Path      = "/view"
 	RelayPath = "/peer/view"
 	AgeHeader = "Scylla-View-Age-Millis"
 )
 
-// A view that forbids a start closes a barrier within CloseWithin even when the API server does not show it to that barrier. AskRelays is how often
-// such a barrier asks reporters, RelayTimeout how long it waits for their answers, and FollowAsked how often a reporter that is asked looks for a
+// A view that forbids a start closes a barrier within CloseWithin, even if the API server does not
+// return it to that barrier. AskRelays is how often such a barrier queries reporters, RelayTimeout
+// how long it waits for their answers. FollowAsked is how often a queried reporter checks for a
 // newer view.
 const (
 	CloseWithin  = 5 * time.Second
@@ -43,30 +47,34 @@ const (
 // View is a view in transit.
 type View struct {
 	api.StatusReportView
-	// ReportUID is the UID of the view's cluster report. Views of two reports have no order: a report that was deleted and created again may count from
-	// the beginning.
+	// ReportUID is the UID of the view's cluster report. Views of two reports have no order: a
+	// recreated report may start from the beginning.
 	ReportUID types.UID `json:"reportUID,omitempty"`
-	// AgeMillis is how long ago the view was made, by the monotonic clock of the sender. The client adds the time since its request.
+	// AgeMillis is the view's age by the monotonic clock of the sender. The client adds the time since
+	// its request.
 	AgeMillis int64 `json:"ageMillis"`
-	// HeartbeatAgeMillis is, by member, how long ago its heartbeat last advanced; members without one are left out.
+	// HeartbeatAgeMillis is the time since each member's heartbeat last advanced, by member; members
+	// without one are left out.
 	HeartbeatAgeMillis map[string]int64 `json:"heartbeatAgeMillis,omitempty"`
 }
 
-// Age of the view when it was answered.
+// Age returns the age of the view when it was sent.
 func (v *View) Age() time.Duration { return time.Duration(v.AgeMillis) * time.Millisecond }
 
 // Reasons for the absence of a view.
 var (
-	ErrNotLeading = errors.New("this controller does not lead") // 503: ask another
+	ErrNotLeading = errors.New("this controller does not lead") // 503: query another
 	ErrUnknown    = errors.New("unknown cluster")               // 404
 	ErrNone       = errors.New("no controller view yet")        // 204
 	ErrGarbled    = errors.New("the response is not a controller view")
 )
 
-// Source returns the view of a cluster. Errors: ErrNotLeading, ErrUnknown, ErrNone. It must not block.
+// Source returns the view of a cluster. Errors: ErrNotLeading, ErrUnknown, ErrNone. It must not
+// block.
 type Source func(key types.NamespacedName) (*View, error)
 
-// Handler answers GET Path from a source. It copies the answer before writing, so that a slow client blocks no other.
+// Handler answers GET Path from a source. It copies the answer before writing, so that a slow
+// client blocks no other.
 func Handler(of Source) http.Handler { return handler(Path, of) }
 
 // Relay answers GET RelayPath from a source, as Handler does.
@@ -110,7 +118,7 @@ func answer(w http.ResponseWriter, r *http.Request, v *View) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // an error means that the client has gone
+	_, _ = w.Write(body) // an error means that the client has disconnected
 }
 
 func tagOf(report types.UID, v *api.StatusReportView) string {
@@ -123,25 +131,27 @@ func tagOf(report types.UID, v *api.StatusReportView) string {
 // limit of an answer. A view of 1,000 members has a quarter of a megabyte.
 var limit = bounded.Limit{Bytes: 2 << 20, Cure: "it is not a controller view"}
 
-// maxAge is the greatest accepted age: an older view has no effect, and a larger number could overflow a duration.
+// maxAge is the maximum accepted age: an older view has no effect, and a larger number could
+// overflow a duration.
 const maxAge = 24 * time.Hour
 
-// maxUID is how long a UID may be: the API server's have 36 characters.
+// maxUID is the maximum length of a UID: the API server's have 36 characters.
 const maxUID = 64
 
 // Question is one request for a view, with its server.
 type Question struct {
-	// Address is host and port, Path one of Path and RelayPath, Cluster the cluster of the view.
+	// Address is host:port, Path is Path or RelayPath, Cluster the cluster of the view.
 	Address, Path string
 	Cluster       types.NamespacedName
-	// Have is the view that the client has already, of the report with UID HaveOf; nil for none.
+	// Have is the view that the client already has, of the report with UID HaveOf; nil for none.
 	Have   *api.StatusReportView
 	HaveOf types.UID
 }
 
-// Fetch requests a cluster's view. The client pins the certificate; ctx bounds the time. Where the server has no newer view than Have, the result is
-// Have with its age. Errors: ErrNotLeading, ErrUnknown, ErrNone, ErrGarbled, *bounded.TooLargeError, and those of the connection. After any error the
-// caller keeps Have, which ages.
+// Fetch requests a cluster's view. The client pins the certificate; ctx bounds the time. If the
+// server has no newer view than Have, the result is Have with its age. Errors: ErrNotLeading,
+// ErrUnknown, ErrNone, ErrGarbled, *bounded.TooLargeError, and connection errors. After any error
+// the caller keeps Have, which ages.
 func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 	q := url.Values{"namespace": {ask.Cluster.Namespace}, "name": {ask.Cluster.Name}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+ask.Address+ask.Path+"?"+q.Encode(), http.NoBody)
@@ -168,7 +178,7 @@ func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 		return nil, ErrNotLeading
 	default:
 		const enough = 200
-		said, _ := bounded.Head(resp.Body, enough) // the status is the answer, the body is for people
+		said, _ := bounded.Head(resp.Body, enough) // the status is the answer, the body is for display
 		return nil, fmt.Errorf("%w: %s: %q", ErrGarbled, resp.Status, strings.TrimSpace(string(said)))
 	}
 	body, err := limit.Read(resp.Body, "the view of "+ask.Cluster.String())
@@ -202,7 +212,7 @@ func unchanged(resp *http.Response, ask Question) (*View, error) {
 	return (&View{StatusReportView: *have, ReportUID: ask.HaveOf, AgeMillis: age}).checked()
 }
 
-// checked returns the view, or an error when it has no order or was made in the future.
+// checked returns the view, or an error if its UID, stamp or age is out of bounds.
 func (v *View) checked() (*View, error) {
 	if len(v.ReportUID) > maxUID || v.Epoch < 1 || v.Seq < 1 || v.AgeMillis < 0 || v.AgeMillis > maxAge.Milliseconds() {
 		return nil, fmt.Errorf("%w: epoch %d, seq %d, age %d ms", ErrGarbled, v.Epoch, v.Seq, v.AgeMillis)

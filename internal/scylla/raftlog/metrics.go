@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Query selects the metrics of Raft alone: a ScyllaDB has some 10,000 others.
+// Query selects only the Raft metrics: ScyllaDB has about 10,000 others.
 const Query = "__name__=scylla_raft*"
 
-// The gauges. They are group 0's, since ScyllaDB 6.1.
+// The gauges of group 0, since ScyllaDB 6.1.
 const (
 	gaugeCommit = "scylla_raft_commit_index"
 	gaugeApply  = "scylla_raft_apply_index"
@@ -19,12 +19,13 @@ const (
 
 const (
 	stateLeader = 2
-	// maxIndex is the largest whole number up to which a floating-point number, which metrics are, represents each whole number exactly.
+	// maxIndex limits an index: a float64, the type of metrics, is exact for 0 <= n <= 2^53.
 	maxIndex = 1 << 53
 )
 
-// Metrics are the indexes in an answer of ScyllaDB's metrics, in Prometheus' text format. The zero Said is returned where one of the three gauges is absent, is no whole number of
-// 0 or more, or is there twice: group 0 runs on shard 0, so a gauge of another shard is another group's.
+// Metrics decodes the indexes from ScyllaDB's metrics in Prometheus' text format. It returns the
+// zero Said if one of the three gauges is missing, is duplicated, or is not a whole number with 0
+// <= n <= maxIndex. Group 0 runs on shard 0, so gauges of other shards belong to other groups.
 func Metrics(text string) Said {
 	found := map[string]int64{gaugeCommit: -1, gaugeApply: -1, gaugeState: -1}
 	for line := range strings.Lines(text) {
@@ -44,7 +45,8 @@ func Metrics(text string) Said {
 	return Said{Known: true, Leader: found[gaugeState] == stateLeader, Commit: found[gaugeCommit], Apply: found[gaugeApply]}
 }
 
-// sample is the name and the value of a line; the name is empty for a line without a sample, or one of another shard than 0. False where a line of that name cannot be read.
+// sample returns the name and value of a line. name is empty for a line without a sample, and for
+// shards other than 0. ok is false if the sample is invalid.
 func sample(line string) (name, value string, ok bool) {
 	end := strings.IndexAny(line, "{ \t")
 	if end <= 0 || line[0] == '#' {
@@ -60,14 +62,14 @@ func sample(line string) (name, value string, ok bool) {
 			return "", "", true
 		}
 	}
-	fields := strings.Fields(rest) // the value, and in some versions a time
+	fields := strings.Fields(rest) // value and, in some versions, timestamp
 	if len(fields) < 1 || len(fields) > 2 {
 		return name, "", false
 	}
 	return name, fields[0], true
 }
 
-// labels is the value of label shard, and the text after the labels; false where they cannot be read.
+// labels returns the value of label shard and the text after the labels; false if they are invalid.
 func labels(text string) (shard, rest string, ok bool) {
 	for {
 		text = strings.TrimLeft(text, " ,")

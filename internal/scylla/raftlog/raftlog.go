@@ -9,20 +9,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// Said is one node's state of group 0. The zero value is no state.
+// Said is one node's state of group 0. The zero value means unknown.
 type Said struct {
-	// Known is true where the node returned its indexes; Leader, Commit and Apply count only then.
+	// Known is true if the node returned its indexes; otherwise Leader, Commit and Apply are
+	// meaningless.
 	Known         bool
 	Leader        bool
 	Commit, Apply int64
-	// Schema is its schema version, empty where it is not known.
+	// Schema is the node's schema version, empty if unknown.
 	Schema string
 }
 
-// maxText bounds the text of a Said: the longest that String makes has 116 bytes.
+// maxText limits the text of a Said in bytes; the longest result of String has 116.
 const maxText = 200
 
-// String is the text of s, empty for the zero value: "leader=true commit=123 apply=120 schema=UUID", without the unknown parts.
+// String returns "leader=true commit=123 apply=120 schema=UUID" without the unknown parts, empty
+// for the zero value.
 func (s Said) String() string {
 	var parts []string
 	if s.Known {
@@ -34,7 +36,8 @@ func (s Said) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Parse reads the text of a Said. A text has one spelling; for any other the zero value and false are returned.
+// Parse decodes the text of a Said. Only the exact output of String is valid; otherwise it returns
+// the zero value and false.
 func Parse(text string) (Said, bool) {
 	if text == "" || len(text) > maxText {
 		return Said{}, text == ""
@@ -57,7 +60,7 @@ func Parse(text string) (Said, bool) {
 	return s, true
 }
 
-// index is the number of one part, -1 where there is none.
+// index returns the number in one part, -1 if there is none.
 func index(part, name string) int64 {
 	text, ok := strings.CutPrefix(part, name)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -67,7 +70,7 @@ func index(part, name string) int64 {
 	return n
 }
 
-// Schema is a schema version in its one spelling, empty for a text that is no UUID.
+// Schema returns a schema version in its canonical spelling, empty if text is not a UUID.
 func Schema(text string) string {
 	id, err := hostid.Optional(text)
 	if err != nil {

@@ -4,16 +4,18 @@ package release
 
 import "sync"
 
-// Each Pod of a cluster has the same few texts at each look. The expressions that parse them are expensive, and their results never change.
+// Every poll parses the same few texts for each Pod of a cluster. Parsing is expensive, and its
+// results never change.
 var versions, images memory
 
-// most bounds how many texts are kept, longest their length: the writer of a Pod chooses them.
+// most limits the number of cached texts, longest their length, because any Pod's writer chooses
+// them.
 const (
 	most    = 256
 	longest = 512
 )
 
-// memory keeps the results of parsed texts. It is safe for concurrent use.
+// memory caches the results of parsed texts. It is safe for concurrent use.
 type memory struct {
 	mu    sync.RWMutex
 	known map[string]answer
@@ -38,7 +40,7 @@ func (m *memory) of(text string, read func(string) (Version, error)) (Version, e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil || len(m.known) >= most {
-		m.known = map[string]answer{} // those that are still said come back
+		m.known = map[string]answer{} // texts still in use are parsed again
 	}
 	m.known[text] = a
 	return a.version, a.err

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release knows ScyllaDB's release numbers: their form, their order, and the features of each release. It must not talk to anything; packages that only decide may import
-// it.
+// Package release has ScyllaDB's release numbers: their syntax, their order, and the features of
+// each release. It must do no I/O, because packages that only decide import it.
 package release
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 )
 
-// Support is whether a version has a feature. The zero value is unknown, which is neither yes nor no.
+// Support is whether a version has a feature. The zero value is Unknown, neither Yes nor No.
 type Support uint8
 
 // Values of Support.
@@ -24,7 +24,7 @@ const (
 	Yes
 )
 
-// String is "unknown", "no" or "yes".
+// String returns "unknown", "no" or "yes".
 func (s Support) String() string {
 	switch s {
 	case Yes:
@@ -35,20 +35,21 @@ func (s Support) String() string {
 	return "unknown"
 }
 
-// Version is a ScyllaDB version. The zero value, and one that carries only Raw, is unknown: every feature of it is unknown.
+// Version is a ScyllaDB version. If Known is false, every feature is Unknown.
 type Version struct {
-	// Raw is the text it came from.
+	// Raw is the original text.
 	Raw string
-	// Major, Minor, Patch are valid when Known. From 2021 on the numbers are Enterprise's or, from 2025.1, the unified line's; they
-	// are never compared with those of the open source line (5.x, 6.x) for a feature.
+	// Major, Minor, Patch are valid if Known. From 2021 on the numbers belong to Enterprise or, from
+	// 2025.1, to the unified line. For a feature they are never compared with open source numbers
+	// (5.x, 6.x).
 	Major, Minor, Patch int
 	// Pre is the pre-release part ("rc1", "dev", "candidate-20250601"), empty for a release.
 	Pre string
-	// Known is false when the text is not a version ("latest", a digest alone).
+	// Known is false if the text is not a version ("latest", only a digest).
 	Known bool
 }
 
-// String is the text it came from, "unknown" when there is none.
+// String returns the original text, "unknown" if it is empty.
 func (v Version) String() string {
 	if v.Raw == "" {
 		return "unknown"
@@ -56,19 +57,21 @@ func (v Version) String() string {
 	return v.Raw
 }
 
-// Enterprise is true for the numbers of Enterprise and of the unified line.
+// Enterprise reports whether the version belongs to Enterprise or the unified line.
 func (v Version) Enterprise() bool { return v.Known && v.Major >= 2000 }
 
 var (
 	versionText = pattern.Lazy(`^(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})(?:[-~](.+))?$`)
-	// Before 5.1 candidates were named 5.0.rc8, with the third number left out.
+	// Before 5.1 candidates were named 5.0.rc8, without the third number.
 	oldCandidate = pattern.Lazy(`^([1-9]\d?)\.(0|[1-9]\d?)\.(rc\d+)(?:[-~].+)?$`)
-	// A package's release: 0.20240808.a56f7ce21ad4, or 20240904.4c26004e5311 on Enterprise. It follows the version and makes it no less.
+	// A package's release: 0.20240808.a56f7ce21ad4, or 20240904.4c26004e5311 on Enterprise. It follows
+	// the version and does not make it a pre-release.
 	packageRelease = pattern.Lazy(`^(?:0\.)?\d{8}\.[0-9a-z]+$`)
 )
 
-// Parse reads what `scylla --version`, scylla_release_version or an image tag says: 2026.2.4, 2025.2.0-rc3, 2025.2.0~rc3-0.2025...,
-// 6.0.3-0.20240808.a56f7ce21ad4, 5.0.rc8. The error names a text that is no full version; the Version then carries only Raw.
+// Parse parses the output of `scylla --version`, scylla_release_version or an image tag: 2026.2.4,
+// 2025.2.0-rc3, 2025.2.0~rc3-0.2025..., 6.0.3-0.20240808.a56f7ce21ad4, 5.0.rc8. On error the
+// Version has only Raw.
 func Parse(text string) (Version, error) { return versions.of(text, parse) }
 
 func parse(text string) (Version, error) {
@@ -93,7 +96,8 @@ func parse(text string) (Version, error) {
 	}
 	if rest := m[4]; rest != "" && !packageRelease().MatchString(rest) {
 		v.Pre = rest
-		// dev-0.20260801.9d1b1e2 and rc2-20240904.4c26004e5311 end in the package's release, which orders nothing.
+		// dev-0.20260801.9d1b1e2 and rc2-20240904.4c26004e5311 end in the package's release, which does
+		// not affect the order.
 		for _, cut := range []string{"-", "~"} {
 			if head, tail, ok := strings.Cut(rest, cut); ok && packageRelease().MatchString(tail) {
 				v.Pre = head
@@ -108,9 +112,9 @@ var imageReference = pattern.Lazy(`^((?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9
 	`([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)` +
 	`(?::([\w][\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`)
 
-// OfImage is the version that an image's tag claims; a digest beside the tag is skipped. The error says why there is none: not an
-// image reference, no tag (digest alone, or nothing), or a tag that is no version ("latest"; Raw is then the tag). The tag is only a claim:
-// see Effective.
+// OfImage parses the version in an image's tag and ignores a digest after the tag. Errors: not an
+// image reference, no tag, or a tag that is not a version ("latest"; Raw is then the tag). The
+// running version may differ from the tag: see Effective.
 func OfImage(ref string) (Version, error) { return images.of(ref, ofImage) }
 
 func ofImage(ref string) (Version, error) {
@@ -119,7 +123,8 @@ func ofImage(ref string) (Version, error) {
 		return Version{}, fmt.Errorf("%q is not an image reference", ref)
 	}
 	host, tag, digest := strings.TrimSuffix(m[1], "/"), m[3], m[4]
-	// Only a name with a dot or port, or localhost, is a registry; what else stands before the first slash is part of the path and lower case.
+	// Only a name with a dot or port, or localhost, is a registry; any other first part belongs to the
+	// path, in lower case.
 	if host != "" && host != "localhost" && !strings.ContainsAny(host, ".:[") && strings.ToLower(host) != host {
 		return Version{}, fmt.Errorf("%q is not an image reference: the repository must be lower case", ref)
 	}
@@ -136,15 +141,16 @@ func ofImage(ref string) (Version, error) {
 	return v, nil
 }
 
-// Floating reports whether an image reference can name another image at each pull: it has no digest, and its tag is latest or missing.
+// Floating reports whether each pull may get a different image: the reference has no digest, and
+// its tag is latest or missing.
 func Floating(ref string) bool {
 	name := ref[strings.LastIndex(ref, "/")+1:]
 	_, tag, tagged := strings.Cut(name, ":")
 	return !strings.Contains(name, "@") && (!tagged || tag == "" || tag == "latest")
 }
 
-// Effective is the running node's own version when that is known, else the image tag's. from is "node", "image" or empty. When
-// neither is known the error says why, for people; the Version is then unknown, not a guess.
+// Effective returns the running node's version if known, else the image tag's. from is "node",
+// "image" or empty. If neither is known, the Version is unknown and err gives the reason.
 func Effective(running, image string) (v Version, from string, err error) {
 	if running != "" {
 		if v, err := Parse(running); err == nil {
@@ -161,7 +167,8 @@ func Effective(running, image string) (v Version, from string, err error) {
 	return v, "image", nil
 }
 
-// Compare orders two known versions by number, a pre-release before its release. It is meaningful within one line only.
+// Compare orders two known versions by number, a pre-release before its release. Both must belong
+// to the same line.
 func (v Version) Compare(w Version) int {
 	if c := cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch)); c != 0 {
 		return c
@@ -179,7 +186,8 @@ func (v Version) Compare(w Version) int {
 
 func number(major, minor int) Version { return Version{Known: true, Major: major, Minor: minor} }
 
-// since answers with one threshold per line; a nil threshold means that the line never got the feature.
+// since compares with one threshold per line; nil means that no version of the line has the
+// feature.
 func (v Version) since(oss, enterprise *Version) Support {
 	if !v.Known {
 		return Unknown
@@ -194,8 +202,8 @@ func (v Version) since(oss, enterprise *Version) Support {
 	return No
 }
 
-// SupportsBootstrapSynchronisation: `scylla sstable query` exists, which the bootstrapped query runs. 2025.2.0 and later; its release
-// candidates count as older, as with the Scylla Operator.
+// SupportsBootstrapSynchronisation: `scylla sstable query` exists, which the query container runs.
+// 2025.2.0 and later; its release candidates count as older, as in the Scylla Operator.
 func (v Version) SupportsBootstrapSynchronisation() Support {
 	e := number(2025, 2)
 	return v.since(nil, &e)
@@ -207,7 +215,8 @@ func (v Version) SupportsReplaceByHostID() Support {
 	return v.since(&o, &e)
 }
 
-// SupportsParallelBootstrap: several nodes may be started at once and join one after another. 2026.2.0 and later.
+// SupportsParallelBootstrap: several new nodes may start at once and join one after another.
+// 2026.2.0 and later.
 func (v Version) SupportsParallelBootstrap() Support {
 	e := number(2026, 2)
 	return v.since(nil, &e)
@@ -219,37 +228,38 @@ func (v Version) SupportsExcludeNode() Support {
 	return v.since(nil, &e)
 }
 
-// SupportsNodeOperations: the task manager lists topology operations. Open source 6.2.0, Enterprise 2025.1.0.
+// SupportsNodeOperations: the task manager lists topology operations. Open source 6.2.0, Enterprise
+// 2025.1.0.
 func (v Version) SupportsNodeOperations() Support {
 	o, e := number(6, 2), number(2025, 1)
 	return v.since(&o, &e)
 }
 
-// KnowsTopologyByRaft: topology may be managed by Raft, and the node answers whether it is. Open source 6.0.0; on Enterprise at the latest 2025.1.0. This number is only used where
-// a version does not answer.
+// KnowsTopologyByRaft: Raft may manage the topology, and the node reports whether it does. Open
+// source 6.0.0; Enterprise 2025.1.0 at the latest. Only used if a node does not report it.
 func (v Version) KnowsTopologyByRaft() Support {
 	v.Pre = ""
 	o, e := number(6, 0), number(2025, 1)
 	return v.since(&o, &e)
 }
 
-// ReplaceTaskNamesReplaced: the task of a replacement names the node that is replaced, and not the one that replaces it. 2026.4 and later, its
-// development versions among them.
+// ReplaceTaskNamesReplaced: the task of a replacement names the replaced node, not the new node.
+// 2026.4 and later, including development versions.
 func (v Version) ReplaceTaskNamesReplaced() Support {
 	v.Pre = ""
 	e := number(2026, 4)
 	return v.since(nil, &e)
 }
 
-// ListsSharedAddresses: the list of members names both of two members behind one address. 2025.3.0 and later; before, one of them is
-// lost.
+// ListsSharedAddresses: the list of members names both of two members at one address. 2025.3.0 and
+// later; earlier versions omit one of them.
 func (v Version) ListsSharedAddresses() Support {
 	e := number(2025, 3)
 	return v.since(nil, &e)
 }
 
-// MishandlesNullBootstrapped: `scylla sstable query` crashes or prints invalid JSON when the bootstrapped cell is absent. 2025.2.0 to
-// 2025.2.2.
+// MishandlesNullBootstrapped: `scylla sstable query` crashes or prints invalid JSON if the
+// bootstrapped cell is missing. 2025.2.0 to 2025.2.2.
 func (v Version) MishandlesNullBootstrapped() Support {
 	switch {
 	case !v.Known:

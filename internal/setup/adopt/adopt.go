@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package adopt records the facts that a ScyllaDB cluster which runs without our controller must have on record before anything of it is rolled: each
-// member's host ID, and a data directory that shows the node as bootstrapped. Without both, the first Pod that is rolled cannot be told from a
-// newcomer: its Service records nothing, no peer reports, and ScyllaDB may not have flushed system.local since it joined.
+// Package adopt records the state of a ScyllaDB cluster that runs without our controller, before
+// any Pod is rolled. It needs each member's host ID, and a data directory that shows the node as
+// bootstrapped. Without both, the first rolled Pod looks like a new node. Its Service records
+// nothing, no peer has a status report, and ScyllaDB has possibly not flushed system.local since
+// its join.
 //
-// Decide is pure; Run carries the plan out through a World. The package must not know a client, and it refuses rather than guesses.
+// Decide is pure; Run executes the plan through a World. The package must not use a client, and
+// refuses instead of guessing.
 package adopt
 
 import (
@@ -26,17 +29,18 @@ type Identity struct {
 	HostID hostid.ID
 }
 
-// Plan is the work to do, or the reasons why nothing may be done.
+// Plan is the work to do, or the reasons for a refusal.
 type Plan struct {
-	// Flush are the members whose ScyllaDB has to write system.local to its disk: all of them, because there is no way to tell which have done so.
+	// Flush are the members whose ScyllaDB must write system.local to disk: all members, because no
+	// API shows which have done so.
 	Flush []string
-	// Record are the members whose Service does not name their node yet.
+	// Record are the members whose Service does not record their node yet.
 	Record []Identity
-	// Blockers are the reasons why nothing may be rolled; then Flush and Record are empty.
+	// Blockers are the reasons for a refusal; then Flush and Record are empty.
 	Blockers []words.Message
 }
 
-// Decide makes the plan.
+// Decide returns the plan.
 func Decide(members []*cluster.Member) Plan {
 	if len(members) == 0 {
 		return Plan{Blockers: []words.Message{words.New(words.AdoptNoNodes)}}
@@ -83,7 +87,8 @@ func Decide(members []*cluster.Member) Plan {
 	return p
 }
 
-// unwell returns a message for each node that another one does not see UP, and for each open operation: a rollout would make either worse.
+// unwell returns a message for each node that another node does not see UP, and for each open
+// operation: a rollout would make either worse.
 func unwell(members []*cluster.Member, owner map[hostid.ID]string) []words.Message {
 	var out []words.Message
 	by := map[string][]string{}
@@ -129,23 +134,24 @@ func unwell(members []*cluster.Member, owner map[hostid.ID]string) []words.Messa
 
 // World is the part of Kubernetes and ScyllaDB that Run needs.
 type World interface {
-	// Members are those that have a Pod, each with the answer of its ScyllaDB, asked now.
+	// Members returns the members with a Pod, each with a new response of its ScyllaDB.
 	Members(ctx context.Context) ([]*cluster.Member, error)
-	// Flush has a member's ScyllaDB write system.local to its disk.
+	// Flush makes a member's ScyllaDB write system.local to disk.
 	Flush(ctx context.Context, member string) error
-	// Record writes on the member's Service, which it creates where there is none, that this node has joined there.
+	// Record writes to the member's Service, which it creates if missing, that the node has joined.
 	Record(ctx context.Context, id Identity) error
 }
 
-// Refusal holds the reasons why nothing may be rolled.
+// Refusal has the reasons why no Pod may be rolled.
 type Refusal struct{ Blockers []words.Message }
 
 func (r *Refusal) Error() string {
 	return "not ready for a rolling restart: " + strings.Join(words.Texts(r.Blockers), "; ")
 }
 
-// Run records every member's host ID, flushes its system.local, and returns the host IDs. After an error, such as a *Refusal, nothing may be rolled;
-// the steps done until then are harmless, and Run may be repeated.
+// Run records every member's host ID, flushes its system.local, and returns the host IDs. After an
+// error, such as a *Refusal, no Pod may be rolled; the completed steps are harmless, and Run may be
+// repeated.
 func Run(ctx context.Context, w World) ([]Identity, error) {
 	members, err := w.Members(ctx)
 	if err != nil {
@@ -172,7 +178,7 @@ func Run(ctx context.Context, w World) ([]Identity, error) {
 	return verify(ctx, w, members)
 }
 
-// verify asks again: the records must exist, and the answers must be unchanged.
+// verify reads the members again: the records must exist, and the host IDs must be unchanged.
 func verify(ctx context.Context, w World, before []*cluster.Member) ([]Identity, error) {
 	after, err := w.Members(ctx)
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// config holds the values of ScyllaDB's own configuration, as far as the same files contain its ConfigMaps.
+// config holds the values of ScyllaDB's own configuration, if its ConfigMaps are in the same files.
 type config struct{ cluster, dc, rack, api string }
 
-// configOf reads the ConfigMaps that the StatefulSet mounts. A file that cannot be parsed is skipped: a missing value is refused later.
+// configOf reads the ConfigMaps that the StatefulSet mounts. A file that cannot be parsed is
+// skipped: a missing value is refused later.
 func configOf(set *appsv1.StatefulSet, beside []*unstructured.Unstructured) config {
 	var c config
 	for _, u := range beside {

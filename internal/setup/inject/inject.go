@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inject adds to a StatefulSet of ScyllaDB the containers that guard its joins: the reporter, the query, the barrier and the launcher; and
-// removes them again. Its input and output are objects: it must not talk to a cluster, and it refuses where the result could not be right.
+// Package inject adds the containers that guard joins to a StatefulSet of ScyllaDB (reporter,
+// query, barrier and launcher), and removes them. Its input and output are objects. It must not use
+// a client, and refuses if the result could be wrong.
 package inject
 
 import (
@@ -25,10 +26,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
-// entrypoint is the program that ScyllaDB's image starts where a container names no command.
+// entrypoint is the default command of ScyllaDB's image.
 const entrypoint = "/docker-entrypoint.py"
 
-// DefaultServiceAccount is given to Pods that have none of their own.
+// DefaultServiceAccount is the ServiceAccount of Pods without one.
 const DefaultServiceAccount = "scylla-member"
 
 const (
@@ -41,22 +42,26 @@ const (
 type Options struct {
 	// Image of scylla-agent.
 	Image string
-	// Cluster, Datacenter and Rack are the values of the labels where the StatefulSet does not have them; a StatefulSet with other values is refused.
+	// Cluster, Datacenter and Rack are the label values if the StatefulSet has none; a StatefulSet
+	// with other values is refused.
 	Cluster, Datacenter, Rack string
 	// ControllerNamespace is the namespace of the controller's Lease.
 	ControllerNamespace string
-	// Policy is the barriers' policy; empty keeps that of the previous injection, and on the first injection leaves the barrier's default.
+	// Policy is the barriers' policy; empty keeps the value of the previous injection, and on the
+	// first injection the barrier's default.
 	Policy api.Policy
-	// WhenSilent is what the barriers do while no controller leads; empty keeps the value of the previous injection, and on the first injection leaves
-	// it to the cluster's health policy.
+	// WhenSilent is what the barriers do while no controller leads; empty keeps the value of the
+	// previous injection, and on the first injection the cluster's health policy.
 	WhenSilent api.WhenSilent
-	// Heartbeat is how the controller gets the reporters' heartbeats, "poll" or "lease"; empty keeps the value of the previous injection.
+	// Heartbeat is how the controller gets the heartbeats, "poll" or "lease"; empty keeps the value of
+	// the previous injection.
 	Heartbeat string
-	// AnyVersion takes a ScyllaDB whose disk cannot be queried, which is otherwise refused.
+	// AnyVersion accepts a ScyllaDB whose disk cannot be queried.
 	AnyVersion bool
-	// Interval is the time between two polls of a reporter; zero keeps the value of the previous injection.
+	// Interval is the time between two polls of a reporter; zero keeps the value of the previous
+	// injection.
 	Interval time.Duration
-	// Namespace is where objects that name none will be applied.
+	// Namespace is the namespace of objects that name none.
 	Namespace string
 }
 
@@ -65,7 +70,7 @@ type Result struct {
 	Object *unstructured.Unstructured
 	// ServiceAccount of the Pods; it needs the role of a member.
 	ServiceAccount string
-	// Notes are for the person to read before the result is applied.
+	// Notes are warnings to show before the result is applied.
 	Notes []string
 }
 
@@ -75,7 +80,7 @@ func Is(u *unstructured.Unstructured) bool {
 		return false
 	}
 	s, err := typed(u)
-	return err != nil || cluster.RunsScyllaDB(s) // one that cannot be decoded is refused later, not skipped
+	return err != nil || cluster.RunsScyllaDB(s) // one that cannot be decoded is refused later
 }
 
 func typed(u *unstructured.Unstructured) (*appsv1.StatefulSet, error) {
@@ -95,25 +100,25 @@ func Name(u *unstructured.Unstructured) string {
 	return strings.ToLower(u.GetKind()) + " " + name
 }
 
-// record is the data that Undo needs; it is kept in an annotation of the StatefulSet.
+// record is the input of Undo, stored in an annotation of the StatefulSet.
 type record struct {
-	// Container runs ScyllaDB; HadCommand is true where it had a command before the injection.
+	// Container runs ScyllaDB; HadCommand is true if it had a command before the injection.
 	Container  string `json:"container"`
 	HadCommand bool   `json:"hadCommand,omitempty"`
-	// Labels and PodLabels are the previous values, null where there was none.
+	// Labels and PodLabels are the previous values, null if there was none.
 	Labels    map[string]*string `json:"labels,omitempty"`
 	PodLabels map[string]*string `json:"podLabels,omitempty"`
-	// ServiceAccount was given to the Pods; TokenOff is true where the token was not mounted before.
+	// ServiceAccount was set on the Pods; TokenOff is true if the token was not mounted before.
 	ServiceAccount string   `json:"serviceAccount,omitempty"`
 	TokenOff       bool     `json:"tokenOff,omitempty"`
-	Env            []string `json:"env,omitempty"` // names that were added to the container
-	// Scraped is true where the Pods were given annotations by which Prometheus finds the reporter.
+	Env            []string `json:"env,omitempty"` // names added to the container
+	// Scraped is true if Prometheus annotations for the reporter were added to the Pods.
 	Scraped bool `json:"scraped,omitempty"`
 }
 
-// StatefulSet returns u with all guards of its Pods. A second injection first removes the first one, so it is also the way to change the image.
-// beside are the other objects of the same files: ScyllaDB's configuration is looked up in their ConfigMaps. The error joins all refusals, each with
-// the field and the remedy.
+// StatefulSet returns u with the complete injection. It removes an earlier injection first, so it
+// also changes the image. beside are the other objects of the same files: their ConfigMaps contain
+// ScyllaDB's configuration. The error joins all refusals, each with the field and the fix.
 func StatefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured) (*Result, error) {
 	before, err := given(u)
 	if err == nil {
@@ -151,7 +156,7 @@ func StatefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured
 	return &Result{Object: u, ServiceAccount: p.account, Notes: p.notes}, nil
 }
 
-// plan holds the values that one injection has derived from its input.
+// plan holds the values that one injection derives from its input.
 type plan struct {
 	o      Options
 	set    *appsv1.StatefulSet
@@ -163,7 +168,7 @@ type plan struct {
 	clusterName, dc, rack     string
 	account                   string
 	dataDir                   string               // ScyllaDB's working directory
-	mounts                    []corev1.VolumeMount // those below dataDir
+	mounts                    []corev1.VolumeMount // mounts below dataDir
 	reporterPort, barrierPort int
 	heartbeatPort             int
 }
@@ -176,7 +181,7 @@ func (p *plan) note(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// check derives the values of the plan and refuses where the result could not be right.
+// check derives the values of the plan and refuses if the result could be wrong.
 func (p *plan) check() {
 	spec := &p.set.Spec.Template.Spec
 	p.scylla = cluster.ScyllaDBContainer(spec)
@@ -235,7 +240,8 @@ func (p *plan) check() {
 	}
 }
 
-// checkVersion: the Scylla Operator adds its barrier only where the disk can be queried. What works without that is our extension, which a person chooses.
+// checkVersion: the Scylla Operator adds its barrier only if the disk can be queried. Other
+// versions are our extension, which a user must allow.
 func (p *plan) checkVersion() {
 	v, _, err := release.Effective("", p.scylla.Image)
 	if err != nil || v.SupportsBootstrapSynchronisation() != release.No {
@@ -250,7 +256,8 @@ func (p *plan) checkVersion() {
 	p.note("%s", lacks)
 }
 
-// checkCommand: launch appends arguments to the command; a shell script would silently drop them.
+// checkCommand: launch appends arguments to the command; a shell script would drop them without an
+// error.
 func (p *plan) checkCommand() {
 	if len(p.scylla.Command) < 2 {
 		return
@@ -283,7 +290,8 @@ func shorten(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// checkData finds the data volume: without a volume that outlives the Pod every restart loses the disk.
+// checkData finds the data volume. On a volume that is deleted with the Pod, every restart loses
+// the data.
 func (p *plan) checkData() {
 	p.dataDir = "/var/lib/scylla"
 	if w := p.argument("--workdir", "-W"); w != "" {
@@ -327,7 +335,7 @@ func (p *plan) losesData(volume string) bool {
 	return false
 }
 
-// checkEnv: launch identifies its Pod by two variables, which must not have another meaning.
+// checkEnv: launch identifies its Pod by two variables, which must not have other values.
 func (p *plan) checkEnv() {
 	for _, d := range downward {
 		for i := range p.scylla.Env {
@@ -339,17 +347,19 @@ func (p *plan) checkEnv() {
 	}
 }
 
-// downward are the variables by which the agent identifies its Pod.
+// downward are the variables that identify the agent's Pod.
 var downward = []struct{ name, field string }{{"POD_NAME", "metadata.name"}, {"POD_NAMESPACE", "metadata.namespace"}}
 
-// checkPlace finds cluster, datacenter and rack: in existing labels, ScyllaDB's arguments, its configuration, and then the options.
+// checkPlace finds cluster, datacenter and rack in labels, ScyllaDB's arguments, its configuration,
+// and then the options.
 func (p *plan) checkPlace() {
 	p.clusterName = p.label("cluster", api.LabelCluster, p.o.Cluster, "--cluster-label", p.argument("--cluster-name"), p.config.cluster)
 	p.dc = p.label("datacenter", api.LabelDatacenter, p.o.Datacenter, "--datacenter", p.argument("--dc"), p.config.dc)
 	p.rack = p.label("rack", api.LabelRack, p.o.Rack, "--rack", p.argument("--rack"), p.config.rack)
 }
 
-// label returns the value of one of the three. The sources in the files must agree with each other and with the option.
+// label returns the value of one of the three. The sources in the files must agree with the option
+// and with one another.
 func (p *plan) label(what, key, option, flag string, sources ...string) string {
 	value := option
 	for i, said := range append([]string{p.set.Spec.Template.Labels[key], p.set.Labels[key]}, sources...) {
@@ -358,7 +368,7 @@ func (p *plan) label(what, key, option, flag string, sources ...string) string {
 		case value == "":
 			value = said
 		case value != said && (i < 2 || what != "cluster"):
-			// The label of a cluster may differ from ScyllaDB's own name for it, which may contain spaces.
+			// The cluster label may differ from ScyllaDB's cluster name, which may contain spaces.
 			p.refuse("%s is %q in one place and %q in another (labels, ScyllaDB's arguments, its configuration, %s): use the same value", what, value, said, flag)
 			return value
 		}
@@ -387,10 +397,11 @@ func (p *plan) checkAPI() {
 	}
 }
 
-// argument returns the value of one of ScyllaDB's options on the container's command line; empty when it is absent.
+// argument returns the value of one of ScyllaDB's options on the container's command line; empty if
+// it is absent.
 func (p *plan) argument(names ...string) string { return cluster.Argument(p.scylla, names...) }
 
-// freePort returns the first port from n on that no container of the Pod declares.
+// freePort returns the first port >= n that no container of the Pod declares.
 func freePort(spec *corev1.PodSpec, n int) int {
 	taken := map[int]bool{}
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {

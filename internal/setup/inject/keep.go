@@ -20,7 +20,7 @@ const (
 	HeartbeatLease = "lease"
 )
 
-// flagHeartbeat is the reporter's flag for how the controller gets its heartbeat.
+// flagHeartbeat is the reporter's flag for the transport of its heartbeat.
 const flagHeartbeat = "--heartbeat"
 
 // flagInterval is the reporter's flag for the time between two polls.
@@ -35,7 +35,8 @@ const FlagVersion = "--allow-version"
 // flagSilent is the barrier's flag for its behaviour while no controller leads.
 const flagSilent = "--when-controller-silent"
 
-// settings are the values that a second injection keeps: a person who injects again for another image does not repeat them.
+// settings are the values that a second injection keeps, so that a user who only changes the image
+// need not repeat them.
 type settings struct {
 	policy    api.Policy
 	silent    api.WhenSilent
@@ -43,7 +44,8 @@ type settings struct {
 	interval  time.Duration
 }
 
-// given returns the settings of the previous injection. Error: a flag in the manifest has a value that no barrier accepts.
+// given returns the settings of the previous injection. Error: a flag in the manifest has a value
+// that no barrier accepts.
 func given(u *unstructured.Unstructured) (settings, error) {
 	var s settings
 	if _, injected := u.GetAnnotations()[api.AnnotationInjected]; !injected {
@@ -78,7 +80,8 @@ func given(u *unstructured.Unstructured) (settings, error) {
 		api.ContainerBarrier, flagSilent, shorten(value), api.WhenSilentWait, api.WhenSilentPeers)
 }
 
-// keep fills unset options with the previous settings. Error: an option conflicts with a previous setting.
+// keep fills unset options with the previous settings. Error: an option conflicts with a previous
+// setting.
 func (o *Options) keep(before settings) error {
 	o.Heartbeat = cmp.Or(o.Heartbeat, before.heartbeat)
 	o.Interval = cmp.Or(o.Interval, before.interval)
@@ -98,7 +101,7 @@ func IsInterval(d time.Duration) bool {
 	return d >= healthpolicy.LeastInterval && d <= healthpolicy.MostInterval
 }
 
-// argOf is the value of a flag of an init container, and whether it is there.
+// argOf returns the value of a flag of an init container, and whether the flag is set.
 func argOf(u *unstructured.Unstructured, container, flag string) (string, bool) {
 	_, spec := podTemplate(u.DeepCopy())
 	list, _ := spec["initContainers"].([]any)

@@ -13,10 +13,10 @@ type Do string
 
 const (
 	DoLabel    Do = "label"    // write Running.WithLabels of the StatefulSet
-	DoTemplate Do = "template" // have every host ID recorded, then write Running.WithTemplate
-	DoEvict    Do = "evict"    // the Pod, with its UID as precondition, once that is safe
-	DoMend     Do = "mend"     // the same for a Pod whose ScyllaDB does not run, so that no check has to allow its stop
-	DoRelease  Do = "release"  // once every node is UP in every row, write Released of the StatefulSet
+	DoTemplate Do = "template" // record every host ID, then write Running.WithTemplate
+	DoEvict    Do = "evict"    // evict the Pod, with its UID as precondition, once safe
+	DoMend     Do = "mend"     // evict a Pod whose ScyllaDB does not run, without checks
+	DoRelease  Do = "release"  // write Released of the StatefulSet once every row has every node UP
 	DoWait     Do = "wait"
 	DoEnd      Do = "end" // every StatefulSet is done
 )
@@ -24,26 +24,30 @@ const (
 // Step is the next action of a roll.
 type Step struct {
 	Do Do
-	// Set is the index of its StatefulSet; Member the one of DoEvict and DoMend, nil otherwise.
+	// Set is the index of the StatefulSet; Member the member to evict for DoEvict and DoMend, else
+	// nil.
 	Set    int
 	Member *cluster.Member
 	// Why is the reason for DoWait.
 	Why string
 }
 
-// State is a StatefulSet in the middle of a roll.
+// State is the state of one StatefulSet during a roll.
 type State struct {
 	Name                    string
 	Labelled, Written, Held bool
-	// Seen is true once Kubernetes has observed the newest template: only then is it known which Pods are current.
+	// Seen is true once Kubernetes has observed the newest template; before that it is unknown which
+	// Pods are current.
 	Seen bool
-	// Undo is true where the guards are removed: then no member needs a Service.
+	// Undo is true if the injection is being removed: then no member needs a Service.
 	Undo bool
-	// Members are those that it wants, in the order in which they are rolled, that of Kubernetes: the largest ordinal first.
+	// Members are the desired members in the order of the roll, which is Kubernetes' order: the
+	// largest ordinal first.
 	Members []*cluster.Member
 }
 
-// Next returns the next action. It never names a Pod while another one is missing or not Ready, and never a second StatefulSet while one is held.
+// Next returns the next action. It never evicts a Pod while another one is missing or not Ready,
+// and never continues with a second StatefulSet while one is on hold.
 func Next(sets []State) Step {
 	for i := range sets {
 		if !sets[i].Labelled {
@@ -73,8 +77,8 @@ func Next(sets []State) Step {
 	return Step{Do: DoEnd}
 }
 
-// due is true for a StatefulSet whose template must be written: it differs from the wanted one, or no roll is under way and Pods of an older template
-// are left.
+// due reports whether the StatefulSet's template must be written: it differs from the wanted one,
+// or Pods with an older template are left without a roll.
 func (s *State) due() bool {
 	for _, m := range s.Members {
 		if !m.Current() {
@@ -84,8 +88,8 @@ func (s *State) due() bool {
 	return !s.Written
 }
 
-// waitOrMend returns the step that must finish before the roll continues, or nil. It does not wait for a Pod of an older template whose ScyllaDB does
-// not run: with that template it would never become Ready.
+// waitOrMend returns the step that must finish before the roll continues, or nil. It does not wait
+// for a Pod with an older template whose ScyllaDB does not run: that Pod would never become Ready.
 func waitOrMend(sets []State) *Step {
 	wait := func(i int, format string, args ...any) *Step {
 		return &Step{Do: DoWait, Set: i, Why: fmt.Sprintf(format, args...)}

@@ -15,25 +15,28 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// This file decides how a running cluster is rolled: one next action, from the objects in the API server. Nothing is remembered between two looks, so
-// that an interrupted run continues with another look. Each write may be the last one before a crash; it leaves:
+// This file decides how a running cluster is rolled: one next action, from the objects in the API
+// server. It keeps no state between two actions, so an interrupted run can continue. After a crash,
+// the last write of a run leaves this state:
 //
-//	Label     some Pods with the labels, which have no effect yet; then a StatefulSet with the labels and the record of an injection, and the old Pod
-//	          template: nothing is rolled, the next run labels the others
+//	Label     some Pods with the labels, which have no effect yet; then a StatefulSet with the
+//	          labels and the record of an injection, and the old Pod template: nothing is
+//	          rolled, the next run labels the others
 //	record    (package adopt) host IDs on some Services: the next run records all of them again
-//	Template  a StatefulSet with the new template, held by OnDelete with its own strategy in AnnotationRolling: Kubernetes rolls nothing by itself, and a Pod
-//	          that dies comes back with the new template; the next run goes on with its Pods
-//	Evict     a Pod fewer, which its StatefulSet makes anew: the next run waits for it
-//	Release   a StatefulSet that is done: its strategy is back and the record of it is gone
+//	Template  a StatefulSet with the new template and strategy OnDelete, its own strategy in
+//	          AnnotationRolling: Kubernetes rolls no Pod, a Pod that fails is recreated with
+//	          the new template, and the next run continues with the Pods
+//	Evict     one Pod less, which its StatefulSet recreates: the next run waits for it
+//	Release   a StatefulSet that is done, with its own strategy and without AnnotationRolling
 //
-// Undo is the same without Label and record: Template then writes the original StatefulSet. A run in the other direction starts from the state that
-// this one left.
+// Undo has the same steps without Label and record: its Template writes the original StatefulSet. A
+// run in the other direction starts from the state that this one left.
 
 // hold is the value of AnnotationRolling.
 type hold struct {
-	// UpdateStrategy is the strategy to restore; absent where the StatefulSet had none.
+	// UpdateStrategy is the strategy to restore; absent if the StatefulSet had none.
 	UpdateStrategy object `json:"updateStrategy,omitempty"`
-	// Undo is true where the guards are being taken out.
+	// Undo is true while the injection is being removed.
 	Undo bool `json:"undo,omitempty"`
 }
 
@@ -46,7 +49,7 @@ func holdOf(u *unstructured.Unstructured) (*hold, error) {
 	fields := object{}
 	err := json.Unmarshal([]byte(text), h)
 	if err == nil {
-		err = utiljson.Unmarshal([]byte(text), &fields) // whole numbers stay such
+		err = utiljson.Unmarshal([]byte(text), &fields) // keeps integers as integers
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read annotation %s of %s; restore spec.updateStrategy manually and remove the annotation: %w", api.AnnotationRolling, Name(u), err)
@@ -55,7 +58,8 @@ func holdOf(u *unstructured.Unstructured) (*hold, error) {
 	return h, nil
 }
 
-// Released returns a copy of u with its own update strategy and without AnnotationRolling; one that is not held is returned unchanged.
+// Released returns a copy of u with its own update strategy and without AnnotationRolling. If u is
+// not on hold, the copy is unchanged.
 func Released(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u = u.DeepCopy()
 	h, err := holdOf(u)
@@ -65,23 +69,25 @@ func Released(u *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 	remove(child(u.Object, "metadata"), "annotations", api.AnnotationRolling)
 	spec := child(u.Object, "spec")
 	if h.UpdateStrategy == nil {
-		delete(spec, "updateStrategy") // the API server fills in its default
+		delete(spec, "updateStrategy") // the API server sets its default
 	} else {
 		spec["updateStrategy"] = h.UpdateStrategy
 	}
 	return u, nil
 }
 
-// Running is a running StatefulSet with its wanted form.
+// Running is a running StatefulSet with its desired form.
 type Running struct {
-	// Have is the StatefulSet as it was read; Want is the one with guards, or with Undo without, and with its own update strategy.
+	// Have is the StatefulSet in the API server. Want is the desired one with its own update strategy:
+	// with the injection, or with Undo without it.
 	Have, Want *unstructured.Unstructured
 	// Result of the injection; nil with Undo.
 	Result *Result
 	Undo   bool
 }
 
-// Plan computes the wanted form of a running StatefulSet. beside are the ConfigMaps that it mounts. The error is the reason for a refusal.
+// Plan computes the desired form of a running StatefulSet. beside are the ConfigMaps that it
+// mounts. The error is the reason for a refusal.
 func Plan(have *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured, undo bool) (*Running, error) {
 	base, err := Released(have)
 	if err != nil {
@@ -99,13 +105,13 @@ func Plan(have *unstructured.Unstructured, o Options, beside []*unstructured.Uns
 	return r, nil
 }
 
-// Held is true while its update strategy is OnDelete for a roll in the same direction.
+// Held reports whether the update strategy is OnDelete for a roll in the same direction.
 func (r *Running) Held() bool {
 	h, err := holdOf(r.Have)
 	return err == nil && h != nil && h.Undo == r.Undo
 }
 
-// Labelled is true where the labels and the record are present, and always with Undo.
+// Labelled reports whether the labels and the record are present. It is always true with Undo.
 func (r *Running) Labelled() bool {
 	if r.Undo {
 		return true
@@ -119,7 +125,8 @@ func (r *Running) Labelled() bool {
 	return r.Have.GetAnnotations()[api.AnnotationInjected] == r.Want.GetAnnotations()[api.AnnotationInjected]
 }
 
-// Written is true where the Pod template is the wanted one, apart from defaults of the API server.
+// Written reports whether the Pod template is the desired one, apart from defaults of the API
+// server.
 func (r *Running) Written() bool {
 	if r.Undo {
 		_, injected := r.Have.GetAnnotations()[api.AnnotationInjected]
@@ -130,7 +137,8 @@ func (r *Running) Written() bool {
 	return has(have, want)
 }
 
-// has is true where have contains everything in want; have may have more fields, but not more items of a list.
+// has reports whether have contains everything in want. Additional fields in have are allowed,
+// additional list items are not.
 func has(have, want any) bool {
 	switch w := want.(type) {
 	case object:
@@ -159,7 +167,8 @@ func has(have, want any) bool {
 	return reflect.DeepEqual(have, want)
 }
 
-// WithLabels returns the StatefulSet with the labels and the record of the injection, and nothing else changed: this rolls no Pod.
+// WithLabels returns the StatefulSet with only the labels and the record of the injection added,
+// which rolls no Pod.
 func (r *Running) WithLabels() *unstructured.Unstructured {
 	u := r.Have.DeepCopy()
 	labels, annotations := u.GetLabels(), u.GetAnnotations()
@@ -178,7 +187,7 @@ func (r *Running) WithLabels() *unstructured.Unstructured {
 	return u
 }
 
-// PodLabels returns the labels to set on running Pods, without a restart; nil for a label that must be removed.
+// PodLabels returns the labels to set on running Pods without a restart; nil removes a label.
 func (r *Running) PodLabels() map[string]*string {
 	template, _ := podTemplate(r.Want.DeepCopy())
 	labels, _ := child(template, "metadata")["labels"].(object)
@@ -192,7 +201,7 @@ func (r *Running) PodLabels() map[string]*string {
 	return out
 }
 
-// WithTemplate returns Want with the update strategy OnDelete, so that Kubernetes replaces no Pod by itself.
+// WithTemplate returns Want with update strategy OnDelete, so that Kubernetes rolls no Pod.
 func (r *Running) WithTemplate() (*unstructured.Unstructured, error) {
 	u := r.Want.DeepCopy()
 	spec := child(u.Object, "spec")
@@ -212,7 +221,7 @@ func (r *Running) WithTemplate() (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// Change returns the difference for people, without the fields that the API server sets.
+// Change returns the difference for display, without the fields that the API server sets.
 func (r *Running) Change() (Change, error) {
 	c := Change{Name: Name(r.Have)}
 	if r.Result != nil {
@@ -234,7 +243,8 @@ func (r *Running) Change() (Change, error) {
 	return c, err
 }
 
-// Rights are the objects that the ServiceAccount of an injected StatefulSet needs, beside those that are there.
+// Rights returns the missing RBAC objects for the ServiceAccount of an injected StatefulSet. there
+// are the existing objects.
 func (r *Running) Rights(there []*unstructured.Unstructured) []*unstructured.Unstructured {
 	if r.Result == nil {
 		return nil
@@ -243,7 +253,7 @@ func (r *Running) Rights(there []*unstructured.Unstructured) []*unstructured.Uns
 	return account{ns, r.Result.ServiceAccount}.rights(there, ns)
 }
 
-// ConfigMaps are the names of those that a StatefulSet's Pods mount.
+// ConfigMaps returns the names of the ConfigMaps that a StatefulSet's Pods mount.
 func ConfigMaps(set *appsv1.StatefulSet) []string {
 	var names []string
 	spec := &set.Spec.Template.Spec

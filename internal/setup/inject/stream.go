@@ -22,21 +22,21 @@ import (
 
 // Change is the change of one StatefulSet in a manifest.
 type Change struct {
-	// Name as Name returns it. Before and After are YAML; the same where nothing changed.
+	// Name is the result of Name. Before and After are YAML, equal if nothing changed.
 	Name, Before, After string
 	Notes               []string
 }
 
-// Manifest is a stream of documents, changed.
+// Manifest is a changed stream of documents.
 type Manifest struct {
-	// Text is YAML. Documents that were not changed are in it as they were, comments included.
+	// Text is YAML. Unchanged documents keep their text, including comments.
 	Text []byte
-	// Changes has every StatefulSet of ScyllaDB, in order; Added names the objects that were appended.
+	// Changes has every StatefulSet of ScyllaDB, in order; Added names the appended objects.
 	Changes []Change
 	Added   []string
 }
 
-// document is one of a stream; items are the objects in it, of which there are several in a List.
+// document is one document of a stream; items are its objects, several for a List.
 type document struct {
 	text    []byte
 	root    *unstructured.Unstructured
@@ -44,8 +44,9 @@ type document struct {
 	changed bool
 }
 
-// Stream injects every StatefulSet of ScyllaDB in a stream of YAML or JSON documents, or with undo removes the injection. The error joins the
-// problems of all of them; then nothing is returned, so that no half of a cluster is applied.
+// Stream injects every StatefulSet of ScyllaDB in a stream of YAML or JSON documents, or with undo
+// removes the injection. The error joins the errors of all of them. Then nothing is returned, so
+// that no partial cluster is applied.
 //
 // Long: one loop over the documents that collects their errors.
 func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
@@ -119,7 +120,7 @@ func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 	return m, nil
 }
 
-// notYAML returns the problem of a document, without the prefixes of the decoder.
+// notYAML returns the error of a document without the decoder's prefixes.
 func notYAML(err error) error {
 	if rest, ok := strings.CutPrefix(err.Error(), "error converting YAML to JSON: "); ok {
 		return errors.New(rest)
@@ -127,7 +128,7 @@ func notYAML(err error) error {
 	return err
 }
 
-// split takes a stream apart.
+// split splits a stream into documents.
 func split(in []byte) ([]document, error) {
 	var docs []document
 	add := func(raw []byte) error {
@@ -173,7 +174,8 @@ func split(in []byte) ([]document, error) {
 	}
 }
 
-// dropAdded removes the objects that an earlier injection added: they are added again where they are still needed.
+// dropAdded removes the objects that an earlier injection added. They are added again if still
+// needed.
 func (d *document) dropAdded() {
 	kept := slices.DeleteFunc(slices.Clone(d.items), func(u *unstructured.Unstructured) bool {
 		return u.GetAnnotations()[api.AnnotationInjected] == api.InjectedAdded
@@ -208,11 +210,11 @@ func text(u *unstructured.Unstructured) (string, error) {
 	return string(b), nil
 }
 
-// account is the ServiceAccount of the Pods.
+// account is the Pods' ServiceAccount.
 type account struct{ namespace, name string }
 
-// rights returns the objects that give the agents of a ServiceAccount their rights, except those that the input already has. A subject must name its
-// namespace: applied is the one for objects that name none.
+// rights returns the missing RBAC objects for the agents of a ServiceAccount. all are the objects
+// of the input. A subject needs a namespace: applied is the namespace of objects that name none.
 func (a account) rights(all []*unstructured.Unstructured, applied string) []*unstructured.Unstructured {
 	added := func(version, kind, name string, fields object) *unstructured.Unstructured {
 		metadata := object{"name": name, "annotations": object{api.AnnotationInjected: api.InjectedAdded}}

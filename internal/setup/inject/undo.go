@@ -13,7 +13,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Undo returns a copy of u without the injection; one that was not injected is returned unchanged. Later changes by a person stay.
+// Undo returns a copy of u without the injection. Without an injection the copy is unchanged. Later
+// changes by users remain.
 func Undo(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u = u.DeepCopy()
 	text, ok := u.GetAnnotations()[api.AnnotationInjected]
@@ -75,7 +76,7 @@ func putBack(o object, labels map[string]*string) {
 	}
 }
 
-// remove deletes a key from the map in a field, and the map when it becomes empty.
+// remove deletes a key from the map in a field, and then an empty map.
 func remove(o object, field, key string) {
 	m, ok := o[field].(object)
 	if !ok {
@@ -87,7 +88,7 @@ func remove(o object, field, key string) {
 	}
 }
 
-// drop deletes the items of these names from the list in a field, and the list when it becomes empty.
+// drop deletes the items with these names from the list in a field, and then an empty list.
 func drop(o object, field string, names ...string) {
 	list, ok := o[field].([]any)
 	if !ok {

@@ -20,8 +20,8 @@ import (
 
 type object = map[string]any
 
-// write changes u, which must not be injected yet, and returns the record for Undo. It edits u in place, so that fields that this program does not
-// know stay.
+// write changes u, which must not be injected yet, and returns the record for Undo. It edits u in
+// place, so that unknown fields remain.
 func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	rec := &record{Container: p.scylla.Name, HadCommand: len(p.scylla.Command) > 0}
 	place := map[string]string{api.LabelCluster: p.clusterName, api.LabelDatacenter: p.dc, api.LabelRack: p.rack}
@@ -74,12 +74,14 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	return rec, nil
 }
 
-// p8s are the annotations by which a Prometheus without the Prometheus Operator finds the metrics of a Pod, as most of its configurations read them.
+// p8s returns the annotations with which a Prometheus without the Prometheus Operator usually finds
+// the metrics of a Pod.
 func p8s(port int) map[string]string {
 	return map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": strconv.Itoa(port), "prometheus.io/path": "/metrics"}
 }
 
-// scrape adds the annotations unless the Pods have any of that kind: a Pod has one such port, and it may be ScyllaDB's.
+// scrape adds the annotations unless the Pods have any prometheus.io annotation: a Pod has only one
+// such port, possibly ScyllaDB's.
 func scrape(template object, port int) bool {
 	metadata := child(template, "metadata")
 	there, _ := metadata["annotations"].(object)
@@ -94,10 +96,11 @@ func scrape(template object, port int) bool {
 	return true
 }
 
-// none is the record of a ServiceAccount that was not named.
+// none records that no ServiceAccount was named.
 const none = "-"
 
-// initContainers returns those that run before the person's own, and those that run after them: the barrier is the last container before ScyllaDB.
+// initContainers returns the containers before and after the user's init containers: the barrier
+// runs last before ScyllaDB.
 func (p *plan) initContainers() (before, after []any, err error) {
 	reporter := object{
 		"name": api.ContainerReporter, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent), "restartPolicy": "Always",
@@ -107,19 +110,19 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		"ports": []any{
 			object{"name": "reporter", "containerPort": int64(p.reporterPort)}, object{"name": "heartbeat", "containerPort": int64(p.heartbeatPort)},
 		},
-		// On a busy Kubernetes node an answer takes longer than 1 s, the default timeout.
+		// On a busy Kubernetes node a response can take longer than 1 s, the default timeout.
 		"startupProbe":   object{"httpGet": object{"path": "/healthz", "port": "reporter"}, "periodSeconds": int64(1), "timeoutSeconds": int64(10), "failureThreshold": int64(60)},
 		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "reporter"}, "periodSeconds": int64(2), "timeoutSeconds": int64(5)},
 		"volumeMounts":   []any{object{"name": volumeShared, "mountPath": api.MountShared, "readOnly": true}},
 		"resources":      agentResources(), "securityContext": p.agentSecurity(),
 	}
-	if p.o.Heartbeat == HeartbeatLease { // the other one is the reporter's own default
+	if p.o.Heartbeat == HeartbeatLease { // poll is the reporter's default
 		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+p.o.Heartbeat) //nolint:forcetypeassert // made above
 	}
-	if p.o.Interval != 0 && p.o.Interval != healthpolicy.Interval { // the reporter's own default
+	if p.o.Interval != 0 && p.o.Interval != healthpolicy.Interval { // the reporter's default
 		reporter["args"] = append(reporter["args"].([]any), flagInterval+"="+p.o.Interval.String()) //nolint:forcetypeassert // made above
 	}
-	if p.set.Spec.Template.Spec.HostNetwork { // there the supervisord of another Pod may answer
+	if p.set.Spec.Template.Spec.HostNetwork { // the supervisord of another Pod may respond
 		reporter["args"] = append(reporter["args"].([]any), "--scylla-supervisor-url=") //nolint:forcetypeassert // made above
 	}
 	shared := object{"name": volumeShared, "mountPath": api.MountShared}
@@ -133,7 +136,7 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	}
 	asks := object{
 		"name": api.ContainerBootstrappedQuery, "image": p.scylla.Image, "imagePullPolicy": string(p.pullPolicy()), "command": []any{"/bin/sh", "-c", query(p.dataDir)},
-		// A query that is killed for lack of memory gives no answer: the barrier waits, and nothing is lost.
+		// If the query is killed at its memory limit, the barrier waits, and nothing is lost.
 		"resources":    object{"requests": object{"cpu": "10m", "memory": "64Mi"}, "limits": object{"memory": "2Gi"}},
 		"volumeMounts": append(slices.Clone(data), shared, object{"name": volumeShared, "mountPath": "/tmp", "subPath": "tmp"}),
 	}
@@ -142,9 +145,10 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		"args": []any{"barrier", "--lease-namespace=" + p.o.ControllerNamespace, "--scylla-image=" + p.scylla.Image,
 			"--scylla-data-dir=" + p.dataDir, fmt.Sprintf("--metrics-bind-address=:%d", p.barrierPort)},
 		"env": agentEnv(), "volumeMounts": append(slices.Clone(data), shared), "resources": agentResources(),
-		"ports": []any{object{"name": "barrier", "containerPort": int64(p.barrierPort)}}, // docs/monitoring/podmonitors.yaml finds it by its name
+		// docs/monitoring/podmonitors.yaml refers to this name.
+		"ports": []any{object{"name": "barrier", "containerPort": int64(p.barrierPort)}},
 	}
-	if p.o.Policy == api.PolicyReports { // the other one is the barrier's own default
+	if p.o.Policy == api.PolicyReports { // permits is the barrier's default
 		barrier["args"] = append(barrier["args"].([]any), flagPolicy+"="+string(p.o.Policy)) //nolint:forcetypeassert // made above
 	}
 	if p.o.WhenSilent != "" {
@@ -154,7 +158,8 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	return []any{reporter, copies}, []any{asks, barrier}, nil
 }
 
-// pullPolicy returns the policy of ScyllaDB's container, which is Kubernetes' default where it names none: query and ScyllaDB are to be one image.
+// pullPolicy returns the pull policy of ScyllaDB's container or its Kubernetes default: query and
+// ScyllaDB must run the same image.
 func (p *plan) pullPolicy() corev1.PullPolicy {
 	if p.scylla.ImagePullPolicy == "" && release.Floating(p.scylla.Image) {
 		return corev1.PullAlways
@@ -162,8 +167,9 @@ func (p *plan) pullPolicy() corev1.PullPolicy {
 	return cmp.Or(p.scylla.ImagePullPolicy, corev1.PullIfNotPresent)
 }
 
-// query is the shell command of the query container: it asks the data directory whether the node has bootstrapped, and which group 0 it is in. It always
-// succeeds: the barrier judges the first answer, the reporter passes the second one on.
+// query returns the shell command of the query container. It queries the data directory for whether
+// the node has bootstrapped, and for its group 0. It always succeeds: the barrier judges the first
+// result, the reporter reports the second.
 func query(dataDir string) string {
 	ask := "/usr/bin/scylla sstable query --system-schema --scylla-data-dir=" + dataDir + "/data --output-format=json --keyspace=system "
 	return ask + "--table=local --query=\"SELECT bootstrapped, host_id FROM scylla_sstable.local\" " +
@@ -195,7 +201,7 @@ func restricted() object {
 	}
 }
 
-// agentSecurity is the restricted one; a user is named where the Pod's would be root.
+// agentSecurity returns restricted() plus a user if the Pod's user is root.
 func (p *plan) agentSecurity() object {
 	s := restricted()
 	s["runAsNonRoot"] = true
@@ -205,7 +211,8 @@ func (p *plan) agentSecurity() object {
 	return s
 }
 
-// readerSecurity lets a container read the volume and nothing else: it runs as ScyllaDB's user, which is root in its image.
+// readerSecurity lets a container only read the volume: it runs as ScyllaDB's user, which is root
+// in its image.
 func (p *plan) readerSecurity() object {
 	var user, group *int64
 	if pod := p.set.Spec.Template.Spec.SecurityContext; pod != nil {
@@ -228,7 +235,7 @@ func (p *plan) readerSecurity() object {
 		s["runAsGroup"] = *group
 	}
 	if s["runAsUser"] == int64(0) {
-		// Root without it cannot read the files of another user.
+		// Without it, root cannot read the files of another user.
 		s["capabilities"] = object{"drop": []any{"ALL"}, "add": []any{"DAC_OVERRIDE"}}
 	} else {
 		s["runAsNonRoot"] = true
@@ -236,7 +243,7 @@ func (p *plan) readerSecurity() object {
 	return s
 }
 
-// asAny is a list of typed values as an object's fields have it.
+// asAny converts a list of typed values to the untyped form of an object's fields.
 func asAny[T any](list []T) ([]any, error) {
 	b, err := json.Marshal(list)
 	if err != nil {
@@ -249,13 +256,13 @@ func asAny[T any](list []T) ([]any, error) {
 	return out, nil
 }
 
-// podTemplate is the template of a StatefulSet's Pods, and their spec.
+// podTemplate returns the Pod template of a StatefulSet, and its spec.
 func podTemplate(u *unstructured.Unstructured) (template, spec object) {
 	template = child(child(u.Object, "spec"), "template")
 	return template, child(template, "spec")
 }
 
-// child is the object in a field, made where it is missing.
+// child returns the object in a field, and creates it if missing.
 func child(o object, field string) object {
 	c, ok := o[field].(object)
 	if !ok {
@@ -275,7 +282,7 @@ func container(spec object, name string) object {
 	return object{}
 }
 
-// setLabels sets labels of what has metadata, and returns what they were before where that differs.
+// setLabels sets labels in the metadata of o, and returns the previous values of changed labels.
 func setLabels(o object, labels map[string]string) map[string]*string {
 	there := child(child(o, "metadata"), "labels")
 	before := map[string]*string{}

@@ -13,20 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// FieldOwner is the field manager of every apply: applying again changes only differences, and objects that carry it are ours.
+// FieldOwner is the field manager of every apply. It also identifies our objects.
 const FieldOwner = "kubectl-scylla"
 
-// PartOfLabel is on every object of an installation, with FieldOwner as value.
+// PartOfLabel is on every object of an installation, with value FieldOwner.
 const PartOfLabel = "app.kubernetes.io/part-of"
 
-// VersionAnnotation, on the namespace, is the version that was installed.
+// VersionAnnotation, on the namespace, is the installed version.
 const VersionAnnotation = "kubectl-scylla/version"
 
-// SharedKind is a kind of the Scylla Operator too: the first of the two to install its definition keeps it.
+// SharedKind is a CRD that the Scylla Operator also installs: the first installer keeps it.
 const SharedKind = "scylladbdatacenternodesstatusreports.scylla.scylladb.com"
 
-// Ours is true for an object that an installation applied and that no other manager has applied or written since. Kubernetes' own controllers write
-// the status only, which does not count.
+// Ours reports whether an installation applied the object and no other manager has applied or
+// written it since. Status writes of Kubernetes' controllers do not count.
 func Ours(have *unstructured.Unstructured) bool {
 	applied := false
 	for _, f := range have.GetManagedFields() {
@@ -41,15 +41,15 @@ func Ours(have *unstructured.Unstructured) bool {
 	return applied
 }
 
-// Applied is true for an object that an installation applied, even if other managers have written to it: the Deployment's revision is Kubernetes'
-// own.
+// Applied reports whether an installation applied the object, even if other managers have written
+// to it: Kubernetes itself writes a Deployment's revision.
 func Applied(have *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(have.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
 		return f.Manager == FieldOwner && f.Operation == metav1.ManagedFieldsOperationApply
 	})
 }
 
-// Others are the managers of an object's fields besides us, by name.
+// Others returns the other managers of an object's fields, by name.
 func Others(have *unstructured.Unstructured) []string {
 	var all []string
 	for _, f := range have.GetManagedFields() {
@@ -61,14 +61,16 @@ func Others(have *unstructured.Unstructured) []string {
 	return slices.Compact(all)
 }
 
-// Foreign is true for the definition of a kind that is also the Scylla Operator's, where another manager installed it. Such a definition is never
-// changed: the operator's own upgrade would meet a conflict, and fields that a newer operator adds would be pruned.
+// Foreign reports whether the object is the CRD that we share with the Scylla Operator, installed
+// by another manager. Such a CRD is never changed: the operator's upgrade would meet a conflict,
+// and fields that a newer operator adds would be pruned.
 func Foreign(have *unstructured.Unstructured) bool {
 	return have.GetKind() == "CustomResourceDefinition" && have.GetName() == SharedKind && !Ours(have)
 }
 
-// Narrower lists the fields that the installed definition of a kind has and the new one has not, as "v1alpha1: status.racks[].nodes". Applying the
-// new one would prune them from every object that is written afterwards. Empty when nothing would be lost.
+// Narrower lists the fields that the installed CRD has and the new one lacks, as "v1alpha1:
+// status.racks[].nodes". Applying the new CRD would prune them from every object that is written
+// afterwards. Empty if nothing would be lost.
 func Narrower(have, want *unstructured.Unstructured) []string {
 	wanted := map[string]bool{}
 	for _, p := range fields(want) {
@@ -79,7 +81,7 @@ func Narrower(have, want *unstructured.Unstructured) []string {
 	return lost
 }
 
-// fields are the paths of the schemas of all versions of a definition.
+// fields returns the schema paths of all versions of a CRD.
 func fields(crd *unstructured.Unstructured) []string {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	var all []string
@@ -108,15 +110,17 @@ func appendFields(all []string, prefix string, schema map[string]any) []string {
 	return all
 }
 
-// Newer is true when the installed version is known to be later than the one to install. Builds without a release version ("dev") compare as equal.
+// Newer reports whether the installed version is later than the version to install. Builds without
+// a release version ("dev") count as equal.
 func Newer(installed, to string) bool {
 	i, errI := version.ParseSemantic(installed)
 	t, errT := version.ParseSemantic(to)
 	return errI == nil && errT == nil && t.LessThan(i)
 }
 
-// Release removes our entries from a definition's managed fields, and leaves our label: the content then has no owner, and the next manager that
-// applies the definition takes it over without a conflict. Error: managed fields that are no JSON object.
+// Release removes our entries from a CRD's managed fields, and leaves our label. The content then
+// has no owner, and the next manager can apply the CRD without a conflict. Error: managed fields
+// that are not a JSON object.
 func Release(have *unstructured.Unstructured) error {
 	entries := have.GetManagedFields()
 	for i := range entries {

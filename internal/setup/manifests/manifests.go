@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests holds the objects that are installed once per Kubernetes cluster: the kinds, the controller with its rights, and the rights of
-// the agents in ScyllaDB Pods. It returns objects; it does not talk to a cluster.
+// Package manifests returns the objects that are installed once per Kubernetes cluster: the CRDs,
+// the controller, and the RBAC rules of the controller and of the agents in ScyllaDB Pods. It must
+// not use a client.
 package manifests
 
 import (
@@ -19,13 +20,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/crds"
 )
 
-// Namespace is where the controller runs.
+// Namespace is the controller's namespace.
 const Namespace = "kubectl-scylla"
 
-// Canary is the admission policy that denies the creation of a namespace of its own name to everybody, by which install finds out whether policies are enforced.
+// Canary is the admission policy that denies all users the creation of the namespace with the
+// policy's name. It shows install whether policies are enforced.
 const Canary = "kubectl-scylla-canary"
 
-// OperatorMemberRole is the ClusterRole with what our agent needs in a Pod of the Scylla Operator besides the operator's own rights.
+// OperatorMemberRole is the ClusterRole with the permissions that our agent needs in a Pod of the
+// Scylla Operator in addition to the operator's own.
 const OperatorMemberRole = "kubectl-scylla-member-of-operator"
 
 //go:embed controller.yaml
@@ -36,19 +39,23 @@ var member []byte
 
 // Options of an installation.
 type Options struct {
-	// Image of scylla-agent for the controller; empty leaves the controller's Deployment out (kinds and rights only).
+	// Image of scylla-agent for the controller; empty omits the controller's Deployment (CRDs and RBAC
+	// only).
 	Image string
-	// Replicas of the controller; one when zero. One acts, the others wait for its Lease.
+	// Replicas of the controller; default one. One is active, the others wait for its Lease.
 	Replicas int
 	// ControllerArgs are added to the controller's command line.
 	ControllerArgs []string
-	// OperatorMembers are ServiceAccounts of the Scylla Operator's Pods that get the rights of our agent besides the operator's, each by a RoleBinding of ours.
+	// OperatorMembers are ServiceAccounts of the Scylla Operator's Pods that get OperatorMemberRole,
+	// each by its own RoleBinding.
 	OperatorMembers []types.NamespacedName
-	// Version is written on the namespace, so that the next installation knows the version it replaces; empty writes nothing.
+	// Version is written on the namespace, so that the next installation can read it; empty writes
+	// nothing.
 	Version string
 }
 
-// Objects returns everything to apply, in an order that works: namespace and kinds before what uses them.
+// Objects returns all objects to apply, in a valid order: namespace and CRDs before the objects
+// that use them.
 func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	var objs []*unstructured.Unstructured
 	add := func(name string, content []byte) error {
@@ -139,7 +146,7 @@ func controls(u *unstructured.Unstructured, o Options) error {
 	return nil
 }
 
-// label marks an object as part of an installation. Without the label an object that consists of a name alone would have no managed field.
+// label adds PartOfLabel. Without a label, an object with only a name would have no managed field.
 func label(u *unstructured.Unstructured) {
 	labels := u.GetLabels()
 	if labels == nil {
@@ -149,7 +156,7 @@ func label(u *unstructured.Unstructured) {
 	u.SetLabels(labels)
 }
 
-// Decode reads a stream of YAML or JSON documents; empty documents are skipped.
+// Decode decodes a stream of YAML or JSON documents and skips empty documents.
 func Decode(r io.Reader) ([]*unstructured.Unstructured, error) {
 	var objs []*unstructured.Unstructured
 	d := yaml.NewYAMLOrJSONDecoder(r, 4096)

@@ -11,13 +11,15 @@ import (
 )
 
 const (
-	// oldestMinor is the first Kubernetes in which sidecar containers are on, and admission policies are stable.
+	// oldestMinor is the first Kubernetes with sidecar containers on by default and stable admission
+	// policies.
 	oldestMinor = 30
-	// served is the version of all our kinds.
+	// served is the version of all our CRDs.
 	served = "v1alpha1"
-	// mostSkew is the greatest tolerated difference of two clocks: displayed ages are wrong by as much. No decision uses another machine's clock.
+	// mostSkew is the largest tolerated difference of two clocks: displayed ages are wrong by as much.
+	// No decision uses the clock of another machine.
 	mostSkew = 5 * time.Second
-	// leaseOld is the age from which barriers treat a Lease as silent, by the Lease's own default.
+	// leaseOld is the age at which barriers treat a Lease as expired, if the Lease sets no duration.
 	leaseOld = 15 * time.Second
 )
 
@@ -37,7 +39,7 @@ func (c *checker) kinds() {
 		switch {
 		case k.Err != "":
 			c.add("kinds", k.Name, Unknown, words.New(words.CannotTell, "why", k.Err))
-		case len(k.Served) == 0 && c.in.Pre: // install makes it
+		case len(k.Served) == 0 && c.in.Pre: // install creates it
 		case len(k.Served) == 0:
 			c.add("kinds", k.Name, Failed, words.New(words.KindMissing, "kind", k.Name), words.New(words.StepInstall).Do(words.Scylla("", "install")))
 		case !slices.Contains(k.Served, served):
@@ -83,13 +85,13 @@ func (c *checker) rights() {
 	}
 }
 
-// Subjects of rights other than ServiceAccounts.
+// Subjects of permissions other than ServiceAccounts.
 const (
 	You           = "you"
 	TheController = "the controller"
 )
 
-// colon makes kubectl's "namespace:name" of "namespace/name".
+// colon converts "namespace/name" to kubectl's "namespace:name".
 func colon(account string) string {
 	b := []byte(account)
 	if i := slices.Index(b, '/'); i >= 0 {
@@ -109,7 +111,8 @@ func (c *checker) clock() {
 	}
 }
 
-// aggregation finds the ClusterRole by which an earlier version kept the Scylla Operator from binding its own role: an account may only grant what it has.
+// aggregation finds the ClusterRole with which an earlier version blocked the Scylla Operator from
+// binding its own role: an account can only grant permissions that it has.
 func (c *checker) aggregation() {
 	switch {
 	case c.in.AggregatedErr != "":
@@ -127,28 +130,29 @@ type Policy struct {
 	There, Missing words.Code
 }
 
-// Policies are all of them. Their binding has the policy's name.
+// Policies are all admission policies. The binding of each has the policy's name.
 var Policies = []Policy{
 	{"kubectl-scylla-own-pod-only", words.OwnPodOnly, words.EveryPod},
 	{"kubectl-scylla-own-events-only", words.OwnEventsOnly, words.EveryEvent},
 	{"kubectl-scylla-own-lease-only", words.OwnLeaseOnly, words.EveryLease},
 }
 
-// Admission is the state of one policy: whether it exists, whether it is bound, and the error that prevented the answer.
+// Admission is the state of one policy: whether it exists, whether it is bound, and the read error.
 type Admission struct {
 	Policy
 	There, Bound bool
 	Err          string
 }
 
-// Denial is the result of a write that the API server must deny: by a ServiceAccount ("namespace/name") to a Pod, as a dry run. Err is why it is unknown.
+// Denial is the result of a write that the API server must deny: a dry run by a ServiceAccount
+// ("namespace/name") to a Pod. Err is why the result is unknown.
 type Denial struct {
 	Account, Pod string
 	Denied       bool
 	Err          string
 }
 
-// denials judges the tries, unless a policy's absence has been reported, which is their cause.
+// denials checks the dry runs, unless a missing policy, which would be their cause, was reported.
 func (c *checker) denials() {
 	if slices.ContainsFunc(c.in.Admission, func(a Admission) bool { return !a.There || !a.Bound }) {
 		return
@@ -198,7 +202,7 @@ func (c *checker) controller() {
 
 func (c *checker) lease() {
 	if c.in.Controller == nil {
-		return // said already
+		return // already reported
 	}
 	logs := words.New(words.StepControllerLog).Do(words.Kubectl("kubectl-scylla", "logs", "deployment/"+api.LeaseName))
 	l := c.in.Lease
@@ -206,7 +210,7 @@ func (c *checker) lease() {
 		c.add("lease", "", Failed, words.New(words.LeaseMissing), logs)
 		return
 	}
-	// By the API server's clock, as far as it is known: the local clock may be wrong.
+	// Skew corrects the local clock to the API server's, if known.
 	age := c.in.Now.Add(-c.in.Skew).Sub(l.Spec.RenewTime.Time)
 	most := leaseOld
 	if s := l.Spec.LeaseDurationSeconds; s != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// names checks the members' names in the DNS: the member Service's name must lead to the addresses in its EndpointSlices, and POD.SERVICE needs the
-// headless Service of the StatefulSet. It resolves nothing, because the DNS server is inside the cluster: it compares the DNS server's sources with
-// the addresses of the Pods.
+// names checks the members' DNS names: a member Service's EndpointSlices must have the Pod's
+// address, and POD.SERVICE needs the headless Service of the StatefulSet. It resolves no names,
+// because the DNS server is inside the cluster. It compares the sources of the DNS server with the
+// addresses of the Pods.
 func (c *checker) names() {
 	if c.in.Pre {
 		return
@@ -35,7 +36,8 @@ func (c *checker) names() {
 	for i := range c.in.Pods {
 		p := &c.in.Pods[i]
 		svc := c.service(p.Namespace, p.Name)
-		// A missing Service, and one that selects another Pod, has a result already; one with a ClusterIP has that in the DNS.
+		// A missing Service, or one that selects another Pod, is already reported; a Service with a
+		// ClusterIP has that in the DNS.
 		if svc == nil || svc.Spec.ClusterIP != corev1.ClusterIPNone || p.Status.PodIP == "" || p.DeletionTimestamp != nil {
 			continue
 		}
@@ -72,7 +74,8 @@ func (c *checker) service(namespace, name string) *corev1.Service {
 	return nil
 }
 
-// published are the addresses of a Service in the family of its first one, sorted: a Pod of two families has a slice for each.
+// published returns the addresses of a Service in its first address family, sorted: a dual-stack
+// Service has one slice per family.
 func (c *checker) published(svc *corev1.Service) []string {
 	family := discoveryv1.AddressTypeIPv4
 	if len(svc.Spec.IPFamilies) > 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// The actions that a person is about to take.
+// The actions that a user plans.
 const (
 	ForRestart = "restart"
 	ForDrain   = "drain"
@@ -30,20 +30,22 @@ const (
 // Purposes lists them.
 func Purposes() []string { return []string{ForRestart, ForDrain, ForScale, ForUpgrade} }
 
-// Now is the input for the checks whether something is safe now.
+// Now is the input of the checks whether an action is safe now.
 type Now struct {
 	For string
-	// Cluster holds the nodes' own answers.
+	// Cluster holds the nodes' own responses.
 	Cluster *cluster.Cluster
-	// Stopped are the members that stop at once: of a restart one, of a drain those on the Kubernetes node.
+	// Stopped are the members that stop at the same time: one for a restart, all on the Kubernetes
+	// node for a drain.
 	Stopped []cluster.Member
 	PDBs    []policyv1.PodDisruptionBudget
-	// PDBErr is why disruption budgets could not be read, DataErr why the location of the data is unknown.
+	// PDBErr is why disruption budgets could not be read, DataErr why the replica placement is
+	// unknown.
 	PDBErr, DataErr string
 	Keyspaces       []maintenance.Keyspace
 }
 
-// Safe runs every check against the action. It is safe when no result is Failed or Unknown.
+// Safe runs every check for the action. The action is safe if no result is Failed or Unknown.
 func Safe(in *Now) []Result {
 	c := &checker{}
 	s := &safety{checker: c, Now: in, subject: "cluster " + in.Cluster.Key.String()}
@@ -65,7 +67,7 @@ type safety struct {
 	subject string
 }
 
-// nodes: every cause why not every node sees every node UP.
+// nodes: each cause for which not every node sees every node UP.
 func (s *safety) nodes() {
 	from, h := len(s.results), bootstrap.HealthOf(s.Cluster)
 	for _, f := range diagnosis.From(s.Cluster, h, diagnosis.Known{}) {
@@ -79,7 +81,7 @@ func (s *safety) nodes() {
 	s.fine(from, "nodes", s.subject, words.New(words.AllNodesUpNow))
 }
 
-// answers: each node that has a Pod was asked directly, now.
+// answers: each node with a Pod was queried directly.
 func (s *safety) answers() {
 	from, asked := len(s.results), 0
 	for _, m := range s.Cluster.Members() {
@@ -98,7 +100,7 @@ func (s *safety) answers() {
 	s.fine(from, "answers", s.subject, words.New(words.AllAnswerNow, "nodes", asked))
 }
 
-// underWay: operations of ScyllaDB, replacements and rollouts.
+// underWay: operations of ScyllaDB, replacements and rollouts in progress.
 func (s *safety) underWay() {
 	from := len(s.results)
 	w := maintenance.UnderWay(s.Cluster)
@@ -126,7 +128,8 @@ func (s *safety) name(hostID hostid.ID) string {
 	return string(hostID)
 }
 
-// data: every range keeps a quorum of replicas that are UP while the nodes are stopped; of an upgrade, while any one of them is.
+// data: every range keeps a quorum of UP replicas while the nodes are stopped; for an upgrade,
+// while any one node is stopped.
 func (s *safety) data() {
 	if s.DataErr != "" {
 		s.add("data", s.subject, Unknown, words.New(words.CannotTell, "why", s.DataErr), words.New(words.StepLookAtData))
@@ -160,7 +163,8 @@ func (s *safety) data() {
 	s.fine(from, "data", s.subject, words.New(words.QuorumKeptNow, "keyspaces", len(s.Keyspaces)))
 }
 
-// oneByOne is the step where several members are on the Kubernetes node: the first that may stop alone, and how; otherwise the given step.
+// oneByOne returns the step for several members on the Kubernetes node: the first that may stop
+// alone, and how. Otherwise it returns the given step.
 func (s *safety) oneByOne(otherwise words.Message) words.Message {
 	if s.For != ForDrain || len(s.Stopped) < 2 || s.DataErr != "" {
 		return otherwise
@@ -178,7 +182,8 @@ func (s *safety) oneByOne(otherwise words.Message) words.Message {
 	return otherwise
 }
 
-// losesQuorum is true for replicas of which one stops, and of which too few are UP then: of all, or of those in the datacenter of the one that stops.
+// losesQuorum reports whether a node of the replica set stops and too few replicas are then UP, in
+// the whole set or in the datacenter of that node.
 func (s *safety) losesQuorum(set []hostid.ID, stopped []cluster.Member) bool {
 	stops := func(id hostid.ID) bool {
 		return slices.ContainsFunc(stopped, func(m cluster.Member) bool { return m.HostID == id })
@@ -190,7 +195,7 @@ func (s *safety) losesQuorum(set []hostid.ID, stopped []cluster.Member) bool {
 	})
 }
 
-// node is the one of a host ID in the rows; an empty one where no row lists it.
+// node returns the node with a host ID from the rows, an empty node if no row lists it.
 func (s *safety) node(id hostid.ID) *matrix.Node {
 	m := s.Cluster.Matrix()
 	if i, known := m.Index(id); known {
@@ -220,7 +225,7 @@ func (s *safety) budgets() {
 		}
 		if allowed := int(p.Status.DisruptionsAllowed); len(pods) > allowed {
 			step := words.New(words.StepWaitNow)
-			if allowed > 0 { // a drain of several Pods at once stays beyond it, however long one waits
+			if allowed > 0 { // waiting does not help a drain of several Pods at once
 				step = s.oneByOne(step)
 			}
 			s.add("budget", "budget "+p.Namespace+"/"+p.Name, Failed, words.New(words.BudgetSpentNow, "allowed", allowed, "pods", pods), step)

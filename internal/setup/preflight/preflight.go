@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package preflight judges an installation: its input is the objects that `kubectl scylla check` has read, its output one result per checked subject.
-// It is pure: no client, no clock, no logger. It does not judge whether nodes are UP; package cluster does.
+// Package preflight judges an installation. Its input is the objects that `kubectl scylla check`
+// has read, its output one result per checked subject. It is pure: no client, no clock, no logger.
+// It does not judge whether nodes are UP; package cluster does.
 package preflight
 
 import (
@@ -21,88 +22,95 @@ import (
 // State of one result.
 type State string
 
-// The states, the gravest first.
+// The states, most severe first.
 const (
 	Failed  State = "failed"  // something does not work, or a join is not guarded
-	Unknown State = "unknown" // it could not be checked
-	Warning State = "warning" // it works now, and is likely to fail later
+	Unknown State = "unknown" // the check was not possible
+	Warning State = "warning" // works now, and is likely to fail later
 	OK      State = "ok"
 )
 
 // Result is the result for one subject.
 type Result struct {
-	// Check is the name of the check, Subject the object it checked ("statefulset demo/db-a"); empty for the installation as a whole.
+	// Check is the name of the check, Subject the checked object ("statefulset demo/db-a"); empty for
+	// the whole installation.
 	Check   string
 	Subject string
 	State   State
-	// Text is the finding, Step the next step; Step is zero where none is needed.
+	// Text is the finding, Step the next step, zero if there is none.
 	Text words.Message
 	Step words.Message
 }
 
-// Access is one right that a subject needs.
+// Access is one permission of a subject.
 type Access struct {
-	// Who is "you", "the controller", or a ServiceAccount as "namespace/name"; For is the verb of the plugin that needs the right.
+	// Who is "you", "the controller", or a ServiceAccount as "namespace/name"; For is the plugin
+	// command that needs the permission.
 	Who, For string
-	// Right is "patch pods", Namespace where it is needed, empty for all.
+	// `Right` is "patch pods"; Namespace is its namespace, empty for all.
 	Right, Namespace string
 	Allowed          bool
-	// Err is why the right could not be checked.
+	// Err is the error of the check.
 	Err string
 }
 
-// Kind is one of our kinds, or the one shared with the Scylla Operator.
+// Kind is one of our CRDs, or the CRD shared with the Scylla Operator.
 type Kind struct {
 	Name string
-	// Served are the versions that are served; none where the kind is not installed.
+	// Served are the served versions; none if the CRD is not installed.
 	Served []string
-	// Err is why the kind could not be checked.
+	// Err is the error of the check.
 	Err string
 }
 
 // Input holds the objects and answers that were read.
 type Input struct {
-	// Pre is true before an installation: objects that install creates are then not reported as missing.
+	// Pre is true before an installation: objects that install creates are then not reported as
+	// missing.
 	Pre bool
 	// AnyVersion accepts a ScyllaDB whose disk cannot be queried.
 	AnyVersion bool
-	// Version of the plugin; Installed is that of the annotation on the namespace, empty when there is none.
+	// Version of the plugin; Installed is the version in the namespace's annotation, empty if there is
+	// none.
 	Version, Installed string
-	// KubernetesMinor is 36 for 1.36; zero is not known.
+	// KubernetesMinor is 36 for 1.36, zero if unknown.
 	KubernetesMinor int
 	Kinds           []Kind
 	Access          []Access
-	// Aggregated is the ClusterRole of an earlier version of ours that the Scylla Operator's scyllacluster-member takes in; empty when none does.
-	// AggregatedErr is why it could not be read.
+	// Aggregated is the ClusterRole of an earlier version of ours that aggregates into the Scylla
+	// Operator's scyllacluster-member; empty if there is none. AggregatedErr is its read error.
 	Aggregated, AggregatedErr string
-	// Admission is the state of each of Policies.
+	// Admission is the state of each entry of Policies.
 	Admission []Admission
-	// Denials are tries of a member's write to a Pod that is not its own, as dry runs.
+	// Denials are dry runs of a member's write to another member's Pod.
 	Denials []Denial
-	// Controller is nil where there is none, ControllerErr why it could not be read. Lease is its leader's.
+	// Controller is nil if there is none, ControllerErr its read error. Lease is the leader's Lease.
 	Controller    *appsv1.Deployment
 	ControllerErr string
 	Lease         *coordinationv1.Lease
-	// Now is by this machine's clock, Skew how far it is ahead of the API server's; SkewKnown is false where the server gave no time.
+	// Now is the local time, Skew the local clock minus the API server's; SkewKnown is false if the
+	// server sent no time.
 	Now       time.Time
 	Skew      time.Duration
 	SkewKnown bool
 
 	Services []corev1.Service
-	// Slices are the EndpointSlices of Services, from which the DNS server answers; SlicesErr is why they could not be read.
+	// Slices are the EndpointSlices of Services, the source of the DNS server; SlicesErr is their read
+	// error.
 	Slices    []discoveryv1.EndpointSlice
 	SlicesErr string
-	// Pods of ScyllaDB, and no others that carry the cluster's label.
+	// Pods of ScyllaDB only, without other Pods that have the cluster's label.
 	Pods         []corev1.Pod
 	StatefulSets []appsv1.StatefulSet
 	PDBs         []policyv1.PodDisruptionBudget
-	// PDBErr is why disruption budgets could not be read.
+	// PDBErr is the read error of the disruption budgets.
 	PDBErr string
-	// Reach holds, by "namespace/name" of a Pod, why its reporter did not answer; an empty text when it did, no entry when it was not asked.
+	// Reach has by "namespace/name" of a Pod the error of its reporter; empty if the reporter
+	// responded, no entry if it was not queried.
 	Reach map[string]string
 }
 
-// Check looks at everything and gives the results, those of one check together in a fixed order.
+// Check runs all checks and returns their results, grouped by check in a fixed order.
 func Check(in *Input) []Result {
 	c := &checker{in: in}
 	c.kubernetes()
@@ -138,7 +146,7 @@ func Check(in *Input) []Result {
 	return c.results
 }
 
-// Worst is the gravest state among the results; OK when there are none.
+// Worst returns the most severe state of the results; OK if there are none.
 func Worst(results []Result) State {
 	order := []State{Failed, Unknown, Warning, OK}
 	if len(results) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// queries says before an injection whose disk cannot be queried.
+// queries warns before an injection whose disk cannot be queried.
 func (c *checker) queries() {
 	for i := range c.in.StatefulSets {
 		s := &c.in.StatefulSets[i]
@@ -30,7 +30,7 @@ func (c *checker) queries() {
 	}
 }
 
-// scylla checks the versions that the nodes of each cluster run, by their rows, else by their image.
+// scylla checks the versions of each cluster's nodes, from their rows, else from their images.
 func (c *checker) scylla() {
 	found := map[cluster.Key]map[string]release.Version{}
 	unknown := map[cluster.Key]bool{}
@@ -54,7 +54,7 @@ func (c *checker) scylla() {
 		if found[key] == nil {
 			found[key] = map[string]release.Version{}
 		}
-		name := fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) // without the build, which nodes tell and images do not
+		name := fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) // without the build, which images lack
 		if v.Pre != "" {
 			name += "-" + v.Pre
 		}

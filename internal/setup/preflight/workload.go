@@ -18,7 +18,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// guardable is true for StatefulSets of ScyllaDB that the Scylla Operator does not own; the operator guards its own.
+// guardable reports whether a StatefulSet runs ScyllaDB and is not the Scylla Operator's, which has
+// its own barrier.
 func guardable(s *appsv1.StatefulSet) bool {
 	return s.Labels[api.LabelCluster] != "" && !operators(s) && container(s) != nil
 }
@@ -48,10 +49,10 @@ func agentOf(d *appsv1.Deployment) string {
 	return d.Spec.Template.Spec.Containers[0].Image
 }
 
-// gates are the four parts that `inject` adds.
+// gates checks the four parts that `inject` adds.
 func (c *checker) gates(s *appsv1.StatefulSet) {
 	if c.in.Pre {
-		return // before an installation the parts that inject adds are not missing
+		return // before an installation they are not missing
 	}
 	from, template := len(c.results), &s.Spec.Template.Spec
 	missing := missingGates(template)
@@ -73,7 +74,7 @@ func (c *checker) gates(s *appsv1.StatefulSet) {
 	c.fine(from, "gates", subject(s), words.New(words.GatesThere))
 }
 
-// missingGates are those of the four parts that a Pod, or a template of one, lacks.
+// missingGates returns which of the four parts a Pod or Pod template lacks.
 func missingGates(spec *corev1.PodSpec) []string {
 	var out []string
 	for _, name := range []string{api.ContainerReporter, api.ContainerBootstrappedQuery, api.ContainerBarrier} {
@@ -98,8 +99,9 @@ func (c *checker) probes(s *appsv1.StatefulSet) {
 	c.fine(from, "probes", subject(s), words.New(words.ReadinessThere))
 }
 
-// seeds in the person's command line that name a member of the cluster: a member that is its own only seed founds a second cluster. launch drops
-// them, every other start does not.
+// seeds warns about seeds in the user's command line that are members of the cluster: a member
+// whose only seed is itself bootstraps a second cluster. launch removes them; any other start does
+// not.
 func (c *checker) seeds(s *appsv1.StatefulSet) {
 	for _, arg := range slices.Concat(container(s).Command, container(s).Args) {
 		value, ok := strings.CutPrefix(arg, "--seeds=")
@@ -117,7 +119,7 @@ func (c *checker) seeds(s *appsv1.StatefulSet) {
 	c.add("seeds", subject(s), OK, words.New(words.SeedsChosen))
 }
 
-// member is true for the name of a Pod that a StatefulSet here makes.
+// member reports whether name is a Pod of one of the StatefulSets.
 func (c *checker) member(namespace, name string) bool {
 	return slices.ContainsFunc(c.in.StatefulSets, func(s appsv1.StatefulSet) bool {
 		ordinal, ok := strings.CutPrefix(name, s.Name+"-")
@@ -160,7 +162,7 @@ func (c *checker) budget(s *appsv1.StatefulSet) {
 	c.fine(from, "budget", subject(s), words.New(words.BudgetThere, "budget", p.Name))
 }
 
-// images with one name and different content: a tag that was pushed again.
+// images with one name and different content: the tag was pushed again.
 func (c *checker) images() {
 	ids := map[string][]string{}
 	for i := range c.in.Pods {
@@ -182,7 +184,7 @@ func (c *checker) images() {
 	}
 }
 
-// services: a member's name in the DNS comes from a Service of its name that selects its Pod.
+// services: a member's DNS name needs a Service with its name that selects its Pod.
 func (c *checker) services() {
 	from, seen := len(c.results), 0
 	for i := range c.in.Pods {
@@ -204,7 +206,8 @@ func (c *checker) services() {
 	}
 }
 
-// forced are the members and StatefulSets with the force annotation: a start of theirs skips the barrier.
+// forced lists members and StatefulSets with the force annotation, whose next start skips the
+// barrier.
 func (c *checker) forced() {
 	for i := range c.in.StatefulSets {
 		if s := &c.in.StatefulSets[i]; cluster.Forces(s) {

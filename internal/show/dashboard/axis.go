@@ -15,15 +15,16 @@ import (
 // axis is a level of the matrix: its rows and columns are nodes, racks or datacenters.
 type axis interface {
 	base() *level
-	// of is the item that holds a node.
+	// of returns the item that contains a node.
 	of(node int) int
-	// cell returns the mark of row i and column j, and the text behind it, at most w characters.
+	// cell returns the mark of row i and column j, and its text of at most w characters.
 	cell(i, j, w int) (grid.Mark, string)
-	// head returns the text above column i and its offset from the start of the cell, which has w characters. placed: a line above names the place.
+	// head returns the text above column i and its offset from the start of the cell, which has w
+	// characters. placed: a line above has the place.
 	head(i, w int, placed bool) (offset int, text string)
-	// places returns how many lines above the columns name racks and datacenters, in a matrix of that height and number of columns.
+	// places returns the number of lines with racks and datacenters above the columns.
 	places(height, columns int) int
-	// instead is the reason why row i has no cells; empty when it has.
+	// instead returns why row i has no cells; empty if it has.
 	instead(v *view, i int) string
 	// detail describes row i and column j; either may be -1.
 	detail(v *view, w, i, j int) []textLine
@@ -33,29 +34,29 @@ type axis interface {
 type item struct {
 	key        string // the same in every snapshot
 	name       string
-	lead, tail string   // before and behind the name
-	above      []string // datacenter and rack that it stands in
+	lead, tail string   // before and after the name
+	above      []string // its datacenter and rack
 	facts      []string // as level.facts
 	nodes      []int
 	row        int // trouble as a row
-	column     int // and as a column
+	column     int // trouble as a column
 }
 
-// level is the part that all axes have in common.
+// level is the common part of all axes.
 type level struct {
 	title       string
 	items       []item
 	least, most int    // width of a cell
 	longest     int    // name
-	common      int    // characters that all names begin with
-	facts       []fact // the first gets room first
+	common      int    // length of the common prefix of all names
+	facts       []fact // in order of priority
 	silent      bool   // some row has no cells
 }
 
-// fact is a column of text beside the names.
+// fact is a column of text next to the names.
 type fact struct {
 	title      string
-	width, gap int // both zero while no item has it
+	width, gap int // both zero if no item has it
 }
 
 func (l *level) base() *level { return l }
@@ -82,7 +83,8 @@ func (l *level) measure() {
 	}
 }
 
-// label returns the width of the names in a matrix of w cells, and how many leading characters are cut to get there.
+// label returns the width of the names in a matrix of w cells, and the number of cut leading
+// characters.
 func (l *level) label(w int) (width, strip int) {
 	budget := max(10, w/3)
 	if l.longest <= budget {
@@ -101,15 +103,16 @@ func (l *level) prefix(w int) int {
 	return n
 }
 
-// width returns the least width that n columns need in a matrix of w cells.
+// width returns the minimum width of n columns in a matrix of w cells.
 func (l *level) width(w, n int) int { return l.prefix(w) + n*l.least + 1 }
 
-// seek finds an item by its key, or by the name that was its key while it had no host ID; -1 when there is none.
+// seek returns the item with this key, or with the name that was its key before it had a host ID;
+// -1 without one.
 func (l *level) seek(key string) int {
 	return slices.IndexFunc(l.items, func(it item) bool { return it.key == key || it.name == key })
 }
 
-// byNode has nodes in its rows and columns.
+// byNode has nodes as rows and columns.
 type byNode struct {
 	level
 	f *facts
@@ -139,7 +142,7 @@ func (*byNode) of(node int) int { return node }
 
 func (a *byNode) cell(i, j, _ int) (grid.Mark, string) { return a.f.mark(i, j), "" }
 
-// head is the number of the node; its last digit stands above the glyph.
+// head returns the number of the node; its last digit is above the glyph.
 func (*byNode) head(i, _ int, _ bool) (int, string) {
 	text := strconv.Itoa(i + 1)
 	return 2 - len(text), text
@@ -163,7 +166,7 @@ func (a *byNode) instead(v *view, i int) string {
 	return ""
 }
 
-// byGroup has racks or datacenters in its rows and columns; a cell sums up the pairs of their nodes.
+// byGroup has racks or datacenters as rows and columns; a cell summarises the pairs of nodes.
 type byGroup struct {
 	level
 	f *facts
@@ -224,7 +227,7 @@ func (a *byGroup) places(int, int) int {
 
 func (*byGroup) instead(*view, int) string { return "" }
 
-// thousands writes a number in at most four characters: the narrowest cell has no room for more.
+// thousands formats a number in at most four characters, the width of the narrowest cell.
 func thousands(n int) string {
 	switch {
 	case n < 10_000:
@@ -235,13 +238,13 @@ func thousands(n int) string {
 	return strconv.Itoa(min(999, n/1_000_000)) + "M"
 }
 
-// span is the rows or the columns of the matrix: items of the axis, the position of the cursor and the first visible position.
+// span is the rows or columns of the matrix: items, position of the cursor, first visible position.
 type span struct {
 	items   []int
 	at, top int
 }
 
-// item under the cursor; -1 when there is none.
+// item returns the item under the cursor; -1 without one.
 func (s *span) item() int {
 	if s.at < 0 || s.at >= len(s.items) {
 		return -1
@@ -251,7 +254,7 @@ func (s *span) item() int {
 
 func (s *span) move(by int) { s.at = max(0, min(s.at+by, len(s.items)-1)) }
 
-// show scrolls so that the cursor is among size visible items.
+// show scrolls until the cursor is among size visible items.
 func (s *span) show(size int) {
 	s.top = max(0, min(max(min(s.top, s.at), s.at-size+1), len(s.items)-size))
 }
@@ -262,7 +265,7 @@ func (s *span) scroll(by, size int) {
 	s.at = max(0, min(max(s.at, s.top), s.top+size-1, len(s.items)-1))
 }
 
-// visible returns how many items are on the screen when there is room for size.
+// visible returns the number of visible items if size fit.
 func (s *span) visible(size int) int { return max(0, min(size, len(s.items)-s.top)) }
 
 func (s *span) seek(item int) bool {

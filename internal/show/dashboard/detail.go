@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-const maxWorst = 8 // nodes listed of a rack
+const maxWorst = 8 // listed nodes of a rack
 
 // detailPane describes the pair or node under the cursor of the matrix.
 type detailPane struct {
@@ -75,7 +75,7 @@ func (a *byNode) detail(v *view, w, i, j int) []textLine {
 		return v.node(nil, w, "", &nodes[j])
 	case j < 0:
 		return v.node(nil, w, "", &nodes[i])
-	case !nodes[i].column: // a node that has not joined has no row: there is no pair
+	case !nodes[i].column: // a node that has not joined has no row, so there is no pair
 		return v.node(v.node(nil, w, "", &nodes[i]), w, "column", &nodes[j])
 	case i == j:
 		return v.node(a.pair(v, w, i, j), w, "", &nodes[i])
@@ -88,7 +88,7 @@ func (a *byNode) pair(v *view, w, i, j int) []textLine {
 	by, of := &a.f.nodes[i], a.f.nodes[j].label()
 	if !by.reports {
 		if i == j {
-			return nil // the lines of the node say why
+			return nil // the lines of the node give the reason
 		}
 		return wrapped(nil, w, "  ", v.warn, fmt.Sprintf("%s does not report on %s: %s", by.label(), of, v.noRow(by)))
 	}
@@ -198,7 +198,7 @@ func (v *view) facts(n *shownNode) string {
 	return strings.Join(facts, ", ")
 }
 
-// noRow is the reason why a node's row has no cells.
+// noRow returns why a node's row has no cells.
 func (v *view) noRow(n *shownNode) string {
 	switch {
 	case n.newcomer != nil:
@@ -213,7 +213,7 @@ func (v *view) noRow(n *shownNode) string {
 	return "no report"
 }
 
-// detail sums up the pairs of two racks or datacenters, and names the worst nodes of the second.
+// detail summarises the pairs of two racks or datacenters, with the worst nodes of the second.
 func (a *byGroup) detail(v *view, w, i, j int) []textLine {
 	if i < 0 || j < 0 {
 		return nil
@@ -248,7 +248,7 @@ func (a *byGroup) detail(v *view, w, i, j int) []textLine {
 	return wrapped(lines, w, "  ", v.dim, "enter opens these two "+a.By.String()+"s, z shows all nodes")
 }
 
-// brief is a node in a few words.
+// brief describes a node in a few words.
 func (*view) brief(n *shownNode) string {
 	text := n.label()
 	if n.Seen != nil {

@@ -12,53 +12,54 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Snapshot is one state of a cluster, ready to be drawn. It is not changed after NewSnapshot.
+// Snapshot is one state of a cluster for drawing, immutable after NewSnapshot.
 type Snapshot struct {
 	*facts
 	// at is when the objects were read; zero for saved objects of unknown age.
 	at time.Time
-	// saved names saved objects and their time, and their age once they are old; empty for objects of a cluster, and where the time is not known.
+	// saved names saved objects with their time, and their age if they are old. Empty for objects of a
+	// cluster, and if the time is unknown.
 	saved string
-	// controller is what was known at that time of the one that keeps the reports.
+	// controller is the known state of the controller at that time.
 	controller controller
-	// changes since the snapshot before; in a first snapshot, what its objects tell of the past.
+	// changes since the previous snapshot; in a first snapshot, changes from its objects.
 	changes []Change
 }
 
-// controller is what is known of the controller, in a few words, and whether that is good.
+// controller is the known state of the controller as a short text, and whether it is good.
 type controller struct {
 	is   leading
-	text string // empty where nothing is known
+	text string // empty if unknown
 	ok   bool
 }
 
-// leading says who keeps the reports.
+// leading is which controller writes the reports.
 type leading byte
 
 const (
 	leadingUnknown leading = iota
 	leadingAlive
-	leadingOthers // a controller that does not keep these
+	leadingOthers // a controller that does not write these reports
 	leadingSilent
 	leadingNobody
 	leadingOperator
-	leadingForbidden // its Lease may not be read
+	leadingForbidden // no permission to get its Lease
 )
 
-// Healthy is true when every node sees every node UP.
+// Healthy reports whether all nodes see each other UP.
 func (s *Snapshot) Healthy() bool { return s.doc.Healthy }
 
-// Nodes is the number of nodes, newcomers included.
+// Nodes returns the number of nodes, including new nodes.
 func (s *Snapshot) Nodes() int { return len(s.nodes) }
 
-// facts are a cluster as it is drawn. Nodes are named by their places in nodes. All texts are free of control characters.
+// facts are a cluster for drawing. Nodes are indexes into nodes. Texts have no control characters.
 type facts struct {
 	doc            *document.ClusterStatus // without rows and blockers
 	name           string                  // namespace/name
-	summary, brief string                  // brief is the summary for want of room
-	reason         string                  // why the rows come from there
-	coordinator    string                  // the topology coordinator; empty when not known
-	view           *document.ViewStamp     // which view the controller has; nil where it keeps none
+	summary, brief string                  // brief is the summary for narrow screens
+	reason         string                  // reason for the source of the rows
+	coordinator    string                  // the topology coordinator; empty if unknown
+	view           *document.ViewStamp     // the controller's view; nil without one
 	partial        []string
 	partition      [][]int
 	nodes          []shownNode
@@ -66,42 +67,42 @@ type facts struct {
 	index          document.Index
 	blockers       []blocker
 	mayReplace     bool     // a replacement is open, or a node may be replaced
-	levels         []axis   // nodes, racks and, where there are several, datacenters
-	ended          []Change // containers that ended before
+	levels         []axis   // nodes, racks and, if there are several, datacenters
+	ended          []Change // containers that had exited before
 	who            *matrix.Matrix
-	print          uint64    // fingerprint of the objects; zero when they cannot be compared
+	print          uint64    // fingerprint of the objects; zero if they are not comparable
 	made           time.Time // when the facts were judged
 }
 
-// shownNode is a node of the document with what the screen adds to it.
+// shownNode is a node of the document with additions for the screen.
 type shownNode struct {
 	document.Node        // its texts are clean
-	index         int    // in the matrix; -1 when it is not in it
-	reports       bool   // it has a row that counts
+	index         int    // in the matrix; -1 if absent
+	reports       bool   // it has a usable row
 	column        bool   // other nodes can list it
-	coordinates   bool   // topology: its view decides a join
-	flag          byte   // anything out of the ordinary, in one character; help explains it
-	by            string // the nodes whose rows say as the worst of them, unless that is UP
+	coordinates   bool   // topology coordinator
+	flag          byte   // an abnormal state in one character; see help
+	by            string // the nodes whose rows have its worst status, unless that is UP
 	newcomer      *document.Newcomer
 	replacements  []string
 }
 
-// blocker is one reason why a newcomer must wait, with every node whose row shows it.
+// blocker is one reason why a new node must wait, with every node whose row shows it.
 type blocker struct {
 	key       string // the same in every snapshot
-	observed  int    // -1 when it is about no node
+	observed  int    // -1 if it is about no node
 	observers []int
 	step      words.Message // the next step; y copies its first command
 	text      func(now time.Time) string
 }
 
-// label is the name of a node on the screen. It is never empty.
+// label returns the name of a node on the screen, never empty.
 func (n *shownNode) label() string { return cmp.Or(n.Member, n.Short(), "?") }
 
-// key names a node in every snapshot: its host ID, or its member name while it has none.
+// key identifies a node in every snapshot: its host ID, or its member name while it has none.
 func (n *shownNode) key() string { return cmp.Or(string(n.HostID), n.Member) }
 
-// place is datacenter/rack.
+// place returns datacenter/rack.
 func (n *shownNode) place() string { return cmp.Or(n.Datacenter, "?") + "/" + cmp.Or(n.Rack, "?") }
 
 // trouble orders nodes by how badly the others see them.
@@ -114,7 +115,7 @@ func (n *shownNode) trouble() int {
 	return weight
 }
 
-// observer returns observer i, starting again after the last, and the observed node where no observer is known.
+// observer returns observer i modulo their number, or the observed node without observers.
 func (b *blocker) observer(i int) int {
 	if len(b.observers) == 0 {
 		return b.observed

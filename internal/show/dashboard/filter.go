@@ -10,19 +10,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
-// filter chooses nodes. All terms must hold. A term is a text that name, host ID, place, Pod, IP or version contain, or dc:, rack: or state: with a
-// value. It applies to the rows; with "of:" before it, to the columns.
+// filter selects nodes that match all terms. A term is a text that name, host ID, place, Pod, IP or
+// version contain, or dc:, rack: or state: with a value. It applies to the rows; with the prefix
+// "of:" to the columns.
 type filter struct {
 	text          string
 	rows, columns []term
-	pairs         []grid.Mark // reporters that say so, and the nodes of which it is said
+	pairs         []grid.Mark // reporters of this status, and the nodes with it
 }
 
 type term struct{ field, value string }
 
 var pairStates = map[string]grid.Mark{"up": grid.Up, "down": grid.Down, "unknown": grid.Unknown, "missing": grid.Missing}
 
-// parseFilter reads what was typed. Error: a field or state that is not known, with those that are.
+// parseFilter parses a typed filter. Error: an unknown field or state, with the valid ones.
 func parseFilter(text string) (filter, error) {
 	f := filter{text: strings.TrimSpace(text)}
 	for _, word := range strings.Fields(strings.ToLower(text)) {
@@ -46,7 +47,7 @@ func parseFilter(text string) (filter, error) {
 			return f, fmt.Errorf("unknown filter %q: use dc: rack: state: by: of: or plain text", t.field+":")
 		}
 		switch {
-		case t.value == "": // still typing
+		case t.value == "": // incomplete input
 		case of:
 			f.columns = append(f.columns, t)
 		default:
@@ -79,7 +80,7 @@ func (t term) holds(n *shownNode) bool {
 	return has(n.Member, string(n.HostID), n.place(), n.Pod, n.PodIP, n.Version)
 }
 
-// apply gives the nodes that stand in rows and in columns.
+// apply returns the nodes of rows and of columns.
 func (f *filter) apply(of *facts) (rows, columns []int) {
 	for i := range of.nodes {
 		n := &of.nodes[i]
@@ -96,7 +97,8 @@ func (f *filter) apply(of *facts) (rows, columns []int) {
 	return rows, columns
 }
 
-// saying keeps the rows in which some node of columns has the state is, and the columns that have it in some row.
+// saying keeps the rows that have the status is for a node of columns, and the columns that have it
+// in some row.
 func (f *facts) saying(is grid.Mark, rows, columns []int) (by, of []int) {
 	inColumn, says, said := make([]bool, len(f.nodes)), make([]bool, len(f.nodes)), make([]bool, len(f.nodes))
 	for _, j := range columns {

@@ -11,10 +11,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// noteTime is how long the last line says what was just done.
+// noteTime is how long the last line shows a note.
 const noteTime = 10 * time.Second
 
-// note says on the last line what was just done, until the next key or for noteTime.
+// note is the last action's result on the last line, until the next key or for noteTime.
 type note struct {
 	text, shown string
 	since       time.Time
@@ -33,8 +33,8 @@ func (n *note) tick(now time.Time) {
 type prompt struct {
 	input       textinput.Model
 	open        bool
-	before      string // the filter as it was
-	row, column string // keys of the items under the cursor then
+	before      string // the previous filter
+	row, column string // keys of the items under the cursor at that time
 	err         error
 }
 
@@ -54,7 +54,8 @@ func (p *prompt) begin(m *matrixPane) tea.Cmd {
 	return p.input.Focus()
 }
 
-// update edits the filter and applies it while it can be parsed. Enter accepts it, esc restores the old one.
+// update edits the filter and applies it while it is valid. Enter accepts it, esc restores the old
+// one.
 func (p *prompt) update(msg tea.Msg, k *KeyMap, m *matrixPane) tea.Cmd {
 	var cmd tea.Cmd
 	switch msg, ok := msg.(tea.KeyPressMsg); {
@@ -106,13 +107,13 @@ func (m *Model) footer(v *view) string {
 	return v.short(m.keys.shortHelp(m.offered()), m.width)
 }
 
-// offered lists the possible actions: an archive can only be viewed.
+// offered returns the possible actions: an archive can only be viewed.
 func (m *Model) offered() offered {
 	may := m.opts.Actions.Why == ""
 	return offered{force: may, replace: may && m.snap != nil && m.snap.mayReplace, pod: m.opts.Actions.WhyNoPod == ""}
 }
 
-// short lists keys as far as there is room in w cells.
+// short lists keys within w cells.
 func (v *view) short(keys []key.Binding, width int) string {
 	t := v.fresh
 	var b strings.Builder

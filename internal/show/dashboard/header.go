@@ -13,16 +13,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
-// silence is how long the feed may be silent before the screen reports it.
+// Time without a message of the feed after which the screen reports it.
 const silence = 30 * time.Second
 
 // link is the connection to the feed.
 type link struct {
-	live    bool      // a feed sends: then silence is suspicious
-	contact time.Time // last word of the feed
+	live    bool      // a feed exists: a time without messages is then suspicious
+	contact time.Time // last message of the feed
 	lost    *Lost
-	// quiet is for how long the feed has been silent while the dashboard listened. Time in which it does not listen, because a command has the terminal or the machine sleeps,
-	// does not count.
+	// quiet is the time without a message while the dashboard listened. It excludes the time in which
+	// a command has the terminal or the computer sleeps.
 	quiet  time.Duration
 	ticked time.Time
 }
@@ -36,10 +36,10 @@ func (l *link) tick(now time.Time) {
 	l.ticked = now
 }
 
-// stale is true when the screen may be old: the feed says so, or has been silent for too long.
+// stale reports whether the screen may be out of date: Lost, or too long without a message.
 func (l *link) stale() bool { return l.lost != nil || l.live && l.quiet > silence }
 
-// lose notes that the cluster cannot be read; it returns nil when that was known.
+// lose records that the cluster is unreadable; it returns nil if that is already recorded.
 func (l *link) lose(msg Lost, now time.Time) *Change {
 	if l.lost != nil {
 		msg.Since = l.lost.Since
@@ -50,7 +50,7 @@ func (l *link) lose(msg Lost, now time.Time) *Change {
 	return &Change{At: now, Text: msg.what() + ": " + reason(msg.Err), Bad: true}
 }
 
-// loaded notes that the cluster was read; it returns nil when the connection was not lost.
+// loaded records that the cluster was read; it returns nil if the connection was not lost.
 func (l *link) loaded(now time.Time) (c *Change) {
 	l.heard(now)
 	if l.lost != nil {
@@ -60,7 +60,7 @@ func (l *link) loaded(now time.Time) (c *Change) {
 	return c
 }
 
-// banner is the text that the connection is lost; empty while it is not.
+// banner is the warning of a lost connection; empty if it is not lost.
 func (l *link) banner(v *view) string {
 	switch {
 	case l.lost != nil:
@@ -105,7 +105,7 @@ func (s *Snapshot) header(v *view, l *link, w, h int) []string {
 	return lines
 }
 
-// verdictLines name the cause, in a second line where the first has no room for it.
+// verdictLines show the cause, in a second line if the first is too short.
 func (s *Snapshot) verdictLines(v *view, w int) []string {
 	word, is := s.doc.Verdict, s.doc.Mark()
 	look := v.style(show.StyleOf(is))
@@ -117,7 +117,7 @@ func (s *Snapshot) verdictLines(v *view, w int) []string {
 	}
 	word = v.Marks[is] + " " + word
 	if s.doc.Verdict == document.WordNotHealthy && w < narrow && !v.stale && len(s.partial) == 0 {
-		word = v.Marks[is] // the glyph says it, and the cause needs the room
+		word = v.Marks[is] // the glyph shows the verdict, and the cause needs the width
 	}
 	room := w - width(word) - 1 - len(s.name)
 	rest := ": " + s.summary
@@ -128,18 +128,18 @@ func (s *Snapshot) verdictLines(v *view, w int) []string {
 	if width(rest) <= room || room < fewWords {
 		return []string{lead + v.fitted(rest, room)}
 	}
-	// What stands for the lead is one word, which nothing can break.
+	// The placeholder for the lead is one word, which cannot be broken.
 	first, second, _ := strings.Cut(strings.Join(texts(wrapped(nil, w, "", paint{}, strings.Repeat("x", w-room)+rest)), "\n"), "\n")
 	return []string{lead + first[w-room:], v.fitted("  "+strings.ReplaceAll(second, "\n", " "), w)}
 }
 
-// narrow is the width below which the verdict has no room beside its cause.
+// narrow is the width below which NOT HEALTHY is a glyph only, next to its cause.
 const narrow = 60
 
-// fewWords is the least room in which the beginning of a sentence helps.
+// fewWords is the minimum useful width for the beginning of a sentence.
 const fewWords = 10
 
-// originLine gives the age, the source and the controller; what has no room is left out at the end.
+// originLine shows the age, the source and the controller; it omits what does not fit.
 func (s *Snapshot) originLine(v *view, w int) string {
 	type part struct {
 		text string
@@ -199,7 +199,7 @@ func (s *Snapshot) originLine(v *view, w int) string {
 	return b.String()
 }
 
-// viewText says which view the controller has, and for how long it has said so, its clock against this one.
+// viewText shows the controller's view and how long it is unchanged, comparing two clocks.
 func (s *Snapshot) viewText(v *view) string {
 	now := v.wall
 	if s.saved != "" {
@@ -212,7 +212,7 @@ func (s *Snapshot) viewText(v *view) string {
 	return text
 }
 
-// partialLines say what could not be read, in at most an eighth of the screen.
+// partialLines show the unreadable parts, in at most an eighth of the screen.
 func (s *Snapshot) partialLines(v *view, w, h int) []string {
 	var lines []textLine
 	for i, text := range s.partial {

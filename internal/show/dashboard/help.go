@@ -24,7 +24,7 @@ func newHelpPane(v *view, k *KeyMap, w, h int) *helpPane {
 	return p
 }
 
-// update scrolls; true says that help is left.
+// update scrolls and reports whether help was left.
 func (p *helpPane) update(msg tea.Msg, k *KeyMap) bool {
 	if msg, ok := msg.(tea.KeyPressMsg); ok && key.Matches(msg, k.Help, k.Back, k.Quit, k.Enter) {
 		return true
@@ -33,7 +33,7 @@ func (p *helpPane) update(msg tea.Msg, k *KeyMap) bool {
 	return false
 }
 
-// keyColumn is the width that one column of keys needs.
+// keyColumn is the width of one column of keys.
 const keyColumn = 30
 
 func helpLines(v *view, k *KeyMap, w int) []string {

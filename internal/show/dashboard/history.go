@@ -18,7 +18,7 @@ import (
 type Change struct {
 	At   time.Time
 	Text string
-	// Good and Bad say whether the change is an improvement or not; neither for a neutral one.
+	// Good and Bad mark an improvement or its opposite; neither is neutral.
 	Good, Bad bool
 }
 
@@ -78,7 +78,7 @@ func (s *Snapshot) diff(next *Snapshot) []Change {
 	return log.all
 }
 
-// diffController tells whether the controller has fallen silent or is back.
+// diffController adds whether the controller stopped responding or recovered.
 func (s *Snapshot) diffController(next *Snapshot, log *changeLog) {
 	c := next.controller
 	if s.at.IsZero() || next.at.IsZero() || c.is == leadingUnknown || c.is == s.controller.is {
@@ -87,7 +87,8 @@ func (s *Snapshot) diffController(next *Snapshot, log *changeLog) {
 	log.add(c.ok, !c.ok, "%s", c.text)
 }
 
-// same finds a node of another snapshot: by host ID, or by member name while one of the two had no host ID; -1 when it is new.
+// same returns the index of a node of another snapshot: by host ID, or by member name if one of the
+// two has no host ID; -1 if it is new.
 func (f *facts) same(n *shownNode) int {
 	if i, ok := f.index.ByID[n.HostID]; ok {
 		return i
@@ -125,7 +126,7 @@ func (l *changeLog) node(was, is *shownNode) {
 	}
 }
 
-// diffPairs joins the equal changes of several rows about the same node.
+// diffPairs combines the equal changes of several rows about the same node.
 func (s *Snapshot) diffPairs(next *Snapshot, log *changeLog) {
 	type key struct {
 		of       int // in next
@@ -170,7 +171,7 @@ func (s *Snapshot) diffPairs(next *Snapshot, log *changeLog) {
 	}
 }
 
-// names lists nodes in words: "a, b, c and 7 more".
+// names formats nodes: "a, b, c and 7 more".
 func (f *facts) names(nodes []int) string {
 	var names []string
 	for _, i := range nodes[:min(namedObservers, len(nodes))] {
@@ -183,8 +184,8 @@ func (f *facts) names(nodes []int) string {
 	return text
 }
 
-// past returns the earlier changes that the objects of a first snapshot record, the oldest first: since when a node is not UP, a row is stale, a newcomer waits, and which
-// containers ended with an error.
+// past returns the earlier changes that the objects of a first snapshot record, oldest first. These
+// are since when nodes are not UP, rows are stale and new nodes wait, and containers that failed.
 func (f *facts) past() []Change {
 	log := &changeLog{}
 	type key struct {
@@ -220,7 +221,7 @@ func (f *facts) past() []Change {
 	return log.all[max(0, len(log.all)-maxChanges):]
 }
 
-// WithPast is the snapshot with the changes before it, for a cluster that is not watched.
+// WithPast returns the snapshot with the changes before it, for a cluster that is not watched.
 func (s *Snapshot) WithPast(past Past) *Snapshot {
 	p := changesPane{log: slices.Clone(s.changes)}
 	p.before(past.Changes)

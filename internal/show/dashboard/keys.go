@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// KeyMap has every key. Help and the last line of the screen are made from it.
+// KeyMap has every key. Help and the last line of the screen come from it.
 type KeyMap struct {
 	Up, Down, Left, Right, PageUp, PageDown, Top, Bottom, First, Last key.Binding
 	Next, Previous                                                    key.Binding
@@ -18,7 +18,7 @@ type KeyMap struct {
 	Help, Quit, Interrupt                                             key.Binding
 }
 
-// DefaultKeyMap has arrows, and letters for users of vi. ascii writes the arrows in words.
+// DefaultKeyMap has arrows, and the keys of vi. ascii names the arrows.
 func DefaultKeyMap(ascii bool) KeyMap {
 	bind := func(help, what string, keys ...string) key.Binding {
 		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, what))
@@ -42,14 +42,14 @@ func DefaultKeyMap(ascii bool) KeyMap {
 	}
 }
 
-// offered are the keys that can do something here. What cannot be done is not offered, though the keys say why where they are pressed.
+// offered are the possible actions. Other keys are not listed, but show the reason if pressed.
 type offered struct {
 	force, replace bool
 	pod            bool // logs, exec, cqlsh and nodetool
 }
 
-// shortHelp is the last line of the screen, the most needed first. A key that does not fit is left out, and so is the one that replaces, unless there is something to
-// replace: nothing may suggest a cure that the situation forbids.
+// shortHelp is the last line of the screen, most needed keys first. It omits keys that do not fit,
+// and the key to replace if there is nothing to replace: no text may suggest a forbidden action.
 func (k KeyMap) shortHelp(can offered) []key.Binding {
 	keys := []key.Binding{k.Help, k.Quit, k.Enter}
 	if can.force {
@@ -62,7 +62,7 @@ func (k KeyMap) shortHelp(can offered) []key.Binding {
 	return append(append(keys, k.inPod(can)...), k.Sort, k.Copy)
 }
 
-// inPod are the keys that look into the Pod of a node.
+// inPod are the keys for the Pod of a node.
 func (k KeyMap) inPod(can offered) []key.Binding {
 	if !can.pod {
 		return nil
@@ -70,7 +70,7 @@ func (k KeyMap) inPod(can offered) []key.Binding {
 	return []key.Binding{k.Logs, k.Shell, k.CQL, k.Nodetool}
 }
 
-// FullHelp is every key in groups.
+// FullHelp returns every key in groups.
 func (k KeyMap) FullHelp() [][]key.Binding {
 	return [][]key.Binding{
 		{k.Up, k.Down, k.Left, k.Right, k.PageUp, k.PageDown, k.Top, k.Bottom, k.First, k.Last},
@@ -79,7 +79,7 @@ func (k KeyMap) FullHelp() [][]key.Binding {
 	}
 }
 
-// vertical is how far a key moves among n items, of which a page is visible.
+// vertical returns the number of lines that a key moves among n items, with page visible ones.
 func (k *KeyMap) vertical(msg tea.KeyPressMsg, page, n int) int {
 	switch {
 	case key.Matches(msg, k.Up):
@@ -98,7 +98,7 @@ func (k *KeyMap) vertical(msg tea.KeyPressMsg, page, n int) int {
 	return 0
 }
 
-// horizontal is how far a key moves among n columns.
+// horizontal returns the number of columns that a key moves among n columns.
 func (k *KeyMap) horizontal(msg tea.KeyPressMsg, n int) int {
 	switch {
 	case key.Matches(msg, k.Left):

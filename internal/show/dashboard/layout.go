@@ -19,10 +19,10 @@ const (
 	panes
 )
 
-// pane is a part of the screen beside or below the matrix.
+// pane is a part of the screen next to or below the matrix.
 type pane interface {
 	title() string
-	// need is the number of lines that it could fill in w cells.
+	// need returns the number of lines that it could fill in w cells.
 	need(v *view, w int, focused bool) int
 	draw(v *view, w, h int, focused bool) []textLine
 	update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int)
@@ -32,25 +32,25 @@ type rect struct{ x, y, w, h int }
 
 func (r rect) contains(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
 
-// layout is where everything is on the screen, for drawing and for the mouse.
+// layout is the position of everything on the screen, for drawing and for the mouse.
 type layout struct {
 	head []string
-	// rects of panes begin with their title; a pane that is not shown has none.
+	// rects of panes begin with their title; a hidden pane has none.
 	rects [panes]rect
-	// tabs are the titles that a click chooses.
+	// tabs are the titles that a click selects.
 	tabs [panes]rect
 	side bool
 }
 
 const (
-	sideWidth  = 100 // from here the panes stand beside the matrix
+	sideWidth  = 100 // minimum width for panes next to the matrix
 	sideHeight = 14
 	wideScreen = 160
 	sidePane   = 42
 	divider    = 3
 )
 
-// layout places the panes: beside the matrix on wide screens, else one of them below it.
+// layout places the panes: next to the matrix on wide screens, else one of them below it.
 func (m *Model) layout(v *view) layout {
 	l := layout{head: m.snap.header(v, &m.link, m.width, m.height)}
 	body := m.height - len(l.head)
@@ -70,7 +70,7 @@ func (m *Model) beside(v *view, l *layout, body int) {
 	l.side = true
 	top, ax := len(l.head), m.matrix.axis().base()
 	w := ax.prefix(m.width) + len(m.matrix.columns.items)*min(10, ax.most) + 1
-	least := m.width * 9 / 20 // why a row is missing wants some room, too
+	least := m.width * 9 / 20 // the reason of a missing row also needs width
 	if m.width >= wideScreen {
 		least = min(max(least, m.matrix.wish(m.width)), m.width*3/5)
 	}
@@ -98,7 +98,7 @@ func (m *Model) beside(v *view, l *layout, body int) {
 }
 
 func (m *Model) below(v *view, l *layout, body int) {
-	shown, top, avail := m.shown(), len(l.head), body-1 // less the line of tabs
+	shown, top, avail := m.shown(), len(l.head), body-1 // without the line of tabs
 	head := 2 + m.matrix.places(avail)
 	need := m.need(v, shown, m.width)
 	least := avail / 3
@@ -109,7 +109,7 @@ func (m *Model) below(v *view, l *layout, body int) {
 	h = min(h, avail-head-1)
 	l.rects[paneMatrix] = rect{0, top, m.width, avail - h}
 	l.rects[shown] = rect{0, top + avail - h, m.width, h + 1}
-	// The room below the details goes to the next most important pane.
+	// The space below the details is for the next most important pane.
 	if also := m.also(); also != paneMatrix && h-need >= 3 {
 		l.rects[shown].h = need + 1
 		l.rects[also] = rect{0, top + avail - h + 1 + need, m.width, h - need}
@@ -124,10 +124,10 @@ func (m *Model) below(v *view, l *layout, body int) {
 
 func (m *Model) need(v *view, p paneID, w int) int { return m.pane(p).need(v, w, p == m.focus) }
 
-// shown is the pane below the matrix.
+// shown returns the pane below the matrix.
 func (m *Model) shown() paneID { return max(m.focus, paneDetail) }
 
-// also is the pane for which there may be room below the details; paneMatrix when there is none.
+// also returns the pane that may fit below the details; paneMatrix without one.
 func (m *Model) also() paneID {
 	switch {
 	case m.focus != paneMatrix:
@@ -175,7 +175,7 @@ func (m *Model) drawPanes(v *view, c *canvas, l layout) {
 	}
 }
 
-// tab is a pane's title; without colour, capitals stand for the highlighted one.
+// tab is a pane's title; without colour, the highlighted one is in upper case.
 func (m *Model) tab(v *view, p paneID, marked bool) string {
 	name, look := m.pane(p).title(), v.title
 	if marked && !v.color {
@@ -187,7 +187,7 @@ func (m *Model) tab(v *view, p paneID, marked bool) string {
 	return look.of(name)
 }
 
-// more says how many lines of a pane are out of sight.
+// more returns the number of hidden lines of a pane as text.
 func (m *Model) more(v *view, p paneID, r rect) string {
 	switch n := m.need(v, p, r.w) - r.h + 1; {
 	case n <= 0 || p == paneHistory:

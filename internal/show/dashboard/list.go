@@ -11,23 +11,23 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// lister gives a list its items.
+// lister provides the items of a list.
 type lister interface {
 	len() int
-	// full is an item with everything, short in one line.
+	// full is a complete item, short one line of it.
 	full(v *view, i, w int, focused bool) []textLine
 	short(v *view, i, w int) textLine
 	// none is the text of an empty list.
 	none() string
 }
 
-// list is a pane of items, one of which is chosen.
+// list is a pane of items with a selected one.
 type list struct {
 	lister
 	at int
 }
 
-// update moves the choice.
+// update moves the selection.
 func (l *list) update(msg tea.KeyPressMsg, k *KeyMap, _ *view, _, h int) {
 	n := l.len()
 	by := k.vertical(msg, h, n)
@@ -37,10 +37,10 @@ func (l *list) update(msg tea.KeyPressMsg, k *KeyMap, _ *view, _, h int) {
 	l.at = max(0, min(l.at+by, n-1))
 }
 
-// manyItems is the number of items above which only the chosen one is written in full.
+// manyItems is the number of items above which only the selected one is shown in full.
 const manyItems = 12
 
-// need is the number of lines that the list could fill.
+// need returns the number of lines that the list could fill.
 func (l *list) need(v *view, w int, focused bool) (n int) {
 	for i := range l.len() {
 		if i == l.at || l.len() <= manyItems {
@@ -57,8 +57,8 @@ func (l *list) draw(v *view, w, h int, focused bool) []textLine {
 	return lines
 }
 
-// items fills at most h lines, and says which item each belongs to. The chosen item is in the middle, in full; the others are in full as far as
-// there is room for that.
+// items fills at most h lines, and returns the item of each line. The selected item is in the
+// middle, in full; the others are in full if they fit.
 func (l *list) items(v *view, w, h int, focused bool) (lines []textLine, owner []int) {
 	n := l.len()
 	if n == 0 {
@@ -83,15 +83,17 @@ func (l *list) items(v *view, w, h int, focused bool) (lines []textLine, owner [
 	return lines, owner
 }
 
-// blockersPane lists the blockers, the gravest first.
+// blockersPane lists the blockers, most severe first.
 type blockersPane struct {
 	list
 	s *Snapshot
-	// jumps counts how often enter or n went to a pair of the chosen blocker. Each time they go to the next observer.
+	// jumps counts how often enter or n went to a pair of the selected blocker; each time to the next
+	// observer.
 	jumps int
 }
 
-// title counts lines to read, not pairs: two halves of 504 nodes are 95,256 pairs and 504 nodes that are seen DOWN.
+// title counts lines to read, not pairs: two halves of 504 nodes are 95,256 pairs, but 504 nodes
+// that are DOWN.
 func (b *blockersPane) title() string { return fmt.Sprintf("Blockers %d", b.len()) }
 func (b *blockersPane) len() int      { return len(b.s.blockers) }
 
@@ -122,7 +124,7 @@ func (b *blockersPane) short(v *view, i, w int) textLine {
 	return textLine{v.fitted(v.Dot+" "+b.s.blockers[i].text(v.now), w), v.bad}
 }
 
-// chosen is nil when there are no blockers.
+// chosen returns nil without blockers.
 func (b *blockersPane) chosen() *blocker {
 	if b.at >= len(b.s.blockers) {
 		return nil
@@ -130,7 +132,7 @@ func (b *blockersPane) chosen() *blocker {
 	return &b.s.blockers[b.at]
 }
 
-// load keeps the choice on its blocker.
+// load keeps the same blocker selected.
 func (b *blockersPane) load(s *Snapshot) {
 	key := ""
 	if b.s != nil && b.chosen() != nil {
@@ -140,7 +142,7 @@ func (b *blockersPane) load(s *Snapshot) {
 	b.at = max(0, slices.IndexFunc(s.blockers, func(bl blocker) bool { return bl.key == key }))
 }
 
-// changesPane lists what has changed, the newest first.
+// changesPane lists what has changed, newest first.
 type changesPane struct {
 	list
 	log []Change
@@ -181,7 +183,8 @@ func (c *changesPane) add(focused bool, changes ...Change) {
 	}
 }
 
-// before inserts changes that are older than the dashboard, each at its time. The selection stays on the same change.
+// before inserts changes before the start of the dashboard, by time. The selection stays on the
+// same change.
 func (c *changesPane) before(past []Change) {
 	var shown Change
 	if c.at < len(c.log) {
@@ -198,7 +201,7 @@ func (c *changesPane) before(past []Change) {
 	}
 }
 
-// stamp is the time of a change, with its date when that is another day.
+// stamp returns the time of a change, with its date if that is another day.
 func (ch *Change) stamp(v *view) string {
 	now, at := v.wall, ch.At.In(v.wall.Location())
 	switch {

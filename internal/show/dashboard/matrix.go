@@ -22,7 +22,7 @@ const (
 
 var sortNames = [sortings]string{"place", "trouble", "name"}
 
-// scope is a pair of items that was opened with enter: only their nodes are shown.
+// scope is a pair of items that was opened with enter: the matrix shows only their nodes.
 type scope struct {
 	level       int
 	row, column string // keys
@@ -32,7 +32,7 @@ type scope struct {
 type matrixPane struct {
 	s             *Snapshot
 	level         int
-	chosen        bool // the level was chosen by the person; else it is the finest that fits
+	chosen        bool // the user selected the level; else it is the finest that fits
 	touched       bool // a key was pressed; before that the cursor follows the trouble
 	scopes        []scope
 	rows, columns span
@@ -45,7 +45,7 @@ func (m *matrixPane) axis() axis { return m.s.levels[m.level] }
 
 func (m *matrixPane) items() []item { return m.axis().base().items }
 
-// key of an item; empty for -1.
+// key returns the key of an item; empty for -1.
 func (m *matrixPane) key(item int) string {
 	if item < 0 {
 		return ""
@@ -53,13 +53,13 @@ func (m *matrixPane) key(item int) string {
 	return m.items()[item].key
 }
 
-// seek puts the cursor on the items that hold two nodes; -1 leaves it. False: one of them is not shown.
+// seek puts the cursor on the items of two nodes, unless -1. False if one of them is hidden.
 func (m *matrixPane) seek(row, column int) bool {
 	ok := row < 0 || m.rows.seek(m.axis().of(row))
 	return (column < 0 || m.columns.seek(m.axis().of(column))) && ok
 }
 
-// load takes a snapshot in; the cursor stays on its items.
+// load sets a snapshot; the cursor stays on its items.
 func (m *matrixPane) load(s *Snapshot) {
 	if m.s == nil {
 		m.s = s
@@ -86,7 +86,7 @@ func (m *matrixPane) load(s *Snapshot) {
 	}
 }
 
-// point puts the cursor on the gravest pair.
+// point puts the cursor on the most severe pair.
 func (m *matrixPane) point() {
 	if len(m.s.blockers) > 0 {
 		b := &m.s.blockers[0]
@@ -94,7 +94,7 @@ func (m *matrixPane) point() {
 	}
 }
 
-// arrange makes rows and columns from filter, scope, level and order.
+// arrange computes rows and columns from filter, scope, level and order.
 func (m *matrixPane) arrange() {
 	rows, columns := m.filter.apply(m.s.facts)
 	if n := len(m.scopes); n > 0 {
@@ -117,7 +117,7 @@ func (m *matrixPane) arrange() {
 	m.columns.move(0)
 }
 
-// fold gives the items that hold nodes, each once.
+// fold returns the items that contain nodes, each once.
 func fold(ax axis, nodes []int) []int {
 	in := make([]bool, len(ax.base().items))
 	out := make([]int, 0, len(in))
@@ -130,7 +130,7 @@ func fold(ax axis, nodes []int) []int {
 	return out
 }
 
-// order sorts items, which are numbered in the order of their places.
+// order sorts items, which are numbered by place.
 func (m *matrixPane) order(items []int, trouble func(int) int) []int {
 	slices.Sort(items)
 	switch all := m.items(); m.sort {
@@ -142,7 +142,7 @@ func (m *matrixPane) order(items []int, trouble func(int) int) []int {
 	return items
 }
 
-// keeping runs do, which may change rows and columns, and puts the cursor back on its nodes.
+// keeping runs do, which may change rows and columns, and restores the cursor on its nodes.
 func (m *matrixPane) keeping(do func()) {
 	node := func(item int) int {
 		if item < 0 || len(m.items()[item].nodes) == 0 {
@@ -165,7 +165,7 @@ func (m *matrixPane) setLevel(level int) {
 	})
 }
 
-// fit chooses the finest level whose columns all fit in w cells, unless the user has chosen a level.
+// fit selects the finest level whose columns fit in w cells, unless the user selected a level.
 func (m *matrixPane) fit(w int) {
 	if m.chosen || len(m.scopes) > 0 {
 		return
@@ -184,7 +184,8 @@ func (m *matrixPane) fit(w int) {
 	}
 }
 
-// setFilter applies a filter and puts the cursor on the items with these keys: half a word must not move it.
+// setFilter applies a filter and puts the cursor on the items with these keys: incomplete input
+// must not move it.
 func (m *matrixPane) setFilter(f filter, row, column string) {
 	m.filter = f
 	m.arrange()
@@ -196,7 +197,8 @@ func (m *matrixPane) setFilter(f filter, row, column string) {
 	}
 }
 
-// open shows only the nodes of the row and the column under the cursor, one level finer. False: there is nothing finer.
+// open shows only the nodes of the row and the column under the cursor, one level finer. False
+// without a finer level.
 func (m *matrixPane) open() bool {
 	row, column := m.rows.item(), m.columns.item()
 	if m.level == 0 || row < 0 || column < 0 {
@@ -217,7 +219,7 @@ func (m *matrixPane) open() bool {
 	return true
 }
 
-// back leaves an opened pair, then the filter. False: there is nothing to leave.
+// back leaves an opened pair, then the filter. False if there is neither.
 func (m *matrixPane) back() bool {
 	n := len(m.scopes)
 	switch {
@@ -235,7 +237,7 @@ func (m *matrixPane) back() bool {
 	return true
 }
 
-// show puts the cursor on a pair of nodes and clears what hides it. cleared is true when that was the filter.
+// show puts the cursor on a pair of nodes. cleared reports whether it removed the filter.
 func (m *matrixPane) show(row, column int) (cleared bool) {
 	if m.level > 0 || len(m.scopes) > 0 {
 		m.chosen = true
@@ -266,7 +268,7 @@ func (m *matrixPane) update(msg tea.KeyPressMsg, k *KeyMap, height int) {
 	}
 }
 
-// click puts the cursor on a cell, or on the row of a name. x and y count from the corner of the pane.
+// click puts the cursor on a cell, or on the row of a name. x and y are relative to the pane.
 func (m *matrixPane) click(x, y int, g geometry) {
 	if y -= g.head; y >= 0 && y < m.rows.visible(g.rows) {
 		m.rows.at = m.rows.top + y

@@ -13,18 +13,18 @@ import (
 // geometry is the widths and heights inside the matrix.
 type geometry struct {
 	head          int // lines above the rows
-	places        int // lines of them that name racks and datacenters
-	label, strip  int // width of the names, and how many characters are left out at their begin
-	facts         int // columns of text that have room
-	prefix        int // width of what stands before the first cell
+	places        int // lines of head with racks and datacenters
+	label, strip  int // width of the names, and number of cut leading characters
+	facts         int // columns of text that fit
+	prefix        int // width before the first cell
 	cell          int // width of a cell
-	rows, columns int // that have room
+	rows, columns int // rows and columns that fit
 }
 
-// noteRoom is kept free for the reason why a row has no cells.
+// noteRoom is the width reserved for the reason why a row has no cells.
 const noteRoom = 40
 
-// places is the number of lines that name racks and datacenters in a pane of h lines.
+// places returns the number of lines with racks and datacenters in a pane of h lines.
 func (m *matrixPane) places(h int) int {
 	if m.sort != sortPlace {
 		return 0
@@ -48,7 +48,7 @@ func (m *matrixPane) geometry(w, h int) geometry {
 	return g
 }
 
-// cellRoom is the width that the cells have before columns of text get any.
+// cellRoom is the width reserved for the cells before columns of text.
 func (m *matrixPane) cellRoom() int {
 	l := m.axis().base()
 	need := len(m.columns.items)*min(10, l.most) + 1
@@ -58,13 +58,13 @@ func (m *matrixPane) cellRoom() int {
 	return need
 }
 
-// wish is the width at which everything has room.
+// wish is the width at which everything fits.
 func (m *matrixPane) wish(w int) int {
 	_, facts := m.axis().base().factsIn(w)
 	return m.axis().base().prefix(w) + facts + m.cellRoom()
 }
 
-// factsIn is the number of columns of text that have room, and their width.
+// factsIn returns the number of columns of text that fit, and their width.
 func (l *level) factsIn(room int) (n, width int) {
 	for ; n < len(l.facts) && width+l.facts[n].gap+l.facts[n].width <= room; n++ {
 		width += l.facts[n].gap + l.facts[n].width
@@ -83,7 +83,7 @@ func (l *level) factsText(n int, value func(i int) string) string {
 	return b.String()
 }
 
-// title names the part of the matrix that is shown, and how much of it.
+// title describes the shown part of the matrix.
 func (m *matrixPane) title(v *view, g geometry) string {
 	parts := []string{m.axis().base().title}
 	if n := len(m.scopes); n > 0 {
@@ -132,7 +132,8 @@ func (m *matrixPane) draw(v *view, c *canvas, r rect, focused bool) {
 	}
 }
 
-// placeLine names the datacenters, or the racks, above their columns. Line 0 of g.places is the outermost.
+// placeLine is the datacenters, or the racks, above their columns. Line 0 of g.places is the
+// outermost.
 func (m *matrixPane) placeLine(v *view, g geometry, n int) string {
 	var b strings.Builder
 	items := m.columns.items[m.columns.top : m.columns.top+m.columns.visible(g.columns)]
@@ -159,7 +160,7 @@ func (m *matrixPane) placeLine(v *view, g geometry, n int) string {
 	return b.String()
 }
 
-// headLine has the number or name of each column, that of the cursor always, the others where there is room.
+// headLine has the number or name of each column that fits, and always of the cursor's column.
 func (m *matrixPane) headLine(v *view, g geometry) string {
 	l := m.axis().base()
 	facts := l.factsText(g.facts, func(i int) string { return l.facts[i].title })
@@ -172,7 +173,7 @@ func (m *matrixPane) headLine(v *view, g geometry) string {
 	w := g.columns*g.cell + 1
 	line := []byte(strings.Repeat(" ", w))
 	n := m.columns.visible(g.columns)
-	// put writes the head of column k where there is room, and says where.
+	// put writes the head of column k if it fits, and returns its position.
 	put := func(k int, always bool) (from, to int) {
 		at, text := m.axis().head(m.columns.items[m.columns.top+k], g.cell, g.places > 0)
 		text = strings.ReplaceAll(text, "…", "~") // one byte in each cell
@@ -198,7 +199,7 @@ func (m *matrixPane) headLine(v *view, g geometry) string {
 	return v.dim.of(lead) + v.dim.of(string(line[:from])) + v.heads[lightCursor].of(string(line[from:to])) + v.dim.of(string(line[to:]))
 }
 
-// row draws a row, and says how wide it is.
+// row draws a row and returns its width.
 func (m *matrixPane) row(v *view, g geometry, at, w int, focused bool) (text string, used int) {
 	i, on := m.rows.items[at], at == m.rows.at
 	l, it := m.axis().base(), &m.items()[i]
@@ -224,7 +225,8 @@ func (m *matrixPane) row(v *view, g geometry, at, w int, focused bool) (text str
 		m.cell(&b, v, g, on, k, i)
 	}
 	used = g.prefix + n*g.cell
-	// The bracket that closes the cursor is the first character of the next cell; behind the last cell there is none.
+	// The bracket that closes the cursor is the first character of the next cell; the last cell has no
+	// next one.
 	if on && g.cell == 2 && m.columns.at == m.columns.top+n-1 {
 		b.WriteString(v.cells[grid.None][lightCursor].of("]"))
 		used++
@@ -232,7 +234,8 @@ func (m *matrixPane) row(v *view, g geometry, at, w int, focused bool) (text str
 	return b.String(), used
 }
 
-// cell draws visible column k of row i: a space or bracket, the glyph, text, and a space or bracket. on is true in the row of the cursor.
+// cell draws visible column k of row i: a space or bracket, the glyph, text, and a space or
+// bracket. on is set in the row of the cursor.
 func (m *matrixPane) cell(b *strings.Builder, v *view, g geometry, on bool, k, i int) {
 	at := m.columns.top + k
 	is, text := m.axis().cell(i, m.columns.items[at], g.cell-3)

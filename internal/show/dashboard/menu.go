@@ -14,14 +14,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Actions change the cluster. They get the terminal for themselves, ask and report the result; a nil one is unavailable, and Why is the reason.
+// Actions change the cluster. They use the terminal exclusively, ask for confirmation and report
+// the result. A nil action is unavailable, for the reason Why.
 type Actions struct {
 	ForceProceed, Replace func(target string) error
 	Why                   string
-	// Logs, Shell, CQL and Nodetool look into the Pod of a member, as the verbs logs, exec, cqlsh and nodetool do; WhyNoPod says why they cannot.
+	// Logs, Shell, CQL and Nodetool run in the Pod of a member, like the commands logs, exec, cqlsh
+	// and nodetool. WhyNoPod is why they are unavailable.
 	Logs, Shell, CQL, Nodetool func(member string) error
 	WhyNoPod                   string
-	// Describe reads all that is known of a node. It is called beside the dashboard, and may take its time.
+	// Describe reads the description of a node, concurrently with the dashboard; it may be slow.
 	Describe func(target string) (*Page, error)
 }
 
@@ -29,16 +31,16 @@ type Actions struct {
 type done struct {
 	verb, target string
 	err          error
-	// looked is true when nothing was changed: it is no news then.
+	// looked is set if the action changed nothing: it is then not listed as a change.
 	looked bool
 }
 
-// menu asks which node an action is for. Nodes are kept by host ID, so it stays open while snapshots come.
+// menu asks for the node of an action. Nodes are kept by host ID, so new snapshots do not close it.
 type menu struct {
 	verb   string
-	nobody string // said when there is no node to choose
+	nobody string // message if no node can be selected
 	run    func(target string) error
-	// fits is true for nodes that the action is for; worst for those that it is proposed for.
+	// fits selects the offered nodes, worst the proposed ones.
 	fits, worst func(n *shownNode) bool
 	target      func(n *shownNode) string
 	s           *Snapshot
@@ -71,7 +73,7 @@ func replaceMenu(run func(string) error, extra ...string) *menu {
 	}
 }
 
-// load takes a snapshot in. The chosen node stays chosen, whatever it has become; false says that it is gone.
+// load sets a snapshot. The selected node stays selected in any state; false if it is gone.
 func (m *menu) load(s *Snapshot) bool {
 	chosen := ""
 	if m.s != nil {
@@ -81,7 +83,7 @@ func (m *menu) load(s *Snapshot) bool {
 	m.at = -1
 	for i := range s.nodes {
 		n := &s.nodes[i]
-		// A newcomer gets its host ID when it joins; before that its member name is its key.
+		// A new node gets its host ID when it joins; before that its member name is its key.
 		if is := chosen != "" && (n.key() == chosen || n.Member == chosen); is || m.fits(n) {
 			if is {
 				m.at = len(m.nodes)
@@ -92,7 +94,8 @@ func (m *menu) load(s *Snapshot) bool {
 	return m.at >= 0
 }
 
-// propose chooses the first node of keys that is offered, if it is in trouble, else the first that is.
+// propose selects the first offered node of keys if it is in trouble, else the first node in
+// trouble.
 func (m *menu) propose(keys ...string) {
 	m.at = -1
 	for _, key := range keys {
@@ -110,7 +113,8 @@ func (m *menu) propose(keys ...string) {
 
 func (m *menu) chosen() *shownNode { return &m.s.nodes[m.nodes[m.at]] }
 
-// update moves the choice; closed is true when the menu is left, with the command to run, if any.
+// update moves the selection; closed reports whether the menu was left, with a command to run, if
+// any.
 func (m *menu) update(msg tea.KeyPressMsg, k *KeyMap) (closed bool, cmd tea.Cmd) {
 	m.at = max(0, min(m.at+k.vertical(msg, 10, len(m.nodes)), len(m.nodes)-1))
 	switch {
@@ -152,7 +156,7 @@ func (m *menu) draw(v *view, c *canvas, y int) {
 	}
 }
 
-// execution lets bubbletea hand the terminal to a function, which has its own streams.
+// execution gives the terminal to a function, which has its own streams.
 type execution struct{ run func() error }
 
 func (e *execution) Run() error        { return e.run() }

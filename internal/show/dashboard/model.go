@@ -18,26 +18,28 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// The smallest screen on which everything has its place.
+// The smallest screen on which everything fits.
 const (
 	MinWidth  = 40
 	MinHeight = 12
 )
 
-// Loaded brings a snapshot. It ends a lost connection.
+// Loaded carries a snapshot. It ends a lost connection.
 type Loaded struct{ Snapshot *Snapshot }
 
-// Past brings the changes before the first snapshot that are not in its objects: Events, conditions, replacements.
+// Past carries the changes before the first snapshot that its objects lack: Events, conditions,
+// replacements.
 type Past struct{ Changes []Change }
 
-// Contact says that the API server has answered; the objects on the screen may still be old.
+// Contact means that the API server answered; the objects on the screen may still be old.
 type Contact struct{}
 
-// Lost says since when the API server cannot be reached. The screen is old until Loaded comes.
+// Lost is since when the API server is not reachable. The screen is out of date until Loaded.
 type Lost struct {
 	Since time.Time
 	Err   error
-	// Reached is true when the API server answers, but the cluster cannot be read: it is gone, or a right is.
+	// Reached is set if the API server answers but the cluster is unreadable: it was deleted, or a
+	// permission is missing.
 	Reached bool
 }
 
@@ -49,15 +51,15 @@ type Options struct {
 	Actions Actions
 	Profile colorprofile.Profile
 	ASCII   bool
-	// Words says the commands, with the flags that were given.
+	// Words formats the commands, with the given flags.
 	Words words.Printer
-	// Context is the kubeconfig's context, where it is not the current one.
+	// Context is the kubeconfig's context if it is not the current one.
 	Context string
-	// Live is true when a feed sends: then silence is suspicious.
+	// Live is set if a feed exists: a time without messages is then suspicious.
 	Live bool
 }
 
-// Model is the dashboard: a pane for each part of the screen, and what all of them share. Only Update changes it.
+// Model is the dashboard: its panes, and their common state. Only Update changes it.
 type Model struct {
 	opts          Options
 	keys          KeyMap
@@ -77,10 +79,10 @@ type Model struct {
 	prompt        prompt
 	note          note
 	interrupted   bool // Ctrl-C ended it
-	once          bool // it is drawn once, and no key is read
+	once          bool // it is drawn once and reads no key
 }
 
-// NewModel makes the dashboard of a first snapshot.
+// NewModel creates the dashboard of a first snapshot.
 func NewModel(first *Snapshot, opts Options) *Model {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -100,7 +102,7 @@ func (m *Model) themes(dark bool) {
 	}
 }
 
-// pane gives the panes beside or below the matrix.
+// pane returns the panes next to or below the matrix.
 func (m *Model) pane(p paneID) pane {
 	switch p {
 	case paneBlockers:
@@ -111,7 +113,7 @@ func (m *Model) pane(p paneID) pane {
 	return &m.detail
 }
 
-// view is what the panes draw with now.
+// view is the present context for drawing.
 func (m *Model) view() *view {
 	v := &view{theme: m.look, fresh: m.look, Glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), once: m.once, wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
 	v.now = v.wall
@@ -124,7 +126,7 @@ func (m *Model) view() *view {
 	return v
 }
 
-// Init asks for the background and starts the clock.
+// Init requests the background colour and starts the clock.
 func (m *Model) Init() tea.Cmd { return tea.Batch(tea.RequestBackgroundColor, next()) }
 
 func next() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) }) }
@@ -141,7 +143,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case tea.BackgroundColorMsg:
 		m.themes(msg.IsDark())
-	case tick: // ages grow, and what was said is read by now
+	case tick: // ages increase, and the note expires
 		m.link.tick(now)
 		m.note.tick(now)
 		cmd = next()
@@ -178,14 +180,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-// remember notes a change; nil is none.
+// remember adds a change unless it is nil.
 func (m *Model) remember(c *Change) {
 	if c != nil {
 		m.changes.add(m.focus == paneHistory, *c)
 	}
 }
 
-// load takes a snapshot in. Cursor, chosen blocker and menu stay on their nodes.
+// load sets a snapshot. Cursor, selected blocker and menu stay on their nodes.
 func (m *Model) load(s *Snapshot) {
 	m.snap = s
 	m.changes.add(m.focus == paneHistory, s.changes...)
@@ -205,7 +207,7 @@ func (m *Model) load(s *Snapshot) {
 
 func (m *Model) small() bool { return m.width < MinWidth || m.height < MinHeight }
 
-// fit chooses the level of the matrix where the person has not, and brings the cursor onto the screen.
+// fit selects the level of the matrix unless the user did, and scrolls to the cursor.
 func (m *Model) fit() {
 	if m.small() {
 		return
@@ -243,7 +245,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.interrupted = true
 		return tea.Quit
 	}
-	if m.small() { // no action on a node that the screen has no room to show
+	if m.small() { // no action on a node that a small screen cannot show
 		if key.Matches(msg, k.Quit) {
 			return tea.Quit
 		}
@@ -266,7 +268,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return m.command(msg)
 }
 
-// command is a key while no menu, help or prompt is open.
+// command handles a key while no menu, help or prompt is open.
 func (m *Model) command(msg tea.KeyPressMsg) tea.Cmd {
 	k := &m.keys
 	switch {
@@ -321,7 +323,8 @@ func (m *Model) enter() tea.Cmd {
 	return nil
 }
 
-// nextBlocker goes to the next blocker and its pair. The first press goes to the chosen one where the cursor is elsewhere.
+// nextBlocker goes to the next blocker and its pair. The first press goes to the selected one if
+// the cursor is elsewhere.
 func (m *Model) nextBlocker(by int) {
 	n := m.blockers.len()
 	if n == 0 {
@@ -337,7 +340,7 @@ func (m *Model) nextBlocker(by int) {
 	m.jump()
 }
 
-// jump puts the cursor on a pair of the chosen blocker, on the next one each time.
+// jump puts the cursor on the next pair of the selected blocker.
 func (m *Model) jump() {
 	b := m.blockers.chosen()
 	if b == nil {
@@ -357,7 +360,7 @@ func (m *Model) jump() {
 	}
 }
 
-// copy puts the command of the chosen blocker's next step into the clipboard.
+// copy copies the command of the selected blocker's next step to the clipboard.
 func (m *Model) copy() tea.Cmd {
 	b := m.blockers.chosen()
 	if b == nil || len(b.step.Commands) == 0 {
@@ -369,7 +372,8 @@ func (m *Model) copy() tea.Cmd {
 	return tea.SetClipboard(command)
 }
 
-// underCursor gives the keys of the nodes under the cursor, the observed first; none while the matrix shows groups.
+// underCursor returns the keys of the nodes under the cursor, the observed first; nil while the
+// matrix shows groups.
 func (m *Model) underCursor() []string {
 	if m.matrix.level > 0 {
 		return nil
@@ -417,7 +421,7 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-// Frame is the screen as text, one line for each line of the terminal, without a final newline.
+// Frame returns the screen as text, one line per line of the terminal, without a final newline.
 func (m *Model) Frame() string {
 	if m.small() {
 		return m.tooSmall()

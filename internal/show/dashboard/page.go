@@ -12,13 +12,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// pageEvery is how often an open page is read again, where what it shows can change.
+// pageEvery is the interval of reading an open page again if its content can change.
 const pageEvery = 10 * time.Second
 
-// Page is the description of one node, as `describe` prints it.
+// Page is the description of one node, as in `describe`.
 type Page struct {
 	Lines []PageLine
-	// Command is that of the next step, as it can be pasted; empty where there is none.
+	// Command is the next step's command to copy; empty without one.
 	Command string
 }
 
@@ -29,13 +29,13 @@ type pageRead struct {
 	err  error
 }
 
-// pagePane shows the page of one node on the whole screen; tab goes to the other one of the pair under the cursor.
+// pagePane is the full-screen page of one node; tab shows the other node of the pair.
 type pagePane struct {
 	read  func(target string) (*Page, error)
 	nodes []*shownNode // the shown one first
 	page  *Page        // nil until it was read
 	err   error        // of the last reading
-	// asking is true while it is read, at is when it was asked for.
+	// asking is set while it is read, since at.
 	asking bool
 	at     time.Time
 	view   viewport.Model
@@ -51,7 +51,7 @@ func (p *pagePane) ask(now time.Time) tea.Cmd {
 	}
 }
 
-// take keeps the result, if it is of the shown node. After an error the earlier page stays.
+// take stores the result if it is for the shown node. After an error the earlier page stays.
 func (p *pagePane) take(msg pageRead) {
 	if msg.key != p.nodes[0].key() {
 		return
@@ -62,7 +62,7 @@ func (p *pagePane) take(msg pageRead) {
 	}
 }
 
-// tick reads the page again now and then.
+// tick reads the page again every pageEvery.
 func (p *pagePane) tick(now time.Time) tea.Cmd {
 	if p.asking || now.Sub(p.at) < pageEvery {
 		return nil
@@ -81,7 +81,7 @@ func (p *pagePane) other(now time.Time) tea.Cmd {
 	return p.ask(now)
 }
 
-// update scrolls; true says that the page is left.
+// update scrolls and reports whether the page was left.
 func (p *pagePane) update(msg tea.Msg, k *KeyMap) bool {
 	if msg, ok := msg.(tea.KeyPressMsg); ok && key.Matches(msg, k.Back, k.Quit, k.Enter) {
 		return true
@@ -90,7 +90,8 @@ func (p *pagePane) update(msg tea.Msg, k *KeyMap) bool {
 	return false
 }
 
-// lines are the page in w cells. A command keeps its line: where there is no room for all of it the rest is cut, and y copies the whole.
+// lines are the page in w cells. A command stays on one line, truncated if necessary; y copies all
+// of it.
 func (p *pagePane) lines(v *view, w int) []string {
 	var out []textLine
 	if p.err != nil {
@@ -125,7 +126,7 @@ func (p *pagePane) lines(v *view, w int) []string {
 		default:
 			lead := max(column, len(name)+1)
 			for k, text := range wrapped(nil, w, strings.Repeat(" ", column), look, strings.Repeat(" ", lead)+l.Text) {
-				if k == 0 { // wrapped leaves the room of the name free
+				if k == 0 { // wrapped leaves the width of the name free
 					lines = append(lines, v.strong.of(name)+look.of(text.text[len(name):]))
 					continue
 				}
@@ -152,7 +153,7 @@ func (p *pagePane) draw(v *view, c *canvas, y int) {
 	}
 }
 
-// more says how much of the page is out of sight.
+// more returns the number of hidden lines as text.
 func (p *pagePane) more() string {
 	switch n := p.view.TotalLineCount() - p.view.Height() - p.view.YOffset(); {
 	case n <= 0:
@@ -164,7 +165,7 @@ func (p *pagePane) more() string {
 	}
 }
 
-// footer is how much is out of sight, and the keys.
+// footer is the number of hidden lines, and the keys.
 func (p *pagePane) footer(v *view, k *KeyMap, can offered, w int) string {
 	more, tab := p.more(), k.Tab
 	tab.SetHelp("tab", "the other node")
@@ -175,7 +176,8 @@ func (p *pagePane) footer(v *view, k *KeyMap, can offered, w int) string {
 	return v.warn.of(more) + v.short(keys, w-len(more))
 }
 
-// pair is the nodes under the cursor, the one in greater trouble first, else the reporter; none while the matrix shows groups.
+// pair returns the nodes under the cursor, the more troubled one first, else the reporter; nil
+// while the matrix shows groups.
 func (m *Model) pair() []*shownNode {
 	if m.matrix.level > 0 {
 		return nil
@@ -192,7 +194,7 @@ func (m *Model) pair() []*shownNode {
 	return nodes
 }
 
-// target is its name in commands: its member, or its host ID where it has none.
+// target returns its name in commands: its member, or its host ID without one.
 func (n *shownNode) target() string { return cmp.Or(n.Member, string(n.HostID)) }
 
 // openPage shows the page of the node under the cursor.
@@ -206,7 +208,7 @@ func (m *Model) openPage() tea.Cmd {
 	return m.page.ask(m.opts.Now())
 }
 
-// pageKey is a key while a page is open.
+// pageKey handles a key while a page is open.
 func (m *Model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 	k := &m.keys
 	switch {
@@ -228,7 +230,7 @@ func (m *Model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// inPod runs a command in the Pod of a node, or says why not. The screen is the command's until it ends.
+// inPod runs a command in the Pod of a node, which has the screen until it ends, or shows why not.
 func (m *Model) inPod(msg tea.KeyPressMsg, n *shownNode) tea.Cmd {
 	a, k := &m.opts.Actions, &m.keys
 	for _, one := range []struct {

@@ -13,21 +13,23 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Feed sends Loaded, Contact and Lost until ctx ends, and returns only when it sends no more. send blocks while the dashboard is busy.
+// Feed sends Loaded, Contact and Lost until ctx ends, and returns after its last message. send
+// blocks while the dashboard is busy.
 type Feed func(ctx context.Context, send func(msg any))
 
-// ErrInterrupted says that the person pressed Ctrl-C.
+// ErrInterrupted means that the user pressed Ctrl-C.
 var ErrInterrupted = errors.New("interrupted")
 
 // Terminal is where the dashboard runs.
 type Terminal struct {
-	// In is nil when standard input is not the terminal: keys then come from the process' controlling terminal.
+	// In is nil if standard input is not the terminal: keys then come from the controlling terminal.
 	In      io.Reader
 	Out     io.Writer
 	Environ []string
 }
 
-// Run shows the dashboard until the person leaves it or ctx ends. Errors: ErrInterrupted; ctx's; what the terminal refuses. feed may be nil.
+// Run shows the dashboard until the user leaves it or ctx ends. Errors: ErrInterrupted; ctx's; the
+// terminal's. feed may be nil.
 func Run(ctx context.Context, m *Model, term Terminal, feed Feed) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -59,7 +61,7 @@ func Run(ctx context.Context, m *Model, term Terminal, feed Feed) error {
 	return nil
 }
 
-// Once draws one frame of width x height cells. It offers no key: none is read.
+// Once draws one frame of width x height cells and reads no key.
 func Once(s *Snapshot, opts Options, width, height int) string {
 	m := NewModel(s, opts)
 	m.once = true

@@ -23,16 +23,16 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// This file turns what was loaded and judged into facts. It alone knows the types of other packages, and it takes control characters out of every
-// text.
+// This file converts what was loaded and judged into facts. Only this file uses the types of other
+// packages, and it removes control characters from every text.
 
-// PageLine is one line of a page: a fact that was made from the document of `describe`.
+// PageLine is one line of a page: a fact from the document of `describe`.
 type PageLine = show.Fact
 
-// pageColumn is where the texts of a page begin.
+// pageColumn is the column at which the texts of a page begin.
 const pageColumn = show.FactColumn
 
-// style is the look of a meaning.
+// style returns the look of a meaning.
 func (t *theme) style(s show.Style) paint {
 	switch s {
 	case show.Good:
@@ -58,7 +58,7 @@ func shorten(text string, w int, middle bool, ellipsis string) string {
 	return show.Shorten(text, w, middle, ellipsis)
 }
 
-// stateWords are what "state:" in a filter knows.
+// stateWords are the values of "state:" in a filter.
 var stateWords = func() []string {
 	terms := []string{"up", "down", "unknown", "missing"}
 	for s := matrix.StateNormal; s <= matrix.StateDecommissioned; s++ {
@@ -70,18 +70,20 @@ var stateWords = func() []string {
 	return append(terms, string(document.RowStale), string(document.RowError))
 }()
 
-// madeAnew is how long the facts of the same objects are used: some rows grow old by themselves.
+// madeAnew is how long unchanged objects keep their facts: some rows become old with time.
 const madeAnew = 20 * time.Second
 
-// NewSnapshot prepares what was loaded at now. status makes the document of the cluster, where it is needed. previous, when not nil, is what it is compared with. looked is true when the
-// controller's Lease was asked for.
+// NewSnapshot prepares what was loaded at now. status creates the document of the cluster on
+// demand. previous, if not nil, is for comparison. looked is set if the controller's Lease was
+// read.
 func NewSnapshot(s *cluster.Cluster, status func() *document.ClusterStatus, previous *Snapshot, looked bool, now time.Time) *Snapshot {
 	out := &Snapshot{at: s.TakenAt}
 	if s.Offline {
 		out.saved = savedWords(s, now)
 	}
 	print := fingerprint(s)
-	// With a thousand nodes this saves most of the work: the Lease is renewed every few seconds, everything else seldom changes.
+	// With a thousand nodes this saves most of the work: the Lease is renewed every few seconds, and
+	// other objects seldom change.
 	if previous != nil && print != 0 && print == previous.print && s.TakenAt.Sub(previous.made) < madeAnew {
 		out.facts = previous.facts
 		out.controller = controllerOf(s, looked, s.Offline)
@@ -101,8 +103,8 @@ func NewSnapshot(s *cluster.Cluster, status func() *document.ClusterStatus, prev
 	return out
 }
 
-// NewSavedSnapshot prepares what was read from saved objects. Those of an archive say what they said when they were live, so that they do not say
-// themselves that they are saved.
+// NewSavedSnapshot prepares saved objects. An archive restores its live objects, which are
+// therefore not marked as saved.
 func NewSavedSnapshot(s *cluster.Cluster, status func() *document.ClusterStatus, looked bool, now time.Time) *Snapshot {
 	out := NewSnapshot(s, status, nil, looked, now)
 	out.saved = savedWords(s, now)
@@ -124,7 +126,8 @@ func savedWords(s *cluster.Cluster, now time.Time) string {
 	return words.Saved(what, s.TakenAt, now)
 }
 
-// fingerprint is the same for the same versions of the same objects; zero when an object has no version, or when nodes were asked, too.
+// fingerprint identifies the versions of all objects. Zero if an object has no version, or if nodes
+// were queried as well.
 func fingerprint(s *cluster.Cluster) uint64 {
 	if s.Live != nil || s.Offline {
 		return 0
@@ -133,7 +136,7 @@ func fingerprint(s *cluster.Cluster) uint64 {
 	ok := true
 	add := func(o metav1.Object) {
 		ok = ok && o.GetResourceVersion() != ""
-		_, _ = io.WriteString(h, string(o.GetUID())+"/"+o.GetName()+"@"+o.GetResourceVersion()+"\n") // a hash takes everything
+		_, _ = io.WriteString(h, string(o.GetUID())+"/"+o.GetName()+"@"+o.GetResourceVersion()+"\n") // a hash never fails
 	}
 	addAll(add, s.Services)
 	addAll(add, s.Pods)
@@ -163,7 +166,7 @@ func addAll[T any, P interface {
 	}
 }
 
-// controllerOf is what was known of the controller when s was read. Time that has passed since does not count as silence.
+// controllerOf is the controller's state when s was read; the time since then does not count.
 func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 	is := "alive"
 	if saved {
@@ -192,7 +195,7 @@ func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 			return controller{leadingForbidden, "controller unknown (no permission to get its Lease)", true}
 		}
 	}
-	// Annotations and the nodes themselves need no controller; a report without a controller is old.
+	// Annotations and live rows need no controller; a report without a controller is old.
 	return controller{leadingNobody, "no controller", s.Source != cluster.SourceReport}
 }
 
@@ -281,7 +284,7 @@ func (f *facts) addNodes(s *cluster.Cluster, doc *document.ClusterStatus) {
 	}
 }
 
-// nameOf is the host ID, or the member of a node that has none.
+// nameOf returns the host ID, or the member of a node that has none.
 func nameOf(r matrix.Ref) matrix.Ref {
 	if r.HostID != "" {
 		return matrix.Ref{HostID: r.HostID}
@@ -289,7 +292,7 @@ func nameOf(r matrix.Ref) matrix.Ref {
 	return matrix.Ref{Member: r.Member}
 }
 
-// addEnded notes the containers of a Pod that ended with an error.
+// addEnded adds the containers of a Pod that exited with an error.
 func (f *facts) addEnded(n *shownNode, pod *corev1.Pod) {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		for _, t := range []*corev1.ContainerStateTerminated{c.LastTerminationState.Terminated, c.State.Terminated} {
@@ -305,7 +308,7 @@ func (f *facts) addBlockers(doc *document.ClusterStatus) {
 	groups, _ := matrix.GroupBlockers(doc.Blockers)
 	rights := len(doc.Findings) > 0 && doc.Findings[0].Rights()
 	if rights {
-		// There is one thing to do, and it is about no node.
+		// There is only one step, and it is about no node.
 		cause := &doc.Findings[0]
 		f.blockers = append(f.blockers, blocker{key: string(cause.Kind), observed: -1, step: cause.Step, text: func(now time.Time) string { return clean(cause.Text(now)) }})
 	}
@@ -327,7 +330,7 @@ func (f *facts) addBlockers(doc *document.ClusterStatus) {
 	}
 }
 
-// flags are the characters behind a node's name, by its state, else by its membership; help explains them.
+// flags are the characters after a node's name, by its state, else by its membership; see help.
 var flags = map[string]byte{
 	matrix.StateJoining.String(): 'J', matrix.StateLeaving.String(): 'L', matrix.StateReplacing.String(): 'R',
 	matrix.StateBeingReplaced.String(): 'B', matrix.StateDecommissioned.String(): 'X',
@@ -335,7 +338,7 @@ var flags = map[string]byte{
 	string(cluster.MemberUnknown): '?',
 }
 
-// mark is what node i says of node j. A node that does not see itself UP says so.
+// mark returns the entry of node j in the row of node i. A node may report itself as not UP.
 func (f *facts) mark(i, j int) grid.Mark {
 	if n := &f.nodes[i]; i == j && n.reports {
 		if own := grid.Of(api.NodeStatus(f.who.At(n.index, n.index).String())); own == grid.Down || own == grid.Unknown {

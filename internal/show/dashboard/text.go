@@ -12,32 +12,33 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// view is what a pane needs to draw: looks, characters and the clock.
+// view is the context of a pane for drawing: looks, characters and the clock.
 type view struct {
-	*theme        // of the snapshot: grey while that may be old
+	*theme        // of the snapshot: grey if it may be old
 	fresh  *theme // of parts that are never old
 	show.Glyphs
 	color, stale bool
 	once         bool // no key is read
 	wall         time.Time
 	words        words.Printer
-	context      string // where it is not the current one
-	// now is the moment that ages count to; zero when not known. While nothing is heard from the cluster it stands still.
+	context      string // if it is not the current one
+	// now is the reference time of ages; zero if unknown. It stands still while the feed is stale.
 	now time.Time
 }
 
-// age is a duration as every other output writes it.
+// age formats a duration as in every other output.
 func age(d time.Duration) string { return words.Age(d) }
 
-// since is " for 12s", or nothing when either moment is not known.
+// since returns " for 12s", or nothing if either time is unknown.
 func (v *view) since(t time.Time) string {
 	return words.Since(t, v.now)
 }
 
-// clock is the time of day, in the time zone of the person.
+// clock returns the time of day, in the time zone of the user.
 func (v *view) clock(t time.Time) string { return t.In(v.wall.Location()).Format("15:04:05") }
 
-// step appends a next step: its words wrapped, and each command on a line of its own, which is cut and never broken: y copies the whole.
+// step appends a next step: its text wrapped, and each command on its own line, truncated but never
+// broken: y copies all of it.
 func (v *view) step(lines []textLine, w int, m words.Message) []textLine {
 	lead := "  " + v.Arrow + " "
 	for _, f := range show.StepFacts("", show.Plain, m, v.words) {
@@ -51,7 +52,7 @@ func (v *view) step(lines []textLine, w int, m words.Message) []textLine {
 	return lines
 }
 
-// fitted cuts a text without escape sequences at a width.
+// fitted truncates a text without escape sequences at a width.
 func (v *view) fitted(text string, w int) string {
 	if len(text) <= w {
 		return text
@@ -67,7 +68,8 @@ type textLine struct {
 	look paint
 }
 
-// wrapped appends text in lines of at most w cells, further lines indented. Only a word that is longer than a line is cut.
+// wrapped appends text in lines of at most w cells and indents further lines. It breaks only words
+// that are longer than a line.
 func wrapped(lines []textLine, w int, indent string, look paint, text string) []textLine {
 	for _, text := range show.Wrap(text, w, indent) {
 		for width(text) > w && w > len(indent) {
@@ -93,7 +95,7 @@ func padded(text string, w int) string {
 	return text + strings.Repeat(" ", max(0, w-width(text)))
 }
 
-// canvas collects lines from the left to the right.
+// canvas collects lines, each written from left to right.
 type canvas struct {
 	lines []string
 	used  []int
@@ -104,14 +106,14 @@ func newCanvas(w, h int) *canvas {
 	return &canvas{lines: make([]string, h), used: make([]int, h), width: w}
 }
 
-// at appends text to line y from column x on, cut at the width of the canvas.
+// at appends text to line y from column x on, truncated at the width of the canvas.
 func (c *canvas) at(x, y int, text string) {
 	if text != "" {
 		c.wide(x, y, text, width(text))
 	}
 }
 
-// all fills the first lines, and says how many.
+// all fills the first lines and returns their number.
 func (c *canvas) all(lines []string) int {
 	for y, line := range lines {
 		c.at(0, y, line)

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
-// light is how a cell stands out.
+// light is the highlighting of a cell.
 type light uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	lights
 )
 
-// paint is a style as escape sequences before and after a text: a frame paints thousands of texts.
+// paint is a style as escape sequences around a text: a frame paints thousands of texts.
 type paint struct{ pre, post string }
 
 func (p paint) of(text string) string {
@@ -37,19 +37,20 @@ func newPaint(s lipgloss.Style) paint {
 	return paint{pre, post}
 }
 
-// theme is every look. The zero theme paints nothing: what it would say is also said by words and glyphs.
+// theme is the set of looks. The zero theme paints nothing: texts and glyphs show the same.
 type theme struct {
 	good, bad, warn, info, dim, strong paint
 	title                              paint // of panes
 	focus                              paint // title of the pane with the focus
 	chosen                             paint // line under the cursor of a list
-	banner                             paint // what must not be overlooked
+	banner                             paint // important warnings
 	cells                              [grid.Marks][lights]paint
 	heads                              [lights]paint // labels and numbers of rows and columns
 	accent                             color.Color   // of info
 }
 
-// The palette of Okabe and Ito, which people with any of the common kinds of colour blindness can tell apart, darkened for light backgrounds.
+// newTheme uses the palette of Okabe and Ito, which is distinguishable with the common kinds of
+// colour blindness, darkened for light backgrounds.
 func newTheme(profile colorprofile.Profile, dark, grey bool) *theme {
 	pick := lipgloss.LightDark(dark)
 	c := func(light, dark string) color.Color { return pick(lipgloss.Color(light), lipgloss.Color(dark)) }
@@ -58,7 +59,7 @@ func newTheme(profile colorprofile.Profile, dark, grey bool) *theme {
 	greyed, faint := c("#8A8A8A", "#808080"), c("#6A6A6A", "#9A9A9A")
 	cross, cursor := c("#E3E8EE", "#2B3440"), c("#C3D3E6", "#45597A")
 	switch {
-	case profile == colorprofile.ANSI256: // the nearest of the 256 colours would be no greys
+	case profile == colorprofile.ANSI256: // the nearest of the 256 colours are not greys
 		cross, cursor = c("254", "236"), c("251", "240")
 	case profile < colorprofile.ANSI256: // two shades of grey are too few: the brackets show the cursor
 		cross, cursor = lipgloss.NoColor{}, c("7", "8")

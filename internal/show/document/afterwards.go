@@ -12,29 +12,29 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Afterwards is an operation that has ended, with the tasks that ScyllaDB's documentation asks for next.
+// Afterwards is a finished operation, with the next tasks from ScyllaDB's documentation.
 type Afterwards struct {
-	// Operation is Replaced or Joined, Node its newcomer, Original the host ID that it replaced.
+	// Operation is Replaced or Joined, Node the new node, Original the host ID that it replaced.
 	Operation  string       `json:"operation"`
 	Node       matrix.Ref   `json:"node"`
 	Original   string       `json:"original,omitempty"`
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
 	Summary    string       `json:"summary"`
-	// Wait is the reason why the open tasks must wait; absent when they can be done now.
+	// Wait is why the open tasks must wait; absent if they can be done now.
 	Wait  string `json:"wait,omitempty"`
 	Tasks []Task `json:"tasks"`
 }
 
-// Task is one thing to do on one node.
+// Task is one action on one node.
 type Task struct {
 	Node matrix.Ref `json:"node"`
-	// State is Open or NotNeeded. Whether an open one was done cannot be observed.
+	// State is Open or NotNeeded. ScyllaDB does not show whether an open task was done.
 	State   string        `json:"state"`
 	Text    words.Message `json:"text"`
 	Command words.Command `json:"command,omitempty"`
 }
 
-// NewAfterwards translates the tasks that follow finished operations into sentences.
+// NewAfterwards converts the tasks of finished operations to text.
 func NewAfterwards(list []diagnosis.Afterwards) []Afterwards {
 	var out []Afterwards
 	for i := range list {
@@ -51,10 +51,10 @@ func NewAfterwards(list []diagnosis.Afterwards) []Afterwards {
 	return out
 }
 
-// Open is true for a task that is left.
+// Open reports whether a task is left.
 func (t *Task) Open() bool { return t.State == string(diagnosis.TaskOpen) }
 
-// Title is the operation with its age.
+// Title returns the operation with its age.
 func (a *Afterwards) Title(now time.Time) string {
 	text := a.Summary
 	if a.FinishedAt != nil {
@@ -68,7 +68,7 @@ func (a *Afterwards) Title(now time.Time) string {
 	return text
 }
 
-// Next is the reason to wait, in brackets; empty without one.
+// Next returns the reason to wait, in brackets; empty without one.
 func (a *Afterwards) Next() string {
 	if a.Wait == "" {
 		return ""
@@ -76,7 +76,7 @@ func (a *Afterwards) Next() string {
 	return " (" + a.Wait + ")"
 }
 
-// Box is ticked for a task that is not left. It is the same in every character set.
+// Box is ticked if no task is left. It is the same in every character set.
 func (t *Task) Box() string {
 	if t.Open() {
 		return "[ ]"

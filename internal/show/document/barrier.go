@@ -19,46 +19,48 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// BarrierVerdict is the document of `kubectl scylla barrier MEMBER`: the verdict that the member's barrier reaches from the same objects, and the phase of that barrier.
+// BarrierVerdict is the document of `kubectl scylla barrier MEMBER`: the verdict of the member's
+// barrier on the same objects, and the phase of that barrier.
 type BarrierVerdict struct {
 	Header  `json:",inline"`
 	Cluster string `json:"cluster"`
 	// Verdict: satisfied, decision, summary, blockers, notes, member.
 	Verdict Verdict `json:"verdict"`
-	// Membership is Member, Newcomer, Leaving, Ghost, Remote or Unknown.
+	// Membership is a value of cluster.MemberState.
 	Membership cluster.MemberState `json:"membership"`
 	// Pod is the Pod's state as in ClusterStatus.
 	Pod string `json:"pod"`
-	// Barrier is the state of the Pod's own barrier.
+	// Barrier is the state of the Pod's barrier.
 	Barrier cluster.BarrierState `json:"barrier"`
-	// Waiting and Since: the reason for which the Pod waits, as Kubernetes gives it, and since when.
+	// Waiting is why the Pod waits, as reported by Kubernetes, and Since since when.
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
-	// Replacement is the member's open replacement, as in ClusterStatus; absent when there is none. A failed one is in the verdict's notes too.
+	// Replacement is the member's open replacement, as in ClusterStatus; absent without one. The
+	// verdict's notes include a failed one.
 	Replacement *Replacement `json:"replacement,omitempty"`
-	// View is the controller's view, with its age; absent where our controller keeps none.
+	// View is the controller's view, with its age; absent if our controller writes none.
 	View *ViewStamp `json:"view,omitempty"`
 }
 
-// BarrierVerdictList is the document of `kubectl scylla barrier` without a member: the members that wait.
+// BarrierVerdictList is the document of `kubectl scylla barrier` without a member: waiting members.
 type BarrierVerdictList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []BarrierVerdict `json:"items"`
-	// Views are the controller's view of each cluster that was read, with its age; also of clusters in which no member waits.
+	// Views are the controller views of all clusters that were read, with their ages.
 	Views []ClusterView `json:"views,omitempty"`
-	// Partial lists the parts that could not be read: members that wait may be missing from the list.
+	// Partial lists the unreadable parts: the list may lack waiting members.
 	Partial []cluster.Problem `json:"partial,omitempty"`
 
 	at time.Time // when the clusters were read, for the ages of their views
 }
 
-// DeepCopyObject as for ClusterStatus.
+// DeepCopyObject implements runtime.Object.
 func (d *BarrierVerdict) DeepCopyObject() runtime.Object { return DeepCopy(d) }
 
-// DeepCopyObject as for ClusterStatus.
+// DeepCopyObject implements runtime.Object.
 func (d *BarrierVerdictList) DeepCopyObject() runtime.Object { return DeepCopy(d) }
 
-// NewBarrierVerdict is the document of one member, whose start is judged. Error: the one of the judgement.
+// NewBarrierVerdict returns the document of one judged member. Error: the error of the judgement.
 func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, error) {
 	s := j.Cluster
 	start, judged := j.Starts[member]
@@ -71,7 +73,7 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 	m := s.Member(member)
 	d := newBarrierVerdict(j, m, Verdict(start.Verdict))
 	d.Pod, d.View, d.Replacement = cmp.Or(m.PodState, "None"), NewViewStamp(s), replacementOf(j, m, cmp.Or(m.PodState, "None"))
-	// Only the Pod can read its data directory: without this the note would stand beside every member.
+	// Only the Pod can read its data directory: otherwise every member would have this note.
 	d.Verdict.Notes = slices.DeleteFunc(slices.Clone(d.Verdict.Notes), func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
 	if note := d.failure(); !note.IsZero() {
 		d.Verdict.Notes = append(d.Verdict.Notes, note)
@@ -86,7 +88,8 @@ func newBarrierVerdict(j *diagnosis.Judged, m *cluster.Member, v Verdict) *Barri
 	}
 }
 
-// failure is a failed attempt and its cure, zero when there is none. The verdict is about a start, which does not help after a failure.
+// failure returns a failed attempt with its remedy, else zero. The verdict is about a start, which
+// does not help after a failure.
 func (d *BarrierVerdict) failure() words.Message {
 	if d.Replacement == nil || d.Replacement.Failure == nil {
 		return words.Message{}
@@ -98,7 +101,8 @@ func (d *BarrierVerdict) failure() words.Message {
 	return words.New(words.ReplacementAttemptFailed, "summary", d.Replacement.Summary, "cure", cure)
 }
 
-// NewBarrierList has every member that has not got past its barrier, in the clusters' order. The start of each member that is not past its barrier is judged.
+// NewBarrierList returns every member that has not passed its barrier, in the order of clusters.
+// The start of each of these members must be judged.
 func NewBarrierList(clusters []*diagnosis.Judged) (*BarrierVerdictList, error) {
 	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
 	for _, j := range clusters {
@@ -127,7 +131,7 @@ func NewBarrierList(clusters []*diagnosis.Judged) (*BarrierVerdictList, error) {
 	return l, nil
 }
 
-// NewBarrierListOf has these members of one cluster, whether or not they wait.
+// NewBarrierListOf returns these members of one cluster, even if they do not wait.
 func NewBarrierListOf(j *diagnosis.Judged, members []string) (*BarrierVerdictList, error) {
 	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
 	l.add(j.Cluster)
@@ -141,7 +145,7 @@ func NewBarrierListOf(j *diagnosis.Judged, members []string) (*BarrierVerdictLis
 	return l, nil
 }
 
-// add adds the parts of a cluster that belong to no single member: its problems and the controller's view.
+// add adds a cluster's problems and its controller view.
 func (l *BarrierVerdictList) add(s *cluster.Cluster) {
 	l.Partial, l.at = append(l.Partial, s.Partial()...), s.TakenAt
 	if v := NewViewStamp(s); v != nil {
@@ -149,10 +153,10 @@ func (l *BarrierVerdictList) add(s *cluster.Cluster) {
 	}
 }
 
-// At is when the clusters were read, for the ages of their views.
+// At returns when the clusters were read, for the ages of their views.
 func (l *BarrierVerdictList) At() time.Time { return l.at }
 
-// barrierOf is the state of a member's barrier, with how it ended where it gave no reason.
+// barrierOf returns a member's barrier state, with its exit if it reported no reason.
 func barrierOf(m *cluster.Member) cluster.BarrierState {
 	s := m.Barrier()
 	if s.Message == "" && s.End != nil {
@@ -161,7 +165,7 @@ func barrierOf(m *cluster.Member) cluster.BarrierState {
 	return s
 }
 
-// Waits is true while the member is kept from starting, or would be if it had a Pod.
+// Waits reports whether the member is blocked, or would be if it had a Pod.
 func (d *BarrierVerdict) Waits() bool {
 	switch d.Barrier.Phase {
 	case cluster.BarrierWaiting, cluster.BarrierFailed, cluster.BarrierPending:
@@ -172,7 +176,7 @@ func (d *BarrierVerdict) Waits() bool {
 	return d.Membership == cluster.MemberNewcomer && !d.Verdict.Satisfied
 }
 
-// Why is the gravest blocker in one line, the summary where there is none.
+// Why returns the most severe blocker in one line, else the summary.
 func (d *BarrierVerdict) Why() string {
 	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)
 	if len(groups) == 0 {

@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// Changes lists the differences between two documents of a cluster, the gravest first: verdict, nodes, newcomers. before is nil for a cluster that did not exist.
+// Changes lists the differences between two documents of a cluster: verdict, summary, then nodes.
+// before is nil for a cluster that did not exist.
 func Changes(before, after *ClusterStatus) []string {
 	if before == nil {
 		return []string{"appeared: " + after.Verdict}
@@ -48,7 +49,8 @@ func Changes(before, after *ClusterStatus) []string {
 	return out
 }
 
-// key names a node from one document to the next: its member where it has one, as a replaced member gets another host ID.
+// key identifies a node across documents: its member if it has one, because a replacement changes
+// the host ID.
 func (n *Node) key() string {
 	if n.Member != "" {
 		return n.Member
@@ -56,7 +58,7 @@ func (n *Node) key() string {
 	return string(n.HostID)
 }
 
-// On is the Kubernetes node that it is on, with its state; empty where that is not known.
+// On returns its Kubernetes node with the state; empty if unknown.
 func (n *Node) On() string {
 	if n.KubernetesNode == nil {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// SortFlag is the value of --sort-by; empty is the order of datacenters, racks and ordinals.
+// SortFlag is the value of --sort-by; empty sorts by datacenter, rack and ordinal.
 type SortFlag string
 
 // sortKeys are the orders of nodes.
@@ -24,7 +24,7 @@ var sortKeys = map[SortFlag]func(a, b *Node) int{
 	"node":    func(a, b *Node) int { return cmp.Compare(a.machine(), b.machine()) },
 }
 
-// SortKeys are the values of --sort-by.
+// SortKeys returns the sorted values of --sort-by.
 func SortKeys() []string {
 	var out []string
 	for k := range sortKeys {
@@ -34,7 +34,7 @@ func SortKeys() []string {
 	return out
 }
 
-// String, Set and Type make SortFlag a flag that refuses other values when it is parsed.
+// String implements pflag.Value.
 func (f *SortFlag) String() string { return string(*f) }
 
 // Set implements pflag.Value.
@@ -49,7 +49,7 @@ func (f *SortFlag) Set(text string) error {
 // Type implements pflag.Value.
 func (*SortFlag) Type() string { return "column" }
 
-// weight grows with the number of rows that do not say UP.
+// weight orders by rows that are not UP: DOWN counts 3, MISSING 2, UNKNOWN 1.
 func (s *Seen) weight() int {
 	if s == nil {
 		return -1
@@ -68,10 +68,10 @@ func (n *Node) machine() string {
 	return n.KubernetesNode.Name
 }
 
-// Chosen are the indexes of the nodes that have a line, in the order of the lines.
+// Chosen returns the indexes of the nodes to show, in order.
 func (d *ClusterStatus) Chosen(problems bool, by SortFlag) []int {
 	trouble := d.Trouble()
-	trouble.unread = false // each node is asked for
+	trouble.unread = false // every node is requested
 	var out []int
 	for i := range d.Nodes {
 		if !problems || trouble.Of(&d.Nodes[i]) {
@@ -84,7 +84,7 @@ func (d *ClusterStatus) Chosen(problems bool, by SortFlag) []int {
 	return out
 }
 
-// ChosenNodes are the nodes themselves.
+// ChosenNodes returns the nodes of Chosen.
 func (d *ClusterStatus) ChosenNodes(problems bool, by SortFlag) []Node {
 	out := []Node{}
 	for _, i := range d.Chosen(problems, by) {

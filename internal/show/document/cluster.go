@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// NewClusterStatus makes the document of one cluster.
+// NewClusterStatus creates the document of one cluster.
 //
 // Long: one literal with the fields of the document.
 func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
@@ -27,7 +27,7 @@ func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 	for _, member := range members {
 		node := newNode(s, member)
 		if noPods && member.Pod == nil {
-			node.Pod = "?" // not read, which is not the same as not there
+			node.Pod = "?" // not read, which differs from absent
 		}
 		if i, ok := find(m, member.Ref); ok {
 			placed[i] = true
@@ -39,7 +39,7 @@ func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 		d.Nodes = append(d.Nodes, node)
 		d.addSections(j, &member, node)
 	}
-	// A node of the matrix without a member must not vanish from the table: it is part of the verdict.
+	// A node of the matrix without a member must stay in the table: it affects the verdict.
 	for i, n := range m.Nodes() {
 		if placed[i] {
 			continue
@@ -83,7 +83,7 @@ func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 	return d
 }
 
-// addLeftovers adds every ghost, also one whose host ID is already in another section.
+// addLeftovers adds every orphaned host ID, even if it is already in another section.
 func (d *ClusterStatus) addLeftovers(ghosts []Leftover) {
 	d.Leftovers = ghosts
 	for _, g := range ghosts {
@@ -110,7 +110,7 @@ func managedBy(s *cluster.Cluster) string {
 	return ""
 }
 
-// find looks a member up in the matrix: by host ID, or by name while it has none.
+// find returns the matrix index of a member: by host ID, or by name while it has none.
 func find(m *matrix.Matrix, r matrix.Ref) (int, bool) {
 	if r.HostID != "" {
 		if i, ok := m.Index(r.HostID); ok {
@@ -170,7 +170,7 @@ func rowStateOf(r *matrix.Row) RowState {
 	return RowState{Status: RowOK}
 }
 
-// addView adds how the others see node i.
+// addView adds how the other nodes see node i.
 func (n *Node) addView(m *matrix.Matrix, i int) {
 	node := m.Nodes()[i]
 	if n.HostID == "" {
@@ -184,7 +184,7 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 	n.Seen = newSeen(grid.Tally{grid.Up: by.Up, grid.Down: by.Down, grid.Unknown: by.Unknown, grid.Missing: by.Missing}, node.DownSince)
 }
 
-// addSections adds a member to each section of the document that it belongs to, such as newcomers and ghosts.
+// addSections adds a member to its sections of the document.
 func (d *ClusterStatus) addSections(j *diagnosis.Judged, m *cluster.Member, n Node) {
 	replaced := replacementOf(j, m, n.Pod)
 	switch {
@@ -219,7 +219,7 @@ func newNewcomer(j *diagnosis.Judged, m *cluster.Member) Newcomer {
 	return n
 }
 
-// noService is why a newcomer cannot be judged yet.
+// noService is why a new node cannot be judged yet.
 func noService(m *cluster.Member) words.Message {
 	if m.Ref.Member == "" {
 		return words.New(words.NewcomerWithoutMember, "detail", m.Detail)
@@ -227,8 +227,8 @@ func noService(m *cluster.Member) words.Message {
 	return words.New(words.MemberWithoutService)
 }
 
-// disagreement merges the schema versions that the nodes report; nil when there is one version, or no node was asked. ScyllaDB lists unreachable nodes under UNREACHABLE, which
-// is not a version.
+// disagreement merges the nodes' schema versions; nil if there is only one, or no node was queried.
+// ScyllaDB lists unreachable nodes under UNREACHABLE, which is not a version.
 func disagreement(s *cluster.Cluster) map[string][]string {
 	versions := map[string][]string{}
 	for _, facts := range s.Facts {
@@ -248,7 +248,7 @@ func disagreement(s *cluster.Cluster) map[string][]string {
 	return versions
 }
 
-// addOperations lists the topology operations, and names the nodes that they are about where ScyllaDB does.
+// addOperations lists the topology operations, with their nodes if ScyllaDB reports them.
 func (d *ClusterStatus) addOperations(s *cluster.Cluster) {
 	operations, _ := s.Operations()
 	for _, op := range operations {
@@ -268,7 +268,7 @@ func (d *ClusterStatus) addOperations(s *cluster.Cluster) {
 	}
 }
 
-// UnderWay are the topology operations that have not ended, in words.
+// UnderWay returns the open topology operations as text.
 func (d *ClusterStatus) UnderWay() []string {
 	var out []string
 	for i := range d.Operations {

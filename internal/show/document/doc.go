@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package document has the versioned documents (apiVersion kubectl-scylla/v1) that every command's
-// -o json and -o yaml print, and of which text, dashboard and page are drawn. It decides nothing:
-// health, blockers, findings and verdicts are the results of the judges. It reads no clock.
+// Package document has the versioned documents (apiVersion kubectl-scylla/v1) of -o json and -o
+// yaml. Text, dashboard and page draw these documents. It makes no decision: health, blockers,
+// findings and verdicts come from the judges. It reads no clock.
 package document

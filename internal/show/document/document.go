@@ -22,7 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// APIVersion of every document. Fields are added under it, never changed or removed.
+// APIVersion of every document. Fields are only added, never changed or removed.
 const APIVersion = "kubectl-scylla/v1"
 
 // Kinds of documents.
@@ -37,31 +37,33 @@ const (
 type Header struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// GeneratedAt is when the document was made.
+	// GeneratedAt is when the document was created.
 	GeneratedAt metav1.Time `json:"generatedAt"`
-	// TakenAt is when the objects were read, of saved objects the newest time in them; absent where they have none. Texts then give no ages.
+	// TakenAt is when the objects were read; for saved objects, the newest time in them. If absent,
+	// texts have no ages.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	// Source of the rows, with the reason for the choice.
 	Source SourceInfo `json:"source,omitzero"`
-	// Partial lists the parts that could not be read; the rest of the document is true.
+	// Partial lists the unreadable parts; the rest of the document is valid.
 	Partial []cluster.Problem `json:"partial,omitempty"`
 	// Notes are remarks on the reading itself.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// SourceInfo says where rows came from.
+// SourceInfo is the source of the rows.
 type SourceInfo struct {
 	// Used is report, annotation or live.
 	Used cluster.Source `json:"used,omitempty"`
-	// Reason says in words why that one, or what was found.
+	// Reason is why this source was chosen, or what was found.
 	Reason string `json:"reason,omitempty"`
-	// Offline is true for saved objects.
+	// Offline is set for saved objects.
 	Offline bool `json:"offline,omitempty"`
-	// Context is the kubeconfig's context, where it is not the current one.
+	// Context is the kubeconfig's context if it is not the current one.
 	Context string `json:"context,omitempty"`
 }
 
-// InContext sets the kubeconfig's context by which the cluster was read, where that is not the current one. Saved objects have none.
+// InContext sets the kubeconfig's context of a cluster if it is not the current one. Saved objects
+// have none.
 func (h *Header) InContext(name string) {
 	if !h.Source.Offline {
 		h.Source.Context = name
@@ -79,7 +81,7 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 	}
 	for _, p := range s.Problems {
 		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != cluster.ProblemNotInstalled && p.Kind != cluster.ProblemNotFound {
-			// The controller's own namespace: a user who may read only the cluster's namespace still gets the whole matrix.
+			// A Lease is in the controller's namespace: without access to it the matrix is still complete.
 			h.Notes = append(h.Notes, p.Message)
 		}
 	}
@@ -92,8 +94,8 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 // noSteps is what Old objects lack.
 const noSteps = ": steps that cannot be undone are not shown"
 
-// PartialLines are the parts that could not be read, each without escape sequences; those of Pods with the same reason are one line. When there are more than most, the last
-// line gives their number; zero gives all.
+// PartialLines returns the unreadable parts without escape sequences, Pods with the same reason in
+// one line. If there are more than most, the last line has their number; 0 returns all.
 func (h *Header) PartialLines(most int) []string {
 	lines := ProblemLines(h.Partial)
 	if more := len(lines) - most; most > 0 && more > 0 {
@@ -105,70 +107,74 @@ func (h *Header) PartialLines(most int) []string {
 	return lines
 }
 
-// At is the moment that ages count to; zero leaves ages out.
+// At returns the reference time of ages; zero means no ages.
 func (h *Header) At() time.Time { return TimeOf(h.TakenAt) }
 
-// ClusterStatus is the document of `kubectl scylla status`. Its text is made from it and from nothing else.
+// ClusterStatus is the document of `kubectl scylla status`, and the only source of its text.
 type ClusterStatus struct {
 	Header `json:",inline"`
-	// Healthy is true when there is at least one node and every node sees every node UP: a newcomer could join now.
+	// Healthy is set if Nodes > 0 and all nodes see each other UP: a new node could join now.
 	Healthy bool `json:"healthy"`
-	// Verdict is HEALTHY, NOT HEALTHY, or UNKNOWN where no node could be asked.
+	// Verdict is HEALTHY, NOT HEALTHY, or UNKNOWN if no node could be queried.
 	Verdict string `json:"verdict"`
-	// Summary is the gravest finding in one sentence, or the number of nodes that are UP where there is none.
+	// Summary is the most severe finding in one sentence, else the number of nodes that are UP.
 	Summary string `json:"summary"`
 	// ManagedBy is scylla-operator or kubectl-scylla.
 	ManagedBy string `json:"managedBy,omitempty"`
 	Counts    Counts `json:"counts"`
-	// View is the controller's own summary in the cluster report; absent where our controller keeps none.
+	// View is the controller's view in the cluster report; absent if our controller writes none.
 	View *api.StatusReportView `json:"view,omitempty"`
-	// Coordinator is the topology coordinator, by the rows that name one; absent where none does, as before ScyllaDB 6.0.
+	// Coordinator is the topology coordinator, from the rows that name one; absent if none does, as
+	// before ScyllaDB 6.0.
 	Coordinator *Coordinator `json:"coordinator,omitempty"`
-	// Findings are the causes, the gravest first: each explains some of the blockers, and every blocker is explained by one. Remarks come last.
+	// Findings are the causes, most severe first, then remarks. Each explains some of the blockers,
+	// and every blocker has one finding.
 	Findings []Finding `json:"findings,omitempty"`
 	// Nodes, ordered by datacenter, rack, ordinal, host ID. The text counts them from 1.
 	Nodes []Node `json:"nodes"`
-	// Rows of the nodes that report, each with the nodes that are not UP in it. A node with a host ID that a row does not list in notUp is UP in it.
+	// Rows of the nodes that report, each with the nodes that are not UP in it. A node with a host ID
+	// that notUp lacks is UP in that row.
 	Rows []Row `json:"rows,omitempty"`
-	// Blockers, the gravest first: why a newcomer could not join now.
+	// Blockers are why a new node could not join now, most severe first.
 	Blockers Blockers `json:"blockers,omitempty"`
-	// Newcomers have not joined yet; each with the reason for which it waits.
+	// New nodes that have not joined, each with the reason why it waits.
 	Newcomers []Newcomer `json:"newcomers,omitempty"`
 	// Replacements that are open.
 	Replacements []Replacement `json:"replacements,omitempty"`
-	// Operations are the topology operations that ScyllaDB's task manager shows as open, and those that failed a while ago.
+	// Operations are open topology operations of ScyllaDB's task manager, and recently failed ones.
 	Operations []Operation `json:"operations,omitempty"`
-	// Ghosts are members without a Pod; GossipOnly are host IDs that peers list and no Kubernetes object has. By name or host ID.
+	// Names of members without a Pod, and host IDs that nodes list but no Kubernetes object has.
 	Ghosts     []string    `json:"ghosts,omitempty"`
 	GossipOnly []hostid.ID `json:"gossipOnly,omitempty"`
-	// Leftovers are those of GossipOnly that are ghosts, as failed replacements and joins leave behind: each with the nodes that list it, and the command that removes it or
-	// the reason why it must not be removed.
+	// Leftovers are the orphaned host IDs of GossipOnly, left by failed replacements and joins. Each
+	// has the nodes that list it, and the command to remove it or why it must not be removed.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
-	// Afterwards are the operations that ended within a day, the latest first, each with what ScyllaDB's documentation asks for next.
+	// Afterwards are the operations that ended within a day, latest first, with the next tasks from
+	// ScyllaDB's documentation.
 	Afterwards []Afterwards `json:"afterwards,omitempty"`
-	// Partition lists the parts, by host ID, when the reporting nodes form parts that do not see each other; empty otherwise.
+	// Partition lists the parts of nodes, by host ID, that do not see each other; empty if connected.
 	Partition [][]hostid.ID `json:"partition,omitempty"`
-	// Split lists by host ID the clusters of one name that the nodes belong to, when it is more than one; empty otherwise.
+	// Split lists the clusters, by host ID, if nodes belong to several with the same name.
 	Split [][]hostid.ID `json:"split,omitempty"`
-	// Schemas maps schema versions to the addresses of the nodes that have them; only ScyllaDB itself tells (source live), and only
-	// disagreement is listed.
+	// Schemas maps schema versions to node addresses, only if they disagree and only with source live.
 	Schemas map[string][]string `json:"schemas,omitempty"`
 }
 
-// Coordinator is the topology coordinator: the leader of group 0, whose own view alone decides a join. It has no host ID where the rows do not agree.
+// Coordinator is the topology coordinator: the leader of group 0. Only its gossip state decides a
+// join. It has no host ID if the rows disagree.
 type Coordinator struct {
 	matrix.Coordinator `json:",inline"`
 	Text               string `json:"text"`
 }
 
-// Counts sum a cluster up.
+// Counts summarise a cluster.
 type Counts struct {
-	// Nodes is the number of judged nodes; Up of them are UP in every row.
+	// Nodes is the number of judged nodes; Up of them are UP in every row, 0 <= Up <= Nodes.
 	Nodes int `json:"nodes"`
 	Up    int `json:"up"`
 	// Reporting nodes have a fresh, readable row.
 	Reporting int `json:"reporting"`
-	// Problems are the findings that are no remarks; Blockers counts single pairs and rows.
+	// Problems counts findings except remarks; Blockers counts pairs and rows.
 	Problems  int `json:"problems"`
 	Blockers  int `json:"blockers"`
 	Newcomers int `json:"newcomers"`
@@ -178,12 +184,12 @@ type Counts struct {
 type Node struct {
 	matrix.Ref `json:",inline"`
 	Namespace  string `json:"namespace,omitempty"`
-	// Membership is Member, Newcomer, Leaving, Ghost, Remote or Unknown; Detail is the reason where it is not obvious.
+	// Membership is a value of cluster.MemberState; Detail is the reason if it is not obvious.
 	Membership cluster.MemberState `json:"membership"`
 	Detail     string              `json:"detail,omitempty"`
-	// State is the node's state in the topology by its peers' rows (NORMAL, JOINING, LEAVING, ...).
+	// State is the node's topology state in other nodes' rows (NORMAL, JOINING, LEAVING, ...).
 	State string `json:"state,omitempty"`
-	// Seen is how the other nodes see it; absent when no node was asked about it.
+	// Seen is how the other nodes see it; absent without their rows.
 	Seen *Seen `json:"seen,omitempty"`
 	// Row is the state of the node's own row.
 	Row RowState `json:"row"`
@@ -191,32 +197,33 @@ type Node struct {
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`
-	// Process is how its ScyllaDB ended within the container that runs (state, exitStatus, ended), by its supervisord; absent where it has not.
+	// Process is how ScyllaDB exited in the running container (state, exitStatus, ended), from its
+	// supervisord; absent if it did not.
 	Process *api.ScyllaDBProcess `json:"process,omitempty"`
-	// Vitals are its uptime, data and tokens; absent unless the node itself was asked (--source=live) and answered.
+	// Vitals are uptime, data and tokens; absent unless the node was queried (--source=live).
 	cluster.Vitals `json:",inline"`
-	// Pod is the Pod's state in words, as kubectl's STATUS column with ready containers; "None" without one.
+	// Pod is kubectl's STATUS column with the ready containers; "None" without a Pod.
 	Pod string `json:"pod"`
-	// PodIP is the address of its Pod, KubernetesNode the one that it is on.
+	// PodIP is the address of its Pod, KubernetesNode the Kubernetes node of its Pod.
 	PodIP          string                  `json:"podIP,omitempty"`
 	KubernetesNode *cluster.KubernetesNode `json:"kubernetesNode,omitempty"`
 	// Force is the value of the force annotation on the member Service.
 	Force string `json:"force,omitempty"`
 }
 
-// Seen is how the rows of the other nodes see a node. The node's own opinion of itself does not count.
+// Seen is how the rows of the other nodes see a node, without the node's own row.
 type Seen struct {
-	// Status is UP only when every other row says UP, else the gravest that any of them says: DOWN, UNKNOWN, MISSING.
+	// Status is UP if every other row has UP, else the worst of DOWN, UNKNOWN, MISSING.
 	Status  api.NodeStatus `json:"status"`
 	Up      int            `json:"up"`
 	Down    int            `json:"down"`
 	Unknown int            `json:"unknown"`
 	Missing int            `json:"missing"`
-	// Since is the earliest moment from which a row says DOWN.
+	// Since is the earliest DOWN time in a row.
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
-// newSeen is nil where no row says anything.
+// newSeen returns nil if no row has an entry.
 func newSeen(t grid.Tally, since time.Time) *Seen {
 	if t.Total() == 0 {
 		return nil
@@ -224,7 +231,7 @@ func newSeen(t grid.Tally, since time.Time) *Seen {
 	return &Seen{Status: t.Worst().Status(), Up: t[grid.Up], Down: t[grid.Down], Unknown: t[grid.Unknown], Missing: t[grid.Missing], Since: TimePtr(since)}
 }
 
-// Tally counts the other rows by what they say; it is empty for nil.
+// Tally counts the other rows by mark; it is empty for nil.
 func (s *Seen) Tally() (t grid.Tally) {
 	if s != nil {
 		t[grid.Up], t[grid.Down], t[grid.Unknown], t[grid.Missing] = s.Up, s.Down, s.Unknown, s.Missing
@@ -232,7 +239,7 @@ func (s *Seen) Tally() (t grid.Tally) {
 	return t
 }
 
-// Mark is what the other rows say; grid.None for nil.
+// Mark returns the status as a mark; grid.None for nil.
 func (s *Seen) Mark() grid.Mark {
 	if s == nil {
 		return grid.None
@@ -240,7 +247,7 @@ func (s *Seen) Mark() grid.Mark {
 	return grid.Of(s.Status)
 }
 
-// Text is the column's text: "UP 5/5", "DOWN 2/5".
+// Text returns the column's text: "UP 5/5", "DOWN 2/5".
 func (s *Seen) Text() string {
 	t := s.Tally()
 	if t.Total() == 0 {
@@ -249,7 +256,7 @@ func (s *Seen) Text() string {
 	return fmt.Sprintf("%s %d/%d", s.Status, t[s.Mark()], t.Total())
 }
 
-// RowStatus tells the states of a row apart.
+// RowStatus is the state of a row.
 type RowStatus string
 
 const (
@@ -257,7 +264,7 @@ const (
 	RowStale   RowStatus = "stale"
 	RowMissing RowStatus = "missing"
 	RowError   RowStatus = "error"
-	// RowNone is an absent row of a node that has not joined, for which none is expected.
+	// RowNone is the absent row of a node that has not joined, for which none is expected.
 	RowNone RowStatus = "none"
 )
 
@@ -266,9 +273,9 @@ type RowState struct {
 	Status RowStatus `json:"status"`
 	// Detail is the reason why it is stale, or the error.
 	Detail string `json:"detail,omitempty"`
-	// Written is when it last changed; absent when not known.
+	// Written is when it last changed; absent if unknown.
 	Written *metav1.Time `json:"written,omitempty"`
-	// StaleSince is when it became stale; absent when not known.
+	// StaleSince is when it became stale; absent if unknown.
 	StaleSince *metav1.Time `json:"staleSince,omitempty"`
 }
 
@@ -288,20 +295,21 @@ type Pair struct {
 	Since  *metav1.Time   `json:"since,omitempty"`
 }
 
-// Newcomer is a member that has not joined yet.
+// Newcomer is a member that has not joined.
 type Newcomer struct {
 	matrix.Ref `json:",inline"`
-	// Waiting is the reason for which its Pod waits, as Kubernetes gives it.
+	// Waiting is why its Pod waits, as reported by Kubernetes.
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
-	// MayStart, Decision and Summary are the barrier's verdict. The newcomer is the subject of the summary's text, and is left out: "must wait: ...".
+	// MayStart, Decision and Summary are the barrier's verdict. Summary has no subject: "must wait:
+	// ...".
 	MayStart bool          `json:"mayStart"`
 	Decision string        `json:"decision,omitempty"`
 	Summary  words.Message `json:"summary"`
 	Blockers int           `json:"blockers"`
 }
 
-// Text says why it waits, in one line.
+// Text returns the reason why it waits, in one line.
 func (n *Newcomer) Text(now time.Time) string {
 	text := n.Ref.String()
 	if n.Waiting != "" {
@@ -316,39 +324,41 @@ func (n *Newcomer) Text(now time.Time) string {
 // Replacement is an open replacement of a node.
 type Replacement struct {
 	matrix.Ref `json:",inline"`
-	// Requested is true while the request label is there, Original the host ID that is being replaced once that is recorded.
+	// Requested is set while the request label exists; Original is the recorded host ID to replace.
 	Requested bool      `json:"requested"`
 	Original  hostid.ID `json:"original,omitempty"`
 	// Summary is the progress in one sentence.
 	Summary string `json:"summary"`
-	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done or Failed; absent under the Scylla Operator, which has
-	// steps of its own, unless the attempt failed, and where too little was read to tell.
+	// Phase is Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done or Failed.
+	// Absent if too little was read, or under the Scylla Operator (which has other steps), except
+	// Failed.
 	Phase replace.Phase `json:"phase,omitempty"`
-	// Attempt counts from 1; absent before the first was accepted.
+	// Attempt counts from 1; absent before the first is accepted.
 	Attempt int `json:"attempt,omitempty"`
-	// Held is true while a check holds it up.
+	// Held is set while a check blocks it.
 	Held bool `json:"held,omitempty"`
-	// Waiting is the condition for which it waits.
+	// Waiting lists what it waits for.
 	Waiting []string `json:"waiting,omitempty"`
-	// Failure is why the attempt failed; absent unless it did.
+	// Failure is why the attempt failed, else absent.
 	Failure *Failure `json:"failure,omitempty"`
-	// Cure is the action for an administrator, including that of the failure.
+	// The action for an administrator, including after a failure.
 	Cure string `json:"cure,omitempty"`
-	// CureMessage is Cure as it was made; zero where the document was read.
+	// The source of that text; zero if the document was decoded.
 	CureMessage words.Message `json:"-"`
 }
 
 // Operation is a topology operation.
 type Operation struct {
-	// Type is ScyllaDB's text (bootstrap, replace, decommission, "remove node", rebuild); absent while it waits, in versions up to 2025.4.
+	// Type is ScyllaDB's text (bootstrap, replace, decommission, "remove node", rebuild). Absent while
+	// it waits, in versions up to 2025.4.
 	Type string `json:"type,omitempty"`
 	// State is created, running or failed.
 	State string `json:"state"`
-	// Node that it is about; absent where ScyllaDB does not say, as in every version up to 2025.4.
+	// Node of the operation; absent if ScyllaDB does not report it, as up to 2025.4.
 	Node *matrix.Ref `json:"node,omitempty"`
-	// Error is ScyllaDB's text of one that failed.
+	// Error is ScyllaDB's text of a failed operation.
 	Error string `json:"error,omitempty"`
-	// UnderWay says an open one in words; absent for one that failed.
+	// UnderWay is an open operation as text; absent for a failed one.
 	UnderWay words.Message `json:"underWay,omitzero"`
 }
 
@@ -366,26 +376,26 @@ func NewClusterStatusList(items []ClusterStatus) *ClusterStatusList {
 	return &ClusterStatusList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindClusterStatusList}, Items: items}
 }
 
-// DeepCopyObject makes the documents runtime.Objects, which the printers of cli-runtime ask for.
+// DeepCopyObject implements runtime.Object for the printers of cli-runtime.
 func (d *ClusterStatus) DeepCopyObject() runtime.Object { return DeepCopy(d) }
 
-// DeepCopyObject as for ClusterStatus.
+// DeepCopyObject implements runtime.Object.
 func (d *ClusterStatusList) DeepCopyObject() runtime.Object { return DeepCopy(d) }
 
-// GetObjectKind as for ClusterStatus.
+// GetObjectKind implements runtime.Object.
 func (h *Header) GetObjectKind() schema.ObjectKind { return &h.TypeMeta }
 
-// DeepCopy goes through JSON: a document is fully described by its JSON, and copies are rare.
+// DeepCopy goes through JSON, which describes a document fully; copies are rare.
 func DeepCopy[T any](d *T) *T {
 	out := new(T)
-	// Documents hold strings, numbers and times only; none of them fails to encode.
+	// Documents contain only strings, numbers and times, which always encode.
 	if data, err := json.Marshal(d); err == nil {
 		_ = json.Unmarshal(data, out)
 	}
 	return out
 }
 
-// TimePtr is a moment as documents hold it, to the second; nil for the zero time.
+// TimePtr returns a time for documents, truncated to seconds; nil for the zero time.
 func TimePtr(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
@@ -394,7 +404,7 @@ func TimePtr(t time.Time) *metav1.Time {
 	return &m
 }
 
-// TimeOf is the zero time for nil.
+// TimeOf returns the zero time for nil.
 func TimeOf(t *metav1.Time) time.Time {
 	if t == nil {
 		return time.Time{}

@@ -14,32 +14,32 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Finding is one cause as documents have it.
+// Finding is one cause in a document.
 type Finding struct {
 	// Kind is stable: Partition, RackDown, NodeDown, LinkDown and others.
 	Kind  diagnosis.Kind  `json:"kind"`
 	Scope diagnosis.Scope `json:"scope"`
-	// Message is the cause in one sentence, Evidence the numbers that it rests on, Step what to do next.
+	// Message is the cause in one sentence, Evidence its numbers, Step the next action.
 	Message  words.Message `json:"message"`
 	Evidence words.Message `json:"evidence,omitzero"`
 	Step     words.Message `json:"step,omitzero"`
-	// Since is when it began; absent when not known.
+	// Since is when it began; absent if unknown.
 	Since *metav1.Time `json:"since,omitempty"`
-	// Explains are the blockers that it explains, by their places in the document's list, from 0.
+	// Explains are the blockers that it explains, by index in the document's list.
 	Explains []int `json:"explains,omitempty"`
-	// Remark is true for a finding that delays no newcomer: a cluster with remarks alone is healthy.
+	// Remark is set for a finding that delays no new node: with remarks alone a cluster is healthy.
 	Remark bool `json:"remark,omitempty"`
 }
 
-// Text is the cause in one line, with its age at that time; a zero time leaves the age out.
+// Text returns the cause in one line, with its age at now; without the age for a zero time.
 func (f *Finding) Text(now time.Time) string {
 	return words.Aged(f.Message, words.Ago(TimeOf(f.Since), now))
 }
 
-// Partition is true for parts that do not see each other.
+// Partition reports whether nodes form parts that do not see each other.
 func (f *Finding) Partition() bool { return f.Kind == diagnosis.Partition }
 
-// Rights is true where no node could be asked because a right is missing.
+// Rights reports whether missing permissions prevented all queries of nodes.
 func (f *Finding) Rights() bool { return f.Kind == diagnosis.RightsMissing && !f.Remark }
 
 func newFindings(findings []diagnosis.Finding) []Finding {
@@ -53,7 +53,7 @@ func newFindings(findings []diagnosis.Finding) []Finding {
 	return out
 }
 
-// Problems are the findings that are no remarks.
+// Problems returns the findings except remarks.
 func (d *ClusterStatus) Problems() []Finding {
 	return slices.DeleteFunc(slices.Clone(d.Findings), func(f Finding) bool { return f.Remark })
 }
@@ -65,7 +65,7 @@ const (
 	WordUnknown    = "UNKNOWN"
 )
 
-// Word is the verdict in one word. UNKNOWN is a cluster in which no node could be asked, which is the fault of no node.
+// Word returns the verdict in one word. UNKNOWN means that no node could be queried.
 func (d *ClusterStatus) Word() string {
 	switch {
 	case d.Healthy:
@@ -79,7 +79,7 @@ func (d *ClusterStatus) Word() string {
 	return WordNotHealthy
 }
 
-// Mark is the verdict as a mark: UP for a healthy cluster.
+// Mark returns the verdict as a mark: UP for a healthy cluster.
 func (d *ClusterStatus) Mark() grid.Mark {
 	switch d.Verdict {
 	case WordHealthy:
@@ -90,19 +90,19 @@ func (d *ClusterStatus) Mark() grid.Mark {
 	return grid.Down
 }
 
-// Unread is true where no node could be asked and no node's state is known.
+// Unread reports whether no node could be queried and no node's state is known.
 func (d *ClusterStatus) Unread() bool {
 	return d.Word() == WordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
 }
 
-// summarise is the verdict in one sentence: the gravest finding and the number of others; the counts for a healthy cluster. It has no age, so that the same cluster has the
-// same summary.
+// summarise returns the most severe finding and the number of the others; the counts for a healthy
+// cluster. It has no age, so that the same cluster has the same summary.
 func (d *ClusterStatus) summarise() string { return d.line(time.Time{}, byEveryone) }
 
-// Brief is the summary for a line without room.
+// Brief returns the summary for a narrow line.
 func (d *ClusterStatus) Brief() string { return d.line(time.Time{}, "") }
 
-// FirstLine is the summary with the age of its finding.
+// FirstLine returns the summary with the age of its finding.
 func (d *ClusterStatus) FirstLine() string { return d.line(d.At(), byEveryone) }
 
 func (d *ClusterStatus) line(now time.Time, by string) string {
@@ -119,10 +119,10 @@ func (d *ClusterStatus) line(now time.Time, by string) string {
 
 const byEveryone = " by all"
 
-// Counted is the number of nodes that are UP, and what goes on.
+// Counted returns the number of nodes that are UP, and operations in progress.
 func (d *ClusterStatus) Counted() string { return d.counted(byEveryone) }
 
-// counted is Counted; by is byEveryone, or nothing for want of room.
+// counted is Counted; by is byEveryone, or empty to save width.
 func (d *ClusterStatus) counted(by string) string {
 	c := d.Counts
 	text := fmt.Sprintf("%d of %s seen UP%s", c.Up, words.Count(c.Nodes, "node", "nodes"), by)
@@ -152,14 +152,14 @@ func (d *ClusterStatus) counted(by string) string {
 	return text
 }
 
-// Trouble tells which nodes deserve a line of their own.
+// Trouble selects the nodes that are listed separately.
 type Trouble struct {
-	refs   map[string]bool // the host IDs and members that findings are about
-	parted bool            // a finding says that the cluster is partitioned: DOWN is then no trouble of a single node
-	unread bool            // no node's state is known: the nodes then count as untroubled
+	refs   map[string]bool // host IDs and members of findings
+	parted bool            // the network is partitioned: DOWN is then no trouble of a single node
+	unread bool            // no node's state is known: no node then counts as troubled
 }
 
-// Trouble is that of the document. A partition is about every node, so it names none.
+// Trouble returns the document's Trouble. A network partition affects every node: it names none.
 func (d *ClusterStatus) Trouble() *Trouble {
 	t := &Trouble{
 		refs: map[string]bool{}, unread: d.Unread(),
@@ -177,13 +177,13 @@ func (d *ClusterStatus) Trouble() *Trouble {
 	return t
 }
 
-// Unread is true while no node's state is known.
+// Unread reports whether no node's state is known.
 func (t *Trouble) Unread() bool { return t.unread }
 
-// Names is true for a host ID or a member that a finding is about.
+// Names reports whether a finding is about this host ID or member.
 func (t *Trouble) Names(ref string) bool { return t.refs[ref] }
 
-// Of is true for a node with trouble.
+// Of reports whether a node is troubled.
 func (t *Trouble) Of(n *Node) bool {
 	switch {
 	case t.refs[string(n.HostID)] || t.refs[n.Member]:

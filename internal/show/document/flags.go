@@ -4,7 +4,7 @@ package document
 
 import "github.com/kubectl-scylla/kubectl-scylla/internal/words"
 
-// Repeat puts the flags that were given into every command of the items, which were made without them.
+// Repeat adds the given flags to every command of the items.
 func Repeat[T any, P interface {
 	*T
 	Repeat(words.Printer)
@@ -14,7 +14,7 @@ func Repeat[T any, P interface {
 	}
 }
 
-// Repeat puts the flags that were given into every command of the document, which was made without them.
+// Repeat adds the given flags to every command of the document.
 func (d *ClusterStatus) Repeat(p words.Printer) {
 	Repeat(p, d.Findings)
 	repeatBlockers(p, d.Blockers)

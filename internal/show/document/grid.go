@@ -8,13 +8,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
-// Index finds nodes by their places in a document.
+// Index maps host IDs and member names to indexes of Nodes.
 type Index struct {
 	ByID     map[hostid.ID]int
 	ByMember map[string]int
 }
 
-// Index of the document's nodes; of several with one name the first.
+// Index returns the Index of the document's nodes, with the first of several equal names.
 func (d *ClusterStatus) Index() Index {
 	x := Index{make(map[hostid.ID]int, len(d.Nodes)), make(map[string]int, len(d.Nodes))}
 	for i := range d.Nodes {
@@ -29,7 +29,7 @@ func (d *ClusterStatus) Index() Index {
 	return x
 }
 
-// Find looks a node up by its host ID, then by its member; -1 when there is none.
+// Find returns the index of a node by its host ID, then by its member; -1 if there is none.
 func (x Index) Find(r matrix.Ref) int {
 	if i, ok := x.ByID[r.HostID]; ok {
 		return i
@@ -40,7 +40,7 @@ func (x Index) Find(r matrix.Ref) int {
 	return -1
 }
 
-// Grid is who sees whom, by the nodes' places in the document.
+// Grid returns who sees whom, with the indexes of Nodes.
 func (d *ClusterStatus) Grid() *grid.Grid {
 	x, nodes := d.Index(), make([]grid.Node, len(d.Nodes))
 	for _, r := range d.Rows {

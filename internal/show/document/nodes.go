@@ -7,15 +7,15 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
-// Troubled is true for a node with any abnormal state.
+// Troubled reports whether a node has any abnormal state.
 func (n *Node) Troubled() bool {
 	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != RowOK || n.Seen.Mark() != grid.Up
 }
 
-// Fresh is a row that counts: its reporter is alive, even if the row has not changed for long.
+// Fresh is the text of a row that counts: its reporter responds, even if the row is unchanged.
 const Fresh = "fresh"
 
-// Word is the state of a row in the text.
+// Word returns the state of a row for the text.
 func (r RowState) Word() string {
 	if r.Status == RowOK {
 		return Fresh
@@ -23,15 +23,16 @@ func (r RowState) Word() string {
 	return string(r.Status)
 }
 
-// RackSum sums up the nodes of one rack.
+// RackSum summarises the nodes of one rack.
 type RackSum struct {
 	Datacenter, Rack string
-	Nodes            []int // their places in the document
-	// In is how many are no newcomers, Up how many are seen UP, Rows how many have a row that counts, Trouble how many have trouble.
+	Nodes            []int // indexes of the document's Nodes
+	// In counts nodes that have joined, Up those seen UP, Rows those with a usable row, Trouble the
+	// troubled ones.
 	In, Up, Rows, Trouble int
 }
 
-// Racks are the racks in the order of their nodes.
+// Racks returns the racks in the order of their nodes.
 func (d *ClusterStatus) Racks(troubled func(*Node) bool) []*RackSum {
 	var racks []*RackSum
 	byName := map[[2]string]*RackSum{}

@@ -9,10 +9,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// maxNamed bounds the Pods that one line names.
+// maxNamed is the maximum number of Pods that one line names.
 const maxNamed = 5
 
-// ProblemLines are the Problems in words, in their order: those of Pods with one reason in one line.
+// ProblemLines returns Problems as text, in order; Pods with the same reason share one line.
 func ProblemLines(ps []cluster.Problem) []string {
 	type group struct{ lead, reason, whole string }
 	names := map[group][]string{}
@@ -20,7 +20,7 @@ func ProblemLines(ps []cluster.Problem) []string {
 	for _, p := range ps {
 		g := group{p.Lead, p.Reason, ""}
 		if p.Lead == "" || p.Message != p.OnPod(p.Lead, p.Reason).Message {
-			g = group{whole: p.Message} // also a text that something was taken out of
+			g = group{whole: p.Message} // including a redacted text
 		}
 		if names[g] == nil {
 			order = append(order, g)

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// replacementOf is the open replacement of a member, nil when there is none.
+// replacementOf returns the open replacement of a member, else nil.
 func replacementOf(j *diagnosis.Judged, m *cluster.Member, podState string) *Replacement {
 	found, open := j.Replacing[m.Ref.Member]
 	if !open {
@@ -46,7 +46,7 @@ func replacementOf(j *diagnosis.Judged, m *cluster.Member, podState string) *Rep
 
 // Failure is why an attempt failed.
 type Failure struct {
-	// Code is stable, CamelCase; Text is the fact, Cure what to do.
+	// Code is stable, CamelCase; Text is the fact, followed by the remedy.
 	Code string `json:"code"`
 	Text string `json:"text"`
 	Cure string `json:"cure"`
@@ -63,13 +63,14 @@ func newFailure(d *replace.Diagnosis) *Failure {
 // Leftover is a host ID that the cluster lists and no member has.
 type Leftover struct {
 	HostID hostid.ID `json:"hostID"`
-	// Evidence says which nodes list it, and in which state.
+	// Evidence lists the nodes that list it, with its state there.
 	Evidence string `json:"evidence"`
-	// Command removes it; empty while it must not be removed, with Why saying why. Beside a command Why is what has to be done first.
+	// Command removes it; empty if it must not be removed, for the reason Why. With a Command, Why is
+	// what to do first.
 	Command string `json:"command,omitempty"`
 	Why     string `json:"why,omitempty"`
 
-	// First is Why, and Remove Command, as they were made; zero where the document was read.
+	// First and Remove are the sources of Why and Command; zero if the document was decoded.
 	First  words.Message `json:"-"`
 	Remove words.Command `json:"-"`
 }

@@ -14,10 +14,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Blockers are blockers as documents have them: in JSON each also has its text, without its age, and its next step as text and as commands.
+// Blockers are blockers in documents: in JSON each also has its text without age, and its next step
+// as text and as commands.
 type Blockers []matrix.Blocker
 
-// LogCure is what to do after a text in the log of a cluster's ScyllaDB, as scylla.Cure; how to look where the cluster's objects are too old for that.
+// LogCure returns what to do after a ScyllaDB log line; if the cluster's objects are Old, the
+// command to read them again.
 func LogCure(s *cluster.Cluster, c words.Code) string {
 	if s.Old {
 		return words.Text(replace.ReadNow(s))
@@ -41,12 +43,12 @@ func (b Blockers) MarshalJSON() ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. The texts are made anew.
+// UnmarshalJSON implements json.Unmarshaler. It ignores the texts, which MarshalJSON generates.
 func (b *Blockers) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]matrix.Blocker)(b))
 }
 
-// Verdict is a verdict as documents have it: its blockers have texts, and the text of the summary begins with the member.
+// Verdict is a verdict in documents: its blockers have texts, and its summary names the member.
 type Verdict bootstrap.Verdict
 
 // verdict is the JSON of Verdict.
@@ -64,13 +66,13 @@ func (v Verdict) MarshalJSON() ([]byte, error) {
 	return json.Marshal(verdict{v.Satisfied, v.Decision, words.About{Subject: v.Self.Name(), Message: v.Summary}, v.Blockers, v.Notes, v.Self})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. The texts are made anew.
+// UnmarshalJSON implements json.Unmarshaler. It ignores the texts, which MarshalJSON generates.
 func (v *Verdict) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*bootstrap.Verdict)(v))
 }
 
-// Sentence is the verdict with the member as its subject.
+// Sentence returns the verdict with the member as its subject.
 func (v Verdict) Sentence() string { return words.Of(v.Self.Name(), v.Summary) }
 
-// Predicate is the verdict without its subject, for places where the member's name stands beside it: "must wait: ...".
+// Predicate returns the verdict without its subject, to follow the member's name: "must wait: ...".
 func (v Verdict) Predicate() string { return words.Text(v.Summary) }

@@ -14,7 +14,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// ViewStamp identifies the controller's view beside which a document was made, and since when the controller has held it, by the controller's clock.
+// ViewStamp identifies the controller view of a document. ObservedAt is since when that view has
+// been current, by the controller's clock.
 type ViewStamp struct {
 	Epoch      int64       `json:"epoch"`
 	Seq        int64       `json:"seq"`
@@ -28,7 +29,7 @@ type ClusterView struct {
 	ViewStamp `json:",inline"`
 }
 
-// NewViewStamp is that of the cluster's view; nil where it has none.
+// NewViewStamp returns the stamp of the cluster's view; nil without one.
 func NewViewStamp(s *cluster.Cluster) *ViewStamp {
 	if v := viewOf(s); v != nil {
 		return &ViewStamp{Epoch: v.Epoch, Seq: v.Seq, ObservedAt: v.ObservedAt}
@@ -36,7 +37,8 @@ func NewViewStamp(s *cluster.Cluster) *ViewStamp {
 	return nil
 }
 
-// Text says it with its age, which compares the controller's clock with this one's, as the sentence says; with the zero time it has none. Nothing for nil.
+// Text returns the stamp with its age at now, by two clocks, which the sentence states; without an
+// age for the zero time. Empty for nil.
 func (v *ViewStamp) Text(now time.Time) string {
 	if v == nil {
 		return ""
@@ -44,7 +46,7 @@ func (v *ViewStamp) Text(now time.Time) string {
 	return words.Text(words.New(words.ControllerViewAge, "epoch", v.Epoch, "seq", v.Seq, "age", words.Ago(v.ObservedAt.Time, now)))
 }
 
-// viewOf is the controller's view of the cluster; nil where the cluster report has none, or is not ours.
+// viewOf returns the controller's view of the cluster; nil if the report has none or is not ours.
 func viewOf(s *cluster.Cluster) *api.StatusReportView {
 	if s.StatusReport == nil || s.StatusReport.Labels[api.LabelManagedBy] != api.ManagedByUs {
 		return nil
@@ -52,7 +54,8 @@ func viewOf(s *cluster.Cluster) *api.StatusReportView {
 	return s.StatusReport.Status.View.DeepCopy()
 }
 
-// ViewText is the controller's view in one line; nothing where there is none. Its age compares the controller's clock with this one's, as the sentence says.
+// ViewText returns the controller's view in one line; empty without one. Its age depends on two
+// clocks, which the sentence states.
 func (d *ClusterStatus) ViewText() string {
 	v, up := d.View, 0
 	if v == nil {
@@ -74,7 +77,7 @@ func (d *ClusterStatus) ViewText() string {
 	for _, x := range v.Permits {
 		permitted = append(permitted, x.Member)
 	}
-	var waiting any // nothing is said where no member waits
+	var waiting any // omitted if no member waits
 	if n := max(len(v.Queue), int(v.Waiting)); n > 0 {
 		waiting = n
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// VitalsTexts are for how long a node's process ran, its data and how many tokens it owns, each empty where it did not say.
+// VitalsTexts returns a node's uptime, data and tokens as text, each empty if not reported.
 func VitalsTexts(v cluster.Vitals) (uptime, load, tokens string) {
 	if d, ok := v.Uptime(); ok {
 		uptime = words.Age(d)
@@ -24,7 +24,7 @@ func VitalsTexts(v cluster.Vitals) (uptime, load, tokens string) {
 	return uptime, load, tokens
 }
 
-// Bytes is an amount of data for reading, by powers of 1024: "512 B", "1.2 GiB".
+// Bytes formats an amount of data by powers of 1024: "512 B", "1.2 GiB".
 func Bytes(n int64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grid is who sees whom as it is drawn: by node, by rack or by datacenter. It counts what the rows say; it judges nothing and writes no sentence.
+// Package grid is who sees whom for drawing: by node, by rack or by datacenter. It counts the
+// entries of rows; it makes no decision and has no texts.
 package grid
 
 import (
@@ -11,27 +12,27 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Mark is what the row of one node says of another node.
+// Mark is the entry of one node in the row of another node.
 type Mark uint8
 
 const (
-	None Mark = iota // no row that counts
+	None Mark = iota // no usable row
 	Self
 	Up
 	Down
 	Unknown
 	Missing // the row lacks the node
-	Marks   // how many there are
+	Marks   // number of marks
 )
 
-// Worst has the marks of pairs, the most severe first.
+// Worst has the marks of pairs, most severe first.
 var Worst = [...]Mark{Down, Unknown, Missing, Up}
 
 var statuses = [Marks]api.NodeStatus{
 	None: "none", Self: "self", Up: api.NodeStatusUp, Down: api.NodeStatusDown, Unknown: api.NodeStatusUnknown, Missing: api.NodeStatusMissing,
 }
 
-// Of is the mark of a status; an unknown text counts as UNKNOWN.
+// Of returns the mark of a status; an unknown text counts as UNKNOWN.
 func Of(s api.NodeStatus) Mark {
 	if i := slices.Index(statuses[:], s); i >= int(Up) {
 		return Mark(i)
@@ -39,34 +40,34 @@ func Of(s api.NodeStatus) Mark {
 	return Unknown
 }
 
-// String is UP, DOWN, UNKNOWN or MISSING; none and self for what is no pair.
+// String returns UP, DOWN, UNKNOWN or MISSING; none and self if there is no pair.
 func (m Mark) String() string { return string(statuses[m]) }
 
-// Status is the mark as documents have it.
+// Status returns the mark as a status for documents.
 func (m Mark) Status() api.NodeStatus { return statuses[m] }
 
-// NotUp reports whether a pair has another status than UP.
+// NotUp reports whether a pair is not UP.
 func (m Mark) NotUp() bool { return m > Up }
 
 // Pair is a node that another node does not see UP.
 type Pair struct {
-	Of    int // its place in Nodes
+	Of    int // index in Nodes
 	Is    Mark
-	Since time.Time // zero when not known
+	Since time.Time // zero if unknown
 }
 
 // Node is a node with its row.
 type Node struct {
 	Datacenter, Rack string
 	Listed           bool // other nodes can list it
-	Reports          bool // it has a row that counts
+	Reports          bool // it has a usable row
 	NotUp            []Pair
 }
 
-// Grid is who sees whom. It is not changed after New.
+// Grid is who sees whom, immutable after New.
 type Grid struct{ Nodes []Node }
 
-// New takes nodes, and sorts the pairs of each.
+// New creates a Grid and sorts the pairs of each node.
 func New(nodes []Node) *Grid {
 	byNode := func(a, b Pair) int { return cmp.Compare(a.Of, b.Of) }
 	for i := range nodes {
@@ -77,7 +78,7 @@ func New(nodes []Node) *Grid {
 	return &Grid{nodes}
 }
 
-// At is what node i says of node j.
+// At returns the entry of node j in the row of node i.
 func (g *Grid) At(i, j int) Mark {
 	n := &g.Nodes[i]
 	if i == j {
@@ -92,7 +93,7 @@ func (g *Grid) At(i, j int) Mark {
 	return Up
 }
 
-// Listed are the nodes that other nodes can list.
+// Listed returns the nodes that other nodes can list.
 func (g *Grid) Listed() []int {
 	var out []int
 	for i := range g.Nodes {

@@ -4,7 +4,7 @@ package grid
 
 import "cmp"
 
-// By is what one line of a grid stands for.
+// By is what one line of a grid represents.
 type By uint8
 
 const (
@@ -13,22 +13,22 @@ const (
 	ByDatacenter
 )
 
-// String is node, rack or datacenter.
+// String returns node, rack or datacenter.
 func (b By) String() string { return [...]string{"node", "rack", "datacenter"}[b] }
 
-// Most is the largest number of lines that are read at once: above it a grid is by racks, and then by datacenters.
+// Most is the maximum of readable lines: a larger grid is by rack, and then by datacenter.
 const Most = 48
 
 // Tally counts pairs by their marks.
 type Tally [Marks]int
 
-// NotUp is the number of pairs that are not UP.
+// NotUp returns the number of pairs that are not UP.
 func (t *Tally) NotUp() int { return t[Down] + t[Unknown] + t[Missing] }
 
-// Total is the number of pairs.
+// Total returns the number of pairs.
 func (t *Tally) Total() int { return t.NotUp() + t[Up] }
 
-// Worst is the most severe mark; None without a pair.
+// Worst returns the most severe mark; None without a pair.
 func (t *Tally) Worst() Mark {
 	for _, m := range Worst {
 		if t[m] > 0 {
@@ -52,7 +52,7 @@ type Group struct {
 	listed           int // how many of them other nodes can list
 }
 
-// Name is the datacenter with the rack.
+// Name returns the datacenter with the rack.
 func (g *Group) Name() string {
 	if g.Rack == "" {
 		return g.Datacenter
@@ -64,8 +64,8 @@ func (g *Group) Name() string {
 type Groups struct {
 	By   By
 	List []Group
-	In   []int // the group of each node; -1 where it has none
-	// Cells count what the nodes of one group say of those of another; nobody counts for himself.
+	In   []int // the group of each node; -1 without one
+	// Cells[a][b] counts the entries of b's nodes in the rows of a's nodes, except the node itself.
 	Cells [][]Tally
 	grid  *Grid
 }
@@ -110,7 +110,7 @@ func (g *Grid) Group(by By, all bool) *Groups {
 	return s
 }
 
-// add counts the row of node i. Its time grows with the pairs that are not UP, not with the nodes: a row has only those pairs.
+// add counts the row of node i, in O(groups + len(NotUp)).
 func (s *Groups) add(cells []Tally, i int) {
 	n := &s.grid.Nodes[i]
 	if !n.Reports {
@@ -130,7 +130,7 @@ func (s *Groups) add(cells []Tally, i int) {
 	}
 }
 
-// Row is what node i says of each group; nil without a row that counts.
+// Row returns the entries of each group in the row of node i; nil without a usable row.
 func (s *Groups) Row(i int) []Tally {
 	if !s.grid.Nodes[i].Reports {
 		return nil
@@ -140,7 +140,7 @@ func (s *Groups) Row(i int) []Tally {
 	return cells
 }
 
-// Mark is the most severe mark of a cell.
+// Mark returns the most severe mark of a cell.
 func (s *Groups) Mark(a, b int) Mark {
 	if s.By == ByNode && a == b {
 		return Self
@@ -159,7 +159,7 @@ func (s *Groups) All() Tally {
 	return all
 }
 
-// Fit is the finest grid of at most Most lines, by datacenters where neither nodes nor racks fit.
+// Fit returns the finest grid of at most Most lines; by datacenter if neither nodes nor racks fit.
 func (g *Grid) Fit() *Groups {
 	if len(g.Listed()) <= Most {
 		return g.Group(ByNode, false)

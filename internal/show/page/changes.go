@@ -26,24 +26,24 @@ type Change struct {
 	Time metav1.Time `json:"time"`
 	// Kind is Row (one node's state in another's row), Event, Condition, Container or Replacement.
 	Kind string `json:"kind"`
-	// Warning is true for a change for the worse.
+	// Warning is set for a change for the worse.
 	Warning bool `json:"warning"`
 	// About is the changed object, Text the change.
 	About string `json:"about"`
 	Text  string `json:"text"`
-	// Count is how often, when more than once; Time is then the last.
+	// Count is the number of times, if more than 1; Time is then the last.
 	Count int32 `json:"count,omitempty"`
-	// Routine is true for the events of the scheduler and the kubelet about every Pod that starts.
+	// Routine is set for the Events of every normal Pod start.
 	Routine bool `json:"routine,omitempty"`
 }
 
-// routine are the reasons of Events that every Pod has when it starts.
+// routine are the reasons of Events at every Pod start.
 var routine = map[string]bool{
 	"Scheduled": true, "Pulling": true, "Pulled": true, "Created": true, "Started": true, "SuccessfulAttachVolume": true, "SuccessfulMountVolume": true,
 	"AddedInterface": true, "ProvisioningSucceeded": true, "ExternalProvisioning": true, "Provisioning": true, "SuccessfulCreate": true,
 }
 
-// split parts routine changes from the others.
+// split separates routine changes from the others.
 func (r *Report) split() (others, routine []Change) {
 	for _, c := range r.Changes {
 		if c.Routine {
@@ -55,7 +55,7 @@ func (r *Report) split() (others, routine []Change) {
 	return others, routine
 }
 
-// adder adds one change; a zero moment adds none.
+// adder adds one change, except for a zero time.
 type adder func(at time.Time, kind string, warning bool, about, text string, count int32)
 
 func (r *Report) add(at time.Time, kind string, warning bool, about, text string, count int32) {
@@ -91,7 +91,7 @@ func (r *Report) addChanges(c *support.Cluster) {
 	r.cutChanges()
 }
 
-// cutChanges keeps the newest changes; routine changes are dropped first.
+// cutChanges keeps the newest changes; it drops routine changes first.
 func (r *Report) cutChanges() {
 	more := len(r.Changes) - maxChanges
 	if more <= 0 {

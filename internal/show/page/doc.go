@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package page owns the report of a cluster: its document (the status, the objects it is assembled from, the changes with their times) and everything that is drawn from that
-// document and from nothing else: text, Markdown, the matrix as an SVG picture, and one self-contained HTML page.
+// Package page owns the report of a cluster: its document (the status, its source objects, the
+// changes with their times) and all its drawings: text, Markdown, the matrix as an SVG picture, and
+// one self-contained HTML page. The drawings use only the document.
 //
-// It decides nothing and reads nothing, no clock and no cluster. It imports html/template, so nothing that runs in a Pod may import it.
+// It makes no decision and reads no clock and no cluster. It imports html/template: no program that
+// runs in a Pod may import it.
 package page

@@ -10,7 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 )
 
-// picture is who sees whom with the names of its lines: nodes, or racks or datacenters where there are too many.
+// picture is who sees whom with line names: nodes, or racks or datacenters if there are too many.
 type picture struct {
 	*grid.Groups
 	names []string
@@ -29,16 +29,16 @@ func newGrid(r *Report) *picture {
 	return g
 }
 
-// together reports whether two lines are of one rack, lines of racks of one datacenter.
+// together reports whether two nodes are in one rack, or two racks in one datacenter.
 func (g *picture) together(i, j int) bool {
 	a, b := &g.List[i], &g.List[j]
 	return a.Datacenter == b.Datacenter && (g.By != grid.ByNode || a.Rack == b.Rack)
 }
 
-// number is that of a line's node in the table of nodes.
+// number returns the number of a line's node in the table of nodes.
 func (g *picture) number(i int) int { return g.List[i].Nodes[0] + 1 }
 
-// title says a cell in words.
+// title describes a cell.
 func (g *picture) title(i, j int) string {
 	a, b := g.names[i], g.names[j]
 	switch m := g.Mark(i, j); {

@@ -23,7 +23,7 @@ var pageText string
 //go:embed report.css
 var styleText string
 
-// pageTemplate is parsed when it is first needed: most runs draw no page.
+// pageTemplate is parsed on demand: most runs draw no page.
 func pageTemplate(r *Report) (*template.Template, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago, "about": Change.about, "used": used, "age": r.objectAge,
@@ -36,13 +36,14 @@ func pageTemplate(r *Report) (*template.Template, error) {
 	return t, nil
 }
 
-// commandWord is a word of a command. A whole one must not be broken at its hyphens and slashes.
+// commandWord is a word of a command. A Whole one must not be broken at hyphens and slashes.
 type commandWord struct {
 	Text  string
 	Whole bool
 }
 
-// commandWords are the words of a command; a page may break the command between them only. Nothing is added to the text: text copied from the page runs as it is.
+// commandWords returns the words of a command, the only places for line breaks in a page. The text
+// is unchanged, so that a copied command runs.
 func commandWords(text string) []commandWord {
 	other := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	var out []commandWord
@@ -52,8 +53,9 @@ func commandWords(text string) []commandWord {
 	return out
 }
 
-// proseParts are the parts of a text of which the whole ones, names and addresses, are not to be broken within: half of "demo-dc1-rack1-0" at the end of a line reads
-// as another name. Together they are the text.
+// proseParts splits a text. Whole parts (names and addresses) must not be broken: half of
+// "demo-dc1-rack1-0" at the end of a line looks like another name. The parts concatenate to the
+// text.
 func proseParts(text string) []commandWord {
 	var out []commandWord
 	last := 0
@@ -76,7 +78,8 @@ func proseParts(text string) []commandWord {
 	return out
 }
 
-// allNodes is the largest number of nodes that the page lists one by one; above it the page lists racks and nodes with trouble, and all nodes folded away.
+// allNodes is the maximum number of nodes that the page lists separately. For more, it lists racks
+// and troubled nodes, and all nodes in a folded section.
 const allNodes = 100
 
 // tableLine is one line of the table of nodes.
@@ -86,18 +89,18 @@ type tableLine struct {
 	Place  Place
 }
 
-// kind is the class of a style in the page; none for plain text.
+// kind returns the class of a style in the page; empty for plain text.
 func kind(s show.Style) string {
 	return map[show.Style]string{show.Good: "good", show.Bad: "bad", show.Warn: "odd", show.Odd: "odd"}[s]
 }
 
-// SeenKind and SeenGlyph are how the other nodes see it.
+// SeenKind returns the class of how the other nodes see it.
 func (l tableLine) SeenKind() string { return kind(show.StyleOf(l.Seen.Mark())) }
 
-// SeenGlyph as SeenKind.
+// SeenGlyph returns the glyph of how the other nodes see it.
 func (l tableLine) SeenGlyph() string { return show.NewGlyphs(false).Marks[l.Seen.Mark()] }
 
-// RowText is the state of its row; RowKind the class.
+// RowText returns the state of its row.
 func (l tableLine) RowText() string {
 	if l.Row.Status == document.RowNone {
 		return "-"
@@ -105,7 +108,7 @@ func (l tableLine) RowText() string {
 	return l.Row.Word()
 }
 
-// RowKind as RowText.
+// RowKind returns the class of the state of its row.
 func (l tableLine) RowKind() string {
 	if k, known := map[document.RowStatus]string{document.RowOK: "good", document.RowNone: "", document.RowStale: "odd"}[l.Row.Status]; known {
 		return k
@@ -144,7 +147,7 @@ type pageData struct {
 	NodeList, Trouble []tableLine
 	Racks             []*rack
 	Folded            bool
-	Several           bool // troubled nodes are too many to list apart
+	Several           bool // too many troubled nodes to list separately
 	ChangeList        []Change
 	RoutineList       []Change
 	RoutineText       string
@@ -153,7 +156,7 @@ type pageData struct {
 	TakenISO          string
 }
 
-// HTML writes the report as one self-contained page: no script, no font, no picture from elsewhere.
+// HTML writes the report as one self-contained page, without scripts, fonts or external pictures.
 func HTML(w io.Writer, r *Report) error {
 	t, err := pageTemplate(r)
 	if err != nil {
@@ -163,20 +166,21 @@ func HTML(w io.Writer, r *Report) error {
 	if err := t.Execute(&b, newPage(r)); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
-	// Escaped texts may still hold invisible characters, or ones that change the order of others; the page itself has none.
+	// Escaped texts may contain invisible characters, or ones that reorder others; the template has
+	// none.
 	if _, err := io.WriteString(w, words.VisibleMarkup(b.String())); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil
 }
 
-// manyTroubled is the largest number of nodes with trouble that are listed one by one when racks stand for the others.
+// manyTroubled is the maximum number of troubled nodes that are listed separately with racks.
 const manyTroubled = 50
 
-// fewBlockers is the largest number of lines of blockers that are open; more are folded, as the findings summarise them.
+// fewBlockers is the maximum number of unfolded blocker lines; the findings summarise the others.
 const fewBlockers = 10
 
-// newPage is the data for the template.
+// newPage returns the data for the template.
 func newPage(r *Report) *pageData {
 	v := r.verdict()
 	g := newGrid(r)
@@ -218,5 +222,6 @@ func (d *pageData) addNodes() {
 	d.Several = len(d.Trouble) > manyTroubled
 }
 
-// troubled is true for a node that is listed although racks stand for the others. Where no node could be asked, no node is known to have trouble.
+// troubled reports whether a node is listed separately with racks. If no node could be queried,
+// none is.
 func (r *Report) troubled(n *document.Node) bool { return !r.Unread() && n.Troubled() }

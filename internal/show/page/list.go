@@ -19,7 +19,7 @@ type List struct {
 	Items           []*Report `json:"items"`
 }
 
-// Repeat puts the flags that were given into every command of the reports.
+// Repeat adds the given flags to every command of the reports.
 func (l *List) Repeat(p words.Printer) {
 	for _, r := range l.Items {
 		r.Repeat(p)
@@ -34,7 +34,7 @@ func NewList(reports []*Report) *List {
 	return &List{TypeMeta: metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindList}, Items: reports}
 }
 
-// DeepCopyObject makes the list a runtime.Object, which the printers of cli-runtime ask for.
+// DeepCopyObject implements runtime.Object for the printers of cli-runtime.
 func (l *List) DeepCopyObject() runtime.Object { return document.DeepCopy(l) }
 
 // InContext is Header.InContext of every report.

@@ -28,7 +28,7 @@ func (r *Report) verdict() word {
 
 type fact struct{ Name, Value string }
 
-// facts are the few lines below the verdict.
+// facts are the lines below the verdict.
 func (r *Report) facts() []fact {
 	var out []fact
 	add := func(name, value string) {
@@ -61,17 +61,17 @@ func (r *Report) facts() []fact {
 	return out
 }
 
-// maxNamed is how many nodes of a part are named.
+// maxNamed is the maximum number of named nodes of a part.
 const maxNamed = 4
 
-// partitionText warns as the status does; empty without a partition.
+// partitionText returns the warning of the status; empty without a partition.
 func (r *Report) partitionText() string {
 	if len(r.Partition) == 0 {
 		return ""
 	}
 	const cure = " Fix the network; do not replace nodes."
 	if slices.ContainsFunc(r.Partition, func(part []hostid.ID) bool { return len(part) > maxNamed }) {
-		// Four names of hundreds are of no use: the finding names datacenters and racks.
+		// Four names of hundreds do not help: the finding names datacenters and racks.
 		for i := range r.Findings {
 			if f := &r.Findings[i]; f.Partition() {
 				return f.Text(r.At()) + "." + cure
@@ -96,16 +96,17 @@ func (r *Report) partitionText() string {
 	return strings.Join(parts, "; and ") + ": these parts do not see each other." + cure
 }
 
-// blocker is a group of blockers as drawn.
+// blocker is a group of blockers for drawing.
 type blocker struct {
 	Text string
-	// Step is the next step in pieces: words and commands.
+	// Step is the next step in parts: texts and commands.
 	Step []words.Part
 }
 
 const maxBlockers = 100
 
-// blockers are the lines, and their number without the limit: one line stands for all blockers with the same text about one node.
+// blockers returns the lines, and their number without the limit. One line represents all blockers
+// with the same text about one node.
 func (r *Report) blockers() ([]blocker, int) {
 	groups, _ := matrix.GroupBlockers(r.Blockers)
 	lines := len(groups)
@@ -117,7 +118,7 @@ func (r *Report) blockers() ([]blocker, int) {
 	for i, g := range groups {
 		b := blocker{Text: words.Aging(g.Message(), g.Since, r.At())}
 		same := i+1 < len(groups) && groups[i+1].Step.Key() == g.Step.Key()
-		if !same && g.Step.Code != words.MendNetwork { // the line about the partition says that
+		if !same && g.Step.Code != words.MendNetwork { // the line about the partition has that step
 			b.Step = words.Printer{}.Parts(g.Step)
 		}
 		out = append(out, b)

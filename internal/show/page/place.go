@@ -11,12 +11,13 @@ import (
 type Place struct {
 	Member string `json:"member"`
 	PodIP  string `json:"podIP,omitempty"`
-	// KubernetesNode is the name, State what kubectl shows as its status ("Ready", "NotReady,SchedulingDisabled"), or Gone; empty where it was not read.
+	// KubernetesNode is the name, State kubectl's status ("Ready", "NotReady,SchedulingDisabled") or
+	// Gone; empty if it was not read.
 	KubernetesNode string `json:"kubernetesNode,omitempty"`
 	State          string `json:"kubernetesNodeState,omitempty"`
 }
 
-// addPlaces lists the Pods by their Kubernetes nodes.
+// addPlaces lists the Pods with their Kubernetes nodes.
 func (r *Report) addPlaces(c *support.Cluster) {
 	states := map[string]string{}
 	for i := range c.Nodes {
@@ -34,7 +35,7 @@ func (r *Report) addPlaces(c *support.Cluster) {
 	}
 }
 
-// places are those of the report, by member.
+// places returns the report's places by member.
 func (r *Report) places() map[string]Place {
 	out := make(map[string]Place, len(r.Places))
 	for _, p := range r.Places {

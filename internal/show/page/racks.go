@@ -18,13 +18,14 @@ import (
 type rack struct {
 	*document.RackSum
 	Name, Kind, Glyph string
-	Unread            bool // no node could be asked
+	Unread            bool // no node could be queried
 	List              []tableLine
-	// Picture shows how each of its nodes sees each rack; empty without rows, or with too many different ones.
+	// Picture shows how each of its nodes sees each rack; empty without rows, or with too many
+	// different ones.
 	Picture template.HTML
 }
 
-// racks sums up the nodes of each rack. lines are those of the table of nodes.
+// racks summarises the nodes of each rack. lines are the lines of the table of nodes.
 func racks(r *Report, lines []tableLine) []*rack {
 	var out []*rack
 	for _, sum := range r.Racks(r.troubled) {
@@ -45,11 +46,12 @@ func racks(r *Report, lines []tableLine) []*rack {
 	return out
 }
 
-// maxRackCells bounds the cells that rows of nodes are drawn with, those of equal rows counted once: they keep the page small enough to mail.
+// maxRackCells bounds the drawn cells of nodes' rows, with equal rows counted once, so that the
+// page can be mailed.
 const maxRackCells = 20_000
 
-// drawRacks draws the rows of each rack's nodes, with a column for each rack. Rows of one content are drawn once, in the definitions that it returns, which the
-// picture of the whole must contain.
+// drawRacks draws the rows of each rack's nodes, with a column for each rack. Equal rows are drawn
+// once, in the returned definitions, which the picture of the whole must contain.
 func drawRacks(r *Report, g *picture, list []*rack) string {
 	if g.By == grid.ByNode {
 		return ""
@@ -80,7 +82,7 @@ func drawRacks(r *Report, g *picture, list []*rack) string {
 	return defs.String()
 }
 
-// row draws the row of one node; nothing where it has none that counts.
+// row draws the row of one node; empty without a usable one.
 func (d *drawing) row(tallies []grid.Tally) string {
 	var cells strings.Builder
 	for j := range tallies {
@@ -89,7 +91,7 @@ func (d *drawing) row(tallies []grid.Tally) string {
 	return cells.String()
 }
 
-// rackPicture draws the rows of one rack from shapes that are already defined.
+// rackPicture draws the rows of one rack from defined shapes.
 func (d *drawing) rackPicture(k *rack, ids map[string]int) string {
 	var b, body strings.Builder
 	labels, y := 0, d.y0

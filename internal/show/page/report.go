@@ -19,30 +19,30 @@ import (
 // KindClusterReport is the kind of the document.
 const KindClusterReport = "ClusterReport"
 
-// Report is the document of `kubectl scylla report`: all of the status, and more.
+// Report is the document of `kubectl scylla report`: the status, and more.
 type Report struct {
 	document.ClusterStatus `json:",inline"`
-	// Context is the kubeconfig's context that was used; absent when not known.
+	// Context is the kubeconfig's context; absent if unknown.
 	Context string `json:"context,omitempty"`
-	// Places say where members run: Pod IP and Kubernetes node.
+	// Places are where members run: Pod IP and Kubernetes node.
 	Places []Place `json:"places,omitempty"`
-	// Reports are the objects that the report is assembled from.
+	// Reports are the source objects of the report.
 	Reports []Object `json:"reports"`
-	// Changes, the newest first, as far as rows, events and conditions tell.
+	// Changes, newest first, from rows, Events and conditions.
 	Changes []Change `json:"changes"`
-	// ChangesLeftOut counts older changes that the list has no room for.
+	// ChangesLeftOut counts older changes beyond the limit of the list.
 	ChangesLeftOut int `json:"changesLeftOut,omitempty"`
-	// Waiting are containers in trouble, with the errors of their logs.
+	// Waiting are troubled containers, with the errors of their logs.
 	Waiting []support.Container `json:"waitingContainers,omitempty"`
-	// LeftOut lists the parts that could not be read beyond Partial: events, logs.
+	// LeftOut lists unreadable parts beyond Partial: Events, logs.
 	LeftOut []support.LeftOut `json:"leftOut,omitempty"`
-	// Versions of everything that has one.
+	// Versions of each component.
 	Versions Versions `json:"versions"`
 
 	of *cluster.Cluster
 }
 
-// Failure is what to do after a text in the log of the cluster's ScyllaDB.
+// Failure returns what to do after a log line of the cluster's ScyllaDB.
 func (r *Report) Failure(code words.Code) string { return document.LogCure(r.of, code) }
 
 // Object is one object with rows.
@@ -51,27 +51,27 @@ type Object struct {
 	Name string `json:"name"`
 	// Datacenter of a datacenter report.
 	Datacenter string `json:"datacenter,omitempty"`
-	// Nodes is how many it lists, Rows how many of them have a row.
+	// Nodes is the number of listed nodes, Rows of those with a row: 0 <= Rows <= Nodes.
 	Nodes int `json:"nodes"`
 	Rows  int `json:"rows"`
-	// Remote is true for a copy from another Kubernetes cluster, Used for one that the verdict is made from.
+	// Remote is set for a copy from another Kubernetes cluster, Used for a source of the verdict.
 	Remote bool `json:"remote,omitempty"`
 	Used   bool `json:"used"`
-	// Written is when its rows were last written; absent when not known.
+	// Written is when its rows were last written; absent if unknown.
 	Written *metav1.Time `json:"written,omitempty"`
 }
 
-// Versions are counted where several nodes have one.
+// Versions count nodes by version.
 type Versions struct {
 	KubectlScylla string         `json:"kubectlScylla"`
 	Kubernetes    string         `json:"kubernetes,omitempty"`
 	ScyllaDB      map[string]int `json:"scylladb,omitempty"`
 }
 
-// DeepCopyObject makes the report a runtime.Object, which the printers of cli-runtime ask for.
+// DeepCopyObject implements runtime.Object for the printers of cli-runtime.
 func (r *Report) DeepCopyObject() runtime.Object { return document.DeepCopy(r) }
 
-// New makes the report of one cluster with its document.
+// New creates the report of one cluster from its document.
 func New(c *support.Cluster, status *document.ClusterStatus) *Report {
 	s := c.Snapshot
 	r := &Report{
@@ -82,7 +82,7 @@ func New(c *support.Cluster, status *document.ClusterStatus) *Report {
 	r.Kind = KindClusterReport
 	said := map[string]bool{}
 	for _, p := range s.Problems {
-		said[support.Text(p.Message)] = true // Partial has it where it matters
+		said[support.Text(p.Message)] = true // Partial has it already
 	}
 	for _, l := range c.LeftOut {
 		if !said[l.Detail] {
@@ -100,7 +100,7 @@ func New(c *support.Cluster, status *document.ClusterStatus) *Report {
 	return r
 }
 
-// ago is "12s ago", empty when either moment is not known.
+// ago returns "12s ago"; empty if either time is unknown.
 func (r *Report) ago(t time.Time) string {
 	if t.IsZero() || r.At().IsZero() {
 		return ""

@@ -14,8 +14,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Rules for what <use> repeats must not name its surroundings: they do not reach into the copies, inherited variables do.
-// Colours go with a glyph each, so that none is told by its colour alone; they are told apart with any of the common colour blindnesses.
+// The content of <use> inherits variables, but no rules that name its surroundings. Each colour
+// comes with a glyph, so that no meaning depends on colour alone. The colours suit the common
+// colour blindnesses.
 const svgStyle = `
 .mx{--ink:#1b2026;--dim:#5b6570;--rule:#c9d1da;--up:#cfeae0;--up-i:#05604a;--down:#c84a00;--down-i:#fff;--unk:#f7d782;--unk-i:#5a4200;--mis:#e7bfd6;--mis-i:#6a1f4e;--none:#eef1f4;--none-i:#b4bdc7}
 @media (prefers-color-scheme:dark){.mx{--ink:#e8edf2;--dim:#9aa5b1;--rule:#39424d;--up:#12453a;--up-i:#7fe3c4;--down:#f0741d;--down-i:#1d0c00;--unk:#6e5410;--unk-i:#ffe49a;--mis:#5d2a49;--mis-i:#ffbfe0;--none:#1c232b;--none-i:#4d5864}}
@@ -31,13 +32,13 @@ text.mx-cnt{font:600 11px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu San
 .mx-none{fill:var(--none)}.mx-none-i{stroke:var(--none-i)}.mx-self{fill:none}.mx-self-i{stroke:var(--rule)}
 `
 
-// glyphPaths are drawn, not written: fonts differ. Each is in a square of 24.
+// glyphPaths are drawn, because fonts differ. Each is in a square of 24.
 var glyphPaths = [grid.Marks]string{
 	grid.Up: "M6.5 12.6l3.7 3.8 7.3-8.4", grid.Down: "M7.5 7.5l9 9M16.5 7.5l-9 9", grid.Missing: "M12 12v.1M7.4 12v.1M16.6 12v.1",
 	grid.Unknown: "M8.8 9.2a3.2 3.2 0 1 1 4.9 2.7c-1.2.8-1.7 1.3-1.7 2.4M12 17.6v.1", grid.None: "M5 19L19 5", grid.Self: "M9 12h6",
 }
 
-// drawn are the marks in the order of the legend, which leaves the last out.
+// drawn are the marks in the order of the legend, which omits the last.
 var drawn = [...]grid.Mark{grid.Up, grid.Down, grid.Unknown, grid.Missing, grid.None, grid.Self}
 
 const (
@@ -55,7 +56,8 @@ func esc(s string) string {
 	return b.String()
 }
 
-// draw makes the picture. The page around it has its style, and may put more into its definitions, for other pictures to use.
+// draw returns the picture. The surrounding page has its style. more are further definitions, for
+// other pictures.
 func draw(r *Report, g *picture, more string) string {
 	d := newDrawing(r, g)
 	d.layout()
@@ -77,11 +79,11 @@ type drawing struct {
 	w    int // width of a cell
 	b    strings.Builder
 	used [grid.Marks]bool
-	// x0, y0 is where cells begin.
+	// x0, y0 is the position of the cells.
 	x0, y0        int
 	width, height int
 	legendText    string
-	// groups above the columns: datacenters, and racks where there is room.
+	// groups above the columns: datacenters, and racks if they fit.
 	groups [][]span
 }
 
@@ -105,7 +107,7 @@ func newDrawing(r *Report, g *picture) *drawing {
 	return d
 }
 
-// addGroup puts names above the columns, unless most of them have no room for least characters.
+// addGroup puts names above the columns, unless most of them lack room for least characters.
 func (d *drawing) addGroup(name func(*grid.Group) string, least int) {
 	var out []span
 	for i := range d.g.List {
@@ -130,12 +132,12 @@ func (d *drawing) addGroup(name func(*grid.Group) string, least int) {
 	}
 }
 
-// room is how many characters fit above a span.
+// room returns how many characters fit above a span.
 func (d *drawing) room(s span) int {
 	return int(float64(d.offset(s.to, d.w)+d.w-d.offset(s.from, d.w)) / charWidth)
 }
 
-// offset of a line from the first, with room between groups.
+// offset returns the distance of a line from the first, with gaps between groups.
 func (d *drawing) offset(i, step int) int {
 	at := 0
 	for k := 1; k <= i; k++ {
@@ -155,7 +157,7 @@ func (d *drawing) label(i int) string {
 	return name
 }
 
-// layout finds where the cells begin.
+// layout computes the position of the cells.
 func (d *drawing) layout() {
 	labels := 0
 	for i := range d.g.List {
@@ -163,14 +165,14 @@ func (d *drawing) layout() {
 	}
 	d.x0, d.y0 = int(float64(labels)*charWidth)+14, d.top()
 	if d.g.By == grid.ByNode {
-		d.x0 += 26 // the number
+		d.x0 += 26 // for the number
 	}
 }
 
-// top is the height of what stands above the columns.
+// top returns the height of the part above the columns.
 func (d *drawing) top() int { return 26 + 17*len(d.groups) }
 
-// finish finds the size of the picture, with the legend below the cells.
+// finish computes the size of the picture, with the legend below the cells.
 func (d *drawing) finish() {
 	width, height := d.x0, d.y0
 	if n := len(d.g.List); n > 0 {
@@ -182,7 +184,7 @@ func (d *drawing) finish() {
 	d.width, d.height = max(width, legendWidth), height+12+rows*22
 }
 
-// title is the heading in one line, for readers without the picture.
+// title returns the heading in one line, for readers without the picture.
 func (d *drawing) title() string {
 	text := d.r.Namespace + "/" + d.r.Name + ": " + d.r.verdict().text + ": " + d.r.Summary
 	if t := d.r.At(); !t.IsZero() {
@@ -193,12 +195,12 @@ func (d *drawing) title() string {
 
 func (d *drawing) begin() {
 	b := &d.b
-	least := d.width * 5 / 8 // the picture shrinks to this width; below it scrolls
+	least := d.width * 5 / 8 // the picture shrinks to this width, then scrolls
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="mx" viewBox="0 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-labelledby="mx-t mx-d">`+"\n", d.width, d.height, d.width, d.height, least)
 	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s Each row is one node's status report.</desc>\n", esc(d.title()), esc(d.g.summary(d.r)))
 }
 
-// definitions has a cell of each status that is used, and a small one for the legend.
+// definitions defines a cell of each used status, and a small one for the legend.
 func (d *drawing) definitions(more string) {
 	b := &d.b
 	b.WriteString("<defs>")
@@ -208,7 +210,7 @@ func (d *drawing) definitions(more string) {
 		}
 		x := (d.w - cell) / 2
 		if d.g.By != grid.ByNode && s != grid.Up && s != grid.None {
-			x = 2 // beside it stands how many
+			x = 2 // the count follows
 		}
 		fmt.Fprintf(b, `<g id="mx-%s"><rect class="mx-%s" width="%d" height="%d" rx="4"/><path class="mx-g mx-%s-i" transform="translate(%d 0)" d="%s"/></g>`, s, s, d.w, cell, s, x, glyphPaths[s])
 		fmt.Fprintf(b, `<g id="mx-l-%s"><rect class="mx-%s" width="%d" height="%d" rx="4"/><path class="mx-g mx-%s-i" d="%s"/></g>`, s, s, cell, cell, s, glyphPaths[s])
@@ -217,7 +219,7 @@ func (d *drawing) definitions(more string) {
 	b.WriteString("</defs>\n")
 }
 
-// columns writes what stands above the cells, of which the first begins at x0.
+// columns writes the part above the cells; x0 is the position of the first cell.
 func (d *drawing) columns(b *strings.Builder, x0 int) {
 	for k, group := range d.groups {
 		y := d.y0 - 25 - 17*(len(d.groups)-1-k)
@@ -237,7 +239,7 @@ func (d *drawing) columns(b *strings.Builder, x0 int) {
 			fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle">%d</text>`+"\n", x, d.y0-8, d.g.number(i))
 			continue
 		}
-		// Groups have no numbers; their columns carry names, shortened to the width.
+		// Groups have no numbers; their columns have names, shortened to the width.
 		fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle"><title>%s</title>%s</text>`+"\n", x, d.y0-8,
 			esc(d.g.names[i]), esc(show.Shorten(show.Clean(cmp.Or(d.g.List[i].Rack, d.g.names[i])), 6, true, "…")))
 	}
@@ -268,7 +270,7 @@ func (d *drawing) cells() string {
 	return b.String()
 }
 
-// cell draws one cell, with a title unless it is one of many that are UP.
+// cell draws one cell, with a title unless it is one of many UP cells.
 func (d *drawing) cell(b *strings.Builder, status grid.Mark, t *grid.Tally, x, y int, title func() string) {
 	d.used[status] = true
 	if status == grid.Self || status == grid.Up && (len(d.g.List) > grid.Most/2 || title == nil) {
@@ -287,7 +289,7 @@ func (d *drawing) cell(b *strings.Builder, status grid.Mark, t *grid.Tally, x, y
 	}
 }
 
-// short writes a count in at most three characters.
+// short formats a count in at most three characters.
 func short(n int) string {
 	if n > 999 {
 		return fmt.Sprintf("%dk", n/1000)
@@ -295,7 +297,7 @@ func short(n int) string {
 	return fmt.Sprint(n)
 }
 
-// legend lists what was used, in as many lines as the width asks for.
+// legend lists the used marks, in as many lines as the width requires.
 func (d *drawing) legend(y0, width int) (text string, used, lines int) {
 	var b strings.Builder
 	x, y := 0, y0

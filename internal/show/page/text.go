@@ -13,10 +13,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// manyNodes is beyond what a text lists one by one on a terminal, and the lines that it then has for nodes.
+// manyNodes is the maximum of nodes listed separately on a terminal, and the height for a summary.
 const manyNodes = grid.Most
 
-// Text draws the report: the status whole, then the reports it is assembled from, changes, containers that wait.
+// Text draws the report: status, source reports, changes, waiting containers.
 func (r *Report) Text(o show.Options) string {
 	full := o
 	full.Height = 0
@@ -45,7 +45,7 @@ func (r *Report) Text(o show.Options) string {
 
 func ellipsis(o show.Options) string { return show.NewGlyphs(o.ASCII).Ellipsis }
 
-// text is the grid of groups: each cell the gravest status and how many pairs of how many have it.
+// text is the grid of groups: each cell has the worst status, its pairs and all pairs.
 func (g *picture) text(o show.Options) string {
 	const most = 16
 	if len(g.List) > most {
@@ -102,7 +102,7 @@ func (c Change) about() string {
 	return c.Text
 }
 
-// Line is the change without its time: what it is about, and what happened to it.
+// Line returns the change without its time: its object and its text.
 func (c Change) Line() string { return c.About + ": " + c.about() }
 
 func (r *Report) changeText(o show.Options) string {
@@ -143,7 +143,8 @@ func routineText(n int) string {
 	return fmt.Sprintf("%d routine events of Pods' starts", n)
 }
 
-// hang wraps a text behind two cells and its head, and further lines stand below the text. A width that is too small to be of use breaks nothing.
+// hang wraps a text after two cells and its head, and indents further lines to the text. A width
+// that is too small wraps nothing.
 func hang(head, text string, o show.Options) string {
 	room := o.Room() - 2 - len(head)
 	if room < len(head) {
@@ -183,7 +184,7 @@ func (r *Report) leftOutText() string {
 	return b.String()
 }
 
-// LeftOutLine is "what: why: detail".
+// LeftOutLine returns "what: why: detail".
 func LeftOutLine(l support.LeftOut) string {
 	text := show.Clean(l.What) + ": " + l.Why.Word()
 	if l.Detail != "" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package healthpolicy holds the numbers by which the nodes of a cluster are judged: their defaults, the values that may override them, and the
-// overrides in the annotations of a cluster's StatefulSets. It is pure: it must not read or write anything, and it knows no client, no clock and no
-// logger.
+// Package healthpolicy has the thresholds for the nodes of a cluster: their defaults, the permitted
+// values, and the overrides in the annotations of a cluster's StatefulSets. It is pure: it reads
+// and writes nothing, and has no client, clock or logger.
 package healthpolicy

@@ -12,28 +12,35 @@ import (
 
 // Defaults.
 const (
-	// Dead is how long a node must have been DOWN before its replacement is suggested: most nodes that go DOWN come back by themselves.
+	// Dead is how long a node must have been DOWN before its replacement is suggested: most nodes that
+	// go DOWN recover without help.
 	Dead = 5 * time.Minute
-	// Interval is the time between two polls of a reporter; LeastInterval and MostInterval bound it where its heartbeat is served.
+	// Interval is the time between two polls of a reporter; LeastInterval and MostInterval bound it on
+	// its heartbeat server.
 	Interval      = 5 * time.Second
 	LeastInterval = time.Second
 	MostInterval  = mostContact / 2
-	// Contact is the greatest age of an observation that a node is judged by: twice the interval at which a reporter confirms that it runs.
+	// Contact is the maximum age of an observation: twice the interval at which a reporter confirms
+	// that it runs.
 	Contact = 2 * Interval
-	// Stabilisation is how long all nodes must be UP without a break.
+	// Stabilisation is how long all nodes must be UP continuously.
 	Stabilisation = 10 * time.Second
-	// MinQuorum is the least number of members that a production cluster's clean-up leaves, whatever its size.
+	// MinQuorum is the minimum number of members that a production cluster's clean-up leaves, for any
+	// cluster size.
 	MinQuorum = 3
-	// Trailing is the most entries of the log of group 0 that a member may be behind its leader.
+	// Trailing is the maximum number of entries of the log of group 0 that a member may be behind its
+	// leader.
 	Trailing = 1000
-	// ViewLimit is the greatest age of a view that lets a member start, by the receiver's clock.
+	// ViewLimit is the maximum age of a view that lets a member start, by the receiver's clock.
 	ViewLimit = 20 * time.Second
-	// PeerCheck is how often a view that lets a member start is written anew, and how often a barrier that does not see it advance asks other members' reporters.
+	// PeerCheck is how often the controller renews a view that lets a member start. It is also how
+	// often a barrier that does not see it advance queries other members' reporters.
 	PeerCheck = 5 * time.Second
-	// LookInterval is how often the controller looks at the members, MissedLooks after how many looks in a row that heard nothing a member is UNKNOWN.
+	// LookInterval is how often the controller polls the members. MissedLooks is the number of
+	// consecutive missed polls after which a member is UNKNOWN.
 	LookInterval = 2 * time.Second
 	MissedLooks  = 3
-	// CleanUpFrom is the minQuorum from which dead reports are cleaned up where no annotation sets it.
+	// CleanUpFrom is the minQuorum from which dead reports are cleaned up if no annotation sets it.
 	CleanUpFrom = 3
 )
 
@@ -44,17 +51,24 @@ const (
 	most        = 24 * time.Hour
 	mostQuorum  = 1000
 	mostBehind  = 1_000_000
-	shown       = 60 // bytes of a value that cannot be used
+	shown       = 60 // bytes of an invalid value
 )
 
-// Bounds of what keeps an old view from opening anything. They hold for every combination of the values, so that no two fields depend on each other:
+// Bounds that keep an old view from opening a barrier. They hold for every combination of values,
+// so that no two fields depend on each other:
 //
-//	MostViewLimit <= 2 * duration of the controller's Lease      no view opens for longer than it takes to see that no controller leads
-//	2 * (mostCheck+mostLook) <= ViewLimit                    a view with an open permit is renewed twice before it is too old
-//	mostMissed * mostLook <= ViewLimit                           a member that falls silent is UNKNOWN before the last view in which it was UP is too old
-//	2 * mostLook < Contact                                       an observation outlives one look that missed it
+//	MostViewLimit <= 2 * duration of the controller's Lease
+//	2 * (mostCheck+mostLook) <= ViewLimit
+//	mostMissed * mostLook <= ViewLimit
+//	2 * mostLook < Contact
 //
-// ViewLimit is the least one, too: a receiver takes no view for young after a longer pause.
+// By the first, no view opens for longer than it takes to detect a missing leader. By the second, a
+// view with an open permit is renewed twice before it is too old. By the third, a member that stops
+// responding is UNKNOWN before the last view with its UP is too old. By the last, an observation
+// outlives one missed poll.
+//
+// ViewLimit is also the minimum of its field: after a longer pause a receiver treats no view as
+// young.
 const (
 	MostViewLimit = 30 * time.Second
 	leastCheck    = 2 * time.Second
@@ -65,7 +79,7 @@ const (
 	mostMissed    = 5
 )
 
-// Fields of the policy, as the ends of the annotations that override them.
+// Fields of the policy: the suffixes of the annotations that override them.
 const (
 	FieldProfile       = "profile"
 	FieldDead          = "dead"
@@ -81,10 +95,11 @@ const (
 	FieldMissed        = "missed-looks"
 )
 
-// Annotation is the annotation that overrides a field.
+// Annotation returns the annotation that overrides a field.
 func Annotation(field string) string { return api.AnnotationHealthPrefix + field }
 
-// Standard returns the policy of a cluster without annotations. window is how long all nodes must be UP before a permit is given.
+// Standard returns the policy of a cluster without annotations. window is how long all nodes must
+// be UP before a permit is given.
 func Standard(window time.Duration, members int) *api.StatusReportHealthPolicy {
 	p := &api.StatusReportHealthPolicy{
 		Profile: api.ProfileProduction, Dead: metav1.Duration{Duration: Dead}, Contact: metav1.Duration{Duration: Contact},
@@ -105,7 +120,8 @@ func quorum(profile api.HealthProfile, members int) int32 {
 	return int32(min(max(MinQuorum, members), mostQuorum))
 }
 
-// Of returns the policy of a report; the defaults where it has none, or one in which a number is missing.
+// Of returns the policy of a report, with the default for each missing or invalid number; the
+// defaults if it has no policy.
 func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 	out := *Standard(Stabilisation, 0)
 	if r == nil || r.Status.HealthPolicy == nil {
@@ -131,13 +147,14 @@ func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 	return p
 }
 
-// ContactOf returns the greatest age of a reporter's observation: contact, or twice the reporter's interval if that is more. No reporter's own word makes
-// it more than the most that an annotation can set.
+// ContactOf returns the maximum age of a reporter's observation: max(contact, 2*interval). A
+// reporter's own interval cannot raise it above the maximum that an annotation can set.
 func ContactOf(contact, interval time.Duration) time.Duration {
 	return max(contact, min(2*interval, mostContact))
 }
 
-// First returns how long the first node of a cluster must be UP without a break before the cluster counts as initialised.
+// First returns how long the first node of a cluster must be UP continuously before the cluster
+// counts as initialised.
 func First(r *api.ScyllaDBStatusReport) time.Duration {
 	if p := Of(r); overrides(&p, FieldStabilisation) {
 		return p.Stabilisation.Duration
@@ -145,8 +162,8 @@ func First(r *api.ScyllaDBStatusReport) time.Duration {
 	return Stabilisation
 }
 
-// Window returns how long all nodes must be UP without a break before a barrier opens: given, the barrier's own flag, else the stabilisation by which
-// the cluster's controller gives permits.
+// Window returns how long all nodes must be UP continuously before a barrier opens: given, the
+// barrier's own flag, else the stabilisation with which the cluster's controller gives permits.
 func Window(given *time.Duration, r *api.ScyllaDBStatusReport) time.Duration {
 	if given != nil {
 		return *given
@@ -155,7 +172,8 @@ func Window(given *time.Duration, r *api.ScyllaDBStatusReport) time.Duration {
 	return p.Stabilisation.Duration
 }
 
-// Silent returns what a barrier does while no controller leads: given, its own flag, else the value in the cluster's report.
+// Silent returns what a barrier does while no controller leads: given, its own flag, else the value
+// in the cluster's report.
 func Silent(given api.WhenSilent, r *api.ScyllaDBStatusReport) api.WhenSilent {
 	if given != "" {
 		return given

@@ -16,7 +16,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Said holds the annotations of one StatefulSet.
+// Said has the annotations of one StatefulSet.
 type Said struct {
 	Namespace, Name string
 	Annotations     map[string]string
@@ -24,32 +24,34 @@ type Said struct {
 
 func (s *Said) object() string { return s.Namespace + "/" + s.Name }
 
-// Input is everything that a policy is resolved from.
+// Input is everything from which a policy is resolved.
 type Input struct {
 	Said []Said
-	// Stored is the policy in the present report, nil before the first: a field with an invalid annotation keeps its stored value.
+	// Stored is the policy in the present report, nil before the first: a field with an invalid
+	// annotation keeps its stored value.
 	Stored *api.StatusReportHealthPolicy
-	// Members is how many nodes are NORMAL. Settled is false while that is about to change, for example while a Pod is rolled: minQuorum then keeps its
-	// value.
+	// Members is how many nodes are NORMAL. Settled is false while that is about to change, for
+	// example while Pods restart: minQuorum then keeps its value.
 	Members int
 	Settled bool
 	// Window is the default of stabilisation.
 	Window time.Duration
 }
 
-// Problem is an annotation that cannot be used. It affects its own field only.
+// Problem is an invalid annotation. It affects only its own field.
 type Problem struct {
 	// Object is the name of the StatefulSet.
 	Object  string
 	Message words.Message
 }
 
-// field describes one field: set parses a text into the policy, keep copies the field of another policy; show returns the value for messages.
+// field describes one field: set parses a text into the policy, keep copies the field of another
+// policy, show returns the value for messages.
 type field struct {
 	set  func(p *api.StatusReportHealthPolicy, text string) words.Message
 	keep func(p, from *api.StatusReportHealthPolicy)
 	show func(p *api.StatusReportHealthPolicy) any
-	// within is true for a value between the bounds; nil where the field has none.
+	// within reports whether the value is in bounds; nil if the field has none.
 	within func(p *api.StatusReportHealthPolicy) bool
 }
 
@@ -100,7 +102,7 @@ var fields = map[string]field{
 	},
 }
 
-// duration describes a field that holds a duration between two bounds.
+// duration describes a field with a duration between two bounds.
 func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, most time.Duration) field {
 	return field{
 		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
@@ -117,7 +119,7 @@ func duration(of func(p *api.StatusReportHealthPolicy) *metav1.Duration, least, 
 	}
 }
 
-// number describes a field that holds a whole number between two bounds.
+// number describes a field with an integer between two bounds.
 func number[N int32 | int64](of func(p *api.StatusReportHealthPolicy) *N, least, most N) field {
 	return field{
 		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
@@ -134,7 +136,7 @@ func number[N int32 | int64](of func(p *api.StatusReportHealthPolicy) *N, least,
 	}
 }
 
-// short formats a duration as a person writes it: 24h and not 24h0m0s.
+// short formats a duration as a user writes it: 24h, not 24h0m0s.
 func short(d time.Duration) string {
 	text := strings.TrimSuffix(d.String(), "0s")
 	if !strings.HasSuffix(text, "m") {
@@ -146,7 +148,7 @@ func short(d time.Duration) string {
 	return text
 }
 
-// Cures returns, by field, which values it accepts.
+// Cures returns the accepted values of each field, by field name.
 func Cures() map[string]words.Message {
 	out := map[string]words.Message{}
 	for name, f := range fields {
@@ -158,7 +160,8 @@ func Cures() map[string]words.Message {
 // Fields returns the names of all fields, sorted.
 func Fields() []string { return slices.Sorted(maps.Keys(fields)) }
 
-// Resolve computes the policy of a cluster from the annotations of its StatefulSets, and from the defaults where an annotation is missing or invalid.
+// Resolve computes the policy of a cluster from the annotations of its StatefulSets, and from the
+// defaults if an annotation is missing or invalid.
 func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
 	r := resolution{in: in, out: Standard(in.Window, in.Members)}
 	slices.SortFunc(r.in.Said, func(a, b Said) int {
