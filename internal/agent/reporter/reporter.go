@@ -21,13 +21,10 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
@@ -68,8 +65,8 @@ type Options struct {
 	Metrics *scylla.Client
 	// Supervisor is the supervisord of ScyllaDB's container, queried without a row; nil means none.
 	Supervisor *scylla.Client
-	// Group0File has the output of the Pod's query for the group 0 ID; empty without that query.
-	Group0File string
+	// Files are the files read in addition to ScyllaDB's API.
+	Files
 	// Listener serves /healthz, /readyz and /metrics; nil serves nothing. Run closes it.
 	Listener net.Listener
 	// Heartbeat serves the row with a counter over TLS, see package heartbeat; nil serves none. Run
@@ -221,9 +218,8 @@ func (r *reporter) step(ctx context.Context) error {
 	if over(ctx) {
 		return nil // aborted: the row is incomplete
 	}
-	row.Heartbeat, row.Group0ID = r.where, r.group0(&row)
+	r.complete(ctx, &row)
 	r.flush(ctx, row)
-	r.tell(ctx, &row)
 	if !r.restored && !r.due() {
 		r.pending(nil)
 		return nil
@@ -295,31 +291,6 @@ func (r *reporter) poll(ctx context.Context) api.NodeStatusReport {
 	r.polled = now
 	r.mu.Unlock()
 	return row
-}
-
-// limitGroup0 bounds the query's output; a correct one has about 50 bytes.
-var limitGroup0 = bounded.Limit{Bytes: 1 << 20, Cure: "set --group0-file to the output file of the query container"}
-
-// group0 returns the group 0 ID on the node's disk at the Pod's start; empty without one. Only for
-// a node in NORMAL: a starting node may still be refused.
-func (r *reporter) group0(row *api.NodeStatusReport) string {
-	if r.Group0File == "" || row.OperationMode != modeNormal || row.HostID == "" {
-		return ""
-	}
-	out, err := limitGroup0.ReadFile("query file", r.Group0File)
-	if err != nil {
-		return "" // the Pod has no query, or starts for the first time
-	}
-	return bootstrap.ParseGroup0ID(out)
-}
-
-// tell sets the node's position in the group 0 log in the heartbeat, if there is one.
-func (r *reporter) tell(ctx context.Context, row *api.NodeStatusReport) {
-	var said raftlog.Said
-	if r.where != nil && row.Error == nil {
-		said = scylla.ReadLog(ctx, r.ScyllaDB, r.Metrics)
-	}
-	r.beat.Tell(said)
 }
 
 // stamp sets since when each node is not UP, also across polls without an answer.
