@@ -33,13 +33,13 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'com
 - 'view': the controller view ([Internals](../internals.md#controller-view)).
 - 'coordinator': a reference, 'named' by how many of the 'rows' that name one, and 'text'.
 - 'findings[]', most severe first: 'kind' (SplitCluster, Unknown, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed, NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, NodeEnded, SchemaDisagreement, VersionMix), 'scope', 'message', 'evidence', 'step', 'since', 'explains[]' (indexes of 'blockers[]'), and 'remark' if it blocks no join. 'scope': 'level' (cluster, datacenter, rack, kubernetesNode, node, link), 'datacenter', 'rack', 'kubernetesNode', 'nodes[]'.
-- 'nodes[]': a reference, 'namespace', 'membership' ('Member', 'Newcomer', 'Leaving', 'Ghost', 'Remote', 'GossipOnly', 'Unknown'), 'detail', 'state', 'seen', 'row', 'version', 'operationMode', 'image', 'process', 'uptimeSeconds', 'loadBytes', 'tokens', 'pod', 'podIP', 'kubernetesNode' ('name', and 'state' as in 'kubectl get nodes', or Gone), 'force'.
+- 'nodes[]': a reference, 'namespace', 'membership' ('Member', 'Newcomer', 'Leaving', 'Ghost', 'Remote', 'GossipOnly', 'Unknown'), 'detail', 'state', 'seen', 'row', 'version', 'operationMode', 'image', 'process', 'uptimeSeconds', 'loadBytes', 'tokens', 'pod', 'podIP', 'kubernetesNode' ('name', and 'state' as in 'kubectl get nodes', or Gone), 'force', 'notes[]'.
 - 'seen', by the rows of the other nodes: 'status' (UP only if all rows report UP, else the worst of DOWN, UNKNOWN, MISSING), 'up', 'down', 'unknown', 'missing', 'since'.
 - 'row', the node's report: 'status' (ok, stale, missing, error, none), 'detail', 'written', 'staleSince'.
 - 'process', how ScyllaDB ended in its container: 'state', 'exitStatus', 'ended'.
 - 'rows[]': 'observer', 'notUp[]' ('observed', 'status', 'state', 'since'). A node with a host ID that is not listed is UP in the row.
 - 'blockers[]': 'reason', 'text' without its age, 'observer', 'coordinator' if the observer is the topology coordinator, 'observed', 'since', 'detail' (a foreign text), 'cause', 'step', and 'more', the number of similar blockers.
-- 'newcomers[]', new nodes: a reference, 'waiting', 'since', 'mayStart', 'decision', 'summary', 'blockers', their number.
+- 'newcomers[]', new nodes: a reference, 'waiting', 'since', 'notes[]', 'mayStart', 'decision', 'summary', 'blockers', their number.
 - 'replacements[]', open ones: a reference, 'requested', 'original' host ID, 'summary', 'phase' (Verify, DeleteVolume, EvictPod, NewPod, Join, Ready, OldNodeGone, Done, Failed), 'attempt', 'held' by a check or the API server, 'waiting[]', 'failure' ('code', 'text', 'cure'), 'cure'.
 - 'operations[]', topology operations that are open or have failed: 'type', 'state', 'node', 'error', 'underWay'.
 - 'afterwards[]', tasks after an operation: 'operation', 'node', 'original', 'finishedAt', 'summary', 'wait', 'tasks[]' ('node', 'state', 'text', 'command').
@@ -66,7 +66,7 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'com
 
 'barrier' prints one for a member, else a 'BarrierVerdictList' with 'items[]', 'views[]' ('namespace', 'cluster', 'epoch', 'seq', 'observedAt') and 'partial[]'.
 
-- 'cluster', 'membership', 'pod', 'waiting', 'since', 'replacement' (as above), 'view' ('epoch', 'seq', 'observedAt').
+- 'cluster', 'membership', 'pod', 'waiting', 'since', 'memberNotes[]', 'replacement' (as above), 'view' ('epoch', 'seq', 'observedAt').
 - 'verdict': 'satisfied', 'decision' (AlreadyBootstrapped, RestartOfMember, Forced, Replacing, AllNodesUp, FirstNode, Wait, Refuse), 'summary', 'blockers[]', 'notes[]', 'member'.
 - 'barrier', the container: 'phase' (NoPod, Absent, NotStarted, Waiting, Passed, Failed), 'since', 'message', 'refused'.
 

@@ -128,22 +128,23 @@ func standing(d *document.BarrierVerdict, now time.Time) string {
 		return ""
 	}
 	var text string
+	pod := document.PodText(d.Pod, d.MemberNotes)
 	switch d.Barrier.Phase {
 	case cluster.BarrierNoPod:
 		text = "there is no Pod"
 	case cluster.BarrierAbsent:
-		text = "the Pod (" + d.Pod + ") has no barrier container"
+		text = "the Pod (" + pod + ") has no barrier container"
 	case cluster.BarrierPending:
-		text = "the barrier has not started (" + d.Pod + ")"
+		text = "the barrier has not started (" + pod + ")"
 		if d.Waiting != "" {
 			text = "the barrier has not started: " + d.Waiting
 		}
 	case cluster.BarrierWaiting:
-		text = "the barrier is waiting" + since(d.Barrier.Since) + " (" + d.Pod + ")"
+		text = "the barrier is waiting" + since(d.Barrier.Since) + " (" + pod + ")"
 	case cluster.BarrierPassed:
-		text = "the Pod passed its barrier" + ago(d.Barrier.Since) + " (" + d.Pod + ")"
+		text = "the Pod passed its barrier" + ago(d.Barrier.Since) + " (" + pod + ")"
 	case cluster.BarrierFailed:
-		text = "the barrier ended with an error" + ago(d.Barrier.Since) + " (" + d.Pod + ")"
+		text = "the barrier ended with an error" + ago(d.Barrier.Since) + " (" + pod + ")"
 		if !d.Barrier.Refused {
 			text = "the barrier failed" + ago(d.Barrier.Since) + ": " + d.Barrier.Message
 		}

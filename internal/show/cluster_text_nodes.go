@@ -49,7 +49,7 @@ func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 	}}
 	if p.o.Wide {
 		t.Columns = append(t.Columns, Column{Header: "IP"}, Column{Header: "KUBERNETES NODE"}, Column{Header: "STATE"}, Column{Header: "MODE"}, Column{Header: "MEMBERSHIP"},
-			Column{Header: "UPTIME", Right: true}, Column{Header: "LOAD", Right: true}, Column{Header: "TOKENS", Right: true})
+			Column{Header: "UPTIME", Right: true}, Column{Header: "LOAD", Right: true}, Column{Header: "TOKENS", Right: true}, Column{Header: "NOTES"})
 	}
 	for i, n := range nodes {
 		number := i + 1
@@ -67,7 +67,7 @@ func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 			}
 			row = append(row, Text(dash(n.PodIP)), on, Text(dash(n.State)), Text(dash(n.OperationMode)), Text(string(n.Membership)))
 			up, load, tokens := document.VitalsTexts(n.Vitals)
-			row = append(row, Text(dash(up)), Text(dash(load)), Text(dash(tokens)))
+			row = append(row, Text(dash(up)), Text(dash(load)), Text(dash(tokens)), Text(dash(strings.Join(n.NoteTexts(), ", "))))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -167,8 +167,8 @@ func (p *painter) pod(n document.Node) Cell {
 			text = phase // the reason is more useful than the number of Ready containers
 		}
 	}
-	if n.Force != "" {
-		text += " forced=" + n.Force
+	if !p.o.Wide { // the wide table has column NOTES
+		text = document.PodText(text, n.WarnTexts())
 	}
 	return Cell{Text: text, Style: style}
 }

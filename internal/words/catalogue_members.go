@@ -24,6 +24,8 @@ var (
 	RowOnly             = define("RowOnly", "it has a status report, but no Service or Pod here has its host ID")
 	ListedOnly          = define("ListedOnly", "peers list it as a member, but no Service or Pod here has its host ID")
 
+	NoteForced = define("NoteForced", "forced={value}")
+
 	WaitsForStatefulSet    = define("WaitsForStatefulSet", "StatefulSet {statefulSet} to create its Pod")
 	WaitsForEnd            = define("WaitsForEnd", "its Pod to terminate")
 	WaitsForKubernetesNode = define("WaitsForKubernetesNode", "scheduling[: {words}]")

@@ -114,9 +114,18 @@ func (d *Document) head(p *page) {
 	p.line(show.Plain, "Membership", membership)
 	p.line(show.Plain, "Version", strings.Join(slices.DeleteFunc([]string{n.Version, n.OperationMode, n.Image}, func(s string) bool { return s == "" }), ", "))
 	p.line(show.Plain, "Process", processText(n))
+	p.notes(n)
 	if d.Replacement != nil {
 		p.line(show.Warn, "Replacement", d.Replacement.Summary)
 	}
+}
+
+func (p *page) notes(n *document.Node) {
+	style := show.Plain
+	if len(n.WarnTexts()) > 0 {
+		style = show.Warn
+	}
+	p.line(style, "Notes", strings.Join(n.NoteTexts(), ", "))
 }
 
 // evidence returns the evidence for the next step: the log error if that is enough, else the fields

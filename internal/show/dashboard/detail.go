@@ -158,8 +158,12 @@ func (v *view) node(lines []textLine, w int, role string, n *shownNode) []textLi
 	if n.Detail != "" {
 		add(v.dim, "%s", n.Detail)
 	}
-	if n.Force != "" {
-		add(v.warn, "forced to proceed (%q)", n.Force)
+	for _, note := range n.Notes {
+		look := paint{}
+		if note.Warn {
+			look = v.warn
+		}
+		add(look, "%s", words.Text(note.Message))
 	}
 	for _, text := range n.replacements {
 		add(v.warn, "replacement: %s", text)

@@ -35,6 +35,8 @@ type BarrierVerdict struct {
 	// Waiting is why the Pod waits, as reported by Kubernetes, and Since since when.
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
+	// MemberNotes are the notes of the node in ClusterStatus, as texts.
+	MemberNotes []string `json:"memberNotes,omitempty"`
 	// Replacement is the member's open replacement, as in ClusterStatus; absent without one. The
 	// verdict's notes include a failed one.
 	Replacement *Replacement `json:"replacement,omitempty"`
@@ -72,7 +74,7 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 	}
 	m := s.Member(member)
 	d := newBarrierVerdict(j, m, Verdict(start.Verdict))
-	d.Pod, d.View, d.Replacement = cmp.Or(m.PodState, "None"), NewViewStamp(s), replacementOf(j, m, cmp.Or(m.PodState, "None"))
+	d.Pod, d.View, d.Replacement = cmp.Or(m.PodState, "None"), NewViewStamp(s), replacementOf(j, m, PodText(cmp.Or(m.PodState, "None"), d.MemberNotes))
 	// Only the Pod can read its data directory: otherwise every member would have this note.
 	d.Verdict.Notes = slices.DeleteFunc(slices.Clone(d.Verdict.Notes), func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
 	if note := d.failure(); !note.IsZero() {
@@ -84,7 +86,7 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 func newBarrierVerdict(j *diagnosis.Judged, m *cluster.Member, v Verdict) *BarrierVerdict {
 	return &BarrierVerdict{
 		Header: header(KindBarrierVerdict, m.Member, j.Cluster, j.Made), Cluster: j.Cluster.Name, Membership: m.State, Pod: m.PodState, Verdict: v,
-		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m),
+		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m), MemberNotes: noteTexts(m.Notes(), false),
 	}
 }
 

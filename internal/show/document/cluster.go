@@ -131,7 +131,7 @@ func find(m *matrix.Matrix, r matrix.Ref) (int, bool) {
 func newNode(s *cluster.Cluster, m cluster.Member) Node {
 	n := Node{
 		Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail),
-		Version: m.Version, OperationMode: m.OperationMode, Image: m.Image, Vitals: m.Vitals, Process: m.Process, Pod: m.PodState, Force: m.Force,
+		Version: m.Version, OperationMode: m.OperationMode, Image: m.Image, Vitals: m.Vitals, Process: m.Process, Pod: m.PodState, Force: m.Force, Notes: m.Notes(),
 		Row: RowState{Written: TimePtr(m.RowWritten)},
 	}
 	if n.Pod == "" {
@@ -186,7 +186,7 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 
 // addSections adds a member to its sections of the document.
 func (d *ClusterStatus) addSections(j *diagnosis.Judged, m *cluster.Member, n Node) {
-	replaced := replacementOf(j, m, n.Pod)
+	replaced := replacementOf(j, m, PodText(n.Pod, n.NoteTexts()))
 	switch {
 	case m.State == cluster.MemberNewcomer && replaced == nil:
 		d.Newcomers = append(d.Newcomers, newNewcomer(j, m))
@@ -201,7 +201,7 @@ func (d *ClusterStatus) addSections(j *diagnosis.Judged, m *cluster.Member, n No
 }
 
 func newNewcomer(j *diagnosis.Judged, m *cluster.Member) Newcomer {
-	n := Newcomer{Ref: m.Ref, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince)}
+	n := Newcomer{Ref: m.Ref, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Notes: noteTexts(m.Notes(), false)}
 	if m.Service == nil {
 		n.Summary = noService(m)
 		return n

@@ -209,6 +209,8 @@ type Node struct {
 	KubernetesNode *cluster.KubernetesNode `json:"kubernetesNode,omitempty"`
 	// Force is the value of the force annotation on the member Service.
 	Force string `json:"force,omitempty"`
+	// Notes are further facts, as messages.
+	Notes []cluster.Note `json:"notes,omitempty"`
 }
 
 // Seen is how the rows of the other nodes see a node, without the node's own row.
@@ -301,6 +303,8 @@ type Newcomer struct {
 	// Waiting is why its Pod waits, as reported by Kubernetes.
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
+	// Notes are the notes of the node, as texts.
+	Notes []string `json:"notes,omitempty"`
 	// MayStart, Decision and Summary are the barrier's verdict. Summary has no subject: "must wait:
 	// ...".
 	MayStart bool          `json:"mayStart"`
@@ -317,6 +321,9 @@ func (n *Newcomer) Text(now time.Time) string {
 		if a := words.Ago(TimeOf(n.Since), now); a != "" {
 			text += " (for " + a + ")"
 		}
+	}
+	if len(n.Notes) > 0 {
+		text += " (" + strings.Join(n.Notes, ", ") + ")"
 	}
 	return text + ": " + words.Text(n.Summary)
 }

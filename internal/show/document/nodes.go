@@ -3,9 +3,33 @@
 package document
 
 import (
+	"strings"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
+
+// NoteTexts returns all notes of a node as texts.
+func (n *Node) NoteTexts() []string { return noteTexts(n.Notes, false) }
+
+// WarnTexts returns the notes that need attention as texts.
+func (n *Node) WarnTexts() []string { return noteTexts(n.Notes, true) }
+
+func noteTexts(notes []cluster.Note, warn bool) []string {
+	var out []string
+	for _, note := range notes {
+		if note.Warn || !warn {
+			out = append(out, words.Text(note.Message))
+		}
+	}
+	return out
+}
+
+// PodText returns the state of a Pod followed by notes: "Running 1/2, forced=true".
+func PodText(state string, notes []string) string {
+	return strings.Join(append([]string{state}, notes...), ", ")
+}
 
 // Troubled reports whether a node has any abnormal state.
 func (n *Node) Troubled() bool {
