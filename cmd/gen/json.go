@@ -2,10 +2,20 @@
 
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+)
 
 // jsonPage returns docs/reference/json.md. A test compares it with the document types.
-func jsonPage() []byte { return []byte(strings.ReplaceAll(jsonText, "'", "`")) }
+func jsonPage() []byte {
+	var kinds []string
+	for _, k := range diagnosis.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	return []byte(strings.NewReplacer("'", "`", "{kinds}", strings.Join(kinds, ", ")).Replace(jsonText))
+}
 
 // A single quotation mark is replaced by a backquote.
 const jsonText = `# JSON
@@ -32,7 +42,7 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'com
 - 'counts': 'nodes', 'up' in every row, 'reporting' (fresh rows), 'problems' (findings that are not remarks), 'blockers', 'newcomers'.
 - 'view': the controller view ([Internals](../internals.md#controller-view)).
 - 'coordinator': a reference, 'named' by how many of the 'rows' that name one, and 'text'.
-- 'findings[]', most severe first: 'kind' (SplitCluster, Unknown, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed, NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, NodeEnded, SchemaDisagreement, VersionMix), 'scope', 'message', 'evidence', 'step', 'since', 'explains[]' (indexes of 'blockers[]'), and 'remark' if it blocks no join. 'scope': 'level' (cluster, datacenter, rack, kubernetesNode, node, link), 'datacenter', 'rack', 'kubernetesNode', 'nodes[]'.
+- 'findings[]', most severe first: 'kind' ({kinds}), 'scope', 'message', 'evidence', 'step', 'since', 'explains[]' (indexes of 'blockers[]'), and 'remark' if it blocks no join. 'scope': 'level' (cluster, datacenter, rack, kubernetesNode, node, link), 'datacenter', 'rack', 'kubernetesNode', 'nodes[]'.
 - 'nodes[]': a reference, 'namespace', 'membership' ('Member', 'Newcomer', 'Leaving', 'Ghost', 'Remote', 'GossipOnly', 'Unknown'), 'detail', 'state', 'seen', 'row', 'version', 'operationMode', 'image', 'process', 'uptimeSeconds', 'loadBytes', 'tokens', 'pod', 'podIP', 'kubernetesNode' ('name', and 'state' as in 'kubectl get nodes', or Gone), 'force', 'notes[]'.
 - 'seen', by the rows of the other nodes: 'status' (UP only if all rows report UP, else the worst of DOWN, UNKNOWN, MISSING), 'up', 'down', 'unknown', 'missing', 'since'.
 - 'row', the node's report: 'status' (ok, stale, missing, error, none), 'detail', 'written', 'staleSince'.

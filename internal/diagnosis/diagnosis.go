@@ -20,49 +20,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Kind is the cause that a finding names.
-type Kind string
-
-// Kinds of findings, the most severe first.
-const (
-	SplitCluster       Kind = "SplitCluster"       // two clusters of one name
-	NobodyAsked        Kind = "Unknown"            // no node could be queried, or required data is missing
-	RightsMissing      Kind = "RightsMissing"      // the state is unknown because a permission is missing
-	Partition          Kind = "Partition"          // parts that do not see each other
-	ControllerSilent   Kind = "ControllerSilent"   // the reports are not kept up to date: their rows may be old
-	DatacenterDown     Kind = "DatacenterDown"     // all its nodes
-	RackDown           Kind = "RackDown"           // all its nodes
-	ClaimDeleting      Kind = "ClaimDeleting"      // of a running node: its data is deleted when its Pod ends
-	DecommissionLabel  Kind = "DecommissionLabel"  // on the Service of a member: the Scylla Operator deletes its PVC by the label
-	KubernetesNodeDown Kind = "KubernetesNodeDown" // and the nodes on it
-	ReplacementFailed  Kind = "ReplacementFailed"  // it waits for a user
-	NodeDown           Kind = "NodeDown"           // one node
-	LinkDown           Kind = "LinkDown"           // nodes that run and do not see each other
-	Ghost              Kind = "Ghost"              // a host ID that no member here has
-	ReportOutdated     Kind = "ReportOutdated"     // the report differs from the Pods' annotations
-	OperatorDegraded   Kind = "OperatorDegraded"   // the Scylla Operator cannot work
-	RolloutInProgress  Kind = "RolloutInProgress"  // rollout of a StatefulSet
-	PodsNotReady       Kind = "PodsNotReady"       // a StatefulSet lacks Ready Pods, and no finding about its nodes explains it
-	ReplacementOpen    Kind = "ReplacementOpen"    // it continues automatically
-	NodeStarting       Kind = "NodeStarting"       // it continues automatically
-	ReporterSilent     Kind = "ReporterSilent"     // a node that is UP has no usable row
-	Unclear            Kind = "Unclear"            // a blocker that no other kind explains
-	NoNodes            Kind = "NoNodes"            // no node has joined yet
-	Forced             Kind = "Forced"             // remark: a start will skip its barrier
-	NodeUnheard        Kind = "NodeUnheard"        // remark: a new node runs, and no node lists it
-	NodeEnded          Kind = "NodeEnded"          // remark: the container of a new node ended before it joined, and nothing shows why
-	SchemaDisagreement Kind = "SchemaDisagreement" // remark
-	VersionMix         Kind = "VersionMix"         // remark
-)
-
-var gravity = []Kind{
-	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
-	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, NodeEnded, SchemaDisagreement, VersionMix,
-}
-
-// Kinds returns every kind, the most severe first.
-func Kinds() []Kind { return slices.Clone(gravity) }
-
 // Level is the size of a finding's scope.
 type Level string
 
@@ -158,5 +115,3 @@ func (s *scene) do(step words.Code, f evidence.Facts, params ...any) words.Messa
 	maps.Copy(all, f)
 	return evidence.Do(words.New(step, params...), all)
 }
-
-func (k Kind) rank() int { return slices.Index(gravity, k) }

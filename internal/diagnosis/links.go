@@ -302,27 +302,6 @@ func (s *scene) notReady(k int) {
 	}
 }
 
-// remarks adds findings that do not block new nodes.
-func (s *scene) remarks() {
-	if rights := s.rights(); len(rights) > 0 && !slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
-		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights), Step: words.New(words.GetRights)})
-	}
-	s.forced()
-	s.unheard()
-	s.ended()
-	versions := map[string]bool{}
-	for _, facts := range s.c.Facts {
-		for v := range facts.Schemas {
-			versions[v] = versions[v] || v != "UNREACHABLE"
-		}
-	}
-	delete(versions, "UNREACHABLE")
-	if len(versions) > 1 {
-		s.remark(Finding{Kind: SchemaDisagreement, Message: words.New(words.FindingSchemaDisagreement, "count", len(versions)), Step: words.New(words.WaitForSchema)})
-	}
-	s.mix()
-}
-
 // forced reports the forced members: their next start skips the barrier. A copy is reported with
 // its origin.
 func (s *scene) forced() {
@@ -347,11 +326,6 @@ func (s *scene) forced() {
 		s.remark(Finding{Kind: Forced, Message: words.New(words.FindingForced, "objects", objects),
 			Step: s.do(words.TakeForceBack, evidence.Facts{"target": undo})})
 	}
-}
-
-func (s *scene) remark(f Finding) {
-	f.Scope.Level, f.Remark = LevelCluster, true
-	s.add(f)
 }
 
 // mix reports that nodes run different versions.
