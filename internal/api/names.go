@@ -108,6 +108,10 @@ const (
 	// DecommissionedDone is the value of LabelDecommissioned once the node has left.
 	DecommissionedDone = "true"
 
+	// LabelNodeMaintenance on a member Service, with any value, keeps the node's Pod from being Ready
+	// in a cluster of the Scylla Operator. Written by users and, during an upgrade, by the operator.
+	LabelNodeMaintenance = "scylla/node-maintenance"
+
 	// LabelOperatorAggregation is on ClusterRoles that aggregate into the Scylla Operator's
 	// scyllacluster-member. None of our objects may have it; a ClusterRole of an earlier version had
 	// it.

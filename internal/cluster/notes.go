@@ -2,7 +2,13 @@
 
 package cluster
 
-import "github.com/kubectl-scylla/kubectl-scylla/internal/words"
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
 
 // Note is a fact of a member that every surface shows next to its Pod. It marshals as its message.
 type Note struct {
@@ -22,5 +28,49 @@ func (m *Member) Notes() []Note {
 	if m.Force != "" {
 		add(true, words.New(words.NoteForced, "value", m.Force))
 	}
+	if label, on := m.Maintenance(); on {
+		var age any
+		if m.c != nil && !label.Since.IsZero() && !m.c.TakenAt.IsZero() {
+			// In minutes, so that a document one second later is the same.
+			age = m.c.TakenAt.Truncate(time.Minute).Sub(label.Since)
+		}
+		add(true, words.New(words.NoteMaintenance, "age", age, "manager", label.By))
+	}
 	return out
+}
+
+// Maintenance is label scylla/node-maintenance on a member Service.
+type Maintenance struct {
+	// By is the field manager that set the label; empty if no managed field has the label.
+	By string
+	// Since is when that manager last changed one of its fields; the label is at least as old. Zero if
+	// unknown.
+	Since time.Time
+}
+
+// Maintenance returns the label, and reports whether the member's Service has it.
+func (m *Member) Maintenance() (Maintenance, bool) {
+	if m.Service == nil {
+		return Maintenance{}, false
+	}
+	if _, on := m.Service.Labels[api.LabelNodeMaintenance]; !on {
+		return Maintenance{}, false
+	}
+	var out Maintenance
+	for i := range m.Service.ManagedFields {
+		entry := &m.Service.ManagedFields[i]
+		var fields struct {
+			Metadata struct {
+				Labels map[string]json.RawMessage `json:"f:labels"`
+			} `json:"f:metadata"`
+		}
+		if entry.FieldsV1 == nil || entry.Time == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
+			continue
+		}
+		// If several managers own the label, the last one counts: the shown age is the shortest.
+		if _, owns := fields.Metadata.Labels["f:"+api.LabelNodeMaintenance]; owns && entry.Time.After(out.Since) {
+			out = Maintenance{By: entry.Manager, Since: entry.Time.Time}
+		}
+	}
+	return out, true
 }

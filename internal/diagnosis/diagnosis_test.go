@@ -486,6 +486,15 @@ func TestOf(t *testing.T) {
 			cluster: started(10*time.Minute, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "STARTING"}),
 			want:    []string{"remark NodeUnheard: demo-dc1-rack1-1 has been starting, but no node lists it: its seed addresses may be out of date"},
 		},
+		"a maintenance label that is older than a day": {cluster: plugintest.New(3, 1).Maintenance("demo-dc1-rack2-0", 25*time.Hour), want: []string{
+			"remark NodeMaintenance: demo-dc1-rack2-0 has had label scylla/node-maintenance, set by kubectl-label",
+		}},
+		"a maintenance label of today": {cluster: plugintest.New(3, 1).Maintenance("demo-dc1-rack2-0", 23*time.Hour)},
+		"a maintenance label of unknown age": {cluster: plugintest.New(3, 1).Maintenance("demo-dc1-rack2-0", 25*time.Hour), change: func(o *cluster.Objects) {
+			for i := range o.Services {
+				o.Services[i].ManagedFields = nil
+			}
+		}},
 		"different versions": {cluster: versions, want: []string{"remark VersionMix: the nodes run different versions: 2025.2.1 and 2025.3.0"}},
 		"a member that is forced": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Services[0].Annotations[api.AnnotationForceProceed] = "true"

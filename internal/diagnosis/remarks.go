@@ -4,7 +4,11 @@ package diagnosis
 
 import (
 	"slices"
+	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -38,6 +42,7 @@ const (
 	NoNodes            Kind = "NoNodes"            // no node has joined yet
 	Forced             Kind = "Forced"             // remark: a start will skip its barrier
 	NodeUnheard        Kind = "NodeUnheard"        // remark: a new node runs, and no node lists it
+	NodeMaintenance    Kind = "NodeMaintenance"    // remark: label scylla/node-maintenance is older than a day
 	NodeEnded          Kind = "NodeEnded"          // remark: the container of a new node ended before it joined, and nothing shows why
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
@@ -45,7 +50,7 @@ const (
 
 var gravity = []Kind{
 	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
-	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, NodeEnded, SchemaDisagreement, VersionMix,
+	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, NodeMaintenance, NodeEnded, SchemaDisagreement, VersionMix,
 }
 
 // Kinds returns every kind, the most severe first.
@@ -59,6 +64,7 @@ func (s *scene) remarks() {
 		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights), Step: words.New(words.GetRights)})
 	}
 	s.forced()
+	s.maintenance()
 	s.unheard()
 	s.ended()
 	versions := map[string]bool{}
@@ -77,4 +83,55 @@ func (s *scene) remarks() {
 func (s *scene) remark(f Finding) {
 	f.Scope.Level, f.Remark = LevelCluster, true
 	s.add(f)
+}
+
+// maintenanceForgotten is the minimum age for the remark: an upgrade or a repair of one node takes
+// hours.
+const maintenanceForgotten = 24 * time.Hour
+
+// maintenance reports members with an old label scylla/node-maintenance, and adds the label to the
+// evidence of findings about a node that is DOWN or not Ready.
+func (s *scene) maintenance() {
+	members := s.c.Members()
+	for i := range members {
+		m := &members[i]
+		label, on := m.Maintenance()
+		if !on {
+			continue
+		}
+		for _, f := range s.findings {
+			if m.OfOperator() && aboutPod(f, m) { // on a plain StatefulSet the label has no effect
+				s.mayBeMaintenance(f, m)
+			}
+		}
+		if label.Since.IsZero() || s.c.TakenAt.Sub(label.Since) < maintenanceForgotten {
+			continue
+		}
+		s.remark(Finding{
+			Kind: NodeMaintenance, Scope: Scope{Nodes: []matrix.Ref{m.Ref}}, Since: label.Since,
+			Message: words.New(words.FindingNodeMaintenance, "node", m.Name(), "manager", label.By),
+			Step:    s.do(words.SeeMaintenance, evidence.Facts{"member": m.Member}),
+		})
+	}
+}
+
+// aboutPod reports whether the finding means that the member is DOWN or its Pod is not Ready.
+func aboutPod(f *Finding, m *cluster.Member) bool {
+	switch f.Kind {
+	case NodeDown, NodeStarting, RackDown, DatacenterDown:
+		return slices.ContainsFunc(f.Scope.Nodes, func(r matrix.Ref) bool { return r.Member == m.Member })
+	case PodsNotReady:
+		return m.StatefulSet != nil && f.Message.Params["statefulSet"] == m.StatefulSet.Name && !m.Ready()
+	}
+	return false
+}
+
+// mayBeMaintenance adds the member's label to the evidence of a finding.
+func (*scene) mayBeMaintenance(f *Finding, m *cluster.Member) {
+	if f.Evidence.Code == words.NumbersMaintenance { // of another member
+		nodes, _ := f.Evidence.Params["nodes"].([]string)
+		f.Evidence.Params["nodes"] = append(nodes, m.Name())
+		return
+	}
+	f.Evidence = words.New(words.NumbersMaintenance, "numbers", f.Evidence, "nodes", []string{m.Name()})
 }

@@ -91,6 +91,7 @@ func TestDescribe(t *testing.T) {
 		"a dead node":              {Args: []string{"describe", "10.0.0.3", "-n", "demo"}, Objects: scene().Objects(), Setup: logs(t)},
 		"a dead node wide":         {Args: []string{"describe", dead, "-n", "demo", "-o", "wide"}, Objects: scene().Objects(), Setup: logs(t)},
 		"a node that is UP":        {Args: []string{"node", "rack1/0", "-n", "demo"}, Objects: scene().Objects()},
+		"a node with notes":        {Args: []string{"describe", dead, "-n", "demo"}, Objects: scene().Maintenance(dead, 52*time.Hour).Objects()},
 		"a newcomer":               {Args: []string{"describe", newcomer, "-n", "demo"}, Objects: scene().Objects()},
 		"a healthy cluster's node": {Args: []string{"describe", "rack1/0", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects()},
 		"a member without a Pod":   {Args: []string{"describe", dead, "-n", "demo"}, Objects: gone().Objects()},

@@ -58,6 +58,7 @@ func fileName(name string) string {
 
 func TestStatus(t *testing.T) {
 	healthy, down := plugintest.New(3, 1), demoDown()
+	maintained := plugintest.New(3, 1).Maintenance("demo-dc1-rack2-0", 52*time.Hour)
 	other := plugintest.NewNamed("prod", "analytics", "eu", 2, 1)
 	two := append(healthy.Objects(), plugintest.NewNamed("demo", "second", "dc1", 1, 2).Down("second-dc1-rack1-1").Objects()...)
 	everywhere := append(healthy.Objects(), other.Objects()...)
@@ -85,6 +86,8 @@ func TestStatus(t *testing.T) {
 		"NO_COLOR wins over CLICOLOR_FORCE":  {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Environ: []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1", "NO_COLOR=1"}},
 		"a locale without glyphs":            {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Environ: []string{"LANG=C"}},
 		"wide":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "wide"}, Objects: down.Objects()},
+		"a forgotten maintenance label":      {Args: []string{"status", "demo", "-n", "demo"}, Objects: maintained.Objects()},
+		"a forgotten maintenance label wide": {Args: []string{"status", "demo", "-n", "demo", "-o", "wide"}, Objects: maintained.Objects()},
 		"json":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "json"}, Objects: down.Objects()},
 		"yaml":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "yaml"}, Objects: healthy.Objects()},
 		"name":                               {Args: []string{"status", "-n", "demo", "-o", "name"}, Objects: healthy.Objects()},

@@ -396,6 +396,15 @@ func (c *Cluster) annotate(n Node) {
 	p.ManagedFields = written(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationNodeStatusReport + `":{}}}}`)
 }
 
+// Maintenance sets label scylla/node-maintenance on a member's Service, written by kubectl that long ago.
+func (c *Cluster) Maintenance(name string, ago time.Duration) *Cluster {
+	svc := c.Service(name)
+	svc.Labels[api.LabelNodeMaintenance] = ""
+	svc.ManagedFields = written(`{"f:metadata":{"f:labels":{"f:` + api.LabelNodeMaintenance + `":{}}}}`)
+	svc.ManagedFields[0].Manager, svc.ManagedFields[0].Time = "kubectl-label", &metav1.Time{Time: Now.Add(-ago)}
+	return c
+}
+
 // written is what an API server keeps of a write four minutes ago.
 func written(fields string) []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{{

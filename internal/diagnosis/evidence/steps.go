@@ -99,6 +99,7 @@ var commands = map[words.Code][]string{
 	words.EmptyReplaceLabel:     {"label --overwrite service {member} " + api.LabelReplace + "= {in}"},
 	words.LabelService:          {"label service {member} {label}=NAME {in}"},
 	words.SeeDecommissioned:     {"scylla nodetool {member} {in} -- status", "get service {member} --output yaml --show-managed-fields {in}"},
+	words.SeeMaintenance:        {"get service {member} --output yaml --show-managed-fields {in}", "label service {member} " + api.LabelNodeMaintenance + "- {in}"},
 	words.ClearPodAnnotation:    {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
 	words.RecordedHostIDRemoved: {"annotate service {member} " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined + "- {in}"},
 

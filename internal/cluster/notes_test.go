@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// noted returns a member's notes as texts; those that warn begin with "!".
+func noted(m *Member) []string {
+	var out []string
+	for _, n := range m.Notes() {
+		text := words.Text(n.Message)
+		if n.Warn {
+			text = "! " + text
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// The age of label scylla/node-maintenance is the age of its managed field; absent without one.
+func TestMaintenance(t *testing.T) {
+	t.Parallel()
+	now := start.Add(time.Hour) // as the stage is read
+	entry := func(manager string, ago time.Duration, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Time: &metav1.Time{Time: now.Add(-ago)}, FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	const label = `{"f:metadata":{"f:labels":{"f:scylla/node-maintenance":{}}}}`
+	timeless := entry("a", 0, label)
+	timeless.Time = nil
+	for name, tc := range map[string]struct {
+		unlabelled bool
+		fields     []metav1.ManagedFieldsEntry
+		want       []string
+	}{
+		"no label":          {unlabelled: true, fields: []metav1.ManagedFieldsEntry{entry("kubectl-label", time.Hour, label)}},
+		"no managed fields": {want: []string{"! label node-maintenance"}},
+		"an entry": {
+			fields: []metav1.ManagedFieldsEntry{entry("scylla-operator", time.Minute, `{"f:metadata":{"f:labels":{"f:scylla/rack":{}}}}`), entry("kubectl-label", 3*time.Hour+10*time.Second, label)},
+			want:   []string{"! label node-maintenance for 3h0m, set by kubectl-label"},
+		},
+		"two owners: the last one": {
+			fields: []metav1.ManagedFieldsEntry{entry("b", time.Hour, label), entry("a", 48*time.Hour, label)},
+			want:   []string{"! label node-maintenance for 1h0m, set by b"},
+		},
+		"an annotation of that name": {
+			fields: []metav1.ManagedFieldsEntry{entry("a", time.Hour, `{"f:metadata":{"f:annotations":{"f:scylla/node-maintenance":{}}}}`)},
+			want:   []string{"! label node-maintenance"},
+		},
+		"fields that cannot be read": {fields: []metav1.ManagedFieldsEntry{entry("a", time.Hour, `{"f:metadata":[`), {Manager: "b"}, timeless}, want: []string{"! label node-maintenance"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, 1, 2)
+			svc := st.Services["demo-rack1-0"]
+			if svc.ManagedFields = tc.fields; !tc.unlabelled {
+				svc.Labels[api.LabelNodeMaintenance] = "" // with any value
+			}
+			if diff := cmp.Diff(tc.want, noted(st.cluster(SourceAnnotation).Member("demo-rack1-0"))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
