@@ -20,9 +20,9 @@ func jsonPage() []byte {
 // A single quotation mark is replaced by a backquote.
 const jsonText = `# JSON
 
-Here you find every field of '-o json' and '-o yaml'. A test compares this page with the types of the program. The text output has the same source.
+Every field of '-o json' and '-o yaml'.
 
-Documents have 'apiVersion: kubectl-scylla/v1'. This version may get new fields; it changes and removes none. Fields without a value are absent.
+'apiVersion: kubectl-scylla/v1' may get new fields; it changes and removes none. Fields without a value are absent.
 
 ## All documents
 
