@@ -175,6 +175,10 @@ const (
 	// FileGroup0Query has the output of the container's second query: the ID of the node's group 0 on
 	// disk.
 	FileGroup0Query = MountShared + "/group0.json"
+	// DirOwn is our empty directory on the volume with ScyllaDB's data: the only part of the volume
+	// that the reporter mounts, at MountDisk, to read the size of its file system.
+	DirOwn    = ".kubectl-scylla"
+	MountDisk = "/mnt/disk"
 )
 
 // Namespace, name and leader election Lease in the Scylla Operator's own manifests. They show

@@ -94,6 +94,10 @@ type NodeStatusReport struct {
 	// Process is how ScyllaDB's process ended within its running container, in addition to Error; nil
 	// if it has not ended or if that is unknown. Additive.
 	Process *ScyllaDBProcess `json:"process,omitempty"`
+	// DiskUsedPercent is how full the volume with the node's data is, in addition to Error. Below 90
+	// it is a multiple of 5, so that it seldom changes the row. Nil if unknown, as from an older
+	// reporter. Additive.
+	DiskUsedPercent *int32 `json:"diskUsedPercent,omitempty"`
 }
 
 // ScyllaDBProcess is a ScyllaDB process that has ended, by the supervisord of its container: the container runs on without it.

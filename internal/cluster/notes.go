@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -36,7 +38,34 @@ func (m *Member) Notes() []Note {
 		}
 		add(true, words.New(words.NoteMaintenance, "age", age, "manager", label.By))
 	}
+	switch percent, known := m.DiskUsed(); {
+	case known:
+		add(percent >= DiskFull, words.New(words.NoteDisk, "percent", percent))
+	case m.annotated().Heartbeat != nil: // of our reporter, without the mount
+		add(false, words.New(words.NoteDiskUnknown))
+	}
 	return out
+}
+
+// DiskFull is the first percentage that needs attention. ScyllaDB 2025.4 and later reject writes,
+// repairs and incoming tablets at 98 % (critical_disk_utilization_level, db/config.cc:1785;
+// replica/database.cc:2785, repair/row_level.cc:3713).
+const DiskFull = 90
+
+// DiskUsed returns how full the volume with the node's data is, in percent; false if unknown. With
+// every source it is read from the annotation of the Pod.
+func (m *Member) DiskUsed() (percent int, known bool) {
+	used := ptr.Deref(m.annotated().DiskUsedPercent, -1)
+	return int(used), 0 <= used && used <= 100
+}
+
+// annotated returns the report in the annotation of the member's Pod, with every source; empty if
+// there is none.
+func (m *Member) annotated() api.NodeStatusReport {
+	if m.c == nil {
+		return api.NodeStatusReport{}
+	}
+	return ptr.Deref(m.c.annotations[m.Ref.Member].report, api.NodeStatusReport{})
 }
 
 // Maintenance is label scylla/node-maintenance on a member Service.

@@ -3,6 +3,7 @@
 package cluster_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -69,5 +70,49 @@ func TestMaintenance(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The disk is shown as in the row of the node's reporter: unknown for our reporter without the
+// mount, absent for the Scylla Operator's reporter.
+func TestTheDisk(t *testing.T) {
+	t.Parallel()
+	heartbeat := &api.ReportHeartbeat{Port: 1, Fingerprint: strings.Repeat("ab", 32)}
+	for name, tc := range map[string]struct {
+		percent   int32 // -2 for none
+		heartbeat *api.ReportHeartbeat
+		want      []string
+	}{
+		"fine":               {percent: 85, want: []string{"disk 85 %"}},
+		"empty":              {percent: 0, want: []string{"disk 0 %"}},
+		"nearly full":        {percent: 90, want: []string{"! disk 90 %"}},
+		"full":               {percent: 100, want: []string{"! disk 100 %"}},
+		"more than full":     {percent: 101, heartbeat: heartbeat, want: []string{"disk unknown"}},
+		"less than nothing":  {percent: -1},
+		"our own reporter":   {percent: -2, heartbeat: heartbeat, want: []string{"disk unknown"}},
+		"the operator's row": {percent: -2},
+	} {
+		for _, source := range []Source{SourceAnnotation, SourceReport, SourceLive} {
+			t.Run(name+" by "+string(source), func(t *testing.T) {
+				t.Parallel()
+				st := newStage(t, 1, 2)
+				pod := st.Pods["demo-rack1-0"]
+				row, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if row.Heartbeat = tc.heartbeat; tc.percent != -2 {
+					row.DiskUsedPercent = &tc.percent
+				}
+				text, err := api.EncodeNodeStatusReport(row)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pod.Annotations[api.AnnotationNodeStatusReport] = text
+				if diff := cmp.Diff(tc.want, noted(st.cluster(source).Member("demo-rack1-0"))); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
 	}
 }

@@ -489,6 +489,15 @@ func TestOf(t *testing.T) {
 		"a maintenance label that is older than a day": {cluster: plugintest.New(3, 1).Maintenance("demo-dc1-rack2-0", 25*time.Hour), want: []string{
 			"remark NodeMaintenance: demo-dc1-rack2-0 has had label scylla/node-maintenance, set by kubectl-label",
 		}},
+		"a disk that is nearly full": {cluster: plugintest.New(3, 1).Says(disk("demo-dc1-rack2-0", 90)), want: []string{
+			"remark DiskFull: the disk of demo-dc1-rack2-0 is 90 % full: ScyllaDB 2025.4 and later reject writes, repairs and tablets at 98 %",
+		}},
+		"a disk that is not":                       {cluster: plugintest.New(3, 1).Says(disk("demo-dc1-rack2-0", 89))},
+		"a disk that is more than full is unknown": {cluster: plugintest.New(3, 1).Says(disk("demo-dc1-rack2-0", 101))},
+		"a disk that is nearly full, of a node that is DOWN": {cluster: plugintest.New(3, 1).Down("demo-dc1-rack2-0").Says(disk("demo-dc1-rack2-0", 100)), want: []string{
+			"NodeDown: demo-dc1-rack2-0 DOWN: its Pod is CrashLoopBackOff 1/2",
+			"remark DiskFull: the disk of demo-dc1-rack2-0 is 100 % full: ScyllaDB 2025.4 and later reject writes, repairs and tablets at 98 %",
+		}},
 		"a maintenance label of today": {cluster: plugintest.New(3, 1).Maintenance("demo-dc1-rack2-0", 23*time.Hour)},
 		"a maintenance label of unknown age": {cluster: plugintest.New(3, 1).Maintenance("demo-dc1-rack2-0", 25*time.Hour), change: func(o *cluster.Objects) {
 			for i := range o.Services {

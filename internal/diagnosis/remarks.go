@@ -40,6 +40,7 @@ const (
 	ReporterSilent     Kind = "ReporterSilent"     // a node that is UP has no usable row
 	Unclear            Kind = "Unclear"            // a blocker that no other kind explains
 	NoNodes            Kind = "NoNodes"            // no node has joined yet
+	DiskFull           Kind = "DiskFull"           // remark: a node will soon reject writes
 	Forced             Kind = "Forced"             // remark: a start will skip its barrier
 	NodeUnheard        Kind = "NodeUnheard"        // remark: a new node runs, and no node lists it
 	NodeMaintenance    Kind = "NodeMaintenance"    // remark: label scylla/node-maintenance is older than a day
@@ -50,7 +51,7 @@ const (
 
 var gravity = []Kind{
 	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
-	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, Forced, NodeUnheard, NodeMaintenance, NodeEnded, SchemaDisagreement, VersionMix,
+	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeEnded, SchemaDisagreement, VersionMix,
 }
 
 // Kinds returns every kind, the most severe first.
@@ -63,6 +64,7 @@ func (s *scene) remarks() {
 	if rights := s.rights(); len(rights) > 0 && !slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
 		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights), Step: words.New(words.GetRights)})
 	}
+	s.disks()
 	s.forced()
 	s.maintenance()
 	s.unheard()
@@ -83,6 +85,20 @@ func (s *scene) remarks() {
 func (s *scene) remark(f Finding) {
 	f.Scope.Level, f.Remark = LevelCluster, true
 	s.add(f)
+}
+
+// disks reports nodes with a nearly full disk.
+func (s *scene) disks() {
+	members := s.c.Members()
+	for i := range members {
+		m := &members[i]
+		if percent, known := m.DiskUsed(); known && percent >= cluster.DiskFull {
+			s.remark(Finding{
+				Kind: DiskFull, Scope: Scope{Nodes: []matrix.Ref{m.Ref}},
+				Message: words.New(words.FindingDiskFull, "node", m.Name(), "percent", percent), Step: s.do(words.GiveDiskSpace, nil),
+			})
+		}
+	}
 }
 
 // maintenanceForgotten is the minimum age for the remark: an upgrade or a repair of one node takes

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -82,5 +83,14 @@ func TestMaintenanceIsNamedAsAPossibleCause(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// disk sets how full the disk of one member is.
+func disk(member string, percent int32) func(plugintest.Node, *api.NodeStatusReport) {
+	return func(by plugintest.Node, said *api.NodeStatusReport) {
+		if by.Name == member {
+			said.DiskUsedPercent = &percent
+		}
 	}
 }

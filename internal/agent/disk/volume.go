@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 )
@@ -95,9 +96,10 @@ func has(dir string, names ...string) bool {
 }
 
 // unused reports whether dir is a mounted volume without files: ScyllaDB has never started on it.
+// The kubelet creates api.DirOwn before the barrier starts.
 func unused(dir string, mounted func(string) bool) bool {
 	entries, err := os.ReadDir(dir)
-	return err == nil && mounted(dir) && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lost+found" })
+	return err == nil && mounted(dir) && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lost+found" && e.Name() != api.DirOwn })
 }
 
 var limitMounts = bounded.Limit{Bytes: 1 << 20, Cure: "specify a mounted volume"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 )
 
@@ -81,6 +82,10 @@ func TestTheDataDirectoryIsNamed(t *testing.T) {
 		"a keyspace called data":       {folders: []string{"data/data/t-1", "data/system/local-1"}, files: []string{"commitlog/CommitLog-1.log"}, want: bootstrap.VolumeUsed},
 		"no file":                      {folders: []string{"data/system/local-1", "commitlog"}, want: bootstrap.VolumeEmpty},
 		"a new volume":                 {folders: []string{"lost+found"}, mounted: ".", want: bootstrap.VolumeEmpty},
+		"our directory, and no volume": {folders: []string{api.DirOwn}, want: bootstrap.VolumeUnreadable},
+		"a new volume with ours":       {folders: []string{"lost+found", api.DirOwn}, mounted: ".", want: bootstrap.VolumeEmpty},
+		"ours and something else":      {folders: []string{api.DirOwn}, files: []string{"x"}, mounted: ".", want: bootstrap.VolumeUnreadable},
+		"ours and a commit log":        {folders: []string{api.DirOwn, "data"}, files: []string{"commitlog/CommitLog-1.log"}, mounted: ".", want: bootstrap.VolumeUsed},
 		"nothing there, and no volume": {want: bootstrap.VolumeUnreadable},
 		"a volume with something else": {files: []string{"x"}, mounted: ".", want: bootstrap.VolumeUnreadable},
 		"the commit log is elsewhere":  {folders: []string{"data/system/local-1"}, want: bootstrap.VolumeUnreadable},

@@ -3,7 +3,9 @@
 package reporter
 
 import (
+	"cmp"
 	"context"
+	"syscall"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
@@ -16,12 +18,52 @@ import (
 type Files struct {
 	// Group0File has the output of the Pod's query for the group 0 ID; empty without that query.
 	Group0File string
+	// DiskDir is a directory on the volume with the node's data; empty means api.MountDisk.
+	DiskDir string
+
+	diskUsed *int32 // in the last row
 }
 
 // complete adds to a row what ScyllaDB's answers about the other nodes do not contain.
 func (r *reporter) complete(ctx context.Context, row *api.NodeStatusReport) {
 	row.Heartbeat, row.Group0ID = r.where, r.group0(row)
 	r.tell(ctx, row)
+	r.diskUsed = usedStep(r.diskUsed, diskPercent(cmp.Or(r.DiskDir, api.MountDisk)))
+	row.DiskUsedPercent = r.diskUsed
+}
+
+// diskPercent returns how full the file system of dir is, in percent, rounded down; nil if it
+// cannot be read. ScyllaDB uses the same number: (capacity - available) / capacity
+// (utils/disk_space_monitor.hh:140).
+func diskPercent(dir string) *int32 {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil || fs.Blocks == 0 || fs.Bavail > fs.Blocks {
+		return nil // not mounted, as after an injection by an older version
+	}
+	return new(int32((fs.Blocks - fs.Bavail) * 100 / fs.Blocks))
+}
+
+const (
+	// diskFine is the first percentage that the row has exactly; below, it has multiples of diskStep.
+	diskFine, diskStep = 90, 5
+	// diskSlack is how many percent below the row's value do not change the row: compactions let the
+	// use go up and down.
+	diskSlack = 2
+)
+
+// usedStep returns the percentage for the row; last is the percentage in the last row.
+func usedStep(last, percent *int32) *int32 {
+	if percent == nil {
+		return nil
+	}
+	step := *percent
+	if step < diskFine {
+		step -= step % diskStep
+	}
+	if last != nil && step < *last && *percent >= *last-diskSlack {
+		return last
+	}
+	return &step
 }
 
 // limitGroup0 bounds the query's output; a correct one has about 50 bytes.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,9 +114,17 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		// On a busy Kubernetes node a response can take longer than 1 s, the default timeout.
 		"startupProbe":   object{"httpGet": object{"path": "/healthz", "port": "reporter"}, "periodSeconds": int64(1), "timeoutSeconds": int64(10), "failureThreshold": int64(60)},
 		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "reporter"}, "periodSeconds": int64(2), "timeoutSeconds": int64(5)},
-		"volumeMounts":   []any{object{"name": volumeShared, "mountPath": api.MountShared, "readOnly": true}},
 		"resources":      agentResources(), "securityContext": p.agentSecurity(),
 	}
+	data, err := asAny(p.mounts)
+	if err != nil {
+		return nil, nil, err
+	}
+	disk, err := asAny(p.diskMount())
+	if err != nil {
+		return nil, nil, err
+	}
+	reporter["volumeMounts"] = append([]any{object{"name": volumeShared, "mountPath": api.MountShared, "readOnly": true}}, disk...)
 	if p.o.Heartbeat == HeartbeatLease { // poll is the reporter's default
 		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+p.o.Heartbeat) //nolint:forcetypeassert // made above
 	}
@@ -129,10 +138,6 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	copies := object{
 		"name": containerCopy, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent), "args": []any{"copy-to", agent},
 		"volumeMounts": []any{shared}, "resources": agentResources(), "securityContext": p.agentSecurity(),
-	}
-	data, err := asAny(p.mounts)
-	if err != nil {
-		return nil, nil, err
 	}
 	asks := object{
 		"name": api.ContainerBootstrappedQuery, "image": p.scylla.Image, "imagePullPolicy": string(p.pullPolicy()), "command": []any{"/bin/sh", "-c", query(p.dataDir)},
@@ -156,6 +161,23 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	}
 	asks["securityContext"], barrier["securityContext"] = p.readerSecurity(), p.readerSecurity()
 	return []any{reporter, copies}, []any{asks, barrier}, nil
+}
+
+// diskMount returns the reporter's mount of the volume with ScyllaDB's data; empty if no mount of
+// ScyllaDB fits. It is an empty directory of the volume: with ScyllaDB's maintenance socket, which
+// needs no password, the reporter would be superuser.
+func (p *plan) diskMount() []corev1.VolumeMount {
+	var at string
+	var out []corev1.VolumeMount
+	for _, m := range p.mounts {
+		// The reporter does not have the environment that a subPathExpr refers to.
+		if m.SubPathExpr != "" || len(m.MountPath) < len(at) || !strings.HasPrefix(p.dataDir+"/data/", path.Clean(m.MountPath)+"/") {
+			continue
+		}
+		at = m.MountPath
+		out = []corev1.VolumeMount{{Name: m.Name, MountPath: api.MountDisk, SubPath: path.Join(m.SubPath, api.DirOwn), ReadOnly: true}}
+	}
+	return out
 }
 
 // pullPolicy returns the pull policy of ScyllaDB's container or its Kubernetes default: query and
