@@ -98,6 +98,9 @@ type NodeStatusReport struct {
 	// it is a multiple of 5, so that it seldom changes the row. Nil if unknown, as from an older
 	// reporter. Additive.
 	DiskUsedPercent *int32 `json:"diskUsedPercent,omitempty"`
+	// JoinedPercent is how much of its data a joining or replacing node has received; nil if it does
+	// neither, or if unknown. Additive.
+	JoinedPercent *int32 `json:"joinedPercent,omitempty"`
 }
 
 // ScyllaDBProcess is a ScyllaDB process that has ended, by the supervisord of its container: the container runs on without it.

@@ -30,6 +30,7 @@ func (m *Member) Notes() []Note {
 	if m.Force != "" {
 		add(true, words.New(words.NoteForced, "value", m.Force))
 	}
+	add(false, m.Joining())
 	if label, on := m.Maintenance(); on {
 		var age any
 		if m.c != nil && !label.Since.IsZero() && !m.c.TakenAt.IsZero() {
@@ -45,6 +46,19 @@ func (m *Member) Notes() []Note {
 		add(false, words.New(words.NoteDiskUnknown))
 	}
 	return out
+}
+
+// Joining returns the progress of the member's join, or of its replacement of another node; zero
+// if it does neither, or if the progress is unknown.
+func (m *Member) Joining() words.Message {
+	annotated, percent := m.annotated(), m.Says().JoinedPercent
+	if percent == nil && annotated.OperationMode != modeNormal { // a live query does not return it
+		percent = annotated.JoinedPercent
+	}
+	if p := ptr.Deref(percent, -1); 0 <= p && p < 100 && m.Says().OperationMode != modeNormal {
+		return words.New(words.Joining, "percent", int(p))
+	}
+	return words.Message{}
 }
 
 // DiskFull is the first percentage that needs attention. ScyllaDB 2025.4 and later reject writes,

@@ -116,3 +116,33 @@ func TestTheDisk(t *testing.T) {
 		}
 	}
 }
+
+// A joining node has its progress; a node in NORMAL has none.
+func TestJoining(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		mode    string
+		percent int32
+		want    []string
+	}{
+		"joining":        {"JOINING", 43, []string{"joining, 43 %"}},
+		"begun":          {"BOOTSTRAP", 0, []string{"joining, 0 %"}},
+		"it has joined":  {"NORMAL", 43, nil},
+		"over":           {"JOINING", 100, nil},
+		"below zero":     {"JOINING", -1, nil},
+		"more than full": {"JOINING", 4300, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, 1, 2)
+			text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: tc.mode, JoinedPercent: &tc.percent})
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport] = text
+			if diff := cmp.Diff(tc.want, noted(st.cluster(SourceAnnotation).Member("demo-rack1-0"))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -81,6 +81,9 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 	if in.Self.ScyllaDB().State.Running == nil {
 		s.Waiting = append(stands, waiting...)
 	}
+	if how := in.Self.Joining(); !how.IsZero() {
+		s.Waiting = append(slices.Clip(s.Waiting), how)
+	}
 	s.Message, s.Cure = words.New(words.WaitJoin, "node", id, "pod", p.Name), volumeLost(in)
 	switch {
 	case s.Cure.IsZero():

@@ -135,6 +135,12 @@ func TestStandstill(t *testing.T) {
 			in.Self.Waiting = waitsFor("container scylla to become ready")
 			runs(in.Self.Pod, 0, running(time.Time{}))
 		}), ActionWaitJoin, []string{"eeeeeeee owns no tokens yet"}},
+		"joining, and how far": {change(joining(matrix.StateReplacing, false), func(in *Input) {
+			runs(in.Self.Pod, 0, running(time.Time{}))
+			said := in.Self.Says()
+			said.JoinedPercent = new(int32(43))
+			in.Self.Report = &said
+		}), ActionWaitJoin, []string{"eeeeeeee owns no tokens yet", "eeeeeeee", "joining, 43 %"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Next(tc.in)

@@ -40,6 +40,7 @@ var (
 	GiveDiskSpace             = define("GiveDiskSpace", "add nodes to its rack, or enlarge its volume; do not delete files on the volume")
 	NoteDisk                  = define("NoteDisk", "disk {percent} %")
 	NoteDiskUnknown           = define("NoteDiskUnknown", "disk unknown")
+	Joining                   = define("Joining", "joining, {percent} %")
 	FindingGhost              = define("FindingGhost", "{node} is orphaned: no member has it")
 	FindingRightsMissing      = define("FindingRightsMissing", "cluster not readable: you cannot {rights&}")
 	FindingRightsMissingPart  = define("FindingRightsMissingPart", "part of the cluster not readable: you cannot {rights&}")

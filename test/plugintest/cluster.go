@@ -396,7 +396,7 @@ func (c *Cluster) annotate(n Node) {
 	p.ManagedFields = written(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationNodeStatusReport + `":{}}}}`)
 }
 
-// Maintenance sets label scylla/node-maintenance on a member's Service, written by kubectl that long ago.
+// Maintenance sets label scylla/node-maintenance on a member's Service, as written by kubectl.
 func (c *Cluster) Maintenance(name string, ago time.Duration) *Cluster {
 	svc := c.Service(name)
 	svc.Labels[api.LabelNodeMaintenance] = ""

@@ -30,6 +30,9 @@ func (r *reporter) complete(ctx context.Context, row *api.NodeStatusReport) {
 	r.tell(ctx, row)
 	r.diskUsed = usedStep(r.diskUsed, diskPercent(cmp.Or(r.DiskDir, api.MountDisk)))
 	row.DiskUsedPercent = r.diskUsed
+	if r.Metrics != nil && row.Error == nil && row.OperationMode != "" && row.OperationMode != modeNormal {
+		row.JoinedPercent = scylla.JoinedPercent(ctx, r.Metrics)
+	}
 }
 
 // diskPercent returns how full the file system of dir is, in percent, rounded down; nil if it

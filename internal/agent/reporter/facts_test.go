@@ -4,11 +4,14 @@ package reporter
 
 import (
 	"errors"
+	"net/http"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
 // The row has the use of the data's volume, even if ScyllaDB does not respond, and no value without
@@ -57,5 +60,29 @@ func TestTheDiskMovesInSteps(t *testing.T) {
 	}
 	if last = usedStep(last, nil); last != nil {
 		t.Errorf("of no volume: %d", *last)
+	}
+}
+
+// The row of a joining node has its progress if the metrics have it; not in NORMAL.
+func TestTheRowTellsHowFarAJoinIs(t *testing.T) {
+	w := newWorld(t, "")
+	w.o.Metrics = scylla.NewClient("http://localhost:9180/metrics", &http.Client{Transport: w.node})
+	r := w.byHand()
+	for _, step := range []struct {
+		mode, value string
+		want        *int32
+	}{{"JOINING", "0.43", new(int32(43))}, {"JOINING", "1", nil}, {"JOINING", "", nil}, {"NORMAL", "0.43", nil}} {
+		w.node.set(func(n *node) {
+			n.answers["/storage_service/operation_mode"] = `"` + step.mode + `"`
+			if delete(n.answers, "/metrics"); step.value != "" {
+				n.answers["/metrics"] = `scylla_node_ops_finished_percentage{ops="bootstrap",shard="0"} ` + step.value + "\n"
+			}
+		})
+		if err := r.step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.want, w.row().JoinedPercent); diff != "" {
+			t.Errorf("%s, %s: (-want +got):\n%s", step.mode, step.value, diff)
+		}
 	}
 }
