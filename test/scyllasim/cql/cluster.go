@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cql
+
+import (
+	"crypto/rand"
+	"crypto/sha512"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Numbers of errors (exceptions/exceptions.hh:24-46).
+const (
+	codeServer       = 0x0000
+	codeProtocol     = 0x000A
+	codeCredentials  = 0x0100
+	codeSyntax       = 0x2000
+	codeUnauthorized = 0x2100
+	codeInvalid      = 0x2200
+	codeConfig       = 0x2300
+)
+
+// Error is an ERROR frame.
+type Error struct {
+	Code int
+	Text string
+}
+
+func (e *Error) Error() string { return e.Text }
+
+func refuse(code int, format string, args ...any) *Error {
+	return &Error{code, fmt.Sprintf(format, args...)}
+}
+
+// Authenticators; names as ScyllaDB's AUTHENTICATE frame has them
+// (auth/password_authenticator.cc:37 in 2026.1).
+const (
+	passwordAuthenticator = "org.apache.cassandra.auth.PasswordAuthenticator"
+	defaultName           = "cassandra"
+)
+
+// Role is a role as system.roles has it.
+type Role struct {
+	Superuser, CanLogIn bool
+	// Hash is the salted hash of the password, empty for a role without one.
+	Hash string
+}
+
+// Options of a cluster.
+type Options struct {
+	// Release is such as "2026.1.0".
+	Release string
+	// AllowAll is AllowAllAuthenticator: the server asks no client who it is.
+	AllowAll bool
+	// Superuser and Salted are auth_superuser_name and auth_superuser_salted_password.
+	Superuser, Salted string
+	// Datacenters have token owners.
+	Datacenters []string
+}
+
+// Cluster is what all nodes share: group 0 has the roles and the keyspaces. It is safe for
+// concurrent use.
+type Cluster struct {
+	o Options
+
+	mu        sync.Mutex
+	joined    bool
+	legacy    bool
+	roles     map[string]Role
+	keyspaces map[string]map[string]string
+	// statements and logins are what arrived, for tests. A password is kept as it came.
+	statements []string
+	refused    int
+	fault      func(statement string) Fault
+}
+
+// Fault ends the connection of a statement.
+type Fault int
+
+// Values of Fault.
+const (
+	None Fault = iota
+	// Before ends the connection before the statement takes effect, After once it did.
+	Before
+	After
+)
+
+// New is a cluster whose first node has not joined yet.
+func New(o Options) *Cluster {
+	return &Cluster{o: o, roles: map[string]Role{}, keyspaces: map[string]map[string]string{
+		// db/system_distributed_keyspace.cc:276 and tracing/trace_keyspace_helper.cc:215, 2025.1.
+		"system_distributed": {"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "3"},
+		"system_traces":      {"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "2"},
+	}}
+}
+
+// socketRoles is true from 2026.2 on (auth/maintenance_socket_role_manager.cc).
+func (c *Cluster) socketRoles() bool {
+	major, rest, _ := strings.Cut(c.o.Release, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	y, _ := strconv.Atoi(major)
+	n, _ := strconv.Atoi(minor)
+	return y > 2026 || y == 2026 && n >= 2
+}
+
+// Join is the end of the first node's join: the default superuser is created, unless a superuser
+// that can log in exists (auth/standard_role_manager.cc:201-226 and
+// auth/password_authenticator.cc:155-191 in 2026.1). From 2026.2 on only a configured one is
+// (auth/common.cc:35: the default name is empty).
+func (c *Cluster) Join() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.joined = true
+	for _, r := range c.roles {
+		if r.Superuser {
+			return
+		}
+	}
+	switch {
+	case c.o.Superuser != "" && (c.o.Salted != "" || c.socketRoles()):
+		c.roles[c.o.Superuser] = Role{Superuser: true, CanLogIn: true, Hash: c.o.Salted}
+	case c.o.Superuser != "":
+		c.roles[c.o.Superuser] = Role{Superuser: true, CanLogIn: true, Hash: Hash(defaultName)}
+	case !c.socketRoles():
+		c.roles[defaultName] = Role{Superuser: true, CanLogIn: true, Hash: Hash(defaultName)}
+	}
+}
+
+// SetRole makes or replaces a role, as another administrator does.
+func (c *Cluster) SetRole(name string, r Role) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.roles[name] = r
+}
+
+// SetReplication does so with a keyspace.
+func (c *Cluster) SetReplication(keyspace string, options map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keyspaces[keyspace] = maps.Clone(options)
+}
+
+// SetLegacy puts the roles into system_auth.roles, as in a cluster whose topology was never
+// upgraded (auth/common.cc:47 in 2026.1).
+func (c *Cluster) SetLegacy() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.legacy = true
+}
+
+// SetFault decides over each statement.
+func (c *Cluster) SetFault(f func(statement string) Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fault = f
+}
+
+// Roles are the roles.
+func (c *Cluster) Roles() map[string]Role {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.roles)
+}
+
+// Replication is that of a keyspace.
+func (c *Cluster) Replication(keyspace string) map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.keyspaces[keyspace])
+}
+
+// Statements are the changes that arrived, and Refused how many log-ins were refused.
+func (c *Cluster) Statements() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.statements...)
+}
+
+// Refused counts the refused log-ins.
+func (c *Cluster) Refused() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused
+}
+
+// Hash is a salted hash. The real one is crypt(3)'s SHA-512 with 5000 rounds (auth/passwords.cc);
+// only its form is the same.
+func Hash(password string) string {
+	salt := rand.Text()[:16]
+	return salted(salt, password)
+}
+
+func salted(salt, password string) string {
+	sum := sha512.Sum512([]byte(salt + password))
+	return "$6$" + salt + "$" + base64.RawStdEncoding.EncodeToString(sum[:])
+}
+
+// Matches is whether a password has the hash.
+func (r Role) Matches(password string) bool {
+	parts := strings.Split(r.Hash, "$")
+	return len(parts) == 4 && salted(parts[2], password) == r.Hash
+}
+
+// LogIn checks a name and a password.
+func (c *Cluster) LogIn(name, password string) *Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.logIn(name, password)
+	if err != nil {
+		c.refused++
+	}
+	return err
+}
+
+func (c *Cluster) logIn(name, password string) *Error {
+	switch r, ok := c.roles[name]; {
+	case name == "":
+		return refuse(codeCredentials, "Authentication ID must not be null") // auth/sasl_challenge.cc:52
+	case password == "":
+		return refuse(codeCredentials, "Password must not be null") // auth/sasl_challenge.cc:55
+	case !ok, !r.Matches(password):
+		return refuse(codeCredentials, "Username and/or password are incorrect") // auth/password_authenticator.cc:302 in 2025.1, :188 in 2026.2
+	case !r.CanLogIn:
+		return refuse(codeCredentials, "%s is not permitted to log in", name) // service/client_state.cc:46 in 2025.1
+	}
+	return nil
+}
+
+// User is who sends a statement: a role, or the maintenance socket.
+type User struct {
+	Name   string
+	Socket bool
+}
+
+// anonymous is a client of AllowAllAuthenticator, and of the maintenance socket up to 2026.1
+// (service/client_state.hh:170 in 2025.1).
+func (c *Cluster) anonymous(u User) bool { return u.Name == "" && !c.bypasses(u) }
+
+// bypasses is true for the maintenance socket from 2026.2 on (service/client_state.hh:150).
+func (c *Cluster) bypasses(u User) bool { return u.Socket && c.socketRoles() }
+
+func (c *Cluster) superuser(u User) bool { return c.bypasses(u) || c.roles[u.Name].Superuser }
+
+// mayAlterRoles is how CREATE ROLE and ALTER ROLE begin (create_role_statement::check_access).
+func (c *Cluster) mayAlterRoles(u User, operation string) *Error {
+	if c.anonymous(u) {
+		return refuse(codeUnauthorized, "You have to be logged in and not anonymous to perform this request") // service/client_state.cc:59 in 2025.1
+	}
+	if u.Socket && !c.joined {
+		// auth/maintenance_socket_role_manager.cc:87 in 2026.2; a std::runtime_error becomes a
+		// server error (transport/server.cc:632 in 2026.1).
+		return refuse(codeServer, "role manager: %s operation not available because manager not ready yet (role operations not enabled)", operation)
+	}
+	return nil
+}
+
+// create is CREATE ROLE.
+func (c *Cluster) create(u User, name string, r Role) *Error {
+	if err := c.mayAlterRoles(u, "CREATE"); err != nil {
+		return err
+	}
+	if !c.superuser(u) {
+		if r.Superuser {
+			return refuse(codeUnauthorized, "Only superusers can create a role with superuser status.") // cql3/statements/role-management-statements.cc:104 in 2025.1
+		}
+		return refuse(codeUnauthorized, "User %s has no CREATE permission on <all roles> or any of its parents", u.Name) // service/client_state.cc:222 in 2025.1
+	}
+	if _, ok := c.roles[name]; ok {
+		return refuse(codeInvalid, "Role %s already exists.", name) // auth/role_manager.hh:57
+	}
+	c.roles[name] = r
+	return nil
+}
+
+// alter is ALTER ROLE with both SUPERUSER and LOGIN.
+func (c *Cluster) alter(u User, name string, superuser, login bool) *Error {
+	if err := c.mayAlterRoles(u, "ALTER"); err != nil {
+		return err
+	}
+	r, ok := c.roles[name]
+	switch {
+	case !c.superuser(u):
+		return refuse(codeUnauthorized, "Only superusers are allowed to alter superuser status.") // role-management-statements.cc:220 in 2025.1
+	case u.Name == name:
+		return refuse(codeUnauthorized, "You aren't allowed to alter your own superuser status or that of a role granted to you.") // role-management-statements.cc:226
+	case !ok:
+		return refuse(codeInvalid, "Role %s doesn't exist.", name) // auth/role_manager.hh:64
+	}
+	r.Superuser, r.CanLogIn = superuser, login
+	c.roles[name] = r
+	return nil
+}
+
+// alterKeyspace is ALTER KEYSPACE of a keyspace with vnodes: a factor above the number of racks or
+// nodes is accepted (locator/tablets.cc:1127 in 2025.1).
+func (c *Cluster) alterKeyspace(u User, keyspace string, options map[string]string) *Error {
+	if !c.o.AllowAll && !c.superuser(u) {
+		return refuse(codeUnauthorized, "User %s has no ALTER permission on <keyspace %s> or any of its parents", u.Name, keyspace) // service/client_state.cc:222 in 2025.1
+	}
+	if keyspace == "system" || keyspace == "system_schema" {
+		return refuse(codeUnauthorized, "%s keyspace is not user-modifiable.", keyspace) // service/client_state.cc:129 in 2025.1
+	}
+	if _, ok := c.keyspaces[keyspace]; !ok {
+		return refuse(codeInvalid, "Unknown keyspace %s", keyspace) // cql3/statements/alter_keyspace_statement.cc:319 in 2025.1
+	}
+	options = maps.Clone(options)
+	options["class"] = "org.apache.cassandra.locator." + options["class"]
+	for k := range options {
+		known := k == "class"
+		for _, dc := range c.o.Datacenters {
+			known = known || k == dc
+		}
+		if !known { // locator/abstract_replication_strategy.cc:92 in 2025.1, locator/network_topology_strategy.cc:292 in 2026.1
+			return refuse(codeConfig, "Unrecognized strategy option {%s} passed to %s for keyspace %s", k, options["class"], keyspace)
+		}
+	}
+	c.keyspaces[keyspace] = options
+	return nil
+}

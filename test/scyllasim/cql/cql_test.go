@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cql
+
+import (
+	"net"
+	"strings"
+	"testing"
+)
+
+// What each generation refuses, in ScyllaDB's words.
+func TestRefusals(t *testing.T) {
+	const create = "CREATE ROLE 'a' WITH PASSWORD = 'p' AND SUPERUSER = true AND LOGIN = true"
+	const alter = "ALTER ROLE 'cassandra' WITH SUPERUSER = false AND LOGIN = false"
+	socket := User{Socket: true}
+	tests := map[string]struct {
+		release   string
+		unjoined  bool
+		user      User
+		statement string
+		code      int
+		text      string
+	}{
+		"default creates":             {"2026.1.0", false, User{Name: "cassandra"}, create, -1, ""},
+		"own status":                  {"2026.1.0", false, User{Name: "cassandra"}, alter, codeUnauthorized, "your own superuser status"},
+		"no superuser creates":        {"2026.1.0", false, User{Name: "app"}, create, codeUnauthorized, "Only superusers can create"},
+		"no superuser alters":         {"2026.1.0", false, User{Name: "app"}, alter, codeUnauthorized, "Only superusers are allowed"},
+		"socket up to 2026.1":         {"2026.1.0", false, socket, create, codeUnauthorized, "not anonymous"},
+		"socket before the join":      {"2026.2.0", true, socket, create, codeServer, "manager not ready yet"},
+		"socket from 2026.2":          {"2026.2.0", false, socket, create, -1, ""},
+		"no such role":                {"2026.2.0", false, socket, alter, codeInvalid, "Role cassandra doesn't exist."},
+		"role exists":                 {"2026.2.0", false, socket, strings.Replace(create, "'a'", "'app'", 1), codeInvalid, "Role app already exists."},
+		"system keyspace":             {"2026.1.0", false, User{Name: "cassandra"}, "ALTER KEYSPACE system WITH replication = {'class': 'NetworkTopologyStrategy'}", codeUnauthorized, "not user-modifiable"},
+		"no superuser, keyspace":      {"2026.1.0", false, User{Name: "app"}, "ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy'}", codeUnauthorized, "no ALTER permission"},
+		"unknown keyspace":            {"2026.1.0", false, User{Name: "cassandra"}, "ALTER KEYSPACE k WITH replication = {'class': 'NetworkTopologyStrategy'}", codeInvalid, "Unknown keyspace k"},
+		"unknown datacenter":          {"2026.1.0", false, User{Name: "cassandra"}, "ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc9': '1'}", codeConfig, "Unrecognized strategy option {dc9}"},
+		"more replicas than racks":    {"2026.1.0", false, User{Name: "cassandra"}, "ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3'}", -1, ""},
+		"roles, by no superuser":      {"2026.1.0", false, User{Name: "app"}, "SELECT is_superuser, can_login FROM system.roles WHERE role = ?", codeUnauthorized, "no SELECT permission"},
+		"roles, by the socket":        {"2026.1.0", false, socket, "SELECT is_superuser, can_login FROM system.roles WHERE role = ?", -1, ""},
+		"roles of a former cluster":   {"2026.2.0", false, socket, "SELECT is_superuser, can_login FROM system_auth.roles WHERE role = ?", codeInvalid, "unconfigured table roles"},
+		"another statement is quoted": {"2026.2.0", false, socket, "DROP ROLE x", codeSyntax, "'DROP ROLE x'"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := New(Options{Release: tc.release, Datacenters: []string{"dc1"}})
+			if !tc.unjoined {
+				c.Join()
+			}
+			c.SetRole("app", Role{CanLogIn: true, Hash: Hash("p")})
+			var values []string
+			if strings.HasSuffix(tc.statement, "?") {
+				values = []string{"app"}
+			}
+			_, err := c.Do(tc.user, tc.statement, values...)
+			switch {
+			case err == nil && tc.code != -1, err != nil && (err.Code != tc.code || !strings.Contains(err.Text, tc.text)):
+				t.Errorf("%+v, want 0x%04x %s", err, tc.code, tc.text)
+			}
+		})
+	}
+}
+
+func TestDefaultSuperuser(t *testing.T) {
+	tests := map[string]struct {
+		o    Options
+		want string
+	}{
+		"up to 2026.1":            {Options{Release: "2026.1.0"}, "cassandra"},
+		"from 2026.2":             {Options{Release: "2026.2.0"}, ""},
+		"configured":              {Options{Release: "2026.1.0", Superuser: "root", Salted: Hash("p")}, "root"},
+		"configured, from 2026.2": {Options{Release: "2026.2.0", Superuser: "root", Salted: Hash("p")}, "root"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := New(tc.o)
+			c.Join()
+			c.Join()
+			names := ""
+			for n := range c.Roles() {
+				names += n
+			}
+			if names != tc.want {
+				t.Errorf("roles %q, want %q", names, tc.want)
+			}
+		})
+	}
+}
+
+// The protocol's order of messages, and its version.
+func TestMessagesInOrder(t *testing.T) {
+	tests := map[string]struct {
+		sent []string // version, opcode
+		want string   // opcodes of the answers
+	}{
+		"query before STARTUP":  {[]string{"\x04\x07"}, "\x00"},
+		"query before log-in":   {[]string{"\x04\x01", "\x04\x07"}, "\x03\x00"},
+		"options first":         {[]string{"\x04\x05", "\x04\x01"}, "\x06\x03"},
+		"another version":       {[]string{"\x05\x05"}, "\x00"},
+		"response without NULs": {[]string{"\x04\x01", "\x04\x0f"}, "\x03\x00"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			here, there := net.Pipe()
+			defer here.Close()
+			go (&conn{c: New(Options{Release: "2026.1.0"}), prepared: map[string]string{}}).serve(there)
+			got := ""
+			for _, s := range tc.sent {
+				if _, err := here.Write([]byte{s[0], 0, 0, 1, s[1], 0, 0, 0, 2, 0, 0}); err != nil {
+					t.Fatal(err)
+				}
+				b := make([]byte, 4096)
+				n, err := here.Read(b)
+				if err != nil || n < 9 {
+					t.Fatal(n, err)
+				}
+				got += string(b[4])
+			}
+			if got != tc.want {
+				t.Errorf("answers %x, want %x", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestHash(t *testing.T) {
+	a, b := Role{Hash: Hash("p")}, Role{Hash: Hash("p")}
+	if a.Hash == b.Hash || !a.Matches("p") || a.Matches("q") || (Role{}).Matches("") {
+		t.Errorf("%q, %q", a.Hash, b.Hash)
+	}
+}
