@@ -13,7 +13,7 @@ import (
 )
 
 // converted are the packages whose results are codes and parameters: English is made of them in internal/words alone.
-var converted = []string{"internal/matrix", "internal/bootstrap", "internal/cluster", "internal/setup/preflight", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/replace", "internal/diagnosis/evidence", "internal/scylla"}
+var converted = []string{"internal/matrix", "internal/bootstrap", "internal/cluster", "internal/setup/preflight", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/replace", "internal/diagnosis/evidence", "internal/scylla", "internal/credential"}
 
 // rendered are the functions of internal/words that make English.
 var rendered = map[string]bool{"Text": true, "Texts": true, "Printer": true, "Shell": true, "Aging": true, "Aged": true, "Of": true, "Saved": true, "Since": true, "Ago": true, "Age": true, "And": true, "Facts": true}

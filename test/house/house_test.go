@@ -132,6 +132,16 @@ var rules = map[string]rule{
 		deny: []string{"k8s.io/kubectl/...", "k8s.io/kubernetes/...", "github.com/pkg/errors/...", "github.com/stretchr/testify/...", "github.com/spf13/viper/..."},
 		why:  "kubectl's own packages cost 54 MB and 27 ms at every start; the others do what the standard library does",
 	},
+	"the barrier does not reach the credential": {
+		from: []string{"internal/agent/barrier", "internal/agent/launch"}, deep: true,
+		deny: []string{own + "internal/credential/..."},
+		why:  "a new node starts or waits whatever the state of the password is",
+	},
+	"the credential is decided without a client": {
+		from: []string{"internal/credential"}, deep: true,
+		deny: []string{own + "internal/scylla", own + "internal/kube", "k8s.io/...", "sigs.k8s.io/...", "log/slog", "github.com/spf13/..."},
+		why:  "what changes roles is tested in memory, from every state and with every crash",
+	},
 	"the simulated ScyllaDB knows no Kubernetes": {
 		from: []string{"test/scyllasim"}, deep: true,
 		deny: []string{"k8s.io/...", "sigs.k8s.io/...", own + "internal/..."},

@@ -20,6 +20,7 @@ var unitOnly = map[string]string{
 	"controller/write":            "writes to an API server: test/remote and controller have a real one",
 	"internal/api":                "the wire: test/beside compares it with the Scylla Operator's",
 	"internal/base/bounded":       "limits of input, which no healthy cluster reaches",
+	"internal/credential":         "no program has it yet; TestRoundsEndWell runs it from every state",
 	"internal/diagnosis/evidence": "a table; cmd/gen has the test that walks it, test/e2e what is printed of it",
 	"internal/api/hostid":         "a type",
 	"internal/base/pattern":       "compiles regular expressions late",

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credential
+
+import (
+	"fmt"
+	"time"
+)
+
+// Mode is what the container does with the first credential.
+type Mode string
+
+// Values of Mode.
+const (
+	Off     Mode = "off"
+	Verify  Mode = "verify"
+	Managed Mode = "managed"
+)
+
+// Code is the state of the first credential.
+type Code string
+
+// Values of Code. The condition RootCredential is True for the first three, False for the next
+// three, Unknown for the rest.
+const (
+	Verified             Code = "Verified"
+	ByConfiguration      Code = "ByConfiguration"
+	NotApplicable        Code = "NotApplicable"
+	DefaultSuperuserOpen Code = "DefaultSuperuserOpen"
+	Missing              Code = "Missing"
+	WrongPassword        Code = "WrongPassword"
+	Pending              Code = "Pending"
+	Unknown              Code = "Unknown"
+)
+
+// Status is the status of the condition: "True", "False" or "Unknown".
+func (c Code) Status() string {
+	switch c {
+	case Verified, ByConfiguration, NotApplicable:
+		return "True"
+	case DefaultSuperuserOpen, Missing, WrongPassword:
+		return "False"
+	}
+	return "Unknown"
+}
+
+// Reason is why a code is not a better one.
+type Reason string
+
+// Values of Reason.
+const (
+	SecretAbsent      Reason = "SecretAbsent"
+	SecretInvalid     Reason = "SecretInvalid"    // a key is empty, longer than 4 KiB, or has a control character
+	SecretIsDefault   Reason = "SecretIsDefault"  // the default superuser cannot close its own log-in
+	RoleNotSuperuser  Reason = "RoleNotSuperuser" // the Secret's role logs in, and is not a superuser
+	RoleCannotLogIn   Reason = "RoleCannotLogIn"  // right password, LOGIN = false
+	RoleNotVisible    Reason = "RoleNotVisible"   // created a moment ago, not yet in effect
+	RoleAbsent        Reason = "RoleAbsent"       // auth_superuser_name is set, and no such superuser can log in
+	NotYetEffective   Reason = "NotYetEffective"  // the default superuser was altered, and still logs in
+	SocketClosed      Reason = "SocketClosed"     // needs the maintenance socket, which the node does not open
+	ManagerNotReady   Reason = "ManagerNotReady"  // the node has not joined yet
+	Incorrect         Reason = "Incorrect"        // no such role, or another password
+	Exists            Reason = "Exists"
+	Refused           Reason = "Refused" // ScyllaDB answered with an error; its number is with the reason
+	Unreachable       Reason = "Unreachable"
+	TimedOut          Reason = "TimedOut"
+	TLSFailed         Reason = "TLSFailed"
+	NotLocal          Reason = "NotLocal"          // the CQL address leads out of the Pod
+	ClientCertificate Reason = "ClientCertificate" // require_client_auth: the container has no certificate
+	Authenticator     Reason = "Authenticator"     // of unknown class
+	ConfigUnreadable  Reason = "ConfigUnreadable"
+)
+
+// Failure is the error of every step: a reason, and ScyllaDB's error number where it answered. It
+// has no text of ScyllaDB.
+type Failure struct {
+	Reason Reason
+	// Server is the number of ScyllaDB's error, -1 when ScyllaDB did not answer.
+	Server int
+}
+
+// Error is "Refused 0x2100", or the reason alone.
+func (f *Failure) Error() string {
+	if f.Server < 0 {
+		return string(f.Reason)
+	}
+	return fmt.Sprintf("%s 0x%04x", f.Reason, f.Server)
+}
+
+// Default is what is known of the log-in of the default superuser with its default password.
+type Default string
+
+// Values of Default.
+const (
+	DefaultUnknown Default = "unknown"
+	DefaultOpen    Default = "open"
+	DefaultClosed  Default = "closed"
+)
+
+// Result is the outcome of a round. It has no name and no password.
+type Result struct {
+	Mode   Mode   `json:"mode"`
+	Code   Code   `json:"code"`
+	Reason Reason `json:"reason,omitempty"`
+	// Server is the number of ScyllaDB's error, such as "0x2100"; empty when there was none.
+	Server  string    `json:"server,omitempty"`
+	Default Default   `json:"default"`
+	At      time.Time `json:"at"`
+	// Since is when Code became the present one; Rounds counts the rounds since then, this one
+	// included.
+	Since  time.Time `json:"since"`
+	Rounds int       `json:"rounds"`
+}
+
+// Unreadable is the result where the configuration of the node could not be read.
+func Unreadable(mode Mode) Result {
+	return Result{Mode: mode, Code: Unknown, Reason: ConfigUnreadable, Default: DefaultUnknown}
+}
+
+// After dates a result, and counts it where it has the code of the one before.
+func (r Result) After(before Result, now time.Time) Result {
+	r.At, r.Since, r.Rounds = now, now, 1
+	if before.Code == r.Code {
+		r.Since, r.Rounds = before.Since, before.Rounds+1
+	}
+	return r
+}
+
+const (
+	daily   = 24 * time.Hour
+	quick   = time.Minute
+	slowed  = time.Hour
+	longest = 10 * time.Minute
+	first   = 10 * time.Second
+	// mostWrong rounds with refused log-ins slow the rounds down: each log-in is in the audit log.
+	mostWrong = 3
+)
+
+// Wait is the time until the next round. The first good result is confirmed after a minute: 2025.1
+// opens CQL before the default superuser has its password, so that one round can find its log-in
+// closed (main.cc:2453 waits for the role alone, auth/service.cc:272; from 2025.2 on for the
+// password as well).
+//
+// A person ends WrongPassword and Missing: a new Secret is a reason for a round at once.
+func (r Result) Wait() time.Duration {
+	refuses := r.Code == WrongPassword || r.Code == Missing
+	switch {
+	case r.Code.Status() == "True" && r.Rounds > 1, r.Code == NotApplicable:
+		return daily
+	case refuses && r.Rounds >= mostWrong:
+		return slowed
+	case r.Code.Status() == "True", refuses:
+		return quick
+	}
+	return backOff(r.Rounds)
+}
+
+func backOff(tries int) time.Duration { return min(longest, first<<min(max(tries-1, 0), 10)) }

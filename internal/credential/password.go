@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credential
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
+)
+
+// hidden is what is shown of a password.
+const hidden = "***"
+
+// Password is a password that no formatting shows. It is a function because fmt prints the
+// unexported fields of a struct without asking their methods.
+type Password struct{ reveal func() string }
+
+// NewPassword makes a password of 26 letters and digits, 130 random bits.
+func NewPassword() Password { return PasswordOf(rand.Text()) }
+
+// PasswordOf keeps a text as a password.
+func PasswordOf(text string) Password { return Password{func() string { return text }} }
+
+// Reveal returns the text: for the CQL connection, and for the Secret that a person creates.
+func (p Password) Reveal() string {
+	if p.reveal == nil {
+		return ""
+	}
+	return p.reveal()
+}
+
+// String, GoString, Format, MarshalText and MarshalJSON return three stars.
+func (p Password) String() string               { return hidden }
+func (p Password) GoString() string             { return hidden }
+func (p Password) Format(s fmt.State, _ rune)   { _, _ = io.WriteString(s, hidden) }
+func (p Password) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+func (p Password) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
+
+// Keys of the Secret.
+const (
+	UsernameKey = "username"
+	PasswordKey = "password"
+)
+
+// Secret is the mounted Secret.
+type Secret struct {
+	Username string
+	Password Password
+}
+
+// theDefault is the superuser that ScyllaDB up to 2026.1 creates by itself (auth/common.hh,
+// DEFAULT_SUPERUSER_NAME).
+const theDefault = "cassandra"
+
+var defaultSecret = Secret{theDefault, PasswordOf(theDefault)}
+
+var limitSecret = bounded.Limit{Bytes: 4 << 10, Cure: "store a shorter username and password in the Secret"}
+
+// ReadSecret reads the mounted Secret. The reason is empty, SecretAbsent when a key is missing, or
+// SecretInvalid. Nothing is trimmed: a text that the Secret's other users read differently would be
+// a different password.
+func ReadSecret(dir string) (Secret, Reason) {
+	var texts [2]string
+	for i, key := range []string{UsernameKey, PasswordKey} {
+		b, err := limitSecret.ReadFile("the mounted Secret", filepath.Join(dir, key))
+		switch text := string(b); {
+		case errors.Is(err, fs.ErrNotExist):
+			return Secret{}, SecretAbsent
+		case err != nil, text == "", !utf8.ValidString(text), strings.ContainsFunc(text, unicode.IsControl):
+			return Secret{}, SecretInvalid
+		default:
+			texts[i] = text
+		}
+	}
+	return Secret{texts[0], PasswordOf(texts[1])}, ""
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credential
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
+)
+
+func simple(n string) map[string]string {
+	return map[string]string{"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": n}
+}
+
+func network(pairs ...string) map[string]string {
+	out := map[string]string{"class": "org.apache.cassandra.locator.NetworkTopologyStrategy"}
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i]] = pairs[i+1]
+	}
+	return out
+}
+
+func statementOf(i Item) string {
+	if i.Wanted == nil {
+		return ""
+	}
+	return Statement(i.Keyspace, i.Wanted)
+}
+
+func TestPlan(t *testing.T) {
+	one := map[string]Datacenter{"dc1": {1, 1}}
+	three := map[string]Datacenter{"dc1": {3, 3}}
+	two := map[string]Datacenter{"dc1": {3, 6}, "dc2": {2, 2}}
+	ours := []string{"NetworkTopologyStrategy dc1=1"}
+	tests := map[string]struct {
+		now  map[string]string // of system_traces
+		dcs  map[string]Datacenter
+		busy bool
+		mode Mode
+		ours []string
+		want string // state, reason, statement
+	}{
+		"first node":                      {simple("2"), one, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '1'}"},
+		"three racks":                     {simple("2"), three, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3'}"},
+		"two datacenters":                 {simple("2"), two, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3', 'dc2': '2'}"},
+		"printed only":                    {simple("2"), three, false, Verify, nil, "ToDo  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3'}"},
+		"a node is DOWN":                  {simple("2"), three, true, Managed, nil, "Waiting NotQuiet "},
+		"raised":                          {network("dc1", "1"), three, false, Managed, ours, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3'}"},
+		"new datacenter":                  {network("dc1", "1"), two, false, Managed, ours, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3', 'dc2': '2'}"},
+		"reached":                         {network("dc1", "3"), three, false, Managed, ours, "Applied  "},
+		"reached, a node is DOWN":         {network("dc1", "3"), three, true, Managed, nil, "Applied  "},
+		"never lowered":                   {network("dc1", "3"), one, false, Managed, nil, "Applied  "},
+		"altered by somebody":             {network("dc1", "2"), three, false, Managed, ours, "Foreign  "},
+		"SimpleStrategy of somebody":      {simple("1"), three, false, Managed, nil, "Foreign  "},
+		"local strategy of somebody":      {map[string]string{"class": "LocalStrategy"}, three, false, Managed, ours, "Foreign  "},
+		"one rack with many nodes":        {simple("2"), map[string]Datacenter{"dc1": {1, 6}}, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3'}"},
+		"datacenter without token owners": {simple("2"), map[string]Datacenter{"dc1": {1, 1}, "arbiter": {0, 0}}, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '1'}"},
+		"datacenter is gone":              {network("dc1", "1", "old", "1"), three, false, Managed, []string{"NetworkTopologyStrategy dc1=1 old=1"}, "Waiting DatacenterGone "},
+		"name with a quote":               {simple("2"), map[string]Datacenter{"d'c": {1, 1}}, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'd''c': '1'}"},
+		"nothing known of the nodes":      {simple("2"), nil, false, Managed, nil, "Waiting NotQuiet "},
+		"no token owner":                  {simple("2"), map[string]Datacenter{"dc1": {0, 0}}, false, Managed, nil, "Waiting NotQuiet "},
+		"not readable":                    {nil, three, false, Managed, nil, "Waiting Unreachable ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3'}"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			now := map[string]map[string]string{}
+			if tc.now != nil {
+				now["system_traces"] = tc.now
+			}
+			items := Plan(now, Topology{tc.dcs, !tc.busy}, []Item{{Keyspace: "system_traces", Ours: tc.ours}}, tc.mode)
+			i := items[1]
+			if got := strings.Join([]string{string(i.State), string(i.Reason), statementOf(i)}, " "); got != tc.want || i.Keyspace != "system_traces" {
+				t.Errorf("%s: %q\nwant %q", i.Keyspace, got, tc.want)
+			}
+		})
+	}
+	// Six nodes on two racks: SimpleStrategy's three replicas would become two.
+	if i := Plan(map[string]map[string]string{"system_distributed": simple("3")}, Topology{map[string]Datacenter{"dc1": {2, 6}}, true}, nil, Managed)[0]; i.State != Waiting || i.Reason != WouldLower {
+		t.Errorf("fewer replicas than before: %+v", i)
+	}
+}
+
+func managedInput(c *cql.Cluster) (Database, Input) {
+	c.Join()
+	m := memory{c: c, step: func(effect func() *cql.Error) error { return refusal(effect()) }}
+	return m, Input{Mode: Managed, Config: Config{Authenticator: password}, Secret: defaultSecret}
+}
+
+// A datacenter grows rack by rack, and a second one joins: the factors follow, and the repair is due once there was a second node.
+func TestSettingsFollowGrowth(t *testing.T) {
+	c := cql.New(cql.Options{Release: "2026.1.0", Datacenters: []string{"dc1", "dc2"}})
+	db, in := managedInput(c)
+	var s Settings
+	at := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	step := func(want string, repair bool, t1 Topology) {
+		t.Helper()
+		at = at.Add(time.Hour)
+		before := s
+		s = Apply(t.Context(), db, in, s, t1, at, func(Settings) error { return nil })
+		for _, k := range Keyspaces() {
+			if got := replication(c.Replication(k)); got != want {
+				t.Errorf("%s has %q, want %q", k, got, want)
+			}
+		}
+		due := s.Items[0].RepairDue
+		if due != s.Items[1].RepairDue || due != repair || (s.AppliedAt.Equal(at)) != (s.Hash != before.Hash) {
+			t.Errorf("repair due: %v, applied at %s: %+v", due, s.AppliedAt, s)
+		}
+	}
+	grown := func(quiet bool, racks, racks2 int) Topology {
+		dcs := map[string]Datacenter{"dc1": {racks, racks}}
+		if racks2 > 0 {
+			dcs["dc2"] = Datacenter{racks2, racks2}
+		}
+		return Topology{dcs, quiet}
+	}
+	step("NetworkTopologyStrategy dc1=1", false, grown(true, 1, 0))
+	step("NetworkTopologyStrategy dc1=1", false, grown(true, 1, 0))
+	step("NetworkTopologyStrategy dc1=2", true, grown(true, 2, 0))
+	step("NetworkTopologyStrategy dc1=3", true, grown(true, 3, 0))
+	step("NetworkTopologyStrategy dc1=3", true, grown(true, 5, 0))
+	step("NetworkTopologyStrategy dc1=3 dc2=1", true, grown(true, 5, 1))
+	step("NetworkTopologyStrategy dc1=3 dc2=3", true, grown(true, 5, 3))
+	step("NetworkTopologyStrategy dc1=3 dc2=3", true, grown(true, 1, 1))
+	if n := len(c.Statements()); n != 10 {
+		t.Errorf("%d statements: %v", n, c.Statements())
+	}
+}
+
+// What a crash between storing, altering and storing again leaves is ours; what could not be stored is not altered.
+func TestSettingsSurviveACrash(t *testing.T) {
+	c := cql.New(cql.Options{Release: "2026.1.0", Datacenters: []string{"dc1"}})
+	db, in := managedInput(c)
+	first, second := Topology{map[string]Datacenter{"dc1": {1, 1}}, true}, Topology{map[string]Datacenter{"dc1": {2, 2}}, true}
+	failed := Apply(t.Context(), db, in, Settings{}, first, time.Time{}, func(Settings) error { return errors.New("disk full") })
+	if len(c.Statements()) != 0 || failed.Items[0].State != Waiting {
+		t.Errorf("altered without a record: %v, %+v", c.Statements(), failed)
+	}
+	var stored Settings
+	Apply(t.Context(), db, in, Settings{}, first, time.Time{}, func(s Settings) error { stored = s; return nil }) // its result is lost
+	s := Apply(t.Context(), db, in, stored, second, time.Time{}, func(s Settings) error { return nil })
+	for _, i := range s.Items {
+		if i.State != Applied || i.Replication != "NetworkTopologyStrategy dc1=2" {
+			t.Errorf("%+v", i)
+		}
+	}
+}
+
+func TestSettingsWithoutSecret(t *testing.T) {
+	for release, want := range map[string]ItemState{"2026.1.0": ToDo, "2026.2.0": ToDo} {
+		c := cql.New(cql.Options{Release: release, Datacenters: []string{"dc1"}})
+		db, in := managedInput(c)
+		in.SecretReason, in.Secret = SecretAbsent, Secret{}
+		s := Apply(t.Context(), db, in, Settings{}, Topology{map[string]Datacenter{"dc1": {1, 1}}, true}, time.Time{}, nil)
+		if len(c.Statements()) != 0 || s.Items[0].State != want || s.Items[0].Wanted == nil {
+			t.Errorf("%s: %v, %+v", release, c.Statements(), s)
+		}
+	}
+	c := cql.New(cql.Options{Release: "2026.1.0"})
+	db, in := managedInput(c)
+	in.Secret.Password = PasswordOf("another")
+	if s := Apply(t.Context(), db, in, Settings{}, Topology{}, time.Time{}, nil); s.Items[0].State != Waiting || len(c.Statements()) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Whatever happens to the topology, a factor is never lowered, nothing runs while a node is DOWN, and what somebody else set stays.
+func TestSettingsNeverLower(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dcs := []string{"dc1", "dc2"}
+		c := cql.New(cql.Options{Release: "2026.2.0", Datacenters: dcs})
+		c.Join()
+		c.SetRole("cassandra", cql.Role{Superuser: true, CanLogIn: true, Hash: cql.Hash("cassandra")})
+		foreign := map[string]bool{}
+		m := memory{c: c, step: func(effect func() *cql.Error) error {
+			switch rapid.IntRange(0, 9).Draw(t, "fate") {
+			case 0:
+				return &Failure{Reason: TimedOut, Server: -1}
+			case 1:
+				effect()
+				return &Failure{Reason: TimedOut, Server: -1}
+			}
+			return refusal(effect())
+		}}
+		in := Input{Mode: Managed, Config: Config{Authenticator: password}, Secret: defaultSecret}
+		var stored Settings
+		nodes := map[string]int{}
+		for range rapid.IntRange(1, 8).Draw(t, "rounds") {
+			topo := Topology{map[string]Datacenter{}, rapid.Bool().Draw(t, "quiet")}
+			for _, dc := range dcs {
+				racks := rapid.IntRange(0, 4).Draw(t, dc)
+				nodes[dc] = racks * rapid.IntRange(1, 2).Draw(t, dc+"'s nodes in a rack")
+				topo.Datacenters[dc] = Datacenter{racks, nodes[dc]}
+			}
+			if rapid.IntRange(0, 5).Draw(t, "somebody") == 0 {
+				k := rapid.SampledFrom(Keyspaces()).Draw(t, "keyspace")
+				c.SetReplication(k, network("dc1", "7"))
+				foreign[k] = true
+			}
+			was := map[string]map[string]string{}
+			for _, k := range Keyspaces() {
+				was[k] = c.Replication(k)
+			}
+			statements := len(c.Statements())
+			for _, i := range Plan(was, topo, stored.Items, Managed) {
+				if i.State == Foreign && !foreign[i.Keyspace] {
+					t.Fatalf("what this container set counts as somebody else's: %+v", i)
+				}
+			}
+			s := Apply(t.Context(), m, in, stored, topo, time.Time{}, func(s Settings) error { stored = s; return nil })
+			if rapid.Bool().Draw(t, "stored") {
+				stored = s
+			}
+			if !topo.Quiet && len(c.Statements()) > statements {
+				t.Fatalf("altered while a node is DOWN: %v", c.Statements())
+			}
+			for _, k := range Keyspaces() {
+				compare(t, k, was[k], c.Replication(k), topo, foreign[k])
+			}
+		}
+	})
+}
+
+func compare(t *rapid.T, keyspace string, was, now map[string]string, topo Topology, foreign bool) {
+	if cmp.Equal(was, now) {
+		return
+	}
+	if foreign {
+		t.Fatalf("%s was set by somebody else, and altered: %v, then %v", keyspace, was, now)
+	}
+	total, nodes := 0, 0
+	for dc := range topo.Datacenters {
+		a, _ := strconv.Atoi(was[dc])
+		b, _ := strconv.Atoi(now[dc])
+		if b < a || b > 3 {
+			t.Fatalf("%s in %s: from %d to %d", keyspace, dc, a, b)
+		}
+		total, nodes = total+b, nodes+topo.Datacenters[dc].Nodes
+	}
+	if n, _ := strconv.Atoi(was["replication_factor"]); total < min(n, nodes) {
+		t.Fatalf("%s had %d replicas, and has %d: %v", keyspace, min(n, nodes), total, now)
+	}
+	if class(now["class"]) != "NetworkTopologyStrategy" || len(now) == 1 {
+		t.Fatalf("%s: %v", keyspace, now)
+	}
+}
