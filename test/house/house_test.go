@@ -35,7 +35,10 @@ type rule struct {
 	why   string
 }
 
-const own = module + "/"
+const (
+	own    = module + "/"
+	driver = "github.com/apache/cassandra-gocql-driver/..."
+)
 
 // internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not its subfolders.
 var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replace", "internal/cluster", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/scylla/raftlog", "internal/scylla/release"}
@@ -132,13 +135,23 @@ var rules = map[string]rule{
 		deny: []string{"k8s.io/kubectl/...", "k8s.io/kubernetes/...", "github.com/pkg/errors/...", "github.com/stretchr/testify/...", "github.com/spf13/viper/..."},
 		why:  "kubectl's own packages cost 54 MB and 27 ms at every start; the others do what the standard library does",
 	},
+	"only internal/credential/cql imports the CQL driver": {
+		from: []string{"cmd", "controller", "plugin", "internal"}, allow: []string{own + "internal/credential/cql"},
+		deny: []string{driver},
+		why:  "its errors quote statements, and a statement can have a password",
+	},
+	"only the container of the credential speaks CQL": {
+		from: []string{"controller", "plugin", "cmd/kubectl-scylla", "internal/agent/reporter", "internal/agent/barrier", "internal/agent/launch"}, deep: true,
+		deny: []string{driver, own + "internal/credential/cql"},
+		why:  "who cannot connect cannot be made to; and the plugin does not grow",
+	},
 	"the barrier does not reach the credential": {
 		from: []string{"internal/agent/barrier", "internal/agent/launch"}, deep: true,
 		deny: []string{own + "internal/credential/..."},
 		why:  "a new node starts or waits whatever the state of the password is",
 	},
 	"the credential is decided without a client": {
-		from: []string{"internal/credential"}, deep: true,
+		from: []string{"internal/credential"}, allow: []string{own + "internal/credential/cql"}, deep: true,
 		deny: []string{own + "internal/scylla", own + "internal/kube", "k8s.io/...", "sigs.k8s.io/...", "log/slog", "github.com/spf13/..."},
 		why:  "what changes roles is tested in memory, from every state and with every crash",
 	},

@@ -21,6 +21,7 @@ var unitOnly = map[string]string{
 	"internal/api":                "the wire: test/beside compares it with the Scylla Operator's",
 	"internal/base/bounded":       "limits of input, which no healthy cluster reaches",
 	"internal/credential":         "no program has it yet; TestRoundsEndWell runs it from every state",
+	"internal/credential/cql":     "no program has it yet; its tests speak CQL over TCP, TLS and the maintenance socket",
 	"internal/diagnosis/evidence": "a table; cmd/gen has the test that walks it, test/e2e what is printed of it",
 	"internal/api/hostid":         "a type",
 	"internal/base/pattern":       "compiles regular expressions late",
