@@ -8,6 +8,8 @@
 //	                           and refuses if waiting cannot help
 //	scylla-agent launch -- CMD in ScyllaDB's container: starts CMD, with the replace option if the
 //	                           member Service requests it
+//	scylla-agent credential    native sidecar: verifies or creates the root credential; the only
+//	                           container that mounts its Secret
 //	scylla-agent controller    writes reports and member Services, copies force, replaces nodes
 //	scylla-agent copy-to PATH  init container: copies this binary for another container
 //	scylla-agent version
@@ -60,7 +62,7 @@
 //	--feature-gates BootstrapSynchronisation=true|false   false: ends at once
 //	--metrics-bind-address :8082        /metrics and /healthz while waiting; 0 serves nothing
 //
-// See --help for the flags of launch and controller.
+// See --help for the flags of launch, credential and controller.
 //
 // # Exit codes
 //

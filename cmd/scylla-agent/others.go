@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
 )
 
 // others returns the subcommands that have their own packages.
 func (a *agent) others() []*cobra.Command {
-	return []*cobra.Command{a.controllerCommand(), launch.NewCommand()}
+	return []*cobra.Command{a.controllerCommand(), launch.NewCommand(), credential.NewCommand(limitMemory)}
 }
 
 func (a *agent) controllerCommand() *cobra.Command {

@@ -55,7 +55,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.setup(cmd) },
 		RunE: func(*cobra.Command, []string) error {
-			return exit.Usagef("specify a subcommand: reporter, barrier, launch, controller, copy-to or version (scylla-agent --help)")
+			return exit.Usagef("specify a subcommand: reporter, barrier, launch, credential, controller, copy-to or version (scylla-agent --help)")
 		},
 	}
 	root.SetOut(stdout)
