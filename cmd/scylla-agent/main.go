@@ -34,6 +34,8 @@
 //	                                    http://127.0.0.1:9001/RPC2; empty: off
 //	--health-probe-bind-address :8081   /healthz, /readyz and /metrics; 0 serves nothing
 //	--group0-file FILE                  output of the group 0 query; default /mnt/shared/group0.json
+//	--credential-dir DIR                folder shared with the credential container, for its order and
+//	                                    its result; default none
 //	--heartbeat-bind-address :8083      the heartbeat, over TLS, for the controller, and its
 //	                                    controller view for barriers; 0 serves none
 //	--lease-namespace NAMESPACE         of the controller's Lease, which has the address of its

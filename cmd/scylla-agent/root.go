@@ -212,6 +212,7 @@ func (a *agent) reporterCommand() *cobra.Command {
 		"URL of supervisord in ScyllaDB's container, queried for the state of the process while ScyllaDB does not respond; empty disables this")
 	fs.StringVar(&address, "health-probe-bind-address", ":8081", "address of /healthz, /readyz and /metrics; 0 disables it")
 	fs.StringVar(&o.Group0File, "group0-file", api.FileGroup0Query, "file with the ID of the node's group 0, which the query container writes; reported once the node is running; may be absent")
+	fs.StringVar(&o.CredentialDir, "credential-dir", "", "folder shared with the container of the credential, for its order and its result; empty if the Pod has no such container")
 	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",
 		"address of the heartbeat (TLS), which the controller polls, and of the controller view for barriers that cannot reach the controller; 0 disables it: the controller then uses only the annotation")
 	fs.StringVar(&way, "heartbeat", reporter.HeartbeatPoll,

@@ -50,6 +50,7 @@ func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 	p := s.permits.granter.Next(&s.permits.scene, view.Standing{
 		Members: v.Members, Old: now.Sub(s.read) > s.health.Contact.Duration, Stored: s.permits.from, Most: t.o.MaxPermits, Log: s.log, Window: s.window, Now: now,
 	})
+	v.Credential = s.permits.scene.Credential
 	v.Policy, v.Permits, v.Queue, v.Waiting, v.Founder = api.PolicyPermits, p.Permits, p.Queue, p.Waiting, p.Founder
 	if s.permits.open = p.Open; p.Open {
 		// The view's hold must not block a permitted member. It blocks the others, as the reason in their

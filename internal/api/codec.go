@@ -151,6 +151,9 @@ func (r *NodeStatusReport) boundTexts() {
 	} else if p != nil {
 		p.State = Clip(p.State, maxRowWord)
 	}
+	if r.Credential != nil && !r.Credential.usable() {
+		r.Credential = nil
+	}
 	r.RepairBased = r.RepairBased[:min(len(r.RepairBased), maxRowRepairBased)]
 	for i := range r.RepairBased {
 		r.RepairBased[i] = Clip(r.RepairBased[i], maxRowWord)

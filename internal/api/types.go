@@ -101,6 +101,9 @@ type NodeStatusReport struct {
 	// JoinedPercent is how much of its data a joining or replacing node has received; nil if it does
 	// neither, or if unknown. Additive.
 	JoinedPercent *int32 `json:"joinedPercent,omitempty"`
+	// Credential is the result of the credential container; nil if the Pod has none, or if it has not
+	// acted. Additive.
+	Credential *CredentialReport `json:"credential,omitempty"`
 }
 
 // ScyllaDBProcess is a ScyllaDB process that has ended, by the supervisord of its container: the container runs on without it.
@@ -352,6 +355,15 @@ type ScyllaDBStatusReportStatus struct {
 	// Initialization is the evidence for Initialized. Written with Initialized and never changed.
 	// +optional
 	Initialization *StatusReportInitialization `json:"initialization,omitempty"`
+	// RootCredential is the last result about the first credential; absent where no member has a container of the credential.
+	// +optional
+	RootCredential *RootCredential `json:"rootCredential,omitempty"`
+	// SelfInitialized is true once the superuser that ScyllaDB's configuration names was found, and the default one closed. Never removed.
+	// +optional
+	SelfInitialized bool `json:"selfInitialized,omitempty"`
+	// InitialSettings are the settings that precede the growth of the cluster.
+	// +optional
+	InitialSettings *InitialSettings `json:"initialSettings,omitempty"`
 	// Group0ID is the ID of the cluster's group 0, which is its identity, from the first nodes whose disks had it. Set once, and never changed: a node
 	// with another one belongs to another cluster.
 	// +optional

@@ -43,6 +43,9 @@ type StatusReportView struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Founder string `json:"founder,omitempty"`
+	// Credential tells one member to act on the root credential; absent where no member is to.
+	// +optional
+	Credential *StatusReportViewCredential `json:"credential,omitempty"`
 }
 
 // Policy is the rule by which a barrier opens.

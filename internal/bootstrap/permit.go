@@ -137,7 +137,7 @@ func (p *Permission) queued(member string) words.Message {
 func Waits(w api.StatusReportViewWaiting) words.Message {
 	reason := words.Code(w.Reason)
 	switch reason {
-	case words.PermitWaitsForPod, words.PermitWaitsForTurn, words.PermitWaitsForNewcomer, words.PermitWaitsForMembers, words.PermitWaitsForTargetDown, words.PermitWaitsForStability, words.PermitOfFounder, words.PermitWaitsForFirstNode, words.PermitWaitsForLeaving, words.PermitWaitsForReading, words.PermitWaitsForSchema:
+	case words.PermitWaitsForPod, words.PermitWaitsForTurn, words.PermitWaitsForNewcomer, words.PermitWaitsForMembers, words.PermitWaitsForTargetDown, words.PermitWaitsForStability, words.PermitOfFounder, words.PermitWaitsForFirstNode, words.PermitWaitsForCredential, words.PermitWaitsForLeaving, words.PermitWaitsForReading, words.PermitWaitsForSchema:
 		return words.Message{Code: reason, Params: words.Params{"nodes": w.Nodes}}
 	}
 	if reason == words.PermitWaitsForLog && len(w.Nodes) > 0 {

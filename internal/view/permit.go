@@ -52,6 +52,10 @@ type Scene struct {
 	Parallel bool
 	// Founding is true while a member here has joined, and the cluster does not count as initialised.
 	Founding bool
+	// Credential tells one member to act on the root credential. Attempting is true until the end of
+	// the first attempt.
+	Credential *api.StatusReportViewCredential
+	Attempting bool
 }
 
 // SceneOf reads a cluster. stored is the status of its report. claims has the UIDs of the data PVCs
@@ -92,6 +96,8 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 		joined := cluster.SaysJoined(said)
 		return joined != nil && *joined
 	})
+	s.Credential = credentialOf(c, stored)
+	s.Attempting = s.attempting(c, stored)
 	s.Parallel = true
 	nodes := c.Matrix().Nodes()
 	for i := range nodes {
@@ -225,8 +231,8 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 		case !since(g.ready, ready, a, by):
 			why = waits(a, words.PermitWaitsForStability)
 			active, joins = append(active, a.Name()), joins && a.Kind == api.PermitJoin
-		case a.Kind == api.PermitJoin && s.Founding: // the first node's stabilisation runs in parallel to the request's own
-			why = waits(a, words.PermitWaitsForFirstNode)
+		case a.Kind == api.PermitJoin && (s.Founding || s.Attempting): // in parallel to the request's own stabilisation
+			why = s.waitsForFirst(a)
 			active = append(active, a.Name())
 		default:
 			out.Permits = append(out.Permits, a.permit(by.Now))
@@ -243,6 +249,14 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 	}
 	g.ready = ready
 	return out
+}
+
+// waitsForFirst returns what the first node must do before the second one starts.
+func (s *Scene) waitsForFirst(a *Request) api.StatusReportViewWaiting {
+	if s.Founding {
+		return waits(a, words.PermitWaitsForFirstNode)
+	}
+	return waits(a, words.PermitWaitsForCredential, s.Credential.Member)
 }
 
 // permit returns the permit that lets the member start.

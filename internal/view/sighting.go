@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
@@ -174,7 +176,7 @@ func Hold(c *cluster.Cluster) string {
 
 // Same reports whether two views of one epoch have the same content; their times do not count.
 func Same(a, b *api.StatusReportView) bool {
-	if a == nil || b == nil || a.Epoch != b.Epoch || a.Hold != b.Hold || !samePermits(a, b) {
+	if a == nil || b == nil || a.Epoch != b.Epoch || a.Hold != b.Hold || !samePermits(a, b) || !equality.Semantic.DeepEqual(a.Credential, b.Credential) {
 		return false
 	}
 	return slices.EqualFunc(a.Members, b.Members, func(x, y api.StatusReportViewMember) bool {

@@ -13,6 +13,7 @@ var (
 	PermitWaitsForStability     = define("PermitWaitsForStability", "all members are UP, but not for long enough")
 	PermitOfFounder             = define("PermitOfFounder", "{nodes&} had the permit to bootstrap the cluster, and no other member gets one")
 	PermitWaitsForFirstNode     = define("PermitWaitsForFirstNode", "the first node must be healthy for a while before the cluster counts as initialised")
+	PermitWaitsForCredential    = define("PermitWaitsForCredential", "{nodes&} verifies the root credential first, for a minute at most")
 	PermitWaitsForLeaving       = define("PermitWaitsForLeaving", "{nodes&} {nodes?is|are} leaving the cluster")
 	PermitWaitsForReading       = define("PermitWaitsForReading", "the controller has not read the cluster for too long")
 	PermitWaitsForLog           = define("PermitWaitsForLog", "{node} is [{entries} entries of group 0's log ]behind[ {leader}], more than trailing of the health policy allows")

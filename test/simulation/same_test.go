@@ -23,7 +23,7 @@ func TestSameRow(t *testing.T) {
 			OperationMode: "m", OwnsTokens: new(true), ScyllaVersion: "v", LegacyTopology: true, Coordinator: "c", Group0ID: "g", RepairBased: []string{"r"},
 			Places:     []api.NodePlace{{HostID: "a", Datacenter: "d", Rack: "k"}},
 			Operations: []api.NodeOperation{{Type: "t", State: "s", HostID: "o", Error: "e"}}, Heartbeat: &api.ReportHeartbeat{Port: 1, Fingerprint: "p"},
-			Process: &api.ScyllaDBProcess{State: "s", ExitStatus: new(int32(1)), Ended: new(at)}}
+			Process: &api.ScyllaDBProcess{State: "s", ExitStatus: new(int32(1)), Ended: new(at)}, DiskUsedPercent: new(int32(1)), JoinedPercent: new(int32(1))}
 	}
 	if !sameRow(full(), full()) || !sameRow(&api.NodeStatusReport{}, &api.NodeStatusReport{}) {
 		t.Error("rows of the same words are not the same")
@@ -57,6 +57,10 @@ func change(v reflect.Value, path string, try func(path string, do func(reflect.
 	case reflect.Int32:
 		set(func(v reflect.Value) { v.SetInt(v.Int() + 1) })
 	case reflect.Pointer:
+		if v.IsNil() { // compared as a whole
+			set(func(v reflect.Value) { v.Set(reflect.New(v.Type().Elem())) })
+			return
+		}
 		set(func(v reflect.Value) { v.SetZero() })
 		change(v.Elem(), path, func(path string, do func(reflect.Value)) { try(path, func(v reflect.Value) { do(v.Elem()) }) })
 	case reflect.Slice:

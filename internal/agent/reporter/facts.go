@@ -20,13 +20,15 @@ type Files struct {
 	Group0File string
 	// DiskDir is a directory on the volume with the node's data; empty means api.MountDisk.
 	DiskDir string
+	// CredentialDir is shared with the container of the credential; empty if the Pod has none.
+	CredentialDir string
 
 	diskUsed *int32 // in the last row
 }
 
 // complete adds to a row what ScyllaDB's answers about the other nodes do not contain.
 func (r *reporter) complete(ctx context.Context, row *api.NodeStatusReport) {
-	row.Heartbeat, row.Group0ID = r.where, r.group0(row)
+	row.Heartbeat, row.Group0ID, row.Credential = r.where, r.group0(row), r.credential()
 	r.tell(ctx, row)
 	r.diskUsed = usedStep(r.diskUsed, diskPercent(cmp.Or(r.DiskDir, api.MountDisk)))
 	row.DiskUsedPercent = r.diskUsed

@@ -173,6 +173,7 @@ type reporter struct {
 	wasNormal   bool
 	flushTries  int
 	nextFlush   time.Time
+	orderFailed bool
 
 	// Shared with the HTTP handlers.
 	mu             sync.Mutex

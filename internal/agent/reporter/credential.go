@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
+)
+
+// order is a credential.Order in the types of the wire.
+type order struct {
+	At time.Time `json:"at"`
+	*api.StatusReportViewCredential
+}
+
+// credential passes the order of a fresh view on to the container of the credential, and returns the result that the container has left; nil where there is none. It never sees
+// a password: that container's result has none.
+func (r *reporter) credential() *api.CredentialReport {
+	if r.CredentialDir == "" {
+		return nil
+	}
+	name := filepath.Join(r.CredentialDir, credential.OrderFile)
+	told := r.relay.named(r.Pod)
+	var err error
+	if told == nil {
+		err = os.Remove(name)
+	} else {
+		err = credential.Write(name, order{r.Clock.Now(), told})
+	}
+	r.noteOrder(err)
+	out := &api.CredentialReport{}
+	if err := credential.Load(filepath.Join(r.CredentialDir, credential.ReportFile), out); err != nil {
+		return nil
+	}
+	return out
+}
+
+// noteOrder logs the first failure of a series.
+func (r *reporter) noteOrder(err error) {
+	failed := err != nil && !errors.Is(err, fs.ErrNotExist)
+	if failed && !r.orderFailed {
+		r.Log.Warn("the order to the container of the credential is not written", "error", err.Error())
+	}
+	r.orderFailed = failed
+}
+
+// named is what a fresh view tells a member to do about the root credential; nil for nothing. The caller must not change it.
+func (r *relay) named(member string) *api.StatusReportViewCredential {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.fresh(); !known {
+		return nil
+	}
+	if c := r.views.Latest().Credential; c != nil && c.Member == member {
+		return c
+	}
+	return nil
+}
