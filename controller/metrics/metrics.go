@@ -28,6 +28,7 @@ const (
 	why       = "why"
 	dc        = "datacenter"
 	state     = "state"
+	code      = "code"
 	stage     = "stage"
 )
 
@@ -73,6 +74,7 @@ type Metrics struct {
 	heartbeatAge, heartbeatsMissing, heartbeatsNone, trailing            *prometheus.GaugeVec
 	heartbeatsMissed                                                     *prometheus.CounterVec
 	viewAge, viewEpoch, members, initialized, split, replacements        *prometheus.GaugeVec
+	credential, settings                                                 *prometheus.GaugeVec
 	lastAssembly                                                         prometheus.Gauge
 }
 
@@ -109,6 +111,8 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	gauge(&m.members, "cluster_members", "Members that have joined, by datacenter and by their state in the controller view: UP, DOWN, UNKNOWN.", namespace, cluster, dc, state)
 	gauge(&m.initialized, "cluster_initialized", "1 once the cluster has had its first node; it never returns to 0.", namespace, cluster)
 	gauge(&m.split, "cluster_split", "1 while nodes belong to two clusters of one name, as in condition SplitCluster.", namespace, cluster)
+	gauge(&m.credential, "cluster_root_credential", "1 for the code of condition RootCredential; absent while no result is known.", namespace, cluster, code)
+	gauge(&m.settings, "cluster_settings_pending", "First settings that are not applied.", namespace, cluster)
 	gauge(&m.replacements, "replacements", "Replacements in progress, by stage.", namespace, cluster, stage)
 	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "report_writes_total", Help: "Reports written to the API server."}, []string{kind}), &m.reportWrites))
@@ -161,7 +165,7 @@ func (m *Metrics) Set(ns, name string, c Cluster) {
 func (m *Metrics) Forget(ns, name string) {
 	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.replaceable, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable,
 		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone, m.trailing, m.permits, m.permitQueue,
-		m.viewAge, m.viewEpoch, m.members, m.initialized, m.split, m.replacements} {
+		m.viewAge, m.viewEpoch, m.members, m.initialized, m.split, m.replacements, m.credential, m.settings} {
 		v.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
 	}
 	m.heartbeatsMissed.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
@@ -224,6 +228,16 @@ func (m *Metrics) SetView(ns, name string, v View) {
 func (m *Metrics) SetStanding(ns, name string, initialized, split bool) {
 	m.initialized.WithLabelValues(ns, name).Set(number(initialized))
 	m.split.WithLabelValues(ns, name).Set(number(split))
+}
+
+// SetCredential publishes the code of the root credential (empty: none) and the number of first
+// settings that are not applied.
+func (m *Metrics) SetCredential(ns, name, is string, pending int) {
+	m.credential.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
+	if is != "" {
+		m.credential.WithLabelValues(ns, name, is).Set(1)
+	}
+	m.settings.WithLabelValues(ns, name).Set(float64(pending))
 }
 
 // SetReplacements publishes the number of replacements of a cluster per stage.

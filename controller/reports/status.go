@@ -47,6 +47,7 @@ func (r *Reconciler) bringStatus(
 	judged := w.WithOwn(want)
 	allUp, reasons, health := judge(judged, want)
 	init, initConditions := r.view(ctx, key, m, judged, w, want)
+	root := r.credential(ctx, w, judged, want, now)
 	conditions := []metav1.Condition{allUp, rowsDecoded(w.Malformed()), remotesReachable(w.remotes, foreign, r.o.Remotes != nil)}
 	if failed != nil && !onlyConflicts(failed) {
 		conditions = append(conditions, notWritten(failed))
@@ -60,9 +61,9 @@ func (r *Reconciler) bringStatus(
 	if w.status != nil {
 		want.Status.Conditions = slices.Clone(w.status.Status.Conditions)
 	}
-	conditions = slices.Concat(conditions, initConditions, h.conditions)
+	conditions = slices.Concat(conditions, initConditions, h.conditions, root)
 	for _, t := range append(init.Absent, api.ConditionOverridden, api.ConditionReportsComplete, api.ConditionReportsKept, api.ConditionFieldsKept,
-		api.ConditionPrerequisitesMissing, api.ConditionHealthPolicyValid, api.ConditionDeadReportRetained) {
+		api.ConditionPrerequisitesMissing, api.ConditionHealthPolicyValid, api.ConditionDeadReportRetained, api.ConditionRootCredential) {
 		if !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == t }) {
 			meta.RemoveStatusCondition(&want.Status.Conditions, t)
 		}

@@ -151,7 +151,7 @@ var rules = map[string]rule{
 		why:  "a new node starts or waits whatever the state of the password is",
 	},
 	"the credential is decided without a client": {
-		from: []string{"internal/credential"}, allow: []string{own + "internal/credential/cql"}, deep: true,
+		from: []string{"internal/credential"}, allow: []string{own + "internal/credential/cql", own + "internal/credential/finding"}, deep: true,
 		deny: []string{own + "internal/scylla", own + "internal/kube", "k8s.io/...", "sigs.k8s.io/...", "log/slog", "github.com/spf13/..."},
 		why:  "what changes roles is tested in memory, from every state and with every crash",
 	},

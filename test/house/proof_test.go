@@ -23,6 +23,7 @@ var unitOnly = map[string]string{
 	"internal/base/bounded":       "limits of input, which no healthy cluster reaches",
 	"internal/credential":         "TestRoundsEndWell runs it from every state; no manifest has it yet",
 	"internal/credential/cql":     "its tests speak CQL over TCP, TLS and the maintenance socket; no manifest has it yet",
+	"internal/credential/finding": "sentences of codes, each of which its test has",
 	"internal/diagnosis/evidence": "a table; cmd/gen has the test that walks it, test/e2e what is printed of it",
 	"internal/api/hostid":         "a type",
 	"internal/base/pattern":       "compiles regular expressions late",

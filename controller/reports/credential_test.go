@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// managed is a cluster whose first member has the container of the credential and has joined, and whose second one waits.
+func managed(t *testing.T) (*bench, *views.Tracker) {
+	t.Helper()
+	o := append(one(), set("demo-r2", "dc1", "r2", 1))
+	o = append(o, waiting("r2", 0, time.Hour)...)
+	o = append(o, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-demo-r2-0", UID: "claim"}})
+	p := o[2].(*corev1.Pod)
+	p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: api.ContainerCredential, Args: []string{"credential", "--mode=managed"}})
+	b := newBench(t, o...)
+	tracker := b.withViews(1)
+	b.reconcile()
+	b.join()
+	return b, tracker
+}
+
+// answers is the row of the first member with a result of its container.
+func (b *bench) answers(credential string) {
+	b.t.Helper()
+	b.say("demo-r1-0", strings.TrimSuffix(firstWell, "}\n")+`,"credential":`+credential+"}\n")
+}
+
+// setAnnotation annotates the first StatefulSet.
+func (b *bench) setAnnotation(key, value string) {
+	b.t.Helper()
+	s := &appsv1.StatefulSet{}
+	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r1"}, s); err != nil {
+		b.t.Fatal(err)
+	}
+	metav1.SetMetaDataAnnotation(&s.ObjectMeta, key, value)
+	if err := b.client.Update(b.t.Context(), s); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+const verified = `{"credential":{"mode":"managed","code":"Verified","default":"closed","at":"2026-11-21T12:01:00Z"},"settings":{"hash":"h1","appliedAt":"2026-11-21T12:01:00Z","items":[` +
+	`{"name":"system_distributed","state":"Applied","replication":"NetworkTopologyStrategy dc1=1","ours":["NetworkTopologyStrategy dc1=1"]},` +
+	`{"name":"system_traces","state":"Applied","replication":"NetworkTopologyStrategy dc1=1","ours":["NetworkTopologyStrategy dc1=1"],"repairDue":true}]}}`
+
+// The first attempt precedes the second node's permit, and no attempt that stays away holds it up for longer than a minute.
+func TestTheFirstAttemptPrecedesTheSecondNode(t *testing.T) {
+	for name, answer := range map[string]string{"answered": verified, "failed": `{"credential":{"mode":"managed","code":"Pending","reason":"SocketClosed"}}`, "silent": ""} {
+		t.Run(name, func(t *testing.T) {
+			b, tracker := managed(t)
+			if v := b.status().Status.View; v.Credential != nil {
+				t.Errorf("the cluster is not initialised, and %+v is told to act", v.Credential)
+			}
+			b.pass(tracker, 2*view.Stabilisation)
+			v := b.status().Status.View
+			if c := v.Credential; c == nil || c.Member != "demo-r1-0" || !c.Quiet || c.Datacenters["dc1"] != (api.StatusReportViewDatacenter{Racks: 1, Nodes: 1}) {
+				t.Fatalf("view %+v", c)
+			}
+			if len(v.Permits) > 0 || v.Queue[0].Reason != string(words.PermitWaitsForCredential) {
+				t.Fatalf("permits %+v, queue %+v", v.Permits, v.Queue)
+			}
+			since := b.clock.Now()
+			if answer != "" {
+				b.answers(answer)
+			}
+			for len(b.permitted()) == 0 && b.clock.Since(since) < 2*view.Attempt {
+				b.pass(tracker, view.Interval)
+			}
+			took, limit := b.clock.Since(b.status().Status.Initialization.At.Time), view.Attempt+3*view.Interval
+			if answer != "" {
+				took, limit = b.clock.Since(since), 3*view.Interval
+			}
+			if got := b.permitted(); !slices.Equal(got, []string{"demo-r2-0 claim"}) || took > limit || answer == "" && took < view.Attempt {
+				t.Errorf("permits of %q after %s, limit %s", got, took, limit)
+			}
+		})
+	}
+}
+
+// The result becomes the status, the condition and Events, once each; what was once self-initialised stays so, and a recorded repair is no longer due.
+func TestTheRootCredentialInTheStatus(t *testing.T) {
+	b, tracker := managed(t)
+	b.pass(tracker, 2*view.Stabilisation)
+	if c := b.condition(api.ConditionRootCredential); c.Type != "" || b.status().Status.RootCredential.Mode != "managed" {
+		t.Errorf("nothing is known, and %+v", c)
+	}
+	if s := b.status().Status.InitialSettings; s == nil || len(s.Items) != 1 || s.Items[0].Name != api.SettingHealthPolicy || s.AppliedAt == nil {
+		t.Errorf("settings %+v", s)
+	}
+	tests := []struct {
+		answer         string
+		status, reason string
+		event          string
+	}{
+		{`{"credential":{"mode":"managed","code":"Pending","reason":"ManagerNotReady"}}`, "Unknown", "ManagerNotReady", ""},
+		{verified, "True", "Verified", "CredentialVerified"},
+		{`{"credential":{"mode":"managed","code":"WrongPassword","default":"closed"}}`, "False", "WrongPassword", "CredentialFailed"},
+		{`{"credential":{"mode":"managed","code":"Missing","reason":"SecretAbsent"}}`, "False", "Missing", "CredentialFailed"},
+		{`{"credential":{"mode":"managed","code":"ByConfiguration"}}`, "True", "ByConfiguration", "CredentialVerified"},
+		{`{"credential":{"mode":"managed","code":"FromTheFuture"}}`, "Unknown", "FromTheFuture", ""},
+		{`{"credential":{"mode":"managed","code":"two words"}}`, "Unknown", "FromTheFuture", ""}, // is no result: the last one stays
+	}
+	for _, tc := range tests {
+		before := b.events()
+		b.answers(tc.answer)
+		b.pass(tracker, 2*view.Interval)
+		c := b.condition(api.ConditionRootCredential)
+		var fresh []string
+		for _, e := range b.events() {
+			if strings.Contains(e, "Credential") && !slices.Contains(before, e) {
+				fresh = append(fresh, e)
+			}
+		}
+		if string(c.Status) != tc.status || c.Reason != tc.reason || c.Message == "" || tc.event == "" != (len(fresh) == 0) || len(fresh) > 1 || len(fresh) == 1 && !strings.Contains(fresh[0], tc.event) {
+			t.Errorf("%s: condition %+v, Events %q; want %s %s, %q", tc.answer, c, fresh, tc.status, tc.reason, tc.event)
+		}
+	}
+	s := b.status().Status
+	if !s.SelfInitialized || s.RootCredential.Member != "demo-r1-0" {
+		t.Errorf("self-initialised %t, %+v", s.SelfInitialized, s.RootCredential)
+	}
+
+	b.answers(verified)
+	b.pass(tracker, 2*view.Interval)
+	s = b.status().Status
+	if i := s.InitialSettings; i.Hash != "h1" || len(i.Items) != 3 || !i.Items[2].RepairDue || i.Items[1].Ours == nil || !s.SelfInitialized {
+		t.Errorf("settings %+v", i)
+	}
+	if c := s.View.Credential; c.Settings == nil || len(c.Settings.Items) != 3 {
+		b.pass(tracker, 2*view.Interval)
+		if c := b.status().Status.View.Credential; c.Settings == nil || len(c.Settings.Items) != 3 {
+			t.Errorf("a later member does not know the settings: %+v", c)
+		}
+	}
+	b.setAnnotation(api.AnnotationRepaired, "h1")
+	b.pass(tracker, 2*view.Interval)
+	if i := b.status().Status.InitialSettings; i.Items[2].RepairDue {
+		t.Errorf("the repair is recorded, and still due: %+v", i)
+	}
+	b.writes = nil
+	b.pass(tracker, 4*view.Interval)
+	for _, w := range b.writes {
+		if !strings.HasPrefix(w, "status") {
+			t.Errorf("nothing has changed, and written was %s", w)
+		}
+	}
+	b.setAnnotation(api.AnnotationRootCredential, api.CredentialOff)
+	b.pass(tracker, 2*view.Interval)
+	if s := b.status().Status; s.View.Credential != nil || s.RootCredential.Mode != api.CredentialOff || b.condition(api.ConditionRootCredential).Type != "" || !s.SelfInitialized {
+		t.Errorf("it is off, and %+v, %+v", s.View.Credential, s.RootCredential)
+	}
+}
