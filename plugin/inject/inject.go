@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/version"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -36,6 +37,7 @@ type options struct {
 	output string
 	policy string
 	silent string
+	root   string
 	undo   bool
 	// floating accepts an image without a fixed version.
 	floating bool
@@ -59,7 +61,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 
 It adds them, labels and RBAC rules to each StatefulSet of ScyllaDB, or names the field to fix and
 changes nothing. Run "kubectl scylla install" first. To change the image, run inject again.
-With -f it prints the changed manifest and applies nothing.
+With -f it prints the changed manifest and applies nothing but a missing Secret of
+--root-credential=managed.
 With CLUSTER it shows the changes and asks for confirmation. If all nodes may restart (check
 --for=upgrade), it records their host IDs, has ScyllaDB flush system.local, and evicts one Pod at a
 time, when all nodes see each other UP. If interrupted, run it again to continue, or use --undo.
@@ -95,6 +98,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.policy, "policy", "", "What a barrier requires to open. permits: status reports and a permit; the controller admits one new node at a time. reports: status reports only. Default: as injected before, otherwise permits.")
 	f.StringVar(&o.silent, "when-controller-silent", "", "With permits: what a barrier does while no controller leads. Wait: wait for one. Peers: open if all members confirm it. Default: as injected before, otherwise the cluster's health policy.")
 	f.StringVar(&o.o.Heartbeat, "heartbeat", "", "How the controller checks that a reporter polls its ScyllaDB. poll: it queries the reporter every 2s. lease: it watches a Lease of the Pod, if the network forbids queries. Default: as injected before, otherwise poll.")
+	f.StringVar(&o.root, "root-credential", "", "Root credential. verify: log in, change nothing. managed: create the role of Secret CLUSTER-root-credential, and disable the default superuser. off: no container. Default: as before, otherwise verify if ScyllaDB requires passwords.")
 	f.BoolVar(&o.o.AnyVersion, "allow-version", false, cli.AllowVersionUsage)
 	f.DurationVar(&o.o.Interval, "status-report-interval", 0, "How often a reporter polls its ScyllaDB, 1s to 30s; a status report is valid for twice as long. Default: as injected before, otherwise 5s.")
 	f.BoolVar(&o.undo, "undo", false, "Remove what inject added.")
@@ -103,12 +107,13 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "Timeout of one step, such as a node being UP again. Only with CLUSTER.")
 	f.StringSliceVar(&o.skip, "skip-check", nil, "Checks to skip: data (a quorum of replicas per range). Only with CLUSTER.")
 	o.dryRun.AddFlag(cmd)
-	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace", "datacenter", "heartbeat", "rack", "status-report-interval", "when-controller-silent")
+	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace", "datacenter", "heartbeat", "rack", "root-credential", "status-report-interval", "when-controller-silent")
 	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions([]string{checkData}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "diff"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{string(api.PolicyPermits), string(api.PolicyReports)}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("when-controller-silent", cobra.FixedCompletions([]string{string(api.WhenSilentWait), string(api.WhenSilentPeers)}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("heartbeat", cobra.FixedCompletions([]string{inject.HeartbeatPoll, inject.HeartbeatLease}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("root-credential", cobra.FixedCompletions([]string{string(credential.Off), string(credential.Verify), string(credential.Managed)}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
@@ -121,6 +126,7 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	o.o.Namespace = ns
 	o.o.Policy = api.Policy(o.policy)
 	o.o.WhenSilent = api.WhenSilent(o.silent)
+	o.o.RootCredential = credential.Mode(o.root)
 	if len(args) > 0 {
 		o.cluster = args[0]
 	}
@@ -153,6 +159,10 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", o.o.Heartbeat, inject.HeartbeatPoll, inject.HeartbeatLease)
 	case o.o.Heartbeat != "" && o.undo:
 		return exit.Usagef("--heartbeat cannot be used with --undo")
+	case o.root != "" && !slices.Contains(inject.CredentialModes(), o.o.RootCredential):
+		return exit.Usagef("unknown --root-credential %q: use one of off, verify, managed", o.root)
+	case o.root != "" && o.undo:
+		return exit.Usagef("--root-credential does not go with --undo, which adds nothing")
 	case o.o.AnyVersion && o.undo:
 		return exit.Usagef("--allow-version cannot be used with --undo")
 	case cmd.Flags().Changed("status-report-interval") && !inject.IsInterval(o.o.Interval):
@@ -211,6 +221,14 @@ func (o *options) runManifest(ctx context.Context) error {
 	if len(m.Changes) == 0 {
 		return exit.WithHint(exit.Refusedf("%s: no StatefulSet runs ScyllaDB (a container named scylla, or with an image scylladb/scylla)", strings.Join(o.files, ", ")),
 			"check the file; for another image, name the container scylla")
+	}
+	for _, key := range m.Secrets {
+		if o.root == "" || o.output == "diff" {
+			break // a lost Secret is restored by a person
+		}
+		if err := o.storeCredential(ctx, key); err != nil {
+			return err
+		}
 	}
 	out := m.Text
 	if o.output == "diff" {

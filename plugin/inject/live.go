@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
@@ -81,6 +82,11 @@ func (o *options) runLive(ctx context.Context) error {
 			return err
 		}
 	}
+	if l.root == string(credential.Managed) {
+		if err := l.storeCredential(ctx, client.ObjectKey{Namespace: l.key.Namespace, Name: api.RootCredentialSecret(l.key.Name)}); err != nil {
+			return err
+		}
+	}
 	for _, u := range added {
 		if err := l.apply(ctx, u); err != nil {
 			return l.goOn(err)
@@ -109,7 +115,7 @@ func (l *live) goOn(err error) error {
 			interval = l.o.Interval.String()
 		}
 		for _, f := range []struct{ name, value, without string }{
-			{"--image", l.o.Image, ""}, {"--policy", l.policy, ""}, {"--when-controller-silent", l.silent, ""}, {"--heartbeat", l.o.Heartbeat, ""},
+			{"--image", l.o.Image, ""}, {"--policy", l.policy, ""}, {"--when-controller-silent", l.silent, ""}, {"--heartbeat", l.o.Heartbeat, ""}, {"--root-credential", l.root, ""},
 			{"--status-report-interval", interval, ""},
 			{"--datacenter", l.o.Datacenter, ""}, {"--rack", l.o.Rack, ""},
 			{"--controller-namespace", l.o.ControllerNamespace, cli.DefaultControllerNamespace},

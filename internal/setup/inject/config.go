@@ -12,7 +12,7 @@ import (
 )
 
 // config holds the values of ScyllaDB's own configuration, if its ConfigMaps are in the same files.
-type config struct{ cluster, dc, rack, api string }
+type config struct{ cluster, dc, rack, api, authenticator string }
 
 // configOf reads the ConfigMaps that the StatefulSet mounts. A file that cannot be parsed is
 // skipped: a missing value is refused later.
@@ -29,11 +29,12 @@ func configOf(set *appsv1.StatefulSet, beside []*unstructured.Unstructured) conf
 				c.dc, c.rack = property(text, "dc"), property(text, "rack")
 			case name == "scylla.yaml":
 				var y struct {
-					ClusterName string `json:"cluster_name"`
-					APIAddress  string `json:"api_address"`
+					ClusterName   string `json:"cluster_name"`
+					APIAddress    string `json:"api_address"`
+					Authenticator string `json:"authenticator"`
 				}
 				if yaml.Unmarshal([]byte(text), &y) == nil {
-					c.cluster, c.api = y.ClusterName, y.APIAddress
+					c.cluster, c.api, c.authenticator = y.ClusterName, y.APIAddress, y.Authenticator
 				}
 			}
 		}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
@@ -56,6 +57,9 @@ type Options struct {
 	// Heartbeat is how the controller gets the heartbeats, "poll" or "lease"; empty keeps the value of
 	// the previous injection.
 	Heartbeat string
+	// RootCredential is off, verify or managed; empty keeps the StatefulSet's annotation. Without one
+	// it is verify for a ScyllaDB that requires passwords.
+	RootCredential credential.Mode
 	// AnyVersion accepts a ScyllaDB whose disk cannot be queried.
 	AnyVersion bool
 	// Interval is the time between two polls of a reporter; zero keeps the value of the previous
@@ -114,6 +118,8 @@ type record struct {
 	Env            []string `json:"env,omitempty"` // names added to the container
 	// Scraped is true if Prometheus annotations for the reporter were added to the Pods.
 	Scraped bool `json:"scraped,omitempty"`
+	// RootCredential is true where the StatefulSet was given the annotation of that name.
+	RootCredential bool `json:"rootCredential,omitempty"`
 }
 
 // StatefulSet returns u with the complete injection. It removes an earlier injection first, so it
@@ -151,7 +157,9 @@ func StatefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured
 	if a == nil {
 		a = map[string]string{}
 	}
-	a[api.AnnotationInjected] = string(text)
+	if a[api.AnnotationInjected] = string(text); p.o.RootCredential != "" {
+		a[api.AnnotationRootCredential] = string(p.o.RootCredential)
+	}
 	u.SetAnnotations(a)
 	return &Result{Object: u, ServiceAccount: p.account, Notes: p.notes}, nil
 }
@@ -195,7 +203,7 @@ func (p *plan) check() {
 	}
 	for i := range spec.InitContainers {
 		switch name := spec.InitContainers[i].Name; name {
-		case api.ContainerReporter, api.ContainerBarrier, api.ContainerBootstrappedQuery, containerCopy:
+		case api.ContainerReporter, api.ContainerCredential, api.ContainerBarrier, api.ContainerBootstrappedQuery, containerCopy:
 			p.refuse("spec.template.spec.initContainers: %s already exists and was not injected: remove it first", name)
 		}
 	}
@@ -221,6 +229,7 @@ func (p *plan) check() {
 	if spec.HostNetwork {
 		p.note("the Pods use the Kubernetes node's network: ports %d, %d and %d must be free there", p.reporterPort, p.barrierPort, p.heartbeatPort)
 	}
+	p.chooseCredential()
 	if p.o.WhenSilent == api.WhenSilentPeers {
 		p.note("while no controller leads, a node joins once the reporter of every member confirms that it sees all nodes UP: without permit, hold or order (%s=%s)", flagSilent, p.o.WhenSilent)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
@@ -42,12 +43,16 @@ type settings struct {
 	silent    api.WhenSilent
 	heartbeat string
 	interval  time.Duration
+	root      credential.Mode
 }
 
 // given returns the settings of the previous injection. Error: a flag in the manifest has a value
 // that no barrier accepts.
 func given(u *unstructured.Unstructured) (settings, error) {
-	var s settings
+	s := settings{root: credential.Mode(u.GetAnnotations()[api.AnnotationRootCredential])}
+	if err := checkMode(s.root); err != nil {
+		return s, err
+	}
 	if _, injected := u.GetAnnotations()[api.AnnotationInjected]; !injected {
 		return s, nil
 	}
@@ -86,6 +91,7 @@ func (o *Options) keep(before settings) error {
 	o.Heartbeat = cmp.Or(o.Heartbeat, before.heartbeat)
 	o.Interval = cmp.Or(o.Interval, before.interval)
 	o.Policy = cmp.Or(o.Policy, before.policy)
+	o.RootCredential = cmp.Or(o.RootCredential, before.root)
 	switch {
 	case o.Policy != api.PolicyReports:
 		o.WhenSilent = cmp.Or(o.WhenSilent, before.silent)

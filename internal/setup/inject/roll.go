@@ -122,7 +122,8 @@ func (r *Running) Labelled() bool {
 			return false
 		}
 	}
-	return r.Have.GetAnnotations()[api.AnnotationInjected] == r.Want.GetAnnotations()[api.AnnotationInjected]
+	is, wanted := r.Have.GetAnnotations(), r.Want.GetAnnotations()
+	return is[api.AnnotationInjected] == wanted[api.AnnotationInjected] && is[api.AnnotationRootCredential] == wanted[api.AnnotationRootCredential]
 }
 
 // Written reports whether the Pod template is the desired one, apart from defaults of the API
@@ -181,7 +182,11 @@ func (r *Running) WithLabels() *unstructured.Unstructured {
 	for k, v := range r.Want.GetLabels() {
 		labels[k] = v
 	}
-	annotations[api.AnnotationInjected] = r.Want.GetAnnotations()[api.AnnotationInjected]
+	for _, k := range []string{api.AnnotationInjected, api.AnnotationRootCredential} {
+		if v, ok := r.Want.GetAnnotations()[k]; ok {
+			annotations[k] = v
+		}
+	}
 	u.SetLabels(labels)
 	u.SetAnnotations(annotations)
 	return u

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -34,6 +35,8 @@ type Manifest struct {
 	// Changes has every StatefulSet of ScyllaDB, in order; Added names the appended objects.
 	Changes []Change
 	Added   []string
+	// Secrets are needed by a managed root credential, and are not in the stream.
+	Secrets []types.NamespacedName
 }
 
 // document is one document of a stream; items are its objects, several for a List.
@@ -76,6 +79,9 @@ func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 				var r *Result
 				if r, err = StatefulSet(u, o, all); err == nil {
 					next, change.Notes = r.Object, r.Notes
+					if key, needs := SecretOf(next, all); needs && !slices.Contains(m.Secrets, key) {
+						m.Secrets = append(m.Secrets, key)
+					}
 					if a := (account{u.GetNamespace(), r.ServiceAccount}); !slices.Contains(accounts, a) {
 						accounts = append(accounts, a)
 					}

@@ -49,8 +49,11 @@ func Undo(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if rec.TokenOff {
 		spec["automountServiceAccountToken"] = false
 	}
-	drop(spec, "initContainers", api.ContainerReporter, containerCopy, api.ContainerBootstrappedQuery, api.ContainerBarrier)
-	drop(spec, "volumes", volumeShared)
+	if rec.RootCredential {
+		remove(metadata, "annotations", api.AnnotationRootCredential)
+	}
+	drop(spec, "initContainers", api.ContainerReporter, api.ContainerCredential, containerCopy, api.ContainerBootstrappedQuery, api.ContainerBarrier)
+	drop(spec, "volumes", volumeShared, api.VolumeCredential, api.VolumeRootCredential)
 	c := container(spec, rec.Container)
 	drop(c, "env", rec.Env...)
 	drop(c, "volumeMounts", volumeShared)

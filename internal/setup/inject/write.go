@@ -55,6 +55,10 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	spec["initContainers"] = slices.Concat(before, theirs, after)
 	volumes, _ := spec["volumes"].([]any)
 	spec["volumes"] = append(slices.Clone(volumes), any(object{"name": volumeShared, "emptyDir": object{}}))
+	if p.credential() {
+		spec["volumes"] = append(spec["volumes"].([]any), p.credentialVolumes()...) //nolint:forcetypeassert // made above
+	}
+	rec.RootCredential = p.o.RootCredential != "" && u.GetAnnotations()[api.AnnotationRootCredential] == ""
 
 	c := container(spec, p.scylla.Name)
 	command, _ := c["command"].([]any)
@@ -160,7 +164,19 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		barrier["args"] = append(barrier["args"].([]any), flagSilent+"="+string(p.o.WhenSilent)) //nolint:forcetypeassert // made above
 	}
 	asks["securityContext"], barrier["securityContext"] = p.readerSecurity(), p.readerSecurity()
-	return []any{reporter, copies}, []any{asks, barrier}, nil
+	return append(p.withCredential(reporter, data), copies), []any{asks, barrier}, nil
+}
+
+// withCredential returns the reporter and, if the cluster has one, the container of the root
+// credential: they share a folder for the order and its result.
+func (p *plan) withCredential(reporter object, data []any) []any {
+	if !p.credential() {
+		return []any{reporter}
+	}
+	reporter["args"] = append(reporter["args"].([]any), "--credential-dir="+api.MountCredential) //nolint:forcetypeassert // made above
+	reporter["volumeMounts"] = append(reporter["volumeMounts"].([]any),                          //nolint:forcetypeassert // made above
+		any(object{"name": api.VolumeCredential, "mountPath": api.MountCredential}))
+	return []any{reporter, p.credentialContainer(data)}
 }
 
 // diskMount returns the reporter's mount of the volume with ScyllaDB's data; empty if no mount of

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inject
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// superuser is the role that a new Secret names.
+const superuser = "admin"
+
+// storeCredential creates the Secret of a managed root credential with the person's permissions, unless there is one: it is stored first, used second, and never printed. Where a
+// role was verified with a Secret that is lost, no new password opens it, so that none is created.
+func (o *options) storeCredential(ctx context.Context, key client.ObjectKey) error {
+	key.Namespace = cmp.Or(key.Namespace, o.o.Namespace)
+	c, err := o.d.NewClient()
+	if err != nil {
+		return err
+	}
+	fail := func(err error) error {
+		return exit.WithHint(fmt.Errorf("create Secret %s with keys %s and %s: %w", key, credential.UsernameKey, credential.PasswordKey, err),
+			"create it, or ask an administrator to create it", words.Kubectl(key.Namespace, "create", "secret", "generic", key.Name, "--from-file="+credential.UsernameKey, "--from-file="+credential.PasswordKey)...)
+	}
+	switch err := c.Get(ctx, key, &corev1.Secret{}); {
+	case err == nil:
+		return nil
+	case !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
+		return fail(err)
+	}
+	report := &api.ScyllaDBStatusReport{}
+	of := client.ObjectKey{Namespace: key.Namespace, Name: strings.TrimSuffix(key.Name, api.RootCredentialSecret(""))}
+	if err := client.IgnoreNotFound(c.Get(ctx, of, report)); err != nil {
+		return fail(err)
+	}
+	if s := report.Status.RootCredential; s != nil && s.Mode == string(credential.Managed) && s.Code != "" {
+		return exit.Refusedf("Secret %s does not exist, and cluster %s had it: restore it from your secret store, because a new password does not open an existing role", key, of)
+	}
+	data := map[string][]byte{credential.UsernameKey: []byte(superuser), credential.PasswordKey: []byte(credential.NewPassword().Reveal())}
+	err = c.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: data})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return nil
+	case err != nil:
+		return fail(err)
+	}
+	o.d.Say(fmt.Sprintf("secret %s created\n", key))
+	return nil
+}
