@@ -173,6 +173,10 @@ func (o *options) objects(ctx context.Context, c client.Client, namespace string
 		in.SlicesErr = exit.Describe(err).Error()
 	}
 	in.Slices = endpoints.Items
+	var reports api.ScyllaDBStatusReportList
+	if err := c.List(ctx, &reports, client.InNamespace(namespace)); err == nil {
+		in.Reports = reports.Items
+	}
 	return nil
 }
 

@@ -40,6 +40,8 @@ type Document struct {
 	Source  string       `json:"source,omitempty"`
 	// View is the controller's view and its start time; absent if our controller keeps none.
 	View *document.ViewStamp `json:"view,omitempty"`
+	// RootCredential is the state of the cluster's root credential; absent if unknown.
+	RootCredential string `json:"rootCredential,omitempty"`
 	// Node from `status`: place, host ID, membership, status, its own row, version.
 	Node document.Node `json:"node"`
 	// Findings are the findings about this node, most severe first; OtherProblems counts the cluster's
@@ -170,6 +172,7 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.Cluster
 		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), TakenAt: document.TimePtr(s.TakenAt),
 		Cluster: s.Name, Source: string(s.Source), View: document.NewViewStamp(s), Node: nodeOf(status, m), Partial: slices.Concat(status.PartialLines(0), a.missing),
 	}
+	d.RootCredential, _ = document.RootCredential(s)
 	d.find(status, m)
 	d.views(s.Matrix(), m.HostID)
 	d.Pod, d.Claim, d.KubernetesNode = podOf(m), claimOf(s, m), machineOf(s, m, a)

@@ -35,6 +35,7 @@ func (d *Document) Facts(o show.Options) []show.Fact {
 	p := &page{o: o, now: document.TimeOf(d.TakenAt)}
 	d.head(p)
 	p.line(show.Plain, "Controller", d.View.Text(p.now))
+	p.line(show.Plain, "Credential", d.RootCredential)
 	d.seen(p)
 	d.kubernetes(p)
 	d.said(p)

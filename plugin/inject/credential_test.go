@@ -46,8 +46,8 @@ func TestTheSecretIsStoredFirst(t *testing.T) {
 		"not permitted":         {[]string{"--root-credential=managed"}, nil, forbidden, 1, "kubectl create secret generic shop-root-credential --from-file=username --from-file=password -n shop", false},
 		"what would change":     {[]string{"--root-credential=managed", "-o", "diff"}, nil, nil, 0, "injected", false},
 		"verify needs none":     {[]string{"--root-credential=verify"}, nil, nil, 0, "injected", false},
-		"an unknown mode":       {[]string{"--root-credential=on"}, nil, nil, 2, `unknown --root-credential "on": use one of off, verify, managed`, false},
-		"nothing with an undo":  {[]string{"--root-credential=off", "--undo", "--image="}, nil, nil, 2, "--root-credential does not go with --undo", false},
+		"an unknown mode":       {[]string{"--root-credential=on"}, nil, nil, 2, `unknown --root-credential="on": use one of off, verify, managed`, false},
+		"nothing with an undo":  {[]string{"--root-credential=off", "--undo", "--image="}, nil, nil, 2, "--root-credential cannot be used with --undo", false},
 		"managed as it was set": {nil, nil, nil, 0, "injected", false},
 	} {
 		t.Run(name, func(t *testing.T) {

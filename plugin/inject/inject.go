@@ -160,9 +160,9 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case o.o.Heartbeat != "" && o.undo:
 		return exit.Usagef("--heartbeat cannot be used with --undo")
 	case o.root != "" && !slices.Contains(inject.CredentialModes(), o.o.RootCredential):
-		return exit.Usagef("unknown --root-credential %q: use one of off, verify, managed", o.root)
+		return exit.Usagef("unknown --root-credential=%q: use one of off, verify, managed", o.root)
 	case o.root != "" && o.undo:
-		return exit.Usagef("--root-credential does not go with --undo, which adds nothing")
+		return exit.Usagef("--root-credential cannot be used with --undo")
 	case o.o.AnyVersion && o.undo:
 		return exit.Usagef("--allow-version cannot be used with --undo")
 	case cmd.Flags().Changed("status-report-interval") && !inject.IsInterval(o.o.Interval):

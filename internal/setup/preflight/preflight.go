@@ -16,6 +16,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -105,6 +106,8 @@ type Input struct {
 	PDBs         []policyv1.PodDisruptionBudget
 	// PDBErr is the read error of the disruption budgets.
 	PDBErr string
+	// Reports of the clusters that could be read.
+	Reports []api.ScyllaDBStatusReport
 	// Reach has by "namespace/name" of a Pod the error of its reporter; empty if the reporter
 	// responded, no entry if it was not queried.
 	Reach map[string]string
@@ -143,6 +146,7 @@ func Check(in *Input) []Result {
 	c.names()
 	c.forced()
 	c.reporters()
+	c.credentials()
 	return c.results
 }
 

@@ -78,6 +78,9 @@ func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 		}
 	}
 	d.Counts.Problems = len(d.Problems())
+	if text, well := RootCredential(s); !well {
+		d.Notes = append(d.Notes, "root credential: "+text)
+	}
 	d.Afterwards = NewAfterwards(j.Afterwards)
 	d.Verdict, d.Summary = d.Word(), d.summarise()
 	return d
