@@ -142,12 +142,14 @@ type Cluster struct {
 	Version string
 	// Env is added to ScyllaDB's container.
 	Env map[string]string
+	// RootCredential is given to `inject`, in the cluster's own namespace: with managed it stores the Secret there. Empty: not given.
+	RootCredential string
 	// Mutate, when set, changes each StatefulSet before it is applied.
 	Mutate func(*appsv1.StatefulSet)
 }
 
 // guarded is the example's manifest for the demo as `kubectl scylla inject` prints it.
-func (w *World) guarded(ctx context.Context) ([]*unstructured.Unstructured, error) {
+func (w *World) guarded(ctx context.Context, c Cluster) ([]*unstructured.Unstructured, error) {
 	b, err := os.ReadFile(filepath.Join(w.root, "docs/examples/scylladb.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("read example manifest: %w", err)
@@ -156,7 +158,16 @@ func (w *World) guarded(ctx context.Context) ([]*unstructured.Unstructured, erro
 	if err != nil {
 		return nil, err
 	}
-	r, err := w.plugin(ctx, strings.NewReader(plain), "inject", "-f", "-", "--image", images.AgentRef)
+	args := []string{"inject", "-f", "-", "--image", images.AgentRef}
+	if c.RootCredential != "" {
+		plain = strings.ReplaceAll(plain, "namespace: demo", "namespace: "+c.Namespace)
+		namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": c.Namespace}}}
+		if err := w.apply(ctx, namespace); err != nil {
+			return nil, err
+		}
+		args = append(args, "--root-credential="+c.RootCredential)
+	}
+	r, err := w.plugin(ctx, strings.NewReader(plain), args...)
 	switch {
 	case err != nil:
 		return nil, err
@@ -172,7 +183,7 @@ func (w *World) guarded(ctx context.Context) ([]*unstructured.Unstructured, erro
 
 // Deploy applies the example manifest with the differences of c.
 func (w *World) Deploy(ctx context.Context, c Cluster) error {
-	objs, err := w.guarded(ctx)
+	objs, err := w.guarded(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,10 @@ func (n *Node) startCQL() {
 	n.cqlOn.Store(true)
 	n.gossip.set(appRPCReady, "1")
 	n.log.info("cql_server_controller", "Starting listening for CQL clients on %s (unencrypted, non-shard-aware)", l.Addr())
+	if n.o.Authenticator != "" {
+		n.serveCQL(ln)
+		return
+	}
 	n.wg.Go(func() {
 		for {
 			c, err := ln.Accept()

@@ -236,7 +236,7 @@ func (n *Node) form(gen int64) error {
 	}
 	err := n.g0.create(&topology{
 		GroupID: uuid.NewString(), ClusterName: n.o.ClusterName, Snitch: n.o.Snitch, Schema: uuid.NewString(),
-		Voters: []string{n.hostID}, Features: n.v.features(), Upgrade: upgrade, Keyspaces: n.o.Keyspaces,
+		Voters: []string{n.hostID}, Features: n.v.features(), Upgrade: upgrade, Keyspaces: n.o.Keyspaces, Auth: n.initialAuth(),
 		Nodes: map[string]*topoNode{n.hostID: {
 			HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, State: stateNormal,
 			Tokens: randomTokens(tokensPerNode), InGroup0: true, RequestID: task, Features: n.v.features(),

@@ -39,6 +39,17 @@ type Options struct {
 	// Keyspaces are the user keyspaces of the cluster; the node that founds the cluster creates them, every other node ignores them.
 	Keyspaces []Keyspace
 
+	// Authenticator of CQL clients, such as PasswordAuthenticator. Empty: AllowAllAuthenticator, and no CQL protocol.
+	Authenticator string
+	// Superuser and Salted are auth_superuser_name and auth_superuser_salted_password.
+	Superuser, Salted string
+	// MaintenanceSocket is ignore (if empty), workdir, or a path.
+	MaintenanceSocket string
+	// CQLTLS serves CQL with a certificate that the node makes.
+	CQLTLS bool
+	// CQLHolds are events of CQL clients that the node holds once each: "after CREATE ROLE", as in package cql.
+	CQLHolds []string
+
 	ReplaceNodeFirstBoot    string
 	ReplaceAddressFirstBoot string
 	ReplaceAddress          string

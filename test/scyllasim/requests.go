@@ -97,6 +97,15 @@ func (n *Node) handleTopo(ctx context.Context, method string, body json.RawMessa
 			return nil, errNotLeader
 		}
 		return n.placeRequest(ctx, r)
+	case "topo.cql":
+		var r cqlChange
+		if err := json.Unmarshal(body, &r); err != nil {
+			return nil, err
+		}
+		if n.g0.leadership() == nil {
+			return nil, errNotLeader
+		}
+		return n.changeCQL(ctx, r)
 	}
 	return nil, fmt.Errorf("unknown method %s", method)
 }

@@ -102,6 +102,9 @@ var apiRoutes = map[string]apiRoute{
 }
 
 func (n *Node) apiConfig(c apiCall) (any, error) {
+	if v, ok := n.authConfig(c.param); ok {
+		return v, nil
+	}
 	switch c.param {
 	case "failure_detector_timeout_in_ms":
 		return n.o.FailureDetectorTimeout.Milliseconds(), nil

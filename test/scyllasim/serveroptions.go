@@ -79,6 +79,10 @@ func serverOptions(v Version, args []string, env func(string) string) (Options, 
 		ReplaceNodeFirstBoot:    flags.get(replaceNodeFlag),
 		ReplaceAddressFirstBoot: flags.get("replace-address-first-boot"),
 		ReplaceAddress:          flags.get("replace-address"),
+		Authenticator:           flags.get("authenticator"),
+		Superuser:               flags.get("auth-superuser-name"),
+		Salted:                  flags.get("auth-superuser-salted-password"),
+		MaintenanceSocket:       flags.get("maintenance-socket"),
 		IgnoreDeadNodes:         splitList(flags.get("ignore-dead-nodes-for-replace")),
 		ZeroToken:               slices.Contains([]string{"false", "0"}, flags.get("join-ring")),
 	}
@@ -168,6 +172,8 @@ func environment(o *Options, env func(string) string) error {
 			*p = max(time.Duration(sec*float64(time.Second)), time.Millisecond)
 		}
 	}
+	o.CQLTLS = env("SCYLLASIM_CQL_TLS") == "1"
+	o.CQLHolds = splitList(env("SCYLLASIM_CQL_HOLDS"))
 	o.BanNoticeFirst = env("SCYLLASIM_BAN_NOTICE_FIRST") == "1"
 	if o.Keyspaces, err = ParseKeyspaces(env("SCYLLASIM_KEYSPACES")); err != nil {
 		return fmt.Errorf("SCYLLASIM_KEYSPACES: %w", err)

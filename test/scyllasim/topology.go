@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
 )
 
 // Node states in the topology.
@@ -57,6 +59,8 @@ type topology struct {
 	// Upgrade is what raft_topology/upgrade answers; empty means done. A cluster founded before 6.0 starts as not upgraded.
 	Upgrade   string     `json:"upgrade,omitempty"`
 	Keyspaces []Keyspace `json:"keyspaces,omitempty"`
+	// Auth has the roles and the two keyspaces that CQL clients see; nil without an authenticator.
+	Auth *cql.State `json:"auth,omitempty"`
 }
 
 type topoNode struct {

@@ -60,6 +60,52 @@ type Options struct {
 	Superuser, Salted string
 	// Datacenters have token owners.
 	Datacenters []string
+	// Shared is where the state is, for nodes that have one together; nil for a cluster of one.
+	Shared *Shared
+	// Hold is asked before and after each log-in and each change ("before CREATE ROLE", "after LOGIN
+	// admin"): true keeps the client without an answer until it closes the connection. May be nil.
+	Hold func(event string) bool
+}
+
+// State is what group 0 has of roles and keyspaces.
+type State struct {
+	Joined    bool
+	Roles     map[string]Role
+	Keyspaces map[string]map[string]string
+}
+
+// Shared is a state outside: Read gives the present one, and Change runs a statement on it.
+type Shared struct {
+	Read   func() State
+	Change func(u User, statement string) (keyspace string, err *Error)
+}
+
+// Initial is the state of a cluster whose first node has joined.
+func Initial(o Options) State {
+	c := New(o)
+	c.Join()
+	return c.state()
+}
+
+// Run runs a change on a state, as the leader of group 0 does.
+func Run(o Options, s State, u User, statement string) (State, string, *Error) {
+	c := New(o)
+	c.take(s)
+	keyspace, err := c.changed(u, statement)
+	return c.state(), keyspace, err
+}
+
+func (c *Cluster) state() State { return State{c.joined, c.roles, c.keyspaces} }
+
+func (c *Cluster) take(s State) {
+	c.joined, c.roles, c.keyspaces = s.Joined, maps.Clone(s.Roles), maps.Clone(s.Keyspaces)
+}
+
+// refresh takes the shared state. c.mu is held.
+func (c *Cluster) refresh() {
+	if c.o.Shared != nil {
+		c.take(c.o.Shared.Read())
+	}
 }
 
 // Cluster is what all nodes share: group 0 has the roles and the keyspaces. It is safe for
@@ -209,6 +255,7 @@ func (r Role) Matches(password string) bool {
 func (c *Cluster) LogIn(name, password string) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.refresh()
 	err := c.logIn(name, password)
 	if err != nil {
 		c.refused++

@@ -89,8 +89,12 @@ func (n *conn) serve(rw io.ReadWriter) {
 		if _, err := io.ReadFull(in, body); err != nil {
 			return
 		}
+		event := event(h[4], body)
+		if n.held(in, "before", event) {
+			return
+		}
 		op, out, drop := n.answer(h[0], h[4], body)
-		if drop {
+		if drop || n.held(in, "after", event) {
 			return
 		}
 		frame := append([]byte{version | answerBit, 0, h[2], h[3], op}, binary.BigEndian.AppendUint32(nil, uint32(len(out)))...)
@@ -98,6 +102,31 @@ func (n *conn) serve(rw io.ReadWriter) {
 			return
 		}
 	}
+}
+
+// event names a log-in or a change; empty for any other message.
+func event(op byte, body []byte) string {
+	r := &reader{body}
+	switch op {
+	case opAuthResponse:
+		if parts := bytes.Split(r.bytes(), []byte{0}); len(parts) == 3 {
+			return "LOGIN " + string(parts[1])
+		}
+	case opQuery:
+		if words := strings.Fields(r.long()); len(words) > 1 && words[0] != "SELECT" {
+			return words[0] + " " + words[1]
+		}
+	}
+	return ""
+}
+
+// held waits for the end of the connection where this event is held.
+func (n *conn) held(in *bufio.Reader, when, event string) bool {
+	if event == "" || n.c.o.Hold == nil || !n.c.o.Hold(when+" "+event) {
+		return false
+	}
+	_, _ = io.Copy(io.Discard, in)
+	return true
 }
 
 // answer is the opcode and the body of the answer; drop ends the connection.

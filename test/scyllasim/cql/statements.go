@@ -146,9 +146,14 @@ func (c *Cluster) Do(u User, statement string, values ...string) ([][]any, *Erro
 func (c *Cluster) do(u User, statement string, values []string) (*table, string, *Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.refresh()
 	if markers, ok := selects[statement]; ok && markers == len(values) {
 		t, err := c.selected(u, statement, values)
 		return t, "", err
+	}
+	if c.o.Shared != nil {
+		keyspace, err := c.o.Shared.Change(u, statement)
+		return nil, keyspace, err
 	}
 	keyspace, err := c.changed(u, statement)
 	return nil, keyspace, err

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
+)
+
+// cqlChange is a change of roles or keyspaces, for the leader of group 0.
+type cqlChange struct {
+	User      cql.User
+	Statement string
+}
+
+type cqlReply struct {
+	Keyspace string
+	Refused  *cql.Error
+}
+
+func (n *Node) cqlOptions() cql.Options {
+	return cql.Options{
+		Release: strings.SplitN(n.v.Release(), "-", 2)[0], AllowAll: !strings.HasSuffix(n.o.Authenticator, "PasswordAuthenticator"), Superuser: n.o.Superuser, Salted: n.o.Salted,
+	}
+}
+
+// initialAuth is the state of roles when the first node founds the cluster.
+func (n *Node) initialAuth() *cql.State {
+	if n.o.Authenticator == "" {
+		return nil
+	}
+	s := cql.Initial(n.cqlOptions())
+	return &s
+}
+
+// changeCQL runs a change on the replicated state. Only the leader can.
+func (n *Node) changeCQL(ctx context.Context, r cqlChange) (cqlReply, error) {
+	var rep cqlReply
+	err := n.g0.propose(ctx, func(t *topology) error {
+		if t.Auth == nil {
+			rep = cqlReply{}
+			return errNoChange
+		}
+		o := n.cqlOptions()
+		for _, x := range t.sorted() {
+			if x.owner() && !slices.Contains(o.Datacenters, x.DC) {
+				o.Datacenters = append(o.Datacenters, x.DC)
+			}
+		}
+		s, keyspace, refused := cql.Run(o, *t.Auth, r.User, r.Statement)
+		if rep = (cqlReply{keyspace, refused}); refused != nil {
+			return errNoChange
+		}
+		t.Auth = &s
+		return nil
+	})
+	return rep, err
+}
+
+// serveCQL serves the protocol on the CQL port, and on the maintenance socket where there is one.
+func (n *Node) serveCQL(l net.Listener) {
+	o := n.cqlOptions()
+	o.Shared = &cql.Shared{
+		Read: func() cql.State {
+			if t := n.g0.state(); t != nil && t.Auth != nil {
+				return *t.Auth
+			}
+			return cql.State{}
+		},
+		Change: func(u cql.User, statement string) (string, *cql.Error) {
+			ctx, cancel := context.WithTimeout(n.ctx, 20*time.Second)
+			defer cancel()
+			var rep cqlReply
+			if err := n.ask(ctx, "topo.cql", cqlChange{u, statement}, &rep); err != nil {
+				return "", &cql.Error{Text: "no answer of group 0"}
+			}
+			return rep.Keyspace, rep.Refused
+		},
+	}
+	var mu sync.Mutex
+	holds := slices.Clone(n.o.CQLHolds)
+	o.Hold = func(event string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		i := slices.Index(holds, event)
+		if i < 0 {
+			return false
+		}
+		holds = slices.Delete(holds, i, i+1)
+		n.log.info("cql_server", "scyllasim holds %s", event)
+		return true
+	}
+	c := cql.New(o)
+	if n.o.CQLTLS {
+		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{selfSigned()}}) //nolint:gosec // a test's server
+	}
+	n.wg.Go(func() { c.Serve(n.ctx, l, false) })
+	socket := n.maintenanceSocket()
+	if socket == "" {
+		return
+	}
+	_ = os.Remove(socket) // of a process that was killed
+	u, err := net.Listen("unix", socket)
+	if err != nil {
+		n.log.error("maintenance_socket", "cannot listen: %v", err)
+		return
+	}
+	n.wg.Go(func() { c.Serve(n.ctx, u, true) })
+}
+
+func (n *Node) maintenanceSocket() string {
+	switch n.o.MaintenanceSocket {
+	case "", "ignore":
+		return ""
+	case "workdir":
+		return filepath.Join(n.o.Dir, "cql.m")
+	}
+	return n.o.MaintenanceSocket
+}
+
+// authConfig are the options of CQL clients. The salted password is a value that nobody may request.
+func (n *Node) authConfig(name string) (any, bool) {
+	switch name {
+	case "authenticator":
+		if n.o.Authenticator == "" {
+			return "org.apache.cassandra.auth.AllowAllAuthenticator", true
+		}
+		return "org.apache.cassandra.auth." + strings.TrimPrefix(n.o.Authenticator, "org.apache.cassandra.auth."), true
+	case "auth_superuser_name":
+		return n.o.Superuser, true
+	case "maintenance_socket":
+		if n.o.MaintenanceSocket == "" {
+			return "ignore", true
+		}
+		return n.o.MaintenanceSocket, true
+	case "workdir,W":
+		return n.o.Dir, true
+	case "native_transport_port_ssl":
+		return 9142, true
+	case "client_encryption_options":
+		return map[string]string{"enabled": strconv.FormatBool(n.o.CQLTLS)}, true
+	}
+	return nil, false
+}
+
+// selfSigned is a certificate that no client can verify.
+func selfSigned() tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}
+	}
+	x := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"scylla"}, NotAfter: time.Now().Add(24 * time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
+	if err != nil {
+		return tls.Certificate{}
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scyllasim
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
+)
+
+// Roles and the two keyspaces are in group 0: a change by one node is seen by all, with each generation's rules.
+func TestRolesAreReplicated(t *testing.T) {
+	for release, first := range map[string]string{"2026.1.0": "cassandra", "2026.2.0": ""} {
+		t.Run(release, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, 1, Options{Version: release, Authenticator: "PasswordAuthenticator"})
+				ready(t, add(t, c, nil))
+				for i := range 2 {
+					n := c.Node(i)
+					if got := text(t, n, "/v2/config/authenticator"); got != "org.apache.cassandra.auth.PasswordAuthenticator" {
+						t.Errorf("authenticator %s", got)
+					}
+					if got := text(t, n, "/v2/config/workdir,W"); got != n.Dir() {
+						t.Errorf("workdir %s", got)
+					}
+				}
+				roles := c.Node(0).g0.state().Auth.Roles
+				if _, ok := roles["cassandra"]; ok != (first != "") {
+					t.Errorf("roles %v", roles)
+				}
+				var rep cqlReply
+				if err := c.Node(1).ask(t.Context(), "topo.cql", cqlChange{cql.User{Name: first, Socket: first == ""}, "CREATE ROLE 'admin' WITH PASSWORD = 'p' AND SUPERUSER = true AND LOGIN = true"}, &rep); err != nil || rep.Refused != nil {
+					t.Fatalf("%v, %+v", err, rep.Refused)
+				}
+				if err := c.Node(1).ask(t.Context(), "topo.cql", cqlChange{cql.User{Name: "admin"}, "ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': '2'}"}, &rep); err != nil || rep.Refused != nil {
+					t.Fatalf("%v, %+v", err, rep.Refused)
+				}
+				if err := c.Node(1).ask(t.Context(), "topo.cql", cqlChange{cql.User{Name: "nobody"}, "CREATE ROLE 'x' WITH PASSWORD = 'p' AND SUPERUSER = true AND LOGIN = true"}, &rep); err != nil || rep.Refused == nil {
+					t.Fatalf("a role without rights: %v, %+v", err, rep.Refused)
+				}
+				for i := range 2 {
+					eventually(t, "the change is seen by all", func() string {
+						a := c.Node(i).g0.state().Auth
+						if a.Roles["admin"].Matches("p") && a.Keyspaces["system_traces"]["datacenter1"] == "2" {
+							return ""
+						}
+						return fmt.Sprintf("%+v", a.Keyspaces)
+					})
+				}
+			})
+		})
+	}
+}
