@@ -4,8 +4,6 @@ package reports
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -128,8 +126,7 @@ func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHea
 		if err != nil {
 			return stored.DeepCopy() // which no policy causes
 		}
-		sum := sha256.Sum256(b)
-		if hash := hex.EncodeToString(sum[:8]); out.Hash != hash {
+		if hash := api.ReportDigest(string(b)); out.Hash != hash {
 			at := metav1.NewTime(now.UTC().Truncate(time.Second))
 			out.Hash, out.AppliedAt = hash, &at
 		}

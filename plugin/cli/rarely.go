@@ -10,10 +10,8 @@ const RarelyUsed = "rarely-used"
 // Rarely marks flags of cmd as rarely used.
 func Rarely(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
-		f := cmd.Flags().Lookup(name)
-		if f.Annotations == nil {
-			f.Annotations = map[string][]string{}
+		if err := cmd.Flags().SetAnnotation(name, RarelyUsed, nil); err != nil {
+			panic(err) // cmd has no such flag
 		}
-		f.Annotations[RarelyUsed] = nil
 	}
 }
