@@ -70,11 +70,11 @@ steady: ## The tests of changed packages 20 times on a quarter of a core (PACKAG
 	@go run ./test/run steady $(PACKAGES)
 
 .PHONY: mutants
-mutants: ## Planted bugs, each of which a test must find
+mutants: ## Planted bugs; a test must find each of them
 	@go run ./test/mutants
 
 .PHONY: rehearse
-rehearse: ## Failures made on purpose, in real Pods: measured against documented times, written to docs/internals.md
+rehearse: ## Deliberate failures in real Pods, measured against documented times and written to docs/internals.md
 	@test/cluster/install-prerequisites.sh
 	go test ./test/e2e -count=1 -timeout 60m -run '^TestRehearsals$$' -v -rehearse -measured=testdata/rehearsals.json -series=../monitoring/testdata/recorded
 	go run ./cmd/gen
@@ -116,11 +116,11 @@ gen: ## Generate CRDs, deep copies, completions, the pages that are made from th
 	go run ./cmd/gen
 
 .PHONY: samples
-samples: ## Make docs/samples anew from simulated clusters
+samples: ## Regenerate docs/samples from simulated clusters
 	go test -count=1 ./test/samples -update
 
 .PHONY: pictures
-pictures: samples ## Make docs/pictures anew from the samples (needs Chromium)
+pictures: samples ## Regenerate docs/pictures from the samples (needs Chromium)
 	go test -count=1 ./test/pictures -update
 
 .PHONY: verify
@@ -152,7 +152,7 @@ release: ## goreleaser by version, for the tag that is checked out; AGENT_IMAGE 
 	$(GORELEASER) release --clean
 
 .PHONY: vuln
-vuln: ## Known vulnerabilities in what we link; skipped aloud where their database cannot be reached
+vuln: ## Known vulnerabilities in the linked modules; skipped with a message if their database cannot be reached
 	@mkdir -p $(BIN)
 	@GOBIN=$(CURDIR)/$(BIN) go install $(GOVULNCHECK)
 	@status=0; $(BIN)/govulncheck ./... >$(BIN)/vuln.txt 2>&1 || status=$$?; tail -n 40 $(BIN)/vuln.txt; \

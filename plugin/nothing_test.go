@@ -164,7 +164,7 @@ func TestWithoutOurKindsTheSourceSaysWhy(t *testing.T) {
 	}
 	for _, verb := range [][]string{{"status"}, {"report"}, {"dashboard", "--once", "--width", "200"}} {
 		for source, want := range map[string]string{
-			"auto": "from annotation (no report found: CRD not installed; used Pod annotations of 3 Pods)", "report": "from report (no report found: CRD not installed)",
+			"auto": "source: annotation (no report found: CRD not installed; used Pod annotations of 3 Pods)", "report": "source: report (no report found: CRD not installed)",
 		} {
 			res := plugintest.Run{Args: append(verb[:len(verb):len(verb)], "-n", "demo", "--source", source), Objects: c.NoReports().Objects(), Funcs: funcs, Environ: []string{"LANG=C.UTF-8", "COLUMNS=250"}}.Do(t)
 			if !strings.Contains(res.Stdout, want) || strings.Contains(res.Stdout, "partial") {

@@ -95,3 +95,26 @@ func TestPrintedCommandsWorkWhereTheyArePasted(t *testing.T) {
 		})
 	}
 }
+
+// TestPrintedCommandsReadTheSavedObjectsAgain: a screen of saved objects never sends to a running cluster.
+func TestPrintedCommandsReadTheSavedObjectsAgain(t *testing.T) {
+	reads := regexp.MustCompile(`kubectl scylla (status|barrier|describe|report|dashboard|replace status)\b`)
+	for _, args := range [][]string{
+		{"status"}, {"status", "-A"}, {"status", "-o", "wide"}, {"status", "-o", "json"}, {"barrier"}, {"barrier", "rack2/1"}, {"barrier", "rack2/1", "-o", "json"},
+		{"describe", "rack2/1"}, {"describe", "rack3/0"}, {"describe", "rack3/0", "-o", "json"}, {"report"}, {"describe", "no-such-member"},
+		{"dashboard", "--once", "--width", "200", "--height", "60"}, {"replace", "status"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			r := plugintest.Run{Args: append(args, "--from", "sample:incident"), Environ: []string{"NO_COLOR=1"}}.Do(t)
+			for _, line := range strings.Split(ansi.Strip(r.Stdout+r.Stderr), "\n") {
+				if reads.MatchString(line) && !strings.Contains(line, "--from sample:incident") && !strings.Contains(line, "…") {
+					t.Errorf("it reads the running cluster: %s", line)
+				}
+			}
+		})
+	}
+	r := plugintest.Run{Args: []string{"barrier", "--from", "sample:incident"}}.Do(t)
+	if want := "kubectl scylla barrier demo-dc1-rack2-1 -n demo --from sample:incident"; !strings.Contains(r.Stdout, want) {
+		t.Errorf("%q is missing:\n%s", want, r.Stdout)
+	}
+}

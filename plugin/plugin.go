@@ -188,21 +188,14 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 
 // whereToLook adds the command that lists the existing objects.
 func whereToLook(cmd *cobra.Command, err error, e *cluster.NotFoundError) error {
-	changed := func(name string) (string, bool) {
+	changed := func(name string) bool {
 		f := cmd.Flags().Lookup(name)
-		if f == nil || !f.Changed {
-			return "", false
-		}
-		return f.Value.String(), true
+		return f != nil && f.Changed
 	}
-	from, saved := changed("from")
-	_, all := changed("all-namespaces")
 	switch {
-	case e.What == "member" && len(e.Nearest) == 0 && saved:
-		return exit.WithHint(err, "list the members", words.Scylla("", "status", "--from", from)...)
 	case e.What == "member" && len(e.Nearest) == 0:
 		return exit.WithHint(err, "list the members", words.Scylla("", "status")...)
-	case e.What == "cluster" && e.Known == 0 && !saved && !all:
+	case e.What == "cluster" && e.Known == 0 && !changed("from") && !changed("all-namespaces"):
 		return exit.WithHint(err, "list all clusters", words.Scylla("", "status", "-A")...)
 	}
 	return err
@@ -213,7 +206,10 @@ func wrap(cmd *cobra.Command, d *cli.Deps, ran *bool) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
 			from := c.Flags().Lookup("from")
-			*ran, d.ReadsFiles = true, from != nil
+			*ran, d.ReadsFiles, d.From = true, from != nil, ""
+			if from != nil {
+				d.From = from.Value.String()
+			}
 			if from != nil && from.Changed && from.Value.String() == "" {
 				// --from=$FILE with an unset variable must not show the running cluster instead of the file.
 				return exit.WithHint(exit.Usagef("--from is empty: specify a file, - for standard input, or sample:NAME"), cli.HelpHint(c))

@@ -258,7 +258,7 @@ func (p *codes) evidence() {
 			}
 			remedies[e.Code] = strings.Join(own, " ")
 		}
-		fmt.Fprintf(&p.Builder, "\n### Evidence %d\n\nLost: %s. Not lost: %s.\n", i+1, words.Text(words.New(f.lost)), words.Text(words.New(f.kept)))
+		fmt.Fprintf(&p.Builder, "\n### Evidence %d\n\n%s. %s.\n", i+1, words.Upper(words.Text(words.New(f.lost))), words.Upper(words.Text(words.New(f.kept))))
 		if len(shared) > 0 {
 			p.WriteString("Unless a text below states otherwise: " + strings.Join(shared, " ") + "\n")
 		}

@@ -56,7 +56,7 @@ func TestAMemberThatTrailsIsUnknownAndHoldsNewcomers(t *testing.T) {
 	if m := b.stored.Members[2]; m.Cause != api.CauseTrailing || m.DownSince != nil {
 		t.Errorf("%+v", m)
 	}
-	const want = "demo-rack3-0 is 5210 entries of group 0's log behind demo-rack1-0, more than trailing of the health policy allows"
+	const want = "demo-rack3-0 is 5210 entries of the group 0 log behind demo-rack1-0, more than the health policy allows (field trailing)"
 	if got := words.Text(bootstrap.Waits(b.stored.Queue[0])); got != want {
 		t.Errorf("%s waits because %q", name, got)
 	}

@@ -37,31 +37,31 @@ func TestRowsGoStaleWithTheirReporter(t *testing.T) {
 		since  time.Time
 	}{
 		"all runs":      {},
-		"no Pod":        {change: func(st *scene, p *corev1.Pod) { delete(st.Pods, p.Name) }, want: "pod db/demo-rack1-0 no longer exists"},
-		"Pod failed":    {change: func(_ *scene, p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, want: "pod db/demo-rack1-0 is Failed"},
-		"nothing known": {change: func(_ *scene, p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodRunning} }, want: "pod db/demo-rack1-0: the state of container scylla-reporter is unknown"},
-		"Pod pending":   {change: func(_ *scene, p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }, want: "pod db/demo-rack1-0 is Pending"},
+		"no Pod":        {change: func(st *scene, p *corev1.Pod) { delete(st.Pods, p.Name) }, want: "Pod db/demo-rack1-0 no longer exists"},
+		"Pod failed":    {change: func(_ *scene, p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, want: "Pod db/demo-rack1-0 is Failed"},
+		"nothing known": {change: func(_ *scene, p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodRunning} }, want: "the state of container scylla-reporter of Pod db/demo-rack1-0 is unknown"},
+		"Pod pending":   {change: func(_ *scene, p *corev1.Pod) { p.Status = corev1.PodStatus{Phase: corev1.PodPending} }, want: "Pod db/demo-rack1-0 is Pending"},
 		"reporter killed": {
 			change: func(_ *scene, p *corev1.Pod) {
 				stopReporter(p, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled", FinishedAt: later}})
 			},
-			want: "pod db/demo-rack1-0: container scylla-reporter terminated (OOMKilled)", since: later.Time,
+			want: "container scylla-reporter of Pod db/demo-rack1-0 terminated (OOMKilled)", since: later.Time,
 		},
 		"reporter in crash loop": {
 			change: func(_ *scene, p *corev1.Pod) {
 				stopReporter(p, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}})
 			},
-			want: "pod db/demo-rack1-0: container scylla-reporter is waiting (CrashLoopBackOff)",
+			want: "container scylla-reporter of Pod db/demo-rack1-0 is waiting (CrashLoopBackOff)",
 		},
 		"reporter's loop hangs": {
 			change: func(_ *scene, p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false },
-			want:   "pod db/demo-rack1-0: container scylla-reporter is not ready",
+			want:   "container scylla-reporter of Pod db/demo-rack1-0 is not ready",
 		},
 		"Kubernetes node lost": {
 			change: func(_ *scene, p *corev1.Pod) {
 				p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, later
 			},
-			want: "pod db/demo-rack1-0: its Kubernetes node worker-1 is not responding", since: later.Time,
+			want: "Pod db/demo-rack1-0 is on Kubernetes node worker-1, which is not responding", since: later.Time,
 		},
 		"readiness gate open": {change: func(_ *scene, p *corev1.Pod) {
 			p.Status.Conditions[0].Status, p.Status.Conditions[0].Reason = corev1.ConditionFalse, "ReadinessGatesNotReady"
@@ -81,7 +81,7 @@ func TestRowsGoStaleWithTheirReporter(t *testing.T) {
 				operator(p)
 				p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3}}
 			},
-			want: "pod db/demo-rack1-0: container scylla exited (code 3)",
+			want: "container scylla of Pod db/demo-rack1-0 exited (code 3)",
 		},
 	}
 	for name, tc := range cases {
@@ -174,7 +174,7 @@ func TestRowsOfAnnotations(t *testing.T) {
 			change: func(_ *testing.T, st *scene) {
 				st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport] = `{"error":"refused"}`
 			},
-			want: []brief{{"demo-rack1-0", id, 0, false, "query the local ScyllaDB: refused"}, fine},
+			want: []brief{{"demo-rack1-0", id, 0, false, "cannot query the local ScyllaDB: refused"}, fine},
 		},
 		"another node than the Service records": {
 			change: func(t *testing.T, st *scene) {

@@ -143,7 +143,7 @@ func TestLiveRowsOfThoseWhoWereNotAsked(t *testing.T) {
 	for _, r := range s.Rows() {
 		got = append(got, said(r.Trouble, r))
 	}
-	if diff := cmp.Diff([]string{"refused", "ScyllaDB was not queried", "pod db/demo-rack1-2 does not exist"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"refused", "ScyllaDB was not queried", "Pod db/demo-rack1-2 does not exist"}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 	if h := s.Matrix().Health(); h.AllUp {

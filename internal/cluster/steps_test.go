@@ -71,7 +71,7 @@ func TestFaultsOfRows(t *testing.T) {
 			change: annotated(`{"hostID":"` + hostID(9, 9) + `","observedNodes":[{"hostID":"` + hostID(1, 1) + `","status":"UP"}]}`), sources: []Source{SourceAnnotation}, want: scylla,
 		},
 		"live, ScyllaDB does not answer": {loaded: live("connection refused", api.FaultScyllaDB), sources: []Source{SourceLive}, want: scylla},
-		"live, no port-forward":          {loaded: live("forward port 10000 of pod db/demo-rack1-0: no answer", api.FaultPodUnreachable), sources: []Source{SourceLive}, want: pod},
+		"live, no port-forward":          {loaded: live("forward port 10000 of Pod db/demo-rack1-0: no answer", api.FaultPodUnreachable), sources: []Source{SourceLive}, want: pod},
 		"live, ScyllaDB was not queried": {loaded: live("", ""), sources: []Source{SourceLive}, want: pod},
 		"a cluster report of another namespace, ScyllaDB does not answer": {
 			loaded: report(&api.RowTrouble{Code: api.FaultScyllaDB, Words: "connection refused"}), sources: []Source{SourceReport},

@@ -413,7 +413,7 @@ func TestOf(t *testing.T) {
 					o.StatefulSets[i].Spec.Replicas = new(int32(1))
 				}
 			}
-		}, want: []string{"Ghost: demo-dc1-rack3-1 is orphaned: no member has it"}},
+		}, want: []string{"Ghost: demo-dc1-rack3-1 is orphaned: it belongs to no member"}},
 		"a replacement that failed": {cluster: plugintest.New(3, 1).Replacing("demo-dc1-rack2-0"), known: diagnosis.Known{
 			Failed: map[hostid.ID]words.Message{hostid.ID(plugintest.New(3, 1).Node("demo-dc1-rack2-0").HostID): words.New("the disk is full")},
 		}, want: []string{"ReplacementFailed: replacement of demo-dc1-rack2-0 failed: the disk is full"}},
@@ -476,7 +476,7 @@ func TestOf(t *testing.T) {
 		"two clusters": {cluster: secondCluster(), want: []string{
 			"SplitCluster: two clusters have the same name: the members listed by demo-dc1-rack2-0 + demo-dc1-rack3-0, demo-dc1-rack1-0 have no host ID in common, " +
 				"and all these nodes are in operation",
-			"NodeDown: host ID 35d0f1a0-5ea1-4d00-8000-000000000000 DOWN, and no member here has it: its datacenter and rack are unknown: " +
+			"NodeDown: host ID 35d0f1a0-5ea1-4d00-8000-000000000000 DOWN, and it belongs to no member here: its datacenter and rack are unknown: " +
 				"no majority of the status reports has them (try --source=live)",
 		}},
 		"a newcomer whose container ended": {cluster: ended(), want: []string{
@@ -510,7 +510,7 @@ func TestOf(t *testing.T) {
 		}, want: []string{"remark Forced: forced: demo-dc1-rack1-0; the next start skips the barrier"}},
 		"a StatefulSet that lacks a ready Pod": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.StatefulSets[0].Status = appsv1.StatefulSetStatus{Replicas: 1, UpdatedReplicas: 1, CurrentRevision: "a", UpdateRevision: "a"}
-		}, want: []string{"PodsNotReady: StatefulSet demo-dc1-rack1 has 0 Ready Pods for 1 joined members"}},
+		}, want: []string{"PodsNotReady: StatefulSet demo-dc1-rack1 has 0 Ready Pods for 1 joined member"}},
 		"different schemas": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Facts = map[string]cluster.LiveFacts{"demo-dc1-rack1-0": {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}, "UNREACHABLE": {"10.0.0.3"}}}}
 		}, want: []string{"remark SchemaDisagreement: the nodes have 2 different schema versions"}},

@@ -131,7 +131,7 @@ func TestNextSteps(t *testing.T) {
 		logOf      = "kubectl logs demo-rack3-0 -c scylla -n demo"
 		resume     = "the replacement failed: kubectl scylla replace resume demo-rack3-0 -n demo"
 		underWay   = "wait until its replacement has finished; check its progress: kubectl scylla replace status demo-rack3-0 -n demo"
-		removenode = "remove this orphaned host ID, which no member has: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
+		removenode = "remove this orphaned host ID, which belongs to no member: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
 	)
 	tests := map[string]struct {
 		change func([]matrix.Row) []matrix.Row
@@ -158,7 +158,7 @@ func TestNextSteps(t *testing.T) {
 		"DOWN while replacing":                   {down(matrix.StateReplacing), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, check its log: " + logOf, ""},
 		"DOWN while leaving": {
 			down(matrix.StateLeaving), demo, []words.Code{d, d, d},
-			"start it again so that it can finish leaving; check why it stopped in its log: " + logOf, "",
+			"start it again so that it can finish leaving; check its log for why it stopped: " + logOf, "",
 		},
 		"being replaced, and no more is known": {down(matrix.StateBeingReplaced), demo, []words.Code{d, d, d}, "wait until its replacement has joined", ""},
 		"out of sight": {

@@ -130,7 +130,7 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 	}{
 		"for ten minutes": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, []string{
 			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, but no node lists it: its seed addresses may be out of date; " +
-				"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the old addresses are on its volume. " +
+				"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", recreating its Pod does not help: the outdated seed addresses are stored on its volume. " +
 				"Check its progress, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
 		}},
 		"for a minute":    {time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, nil},
@@ -149,7 +149,7 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 			set.Status.CurrentRevision, set.Status.UpdateRevision, set.Status.UpdatedReplicas = "old", "new", 0
 		}, []string{
 			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, but no node lists it: its seed addresses may be out of date; " +
-				"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", a new Pod does not help: the old addresses are on its volume. " +
+				"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", recreating its Pod does not help: the outdated seed addresses are stored on its volume. " +
 				"Check its progress, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
 		}},
 		"a node is DOWN meanwhile": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {

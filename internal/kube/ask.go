@@ -26,12 +26,12 @@ func AskPort(ctx context.Context, cfg *rest.Config, namespace, pod string, port 
 	}
 	resp, err := f.client().Do(req)
 	if err != nil {
-		return fmt.Errorf("query port %d of pod %s/%s: %w", port, namespace, pod, err)
+		return fmt.Errorf("query port %d of Pod %s/%s: %w", port, namespace, pod, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
 	said, _ := bounded.Head(resp.Body, 200) // a partial read only shortens the error text
-	return fmt.Errorf("query port %d of pod %s/%s: %s: %s", port, namespace, pod, resp.Status, said)
+	return fmt.Errorf("query port %d of Pod %s/%s: %s: %s", port, namespace, pod, resp.Status, said)
 }

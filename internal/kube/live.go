@@ -161,7 +161,7 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 	fail := func(err error) (api.NodeStatusReport, []error, error) {
 		return api.NodeStatusReport{Error: new(err.Error()), Fault: api.FaultPodUnreachable}, nil, err
 	}
-	name := "pod " + pod.Namespace + "/" + pod.Name
+	name := "Pod " + pod.Namespace + "/" + pod.Name
 	if pod.Status.Phase != corev1.PodRunning {
 		state := string(cmp.Or(pod.Status.Phase, corev1.PodUnknown))
 		if more := cluster.PodState(pod); more != state {
@@ -273,7 +273,7 @@ type forwarder struct {
 // websockets. A websocket needs verb get (since Kubernetes 1.35 also create), SPDY only create. So
 // only a refusal of SPDY shows that the permission is missing.
 func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*forwarder, error) {
-	f := &forwarder{port: port, what: fmt.Sprintf("forward port %d of pod %s/%s", port, ns, pod)}
+	f := &forwarder{port: port, what: fmt.Sprintf("forward port %d of Pod %s/%s", port, ns, pod)}
 	target, err := podURL(cfg, ns, pod, "portforward")
 	if err != nil {
 		return nil, f.failed(err)

@@ -315,10 +315,10 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 		t.Errorf("reason %q", words.Text(s.SourceReason))
 	}
 	want := map[string]string{
-		"demo-rack1-1": "forward port 10000 of pod db/demo-rack1-1: an error occurred forwarding 10000 -> 10000: connect: connection refused",
-		"demo-rack1-2": "forward port 10000 of pod db/demo-rack1-2: no response in time",
-		"demo-rack1-3": `forward port 10000 of pod db/demo-rack1-3: `,
-		"demo-rack1-4": "pod db/demo-rack1-4 is Pending",
+		"demo-rack1-1": "forward port 10000 of Pod db/demo-rack1-1: an error occurred forwarding 10000 -> 10000: connect: connection refused",
+		"demo-rack1-2": "forward port 10000 of Pod db/demo-rack1-2: no response in time",
+		"demo-rack1-3": `forward port 10000 of Pod db/demo-rack1-3: `,
+		"demo-rack1-4": "Pod db/demo-rack1-4 is Pending",
 	}
 	got := errorsOf(s.Live)
 	for name, text := range want {
@@ -360,7 +360,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r
 func TestATimeoutIsKnownByItsType(t *testing.T) {
 	t.Parallel()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "demo-rack1-0"}}
-	forwarder := &forwarder{what: "forward port 10000 of pod db/demo-rack1-0"}
+	forwarder := &forwarder{what: "forward port 10000 of Pod db/demo-rack1-0"}
 	asked := func(err error) error {
 		_, err = scylla.NewClient("http://localhost", &http.Client{Transport: answers(func(*http.Request) (*http.Response, error) { return nil, err })}).LocalHostID(t.Context())
 		return err
@@ -374,8 +374,8 @@ func TestATimeoutIsKnownByItsType(t *testing.T) {
 		"ScyllaDB":                          {asked(context.DeadlineExceeded), cluster.ProblemTimeout, "GET /storage_service/hostid/local: no response within 5s"},
 		"the words of the kubelet":          {asked(forwarder.failed(errors.New("no response in time"))), cluster.ProblemOther, "GET /storage_service/hostid/local: no response in time"},
 		"the words of the API server":       {forwarder.failed(errors.New("unable to upgrade connection: no answer within 3s")), cluster.ProblemOther, "no answer within 3s"},
-		"a Pod that does not run":           {&podError{what: "pod db/demo-rack1-0 is Pending", short: "the Pod is Pending"}, cluster.ProblemOther, "the Pod is Pending"},
-		"the end of the command's own time": {&podError{what: "ask pod db/demo-rack1-0: ", short: "ask the Pod: ", cause: context.DeadlineExceeded}, cluster.ProblemTimeout, "ask the Pod: context deadline exceeded"},
+		"a Pod that does not run":           {&podError{what: "Pod db/demo-rack1-0 is Pending", short: "the Pod is Pending"}, cluster.ProblemOther, "the Pod is Pending"},
+		"the end of the command's own time": {&podError{what: "query Pod db/demo-rack1-0: ", short: "query the Pod: ", cause: context.DeadlineExceeded}, cluster.ProblemTimeout, "query the Pod: context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -531,8 +531,8 @@ func TestLiveOfABadConfig(t *testing.T) {
 
 func TestForwardedConnectionIsHonest(t *testing.T) {
 	t.Parallel()
-	c := &forwarded{f: &forwarder{what: "forward port 10000 of pod db/x"}}
-	if c.RemoteAddr().String() != "forward port 10000 of pod db/x" || c.RemoteAddr().Network() != "port-forward" || c.LocalAddr().String() == "" {
+	c := &forwarded{f: &forwarder{what: "forward port 10000 of Pod db/x"}}
+	if c.RemoteAddr().String() != "forward port 10000 of Pod db/x" || c.RemoteAddr().Network() != "port-forward" || c.LocalAddr().String() == "" {
 		t.Errorf("addresses %v, %v", c.LocalAddr(), c.RemoteAddr())
 	}
 	for _, err := range []error{c.SetDeadline(start), c.SetReadDeadline(start), c.SetWriteDeadline(start)} {
@@ -549,7 +549,7 @@ func TestForwardedConnectionIsHonest(t *testing.T) {
 func scyllaError(t *testing.T) error {
 	t.Helper()
 	hc := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return nil, errors.New("forward port 10000 of pod db/x: gone")
+		return nil, errors.New("forward port 10000 of Pod db/x: gone")
 	}}}
 	_, err := scylla.NewClient("http://localhost:10000", hc).OperationMode(t.Context())
 	return err

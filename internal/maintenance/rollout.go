@@ -62,7 +62,7 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 		case status.ReadyReplicas < joined[set.Name]:
 			pods, gate := notReady(c, set)
 			out = append(out, Rollout{StatefulSet: set.Name, Rolling: rolling(c, set), Cause: words.New(words.FewerPodsReady,
-				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", joined[set.Name], "pods", pods, "gate", gate)})
+				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", int(joined[set.Name]), "pods", pods, "gate", gate)})
 		}
 	}
 	return out

@@ -127,7 +127,7 @@ func TestBlockersByName(t *testing.T) {
 				rows[2].Observed[0].Status = Down
 				return rows
 			}(),
-			want: []string{"RowStale: no current status report from demo-rack3-0 (1ffac2bb) for 3m0s: pod demo-rack3-0 no longer exists"},
+			want: []string{"RowStale: no current status report from demo-rack3-0 (1ffac2bb) for 3m0s: Pod demo-rack3-0 no longer exists"},
 		},
 		"a member has no host ID yet": {
 			rows: append(three(), Row{Reporter: member("rack2", 1, "")}),

@@ -187,7 +187,7 @@ func TestFromStatusReport(t *testing.T) {
 			want: []string{
 				"no usable status report from demo-rack1-1 (35d0f1aa): cannot be decoded",
 				"the host ID of demo-rack1-3 is unknown",
-				"no current status report from demo-rack1-2 (1ffac2bb): pod demo-rack1-2: container scylla-reporter is not ready",
+				"no current status report from demo-rack1-2 (1ffac2bb): container scylla-reporter of Pod demo-rack1-2 is not ready",
 			},
 		},
 		"rows without observations have not reported": {

@@ -352,7 +352,7 @@ func TestChecks(t *testing.T) {
 		}), CheckDown, Unknown, "1 of 3"},
 		"its Pod is ready":                  {change(requested(), func(in *Input) { ready(in.Self.Pod, true) }), CheckNotAlive, Failed, "is Ready"},
 		"a row is missing":                  {change(requested(), func(in *Input) { setRows(in, rowsOf(*in)[1:]) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no status report"},
-		"a row is old":                      {change(requested(), func(in *Input) { ages(in, 0) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has a stale status report: pod demo-a-0 (aaaaaaaa) no longer exists"},
+		"a row is old":                      {change(requested(), func(in *Input) { ages(in, 0) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has a stale status report: Pod demo-a-0 (aaaaaaaa) no longer exists"},
 		"a datacenter that cannot be asked": {change(requested(), func(in *Input) { in.NotVerified = []string{"dc2"} }), CheckRows, Unknown, "datacenter dc2 are not reachable from here"},
 		"rows that share their membership": {change(requested(), func(in *Input) {
 			all := &matrix.Membership{HostIDs: []hostid.ID{hostA, hostB, hostC, hostOld}}
@@ -361,7 +361,7 @@ func TestChecks(t *testing.T) {
 					r.Base, r.Observed = all, []matrix.Observation{down(hostOld)}
 				}
 			})
-		}), CheckOthersUp, OK, "all 3 other nodes"},
+		}), CheckOthersUp, OK, "each of the 3 other nodes"},
 		"a host ID without member":          {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no status report"},
 		"another node down":                 {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
 		"NoHarm17: another node is dead":    {excludes(0), CheckOthersUp, Failed, "exclude it: that bans it permanently, and a join still requires every node UP, until it is replaced or removed: kubectl exec demo-a-0 -n scylla -c scylla -- nodetool excludenode " + hostC},
@@ -370,7 +370,7 @@ func TestChecks(t *testing.T) {
 		"NoHarm17: may return, 2025.4":      {change(excludes(time.Second), old), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN"},
 		"another node unknown":              {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not report demo-b-0 (bbbbbbbb) UP"},
 		"two of five dead, one ignored":     {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},
-		"the ignored one does not block":    {ignored(), CheckOthersUp, OK, "all 3 other nodes"},
+		"the ignored one does not block":    {ignored(), CheckOthersUp, OK, "each of the 3 other nodes"},
 		"nor is its row asked for":          {ignored(), CheckRows, OK, ""},
 		"ignored and alive":                 {ignore(requested(), hostA), CheckIgnoreList, Failed, "the cluster would ban it permanently"},
 		"ignored is the target":             {ignore(requested(), hostOld), CheckIgnoreList, Failed, "also the node to replace"},

@@ -166,7 +166,7 @@ func TestCures(t *testing.T) {
 		in   Input
 		want string
 	}{
-		"all others UP": {change(newPod(), says("RolledBack")), "the new volume cannot be reused: " + resume + ns},
+		"all others UP": {change(newPod(), says("RolledBack")), "resume the replacement; this deletes the new volume, which cannot be reused: " + resume + ns},
 		"another node down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says("JoinCancelled")),
 			"the new volume cannot be reused. Bring demo-c-0 (cccccccc) back first, then: " + resume + ns + "; or, if permanently lost: " + resume + " --ignore-dead=" + hostC + ns},
 		"another node down, one ignored": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), func(in *Input) {
@@ -233,7 +233,7 @@ func TestState(t *testing.T) {
 		}), ActionFail, []string{"Failed stream ranges", "has no second attempt"}},
 		"exited with 0":  {begun(func(in *Input) { runs(in.Self.Pod, 0, exited(0)) }), ActionFail, []string{"exited with code 0", "delete nothing yet"}},
 		"unknown target": {begun(func(in *Input) { in.Log = logged(words.ReplacedNodeNotFound, "x") }), ActionFail, []string{"is not a member", "withdraw the replacement"}},
-		"joined":         {operator(finishedElsewhere()), ActionFinish, []string{"the Scylla Operator removes the labels"}},
+		"joined":         {operator(finishedElsewhere()), ActionFinish, []string{"the Scylla Operator is removing the labels"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := State(tc.in)

@@ -59,12 +59,12 @@ func TestARestartIsNotADeath(t *testing.T) {
 		"a Pod that was made a minute ago":            {pod(func(_ *cluster.Member, p *corev1.Pod) { made(p, t0.Add(-time.Minute)) }), CheckJustStarted, Failed, "was created at 09:59:00 UTC"},
 		"a Pod in Init": {pod(func(m *cluster.Member, p *corev1.Pod) {
 			p.Status.Phase, p.Spec.InitContainers, m.Waiting = corev1.PodPending, []corev1.Container{{Name: "x"}}, waitsFor("init container x to finish")
-		}), CheckJustStarted, Failed, "it waits for init container x"},
+		}), CheckJustStarted, Failed, "it is waiting for init container x"},
 		"a container that was started again": {pod(starts(1)), CheckJustStarted, Failed,
 			"was started at 09:59:00 UTC"},
 		"a crash loop is no start": {pod(starts(7)), CheckJustStarted, OK, ""},
 		"a rollout":                {change(requested(), rolls), CheckJustStarted, Failed, "has a rolling update in progress"},
-		"a lost Kubernetes node":   {pod(func(_ *cluster.Member, p *corev1.Pod) { p.Status.Reason = "NodeLost"; made(p, t0) }), CheckJustStarted, OK, "does not respond"},
+		"a lost Kubernetes node":   {pod(func(_ *cluster.Member, p *corev1.Pod) { p.Status.Reason = "NodeLost"; made(p, t0) }), CheckJustStarted, OK, "is not responding"},
 		"its volume is gone": {change(requested(), func(in *Input) { in.Claims = nil; made(in.Self.Pod, t0) }), CheckJustStarted, OK,
 			"has no volume to restart with"},
 		"no Pod": {change(requested(), func(in *Input) { noPod(in) }), CheckJustStarted, OK, "does not exist"},

@@ -42,8 +42,12 @@ func Barrier(d *document.BarrierVerdict, o Options) string {
 		}
 	}
 	word, mark := answer(d)
+	predicate := d.Verdict.Predicate()
+	if word == "WAIT" {
+		predicate = strings.TrimPrefix(predicate, "must wait: ") // the word before it
+	}
 	p := &painter{d: &document.ClusterStatus{Header: d.Header}, o: o, g: g}
-	add(Wrap(StyleOf(mark).Paint(g.Marks[mark]+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(d.Verdict.Predicate()), o.Width, "  ")...)
+	add(Wrap(StyleOf(mark).Paint(g.Marks[mark]+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(predicate), o.Width, "  ")...)
 	add(Wrap(Dim.Paint(Clean(standing(d, now))), o.Width, "  ")...)
 	add(slices.Concat(viewLines(d, o, now), p.partial(detail{}))...)
 	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {

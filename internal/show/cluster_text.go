@@ -140,9 +140,9 @@ func (p *painter) head() []string {
 
 // origin is the number of nodes that are UP, the source of the rows, and the unreadable parts.
 func (p *painter) origin(level detail) []string {
-	from := "from " + string(p.d.Source.Used)
+	from := "source: " + string(p.d.Source.Used)
 	if len(p.d.Problems()) > 0 {
-		from = p.d.Counted() + ", " + from
+		from = p.d.Counted() + "; " + from
 	}
 	if p.d.Source.Reason != "" {
 		from += " (" + Clean(p.d.Source.Reason) + ")"
@@ -151,10 +151,10 @@ func (p *painter) origin(level detail) []string {
 		from += ", " + words.Saved("saved objects", p.d.At(), p.d.GeneratedAt.Time)
 	}
 	if p.o.Context != "" && !p.d.Source.Offline {
-		from = "context " + Clean(p.o.Context) + ": " + from
+		from = "context " + Clean(p.o.Context) + "; " + from
 	}
 	if p.d.ManagedBy != "" {
-		from += ", managed by " + p.d.ManagedBy
+		from += "; managed by " + p.d.ManagedBy
 	}
 	if p.d.Coordinator != nil {
 		from += "; " + Clean(p.d.Coordinator.Text)

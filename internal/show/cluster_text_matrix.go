@@ -90,7 +90,7 @@ func (p *painter) mark(m grid.Mark, some bool) string {
 
 // byNode is the matrix of the nodes that other nodes can list.
 func (p *painter) byNode() *square {
-	s := &square{title: Strong.Paint("Who sees whom") + " (each row is one node's report of the others)", digits: len(fmt.Sprint(len(p.d.Nodes)))}
+	s := &square{title: Strong.Paint("Who sees whom") + " (each line is one node's status report)", digits: len(fmt.Sprint(len(p.d.Nodes)))}
 	for _, i := range p.listed {
 		s.numbers, s.names = append(s.numbers, i+1), append(s.names, p.name(i))
 	}

@@ -45,7 +45,7 @@ func splitLines(text string) []string {
 func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 	t := &Table{NoHeader: p.o.NoHeaders, Columns: []Column{
 		{Header: "#", Right: true}, {Header: "DC", Min: 4, Last: true}, {Header: "RACK", Min: 4, Last: true}, {Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "HOST ID"},
-		{Header: "SEEN"}, {Header: "VERSION", Min: 7}, {Header: "ROW", Min: 5, Last: true}, {Header: "POD", Min: 8},
+		{Header: "SEEN"}, {Header: "VERSION", Min: 7}, {Header: "REPORT", Min: 6, Last: true}, {Header: "POD", Min: 8},
 	}}
 	if p.o.Wide {
 		t.Columns = append(t.Columns, Column{Header: "IP"}, Column{Header: "KUBERNETES NODE"}, Column{Header: "STATE"}, Column{Header: "MODE"}, Column{Header: "MEMBERSHIP"},
@@ -65,7 +65,7 @@ func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 			if k := n.KubernetesNode; k != nil {
 				on = Cell{Text: strings.TrimSpace(k.Name + " " + k.State), Style: MachineStyle(*k)}
 			}
-			row = append(row, Text(dash(n.PodIP)), on, Text(dash(n.State)), Text(dash(n.OperationMode)), Text(string(n.Membership)))
+			row = append(row, Text(dash(n.PodIP)), on, Text(dash(n.State)), Text(dash(n.OperationMode)), Text(document.MembershipText(n.Membership)))
 			up, load, tokens := document.VitalsTexts(n.Vitals)
 			row = append(row, Text(dash(up)), Text(dash(load)), Text(dash(tokens)), Text(dash(strings.Join(n.NoteTexts(), ", "))))
 		}
@@ -186,7 +186,7 @@ func (p *painter) rackTable(level detail) []string {
 	// Troubled racks first: if not all fit, these are shown.
 	slices.SortStableFunc(racks, func(a, b *document.RackSum) int { return cmp.Compare(min(b.Trouble, 1), min(a.Trouble, 1)) })
 	most := level.maxList * 2
-	t := &Table{Columns: []Column{{Header: "DC", Min: 4}, {Header: "RACK", Min: 4}, {Header: "NODES", Right: true}, {Header: grid.Up.String()}, {Header: "ROWS"}, {Header: "VERSION", Min: 7}}}
+	t := &Table{Columns: []Column{{Header: "DC", Min: 4}, {Header: "RACK", Min: 4}, {Header: "NODES", Right: true}, {Header: grid.Up.String()}, {Header: "REPORTS"}, {Header: "VERSION", Min: 7}}}
 	left, leftNodes, leftBad := 0, 0, 0
 	for i, r := range racks {
 		if i >= most {

@@ -30,11 +30,11 @@ func (p *painter) findings(level detail) []string {
 
 // explained are the blockers below the findings, if everything is requested.
 func (p *painter) explained() []string {
-	groups, total := matrix.GroupBlockers(p.d.Blockers)
+	groups, _ := matrix.GroupBlockers(p.d.Blockers)
 	if len(groups) == 0 {
 		return nil
 	}
-	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a new node waits for", total)}
+	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a new node waits for", len(groups))}
 	for _, g := range groups {
 		lines = append(lines, Wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.At()), p.o.Width, "  ")...)
 	}

@@ -89,7 +89,7 @@ func TestOneStepEverywhere(t *testing.T) {
 		},
 		"a ghost": {
 			objects: ghost.Leftover("demo-dc1-rack4-0"), hostID: ghostID,
-			want: "remove this orphaned host ID, which no member has: kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode " + ghostID,
+			want: "remove this orphaned host ID, which belongs to no member: kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode " + ghostID,
 			pod:  "if it runs in another datacenter, start it there; check whether it is an orphaned host ID that can be removed: kubectl scylla status -n demo",
 		},
 		"a partition": {objects: objects(partition), member: "demo-dc1-rack2-2", want: "fix the network first (routes, firewalls, NetworkPolicies; ports 7000 and 7001); do not replace any node"},

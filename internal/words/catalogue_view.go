@@ -50,12 +50,12 @@ var (
 	LimitPermit        = define("LimitPermit", "time for which all nodes must stay UP continuously before a member gets its permit")
 	LimitProfile       = define("LimitProfile", "purpose of the cluster: it sets the default of the minimum quorum")
 	LimitQuorum        = define("LimitQuorum", "minimum number of reporting members after the clean-up of dead reports. Default: 3, or the number of members if that is more; in profile development the number of members")
-	LimitSilent        = define("LimitSilent", "behaviour of a barrier that requires permits while no controller leads. Wait: it waits for a controller; Peers: a plain join uses the members' reports only, without permit, hold or turn")
+	LimitSilent        = define("LimitSilent", "behaviour of a barrier that requires permits while no controller leads. Wait: it waits for a controller; Peers: a plain join depends only on the members' reports, without a permit or a queue")
 	LimitCleanUp       = define("LimitCleanUp", "removes the status report of a node that no member lists any more from the reports, after the time dead. Default: off if the minimum quorum is below 3")
 	LimitTrailing      = define("LimitTrailing", "number of entries of the log of group 0 that a member may be behind the leader; a member further behind in two consecutive polls is UNKNOWN")
 	LimitDead          = define("LimitDead", "time for which a node must have been DOWN before any output suggests replacing it")
 
-	ControllerView = define("ControllerView", "controller view {epoch}.{seq}: {up} of {members} members UP[, DOWN: {down}][, UNKNOWN: {unknown}][; blocks new nodes: {hold}]"+
+	ControllerView = define("ControllerView", "controller[ view {epoch}.{seq}]: {up} of {members} members UP[; DOWN: {down}][; UNKNOWN: {unknown}][; blocks new nodes: {hold}]"+
 		"[; permit: {permitted&}][; {waiting} in the queue for a permit]"+
 		"[; unchanged for {age}]")
 	ControllerViewAge = define("ControllerViewAge", "controller view {epoch}.{seq}[; unchanged for {age}]")

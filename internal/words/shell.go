@@ -47,6 +47,8 @@ type Printer struct {
 	// Flags are the given kubectl flags, to be repeated in every kubectl command: --context,
 	// --kubeconfig, --as. Each is one argument: "--context=test".
 	Flags []string
+	// From is the given --from, to be repeated in every command of ours that can read saved objects.
+	From string
 }
 
 // Shell is Shell with the flags after "kubectl" or "kubectl scylla".
@@ -55,17 +57,41 @@ func (p Printer) Shell(c Command) string { return Shell(p.WithFlags(c)) }
 // WithFlags returns the command with the flags in their place. Commands of other programs are
 // unchanged.
 func (p Printer) WithFlags(c Command) Command {
-	if len(p.Flags) == 0 || len(c) == 0 || c[0] != "kubectl" {
+	if len(c) == 0 || c[0] != "kubectl" {
 		return c
 	}
 	at := 1
 	if len(c) > 1 && c[1] == "scylla" {
 		at = 2
 	}
-	if p.has(c[at:]) {
-		return c
+	if !p.has(c[at:]) {
+		c = slices.Concat(c[:at], p.Flags, c[at:])
 	}
-	return slices.Concat(c[:at], p.Flags, c[at:])
+	if p.From != "" && at == 2 && readsSaved(c[at+len(p.Flags):]) {
+		c = slices.Concat(c, Command{"--from", p.From})
+	}
+	return c
+}
+
+// readsSaved reports whether a verb with these arguments can read saved objects, but has no --from
+// yet. A verb that changes the cluster, or waits for a change, cannot.
+func readsSaved(args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	switch args[0] {
+	case "status", "barrier", "describe", "report", "dashboard":
+	case "replace":
+		if len(args) == 1 || args[1] != "status" {
+			return false
+		}
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return slices.Contains([]string{"--from", "--source", "-w", "--watch", "--wait"}, name)
+	})
 }
 
 // has reports whether the arguments already begin with the flags.
@@ -83,7 +109,7 @@ func (p Printer) Flag(messages ...*Message) {
 // Flagged returns the message with the flags in its commands, and in the commands of messages among
 // its parameters.
 func (p Printer) Flagged(m Message) Message {
-	if len(p.Flags) == 0 {
+	if len(p.Flags) == 0 && p.From == "" {
 		return m
 	}
 	out := m

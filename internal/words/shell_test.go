@@ -57,6 +57,47 @@ func TestDocumentsHaveTheFlagsAgain(t *testing.T) {
 	}
 }
 
+// TestCommandsOfSavedObjectsReadThemAgain: only commands of ours that can, and once however often.
+func TestCommandsOfSavedObjectsReadThemAgain(t *testing.T) {
+	t.Parallel()
+	p := words.Printer{Flags: []string{"--context=test"}, From: "a b.zip"}
+	for _, c := range []struct {
+		command words.Command
+		read    bool
+	}{
+		{words.Scylla("demo", "status", "demo"), true},
+		{words.Scylla("demo", "barrier", "a"), true},
+		{words.Scylla("demo", "describe", "a"), true},
+		{words.Scylla("", "report"), true},
+		{words.Scylla("", "dashboard"), true},
+		{words.Scylla("demo", "replace", "status"), true},
+		{words.Scylla("demo", "replace", "status", "a"), true},
+		{words.Scylla("", "status", "--from", "a b.zip"), false},
+		{words.Scylla("", "status", "--from=b"), false},
+		{words.Scylla("", "status", "--source=live"), false},
+		{words.Scylla("", "barrier", "a", "--wait"), false},
+		{words.Scylla("", "status", "-w"), false},
+		{words.Scylla("demo", "replace", "a"), false},
+		{words.Scylla("demo", "replace", "resume", "a"), false},
+		{words.Scylla("demo", "force-proceed", "a"), false},
+		{words.Kubectl("demo", "describe", "pod"), false},
+		{words.Command{"kubectl", "scylla"}, false},
+		{words.Command{"nodetool", "status"}, false},
+	} {
+		want := words.Printer{Flags: p.Flags}.Shell(c.command)
+		if c.read {
+			want += " --from 'a b.zip'"
+		}
+		if got := words.Shell(p.WithFlags(p.WithFlags(c.command))); got != want {
+			t.Errorf("the command is %s, want %s", got, want)
+		}
+	}
+	m := words.New(words.SayCommand).Do(words.Scylla("demo", "status"))
+	if got := words.Text((words.Printer{From: "-"}).Flagged(m)); got != "kubectl scylla status -n demo --from -" {
+		t.Errorf("the message is %s", got)
+	}
+}
+
 // TestTheShellReadsTheArgumentsBack asks a real shell, many hostile arguments at a time.
 func TestTheShellReadsTheArgumentsBack(t *testing.T) {
 	t.Parallel()

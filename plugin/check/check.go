@@ -41,7 +41,7 @@ type options struct {
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := &cobra.Command{
-		Use:   "check [--for=restart MEMBER | --for=drain NODE | --for=scale|upgrade]",
+		Use:   "check [--for=restart MEMBER | --for=drain KUBERNETES_NODE | --for=scale|upgrade]",
 		Short: "Check that joins are protected, or whether maintenance is safe now",
 		Long: `Check that joins are protected, or whether maintenance is safe now. It changes nothing.
 
@@ -51,7 +51,7 @@ problem has a next step and a link. Whether nodes see each other UP: use "kubect
 
 --for checks whether an operation is safe now. It queries every node: each must see all others UP,
 and no other operation may be in progress. While the nodes are stopped, every range must keep a
-quorum of replicas, and every PodDisruptionBudget must allow it. NODE is a Kubernetes node.
+quorum of replicas, and every PodDisruptionBudget must allow it.
 
 Exit code: 0 no check failed (warnings do not count), 3 a check failed or could not run (with --for:
 not safe now), 2 no such member or Kubernetes node, or --allow-version is required, 1 error.`,

@@ -116,7 +116,7 @@ func TestSafeNow(t *testing.T) {
 		code    int
 		says    []string
 	}{
-		"a restart":               {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 0, []string{"all nodes see each other UP", "queried: 3 nodes", "every range keeps a quorum", "no PodDisruptionBudget prevents it"}},
+		"a restart":               {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{all}, 0, []string{"all nodes see each other UP", "queried: 3 nodes", "every token range keeps a quorum", "no PodDisruptionBudget prevents it"}},
 		"a restart, data of RF 1": {scene(1), []string{"--for=restart", "rack3/0"}, live(), [][]hostid.ID{{hostid.ID(a)}, {hostid.ID(c)}}, 3, []string{"without demo-dc1-rack3-0, too few replicas of app are UP for a quorum"}},
 		"a restart, RF 1 in its datacenter": {
 			plugintest.New(2, 1).AddDatacenter("dc2", 3, 1), []string{"--for=restart", "dc1/rack1/0"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(plugintest.HostID(2)), hostid.ID(plugintest.HostID(3)), hostid.ID(plugintest.HostID(4))}}, 3,
@@ -137,7 +137,7 @@ func TestSafeNow(t *testing.T) {
 		"an unknown member":          {scene(1), []string{"--for=restart", "rack9/0"}, live(), [][]hostid.ID{all}, 2, []string{`no member "rack9/0"`}},
 		"a scale":                    {scene(0), []string{"--for=scale"}, live(), nil, 0, []string{"all nodes see each other UP"}},
 		"a scale, one DOWN":          {scene(1).Down("demo-dc1-rack2-0"), []string{"--for=scale"}, live(), nil, 3, []string{"demo-dc1-rack2-0 DOWN"}},
-		"an upgrade":                 {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{all}, 0, []string{"every range keeps a quorum"}},
+		"an upgrade":                 {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{all}, 0, []string{"every token range keeps a quorum"}},
 		"an upgrade, data of RF 2":   {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{"without demo-dc1-rack1-0, too few", "without demo-dc1-rack2-0, too few"}},
 		"an upgrade in JUnit":        {scene(0), []string{"--for=upgrade", "-o", "junit"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{`<failure message="without demo-dc1-rack1-0, too few replicas of app`}},
 		"a restart of nobody":        {scene(0), []string{"--for=restart"}, live(), [][]hostid.ID{all}, 2, []string{"--for=restart requires a member"}},

@@ -51,8 +51,9 @@ type Deps struct {
 	Environ []string
 	// Terminal is called each time, because a window can change its size.
 	Terminal func() Terminal
-	// ReadsFiles is true while a command with --from runs.
+	// ReadsFiles is true while a command with --from runs; From is its value.
 	ReadsFiles bool
+	From       string
 	// RESTConfig, NewClient, ReadLive and WhoAmI access the API server; tests replace them.
 	RESTConfig func() (*rest.Config, error)
 	NewClient  func() (client.WithWatch, error)
@@ -225,7 +226,7 @@ func Handed(flags *pflag.FlagSet, not ...string) []string {
 }
 
 // Words returns a Printer whose commands repeat the user's flags.
-func (d *Deps) Words() words.Printer { return words.Printer{Flags: d.Given()} }
+func (d *Deps) Words() words.Printer { return words.Printer{Flags: d.Given(), From: d.From} }
 
 // foreignContext returns the context in use if it is not the kubeconfig's current context.
 func (d *Deps) foreignContext() string {

@@ -172,7 +172,7 @@ func (r *Reader) Quiet() *Reader {
 	d := r.d
 	quiet := &Deps{
 		Streams: d.Streams, Flags: d.Flags, Clock: d.Clock, Environ: d.Environ, Terminal: d.Terminal, RESTConfig: d.RESTConfig, NewClient: d.NewClient, ReadLive: d.ReadLive,
-		Replication: d.Replication, WhoAmI: d.WhoAmI, NotRepeated: d.NotRepeated, Color: d.Color,
+		Replication: d.Replication, WhoAmI: d.WhoAmI, NotRepeated: d.NotRepeated, Color: d.Color, From: d.From,
 	}
 	quiet.Streams.ErrOut = io.Discard
 	out := &Reader{d: quiet, flags: r.flags, c: r.c, saved: r.saved}

@@ -32,7 +32,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Long: `Explore built-in sample clusters, without a real cluster.
 
 Without SAMPLE it lists the samples. With SAMPLE it opens the dashboard, or prints the status if
-standard input or output is not a terminal. Every read command accepts --from sample:NAME.`,
+standard input or output is not a terminal. status, barrier, describe, report,
+dashboard and replace status accept --from sample:NAME.`,
 		Example: cli.Examples(
 			"# List the samples",
 			"kubectl scylla demo",

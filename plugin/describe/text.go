@@ -34,7 +34,7 @@ type page struct {
 func (d *Document) Facts(o show.Options) []show.Fact {
 	p := &page{o: o, now: document.TimeOf(d.TakenAt)}
 	d.head(p)
-	p.line(show.Plain, "Controller", d.View.Text(p.now))
+	p.line(show.Plain, "Based on", d.View.Text(p.now))
 	p.line(show.Plain, "Credential", d.RootCredential)
 	d.seen(p)
 	d.kubernetes(p)
@@ -69,7 +69,8 @@ func (d *Document) head(p *page) {
 	problems := slices.DeleteFunc(slices.Clone(d.Findings), func(f document.Finding) bool { return f.Remark })
 	switch {
 	case len(problems) > 0:
-		verdict, style = problems[0].Text(p.now), show.Bad
+		// The line begins with the name already.
+		verdict, style = strings.TrimPrefix(problems[0].Text(p.now), name+" "), show.Bad
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
 		verdict, style = words.Text(d.Newcomer.Summary), show.Warn
 	}
@@ -87,28 +88,11 @@ func (d *Document) head(p *page) {
 	for _, f := range problems[min(1, len(problems)):] {
 		p.line(show.Bad, "Also", f.Text(p.now))
 	}
-	switch {
-	case !d.NextStep.IsZero():
-		p.facts = append(p.facts, show.StepFacts("Next", show.Strong, d.NextStep, p.o.Words)...)
-		for _, c := range d.evidence() {
-			p.more(show.Plain, "cannot be undone; evidence: "+words.Text(evidence.Message(c)))
-		}
-	case d.Newcomer != nil && !d.Newcomer.MayStart:
-		p.line(show.Strong, "Next", "show what to do:")
-		p.command(words.Scylla(d.Namespace, "barrier", n.Member))
-	}
-	if d.OtherProblems > 0 {
-		which := "the cluster has 1 problem unrelated to this node"
-		if d.OtherProblems > 1 {
-			which = fmt.Sprintf("the cluster has %d problems unrelated to this node", d.OtherProblems)
-		}
-		p.line(show.Warn, "Elsewhere", which+":")
-		p.command(words.Scylla(d.Namespace, "status", d.Cluster))
-	}
+	d.next(p)
 	p.blank()
 	p.line(show.Plain, "Host ID", cmp.Or(string(n.HostID), "unknown"))
 	p.line(show.Plain, "Place", placeText(n))
-	membership := string(n.Membership)
+	membership := document.MembershipText(n.Membership)
 	if n.Detail != "" {
 		membership += ", " + n.Detail
 	}
@@ -118,6 +102,32 @@ func (d *Document) head(p *page) {
 	p.notes(n)
 	if d.Replacement != nil {
 		p.line(show.Warn, "Replacement", d.Replacement.Summary)
+	}
+}
+
+// next adds the next step, and where to read of the cluster's other problems.
+func (d *Document) next(p *page) {
+	switch {
+	case !d.NextStep.IsZero():
+		step := d.NextStep
+		if step.Code == words.SeeHaltedScyllaDB {
+			step.Commands = step.Commands[:1] // the second is this page
+		}
+		p.facts = append(p.facts, show.StepFacts("Next", show.Strong, step, p.o.Words)...)
+		for _, c := range d.evidence() {
+			p.more(show.Plain, "cannot be undone; evidence: "+words.Text(evidence.Message(c)))
+		}
+	case d.Newcomer != nil && !d.Newcomer.MayStart:
+		p.line(show.Strong, "Next", "show what to do:")
+		p.command(words.Scylla(d.Namespace, "barrier", d.Node.Member))
+	}
+	if d.OtherProblems > 0 {
+		which := "the cluster has 1 problem unrelated to this node"
+		if d.OtherProblems > 1 {
+			which = fmt.Sprintf("the cluster has %d problems unrelated to this node", d.OtherProblems)
+		}
+		p.line(show.Warn, "Elsewhere", which+":")
+		p.command(words.Scylla(d.Namespace, "status", d.Cluster))
 	}
 }
 

@@ -66,8 +66,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 
 It shows the blockers to be ignored and asks for confirmation. If a node really is DOWN, ScyllaDB
 permanently rejects the new node: its host ID is banned and its volume cannot be reused. Force only
-if you know better than the reports, for example if a reporter hangs. Replace dead nodes instead. A
-force does not override a decommissioned disk, a banned host ID or another node's volume, nor the
+if you know better than the reports, for example if a reporter hangs. Replace dead nodes instead.
+Forcing does not override a decommissioned disk, a banned host ID or another node's volume, nor the
 launcher, which waits for a seed that is UP (SeedsNotUp). Warning: with the Scylla Operator,
 --datacenter and --cluster restart every Pod, one by one, and again with --undo. MEMBER and
 --per-service restart nothing.
@@ -94,11 +94,11 @@ Exit code: 0 forced or undone, 1 error, 2 refused or not confirmed.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.datacenter, "datacenter", "", "Force a whole datacenter, by its name in ScyllaDB.")
-	f.StringVar(&o.cluster, "cluster", "", "Force a ScyllaDB cluster, or name that of --datacenter.")
+	f.StringVar(&o.cluster, "cluster", "", "ScyllaDB cluster (not kubectl's) to force, or that of --datacenter.")
 	f.BoolVar(&o.perService, "per-service", false, "With --datacenter or --cluster: annotate only the Services of members that have not joined.")
 	f.StringVar(&o.from, "from", "", cli.FromUsage)
 	cli.Rarely(cmd, "from")
-	f.BoolVar(&o.undo, "undo", false, "Remove the force.")
+	f.BoolVar(&o.undo, "undo", false, "Stop forcing: remove the annotations.")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
 	f.StringVar(&o.reason, "reason", "", cli.ReasonUsage)
 	o.dryRun.AddFlag(cmd)

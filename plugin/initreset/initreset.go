@@ -47,8 +47,8 @@ type options struct {
 func NewCmd(d *cli.Deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Reset the record that a cluster is initialised",
-		Long: `Reset the record that a cluster is initialised.
+		Short: "Let a cluster that lost all its disks bootstrap again (init reset)",
+		Long: `Let a cluster that lost all its disks bootstrap again (init reset).
 
 A cluster is permanently initialised once its first node has joined. No member may bootstrap it
 again, because two nodes that each bootstrap a cluster create two clusters of one name, which never

@@ -51,8 +51,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Long: `Let the controller here read the status reports of datacenters in other Kubernetes clusters, so that
 joins in one datacenter also wait for the nodes of the others.
 
-Each Kubernetes cluster has its own controller. After "remote add" here, run it there for the
-opposite direction. Step by step: docs/datacenters.md.`,
+Each Kubernetes cluster has its own controller. To let the other controller also read the
+datacenter here, run "remote add" there as well. Step by step: docs/datacenters.md.`,
 		Example: cli.Examples(
 			"# Show what would be created, there and here",
 			exampleAdd,

@@ -69,7 +69,7 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 NODE is a Pod, a member Service, RACK/ORDINAL, an IP address, or 8 or more characters of a host ID.
 It shows what will be deleted and what cannot be undone, runs every check, and asks for the first 8
 characters of the host ID. Then it labels the member Service with scylla/replace: the controller (or
-the Scylla Operator) replaces the node, even after Ctrl-C.
+the Scylla Operator) replaces the node. Ctrl-C stops only the display; to withdraw: replace cancel.
 The cluster bans the dead node as soon as the new node requests the replacement, even if that fails.
 A failed attempt is therefore resumed, not undone: same original host ID, fresh volume.
 Exit code: 0 replaced (or requested), 1 attempt failed, 2 refused by a check, 4 --timeout exceeded.`,
@@ -208,7 +208,7 @@ func (o *options) bindAsking(cmd *cobra.Command) {
 	o.bindWaiting(cmd, "the node is replaced")
 	f := cmd.Flags()
 	f.Lookup("from").Hidden, o.plans = false, true
-	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil, "Further dead nodes, also banned: replace or remove them next.")
+	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil, "Other dead nodes to ignore: also banned, so replace or remove them.")
 	f.StringSliceVar(&o.skipChecks, "skip-check", nil, "Checks to skip, as named in the plan; recorded in an Event.")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
 	_ = cmd.RegisterFlagCompletionFunc("ignore-dead", o.d.CompleteMemberList)

@@ -55,7 +55,7 @@ func (d *PlanDocument) Text(o show.Options) string {
 	b := &lines{}
 	if !d.Allowed {
 		// The most important parts first; the reasons are below, with their evidence.
-		b.line("%s", show.Bad.Paint(fmt.Sprintf("Refused: %s (%s).", d.heldUp(), strings.Join(d.blocking(), ", "))))
+		b.line("%s", show.Bad.Paint("Refused: "+d.heldUp()+"."))
 		b.line("")
 	}
 	// Text from objects may contain terminal control sequences, which Clean removes.
@@ -150,19 +150,26 @@ func (d *PlanDocument) outcome(b *lines, o show.Options) {
 	}
 }
 
-// blocking returns the names of the blocking checks.
-func (d *PlanDocument) blocking() []string {
-	var out []string
+// heldUp counts and names the checks that block: those that failed, then those that could not be
+// evaluated.
+func (d *PlanDocument) heldUp() string {
+	var failed, unknown, parts []string
 	for _, c := range d.Checks {
-		if c.blocks() {
-			out = append(out, c.Name)
+		switch {
+		case !c.blocks():
+		case c.Result == replace.Unknown:
+			unknown = append(unknown, c.Name)
+		default:
+			failed = append(failed, c.Name)
 		}
 	}
-	return out
-}
-
-func (d *PlanDocument) heldUp() string {
-	return "blocked by " + words.Count(len(d.blocking()), "check", "checks")
+	if len(failed) > 0 {
+		parts = append(parts, words.Count(len(failed), "check", "checks")+" failed ("+strings.Join(failed, ", ")+")")
+	}
+	if len(unknown) > 0 {
+		parts = append(parts, words.Count(len(unknown), "check", "checks")+" could not be evaluated ("+strings.Join(unknown, ", ")+")")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func passed(checks []CheckInfo) string {

@@ -61,8 +61,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 
 The report adds to the status its objects, past changes, and waiting containers with log errors.
 -o html prints one self-contained page. --archive adds the ends of logs and answers of ScyllaDB's
-REST API, and lists what it could not collect. Every read command accepts an archive with --from.
-Page and archive contain only the fields that the commands read: no environment variables, probes or
+REST API, and lists what it could not collect. All commands with --from can read it. Page and
+archive contain only the fields that the commands read: no environment variables, probes or
 annotations of others, and of command lines only flags of ScyllaDB and its agents. Secrets in logs
 and messages are redacted; Secrets and ConfigMaps are never read.
 Exit code: 0 report written, healthy or not; 1 error; 2 usage, or the file exists.`,

@@ -90,7 +90,7 @@ func TestBesideOperator4AFrozenReportIsNotHealthy(t *testing.T) {
 			if p.Name == "demo-dc1-rack3-0" {
 				p.Annotations[api.AnnotationNodeStatusReport] = `{"error":"connection refused"}`
 			}
-		}), "no usable status report from demo-dc1-rack3-0 (37d2f3a2): query the local ScyllaDB: connection refused"},
+		}), "no usable status report from demo-dc1-rack3-0 (37d2f3a2): cannot query the local ScyllaDB: connection refused"},
 		"a Pod was made anew and says nothing": {pods(healthy(), func(p *corev1.Pod) {
 			if p.Name == "demo-dc1-rack3-0" {
 				delete(p.Annotations, api.AnnotationNodeStatusReport)

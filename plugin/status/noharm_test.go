@@ -47,7 +47,7 @@ func TestNoHarm4OnlyAHostIDOfOurOwnRackIsRemoved(t *testing.T) {
 		want    string
 	}{
 		"every evidence":                {objects: lost(time.Hour, 2).Leftover(gone), removes: true},
-		"DOWN for five seconds":         {objects: lost(5*time.Second, 2).Leftover(gone), want: "must have had it DOWN for 5m"},
+		"DOWN for five seconds":         {objects: lost(5*time.Second, 2).Leftover(gone), want: "must have shown it DOWN for 5m"},
 		"its place is not known":        {objects: lost(time.Hour, 2).Says(func(_ plugintest.Node, said *api.NodeStatusReport) { said.Places = nil }).Leftover(gone), want: "its datacenter and rack are unknown"},
 		"a second datacenter":           {objects: places(func(p *api.NodePlace) { p.Datacenter = "dc2" }).Leftover(gone), want: "it is in datacenter dc2"},
 		"a rack without a member here":  {objects: places(func(p *api.NodePlace) { p.Rack = "rack9" }).Leftover(gone), want: "it is in datacenter dc1, rack rack9, which has no member here"},

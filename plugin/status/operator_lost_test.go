@@ -21,7 +21,7 @@ func TestBesideOperator10ALostHostIDDeletesNoClaim(t *testing.T) {
 		}
 	}
 	got := plugintest.Run{Args: []string{"replace", "demo-dc1-rack3-0", "--dry-run=client", "--from", plugintest.Save(t, objects)}}.Transcript(t)
-	if strings.Contains(got, "delete its PVC") || !strings.Contains(got, "delete nothing; find the host ID") {
+	if strings.Contains(got, "delete its PVC") || !strings.Contains(got, "delete nothing. Run kubectl scylla status") {
 		t.Error(got)
 	}
 }

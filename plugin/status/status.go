@@ -49,8 +49,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 
 The first line is the verdict and its cause. The next lines show the evidence, the next step and
 further problems; then the table of nodes, and the matrix "Who sees whom", a status report per line.
-  SEEN  status in the reports of the other nodes ("DOWN 2/5": 2 of 5 report it DOWN)
-  ROW   its own status report (fresh, stale, missing, error) and the time since it changed
+  SEEN    status in the reports of the other nodes ("DOWN 2/5": 2 of 5 report it DOWN)
+  REPORT  its own status report (fresh, stale, missing, error) and the time since it changed
 UNKNOWN means that no status report could be read, or no node has joined. It does not mean DOWN.
 Exit code: 0 healthy, 3 not healthy or unknown, 4 not healthy within --timeout, 1 error.`,
 		Example: cli.Examples(

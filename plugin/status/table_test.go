@@ -65,7 +65,7 @@ func TestPrintedCommandsRepeatTheFlags(t *testing.T) {
 	t.Parallel()
 	got := plugintest.Run{Args: []string{"status", "-n", "demo", "--context", "prod east", "--as", "ada"}, Objects: demoDown().Objects()}.Do(t)
 	for _, want := range []string{
-		"\n    kubectl '--context=prod east' --as=ada logs demo-dc1-rack3-0 -c scylla -n demo\n", "\ncontext prod east: 2 of 3 nodes seen UP",
+		"\n    kubectl '--context=prod east' --as=ada logs demo-dc1-rack3-0 -c scylla -n demo\n", "\ncontext prod east; 2 of 3 nodes seen UP",
 	} {
 		if !strings.Contains(got.Stdout, want) {
 			t.Errorf("it lacks %q:\n%s%s", want, got.Stdout, got.Stderr)
@@ -196,7 +196,7 @@ func TestAPipeIsAScreen(t *testing.T) {
 		}
 	}
 	for _, flag := range []string{"--all", "-o=wide"} {
-		if all := (plugintest.Run{Args: []string{"status", "-n", "demo", flag}, Objects: clusters["60 nodes"]}).Do(t); strings.Count(all.Stdout, "\n") < 120 || !strings.Contains(all.Stdout, " datacenter), managed by kubectl-scylla\n") {
+		if all := (plugintest.Run{Args: []string{"status", "-n", "demo", flag}, Objects: clusters["60 nodes"]}).Do(t); strings.Count(all.Stdout, "\n") < 120 || !strings.Contains(all.Stdout, " datacenter); managed by kubectl-scylla\n") {
 			t.Errorf("%s leaves something out, or breaks lines:\n%s", flag, all.Stdout)
 		}
 	}

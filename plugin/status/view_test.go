@@ -32,19 +32,20 @@ func viewed(t *testing.T, v *api.StatusReportView) []client.Object {
 // Every verb that judges says which view the controller has, and for how long it has said so; none does where there is no view.
 func TestEveryVerbSaysHowOldTheViewIs(t *testing.T) {
 	v := &api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-12 * time.Second)), Members: []api.StatusReportViewMember{{Name: "demo-dc1-rack1-0", State: api.NodeStatusUp}}}
-	const long = "controller view 3.41"
+	const long, short = "controller view 3.41", "controller: 1 of 1 members UP; unchanged for 12s"
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
-		"status":            {[]string{"status", "demo"}, long},
+		"status":            {[]string{"status", "demo"}, short},
+		"status -o wide":    {[]string{"status", "demo", "-o", "wide"}, long + ": 1 of 1 members UP"},
 		"barrier":           {[]string{"barrier", "demo-dc1-rack1-0"}, long + "; unchanged for 12s"},
 		"barrier as JSON":   {[]string{"barrier", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
 		"who waits":         {[]string{"barrier"}, long + "; unchanged for 12s"},
 		"who waits as JSON": {[]string{"barrier", "-o", "jsonpath={.views[0].namespace}/{.views[0].cluster} {.views[0].epoch}.{.views[0].seq}"}, "demo/demo 3.41"},
-		"describe":          {[]string{"describe", "demo-dc1-rack1-0"}, long + "; unchanged for 12s"},
+		"describe":          {[]string{"describe", "demo-dc1-rack1-0"}, "Controller view: 3.41; unchanged for 12s"},
 		"describe as JSON":  {[]string{"describe", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
-		"report":            {[]string{"report", "demo"}, long},
+		"report":            {[]string{"report", "demo"}, short},
 		"report as HTML":    {[]string{"report", "demo", "-o", "html"}, long},
 		"status as JSON":    {[]string{"status", "demo", "-o", "jsonpath={.view.epoch}.{.view.seq}"}, "3.41"},
 	} {
@@ -52,7 +53,7 @@ func TestEveryVerbSaysHowOldTheViewIs(t *testing.T) {
 		if got := strings.Join(strings.Fields(plugintest.Run{Args: args, Objects: viewed(t, v)}.Do(t).Stdout), " "); !strings.Contains(got, c.want) {
 			t.Errorf("%s: want %q in:\n%s", name, c.want, got)
 		}
-		if got := (plugintest.Run{Args: args, Objects: viewed(t, nil)}).Do(t).Stdout; strings.Contains(got, long) {
+		if got := (plugintest.Run{Args: args, Objects: viewed(t, nil)}).Do(t).Stdout; strings.Contains(got, "3.41") || strings.Contains(got, "controller:") {
 			t.Errorf("%s: a view where there is none:\n%s", name, got)
 		}
 	}
@@ -67,20 +68,20 @@ func TestStatusSaysTheView(t *testing.T) {
 		"none": {},
 		"all UP": {
 			&api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-12 * time.Second)), Members: []api.StatusReportViewMember{up, up}},
-			"controller view 3.41: 2 of 2 members UP; unchanged for 12s",
+			"controller: 2 of 2 members UP; unchanged for 12s",
 		},
 		"not all UP, and held": {
 			&api.StatusReportView{Epoch: 1, Seq: 2, ObservedAt: metav1.NewTime(plugintest.Now.Add(-3 * time.Minute)), Hold: "RolloutInProgress", Members: []api.StatusReportViewMember{
 				up, {Name: "demo-dc1-rack2-0", State: api.NodeStatusDown}, {HostID: "0f0e0d0c-0000-4000-8000-000000000000", State: "?"},
 			}},
-			"controller view 1.2: 1 of 3 members UP, DOWN: demo-dc1-rack2-0, UNKNOWN: 0f0e0d0c; blocks new nodes: RolloutInProgress; unchanged for 3m0s",
+			"controller: 1 of 3 members UP; DOWN: demo-dc1-rack2-0; UNKNOWN: 0f0e0d0c; blocks new nodes: rollout in progress; unchanged for 3m0s",
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			objects := viewed(t, tt.view)
 			text := plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--all"}, Objects: objects}.Do(t).Stdout
-			if has := strings.Contains(text, "controller view "); has != (tt.want != "") || !strings.Contains(text, tt.want+"\n") {
+			if has := strings.Contains(text, "controller: "); has != (tt.want != "") || !strings.Contains(text, tt.want+"\n") {
 				t.Errorf("want %q in:\n%s", tt.want, text)
 			}
 			var d struct {

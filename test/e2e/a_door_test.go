@@ -102,7 +102,7 @@ func TestDoorOfAClusterThatKnowsNothingOfUs(t *testing.T) {
 	names := strings.NewReplacer("NAMESPACE", namespace, "CLUSTER", "shop", "IMAGE", images.AgentRef)
 	healthy := []string{"HEALTHY inject/shop", "3 of 3 nodes seen UP by all"}
 	u.walk(t, "Inspect a cluster", names, []step{
-		{"kubectl scylla status -n NAMESPACE --source=live", 0, append([]string{"from live"}, healthy...)},
+		{"kubectl scylla status -n NAMESPACE --source=live", 0, append([]string{"source: live"}, healthy...)},
 		{"kubectl scylla dashboard -n NAMESPACE --source=live", 0, healthy[:1]},
 		{"kubectl scylla report -n NAMESPACE -o html > report.html", 0, []string{}},
 	})

@@ -105,7 +105,7 @@ var demoExamples = []example{
 	{line: "kubectl scylla init reset demo -n demo --group0", says: "Cluster demo/demo has no recorded group 0"},
 	{line: "kubectl scylla status demo -n demo --wait --timeout 10m", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by all"},
 	{line: "kubectl scylla status -n demo", says: "✓ HEALTHY demo/demo: 3 of 3 nodes seen UP by all"},
-	{line: "kubectl scylla status -n demo --source live", says: "from live (ScyllaDB answered on 3 of 3 Pods)"},
+	{line: "kubectl scylla status -n demo --source live", says: "source: live (ScyllaDB answered on 3 of 3 Pods)"},
 	{line: "kubectl scylla report -n demo", says: "demo-dc1-rack3-0"},
 	{line: "kubectl scylla report demo -n demo -o html > demo.html"},
 	{line: "kubectl scylla report demo -n demo --archive demo.zip", says: "demo.zip"},

@@ -44,7 +44,7 @@ func (f *fixture) live() {
 	if healthy.Code != 0 {
 		t.Fatalf("status of a healthy cluster: exit %d\n%s%s", healthy.Code, healthy.Stdout, healthy.Stderr)
 	}
-	contains(t, "status --source=live", healthy.Stdout, "HEALTHY", "3 of 3 nodes seen UP by all", "from live (ScyllaDB answered on 3 of 3 Pods)")
+	contains(t, "status --source=live", healthy.Stdout, "HEALTHY", "3 of 3 nodes seen UP by all", "source: live (ScyllaDB answered on 3 of 3 Pods)")
 	if r := f.plugin("status", "--source=live", "-o", "jsonpath={.source.used} {.healthy}"); r.Stdout != "live true" {
 		t.Errorf("the document says %q, want \"live true\"; exit %d\n%s", r.Stdout, r.Code, r.Stderr)
 	}
@@ -66,7 +66,7 @@ func (f *fixture) liveInPart() {
 	if r.Code != 3 {
 		t.Errorf("status with a frozen node: exit %d, want 3\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	contains(t, "status with a frozen node", r.Stdout, "NOT HEALTHY", "from live (ScyllaDB answered on 2 of 3 Pods)", "DOWN 2/2", dead,
+	contains(t, "status with a frozen node", r.Stdout, "NOT HEALTHY", "source: live (ScyllaDB answered on 2 of 3 Pods)", "DOWN 2/2", dead,
 		" (partial): ", "\npartial: no response from Pod "+dead+": GET /storage_service/hostid/local: no response within 5s\n")
 }
 
@@ -137,7 +137,7 @@ func TestStatusLiveNeedsNoAgent(t *testing.T) {
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: withoutAgents})
 	r := f.plugin("status", "--source=live", "--wait", "--timeout=5m", "-o", "wide")
-	contains(t, "status --source=live", r.Stdout, "HEALTHY", "3 of 3 nodes seen UP by all", "from live")
+	contains(t, "status --source=live", r.Stdout, "HEALTHY", "3 of 3 nodes seen UP by all", "source: live")
 	for _, member := range []string{rack1 + "-0", rack2 + "-0", rack3 + "-0"} {
 		if row := f.pod(member).Annotations[api.AnnotationNodeStatusReport]; row != "" {
 			t.Errorf("%s has a row, so this proves nothing: %s", member, row)
@@ -148,5 +148,5 @@ func TestStatusLiveNeedsNoAgent(t *testing.T) {
 	if auto.Code != 0 {
 		t.Errorf("status: exit %d\n%s%s", auto.Code, auto.Stdout, auto.Stderr)
 	}
-	contains(t, "status", auto.Stdout, "from live (no status report in reports or annotations")
+	contains(t, "status", auto.Stdout, "source: live (no status report in reports or annotations")
 }

@@ -64,7 +64,7 @@ func TestTwoNewcomersJoinOneAfterTheOtherUnderPermits(t *testing.T) {
 		t.Errorf("permits of %v, want %s first", order, first)
 	}
 	t.Logf("status and barrier while one waits for the other:\n%s", shown)
-	contains(t, "status and barrier", shown, "is waiting for its permit", "has its permit", "has no permit yet: place 1 of 1")
+	contains(t, "status and barrier", shown, "is waiting for its permit", "has its permit", "is waiting for its permit: 1 of 1 in the queue")
 	f.ready(5)
 	if again := view(f.ctx).Founder; again != founder {
 		t.Errorf("the founder was %q and is %q", founder, again)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,16 @@ func Updating() bool { return golden.Updating() }
 func AsArchived(text string) string {
 	return strings.Replace(text, "read 0s ago", "archive of "+words.Moment(Now), 1)
 }
+
+// WithoutFrom is what was printed of saved objects, without the --from that its commands repeat: as it is printed of a cluster.
+func WithoutFrom(text string) string {
+	return cutFrom.ReplaceAllString(printedFrom.ReplaceAllString(text, ""), "$1")
+}
+
+// printedFrom is a --from in a command line, in arguments of JSON, and of YAML; cutFrom is one in a line that is cut.
+var printedFrom = regexp.MustCompile(`( --from [^\s"'<;,)}]+)|(,\s*"--from",\s*"[^"]*")|(\n\s*- --from\n\s*- \S+)`)
+
+var cutFrom = regexp.MustCompile(`(?m)(kubectl scylla (?:status|barrier|describe|report|dashboard|replace status)[^\n]*? -n demo)( \S*)*…$`)
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 

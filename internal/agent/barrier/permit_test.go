@@ -98,14 +98,14 @@ func TestAViewThatDoesNotPermitNeverOpens(t *testing.T) {
 		"its turn is later": {func(v *api.StatusReportView) {
 			v.Permits[0].Member = "demo-rack1-1"
 			v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForNewcomer", Nodes: []string{"demo-rack1-1"}}}
-		}, "place 1 of 1 in the queue: demo-rack1-1 is joining"},
+		}, "1 of 1 in the queue; demo-rack1-1 is joining"},
 		"for another claim":     {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the PVC with UID claim-2, and data-demo-rack3-1 has claim-1"},
 		"for its predecessor":   {func(v *api.StatusReportView) { v.Permits[0].PodUID = "uid-0" }, "it is for the Pod with UID uid-0, and this Pod has uid-1"},
 		"for no Pod":            {func(v *api.StatusReportView) { v.Permits[0].PodUID = "" }, "and this Pod has uid-1"},
 		"for another kind":      {func(v *api.StatusReportView) { v.Permits[0].Kind = api.PermitForm }, "it is for Form, not Join"},
 		"the view holds":        {func(v *api.StatusReportView) { v.Hold = "RolloutInProgress" }, "RolloutInProgress"},
-		"a member is DOWN":      {func(v *api.StatusReportView) { v.Members[1].State = api.NodeStatusDown }, "demo-rack2-0 does not have the required state"},
-		"a member is not known": {func(v *api.StatusReportView) { v.Members[0].State = api.NodeStatusUnknown }, "demo-rack1-0 does not have the required state"},
+		"a member is DOWN":      {func(v *api.StatusReportView) { v.Members[1].State = api.NodeStatusDown }, "demo-rack2-0 is not in the required state"},
+		"a member is not known": {func(v *api.StatusReportView) { v.Members[0].State = api.NodeStatusUnknown }, "demo-rack1-0 is not in the required state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

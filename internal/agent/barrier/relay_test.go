@@ -108,7 +108,7 @@ func TestARelayedViewClosesWithinOneLook(t *testing.T) {
 		change func(*api.StatusReportView)
 		want   string
 	}{
-		"a member is DOWN":        {nodeDown, "demo-rack2-0 does not have the required state"},
+		"a member is DOWN":        {nodeDown, "demo-rack2-0 is not in the required state"},
 		"a hold":                  {func(v *api.StatusReportView) { v.Hold = "RolloutInProgress" }, "RolloutInProgress"},
 		"another one's permit":    {func(v *api.StatusReportView) { v.Permits[0].Member = "demo-rack1-1" }, "has not queued it"},
 		"a permit for its volume": {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the PVC with UID claim-2"},
@@ -159,7 +159,7 @@ func TestAttack1AForgedViewHidesNoOtherRelaysView(t *testing.T) {
 				w.renew(nil)
 				time.Sleep(25 * time.Second)
 				stillWaiting(t, done)
-				if log, want := w.logged(), "demo-rack2-0 does not have the required state"; !strings.Contains(log, want) {
+				if log, want := w.logged(), "demo-rack2-0 is not in the required state"; !strings.Contains(log, want) {
 					t.Errorf("does not say %q:\n%s", want, log)
 				}
 			})
@@ -399,7 +399,7 @@ func TestARelayClosesWithinTheTimeThatIsDocumented(t *testing.T) {
 			time.Sleep(phase)
 			at := time.Now()
 			turned.Store(at.UnixNano())
-			for !strings.Contains(w.logged(), "demo-rack2-0 does not have the required state") {
+			for !strings.Contains(w.logged(), "demo-rack2-0 is not in the required state") {
 				if time.Since(at) > time.Minute {
 					t.Fatalf("phase %v: it does not close:\n%s", phase, w.logged())
 				}

@@ -159,7 +159,7 @@ func (s *Snapshot) originLine(v *view, w int) string {
 	if !s.controller.ok {
 		controller.look = v.bad
 	}
-	source := part{"from " + string(s.doc.Source.Used), v.dim}
+	source := part{"source: " + string(s.doc.Source.Used), v.dim}
 	if v.context != "" && s.saved == "" {
 		source = part{"context " + v.context + ": from " + string(s.doc.Source.Used), v.strong}
 	}

@@ -41,7 +41,7 @@ func TestKeys(t *testing.T) {
 		"the cursor stops at the edges":         {"up up left left left left left left left left", "rack1-0 on rack1-0", []string{"sees itself UP"}, nil},
 		"first and last":                        {"G $ g 0 G $", "rack3-1 on rack3-1", nil, nil},
 		"pages":                                 {"pgdown pgdown", "rack3-1 on rack3-0", nil, nil},
-		"n goes to the next blocker":            {"n", "rack3-0 on rack3-0", []string{"report error: query the local ScyllaDB"}, nil},
+		"n goes to the next blocker":            {"n", "rack3-0 on rack3-0", []string{"report error: cannot query the local ScyllaDB"}, nil},
 		"n goes round":                          {"n n n n", "rack1-0 on rack3-0", nil, nil},
 		"N goes back":                           {"N", "rack1-1 on rack2-0", []string{"does not list demo-dc1-rack2-0"}, nil},
 		"tab shows the blockers":                {"tab tab", "rack1-0 on rack3-0", []string{"check the ScyllaDB log"}, []string{"sees demo-dc1-rack3-0 DOWN for"}},
@@ -347,7 +347,7 @@ func TestArchive(t *testing.T) {
 	s := &screen{t: t, now: start.Add(time.Hour)}
 	s.Model = NewModel(NewSnapshot(k, statusOf(k, start), nil, true, start), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
 	s.send(tea.WindowSizeMsg{Width: 120, Height: 40})
-	s.has("saved objects of 2026-11-21 03:00:00 UTC · from report", "controller was alive", "DOWN for 12s")
+	s.has("saved objects of 2026-11-21 03:00:00 UTC · source: report", "controller was alive", "DOWN for 12s")
 	s.lacks("\nread ", "controller alive", " ago")
 }
 

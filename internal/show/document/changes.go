@@ -33,7 +33,7 @@ func Changes(before, after *ClusterStatus) []string {
 			continue
 		}
 		for _, c := range []struct{ what, from, to string }{
-			{"is seen", seenStatus(o.Seen), seenStatus(n.Seen)}, {"row", o.Row.Word(), n.Row.Word()}, {"Pod", o.Pod, n.Pod},
+			{"is seen", seenStatus(o.Seen), seenStatus(n.Seen)}, {"status report", o.Row.Word(), n.Row.Word()}, {"Pod", o.Pod, n.Pod},
 			{"host ID", string(o.HostID), string(n.HostID)}, {"version", o.Version, n.Version}, {"Kubernetes node", o.On(), n.On()},
 		} {
 			if c.from != c.to {

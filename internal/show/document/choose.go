@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 // SortFlag is the value of --sort-by; empty sorts by datacenter, rack and ordinal.
@@ -18,7 +20,7 @@ var sortKeys = map[SortFlag]func(a, b *Node) int{
 	"host-id": func(a, b *Node) int { return cmp.Compare(a.HostID, b.HostID) },
 	"seen":    func(a, b *Node) int { return cmp.Compare(b.Seen.weight(), a.Seen.weight()) },
 	"version": func(a, b *Node) int { return cmp.Compare(a.Version, b.Version) },
-	"row":     func(a, b *Node) int { return cmp.Compare(b.Row.weight(), a.Row.weight()) },
+	"report":  func(a, b *Node) int { return cmp.Compare(b.Row.weight(), a.Row.weight()) },
 	"pod":     func(a, b *Node) int { return cmp.Compare(a.Pod, b.Pod) },
 	"ip":      func(a, b *Node) int { return cmp.Compare(a.PodIP, b.PodIP) },
 	"node":    func(a, b *Node) int { return cmp.Compare(a.machine(), b.machine()) },
@@ -39,6 +41,9 @@ func (f *SortFlag) String() string { return string(*f) }
 
 // Set implements pflag.Value.
 func (f *SortFlag) Set(text string) error {
+	if text == "row" {
+		text = "report" // the column's former name
+	}
 	if sortKeys[SortFlag(text)] == nil {
 		return fmt.Errorf("must be one of %s", strings.Join(SortKeys(), ", "))
 	}
@@ -91,4 +96,12 @@ func (d *ClusterStatus) ChosenNodes(problems bool, by SortFlag) []Node {
 		out = append(out, d.Nodes[i])
 	}
 	return out
+}
+
+// MembershipText returns the state for tables and pages.
+func MembershipText(s cluster.MemberState) string {
+	if s == cluster.MemberNewcomer {
+		return "new node, not joined"
+	}
+	return string(s)
 }

@@ -54,9 +54,9 @@ func viewOf(s *cluster.Cluster) *api.StatusReportView {
 	return s.StatusReport.Status.View.DeepCopy()
 }
 
-// ViewText returns the controller's view in one line; empty without one. Its age depends on two
-// clocks, which the sentence states.
-func (d *ClusterStatus) ViewText() string {
+// ViewText returns the controller's view in one line, with its number if numbered; empty without one.
+// Its age depends on two clocks, which the sentence states.
+func (d *ClusterStatus) ViewText(numbered bool) string {
 	v, up := d.View, 0
 	if v == nil {
 		return ""
@@ -81,6 +81,17 @@ func (d *ClusterStatus) ViewText() string {
 	if n := max(len(v.Queue), int(v.Waiting)); n > 0 {
 		waiting = n
 	}
-	return words.Text(words.New(words.ControllerView, "permitted", permitted, "waiting", waiting, "epoch", v.Epoch, "seq", v.Seq, "up", up, "members", len(v.Members),
-		"down", down, "unknown", unknown, "age", words.Ago(v.ObservedAt.Time, d.At()), "hold", v.Hold))
+	m := words.New(words.ControllerView, "permitted", permitted, "waiting", waiting, "up", up, "members", len(v.Members),
+		"down", down, "unknown", unknown, "age", words.Ago(v.ObservedAt.Time, d.At()))
+	if v.Hold != "" {
+		hold := words.Code(v.Hold)
+		if hold == words.DatacenterNotVerified {
+			hold = words.OtherDatacenterUnverified // the view does not name the datacenter
+		}
+		m.Params["hold"] = words.New(hold)
+	}
+	if numbered {
+		m.Params["epoch"], m.Params["seq"] = v.Epoch, v.Seq
+	}
+	return words.Text(m)
 }

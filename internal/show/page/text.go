@@ -70,7 +70,7 @@ func (g *picture) text(o show.Options) string {
 }
 
 func (r *Report) reportTable(o show.Options) string {
-	t := &show.Table{Columns: []show.Column{{Header: "KIND", Min: 14}, {Header: "NAME", Min: 8, Middle: true}, {Header: "DC", Min: 4}, {Header: "ROWS"}, {Header: "WRITTEN"}, {Header: "USED"}}}
+	t := &show.Table{Columns: []show.Column{{Header: "KIND", Min: 14}, {Header: "NAME", Min: 8, Middle: true}, {Header: "DC", Min: 4}, {Header: "REPORTS"}, {Header: "WRITTEN"}, {Header: "USED"}}}
 	for _, obj := range r.Reports {
 		t.Rows = append(t.Rows, []show.Cell{show.Text(obj.Kind), show.Text(obj.Name), show.Text(cmp.Or(obj.Datacenter, "-")),
 			show.Text(fmt.Sprintf("%d/%d", obj.Rows, obj.Nodes)), show.Text(cmp.Or(r.objectAge(obj), "-")), show.Text(used(obj))})
