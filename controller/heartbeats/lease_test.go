@@ -38,7 +38,7 @@ func TestALeaseIsAHeartbeat(t *testing.T) {
 	write := func(uid types.UID, digest string, by int64) {
 		t.Helper()
 		number += by
-		heartbeat.Fill(is, pod, uid, "demo", number, digest, metav1.NewMicroTime(clock.Now().Add(-24*time.Hour)), 15) // its clock counts for nothing
+		heartbeat.Fill(is, heartbeat.Owner{Pod: pod, UID: uid, Cluster: "demo"}, number, digest, metav1.NewMicroTime(clock.Now().Add(-24*time.Hour)), 15) // its clock counts for nothing
 		err := c.Update(t.Context(), is)
 		if is.ResourceVersion == "" {
 			err = c.Create(t.Context(), is)

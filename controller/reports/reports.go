@@ -315,7 +315,7 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 			try(r.delete(ctx, &w.sets[0], existing))
 		}
 	}
-	m.said = try(r.bringStatus(ctx, key, m, w, h, local, foreign, unread, errors.Join(errs...), now))
+	m.said = try(r.bringStatus(ctx, key, m, reading{w, h, local, foreign, unread, errors.Join(errs...)}, now))
 	try(r.scale(ctx, w))
 	if r.o.Remotes != nil {
 		r.o.Remotes.Publish(key.Namespace, key.Name, publish)

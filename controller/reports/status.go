@@ -25,22 +25,31 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// bringStatus writes the cluster report. failed is the error of another report's write, or nil.
+// reading is what one reconciliation has read and written before the cluster report. failed is the
+// error of another report's write, or nil.
+type reading struct {
+	world   *world
+	health  health
+	local   []cluster.LocalReport
+	foreign []cluster.Foreign
+	unread  []string
+	failed  error
+}
+
+// bringStatus writes the cluster report.
 //
 // Long: read, compare and write, in this order.
-func (r *Reconciler) bringStatus(
-	ctx context.Context, key types.NamespacedName, m *memory, w *world, h health, local []cluster.LocalReport, foreign []cluster.Foreign, unread []string,
-	failed error, now time.Time,
-) error {
+func (r *Reconciler) bringStatus(ctx context.Context, key types.NamespacedName, m *memory, in reading, now time.Time) error {
+	w := in.world
 	if err := r.whole(); err != nil {
 		return err
 	}
 	if w.status != nil && w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
 		return fmt.Errorf("cluster report %s has the name of our report but is not ours: delete it, or label it %s=%s", key, api.LabelManagedBy, api.ManagedByUs)
 	}
-	want := w.ClusterReport(foreign, unread)
+	want := w.ClusterReport(in.foreign, in.unread)
 	want.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs}
-	want.Status.HealthPolicy = h.policy
+	want.Status.HealthPolicy = in.health.policy
 	if w.status != nil {
 		want.Status.Group0ID = w.status.Status.Group0ID
 	}
@@ -48,20 +57,20 @@ func (r *Reconciler) bringStatus(
 	allUp, reasons, health := judge(judged, want)
 	init, initConditions := r.view(ctx, key, m, judged, w, want)
 	root := r.credential(ctx, w, judged, want, now)
-	conditions := []metav1.Condition{allUp, rowsDecoded(w.Malformed()), remotesReachable(w.remotes, foreign, r.o.Remotes != nil)}
-	if failed != nil && !onlyConflicts(failed) {
-		conditions = append(conditions, notWritten(failed))
+	conditions := []metav1.Condition{allUp, rowsDecoded(w.Malformed()), remotesReachable(w.remotes, in.foreign, r.o.Remotes != nil)}
+	if in.failed != nil && !onlyConflicts(in.failed) {
+		conditions = append(conditions, notWritten(in.failed))
 	}
 	if c, ok := overridden(ctx, r.o.Client, key, w); ok {
 		conditions = append(conditions, c)
 	}
-	if c, ok := reportsComplete(key, local); ok {
+	if c, ok := reportsComplete(key, in.local); ok {
 		conditions = append(conditions, c)
 	}
 	if w.status != nil {
 		want.Status.Conditions = slices.Clone(w.status.Status.Conditions)
 	}
-	conditions = slices.Concat(conditions, initConditions, h.conditions, root)
+	conditions = slices.Concat(conditions, initConditions, in.health.conditions, root)
 	for _, t := range append(init.Absent, api.ConditionOverridden, api.ConditionReportsComplete, api.ConditionReportsKept, api.ConditionFieldsKept,
 		api.ConditionPrerequisitesMissing, api.ConditionHealthPolicyValid, api.ConditionDeadReportRetained, api.ConditionRootCredential) {
 		if !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == t }) {

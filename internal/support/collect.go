@@ -67,14 +67,16 @@ type Server struct {
 	Version func(ctx context.Context) (string, error)
 	// Tables queries the ScyllaDB of each Pod.
 	Tables func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables, []cluster.Problem)
+	// Progress receives the name of each part.
+	Progress func(string)
 }
 
 // Gather reads what a snapshot lacks: events, Kubernetes nodes and the Scylla Operator's objects.
 // Through server it reads logs of waiting containers, the version, and ScyllaDB's tables. LeftOut
-// lists unreadable parts; the only error is that ctx ended. progress, if not nil, receives the name
-// of each part.
-func Gather(ctx context.Context, c client.Reader, s *cluster.Cluster, requested cluster.Source, server Server, limits Limits, progress func(string)) (*Cluster, error) {
+// lists unreadable parts; the only error is that ctx ended.
+func Gather(ctx context.Context, c client.Reader, s *cluster.Cluster, requested cluster.Source, server Server, limits Limits) (*Cluster, error) {
 	limits = limits.withDefaults()
+	progress := server.Progress
 	if progress == nil {
 		progress = func(string) {}
 	}

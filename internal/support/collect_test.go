@@ -50,14 +50,14 @@ func TestGatherEvents(t *testing.T) {
 		event("other", "Pod", "web-0", 0), event("same name, other kind", "ConfigMap", "demo-0", 0),
 		&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "elsewhere", Name: "x"}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "demo-0"}},
 	).Build()
-	got, err := support.Gather(t.Context(), c, sample().Snapshot, "", support.Server{}, support.Limits{}, nil)
+	got, err := support.Gather(t.Context(), c, sample().Snapshot, "", support.Server{}, support.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"pod", "service", "cluster"}, names(got.Events)); diff != "" {
 		t.Errorf("events, the newest last (-want +got):\n%s", diff)
 	}
-	got, err = support.Gather(t.Context(), c, sample().Snapshot, "", support.Server{}, support.Limits{Events: 1}, nil)
+	got, err = support.Gather(t.Context(), c, sample().Snapshot, "", support.Server{}, support.Limits{Events: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestGatherReadsEventsInPages(t *testing.T) {
 		events.Items, events.Continue = []corev1.Event{*event(fmt.Sprint(pages), "Pod", "demo-0", 0)}, fmt.Sprintf("page %d", pages)
 		return nil
 	}}).Build()
-	got, err := support.Gather(t.Context(), c, sample().Snapshot, "", support.Server{}, support.Limits{EventPages: 3}, nil)
+	got, err := support.Gather(t.Context(), c, sample().Snapshot, "", support.Server{}, support.Limits{EventPages: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestGatherSaysWhatItCouldNotRead(t *testing.T) {
 		return refused
 	}}).Build()
 	server := support.Server{Version: func(context.Context) (string, error) { return "", errors.New("dial https://bob:pw@h: refused") }}
-	got, err := support.Gather(t.Context(), c, sample().Snapshot, "", server, support.Limits{}, nil)
+	got, err := support.Gather(t.Context(), c, sample().Snapshot, "", server, support.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestGatherSaysWhatItCouldNotRead(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := support.Gather(ctx, c, sample().Snapshot, "", server, support.Limits{}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := support.Gather(ctx, c, sample().Snapshot, "", server, support.Limits{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -146,7 +146,7 @@ func waits() *cluster.Cluster {
 
 func TestGatherFindsWaitingContainers(t *testing.T) {
 	t.Parallel()
-	got, err := support.Gather(t.Context(), nil, waits(), "", support.Server{}, support.Limits{}, nil)
+	got, err := support.Gather(t.Context(), nil, waits(), "", support.Server{}, support.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestGatherReadsLogs(t *testing.T) {
 		}
 		return io.NopCloser(strings.NewReader(text)), nil
 	}
-	got, err := support.Gather(t.Context(), nil, waits(), "", support.Server{Log: log}, support.Limits{LogHead: 1024, Line: 100}, nil)
+	got, err := support.Gather(t.Context(), nil, waits(), "", support.Server{Log: log}, support.Limits{LogHead: 1024, Line: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestGatherReadsLogs(t *testing.T) {
 	if diff := cmp.Diff(want, got.LeftOut); diff != "" {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
-	got, err = support.Gather(t.Context(), nil, waits(), "", support.Server{Log: log}, support.Limits{Containers: 1}, nil)
+	got, err = support.Gather(t.Context(), nil, waits(), "", support.Server{Log: log}, support.Limits{Containers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestGatherGoesOnWithoutALogThatDoesNotCome(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}
-	got, err := support.Gather(t.Context(), nil, waits(), "", silent, support.Limits{LogTime: time.Millisecond}, nil)
+	got, err := support.Gather(t.Context(), nil, waits(), "", silent, support.Limits{LogTime: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

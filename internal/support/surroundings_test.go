@@ -78,7 +78,7 @@ func TestArchiveHoldsSurroundings(t *testing.T) {
 		progress(1, len(pods))
 		return map[string]support.Tables{pods[0].Name: {HostID: "a", Members: []scylla.Member{{Address: "10.0.0.1", HostID: "a"}}, Gossip: []scylla.Endpoint{{Address: "10.0.0.1", Alive: true}}}}, nil
 	}
-	got, err := support.Gather(t.Context(), c, s, "", support.Server{Log: log, Tables: tables}, support.Limits{LogLines: 500}, nil)
+	got, err := support.Gather(t.Context(), c, s, "", support.Server{Log: log, Tables: tables}, support.Limits{LogLines: 500})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestGatherWithoutRightsAround(t *testing.T) {
 	tables := func(context.Context, []corev1.Pod, func(done, total int)) (map[string]support.Tables, []cluster.Problem) {
 		return nil, []cluster.Problem{{Verb: "create", Resource: "pods/portforward", Kind: cluster.ProblemForbidden, Message: "may not"}}
 	}
-	got, err := support.Gather(t.Context(), c, s, "", support.Server{Tables: tables}, support.Limits{}, nil)
+	got, err := support.Gather(t.Context(), c, s, "", support.Server{Tables: tables}, support.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

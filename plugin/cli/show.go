@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -108,7 +109,9 @@ func Show[T any](ctx context.Context, d *Deps, f *ShowFlags, s Shown[T]) error {
 	}
 	var end error
 	if f.Wait.Wait {
-		if doc, there, end = await(ctx, d, reader, f.Wait, s, doc, snapshots, there); !there || exit.Code(end) == exit.CodeInterrupted {
+		w := waiting[T]{doc, snapshots, there}
+		end = w.await(ctx, d, reader, f.Wait.Timeout, s)
+		if doc = w.doc; !w.there || exit.Code(end) == exit.CodeInterrupted {
 			return end
 		}
 	} else {
@@ -149,17 +152,25 @@ func watch[T any](ctx context.Context, d *Deps, reader *Reader, f *ShowFlags, s 
 	})
 }
 
-// await waits and returns the last document, and the result of the wait.
-func await[T any](ctx context.Context, d *Deps, reader *Reader, flags WaitFlags, s Shown[T], doc T, snapshots []*cluster.Cluster, there bool) (T, bool, error) {
+// waiting is the last document that was loaded; there is false while its cluster or member does not
+// exist.
+type waiting[T any] struct {
+	doc       T
+	snapshots []*cluster.Cluster
+	there     bool
+}
+
+// await waits, updates w, and returns the result of the wait.
+func (w *waiting[T]) await(ctx context.Context, d *Deps, reader *Reader, timeout time.Duration, s Shown[T]) error {
 	// The watch must not outlive the wait.
 	wctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	first, subject := there, s.Awaited
-	if there {
-		subject = s.Subject(doc, snapshots)
+	first, subject := w.there, s.Awaited
+	if w.there {
+		subject = s.Subject(w.doc, w.snapshots)
 	}
-	err := d.Wait(ctx, Wait{
-		Subject: subject, Timeout: flags.Timeout, Changed: reader.Watch(wctx, snapshots),
+	return d.Wait(ctx, Wait{
+		Subject: subject, Timeout: timeout, Changed: reader.Watch(wctx, w.snapshots),
 		Check: func(ctx context.Context) (bool, string, error) {
 			if !first {
 				again, _, err := s.Load(ctx, reader)
@@ -169,13 +180,12 @@ func await[T any](ctx context.Context, d *Deps, reader *Reader, flags WaitFlags,
 				if err != nil {
 					return false, "", err
 				}
-				doc, there = again, true
+				w.doc, w.there = again, true
 			}
 			first = false
-			return s.Wished(doc)
+			return s.Wished(w.doc)
 		},
 	})
-	return doc, there, err
 }
 
 // Items returns the documents of a list one by one, as -o name prints them.

@@ -21,7 +21,7 @@ func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cl
 	c := reader.Archived(s)
 	if c == nil {
 		var err error
-		if c, err = support.Gather(ctx, reader.Client(), s, source, support.Server{}, support.Limits{}, nil); err != nil {
+		if c, err = support.Gather(ctx, reader.Client(), s, source, support.Server{}, support.Limits{}); err != nil {
 			return dashboard.Past{} // ctx has ended, and so has the dashboard
 		}
 	}

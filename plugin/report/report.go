@@ -230,7 +230,8 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Clu
 	}
 	p := o.d.Busy("reading the objects of cluster " + s.Key.String())
 	defer p.Stop()
-	c, err := support.Gather(ctx, reader.Client(), s, cluster.Source(o.read.Source), server, limits, p.Update)
+	server.Progress = p.Update
+	c, err := support.Gather(ctx, reader.Client(), s, cluster.Source(o.read.Source), server, limits)
 	if err != nil {
 		return nil, exit.Interrupted(err)
 	}

@@ -108,7 +108,7 @@ var attacks = []attack{
 		if err := c.Create(ctx, l); err != nil {
 			return err
 		}
-		heartbeat.Fill(l, types.NamespacedName{Namespace: ns, Name: own}, uids[own], "db", 2, "d", metav1.NowMicro(), 15)
+		heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: ns, Name: own}, UID: uids[own], Cluster: "db"}, 2, "d", metav1.NowMicro(), 15)
 		return c.Update(ctx, l)
 	}},
 	{name: "heartbeat of a peer", tries: "a member writes the heartbeat of a peer", happens: "refused", run: create(peer, peer), refused: ownLease},
@@ -175,7 +175,7 @@ var uids = map[string]types.UID{}
 // beat is the Lease of a Pod's heartbeat, with that owner.
 func beat(pod, owner string) *coordinationv1.Lease {
 	l := &coordinationv1.Lease{}
-	heartbeat.Fill(l, types.NamespacedName{Namespace: ns, Name: owner}, uids[owner], "db", 1, "d", metav1.NowMicro(), 15)
+	heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: ns, Name: owner}, UID: uids[owner], Cluster: "db"}, 1, "d", metav1.NowMicro(), 15)
 	l.Name = heartbeat.LeaseName(pod)
 	return l
 }

@@ -45,7 +45,7 @@ func (w *world) renewLease(p *pod) {
 	if base != nil {
 		next = base.DeepCopy()
 	}
-	heartbeat.Fill(next, types.NamespacedName{Namespace: namespace, Name: p.name}, types.UID(p.uid), clusterName, b.number, b.digest, metav1.NewMicroTime(p.clock(w)), heartbeatLease)
+	heartbeat.Fill(next, heartbeat.Owner{Pod: types.NamespacedName{Namespace: namespace, Name: p.name}, UID: types.UID(p.uid), Cluster: clusterName}, b.number, b.digest, metav1.NewMicroTime(p.clock(w)), heartbeatLease)
 	arrives := func() bool {
 		if p.removed || w.leases[p.name] != base {
 			return false // it has another version

@@ -517,7 +517,7 @@ func TestNoHarm21PermitsRequireThePinnedAnswer(t *testing.T) {
 	onLease := func(uid types.UID) *coordinationv1.Lease {
 		l := &coordinationv1.Lease{}
 		pod := member("demo-rack2-0", "rack2")
-		heartbeat.Fill(l, types.NamespacedName{Namespace: ns, Name: pod.Name}, uid, "demo", 7, api.ReportDigest(byLease().Annotations[api.AnnotationNodeStatusReport]), metav1.NowMicro(), 15)
+		heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: ns, Name: pod.Name}, UID: uid, Cluster: "demo"}, 7, api.ReportDigest(byLease().Annotations[api.AnnotationNodeStatusReport]), metav1.NowMicro(), 15)
 		return l
 	}
 	mute := member("demo-rack2-0", "rack2")

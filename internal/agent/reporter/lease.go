@@ -72,7 +72,7 @@ func (r *reporter) renew(ctx context.Context) {
 func (r *reporter) writeLease(ctx context.Context, number int64, digest string, now time.Time) error {
 	own := types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}
 	fill := func(l *coordinationv1.Lease) *coordinationv1.Lease {
-		heartbeat.Fill(l, own, r.PodUID, r.relay.question().Cluster.Name, number, digest, metav1.NewMicroTime(now), int32(3*r.leaseInterval()/time.Second))
+		heartbeat.Fill(l, heartbeat.Owner{Pod: own, UID: r.PodUID, Cluster: r.relay.question().Cluster.Name}, number, digest, metav1.NewMicroTime(now), int32(3*r.leaseInterval()/time.Second))
 		heartbeat.FillLog(l, r.beat.Log())
 		return l
 	}

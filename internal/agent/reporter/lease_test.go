@@ -97,7 +97,7 @@ func TestALeaseIsTakenOverAndMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
 		old := &coordinationv1.Lease{}
-		heartbeat.Fill(old, types.NamespacedName{Namespace: ns, Name: pod}, "uid-0", "demo", 900, "d", metav1.NowMicro(), 15)
+		heartbeat.Fill(old, heartbeat.Owner{Pod: types.NamespacedName{Namespace: ns, Name: pod}, UID: "uid-0", Cluster: "demo"}, 900, "d", metav1.NowMicro(), 15)
 		if err := w.c.Create(t.Context(), old); err != nil {
 			t.Fatal(err)
 		}

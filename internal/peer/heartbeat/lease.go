@@ -50,8 +50,16 @@ func FillLog(l *coordinationv1.Lease, log raftlog.Said) {
 	}
 }
 
+// Owner is the Pod that sends a heartbeat, and its cluster.
+type Owner struct {
+	Pod     types.NamespacedName
+	UID     types.UID
+	Cluster string
+}
+
 // Fill makes l the heartbeat of a Pod; its other fields are unchanged.
-func Fill(l *coordinationv1.Lease, pod types.NamespacedName, uid types.UID, cluster string, number int64, digest string, now metav1.MicroTime, seconds int32) {
+func Fill(l *coordinationv1.Lease, of Owner, number int64, digest string, now metav1.MicroTime, seconds int32) {
+	pod := of.Pod
 	l.Namespace, l.Name = pod.Namespace, LeaseName(pod.Name)
 	if l.Labels == nil {
 		l.Labels = map[string]string{}
@@ -59,9 +67,9 @@ func Fill(l *coordinationv1.Lease, pod types.NamespacedName, uid types.UID, clus
 	if l.Annotations == nil {
 		l.Annotations = map[string]string{}
 	}
-	l.Labels[api.LabelCluster] = cluster
+	l.Labels[api.LabelCluster] = of.Cluster
 	l.Annotations[api.AnnotationHeartbeat] = strconv.FormatInt(number, 10) + " " + digest
-	l.OwnerReferences = []metav1.OwnerReference{{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Pod", Name: pod.Name, UID: uid}}
+	l.OwnerReferences = []metav1.OwnerReference{{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Pod", Name: pod.Name, UID: of.UID}}
 	holder := pod.Name
 	l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds, l.Spec.RenewTime = &holder, &seconds, &now
 }

@@ -37,7 +37,7 @@ func TestWhatALeaseConfirms(t *testing.T) {
 		"a number alone":        {func(l *coordinationv1.Lease) { l.Annotations[api.AnnotationHeartbeat] = "7" }, "uid-1", "d1", heartbeat.ErrOtherRow},
 	} {
 		l := &coordinationv1.Lease{}
-		heartbeat.Fill(l, types.NamespacedName{Namespace: "db", Name: "demo-0"}, "uid-1", "demo", 7, "d1", metav1.MicroTime{}, 15)
+		heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: "db", Name: "demo-0"}, UID: "uid-1", Cluster: "demo"}, 7, "d1", metav1.MicroTime{}, 15)
 		if c.change != nil {
 			c.change(l)
 		}

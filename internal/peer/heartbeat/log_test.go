@@ -27,7 +27,7 @@ func TestTheLogTravelsBesideTheNumber(t *testing.T) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 		l := &coordinationv1.Lease{}
-		heartbeat.Fill(l, types.NamespacedName{Namespace: "db", Name: "demo-0"}, "uid-1", "demo", 7, "d1", metav1.MicroTime{}, 15)
+		heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: "db", Name: "demo-0"}, UID: "uid-1", Cluster: "demo"}, 7, "d1", metav1.MicroTime{}, 15)
 		heartbeat.FillLog(l, raftlog.Said{Schema: "00000000-0000-4000-8000-000000000001"})
 		heartbeat.FillLog(l, want) // the earlier state is removed
 		if got, err := heartbeat.Read(l, "uid-1", "d1"); err != nil || got.Log != want || got.Number != 7 {
