@@ -113,6 +113,10 @@ func TestOutages(t *testing.T) {
 		"controller-dies-join-waits": {"ScyllaControllerDown": pages, "ScyllaControllerDownWhileJoinPending": 2 * time.Minute, "ScyllaBarrierBlocked": 20 * time.Minute},
 		"a-node-dies":                {"ScyllaNodeNotUp": 12 * time.Minute},
 		"the-loop-stands-still":      {"ScyllaReportsNotAssembled": 5 * time.Minute},
+		"default-superuser-opens":    {"ScyllaRootCredential": 17 * time.Minute},
+		"secret-is-refused":          {"ScyllaRootCredential": 17 * time.Minute},
+		"secret-is-lost":             {"ScyllaRootCredential": 17 * time.Minute},
+		"credential-is-not-known":    {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
