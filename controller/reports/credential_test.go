@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
 )
 
 // managed is a cluster whose first member has the container of the credential and has joined, and whose second one waits.
@@ -86,6 +87,36 @@ func TestTheFirstAttemptPrecedesTheSecondNode(t *testing.T) {
 			}
 			if got := b.permitted(); !slices.Equal(got, []string{"demo-r2-0 claim"}) || took > limit || answer == "" && took < view.Attempt {
 				t.Errorf("permits of %q after %s, limit %s", got, took, limit)
+			}
+		})
+	}
+}
+
+// The order is quiet only while all nodes are UP and NORMAL; nodes that own tokens are counted with their racks.
+func TestTheOrderIsQuiet(t *testing.T) {
+	const joined = `,"operationMode":"NORMAL","ownsTokens":true,"coordinator":"h0"}`
+	for name, tc := range map[string]struct {
+		first, second string // rows without the columns that both have
+		quiet         bool
+		nodes         int32
+	}{
+		"all UP":         {`{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}`, `{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}`, true, 2},
+		"one DOWN":       {`{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"DOWN"}`, `{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}`, false, 2},
+		"joining":        {`{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP","state":"JOINING"}`, "", false, 1},
+		"leaving":        {`{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP","state":"LEAVING"}`, `{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP","state":"LEAVING"}`, false, 2},
+		"no row of a UP": {`{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}`, "", false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, tracker := managed(t)
+			b.pass(tracker, 2*view.Stabilisation)
+			b.say("demo-r1-0", stage.UUIDs(`{"observedNodes":[`+tc.first+`],"hostID":"h0"`+joined)+"\n")
+			if tc.second != "" {
+				b.say("demo-r2-0", stage.UUIDs(`{"observedNodes":[`+tc.second+`],"hostID":"h1"`+joined)+"\n")
+			}
+			b.pass(tracker, 2*view.Interval)
+			want := api.StatusReportViewDatacenter{Racks: tc.nodes, Nodes: tc.nodes}
+			if c := b.status().Status.View.Credential; c == nil || c.Quiet != tc.quiet || c.Datacenters["dc1"] != want {
+				t.Errorf("%+v, want quiet %t and %+v", c, tc.quiet, want)
 			}
 		})
 	}

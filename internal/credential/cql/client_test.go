@@ -79,6 +79,26 @@ func TestNoConnectionAfterTheEnd(t *testing.T) {
 	<-done
 }
 
+// A connection ends with its round, and not with the driver's own time limit.
+func TestConnectionEndsWithItsRound(t *testing.T) {
+	n := start(t, sim.Options{Release: "2026.1.0"}, false)
+	c, err := Detect(t.Context(), n.rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	d, err := dialer{ctx: ctx, config: c, closed: &atomic.Bool{}}.DialHost(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Conn.Close()
+	cancel()
+	_ = d.Conn.SetReadDeadline(time.Now().Add(stepTimeout)) // fails where the connection has ended already
+	if _, err := d.Conn.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("its round is over: %v", err)
+	}
+}
+
 // node is one node: the simulated CQL on its sockets, and the REST answers of its configuration.
 type node struct {
 	*sim.Cluster
