@@ -55,7 +55,7 @@ func (r *Reconciler) credential(ctx context.Context, w *world, judged *cluster.C
 	if said != nil && mode != "" && mode != api.CredentialOff {
 		s.RootCredential = said.Credential.DeepCopy()
 		s.RootCredential.Member = acts
-		s.SelfInitialized = s.SelfInitialized || said.Credential.Code == string(credential.ByConfiguration)
+		s.SelfInitialized = s.SelfInitialized || said.Credential.Code == credential.ByConfiguration
 	}
 	s.InitialSettings = settings(w, stored.Status.InitialSettings, s.HealthPolicy, said, now)
 	key := &api.ScyllaDBStatusReport{ObjectMeta: stored.ObjectMeta, Status: *s}
@@ -70,7 +70,7 @@ func (r *Reconciler) credential(ctx context.Context, w *world, judged *cluster.C
 	}
 	c := metav1.Condition{Type: api.ConditionRootCredential, Status: status, Reason: code(s.RootCredential), Message: words.Text(text)}
 	if status == metav1.ConditionUnknown && s.RootCredential.Reason != "" {
-		c.Reason = s.RootCredential.Reason
+		c.Reason = string(s.RootCredential.Reason)
 	}
 	was := meta.FindStatusCondition(stored.Status.Conditions, c.Type)
 	if changed := was == nil || was.Status != c.Status || was.Reason != c.Reason; changed && w.status != nil {
@@ -88,18 +88,18 @@ func code(c *api.RootCredential) string {
 	if c == nil {
 		return ""
 	}
-	return c.Code
+	return string(c.Code)
 }
 
 // modeOf is the mode of the first member that has the container, else the value of a StatefulSet's annotation; empty where there is neither.
-func modeOf(c *cluster.Cluster) string {
+func modeOf(c *cluster.Cluster) credential.Mode {
 	for _, m := range c.Members() {
 		if is := m.RootCredential(); is != api.CredentialOff {
 			return is
 		}
 	}
 	for i := range c.StatefulSets {
-		switch mode := c.StatefulSets[i].Annotations[api.AnnotationRootCredential]; credential.Mode(mode) {
+		switch mode := credential.Mode(c.StatefulSets[i].Annotations[api.AnnotationRootCredential]); mode {
 		case credential.Off, credential.Verify, credential.Managed:
 			return mode
 		}
@@ -137,7 +137,7 @@ func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHea
 	for i := range out.Items {
 		out.Items[i].RepairDue = out.Items[i].RepairDue && !repaired
 	}
-	out.Items = append([]api.InitialSetting{{Name: api.SettingHealthPolicy, State: string(credential.Applied)}}, out.Items...)
+	out.Items = append([]api.InitialSetting{{Name: api.SettingHealthPolicy, State: credential.Applied}}, out.Items...)
 	return out
 }
 
@@ -145,7 +145,7 @@ func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHea
 func pending(s *api.InitialSettings) (n int) {
 	if s != nil {
 		for _, i := range s.Items {
-			if i.State != string(credential.Applied) {
+			if i.State != credential.Applied {
 				n++
 			}
 		}

@@ -34,7 +34,17 @@ const (
 // RootCredentialSecret is the name of a cluster's Secret.
 func RootCredentialSecret(cluster string) string { return cluster + "-root-credential" }
 
-// CredentialReport is the result of the container of the credential: codes, numbers and names of datacenters.
+// Types of the codes about the root credential and the first settings; internal/credential has the values.
+type (
+	RootCredentialMode    string
+	RootCredentialCode    string
+	RootCredentialReason  string
+	RootCredentialDefault string
+	InitialSettingState   string
+)
+
+// CredentialReport is the result of the container of the credential: codes, numbers and names of datacenters. It has no role,
+// no password and no CQL.
 // +kubebuilder:object:generate=false
 type CredentialReport struct {
 	Credential RootCredential   `json:"credential"`
@@ -44,19 +54,19 @@ type CredentialReport struct {
 // RootCredential is the state of the first credential. It has no name of a role and no password.
 type RootCredential struct {
 	// Mode is off, verify or managed.
-	Mode string `json:"mode"`
+	Mode RootCredentialMode `json:"mode"`
 	// Code is Verified, ByConfiguration, NotApplicable, DefaultSuperuserOpen, Missing, WrongPassword, Pending or Unknown; empty before the first result.
 	// +optional
-	Code string `json:"code,omitempty"`
+	Code RootCredentialCode `json:"code,omitempty"`
 	// Reason is why the code is not a better one.
 	// +optional
-	Reason string `json:"reason,omitempty"`
+	Reason RootCredentialReason `json:"reason,omitempty"`
 	// Server is the number of ScyllaDB's error, such as 0x2100.
 	// +optional
 	Server string `json:"server,omitempty"`
 	// Default is whether the default superuser logs in with its default password: open, closed or unknown.
 	// +optional
-	Default string `json:"default,omitempty"`
+	Default RootCredentialDefault `json:"default,omitempty"`
 	// At is when that was found, Since when Code became the present one, by the clock of the member's Kubernetes node.
 	// +optional
 	At *metav1.Time `json:"at,omitempty"`
@@ -85,9 +95,10 @@ type InitialSetting struct {
 	// Name is healthPolicy, or a keyspace.
 	Name string `json:"name"`
 	// State is Applied, Due, ToDo (a person applies it), Waiting or Foreign (altered by another user, and never changed).
-	State string `json:"state"`
+	State InitialSettingState `json:"state"`
+	// Reason is why the setting waits.
 	// +optional
-	Reason string `json:"reason,omitempty"`
+	Reason RootCredentialReason `json:"reason,omitempty"`
 	// Replication is the present one, as "NetworkTopologyStrategy dc1=1".
 	// +optional
 	Replication string `json:"replication,omitempty"`
@@ -143,7 +154,7 @@ const (
 // a status that has it.
 func (r *CredentialReport) usable() bool {
 	c := &r.Credential
-	words := []string{c.Code, c.Mode, c.Default, c.Reason, strings.TrimPrefix(c.Server, "0x")}
+	words := []string{string(c.Code), string(c.Mode), string(c.Default), string(c.Reason), strings.TrimPrefix(c.Server, "0x")}
 	ok := isWord(c.Code) && isWord(c.Mode) && c.Member == "" && writes(c.At) && writes(c.Since)
 	if s := r.Settings; s != nil {
 		words = append(words, s.Hash)
@@ -167,8 +178,8 @@ func (i *InitialSetting) usable() bool {
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // isWord is true for a code: the reason of a condition must be one.
-func isWord(text string) bool {
-	return text != "" && len(text) <= 32 && strings.Trim(text, letters) == ""
+func isWord[T ~string](text T) bool {
+	return text != "" && len(text) <= 32 && strings.Trim(string(text), letters) == ""
 }
 
 func writes(t *metav1.Time) bool { return t == nil || writable(t.Time) }

@@ -12,7 +12,7 @@ import (
 )
 
 // RootCredential is what the container of the credential in the member's Pod does: its mode, or off where the Pod has none, or where the annotation of the StatefulSet stops it.
-func (m *Member) RootCredential() string {
+func (m *Member) RootCredential() api.RootCredentialMode {
 	if m.Pod == nil || m.StatefulSet != nil && m.StatefulSet.Annotations[api.AnnotationRootCredential] == api.CredentialOff {
 		return api.CredentialOff
 	}
@@ -23,7 +23,7 @@ func (m *Member) RootCredential() string {
 	}
 	for _, arg := range init[i].Args {
 		if mode, ok := strings.CutPrefix(arg, api.CredentialMode); ok {
-			return mode
+			return api.RootCredentialMode(mode)
 		}
 	}
 	return api.CredentialOff

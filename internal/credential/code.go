@@ -5,10 +5,14 @@ package credential
 import (
 	"fmt"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Mode is what the container does with the first credential.
-type Mode string
+// Mode is what the container does with the root credential.
+type Mode = api.RootCredentialMode
 
 // Values of Mode.
 const (
@@ -17,8 +21,8 @@ const (
 	Managed Mode = "managed"
 )
 
-// Code is the state of the first credential.
-type Code string
+// Code is the state of the root credential.
+type Code = api.RootCredentialCode
 
 // Values of Code. The condition RootCredential is True for the first three, False for the next
 // three, Unknown for the rest.
@@ -33,19 +37,19 @@ const (
 	Unknown              Code = "Unknown"
 )
 
-// Status is the status of the condition: "True", "False" or "Unknown".
-func (c Code) Status() string {
+// Status is the status of the condition.
+func Status(c Code) metav1.ConditionStatus {
 	switch c {
 	case Verified, ByConfiguration, NotApplicable:
-		return "True"
+		return metav1.ConditionTrue
 	case DefaultSuperuserOpen, Missing, WrongPassword:
-		return "False"
+		return metav1.ConditionFalse
 	}
-	return "Unknown"
+	return metav1.ConditionUnknown
 }
 
 // Reason is why a code is not a better one.
-type Reason string
+type Reason = api.RootCredentialReason
 
 // Values of Reason.
 const (
@@ -88,7 +92,7 @@ func (f *Failure) Error() string {
 }
 
 // Default is what is known of the log-in of the default superuser with its default password.
-type Default string
+type Default = api.RootCredentialDefault
 
 // Values of Default.
 const (
@@ -97,33 +101,9 @@ const (
 	DefaultClosed  Default = "closed"
 )
 
-// Result is the outcome of a round. It has no name and no password.
-type Result struct {
-	Mode   Mode   `json:"mode"`
-	Code   Code   `json:"code"`
-	Reason Reason `json:"reason,omitempty"`
-	// Server is the number of ScyllaDB's error, such as "0x2100"; empty when there was none.
-	Server  string    `json:"server,omitempty"`
-	Default Default   `json:"default"`
-	At      time.Time `json:"at"`
-	// Since is when Code became the present one; Rounds counts the rounds since then, this one
-	// included.
-	Since  time.Time `json:"since"`
-	Rounds int       `json:"rounds"`
-}
-
-// Unreadable is the result where the configuration of the node could not be read.
-func Unreadable(mode Mode) Result {
-	return Result{Mode: mode, Code: Unknown, Reason: ConfigUnreadable, Default: DefaultUnknown}
-}
-
-// After dates a result, and counts it where it has the code of the one before.
-func (r Result) After(before Result, now time.Time) Result {
-	r.At, r.Since, r.Rounds = now, now, 1
-	if before.Code == r.Code {
-		r.Since, r.Rounds = before.Since, before.Rounds+1
-	}
-	return r
+// Unreadable is the result if the configuration of the node is not readable.
+func Unreadable(mode Mode) api.RootCredential {
+	return api.RootCredential{Mode: mode, Code: Unknown, Reason: ConfigUnreadable, Default: DefaultUnknown}
 }
 
 const (
@@ -142,14 +122,15 @@ const (
 // password as well).
 //
 // A person ends WrongPassword and Missing: a new Secret is a reason for a round at once.
-func (r Result) Wait() time.Duration {
-	refuses := r.Code == WrongPassword || r.Code == Missing
+func (r *Report) Wait() time.Duration {
+	code := r.Credential.Code
+	good, refuses := Status(code) == metav1.ConditionTrue, code == WrongPassword || code == Missing
 	switch {
-	case r.Code.Status() == "True" && r.Rounds > 1, r.Code == NotApplicable:
+	case good && r.Rounds > 1, code == NotApplicable:
 		return daily
 	case refuses && r.Rounds >= mostWrong:
 		return slowed
-	case r.Code.Status() == "True", refuses:
+	case good, refuses:
 		return quick
 	}
 	return backOff(r.Rounds)

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
@@ -19,21 +22,31 @@ const (
 	OrderFile  = "order.json"
 )
 
-// Report is what the container leaves for the reporter: codes, numbers and names of datacenters; no
-// role, no password and no CQL.
+// Report is what the container leaves in ReportFile. The reporter reads its CredentialReport.
 type Report struct {
-	Credential Result    `json:"credential"`
-	Settings   *Settings `json:"settings,omitempty"`
+	api.CredentialReport
+	// Rounds is the number of rounds since the code became the present one, this one included.
+	Rounds int `json:"rounds"`
 }
 
-// Order is what the reporter leaves for the container, again and again while the controller's view
-// names its member: act.
+// Note dates the result of a round, and counts the rounds with its code.
+func (r *Report) Note(is api.RootCredential, now time.Time) {
+	at := metav1.NewTime(now)
+	is.At, is.Since = &at, &at
+	if r.Rounds++; is.Code == r.Credential.Code {
+		is.Since = r.Credential.Since
+	} else {
+		r.Rounds = 1
+	}
+	r.Credential = is
+}
+
+// Order is what the reporter leaves in OrderFile, again and again while the controller view names
+// its member.
 type Order struct {
-	// At is when the reporter wrote it, by the clock that the container has as well.
+	// At is when the reporter wrote it. Reporter and container have the same clock.
 	At time.Time `json:"at"`
-	Topology
-	// Settings are those in the status of the cluster, from whichever member acted before.
-	Settings *Settings `json:"settings,omitempty"`
+	api.StatusReportViewCredential
 }
 
 // orderLimit is the greatest age of an order: a reporter that has ended withdraws none.

@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 const plain = "Correct-Horse-Battery-Staple-7"
@@ -120,7 +122,9 @@ func TestReportFile(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 	at := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
-	want := Report{Result{Code: WrongPassword, Server: "0x0100", Default: DefaultOpen}.After(Result{}, at), &Settings{Hash: "h", Items: []Item{{Keyspace: "system_traces", State: Applied, Ours: []string{"x"}}}}}
+	want := Report{}
+	want.Note(api.RootCredential{Code: WrongPassword, Server: "0x0100", Default: DefaultOpen}, at)
+	want.Settings = &api.InitialSettings{Hash: "h", Items: []api.InitialSetting{{Name: "system_traces", State: Applied, Ours: []string{"x"}}}}
 	if err := Write(name, want); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +141,8 @@ func TestReportFile(t *testing.T) {
 func TestReportIsWrittenInOneStep(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "credential.json")
-	report := Report{Credential: Result{Code: Verified, Default: DefaultClosed}}
+	report := Report{}
+	report.Credential = api.RootCredential{Code: Verified, Default: DefaultClosed}
 	if err := Write(name, report); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
 )
 
@@ -160,7 +161,7 @@ func (w *world) check(t *rapid.T) {
 }
 
 // round runs until Next stops or a crash; ended is false then.
-func (w *world) round(t *rapid.T, faults bool) (r Result, ended bool) {
+func (w *world) round(t *rapid.T, faults bool) (r api.RootCredential, ended bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			if _, ok := p.(crash); !ok {
@@ -223,7 +224,7 @@ func merged(start, now map[string]cql.Role) map[string]cql.Role {
 }
 
 // judge compares a result with the cluster.
-func (w *world) judge(t *rapid.T, r Result) {
+func (w *world) judge(t *rapid.T, r api.RootCredential) {
 	roles := w.c.Roles()
 	opens := roles[theDefault].CanLogIn && roles[theDefault].Matches(theDefault)
 	own := w.in.SecretReason == "" && roles[w.in.Secret.Username].CanLogIn && roles[w.in.Secret.Username].Matches(w.in.Secret.Password.Reveal())

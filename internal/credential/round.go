@@ -5,6 +5,8 @@ package credential
 import (
 	"context"
 	"errors"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 // Login is how a session is opened: as a role over CQL, or by the maintenance socket, which asks
@@ -46,9 +48,8 @@ type Input struct {
 	SecretReason Reason
 }
 
-// Round observes and, in mode managed, changes, until Next stops. It does not date the result: see
-// Result.After.
-func Round(ctx context.Context, db Database, in Input) Result {
+// Round observes and, in mode managed, changes, until Next stops. Report.Note dates its result.
+func Round(ctx context.Context, db Database, in Input) api.RootCredential {
 	f := Facts{Mode: in.Mode, Config: in.Config, SecretReason: in.SecretReason}
 	f.SecretIsDefault = in.Secret.Username == theDefault
 	for {

@@ -4,14 +4,16 @@ package credential
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 // The keyspaces that ScyllaDB creates with SimpleStrategy, which ignores datacenters and racks, and
@@ -26,12 +28,6 @@ var factory = map[string]string{
 // mostReplicas in a datacenter.
 const mostReplicas = 3
 
-// Datacenter counts what can hold replicas: nodes that own tokens, and the racks with such a node.
-type Datacenter struct {
-	Racks int `json:"racks"`
-	Nodes int `json:"nodes"`
-}
-
 // factor is min(3, racks); in a datacenter of one rack, where replicas cannot be spread, min(3,
 // nodes). rf_rack_valid_keyspaces and, since 2026.1, enforce_rack_list do not limit it: both
 // concern keyspaces with tablets alone, whatever the number of racks (locator/tablets.cc:1127 in
@@ -39,35 +35,25 @@ type Datacenter struct {
 // That a datacenter has enough nodes is checked only where tablets are allocated
 // (locator/network_topology_strategy.cc:349 in 2025.1, :309 in 2025.2 to 2025.4, :319 in 2026.1,
 // :313 in 2026.2). So every release accepts a factor above the number of racks here.
-func (d Datacenter) factor() int {
+func factor(d api.StatusReportViewDatacenter) int32 {
 	if d.Racks == 1 {
 		return min(mostReplicas, d.Nodes)
 	}
 	return min(mostReplicas, d.Racks)
 }
 
-// Topology is what the view says of the cluster.
-type Topology struct {
-	Datacenters map[string]Datacenter `json:"datacenters"`
-	// Quiet is false while a node is DOWN, joining or leaving.
-	Quiet bool `json:"quiet"`
-}
-
-// ItemState is the state of one setting.
-type ItemState string
-
-// Values of ItemState.
+// States of a setting.
 const (
-	Applied ItemState = "Applied"
+	Applied api.InitialSettingState = "Applied"
 	// Due is a statement that Apply runs; ToDo one that a person runs, because the mode is not
 	// managed.
-	Due  ItemState = "Due"
-	ToDo ItemState = "ToDo"
+	Due  api.InitialSettingState = "Due"
+	ToDo api.InitialSettingState = "ToDo"
 	// Waiting has its reason: NotQuiet, WouldLower, DatacenterGone, or the reason of
 	// the failed statement.
-	Waiting ItemState = "Waiting"
+	Waiting api.InitialSettingState = "Waiting"
 	// Foreign was altered by another user, and is never changed.
-	Foreign ItemState = "Foreign"
+	Foreign api.InitialSettingState = "Foreign"
 )
 
 // Reasons of settings that wait.
@@ -76,32 +62,6 @@ const (
 	WouldLower     Reason = "WouldLower"
 	DatacenterGone Reason = "DatacenterGone"
 )
-
-// Item is the replication of one keyspace.
-type Item struct {
-	Keyspace string    `json:"name"`
-	State    ItemState `json:"state"`
-	Reason   Reason    `json:"reason,omitempty"`
-	// Replication is the present one, as "NetworkTopologyStrategy dc1=1"; empty when it could not
-	// be read.
-	Replication string `json:"replication,omitempty"`
-	// Wanted are the factors by datacenter that Due and ToDo need, and a keyspace that could not be
-	// read if it still has SimpleStrategy; see Statement.
-	Wanted map[string]int32 `json:"wanted,omitempty"`
-	// Ours are the replications that this container set or was about to set, the newest last. They
-	// are stored before the statement runs.
-	Ours []string `json:"ours,omitempty"`
-	// RepairDue is true when the replicas moved after a second node had joined: a repair of the
-	// keyspace fills the new ones.
-	RepairDue bool `json:"repairDue,omitempty"`
-}
-
-// Settings are the first settings, for status.initialSettings.
-type Settings struct {
-	Hash      string    `json:"hash"`
-	AppliedAt time.Time `json:"appliedAt,omitzero"`
-	Items     []Item    `json:"items"`
-}
 
 // Keyspaces are the keyspaces of the first settings, sorted.
 func Keyspaces() []string { return slices.Sorted(maps.Keys(factory)) }
@@ -120,20 +80,25 @@ func replication(options map[string]string) string {
 
 // Plan says what each keyspace needs, from its replication now (nil: not readable), the topology
 // and the items of the last time. Factors are raised and never lowered.
-func Plan(now map[string]map[string]string, t Topology, before []Item, mode Mode) []Item {
-	var out []Item
+func Plan(
+	now map[string]map[string]string, t *api.StatusReportViewCredential, before []api.InitialSetting, mode Mode,
+) (out []api.InitialSetting) {
 	for _, name := range Keyspaces() {
-		item := Item{Keyspace: name}
-		if i := slices.IndexFunc(before, func(b Item) bool { return b.Keyspace == name }); i >= 0 {
+		item := api.InitialSetting{Name: name}
+		if i := indexOf(before, name); i >= 0 {
 			item.Ours, item.RepairDue = before[i].Ours, before[i].RepairDue
 		}
-		item.plan(now[name], t, mode)
+		plan(&item, now[name], t, mode)
 		out = append(out, item)
 	}
 	return out
 }
 
-func (i *Item) plan(options map[string]string, t Topology, mode Mode) {
+func indexOf(items []api.InitialSetting, name string) int {
+	return slices.IndexFunc(items, func(i api.InitialSetting) bool { return i.Name == name })
+}
+
+func plan(i *api.InitialSetting, options map[string]string, t *api.StatusReportViewCredential, mode Mode) {
 	if options == nil {
 		i.State, i.Reason = Waiting, Unreachable
 		if want, _, _ := target(nil, t); len(want) > 1 {
@@ -148,7 +113,7 @@ func (i *Item) plan(options map[string]string, t Topology, mode Mode) {
 		i.State, i.Reason = Waiting, NotQuiet
 	case i.Replication == wanted:
 		i.State = Applied
-	case i.Replication != factory[i.Keyspace] && !slices.Contains(i.Ours, i.Replication):
+	case i.Replication != factory[i.Name] && !slices.Contains(i.Ours, i.Replication):
 		i.State = Foreign
 	case lower:
 		i.State, i.Reason = Waiting, WouldLower
@@ -167,18 +132,20 @@ func (i *Item) plan(options map[string]string, t Topology, mode Mode) {
 // no node now: ScyllaDB refuses such a statement ("Unrecognized strategy option",
 // locator/abstract_replication_strategy.cc:92 in 2025.1, locator/network_topology_strategy.cc:292
 // in 2026.1). lower is true when SimpleStrategy gives more replicas than the target.
-func target(options map[string]string, t Topology) (want map[string]string, gone, lower bool) {
+func target(
+	options map[string]string, t *api.StatusReportViewCredential,
+) (want map[string]string, gone, lower bool) {
 	want = map[string]string{"class": "NetworkTopologyStrategy"}
-	nodes, total := 0, 0
+	nodes, total := int32(0), int32(0)
 	for dc, d := range t.Datacenters {
-		if n := d.factor(); n > 0 {
-			want[dc] = strconv.Itoa(n)
+		if n := factor(d); n > 0 {
+			want[dc] = strconv.Itoa(int(n))
 			nodes, total = nodes+d.Nodes, total+n
 		}
 	}
 	if class(options["class"]) != "NetworkTopologyStrategy" {
 		n, _ := strconv.Atoi(options["replication_factor"])
-		return want, false, total < min(n, nodes)
+		return want, false, int(total) < min(n, int(nodes))
 	}
 	for dc, has := range options {
 		if dc == "class" {
@@ -223,8 +190,9 @@ func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''"
 // two does not make it look like another user's. Without a Secret the maintenance socket is read,
 // and nothing is altered.
 func Apply(
-	ctx context.Context, db Database, in Input, before Settings, t Topology, now time.Time, save func(Settings) error,
-) Settings {
+	ctx context.Context, db Database, in Input, before api.InitialSettings,
+	t *api.StatusReportViewCredential, now time.Time, save func(api.InitialSettings) error,
+) api.InitialSettings {
 	as := Login{Secret: in.Secret}
 	if in.SecretReason != "" && in.Config.Applies() {
 		as.Socket, in.Mode = true, Verify
@@ -246,13 +214,13 @@ func Apply(
 		if item.State != Due {
 			continue
 		}
-		want, _, _ := target(current[item.Keyspace], t)
+		want, _, _ := target(current[item.Name], t)
 		item.Ours = remember(item.Ours, item.Replication, replication(want))
 		if err := save(settle(before, items, now, nil)); err != nil {
 			item.State, item.Reason = Waiting, Unreachable
 			continue
 		}
-		if err := s.Alter(ctx, Statement(item.Keyspace, item.Wanted)); err != nil {
+		if err := s.Alter(ctx, Statement(item.Name, item.Wanted)); err != nil {
 			item.State, item.Reason = Waiting, reasonOf(err)
 			continue
 		}
@@ -273,7 +241,7 @@ func remember(ours []string, last ...string) []string {
 	return ours[max(0, len(ours)-mostOurs):]
 }
 
-func nodesOf(t Topology) (n int) {
+func nodesOf(t *api.StatusReportViewCredential) (n int32) {
 	for _, d := range t.Datacenters {
 		n += d.Nodes
 	}
@@ -287,29 +255,32 @@ func reasonOf(err error) Reason {
 	return Refused
 }
 
-// settle dates the settings where an item has changed. It copies the items: what is stored must not
-// change with the next step.
-func settle(before Settings, items []Item, now time.Time, failed *Failure) Settings {
-	items = slices.Clone(items)
-	h := sha256.New()
-	for i := range items {
+// settle dates the settings after a change. It copies the items: what is stored must not change with
+// the next step.
+func settle(
+	before api.InitialSettings, items []api.InitialSetting, now time.Time, failed *Failure,
+) api.InitialSettings {
+	s := api.InitialSettings{AppliedAt: before.AppliedAt, Items: slices.Clone(items)}
+	text, applied := "", true
+	for i := range s.Items {
+		item := &s.Items[i]
 		if failed != nil {
-			items[i].Reason = failed.Reason
+			item.Reason = failed.Reason
 		}
-		_, _ = fmt.Fprintln(h, items[i].Keyspace, items[i].State, items[i].Replication)
+		text += fmt.Sprintln(item.Name, item.State, item.Replication)
+		applied = applied && item.State == Applied
 	}
-	s := Settings{Hash: hex.EncodeToString(h.Sum(nil))[:16], AppliedAt: before.AppliedAt, Items: items}
-	if s.Hash != before.Hash && !slices.ContainsFunc(items, func(i Item) bool { return i.State != Applied }) {
-		s.AppliedAt = now
+	if s.Hash = api.ReportDigest(text); applied && s.Hash != before.Hash {
+		s.AppliedAt = &metav1.Time{Time: now}
 	}
 	return s
 }
 
-// Wait is the time until the settings are tried again, after that many tries in a row; a change of
-// the topology is a reason at once.
-func (s Settings) Wait(tries int) time.Duration {
+// WaitSettings is the time until the settings are tried again, after that many tries in a row; a
+// change of the topology is a reason at once.
+func WaitSettings(s *api.InitialSettings, tries int) time.Duration {
 	byTopology := []Reason{NotQuiet, WouldLower, DatacenterGone}
-	if slices.ContainsFunc(s.Items, func(i Item) bool {
+	if slices.ContainsFunc(s.Items, func(i api.InitialSetting) bool {
 		return i.State == Waiting && !slices.Contains(byTopology, i.Reason)
 	}) {
 		return backOff(tries)
@@ -317,8 +288,8 @@ func (s Settings) Wait(tries int) time.Duration {
 	return daily
 }
 
-// With adds the replications that an earlier member has set, and the dates of its settings.
-func (s Settings) With(earlier *Settings) Settings {
+// Merge adds the replications that an earlier member has set, and the dates of its settings.
+func Merge(s api.InitialSettings, earlier *api.InitialSettings) api.InitialSettings {
 	if earlier == nil {
 		return s
 	}
@@ -327,7 +298,7 @@ func (s Settings) With(earlier *Settings) Settings {
 	}
 	items := slices.Clone(s.Items)
 	for _, e := range earlier.Items {
-		i := slices.IndexFunc(items, func(i Item) bool { return i.Keyspace == e.Keyspace })
+		i := indexOf(items, e.Name)
 		if i < 0 {
 			items = append(items, e)
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
 )
 
@@ -27,21 +28,32 @@ func network(pairs ...string) map[string]string {
 	return out
 }
 
-func statementOf(i Item) string {
+// counts are the racks and the nodes of each datacenter.
+type counts = map[string][2]int32
+
+func order(dcs counts, quiet bool) *api.StatusReportViewCredential {
+	out := &api.StatusReportViewCredential{Datacenters: map[string]api.StatusReportViewDatacenter{}, Quiet: quiet}
+	for dc, n := range dcs {
+		out.Datacenters[dc] = api.StatusReportViewDatacenter{Racks: n[0], Nodes: n[1]}
+	}
+	return out
+}
+
+func statementOf(i api.InitialSetting) string {
 	if i.Wanted == nil {
 		return ""
 	}
-	return Statement(i.Keyspace, i.Wanted)
+	return Statement(i.Name, i.Wanted)
 }
 
 func TestPlan(t *testing.T) {
-	one := map[string]Datacenter{"dc1": {1, 1}}
-	three := map[string]Datacenter{"dc1": {3, 3}}
-	two := map[string]Datacenter{"dc1": {3, 6}, "dc2": {2, 2}}
+	one := counts{"dc1": {1, 1}}
+	three := counts{"dc1": {3, 3}}
+	two := counts{"dc1": {3, 6}, "dc2": {2, 2}}
 	ours := []string{"NetworkTopologyStrategy dc1=1"}
 	tests := map[string]struct {
 		now  map[string]string // of system_traces
-		dcs  map[string]Datacenter
+		dcs  counts
 		busy bool
 		mode Mode
 		ours []string
@@ -60,12 +72,12 @@ func TestPlan(t *testing.T) {
 		"altered by somebody":             {network("dc1", "2"), three, false, Managed, ours, "Foreign  "},
 		"SimpleStrategy of somebody":      {simple("1"), three, false, Managed, nil, "Foreign  "},
 		"local strategy of somebody":      {map[string]string{"class": "LocalStrategy"}, three, false, Managed, ours, "Foreign  "},
-		"one rack with many nodes":        {simple("2"), map[string]Datacenter{"dc1": {1, 6}}, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3'}"},
-		"datacenter without token owners": {simple("2"), map[string]Datacenter{"dc1": {1, 1}, "arbiter": {0, 0}}, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '1'}"},
+		"one rack with many nodes":        {simple("2"), counts{"dc1": {1, 6}}, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3'}"},
+		"datacenter without token owners": {simple("2"), counts{"dc1": {1, 1}, "arbiter": {0, 0}}, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '1'}"},
 		"datacenter is gone":              {network("dc1", "1", "old", "1"), three, false, Managed, []string{"NetworkTopologyStrategy dc1=1 old=1"}, "Waiting DatacenterGone "},
-		"name with a quote":               {simple("2"), map[string]Datacenter{"d'c": {1, 1}}, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'd''c': '1'}"},
+		"name with a quote":               {simple("2"), counts{"d'c": {1, 1}}, false, Managed, nil, "Due  ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'd''c': '1'}"},
 		"nothing known of the nodes":      {simple("2"), nil, false, Managed, nil, "Waiting NotQuiet "},
-		"no token owner":                  {simple("2"), map[string]Datacenter{"dc1": {0, 0}}, false, Managed, nil, "Waiting NotQuiet "},
+		"no token owner":                  {simple("2"), counts{"dc1": {0, 0}}, false, Managed, nil, "Waiting NotQuiet "},
 		"not readable":                    {nil, three, false, Managed, nil, "Waiting Unreachable ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': '3'}"},
 	}
 	for name, tc := range tests {
@@ -74,15 +86,15 @@ func TestPlan(t *testing.T) {
 			if tc.now != nil {
 				now["system_traces"] = tc.now
 			}
-			items := Plan(now, Topology{tc.dcs, !tc.busy}, []Item{{Keyspace: "system_traces", Ours: tc.ours}}, tc.mode)
+			items := Plan(now, order(tc.dcs, !tc.busy), []api.InitialSetting{{Name: "system_traces", Ours: tc.ours}}, tc.mode)
 			i := items[1]
-			if got := strings.Join([]string{string(i.State), string(i.Reason), statementOf(i)}, " "); got != tc.want || i.Keyspace != "system_traces" {
-				t.Errorf("%s: %q\nwant %q", i.Keyspace, got, tc.want)
+			if got := strings.Join([]string{string(i.State), string(i.Reason), statementOf(i)}, " "); got != tc.want || i.Name != "system_traces" {
+				t.Errorf("%s: %q\nwant %q", i.Name, got, tc.want)
 			}
 		})
 	}
 	// Six nodes on two racks: SimpleStrategy's three replicas would become two.
-	if i := Plan(map[string]map[string]string{"system_distributed": simple("3")}, Topology{map[string]Datacenter{"dc1": {2, 6}}, true}, nil, Managed)[0]; i.State != Waiting || i.Reason != WouldLower {
+	if i := Plan(map[string]map[string]string{"system_distributed": simple("3")}, order(counts{"dc1": {2, 6}}, true), nil, Managed)[0]; i.State != Waiting || i.Reason != WouldLower {
 		t.Errorf("fewer replicas than before: %+v", i)
 	}
 }
@@ -97,29 +109,29 @@ func managedInput(c *cql.Cluster) (Database, Input) {
 func TestSettingsFollowGrowth(t *testing.T) {
 	c := cql.New(cql.Options{Release: "2026.1.0", Datacenters: []string{"dc1", "dc2"}})
 	db, in := managedInput(c)
-	var s Settings
+	var s api.InitialSettings
 	at := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
-	step := func(want string, repair bool, t1 Topology) {
+	step := func(want string, repair bool, t1 *api.StatusReportViewCredential) {
 		t.Helper()
 		at = at.Add(time.Hour)
 		before := s
-		s = Apply(t.Context(), db, in, s, t1, at, func(Settings) error { return nil })
+		s = Apply(t.Context(), db, in, s, t1, at, func(api.InitialSettings) error { return nil })
 		for _, k := range Keyspaces() {
 			if got := replication(c.Replication(k)); got != want {
 				t.Errorf("%s has %q, want %q", k, got, want)
 			}
 		}
 		due := s.Items[0].RepairDue
-		if due != s.Items[1].RepairDue || due != repair || (s.AppliedAt.Equal(at)) != (s.Hash != before.Hash) {
+		if due != s.Items[1].RepairDue || due != repair || (s.AppliedAt.Time.Equal(at)) != (s.Hash != before.Hash) {
 			t.Errorf("repair due: %v, applied at %s: %+v", due, s.AppliedAt, s)
 		}
 	}
-	grown := func(quiet bool, racks, racks2 int) Topology {
-		dcs := map[string]Datacenter{"dc1": {racks, racks}}
+	grown := func(quiet bool, racks, racks2 int32) *api.StatusReportViewCredential {
+		dcs := counts{"dc1": {racks, racks}}
 		if racks2 > 0 {
-			dcs["dc2"] = Datacenter{racks2, racks2}
+			dcs["dc2"] = [2]int32{racks2, racks2}
 		}
-		return Topology{dcs, quiet}
+		return order(dcs, quiet)
 	}
 	step("NetworkTopologyStrategy dc1=1", false, grown(true, 1, 0))
 	step("NetworkTopologyStrategy dc1=1", false, grown(true, 1, 0))
@@ -138,14 +150,14 @@ func TestSettingsFollowGrowth(t *testing.T) {
 func TestSettingsSurviveACrash(t *testing.T) {
 	c := cql.New(cql.Options{Release: "2026.1.0", Datacenters: []string{"dc1"}})
 	db, in := managedInput(c)
-	first, second := Topology{map[string]Datacenter{"dc1": {1, 1}}, true}, Topology{map[string]Datacenter{"dc1": {2, 2}}, true}
-	failed := Apply(t.Context(), db, in, Settings{}, first, time.Time{}, func(Settings) error { return errors.New("disk full") })
+	first, second := order(counts{"dc1": {1, 1}}, true), order(counts{"dc1": {2, 2}}, true)
+	failed := Apply(t.Context(), db, in, api.InitialSettings{}, first, time.Time{}, func(api.InitialSettings) error { return errors.New("disk full") })
 	if len(c.Statements()) != 0 || failed.Items[0].State != Waiting {
 		t.Errorf("altered without a record: %v, %+v", c.Statements(), failed)
 	}
-	var stored Settings
-	Apply(t.Context(), db, in, Settings{}, first, time.Time{}, func(s Settings) error { stored = s; return nil }) // its result is lost
-	s := Apply(t.Context(), db, in, stored, second, time.Time{}, func(s Settings) error { return nil })
+	var stored api.InitialSettings
+	Apply(t.Context(), db, in, api.InitialSettings{}, first, time.Time{}, func(s api.InitialSettings) error { stored = s; return nil }) // its result is lost
+	s := Apply(t.Context(), db, in, stored, second, time.Time{}, func(s api.InitialSettings) error { return nil })
 	for _, i := range s.Items {
 		if i.State != Applied || i.Replication != "NetworkTopologyStrategy dc1=2" {
 			t.Errorf("%+v", i)
@@ -154,11 +166,11 @@ func TestSettingsSurviveACrash(t *testing.T) {
 }
 
 func TestSettingsWithoutSecret(t *testing.T) {
-	for release, want := range map[string]ItemState{"2026.1.0": ToDo, "2026.2.0": ToDo} {
+	for release, want := range map[string]api.InitialSettingState{"2026.1.0": ToDo, "2026.2.0": ToDo} {
 		c := cql.New(cql.Options{Release: release, Datacenters: []string{"dc1"}})
 		db, in := managedInput(c)
 		in.SecretReason, in.Secret = SecretAbsent, Secret{}
-		s := Apply(t.Context(), db, in, Settings{}, Topology{map[string]Datacenter{"dc1": {1, 1}}, true}, time.Time{}, nil)
+		s := Apply(t.Context(), db, in, api.InitialSettings{}, order(counts{"dc1": {1, 1}}, true), time.Time{}, nil)
 		if len(c.Statements()) != 0 || s.Items[0].State != want || s.Items[0].Wanted == nil {
 			t.Errorf("%s: %v, %+v", release, c.Statements(), s)
 		}
@@ -166,7 +178,7 @@ func TestSettingsWithoutSecret(t *testing.T) {
 	c := cql.New(cql.Options{Release: "2026.1.0"})
 	db, in := managedInput(c)
 	in.Secret.Password = PasswordOf("another")
-	if s := Apply(t.Context(), db, in, Settings{}, Topology{}, time.Time{}, nil); s.Items[0].State != Waiting || len(c.Statements()) != 0 {
+	if s := Apply(t.Context(), db, in, api.InitialSettings{}, order(nil, false), time.Time{}, nil); s.Items[0].State != Waiting || len(c.Statements()) != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -190,14 +202,14 @@ func TestSettingsNeverLower(t *testing.T) {
 			return refusal(effect())
 		}}
 		in := Input{Mode: Managed, Config: Config{Authenticator: password}, Secret: defaultSecret}
-		var stored Settings
-		nodes := map[string]int{}
+		var stored api.InitialSettings
+		nodes := map[string]int32{}
 		for range rapid.IntRange(1, 8).Draw(t, "rounds") {
-			topo := Topology{map[string]Datacenter{}, rapid.Bool().Draw(t, "quiet")}
+			topo := order(counts{}, rapid.Bool().Draw(t, "quiet"))
 			for _, dc := range dcs {
-				racks := rapid.IntRange(0, 4).Draw(t, dc)
-				nodes[dc] = racks * rapid.IntRange(1, 2).Draw(t, dc+"'s nodes in a rack")
-				topo.Datacenters[dc] = Datacenter{racks, nodes[dc]}
+				racks := rapid.Int32Range(0, 4).Draw(t, dc)
+				nodes[dc] = racks * rapid.Int32Range(1, 2).Draw(t, dc+"'s nodes in a rack")
+				topo.Datacenters[dc] = api.StatusReportViewDatacenter{Racks: racks, Nodes: nodes[dc]}
 			}
 			if rapid.IntRange(0, 5).Draw(t, "somebody") == 0 {
 				k := rapid.SampledFrom(Keyspaces()).Draw(t, "keyspace")
@@ -210,11 +222,11 @@ func TestSettingsNeverLower(t *testing.T) {
 			}
 			statements := len(c.Statements())
 			for _, i := range Plan(was, topo, stored.Items, Managed) {
-				if i.State == Foreign && !foreign[i.Keyspace] {
+				if i.State == Foreign && !foreign[i.Name] {
 					t.Fatalf("what this container set counts as somebody else's: %+v", i)
 				}
 			}
-			s := Apply(t.Context(), m, in, stored, topo, time.Time{}, func(s Settings) error { stored = s; return nil })
+			s := Apply(t.Context(), m, in, stored, topo, time.Time{}, func(s api.InitialSettings) error { stored = s; return nil })
 			if rapid.Bool().Draw(t, "stored") {
 				stored = s
 			}
@@ -228,7 +240,7 @@ func TestSettingsNeverLower(t *testing.T) {
 	})
 }
 
-func compare(t *rapid.T, keyspace string, was, now map[string]string, topo Topology, foreign bool) {
+func compare(t *rapid.T, keyspace string, was, now map[string]string, topo *api.StatusReportViewCredential, foreign bool) {
 	if cmp.Equal(was, now) {
 		return
 	}
@@ -242,7 +254,7 @@ func compare(t *rapid.T, keyspace string, was, now map[string]string, topo Topol
 		if b < a || b > 3 {
 			t.Fatalf("%s in %s: from %d to %d", keyspace, dc, a, b)
 		}
-		total, nodes = total+b, nodes+topo.Datacenters[dc].Nodes
+		total, nodes = total+b, nodes+int(topo.Datacenters[dc].Nodes)
 	}
 	if n, _ := strconv.Atoi(was["replication_factor"]); total < min(n, nodes) {
 		t.Fatalf("%s had %d replicas, and has %d: %v", keyspace, min(n, nodes), total, now)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 // Config is what the node's configuration says of its CQL clients.
@@ -231,8 +233,8 @@ func (f Facts) After(a Action, o Outcome) Facts {
 }
 
 // result is the verdict with what the round found of the default superuser.
-func (f Facts) result(v Verdict) Result {
-	r := Result{Mode: f.Mode, Code: v.Code, Reason: v.Reason, Default: DefaultUnknown}
+func (f Facts) result(v Verdict) api.RootCredential {
+	r := api.RootCredential{Mode: f.Mode, Code: v.Code, Reason: v.Reason, Default: DefaultUnknown}
 	if v.Failure != nil && v.Failure.Server >= 0 {
 		r.Server = fmt.Sprintf("0x%04x", v.Failure.Server)
 	}

@@ -6,6 +6,11 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 const password = "org.apache.cassandra.auth.PasswordAuthenticator"
@@ -86,7 +91,7 @@ func TestAfter(t *testing.T) {
 	lost := &Failure{Reason: TimedOut, Server: -1}
 	for _, a := range []Action{LogIn, LogInDefault, ReadConfigured, CreateAsDefault, CreateOnSocket, CloseDefault} {
 		f := Facts{Mode: Managed, Config: Config{Authenticator: password}, Own: No, Default: Yes}.After(a, Outcome{Answer: Unclear, Failure: lost})
-		if next, v := Next(f); next != Stop || v.Code.Status() != "Unknown" || v.Reason != TimedOut {
+		if next, v := Next(f); next != Stop || Status(v.Code) != "Unknown" || v.Reason != TimedOut {
 			t.Errorf("after action %d: %d, %+v", a, next, v)
 		}
 	}
@@ -122,19 +127,29 @@ func TestWait(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := (Result{Code: tc.code, Rounds: tc.rounds}).Wait(); got != tc.want {
+			r := Report{Rounds: tc.rounds}
+			r.Credential.Code = tc.code
+			if got := r.Wait(); got != tc.want {
 				t.Errorf("%s, want %s", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestResultAfter(t *testing.T) {
-	at := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
-	one := Result{Code: Pending}.After(Result{}, at)
-	two := Result{Code: Pending}.After(one, at.Add(time.Minute))
-	three := Result{Code: Verified}.After(two, at.Add(2*time.Minute))
-	if one.Rounds != 1 || !one.Since.Equal(at) || two.Rounds != 2 || !two.Since.Equal(at) || three.Rounds != 1 || !three.Since.Equal(at.Add(2*time.Minute)) || !three.At.Equal(three.Since) {
-		t.Errorf("%+v\n%+v\n%+v", one, two, three)
+func TestNote(t *testing.T) {
+	at := metav1.NewTime(time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC))
+	later, last := metav1.NewTime(at.Add(time.Minute)), metav1.NewTime(at.Add(2*time.Minute))
+	var r Report
+	for _, tc := range []struct {
+		code      Code
+		at, since metav1.Time
+		rounds    int
+	}{{Pending, at, at, 1}, {Pending, later, at, 2}, {Verified, last, last, 1}} {
+		r.Note(api.RootCredential{Code: tc.code}, tc.at.Time)
+		want := Report{Rounds: tc.rounds}
+		want.Credential = api.RootCredential{Code: tc.code, At: &tc.at, Since: &tc.since}
+		if diff := cmp.Diff(want, r); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func (o *options) storeCredential(ctx context.Context, key client.ObjectKey) err
 	if err := client.IgnoreNotFound(c.Get(ctx, of, report)); err != nil {
 		return fail(err)
 	}
-	if s := report.Status.RootCredential; s != nil && s.Mode == string(credential.Managed) && s.Code != "" {
+	if s := report.Status.RootCredential; s != nil && s.Mode == credential.Managed && s.Code != "" {
 		return exit.Refusedf("Secret %s does not exist, and cluster %s had it: restore it from your secret store, because a new password does not open an existing role", key, of)
 	}
 	data := map[string][]byte{credential.UsernameKey: []byte(superuser), credential.PasswordKey: []byte(credential.NewPassword().Reveal())}

@@ -23,7 +23,7 @@ func TestRootCredential(t *testing.T) {
 			objects := plugintest.New(3, 1).Objects()
 			for _, o := range objects {
 				if r, ok := o.(*api.ScyllaDBStatusReport); ok {
-					r.Status.RootCredential = &api.RootCredential{Mode: "verify", Code: code, Member: "demo-dc1-rack1-0"}
+					r.Status.RootCredential = &api.RootCredential{Mode: "verify", Code: api.RootCredentialCode(code), Member: "demo-dc1-rack1-0"}
 				}
 			}
 			for _, verb := range []string{"status", "describe"} {

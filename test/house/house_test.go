@@ -41,11 +41,11 @@ const (
 )
 
 // internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not its subfolders.
-var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replace", "internal/cluster", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/scylla/raftlog", "internal/scylla/release"}
+var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replace", "internal/cluster", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/scylla/raftlog", "internal/scylla/release", "internal/credential"}
 
 var rules = map[string]rule{
 	"pure packages know no client": {
-		from: pure, deep: true,
+		from: pure, allow: []string{own + "internal/credential/cql"}, deep: true,
 		deny: []string{"k8s.io/client-go/...", "sigs.k8s.io/controller-runtime/...", own + "internal/kube", own + "internal/scylla"},
 		why:  "a decision that can fetch can differ between the barrier, the command line and the controller",
 	},
@@ -149,11 +149,6 @@ var rules = map[string]rule{
 		from: []string{"internal/agent/barrier", "internal/agent/launch"}, deep: true,
 		deny: []string{own + "internal/credential/..."},
 		why:  "a new node starts or waits whatever the state of the password is",
-	},
-	"the credential is decided without a client": {
-		from: []string{"internal/credential"}, allow: []string{own + "internal/credential/cql", own + "internal/credential/finding"}, deep: true,
-		deny: []string{own + "internal/scylla", own + "internal/kube", "k8s.io/...", "sigs.k8s.io/...", "log/slog", "github.com/spf13/..."},
-		why:  "what changes roles is tested in memory, from every state and with every crash",
 	},
 	"the simulated ScyllaDB knows no Kubernetes": {
 		from: []string{"test/scyllasim"}, deep: true,

@@ -7,13 +7,14 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path/filepath"
-	"reflect"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/utils/clock"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential/cql"
@@ -71,8 +72,8 @@ func Run(ctx context.Context, o Options) error {
 	if err := credential.Load(r.file(credential.ReportFile), &r.report); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.Log.Warn("the last result is not readable: the first round starts without it", "error", err.Error())
 	}
-	if last := r.report.Credential; !last.At.IsZero() {
-		r.next = last.At.Add(last.Wait())
+	if at := r.report.Credential.At; at != nil {
+		r.next = at.Add(r.report.Wait())
 		r.settle = r.next
 	}
 	ticker := o.Clock.NewTicker(interval)
@@ -91,9 +92,9 @@ func Run(ctx context.Context, o Options) error {
 type runner struct {
 	Options
 	report credential.Report
-	// secret and topology are the inputs of the last round.
-	secret   [3]string
-	topology credential.Topology
+	// secret and datacenters are the inputs of the last round.
+	secret      [3]string
+	datacenters map[string]api.StatusReportViewDatacenter
 	// next is when the log-ins are due, settle when the settings are; tries counts the settings'.
 	next, settle time.Time
 	tries        int
@@ -113,34 +114,34 @@ func (r *runner) step(ctx context.Context) {
 	in.Secret, in.SecretReason = credential.ReadSecret(r.Secret)
 	secret := [3]string{in.Secret.Username, in.Secret.Password.Reveal(), string(in.SecretReason)}
 	login := !now.Before(r.next) || r.secret != [3]string{} && secret != r.secret
-	moved := order.Quiet && !reflect.DeepEqual(order.Topology, r.topology)
+	moved := order.Quiet && !maps.Equal(order.Datacenters, r.datacenters)
 	if r.secret = secret; !login && !moved && now.Before(r.settle) {
 		return
 	}
 	if order.Quiet {
-		r.topology = order.Topology
+		r.datacenters = order.Datacenters
 	}
 	bounded, cancel := context.WithTimeout(ctx, roundLimit)
 	defer cancel()
-	was, settings := r.report.Credential, r.report.Settings
+	last := r.report
 	config, err := cql.Detect(bounded, r.ScyllaDB)
 	in.Config = config
 	switch db := (cql.Database{Config: config}); {
 	case err != nil:
 		r.Log.Info("the configuration of ScyllaDB is not read", "error", err.Error())
-		r.report.Credential = credential.Unreadable(r.Mode).After(was, now)
+		r.report.Note(credential.Unreadable(r.Mode), now)
 	default:
 		if login {
-			r.report.Credential = credential.Round(bounded, db, in).After(was, now)
+			r.report.Note(credential.Round(bounded, db, in), now)
 		}
 		r.apply(bounded, db, in, order, now)
 	}
 	if ctx.Err() != nil { // cut short, which is no result
-		r.report.Credential, r.report.Settings = was, settings
+		r.report = last
 		return
 	}
-	is := r.report.Credential
-	if r.next = is.At.Add(is.Wait()); err != nil {
+	was, is := last.Credential, r.report.Credential
+	if r.next = is.At.Add(r.report.Wait()); err != nil {
 		r.settle = r.next
 	}
 	if is.Code != was.Code || is.Reason != was.Reason {
@@ -156,16 +157,17 @@ func (r *runner) apply(ctx context.Context, db cql.Database, in credential.Input
 	if r.report.Credential.Code == credential.WrongPassword {
 		in.SecretReason = credential.Incorrect
 	}
-	var before credential.Settings
+	var before api.InitialSettings
 	if r.report.Settings != nil {
 		before = *r.report.Settings
 	}
-	after := credential.Apply(ctx, db, in, before.With(order.Settings), order.Topology, now, func(s credential.Settings) error {
+	known := credential.Merge(before, order.Settings)
+	after := credential.Apply(ctx, db, in, known, &order.StatusReportViewCredential, now, func(s api.InitialSettings) error {
 		r.report.Settings = &s
 		return credential.Write(r.file(credential.ReportFile), r.report)
 	})
 	if r.tries++; after.Hash != before.Hash {
 		r.tries = 1
 	}
-	r.report.Settings, r.settle = &after, now.Add(after.Wait(r.tries))
+	r.report.Settings, r.settle = &after, now.Add(credential.WaitSettings(&after, r.tries))
 }

@@ -18,6 +18,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	sim "github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
@@ -79,10 +80,10 @@ func (p *pod) mount(t *testing.T, username, password string) {
 }
 
 // order has the reporter write an order.
-func (p *pod) order(t *testing.T, racks int, earlier *credential.Settings) {
+func (p *pod) order(t *testing.T, racks int32, earlier *api.InitialSettings) {
 	t.Helper()
-	o := credential.Order{At: p.clock.Now(), Settings: earlier, Topology: credential.Topology{
-		Datacenters: map[string]credential.Datacenter{"dc1": {Racks: racks, Nodes: racks}}, Quiet: true,
+	o := credential.Order{At: p.clock.Now(), StatusReportViewCredential: api.StatusReportViewCredential{
+		Datacenters: map[string]api.StatusReportViewDatacenter{"dc1": {Racks: racks, Nodes: racks}}, Quiet: true, Settings: earlier,
 	}}
 	if err := credential.Write(p.file(credential.OrderFile), o); err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestRounds(t *testing.T) {
 	p := newPod(t, credential.Managed)
 	p.mount(t, "admin", plain)
 	logins := 0 // each round asks the default superuser, which is refused once it is closed
-	step := func(after time.Duration, racks int, want credential.Code, more int) {
+	step := func(after time.Duration, racks int32, want credential.Code, more int) {
 		t.Helper()
 		p.clock.Step(after)
 		p.order(t, racks, nil)
@@ -185,8 +186,8 @@ func TestConfigurationUnreadable(t *testing.T) {
 		p.step(t.Context())
 		p.clock.Step(2 * time.Second)
 	}
-	r := p.result(t).Credential
-	if r.Code != credential.Unknown || r.Reason != credential.ConfigUnreadable || r.Rounds != 3 {
+	r := p.result(t)
+	if r.Credential.Code != credential.Unknown || r.Credential.Reason != credential.ConfigUnreadable || r.Rounds != 3 {
 		t.Errorf("%+v", r)
 	}
 	p.down = false

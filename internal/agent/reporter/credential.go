@@ -7,17 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 )
-
-// order is a credential.Order in the types of the wire.
-type order struct {
-	At time.Time `json:"at"`
-	*api.StatusReportViewCredential
-}
 
 // credential passes the order of a fresh view on to the container of the credential, and returns the result that the container has left; nil where there is none. It never sees
 // a password: that container's result has none.
@@ -31,7 +24,7 @@ func (r *reporter) credential() *api.CredentialReport {
 	if told == nil {
 		err = os.Remove(name)
 	} else {
-		err = credential.Write(name, order{r.Clock.Now(), told})
+		err = credential.Write(name, credential.Order{At: r.Clock.Now(), StatusReportViewCredential: *told})
 	}
 	r.noteOrder(err)
 	out := &api.CredentialReport{}

@@ -28,6 +28,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	sim "github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
@@ -186,7 +187,7 @@ func start(t *testing.T, o sim.Options, secure bool) *node {
 // unused is a port on which nothing listens: TCP's own service of that number has long been gone.
 const unused = 1
 
-func (n *node) round(t *testing.T, mode credential.Mode, username, password string) credential.Result {
+func (n *node) round(t *testing.T, mode credential.Mode, username, password string) api.RootCredential {
 	t.Helper()
 	c, err := Detect(t.Context(), n.rest)
 	if err != nil {
@@ -199,7 +200,7 @@ func (n *node) round(t *testing.T, mode credential.Mode, username, password stri
 	return credential.Round(t.Context(), Database{c}, in)
 }
 
-func text(r credential.Result) string {
+func text(r api.RootCredential) string {
 	return strings.TrimRight(fmt.Sprintf("%s %s %s %s", r.Code, r.Default, r.Reason, r.Server), " ")
 }
 
@@ -395,6 +396,11 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// order is that of a quiet cluster of one node.
+func order(dc string) *api.StatusReportViewCredential {
+	return &api.StatusReportViewCredential{Datacenters: map[string]api.StatusReportViewDatacenter{dc: {Racks: 1, Nodes: 1}}, Quiet: true}
+}
+
 // The settings over the network, with ScyllaDB's own refusal of a datacenter that does not exist.
 func TestSettings(t *testing.T) {
 	n := start(t, sim.Options{Release: "2026.2.0", Datacenters: []string{"dc1"}}, true)
@@ -405,16 +411,13 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := credential.Input{Mode: credential.Managed, Config: c, Secret: credential.Secret{Username: "Admin", Password: credential.PasswordOf(plain)}}
-	save := func(credential.Settings) error { return nil }
-	topology := func(dc string) credential.Topology {
-		return credential.Topology{Datacenters: map[string]credential.Datacenter{dc: {Racks: 1, Nodes: 1}}, Quiet: true}
-	}
-	if s := credential.Apply(t.Context(), Database{c}, in, credential.Settings{}, topology("dc9"), time.Now(), save); s.Items[0].State != credential.Waiting || s.Items[0].Reason != credential.Refused {
+	save := func(api.InitialSettings) error { return nil }
+	if s := credential.Apply(t.Context(), Database{c}, in, api.InitialSettings{}, order("dc9"), time.Now(), save); s.Items[0].State != credential.Waiting || s.Items[0].Reason != credential.Refused {
 		t.Errorf("%+v", s)
 	}
-	s := credential.Apply(t.Context(), Database{c}, in, credential.Settings{}, topology("dc1"), time.Now(), save)
+	s := credential.Apply(t.Context(), Database{c}, in, api.InitialSettings{}, order("dc1"), time.Now(), save)
 	for _, i := range s.Items {
-		if now := n.Replication(i.Keyspace); i.State != credential.Applied || now["dc1"] != "1" || now["class"] != "org.apache.cassandra.locator.NetworkTopologyStrategy" {
+		if now := n.Replication(i.Name); i.State != credential.Applied || now["dc1"] != "1" || now["class"] != "org.apache.cassandra.locator.NetworkTopologyStrategy" {
 			t.Errorf("%+v: %v", i, now)
 		}
 	}
@@ -473,8 +476,8 @@ func TestNothingHasThePassword(t *testing.T) {
 		s := credential.Secret{Username: "Admin", Password: credential.PasswordOf(plain)}
 		in := credential.Input{Mode: credential.Managed, Config: c, Secret: s}
 		collect(in)
-		settings := credential.Apply(t.Context(), Database{c}, in, credential.Settings{}, credential.Topology{Datacenters: map[string]credential.Datacenter{"dc1": {Racks: 1, Nodes: 1}}, Quiet: true}, time.Now(), func(credential.Settings) error { return nil })
-		collect(credential.Report{Credential: n.round(t, credential.Managed, "Admin", plain), Settings: &settings})
+		settings := credential.Apply(t.Context(), Database{c}, in, api.InitialSettings{}, order("dc1"), time.Now(), func(api.InitialSettings) error { return nil })
+		collect(api.CredentialReport{Credential: n.round(t, credential.Managed, "Admin", plain), Settings: &settings})
 		collect(n.round(t, credential.Managed, "Admin", plain+"x"))
 		session, err := Database{c}.Open(t.Context(), credential.Login{Secret: s})
 		if err != nil {
@@ -486,7 +489,7 @@ func TestNothingHasThePassword(t *testing.T) {
 		_, err = Database{c}.Open(t.Context(), credential.Login{Secret: credential.Secret{Username: "nobody", Password: credential.PasswordOf(plain)}})
 		collect(err)
 		name := filepath.Join(t.TempDir(), "result.json")
-		if err := credential.Write(name, credential.Report{Credential: n.round(t, credential.Managed, "Admin", plain)}); err != nil {
+		if err := credential.Write(name, api.CredentialReport{Credential: n.round(t, credential.Managed, "Admin", plain)}); err != nil {
 			t.Fatal(err)
 		}
 		b, err := os.ReadFile(name)

@@ -38,25 +38,25 @@ func Of(r *api.ScyllaDBStatusReport) (status metav1.ConditionStatus, m words.Mes
 	if c == nil || c.Code == "" {
 		return "", words.Message{}, false
 	}
-	code, known := codes[credential.Code(c.Code)]
+	code, known := codes[c.Code]
 	if !known {
 		code = words.RootUnknown
 	}
 	secret := api.RootCredentialSecret(r.Name)
 	m = words.Message{Code: code, Params: words.Params{"member": c.Member, "secret": secret, "reason": reason(c.Reason, secret), "server": c.Server}}
-	if code == words.RootDefaultOpen && c.Mode != string(credential.Managed) {
+	if code == words.RootDefaultOpen && c.Mode != credential.Managed {
 		m = m.Do(words.Scylla(r.Namespace, "inject", r.Name, "--root-credential=managed"))
 	}
-	return metav1.ConditionStatus(credential.Code(c.Code).Status()), m, true
+	return credential.Status(c.Code), m, true
 }
 
-func reason(code, secret string) any {
+func reason(code credential.Reason, secret string) any {
 	if code == "" {
 		return ""
 	}
-	known, ok := reasons[credential.Reason(code)]
+	known, ok := reasons[code]
 	if !ok {
-		return code // of a newer container
+		return string(code) // of a newer container
 	}
 	return words.Message{Code: known, Params: words.Params{"secret": secret}}
 }
@@ -78,9 +78,9 @@ func Settings(r *api.ScyllaDBStatusReport) []words.Message {
 			statement = credential.Statement(i.Name, i.Wanted)
 		}
 		params := words.Params{"keyspace": i.Name, "replication": i.Replication, "reason": reason(i.Reason, api.RootCredentialSecret(r.Name)), "statement": statement}
-		code := map[credential.ItemState]words.Code{
+		code := map[api.InitialSettingState]words.Code{
 			credential.ToDo: words.SettingToDo, credential.Foreign: words.SettingForeign, credential.Waiting: words.SettingWaits,
-		}[credential.ItemState(i.State)]
+		}[i.State]
 		if code != "" {
 			out = append(out, words.Message{Code: code, Params: params})
 		}

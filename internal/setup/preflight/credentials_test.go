@@ -15,7 +15,7 @@ import (
 
 // The root credential has one line, and each setting that is not applied another; none of them fails the check.
 func TestCredentials(t *testing.T) {
-	report := func(code string, items ...api.InitialSetting) api.ScyllaDBStatusReport {
+	report := func(code api.RootCredentialCode, items ...api.InitialSetting) api.ScyllaDBStatusReport {
 		return api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "shop"}, Status: api.ScyllaDBStatusReportStatus{
 			RootCredential: &api.RootCredential{Mode: "verify", Code: code}, InitialSettings: &api.InitialSettings{Hash: "h", Items: items},
 		}}
