@@ -4,15 +4,15 @@ package credential
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/atomicfile"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
@@ -57,27 +57,14 @@ func (o Order) Stands(now time.Time) bool { return !o.At.IsZero() && now.Sub(o.A
 
 var limitFile = bounded.Limit{Bytes: 256 << 10, Cure: "delete the file; it is written again"}
 
-// Write writes a report or an order in one step: a reader sees the file before or after, never a
-// part of it.
+// Write writes a report or an order. Its reader has another uid.
 func Write(name string, v any) error {
-	fail := func(err error) error { return fmt.Errorf("write %s: %w", name, err) }
 	b, err := json.Marshal(v)
 	if err != nil {
-		return fail(err)
+		return fmt.Errorf("write %s: %w", name, err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return fail(err)
-	}
-	_, err = tmp.Write(b)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()) // the reader has another uid
-	if err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	if err != nil {
-		return fail(errors.Join(err, os.Remove(tmp.Name())))
-	}
-	return nil
+	write := func(w io.Writer) error { _, err := w.Write(b); return err }
+	return atomicfile.Write(name, 0o644, write, os.Rename)
 }
 
 // Load reads a file of Write into v. Errors: fs.ErrNotExist before the first one.

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/atomicfile"
 )
 
 // WriteTo writes the zip file, deterministically.
@@ -82,26 +84,10 @@ func (a *Archive) WriteFile(name string, force bool) (written int64, err error) 
 	if err := Writable(name, force); err != nil {
 		return 0, err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return 0, fmt.Errorf("write %s: %w", name, err)
-	}
-	defer func() {
-		_ = tmp.Close()           // already closed on success
-		_ = os.Remove(tmp.Name()) // already moved on success
-	}()
-	written, err = a.WriteTo(tmp)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err == nil {
-		err = tmp.Close()
-	}
-	if err == nil {
-		err = place(tmp.Name(), name, force)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("write %s: %w", name, err)
+	write := func(w io.Writer) error { written, err = a.WriteTo(w); return err }
+	placed := func(tmp, name string) error { return place(tmp, name, force) }
+	if err := atomicfile.Write(name, 0o600, write, placed); err != nil {
+		return 0, err
 	}
 	return written, nil
 }

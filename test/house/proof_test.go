@@ -19,6 +19,7 @@ var unitOnly = map[string]string{
 	"controller/scope":            "names and labels, on which every report depends",
 	"controller/write":            "writes to an API server: test/remote and controller have a real one",
 	"internal/api":                "the wire: test/beside compares it with the Scylla Operator's",
+	"internal/base/atomicfile":    "one step of the file system; what writes by it is named by tests",
 	"internal/base/bounded":       "limits of input, which no healthy cluster reaches",
 	"internal/diagnosis/evidence": "a table; cmd/gen has the test that walks it, test/e2e what is printed of it",
 	"internal/api/hostid":         "a type",
