@@ -29,8 +29,8 @@ const (
 	settingsPending    = "SettingsPending"
 )
 
-// credential adds the result of the member that acts on the root credential to the wanted status, and returns its condition; nil where there is none. What is known stays while
-// no member can act.
+// credential adds the result of the member that acts on the root credential to the wanted status, and returns its condition; nil before the first
+// result. The last result stays while no member can act.
 func (r *Reconciler) credential(ctx context.Context, w *world, judged *cluster.Cluster, want *api.ScyllaDBStatusReport, now time.Time) []metav1.Condition {
 	stored := &api.ScyllaDBStatusReport{}
 	if w.status != nil {
@@ -91,7 +91,7 @@ func code(c *api.RootCredential) string {
 	return string(c.Code)
 }
 
-// modeOf is the mode of the first member that has the container, else the value of a StatefulSet's annotation; empty where there is neither.
+// modeOf returns the mode of the first member that has the container, else the value of a StatefulSet's annotation; empty without both.
 func modeOf(c *cluster.Cluster) credential.Mode {
 	for _, m := range c.Members() {
 		if is := m.RootCredential(); is != api.CredentialOff {
@@ -107,8 +107,8 @@ func modeOf(c *cluster.Cluster) credential.Mode {
 	return ""
 }
 
-// settings are the first settings: the health policy, which precedes every permit, and what the acting member has reported of the keyspaces. A repair that a person has recorded
-// is no longer due.
+// settings returns the first settings: the health policy, which is written before every permit, and the keyspaces in the report of the acting
+// member. A repair that a person has recorded is no longer due.
 func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHealthPolicy, said *api.CredentialReport, now time.Time) *api.InitialSettings {
 	if policy == nil {
 		return stored.DeepCopy()
@@ -141,7 +141,7 @@ func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHea
 	return out
 }
 
-// pending counts the settings that are not applied.
+// pending returns the number of settings that are not applied.
 func pending(s *api.InitialSettings) (n int) {
 	if s != nil {
 		for _, i := range s.Items {

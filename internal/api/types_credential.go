@@ -9,16 +9,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Names of the root credential that the manifests, `inject`, the agent and the CLI agree on.
+// Names of the root credential in manifests, `inject`, the agent and the commands.
 const (
-	// AnnotationRootCredential on a StatefulSet is what its Pods' container does with the root credential: off, verify or managed. Written by `inject`, or
-	// by a person before it; `inject` sets the container's mode by it, and off stops that container at once. Read by `inject` and our controller.
+	// AnnotationRootCredential on a StatefulSet is the mode of the root credential: off, verify or managed. Written by `inject`, or by a person before it;
+	// `inject` sets the container's mode by it, and off stops that container at once. Read by `inject` and our controller.
 	AnnotationRootCredential = "kubectl-scylla.scylladb.com/root-credential"
 	// AnnotationRepaired on a StatefulSet is the hash of the initial settings after whose change a person has repaired the keyspaces. Written by a
 	// person, read by our controller, which then no longer reports the repair as due.
 	AnnotationRepaired = "kubectl-scylla.scylladb.com/repaired"
 
-	// ContainerCredential is the native sidecar that acts on the root credential. It alone mounts its Secret.
+	// ContainerCredential is the native sidecar that acts on the root credential. Only this container mounts its Secret.
 	ContainerCredential = "scylla-credential"
 	// VolumeCredential is the emptyDir between that container and the reporter, mounted at MountCredential.
 	VolumeCredential = "scylla-credential"
@@ -26,12 +26,12 @@ const (
 	// VolumeRootCredential is the mounted Secret.
 	VolumeRootCredential = "scylla-root-credential"
 	MountRootCredential  = "/mnt/root-credential"
-	// CredentialOff is the mode of a member without the container; CredentialMode is the container's flag for the other ones.
+	// CredentialOff is the mode of a member without the container; CredentialMode is the container's flag for the other modes.
 	CredentialOff  = "off"
 	CredentialMode = "--mode="
 )
 
-// RootCredentialSecret is the name of a cluster's Secret.
+// RootCredentialSecret returns the name of a cluster's Secret.
 func RootCredentialSecret(cluster string) string { return cluster + "-root-credential" }
 
 // Types of the codes about the root credential and the first settings; internal/credential has the values.
@@ -51,7 +51,7 @@ type CredentialReport struct {
 	Settings   *InitialSettings `json:"settings,omitempty"`
 }
 
-// RootCredential is the state of the first credential. It has no name of a role and no password.
+// RootCredential is the state of the root credential. It has no name of a role and no password.
 type RootCredential struct {
 	// Mode is off, verify or managed.
 	Mode RootCredentialMode `json:"mode"`
@@ -67,12 +67,12 @@ type RootCredential struct {
 	// Default is whether the default superuser logs in with its default password: open, closed or unknown.
 	// +optional
 	Default RootCredentialDefault `json:"default,omitempty"`
-	// At is when that was found, Since when Code became the present one, by the clock of the member's Kubernetes node.
+	// At is the time of the result, Since when Code became the present one, by the clock of the member's Kubernetes node.
 	// +optional
 	At *metav1.Time `json:"at,omitempty"`
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
-	// Member whose container found it.
+	// Member whose container reported it.
 	// +optional
 	Member string `json:"member,omitempty"`
 }
@@ -82,7 +82,7 @@ type InitialSettings struct {
 	// Hash of the items about keyspaces: it changes with their state and their replication.
 	// +optional
 	Hash string `json:"hash,omitempty"`
-	// AppliedAt is when all of them were last found applied after a change.
+	// AppliedAt is when all keyspaces were last applied after a change.
 	// +optional
 	AppliedAt *metav1.Time `json:"appliedAt,omitempty"`
 	// +optional
@@ -109,7 +109,7 @@ type InitialSetting struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=8
 	Ours []string `json:"ours,omitempty"`
-	// RepairDue is true where a repair of the keyspace is needed after a change of its replication.
+	// RepairDue is true if the keyspace needs a repair after a change of its replication.
 	// +optional
 	RepairDue bool `json:"repairDue,omitempty"`
 }
@@ -117,7 +117,7 @@ type InitialSetting struct {
 // SettingHealthPolicy is the name of the setting that is no keyspace.
 const SettingHealthPolicy = "healthPolicy"
 
-// StatusReportViewCredential tells one member to act on the root credential and the first settings.
+// StatusReportViewCredential names the member that acts on the root credential and the first settings.
 type StatusReportViewCredential struct {
 	// Member whose container acts.
 	// +kubebuilder:validation:MinLength=1
@@ -139,8 +139,8 @@ type StatusReportViewDatacenter struct {
 	Nodes int32 `json:"nodes"`
 }
 
-// ConditionRootCredential is present where a container of the credential is or was told to act: True for Verified, ByConfiguration and NotApplicable, False for
-// DefaultSuperuserOpen, Missing and WrongPassword, and Unknown with its reason.
+// ConditionRootCredential is present after the first result: True for Verified, ByConfiguration and NotApplicable, False for DefaultSuperuserOpen, Missing
+// and WrongPassword, else Unknown with its reason.
 const ConditionRootCredential = "RootCredential"
 
 // Bounds of a credential's report.
@@ -150,8 +150,8 @@ const (
 	maxFactor      = 100
 )
 
-// usable is whether a row's report about the credential has the form of one. It is left out otherwise: no start depends on it, and the API server would refuse
-// a status that has it.
+// usable reports whether a row's report about the credential is valid. An invalid one is dropped: no start depends on it, and the API server would refuse
+// a status that contains it.
 func (r *CredentialReport) usable() bool {
 	c := &r.Credential
 	words := []string{string(c.Code), string(c.Mode), string(c.Default), string(c.Reason), strings.TrimPrefix(c.Server, "0x")}
@@ -177,7 +177,7 @@ func (i *InitialSetting) usable() bool {
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// isWord is true for a code: the reason of a condition must be one.
+// isWord reports whether text is a code: the reason of a condition must be one.
 func isWord[T ~string](text T) bool {
 	return text != "" && len(text) <= 32 && strings.Trim(string(text), letters) == ""
 }

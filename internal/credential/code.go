@@ -75,15 +75,15 @@ const (
 	ConfigUnreadable  Reason = "ConfigUnreadable"
 )
 
-// Failure is the error of every step: a reason, and ScyllaDB's error number where it answered. It
-// has no text of ScyllaDB.
+// Failure is the error of every step: a reason, and the number of ScyllaDB's error. It has no text
+// of ScyllaDB.
 type Failure struct {
 	Reason Reason
-	// Server is the number of ScyllaDB's error, -1 when ScyllaDB did not answer.
+	// Server is the number of ScyllaDB's error, -1 if ScyllaDB did not answer.
 	Server int
 }
 
-// Error is "Refused 0x2100", or the reason alone.
+// Error is "Refused 0x2100", or only the reason.
 func (f *Failure) Error() string {
 	if f.Server < 0 {
 		return string(f.Reason)
@@ -91,7 +91,7 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%s 0x%04x", f.Reason, f.Server)
 }
 
-// Default is what is known of the log-in of the default superuser with its default password.
+// Default is whether the default superuser logs in with its default password.
 type Default = api.RootCredentialDefault
 
 // Values of Default.
@@ -112,16 +112,15 @@ const (
 	slowed  = time.Hour
 	longest = 10 * time.Minute
 	first   = 10 * time.Second
-	// mostWrong rounds with refused log-ins slow the rounds down: each log-in is in the audit log.
+	// mostWrong is how many rounds with a refused log-in run in quick succession. Each log-in is in
+	// the audit log.
 	mostWrong = 3
 )
 
-// Wait is the time until the next round. The first good result is confirmed after a minute: 2025.1
-// opens CQL before the default superuser has its password, so that one round can find its log-in
-// closed (main.cc:2453 waits for the role alone, auth/service.cc:272; from 2025.2 on for the
-// password as well).
-//
-// A person ends WrongPassword and Missing: a new Secret is a reason for a round at once.
+// Wait returns the time until the next round. The first good result is confirmed after a minute:
+// 2025.1 opens CQL before the default superuser has its password, so one round can find its log-in
+// closed (main.cc:2453 waits only for the role, auth/service.cc:272; from 2025.2 on also for the
+// password). A new Secret starts a round at once.
 func (r *Report) Wait() time.Duration {
 	code := r.Credential.Code
 	good, refuses := Status(code) == metav1.ConditionTrue, code == WrongPassword || code == Missing
@@ -136,4 +135,5 @@ func (r *Report) Wait() time.Duration {
 	return backOff(r.Rounds)
 }
 
+// backOff returns the time until the next try; tries >= 0.
 func backOff(tries int) time.Duration { return min(longest, first<<min(max(tries-1, 0), 10)) }

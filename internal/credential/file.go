@@ -22,7 +22,8 @@ const (
 	OrderFile  = "order.json"
 )
 
-// Report is what the container leaves in ReportFile. The reporter reads its CredentialReport.
+// Report is the content of ReportFile. The container writes it; the reporter reads its
+// CredentialReport.
 type Report struct {
 	api.CredentialReport
 	// Rounds is the number of rounds since the code became the present one, this one included.
@@ -41,18 +42,18 @@ func (r *Report) Note(is api.RootCredential, now time.Time) {
 	r.Credential = is
 }
 
-// Order is what the reporter leaves in OrderFile, again and again while the controller view names
-// its member.
+// Order is the content of OrderFile. The reporter writes it periodically while the controller view
+// names its member.
 type Order struct {
 	// At is when the reporter wrote it. Reporter and container have the same clock.
 	At time.Time `json:"at"`
 	api.StatusReportViewCredential
 }
 
-// orderLimit is the greatest age of an order: a reporter that has ended withdraws none.
+// orderLimit is the greatest age of a valid order: a reporter that has ended cannot withdraw it.
 const orderLimit = 30 * time.Second
 
-// Stands is true while the order is to be followed.
+// Stands reports whether the order is valid now.
 func (o Order) Stands(now time.Time) bool { return !o.At.IsZero() && now.Sub(o.At) <= orderLimit }
 
 var limitFile = bounded.Limit{Bytes: 256 << 10, Cure: "delete the file; it is written again"}

@@ -16,20 +16,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
-// hidden is what is shown of a password.
+// hidden replaces a password in every output.
 const hidden = "***"
 
-// Password is a password that no formatting shows. It is a function because fmt prints the
-// unexported fields of a struct without asking their methods.
+// Password is a password that no formatting shows. It is a function, because fmt prints the
+// unexported fields of a struct without a call of their methods.
 type Password struct{ reveal func() string }
 
-// NewPassword makes a password of 26 letters and digits, 130 random bits.
+// NewPassword creates a password of 26 letters and digits, 130 random bits.
 func NewPassword() Password { return PasswordOf(rand.Text()) }
 
-// PasswordOf keeps a text as a password.
+// PasswordOf returns a text as a password.
 func PasswordOf(text string) Password { return Password{func() string { return text }} }
 
-// Reveal returns the text: for the CQL connection, and for the Secret that a person creates.
+// Reveal returns the text. Only the CQL connection and the Secret that a person creates get it.
 func (p Password) Reveal() string {
 	if p.reveal == nil {
 		return ""
@@ -64,9 +64,9 @@ var defaultSecret = Secret{theDefault, PasswordOf(theDefault)}
 
 var limitSecret = bounded.Limit{Bytes: 4 << 10, Cure: "store a shorter username and password in the Secret"}
 
-// ReadSecret reads the mounted Secret. The reason is empty, SecretAbsent when a key is missing, or
-// SecretInvalid. Nothing is trimmed: a text that the Secret's other users read differently would be
-// a different password.
+// ReadSecret reads the mounted Secret. The reason is empty, SecretAbsent if a key is missing, or
+// SecretInvalid. No text is trimmed, because the other users of the Secret would then have a
+// different password.
 func ReadSecret(dir string) (Secret, Reason) {
 	var texts [2]string
 	for i, key := range []string{UsernameKey, PasswordKey} {

@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Login is how a session is opened: as a role over CQL, or by the maintenance socket, which asks
-// for none.
+// Login is how a session is opened: as a role over CQL, or through the maintenance socket, which
+// requires no role.
 type Login struct {
 	Secret Secret
 	Socket bool
@@ -26,10 +26,10 @@ type Database interface {
 
 // Session is a logged-in connection.
 type Session interface {
-	// Role reads a role; found is false when there is none.
+	// Role reads a role; found is false if it does not exist.
 	Role(ctx context.Context, name string) (r Role, found bool, err error)
-	// Create makes a superuser that can log in. An existing role is the failure Exists, and is left
-	// unchanged.
+	// Create creates a superuser that can log in. An existing role stays unchanged, with failure
+	// Exists.
 	Create(ctx context.Context, s Secret) error
 	// CloseDefault removes SUPERUSER and LOGIN from the default superuser.
 	CloseDefault(ctx context.Context) error
@@ -40,7 +40,7 @@ type Session interface {
 	Close()
 }
 
-// Input is what a round starts from.
+// Input is the input of a round.
 type Input struct {
 	Mode         Mode
 	Config       Config
@@ -48,7 +48,7 @@ type Input struct {
 	SecretReason Reason
 }
 
-// Round observes and, in mode managed, changes, until Next stops. Report.Note dates its result.
+// Round takes the steps of Next until it stops. Report.Note dates the result.
 func Round(ctx context.Context, db Database, in Input) api.RootCredential {
 	f := Facts{Mode: in.Mode, Config: in.Config, SecretReason: in.SecretReason}
 	f.SecretIsDefault = in.Secret.Username == theDefault

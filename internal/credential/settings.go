@@ -30,9 +30,9 @@ const mostReplicas = 3
 
 // factor is min(3, racks); in a datacenter of one rack, where replicas cannot be spread, min(3,
 // nodes). rf_rack_valid_keyspaces and, since 2026.1, enforce_rack_list do not limit it: both
-// concern keyspaces with tablets alone, whatever the number of racks (locator/tablets.cc:1127 in
-// 2025.1, :1112 in 2025.2, :1120 in 2025.3, :1310 in 2025.4, :1534 in 2026.1, :1650 in 2026.2).
-// That a datacenter has enough nodes is checked only where tablets are allocated
+// concern only keyspaces with tablets, for any number of racks (locator/tablets.cc:1127 in 2025.1,
+// :1112 in 2025.2, :1120 in 2025.3, :1310 in 2025.4, :1534 in 2026.1, :1650 in 2026.2). ScyllaDB
+// checks only on allocation of tablets that a datacenter has enough nodes
 // (locator/network_topology_strategy.cc:349 in 2025.1, :309 in 2025.2 to 2025.4, :319 in 2026.1,
 // :313 in 2026.2). So every release accepts a factor above the number of racks here.
 func factor(d api.StatusReportViewDatacenter) int32 {
@@ -45,12 +45,11 @@ func factor(d api.StatusReportViewDatacenter) int32 {
 // States of a setting.
 const (
 	Applied api.InitialSettingState = "Applied"
-	// Due is a statement that Apply runs; ToDo one that a person runs, because the mode is not
-	// managed.
+	// Apply runs the statement if the setting is Due. A person runs it if the setting is ToDo,
+	// because the mode is not managed.
 	Due  api.InitialSettingState = "Due"
 	ToDo api.InitialSettingState = "ToDo"
-	// Waiting has its reason: NotQuiet, WouldLower, DatacenterGone, or the reason of
-	// the failed statement.
+	// Waiting has a reason: NotQuiet, WouldLower, DatacenterGone, or why the statement failed.
 	Waiting api.InitialSettingState = "Waiting"
 	// Foreign was altered by another user, and is never changed.
 	Foreign api.InitialSettingState = "Foreign"
@@ -66,7 +65,7 @@ const (
 // Keyspaces are the keyspaces of the first settings, sorted.
 func Keyspaces() []string { return slices.Sorted(maps.Keys(factory)) }
 
-// replication is ScyllaDB's map as one line: the class without its package, then the options,
+// replication returns ScyllaDB's map as one line: the class without its package, then the options,
 // sorted.
 func replication(options map[string]string) string {
 	parts := []string{class(options["class"])}
@@ -78,8 +77,8 @@ func replication(options map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// Plan says what each keyspace needs, from its replication now (nil: not readable), the topology
-// and the items of the last time. Factors are raised and never lowered.
+// Plan returns the state of each keyspace. now has its replication, nil if not readable; before are
+// the items of the last plan. Factors are raised and never lowered.
 func Plan(
 	now map[string]map[string]string, t *api.StatusReportViewCredential, before []api.InitialSetting, mode Mode,
 ) (out []api.InitialSetting) {
@@ -128,10 +127,10 @@ func plan(i *api.InitialSetting, options map[string]string, t *api.StatusReportV
 	}
 }
 
-// target is the replication that a keyspace needs. gone is true when it names a datacenter that has
-// no node now: ScyllaDB refuses such a statement ("Unrecognized strategy option",
+// target returns the replication that a keyspace needs. gone is true if it names a datacenter that
+// has no node now: ScyllaDB refuses such a statement ("Unrecognized strategy option",
 // locator/abstract_replication_strategy.cc:92 in 2025.1, locator/network_topology_strategy.cc:292
-// in 2026.1). lower is true when SimpleStrategy gives more replicas than the target.
+// in 2026.1). lower is true if SimpleStrategy gives more replicas than the target.
 func target(
 	options map[string]string, t *api.StatusReportViewCredential,
 ) (want map[string]string, gone, lower bool) {
@@ -161,7 +160,7 @@ func target(
 	return want, gone, false
 }
 
-// factors are the numbers of a target by datacenter.
+// factors returns the factors of a target by datacenter.
 func factors(options map[string]string) map[string]int32 {
 	out := map[string]int32{}
 	for dc, n := range options {
@@ -173,7 +172,7 @@ func factors(options map[string]string) map[string]int32 {
 	return out
 }
 
-// Statement is the ALTER KEYSPACE for the wanted factors.
+// Statement returns the ALTER KEYSPACE for the wanted factors.
 func Statement(keyspace string, wanted map[string]int32) string {
 	out := "ALTER KEYSPACE " + keyspace + " WITH replication = {'class': 'NetworkTopologyStrategy'"
 	for _, dc := range slices.Sorted(maps.Keys(wanted)) {
@@ -182,13 +181,13 @@ func Statement(keyspace string, wanted map[string]int32) string {
 	return out + "}"
 }
 
-// Quote is a CQL string literal.
+// Quote returns text as a CQL string literal.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// Apply reads, plans and, in mode managed, alters, in one session as the Secret's role. save is
-// called before each statement with the replication that it will set, so that a crash between the
-// two does not make it look like another user's. Without a Secret the maintenance socket is read,
-// and nothing is altered.
+// Apply reads, plans and, in mode managed, alters the keyspaces in one session as the Secret's
+// role. It calls save before each statement with the replication that the statement sets: after a
+// crash between the two, that replication is not another user's. Without a Secret it reads through
+// the maintenance socket and alters nothing.
 func Apply(
 	ctx context.Context, db Database, in Input, before api.InitialSettings,
 	t *api.StatusReportViewCredential, now time.Time, save func(api.InitialSettings) error,
@@ -230,11 +229,11 @@ func Apply(
 	return settle(before, items, now, nil)
 }
 
-// mostOurs replications are remembered: of statements whose outcome never arrived.
+// mostOurs bounds the remembered replications of statements whose outcome never arrived.
 const mostOurs = 6
 
-// remember moves replications to the end of the list; the oldest is forgotten. The present one is
-// always among them, so that a statement that does not take effect costs nothing.
+// remember moves replications to the end of the list, and drops the oldest. The list always
+// contains the present one, in case a statement takes no effect.
 func remember(ours []string, last ...string) []string {
 	ours = slices.DeleteFunc(slices.Clone(ours), func(o string) bool { return slices.Contains(last, o) })
 	ours = append(ours, last...)
@@ -255,8 +254,8 @@ func reasonOf(err error) Reason {
 	return Refused
 }
 
-// settle dates the settings after a change. It copies the items: what is stored must not change with
-// the next step.
+// settle returns the settings for the status, dated after a change. It copies the items, because
+// stored settings must not change with the next step.
 func settle(
 	before api.InitialSettings, items []api.InitialSetting, now time.Time, failed *Failure,
 ) api.InitialSettings {
@@ -276,8 +275,8 @@ func settle(
 	return s
 }
 
-// WaitSettings is the time until the settings are tried again, after that many tries in a row; a
-// change of the topology is a reason at once.
+// WaitSettings returns the time until the next attempt, after that many attempts in a row. A change
+// of the topology starts one at once.
 func WaitSettings(s *api.InitialSettings, tries int) time.Duration {
 	byTopology := []Reason{NotQuiet, WouldLower, DatacenterGone}
 	if slices.ContainsFunc(s.Items, func(i api.InitialSetting) bool {
@@ -288,7 +287,7 @@ func WaitSettings(s *api.InitialSettings, tries int) time.Duration {
 	return daily
 }
 
-// Merge adds the replications that an earlier member has set, and the dates of its settings.
+// Merge adds the replications that an earlier member has set, and the date of its settings.
 func Merge(s api.InitialSettings, earlier *api.InitialSettings) api.InitialSettings {
 	if earlier == nil {
 		return s

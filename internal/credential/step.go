@@ -10,18 +10,18 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-// Config is what the node's configuration says of its CQL clients.
+// Config is the part of the node's configuration that concerns CQL clients.
 type Config struct {
 	Authenticator string
-	// Superuser is auth_superuser_name, empty when the configuration names none.
+	// Superuser is auth_superuser_name, empty if it is not set.
 	Superuser string
-	// Socket is the path of the maintenance socket, empty when the node opens none.
+	// Socket is the path of the maintenance socket, empty if the node does not open it.
 	Socket string
-	// SocketRoles is true from 2026.2 on, where the maintenance socket creates and reads roles.
+	// SocketRoles is true from 2026.2 on: the maintenance socket creates and reads roles.
 	SocketRoles bool
 	// Addresses are tried in order.
 	Addresses []Address
-	// ClientCertificate is true when CQL requires a certificate of the client.
+	// ClientCertificate is true if CQL requires a certificate of the client.
 	ClientCertificate bool
 }
 
@@ -31,38 +31,38 @@ type Address struct {
 	TLS      bool
 }
 
-// Answer is what one step has found. The zero value is that it was not taken.
+// Answer is the result of one step. The zero value means that the step was not taken.
 type Answer uint8
 
 // Values of Answer.
 const (
 	NotAsked Answer = iota
 	Yes
-	// No is definite: ScyllaDB refused the log-in, found no role, or had it already.
+	// No is definite: ScyllaDB refused the log-in, has no such role, or already has it.
 	No
 	// NoLogin is the correct password of a role with LOGIN = false.
 	NoLogin
-	// Unclear is every other failure; Facts.Failure has it.
+	// Unclear is every other failure; Facts.Failure has its cause.
 	Unclear
 )
 
-// Facts are what a round knows. Next decides from them alone, and a round starts without any:
-// whatever a crash left behind is observed again.
+// Facts are the results of a round's steps, the only input of Next. A round starts without any, so
+// that it finds the state after a crash.
 type Facts struct {
 	Mode   Mode
 	Config Config
-	// SecretReason is why there is no usable Secret, empty when there is one.
+	// SecretReason is why the Secret is not usable, empty if it is.
 	SecretReason Reason
-	// SecretIsDefault is true when the Secret names the default superuser.
+	// SecretIsDefault is true if the Secret names the default superuser.
 	SecretIsDefault bool
 
 	// Own and Default are the log-ins of the Secret's role, and of the default superuser with its
 	// default password.
 	Own, Default Answer
-	// Superuser is whether the Secret's role, logged in, is a superuser.
+	// Superuser is true if the Secret's role has logged in and is a superuser.
 	Superuser bool
-	// Configured is whether the role of the configuration is a superuser that can log in; Created
-	// and Closed whether the two changes took effect.
+	// Configured: the role of the configuration is a superuser that can log in. Created, Closed:
+	// the change took effect.
 	Configured, Created, Closed Answer
 	// Failure is the cause of the Unclear answer.
 	Failure *Failure
@@ -99,7 +99,7 @@ var (
 	// withPasswords are the authenticators whose roles have passwords in ScyllaDB. The second one
 	// exists from 2026.4 on.
 	withPasswords = []string{"PasswordAuthenticator", "CertificateOrPasswordAuthenticator"}
-	// otherwise are those for which the default superuser is no way in, or is one by design.
+	// otherwise are those that do not use the default superuser, or accept every client.
 	otherwise = []string{
 		"AllowAllAuthenticator", "TransitionalAuthenticator", "CertificateAuthenticator", "SaslauthdAuthenticator",
 	}
@@ -108,14 +108,14 @@ var (
 // class is the name of a class without its package.
 func class(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// Applies is whether the authenticator has roles with passwords in ScyllaDB: the mode verify is
-// then the default.
+// Applies reports whether the authenticator has roles with passwords in ScyllaDB. The default mode
+// is then verify.
 func (c Config) Applies() bool { return slices.Contains(withPasswords, class(c.Authenticator)) }
 
-// Next returns the next step, or Stop with the verdict. Observation comes first: both log-ins are
-// known before anything is changed. The role is created only where its log-in was refused and no
-// such role exists, and the default superuser is closed only after the Secret's role has logged in
-// as a superuser in the same round, so that at every moment one of the two can log in.
+// Next returns the next step, or Stop with the verdict. Both log-ins are known before any change.
+// The role is created only if its log-in was refused and no such role exists. The default superuser
+// is closed only after the Secret's role has logged in as a superuser in the same round, so that
+// one of the two can log in at every moment.
 func Next(f Facts) (Action, Verdict) {
 	switch {
 	case slices.Contains(otherwise, class(f.Config.Authenticator)):
@@ -140,7 +140,7 @@ func Next(f Facts) (Action, Verdict) {
 	return f.withoutSecret()
 }
 
-// changes is whether this round may change roles.
+// changes reports whether this round may change roles.
 func (f Facts) changes() bool { return f.Mode == Managed && f.Config.Superuser == "" }
 
 func (f Facts) loggedIn() (Action, Verdict) {
@@ -163,7 +163,7 @@ func (f Facts) loggedIn() (Action, Verdict) {
 	return do(CloseDefault)
 }
 
-// refused is the round in which ScyllaDB refused the Secret's role. An existing role is never
+// refused returns the step after ScyllaDB has refused the Secret's role. An existing role is never
 // altered.
 func (f Facts) refused() (Action, Verdict) {
 	switch {
@@ -201,14 +201,14 @@ func (f Facts) withoutSecret() (Action, Verdict) {
 	return stop(ByConfiguration, "")
 }
 
-// Outcome is what a step has found.
+// Outcome is the result of a step, with its details.
 type Outcome struct {
 	Answer    Answer
 	Superuser bool
 	Failure   *Failure
 }
 
-// After adds what a step has found. A change is followed by the log-in that shows its effect.
+// After adds the outcome of a step. After a change, the log-in that shows its effect is due.
 func (f Facts) After(a Action, o Outcome) Facts {
 	if f.Failure = nil; o.Answer == Unclear {
 		f.Failure = o.Failure
@@ -232,7 +232,7 @@ func (f Facts) After(a Action, o Outcome) Facts {
 	return f
 }
 
-// result is the verdict with what the round found of the default superuser.
+// result returns the verdict and the log-in of the default superuser.
 func (f Facts) result(v Verdict) api.RootCredential {
 	r := api.RootCredential{Mode: f.Mode, Code: v.Code, Reason: v.Reason, Default: DefaultUnknown}
 	if v.Failure != nil && v.Failure.Server >= 0 {

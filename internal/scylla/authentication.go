@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// Authentication is what a node's configuration says of its CQL clients. The superuser's salted
-// password is never requested.
+// Authentication is the part of a node's configuration that concerns CQL clients. The salted
+// password of the superuser is never requested.
 type Authentication struct {
 	// Authenticator is the class, with or without its package.
 	Authenticator string
-	// Superuser is auth_superuser_name, empty when the configuration names none.
+	// Superuser is auth_superuser_name, empty if it is not set.
 	Superuser string
-	// Socket is the path of the maintenance socket in the node's own file system, empty when the
-	// node opens none.
+	// Socket is the path of the maintenance socket in the node's own file system, empty if the node
+	// does not open it.
 	Socket string
 	// Address is rpc_address: an IP address or a name.
 	Address string
 	Port    int64
-	// TLSPort is native_transport_port_ssl. Whether it is open cannot be read: its default looks
-	// the same as a configured value (transport/controller.cc:120, 2026.1).
+	// TLSPort is native_transport_port_ssl. It may be closed: its default looks the same as a
+	// configured value (transport/controller.cc:120, 2026.1).
 	TLSPort int64
 	// TLS is client_encryption_options.enabled; ClientCertificate is require_client_auth.
 	TLS, ClientCertificate bool

@@ -15,7 +15,7 @@ import (
 const Attempt = time.Minute
 
 // credentialOf names the member that acts on the root credential: the member in the stored view, else the
-// first healthy one with the container. Nil until the cluster is initialised, or if no member can act.
+// first healthy member with the container. Nil until the cluster is initialised, or if no member can act.
 func credentialOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) *api.StatusReportViewCredential {
 	if !stored.Initialized || !c.Matrix().SplitFact().IsZero() {
 		return nil
@@ -61,7 +61,7 @@ func credentialOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) *a
 	return out
 }
 
-// attempting is true while the only node has been told to act and has not answered, for Attempt at most.
+// attempting reports whether the only node has an order and no result yet, for Attempt at most.
 func (s *Scene) attempting(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) bool {
 	if s.Credential == nil || stored.Initialization == nil || len(Of(c)) != 1 {
 		return false

@@ -24,7 +24,7 @@ import (
 const (
 	// interval is how often the order and the Secret are read.
 	interval = 2 * time.Second
-	// roundLimit bounds all that one order does with the database.
+	// roundLimit is the time limit of one round: log-ins and settings.
 	roundLimit = time.Minute
 )
 
@@ -88,22 +88,23 @@ func Run(ctx context.Context, o Options) error {
 	}
 }
 
-// runner is the state between two orders; all of it but the report may be lost.
+// runner is the state between two orders. Only the report must survive a restart.
 type runner struct {
 	Options
 	report credential.Report
 	// secret and datacenters are the inputs of the last round.
 	secret      [3]string
 	datacenters map[string]api.StatusReportViewDatacenter
-	// next is when the log-ins are due, settle when the settings are; tries counts the settings'.
+	// next is when the log-ins are due, settle when the settings are; tries counts the attempts at
+	// the settings.
 	next, settle time.Time
 	tries        int
 }
 
 func (r *runner) file(name string) string { return filepath.Join(r.Dir, name) }
 
-// step follows the present order, if a round is due. A round starts from what the database has: a
-// crash at any point leaves nothing that the next one does not find.
+// step follows the present order if a round is due. A round reads the state of the database first,
+// so it continues after a crash at any point.
 func (r *runner) step(ctx context.Context) {
 	var order credential.Order
 	now := r.Clock.Now()
@@ -152,7 +153,7 @@ func (r *runner) step(ctx context.Context) {
 	}
 }
 
-// apply brings the first settings. A password that ScyllaDB has refused is not tried once more.
+// apply applies the first settings. It does not log in with a password that ScyllaDB has refused.
 func (r *runner) apply(ctx context.Context, db cql.Database, in credential.Input, order credential.Order, now time.Time) {
 	if r.report.Credential.Code == credential.WrongPassword {
 		in.SecretReason = credential.Incorrect

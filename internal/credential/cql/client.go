@@ -25,8 +25,8 @@ const (
 	stepTimeout = 10 * time.Second
 	// agreement is how long the driver waits for the other nodes' schema after ALTER KEYSPACE.
 	agreement = 20 * time.Second
-	// ownAddress is for the driver, which wants an IP address of each host; dialer decides where a
-	// connection leads.
+	// ownAddress is for the driver, which requires an IP address of each host. dialer chooses the
+	// address of a connection.
 	ownAddress = "127.0.0.1"
 )
 
@@ -34,8 +34,8 @@ const (
 type Database struct{ Config credential.Config }
 
 // Open implements credential.Database. The driver opens two connections, one of them for its own
-// questions, and asks for no other host. It keeps no number in the error of a failed session
-// (session.go:247 formats it away), so that the connection's own error is observed.
+// queries, and discovers no other host. The error of a failed session lacks ScyllaDB's number
+// (session.go:247), so an observer reads the error of the connection.
 func (d Database) Open(ctx context.Context, as credential.Login) (credential.Session, error) {
 	var seen connects
 	c := gocql.NewCluster(ownAddress)
@@ -80,7 +80,7 @@ var (
 	errNoSocket = errors.New("the node opens no maintenance socket")
 )
 
-// dialer connects with the node of this Pod, whatever host the driver names.
+// dialer connects with the node of this Pod, for any host that the driver names.
 type dialer struct {
 	ctx    context.Context
 	config credential.Config
@@ -88,9 +88,9 @@ type dialer struct {
 	closed *atomic.Bool
 }
 
-// DialHost implements gocql.HostDialer. After the session's end it ends its caller: a session that
-// is closed before the driver's heartbeat has started leaves that goroutine behind, which would log
-// in again every second (control.go:88 and :617).
+// DialHost implements gocql.HostDialer. After the end of the session it ends its caller: if a
+// session is closed before the driver's heartbeat starts, that goroutine continues and would log in
+// again every second (control.go:88 and :617).
 func (d dialer) DialHost(context.Context, *gocql.HostInfo) (*gocql.DialedHost, error) {
 	if d.closed.Load() {
 		runtime.Goexit()
@@ -118,15 +118,14 @@ func (d dialer) DialHost(context.Context, *gocql.HostInfo) (*gocql.DialedHost, e
 	return nil, failed
 }
 
-// dialed closes the connection when the round's time is over: the driver takes no context for a
-// session.
+// dialed closes the connection at the end of the round: the driver has no context for a session.
 func (d dialer) dialed(conn net.Conn) *gocql.DialedHost {
 	context.AfterFunc(d.ctx, func() { _ = conn.Close() })
 	return &gocql.DialedHost{Conn: conn, DisableCoalesce: true}
 }
 
-// dial connects with an address of this Pod: no name and no route leads a password elsewhere. This
-// also is why the certificate, whose names are Service names, is not verified.
+// dial connects only with an address of this Pod, so that no name or route sends a password
+// elsewhere. The certificate has names of Services, and is therefore not verified.
 func dial(ctx context.Context, a credential.Address) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", a.HostPort)
 	if err != nil {
@@ -147,8 +146,8 @@ func dial(ctx context.Context, a credential.Address) (net.Conn, error) {
 	return secure, nil
 }
 
-// isOwn is true for an address of the Pod's own interfaces. All of 127.0.0.0/8 is, with one address
-// in the list.
+// isOwn reports whether an address is one of the Pod's interfaces. Every address of 127.0.0.0/8 is,
+// although the list has only one.
 func isOwn(to net.Addr, own []net.Addr) bool {
 	a, ok := to.(*net.TCPAddr)
 	return ok && (a.IP.IsLoopback() || slices.ContainsFunc(own, func(o net.Addr) bool {
@@ -163,10 +162,10 @@ type handshakeError struct{ error }
 // Unwrap gives the cause.
 func (e *handshakeError) Unwrap() error { return e.error }
 
-// socketConn has a TCP address: the driver asserts one (control.go:324), and panics without.
+// socketConn has a TCP address: without it the driver panics (control.go:324).
 type socketConn struct{ net.Conn }
 
-// RemoteAddr is the address that the driver was given.
+// RemoteAddr returns the address in the driver's configuration.
 func (socketConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(ownAddress), Port: 9042} }
 
 // session implements credential.Session.
@@ -180,9 +179,9 @@ func (s *session) Close() {
 	s.s.Close()
 }
 
-// roleTables have the roles: system.roles since auth is in group 0, system_auth.roles in a cluster
-// up to 2026.1 whose topology was never upgraded (auth/common.cc:47 in 2026.1). Neither statement
-// reads the hash.
+// roleTables have the roles: system.roles if auth is in group 0, system_auth.roles in a cluster up
+// to 2026.1 whose topology was never upgraded (auth/common.cc:47 in 2026.1). No statement reads the
+// hash.
 var roleTables = []string{"system.roles", "system_auth.roles"}
 
 func (s *session) Role(ctx context.Context, name string) (r credential.Role, found bool, err error) {
@@ -237,8 +236,8 @@ func serverError(err error) (number int, ok bool) {
 	return r.Code(), true
 }
 
-// Texts of ScyllaDB that make a number more exact, the same from 2025.1 to 2026.3. 0x0100 alone is
-// not a definite no: a failure to read the role has that number as well
+// Texts of ScyllaDB for numbers with several meanings, the same from 2025.1 to 2026.3. 0x0100
+// without such a text is not a refusal: a failure to read the role also has that number
 // (auth/password_authenticator.cc:306 and :314 in 2025.1, "Could not verify password",
 // "authentication failed").
 const (
@@ -254,7 +253,7 @@ const (
 	textNotReady = "because manager not ready yet"
 )
 
-// failure is an error as a code; its text goes no further.
+// failure returns the code of an error, without its text.
 func failure(ctx context.Context, err error) error {
 	number, answered := serverError(err)
 	out := &credential.Failure{Reason: credential.Unreachable, Server: number}

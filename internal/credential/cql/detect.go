@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cql connects package credential with one node of ScyllaDB: its configuration by REST, its
-// roles and keyspaces by CQL. It is the only importer of the CQL driver, and decides nothing.
+// Package cql connects package credential with one node of ScyllaDB: it reads the configuration by
+// REST, and roles and keyspaces by CQL. Only this package imports the CQL driver. It decides
+// nothing.
 package cql
 
 import (
@@ -26,22 +27,24 @@ func Detect(ctx context.Context, c *scylla.Client) (credential.Config, error) {
 	if err != nil {
 		return credential.Config{}, fmt.Errorf("read the release: %w", err)
 	}
-	v, _ := release.Parse(text) // of an unknown release no socket is used
+	v, _ := release.Parse(text) // an unknown release has no usable socket
 	return credential.Config{
 		Authenticator: a.Authenticator, Superuser: a.Superuser, Socket: a.Socket, SocketRoles: socketRoles(v),
 		Addresses: addresses(a), ClientCertificate: a.TLS && a.ClientCertificate,
 	}, nil
 }
 
-// socketRoles is true from 2026.2 on, its candidates included: until then the maintenance socket's
-// client is anonymous, and CREATE ROLE refuses that (cql3/statements/role-management-statements.cc,
-// create_role_statement::check_access; service/client_state.cc:56 in 2025.1).
+// socketRoles is true from 2026.2 on, including its release candidates. Before, the client of the
+// maintenance socket is anonymous, and CREATE ROLE refuses that
+// (cql3/statements/role-management-statements.cc, create_role_statement::check_access;
+// service/client_state.cc:56 in 2025.1).
 func socketRoles(v release.Version) bool {
 	return v.Enterprise() && (v.Major > 2026 || v.Major == 2026 && v.Minor >= 2)
 }
 
-// addresses are where CQL may listen, in order. With TLS that is native_transport_port_ssl where
-// that is configured, else native_transport_port (transport/controller.cc:120-135 in 2026.1).
+// addresses returns the addresses at which CQL may listen, in order. With TLS that is
+// native_transport_port_ssl if configured, else native_transport_port
+// (transport/controller.cc:120-135 in 2026.1).
 func addresses(a scylla.Authentication) []credential.Address {
 	host := a.Address
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {

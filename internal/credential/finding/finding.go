@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package finding says, as codes of package words, what is known of the root credential and the
-// first settings of a cluster. It reads the wire's types, and decides nothing.
+// Package finding turns the root credential and the first settings in a report into messages of
+// package words. It decides nothing.
 package finding
 
 import (
@@ -31,8 +31,8 @@ var reasons = map[credential.Reason]words.Code{
 	credential.WouldLower: words.RootWouldLower, credential.DatacenterGone: words.RootDatacenterGone,
 }
 
-// Of is the state of the root credential of the cluster of a report: False where a person has to
-// act. ok is false where no container has reported one.
+// Of returns the state of a cluster's root credential: False if a person must act. ok is false
+// before the first result.
 func Of(r *api.ScyllaDBStatusReport) (status metav1.ConditionStatus, m words.Message, ok bool) {
 	c := r.Status.RootCredential
 	if c == nil || c.Code == "" {
@@ -61,7 +61,8 @@ func reason(code credential.Reason, secret string) any {
 	return words.Message{Code: known, Params: words.Params{"secret": secret}}
 }
 
-// Settings are the first settings that are not as they should be, one message each.
+// Settings returns a message for each first setting that is not applied, and for a repair that is
+// due.
 func Settings(r *api.ScyllaDBStatusReport) []words.Message {
 	s := r.Status.InitialSettings
 	if s == nil {

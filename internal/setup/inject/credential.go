@@ -28,15 +28,15 @@ func (p *plan) chooseCredential() {
 	}
 }
 
-// credential is true where the Pods get the container of the credential.
+// credential reports whether the Pods get the container of the credential.
 func (p *plan) credential() bool {
 	return p.o.RootCredential == credential.Verify || p.o.RootCredential == credential.Managed
 }
 
-// noToken is where Kubernetes mounts the token of the ServiceAccount, unless the container has another mount there.
+// noToken is the path at which Kubernetes mounts the token of the ServiceAccount, unless the container has another mount there.
 const noToken = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// credentialContainer is the only container that mounts the Secret. It has no port and no API token, and runs as ScyllaDB's user for the maintenance socket.
+// credentialContainer returns the only container that mounts the Secret. It has no port and no API token, and runs as ScyllaDB's user for the maintenance socket.
 func (p *plan) credentialContainer(data []any) object {
 	own := object{"name": api.VolumeCredential, "mountPath": api.MountCredential}
 	return object{
@@ -49,13 +49,13 @@ func (p *plan) credentialContainer(data []any) object {
 	}
 }
 
-// credentialVolumes are the volumes of that container. Without the Secret a Pod starts anyway.
+// credentialVolumes returns the volumes of that container. A Pod also starts without the Secret.
 func (p *plan) credentialVolumes() []any {
 	secret := object{"secretName": api.RootCredentialSecret(p.clusterName), "optional": true}
 	return []any{object{"name": api.VolumeCredential, "emptyDir": object{}}, object{"name": api.VolumeRootCredential, "secret": secret}}
 }
 
-// SecretOf is the Secret that a managed root credential needs, by namespace and name; false where u needs none, or it is among the other objects.
+// SecretOf returns the Secret that a managed root credential needs; false if u needs none, or the other objects contain it.
 func SecretOf(u *unstructured.Unstructured, beside []*unstructured.Unstructured) (types.NamespacedName, bool) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: api.RootCredentialSecret(u.GetLabels()[api.LabelCluster])}
 	there := slices.ContainsFunc(beside, func(b *unstructured.Unstructured) bool {
@@ -64,7 +64,7 @@ func SecretOf(u *unstructured.Unstructured, beside []*unstructured.Unstructured)
 	return key, !there && u.GetAnnotations()[api.AnnotationRootCredential] == string(credential.Managed)
 }
 
-// checkMode refuses a mode that an annotation does not have.
+// checkMode refuses an unknown mode of an annotation.
 func checkMode(mode credential.Mode) error {
 	if mode != "" && !slices.Contains(CredentialModes(), mode) {
 		return fmt.Errorf("metadata.annotations: unknown %s=%s: use one of %v", api.AnnotationRootCredential, shorten(string(mode)), CredentialModes())
