@@ -184,14 +184,20 @@ func Statement(keyspace string, wanted map[string]int32) string {
 // Quote returns text as a CQL string literal.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
+// Stored is what an earlier round has stored of the settings, and how the next is stored.
+type Stored struct {
+	Settings api.InitialSettings
+	Save     func(api.InitialSettings) error
+}
+
 // Apply reads, plans and, in mode managed, alters the keyspaces in one session as the Secret's
-// role. It calls save before each statement with the replication that the statement sets: after a
-// crash between the two, that replication is not another user's. Without a Secret it reads through
-// the maintenance socket and alters nothing.
+// role. It saves before each statement the replication that the statement sets: after a crash
+// between the two, that replication is not another user's. Without a Secret it reads through the
+// maintenance socket and alters nothing.
 func Apply(
-	ctx context.Context, db Database, in Input, before api.InitialSettings,
-	t *api.StatusReportViewCredential, now time.Time, save func(api.InitialSettings) error,
+	ctx context.Context, db Database, in Input, stored Stored, t *api.StatusReportViewCredential, now time.Time,
 ) api.InitialSettings {
+	before := stored.Settings
 	as := Login{Secret: in.Secret}
 	if in.SecretReason != "" && in.Config.Applies() {
 		as.Socket, in.Mode = true, Verify
@@ -215,7 +221,7 @@ func Apply(
 		}
 		want, _, _ := target(current[item.Name], t)
 		item.Ours = remember(item.Ours, item.Replication, replication(want))
-		if err := save(settle(before, items, now, nil)); err != nil {
+		if err := stored.Save(settle(before, items, now, nil)); err != nil {
 			item.State, item.Reason = Waiting, Unreachable
 			continue
 		}

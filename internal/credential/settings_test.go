@@ -115,7 +115,7 @@ func TestSettingsFollowGrowth(t *testing.T) {
 		t.Helper()
 		at = at.Add(time.Hour)
 		before := s
-		s = Apply(t.Context(), db, in, s, t1, at, func(api.InitialSettings) error { return nil })
+		s = Apply(t.Context(), db, in, Stored{s, func(api.InitialSettings) error { return nil }}, t1, at)
 		for _, k := range Keyspaces() {
 			if got := replication(c.Replication(k)); got != want {
 				t.Errorf("%s has %q, want %q", k, got, want)
@@ -151,13 +151,13 @@ func TestSettingsSurviveACrash(t *testing.T) {
 	c := cql.New(cql.Options{Release: "2026.1.0", Datacenters: []string{"dc1"}})
 	db, in := managedInput(c)
 	first, second := order(counts{"dc1": {1, 1}}, true), order(counts{"dc1": {2, 2}}, true)
-	failed := Apply(t.Context(), db, in, api.InitialSettings{}, first, time.Time{}, func(api.InitialSettings) error { return errors.New("disk full") })
+	failed := Apply(t.Context(), db, in, Stored{api.InitialSettings{}, func(api.InitialSettings) error { return errors.New("disk full") }}, first, time.Time{})
 	if len(c.Statements()) != 0 || failed.Items[0].State != Waiting {
 		t.Errorf("altered without a record: %v, %+v", c.Statements(), failed)
 	}
 	var stored api.InitialSettings
-	Apply(t.Context(), db, in, api.InitialSettings{}, first, time.Time{}, func(s api.InitialSettings) error { stored = s; return nil }) // its result is lost
-	s := Apply(t.Context(), db, in, stored, second, time.Time{}, func(s api.InitialSettings) error { return nil })
+	Apply(t.Context(), db, in, Stored{api.InitialSettings{}, func(s api.InitialSettings) error { stored = s; return nil }}, first, time.Time{}) // its result is lost
+	s := Apply(t.Context(), db, in, Stored{stored, func(s api.InitialSettings) error { return nil }}, second, time.Time{})
 	for _, i := range s.Items {
 		if i.State != Applied || i.Replication != "NetworkTopologyStrategy dc1=2" {
 			t.Errorf("%+v", i)
@@ -170,7 +170,7 @@ func TestSettingsWithoutSecret(t *testing.T) {
 		c := cql.New(cql.Options{Release: release, Datacenters: []string{"dc1"}})
 		db, in := managedInput(c)
 		in.SecretReason, in.Secret = SecretAbsent, Secret{}
-		s := Apply(t.Context(), db, in, api.InitialSettings{}, order(counts{"dc1": {1, 1}}, true), time.Time{}, nil)
+		s := Apply(t.Context(), db, in, Stored{api.InitialSettings{}, nil}, order(counts{"dc1": {1, 1}}, true), time.Time{})
 		if len(c.Statements()) != 0 || s.Items[0].State != want || s.Items[0].Wanted == nil {
 			t.Errorf("%s: %v, %+v", release, c.Statements(), s)
 		}
@@ -178,7 +178,7 @@ func TestSettingsWithoutSecret(t *testing.T) {
 	c := cql.New(cql.Options{Release: "2026.1.0"})
 	db, in := managedInput(c)
 	in.Secret.Password = PasswordOf("another")
-	if s := Apply(t.Context(), db, in, api.InitialSettings{}, order(nil, false), time.Time{}, nil); s.Items[0].State != Waiting || len(c.Statements()) != 0 {
+	if s := Apply(t.Context(), db, in, Stored{api.InitialSettings{}, nil}, order(nil, false), time.Time{}); s.Items[0].State != Waiting || len(c.Statements()) != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -226,7 +226,7 @@ func TestSettingsNeverLower(t *testing.T) {
 					t.Fatalf("what this container set counts as somebody else's: %+v", i)
 				}
 			}
-			s := Apply(t.Context(), m, in, stored, topo, time.Time{}, func(s api.InitialSettings) error { stored = s; return nil })
+			s := Apply(t.Context(), m, in, Stored{stored, func(s api.InitialSettings) error { stored = s; return nil }}, topo, time.Time{})
 			if rapid.Bool().Draw(t, "stored") {
 				stored = s
 			}

@@ -163,10 +163,10 @@ func (r *runner) apply(ctx context.Context, db cql.Database, in credential.Input
 		before = *r.report.Settings
 	}
 	known := credential.Merge(before, order.Settings)
-	after := credential.Apply(ctx, db, in, known, &order.StatusReportViewCredential, now, func(s api.InitialSettings) error {
+	after := credential.Apply(ctx, db, in, credential.Stored{Settings: known, Save: func(s api.InitialSettings) error {
 		r.report.Settings = &s
 		return credential.Write(r.file(credential.ReportFile), r.report)
-	})
+	}}, &order.StatusReportViewCredential, now)
 	if r.tries++; after.Hash != before.Hash {
 		r.tries = 1
 	}

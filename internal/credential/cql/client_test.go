@@ -412,10 +412,10 @@ func TestSettings(t *testing.T) {
 	}
 	in := credential.Input{Mode: credential.Managed, Config: c, Secret: credential.Secret{Username: "Admin", Password: credential.PasswordOf(plain)}}
 	save := func(api.InitialSettings) error { return nil }
-	if s := credential.Apply(t.Context(), Database{c}, in, api.InitialSettings{}, order("dc9"), time.Now(), save); s.Items[0].State != credential.Waiting || s.Items[0].Reason != credential.Refused {
+	if s := credential.Apply(t.Context(), Database{c}, in, credential.Stored{Settings: api.InitialSettings{}, Save: save}, order("dc9"), time.Now()); s.Items[0].State != credential.Waiting || s.Items[0].Reason != credential.Refused {
 		t.Errorf("%+v", s)
 	}
-	s := credential.Apply(t.Context(), Database{c}, in, api.InitialSettings{}, order("dc1"), time.Now(), save)
+	s := credential.Apply(t.Context(), Database{c}, in, credential.Stored{Settings: api.InitialSettings{}, Save: save}, order("dc1"), time.Now())
 	for _, i := range s.Items {
 		if now := n.Replication(i.Name); i.State != credential.Applied || now["dc1"] != "1" || now["class"] != "org.apache.cassandra.locator.NetworkTopologyStrategy" {
 			t.Errorf("%+v: %v", i, now)
@@ -476,7 +476,7 @@ func TestNothingHasThePassword(t *testing.T) {
 		s := credential.Secret{Username: "Admin", Password: credential.PasswordOf(plain)}
 		in := credential.Input{Mode: credential.Managed, Config: c, Secret: s}
 		collect(in)
-		settings := credential.Apply(t.Context(), Database{c}, in, api.InitialSettings{}, order("dc1"), time.Now(), func(api.InitialSettings) error { return nil })
+		settings := credential.Apply(t.Context(), Database{c}, in, credential.Stored{Settings: api.InitialSettings{}, Save: func(api.InitialSettings) error { return nil }}, order("dc1"), time.Now())
 		collect(api.CredentialReport{Credential: n.round(t, credential.Managed, "Admin", plain), Settings: &settings})
 		collect(n.round(t, credential.Managed, "Admin", plain+"x"))
 		session, err := Database{c}.Open(t.Context(), credential.Login{Secret: s})
