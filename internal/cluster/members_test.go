@@ -184,6 +184,16 @@ func TestPodStateAndWaiting(t *testing.T) {
 			p.Status.InitContainerStatuses[2].State = state
 		}
 	}
+	notReady := func(started metav1.Time, conditions ...corev1.PodCondition) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.Conditions = conditions
+			scylla := &p.Status.ContainerStatuses[0]
+			scylla.Ready, scylla.State.Running = false, &corev1.ContainerStateRunning{StartedAt: started}
+		}
+	}
+	lost := func(at metav1.Time) corev1.PodCondition {
+		return corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, LastTransitionTime: at}
+	}
 	cases := map[string]struct {
 		change  func(*corev1.Pod)
 		state   string
@@ -191,9 +201,9 @@ func TestPodStateAndWaiting(t *testing.T) {
 		since   time.Time
 	}{
 		"ready": {state: "Running 2/2"},
-		"not ready": {
+		"not ready while condition ContainersReady is still True": {
 			change: func(p *corev1.Pod) { p.Status.ContainerStatuses[0].Ready = false },
-			state:  "Running 1/2", waiting: "container scylla to become ready", since: start,
+			state:  "Running 1/2", waiting: "container scylla to become ready",
 		},
 		"no node fits": {
 			change: func(p *corev1.Pod) {
@@ -266,7 +276,16 @@ func TestPodStateAndWaiting(t *testing.T) {
 				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue})
 				p.Status.ContainerStatuses[0].Ready = false
 			},
-			state: "Running 1/2", waiting: "container scylla to become ready", since: start,
+			state: "Running 1/2", waiting: "container scylla to become ready",
+		},
+		"lost Ready long after its start": {
+			change: notReady(metav1.NewTime(start), lost(since)), state: "Running 1/2", waiting: "container scylla to become ready", since: since.Time,
+		},
+		"started long after its Pod": {
+			change: notReady(since, lost(metav1.NewTime(start))), state: "Running 1/2", waiting: "container scylla to become ready", since: since.Time,
+		},
+		"not ready without a condition": {
+			change: notReady(since), state: "Running 1/2", waiting: "container scylla to become ready",
 		},
 		"image missing": {
 			change: func(p *corev1.Pod) {

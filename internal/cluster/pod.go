@@ -168,7 +168,11 @@ func containerWaiting(name string, init bool, st *corev1.ContainerStatus, pod *c
 	case st.State.Running != nil && init:
 		return words.New(words.WaitsForFinish, "container", kind), st.State.Running.StartedAt.Time
 	case st.State.Running != nil:
-		return words.New(words.WaitsForReady, "container", kind), st.State.Running.StartedAt.Time
+		since := podTransition(pod, corev1.ContainersReady)
+		if started := st.State.Running.StartedAt.Time; !since.IsZero() && started.After(since) {
+			since = started // the condition has been False since before the container started
+		}
+		return words.New(words.WaitsForReady, "container", kind), since
 	case st.State.Terminated != nil:
 		t := st.State.Terminated
 		return words.New(words.WaitsForEnded, "container", kind, "code", t.ExitCode, "words", FirstLine(t.Message)), t.FinishedAt.Time
