@@ -117,7 +117,7 @@ func blockerLines(d *document.BarrierVerdict, o Options, now time.Time) []string
 		return lines
 	}
 	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)
-	return groupLines(groups, now, o, detail{maxList: max(most, 6) / 2})
+	return groupLines(groups, now, o, max(most, 6)/2)
 }
 
 // standing returns the state of the Pod and of its barrier.
@@ -209,7 +209,7 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t.String(o.Room(), g.Ellipsis) + views + partial + Dim.Paint("Show one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
+	return t.reasons(o, len(t.Columns)-4) + views + partial + Dim.Paint("Show one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
 // viewText returns the controller's view of each cluster, with its age; empty without one.

@@ -38,7 +38,7 @@ func Clusters(l *document.ClusterStatusList, o Options) string {
 	if o.NoHeaders {
 		partial = nil
 	}
-	return t.String(o.Room(), g.Ellipsis) + strings.Join(partial, "")
+	return t.reasons(o, 2) + strings.Join(partial, "")
 }
 
 // partialOf lists the unreadable parts of one cluster, below a list.

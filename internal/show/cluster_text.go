@@ -28,7 +28,7 @@ type detail struct {
 	matrix  bool    // the whole matrix; else the rows that disagree
 	blanks  bool    // empty lines between sections
 	byRack  bool    // one line per rack, and separate lines only for troubled nodes
-	terse   bool    // one line instead of several
+	terse   bool    // no evidence, queue and tasks; the source in one line
 	maxList int     // maximum of lines per list; 0 for all
 	fold    grid.By // groups of the matrix: racks if they fit, else datacenters; by node for the rows that disagree
 }
@@ -159,7 +159,11 @@ func (p *painter) origin(level detail) []string {
 	if p.d.Coordinator != nil {
 		from += "; " + Clean(p.d.Coordinator.Text)
 	}
-	return slices.Concat(p.each(Dim, p.wrapOrCut(level, from, "  ")), p.view(level), p.partial(level))
+	source := p.wrap(from, "  ")
+	if level.terse {
+		source = []string{p.one(from)}
+	}
+	return slices.Concat(p.each(Dim, source), p.view(level), p.partial(level))
 }
 
 // partialMark marks a name whose document is incomplete.
@@ -180,8 +184,8 @@ func (p *painter) partial(level detail) []string {
 		most = min(most, level.maxList)
 	}
 	var lines []string
-	for _, text := range p.d.PartialLines(most) {
-		lines = append(lines, p.wrapOrCut(level, Warn.Paint("partial:")+" "+text, "  ")...)
+	for i, text := range p.d.PartialLines(most) {
+		lines = append(lines, p.reason(level, i, Warn.Paint("partial:")+" "+text, "  ")...)
 	}
 	return lines
 }
@@ -194,9 +198,9 @@ func (p *painter) one(line string) string {
 	return ansi.Truncate(line, p.o.Width, p.g.Ellipsis)
 }
 
-// wrapOrCut is one if the level is terse, else wrap.
-func (p *painter) wrapOrCut(level detail, line, indent string) []string {
-	if level.terse {
+// reason returns item i of a list of reasons, wrapped. A short list truncates all but the first.
+func (p *painter) reason(level detail, i int, line, indent string) []string {
+	if level.terse && level.maxList > 0 && i > 0 {
 		return []string{p.one(line)}
 	}
 	return p.wrap(line, indent)
@@ -235,11 +239,11 @@ func (p *painter) attention(level detail) []string {
 			return
 		}
 		if level.terse && n == 1 {
-			lines = append(lines, p.one(Strong.Paint(title)+" (1): "+Clean(line(0))))
+			lines = append(lines, p.wrap(Strong.Paint(title)+" (1): "+Clean(line(0)), "  ")...)
 			return
 		}
 		lines = append(lines, Strong.Paint(title)+fmt.Sprintf(" (%d)", n))
-		lines = append(lines, level.limited(n, "  ", "more", "more", func(i int) []string { return p.wrapOrCut(level, "  "+Clean(line(i)), "    ") })...)
+		lines = append(lines, level.limited(n, "  ", "more", "more", func(i int) []string { return p.reason(level, i, "  "+Clean(line(i)), "    ") })...)
 	}
 	add("New nodes", len(p.d.Newcomers), func(i int) string {
 		n := &p.d.Newcomers[i]
@@ -269,8 +273,8 @@ func (p *painter) attention(level detail) []string {
 	return lines
 }
 
-// replacements lists the open ones. Even if each has one line only, a failure is shown in full, and
-// a remedy has separate lines, because they are most important.
+// replacements lists the open ones. Even in a short list a failure is shown in full, and a remedy
+// has separate lines, because they are most important.
 func (p *painter) replacements(level detail) []string {
 	list := slices.Clone(p.d.Replacements)
 	if !p.o.Wide && !p.o.All {
@@ -282,16 +286,12 @@ func (p *painter) replacements(level detail) []string {
 	}
 	title := Strong.Paint("Replacements") + fmt.Sprintf(" (%d)", len(list))
 	if level.terse && len(list) == 1 {
-		text := title + ": " + Clean(list[0].Name()+": "+list[0].Summary)
-		lines := []string{p.one(text)}
-		if list[0].Failure != nil {
-			lines = p.wrap(text, "  ")
-		}
+		lines := p.wrap(title+": "+Clean(list[0].Name()+": "+list[0].Summary), "  ")
 		return append(lines, cureLines(&list[0], p.o, p.g, "  ")...)
 	}
 	return append([]string{title}, level.limited(len(list), "  ", "more", "more", func(i int) []string {
-		if level.terse && list[i].Failure == nil {
-			return append([]string{p.one("  " + Clean(list[i].Name()+": "+list[i].Summary))}, cureLines(&list[i], p.o, p.g, "    ")...)
+		if list[i].Failure == nil {
+			return append(p.reason(level, i, "  "+Clean(list[i].Name()+": "+list[i].Summary), "    "), cureLines(&list[i], p.o, p.g, "    ")...)
 		}
 		return replacementLines(&list[i], p.o, "  ")
 	})...)

@@ -293,15 +293,11 @@ func ranges(numbers []int) string {
 	return "#" + strings.Join(parts, ",")
 }
 
-// groupLines returns blockers with their next steps, equal steps once. A terse list has one line
-// per group, and one next step per node.
-func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) []string {
-	g := o.glyphs()
-	p := &painter{o: o, g: g}
+// groupLines returns at most most blockers with their next steps, equal steps once.
+func groupLines(groups []matrix.Group, now time.Time, o Options, most int) []string {
 	var lines []string
-	stepped := map[matrix.Ref]bool{}
 	for i, group := range groups {
-		if level.maxList > 0 && i >= level.maxList {
+		if i >= most {
 			rest := 0
 			for _, r := range groups[i:] {
 				rest += r.Count()
@@ -310,22 +306,8 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, level detail) [
 			break
 		}
 		step := group.Step
-		if level.terse {
-			lines = append(lines, p.one(Bad.Paint(g.Dot)+" "+words.Aging(group.Message(), group.Since, now)))
-			// Ordinal is a pointer: without it equal nodes are equal.
-			who := group.Observed
-			who.Ordinal = nil
-			if stepped[who] {
-				continue
-			}
-			stepped[who] = true
-		} else {
-			lines = append(lines, Wrap(Bad.Paint(g.Dot)+" "+words.Aging(group.Message(), group.Since, now), o.Width, "  ")...)
-			if i+1 < len(groups) && groups[i+1].Step.Key() == step.Key() && (level.maxList == 0 || i+1 < level.maxList) {
-				continue
-			}
-		}
-		if !step.IsZero() {
+		lines = append(lines, Wrap(Bad.Paint(o.glyphs().Dot)+" "+words.Aging(group.Message(), group.Since, now), o.Width, "  ")...)
+		if last := i+1 == min(len(groups), most) || groups[i+1].Step.Key() != step.Key(); last && !step.IsZero() {
 			lines = append(lines, stepLines(step, o)...)
 		}
 	}

@@ -19,7 +19,7 @@ func (p *painter) findings(level detail) []string {
 		}
 		var lines []string
 		if i > 0 || f.Remark {
-			lines = p.wrapOrCut(level, style.Paint(glyph)+" "+Clean(f.Text(p.d.At())), "  ")
+			lines = p.reason(level, i, style.Paint(glyph)+" "+Clean(f.Text(p.d.At())), "  ")
 		}
 		if !f.Evidence.IsZero() && !level.terse {
 			lines = append(lines, p.each(Dim, p.wrap("  "+words.Text(f.Evidence), "    "))...)

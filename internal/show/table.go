@@ -4,6 +4,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -72,6 +73,42 @@ func (t *Table) String(width int, ellipsis string) string {
 	_ = table.Render()
 	return t.paint(b.String(), rows)
 }
+
+// reasons draws a table that ends in a column of reasons; the first named columns name a row. If a
+// reason does not fit, each has its own lines below its row. If these do not fit the height, the
+// column is shortened, and the first shortened reason is below the table.
+func (t *Table) reasons(o Options, named int) string {
+	ellipsis, last := o.glyphs().Ellipsis, len(t.Columns)-1
+	text := t.String(o.Room(), ellipsis)
+	reason := func(row []Cell) string { return cleanCell(row[last].Text) }
+	cut := slices.IndexFunc(t.Rows, func(row []Cell) bool { return !strings.Contains(text, reason(row)) })
+	if cut < 0 || t.NoHeader {
+		return text
+	}
+	short := Table{Columns: t.Columns[:last], Indent: t.Indent}
+	for _, row := range t.Rows {
+		short.Rows = append(short.Rows, row[:last])
+	}
+	var lines []string
+	for i, line := range splitLines(short.String(o.Room(), ellipsis)) {
+		lines = append(lines, line)
+		if i == 0 || reason(t.Rows[i-1]) == dash("") {
+			continue // the headers, or a row without a reason
+		}
+		lines = append(lines, Wrap("  "+reason(t.Rows[i-1]), o.Width, "  ")...)
+	}
+	if o.Height > 0 && len(lines) > o.Height-below {
+		var name []string
+		for _, c := range t.Rows[cut][:named] {
+			name = append(name, cleanCell(c.Text))
+		}
+		lines = append(splitLines(text), Wrap(strings.Join(name, "/")+": "+reason(t.Rows[cut]), o.Width, "  ")...)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// below is the number of lines that a table with reasons leaves for other text and the prompt.
+const below = 4
 
 // newTable is the only place that configures tablewriter. It disables the defaults: borders,
 // upper-case headers, wrapping, width by locale.

@@ -15,7 +15,7 @@ func (p *painter) view(level detail) []string {
 	if p.d.View == nil {
 		return nil
 	}
-	lines := p.each(Dim, p.wrapOrCut(level, p.d.ViewText(p.o.Wide), "  "))
+	lines := p.each(Dim, p.wrap(p.d.ViewText(p.o.Wide, level.terse), "  "))
 	if level.terse {
 		return lines
 	}

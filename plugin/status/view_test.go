@@ -43,7 +43,7 @@ func TestEveryVerbSaysHowOldTheViewIs(t *testing.T) {
 		"barrier as JSON":   {[]string{"barrier", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
 		"who waits":         {[]string{"barrier"}, long + "; unchanged for 12s"},
 		"who waits as JSON": {[]string{"barrier", "-o", "jsonpath={.views[0].namespace}/{.views[0].cluster} {.views[0].epoch}.{.views[0].seq}"}, "demo/demo 3.41"},
-		"describe":          {[]string{"describe", "demo-dc1-rack1-0"}, "Controller view: 3.41; unchanged for 12s"},
+		"describe":          {[]string{"describe", "demo-dc1-rack1-0"}, "Based on: controller view 3.41; unchanged for 12s"},
 		"describe as JSON":  {[]string{"describe", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
 		"report":            {[]string{"report", "demo"}, short},
 		"report as HTML":    {[]string{"report", "demo", "-o", "html"}, long},

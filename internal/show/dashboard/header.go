@@ -87,17 +87,17 @@ func reason(err error) string {
 
 // header is the verdict, the source of the rows, and the warnings.
 func (s *Snapshot) header(v *view, l *link, w, h int) []string {
-	lines := append(s.verdictLines(v, w), s.originLine(v, w))
+	lines := append(s.verdictLines(v, w, h), s.originLine(v, w))
 	if text := l.banner(v); text != "" {
 		for i, line := range wrapped(nil, w-2, "", paint{}, text) {
-			if i == 1 && h < 20 || i == 2 {
+			if i == 1 && h < tall || i == 2 {
 				break
 			}
 			lines = append(lines, v.fresh.banner.of(" "+padded(line.text, w-1)))
 		}
 	}
 	if len(s.partition) > 0 {
-		lines = append(lines, v.fresh.bad.of(v.fitted(s.partitionText(), w)))
+		lines = append(lines, v.cause(v.fresh.bad, s.partitionText(), w, h)...)
 	}
 	if h > MinHeight {
 		lines = append(lines, s.partialLines(v, w, h)...)
@@ -105,8 +105,19 @@ func (s *Snapshot) header(v *view, l *link, w, h int) []string {
 	return lines
 }
 
-// verdictLines show the cause, in a second line if the first is too short.
-func (s *Snapshot) verdictLines(v *view, w int) []string {
+// tall is the height from which a cause is never truncated.
+const tall = 20
+
+// cause returns a cause wrapped, on a low screen in one line.
+func (v *view) cause(look paint, text string, w, h int) []string {
+	if h < tall {
+		return []string{look.of(v.fitted(text, w))}
+	}
+	return texts(wrapped(nil, w, "  ", look, text))
+}
+
+// verdictLines show the cause, in further lines if the first is too short.
+func (s *Snapshot) verdictLines(v *view, w, h int) []string {
 	word, is := s.doc.Verdict, s.doc.Mark()
 	look := v.style(show.StyleOf(is))
 	if len(s.partial) > 0 {
@@ -130,7 +141,7 @@ func (s *Snapshot) verdictLines(v *view, w int) []string {
 	}
 	// The placeholder for the lead is one word, which cannot be broken.
 	first, second, _ := strings.Cut(strings.Join(texts(wrapped(nil, w, "", paint{}, strings.Repeat("x", w-room)+rest)), "\n"), "\n")
-	return []string{lead + first[w-room:], v.fitted("  "+strings.ReplaceAll(second, "\n", " "), w)}
+	return append([]string{lead + first[w-room:]}, v.cause(paint{}, "  "+strings.ReplaceAll(second, "\n", " "), w, h)...)
 }
 
 // narrow is the width below which NOT HEALTHY is a glyph only, next to its cause.

@@ -54,9 +54,9 @@ func viewOf(s *cluster.Cluster) *api.StatusReportView {
 	return s.StatusReport.Status.View.DeepCopy()
 }
 
-// ViewText returns the controller's view in one line, with its number if numbered; empty without one.
-// Its age depends on two clocks, which the sentence states.
-func (d *ClusterStatus) ViewText(numbered bool) string {
+// ViewText returns the controller's view in one line, with its number if numbered, without names and
+// age if brief; empty without one. Its age depends on two clocks, which the sentence states.
+func (d *ClusterStatus) ViewText(numbered, brief bool) string {
 	v, up := d.View, 0
 	if v == nil {
 		return ""
@@ -81,8 +81,10 @@ func (d *ClusterStatus) ViewText(numbered bool) string {
 	if n := max(len(v.Queue), int(v.Waiting)); n > 0 {
 		waiting = n
 	}
-	m := words.New(words.ControllerView, "permitted", permitted, "waiting", waiting, "up", up, "members", len(v.Members),
-		"down", down, "unknown", unknown, "age", words.Ago(v.ObservedAt.Time, d.At()))
+	m := words.New(words.ControllerView, "permitted", permitted, "waiting", waiting, "up", up, "members", len(v.Members))
+	if !brief {
+		m.Params["down"], m.Params["unknown"], m.Params["age"] = down, unknown, words.Ago(v.ObservedAt.Time, d.At())
+	}
 	if v.Hold != "" {
 		hold := words.Code(v.Hold)
 		if hold == words.DatacenterNotVerified {

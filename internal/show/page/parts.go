@@ -46,7 +46,7 @@ func (r *Report) facts() []fact {
 		source += " (" + r.Source.Reason + ")"
 	}
 	add("Source", source)
-	add("Controller", r.ViewText(true))
+	add("Controller", r.ViewText(true, false))
 	add("Context", r.Context)
 	add("Managed by", r.ManagedBy)
 	if c := r.Coordinator; c != nil {
