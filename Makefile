@@ -48,8 +48,8 @@ prerequisites: ## Install what real Kubernetes nodes need (Debian, root); no-op 
 demo: ## Three real Kubernetes nodes, simulated ScyllaDB, the whole story (DEMO=once, DEMO=unguarded)
 	@echo "make demo: about 15 minutes the first time on 2 idle cores, 2 minutes later"
 	@test/cluster/install-prerequisites.sh
-	@go run ./test/demo/first
-	@go run ./test/demo $(DEMO)
+	@go run ./test/e2e/demo/first
+	@go run ./test/e2e/demo $(DEMO)
 
 .PHONY: test
 test: ## The gate: unit tests, a real API server, the story of the demo, and chosen end-to-end tests (stops after BUDGET=45m)
@@ -62,7 +62,7 @@ proof: ## All that takes longer, each unit until it has passed as it is now (FOR
 	@go run ./test/run proof $(if $(FOR),-for=$(FOR)) $(if $(ONLY),-only='$(ONLY)')
 
 .PHONY: proof-record
-proof-record: ## Add the results of make proof to test/proof/ledger.jsonl
+proof-record: ## Add the results of make proof to test/run/proof/ledger.jsonl
 	@go run ./test/run record
 
 .PHONY: steady
@@ -71,12 +71,12 @@ steady: ## The tests of changed packages 20 times on a quarter of a core (PACKAG
 
 .PHONY: mutants
 mutants: ## Planted bugs; a test must find each of them
-	@go run ./test/mutants
+	@go run ./test/run/mutants
 
 .PHONY: rehearse
 rehearse: ## Deliberate failures in real Pods, measured against documented times and written to docs/internals.md
 	@test/cluster/install-prerequisites.sh
-	go test ./test/e2e -count=1 -timeout 60m -run '^TestRehearsals$$' -v -rehearse -measured=testdata/rehearsals.json -series=../monitoring/testdata/recorded
+	go test ./test/e2e -count=1 -timeout 60m -run '^TestRehearsals$$' -v -rehearse -measured=testdata/rehearsals.json -series=../house/monitoring/testdata/recorded
 	go run ./cmd/gen
 
 .PHONY: simulation
@@ -92,7 +92,7 @@ fuzz: ## Run every fuzz target for FUZZ_TIME (default 10s)
 
 .PHONY: bench
 bench: ## Benchmarks with allocations, in one table
-	@go run ./test/bench -benchtime $(BENCH_TIME)
+	@go run ./test/run/bench -benchtime $(BENCH_TIME)
 
 # Built once into the user's cache, for each version of it and of Go: compiling it takes longer than running it.
 LINT_VERSION  := v2.13.1
@@ -117,11 +117,11 @@ gen: ## Generate CRDs, deep copies, completions, the pages that are made from th
 
 .PHONY: samples
 samples: ## Regenerate docs/samples from simulated clusters
-	go test -count=1 ./test/samples -update
+	go test -count=1 ./test/run/samples -update
 
 .PHONY: pictures
 pictures: samples ## Regenerate docs/pictures from the samples (needs Chromium)
-	go test -count=1 ./test/pictures -update
+	go test -count=1 ./test/run/pictures -update
 
 .PHONY: verify
 verify: ## Fail when generated files, formatting or modules differ from what is committed (go vet is part of lint)
@@ -134,18 +134,18 @@ verify: ## Fail when generated files, formatting or modules differ from what is 
 
 .PHONY: size
 size: build ## Binary sizes, start-up time and template symbols against the budget
-	@go run ./test/size
+	@go run ./test/house/size
 
 .PHONY: image
 image: ## Write bin/scylla-agent.tar and bin/scylla-*.tar, OCI archives without Docker
-	@go run ./test/images/cmd/build-images -o $(BIN)
+	@go run ./test/e2e/images/cmd/build-images -o $(BIN)
 
 .PHONY: snapshot
 snapshot: ## What a release would have, for this machine's target, in dist/ (SNAPSHOT=-all for every target)
 	@if command -v goreleaser >/dev/null; then goreleaser build --snapshot --clean --single-target; else \
-	  echo "SKIPPED goreleaser: it is not on PATH, and building it by version compiles some 1,500 packages, longer than CI may take; test/release makes the same from .goreleaser.yaml"; fi
+	  echo "SKIPPED goreleaser: it is not on PATH, and building it by version compiles some 1,500 packages, longer than CI may take; test/house/release makes the same from .goreleaser.yaml"; fi
 	go run ./cmd/gen
-	go run ./test/release/cmd/snapshot $(SNAPSHOT)
+	go run ./test/house/release/cmd/snapshot $(SNAPSHOT)
 
 .PHONY: release
 release: ## goreleaser by version, for the tag that is checked out; AGENT_IMAGE is the repository of scylla-agent's image

@@ -38,8 +38,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/output"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/plane"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/output"
 )
 
 // place is one Kubernetes cluster with the controller's rights installed.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
-	"github.com/kubectl-scylla/kubectl-scylla/test/faultproxy"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/faultproxy"
 )
 
 // lease is the Lease that barriers read: its holder, what it keeps and when it was renewed.

@@ -45,7 +45,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
-	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/memory"
 )
 
 const (

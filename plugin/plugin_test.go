@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/completion"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 func fileName(name string) string {

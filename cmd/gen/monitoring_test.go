@@ -120,8 +120,8 @@ func TestAlertsAndDashboardSpeakOfRegisteredMetrics(t *testing.T) {
 			}
 		}
 	}
-	// So do the series of outages on which test/monitoring runs the alerts.
-	series, err := filepath.Glob("../../test/monitoring/testdata/*.txt") // those in recorded are what Prometheus gets
+	// So do the series of outages on which test/house/monitoring runs the alerts.
+	series, err := filepath.Glob("../../test/house/monitoring/testdata/*.txt") // those in recorded are what Prometheus gets
 	if err != nil || len(series) < 10 {
 		t.Fatalf("%d files of series, %v", len(series), err)
 	}

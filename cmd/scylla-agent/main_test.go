@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/golden"
 )
 
 // asAgent makes the test binary be scylla-agent, so that signals and exit codes are those of a process.

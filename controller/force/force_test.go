@@ -125,7 +125,7 @@ func TestPropagateTakesBackExactlyWhatItGave(t *testing.T) {
 // The Scylla Operator merges the datacenter's annotations into the Service. Our controller does the same and records the origin in a marker
 // annotation; where the outcome differs, the case gives the reason.
 func TestForceAgreesWithTheScyllaOperator(t *testing.T) {
-	data, err := os.ReadFile("../../test/vectors/force-propagation-cases.json")
+	data, err := os.ReadFile("../../test/simulation/vectors/force-propagation-cases.json")
 	if err != nil {
 		t.Fatal(err)
 	}

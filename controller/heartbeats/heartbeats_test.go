@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/pinnedserver"
 )
 
 const row = `{"hostID":"a"}`

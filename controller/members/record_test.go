@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/hostids"
 )
 
 func flag(b bool) *bool { return &b }
@@ -106,7 +106,7 @@ func TestNoHarm30ANodeThatEndedUnrecordedIsRecordedByItsLastRow(t *testing.T) {
 // The Scylla Operator's sidecar asks ScyllaDB and writes the Service in one step. Here the reporter asks, which its own tests cover, and this package
 // writes; the case's answers are converted to the row that the reporter would write. The hash of the token ring is the operator's alone.
 func TestRecordAgreesWithTheScyllaOperatorsSidecar(t *testing.T) {
-	data, err := os.ReadFile("../../test/vectors/sidecar-annotation-cases.json")
+	data, err := os.ReadFile("../../test/simulation/vectors/sidecar-annotation-cases.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 var firstWell = stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"}],"hostID":"h0","operationMode":"NORMAL","ownsTokens":true,"coordinator":"h0"}`) + "\n"

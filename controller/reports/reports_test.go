@@ -37,7 +37,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 var text, sees = stage.RowText, stage.Sees

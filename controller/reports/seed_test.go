@@ -18,8 +18,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
-	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/vectors"
 )
 
 // isBootstrapPreconditionMet is the algorithm of the proposal, letter by letter: it knows none of the fields that we add.

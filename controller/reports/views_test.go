@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // withViews makes the bench's reports carry views. Another call simulates another process, of the next epoch.

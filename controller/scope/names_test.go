@@ -14,7 +14,7 @@ import (
 )
 
 func TestNamesAreTheScyllaOperators(t *testing.T) {
-	data, err := os.ReadFile("../../test/vectors/report-names.json")
+	data, err := os.ReadFile("../../test/simulation/vectors/report-names.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/pinnedserver"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // reporter serves a member's row over TLS on loopback, as the member's annotation says.

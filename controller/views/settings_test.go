@@ -21,7 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // withPolicy returns a report with a health policy of its own.

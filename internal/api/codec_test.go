@@ -15,8 +15,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
-	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/vectors"
 )
 
 // statusReportCase is one case of status-report-cases.json: the annotation that the Scylla Operator's sidecar wrote.

@@ -15,8 +15,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
-	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/hostids"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/vectors"
 )
 
 type wireReport struct {

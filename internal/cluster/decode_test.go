@@ -17,7 +17,7 @@ import (
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // sameDecoding compares the short way with the only other decoder of annotations, on a decoder that has seen before as well.

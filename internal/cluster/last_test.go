@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // threeMembers are joined members that carry these rows.

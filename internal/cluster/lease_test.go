@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/golden"
 )
 
 // The Lease has to say that the very report is kept by which the cluster is judged.

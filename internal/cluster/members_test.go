@@ -17,8 +17,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/golden"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 func TestMembersTellWhatEachIs(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // troubled draws a cluster in which anything may be wrong with any member.

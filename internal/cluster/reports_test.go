@@ -23,7 +23,7 @@ import (
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // reportMember is a member Service with what its Pod carries, as the tests of the reports draw and name it.

@@ -14,10 +14,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
-// assemblyCase has the shape that test/vectors/README.md describes.
+// assemblyCase has the shape that test/simulation/vectors/README.md describes.
 type assemblyCase struct {
 	ID    string
 	Input struct {
@@ -55,7 +55,7 @@ type object struct {
 
 func readAssembly(t testing.TB) []assemblyCase {
 	t.Helper()
-	data, err := os.ReadFile("../../test/vectors/assembly-cases.json")
+	data, err := os.ReadFile("../../test/simulation/vectors/assembly-cases.json")
 	if err != nil {
 		t.Fatal(err)
 	}

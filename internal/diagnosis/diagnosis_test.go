@@ -22,8 +22,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
 
 // said is a finding as a test writes it: "Kind: sentence".

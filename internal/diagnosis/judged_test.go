@@ -9,8 +9,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
 
 // force-proceed gives Judge the list of members that it then forces: Judge must not put another name into it.

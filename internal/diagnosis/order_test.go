@@ -17,8 +17,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
 
 func ready(c *plugintest.Cluster, name string, is corev1.ConditionStatus) {

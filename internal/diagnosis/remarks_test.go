@@ -14,8 +14,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
 
 // In a cluster of the Scylla Operator, a finding about a node that is DOWN or not Ready has label

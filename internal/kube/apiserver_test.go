@@ -23,8 +23,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	controlplane "github.com/kubectl-scylla/kubectl-scylla/test/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/plane"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // TestRealAPIServer asks what no fake can answer: whether the static mapper, selectors, the words of refusals, the validation of events

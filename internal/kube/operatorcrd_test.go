@@ -19,8 +19,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/crds"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/plane"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // TestBesideOperator2ReportsUnderTheOperatorsCRD: on a real API server with the operator's definition of the kind instead of ours, after ours and before ours. The fields that

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/faultproxy"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/faultproxy"
 )
 
 // podServer lists Pods and streams nothing, as an API server does when nothing happens. It knows no initial events.

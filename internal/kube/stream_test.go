@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/memory"
 )
 
 // A List gives the same however it is written: as JSON, as kubectl's YAML (which is decoded an item at a time), as YAML in another style (which

@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/stage"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 var sizes = []int{3, 30, 100, 300, 1000}

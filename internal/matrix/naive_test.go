@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/vectors"
 )
 
 // naive is the judgement written down a second time in the plainest way, maps of maps and no cleverness, to hold the real one to.

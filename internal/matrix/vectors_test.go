@@ -13,10 +13,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/vectors"
 )
 
-// vectorReport is the neutral form of a datacenter report in test/vectors; it has the fields of the wire.
+// vectorReport is the neutral form of a datacenter report in test/simulation/vectors; it has the fields of the wire.
 type vectorReport struct {
 	DatacenterName string           `json:"datacenterName"`
 	Racks          []api.RackReport `json:"racks"`

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/vectors"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/vectors"
 )
 
 func decodeReport(t testing.TB, text string) api.ScyllaDBDatacenterNodesStatusReport {

@@ -217,7 +217,7 @@ func TestVersionOfAll(t *testing.T) {
 
 // By the image alone the answer is the Scylla Operator's, with its errors as unknown.
 func TestVersionVectors(t *testing.T) {
-	data, err := os.ReadFile("../../test/vectors/version-cases.json")
+	data, err := os.ReadFile("../../test/simulation/vectors/version-cases.json")
 	if err != nil {
 		t.Fatal(err)
 	}

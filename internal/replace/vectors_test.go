@@ -101,7 +101,7 @@ func TestVectorsAgreeOrDifferWithAReason(t *testing.T) {
 		"replace/resume after a crash between eviction and label, new pod already up with a NEW host ID: records the new node's ID and deletes its PVC": {ActionRefuse,
 			"the node that the Service names is alive; its volume must not go"},
 	}
-	data, err := os.ReadFile("../../test/vectors/replace-cases.json")
+	data, err := os.ReadFile("../../test/simulation/vectors/replace-cases.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/memory"
 )
 
 // A reporter has 128 MiB. Whatever answers in ScyllaDB's place with 31 MB must cost less than half of that, this test's own binary included.

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/hostids"
 )
 
 // canned answers without a socket.
@@ -148,7 +148,7 @@ func seedRows(f *testing.F) {
 			Live   httpAnswer `json:"GET /gossiper/endpoint/live/"`
 		} `json:"input"`
 	}
-	b, err := os.ReadFile("../../test/vectors/status-report-cases.json")
+	b, err := os.ReadFile("../../test/simulation/vectors/status-report-cases.json")
 	if err != nil {
 		f.Fatal(err)
 	}

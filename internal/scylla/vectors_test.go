@@ -14,12 +14,12 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/test/hostids"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/hostids"
 )
 
 func loadVectors(t *testing.T, name string, into any) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("../../test/vectors", name))
+	b, err := os.ReadFile(filepath.Join("../../test/simulation/vectors", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // TestC5ASecondClusterIsTheFirstThingSaid: whatever its Service records of the member that founded it, the finding is the gravest, it explains what it causes, a

@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // TestOneStepEverywhere compares status, the verb barrier and the barrier in the Pod for one node in trouble. All blockers about the node have one step. A reader that sees

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // TestBesideOperator3ThePluginSaysWhatItCannotKnow: a member whose Pod is at its barrier may have lost its volume. The plugin cannot know that, so it must not say that the

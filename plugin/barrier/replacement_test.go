@@ -5,7 +5,7 @@ package barrier_test
 import (
 	"testing"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // The output for a member past its barrier whose replacement failed must say more than that it may start.

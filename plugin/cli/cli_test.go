@@ -22,8 +22,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/barrier"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/test/output"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/output"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // bench is a Deps with streams that a test reads. Its clock keeps the time of the synctest bubble.

@@ -30,7 +30,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	verb "github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // The page of a node is what the verb describe prints: one source.

@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // The Secret is stored before the manifest is printed, never made anew, and its password is shown nowhere.
 func TestTheSecretIsStoredFirst(t *testing.T) {
-	const passwords = "../../test/manifests/passwords.yaml"
+	const passwords = "../../test/simulation/manifests/passwords.yaml"
 	key := types.NamespacedName{Namespace: "shop", Name: "shop-root-credential"}
 	meta := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}
 	of := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop"}}

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 const (
-	plain = "../../test/manifests/plain.yaml"
-	done  = "../../test/manifests/injected/plain.yaml"
+	plain = "../../test/simulation/manifests/plain.yaml"
+	done  = "../../test/simulation/manifests/injected/plain.yaml"
 )
 
 func TestInject(t *testing.T) {
@@ -39,7 +39,7 @@ func TestInject(t *testing.T) {
 		"what changes":        {[]string{"-f", plain, image, "-o", "diff"}, "", 0, "+        - launch\n", "injected"},
 		"undo":                {[]string{"-f", done, "--undo"}, "", 0, "name: jmx", "statefulset shop/db no longer injected\n"},
 		"undo of nothing":     {[]string{"-f", plain, "--undo"}, "", 0, "an agent of somebody else", "statefulset shop/db not injected\n"},
-		"a warning":           {[]string{"-f", "../../test/manifests/configmap.yaml", image}, "", 0, "kind: RoleBinding", "warning: statefulset shop/db-b: label app.kubernetes.io/managed-by becomes"},
+		"a warning":           {[]string{"-f", "../../test/simulation/manifests/configmap.yaml", image}, "", 0, "kind: RoleBinding", "warning: statefulset shop/db-b: label app.kubernetes.io/managed-by becomes"},
 		"no file":             {[]string{image}, "", 2, "", "specify a manifest with -f FILE"},
 		"no image":            {[]string{"-f", plain}, "", 2, "", "specify the image of scylla-agent with --image"},
 		"a floating tag":      {[]string{"-f", plain, "--image=example.com/scylla-agent"}, "", 2, "", `image "example.com/scylla-agent" has no fixed version`},

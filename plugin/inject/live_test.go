@@ -32,7 +32,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // stage is the cluster shop of the e2e tests on a fake API server, with what Kubernetes, our controller and ScyllaDB do at once. A run of the plugin is one

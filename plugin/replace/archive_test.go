@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // An expert elsewhere plans from an archive; where the data is, no archive knows, and nothing can be changed.

@@ -25,7 +25,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // uuids of requests are made anew in each run.

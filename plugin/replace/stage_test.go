@@ -32,7 +32,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
 
 // BenchmarkReportPage is all of `report -o html` of a partition: the archive read, redacted, judged and drawn. page-B is the size of the page.

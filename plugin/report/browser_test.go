@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // browse runs a headless browser on a page.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // A root credential that is not verified is a warning: it changes neither the verdict nor the exit code.

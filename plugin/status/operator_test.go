@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter: a ScyllaDBCluster of two datacenters, looked at in the namespace of one. Nothing names a

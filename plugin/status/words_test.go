@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // TestBesideOperator10AJoiningMemberIsWaitedFor: under the operator a node has no row before it has joined, while its peers list it. The output must not say that its reporter

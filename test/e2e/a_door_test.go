@@ -19,8 +19,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/images"
-	"github.com/kubectl-scylla/kubectl-scylla/test/readme"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/images"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/readme"
 )
 
 // step is one command of the README, with what it ends with and says.

@@ -24,9 +24,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/test/faultproxy"
-	"github.com/kubectl-scylla/kubectl-scylla/test/output"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/faultproxy"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/output"
 )
 
 // healthAddress is in the line of the log with which the server of the probes starts.

@@ -26,8 +26,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plane"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/plane"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // The dashboard as a person has it: the real binary in a real terminal against a real API server, which then goes away and comes back.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
 
 // execs runs commands in real containers through a real kubelet: the member in any form, streams, terminal, exit code, Ctrl-C, several nodes.

@@ -33,7 +33,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/images"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/images"
 )
 
 // fault is one change of one object.

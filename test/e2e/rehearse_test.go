@@ -22,7 +22,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
 
 var (

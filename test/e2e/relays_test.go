@@ -24,7 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
 
 const (
@@ -39,7 +39,7 @@ const (
 
 var staleAPILoaded sync.Once
 
-// loadStaleAPI brings the image of test/faultproxy/cmd/staleapi to the Kubernetes nodes.
+// loadStaleAPI brings the image of test/e2e/faultproxy/cmd/staleapi to the Kubernetes nodes.
 func loadStaleAPI(t *testing.T) {
 	t.Helper()
 	w := world(t)
@@ -49,7 +49,7 @@ func loadStaleAPI(t *testing.T) {
 			t.Fatal(err)
 		}
 		binary, archive := filepath.Join(root, binaries, "staleapi"), filepath.Join(root, binaries, "staleapi.tar")
-		if err := image.BuildBinary(t.Context(), root, "./test/faultproxy/cmd/staleapi", binary); err != nil {
+		if err := image.BuildBinary(t.Context(), root, "./test/e2e/faultproxy/cmd/staleapi", binary); err != nil {
 			t.Fatal(err)
 		}
 		if err := image.Write(archive, image.Spec{Ref: staleAPIImage, Files: []image.File{{Path: "/staleapi", Source: binary}}, Entrypoint: []string{"/staleapi"}}); err != nil {

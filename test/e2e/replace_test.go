@@ -25,8 +25,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
-	"github.com/kubectl-scylla/kubectl-scylla/test/examples"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/examples"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
 
 // A frozen ScyllaDB takes no signal: the kubelet kills it after the grace period.

@@ -40,7 +40,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
-	"github.com/kubectl-scylla/kubectl-scylla/test/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
 // The namespaces that the scripts look at.

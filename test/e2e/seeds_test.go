@@ -19,7 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
 
 // first is the member that founded the cluster: the oldest Service, by name among those of one second.

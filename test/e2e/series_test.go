@@ -19,7 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenario"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
 
 var series = flag.String("series", "", "with -rehearse: folder to which the series of outages are written, as Prometheus scrapes them")
@@ -29,7 +29,7 @@ const (
 	calm    = 4                // scrapes before the outage
 )
 
-// recordSeries records for test/monitoring what Prometheus scrapes while the controller restarts, and while it is gone.
+// recordSeries records for test/house/monitoring what Prometheus scrapes while the controller restarts, and while it is gone.
 func recordSeries(t *testing.T) {
 	freshController(t)
 	f := deploy(t, scenario.Cluster{Mutate: asShipped})
@@ -83,7 +83,7 @@ func (f *fixture) record(name string, outage int, inject func()) {
 
 var sample = regexp.MustCompile(`(?m)^(kubectl_scylla_\w+)(?:\{(.*)\})? (\S+)$`)
 
-// scrape gives each series' value, with the labels that a PodMonitor adds where they are missing. Moments count from began, as the time of test/monitoring does.
+// scrape gives each series' value, with the labels that a PodMonitor adds where they are missing. Moments count from began, as the time of test/house/monitoring does.
 func (f *fixture) scrape(wanted map[string]bool, began time.Time) map[string]string {
 	f.t.Helper()
 	found := map[string]string{}

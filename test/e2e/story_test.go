@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/demo/story"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/demo/story"
 )
 
 // What `make demo DEMO=once` shows. The story itself fails on an exit code other than those that are in its output.

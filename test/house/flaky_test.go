@@ -70,13 +70,13 @@ var flaky = map[string]struct {
 		except: map[string]string{
 			"controller/limit_test.go":   "measures the shipped program under the shipped limit of memory",
 			"test/cluster/main_test.go":  "the program that runs in Pods",
-			"test/doors":                 "runs each documented command as a shell does",
+			"test/e2e/doors":             "runs each documented command as a shell does",
 			"test/e2e/dashboard_test.go": "the shipped program, on a terminal",
 			"test/e2e/install_test.go":   "the shipped program in a Pod",
 			"test/e2e/relays_test.go":    "the shipped program in a Pod",
 			"test/e2e/script_test.go":    "the shipped program, in scripts",
 			"test/house/house_test.go":   "go list, which compiles nothing",
-			"test/release":               "what a release has, and go install by version",
+			"test/house/release":         "what a release has, and go install by version",
 		},
 	},
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	endtoend "github.com/kubectl-scylla/kubectl-scylla/test/covers"
+	endtoend "github.com/kubectl-scylla/kubectl-scylla/test/run/covers"
 )
 
 // unitOnly are the packages that no end-to-end test names, each with the reason.
@@ -15,17 +15,17 @@ var unitOnly = map[string]string{
 	"cmd/gen":                     "makes docs, which make verify compares",
 	"cmd/internal/lategc":         "a setting of the garbage collector",
 	"controller/metrics":          "names of metrics; docs/reference/metrics.md is made of them",
-	"controller/remote":           "two Kubernetes clusters: test/remote has two API servers",
+	"controller/remote":           "two Kubernetes clusters: test/e2e/remote has two API servers",
 	"controller/scope":            "names and labels, on which every report depends",
-	"controller/write":            "writes to an API server: test/remote and controller have a real one",
-	"internal/api":                "the wire: test/beside compares it with the Scylla Operator's",
+	"controller/write":            "writes to an API server: test/e2e/remote and controller have a real one",
+	"internal/api":                "the wire: test/e2e/beside compares it with the Scylla Operator's",
 	"internal/base/atomicfile":    "one step of the file system; what writes by it is named by tests",
 	"internal/base/bounded":       "limits of input, which no healthy cluster reaches",
 	"internal/diagnosis/evidence": "a table; cmd/gen has the test that walks it, test/e2e what is printed of it",
 	"internal/api/hostid":         "a type",
 	"internal/base/pattern":       "compiles regular expressions late",
 	"internal/scylla/raftlog":     "places in a log; test/simulation has their schedules",
-	"internal/base/version":       "build information; make size and test/release look at it",
+	"internal/base/version":       "build information; make size and test/house/release look at it",
 }
 
 // TestEveryPackageIsProved: each end-to-end test declares which packages it proves, and each
@@ -37,7 +37,7 @@ func TestEveryPackageIsProved(t *testing.T) {
 		exists[strings.TrimPrefix(p.ImportPath, own)] = true
 	}
 	named := map[string]bool{}
-	for _, dir := range []string{"test/e2e", "test/attack"} {
+	for _, dir := range []string{"test/e2e", "test/e2e/attack"} {
 		tests, err := endtoend.Read("../../" + dir)
 		if err != nil {
 			t.Fatal(err)

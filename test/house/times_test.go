@@ -21,20 +21,20 @@ var slow = map[string]struct {
 	most float64
 	why  string
 }{
-	"controller/replacement TestKilledAtEveryRequest":       {8, "the controller ends after each of its requests in turn"},
-	"controller/replacement TestResumeKilledAtEveryRequest": {10, "the command ends after each of its requests in turn"},
-	"plugin/inject TestLiveDiesAfterEveryWrite":             {20, "the command ends after each of more than 30 writes in turn, and goes on"},
-	"plugin/inject TestLiveUndoDiesAfterEveryWrite":         {16, "the same on the way back"},
-	"plugin/report TestArchiveShowsWhatWasLive":             {10, "every verb, live and from the archive"},
-	"test/doors TestDoorWithoutACluster":                    {20, "links the program that the README's commands run"},
-	"test/scenes TestLiveFileAndArchiveAreOneCluster":       {12, "every scene through three sources"},
-	"test/simulation TestSeeds":                             {15, "100 seeds by each of two policies"},
+	"controller/replacement TestKilledAtEveryRequest":            {8, "the controller ends after each of its requests in turn"},
+	"controller/replacement TestResumeKilledAtEveryRequest":      {10, "the command ends after each of its requests in turn"},
+	"plugin/inject TestLiveDiesAfterEveryWrite":                  {20, "the command ends after each of more than 30 writes in turn, and goes on"},
+	"plugin/inject TestLiveUndoDiesAfterEveryWrite":              {16, "the same on the way back"},
+	"plugin/report TestArchiveShowsWhatWasLive":                  {10, "every verb, live and from the archive"},
+	"test/e2e/doors TestDoorWithoutACluster":                     {20, "links the program that the README's commands run"},
+	"test/simulation/scenes TestLiveFileAndArchiveAreOneCluster": {12, "every scene through three sources"},
+	"test/simulation TestSeeds":                                  {15, "100 seeds by each of two policies"},
 }
 
 // TestUnitTestsAreFast reads what `make proof-record` has recorded of an idle machine: a test that
 // measured itself would fail where the machine is busy.
 func TestUnitTestsAreFast(t *testing.T) {
-	f, err := os.Open("../proof/ledger.jsonl")
+	f, err := os.Open("../run/proof/ledger.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

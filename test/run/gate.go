@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/build"
-	"github.com/kubectl-scylla/kubectl-scylla/test/covers"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/covers"
 )
 
 const (
@@ -116,7 +116,7 @@ func (g *gate) run(ctx context.Context) (int, error) {
 // needsServer is true of a package whose tests start an API server or Kubernetes nodes.
 func needsServer(name string, p *listed) bool {
 	return strings.HasPrefix(name, "test/cluster") || slices.ContainsFunc(slices.Concat(p.TestImports, p.XTestImports), func(i string) bool {
-		return i == module+"/test/plane" || i == module+"/test/cluster"
+		return i == module+"/test/e2e/plane" || i == module+"/test/cluster"
 	})
 }
 
@@ -131,7 +131,7 @@ func importPaths(names []string) []string {
 
 // compiles are the packages whose tests call the go command: go test does not see what that reads,
 // so a result from its cache could be that of another source.
-var compiles = []string{"test/doors", "test/house", "test/mutants", "test/release", "test/run"}
+var compiles = []string{"test/e2e/doors", "test/house", "test/run/mutants", "test/house/release", "test/run"}
 
 // unitTests has no flag that keeps go test from using its results again: no race detector and no
 // random order, which the proof has. Lint runs go vet.

@@ -20,7 +20,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/covers"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/covers"
 )
 
 // listed is a package as `go list -json` describes it.
@@ -44,14 +44,14 @@ type inputs struct {
 
 // alsoReads are the files and folders outside of its own that the tests of a package read.
 var alsoReads = map[string][]string{
-	"test/house":      {"cmd", "controller", "internal", "plugin", "test"},
-	"test/release":    {".goreleaser.yaml", "Makefile"},
-	"test/cluster":    {controlPlane},
-	"test/simulation": {"test/vectors"},
+	"test/house":         {"cmd", "controller", "internal", "plugin", "test"},
+	"test/house/release": {".goreleaser.yaml", "Makefile"},
+	"test/cluster":       {controlPlane},
+	"test/simulation":    {"test/simulation/vectors"},
 }
 
 // monitoring is a module of its own, which tests docs/monitoring.
-const monitoring = "test/monitoring"
+const monitoring = "test/house/monitoring"
 
 // controlPlane is a module of its own, so go list does not name it.
 const controlPlane = "test/cluster/controlplane"
@@ -147,7 +147,7 @@ func (in *inputs) ofEndToEnd(kind, dir string, t covers.Test) string {
 			}
 		}
 	}
-	trees := []string{controlPlane, "docs/examples", "test/images"}
+	trees := []string{controlPlane, "docs/examples", "test/e2e/images"}
 	for _, declaration := range t.Source {
 		lines[declaration] = true
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	ledgerPath = "test/proof/ledger.jsonl" // committed
-	proofPath  = "bin/proof.jsonl"         // of this checkout, as results come
-	testPath   = "bin/test.jsonl"          // each test of the last make test
+	ledgerPath = "test/run/proof/ledger.jsonl" // committed
+	proofPath  = "bin/proof.jsonl"             // of this checkout, as results come
+	testPath   = "bin/test.jsonl"              // each test of the last make test
 )
 
 // entry is one result of one unit of the proof.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/covers"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/covers"
 )
 
 // What go test -json prints becomes counts, the reasons of skips, and the first complaint of each failed test.

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/covers"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/covers"
 )
 
 // unit is the least that has a result of its own in the proof. Those of one group run in one go
@@ -97,23 +97,23 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 			args: []string{"go", "test", "./test/simulation", "-vet=off", "-count=1", "-timeout=60m", "-run=^TestSeeds$", "-seeds=2000", "-rule=" + policy}})
 	}
 	packages(memoryGroup, "memory", func(_ string, p *listed) bool {
-		return slices.Contains(slices.Concat(p.TestImports, p.XTestImports), module+"/test/memory")
+		return slices.Contains(slices.Concat(p.TestImports, p.XTestImports), module+"/test/run/memory")
 	})
 	packages(browserGroup, "browser", func(name string, _ *listed) bool { return name == "plugin/report" })
-	packages(installGroup, "go-install", func(name string, _ *listed) bool { return name == "test/release" })
+	packages(installGroup, "go-install", func(name string, _ *listed) bool { return name == "test/house/release" })
 	commands := []string{"cmd/kubectl-scylla", "cmd/scylla-agent"}
 	for _, p := range []string{"internal/matrix", "internal/bootstrap", "internal/agent/barrier", "internal/view", "internal/replace"} {
 		// Tests of the controller find some bugs of internal/view.
-		tests := []string{in.ofTests("mutants", p), in.ofTests("", "controller/views"), in.ofTests("", "controller/reports"), in.tree("test/mutants")}
+		tests := []string{in.ofTests("mutants", p), in.ofTests("", "controller/views"), in.ofTests("", "controller/reports"), in.tree("test/run/mutants")}
 		all = append(all, unit{name: "mutants " + p, key: key(map[string]bool{strings.Join(tests, " "): true}),
-			args: []string{"go", "run", "./test/mutants", "-run=^" + p + ": "}})
+			args: []string{"go", "run", "./test/run/mutants", "-run=^" + p + ": "}})
 	}
 	all = append(all,
 		// A module of its own, so that the gate compiles no Prometheus.
 		unit{name: "monitoring", args: []string{"go", "-C", monitoring, "test", "-vet=off", "-count=1", "-timeout=20m", "./..."},
 			key: in.ofCommands("monitoring", nil, monitoring, "docs/monitoring")},
 		unit{name: "snapshot", args: []string{"make", "snapshot"},
-			key: in.ofCommands("snapshot", append([]string{"test/release/cmd/snapshot", "cmd/gen"}, commands...), ".goreleaser.yaml")},
+			key: in.ofCommands("snapshot", append([]string{"test/house/release/cmd/snapshot", "cmd/gen"}, commands...), ".goreleaser.yaml")},
 		unit{name: "vuln", args: []string{"make", "vuln"}, key: in.ofCommands("vuln", nil, "go.mod", "go.sum")})
 	fuzz, err := in.fuzzTargets()
 	if err != nil {

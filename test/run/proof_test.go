@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/covers"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/covers"
 )
 
 // A change undoes the results of what is made of it, and of nothing else.

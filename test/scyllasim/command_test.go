@@ -21,7 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/output"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/output"
 )
 
 // startProcess runs this test binary under another name, as the image's binary is run.

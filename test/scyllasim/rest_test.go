@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/golden"
 )
 
 func TestRESTBodies(t *testing.T) {

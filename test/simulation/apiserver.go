@@ -23,7 +23,7 @@ const (
 	claimMarked   = 30 * time.Second
 )
 
-// way is what goes wrong between the controller and the API server: the four faults of test/faultproxy.
+// way is what goes wrong between the controller and the API server: the four faults of test/e2e/faultproxy.
 type way struct {
 	rng *rand.Rand // of its own, so that a fault here draws nothing from the rest of a seed
 	// dropped: no request arrives. stalled: watches deliver nothing, requests work. rejected: admission refuses reports; all of them, or those of datacenters alone.

@@ -17,7 +17,7 @@
 //     replica of the controller, every fifth lets two join at once.
 //   - Clocks (clock.go): each machine, controller and person has one of its own, off by up to four minutes, but in every third seed.
 //   - Messages (network.go): writes of reporters are lost, arrive late, or twice; polls of heartbeats are lost; a reading may be half a minute old.
-//   - The controller's way to the API server (apiserver.go), with the four faults of test/faultproxy: requests are dropped or held back and arrive later, watches
+//   - The controller's way to the API server (apiserver.go), with the four faults of test/e2e/faultproxy: requests are dropped or held back and arrive later, watches
 //     stall, reports are rejected. The Lease is renewed by what was written or found equal; a claim is marked before it is deleted.
 //   - People (people.go), who run after a minute the printed commands: those of a verdict's or a replacement's next step, and what the documentation says.
 //

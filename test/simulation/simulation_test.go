@@ -236,7 +236,7 @@ func compare(t *testing.T, bug Rule, o Options, seeds ...uint64) map[Rule]Total 
 
 // The rule that ours is compared with is the Scylla Operator's: it answers as that did.
 func TestOperatorPreconditionIsTheOperators(t *testing.T) {
-	f, err := os.Open("../vectors/precondition-oracle.jsonl.gz")
+	f, err := os.Open("vectors/precondition-oracle.jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

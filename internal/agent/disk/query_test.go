@@ -10,7 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/memory"
 )
 
 // With an endless or far too large query file it is unknown whether the node has bootstrapped, and reading it takes little memory.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
-	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/memory"
 )
 
 // TestNoHarm3TenThousandConnectionsTakeLittleMemory: clients that connect over TLS, make a request and stay, from 100 addresses, do not fill the memory that a reporter has in its

@@ -28,7 +28,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/pinnedserver"
 )
 
 var demo = types.NamespacedName{Namespace: ns, Name: "demo"}

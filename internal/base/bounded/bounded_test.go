@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/test/memory"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/memory"
 )
 
 // repeated repeats a text without an end.

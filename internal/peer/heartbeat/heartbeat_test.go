@@ -13,7 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/pinnedserver"
 )
 
 // serve answers by TLS until the test ends, and returns the address and a client that pins its certificate.

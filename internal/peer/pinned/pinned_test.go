@@ -10,7 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
-	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/pinnedserver"
 )
 
 var nothing = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})

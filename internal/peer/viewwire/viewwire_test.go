@@ -18,7 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
-	"github.com/kubectl-scylla/kubectl-scylla/test/pinnedserver"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/pinnedserver"
 )
 
 var key = types.NamespacedName{Namespace: "db", Name: "demo"}

@@ -66,7 +66,7 @@ func TestVersionVectors(t *testing.T) {
 			ReplaceError string  `json:"replaceError"`
 		} `json:"expected"`
 	}
-	data, err := os.ReadFile("../../../test/vectors/version-cases.json")
+	data, err := os.ReadFile("../../../test/simulation/vectors/version-cases.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
-	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/golden"
 )
 
 // setIn is the StatefulSet of a stream.

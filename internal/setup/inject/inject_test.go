@@ -18,13 +18,13 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/golden"
 )
 
 var image = Options{Image: "example.com/scylla-agent:1", ControllerNamespace: "kubectl-scylla", Namespace: "default"}
 
 // fleet are manifests of ScyllaDB in the forms people have; injected/ below it has what becomes of each.
-const fleet = "../../../test/manifests"
+const fleet = "../../../test/simulation/manifests"
 
 func input(t *testing.T, name string) []byte {
 	t.Helper()

@@ -205,7 +205,7 @@ func TestNextEndsWhateverStopsIt(t *testing.T) {
 	})
 }
 
-// running is the StatefulSet of test/manifests/plain.yaml as the API server has it.
+// running is the StatefulSet of test/simulation/manifests/plain.yaml as the API server has it.
 func running(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	docs, err := split(input(t, "plain.yaml"))

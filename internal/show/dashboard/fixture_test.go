@@ -20,7 +20,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
-	"github.com/kubectl-scylla/kubectl-scylla/test/golden"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/golden"
 )
 
 // start is the moment of every first snapshot.

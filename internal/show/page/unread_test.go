@@ -11,7 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/page"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scenes"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
 
 // TestNobodyAskedIsNoNodesTrouble: a page without the right to read anything says of no node and no rack that it has trouble or is not UP.

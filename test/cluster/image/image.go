@@ -243,7 +243,7 @@ func Read(archive string) (Info, error) {
 }
 
 // BuildFlags are the Makefile's GOFLAGS. With other flags the packages that Kubernetes, the product and the tests share
-// would be compiled once more; test/release compares them.
+// would be compiled once more; test/house/release compares them.
 var BuildFlags = []string{"-trimpath", "-gcflags=k8s.io/...=-l", "-gcflags=sigs.k8s.io/...=-l",
 	"-gcflags=google.golang.org/protobuf/...=-l", "-gcflags=github.com/google/gnostic-models/...=-l"}
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scenes_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
+)
+
+// TestLiveFileAndArchiveAreOneCluster: the same objects, read from an API server, from a file that kubectl wrote, and from an archive, give the same rows, members,
+// health and verdicts, by either source.
+func TestLiveFileAndArchiveAreOneCluster(t *testing.T) {
+	t.Parallel()
+	// A file does not record that the right to list Pods was missing: a file without Pods is one in which they were not saved.
+	all := slices.DeleteFunc(scenes.All(12), func(s scenes.Scene) bool { return s.Name == "no rights" })
+	rapid.Check(t, func(rt *rapid.T) {
+		scene := rapid.SampledFrom(all).Draw(rt, "scene")
+		objects := damaged(rt, listed(scene.Objects()))
+		source := rapid.SampledFrom([]cluster.Source{cluster.SourceAuto, cluster.SourceReport, cluster.SourceAnnotation}).Draw(rt, "source")
+		key := scene.Objects().Key
+
+		server := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithReturnManagedFields().WithObjects(objects...).Build()
+		read, err := kube.Load(rt.Context(), server, key, kube.Everything(source, "scylla-agent"))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		live := cluster.New(read, source, scenes.Now)
+
+		saved, err := kube.Read(bytes.NewReader(plugintest.SavedYAML(t, objects)))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if len(saved) != 1 {
+			rt.Fatalf("%d clusters in the file", len(saved))
+		}
+		same(rt, "file", live, cluster.New(saved[0], source, scenes.Now))
+
+		packed, err := support.Pack([]*support.Cluster{{Snapshot: live}}, scenes.Now, support.Limits{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		var b bytes.Buffer
+		if _, err := packed.WriteTo(&b); err != nil {
+			rt.Fatal(err)
+		}
+		opened, err := support.Open(&b)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if err := opened.Use(source); err != nil {
+			rt.Fatal(err)
+		}
+		same(rt, "archive", live, opened.Clusters[0].Snapshot)
+	})
+}
+
+// listed are the objects of a scene, without what only the reading adds.
+func listed(o cluster.Objects) []client.Object {
+	var out []client.Object
+	for i := range o.Services {
+		out = append(out, &o.Services[i])
+	}
+	for i := range o.Pods {
+		out = append(out, &o.Pods[i])
+	}
+	for i := range o.StatefulSets {
+		out = append(out, &o.StatefulSets[i])
+	}
+	for i := range o.PVCs {
+		out = append(out, &o.PVCs[i])
+	}
+	for i := range o.Reports {
+		out = append(out, &o.Reports[i])
+	}
+	if o.StatusReport != nil {
+		out = append(out, o.StatusReport)
+	}
+	return out
+}
+
+// damaged removes objects, removes fields that decisions use, and garbles rows.
+func damaged(t *rapid.T, objects []client.Object) []client.Object {
+	out := make([]client.Object, 0, len(objects))
+	for _, o := range objects {
+		what := rapid.SampledFrom([]string{"", "", "", "", "", "", "", "gone", "no labels of a place", "no annotations", "not joined", "garbled row"}).Draw(t, o.GetName())
+		if what == "gone" && len(objects) > 1 {
+			continue
+		}
+		o = o.DeepCopyObject().(client.Object)
+		o.SetResourceVersion("")
+		switch what {
+		case "no labels of a place":
+			labels := o.GetLabels()
+			delete(labels, api.LabelRack)
+			o.SetLabels(labels)
+		case "no annotations":
+			o.SetAnnotations(nil)
+		case "not joined":
+			change(o, api.AnnotationNodeJoined, "false")
+		case "garbled row":
+			change(o, api.AnnotationNodeStatusReport, `{"observedNodes":7}`)
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+func change(o client.Object, key, value string) {
+	a := o.GetAnnotations()
+	if a[key] != "" {
+		a[key] = value
+		o.SetAnnotations(a)
+	}
+}
+
+// same fails unless both clusters agree in everything that a person is shown and a barrier decides by.
+func same(t *rapid.T, how string, want, got *cluster.Cluster) {
+	t.Helper()
+	if diff := cmp.Diff(said(t, want), said(t, got)); diff != "" {
+		t.Fatalf("%s (-live +%s):\n%s", how, how, diff)
+	}
+}
+
+func said(t *rapid.T, c *cluster.Cluster) string {
+	verdicts := map[string]any{}
+	for _, m := range c.Members() {
+		if v, err := bootstrap.VerdictOf(c, m.Member); err == nil {
+			verdicts[m.Member] = v
+		} else {
+			verdicts[m.Member+string(m.HostID)] = err.Error()
+		}
+	}
+	b, err := json.MarshalIndent(map[string]any{
+		"source": c.Source, "rows": c.Rows(), "members": c.Members(), "health": bootstrap.HealthOf(c), "verdicts": verdicts,
+	}, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A Pod that a file lacks may not have been saved; one that the API server lacks is gone.
+	return strings.NewReplacer("PodNotSaved", "PodGone", " is not among the saved objects", " no longer exists").Replace(string(b))
+}
