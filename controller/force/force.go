@@ -177,7 +177,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		var sources []Source
 		for _, o := range objects {
 			sources = append(sources, Source{Name: o.kind + "/" + o.GetName(), Annotations: o.GetAnnotations()})
-			r.complain(ctx, o.Object, o.kind, complained)
+			r.recordWarning(ctx, o.Object, o.kind, complained)
 		}
 		want := Propagate(svc.Annotations, append(sources, joined...))
 		spent := want[api.AnnotationForceProceed] == api.ForceProceedValue && cluster.NodeStarted(podOf[svc.Name])
@@ -200,7 +200,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			forced++
 			r.recordForce(ctx, svc)
 		case svc.Annotations[api.AnnotationForcePropagatedFrom] == "":
-			r.complain(ctx, svc, "Service", complained)
+			r.recordWarning(ctx, svc, "Service", complained)
 		}
 	}
 	if ours == 0 {
@@ -283,9 +283,9 @@ func (r *Reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
 	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, "ForceProceed", "PropagateForce", note)
 }
 
-// complain writes an Event on an object whose force annotation has a value other than "true", which
+// recordWarning writes an Event on an object whose force annotation has a value other than "true", which
 // opens no barrier.
-func (r *Reconciler) complain(ctx context.Context, obj client.Object, kind string, done map[string]bool) {
+func (r *Reconciler) recordWarning(ctx context.Context, obj client.Object, kind string, done map[string]bool) {
 	v, ok := obj.GetAnnotations()[api.AnnotationForceProceed]
 	if !ok || v == api.ForceProceedValue || done[kind+"/"+obj.GetName()] {
 		return

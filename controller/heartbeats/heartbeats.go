@@ -100,7 +100,7 @@ type member struct {
 	asking bool
 
 	missed int // consecutive missed polls
-	pulse  view.Pulse
+	pulse  view.HeartbeatCounter
 }
 
 // New returns a Poller without any state of members.
@@ -224,13 +224,13 @@ func (m *member) judge(answer heartbeat.Answer, err error, digest string, asked 
 		m.pulse.Miss()
 		return whyNot(err)
 	}
-	switch m.pulse.Hear(answer.Number, digest, asked, m.target.Limit) {
+	switch m.pulse.Record(answer.Number, digest, asked, m.target.Limit) {
 	case view.BeatWentBack:
 		return WentBack
 	case view.BeatStoodStill:
 		return Stopped
 	default:
-		m.pulse.Tell(answer.Log)
+		m.pulse.SetLog(answer.Log)
 		return ""
 	}
 }

@@ -17,7 +17,7 @@ import (
 // the Pod that it waits for. The missing Pod has no barrier to report it, and the running barrier
 // does not read the StatefulSets' Pods.
 func (r *Reconciler) announceOrder(ctx context.Context, w *world) {
-	for _, held := range w.HeldForEver() {
+	for _, held := range w.BlockedByPodOrder() {
 		step := words.Text(replace.WhileCause(w.Cluster, held.Member, cluster.CauseOrder, held.Lower.Name))
 		for _, object := range []client.Object{held.Set, held.Lower} {
 			r.o.Notice.Emit(ctx, object, corev1.EventTypeWarning, "PodHeldByOrder", "WaitForLowerOrdinal", step)

@@ -33,7 +33,7 @@ type claimOf struct {
 func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, stored *api.StatusReportView) map[string]types.UID {
 	out, known := map[string]types.UID{}, map[claimOf]types.UID{}
 	asked := 0
-	for _, a := range c.Applicants() {
+	for _, a := range c.JoinCandidates() {
 		if a.PodUID() == "" {
 			continue
 		}

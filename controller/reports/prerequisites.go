@@ -53,7 +53,7 @@ func (r *Reconciler) prerequisites(ctx context.Context, m *memory, w *world, now
 			if len(known) >= askPods {
 				continue
 			}
-			missing, err := r.eventsSay(ctx, w.Namespace, p.UID, now)
+			missing, err := r.missingFromEvents(ctx, w.Namespace, p.UID, now)
 			if err != nil {
 				r.o.Log.DebugContext(ctx, "cannot read the Events of a Pod that does not start", "namespace", w.Namespace, "pod", p.Pod, "error", err)
 				missing = l.missing
@@ -72,8 +72,8 @@ func (r *Reconciler) prerequisites(ctx context.Context, m *memory, w *world, now
 	return []metav1.Condition{{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: text}}, again
 }
 
-// eventsSay reads the kubelets' recent Events about the volumes of a Pod.
-func (r *Reconciler) eventsSay(ctx context.Context, namespace string, pod types.UID, now time.Time) ([]cluster.Missing, error) {
+// missingFromEvents reads the kubelets' recent Events about the volumes of a Pod.
+func (r *Reconciler) missingFromEvents(ctx context.Context, namespace string, pod types.UID, now time.Time) ([]cluster.Missing, error) {
 	var all eventsv1.EventList
 	if err := r.o.Live.List(ctx, &all, client.InNamespace(namespace), client.MatchingFields{fieldUID: string(pod)}, client.Limit(100)); err != nil {
 		return nil, err

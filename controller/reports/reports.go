@@ -58,7 +58,7 @@ type Views interface {
 	View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView
 	// Scene sets the members that wait to join, before View is called; MaxPermits is how many may join
 	// in parallel.
-	Scene(key types.NamespacedName, stored *api.StatusReportView, s view.Scene)
+	Scene(key types.NamespacedName, stored *api.StatusReportView, s view.JoinCandidates)
 	MaxPermits() int
 	// Window is the default of the health policy's stabilisation.
 	Window() time.Duration
@@ -275,7 +275,7 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 	lacking, soon := r.prerequisites(ctx, m, w, now)
 	h.conditions = append(h.conditions, lacking...)
 	local := w.LocalReports()
-	r.complain(ctx, key, w, local)
+	r.recordWarning(ctx, key, w, local)
 	copies, foreign, unread, again := r.foreign(key, m, w, local, now)
 	if soon > 0 && (again == 0 || soon < again) {
 		again = soon
@@ -382,8 +382,8 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	return reconcile.Result{}, nil
 }
 
-// complain writes an Event for each invalid row and each report that would be too large.
-func (r *Reconciler) complain(ctx context.Context, key types.NamespacedName, w *world, local []cluster.LocalReport) {
+// recordWarning writes an Event for each invalid row and each report that would be too large.
+func (r *Reconciler) recordWarning(ctx context.Context, key types.NamespacedName, w *world, local []cluster.LocalReport) {
 	for _, bad := range w.Malformed() {
 		r.o.Notice.Emit(ctx, bad.Pod, corev1.EventTypeWarning, "NodeStatusReportMalformed", "AssembleReport", fmt.Sprintf(
 			"annotation %s of pod %s/%s cannot be decoded, so its node has no status report: %v; its reporter will write a new one",

@@ -16,7 +16,7 @@ import (
 // are in the API server.
 type permits struct {
 	granter view.Granter
-	scene   view.Scene
+	scene   view.JoinCandidates
 	from    *api.StatusReportView // as last read
 	open    bool                  // a permitted member has not started yet
 	made    time.Time             // time of the last view
@@ -38,7 +38,7 @@ func (s *state) policy(r *api.ScyllaDBStatusReport) {
 }
 
 // Scene sets the waiting members of a cluster after an assembly, for the next view.
-func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, s view.Scene) {
+func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, s view.JoinCandidates) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state(key, stored).permits.scene = s
@@ -47,7 +47,7 @@ func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, 
 // make returns the view to write now, without seq. The caller holds mu.
 func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 	v := s.summary(now)
-	p := s.permits.granter.Next(&s.permits.scene, view.Standing{
+	p := s.permits.granter.Next(&s.permits.scene, view.GrantInput{
 		Members: v.Members, Old: now.Sub(s.read) > s.health.Contact.Duration, Stored: s.permits.from, Most: t.o.MaxPermits, Log: s.log, Window: s.window, Now: now,
 	})
 	v.Credential = s.permits.scene.Credential

@@ -27,9 +27,9 @@ func (b *bench) wait(name string, all []*reporter) {
 // behind lets the first member lead and the third one be so many entries behind it.
 func behind(all []*reporter, entries int64) {
 	const commit = 10_000_000
-	all[0].Tell(raftlog.Said{Known: true, Leader: true, Commit: commit, Apply: commit})
-	all[1].Tell(raftlog.Said{Known: true, Commit: commit, Apply: commit})
-	all[2].Tell(raftlog.Said{Known: true, Commit: commit - entries, Apply: commit - entries})
+	all[0].SetLog(raftlog.State{Known: true, Leader: true, Commit: commit, Apply: commit})
+	all[1].SetLog(raftlog.State{Known: true, Commit: commit, Apply: commit})
+	all[2].SetLog(raftlog.State{Known: true, Commit: commit - entries, Apply: commit - entries})
 }
 
 // A member that is further behind than the health policy allows is UNKNOWN after two looks in a row, not DOWN, and no node joins; one that is at the limit is UP. The number alone
@@ -115,12 +115,12 @@ func TestSchemasCountWhereTheIndexesAreNotKnown(t *testing.T) {
 	name := b.newcomer(2, 1)
 	b.wait(name, all) // nothing is told
 	for _, r := range all {
-		r.Tell(raftlog.Said{Schema: one})
+		r.SetLog(raftlog.State{Schema: one})
 	}
 	b.live(2, all)
 	b.wait(name, all)
 
-	all[1].Tell(raftlog.Said{Schema: other})
+	all[1].SetLog(raftlog.State{Schema: other})
 	b.live(2, all)
 	if got := b.permitted(); len(got) > 0 {
 		t.Errorf("permits of %v while schemas differ", got)
@@ -132,12 +132,12 @@ func TestSchemasCountWhereTheIndexesAreNotKnown(t *testing.T) {
 
 	// The indexes are known again: they count, whatever the schemas are at this moment.
 	for i, r := range all {
-		r.Tell(raftlog.Said{Known: true, Leader: i == 0, Commit: 7, Apply: 7, Schema: []string{one, other, one}[i]})
+		r.SetLog(raftlog.State{Known: true, Leader: i == 0, Commit: 7, Apply: 7, Schema: []string{one, other, one}[i]})
 	}
 	b.live(2, all)
 	b.wait(name, all)
 	// No member leads.
-	all[0].Tell(raftlog.Said{Known: true, Commit: 7, Apply: 7, Schema: one})
+	all[0].SetLog(raftlog.State{Known: true, Commit: 7, Apply: 7, Schema: one})
 	b.live(2, all)
 	if got := b.permitted(); len(got) > 0 {
 		t.Errorf("permits of %v while schemas differ and nobody leads", got)

@@ -15,10 +15,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Applicants returns the members with a Service that have not joined or whose node was removed.
+// JoinCandidates returns the members with a Service that have not joined or whose node was removed.
 // Order: replacements first, because no node can join while a node is DOWN; then by rack and
 // ordinal. The caller may change the list.
-func (c *Cluster) Applicants() []*Member { return slices.Clone(c.applicants()) }
+func (c *Cluster) JoinCandidates() []*Member { return slices.Clone(c.applicants()) }
 
 func (c *Cluster) makeApplicants() []*Member {
 	var out []*Member

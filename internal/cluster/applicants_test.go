@@ -16,7 +16,7 @@ func TestB2ARemovedNodeAppliesAnew(t *testing.T) {
 	t.Parallel()
 	const removed = "demo-rack2-0"
 	applies := func(st *scene) bool {
-		return slices.ContainsFunc(st.cluster(SourceAnnotation).Applicants(), func(m *Member) bool { return m.Ref.Member == removed })
+		return slices.ContainsFunc(st.cluster(SourceAnnotation).JoinCandidates(), func(m *Member) bool { return m.Ref.Member == removed })
 	}
 	st := newStage(t, 3, 1)
 	delete(st.Pods, removed)
@@ -41,7 +41,7 @@ func TestADecommissionedNodeIsNoApplicant(t *testing.T) {
 	})
 	st.Services[gone].Annotations[api.AnnotationNodeJoined] = "false" // the controller has recorded that it left
 	applies := func() bool {
-		return slices.ContainsFunc(st.cluster(SourceAnnotation).Applicants(), func(m *Member) bool { return m.Ref.Member == gone })
+		return slices.ContainsFunc(st.cluster(SourceAnnotation).JoinCandidates(), func(m *Member) bool { return m.Ref.Member == gone })
 	}
 	if !applies() {
 		t.Fatal("a node that no row lists, and that does not say why, is no applicant: the test proves nothing")

@@ -16,7 +16,7 @@ func (c *Cluster) claimBlockers() []matrix.Blocker {
 	var out []matrix.Blocker
 	for _, name := range c.ix.names() {
 		pod, pvc := c.ix.pods[name], c.ix.pvcs[c.ix.pvcName(name)]
-		if pvc == nil || pvc.DeletionTimestamp == nil || !c.livesIn(pod, name) {
+		if pvc == nil || pvc.DeletionTimestamp == nil || !c.isRunningIn(pod, name) {
 			continue
 		}
 		out = append(out, matrix.Blocker{
@@ -27,9 +27,9 @@ func (c *Cluster) claimBlockers() []matrix.Blocker {
 	return out
 }
 
-// livesIn reports whether a node runs in the Pod: its ScyllaDB is Ready, or runs and is seen UP. A
+// isRunningIn reports whether a node runs in the Pod: its ScyllaDB is Ready, or runs and is seen UP. A
 // Pod that is being deleted cannot be kept.
-func (c *Cluster) livesIn(pod *corev1.Pod, member string) bool {
+func (c *Cluster) isRunningIn(pod *corev1.Pod, member string) bool {
 	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) {
 		return false
 	}

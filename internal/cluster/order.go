@@ -51,9 +51,9 @@ func (c *Cluster) going(v *corev1.Service) bool {
 	return ok && c.all.Nodes()[at].Removed
 }
 
-// HeldForEver returns the members that podManagementPolicy OrderedReady keeps from restarting, by
+// BlockedByPodOrder returns the members that podManagementPolicy OrderedReady keeps from restarting, by
 // name. Without Pods they cannot report it.
-func (c *Cluster) HeldForEver() []Held {
+func (c *Cluster) BlockedByPodOrder() []Held {
 	var out []Held
 	for i := range c.Services {
 		v := &c.Services[i]

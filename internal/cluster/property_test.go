@@ -254,7 +254,7 @@ func TestListsAreTheCallersOwn(t *testing.T) {
 	name := st.Newcomer(t, 1, 9)
 	delete(st.Pods, "demo-rack1-0")
 	c := New(st.objects(), SourceAnnotation, start)
-	peers, applicants, blockers := c.Serviced(), c.Applicants(), bootstrap.HealthOf(c).Blockers
+	peers, applicants, blockers := c.Serviced(), c.JoinCandidates(), bootstrap.HealthOf(c).Blockers
 	if len(peers) != 4 || len(applicants) != 1 || applicants[0].Ref.Member != name {
 		t.Fatalf("peers %+v, applicants %+v", peers, applicants)
 	}
@@ -270,7 +270,7 @@ func TestListsAreTheCallersOwn(t *testing.T) {
 	if got := c.Serviced(); got[0] == nil {
 		t.Error("a caller has changed the peers")
 	}
-	if got := c.Applicants(); got[0] == nil {
+	if got := c.JoinCandidates(); got[0] == nil {
 		t.Error("a caller has changed the applicants")
 	}
 }

@@ -426,34 +426,34 @@ func (c *Cluster) options(names map[hostid.ID]matrix.Ref) matrix.Options {
 // open replacement has the recorded original host ID as key. Before that is recorded, or by
 // address, the key is the member's host ID. A node whose Pod is starting, or whose Kubernetes node
 // is not responding, also has a fate: it is not lost.
-func (c *Cluster) fates() map[hostid.ID]matrix.Fate {
-	fates := map[hostid.ID]matrix.Fate{}
+func (c *Cluster) fates() map[hostid.ID]matrix.NodeFacts {
+	fates := map[hostid.ID]matrix.NodeFacts{}
 	for i := range c.Services {
 		v := &c.Services[i]
 		if id := hostid.Known(v.Labels[api.LabelReplacingNodeHostID]); id != "" {
-			fates[id] = matrix.Fate{Member: v.Name, Open: true}
+			fates[id] = matrix.NodeFacts{Member: v.Name, Open: true}
 			continue
 		}
 		id := recordedHostID(v)
 		asked, leaves := v.Labels[api.LabelDecommissioned]
 		if asked == api.DecommissionedDone && id != "" {
-			fates[id] = matrix.Fate{Passes: true}
+			fates[id] = matrix.NodeFacts{Passes: true}
 			continue
 		}
 		if leaves && id != "" && c.Operator {
-			fates[id] = matrix.Fate{Passes: true}
+			fates[id] = matrix.NodeFacts{Passes: true}
 			continue
 		}
 		if _, asked := v.Labels[api.LabelReplace]; asked && id != "" {
-			fates[id] = matrix.Fate{Member: v.Name}
+			fates[id] = matrix.NodeFacts{Member: v.Name}
 			continue
 		}
 		if j := joined(v); j != nil && !*j && id != "" {
 			left := c.leftOut(v.Name)
-			fates[id] = matrix.Fate{Joining: !left, Passes: left}
+			fates[id] = matrix.NodeFacts{Joining: !left, Passes: left}
 		}
 	}
-	c.patience(fates)
+	c.addTransientSteps(fates)
 	return fates
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
-// SettledDown is how long a node must have been DOWN before any output suggests replacing it: most
+// ReplaceHintAfter is how long a node must have been DOWN before any output suggests replacing it: most
 // nodes that go DOWN recover without help.
-const SettledDown = healthpolicy.Dead
+const ReplaceHintAfter = healthpolicy.Dead
 
 // Serving reports whether ScyllaDB's container in the Pod is ready; false without a Pod.
 func Serving(pod *corev1.Pod) bool { return serving(pod) }
@@ -178,19 +178,19 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return podTransition(pod, corev1.PodScheduled)
 }
 
-// patience adds to the nodes' fates whether their cause is known, and since when their Pods have
+// addTransientSteps adds to the nodes' fates whether their cause is known, and since when their Pods have
 // not been Ready. It keeps an existing fate, for example of a replacement.
-func (c *Cluster) patience(fates map[hostid.ID]matrix.Fate) {
+func (c *Cluster) addTransientSteps(fates map[hostid.ID]matrix.NodeFacts) {
 	for id, member := range c.ix.hosts {
 		if _, known := fates[id]; known {
 			continue
 		}
 		cause, _ := c.cause(member)
-		fate := matrix.Fate{Passes: cause != CauseNone}
+		fate := matrix.NodeFacts{Passes: cause != CauseNone}
 		if pod := c.ix.pods[member]; pod != nil {
 			fate.NotReadySince = notReadySince(pod)
 		}
-		if fate != (matrix.Fate{}) {
+		if fate != (matrix.NodeFacts{}) {
 			fates[id] = fate
 		}
 	}

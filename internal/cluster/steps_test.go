@@ -121,7 +121,7 @@ func TestFates(t *testing.T) {
 			st.Services[name].Labels[k] = v
 		}
 	}
-	want := map[hostid.ID]matrix.Fate{hostid.ID(hostID(9, 9)): {Member: "demo-rack1-0", Open: true}, hostid.ID(hostID(2, 0)): {Member: "demo-rack2-0"}}
+	want := map[hostid.ID]matrix.NodeFacts{hostid.ID(hostID(9, 9)): {Member: "demo-rack1-0", Open: true}, hostid.ID(hostID(2, 0)): {Member: "demo-rack2-0"}}
 	if diff := cmp.Diff(want, st.cluster(SourceAuto).Matrix().Options().Fates); diff != "" {
 		t.Errorf("fates (-want +got):\n%s", diff)
 	}

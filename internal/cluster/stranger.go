@@ -17,13 +17,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Stranger returns why a host ID that no member here has must not be called orphaned and removed;
+// WhyNotRemovable returns why a host ID that no member here has must not be called orphaned and removed;
 // zero if it may be. A removal permanently bans the host ID, so all of this needs evidence:
 //   - its peers report a datacenter and rack whose nodes are all members here
 //   - no Service elsewhere records it
 //   - no other host ID is unknown
 //   - its peers have it DOWN and not UP
-func (c *Cluster) Stranger(hostID hostid.ID) words.Message {
+func (c *Cluster) WhyNotRemovable(hostID hostid.ID) words.Message {
 	if !c.knowsServices() {
 		return words.New(words.StrangerUnjudged)
 	}
@@ -176,7 +176,7 @@ func (c *Cluster) LostHostID(member string) hostid.ID {
 		if n.HostID == "" || n.Member != "" || n.Row != nil || !n.Joined {
 			continue
 		}
-		why := c.Stranger(n.HostID)
+		why := c.WhyNotRemovable(n.HostID)
 		if members, _ := why.Params["members"].([]string); why.Code != words.StrangerMayBeOurs || !slices.Equal(members, []string{member}) {
 			continue
 		}
@@ -452,7 +452,7 @@ func lenientBarrier(spec *corev1.PodSpec) bool {
 // strangerState returns the state of a host ID that no Service or Pod here has, and that peers list
 // or that has a row in a report.
 func (c *Cluster) strangerState(n *matrix.Node) (MemberState, words.Message) {
-	why := c.Stranger(n.HostID)
+	why := c.WhyNotRemovable(n.HostID)
 	dc, _ := why.Params["datacenter"].(string)
 	switch {
 	case why.Code == words.StrangerRecorded:

@@ -104,8 +104,8 @@ func TestNextSteps(t *testing.T) {
 		rows[2].Observed[0].Status, rows[2].Observed[1].Status = matrix.Down, matrix.Down
 		return down(matrix.StateNormal)(rows)
 	}
-	itself := func(f matrix.Fate) matrix.Options {
-		return matrix.Options{Self: &memberC, Namespace: "demo", Fates: map[hostid.ID]matrix.Fate{idC: f}}
+	itself := func(f matrix.NodeFacts) matrix.Options {
+		return matrix.Options{Self: &memberC, Namespace: "demo", Fates: map[hostid.ID]matrix.NodeFacts{idC: f}}
 	}
 	const former = "replace the former node of this member, which the cluster still lists: kubectl scylla replace " + idC + " -n demo"
 	// unmade is a row of ours that could not be made: it does not even have the mode of its node.
@@ -118,8 +118,8 @@ func TestNextSteps(t *testing.T) {
 		}
 		return rows
 	}
-	fate := func(f matrix.Fate) matrix.Options {
-		return matrix.Options{Namespace: "demo", Fates: map[hostid.ID]matrix.Fate{idC: f}}
+	fate := func(f matrix.NodeFacts) matrix.Options {
+		return matrix.Options{Namespace: "demo", Fates: map[hostid.ID]matrix.NodeFacts{idC: f}}
 	}
 	demo := matrix.Options{Namespace: "demo"}
 	long := matrix.Options{Namespace: "demo", Settled: ago(5 * time.Minute)}
@@ -165,35 +165,35 @@ func TestNextSteps(t *testing.T) {
 			parted, demo, []words.Code{d, d, d, d}, "fix the network first (routes, firewalls, NetworkPolicies; ports 7000 and 7001); do not replace any node", "",
 		},
 
-		"a replacement is open": {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), fate(matrix.Fate{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, underWay, ""},
+		"a replacement is open": {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), fate(matrix.NodeFacts{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, underWay, ""},
 		"a replacement is open and the row old": {both(down(matrix.StateBeingReplaced), stale), matrix.Options{
-			Self: newcomer(), Namespace: "demo", Fates: map[hostid.ID]matrix.Fate{idC: {Member: "demo-rack3-0", Open: true}},
+			Self: newcomer(), Namespace: "demo", Fates: map[hostid.ID]matrix.NodeFacts{idC: {Member: "demo-rack3-0", Open: true}},
 		}, []words.Code{d, d, s}, underWay, ""},
 		"a replacement is asked for": {
-			both(down(matrix.StateNormal), silent), fate(matrix.Fate{Member: "demo-rack3-0"}), []words.Code{d, d, m},
+			both(down(matrix.StateNormal), silent), fate(matrix.NodeFacts{Member: "demo-rack3-0"}), []words.Code{d, d, m},
 			"wait: its replacement is requested; check its progress: kubectl scylla replace status demo-rack3-0 -n demo", "",
 		},
 		"a replacement failed": {
-			both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), fate(matrix.Fate{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, resume, idC,
+			both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), fate(matrix.NodeFacts{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, resume, idC,
 		},
 		"the failed replacement of the very member that wants to start": {
-			down(matrix.StateNormal), matrix.Options{Self: &memberC, Fates: map[hostid.ID]matrix.Fate{idC: {Member: "demo-rack3-0"}}}, []words.Code{d, d, m}, resume, idC,
+			down(matrix.StateNormal), matrix.Options{Self: &memberC, Fates: map[hostid.ID]matrix.NodeFacts{idC: {Member: "demo-rack3-0"}}}, []words.Code{d, d, m}, resume, idC,
 		},
 		"the former node of the very member that wants to start": {
 			down(matrix.StateNormal), matrix.Options{Self: &memberC, Namespace: "demo"}, []words.Code{d, d, m},
 			"replace the former node of this member, which the cluster still lists: kubectl scylla replace " + idC + " -n demo", "",
 		},
 		"a member whose Service does not say yet that it has joined, and that wants to start": {
-			down(matrix.StateNormal), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, former, "",
+			down(matrix.StateNormal), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d, m}, former, "",
 		},
 		"the same, while a row could not be made": {
-			both(down(matrix.StateNormal), unmade), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, former, "",
+			both(down(matrix.StateNormal), unmade), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d, m}, former, "",
 		},
 		"a newcomer whose join was cut short": {
-			down(matrix.StateJoining), itself(matrix.Fate{Joining: true}), []words.Code{d, d}, "wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
+			down(matrix.StateJoining), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d}, "wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
 		},
 		"a newcomer of rows without states": {
-			both(down(matrix.StateNormal), stateless), itself(matrix.Fate{Joining: true}), []words.Code{d, d, m}, "wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
+			both(down(matrix.StateNormal), stateless), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d, m}, "wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
 		},
 		"a ghost": {ghost, demo, []words.Code{d, d, d, m}, removenode, gone},
 		"a host ID that nobody here knows": {

@@ -347,9 +347,9 @@ func howReplaced(step words.Code) func(*asked) words.Message {
 	}
 }
 
-func (a *asked) fate() matrix.Fate {
+func (a *asked) fate() matrix.NodeFacts {
 	if a.n == nil {
-		return matrix.Fate{}
+		return matrix.NodeFacts{}
 	}
 	return a.m.Options().Fates[a.n.HostID]
 }

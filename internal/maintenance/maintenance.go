@@ -61,7 +61,7 @@ func Removable(c *cluster.Cluster, id hostid.ID) words.Message {
 			return words.New(words.HostIDOfMember, "id", id, "member", m.Name())
 		}
 	}
-	return c.Stranger(id)
+	return c.WhyNotRemovable(id)
 }
 
 // Keyspace is where the replicas of a keyspace are.

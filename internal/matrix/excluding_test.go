@@ -77,8 +77,8 @@ func TestExcludingIsTheMatrixOfTheOtherRows(t *testing.T) {
 				if diff := cmp.Diff(n, got.Nodes()[at]); diff != "" {
 					t.Errorf("node %s (-of the rows alone +excluding):\n%s", name, diff)
 				}
-				if got.Witness(at) != want.Witness(i) {
-					t.Errorf("%s is a witness: %v", name, got.Witness(at))
+				if got.HasUsableRow(at) != want.HasUsableRow(i) {
+					t.Errorf("%s is a witness: %v", name, got.HasUsableRow(at))
 				}
 			}
 		}

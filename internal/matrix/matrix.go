@@ -43,15 +43,15 @@ type Options struct {
 	// replacement; with zero no step does.
 	Settled time.Time
 	// Fates are the known facts about nodes from outside the rows, by host ID.
-	Fates map[hostid.ID]Fate
+	Fates map[hostid.ID]NodeFacts
 	// Identity is the recorded ID of the cluster's group 0, empty if not recorded. A running node with
 	// a different ID belongs to another cluster.
 	Identity string
 }
 
-// Fate has facts about a node from Services and Pods. A caller that did not read them leaves the
+// NodeFacts has facts about a node from Services and Pods. A caller that did not read them leaves the
 // field empty.
-type Fate struct {
+type NodeFacts struct {
 	// Member is the member for which a replacement of the node is requested or open.
 	Member string
 	// Open is set while that replacement is open.

@@ -226,7 +226,7 @@ func TestEvidence(t *testing.T) {
 		}
 		return rows
 	}
-	replacing := Options{Fates: map[hostid.ID]Fate{idN: {Member: "demo-rack2-1", Open: true}}}
+	replacing := Options{Fates: map[hostid.ID]NodeFacts{idN: {Member: "demo-rack2-1", Open: true}}}
 	tests := map[string]struct {
 		rows    []Row
 		opts    Options

@@ -325,8 +325,8 @@ var genOptions = rapid.Custom(func(t *rapid.T) Options {
 	return o
 })
 
-var genFate = rapid.Custom(func(t *rapid.T) Fate {
-	return Fate{
+var genFate = rapid.Custom(func(t *rapid.T) NodeFacts {
+	return NodeFacts{
 		Member: rapid.SampledFrom([]string{"", "demo-r1-0"}).Draw(t, "member"),
 		Open:   rapid.Bool().Draw(t, "open"),
 		Passes: rapid.Bool().Draw(t, "passes"),

@@ -54,8 +54,8 @@ func (o Opinion) DownSince() (time.Time, bool) {
 	return known[majority-1], true
 }
 
-// Witness reports whether the node at index i has a row that is evidence.
-func (m *Matrix) Witness(i int) bool {
+// HasUsableRow reports whether the node at index i has a row that is evidence.
+func (m *Matrix) HasUsableRow(i int) bool {
 	return slices.ContainsFunc(m.lines[m.start[i]:m.start[i+1]], func(l line) bool { return l.reports && !l.empty })
 }
 
@@ -66,7 +66,7 @@ func (m *Matrix) Opinion(hostID hostid.ID) Opinion {
 	o.Up, o.States[StateNormal] = make([]int, 0, len(m.nodes)), make([]int, 0, len(m.nodes)) // most rows of most nodes
 	observed, known := m.index[hostID]
 	for i := range m.nodes {
-		if known && int32(i) == observed || !m.Witness(i) {
+		if known && int32(i) == observed || !m.HasUsableRow(i) {
 			continue
 		}
 		if !known {

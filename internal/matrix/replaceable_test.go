@@ -55,15 +55,15 @@ func TestNodeReplaceable(t *testing.T) {
 		"the rows do not say since when, and its Pod does": {rows: func(r []Row) []Row {
 			r[0].Observed[2].Since, r[1].Observed[2].Since = time.Time{}, time.Time{}
 			return r
-		}, opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {NotReadySince: ago(time.Hour)}} }},
+		}, opts: func(o *Options) { o.Fates = map[hostid.ID]NodeFacts{idC: {NotReadySince: ago(time.Hour)}} }},
 		"its Pod has not been ready for a minute": {rows: func(r []Row) []Row {
 			r[0].Observed[2].Since, r[1].Observed[2].Since = time.Time{}, time.Time{}
 			return r
-		}, opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {NotReadySince: ago(time.Minute)}} }},
+		}, opts: func(o *Options) { o.Fates = map[hostid.ID]NodeFacts{idC: {NotReadySince: ago(time.Minute)}} }},
 		"no limit is set":       {opts: func(o *Options) { o.Settled = time.Time{} }},
-		"it passes by itself":   {opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {Passes: true}} }},
-		"a replacement is open": {opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {Member: "demo-rack3-0", Open: true}} }},
-		"it has not joined":     {opts: func(o *Options) { o.Fates = map[hostid.ID]Fate{idC: {Joining: true}} }},
+		"it passes by itself":   {opts: func(o *Options) { o.Fates = map[hostid.ID]NodeFacts{idC: {Passes: true}} }},
+		"a replacement is open": {opts: func(o *Options) { o.Fates = map[hostid.ID]NodeFacts{idC: {Member: "demo-rack3-0", Open: true}} }},
+		"it has not joined":     {opts: func(o *Options) { o.Fates = map[hostid.ID]NodeFacts{idC: {Joining: true}} }},
 		"all have it as LEAVING": {rows: func(r []Row) []Row {
 			r[0].Observed[2].State, r[1].Observed[2].State = StateLeaving, StateLeaving
 			return r

@@ -135,7 +135,7 @@ func CheckNames() []string {
 
 // verifier runs the checks for one target.
 type verifier struct {
-	*opinions
+	*rowEvidence
 	rec Record
 	// resume is set for an attempt after a failed one. The new node of the failed attempt then does
 	// not count as alive.
@@ -161,7 +161,7 @@ func verify(in *Input, rec Record, target hostid.ID, resume bool) verification {
 	if resume {
 		newcomer = newcomerID(in, target)
 	}
-	v := &verifier{opinions: newOpinions(in, target, newcomer, rec.IgnoreDead), rec: rec, resume: resume, procedure: ByHostID}
+	v := &verifier{rowEvidence: newOpinions(in, target, newcomer, rec.IgnoreDead), rec: rec, resume: resume, procedure: ByHostID}
 	switch {
 	case rec.Open():
 		v.procedure = rec.Procedure()

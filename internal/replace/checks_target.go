@@ -121,7 +121,7 @@ func seeStatus(in *Input) words.Message {
 
 // checkDown requires a majority of DOWN in fresh rows of other members (invariant 5). Rows of
 // ignored nodes do not count, and a row that contradicts itself never counts as DOWN.
-func (v *opinions) checkDown() finding {
+func (v *rowEvidence) checkDown() finding {
 	t, name := v.of(v.target), v.name(v.target)
 	switch {
 	case t.Total() == 0:
@@ -157,7 +157,7 @@ func (v *verifier) checkDownFor() finding {
 	return ok(words.New(words.ReplaceDownSince, "node", name, "since", clock(since, now)))
 }
 
-func (v *opinions) checkNotAlive() finding {
+func (v *rowEvidence) checkNotAlive() finding {
 	p, id := v.in.Self.Pod, v.in.Self.Says().HostID
 	switch {
 	case p == nil:

@@ -87,7 +87,7 @@ func (m *machine) deletePVC(claim *corev1.PersistentVolumeClaim) Step {
 		return m.refuse(v)
 	}
 	uid := string(claim.UID)
-	return m.heed(Step{
+	return m.backOff(Step{
 		Action: ActionDeletePVC, Claim: claim, Checks: v.checks, Address: v.address,
 		Message: words.New(words.ClaimDeletes, "claim", claim.Name, "uid", uid),
 		Events:  []Event{{Reason: EventPVCDeleted, Note: words.New(words.ClaimDeleted, "claim", claim.Name, "uid", uid, "hostID", m.original, "request", m.request())}},
@@ -198,7 +198,7 @@ func (m *machine) evict() Step {
 		}
 	}
 	uid := string(p.UID)
-	return m.heed(Step{
+	return m.backOff(Step{
 		Action: ActionEvictPod, PodUID: uid, Message: words.New(words.PodEvicts, "pod", p.Name, "uid", uid),
 		Events: []Event{{Reason: EventPodEvicted, Note: words.New(words.PodEvicted, "pod", p.Name, "uid", uid, "hostID", m.original, "request", m.request())}},
 	}, words.New(words.PodCannotBeEvicted, "pod", p.Name))

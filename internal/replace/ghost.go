@@ -69,7 +69,7 @@ func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 // reason. ScyllaDB permanently bans each named node. A node that is DOWN in one row only, or
 // restarts, is therefore not named, and while there is one, nothing is removed. The same applies to
 // a node that is not DOWN for the health policy's time, or since an unknown time.
-func (v *opinions) removeNode(id hostid.ID) (words.Command, words.Message) {
+func (v *rowEvidence) removeNode(id hostid.ID) (words.Command, words.Message) {
 	dead, from, why := v.banned(id)
 	switch {
 	case !why.IsZero():
@@ -99,7 +99,7 @@ func ExcludeDead(in Input) words.Message {
 	return newOpinions(&in, target, "", nil).excludeDead(target)
 }
 
-func (v *opinions) excludeDead(target hostid.ID) words.Message {
+func (v *rowEvidence) excludeDead(target hostid.ID) words.Message {
 	dead, from, why := v.banned(target)
 	elsewhere := func(id hostid.ID) bool {
 		return !slices.ContainsFunc(v.in.Others, func(o *cluster.Member) bool { return o.RecordedID() == id })
@@ -119,7 +119,7 @@ func (v *opinions) excludeDead(target hostid.ID) words.Message {
 }
 
 // named returns the names and the host IDs of nodes.
-func (v *opinions) named(nodes []hostid.ID) (names, ids []string) {
+func (v *rowEvidence) named(nodes []hostid.ID) (names, ids []string) {
 	for _, id := range nodes {
 		names, ids = append(names, v.name(id)), append(ids, string(id))
 	}
@@ -127,13 +127,13 @@ func (v *opinions) named(nodes []hostid.ID) (names, ids []string) {
 }
 
 // nodetool returns the beginning of a nodetool command that runs on a member.
-func (v *opinions) nodetool(member, command string) words.Command {
+func (v *rowEvidence) nodetool(member, command string) words.Command {
 	return append(words.Kubectl(v.in.Namespace, "exec", member), "-c", v.in.Containers.Container(member), "--", "nodetool", command)
 }
 
 // banned returns the sorted nodes, other than id, that a command may ban, and a member that every
 // row has UP, to run it on. Else it returns why no node may be banned.
-func (v *opinions) banned(id hostid.ID) (dead []hostid.ID, from string, why words.Message) {
+func (v *rowEvidence) banned(id hostid.ID) (dead []hostid.ID, from string, why words.Message) {
 	var living []string
 	for _, other := range v.expected() {
 		if other == id {
@@ -162,10 +162,10 @@ func (v *opinions) banned(id hostid.ID) (dead []hostid.ID, from string, why word
 
 // dead reports whether a command may ban a node: DOWN in a majority of rows for the health policy's
 // time, and UP in none.
-func (v *opinions) dead(id hostid.ID) bool {
+func (v *rowEvidence) dead(id hostid.ID) bool {
 	t := v.of(id)
 	since, known := t.DownSince() // rows only: a Pod that is not Ready is no evidence about gossip
 	return len(t.Up)+len(t.Contradict) == 0 && t.MajorityDown() && known && v.in.Now.Sub(since) >= v.leastDown()
 }
 
-func (v *opinions) leastDown() time.Duration { return cmp.Or(v.in.Dead, healthpolicy.Dead) }
+func (v *rowEvidence) leastDown() time.Duration { return cmp.Or(v.in.Dead, healthpolicy.Dead) }

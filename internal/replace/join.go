@@ -101,7 +101,7 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 // removedSince is the remedy for a new node that had joined and was then removed, as by nodetool
 // removenode. Fresh rows of all nodes list neither it nor the original. Zero if a row is missing.
 func (m *machine) removedSince(id hostid.ID) words.Message {
-	v := &verifier{opinions: newOpinions(m.in, m.original, id, m.rec.IgnoreDead), rec: m.rec, resume: true}
+	v := &verifier{rowEvidence: newOpinions(m.in, m.original, id, m.rec.IgnoreDead), rec: m.rec, resume: true}
 	if v.checkRows().result != OK || v.of(id).Listing() > 0 || v.of(m.original).Listing() > 0 {
 		return words.Message{}
 	}
@@ -119,7 +119,7 @@ const modeStarting = "STARTING"
 // not read, and while another node is not UP.
 func (m *machine) unheard(id hostid.ID) words.Message {
 	in, p := m.in, m.in.Self.Pod
-	v := &verifier{opinions: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
+	v := &verifier{rowEvidence: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
 	switch started := in.Self.StartedAt(); {
 	case in.Self.Says().OperationMode != modeStarting || started.IsZero() || in.Now.Sub(started) < startingTime,
 		!in.OperationsKnown || len(maintenance.Open(in.Operations)) > 0,
@@ -213,7 +213,7 @@ func standstill(in *Input) []words.Message {
 // notJoined returns what is missing until the new node has joined; empty if it has. Its own row
 // must show that (or the member Service, for rows that are not ours). Every other node that is not
 // dead must have it UP and normal in a fresh row.
-func (v *opinions) notJoined(id hostid.ID) []words.Message {
+func (v *rowEvidence) notJoined(id hostid.ID) []words.Message {
 	if id == "" {
 		return []words.Message{words.New(words.NewcomerHasNoHostID)}
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// opinions are the rows of an Input as evidence for one replacement. Package matrix counts. This
+// rowEvidence are the rows of an Input as evidence for one replacement. Package matrix counts. This
 // type excludes the rows of the member, the target, the new node and the ignored nodes, and names
 // the rest.
-type opinions struct {
+type rowEvidence struct {
 	in       *Input
 	target   hostid.ID // host ID to replace
 	newcomer hostid.ID // host ID of the member's new node, empty if unknown
@@ -28,8 +28,8 @@ type opinions struct {
 	asked map[hostid.ID]matrix.Opinion // by host ID: each check reads the opinion of every node
 }
 
-func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opinions {
-	v := &opinions{in: in, target: target, newcomer: newcomer, ignored: map[hostid.ID]bool{}, all: in.Matrix, names: map[hostid.ID]matrix.Ref{}, asked: map[hostid.ID]matrix.Opinion{}}
+func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *rowEvidence {
+	v := &rowEvidence{in: in, target: target, newcomer: newcomer, ignored: map[hostid.ID]bool{}, all: in.Matrix, names: map[hostid.ID]matrix.Ref{}, asked: map[hostid.ID]matrix.Opinion{}}
 	if v.all == nil {
 		v.all = matrix.New(nil, matrix.Options{})
 	}
@@ -59,12 +59,12 @@ func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *opini
 }
 
 // apart reports whether id is the target, the new node or an ignored node.
-func (v *opinions) apart(id hostid.ID) bool {
+func (v *rowEvidence) apart(id hostid.ID) bool {
 	return id != "" && (id == v.target || id == v.newcomer || v.ignored[id])
 }
 
 // isSelf compares member names if both are known, else datacenter, rack and ordinal.
-func (v *opinions) isSelf(r matrix.Ref) bool {
+func (v *rowEvidence) isSelf(r matrix.Ref) bool {
 	s := v.in.Self
 	if r.Member != "" && s.Member != "" {
 		return r.Member == s.Member
@@ -72,7 +72,7 @@ func (v *opinions) isSelf(r matrix.Ref) bool {
 	return r.Ordinal != nil && s.Ordinal != nil && *r.Ordinal == *s.Ordinal && r.Datacenter == s.Datacenter && r.Rack == s.Rack
 }
 
-func (v *opinions) of(id hostid.ID) matrix.Opinion {
+func (v *rowEvidence) of(id hostid.ID) matrix.Opinion {
 	o, asked := v.asked[id]
 	if !asked {
 		o = v.m.Opinion(id)
@@ -82,9 +82,9 @@ func (v *opinions) of(id hostid.ID) matrix.Opinion {
 }
 
 // heard reports whether at least one other node has a usable row.
-func (v *opinions) heard() bool {
+func (v *rowEvidence) heard() bool {
 	for i := range v.m.Nodes() {
-		if v.m.Witness(i) {
+		if v.m.HasUsableRow(i) {
 			return true
 		}
 	}
@@ -94,7 +94,7 @@ func (v *opinions) heard() bool {
 // expected returns the sorted host IDs that must have a row: members by their Services, and nodes
 // that have a row or are listed in a usable one. A removed node is excluded, even if its Service
 // records it.
-func (v *opinions) expected() []hostid.ID {
+func (v *rowEvidence) expected() []hostid.ID {
 	ids := map[hostid.ID]bool{}
 	nodes := v.m.Nodes()
 	for i := range nodes {
@@ -114,9 +114,9 @@ func (v *opinions) expected() []hostid.ID {
 }
 
 // silence returns why id has no usable row, else zero.
-func (v *opinions) silence(id hostid.ID) words.Message {
+func (v *rowEvidence) silence(id hostid.ID) words.Message {
 	i, known := v.m.Index(id)
-	if known && v.m.Witness(i) {
+	if known && v.m.HasUsableRow(i) {
 		return words.Message{}
 	}
 	name := v.name(id)
@@ -138,7 +138,7 @@ func (v *opinions) silence(id hostid.ID) words.Message {
 }
 
 // labels returns the names of witnesses, given by their index into the matrix's nodes.
-func (v *opinions) labels(witnesses ...[]int) []string {
+func (v *rowEvidence) labels(witnesses ...[]int) []string {
 	var out []string
 	for _, i := range slices.Concat(witnesses...) {
 		n := &v.m.Nodes()[i]
@@ -153,7 +153,7 @@ func (v *opinions) labels(witnesses ...[]int) []string {
 }
 
 // name returns a host ID for people: "demo-rack1-0 (8ebd0c1a)".
-func (v *opinions) name(id hostid.ID) string {
+func (v *rowEvidence) name(id hostid.ID) string {
 	ref := v.names[id]
 	ref.HostID = id
 	return refName(ref)
@@ -161,7 +161,7 @@ func (v *opinions) name(id hostid.ID) string {
 
 // holder returns the member that has a host ID by its row or its Service. After a mistake it
 // differs from the replaced member.
-func (v *opinions) holder(id hostid.ID) string {
+func (v *rowEvidence) holder(id hostid.ID) string {
 	for _, o := range v.in.Others {
 		if o.RecordedID() == id || o.Says().HostID == id {
 			return refName(matrix.Ref{Member: o.Member, HostID: id})

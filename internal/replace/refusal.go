@@ -73,9 +73,9 @@ func (s Step) uid() string {
 	return s.PodUID
 }
 
-// heed delays a step that the API server has refused until the recorded retry time, and always
+// backOff delays a step that the API server has refused until the recorded retry time, and always
 // shows the reason. A retry time beyond 2*maxBackoff is not ours and is ignored.
-func (m *machine) heed(s Step, what words.Message) Step {
+func (m *machine) backOff(s Step, what words.Message) Step {
 	r := m.rec.Refused
 	if r == nil || r.UID != s.uid() {
 		return s

@@ -24,14 +24,14 @@ const logTimeout = time.Second
 // ReadLog queries a node's position in the log of group 0. metrics is a client for its metrics; nil
 // reads none. A failed request leaves its value empty: before 6.1 these metrics do not exist, and
 // the port may be closed.
-func ReadLog(ctx context.Context, c, metrics *Client) raftlog.Said {
+func ReadLog(ctx context.Context, c, metrics *Client) raftlog.State {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	schema := ""
 	if version, err := c.SchemaVersion(ctx); err == nil {
 		schema = raftlog.Schema(version)
 	}
-	var said raftlog.Said
+	var said raftlog.State
 	if metrics != nil {
 		err := metrics.get(ctx, "?"+raftlog.Query, func(r io.Reader) error {
 			text, err := limitMetrics.Read(r, "answer")
@@ -39,7 +39,7 @@ func ReadLog(ctx context.Context, c, metrics *Client) raftlog.Said {
 			return err
 		})
 		if err != nil {
-			said = raftlog.Said{} // from a partial response
+			said = raftlog.State{} // from a partial response
 		}
 	}
 	said.Schema = schema

@@ -19,29 +19,29 @@ func TestReadLog(t *testing.T) {
 	for name, c := range map[string]struct {
 		metrics http.HandlerFunc
 		schema  string
-		want    raftlog.Said
+		want    raftlog.State
 	}{
 		"all": {func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/metrics" || r.URL.Query().Get("__name__") != "scylla_raft*" {
 				t.Errorf("asked for %s: all metrics are megabytes", r.URL)
 			}
 			_, _ = w.Write([]byte(gauges))
-		}, schema, raftlog.Said{Known: true, Leader: true, Commit: 123, Apply: 120, Schema: schema}},
-		"no such gauges": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("scylla_x 1\n")) }, schema, raftlog.Said{Schema: schema}},
+		}, schema, raftlog.State{Known: true, Leader: true, Commit: 123, Apply: 120, Schema: schema}},
+		"no such gauges": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("scylla_x 1\n")) }, schema, raftlog.State{Schema: schema}},
 		"all metrics of a node": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(gauges + strings.Repeat("# x\n", 1<<15)))
-		}, schema, raftlog.Said{Schema: schema}},
+		}, schema, raftlog.State{Schema: schema}},
 		"an error with a body": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
 			_, _ = w.Write([]byte(gauges))
-		}, schema, raftlog.Said{Schema: schema}},
+		}, schema, raftlog.State{Schema: schema}},
 		"an answer that ends": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "900")
 			_, _ = w.Write([]byte(gauges))
-		}, schema, raftlog.Said{Schema: schema}},
-		"a redirect":            {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/metrics?x", http.StatusFound) }, schema, raftlog.Said{Schema: schema}},
-		"a schema that is none": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(gauges)) }, "x", raftlog.Said{Known: true, Leader: true, Commit: 123, Apply: 120}},
-		"nobody asks for it":    {nil, schema, raftlog.Said{Schema: schema}},
+		}, schema, raftlog.State{Schema: schema}},
+		"a redirect":            {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/metrics?x", http.StatusFound) }, schema, raftlog.State{Schema: schema}},
+		"a schema that is none": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(gauges)) }, "x", raftlog.State{Known: true, Leader: true, Commit: 123, Apply: 120}},
+		"nobody asks for it":    {nil, schema, raftlog.State{Schema: schema}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newFakeNode(t, map[string]answer{"/storage_service/schema_version": {body: `"` + c.schema + `"`}})
@@ -59,7 +59,7 @@ func TestReadLog(t *testing.T) {
 	t.Run("nobody answers", func(t *testing.T) {
 		s := httptest.NewServer(http.NotFoundHandler())
 		s.Close()
-		if got := ReadLog(t.Context(), NewClient(s.URL, nil), NewClient(s.URL, nil)); got != (raftlog.Said{}) {
+		if got := ReadLog(t.Context(), NewClient(s.URL, nil), NewClient(s.URL, nil)); got != (raftlog.State{}) {
 			t.Errorf("%+v", got)
 		}
 	})

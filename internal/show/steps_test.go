@@ -72,7 +72,7 @@ func TestOneStepEverywhere(t *testing.T) {
 			want: "check the ScyllaDB log: kubectl logs demo-dc1-rack3-0 -c scylla -n demo",
 		},
 		"DOWN for long": {
-			objects: objects(downSince(down().Down(replacedMember), replacedMember, cluster.SettledDown)), hostID: id,
+			objects: objects(downSince(down().Down(replacedMember), replacedMember, cluster.ReplaceHintAfter)), hostID: id,
 			want: "check its log: kubectl logs demo-dc1-rack3-0 -c scylla -n demo; if it is lost, replace it: kubectl scylla replace " + id + " -n demo",
 		},
 		"a replacement is under way": {objects: objects(down().Replacing(replacedMember)), hostID: id, want: underWay},

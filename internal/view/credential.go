@@ -62,7 +62,7 @@ func credentialOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) *a
 }
 
 // attempting reports whether the only node has an order and no result yet, for Attempt at most.
-func (s *Scene) attempting(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) bool {
+func (s *JoinCandidates) attempting(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) bool {
 	if s.Credential == nil || stored.Initialization == nil || len(Of(c)) != 1 {
 		return false
 	}

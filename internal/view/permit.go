@@ -42,8 +42,8 @@ type Request struct {
 	Later bool
 }
 
-// Scene is one poll of the members that want to join. The zero value has none.
-type Scene struct {
+// JoinCandidates is one poll of the members that want to join. The zero value has none.
+type JoinCandidates struct {
 	// Requests, in the order of their turns.
 	Requests []Request
 	// Strangers are joining nodes without a member Service here, Leaving are leaving nodes.
@@ -60,15 +60,15 @@ type Scene struct {
 
 // SceneOf reads a cluster. stored is the status of its report. claims has the UIDs of the data PVCs
 // that were read, by name; empty for a PVC that does not exist. most is how many may join at once.
-func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims map[string]types.UID, most int) Scene {
-	var s Scene
+func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims map[string]types.UID, most int) JoinCandidates {
+	var s JoinCandidates
 	kind := api.PermitForm
 	if Joined(c) {
 		kind = api.PermitJoin
 	}
 	names := map[string]bool{}
 	fit := 0
-	for _, one := range c.Applicants() {
+	for _, one := range c.JoinCandidates() {
 		uid, read := claims[one.PVCName]
 		holds := slices.ContainsFunc(carried(stored.View), func(p api.StatusReportViewPermit) bool { return p.Member == one.Ref.Member })
 		a := Request{Member: one, Kind: kind, ClaimUID: uid, Later: !read || fit >= max(most, 1) && !holds}
@@ -155,8 +155,8 @@ func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
 	return true
 }
 
-// Standing is the input of a grant in addition to the Scene.
-type Standing struct {
+// GrantInput is the input of a grant in addition to the Scene.
+type GrantInput struct {
 	// Members with their debounced states. The view's hold is not included: the decision judges it for
 	// each member, because a rollout that waits for the new node itself blocks all others.
 	Members []api.StatusReportViewMember
@@ -191,7 +191,7 @@ type Permits struct {
 }
 
 // Next decides which members have a permit now, and why the others wait.
-func (g *Granter) Next(s *Scene, by Standing) Permits {
+func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 	var out Permits
 	if by.Stored != nil {
 		out.Founder = by.Stored.Founder
@@ -252,7 +252,7 @@ func (g *Granter) Next(s *Scene, by Standing) Permits {
 }
 
 // waitsForFirst returns what the first node must do before the second one starts.
-func (s *Scene) waitsForFirst(a *Request) api.StatusReportViewWaiting {
+func (s *JoinCandidates) waitsForFirst(a *Request) api.StatusReportViewWaiting {
 	if s.Founding {
 		return waits(a, words.PermitWaitsForFirstNode)
 	}
@@ -268,7 +268,7 @@ func (a *Request) permit(now time.Time) api.StatusReportViewPermit {
 
 // since stores since when the member could have had a permit, and reports whether that is at least
 // by.Window ago.
-func since(was, is map[string]time.Time, a *Request, by Standing) bool {
+func since(was, is map[string]time.Time, a *Request, by GrantInput) bool {
 	key := string(a.Kind) + "/" + a.Name() + "/" + string(a.PodUID()) + "/" + string(a.ClaimUID)
 	from, ok := was[key]
 	if !ok {
@@ -285,7 +285,7 @@ func carried(v *api.StatusReportView) []api.StatusReportViewPermit {
 	return v.Permits
 }
 
-func (s *Scene) applicant(member string) *Request {
+func (s *JoinCandidates) applicant(member string) *Request {
 	for i := range s.Requests {
 		if s.Requests[i].Name() == member {
 			return &s.Requests[i]
@@ -296,7 +296,7 @@ func (s *Scene) applicant(member string) *Request {
 
 // ahead returns the state of the active members: waiting for a joining member takes longer than
 // waiting for a member whose turn it is.
-func ahead(s *Scene, active []string) words.Code {
+func ahead(s *JoinCandidates, active []string) words.Code {
 	for _, name := range active {
 		if a := s.applicant(name); a == nil || a.PastBarrier() {
 			return words.PermitWaitsForNewcomer
@@ -311,8 +311,8 @@ func waits(a *Request, reason words.Code, nodes ...string) api.StatusReportViewW
 
 // turn has the values that are the same for all requests of one step.
 type turn struct {
-	scene   *Scene
-	by      Standing
+	scene   *JoinCandidates
+	by      GrantInput
 	founder string
 }
 

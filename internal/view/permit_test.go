@@ -25,7 +25,7 @@ const window = 10 * time.Second
 // play is a controller's memory, what the API server has, and a cluster that a test changes.
 type play struct {
 	granter view.Granter
-	scene   view.Scene
+	scene   view.JoinCandidates
 	members []api.StatusReportViewMember
 	stored  *api.StatusReportView
 	most    int
@@ -92,7 +92,7 @@ func joins(members ...string) *play {
 
 // next settles once more and persists it.
 func (p *play) next() view.Permits {
-	got := p.granter.Next(&p.scene, view.Standing{Members: p.members, Old: p.old, Stored: p.stored, Most: p.most, Log: p.log, Window: window, Now: p.now})
+	got := p.granter.Next(&p.scene, view.GrantInput{Members: p.members, Old: p.old, Stored: p.stored, Most: p.most, Log: p.log, Window: window, Now: p.now})
 	p.stored = &api.StatusReportView{Policy: api.PolicyPermits, Permits: got.Permits, Queue: got.Queue, Waiting: got.Waiting, Founder: got.Founder}
 	return got
 }
@@ -318,7 +318,7 @@ func TestPermitsAreSafe(t *testing.T) {
 				a.Refused = rapid.SampledFrom([]string{"", "", string(words.FirstNodePending)}).Draw(t, "refused")
 			}
 			before := p.stored
-			got := p.granter.Next(&p.scene, view.Standing{Members: p.members, Stored: p.stored, Most: p.most, Log: p.log, Window: window, Now: p.now})
+			got := p.granter.Next(&p.scene, view.GrantInput{Members: p.members, Stored: p.stored, Most: p.most, Log: p.log, Window: window, Now: p.now})
 			most := 1
 			if p.scene.Parallel && !form {
 				most = p.most

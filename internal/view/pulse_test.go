@@ -30,14 +30,14 @@ func TestPulse(t *testing.T) {
 		"a hung reporter serves its last number": {[]int64{7, 7, 7, 7, 7, 7, 7}, view.BeatStoodStill, "", -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var p view.Pulse
+			var p view.HeartbeatCounter
 			got := view.BeatCounts
 			for i, n := range tc.numbers {
 				if n == missed {
 					p.Miss()
 					continue
 				}
-				got = p.Hear(n, "d", start.Add(time.Duration(i)*2*time.Second), 0)
+				got = p.Record(n, "d", start.Add(time.Duration(i)*2*time.Second), 0)
 			}
 			h := p.Heartbeat()
 			if got != tc.want || h.Digest != tc.digest {

@@ -98,7 +98,7 @@ func raise(c *cluster.Cluster, ours []handed) []Scaling {
 // capped leaves the one member that may create the cluster. It lowers nothing if any other may have
 // started to join.
 func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []handed) []Scaling {
-	applicants := c.Applicants()
+	applicants := c.JoinCandidates()
 	first := ""
 	if stored.View != nil {
 		first = stored.View.Founder

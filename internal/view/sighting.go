@@ -49,12 +49,12 @@ type Heartbeat struct {
 	// has not.
 	Advanced time.Time
 	// Log is the state of the log of group 0 in the last answer; empty if that poll was missed.
-	Log raftlog.Said
+	Log raftlog.State
 }
 
-// Pulse is the history of one reporter's counter. Another certificate, address or Pod has its own
+// HeartbeatCounter is the history of one reporter's counter. Another certificate, address or Pod has its own
 // Pulse. The zero value has received nothing.
-type Pulse struct {
+type HeartbeatCounter struct {
 	number int64     // the highest received
 	since  time.Time // when it was first received; zero before
 	is     Heartbeat
@@ -70,10 +70,10 @@ const (
 	BeatStoodStill             // it has not advanced for longer than the limit
 )
 
-// Hear records the counter of an answer that confirms the report with that digest. asked is the
+// Record records the counter of an answer that confirms the report with that digest. asked is the
 // time of the request: the answer is possibly no younger. The first counter value confirms nothing,
 // because a reporter that hangs also serves one. A limit of zero is ContactLimit.
-func (p *Pulse) Hear(number int64, digest string, asked time.Time, limit time.Duration) Beat {
+func (p *HeartbeatCounter) Record(number int64, digest string, asked time.Time, limit time.Duration) Beat {
 	p.Miss()
 	switch {
 	case p.since.IsZero():
@@ -90,13 +90,13 @@ func (p *Pulse) Hear(number int64, digest string, asked time.Time, limit time.Du
 }
 
 // Miss records a poll without an answer, or with an answer about another report.
-func (p *Pulse) Miss() { p.is.Digest, p.is.Log = "", raftlog.Said{} }
+func (p *HeartbeatCounter) Miss() { p.is.Digest, p.is.Log = "", raftlog.State{} }
 
-// Tell records the state of the log of group 0 in an answer that counts.
-func (p *Pulse) Tell(log raftlog.Said) { p.is.Log = log }
+// SetLog records the state of the log of group 0 in an answer that counts.
+func (p *HeartbeatCounter) SetLog(log raftlog.State) { p.is.Log = log }
 
 // Heartbeat returns the present state of the heartbeat.
-func (p *Pulse) Heartbeat() Heartbeat { return p.is }
+func (p *HeartbeatCounter) Heartbeat() Heartbeat { return p.is }
 
 // Seen returns the result of a poll of the member by its row and its heartbeat. DOWN in a row
 // counts without a heartbeat, which is the safe direction. UP needs a heartbeat if the reporter has

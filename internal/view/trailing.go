@@ -24,7 +24,7 @@ type Log struct {
 // LogOf returns the log's state by the members' heartbeats now. Only values confirmed by a
 // heartbeat count: then the indexes of leader and member are from the last two polls.
 func LogOf(all []Sighting, heard func(member string) Heartbeat, now time.Time) Log {
-	said := make([]raftlog.Said, len(all))
+	said := make([]raftlog.State, len(all))
 	leader, leaders := 0, 0
 	for i := range all {
 		if h := heard(all[i].Ref.Member); all[i].Heartbeat() != nil && all[i].Beats(h, now) {
@@ -51,8 +51,8 @@ func LogOf(all []Sighting, heard func(member string) Heartbeat, now time.Time) L
 }
 
 // differ returns the members whose schema versions differ.
-func differ(all []Sighting, said []raftlog.Said) []string {
-	first := slices.IndexFunc(said, func(s raftlog.Said) bool { return s.Schema != "" })
+func differ(all []Sighting, said []raftlog.State) []string {
+	first := slices.IndexFunc(said, func(s raftlog.State) bool { return s.Schema != "" })
 	var out []string
 	for i := range said {
 		if said[i].Schema == "" || said[i].Schema == said[first].Schema {

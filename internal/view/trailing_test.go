@@ -24,51 +24,51 @@ const (
 	schemaB = "00000000-0000-4000-8000-000000000002"
 )
 
-func leads(commit int64) raftlog.Said {
-	return raftlog.Said{Known: true, Leader: true, Commit: commit, Apply: commit, Schema: schemaA}
+func leads(commit int64) raftlog.State {
+	return raftlog.State{Known: true, Leader: true, Commit: commit, Apply: commit, Schema: schemaA}
 }
 
-func follows(apply int64) raftlog.Said {
-	return raftlog.Said{Known: true, Commit: apply, Apply: apply, Schema: schemaA}
+func follows(apply int64) raftlog.State {
+	return raftlog.State{Known: true, Commit: apply, Apply: apply, Schema: schemaA}
 }
 
 // What three members' heartbeats say of the log of group 0 in one look.
 func TestLogOf(t *testing.T) {
 	at := start
 	for name, c := range map[string]struct {
-		said   []raftlog.Said
+		said   []raftlog.State
 		change func(e []view.Sighting, h map[string]view.Heartbeat)
 		leader string
 		behind map[string]int64 // by name
 		differ []string
 	}{
-		"a leader and two that follow":        {[]raftlog.Said{leads(6000), follows(790), follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "b-0": 5210, "c-0": 0}, nil},
-		"a leader that has not applied":       {[]raftlog.Said{{Known: true, Leader: true, Commit: 6000, Apply: 10}, follows(6000), follows(6000)}, nil, "a-0", map[string]int64{"a-0": 5990, "b-0": 0, "c-0": 0}, nil},
-		"asked after the leader":              {[]raftlog.Said{leads(6000), follows(6003), follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "b-0": 0, "c-0": 0}, nil},
-		"a follower's commit index is behind": {[]raftlog.Said{leads(6000), {Known: true, Commit: 9999, Apply: 5000}, follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "b-0": 1000, "c-0": 0}, nil},
-		"nobody leads":                        {[]raftlog.Said{follows(1), follows(6000), follows(6000)}, nil, "", nil, nil},
-		"two say that they lead":              {[]raftlog.Said{leads(6000), leads(1), follows(1)}, nil, "", nil, nil},
-		"the leader's heartbeat is old": {[]raftlog.Said{leads(6000), follows(1), follows(6000)}, func(_ []view.Sighting, h map[string]view.Heartbeat) {
+		"a leader and two that follow":        {[]raftlog.State{leads(6000), follows(790), follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "b-0": 5210, "c-0": 0}, nil},
+		"a leader that has not applied":       {[]raftlog.State{{Known: true, Leader: true, Commit: 6000, Apply: 10}, follows(6000), follows(6000)}, nil, "a-0", map[string]int64{"a-0": 5990, "b-0": 0, "c-0": 0}, nil},
+		"asked after the leader":              {[]raftlog.State{leads(6000), follows(6003), follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "b-0": 0, "c-0": 0}, nil},
+		"a follower's commit index is behind": {[]raftlog.State{leads(6000), {Known: true, Commit: 9999, Apply: 5000}, follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "b-0": 1000, "c-0": 0}, nil},
+		"nobody leads":                        {[]raftlog.State{follows(1), follows(6000), follows(6000)}, nil, "", nil, nil},
+		"two say that they lead":              {[]raftlog.State{leads(6000), leads(1), follows(1)}, nil, "", nil, nil},
+		"the leader's heartbeat is old": {[]raftlog.State{leads(6000), follows(1), follows(6000)}, func(_ []view.Sighting, h map[string]view.Heartbeat) {
 			x := h["a-0"]
 			x.Advanced = at.Add(-view.ContactLimit - 1)
 			h["a-0"] = x
 		}, "", nil, nil},
-		"a leader of before, whose heartbeat is old": {[]raftlog.Said{leads(1), leads(6000), follows(1)}, func(_ []view.Sighting, h map[string]view.Heartbeat) {
+		"a leader of before, whose heartbeat is old": {[]raftlog.State{leads(1), leads(6000), follows(1)}, func(_ []view.Sighting, h map[string]view.Heartbeat) {
 			x := h["a-0"]
 			x.Advanced = at.Add(-view.ContactLimit - 1)
 			h["a-0"] = x
 		}, "b-0", map[string]int64{"b-0": 0, "c-0": 5999}, nil},
-		"the answer was about another row": {[]raftlog.Said{leads(6000), follows(1), follows(1)}, func(e []view.Sighting, _ map[string]view.Heartbeat) { e[1].Digest = "other" },
+		"the answer was about another row": {[]raftlog.State{leads(6000), follows(1), follows(1)}, func(e []view.Sighting, _ map[string]view.Heartbeat) { e[1].Digest = "other" },
 			"a-0", map[string]int64{"a-0": 0, "c-0": 5999}, nil},
-		"a reporter without heartbeat": {[]raftlog.Said{leads(6000), follows(1), follows(6000)}, func(e []view.Sighting, _ map[string]view.Heartbeat) { e[1].Report = nil },
+		"a reporter without heartbeat": {[]raftlog.State{leads(6000), follows(1), follows(6000)}, func(e []view.Sighting, _ map[string]view.Heartbeat) { e[1].Report = nil },
 			"a-0", map[string]int64{"a-0": 0, "c-0": 0}, nil},
-		"indexes known, and schemas differ": {[]raftlog.Said{leads(6000), {Known: true, Apply: 5999, Schema: schemaB}, follows(6000)}, nil,
+		"indexes known, and schemas differ": {[]raftlog.State{leads(6000), {Known: true, Apply: 5999, Schema: schemaB}, follows(6000)}, nil,
 			"a-0", map[string]int64{"a-0": 0, "b-0": 1, "c-0": 0}, nil},
-		"indexes not known, and schemas are one": {[]raftlog.Said{{Schema: schemaA}, {Schema: schemaA}, {}}, nil, "", nil, nil},
-		"indexes not known, and schemas differ":  {[]raftlog.Said{{}, {Schema: schemaA}, {Schema: schemaB}}, nil, "", nil, []string{"b-0", "c-0"}},
-		"one member's not known, schemas differ": {[]raftlog.Said{leads(6000), {Schema: schemaB}, follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "c-0": 0}, []string{"a-0", "b-0"}},
-		"nobody says anything of it":             {[]raftlog.Said{{}, {}, {}}, nil, "", nil, nil},
-		"a schema that was said too long ago":    {[]raftlog.Said{{Schema: schemaA}, {Schema: schemaB}, {}}, func(_ []view.Sighting, h map[string]view.Heartbeat) { delete(h, "b-0") }, "", nil, nil},
+		"indexes not known, and schemas are one": {[]raftlog.State{{Schema: schemaA}, {Schema: schemaA}, {}}, nil, "", nil, nil},
+		"indexes not known, and schemas differ":  {[]raftlog.State{{}, {Schema: schemaA}, {Schema: schemaB}}, nil, "", nil, []string{"b-0", "c-0"}},
+		"one member's not known, schemas differ": {[]raftlog.State{leads(6000), {Schema: schemaB}, follows(6000)}, nil, "a-0", map[string]int64{"a-0": 0, "c-0": 0}, []string{"a-0", "b-0"}},
+		"nobody says anything of it":             {[]raftlog.State{{}, {}, {}}, nil, "", nil, nil},
+		"a schema that was said too long ago":    {[]raftlog.State{{Schema: schemaA}, {Schema: schemaB}, {}}, func(_ []view.Sighting, h map[string]view.Heartbeat) { delete(h, "b-0") }, "", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var all []view.Sighting
@@ -94,19 +94,19 @@ func TestLogOf(t *testing.T) {
 
 // A look that was missed forgets what was said of the log before.
 func TestAPulseForgetsTheLogOfALookThatWasMissed(t *testing.T) {
-	for name, miss := range map[string]func(*view.Pulse){
-		"missed":      func(p *view.Pulse) { p.Miss() },
-		"went back":   func(p *view.Pulse) { p.Hear(1, "d", start, 0) },
-		"stood still": func(p *view.Pulse) { p.Hear(7, "d", start.Add(time.Minute), 0) },
-		"not told":    func(p *view.Pulse) { p.Hear(8, "d", start, 0) },
+	for name, miss := range map[string]func(*view.HeartbeatCounter){
+		"missed":      func(p *view.HeartbeatCounter) { p.Miss() },
+		"went back":   func(p *view.HeartbeatCounter) { p.Record(1, "d", start, 0) },
+		"stood still": func(p *view.HeartbeatCounter) { p.Record(7, "d", start.Add(time.Minute), 0) },
+		"not told":    func(p *view.HeartbeatCounter) { p.Record(8, "d", start, 0) },
 	} {
-		var p view.Pulse
-		p.Hear(7, "d", start, 0)
-		p.Tell(leads(1))
+		var p view.HeartbeatCounter
+		p.Record(7, "d", start, 0)
+		p.SetLog(leads(1))
 		if p.Heartbeat().Log != leads(1) {
 			t.Errorf("%s: %+v", name, p.Heartbeat())
 		}
-		if miss(&p); p.Heartbeat().Log != (raftlog.Said{}) {
+		if miss(&p); p.Heartbeat().Log != (raftlog.State{}) {
 			t.Errorf("%s: %+v", name, p.Heartbeat().Log)
 		}
 	}

@@ -42,8 +42,8 @@ import (
 const (
 	// abreast is the number of parallel requests.
 	abreast = 8
-	// patience limits the request to one reporter.
-	patience = 10 * time.Second
+	// timeout limits the request to one reporter.
+	timeout = 10 * time.Second
 )
 
 // gather reads the input of preflight. It returns an error only if nothing could be read.
@@ -384,7 +384,7 @@ func reach(ctx context.Context, cfg *rest.Config, pods []corev1.Pod) map[string]
 	said := make([]string, len(targets))
 	each(len(targets), func(i int) {
 		t := targets[i]
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		if err := kube.AskPort(ctx, cfg, t.namespace, t.name, t.port, "/readyz"); err != nil {
 			said[i] = exit.Describe(err).Error()

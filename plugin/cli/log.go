@@ -22,9 +22,9 @@ import (
 const (
 	// logEvery is the interval at which a log without known errors is read again.
 	logEvery = 15 * time.Second
-	// logPatience limits the reads of all new nodes' logs: a kubelet that does not respond must not
+	// logTimeout limits the reads of all new nodes' logs: a kubelet that does not respond must not
 	// delay the status.
-	logPatience = 3 * time.Second
+	logTimeout = 3 * time.Second
 	// maxEndMessage limits a container's termination message in bytes.
 	maxEndMessage = 4 << 10
 )
@@ -109,7 +109,7 @@ func (l *LogReader) Judge(ctx context.Context, s *cluster.Cluster, names ...stri
 }
 
 func (l *LogReader) replacements(ctx context.Context, s *cluster.Cluster, open map[string]diagnosis.Replacing) diagnosis.Logs {
-	ctx, cancel := context.WithTimeout(ctx, logPatience)
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	var logs diagnosis.Logs
 	for _, member := range slices.Sorted(maps.Keys(open)) {
@@ -135,7 +135,7 @@ func (l *LogReader) replacements(ctx context.Context, s *cluster.Cluster, open m
 // errors of nodes that ScyllaDB will never let join. If the user cannot read logs, the cluster is
 // unchanged.
 func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Cluster {
-	ctx, cancel := context.WithTimeout(ctx, logPatience)
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	said := map[string]words.Message{}
 	for _, member := range s.Newcomers() {

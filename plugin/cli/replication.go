@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// ringPatience limits the reads of all replica placement from one node, ringQuestion those of one
+	// ringTimeout limits the reads of all replica placement from one node, ringQuestion those of one
 	// keyspace.
-	ringPatience, ringQuestion = 90 * time.Second, 30 * time.Second
+	ringTimeout, ringQuestion = 90 * time.Second, 30 * time.Second
 	// ringNodes is the largest number of nodes that are tried, one after the other.
 	ringNodes = 3
 )
@@ -58,7 +58,7 @@ func (d *Deps) replication(ctx context.Context, pods []corev1.Pod) ([]maintenanc
 	for i := range pods[:min(ringNodes, len(pods))] {
 		var found []maintenance.Keyspace
 		answered := false
-		_, problems := kube.Live(ctx, cfg, pods[i:i+1], kube.LiveOptions{PerNodeTimeout: ringPatience, Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
+		_, problems := kube.Live(ctx, cfg, pods[i:i+1], kube.LiveOptions{PerNodeTimeout: ringTimeout, Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
 			keyspaces, err := c.WithTimeout(ringQuestion).Replication(ctx)
 			if err != nil {
 				last = fmt.Errorf("query %s: %w", pods[i].Name, err)

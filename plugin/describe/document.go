@@ -246,13 +246,13 @@ func (d *Document) views(m *matrix.Matrix, hostID hostid.ID) {
 		return
 	}
 	nodes := m.Nodes()
-	own := m.Witness(self)
+	own := m.HasUsableRow(self)
 	for i := range nodes {
 		if i == self || nodes[i].HostID == "" {
 			continue
 		}
 		by := Opinion{Ref: nodes[i].Ref, Status: noRow}
-		if m.Witness(i) {
+		if m.HasUsableRow(i) {
 			c := m.Cell(i, self)
 			by.Status, by.Since = api.NodeStatus(c.Status.String()), document.TimePtr(c.Since)
 		}

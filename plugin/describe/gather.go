@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// logPatience limits the read of the log: the kubelet of a failed Kubernetes node does not
+	// logTimeout limits the read of the log: the kubelet of a failed Kubernetes node does not
 	// respond.
-	logPatience = 5 * time.Second
+	logTimeout = 5 * time.Second
 	// eventPage is the page size of Events, eventPages the largest number of pages.
 	eventPage, eventPages = 500, 20
 )
@@ -141,7 +141,7 @@ func (a *around) readLog(ctx context.Context, d *cli.Deps, m *cluster.Member) {
 	if err == nil {
 		var server support.Server
 		if server, err = support.NewServer(cfg); err == nil {
-			within, cancel := context.WithTimeout(ctx, logPatience)
+			within, cancel := context.WithTimeout(ctx, logTimeout)
 			defer cancel()
 			err = c.ReadLog(within, server, m.Pod.Namespace, support.Limits{})
 		}

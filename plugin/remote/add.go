@@ -28,8 +28,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
 )
 
-// patience limits the creation of a token and the propagation of permissions.
-const patience = time.Minute
+// timeout limits the creation of a token and the propagation of permissions.
+const timeout = time.Minute
 
 func newAddCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, adds: true}
@@ -205,7 +205,7 @@ func apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) e
 
 // token waits until Kubernetes has created the token.
 func (o *options) token(ctx context.Context, c client.Client, namespace, account string) (token string, err error) {
-	err = o.d.Wait(ctx, cli.Wait{Subject: "the token of " + account, Timeout: patience, Check: func(ctx context.Context) (bool, string, error) {
+	err = o.d.Wait(ctx, cli.Wait{Subject: "the token of " + account, Timeout: timeout, Check: func(ctx context.Context) (bool, string, error) {
 		u := &unstructured.Unstructured{}
 		u.SetAPIVersion("v1")
 		u.SetKind("Secret")
@@ -234,7 +234,7 @@ func (o *options) works(ctx context.Context, secret *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	return o.d.Wait(ctx, cli.Wait{Subject: "the new account to read there", Timeout: patience, Check: func(ctx context.Context) (bool, string, error) {
+	return o.d.Wait(ctx, cli.Wait{Subject: "the new account to read there", Timeout: timeout, Check: func(ctx context.Context) (bool, string, error) {
 		err := c.List(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{}, client.InNamespace(config.RemoteNamespace), client.Limit(1))
 		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 			return false, "its permissions are not effective yet", nil

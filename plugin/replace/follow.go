@@ -27,8 +27,8 @@ import (
 const (
 	// lookAgain is the interval of checks without a signal.
 	lookAgain = 2 * time.Second
-	// patience is how long a controller may ignore a request before the user gets a message.
-	patience = 20 * time.Second
+	// timeout is how long a controller may ignore a request before the user gets a message.
+	timeout = 20 * time.Second
 	// eventsEvery is the interval at which Events are listed.
 	eventsEvery = 6 * time.Second
 )
@@ -230,7 +230,7 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 		}
 		f.o.d.Warn("%s", text)
 	}
-	if step.Action.Writes() && f.o.d.Clock.Since(f.since) > patience {
+	if step.Action.Writes() && f.o.d.Clock.Since(f.since) > timeout {
 		activity = fmt.Sprintf("the controller has not acted for %s, check that it is running: %s", duration.HumanDuration(f.o.d.Clock.Since(f.since)), message)
 	}
 	if step.Action == replace.ActionFail && rec.Accepted == f.id {

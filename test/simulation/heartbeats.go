@@ -54,7 +54,7 @@ type beats struct {
 // asked is what a controller remembers of one member.
 type asked struct {
 	target heartbeats.Target
-	pulse  view.Pulse
+	pulse  view.HeartbeatCounter
 }
 
 func (b *beats) Wait() {}
@@ -84,7 +84,7 @@ func (b *beats) Ask(_ context.Context, all []heartbeats.Target) {
 			m.pulse.Miss()
 			continue
 		}
-		m.pulse.Hear(number, t.Digest, b.w.clock(b.who), 0)
+		m.pulse.Record(number, t.Digest, b.w.clock(b.who), 0)
 	}
 }
 

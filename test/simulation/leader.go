@@ -277,7 +277,7 @@ type reading struct {
 	status  *api.ScyllaDBStatusReport
 	stored  *api.ScyllaDBStatusReportStatus
 	judged  *cluster.Cluster
-	scene   view.Scene
+	scene   view.JoinCandidates
 }
 
 func (w *world) reading(l *leader) *reading {
@@ -299,7 +299,7 @@ func (w *world) reading(l *leader) *reading {
 		m.stored = &is.Status
 	}
 	claims := map[string]types.UID{}
-	for _, a := range m.judged.Applicants() {
+	for _, a := range m.judged.JoinCandidates() {
 		if a.PodUID() == "" {
 			continue
 		}

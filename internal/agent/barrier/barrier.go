@@ -160,7 +160,7 @@ func Run(ctx context.Context, o Options) error {
 	defer func() {
 		cancel()
 		b.relays.close()
-		b.forgetPeers()
+		b.resetPeers()
 		if stop != nil {
 			stop()
 		}
@@ -180,7 +180,7 @@ type barrier struct {
 	lease   *leaseWatch
 	events  *events
 	metrics *metrics
-	said    said
+	said    waitAnnotation
 	started time.Time
 
 	// From the last reading: the stabilisation time and the cluster's health policy.
@@ -218,7 +218,7 @@ func (b *barrier) wait(ctx context.Context) error {
 		}
 		v = b.advise(v)
 		b.metrics.observe(v)
-		b.say(ctx, v)
+		b.writeWait(ctx, v)
 		switch {
 		case v.Satisfied:
 			b.opened(ctx, v, svc)
@@ -251,7 +251,7 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 		// A running controller renews its Lease every two seconds.
 		return shortest
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
-		return slices.Contains(aboutPermits, x.Reason) || aboutSilence(x) && b.byPermits()
+		return slices.Contains(aboutPermits, x.Reason) || isNoViewBlocker(x) && b.byPermits()
 	}):
 		return b.policy.PeerCheck.Duration // reporters are polled as often; a change of the view wakes wait at once
 	case v.Pause != 0:
@@ -267,12 +267,12 @@ func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service
 	defer cancel()
 	key, trouble := b.key(ctx)
 	if trouble != nil {
-		return b.silence(b.blocked(*trouble)), nil
+		return b.explainNoView(b.blocked(*trouble)), nil
 	}
 	b.watch(key)
 	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
 	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Member: b.Service})
-	return b.byPeers(ctx, key, b.silence(b.settle(ctx, key, v, known)), known), svc
+	return b.byPeers(ctx, key, b.explainNoView(b.settle(ctx, key, v, known)), known), svc
 }
 
 func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOptions) (bootstrap.Verdict, *cluster.Cluster, *corev1.Service) {

@@ -71,15 +71,15 @@ func look(dir string) (bootstrap.Volume, words.Message) {
 	return v, words.Message{}
 }
 
-// ownVolumePatience bounds the check of the volume's owner at the API server. After it, a
+// ownVolumeTimeout bounds the check of the volume's owner at the API server. After it, a
 // bootstrapped volume opens unchecked.
-const ownVolumePatience = 5 * time.Second
+const ownVolumeTimeout = 5 * time.Second
 
 // ownVolume compares the host ID of a bootstrapped volume with the Services' records and the peers.
 // If it is another member's, the start is not a restart. Without an answer in time the volume opens
 // alone: a restart must work while the API server is unreachable.
 func (b *barrier) ownVolume(ctx context.Context, v bootstrap.Verdict) bootstrap.Verdict {
-	ctx, cancel := context.WithTimeout(ctx, ownVolumePatience)
+	ctx, cancel := context.WithTimeout(ctx, ownVolumeTimeout)
 	defer cancel()
 	known, err := b.compareVolume(ctx)
 	switch {

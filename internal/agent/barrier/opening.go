@@ -97,7 +97,7 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 
 // stabilising blocks a verdict until all have been UP for left more.
 func (b *barrier) stabilising(v bootstrap.Verdict, left time.Duration) bootstrap.Verdict {
-	v = b.held(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // in steps: a text per second would flood the log
+	v = b.waitVerdict(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // in steps: a text per second would flood the log
 	// A broken watch must not hide that a node was DOWN and recovered.
 	v.Pause = min(left, stabilityLook)
 	return v
@@ -112,7 +112,7 @@ func (b *barrier) close(v bootstrap.Verdict, blockers []matrix.Blocker) bootstra
 		}
 		b.stability, b.permits.had = stability{since: b.Clock.Now()}, false
 	}
-	return b.held(v, blockers...)
+	return b.waitVerdict(v, blockers...)
 }
 
 // unstable returns how much longer all must stay UP.
@@ -123,8 +123,8 @@ func (b *barrier) unstable(v bootstrap.Verdict) time.Duration {
 	return max(0, b.window-b.Clock.Since(b.stability.since))
 }
 
-// held replaces a verdict that would open by one that waits for blockers.
-func (b *barrier) held(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstrap.Verdict {
+// waitVerdict replaces a verdict that would open by one that waits for blockers.
+func (b *barrier) waitVerdict(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstrap.Verdict {
 	matrix.SortBlockers(blockers)
 	v.Satisfied, v.Decision = false, bootstrap.DecisionWait
 	return v.Only(blockers)
@@ -138,7 +138,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	digests, decoder := map[string]string{}, &cluster.Decoder{}
 	pods, err := kube.Pods(ctx, b.client, key, condense(digests, decoder))
 	if err != nil {
-		return b.held(v, b.unlisted(err))
+		return b.waitVerdict(v, b.unlisted(err))
 	}
 	objects := known.Objects
 	if !ours(known) {
@@ -147,7 +147,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 			Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Operator: true, Member: b.Service,
 		})
 		if err != nil {
-			return b.held(v, b.unread(err))
+			return b.waitVerdict(v, b.unread(err))
 		}
 	}
 	objects.Pods, objects.Decoder = pods, decoder
@@ -155,14 +155,14 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	reported := cluster.New(objects, cluster.SourceReport, b.Clock.Now())
 	in, err := b.input(reported)
 	if err != nil {
-		return b.held(v, noService(words.Clean(err.Error()), words.Message{}))
+		return b.waitVerdict(v, noService(words.Clean(err.Error()), words.Message{}))
 	}
 	carried := cluster.New(objects, cluster.SourceAnnotation, b.Clock.Now())
 	by := bootstrap.Decide(in)
 	if carriesRows(pods, b.Service) || ours(known) {
 		said, err := b.input(carried)
 		if err != nil {
-			return b.held(v, noService(words.Clean(err.Error()), words.Message{}))
+			return b.waitVerdict(v, noService(words.Clean(err.Error()), words.Message{}))
 		}
 		said.Reports = in.Reports // the lenient flag depends on it
 		by = b.both(by, bootstrap.Decide(said))
@@ -179,7 +179,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		blockers = b.askReporters(ctx, carried.Reporters(b.Service), digests)
 	}
 	if len(blockers) > 0 {
-		return b.held(v, blockers...)
+		return b.waitVerdict(v, blockers...)
 	}
 	return v
 }
@@ -196,7 +196,7 @@ func (b *barrier) both(byReport, byPods bootstrap.Verdict) bootstrap.Verdict {
 	case byPods.Decision == bootstrap.DecisionRefuse:
 		return byPods
 	}
-	return b.held(byPods, slices.Concat(byPods.Blockers, outdated)...)
+	return b.waitVerdict(byPods, slices.Concat(byPods.Blockers, outdated)...)
 }
 
 // unlisted is the blocker if the final check could not list Pods.

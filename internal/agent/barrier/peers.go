@@ -47,7 +47,7 @@ type peering struct {
 
 // beat is the state of one reporter's heartbeat.
 type beat struct {
-	pulse                view.Pulse
+	pulse                view.HeartbeatCounter
 	address, fingerprint string
 	client               *http.Client
 }
@@ -60,7 +60,7 @@ func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verd
 	p, now := &b.peers, b.Clock.Now()
 	onlySilent := !v.Satisfied && len(v.Blockers) > 0 && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != words.ControllerSilent })
 	if !b.byPermits() || known == nil || healthpolicy.Silent(b.WhenSilent, known.StatusReport) != api.WhenSilentPeers || !onlySilent || !b.lease.gone {
-		b.forgetPeers()
+		b.resetPeers()
 		return v
 	}
 	if p.silent.IsZero() {
@@ -83,7 +83,7 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	p := &b.peers
 	closed := func(blockers ...matrix.Blocker) bootstrap.Verdict {
 		p.since = time.Time{}
-		return b.held(v, slices.Concat(v.Blockers, blockers)...)
+		return b.waitVerdict(v, slices.Concat(v.Blockers, blockers)...)
 	}
 	digests, decoder := map[string]string{}, &cluster.Decoder{}
 	pods, err := kube.Pods(ctx, b.client, key, condense(digests, decoder))
@@ -110,7 +110,7 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		p.since = now
 	}
 	if left := b.window - now.Sub(p.since); left > 0 {
-		return b.held(v, append(slices.Clone(v.Blockers), bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat)))...)
+		return b.waitVerdict(v, append(slices.Clone(v.Blockers), bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat)))...)
 	}
 	by.Notes = append(by.Notes, b.notes...)
 	looked := b.lastLook(ctx, key, by, known)
@@ -183,12 +183,12 @@ func (b *barrier) heartbeatOf(ctx context.Context, e *view.Sighting, h beat, ask
 		h.pulse.Miss()
 		return h
 	}
-	h.pulse.Hear(number, e.Digest, asked, e.Limit) // Sighting.Seen judges the result
+	h.pulse.Record(number, e.Digest, asked, e.Limit) // Sighting.Seen judges the result
 	return h
 }
 
-// forgetPeers resets the state: the conditions must hold continuously.
-func (b *barrier) forgetPeers() {
+// resetPeers resets the state: the conditions must hold continuously.
+func (b *barrier) resetPeers() {
 	for _, h := range b.peers.heard {
 		h.client.CloseIdleConnections()
 	}

@@ -206,10 +206,10 @@ func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Perm
 	return nil
 }
 
-// silence uses the answers of the other members' reporters to distinguish a controller that is not
+// explainNoView uses the answers of the other members' reporters to distinguish a controller that is not
 // responding from a Pod without network. Both block. The verdict changes once no view can be fresh.
-func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
-	if v.Satisfied || !b.byPermits() || !slices.ContainsFunc(v.Blockers, aboutSilence) {
+func (b *barrier) explainNoView(v bootstrap.Verdict) bootstrap.Verdict {
+	if v.Satisfied || !b.byPermits() || !slices.ContainsFunc(v.Blockers, isNoViewBlocker) {
 		return v
 	}
 	b.askForViews(b.policy.PeerCheck.Duration)
@@ -218,7 +218,7 @@ func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
 	list := slices.Clone(v.Blockers)
 	for i := range list {
 		x := &list[i]
-		if !aboutSilence(*x) || now.Sub(b.lastSign(x.Reason, now)) <= b.policy.ViewLimit.Duration {
+		if !isNoViewBlocker(*x) || now.Sub(b.lastSign(x.Reason, now)) <= b.policy.ViewLimit.Duration {
 			continue
 		}
 		asked := fmt.Sprintf("%d of %d", b.relays.answered, len(b.relays.members))
@@ -238,7 +238,7 @@ func (b *barrier) silence(v bootstrap.Verdict) bootstrap.Verdict {
 	return v.Only(list)
 }
 
-func aboutSilence(x matrix.Blocker) bool {
+func isNoViewBlocker(x matrix.Blocker) bool {
 	return x.Reason == words.APIUnreachable || x.Reason == words.ControllerSilent
 }
 

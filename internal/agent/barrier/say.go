@@ -24,17 +24,17 @@ import (
 // sayPause is the minimum time between two writes of the annotation, even if nodes flap.
 const sayPause = 5 * time.Second
 
-// said is the content of this Pod's annotation.
-type said struct {
+// waitAnnotation is the content of this Pod's annotation.
+type waitAnnotation struct {
 	text   string
 	at     time.Time
 	failed bool
 }
 
-// say writes the facts that only this barrier has to this Pod's annotation: the remaining
+// writeWait writes the facts that only this barrier has to this Pod's annotation: the remaining
 // stabilisation time and the result of the final check. A failure does not change the barrier's
 // behaviour.
-func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) {
+func (b *barrier) writeWait(ctx context.Context, v bootstrap.Verdict) {
 	text := ""
 	if w := b.heldBy(v); w != nil {
 		encoded, err := api.EncodeBarrierWait(w)
@@ -64,7 +64,7 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 	if v.Satisfied {
 		return nil
 	}
-	w := b.heldBeyond(v)
+	w := b.waitBeyondReports(v)
 	if b.volume == bootstrap.VolumeEmpty {
 		if w == nil {
 			w = &api.BarrierWait{}
@@ -74,8 +74,8 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 	return w
 }
 
-// heldBeyond returns why a verdict waits beyond the reports, nil if the reports show it.
-func (b *barrier) heldBeyond(v bootstrap.Verdict) *api.BarrierWait {
+// waitBeyondReports returns why a verdict waits beyond the reports, nil if the reports show it.
+func (b *barrier) waitBeyondReports(v bootstrap.Verdict) *api.BarrierWait {
 	unread := func(x matrix.Blocker) bool { return x.Reason == words.VolumeUnreadable }
 	if b.stability.since.IsZero() && !slices.ContainsFunc(v.Blockers, unread) {
 		return nil

@@ -31,9 +31,9 @@ const (
 	FlagListenAddress    = "--listen-address"
 )
 
-// restartPatience is how long a bootstrapped node waits for its peers' addresses from the API
+// restartTimeout is how long a bootstrapped node waits for its peers' addresses from the API
 // server before it starts without them.
-const restartPatience = 5 * time.Second
+const restartTimeout = 5 * time.Second
 
 // resolveTime bounds the resolution of one name.
 const resolveTime = 2 * time.Second
@@ -115,7 +115,7 @@ func withSeeds(command, seeds []string) []string {
 // the API server answers in time, because Pods change addresses. Otherwise the command is
 // unchanged, because a restart must not depend on Kubernetes.
 func (o *Options) again(ctx context.Context) []string {
-	within, cancel := context.WithTimeout(ctx, restartPatience)
+	within, cancel := context.WithTimeout(ctx, restartTimeout)
 	defer cancel()
 	choice, err := o.restartSeeds(within)
 	switch {

@@ -89,9 +89,9 @@ func (r *reporter) group0(row *api.NodeStatusReport) string {
 
 // tell sets the node's position in the group 0 log in the heartbeat, if there is one.
 func (r *reporter) tell(ctx context.Context, row *api.NodeStatusReport) {
-	var said raftlog.Said
+	var said raftlog.State
 	if r.where != nil && row.Error == nil {
 		said = scylla.ReadLog(ctx, r.ScyllaDB, r.Metrics)
 	}
-	r.beat.Tell(said)
+	r.beat.SetLog(said)
 }

@@ -24,7 +24,7 @@ func TestTheLogIsSaidAndNotWritten(t *testing.T) {
 	}
 	w.o.Metrics = scylla.NewClient("http://localhost:9180/metrics", &http.Client{Transport: w.node})
 	r := w.byHand()
-	step := func(want raftlog.Said) {
+	step := func(want raftlog.State) {
 		t.Helper()
 		if err := r.step(t.Context()); err != nil {
 			t.Fatal(err)
@@ -34,23 +34,23 @@ func TestTheLogIsSaidAndNotWritten(t *testing.T) {
 		}
 	}
 	gauges(1)
-	step(raftlog.Said{}) // without a heartbeat the metrics are not read
+	step(raftlog.State{}) // without a heartbeat the metrics are not read
 	r.where = &api.ReportHeartbeat{Port: 1, Fingerprint: "f"}
-	step(raftlog.Said{Known: true, Commit: 900, Apply: 1, Schema: idA})
+	step(raftlog.State{Known: true, Commit: 900, Apply: 1, Schema: idA})
 	before, _ := w.count()
 	for apply := range 5 {
 		gauges(100 + apply)
-		step(raftlog.Said{Known: true, Commit: 900, Apply: int64(100 + apply), Schema: idA})
+		step(raftlog.State{Known: true, Commit: 900, Apply: int64(100 + apply), Schema: idA})
 	}
 	if now, _ := w.count(); now != before {
 		t.Errorf("%d writes because an index changed", now-before)
 	}
 	w.node.set(func(n *node) { delete(n.answers, "/metrics") })
-	step(raftlog.Said{Schema: idA})
+	step(raftlog.State{Schema: idA})
 	w.node.set(func(n *node) { n.down = errors.New("no answer") })
-	step(raftlog.Said{})
+	step(raftlog.State{})
 	w.node.set(func(n *node) { n.down = nil })
 	gauges(200)
 	r.Metrics = nil // --scylla-metrics-url=
-	step(raftlog.Said{Schema: idA})
+	step(raftlog.State{Schema: idA})
 }

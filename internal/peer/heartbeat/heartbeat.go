@@ -42,14 +42,14 @@ type Beat struct {
 	mu     sync.Mutex
 	number int64
 	row    string
-	log    raftlog.Said
+	log    raftlog.State
 }
 
 // Answer is the result of one request to a reporter.
 type Answer struct {
 	Number int64
 	// Log is empty if the reporter, or its ScyllaDB, does not have it.
-	Log raftlog.Said
+	Log raftlog.State
 }
 
 // Say sets the present row. alive is true if ScyllaDB has answered a query since the last call:
@@ -63,9 +63,9 @@ func (b *Beat) Say(row string, alive bool) {
 	}
 }
 
-// Tell sets the node's present place in the log of group 0. It is not part of the row, so that
+// SetLog sets the node's present place in the log of group 0. It is not part of the row, so that
 // nothing is written when it changes.
-func (b *Beat) Tell(log raftlog.Said) {
+func (b *Beat) SetLog(log raftlog.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.log = log
@@ -150,7 +150,7 @@ func Ask(ctx context.Context, c *http.Client, address, digest string) (Answer, e
 		return Answer{}, ErrOtherRow
 	}
 	// An unreadable log counts as unknown: a later version may use another form.
-	var log raftlog.Said
+	var log raftlog.State
 	if said := resp.Header.Values(LogHeader); len(said) == 1 {
 		log, _ = raftlog.Parse(said[0])
 	}

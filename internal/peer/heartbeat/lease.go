@@ -32,7 +32,7 @@ func (b *Beat) Now() (number int64, digest string, ok bool) {
 }
 
 // Log returns the present state of the log of group 0.
-func (b *Beat) Log() raftlog.Said {
+func (b *Beat) Log() raftlog.State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.log
@@ -43,7 +43,7 @@ func LeaseName(pod string) string { return api.LeaseHeartbeatPrefix + pod }
 
 // FillLog adds the state of the log of group 0, in a separate annotation, which older controllers
 // do not read.
-func FillLog(l *coordinationv1.Lease, log raftlog.Said) {
+func FillLog(l *coordinationv1.Lease, log raftlog.State) {
 	delete(l.Annotations, api.AnnotationRaft)
 	if text := log.String(); text != "" {
 		metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationRaft, text)

@@ -21,14 +21,14 @@ func TestTheLogTravelsBesideTheNumber(t *testing.T) {
 	var b heartbeat.Beat
 	address, c := serve(t, &b)
 	b.Say(row, true)
-	for _, want := range []raftlog.Said{{}, {Known: true, Leader: true, Commit: 123, Apply: 120}, {Schema: "59adb24e-f3cd-3e02-97f0-5b395827453f"}, {}} {
-		b.Tell(want)
+	for _, want := range []raftlog.State{{}, {Known: true, Leader: true, Commit: 123, Apply: 120}, {Schema: "59adb24e-f3cd-3e02-97f0-5b395827453f"}, {}} {
+		b.SetLog(want)
 		if got, err := heartbeat.Ask(t.Context(), c, address, api.ReportDigest(row)); err != nil || got.Log != want || got.Number != 1 {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 		l := &coordinationv1.Lease{}
 		heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: "db", Name: "demo-0"}, UID: "uid-1", Cluster: "demo"}, 7, "d1", metav1.MicroTime{}, 15)
-		heartbeat.FillLog(l, raftlog.Said{Schema: "00000000-0000-4000-8000-000000000001"})
+		heartbeat.FillLog(l, raftlog.State{Schema: "00000000-0000-4000-8000-000000000001"})
 		heartbeat.FillLog(l, want) // the earlier state is removed
 		if got, err := heartbeat.Read(l, "uid-1", "d1"); err != nil || got.Log != want || got.Number != 7 {
 			t.Errorf("by the Lease: %+v, %v; want %+v", got, err, want)

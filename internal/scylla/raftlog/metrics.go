@@ -26,7 +26,7 @@ const (
 // Metrics decodes the indexes from ScyllaDB's metrics in Prometheus' text format. It returns the
 // zero Said if one of the three gauges is missing, is duplicated, or is not a whole number with 0
 // <= n <= maxIndex. Group 0 runs on shard 0, so gauges of other shards belong to other groups.
-func Metrics(text string) Said {
+func Metrics(text string) State {
 	found := map[string]int64{gaugeCommit: -1, gaugeApply: -1, gaugeState: -1}
 	for line := range strings.Lines(text) {
 		name, value, ok := sample(strings.TrimRight(line, "\r\n"))
@@ -35,14 +35,14 @@ func Metrics(text string) Said {
 		}
 		n, err := strconv.ParseFloat(value, 64)
 		if !ok || err != nil || !(n >= 0 && n <= maxIndex) || n != float64(int64(n)) || found[name] >= 0 {
-			return Said{}
+			return State{}
 		}
 		found[name] = int64(n)
 	}
 	if found[gaugeCommit] < 0 || found[gaugeApply] < 0 || found[gaugeState] < 0 {
-		return Said{}
+		return State{}
 	}
-	return Said{Known: true, Leader: found[gaugeState] == stateLeader, Commit: found[gaugeCommit], Apply: found[gaugeApply]}
+	return State{Known: true, Leader: found[gaugeState] == stateLeader, Commit: found[gaugeCommit], Apply: found[gaugeApply]}
 }
 
 // sample returns the name and value of a line. name is empty for a line without a sample, and for

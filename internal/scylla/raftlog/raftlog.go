@@ -9,8 +9,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// Said is one node's state of group 0. The zero value means unknown.
-type Said struct {
+// State is one node's state of group 0. The zero value means unknown.
+type State struct {
 	// Known is true if the node returned its indexes; otherwise Leader, Commit and Apply are
 	// meaningless.
 	Known         bool
@@ -25,7 +25,7 @@ const maxText = 200
 
 // String returns "leader=true commit=123 apply=120 schema=UUID" without the unknown parts, empty
 // for the zero value.
-func (s Said) String() string {
+func (s State) String() string {
 	var parts []string
 	if s.Known {
 		parts = append(parts, "leader="+strconv.FormatBool(s.Leader), "commit="+strconv.FormatInt(s.Commit, 10), "apply="+strconv.FormatInt(s.Apply, 10))
@@ -38,16 +38,16 @@ func (s Said) String() string {
 
 // Parse decodes the text of a Said. Only the exact output of String is valid; otherwise it returns
 // the zero value and false.
-func Parse(text string) (Said, bool) {
+func Parse(text string) (State, bool) {
 	if text == "" || len(text) > maxText {
-		return Said{}, text == ""
+		return State{}, text == ""
 	}
-	var s Said
+	var s State
 	rest := text
 	if strings.HasPrefix(rest, "leader=") {
 		parts := strings.SplitN(rest, " ", 4)
 		if len(parts) < 3 {
-			return Said{}, false
+			return State{}, false
 		}
 		s.Known, s.Leader = true, parts[0] == "leader=true"
 		s.Commit, s.Apply = index(parts[1], "commit="), index(parts[2], "apply=")
@@ -55,7 +55,7 @@ func Parse(text string) (Said, bool) {
 	}
 	s.Schema = strings.TrimPrefix(rest, "schema=")
 	if s.Commit < 0 || s.Apply < 0 || s.Schema != "" && Schema(s.Schema) == "" || s.String() != text {
-		return Said{}, false
+		return State{}, false
 	}
 	return s, true
 }

@@ -18,24 +18,24 @@ func TestMetrics(t *testing.T) {
 		`scylla_raft_state{server_id="a",shard="0"} 0.000000` + "\n"
 	for name, c := range map[string]struct {
 		text string
-		want Said
+		want State
 	}{
-		"a follower":               {follower, Said{Known: true, Commit: 123, Apply: 120}},
-		"a leader":                 {"scylla_raft_apply_index 7\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", Said{Known: true, Leader: true, Commit: 7, Apply: 7}},
-		"a candidate is no leader": {"scylla_raft_apply_index 7\nscylla_raft_commit_index 7\nscylla_raft_state 1\n", Said{Known: true, Commit: 7, Apply: 7}},
-		"with times":               {"scylla_raft_apply_index 7 1700000000000\nscylla_raft_commit_index 7 1\nscylla_raft_state 0 1", Said{Known: true, Commit: 7, Apply: 7}},
-		"another shard's group":    {follower + `scylla_raft_commit_index{shard="1"} 9000` + "\n", Said{Known: true, Commit: 123, Apply: 120}},
-		"two groups of shard 0":    {follower + `scylla_raft_commit_index{server_id="b",shard="0"} 9000` + "\n", Said{}},
-		"before 6.1":               {"# nothing\nscylla_reactor_utilization 1\n", Said{}},
-		"no state":                 {"scylla_raft_apply_index 7\nscylla_raft_commit_index 7\n", Said{}},
-		"no apply index":           {"scylla_raft_state 2\nscylla_raft_commit_index 7\n", Said{}},
-		"not a number":             {"scylla_raft_apply_index NaN\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", Said{}},
-		"below zero":               {"scylla_raft_apply_index -1\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", Said{}},
-		"half an entry":            {"scylla_raft_apply_index 1.5\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", Said{}},
-		"infinite":                 {"scylla_raft_apply_index +Inf\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", Said{}},
-		"a label with a brace":     {`scylla_raft_apply_index{x="}\"",shard="0"} 7` + "\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", Said{Known: true, Leader: true, Commit: 7, Apply: 7}},
-		"a label that never ends":  {`scylla_raft_apply_index{shard="0} 7` + "\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", Said{}},
-		"empty":                    {"", Said{}},
+		"a follower":               {follower, State{Known: true, Commit: 123, Apply: 120}},
+		"a leader":                 {"scylla_raft_apply_index 7\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", State{Known: true, Leader: true, Commit: 7, Apply: 7}},
+		"a candidate is no leader": {"scylla_raft_apply_index 7\nscylla_raft_commit_index 7\nscylla_raft_state 1\n", State{Known: true, Commit: 7, Apply: 7}},
+		"with times":               {"scylla_raft_apply_index 7 1700000000000\nscylla_raft_commit_index 7 1\nscylla_raft_state 0 1", State{Known: true, Commit: 7, Apply: 7}},
+		"another shard's group":    {follower + `scylla_raft_commit_index{shard="1"} 9000` + "\n", State{Known: true, Commit: 123, Apply: 120}},
+		"two groups of shard 0":    {follower + `scylla_raft_commit_index{server_id="b",shard="0"} 9000` + "\n", State{}},
+		"before 6.1":               {"# nothing\nscylla_reactor_utilization 1\n", State{}},
+		"no state":                 {"scylla_raft_apply_index 7\nscylla_raft_commit_index 7\n", State{}},
+		"no apply index":           {"scylla_raft_state 2\nscylla_raft_commit_index 7\n", State{}},
+		"not a number":             {"scylla_raft_apply_index NaN\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", State{}},
+		"below zero":               {"scylla_raft_apply_index -1\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", State{}},
+		"half an entry":            {"scylla_raft_apply_index 1.5\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", State{}},
+		"infinite":                 {"scylla_raft_apply_index +Inf\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", State{}},
+		"a label with a brace":     {`scylla_raft_apply_index{x="}\"",shard="0"} 7` + "\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", State{Known: true, Leader: true, Commit: 7, Apply: 7}},
+		"a label that never ends":  {`scylla_raft_apply_index{shard="0} 7` + "\nscylla_raft_commit_index 7\nscylla_raft_state 2\n", State{}},
+		"empty":                    {"", State{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Metrics(c.text); got != c.want {
@@ -46,7 +46,7 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for text, want := range map[string]Said{
+	for text, want := range map[string]State{
 		"":                                 {},
 		"leader=true commit=123 apply=120": {Known: true, Leader: true, Commit: 123, Apply: 120},
 		"leader=false commit=0 apply=0 schema=" + schema: {Known: true, Schema: schema},
@@ -61,7 +61,7 @@ func TestParse(t *testing.T) {
 		"leader=true apply=1 commit=1", "leader=true commit=1 apply=1 ", "leader=true commit=1 apply=9007199254740993", "schema=x", "schema=", "x", " ",
 		"leader=true commit=1 apply=1 x=1", "leader=true commit=1 apply=1 schema=" + schema + schema + schema + schema + schema,
 	} {
-		if got, ok := Parse(text); ok || got != (Said{}) {
+		if got, ok := Parse(text); ok || got != (State{}) {
 			t.Errorf("%q: got %+v, %t", text, got, ok)
 		}
 	}
@@ -70,9 +70,9 @@ func TestParse(t *testing.T) {
 // Whatever is said comes back from its text as it was.
 func TestTheTextSaysWhatWasSaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var s Said
+		var s State
 		if rapid.Bool().Draw(t, "known") {
-			s = Said{Known: true, Leader: rapid.Bool().Draw(t, "leader"),
+			s = State{Known: true, Leader: rapid.Bool().Draw(t, "leader"),
 				Commit: rapid.Int64Range(0, maxIndex).Draw(t, "commit"), Apply: rapid.Int64Range(0, maxIndex).Draw(t, "apply")}
 		}
 		s.Schema = rapid.SampledFrom([]string{"", schema}).Draw(t, "schema")
@@ -88,7 +88,7 @@ func FuzzMetrics(f *testing.F) {
 	f.Add("scylla_raft_apply_index{a=\"\\\"}\n{")
 	f.Fuzz(func(t *testing.T, text string) {
 		s := Metrics(text)
-		if s.Commit < 0 || s.Apply < 0 || !s.Known && s != (Said{}) {
+		if s.Commit < 0 || s.Apply < 0 || !s.Known && s != (State{}) {
 			t.Fatalf("%+v", s)
 		}
 		if got, ok := Parse(s.String()); !ok || got != s {
