@@ -71,15 +71,15 @@ type Options struct {
 	Joined func(ctx context.Context, namespace, cluster string) (report, secret string, err error)
 }
 
-// Reconciler reconciles the member Services of one cluster, by namespace and label scylla/cluster.
-type Reconciler struct{ o Options }
+// reconciler reconciles the member Services of one cluster, by namespace and label scylla/cluster.
+type reconciler struct{ o Options }
 
-// New returns a Reconciler.
-func New(o Options) *Reconciler {
+// newReconciler returns a reconciler.
+func newReconciler(o Options) *reconciler {
 	if o.Kinds == nil {
 		o.Kinds = func() []schema.GroupVersionKind { return nil }
 	}
-	return &Reconciler{o}
+	return &reconciler{o}
 }
 
 // Register adds the reconciler to a manager, and a search for the Scylla Operator's CRDs that runs
@@ -111,7 +111,7 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 			return []reconcile.Request{{NamespacedName: key}}
 		}), saysMore)
 	}
-	c, err := b.Build(New(o))
+	c, err := b.Build(newReconciler(o))
 	if err != nil {
 		return fmt.Errorf("register the controller of force annotations: %w", err)
 	}
@@ -132,7 +132,7 @@ func startsWithForce(c client.Reader, pod client.Object) bool {
 // Reconcile updates the annotations of one cluster's member Services.
 //
 // Long: the cases of one annotation, in the order in which they are tested.
-func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	in := []client.ListOption{client.InNamespace(req.Namespace), client.MatchingLabels{api.LabelCluster: req.Name}}
 	var services corev1.ServiceList
 	if err := r.o.Client.List(ctx, &services, in...); err != nil {
@@ -179,10 +179,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			sources = append(sources, Source{Name: o.kind + "/" + o.GetName(), Annotations: o.GetAnnotations()})
 			r.recordWarning(ctx, o.Object, o.kind, complained)
 		}
-		want := Propagate(svc.Annotations, append(sources, joined...))
+		want := propagate(svc.Annotations, append(sources, joined...))
 		spent := want[api.AnnotationForceProceed] == api.ForceProceedValue && cluster.NodeStarted(podOf[svc.Name])
 		if spent {
-			Spend(want)
+			spend(want)
 		}
 		if !maps.Equal(want, svc.Annotations) && (len(want) > 0 || len(svc.Annotations) > 0) {
 			err := r.apply(ctx, svc, want, spent)
@@ -219,7 +219,7 @@ type object struct {
 }
 
 // above reads the Scylla Operator's objects with the cluster's name.
-func (r *Reconciler) above(ctx context.Context, key types.NamespacedName) ([]object, error) {
+func (r *reconciler) above(ctx context.Context, key types.NamespacedName) ([]object, error) {
 	var out []object
 	for _, gvk := range r.o.Kinds() {
 		o := &metav1.PartialObjectMetadata{}
@@ -237,7 +237,7 @@ func (r *Reconciler) above(ctx context.Context, key types.NamespacedName) ([]obj
 
 // joined returns the farthest source: the Secret of a remote, with only its override. No Secret
 // forces a start.
-func (r *Reconciler) joined(ctx context.Context, key types.NamespacedName) ([]Source, error) {
+func (r *reconciler) joined(ctx context.Context, key types.NamespacedName) ([]Source, error) {
 	if r.o.Joined == nil {
 		return nil, nil
 	}
@@ -248,7 +248,7 @@ func (r *Reconciler) joined(ctx context.Context, key types.NamespacedName) ([]So
 	return []Source{{Name: "Secret/" + secret, Annotations: map[string]string{api.AnnotationStatusReportOverrideRef: report}}}, nil
 }
 
-func (r *Reconciler) apply(ctx context.Context, svc *corev1.Service, want map[string]string, spent bool) error {
+func (r *reconciler) apply(ctx context.Context, svc *corev1.Service, want map[string]string, spent bool) error {
 	had, from := svc.Annotations[api.AnnotationForceProceed], svc.Annotations[api.AnnotationForcePropagatedFrom]
 	if err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { s.Annotations = want }); err != nil {
 		return err
@@ -271,7 +271,7 @@ func (r *Reconciler) apply(ctx context.Context, svc *corev1.Service, want map[st
 }
 
 // recordForce writes an Event for a force-proceed request.
-func (r *Reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
+func (r *reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
 	from := "its Service, set manually"
 	if f := svc.Annotations[api.AnnotationForcePropagatedFrom]; f != "" {
 		from = f
@@ -285,7 +285,7 @@ func (r *Reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
 
 // recordWarning writes an Event on an object whose force annotation has a value other than "true", which
 // opens no barrier.
-func (r *Reconciler) recordWarning(ctx context.Context, obj client.Object, kind string, done map[string]bool) {
+func (r *reconciler) recordWarning(ctx context.Context, obj client.Object, kind string, done map[string]bool) {
 	v, ok := obj.GetAnnotations()[api.AnnotationForceProceed]
 	if !ok || v == api.ForceProceedValue || done[kind+"/"+obj.GetName()] {
 		return

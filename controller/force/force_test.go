@@ -83,14 +83,14 @@ func TestPropagate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := maps.Clone(c.service)
-			got := Propagate(c.service, c.sources)
+			got := propagate(c.service, c.sources)
 			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(before, c.service); diff != "" {
 				t.Errorf("the input was changed:\n%s", diff)
 			}
-			if diff := cmp.Diff(got, Propagate(got, c.sources)); diff != "" {
+			if diff := cmp.Diff(got, propagate(got, c.sources)); diff != "" {
 				t.Errorf("a second time is not the same:\n%s", diff)
 			}
 		})
@@ -114,9 +114,9 @@ func TestPropagateTakesBackExactlyWhatItGave(t *testing.T) {
 				}
 				sources = append(sources, s)
 			}
-			service = Propagate(service, sources)
+			service = propagate(service, sources)
 		}
-		if diff := cmp.Diff(start, Propagate(service, nil)); diff != "" {
+		if diff := cmp.Diff(start, propagate(service, nil)); diff != "" {
 			t.Fatalf("(-start +end):\n%s", diff)
 		}
 	})
@@ -166,7 +166,7 @@ func TestForceAgreesWithTheScyllaOperator(t *testing.T) {
 	used := 0
 	for _, c := range cases {
 		t.Run(c.ID, func(t *testing.T) {
-			got := Propagate(c.Input.ExistingServiceAnnotations, []Source{{Name: "StatefulSet/a"}, {Name: "ScyllaDBDatacenter/d", Annotations: c.Input.DatacenterAnnotations}})
+			got := propagate(c.Input.ExistingServiceAnnotations, []Source{{Name: "StatefulSet/a"}, {Name: "ScyllaDBDatacenter/d", Annotations: c.Input.DatacenterAnnotations}})
 			want := outcome{present: c.Expected.ForcePresent, value: c.Expected.ForceValue}
 			if d, ok := differences[c.ID]; ok {
 				used++
@@ -187,7 +187,7 @@ func TestForceAgreesWithTheScyllaOperator(t *testing.T) {
 }
 
 type bench struct {
-	*Reconciler
+	*reconciler
 	t      testing.TB
 	client client.WithWatch
 	writes []string
@@ -222,7 +222,7 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	b.Reconciler = New(Options{Client: b.client, Metrics: m, Log: log, Kinds: func() []schema.GroupVersionKind { return kinds },
+	b.reconciler = newReconciler(Options{Client: b.client, Metrics: m, Log: log, Kinds: func() []schema.GroupVersionKind { return kinds },
 		Notice: notice.New(b.client, clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0)), log)})
 	return b
 }

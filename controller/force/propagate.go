@@ -23,16 +23,16 @@ var propagated = []struct{ key, marker, along string }{
 	{api.AnnotationStatusReportOverrideRef, api.AnnotationOverrideRefPropagatedFrom, ""},
 }
 
-// Spend removes the force from the annotations of a member Service whose node has started: the
+// spend removes the force from the annotations of a member Service whose node has started: the
 // barrier must judge its next start, possibly with an empty volume. An object above keeps its
 // force, for members that have not started.
-func Spend(service map[string]string) {
+func spend(service map[string]string) {
 	for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom, api.AnnotationForceReason} {
 		delete(service, k)
 	}
 }
 
-// Propagate returns the annotations that a member Service should have. sources are ordered nearest
+// propagate returns the annotations that a member Service should have. sources are ordered nearest
 // first.
 //
 //   - The nearest source that has the annotation decides, whatever the value. A value that does not
@@ -40,7 +40,7 @@ func Spend(service map[string]string) {
 //     correction.
 //   - An annotation that a user set on the Service itself is never overwritten.
 //   - A copy is removed once no source has the annotation.
-func Propagate(service map[string]string, sources []Source) map[string]string {
+func propagate(service map[string]string, sources []Source) map[string]string {
 	out := maps.Clone(service)
 	if out == nil {
 		out = map[string]string{}

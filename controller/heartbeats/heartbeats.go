@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	// Timeout limits one poll of a member. It is shorter than the pause between two polls.
-	Timeout = 1500 * time.Millisecond
+	// timeout limits one poll of a member. It is shorter than the pause between two polls.
+	timeout = 1500 * time.Millisecond
 	// together is how many members are polled at the same time. Members that missed the last poll have
 	// a separate pool of that size, so that they never delay the others.
 	together = 64
@@ -67,8 +67,8 @@ const (
 	Unreachable Why = "Unreachable"
 )
 
-// Whys are all values, for metrics.
-var Whys = []Why{Certificate, OtherRow, Refused, Garbled, OtherPod, NoLease, WentBack, Stopped, TimedOut, Unreachable}
+// whys are all values, for metrics.
+var whys = []Why{Certificate, OtherRow, Refused, Garbled, OtherPod, NoLease, WentBack, Stopped, TimedOut, Unreachable}
 
 // Options of a Poller.
 type Options struct {
@@ -106,7 +106,7 @@ type member struct {
 // New returns a Poller without any state of members.
 func New(o Options) *Poller {
 	if o.Timeout == 0 {
-		o.Timeout = Timeout
+		o.Timeout = timeout
 	}
 	return &Poller{o: o, well: make(chan struct{}, together), sick: make(chan struct{}, together), members: map[types.NamespacedName]*member{}}
 }

@@ -57,11 +57,11 @@ type Options struct {
 	Concurrency int
 }
 
-// Reconciler reconciles one StatefulSet.
-type Reconciler struct{ o Options }
+// reconciler reconciles one StatefulSet.
+type reconciler struct{ o Options }
 
-// New returns a Reconciler.
-func New(o Options) *Reconciler { return &Reconciler{o} }
+// newReconciler returns a reconciler.
+func newReconciler(o Options) *reconciler { return &reconciler{o} }
 
 // Register adds the reconciler to a manager.
 func Register(mgr ctrl.Manager, o Options) error {
@@ -72,7 +72,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &appsv1.StatefulSet{}),
 			builder.WithPredicates(nodeSaysMore)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)}).
-		Complete(New(o))
+		Complete(newReconciler(o))
 	if err != nil {
 		return fmt.Errorf("register the controller of member Services: %w", err)
 	}
@@ -99,7 +99,7 @@ var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 }}
 
 // Reconcile updates the member Services of one StatefulSet.
-func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	set := &appsv1.StatefulSet{}
 	if err := r.o.Client.Get(ctx, req.NamespacedName, set); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -180,7 +180,7 @@ type world struct {
 	pods     map[string]*corev1.Pod
 }
 
-func (r *Reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespace, cluster string) (*world, error) {
+func (r *reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespace, cluster string) (*world, error) {
 	in := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{api.LabelCluster: cluster}}
 	var services corev1.ServiceList
 	if err := r.o.Client.List(ctx, &services, in...); err != nil {
@@ -233,7 +233,7 @@ func (w *world) member(svc *corev1.Service) *cluster.Member {
 }
 
 // ensure creates a member Service, or corrects the existing one.
-func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service) error {
+func (r *reconciler) ensure(ctx context.Context, w *world, want *corev1.Service) error {
 	svc := w.byName[want.Name]
 	if svc == nil {
 		err := r.o.Client.Create(ctx, want)
@@ -278,7 +278,7 @@ func (r *Reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 }
 
 // record copies the node's values about itself from its Pod to its Service.
-func (r *Reconciler) record(ctx context.Context, w *world, svc *corev1.Service) error {
+func (r *reconciler) record(ctx context.Context, w *world, svc *corev1.Service) error {
 	row, _ := rowOf(w.pods[svc.Name])
 	set := Record(svc.Annotations, row, r.o.Clock.Now())
 	if len(set) == 0 {

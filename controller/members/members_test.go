@@ -47,7 +47,7 @@ const (
 )
 
 type bench struct {
-	*Reconciler
+	*reconciler
 	t      testing.TB
 	client client.WithWatch
 	writes []string
@@ -88,7 +88,7 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 	})
 	log := slog.New(slog.DiscardHandler)
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
-	b.Reconciler = New(Options{Client: b.client, Live: b.client, Clock: clock, Log: log, Notice: notice.New(b.client, clock, log)})
+	b.reconciler = newReconciler(Options{Client: b.client, Live: b.client, Clock: clock, Log: log, Notice: notice.New(b.client, clock, log)})
 	return b
 }
 

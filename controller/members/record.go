@@ -66,10 +66,10 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 	return want
 }
 
-// Left reports whether the node of a member without ordinal has also left the ScyllaDB cluster, and
+// left reports whether the node of a member without ordinal has also left the ScyllaDB cluster, and
 // why. A majority of the other members must not list it; one member that lists it, joined or not,
 // is enough to deny it. Rows of joined members count, unless they are stale.
-func Left(m *cluster.Member, others []*cluster.Member) (left bool, why string) {
+func left(m *cluster.Member, others []*cluster.Member) (left bool, why string) {
 	id := m.RecordedID()
 	if id == "" && !m.HasJoined() {
 		return true, "no node ever started in this member"

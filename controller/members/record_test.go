@@ -229,7 +229,7 @@ func TestLeft(t *testing.T) {
 			if c.hostID != "" {
 				m.Service.Annotations = map[string]string{api.AnnotationHostID: c.hostID}
 			}
-			left, why := Left(m, c.others)
+			left, why := left(m, c.others)
 			if left != c.left || why == "" {
 				t.Errorf("left %v because %q", left, why)
 			}

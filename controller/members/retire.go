@@ -35,7 +35,7 @@ func setOfService(_ context.Context, svc client.Object) []reconcile.Request {
 
 // orphans retires the member Services of a deleted StatefulSet. They remain while their nodes may
 // be members.
-func (r *Reconciler) orphans(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
+func (r *reconciler) orphans(ctx context.Context, key types.NamespacedName) (reconcile.Result, error) {
 	var all corev1.ServiceList
 	mine := client.MatchingLabels{api.LabelManagedBy: api.ManagedByUs, api.LabelServiceType: api.ServiceTypeMember}
 	if err := r.o.Client.List(ctx, &all, client.InNamespace(key.Namespace), mine); err != nil {
@@ -78,7 +78,7 @@ func (r *Reconciler) orphans(ctx context.Context, key types.NamespacedName) (rec
 // clusterGone reports whether only member Services are left of a cluster: no StatefulSet, no Pod,
 // and none of the PVCs that the Services name. It returns false for members without PVC names,
 // because their data may be anywhere.
-func (r *Reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why string, err error) {
+func (r *reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why string, err error) {
 	for name := range w.pods {
 		return false, "Pod " + name + " exists", nil
 	}
@@ -108,7 +108,7 @@ func (r *Reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why 
 
 // retire deletes the Service of a removed ordinal once its node is not a member any more. gone is
 // false while the node may still be one.
-func (r *Reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) (gone bool, err error) {
+func (r *reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) (gone bool, err error) {
 	if svc.DeletionTimestamp != nil {
 		return true, nil
 	}
@@ -126,7 +126,7 @@ func (r *Reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) 
 			others = append(others, w.member(s))
 		}
 	}
-	left, why := Left(w.member(svc), others)
+	left, why := left(w.member(svc), others)
 	if !left && len(w.sets) == 0 {
 		if left, why, err = r.clusterGone(ctx, w); err != nil {
 			return false, err

@@ -59,7 +59,7 @@ func TestWhatASecretMaySay(t *testing.T) {
 			if c.change != nil {
 				c.change(s)
 			}
-			config, err := FromSecret(s)
+			config, err := fromSecret(s)
 			if err == nil {
 				_, err = config.RESTConfig()
 			}
@@ -79,7 +79,7 @@ func TestDefaultsOfASecret(t *testing.T) {
 	s := secret("x")
 	s.Labels[api.LabelRemoteKubeconfig] = ""
 	delete(s.Annotations, api.AnnotationRemoteNamespace)
-	c, err := FromSecret(s)
+	c, err := fromSecret(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func FuzzKubeconfig(f *testing.F) {
 	f.Add("{")
 	f.Add("clusters: 1")
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := FromSecret(secret(text))
+		c, err := fromSecret(secret(text))
 		if err != nil {
 			return
 		}
@@ -106,7 +106,7 @@ func FuzzKubeconfig(f *testing.F) {
 
 // TestOnlyOurOwnTextOfASecretIsRepeated: an error of somebody else's may quote what is in it, however it begins.
 func TestOnlyOurOwnTextOfASecretIsRepeated(t *testing.T) {
-	config, err := FromSecret(secret("{" + token))
+	config, err := fromSecret(secret("{" + token))
 	if err == nil {
 		_, err = config.RESTConfig()
 	}

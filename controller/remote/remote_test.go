@@ -125,12 +125,12 @@ func ours(dc string) api.ScyllaDBDatacenterNodesStatusReport {
 
 func testRunner(t *testing.T, f *far, clk clock.Clock) (*runner, *int) {
 	t.Helper()
-	c, err := FromSecret(secret("x"))
+	c, err := fromSecret(secret("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	changes := new(int)
-	return newRunner(c, clk, slog.New(slog.DiscardHandler), StaleAfter, func() { *changes++ }, func(Config) (client.WithWatch, error) { return f, nil }), changes
+	return newRunner(c, clk, slog.New(slog.DiscardHandler), StaleAfter, func() { *changes++ }, func(config) (client.WithWatch, error) { return f, nil }), changes
 }
 
 func TestContactReadsWhatIsTheirsAndPushesWhatTheyLack(t *testing.T) {
@@ -290,7 +290,7 @@ func newNear(t *testing.T, f *far, objects ...client.Object) *near {
 	}), nil))
 	n.Set = New(Options{
 		Client: n.client, Notice: notice.New(n.client, clock.RealClock{}, log), Log: log, Clock: clock.RealClock{},
-		Selector: selector, Namespace: "sys", Dial: func(Config) (client.WithWatch, error) { return f, nil },
+		Selector: selector, Namespace: "sys", Dial: func(config) (client.WithWatch, error) { return f, nil },
 	})
 	n.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	if err := n.Source().Start(t.Context(), n.queue); err != nil {

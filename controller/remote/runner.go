@@ -62,13 +62,13 @@ type State struct {
 
 // runner reads one remote's reports, and writes ours there.
 type runner struct {
-	config     Config
+	config     config
 	clock      clock.Clock
 	log        *slog.Logger
 	staleAfter time.Duration
 	changed    func() // called when State has changed
 
-	dial   func(Config) (client.WithWatch, error)
+	dial   func(config) (client.WithWatch, error)
 	writer *write.Reports
 
 	mu          sync.Mutex
@@ -84,7 +84,7 @@ type runner struct {
 	listed  map[string]string // resource versions by name
 }
 
-func newRunner(c Config, clk clock.Clock, log *slog.Logger, staleAfter time.Duration, changed func(), dial func(Config) (client.WithWatch, error)) *runner {
+func newRunner(c config, clk clock.Clock, log *slog.Logger, staleAfter time.Duration, changed func(), dial func(config) (client.WithWatch, error)) *runner {
 	return &runner{
 		config: c, clock: clk, log: log.With("remote", c.Name, "cluster", c.Cluster), staleAfter: staleAfter, changed: changed, dial: dial,
 		writer: write.New(), state: State{Name: c.Name}, started: clk.Now(), wake: make(chan struct{}, 1),
@@ -439,4 +439,4 @@ func reasonOf(err error) string {
 	return "its API server is not reachable"
 }
 
-func (r *runner) sameAs(c Config) bool { return r.config.Same(c) }
+func (r *runner) sameAs(c config) bool { return r.config.Same(c) }

@@ -50,11 +50,11 @@ import (
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 )
 
-// Config is the configuration of one remote, from its Secret.
-type Config = shared.Config
+// config is the configuration of one remote, from its Secret.
+type config = shared.Config
 
-// FromSecret decodes the Secret of a remote.
-var FromSecret = shared.FromSecret
+// fromSecret decodes the Secret of a remote.
+var fromSecret = shared.FromSecret
 
 // StaleAfter is how long a remote may be unreachable before its rows are stale.
 const StaleAfter = 30 * time.Second
@@ -69,7 +69,7 @@ type Options struct {
 	Namespace  string          // of Secrets
 	StaleAfter time.Duration   // default StaleAfter
 	// Dial returns the client of a remote; default: the function Dial.
-	Dial func(Config) (client.WithWatch, error)
+	Dial func(config) (client.WithWatch, error)
 }
 
 // Set has every configured remote. It is a reconciler of Secrets and a manager's Runnable.
@@ -97,13 +97,13 @@ func New(o Options) *Set {
 		o.StaleAfter = StaleAfter
 	}
 	if o.Dial == nil {
-		o.Dial = Dial
+		o.Dial = dial
 	}
 	return &Set{o: o, started: make(chan struct{}), runners: map[types.NamespacedName]*running{}, begun: o.Clock.Now()}
 }
 
-// Dial returns the client of a remote from its kubeconfig.
-func Dial(c Config) (client.WithWatch, error) {
+// dial returns the client of a remote from its kubeconfig.
+func dial(c config) (client.WithWatch, error) {
 	cfg, err := c.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (s *Set) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.R
 		s.stop(ctx, req.NamespacedName, true)
 		return reconcile.Result{}, nil
 	}
-	config, err := FromSecret(secret)
+	config, err := fromSecret(secret)
 	if err == nil {
 		_, err = config.RESTConfig()
 	}
@@ -226,7 +226,7 @@ func (s *Set) stop(ctx context.Context, key types.NamespacedName, prune bool) {
 	s.notify(r.config)
 }
 
-func (s *Set) notify(c Config) {
+func (s *Set) notify(c config) {
 	s.mu.Lock()
 	q := s.queue
 	s.mu.Unlock()
@@ -249,7 +249,7 @@ func (s *Set) Joined(ctx context.Context, namespace, cluster string) (report, se
 
 // configured is the remote of one Secret. err is why it is not usable.
 type configured struct {
-	Config
+	config
 	from *corev1.Secret
 	err  error
 }
@@ -263,7 +263,7 @@ func (s *Set) configured(ctx context.Context, namespace, cluster string) ([]conf
 	slices.SortFunc(secrets.Items, func(a, b corev1.Secret) int { return strings.Compare(a.Name, b.Name) })
 	var all []configured
 	for i := range secrets.Items {
-		c, err := FromSecret(&secrets.Items[i])
+		c, err := fromSecret(&secrets.Items[i])
 		if c.Namespace == namespace && c.Cluster == cluster {
 			all = append(all, configured{c, &secrets.Items[i], err})
 		}
@@ -299,13 +299,13 @@ func (s *Set) For(ctx context.Context, namespace, cluster string) ([]State, erro
 		if c.err == nil {
 			_, c.err = c.RESTConfig()
 		}
-		out = append(out, s.stateOf(c.Config, c.err))
+		out = append(out, s.stateOf(c.config, c.err))
 	}
 	slices.SortFunc(out, func(a, b State) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-func (s *Set) stateOf(c Config, invalid error) State {
+func (s *Set) stateOf(c config, invalid error) State {
 	s.mu.Lock()
 	r, begun := s.runners[c.Secret], s.begun
 	s.mu.Unlock()

@@ -37,7 +37,7 @@ const (
 
 // deleteClaim marks the PVC, or deletes it if the mark is old enough. wait is the remaining time, 0
 // if the deletion was requested.
-func (r *Reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait time.Duration, err error) {
+func (r *reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait time.Duration, err error) {
 	claim, now := step.Claim, r.o.Clock.Now()
 	request, at, _ := strings.Cut(claim.Annotations[api.AnnotationReplaceDeleting], " ")
 	marked, bad := time.Parse(time.RFC3339Nano, at)
@@ -60,7 +60,7 @@ func (r *Reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait t
 }
 
 // recallDeletions removes the marks from the member's PVCs, so that a delayed deletion fails.
-func (r *Reconciler) recallDeletions(ctx context.Context, reading *replace.Reading, member string) (changed bool, err error) {
+func (r *reconciler) recallDeletions(ctx context.Context, reading *replace.Reading, member string) (changed bool, err error) {
 	var errs []error
 	for _, claim := range reading.Cluster.Claims(member) {
 		if _, marked := claim.Annotations[api.AnnotationReplaceDeleting]; !marked || claim.DeletionTimestamp != nil {
@@ -72,7 +72,7 @@ func (r *Reconciler) recallDeletions(ctx context.Context, reading *replace.Readi
 	return changed, errors.Join(errs...)
 }
 
-func (r *Reconciler) keepClaim(ctx context.Context, step replace.Step) error {
+func (r *reconciler) keepClaim(ctx context.Context, step replace.Step) error {
 	return kube.PatchMetadata(ctx, r.o.Client, step.Claim, func(p *corev1.PersistentVolumeClaim) {
 		delete(p.Annotations, api.AnnotationReplaceDeleting)
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationReplaceKept, step.Request)
@@ -81,7 +81,7 @@ func (r *Reconciler) keepClaim(ctx context.Context, step replace.Step) error {
 
 // evict ends the old Pod through the eviction API, which respects disruption budgets. A Pod that
 // became Ready since the read has another resourceVersion, and remains.
-func (r *Reconciler) evict(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) error {
+func (r *reconciler) evict(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) error {
 	pod := reading.Cluster.Pod(svc.Name)
 	if pod == nil || string(pod.UID) != step.PodUID {
 		return nil

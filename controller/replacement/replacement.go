@@ -65,8 +65,8 @@ type Options struct {
 	Stages func(namespace, cluster string, stages map[string]int)
 }
 
-// Reconciler takes one step of one member's replacement.
-type Reconciler struct {
+// reconciler takes one step of one member's replacement.
+type reconciler struct {
 	o Options
 
 	mu sync.Mutex
@@ -75,12 +75,12 @@ type Reconciler struct {
 	stages stages
 }
 
-// New returns a Reconciler.
-func New(o Options) *Reconciler {
+// newReconciler returns a reconciler.
+func newReconciler(o Options) *reconciler {
 	if o.NewID == nil {
 		o.NewID = uuid.NewString
 	}
-	return &Reconciler{o: o, logged: map[types.UID]string{}}
+	return &reconciler{o: o, logged: map[types.UID]string{}}
 }
 
 // Register adds the reconciler to a manager. It works on one member at a time, because one
@@ -94,7 +94,7 @@ func Register(mgr ctrl.Manager, o Options) error {
 			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(pod)}}
 		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
-		Complete(New(o))
+		Complete(newReconciler(o))
 	if err != nil {
 		return fmt.Errorf("register the controller of replacements: %w", err)
 	}
@@ -107,7 +107,7 @@ func concerned(o client.Object) bool {
 }
 
 // Reconcile takes one step.
-func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	cached := &corev1.Service{}
 	if err := r.o.Client.Get(ctx, req.NamespacedName, cached); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -152,7 +152,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // read lists the PVCs before everything else: the proof that a cancelled request deletes nothing
 // depends on this order.
-func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replace.Reading, error) {
+func (r *reconciler) read(ctx context.Context, key cluster.Key) (*replace.Reading, error) {
 	var claims corev1.PersistentVolumeClaimList
 	if err := r.o.Live.List(ctx, &claims, client.InNamespace(key.Namespace)); err != nil {
 		return nil, fmt.Errorf("list persistentvolumeclaims in namespace %s: %w", key.Namespace, err)
@@ -173,7 +173,7 @@ func (r *Reconciler) read(ctx context.Context, key cluster.Key) (*replace.Readin
 
 // take executes the step. After a conflict, which means outdated input, everything is read and
 // judged again.
-func (r *Reconciler) take(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) (reconcile.Result, error) {
+func (r *reconciler) take(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) (reconcile.Result, error) {
 	var err error
 	again := afterWrite
 	// Every decision except the deletion recalls a deletion that may still be in transit: the new node
@@ -234,7 +234,7 @@ func refused(err error) bool {
 
 // refused records on the Service, and in an Event, that the API server refused the step. The step
 // is retried later, and nothing else is done until then.
-func (r *Reconciler) refused(ctx context.Context, svc *corev1.Service, step replace.Step, cause error) (reconcile.Result, error) {
+func (r *reconciler) refused(ctx context.Context, svc *corev1.Service, step replace.Step, cause error) (reconcile.Result, error) {
 	text, budget := refusal(cause)
 	delay := 0
 	if s, ok := apierrors.SuggestsClientDelay(cause); ok {
@@ -270,13 +270,13 @@ func refusal(err error) (text string, budget bool) {
 	return text, budget || strings.Contains(text, "PodDisruptionBudget")
 }
 
-func (r *Reconciler) forget(uid types.UID) {
+func (r *reconciler) forget(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.logged, uid)
 }
 
-func (r *Reconciler) say(ctx context.Context, svc *corev1.Service, step replace.Step) {
+func (r *reconciler) say(ctx context.Context, svc *corev1.Service, step replace.Step) {
 	for _, e := range step.Events {
 		typ := corev1.EventTypeNormal
 		if e.Warning {
@@ -287,7 +287,7 @@ func (r *Reconciler) say(ctx context.Context, svc *corev1.Service, step replace.
 }
 
 // log writes each new state to the log once.
-func (r *Reconciler) log(ctx context.Context, svc *corev1.Service, step replace.Step) {
+func (r *reconciler) log(ctx context.Context, svc *corev1.Service, step replace.Step) {
 	message := words.Text(step.Message)
 	state := string(step.Action) + " " + message
 	r.mu.Lock()

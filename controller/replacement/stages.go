@@ -19,7 +19,7 @@ type staged struct {
 
 // at records the stage of a member's replacement, PhaseNone if none is in progress, and calls
 // Options.Stages for its cluster at a change.
-func (r *Reconciler) at(member types.NamespacedName, cluster string, phase replace.Phase) {
+func (r *reconciler) at(member types.NamespacedName, cluster string, phase replace.Phase) {
 	if r.o.Stages == nil {
 		return
 	}

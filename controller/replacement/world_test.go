@@ -507,7 +507,7 @@ func (w *world) evict(ctx context.Context, o, body client.Object) error {
 
 // process is one run of the controller.
 type process struct {
-	*Reconciler
+	*reconciler
 	dead *atomic.Bool
 }
 
@@ -518,7 +518,7 @@ func (w *world) controller() process {
 	log := slog.New(slog.DiscardHandler)
 	w.processes++
 	id := fmt.Sprintf("invented-by-%d", w.processes)
-	return process{New(Options{Client: c, Live: c, Notice: notice.New(c, w.clock, log), Log: log, Clock: w.clock, NewID: func() string { return id },
+	return process{newReconciler(Options{Client: c, Live: c, Notice: notice.New(c, w.clock, log), Log: log, Clock: w.clock, NewID: func() string { return id },
 		Stages: func(_, of string, stages map[string]int) { w.stages = append(w.stages, fmt.Sprint(of, " ", stages)) }}), dead}
 }
 

@@ -31,7 +31,7 @@ const (
 
 // credential adds the result of the member that acts on the root credential to the wanted status, and returns its condition; nil before the first
 // result. The last result stays while no member can act.
-func (r *Reconciler) credential(ctx context.Context, w *world, judged *cluster.Cluster, want *api.ScyllaDBStatusReport, now time.Time) []metav1.Condition {
+func (r *reconciler) credential(ctx context.Context, w *world, judged *cluster.Cluster, want *api.ScyllaDBStatusReport, now time.Time) []metav1.Condition {
 	stored := &api.ScyllaDBStatusReport{}
 	if w.status != nil {
 		stored = w.status
@@ -154,7 +154,7 @@ func pending(s *api.InitialSettings) (n int) {
 }
 
 // announceSettings writes an Event when the settings of the keyspaces change.
-func (r *Reconciler) announceSettings(ctx context.Context, was, is *api.ScyllaDBStatusReport) {
+func (r *reconciler) announceSettings(ctx context.Context, was, is *api.ScyllaDBStatusReport) {
 	if is.Status.InitialSettings == nil || len(is.Status.InitialSettings.Items) < 2 || was.Status.InitialSettings != nil && was.Status.InitialSettings.Hash == is.Status.InitialSettings.Hash {
 		return
 	}

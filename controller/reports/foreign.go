@@ -24,7 +24,7 @@ type report = api.ScyllaDBDatacenterNodesStatusReport
 // foreign computes the datacenters that are assembled in other Kubernetes clusters. It returns the
 // copies that should exist here, their rows in the cluster report, and the remotes that were never
 // read. A datacenter that was read once is never dropped automatically; it becomes stale.
-func (r *Reconciler) foreign(key types.NamespacedName, m *memory, w *world, local []cluster.LocalReport, now time.Time) (
+func (r *reconciler) foreign(key types.NamespacedName, m *memory, w *world, local []cluster.LocalReport, now time.Time) (
 	copies []*report, out []cluster.Foreign, unread []string, again time.Duration,
 ) {
 	f := &foreigners{key: key, w: w, now: now, taken: map[string]bool{}}
@@ -156,7 +156,7 @@ func (f *foreigners) copyOf(remoteName, datacenter, of string, racks []api.RackR
 // pushed adds copies that a remote controller writes here. Our controller cannot check that
 // controller, so the copy's mark must keep changing. If it does not, the rows are removed from the
 // copy, and the pusher's next write restores them.
-func (r *Reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
+func (r *reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(f.w.reports)) {
 		e := f.w.reports[name]

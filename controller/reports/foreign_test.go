@@ -266,7 +266,7 @@ func TestAPushedCopyIsBelievedWhileItsPusherLives(t *testing.T) {
 	if b.blocked() {
 		t.Errorf("blocked by %s", b.status().Status.FirstBlocker)
 	}
-	b.clock.Step(MinInterval)
+	b.clock.Step(minInterval)
 	res, err := b.Reconcile(t.Context(), demo)
 	if err != nil || res.RequeueAfter <= 0 || res.RequeueAfter > remote.StaleAfter {
 		t.Errorf("nobody looks again: %+v, %v", res, err)

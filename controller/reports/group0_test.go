@@ -63,7 +63,7 @@ func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
 	if e := strings.Join(b.events(), "\n"); strings.Count(e, "SplitCluster ScyllaDBStatusReport/demo: ") != 1 {
 		t.Errorf("events %s", e)
 	}
-	b.Reconciler.o.Views = nil
+	b.reconciler.o.Views = nil
 	b.reconcile()
 	if s := b.status().Status; s.Group0ID != groupOne {
 		t.Errorf("group 0 %q", s.Group0ID)

@@ -27,7 +27,7 @@ type health struct {
 
 // resolve computes the cluster's health policy from the annotations of its StatefulSets, and
 // removes from the reports the rows that the policy cleans up.
-func (r *Reconciler) resolve(ctx context.Context, m *memory, w *world, now time.Time) health {
+func (r *reconciler) resolve(ctx context.Context, m *memory, w *world, now time.Time) health {
 	var stored *api.StatusReportHealthPolicy
 	if w.status != nil {
 		stored = w.status.Status.HealthPolicy

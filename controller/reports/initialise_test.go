@@ -102,7 +102,7 @@ func TestTheFirstNodeInitialises(t *testing.T) {
 	if c := b.condition(api.ConditionInitializedButEmpty); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "kubectl scylla init reset demo -n demo") {
 		t.Errorf("condition %+v", c)
 	}
-	b.Reconciler.o.Views = nil
+	b.reconciler.o.Views = nil
 	b.reconcile()
 	if s := b.status().Status; !s.Initialized || !s.Initialization.At.Equal(&at) {
 		t.Errorf("initialized %t, %+v", s.Initialized, s.Initialization)

@@ -24,14 +24,14 @@ import (
 // whole returns an error if the CRD lacks fields, and the cluster report must not be written: the
 // API server removes unknown fields from every write. A stale row would look fresh, and stored
 // values of such fields, for example that the cluster is initialised, would be lost.
-func (r *Reconciler) whole() error {
+func (r *reconciler) whole() error {
 	if r.o.Whole == nil {
 		return nil
 	}
 	return r.o.Whole()
 }
 
-func (r *Reconciler) kept(key types.NamespacedName, began time.Time, err error) {
+func (r *reconciler) kept(key types.NamespacedName, began time.Time, err error) {
 	if r.o.Kept != nil {
 		r.o.Kept(key, began, err)
 	}
@@ -43,7 +43,7 @@ const maxError = 1000
 
 // notKept reports that a report could not be written: in an Event, and in a condition if at least
 // the status is writable.
-func (r *Reconciler) notKept(ctx context.Context, key types.NamespacedName, m *memory, w *world, why error, now time.Time) {
+func (r *reconciler) notKept(ctx context.Context, key types.NamespacedName, m *memory, w *world, why error, now time.Time) {
 	c := notWritten(why)
 	r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "ReportNotKept", "AssembleReport", c.Message)
 	if m.said || r.whole() != nil || w.status == nil || w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
@@ -68,7 +68,7 @@ func notWritten(why error) metav1.Condition {
 }
 
 // Clusters returns the clusters whose reports this reconciler must keep.
-func (r *Reconciler) Clusters(ctx context.Context) ([]types.NamespacedName, error) {
+func (r *reconciler) Clusters(ctx context.Context) ([]types.NamespacedName, error) {
 	if r.o.Off {
 		return nil, nil
 	}

@@ -53,7 +53,7 @@ func TestWhatIsKeptIsWhatWasWrittenOrFoundEqual(t *testing.T) {
 				return nil
 			}
 			b.say("demo-r1-0", oneDn)
-			b.clock.Step(2 * MinInterval)
+			b.clock.Step(2 * minInterval)
 			if _, err := b.Reconcile(t.Context(), demo); err == nil {
 				t.Fatal("no error")
 			}
@@ -128,8 +128,8 @@ func TestNoHarm27AFailingClusterIsTriedLessAndLessOften(t *testing.T) {
 	}
 	b.say("demo-r1-0", oneDn)
 	pass := func(d time.Duration) {
-		for ; d > 0; d -= MinInterval / 2 {
-			b.clock.Step(MinInterval / 2)
+		for ; d > 0; d -= minInterval / 2 {
+			b.clock.Step(minInterval / 2)
 			_, _ = b.Reconcile(t.Context(), demo) // its error is counted
 		}
 	}
@@ -138,12 +138,12 @@ func TestNoHarm27AFailingClusterIsTriedLessAndLessOften(t *testing.T) {
 		t.Errorf("%d attempts in ten minutes, want pauses that grow to %v", tries, maxBackOff)
 	}
 	failing = false
-	pass(maxBackOff + MinInterval)
+	pass(maxBackOff + minInterval)
 	failing, tries = true, 0
 	b.say("demo-r1-0", allUp)
-	pass(2 * MinInterval)
+	pass(2 * minInterval)
 	if tries != 2 {
-		t.Errorf("%d attempts in %v after a success, want 2", tries, 2*MinInterval)
+		t.Errorf("%d attempts in %v after a success, want 2", tries, 2*minInterval)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestWhatCannotBeReadIsNotKept(t *testing.T) {
 		t.Errorf("clusters %v, %v", keys, err)
 	}
 	b.o.Remotes = broken{}
-	b.clock.Step(2 * MinInterval)
+	b.clock.Step(2 * minInterval)
 	if _, err := b.Reconcile(t.Context(), demo); err == nil || (*told)[len(*told)-1] == nil {
 		t.Errorf("told %v", *told)
 	}
@@ -219,7 +219,7 @@ func TestAttack9FlappingRowsCostAWriteInTwoSeconds(t *testing.T) {
 	}
 }
 
-type broken struct{ Remotes }
+type broken struct{ remotes }
 
 func (broken) For(context.Context, string, string) ([]remote.State, error) {
 	return nil, errors.New("the remotes cannot be read")

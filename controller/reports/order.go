@@ -16,7 +16,7 @@ import (
 // announceOrder writes an Event with the fix on the StatefulSet that creates no further Pod, and on
 // the Pod that it waits for. The missing Pod has no barrier to report it, and the running barrier
 // does not read the StatefulSets' Pods.
-func (r *Reconciler) announceOrder(ctx context.Context, w *world) {
+func (r *reconciler) announceOrder(ctx context.Context, w *world) {
 	for _, held := range w.BlockedByPodOrder() {
 		step := words.Text(replace.WhileCause(w.Cluster, held.Member, cluster.CauseOrder, held.Lower.Name))
 		for _, object := range []client.Object{held.Set, held.Lower} {

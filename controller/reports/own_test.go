@@ -96,7 +96,7 @@ func TestBesideOperator7AReportInTheWayIsNotOverwritten(t *testing.T) {
 		r.OwnerReferences = []metav1.OwnerReference{{APIVersion: api.GroupVersion.String(), Kind: "ScyllaDBDatacenter", Name: "demo", UID: "uid-demo"}}
 	})
 	b := newBench(t, append(two(), client.Object(theirs))...)
-	b.clock.Step(2 * MinInterval)
+	b.clock.Step(2 * minInterval)
 	if _, err := b.Reconcile(t.Context(), demo); err == nil || !strings.Contains(err.Error(), "its owner is ScyllaDBDatacenter demo") {
 		t.Errorf("reconcile: %v", err)
 	}

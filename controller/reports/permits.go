@@ -30,7 +30,7 @@ type claimOf struct {
 // claims returns the UIDs of the data PVCs of members that wait to join, empty for a missing PVC.
 // If a PVC cannot be read, its member is omitted and gets no permit. A known PVC is never omitted,
 // because that would withdraw a valid permit and grant it to another member.
-func (r *Reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, stored *api.StatusReportView) map[string]types.UID {
+func (r *reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, stored *api.StatusReportView) map[string]types.UID {
 	out, known := map[string]types.UID{}, map[claimOf]types.UID{}
 	asked := 0
 	for _, a := range c.JoinCandidates() {
@@ -79,7 +79,7 @@ func permitted(stored *api.StatusReportView, a *cluster.Member) (types.UID, bool
 
 // announcePermits writes Events and counts permits after they are stored: an unwritten permit was
 // never granted.
-func (r *Reconciler) announcePermits(ctx context.Context, w *world, written *api.ScyllaDBStatusReport) {
+func (r *reconciler) announcePermits(ctx context.Context, w *world, written *api.ScyllaDBStatusReport) {
 	is := written.Status.View
 	if r.o.Views == nil || is == nil {
 		return

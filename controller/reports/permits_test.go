@@ -62,7 +62,7 @@ func TestNoHarm25APermitStaysWhenManyMembersSortBeforeIt(t *testing.T) {
 	}
 	again := newBench(t)
 	again.client, again.clock = b.client, b.clock
-	again.Reconciler.o.Client, again.Reconciler.o.Live, again.Reconciler.o.Clock = b.client, b.client, b.clock
+	again.reconciler.o.Client, again.reconciler.o.Live, again.reconciler.o.Clock = b.client, b.client, b.clock
 	again.withViews(2)
 	again.reconcile()
 	if got := again.permitted(); !slices.Equal(got, want) {

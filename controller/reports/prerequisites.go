@@ -39,7 +39,7 @@ type lacks struct {
 // prerequisites returns the condition for Secrets and ConfigMaps that Pods wait for. It needs no
 // permission for Secrets: the kubelets' Events name the missing ones. again is the delay of the
 // next reconciliation without a change, zero for none.
-func (r *Reconciler) prerequisites(ctx context.Context, m *memory, w *world, now time.Time) (out []metav1.Condition, again time.Duration) {
+func (r *reconciler) prerequisites(ctx context.Context, m *memory, w *world, now time.Time) (out []metav1.Condition, again time.Duration) {
 	known := map[types.UID]lacks{}
 	pods := w.Unstarted()
 	for i := range pods {
@@ -73,7 +73,7 @@ func (r *Reconciler) prerequisites(ctx context.Context, m *memory, w *world, now
 }
 
 // missingFromEvents reads the kubelets' recent Events about the volumes of a Pod.
-func (r *Reconciler) missingFromEvents(ctx context.Context, namespace string, pod types.UID, now time.Time) ([]cluster.Missing, error) {
+func (r *reconciler) missingFromEvents(ctx context.Context, namespace string, pod types.UID, now time.Time) ([]cluster.Missing, error) {
 	var all eventsv1.EventList
 	if err := r.o.Live.List(ctx, &all, client.InNamespace(namespace), client.MatchingFields{fieldUID: string(pod)}, client.Limit(100)); err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func TestRow5PrerequisitesMissing(t *testing.T) {
 // A container's own state names it too, and Events that cannot be read are no error.
 func TestPrerequisitesByTheStateOfAContainer(t *testing.T) {
 	b, pod := unstarted(t)
-	b.Reconciler.o.Live = noEvents{b.Reconciler.o.Live}
+	b.reconciler.o.Live = noEvents{b.reconciler.o.Live}
 	b.reconcile()
 	if c := b.condition(api.ConditionPrerequisitesMissing); c.Type != "" {
 		t.Errorf("condition %+v", c)

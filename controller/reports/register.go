@@ -27,7 +27,7 @@ import (
 
 // Register adds the reconciler to a manager. sources notify it, by a cluster's namespace and name,
 // of changes outside this Kubernetes cluster.
-func Register(mgr ctrl.Manager, r *Reconciler, sources ...source.Source) error {
+func Register(mgr ctrl.Manager, r *reconciler, sources ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("reports").
 		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(setSaysMore)).

@@ -34,10 +34,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// MinInterval is the minimum time between two writes, which limits the cost of rows that change
+// minInterval is the minimum time between two writes, which limits the cost of rows that change
 // constantly. The first change after a quiet time is written at once. Later changes within the
 // interval are written together at its end.
-const MinInterval = 2 * time.Second
+const minInterval = 2 * time.Second
 
 // equalPart divides MinInterval: after an assembly that wrote nothing, the cluster is assembled
 // again after MinInterval/equalPart.
@@ -47,8 +47,8 @@ const equalPart = 4
 // twice as long.
 const maxBackOff = time.Minute
 
-// Remotes is the part of package remote that the reconciler needs.
-type Remotes interface {
+// remotes is the part of package remote that the reconciler needs.
+type remotes interface {
 	For(ctx context.Context, namespace, cluster string) ([]remote.State, error)
 	Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport)
 }
@@ -78,7 +78,7 @@ type Options struct {
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
 	// Remotes is nil if remote datacenters are off: existing copies are then stale.
-	Remotes Remotes
+	Remotes remotes
 	// Views is nil if the report has no view.
 	Views Views
 	// Off removes the reports instead of keeping them: barriers must not use a report that no
@@ -98,8 +98,8 @@ type Options struct {
 	Kept func(key types.NamespacedName, began time.Time, err error)
 }
 
-// Reconciler reconciles the reports of one cluster, by namespace and label scylla/cluster.
-type Reconciler struct {
+// reconciler reconciles the reports of one cluster, by namespace and label scylla/cluster.
+type reconciler struct {
 	o      Options
 	writer *write.Reports
 	// failed has the pauses of clusters after errors. The queue's own back-off is lost if a request
@@ -130,17 +130,17 @@ type renewal struct {
 }
 
 // New returns a Reconciler.
-func New(o Options) *Reconciler {
-	o.MinInterval = cmp.Or(o.MinInterval, MinInterval)
+func New(o Options) *reconciler {
+	o.MinInterval = cmp.Or(o.MinInterval, minInterval)
 	o.StaleAfter = cmp.Or(o.StaleAfter, remote.StaleAfter)
-	return &Reconciler{
+	return &reconciler{
 		o: o, writer: write.New(), clusters: map[types.NamespacedName]*memory{},
 		failed: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](o.MinInterval, maxBackOff),
 	}
 }
 
 // Reconcile updates the reports of one cluster.
-func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	if r.o.Pulse != nil {
 		// After each request: empty ones wait in the queue behind every cluster.
 		defer r.o.Pulse()
@@ -189,7 +189,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{}, err
 }
 
-func (r *Reconciler) remember(key types.NamespacedName) *memory {
+func (r *reconciler) remember(key types.NamespacedName) *memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := r.clusters[key]
@@ -216,7 +216,7 @@ type world struct {
 	remotes []remote.State
 }
 
-func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, m *memory, now time.Time) (*world, error) {
+func (r *reconciler) read(ctx context.Context, key types.NamespacedName, m *memory, now time.Time) (*world, error) {
 	in := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{api.LabelCluster: key.Name}}
 	var sets appsv1.StatefulSetList
 	var services corev1.ServiceList
@@ -270,7 +270,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName, m *memo
 
 // bring writes the changed reports. again is the delay of the next reconciliation without a change,
 // zero for none.
-func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *memory, w *world, now time.Time) (again time.Duration, err error) {
+func (r *reconciler) bring(ctx context.Context, key types.NamespacedName, m *memory, w *world, now time.Time) (again time.Duration, err error) {
 	h := r.resolve(ctx, m, w, now)
 	lacking, soon := r.prerequisites(ctx, m, w, now)
 	h.conditions = append(h.conditions, lacking...)
@@ -326,7 +326,7 @@ func (r *Reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 // superfluous reports whether an unwanted report is ours to delete. It is the report of a
 // datacenter without StatefulSet, a copy whose remote was removed from the configuration, or a copy
 // pushed by a remote that our controller now pulls.
-func (r *Reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusReport, copies []*api.ScyllaDBDatacenterNodesStatusReport) bool {
+func (r *reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusReport, copies []*api.ScyllaDBDatacenterNodesStatusReport) bool {
 	if existing.Labels[api.LabelManagedBy] != api.ManagedByUs {
 		return false // no Event: without our label the report was never ours
 	}
@@ -344,7 +344,7 @@ func (r *Reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusRepo
 
 // delete deletes a report that is entirely ours. Any other report remains, with an Event about
 // regarding.
-func (r *Reconciler) delete(ctx context.Context, regarding, obj client.Object) error {
+func (r *reconciler) delete(ctx context.Context, regarding, obj client.Object) error {
 	err := r.writer.Delete(ctx, r.o.Client, r.o.Live, obj)
 	if left, ok := errors.AsType[*write.NotOursError](err); ok {
 		r.o.Notice.Emit(ctx, regarding, corev1.EventTypeWarning, "ReportLeftAlone", "AssembleReport", fmt.Sprintf(
@@ -357,7 +357,7 @@ func (r *Reconciler) delete(ctx context.Context, regarding, obj client.Object) e
 
 // remove deletes the reports of a cluster that was deleted or that our controller no longer
 // manages.
-func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *world) (reconcile.Result, error) {
+func (r *reconciler) remove(ctx context.Context, key types.NamespacedName, w *world) (reconcile.Result, error) {
 	r.mu.Lock()
 	delete(r.clusters, key)
 	r.mu.Unlock()
@@ -383,7 +383,7 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 }
 
 // recordWarning writes an Event for each invalid row and each report that would be too large.
-func (r *Reconciler) recordWarning(ctx context.Context, key types.NamespacedName, w *world, local []cluster.LocalReport) {
+func (r *reconciler) recordWarning(ctx context.Context, key types.NamespacedName, w *world, local []cluster.LocalReport) {
 	for _, bad := range w.Malformed() {
 		r.o.Notice.Emit(ctx, bad.Pod, corev1.EventTypeWarning, "NodeStatusReportMalformed", "AssembleReport", fmt.Sprintf(
 			"annotation %s of pod %s/%s cannot be decoded, so its node has no status report: %v; its reporter will write a new one",

@@ -51,7 +51,7 @@ var demo = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns,
 // bench is a reconciler with an API server that records every write.
 type bench struct {
 	registry *prometheus.Registry
-	*Reconciler
+	*reconciler
 	t      testing.TB
 	client client.WithWatch
 	clock  *clocktesting.FakeClock
@@ -140,14 +140,14 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	b.Reconciler = New(Options{Client: b.client, Live: b.client, Clock: b.clock, Notice: notice.New(b.client, b.clock, log), Metrics: m, Log: log, Remotes: &b.remote})
+	b.reconciler = New(Options{Client: b.client, Live: b.client, Clock: b.clock, Notice: notice.New(b.client, b.clock, log), Metrics: m, Log: log, Remotes: &b.remote})
 	return b
 }
 
 // reconcile lets MinInterval pass, reconciles once, and returns the writes.
 func (b *bench) reconcile() []string {
 	b.t.Helper()
-	b.clock.Step(2 * MinInterval)
+	b.clock.Step(2 * minInterval)
 	b.writes = nil
 	if _, err := b.Reconcile(b.t.Context(), demo); err != nil {
 		b.t.Fatalf("reconcile: %v", err)

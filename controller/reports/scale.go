@@ -19,7 +19,7 @@ import (
 // scale sets the replicas of StatefulSets with a wanted count, from the report that was stored
 // before this assembly. It writes only the scale subresource, with the resourceVersion that was
 // read.
-func (r *Reconciler) scale(ctx context.Context, w *world) error {
+func (r *reconciler) scale(ctx context.Context, w *world) error {
 	if r.o.Views == nil {
 		return nil
 	}

@@ -39,7 +39,7 @@ type reading struct {
 // bringStatus writes the cluster report.
 //
 // Long: read, compare and write, in this order.
-func (r *Reconciler) bringStatus(ctx context.Context, key types.NamespacedName, m *memory, in reading, now time.Time) error {
+func (r *reconciler) bringStatus(ctx context.Context, key types.NamespacedName, m *memory, in reading, now time.Time) error {
 	w := in.world
 	if err := r.whole(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (r *Reconciler) bringStatus(ctx context.Context, key types.NamespacedName, 
 }
 
 // announce writes an Event and a log line when AllNodesUp changes.
-func (r *Reconciler) announce(ctx context.Context, m *memory, report *api.ScyllaDBStatusReport, allUp metav1.Condition) {
+func (r *reconciler) announce(ctx context.Context, m *memory, report *api.ScyllaDBStatusReport, allUp metav1.Condition) {
 	if m.allUp == allUp.Status {
 		return
 	}
@@ -114,7 +114,7 @@ func (r *Reconciler) announce(ctx context.Context, m *memory, report *api.Scylla
 	r.o.Log.InfoContext(ctx, "cluster changed", "namespace", report.Namespace, "cluster", report.Name, "allNodesUp", allUp.Status, "reason", allUp.Reason, "message", allUp.Message)
 }
 
-func (r *Reconciler) measure(key types.NamespacedName, w *world, h bootstrap.Health, reasons map[string]int) {
+func (r *reconciler) measure(key types.NamespacedName, w *world, h bootstrap.Health, reasons map[string]int) {
 	c := metrics.Cluster{Nodes: h.Nodes, Up: h.Up, AllUp: h.Healthy, Blockers: reasons, Remotes: map[string]bool{}, RowsMalformed: len(w.Malformed())}
 	for _, m := range w.Members() {
 		if !m.RowStale.IsZero() {

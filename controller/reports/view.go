@@ -25,7 +25,7 @@ import (
 
 // view adds to the wanted status the fields that do not come from rows: the view, and the
 // initialisation, which is never unset.
-func (r *Reconciler) view(
+func (r *reconciler) view(
 	ctx context.Context, key types.NamespacedName, m *memory, judged *cluster.Cluster, w *world, want *api.ScyllaDBStatusReport,
 ) (view.Initialisation, []metav1.Condition) {
 	stored := &api.ScyllaDBStatusReportStatus{}
@@ -72,7 +72,7 @@ func (r *Reconciler) view(
 
 // announceFirst writes an Event when the first node becomes healthy, and when it fails before the
 // required time has passed.
-func (r *Reconciler) announceFirst(ctx context.Context, w *world, was []metav1.Condition, is []view.Condition) {
+func (r *reconciler) announceFirst(ctx context.Context, w *world, was []metav1.Condition, is []view.Condition) {
 	for _, c := range is {
 		if c.Type != api.ConditionInitialized || w.status == nil {
 			continue
@@ -95,7 +95,7 @@ type first struct {
 
 // initialise writes the fields that are set once, with a separate field owner. obj becomes the
 // object in the API server.
-func (r *Reconciler) initialise(ctx context.Context, obj, want *api.ScyllaDBStatusReport, f first) error {
+func (r *reconciler) initialise(ctx context.Context, obj, want *api.ScyllaDBStatusReport, f first) error {
 	if !f.news {
 		return nil
 	}

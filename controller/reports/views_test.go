@@ -21,7 +21,7 @@ import (
 // withViews makes the bench's reports carry views. Another call simulates another process, of the next epoch.
 func (b *bench) withViews(epoch int64) *views.Tracker {
 	tracker := views.New(views.Options{Clock: b.clock, Log: slog.New(slog.DiscardHandler), Epoch: func(context.Context) (int64, error) { return epoch, nil }})
-	b.Reconciler.o.Views = tracker
+	b.reconciler.o.Views = tracker
 	return tracker
 }
 
@@ -65,7 +65,7 @@ func TestAReportWithoutViewsHasNone(t *testing.T) {
 	b := newBench(t, two()...)
 	b.withViews(1)
 	b.reconcile()
-	b.Reconciler.o.Views = nil
+	b.reconciler.o.Views = nil
 	b.reconcile()
 	if v := b.status().Status.View; v != nil {
 		t.Errorf("view %+v", v)

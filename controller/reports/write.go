@@ -33,7 +33,7 @@ func desired(key types.NamespacedName, w *world, existing, want *api.ScyllaDBSta
 
 // writeStatus updates the cluster report to want and reads it back. f has the fields that are set
 // once.
-func (r *Reconciler) writeStatus(ctx context.Context, key types.NamespacedName, m *memory, w *world, want *api.ScyllaDBStatusReport, f first) (*api.ScyllaDBStatusReport, error) {
+func (r *reconciler) writeStatus(ctx context.Context, key types.NamespacedName, m *memory, w *world, want *api.ScyllaDBStatusReport, f first) (*api.ScyllaDBStatusReport, error) {
 	existing := w.status
 	obj := desired(key, w, existing, want)
 	if !f.news && existing != nil && equality.Semantic.DeepEqual(obj, existing) && equality.Semantic.DeepEqual(want.Status, existing.Status) {

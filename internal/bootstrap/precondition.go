@@ -21,9 +21,9 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	if m.Empty() {
 		blockers = append(blockers, in.genesis(m)...)
 	}
-	blockers = append(blockers, Outdated(m, in.Peers, in.self.HostID, in.ControllerSilent, in.ControllerSilentSince)...)
+	blockers = append(blockers, outdated(m, in.Peers, in.self.HostID, in.ControllerSilent, in.ControllerSilentSince)...)
 	blockers = append(blockers, in.Doubts...)
-	blockers = append(blockers, RolloutBlockers(in.Rollouts)...)
+	blockers = append(blockers, rolloutBlockers(in.Rollouts)...)
 	blockers = append(blockers, in.tooOld(m)...)
 	blockers = append(blockers, in.oneAtATime(m)...)
 	if in.Volume == VolumeUnreadable && in.self.HostID != "" && in.hasJoined(m) {
@@ -114,14 +114,14 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 	return blockers
 }
 
-// Outdated returns why rows with UP may be out of date: members that have joined since, except but,
+// outdated returns why rows with UP may be out of date: members that have joined since, except but,
 // and a controller that no longer updates the reports. silent and since are as in Input.
-func Outdated(m *matrix.Matrix, members []*cluster.Member, but hostid.ID, silent words.Message, since time.Time) []matrix.Blocker {
+func outdated(m *matrix.Matrix, members []*cluster.Member, but hostid.ID, silent words.Message, since time.Time) []matrix.Blocker {
 	return append(behind(m, members, but), silence(silent, since)...)
 }
 
-// RolloutBlockers returns the blockers of StatefulSets that are not at rest.
-func RolloutBlockers(rollouts []maintenance.Rollout) []matrix.Blocker {
+// rolloutBlockers returns the blockers of StatefulSets that are not at rest.
+func rolloutBlockers(rollouts []maintenance.Rollout) []matrix.Blocker {
 	var list []matrix.Blocker
 	for _, r := range rollouts {
 		b := matrix.Blocker{Reason: words.RolloutInProgress, Cause: r.Cause}

@@ -14,21 +14,21 @@ import (
 // barrierRefuses is the exit code of a barrier that cannot open by waiting (exit.CodeUsage).
 const barrierRefuses = 2
 
-// BarrierPhase is the phase of the barrier container of a Pod.
-type BarrierPhase string
+// barrierPhase is the phase of the barrier container of a Pod.
+type barrierPhase string
 
 const (
-	BarrierNoPod   BarrierPhase = "NoPod"
-	BarrierAbsent  BarrierPhase = "Absent" // the Pod has no barrier: nothing blocks it
-	BarrierPending BarrierPhase = "NotStarted"
-	BarrierWaiting BarrierPhase = "Waiting" // it runs and blocks
-	BarrierPassed  BarrierPhase = "Passed"  // it opened
-	BarrierFailed  BarrierPhase = "Failed"  // it ended with an error
+	BarrierNoPod   barrierPhase = "NoPod"
+	BarrierAbsent  barrierPhase = "Absent" // the Pod has no barrier: nothing blocks it
+	BarrierPending barrierPhase = "NotStarted"
+	BarrierWaiting barrierPhase = "Waiting" // it runs and blocks
+	BarrierPassed  barrierPhase = "Passed"  // it opened
+	BarrierFailed  barrierPhase = "Failed"  // it ended with an error
 )
 
 // BarrierState is the state of the barrier container.
 type BarrierState struct {
-	Phase BarrierPhase `json:"phase"`
+	Phase barrierPhase `json:"phase"`
 	// Since is when this phase began; nil if unknown.
 	Since *metav1.Time `json:"since,omitempty"`
 	// Message is the error of a failed barrier. It is empty if the barrier gave none; End is how it

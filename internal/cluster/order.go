@@ -33,9 +33,9 @@ func (c *Cluster) HeldByOrder(member string) string {
 	return ""
 }
 
-// Held is a member whose Pod is not created while a lower ordinal waits in its barrier. That
+// held is a member whose Pod is not created while a lower ordinal waits in its barrier. That
 // barrier waits for the member, so neither can start.
-type Held struct {
+type held struct {
 	Member string
 	Set    *appsv1.StatefulSet
 	Lower  *corev1.Pod
@@ -53,15 +53,15 @@ func (c *Cluster) going(v *corev1.Service) bool {
 
 // BlockedByPodOrder returns the members that podManagementPolicy OrderedReady keeps from restarting, by
 // name. Without Pods they cannot report it.
-func (c *Cluster) BlockedByPodOrder() []Held {
-	var out []Held
+func (c *Cluster) BlockedByPodOrder() []held {
+	var out []held
 	for i := range c.Services {
 		v := &c.Services[i]
 		if j := joined(v); j == nil || !*j || c.going(v) {
 			continue
 		}
 		if lower := c.ix.pods[c.HeldByOrder(v.Name)]; lower != nil && waitsInBarrier(lower) {
-			out = append(out, Held{Member: v.Name, Set: c.ix.set(v.Name), Lower: lower})
+			out = append(out, held{Member: v.Name, Set: c.ix.set(v.Name), Lower: lower})
 		}
 	}
 	return out

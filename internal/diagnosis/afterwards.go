@@ -26,30 +26,30 @@ const Fresh = 24 * time.Hour
 // operations.
 const operationReplace = "replace"
 
-// Operation is the kind of an operation that has ended.
-type Operation string
+// operation is the kind of an operation that has ended.
+type operation string
 
 const (
-	Replaced Operation = "Replaced" // a node replaced another
-	Joined   Operation = "Joined"   // a node joined
+	Replaced operation = "Replaced" // a node replaced another
+	Joined   operation = "Joined"   // a node joined
 )
 
-// TaskState is whether a task is left to do.
-type TaskState string
+// taskState is whether a task is left to do.
+type taskState string
 
 const (
 	// TaskOpen must be done. Its completion is not observable: no call of ScyllaDB's API returns when
 	// a repair or a cleanup ended.
-	TaskOpen TaskState = "Open"
-	// TaskNotNeeded is a task that an observation makes unnecessary.
-	TaskNotNeeded TaskState = "NotNeeded"
+	TaskOpen taskState = "Open"
+	// taskNotNeeded is a task that an observation makes unnecessary.
+	taskNotNeeded taskState = "NotNeeded"
 )
 
-// Task is one task that ScyllaDB's documentation requires after an operation.
-type Task struct {
+// task is one task that ScyllaDB's documentation requires after an operation.
+type task struct {
 	// Node on which it is done.
 	Node  matrix.Ref
-	State TaskState
+	State taskState
 	// Message describes the task, or why it is not needed. Command does it; nil if there is nothing to
 	// do.
 	Message words.Message
@@ -58,7 +58,7 @@ type Task struct {
 
 // Afterwards are the tasks that follow one operation.
 type Afterwards struct {
-	Operation Operation
+	Operation operation
 	// Node is the new node, Original the host ID that it replaced, empty for a join.
 	Node     matrix.Ref
 	Original hostid.ID
@@ -67,12 +67,12 @@ type Afterwards struct {
 	// Message names the operation that has ended. Wait is why the open tasks must wait, zero if they
 	// can be done now.
 	Message, Wait words.Message
-	Tasks         []Task
+	Tasks         []task
 }
 
 // Open reports whether a task is left.
 func (a *Afterwards) Open() bool {
-	return slices.ContainsFunc(a.Tasks, func(t Task) bool { return t.State == TaskOpen })
+	return slices.ContainsFunc(a.Tasks, func(t task) bool { return t.State == TaskOpen })
 }
 
 // After returns the tasks that follow the operations that ended within Fresh before now: each
@@ -114,11 +114,11 @@ func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original hostid.I
 		Operation: Replaced, Node: newcomer, Original: original, Finished: finished,
 		Message: words.New(words.AfterReplaced, "node", newcomer.String(), "original", original),
 	}
-	t := Task{Node: newcomer, State: TaskOpen, Message: words.New(words.AfterRepair, "node", newcomer.String()), Command: nodetool(c, newcomer, "repair")}
+	t := task{Node: newcomer, State: TaskOpen, Message: words.New(words.AfterRepair, "node", newcomer.String()), Command: nodetool(c, newcomer, "repair")}
 	if said := c.Said(newcomer.Member); said != nil && said.HostID == newcomer.HostID && slices.Contains(said.RepairBased, operationReplace) {
-		t.State, t.Message, t.Command = TaskNotNeeded, words.New(words.AfterRepairCovered, "node", newcomer.String()), nil
+		t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterRepairCovered, "node", newcomer.String()), nil
 	}
-	a.Tasks = []Task{t}
+	a.Tasks = []task{t}
 	if a.Open() {
 		a.Wait = waits(c)
 	}
@@ -136,13 +136,13 @@ func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 		if r.Member == newcomer.Member || r.Datacenter != newcomer.Datacenter || !r.member {
 			continue
 		}
-		t := Task{Node: r.Ref, State: TaskOpen, Message: words.New(words.AfterCleanup, "node", r.String()), Command: nodetool(c, r.Ref, "cleanup")}
+		t := task{Node: r.Ref, State: TaskOpen, Message: words.New(words.AfterCleanup, "node", r.String()), Command: nodetool(c, r.Ref, "cleanup")}
 		switch said := c.Said(r.Member); {
 		case r.joined.After(newcomer.joined):
-			t.State, t.Message, t.Command = TaskNotNeeded, words.New(words.AfterCleanupNewer, "node", r.String()), nil
+			t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterCleanupNewer, "node", r.String()), nil
 		case said != nil && said.HostID == r.HostID && said.OperationMode == "NORMAL" && said.OwnsTokens != nil && !*said.OwnsTokens:
 			// A member that owns no tokens has no user data. [derived]
-			t.State, t.Message, t.Command = TaskNotNeeded, words.New(words.AfterCleanupNoTokens, "node", r.String()), nil
+			t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterCleanupNoTokens, "node", r.String()), nil
 		}
 		a.Tasks = append(a.Tasks, t)
 	}

@@ -33,7 +33,7 @@ type Judged struct {
 	// Ghosts are the host IDs that the cluster lists and no member has (orphaned).
 	Ghosts []replace.Ghost
 	// Starts are the verdicts of new members, and of the members named in the call of Judge, by name.
-	Starts map[string]Start
+	Starts map[string]start
 }
 
 // Replacing is the replacement of a member.
@@ -45,8 +45,8 @@ type Replacing struct {
 	Step *replace.Step
 }
 
-// Start is the verdict of a member's barrier, with its steps. Err is why it could not be judged.
-type Start struct {
+// start is the verdict of a member's barrier, with its steps. Err is why it could not be judged.
+type start struct {
 	Verdict bootstrap.Verdict
 	Err     error
 }
@@ -54,7 +54,7 @@ type Start struct {
 // Judge judges a cluster, the starts of its new members, and the starts of the named members. made
 // is when the documents are created.
 func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judged {
-	j := &Judged{Cluster: c, Made: made, Now: made, Replacing: map[string]Replacing{}, Starts: map[string]Start{}}
+	j := &Judged{Cluster: c, Made: made, Now: made, Replacing: map[string]Replacing{}, Starts: map[string]start{}}
 	if !c.TakenAt.IsZero() {
 		j.Now = c.TakenAt
 	}
@@ -102,7 +102,7 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 		if err == nil {
 			advise(c, &v, Asks{Self: c.Member(name).ByService(), Known: known}, steps)
 		}
-		j.Starts[name] = Start{Verdict: v, Err: err}
+		j.Starts[name] = start{Verdict: v, Err: err}
 	}
 	return j
 }

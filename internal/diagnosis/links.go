@@ -251,7 +251,7 @@ func (s *scene) rest() {
 			observers += s.h.Blockers[k].Count()
 		}
 		s.add(Finding{
-			Kind: Unclear, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: words.New(words.FindingNodeNotSure, "node", n.Name(), "observers", observers),
+			Kind: unclear, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: words.New(words.FindingNodeNotSure, "node", n.Name(), "observers", observers),
 			Evidence: s.numbers(n), Step: s.h.Blockers[unsure[j][0]].Step,
 		}, unsure[j]...)
 	}
@@ -281,7 +281,7 @@ func ofReason(r words.Code) Kind {
 	case words.OperatorDegraded:
 		return OperatorDegraded
 	}
-	return Unclear
+	return unclear
 }
 
 // notReady adds the blocker of a StatefulSet that lacks Ready Pods to the findings about its nodes;

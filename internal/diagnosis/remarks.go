@@ -38,7 +38,7 @@ const (
 	ReplacementOpen    Kind = "ReplacementOpen"    // it continues automatically
 	NodeStarting       Kind = "NodeStarting"       // it continues automatically
 	ReporterSilent     Kind = "ReporterSilent"     // a node that is UP has no usable row
-	Unclear            Kind = "Unclear"            // a blocker that no other kind explains
+	unclear            Kind = "Unclear"            // a blocker that no other kind explains
 	NoNodes            Kind = "NoNodes"            // no node has joined yet
 	DiskFull           Kind = "DiskFull"           // remark: a node will soon reject writes
 	Forced             Kind = "Forced"             // remark: a start will skip its barrier
@@ -51,7 +51,7 @@ const (
 
 var gravity = []Kind{
 	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
-	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, Unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeEnded, SchemaDisagreement, VersionMix,
+	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeEnded, SchemaDisagreement, VersionMix,
 }
 
 // Kinds returns every kind, the most severe first.

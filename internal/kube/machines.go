@@ -89,9 +89,9 @@ func (m *Machines) notReadySince() map[string]time.Time {
 	return maps.Clone(m.since)
 }
 
-// NotReadySince returns the time since which Kubernetes nodes have not been Ready, by name. Ready
+// notReadySince returns the time since which Kubernetes nodes have not been Ready, by name. Ready
 // nodes are omitted.
-func NotReadySince(nodes []corev1.Node) map[string]time.Time {
+func notReadySince(nodes []corev1.Node) map[string]time.Time {
 	out := map[string]time.Time{}
 	for i := range nodes {
 		if c := cluster.KubernetesNodeReadiness(&nodes[i]); c.Status != corev1.ConditionTrue && !c.LastTransitionTime.IsZero() {
@@ -170,7 +170,7 @@ func (m *Machines) read(ctx context.Context, c client.Reader, pods []corev1.Pod,
 	}
 	const pages = 20
 	nodes, err := KubernetesNodes(ctx, c, names, pages)
-	m.at, m.states, m.since = now, nil, NotReadySince(nodes)
+	m.at, m.states, m.since = now, nil, notReadySince(nodes)
 	if err != nil {
 		return nil
 	}

@@ -204,7 +204,7 @@ var byName = map[string]func([]byte, *saved) error{
 			s.machines, s.notReadySince = map[string]string{}, map[string]time.Time{}
 		}
 		s.machines[n.Name] = cluster.KubernetesNodeState(&n)
-		maps.Copy(s.notReadySince, NotReadySince([]corev1.Node{n}))
+		maps.Copy(s.notReadySince, notReadySince([]corev1.Node{n}))
 		return nil
 	},
 	"PodDisruptionBudget": func(raw []byte, s *saved) error {
@@ -229,21 +229,21 @@ var byName = map[string]func([]byte, *saved) error{
 	},
 }
 
-// DatacenterNamespace is the namespace of one datacenter of a ScyllaDBCluster.
-type DatacenterNamespace struct {
+// datacenterNamespace is the namespace of one datacenter of a ScyllaDBCluster.
+type datacenterNamespace struct {
 	// Cluster is the name of the ScyllaDBCluster, Kubernetes the name of the RemoteKubernetesCluster.
 	Cluster, Datacenter, Namespace, Kubernetes string
 }
 
 // DatacenterNamespaces returns the datacenter namespaces in the status of all ScyllaDBClusters in
 // ns.
-func DatacenterNamespaces(ctx context.Context, c client.Reader, ns string) ([]DatacenterNamespace, error) {
+func DatacenterNamespaces(ctx context.Context, c client.Reader, ns string) ([]datacenterNamespace, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(api.ScyllaDBClusterGVK.GroupVersion().WithKind(api.ScyllaDBClusterGVK.Kind + "List"))
 	if err := c.List(ctx, list, client.InNamespace(ns), client.Limit(100)); err != nil {
 		return nil, fmt.Errorf("list ScyllaDBClusters in namespace %s: %w", ns, err)
 	}
-	var out []DatacenterNamespace
+	var out []datacenterNamespace
 	for i := range list.Items {
 		var one struct {
 			Spec struct {
@@ -263,7 +263,7 @@ func DatacenterNamespaces(ctx context.Context, c client.Reader, ns string) ([]Da
 			return nil, fmt.Errorf("decode ScyllaDBCluster %s/%s: %w", ns, list.Items[i].GetName(), err)
 		}
 		for _, dc := range one.Status.Datacenters {
-			n := DatacenterNamespace{Cluster: list.Items[i].GetName(), Datacenter: dc.Name, Namespace: dc.RemoteNamespaceName}
+			n := datacenterNamespace{Cluster: list.Items[i].GetName(), Datacenter: dc.Name, Namespace: dc.RemoteNamespaceName}
 			for _, want := range one.Spec.Datacenters {
 				if want.Name == dc.Name {
 					n.Kubernetes = want.RemoteKubernetesClusterName

@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// WatchSilence is how long a watch may receive no data before it counts as broken. API servers send
+// watchSilence is how long a watch may receive no data before it counts as broken. API servers send
 // a bookmark every minute to watches that request them (the first within two minutes: measured with
 // 1.36). A proxy or load balancer may keep a stream open indefinitely without delivering data.
-const WatchSilence = 70 * time.Second
+const watchSilence = 70 * time.Second
 
 // firstByte is the time limit for the first byte of a list, or of a watch that begins with the
 // existing objects.
@@ -38,7 +38,7 @@ type Progress struct {
 }
 
 // NewProgress returns a Progress with the default limits of this package.
-func NewProgress() *Progress { return &Progress{Silence: WatchSilence, First: firstByte} }
+func NewProgress() *Progress { return &Progress{Silence: watchSilence, First: firstByte} }
 
 // Config returns a copy of cfg for a cache only: other requests would count as the cache's
 // progress.

@@ -176,7 +176,7 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 		list.SetGroupVersionKind(k.listKind())
 		// The time limit of a stream also applies to a request without a response.
 		begun, cancel := context.WithCancel(ctx)
-		unanswered := time.AfterFunc(WatchSilence, cancel)
+		unanswered := time.AfterFunc(watchSilence, cancel)
 		stream, err := w.c.Watch(begun, list, k.opts...)
 		unanswered.Stop()
 		if err == nil {
@@ -224,7 +224,7 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 // again, as after each new watch.
 func (w *watcher) drain(ctx context.Context, stream watch.Interface) (events int, err error) {
 	defer stream.Stop()
-	silent := time.NewTimer(WatchSilence)
+	silent := time.NewTimer(watchSilence)
 	defer silent.Stop()
 	for {
 		select {
@@ -233,7 +233,7 @@ func (w *watcher) drain(ctx context.Context, stream watch.Interface) (events int
 		case <-silent.C:
 			return 1, nil // reopens at once, without the pause after a failure
 		case e, ok := <-stream.ResultChan():
-			silent.Reset(WatchSilence)
+			silent.Reset(watchSilence)
 			switch {
 			case !ok:
 				return events, nil

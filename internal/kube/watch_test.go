@@ -402,7 +402,7 @@ func TestASilentWatchIsOpenedAgainAndAllIsLoadedAgain(t *testing.T) {
 		if raw := w.asked("Service").Raw; raw == nil || !raw.AllowWatchBookmarks {
 			t.Error("bookmarks are not asked for")
 		}
-		time.Sleep(WatchSilence + 2*time.Second)
+		time.Sleep(watchSilence + 2*time.Second)
 		if n := signals(ch); n != 1 || w.times("Service") != 2 {
 			t.Errorf("%d signals, opened %d times, after silence", n, w.times("Service"))
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Work is what is in progress on a cluster.
-type Work struct {
+// work is what is in progress on a cluster.
+type work struct {
 	// Operations are the topology operations of ScyllaDB that are queued or running.
 	Operations []api.NodeOperation
 	// Known is true if at least one running node was queried for them: without it, an empty list
@@ -31,8 +31,8 @@ type Work struct {
 }
 
 // UnderWay returns what is in progress on the cluster.
-func UnderWay(c *cluster.Cluster) Work {
-	var w Work
+func UnderWay(c *cluster.Cluster) work {
+	var w work
 	w.Operations, w.Known = c.Operations()
 	w.Operations = Open(w.Operations)
 	for _, m := range c.Serviced() {

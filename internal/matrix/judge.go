@@ -293,12 +293,12 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	// counted.
 	slices.SortStableFunc(lines, func(x, y *line) int { return -FalseFirst(m.coordinates(x.node), m.coordinates(y.node)) })
 	limit := foldedObservers
-	if total <= MaxPairs {
+	if total <= maxPairs {
 		limit = len(lines)
 	}
 	type seen struct{ listed, last, lastObserver int32 } // last is an index into found
 	var (
-		found   = make([]finding, 0, min(total, MaxPairs))
+		found   = make([]finding, 0, min(total, maxPairs))
 		by      [3][]seen
 		reasons = [3]words.Code{words.NodeDown, words.NodeUnknown, words.NodeNotSeen}
 	)

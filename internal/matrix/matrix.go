@@ -11,10 +11,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// MaxPairs is how many bad pairs Blockers lists one by one. Beyond it, only the first observers of
+// maxPairs is how many bad pairs Blockers lists one by one. Beyond it, only the first observers of
 // each node are listed, and Blocker.More counts the rest. So a network partition of 1,000 nodes
 // needs thousands of blockers, not half a million.
-const MaxPairs = 10_000
+const maxPairs = 10_000
 
 // foldedObservers is how many observers of each node are listed if there are more than MaxPairs bad
 // pairs.

@@ -2,21 +2,21 @@
 
 package matrix
 
-// Seen counts the rows of the other nodes by their status of a node; without other nodes all counts
+// seen counts the rows of the other nodes by their status of a node; without other nodes all counts
 // are 0.
-type Seen struct{ Up, Down, Unknown, Missing int }
+type seen struct{ Up, Down, Unknown, Missing int }
 
 // ByOthers counts the rows of the other nodes. The counts of a Node include its own row, which
 // proves nothing about itself.
-func (n *Node) ByOthers() Seen {
-	s := Seen{n.SeenUp, n.SeenDown, n.SeenUnknown, n.NotSeen}
+func (n *Node) ByOthers() seen {
+	s := seen{n.SeenUp, n.SeenDown, n.SeenUnknown, n.NotSeen}
 	if count := s.of(n.Own); n.Reports && *count > 0 {
 		*count--
 	}
 	return s
 }
 
-func (s *Seen) of(status Status) *int {
+func (s *seen) of(status Status) *int {
 	switch status {
 	case Up:
 		return &s.Up
@@ -29,4 +29,4 @@ func (s *Seen) of(status Status) *int {
 }
 
 // Rows returns how many rows of other nodes there are.
-func (s Seen) Rows() int { return s.Up + s.Down + s.Unknown + s.Missing }
+func (s seen) Rows() int { return s.Up + s.Down + s.Unknown + s.Missing }

@@ -14,15 +14,15 @@ func TestSeenByOthers(t *testing.T) {
 	row, cell := witnessRow, seenAs
 	for name, tc := range map[string]struct {
 		rows []Row
-		want Seen
+		want seen
 	}{
-		"a lone node":            {[]Row{row("a", cell("a", Up))}, Seen{}},
-		"it sees itself UP":      {[]Row{row("a", cell("a", Up), cell("b", Up)), row("b", cell("a", Down), cell("b", Up))}, Seen{Down: 1}},
-		"it sees itself DOWN":    {[]Row{row("a", cell("a", Down), cell("b", Up)), row("b", cell("a", Up), cell("b", Up))}, Seen{Up: 1}},
-		"it lists itself not":    {[]Row{row("a", cell("b", Up)), row("b", cell("a", Up), cell("b", Up))}, Seen{Up: 1}},
-		"it has no row":          {[]Row{row("b", cell("a", Up), cell("b", Up)), row("c", cell("b", Up), cell("c", Up))}, Seen{Up: 1, Missing: 1}},
-		"it has two rows":        {[]Row{row("a", cell("a", Up), cell("b", Up)), row("a", cell("a", Up), cell("b", Up)), row("b", cell("a", Unknown), cell("b", Up))}, Seen{Up: 1, Unknown: 1}},
-		"nobody's row can count": {[]Row{{Reporter: Ref{HostID: "a"}}}, Seen{}},
+		"a lone node":            {[]Row{row("a", cell("a", Up))}, seen{}},
+		"it sees itself UP":      {[]Row{row("a", cell("a", Up), cell("b", Up)), row("b", cell("a", Down), cell("b", Up))}, seen{Down: 1}},
+		"it sees itself DOWN":    {[]Row{row("a", cell("a", Down), cell("b", Up)), row("b", cell("a", Up), cell("b", Up))}, seen{Up: 1}},
+		"it lists itself not":    {[]Row{row("a", cell("b", Up)), row("b", cell("a", Up), cell("b", Up))}, seen{Up: 1}},
+		"it has no row":          {[]Row{row("b", cell("a", Up), cell("b", Up)), row("c", cell("b", Up), cell("c", Up))}, seen{Up: 1, Missing: 1}},
+		"it has two rows":        {[]Row{row("a", cell("a", Up), cell("b", Up)), row("a", cell("a", Up), cell("b", Up)), row("b", cell("a", Unknown), cell("b", Up))}, seen{Up: 1, Unknown: 1}},
+		"nobody's row can count": {[]Row{{Reporter: Ref{HostID: "a"}}}, seen{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -161,7 +161,7 @@ func verify(in *Input, rec Record, target hostid.ID, resume bool) verification {
 	if resume {
 		newcomer = newcomerID(in, target)
 	}
-	v := &verifier{rowEvidence: newOpinions(in, target, newcomer, rec.IgnoreDead), rec: rec, resume: resume, procedure: ByHostID}
+	v := &verifier{rowEvidence: newOpinions(in, target, newcomer, rec.IgnoreDead), rec: rec, resume: resume, procedure: byHostID}
 	switch {
 	case rec.Open():
 		v.procedure = rec.Procedure()

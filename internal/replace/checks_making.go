@@ -18,7 +18,7 @@ import (
 func (v *verifier) checkVersion() finding {
 	in, p := v.in, v.procedure
 	switch {
-	case in.ByHostID == release.Yes && p == ByHostID:
+	case in.ByHostID == release.Yes && p == byHostID:
 		return ok(words.New(words.VersionByHostID, "version", in.Version))
 	case in.ByHostID == release.No && p == ByAddress:
 		return ok(words.New(words.VersionByAddress, "version", in.Version))

@@ -22,7 +22,7 @@ func TooLate(in Input) words.Message {
 	switch {
 	case in.Operator && rec.Open():
 		return words.New(words.OperatorHasDeleted, "member", in.Self.Member)
-	case !in.Operator && !Cancelable(in):
+	case !in.Operator && !cancelable(in):
 		return words.New(words.VolumeDeleted, "member", in.Self.Member)
 	}
 	return words.Message{}

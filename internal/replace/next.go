@@ -157,8 +157,8 @@ func (m *machine) withdrawn() Step {
 	}
 }
 
-// Cancelable reports whether a replacement can still be cancelled.
-func Cancelable(in Input) bool {
+// cancelable reports whether a replacement can still be cancelled.
+func cancelable(in Input) bool {
 	m := &machine{in: &in, rec: RecordOf(in.Self)}
 	return m.rec.cancelable(m.claim)
 }

@@ -75,7 +75,7 @@ func (r Record) Procedure() Procedure {
 	if _, ok := r.Address(); ok && !r.HasOriginal {
 		return ByAddress
 	}
-	return ByHostID
+	return byHostID
 }
 
 // ReadRecord reads labels and annotations. It never fails: unreadable values are in Problems and

@@ -37,7 +37,7 @@ func (m *machine) start(target hostid.ID, resume bool) Step {
 	}
 	s := Step{Action: ActionRecord, Request: request, Checks: v.checks, Patch: patch, Address: v.address, Message: words.New(words.ReplaceRecord, "hostID", target)}
 	switch v.procedure {
-	case ByHostID:
+	case byHostID:
 		patch.SetLabels[api.LabelReplacingNodeHostID] = string(target)
 	case ByAddress:
 		patch.SetLabels[api.LabelReplace] = v.address

@@ -22,8 +22,8 @@ import (
 type Procedure string
 
 const (
-	// ByHostID passes --replace-node-first-boot.
-	ByHostID Procedure = "host-id"
+	// byHostID passes --replace-node-first-boot.
+	byHostID Procedure = "host-id"
 	// ByAddress passes the deprecated --replace-address-first-boot, for versions before 5.2 and
 	// 2023.1.
 	ByAddress Procedure = "address"
@@ -275,7 +275,7 @@ func (s Step) Held() bool {
 // Last is the outcome of a replacement; it is the value of api.AnnotationReplaceLast.
 type Last struct {
 	Request    string    `json:"request"`
-	Outcome    Outcome   `json:"outcome"`
+	Outcome    outcome   `json:"outcome"`
 	HostID     hostid.ID `json:"hostID,omitempty"`
 	NewHostID  hostid.ID `json:"newHostID,omitempty"`
 	StartedAt  time.Time `json:"startedAt,omitzero"`
@@ -283,10 +283,10 @@ type Last struct {
 	Attempts   int       `json:"attempts,omitempty"`
 }
 
-// Outcome of a replacement.
-type Outcome string
+// outcome of a replacement.
+type outcome string
 
 const (
-	OutcomeReplaced  Outcome = "Replaced"
-	OutcomeCancelled Outcome = "Cancelled"
+	OutcomeReplaced  outcome = "Replaced"
+	OutcomeCancelled outcome = "Cancelled"
 )

@@ -25,9 +25,9 @@ import (
 const DefaultBaseURL = "http://localhost:10000"
 
 const (
-	// DefaultTimeout limits one request. ScyllaDB answers these reads from memory; a slower node is
+	// defaultTimeout limits one request. ScyllaDB answers these reads from memory; a slower node is
 	// not healthy.
-	DefaultTimeout = 5 * time.Second
+	defaultTimeout = 5 * time.Second
 	// maxErrorBody limits how many bytes of an error body are read; its message becomes part of an
 	// annotation.
 	maxErrorBody    = 64 << 10
@@ -70,14 +70,14 @@ func NewClient(base string, hc *http.Client) *Client {
 	if hc == nil {
 		hc = &http.Client{
 			Transport: &http.Transport{
-				DialContext:         (&net.Dialer{Timeout: DefaultTimeout}).DialContext,
+				DialContext:         (&net.Dialer{Timeout: defaultTimeout}).DialContext,
 				MaxIdleConnsPerHost: 1,
 				IdleConnTimeout:     30 * time.Second,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
-	return &Client{base: strings.TrimRight(base, "/"), http: hc, timeout: DefaultTimeout}
+	return &Client{base: strings.TrimRight(base, "/"), http: hc, timeout: defaultTimeout}
 }
 
 // WithTimeout returns a copy of c that limits each request to d.

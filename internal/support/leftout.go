@@ -16,24 +16,24 @@ type LeftOut struct {
 	// What is plain text: "events", "log of demo-0/scylla".
 	What string `json:"what"`
 	// Why is Forbidden, Absent, TooBig or Failed.
-	Why Why `json:"why"`
+	Why why `json:"why"`
 	// Detail is the reason as text, with the fix if there is one.
 	Detail string `json:"detail,omitempty"`
 }
 
-// Why something was omitted.
-type Why string
+// why something was omitted.
+type why string
 
 // Values of Why.
 const (
-	Forbidden Why = "Forbidden"
-	Absent    Why = "Absent"
-	TooBig    Why = "TooBig"
-	Failed    Why = "Failed"
+	Forbidden why = "Forbidden"
+	Absent    why = "Absent"
+	TooBig    why = "TooBig"
+	Failed    why = "Failed"
 )
 
 // Word returns the reason for texts.
-func (w Why) Word() string {
+func (w why) Word() string {
 	switch w {
 	case Forbidden:
 		return "forbidden"

@@ -43,7 +43,7 @@ func NewServer(cfg *rest.Config) (Server, error) {
 			var mu sync.Mutex
 			out := map[string]Tables{}
 			_, problems := kube.Live(ctx, cfg, pods, kube.LiveOptions{Progress: progress, Ask: func(ctx context.Context, member string, c *scylla.Client) []error {
-				t := ReadTables(ctx, c)
+				t := readTables(ctx, c)
 				mu.Lock()
 				defer mu.Unlock()
 				out[member] = t

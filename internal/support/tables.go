@@ -35,8 +35,8 @@ type Tables struct {
 // maxTaskErrors is the maximum of failed tasks whose error is read.
 const maxTaskErrors = 20
 
-// ReadTables reads all fields of Tables from one node. Errors are in NoAnswer.
-func ReadTables(ctx context.Context, c *scylla.Client) Tables {
+// readTables reads all fields of Tables from one node. Errors are in NoAnswer.
+func readTables(ctx context.Context, c *scylla.Client) Tables {
 	var t Tables
 	text := func(into *string, ask func(context.Context) (string, error)) { answer(ctx, &t, into, ask) }
 	list := func(into *[]string, ask func(context.Context) ([]string, error)) { answer(ctx, &t, into, ask) }

@@ -59,9 +59,9 @@ func well(c *cluster.Cluster, m *cluster.Member) bool {
 	return stale == (matrix.Trouble{}) && joined != nil && *joined
 }
 
-// Joined reports whether there is evidence that a node of the cluster has joined: a row, or a
+// joined reports whether there is evidence that a node of the cluster has joined: a row, or a
 // member Service.
-func Joined(c *cluster.Cluster) bool {
+func joined(c *cluster.Cluster) bool {
 	return len(Of(c)) > 0 || slices.ContainsFunc(c.Serviced(), (*cluster.Member).HasJoined)
 }
 
@@ -89,7 +89,7 @@ type Condition struct {
 // Initialise judges a cluster by its stored status. first is the result of First, unchanged from
 // since to now. A set value is never removed, whatever the present state.
 func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, first matrix.Ref, since, now time.Time) Initialisation {
-	joined, window := Joined(c), healthpolicy.First(c.StatusReport)
+	joined, window := joined(c), healthpolicy.First(c.StatusReport)
 	split := !c.Matrix().SplitFact().IsZero()
 	if stored.Initialized {
 		out := initialised(stored.Initialization)

@@ -63,7 +63,7 @@ type JoinCandidates struct {
 func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims map[string]types.UID, most int) JoinCandidates {
 	var s JoinCandidates
 	kind := api.PermitForm
-	if Joined(c) {
+	if joined(c) {
 		kind = api.PermitJoin
 	}
 	names := map[string]bool{}
@@ -421,8 +421,8 @@ const (
 	PermitUsed      = "Used" // its member has joined
 )
 
-// Change is the change of one permit from one view to the next.
-type Change struct {
+// change is the change of one permit from one view to the next.
+type change struct {
 	What    string
 	Member  string
 	Kind    api.PermitKind
@@ -431,18 +431,18 @@ type Change struct {
 
 // Changes returns the permits that were given, withdrawn or used. joined returns whether a member
 // has joined since.
-func Changes(was, is *api.StatusReportView, joined func(member string) bool) []Change {
+func Changes(was, is *api.StatusReportView, joined func(member string) bool) []change {
 	same := func(x api.StatusReportViewPermit) func(api.StatusReportViewPermit) bool {
 		return func(y api.StatusReportViewPermit) bool {
 			return x.Member == y.Member && x.Kind == y.Kind && x.PVCUID == y.PVCUID && x.PodUID == y.PodUID
 		}
 	}
-	var out []Change
+	var out []change
 	for _, p := range carried(was) {
 		if slices.ContainsFunc(carried(is), same(p)) {
 			continue
 		}
-		c := Change{What: PermitWithdrawn, Member: p.Member, Kind: p.Kind}
+		c := change{What: PermitWithdrawn, Member: p.Member, Kind: p.Kind}
 		at := slices.IndexFunc(is.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == p.Member })
 		switch {
 		case at >= 0:
@@ -456,7 +456,7 @@ func Changes(was, is *api.StatusReportView, joined func(member string) bool) []C
 	}
 	for _, p := range carried(is) {
 		if !slices.ContainsFunc(carried(was), same(p)) {
-			out = append(out, Change{
+			out = append(out, change{
 				What: PermitGranted, Member: p.Member, Kind: p.Kind, Message: words.New(words.PermitIsGranted, "member", p.Member, "kind", string(p.Kind), "seeds", p.Seeds),
 			})
 		}

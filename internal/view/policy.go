@@ -34,8 +34,8 @@ const (
 	Dead = healthpolicy.Dead
 )
 
-// Limit is one line of the health policy.
-type Limit struct {
+// limit is one line of the health policy.
+type limit struct {
 	Name string
 	// Value is a duration, a number, a string or a bool.
 	Value any
@@ -47,9 +47,9 @@ type Limit struct {
 }
 
 // Policy returns the health policy, in display order.
-func Policy() []Limit {
+func Policy() []limit {
 	standard := healthpolicy.Standard(Stabilisation, 0)
-	all := []Limit{
+	all := []limit{
 		{Name: "poll interval", Value: Interval, Meaning: words.LimitInterval, Field: healthpolicy.FieldLook},
 		{Name: "missed polls", Value: MissedLimit, Meaning: words.LimitMissed, Field: healthpolicy.FieldMissed},
 		{Name: "recovery", Value: RecoveryLimit, Meaning: words.LimitRecovery},

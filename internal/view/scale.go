@@ -19,8 +19,8 @@ import (
 // mostReplicas is the maximum number of replicas that an annotation may request for one rack.
 const mostReplicas = 1000
 
-// Scaling is a StatefulSet whose replicas must change, or cannot be decided: then Invalid is set.
-type Scaling struct {
+// scaling is a StatefulSet whose replicas must change, or cannot be decided: then Invalid is set.
+type scaling struct {
 	Set      *appsv1.StatefulSet
 	Replicas int32
 	Invalid  bool
@@ -32,8 +32,8 @@ type Scaling struct {
 // the one member that may create it. Afterwards racks are scaled up one after the other, each when
 // all existing members have joined. Replicas are never lowered after a node has joined, or may have
 // started to join.
-func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling {
-	var out []Scaling
+func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []scaling {
+	var out []scaling
 	var ours []handed
 	for i := range c.StatefulSets {
 		s := &c.StatefulSets[i]
@@ -43,7 +43,7 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling
 		}
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || n < 0 || n > mostReplicas {
-			out = append(out, Scaling{Set: s, Invalid: true, Message: words.New(words.WantedReplicasBad, "set", s.Name, "value", api.Clip(text, 60), "most", mostReplicas)})
+			out = append(out, scaling{Set: s, Invalid: true, Message: words.New(words.WantedReplicasBad, "set", s.Name, "value", api.Clip(text, 60), "most", mostReplicas)})
 			continue
 		}
 		first, replicas := cluster.Ordinals(s)
@@ -58,7 +58,7 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []Scaling
 		return out
 	case stored.Initialized:
 		return append(out, raise(c, ours)...)
-	case Joined(c):
+	case joined(c):
 		return out // a first node is still to come, or had joined before the first poll of any controller: nothing is lowered
 	}
 	return append(out, capped(c, stored, ours)...)
@@ -73,7 +73,7 @@ type handed struct {
 
 // raise gives the first rack with too few replicas the number that it wants, when every existing
 // member has joined.
-func raise(c *cluster.Cluster, ours []handed) []Scaling {
+func raise(c *cluster.Cluster, ours []handed) []scaling {
 	joined := map[string]bool{}
 	for _, m := range c.Serviced() {
 		joined[m.Ref.Member] = m.HasJoined()
@@ -89,7 +89,7 @@ func raise(c *cluster.Cluster, ours []handed) []Scaling {
 	}
 	for _, h := range ours {
 		if h.is < h.wants {
-			return []Scaling{{Set: h.set, Replicas: int32(h.wants), Message: words.New(words.ReplicasAreRaised, "set", h.set.Name, "from", h.is, "to", h.wants)}}
+			return []scaling{{Set: h.set, Replicas: int32(h.wants), Message: words.New(words.ReplicasAreRaised, "set", h.set.Name, "from", h.is, "to", h.wants)}}
 		}
 	}
 	return nil
@@ -97,7 +97,7 @@ func raise(c *cluster.Cluster, ours []handed) []Scaling {
 
 // capped leaves the one member that may create the cluster. It lowers nothing if any other may have
 // started to join.
-func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []handed) []Scaling {
+func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []handed) []scaling {
 	applicants := c.JoinCandidates()
 	first := ""
 	if stored.View != nil {
@@ -121,7 +121,7 @@ func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []h
 			}
 		}
 	}
-	var out []Scaling
+	var out []scaling
 	for _, h := range ours {
 		to := 0
 		if text, ok := strings.CutPrefix(first, h.set.Name+"-"); ok {
@@ -130,7 +130,7 @@ func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []h
 			}
 		}
 		if to != h.is {
-			out = append(out, Scaling{Set: h.set, Replicas: int32(to), Message: words.New(words.ReplicasAreCapped, "set", h.set.Name, "from", h.is, "to", to, "wanted", h.wants)})
+			out = append(out, scaling{Set: h.set, Replicas: int32(to), Message: words.New(words.ReplicasAreCapped, "set", h.set.Name, "from", h.is, "to", to, "wanted", h.wants)})
 		}
 	}
 	return out

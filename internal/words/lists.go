@@ -34,9 +34,9 @@ func (p Printer) listed(name string, m Message) (parts []Part, ok bool) {
 			text = many
 		}
 	} else if param, found := strings.CutSuffix(name, "&"); found {
-		text = And(p.items(m.Params[param]))
+		text = and(p.items(m.Params[param]))
 	} else if param, found := strings.CutSuffix(name, ";"); found {
-		text = Facts(p.items(m.Params[param]))
+		text = facts(p.items(m.Params[param]))
 	} else {
 		return nil, false
 	}
@@ -83,8 +83,8 @@ func (p Printer) items(v any) []string {
 	return out
 }
 
-// And lists names in order, at most five items: "a, b, c, d and 3 more".
-func And(names []string) string {
+// and lists names in order, at most five items: "a, b, c, d and 3 more".
+func and(names []string) string {
 	const most = 5
 	names = slices.Clone(names)
 	slices.Sort(names)
@@ -97,8 +97,8 @@ func And(names []string) string {
 	return strings.Join(names, "")
 }
 
-// Facts lists statements, at most six: "a is DOWN; b is DOWN; and 3 more".
-func Facts(texts []string) string {
+// facts lists statements, at most six: "a is DOWN; b is DOWN; and 3 more".
+func facts(texts []string) string {
 	const most = 6
 	if len(texts) > most {
 		return strings.Join(texts[:most-1], "; ") + fmt.Sprintf("; and %d more", len(texts)-most+1)

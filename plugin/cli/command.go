@@ -26,16 +26,16 @@ const (
 	GroupSetup   = "setup"
 )
 
-// Verb is the body of a command: after parsing the flags, Complete sets the defaults, Validate
+// verb is the body of a command: after parsing the flags, Complete sets the defaults, Validate
 // checks, and Run executes.
-type Verb interface {
+type verb interface {
 	Complete(cmd *cobra.Command, args []string) error
 	Validate(cmd *cobra.Command) error
 	Run(ctx context.Context) error
 }
 
 // Run returns a command's body for a Verb.
-func Run(v Verb) func(*cobra.Command, []string) error {
+func Run(v verb) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := v.Complete(cmd, args); err != nil {
 			return err

@@ -254,17 +254,17 @@ func (r *Reader) All(ctx context.Context) ([]*cluster.Cluster, error) {
 	return snapshots, nil
 }
 
-// NoClusterError means that a place has no cluster.
-type NoClusterError struct{ In string }
+// noClusterError means that a place has no cluster.
+type noClusterError struct{ In string }
 
-func (e *NoClusterError) Error() string { return "no ScyllaDB cluster found in " + e.In }
+func (e *noClusterError) Error() string { return "no ScyllaDB cluster found in " + e.In }
 
 // none returns the error for a place without clusters; it names the namespaces that have one.
 func (r *Reader) none(ctx context.Context, ns string) error {
 	if r.flags.selector != nil {
 		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns), r.flags.Selector), "omit --selector to list all")
 	}
-	err := &NoClusterError{In: inNamespace(ns)}
+	err := &noClusterError{In: inNamespace(ns)}
 	byLabel := "member Services, StatefulSets and reports are found by the label " + api.LabelCluster
 	if ns == "" {
 		return exit.WithHint(err, byLabel)

@@ -30,7 +30,7 @@ func (a *Argument) Complete(_ *cobra.Command, args []string) error {
 
 // NewCmd makes cmd a command of group with an optional name argument, completion function complete,
 // and body v.
-func NewCmd(cmd *cobra.Command, group string, complete cobra.CompletionFunc, v Verb) *cobra.Command {
+func NewCmd(cmd *cobra.Command, group string, complete cobra.CompletionFunc, v verb) *cobra.Command {
 	cmd.GroupID, cmd.Args, cmd.DisableFlagsInUseLine = group, AtMost(1), true
 	cmd.ValidArgsFunction, cmd.RunE = complete, Run(v)
 	return cmd
@@ -128,22 +128,22 @@ func missing(err error) bool {
 	if _, ok := errors.AsType[*cluster.NotFoundError](err); ok {
 		return true
 	}
-	_, ok := errors.AsType[*NoClusterError](err)
+	_, ok := errors.AsType[*noClusterError](err)
 	return ok
 }
 
 func watch[T any](ctx context.Context, d *Deps, reader *Reader, f *ShowFlags, s Shown[T]) error {
 	var changed <-chan struct{}
 	var before T
-	return d.Watch(ctx, func(ctx context.Context) (Frame, error) {
+	return d.Watch(ctx, func(ctx context.Context) (frame, error) {
 		doc, snapshots, err := s.Load(ctx, reader)
 		if err != nil {
-			return Frame{}, err
+			return frame{}, err
 		}
 		if changed == nil {
 			changed = reader.Watch(ctx, snapshots)
 		}
-		frame := Frame{Key: s.Key(doc), Changed: changed, Dated: f.Output.Text(), Draw: func() error { return s.Print(doc) }}
+		frame := frame{Key: s.Key(doc), Changed: changed, Dated: f.Output.Text(), Draw: func() error { return s.Print(doc) }}
 		if last := before; s.What != nil {
 			frame.What = func() []string { return s.What(last, doc) }
 		}

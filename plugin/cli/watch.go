@@ -17,8 +17,8 @@ import (
 // redraw is the interval at which a watched screen is redrawn to update ages.
 const redraw = 2 * time.Second
 
-// Frame is one state of a watched cluster.
-type Frame struct {
+// frame is one state of a watched cluster.
+type frame struct {
 	// Draw writes the frame to standard output.
 	Draw func() error
 	// Key identifies a state: if standard output is not a terminal, a state with the last state's key
@@ -48,7 +48,7 @@ func dateline(at time.Time, texts []string) string {
 
 // Watch draws frames until ctx ends, and then returns exit.Interrupted. An error of the first frame
 // ends it. Later errors are printed on standard error, and the frame is retried.
-func (d *Deps) Watch(ctx context.Context, next func(ctx context.Context) (Frame, error)) error {
+func (d *Deps) Watch(ctx context.Context, next func(ctx context.Context) (frame, error)) error {
 	tty := d.Terminal().Out && d.env("TERM") != "dumb"
 	every := pollInterval
 	if tty {

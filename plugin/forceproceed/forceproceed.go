@@ -35,8 +35,8 @@ const Alias = "force-bootstrap"
 
 // Reasons of the Events that record the user and the reason.
 const (
-	EventForced    = "ForceProceedRequested"
-	EventWithdrawn = "ForceProceedWithdrawn"
+	eventForced    = "ForceProceedRequested"
+	eventWithdrawn = "ForceProceedWithdrawn"
 )
 
 type options struct {
@@ -323,7 +323,7 @@ func (o *options) scheme() *runtime.Scheme {
 // record writes an Event. If the user cannot write Events, the force remains, with a warning
 // instead of an error.
 func (o *options) record(ctx context.Context, obj client.Object, who string, docs []*document.BarrierVerdict) {
-	e := kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Action: "ForceProceed", Now: o.d.Clock.Now()}
+	e := kube.Event{Type: corev1.EventTypeWarning, Reason: eventForced, Action: "ForceProceed", Now: o.d.Clock.Now()}
 	e.Note = fmt.Sprintf("%s forced the bootstrap with kubectl scylla", who)
 	if o.reason != "" {
 		e.Note += ": " + o.reason
@@ -332,7 +332,7 @@ func (o *options) record(ctx context.Context, obj client.Object, who string, doc
 		e.Note += fmt.Sprintf(" (%s ignored: %s)", words.Count(n, "blocker", "blockers"), docs[0].Why())
 	}
 	if o.undo {
-		e.Type, e.Reason = corev1.EventTypeNormal, EventWithdrawn
+		e.Type, e.Reason = corev1.EventTypeNormal, eventWithdrawn
 		e.Note = fmt.Sprintf("%s removed the force with kubectl scylla", who)
 	}
 	if err := kube.Emit(ctx, o.reader.Client(), obj, e); err != nil {

@@ -25,8 +25,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// EventReset is the reason of the Event that records the user and the reason.
-const EventReset = "InitReset"
+// eventReset is the reason of the Event that records the user and the reason.
+const eventReset = "InitReset"
 
 // attempts limits the repetitions if an object changes between read and write.
 const attempts = 5
@@ -350,7 +350,7 @@ func (o *options) record(ctx context.Context, obj client.Object, what string) {
 	if o.reason != "" {
 		note += ": " + o.reason
 	}
-	err := kube.Emit(ctx, o.reader.Client(), obj, kube.Event{Type: corev1.EventTypeWarning, Reason: EventReset, Action: "InitReset", Note: note, Now: o.d.Clock.Now()})
+	err := kube.Emit(ctx, o.reader.Client(), obj, kube.Event{Type: corev1.EventTypeWarning, Reason: eventReset, Action: "InitReset", Note: note, Now: o.d.Clock.Now()})
 	if err != nil {
 		o.d.Warn("done, but Event not recorded: %v", err)
 	}

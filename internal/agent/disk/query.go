@@ -21,8 +21,8 @@ var (
 	limitCode  = bounded.Limit{Bytes: 64, Cure: "it must contain an exit code"}
 )
 
-// Query is the result of the query of system.local, which an init container wrote.
-type Query struct {
+// query is the result of the query of system.local, which an init container wrote.
+type query struct {
 	Bootstrapped bootstrap.Bootstrapped
 	// Detail is the result, or why it is unknown.
 	Detail words.Message
@@ -34,10 +34,10 @@ type Query struct {
 
 // ReadQuery reads the query's standard output from file, and its exit code from file+".code".
 // Without an exit code only the output counts: COMPLETED is ScyllaDB's own record.
-func ReadQuery(file string) Query {
+func ReadQuery(file string) query {
 	out, err := limitQuery.ReadFile("query file", file)
 	if err != nil {
-		return Query{Detail: words.New(words.QueryLeftNoAnswer, "error", err.Error())}
+		return query{Detail: words.New(words.QueryLeftNoAnswer, "error", err.Error())}
 	}
 	code := -1
 	if text, err := limitCode.ReadFile("exit code of the query", file+".code"); err == nil {
@@ -45,7 +45,7 @@ func ReadQuery(file string) Query {
 			code = n
 		}
 	}
-	q := Query{HostID: bootstrap.ParseHostID(out), HasRow: bytes.Contains(out, []byte(`"bootstrapped"`))}
+	q := query{HostID: bootstrap.ParseHostID(out), HasRow: bytes.Contains(out, []byte(`"bootstrapped"`))}
 	q.Bootstrapped, q.Detail = bootstrap.ParseQuery(out, code)
 	return q
 }

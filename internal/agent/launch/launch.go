@@ -123,9 +123,9 @@ func Arguments(labels, annotations map[string]string) ([]string, error) {
 	return args, nil
 }
 
-// Merge appends args to command, except arguments that command has with the same value. A different
+// merge appends args to command, except arguments that command has with the same value. A different
 // value, or both ways of replacing, is an error: the command line would contradict the Service.
-func Merge(command, args []string) ([]string, error) {
+func merge(command, args []string) ([]string, error) {
 	out := slices.Clone(command)
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
@@ -187,7 +187,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	command, err := Merge(withSeeds(o.Command, how.choice.Seeds), how.args)
+	command, err := merge(withSeeds(o.Command, how.choice.Seeds), how.args)
 	if err != nil {
 		return refuse(o, err)
 	}

@@ -126,7 +126,7 @@ func TestMerge(t *testing.T) {
 		"plain":                {[]string{"x"}, nil, []string{"x"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Merge(tc.command, tc.args)
+			got, err := merge(tc.command, tc.args)
 			if (err != nil) != tc.fails {
 				t.Fatal(err)
 			}

@@ -102,7 +102,7 @@ func TestTheAnnotationSaysWhereTheHeartbeatIsServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		address := l.Addr().String()
-		w.o.Heartbeat, w.o.Interval, w.o.Log = l, MinInterval, slog.New(slog.DiscardHandler)
+		w.o.Heartbeat, w.o.Interval, w.o.Log = l, minInterval, slog.New(slog.DiscardHandler)
 		w.wrote = make(chan struct{})
 		stop := w.start()
 		<-w.wrote

@@ -42,7 +42,7 @@ func (r *reporter) renew(ctx context.Context) {
 	number, digest, ok := r.beat.Now()
 	now, l := r.Clock.Now(), &r.leaseBeat
 	// A poll that is slightly early must not be skipped.
-	if !r.HeartbeatByLease || !ok || digest == l.digest && now.Sub(l.renewed) < r.leaseInterval()-MinInterval {
+	if !r.HeartbeatByLease || !ok || digest == l.digest && now.Sub(l.renewed) < r.leaseInterval()-minInterval {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)

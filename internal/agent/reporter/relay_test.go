@@ -285,7 +285,7 @@ func TestTheViewIsServedBesideTheHeartbeat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.o.Heartbeat, w.o.LeaseNamespace, w.o.Interval, w.o.Log = l, "kubectl-scylla", MinInterval, slog.New(slog.DiscardHandler)
+	w.o.Heartbeat, w.o.LeaseNamespace, w.o.Interval, w.o.Log = l, "kubectl-scylla", minInterval, slog.New(slog.DiscardHandler)
 	w.wrote = make(chan struct{})
 	stop := w.start()
 	<-w.wrote
@@ -325,7 +325,7 @@ func TestAReporterThatFollowsNobodyKnowsOfNoViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.o.Heartbeat, w.o.LeaseNamespace, w.o.Interval, w.o.Log = l, "", MinInterval, slog.New(slog.DiscardHandler)
+	w.o.Heartbeat, w.o.LeaseNamespace, w.o.Interval, w.o.Log = l, "", minInterval, slog.New(slog.DiscardHandler)
 	w.wrote = make(chan struct{})
 	stop := w.start()
 	<-w.wrote

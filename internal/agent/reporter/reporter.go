@@ -32,8 +32,8 @@ const (
 	// DefaultInterval is the default of --status-report-interval, MinInterval its minimum. With a
 	// heartbeat its maximum is MaxInterval.
 	DefaultInterval = healthpolicy.Interval
-	MinInterval     = healthpolicy.LeastInterval
-	MaxInterval     = healthpolicy.MostInterval
+	minInterval     = healthpolicy.LeastInterval
+	maxInterval     = healthpolicy.MostInterval
 
 	// maxBackoff bounds the pause between writes while the API server refuses or does not answer. It
 	// is short because the annotation is out of date until then.
@@ -86,8 +86,8 @@ type Options struct {
 
 // ValidateInterval returns a usage error if d < MinInterval.
 func ValidateInterval(d time.Duration) error {
-	if d < MinInterval {
-		return exit.Usagef("invalid --status-report-interval=%v: must be at least %v, for example --status-report-interval=%v", d, MinInterval, DefaultInterval)
+	if d < minInterval {
+		return exit.Usagef("invalid --status-report-interval=%v: must be at least %v, for example --status-report-interval=%v", d, minInterval, DefaultInterval)
 	}
 	return nil
 }

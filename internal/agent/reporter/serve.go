@@ -167,9 +167,9 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 		return nil, fmt.Errorf("serve the heartbeat: %w", err)
 	}
 	r.where = &api.ReportHeartbeat{Port: int32(port), Fingerprint: key.Fingerprint, Lease: r.HeartbeatByLease}
-	if r.Interval > MaxInterval {
-		r.Log.Info("ScyllaDB is polled more often than --status-report-interval: readers of the heartbeat accept no longer interval", "interval", MaxInterval.String())
-		r.Interval = MaxInterval
+	if r.Interval > maxInterval {
+		r.Log.Info("ScyllaDB is polled more often than --status-report-interval: readers of the heartbeat accept no longer interval", "interval", maxInterval.String())
+		r.Interval = maxInterval
 	}
 	if r.Interval > DefaultInterval { // readers of the heartbeat need it; otherwise the row is unchanged
 		r.where.IntervalSeconds = int32((r.Interval + time.Second - 1) / time.Second)

@@ -29,8 +29,8 @@ type Identity struct {
 	HostID hostid.ID
 }
 
-// Plan is the work to do, or the reasons for a refusal.
-type Plan struct {
+// plan is the work to do, or the reasons for a refusal.
+type plan struct {
 	// Flush are the members whose ScyllaDB must write system.local to disk: all members, because no
 	// API shows which have done so.
 	Flush []string
@@ -40,12 +40,12 @@ type Plan struct {
 	Blockers []words.Message
 }
 
-// Decide returns the plan.
-func Decide(members []*cluster.Member) Plan {
+// decide returns the plan.
+func decide(members []*cluster.Member) plan {
 	if len(members) == 0 {
-		return Plan{Blockers: []words.Message{words.New(words.AdoptNoNodes)}}
+		return plan{Blockers: []words.Message{words.New(words.AdoptNoNodes)}}
 	}
-	var p Plan
+	var p plan
 	block := func(c words.Code, namesAndValues ...any) {
 		p.Blockers = append(p.Blockers, words.New(c, namesAndValues...))
 	}
@@ -157,7 +157,7 @@ func Run(ctx context.Context, w World) ([]Identity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("query the host IDs of the nodes: %w", err)
 	}
-	plan := Decide(members)
+	plan := decide(members)
 	if len(plan.Blockers) > 0 {
 		return nil, &Refusal{plan.Blockers}
 	}
@@ -184,7 +184,7 @@ func verify(ctx context.Context, w World, before []*cluster.Member) ([]Identity,
 	if err != nil {
 		return nil, fmt.Errorf("query the host IDs of the nodes again: %w", err)
 	}
-	plan := Decide(after)
+	plan := decide(after)
 	for _, id := range plan.Record {
 		plan.Blockers = append(plan.Blockers, words.New(words.AdoptNotRecorded, "member", id.Member, "hostID", id.HostID))
 	}

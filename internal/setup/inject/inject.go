@@ -122,10 +122,10 @@ type record struct {
 	RootCredential bool `json:"rootCredential,omitempty"`
 }
 
-// StatefulSet returns u with the complete injection. It removes an earlier injection first, so it
+// statefulSet returns u with the complete injection. It removes an earlier injection first, so it
 // also changes the image. beside are the other objects of the same files: their ConfigMaps contain
 // ScyllaDB's configuration. The error joins all refusals, each with the field and the fix.
-func StatefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured) (*Result, error) {
+func statefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured) (*Result, error) {
 	before, err := given(u)
 	if err == nil {
 		err = o.keep(before)

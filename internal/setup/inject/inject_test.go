@@ -299,7 +299,7 @@ func TestUndoIsTheInverse(t *testing.T) {
 		}
 		set := docs[1].root
 		draw(rt, set)
-		r, err := StatefulSet(set, image, nil)
+		r, err := statefulSet(set, image, nil)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestUndoIsTheInverse(t *testing.T) {
 		if diff := cmp.Diff(set.Object, back.Object); diff != "" {
 			rt.Fatalf("undone (-before +after):\n%s", diff)
 		}
-		again, err := StatefulSet(r.Object, image, nil)
+		again, err := statefulSet(r.Object, image, nil)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -531,7 +531,7 @@ func TestPullPolicies(t *testing.T) {
 			if err := unstructured.SetNestedSlice(set.Object, list, "spec", "template", "spec", "containers"); err != nil {
 				t.Fatal(err)
 			}
-			res, err := StatefulSet(set, image, nil)
+			res, err := statefulSet(set, image, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

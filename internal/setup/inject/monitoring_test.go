@@ -99,7 +99,7 @@ func TestPrometheusFindsEveryProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := StatefulSet(docs[1].root, image, nil)
+	res, err := statefulSet(docs[1].root, image, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestAnnotationsOfAPersonStay(t *testing.T) {
 	if err := unstructured.SetNestedStringMap(set.Object, theirs, "spec", "template", "metadata", "annotations"); err != nil {
 		t.Fatal(err)
 	}
-	res, err := StatefulSet(set, image, nil)
+	res, err := statefulSet(set, image, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

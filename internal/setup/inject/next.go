@@ -8,22 +8,22 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// Do is the kind of the next action of a roll.
-type Do string
+// do is the kind of the next action of a roll.
+type do string
 
 const (
-	DoLabel    Do = "label"    // write Running.WithLabels of the StatefulSet
-	DoTemplate Do = "template" // record every host ID, then write Running.WithTemplate
-	DoEvict    Do = "evict"    // evict the Pod, with its UID as precondition, once safe
-	DoMend     Do = "mend"     // evict a Pod whose ScyllaDB does not run, without checks
-	DoRelease  Do = "release"  // write Released of the StatefulSet once every row has every node UP
-	DoWait     Do = "wait"
-	DoEnd      Do = "end" // every StatefulSet is done
+	DoLabel    do = "label"    // write Running.WithLabels of the StatefulSet
+	DoTemplate do = "template" // record every host ID, then write Running.WithTemplate
+	DoEvict    do = "evict"    // evict the Pod, with its UID as precondition, once safe
+	DoMend     do = "mend"     // evict a Pod whose ScyllaDB does not run, without checks
+	DoRelease  do = "release"  // write Released of the StatefulSet once every row has every node UP
+	doWait     do = "wait"
+	DoEnd      do = "end" // every StatefulSet is done
 )
 
 // Step is the next action of a roll.
 type Step struct {
-	Do Do
+	Do do
 	// Set is the index of the StatefulSet; Member the member to evict for DoEvict and DoMend, else
 	// nil.
 	Set    int
@@ -92,7 +92,7 @@ func (s *State) due() bool {
 // for a Pod with an older template whose ScyllaDB does not run: that Pod would never become Ready.
 func waitOrMend(sets []State) *Step {
 	wait := func(i int, format string, args ...any) *Step {
-		return &Step{Do: DoWait, Set: i, Why: fmt.Sprintf(format, args...)}
+		return &Step{Do: doWait, Set: i, Why: fmt.Sprintf(format, args...)}
 	}
 	for i := range sets {
 		s := &sets[i]

@@ -89,33 +89,33 @@ func TestNext(t *testing.T) {
 	begun := func(s *State) { s.Held, s.Written = false, false }
 	for name, tc := range map[string]struct {
 		sets []State
-		want Do
+		want do
 		of   string // the member, or what is waited for
 		at   int
 	}{
 		"nothing is there":                    {nil, DoEnd, "", 0},
 		"all is done":                         {[]State{set("a", done, serving("a-0"))}, DoEnd, "", 0},
 		"no labels":                           {[]State{set("a", begun, serving("a-0")), set("b", func(s *State) { begun(s); s.Labelled = false }, old("b-0"))}, DoLabel, "", 1},
-		"no Service yet":                      {[]State{set("a", begun, unserviced(serving("a-0")))}, DoWait, "Service a-0", 0},
-		"a Service of its name that is none":  {[]State{set("a", begun, foreign(serving("a-0")))}, DoWait, "Service a-0", 0},
+		"no Service yet":                      {[]State{set("a", begun, unserviced(serving("a-0")))}, doWait, "Service a-0", 0},
+		"a Service of its name that is none":  {[]State{set("a", begun, foreign(serving("a-0")))}, doWait, "Service a-0", 0},
 		"labelled":                            {[]State{set("a", done, serving("a-0")), set("b", begun, serving("b-0"))}, DoTemplate, "", 1},
 		"Pods of an older template":           {[]State{set("a", done, old("a-0"))}, DoTemplate, "", 0},
-		"not looked at":                       {[]State{set("a", func(s *State) { s.Seen = false }, old("a-0"))}, DoWait, "StatefulSet a", 0},
+		"not looked at":                       {[]State{set("a", func(s *State) { s.Seen = false }, old("a-0"))}, doWait, "StatefulSet a", 0},
 		"held":                                {[]State{set("a", nil, serving("a-1"), old("a-0"))}, DoEvict, "a-0", 0},
 		"the largest first":                   {[]State{set("a", nil, old("a-1"), old("a-0"))}, DoEvict, "a-1", 0},
-		"one is gone":                         {[]State{set("a", nil, gone("a-1"), old("a-0"))}, DoWait, "Pod a-1 does not exist", 0},
-		"one ends":                            {[]State{set("a", nil, ending(serving("a-1")), old("a-0"))}, DoWait, "Pod a-1 is not Ready", 0},
-		"one ends, and its ScyllaDB has":      {[]State{set("a", nil, ending(idle(old("a-1"))), old("a-0"))}, DoWait, "Pod a-1 is not Ready", 0},
-		"one starts":                          {[]State{set("a", nil, starting(serving("a-1")), old("a-0"))}, DoWait, "Pod a-1 is not Ready", 0},
-		"one of another StatefulSet starts":   {[]State{set("a", nil, old("a-0")), set("b", begun, idle(serving("b-0")))}, DoWait, "Pod b-0 is not Ready", 1},
+		"one is gone":                         {[]State{set("a", nil, gone("a-1"), old("a-0"))}, doWait, "Pod a-1 does not exist", 0},
+		"one ends":                            {[]State{set("a", nil, ending(serving("a-1")), old("a-0"))}, doWait, "Pod a-1 is not Ready", 0},
+		"one ends, and its ScyllaDB has":      {[]State{set("a", nil, ending(idle(old("a-1"))), old("a-0"))}, doWait, "Pod a-1 is not Ready", 0},
+		"one starts":                          {[]State{set("a", nil, starting(serving("a-1")), old("a-0"))}, doWait, "Pod a-1 is not Ready", 0},
+		"one of another StatefulSet starts":   {[]State{set("a", nil, old("a-0")), set("b", begun, idle(serving("b-0")))}, doWait, "Pod b-0 is not Ready", 1},
 		"all of it are rolled":                {[]State{set("a", nil, serving("a-0")), set("b", begun, serving("b-0"))}, DoRelease, "", 0},
 		"no Pods":                             {[]State{set("a", nil)}, DoRelease, "", 0},
 		"a dead Pod of the old template":      {[]State{set("a", nil, idle(old("a-0")), old("a-1"))}, DoMend, "a-0", 0},
-		"a dead Pod of the new one":           {[]State{set("a", nil, idle(serving("a-0")), old("a-1"))}, DoWait, "Pod a-0", 0},
+		"a dead Pod of the new one":           {[]State{set("a", nil, idle(serving("a-0")), old("a-1"))}, doWait, "Pod a-0", 0},
 		"the template is wrong and corrected": {[]State{set("a", func(s *State) { s.Written = false }, idle(serving("a-0")))}, DoTemplate, "", 0},
 		"undo of a template that is wrong": {[]State{set("a", func(s *State) { s.Undo, s.Held, s.Written = true, false, true }, serving("a-0")),
 			set("b", func(s *State) { begun(s); s.Undo = true }, idle(serving("b-0")))}, DoTemplate, "", 1},
-		"a dead Pod before anything": {[]State{set("a", begun, idle(serving("a-0")))}, DoWait, "Pod a-0", 0},
+		"a dead Pod before anything": {[]State{set("a", begun, idle(serving("a-0")))}, doWait, "Pod a-0", 0},
 		"undo needs no Service":      {[]State{set("a", func(s *State) { s.Undo = true }, unserviced(old("a-0")))}, DoEvict, "a-0", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestNextEndsWhateverStopsIt(t *testing.T) {
 				}
 			case DoRelease:
 				s.Held = false
-			case DoWait:
+			case doWait:
 				for i := range sets {
 					for j, m := range sets[i].Members {
 						if m.Pod == nil {

@@ -98,7 +98,7 @@ func Plan(have *unstructured.Unstructured, o Options, beside []*unstructured.Uns
 		r.Want, err = Undo(base)
 		return r, err
 	}
-	if r.Result, err = StatefulSet(base, o, beside); err != nil {
+	if r.Result, err = statefulSet(base, o, beside); err != nil {
 		return nil, err
 	}
 	r.Want = r.Result.Object

@@ -77,7 +77,7 @@ func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 				next, err = Undo(u)
 			} else {
 				var r *Result
-				if r, err = StatefulSet(u, o, all); err == nil {
+				if r, err = statefulSet(u, o, all); err == nil {
 					next, change.Notes = r.Object, r.Notes
 					if key, needs := SecretOf(next, all); needs && !slices.Contains(m.Secrets, key) {
 						m.Secrets = append(m.Secrets, key)

@@ -25,9 +25,9 @@ const VersionAnnotation = "kubectl-scylla/version"
 // SharedKind is a CRD that the Scylla Operator also installs: the first installer keeps it.
 const SharedKind = "scylladbdatacenternodesstatusreports.scylla.scylladb.com"
 
-// Ours reports whether an installation applied the object and no other manager has applied or
+// ours reports whether an installation applied the object and no other manager has applied or
 // written it since. Status writes of Kubernetes' controllers do not count.
-func Ours(have *unstructured.Unstructured) bool {
+func ours(have *unstructured.Unstructured) bool {
 	applied := false
 	for _, f := range have.GetManagedFields() {
 		switch {
@@ -65,7 +65,7 @@ func Others(have *unstructured.Unstructured) []string {
 // by another manager. Such a CRD is never changed: the operator's upgrade would meet a conflict,
 // and fields that a newer operator adds would be pruned.
 func Foreign(have *unstructured.Unstructured) bool {
-	return have.GetKind() == "CustomResourceDefinition" && have.GetName() == SharedKind && !Ours(have)
+	return have.GetKind() == "CustomResourceDefinition" && have.GetName() == SharedKind && !ours(have)
 }
 
 // Narrower lists the fields that the installed CRD has and the new one lacks, as "v1alpha1:

@@ -93,7 +93,7 @@ func TestBesideOperator2WhatIsReleasedIsNobodys(t *testing.T) {
 	if got := string(fields[1].FieldsV1.GetRawBytes()); got != both {
 		t.Errorf("theirs: %s", got)
 	}
-	if !Ours(d) || Foreign(d) {
+	if !ours(d) || Foreign(d) {
 		t.Error("it does not count as ours any more")
 	}
 	fields[0].FieldsV1 = metav1.NewFieldsV1("[]")

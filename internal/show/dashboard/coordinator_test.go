@@ -29,7 +29,7 @@ func TestC3TheDashboardNamesTheCoordinator(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &screen{t: t, now: start}
-	s.Model = NewModel(NewSnapshot(asked, statusOf(asked, w.readAt), nil, true, w.readAt), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
+	s.model = NewModel(NewSnapshot(asked, statusOf(asked, w.readAt), nil, true, w.readAt), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
 	s.send(tea.WindowSizeMsg{Width: 200, Height: 50})
 	s.has("the topology coordinator is "+w.places()[0].name, ", topology coordinator,")
 }

@@ -46,7 +46,7 @@ func (d *detailPane) draw(v *view, w, h int, _ bool) []textLine {
 	return lines[min(d.view.YOffset(), max(0, len(lines)-h)):]
 }
 
-func (d *detailPane) update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int) {
+func (d *detailPane) update(msg tea.KeyPressMsg, k *keyMap, v *view, w, h int) {
 	d.view.SetWidth(w)
 	d.view.SetHeight(h)
 	d.view.SetContentLines(texts(d.lines(v, w)))
@@ -54,7 +54,7 @@ func (d *detailPane) update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int) {
 }
 
 // scroll moves the visible part of a text.
-func scroll(view *viewport.Model, msg tea.Msg, k *KeyMap) {
+func scroll(view *viewport.Model, msg tea.Msg, k *keyMap) {
 	view.KeyMap = viewport.KeyMap{Up: k.Up, Down: k.Down, PageUp: k.PageUp, PageDown: k.PageDown}
 	if msg, ok := msg.(tea.KeyPressMsg); ok {
 		switch {

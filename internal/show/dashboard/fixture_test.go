@@ -228,7 +228,7 @@ func (w *world) report(r *api.ScyllaDBStatusReport, p place, cells []api.Observe
 
 // screen is a dashboard under test with a clock of its own.
 type screen struct {
-	*Model
+	*model
 	t    testing.TB
 	now  time.Time
 	last *Snapshot
@@ -245,7 +245,7 @@ func newScreen(t testing.TB, w *world, width, height int, opts ...func(*Options)
 	for _, f := range opts {
 		f(&o)
 	}
-	s.Model = NewModel(s.last, o)
+	s.model = NewModel(s.last, o)
 	s.send(tea.WindowSizeMsg{Width: width, Height: height})
 	return s
 }
@@ -256,7 +256,7 @@ func plain(o *Options) { o.Profile = colorprofile.NoTTY }
 func (s *screen) send(msg tea.Msg) tea.Cmd {
 	s.t.Helper()
 	m, cmd := s.Update(msg)
-	if m != tea.Model(s.Model) {
+	if m != tea.Model(s.model) {
 		s.t.Fatal("Update gave another model")
 	}
 	return cmd

@@ -56,7 +56,7 @@ func (p *prompt) begin(m *matrixPane) tea.Cmd {
 
 // update edits the filter and applies it while it is valid. Enter accepts it, esc restores the old
 // one.
-func (p *prompt) update(msg tea.Msg, k *KeyMap, m *matrixPane) tea.Cmd {
+func (p *prompt) update(msg tea.Msg, k *keyMap, m *matrixPane) tea.Cmd {
 	var cmd tea.Cmd
 	switch msg, ok := msg.(tea.KeyPressMsg); {
 	case ok && key.Matches(msg, k.Enter):
@@ -90,7 +90,7 @@ func (p *prompt) draw(v *view, w int) string {
 }
 
 // footer is the filter being typed, the result of the last action, or the keys.
-func (m *Model) footer(v *view) string {
+func (m *model) footer(v *view) string {
 	t := v.fresh
 	switch {
 	case m.prompt.open:
@@ -108,7 +108,7 @@ func (m *Model) footer(v *view) string {
 }
 
 // offered returns the possible actions: an archive can only be viewed.
-func (m *Model) offered() offered {
+func (m *model) offered() offered {
 	may := m.opts.Actions.Why == ""
 	return offered{force: may, replace: may && m.snap != nil && m.snap.mayReplace, pod: m.opts.Actions.WhyNoPod == ""}
 }

@@ -18,14 +18,14 @@ import (
 // helpPane lists every key of the key map, with the legend. It covers the screen.
 type helpPane struct{ view viewport.Model }
 
-func newHelpPane(v *view, k *KeyMap, w, h int) *helpPane {
+func newHelpPane(v *view, k *keyMap, w, h int) *helpPane {
 	p := &helpPane{view: viewport.New(viewport.WithWidth(w), viewport.WithHeight(max(0, h)))}
 	p.view.SetContentLines(helpLines(v, k, w))
 	return p
 }
 
 // update scrolls and reports whether help was left.
-func (p *helpPane) update(msg tea.Msg, k *KeyMap) bool {
+func (p *helpPane) update(msg tea.Msg, k *keyMap) bool {
 	if msg, ok := msg.(tea.KeyPressMsg); ok && key.Matches(msg, k.Help, k.Back, k.Quit, k.Enter) {
 		return true
 	}
@@ -36,7 +36,7 @@ func (p *helpPane) update(msg tea.Msg, k *KeyMap) bool {
 // keyColumn is the width of one column of keys.
 const keyColumn = 30
 
-func helpLines(v *view, k *KeyMap, w int) []string {
+func helpLines(v *view, k *keyMap, w int) []string {
 	t := v.fresh
 	all := slices.Concat(k.FullHelp()...)
 	per := max(1, w/keyColumn)

@@ -7,8 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// KeyMap has every key. Help and the last line of the screen come from it.
-type KeyMap struct {
+// keyMap has every key. Help and the last line of the screen come from it.
+type keyMap struct {
 	Up, Down, Left, Right, PageUp, PageDown, Top, Bottom, First, Last key.Binding
 	Next, Previous                                                    key.Binding
 	Enter, Back, Tab, BackTab                                         key.Binding
@@ -18,8 +18,8 @@ type KeyMap struct {
 	Help, Quit, Interrupt                                             key.Binding
 }
 
-// DefaultKeyMap has arrows, and the keys of vi. ascii names the arrows.
-func DefaultKeyMap(ascii bool) KeyMap {
+// defaultKeyMap has arrows, and the keys of vi. ascii names the arrows.
+func defaultKeyMap(ascii bool) keyMap {
 	bind := func(help, what string, keys ...string) key.Binding {
 		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, what))
 	}
@@ -27,7 +27,7 @@ func DefaultKeyMap(ascii bool) KeyMap {
 	if ascii {
 		up, down, left, right = "up/k", "down/j", "left/h", "right/l"
 	}
-	return KeyMap{
+	return keyMap{
 		Up: bind(up, "up", "up", "k"), Down: bind(down, "down", "down", "j"), Left: bind(left, "left", "left", "h"), Right: bind(right, "right", "right", "l"),
 		PageUp: bind("pgup", "page up", "pgup", "ctrl+b"), PageDown: bind("pgdn", "page down", "pgdown", "ctrl+f"),
 		Top: bind("g", "first row", "g"), Bottom: bind("G", "last row", "G"),
@@ -50,7 +50,7 @@ type offered struct {
 
 // shortHelp is the last line of the screen, most needed keys first. It omits keys that do not fit,
 // and the key to replace if there is nothing to replace: no text may suggest a forbidden action.
-func (k KeyMap) shortHelp(can offered) []key.Binding {
+func (k keyMap) shortHelp(can offered) []key.Binding {
 	keys := []key.Binding{k.Help, k.Quit, k.Enter}
 	if can.force {
 		keys = append(keys, k.Force)
@@ -63,7 +63,7 @@ func (k KeyMap) shortHelp(can offered) []key.Binding {
 }
 
 // inPod are the keys for the Pod of a node.
-func (k KeyMap) inPod(can offered) []key.Binding {
+func (k keyMap) inPod(can offered) []key.Binding {
 	if !can.pod {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (k KeyMap) inPod(can offered) []key.Binding {
 }
 
 // FullHelp returns every key in groups.
-func (k KeyMap) FullHelp() [][]key.Binding {
+func (k keyMap) FullHelp() [][]key.Binding {
 	return [][]key.Binding{
 		{k.Up, k.Down, k.Left, k.Right, k.PageUp, k.PageDown, k.Top, k.Bottom, k.First, k.Last},
 		{k.Next, k.Previous, k.Enter, k.Back, k.Tab, k.BackTab, k.Filter, k.Sort, k.Zoom},
@@ -80,7 +80,7 @@ func (k KeyMap) FullHelp() [][]key.Binding {
 }
 
 // vertical returns the number of lines that a key moves among n items, with page visible ones.
-func (k *KeyMap) vertical(msg tea.KeyPressMsg, page, n int) int {
+func (k *keyMap) vertical(msg tea.KeyPressMsg, page, n int) int {
 	switch {
 	case key.Matches(msg, k.Up):
 		return -1
@@ -99,7 +99,7 @@ func (k *KeyMap) vertical(msg tea.KeyPressMsg, page, n int) int {
 }
 
 // horizontal returns the number of columns that a key moves among n columns.
-func (k *KeyMap) horizontal(msg tea.KeyPressMsg, n int) int {
+func (k *keyMap) horizontal(msg tea.KeyPressMsg, n int) int {
 	switch {
 	case key.Matches(msg, k.Left):
 		return -1

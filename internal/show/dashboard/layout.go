@@ -25,7 +25,7 @@ type pane interface {
 	// need returns the number of lines that it could fill in w cells.
 	need(v *view, w int, focused bool) int
 	draw(v *view, w, h int, focused bool) []textLine
-	update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int)
+	update(msg tea.KeyPressMsg, k *keyMap, v *view, w, h int)
 }
 
 type rect struct{ x, y, w, h int }
@@ -51,7 +51,7 @@ const (
 )
 
 // layout places the panes: next to the matrix on wide screens, else one of them below it.
-func (m *Model) layout(v *view) layout {
+func (m *model) layout(v *view) layout {
 	l := layout{head: m.snap.header(v, &m.link, m.width, m.height)}
 	body := m.height - len(l.head)
 	if !m.once {
@@ -66,7 +66,7 @@ func (m *Model) layout(v *view) layout {
 	return l
 }
 
-func (m *Model) beside(v *view, l *layout, body int) {
+func (m *model) beside(v *view, l *layout, body int) {
 	l.side = true
 	top, ax := len(l.head), m.matrix.axis().base()
 	w := ax.prefix(m.width) + len(m.matrix.columns.items)*min(10, ax.most) + 1
@@ -97,7 +97,7 @@ func (m *Model) beside(v *view, l *layout, body int) {
 	}
 }
 
-func (m *Model) below(v *view, l *layout, body int) {
+func (m *model) below(v *view, l *layout, body int) {
 	shown, top, avail := m.shown(), len(l.head), body-1 // without the line of tabs
 	head := 2 + m.matrix.places(avail)
 	need := m.need(v, shown, m.width)
@@ -122,13 +122,13 @@ func (m *Model) below(v *view, l *layout, body int) {
 	}
 }
 
-func (m *Model) need(v *view, p paneID, w int) int { return m.pane(p).need(v, w, p == m.focus) }
+func (m *model) need(v *view, p paneID, w int) int { return m.pane(p).need(v, w, p == m.focus) }
 
 // shown returns the pane below the matrix.
-func (m *Model) shown() paneID { return max(m.focus, paneDetail) }
+func (m *model) shown() paneID { return max(m.focus, paneDetail) }
 
 // also returns the pane that may fit below the details; paneMatrix without one.
-func (m *Model) also() paneID {
+func (m *model) also() paneID {
 	switch {
 	case m.focus != paneMatrix:
 		return paneMatrix
@@ -140,7 +140,7 @@ func (m *Model) also() paneID {
 	return paneMatrix
 }
 
-func (m *Model) drawPanes(v *view, c *canvas, l layout) {
+func (m *model) drawPanes(v *view, c *canvas, l layout) {
 	for y := l.rects[paneMatrix].y; l.side && y < m.height-1; y++ {
 		c.at(l.rects[paneDetail].x-2, y, v.dim.of(v.Bar))
 	}
@@ -176,7 +176,7 @@ func (m *Model) drawPanes(v *view, c *canvas, l layout) {
 }
 
 // tab is a pane's title; without colour, the highlighted one is in upper case.
-func (m *Model) tab(v *view, p paneID, marked bool) string {
+func (m *model) tab(v *view, p paneID, marked bool) string {
 	name, look := m.pane(p).title(), v.title
 	if marked && !v.color {
 		name = strings.ToUpper(name)
@@ -188,7 +188,7 @@ func (m *Model) tab(v *view, p paneID, marked bool) string {
 }
 
 // more returns the number of hidden lines of a pane as text.
-func (m *Model) more(v *view, p paneID, r rect) string {
+func (m *model) more(v *view, p paneID, r rect) string {
 	switch n := m.need(v, p, r.w) - r.h + 1; {
 	case n <= 0 || p == paneHistory:
 		return ""
@@ -199,7 +199,7 @@ func (m *Model) more(v *view, p paneID, r rect) string {
 	}
 }
 
-func (m *Model) click(msg tea.MouseClickMsg) {
+func (m *model) click(msg tea.MouseClickMsg) {
 	if msg.Button != tea.MouseLeft || m.help != nil || m.menu != nil || m.page != nil || m.small() {
 		return
 	}
@@ -230,7 +230,7 @@ func (m *Model) click(msg tea.MouseClickMsg) {
 	}
 }
 
-func (m *Model) wheel(msg tea.MouseWheelMsg) {
+func (m *model) wheel(msg tea.MouseWheelMsg) {
 	if m.small() || m.menu != nil {
 		return
 	}

@@ -28,7 +28,7 @@ type list struct {
 }
 
 // update moves the selection.
-func (l *list) update(msg tea.KeyPressMsg, k *KeyMap, _ *view, _, h int) {
+func (l *list) update(msg tea.KeyPressMsg, k *keyMap, _ *view, _, h int) {
 	n := l.len()
 	by := k.vertical(msg, h, n)
 	if key.Matches(msg, k.First, k.Last) {
@@ -104,7 +104,7 @@ func (b *blockersPane) none() string {
 	return "none: all nodes see each other UP"
 }
 
-func (b *blockersPane) update(msg tea.KeyPressMsg, k *KeyMap, v *view, w, h int) {
+func (b *blockersPane) update(msg tea.KeyPressMsg, k *keyMap, v *view, w, h int) {
 	was := b.at
 	if b.list.update(msg, k, v, w, h); b.at != was {
 		b.jumps = 0

@@ -252,7 +252,7 @@ func (m *matrixPane) show(row, column int) (cleared bool) {
 }
 
 // update moves the cursor, zooms and sorts. height is the number of visible rows.
-func (m *matrixPane) update(msg tea.KeyPressMsg, k *KeyMap, height int) {
+func (m *matrixPane) update(msg tea.KeyPressMsg, k *keyMap, height int) {
 	m.rows.move(k.vertical(msg, height, len(m.rows.items)))
 	m.columns.move(k.horizontal(msg, len(m.columns.items)))
 	switch {

@@ -115,7 +115,7 @@ func (m *menu) chosen() *shownNode { return &m.s.nodes[m.nodes[m.at]] }
 
 // update moves the selection; closed reports whether the menu was left, with a command to run, if
 // any.
-func (m *menu) update(msg tea.KeyPressMsg, k *KeyMap) (closed bool, cmd tea.Cmd) {
+func (m *menu) update(msg tea.KeyPressMsg, k *keyMap) (closed bool, cmd tea.Cmd) {
 	m.at = max(0, min(m.at+k.vertical(msg, 10, len(m.nodes)), len(m.nodes)-1))
 	switch {
 	case key.Matches(msg, k.Back, k.Quit):

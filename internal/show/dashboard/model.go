@@ -59,10 +59,10 @@ type Options struct {
 	Live bool
 }
 
-// Model is the dashboard: its panes, and their common state. Only Update changes it.
-type Model struct {
+// model is the dashboard: its panes, and their common state. Only Update changes it.
+type model struct {
 	opts          Options
-	keys          KeyMap
+	keys          keyMap
 	glyphs        show.Glyphs
 	look, grey    *theme // of fresh data, and of old data
 	width, height int
@@ -83,11 +83,11 @@ type Model struct {
 }
 
 // NewModel creates the dashboard of a first snapshot.
-func NewModel(first *Snapshot, opts Options) *Model {
+func NewModel(first *Snapshot, opts Options) *model {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	m := &Model{opts: opts, keys: DefaultKeyMap(opts.ASCII), glyphs: show.NewGlyphs(opts.ASCII), prompt: newPrompt(), link: link{live: opts.Live, contact: opts.Now()}}
+	m := &model{opts: opts, keys: defaultKeyMap(opts.ASCII), glyphs: show.NewGlyphs(opts.ASCII), prompt: newPrompt(), link: link{live: opts.Live, contact: opts.Now()}}
 	m.blockers.lister, m.changes.lister = &m.blockers, &m.changes
 	m.detail = detailPane{matrix: &m.matrix, view: viewport.New()}
 	m.themes(true)
@@ -95,7 +95,7 @@ func NewModel(first *Snapshot, opts Options) *Model {
 	return m
 }
 
-func (m *Model) themes(dark bool) {
+func (m *model) themes(dark bool) {
 	m.look, m.grey = &theme{}, &theme{}
 	if m.opts.Profile > colorprofile.NoTTY {
 		m.look, m.grey = newTheme(m.opts.Profile, dark, false), newTheme(m.opts.Profile, dark, true)
@@ -103,7 +103,7 @@ func (m *Model) themes(dark bool) {
 }
 
 // pane returns the panes next to or below the matrix.
-func (m *Model) pane(p paneID) pane {
+func (m *model) pane(p paneID) pane {
 	switch p {
 	case paneBlockers:
 		return &m.blockers
@@ -114,7 +114,7 @@ func (m *Model) pane(p paneID) pane {
 }
 
 // view is the present context for drawing.
-func (m *Model) view() *view {
+func (m *model) view() *view {
 	v := &view{theme: m.look, fresh: m.look, Glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), once: m.once, wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
 	v.now = v.wall
 	if v.stale || m.snap.saved != "" || m.snap.at.IsZero() {
@@ -127,12 +127,12 @@ func (m *Model) view() *view {
 }
 
 // Init requests the background colour and starts the clock.
-func (m *Model) Init() tea.Cmd { return tea.Batch(tea.RequestBackgroundColor, next()) }
+func (m *model) Init() tea.Cmd { return tea.Batch(tea.RequestBackgroundColor, next()) }
 
 func next() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) }) }
 
 // Update is the only place where state changes.
-func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	now := m.opts.Now()
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
@@ -181,14 +181,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // remember adds a change unless it is nil.
-func (m *Model) remember(c *Change) {
+func (m *model) remember(c *Change) {
 	if c != nil {
 		m.changes.add(m.focus == paneHistory, *c)
 	}
 }
 
 // load sets a snapshot. Cursor, selected blocker and menu stay on their nodes.
-func (m *Model) load(s *Snapshot) {
+func (m *model) load(s *Snapshot) {
 	m.snap = s
 	m.changes.add(m.focus == paneHistory, s.changes...)
 	m.matrix.load(s)
@@ -205,10 +205,10 @@ func (m *Model) load(s *Snapshot) {
 	}
 }
 
-func (m *Model) small() bool { return m.width < MinWidth || m.height < MinHeight }
+func (m *model) small() bool { return m.width < MinWidth || m.height < MinHeight }
 
 // fit selects the level of the matrix unless the user did, and scrolls to the cursor.
-func (m *Model) fit() {
+func (m *model) fit() {
 	if m.small() {
 		return
 	}
@@ -223,7 +223,7 @@ func (m *Model) fit() {
 	m.matrix.columns.show(g.columns)
 }
 
-func (m *Model) finished(d done, now time.Time) {
+func (m *model) finished(d done, now time.Time) {
 	what := strings.TrimSpace(d.verb + " " + d.target)
 	if d.err != nil {
 		m.note.text = what + ": " + reason(d.err)
@@ -239,7 +239,7 @@ func (m *Model) finished(d done, now time.Time) {
 	m.remember(&Change{At: now, Text: what + " was run from here", Good: true})
 }
 
-func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
+func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	k := &m.keys
 	if key.Matches(msg, k.Interrupt) {
 		m.interrupted = true
@@ -269,7 +269,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // command handles a key while no menu, help or prompt is open.
-func (m *Model) command(msg tea.KeyPressMsg) tea.Cmd {
+func (m *model) command(msg tea.KeyPressMsg) tea.Cmd {
 	k := &m.keys
 	switch {
 	case key.Matches(msg, k.Quit):
@@ -313,7 +313,7 @@ func (m *Model) command(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // enter opens the selection: a blocker's pair, two racks, the page of a node.
-func (m *Model) enter() tea.Cmd {
+func (m *model) enter() tea.Cmd {
 	switch {
 	case m.focus == paneBlockers:
 		m.jump()
@@ -325,7 +325,7 @@ func (m *Model) enter() tea.Cmd {
 
 // nextBlocker goes to the next blocker and its pair. The first press goes to the selected one if
 // the cursor is elsewhere.
-func (m *Model) nextBlocker(by int) {
+func (m *model) nextBlocker(by int) {
 	n := m.blockers.len()
 	if n == 0 {
 		m.note.text = "no blockers: a new node could join now"
@@ -341,7 +341,7 @@ func (m *Model) nextBlocker(by int) {
 }
 
 // jump puts the cursor on the next pair of the selected blocker.
-func (m *Model) jump() {
+func (m *model) jump() {
 	b := m.blockers.chosen()
 	if b == nil {
 		return
@@ -361,7 +361,7 @@ func (m *Model) jump() {
 }
 
 // copy copies the command of the selected blocker's next step to the clipboard.
-func (m *Model) copy() tea.Cmd {
+func (m *model) copy() tea.Cmd {
 	b := m.blockers.chosen()
 	if b == nil || len(b.step.Commands) == 0 {
 		m.note.text = "nothing to copy: this blocker has no command"
@@ -374,7 +374,7 @@ func (m *Model) copy() tea.Cmd {
 
 // underCursor returns the keys of the nodes under the cursor, the observed first; nil while the
 // matrix shows groups.
-func (m *Model) underCursor() []string {
+func (m *model) underCursor() []string {
 	if m.matrix.level > 0 {
 		return nil
 	}
@@ -382,7 +382,7 @@ func (m *Model) underCursor() []string {
 }
 
 // ask opens the menu of an action.
-func (m *Model) ask(menu *menu, possible bool) {
+func (m *model) ask(menu *menu, possible bool) {
 	menu.load(m.snap)
 	switch {
 	case !possible:
@@ -397,7 +397,7 @@ func (m *Model) ask(menu *menu, possible bool) {
 	}
 }
 
-func (m *Model) menuKey(msg tea.KeyPressMsg) tea.Cmd {
+func (m *model) menuKey(msg tea.KeyPressMsg) tea.Cmd {
 	if key.Matches(msg, m.keys.Enter) && m.link.stale() {
 		m.note.text = m.menu.verb + ": not now: the screen is out of date, do not act on it"
 		return nil
@@ -413,7 +413,7 @@ func (m *Model) menuKey(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // View draws the screen.
-func (m *Model) View() tea.View {
+func (m *model) View() tea.View {
 	v := tea.NewView(m.Frame())
 	v.AltScreen = true
 	v.MouseMode = tea.MouseModeCellMotion
@@ -422,7 +422,7 @@ func (m *Model) View() tea.View {
 }
 
 // Frame returns the screen as text, one line per line of the terminal, without a final newline.
-func (m *Model) Frame() string {
+func (m *model) Frame() string {
 	if m.small() {
 		return m.tooSmall()
 	}
@@ -446,7 +446,7 @@ func (m *Model) Frame() string {
 	return c.String()
 }
 
-func (m *Model) tooSmall() string {
+func (m *model) tooSmall() string {
 	lines := []string{fmt.Sprintf("%dx%d is too small:", m.width, m.height), fmt.Sprintf("needs %dx%d", MinWidth, MinHeight), "", m.snap.doc.Verdict}
 	if m.link.stale() {
 		lines[3] = "CONNECTION LOST"

@@ -345,7 +345,7 @@ func TestArchive(t *testing.T) {
 	k := demo().snapshot()
 	k.Offline = true
 	s := &screen{t: t, now: start.Add(time.Hour)}
-	s.Model = NewModel(NewSnapshot(k, statusOf(k, start), nil, true, start), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
+	s.model = NewModel(NewSnapshot(k, statusOf(k, start), nil, true, start), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
 	s.send(tea.WindowSizeMsg{Width: 120, Height: 40})
 	s.has("saved objects of 2026-11-21 03:00:00 UTC · source: report", "controller was alive", "DOWN for 12s")
 	s.lacks("\nread ", "controller alive", " ago")

@@ -24,7 +24,7 @@ func TestTheDetailHasTheNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &screen{t: t, now: start}
-	s.Model = NewModel(NewSnapshot(read, statusOf(read, start), nil, true, start), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
+	s.model = NewModel(NewSnapshot(read, statusOf(read, start), nil, true, start), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
 	s.send(tea.WindowSizeMsg{Width: 200, Height: 50})
 	s.has("  forced=true", "  label node-maintenance")
 }

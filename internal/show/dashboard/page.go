@@ -17,7 +17,7 @@ const pageEvery = 10 * time.Second
 
 // Page is the description of one node, as in `describe`.
 type Page struct {
-	Lines []PageLine
+	Lines []pageLine
 	// Command is the next step's command to copy; empty without one.
 	Command string
 }
@@ -82,7 +82,7 @@ func (p *pagePane) other(now time.Time) tea.Cmd {
 }
 
 // update scrolls and reports whether the page was left.
-func (p *pagePane) update(msg tea.Msg, k *KeyMap) bool {
+func (p *pagePane) update(msg tea.Msg, k *keyMap) bool {
 	if msg, ok := msg.(tea.KeyPressMsg); ok && key.Matches(msg, k.Back, k.Quit, k.Enter) {
 		return true
 	}
@@ -166,7 +166,7 @@ func (p *pagePane) more() string {
 }
 
 // footer is the number of hidden lines, and the keys.
-func (p *pagePane) footer(v *view, k *KeyMap, can offered, w int) string {
+func (p *pagePane) footer(v *view, k *keyMap, can offered, w int) string {
 	more, tab := p.more(), k.Tab
 	tab.SetHelp("tab", "the other node")
 	keys := append([]key.Binding{k.Back, k.Copy}, k.inPod(can)...)
@@ -178,7 +178,7 @@ func (p *pagePane) footer(v *view, k *KeyMap, can offered, w int) string {
 
 // pair returns the nodes under the cursor, the more troubled one first, else the reporter; nil
 // while the matrix shows groups.
-func (m *Model) pair() []*shownNode {
+func (m *model) pair() []*shownNode {
 	if m.matrix.level > 0 {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (m *Model) pair() []*shownNode {
 func (n *shownNode) target() string { return cmp.Or(n.Member, string(n.HostID)) }
 
 // openPage shows the page of the node under the cursor.
-func (m *Model) openPage() tea.Cmd {
+func (m *model) openPage() tea.Cmd {
 	nodes := m.pair()
 	if m.opts.Actions.Describe == nil || len(nodes) == 0 {
 		m.focus = paneDetail
@@ -209,7 +209,7 @@ func (m *Model) openPage() tea.Cmd {
 }
 
 // pageKey handles a key while a page is open.
-func (m *Model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
+func (m *model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 	k := &m.keys
 	switch {
 	case key.Matches(msg, k.Tab, k.BackTab):
@@ -231,7 +231,7 @@ func (m *Model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // inPod runs a command in the Pod of a node, which has the screen until it ends, or shows why not.
-func (m *Model) inPod(msg tea.KeyPressMsg, n *shownNode) tea.Cmd {
+func (m *model) inPod(msg tea.KeyPressMsg, n *shownNode) tea.Cmd {
 	a, k := &m.opts.Actions, &m.keys
 	for _, one := range []struct {
 		on  key.Binding
@@ -257,7 +257,7 @@ func (m *Model) inPod(msg tea.KeyPressMsg, n *shownNode) tea.Cmd {
 }
 
 // inPodOfCursor is inPod for the node that enter would open.
-func (m *Model) inPodOfCursor(msg tea.KeyPressMsg) tea.Cmd {
+func (m *model) inPodOfCursor(msg tea.KeyPressMsg) tea.Cmd {
 	if nodes := m.pair(); len(nodes) > 0 {
 		return m.inPod(msg, nodes[0])
 	}

@@ -35,11 +35,11 @@ func (d *desk) actions(o *Options) {
 				return nil, d.err
 			}
 			page := &Page{Command: "kubectl --context=test logs " + target + " -c scylla -n demo --a-flag-that-is-long-enough-to-be-cut-on-the-screen-of-a-person"}
-			page.Lines = []PageLine{
+			page.Lines = []pageLine{
 				{Name: "demo/" + target, Text: "it is DOWN", Style: show.Bad}, {Name: "Next", Text: "look at that ScyllaDB:"}, {Text: page.Command, Command: true}, {},
 			}
 			for i := range 30 {
-				page.Lines = append(page.Lines, PageLine{Name: fmt.Sprintf("Fact %d", i), Text: strings.Repeat("a word ", 15)})
+				page.Lines = append(page.Lines, pageLine{Name: fmt.Sprintf("Fact %d", i), Text: strings.Repeat("a word ", 15)})
 			}
 			return page, nil
 		},
@@ -113,9 +113,9 @@ func TestPageIsReadAgain(t *testing.T) {
 	}
 	s.send(pageRead{key: s.page.nodes[0].key(), err: errors.New("the API server is away")})
 	s.has("cannot read it: the API server is away", "the lines below were read before", "it is DOWN")
-	s.send(pageRead{key: "of another", page: &Page{Lines: []PageLine{{Name: "x", Text: "not this one"}}}})
+	s.send(pageRead{key: "of another", page: &Page{Lines: []pageLine{{Name: "x", Text: "not this one"}}}})
 	s.lacks("not this one")
-	s.send(pageRead{key: s.page.nodes[0].key(), page: &Page{Lines: []PageLine{{Name: "x", Text: "is UP again"}}}})
+	s.send(pageRead{key: s.page.nodes[0].key(), page: &Page{Lines: []pageLine{{Name: "x", Text: "is UP again"}}}})
 	s.has("is UP again")
 	if cmd := s.press("y"); cmd != nil {
 		t.Error("a page without a command copies one")

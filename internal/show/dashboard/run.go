@@ -30,7 +30,7 @@ type Terminal struct {
 
 // Run shows the dashboard until the user leaves it or ctx ends. Errors: ErrInterrupted; ctx's; the
 // terminal's. feed may be nil.
-func Run(ctx context.Context, m *Model, term Terminal, feed Feed) error {
+func Run(ctx context.Context, m *model, term Terminal, feed Feed) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	options := []tea.ProgramOption{

@@ -30,13 +30,13 @@ func TestMain(m *testing.M) {
 func TestProgram(t *testing.T) {
 	w := demo()
 	s := newScreen(t, w, 80, 24)
-	tm := teatest.NewTestModel(t, s.Model, teatest.WithInitialTermSize(80, 24), teatest.WithProgramOptions(tea.WithColorProfile(colorprofile.TrueColor)))
+	tm := teatest.NewTestModel(t, s.model, teatest.WithInitialTermSize(80, 24), teatest.WithProgramOptions(tea.WithColorProfile(colorprofile.TrueColor)))
 	tm.Send(tea.KeyPressMsg{Code: tea.KeyDown})
 	tm.Type("z")
 	larger := newWorld(3, 2).snapshot()
 	tm.Send(Loaded{NewSnapshot(larger, statusOf(larger, start), s.last, true, start)})
 	tm.Type("q")
-	m, ok := tm.FinalModel(t, teatest.WithFinalTimeout(30*time.Second)).(*Model)
+	m, ok := tm.FinalModel(t, teatest.WithFinalTimeout(30*time.Second)).(*model)
 	if !ok {
 		t.Fatal("no model")
 	}
@@ -51,7 +51,7 @@ func TestProgramFrames(t *testing.T) {
 		name := fmt.Sprintf("program_%dx%d", size[0], size[1])
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t, demo(), size[0], size[1], plain, func(o *Options) { o.Actions.Replace = func(string) error { return nil } })
-			tm := teatest.NewTestModel(t, s.Model, teatest.WithInitialTermSize(size[0], size[1]))
+			tm := teatest.NewTestModel(t, s.model, teatest.WithInitialTermSize(size[0], size[1]))
 			for _, k := range []string{"z", "enter", "tab", "tab", "r", "esc", "down", "y"} {
 				if key, ok := special[k]; ok {
 					tm.Send(tea.KeyPressMsg(key))
@@ -65,7 +65,7 @@ func TestProgramFrames(t *testing.T) {
 			if err := tm.Quit(); err != nil {
 				t.Fatal(err)
 			}
-			m, ok := tm.FinalModel(t, teatest.WithFinalTimeout(30*time.Second)).(*Model)
+			m, ok := tm.FinalModel(t, teatest.WithFinalTimeout(30*time.Second)).(*model)
 			if !ok {
 				t.Fatal("no model")
 			}
@@ -96,7 +96,7 @@ func TestRunEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			term, closer := terminalOf(c.keys)
-			m := newScreen(t, demo(), 80, 24).Model
+			m := newScreen(t, demo(), 80, 24).model
 			ended := false
 			err := Run(ctx, m, term, func(ctx context.Context, send func(any)) {
 				send(Contact{})

@@ -26,8 +26,8 @@ import (
 // This file converts what was loaded and judged into facts. Only this file uses the types of other
 // packages, and it removes control characters from every text.
 
-// PageLine is one line of a page: a fact from the document of `describe`.
-type PageLine = show.Fact
+// pageLine is one line of a page: a fact from the document of `describe`.
+type pageLine = show.Fact
 
 // pageColumn is the column at which the texts of a page begin.
 const pageColumn = show.FactColumn

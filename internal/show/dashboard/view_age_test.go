@@ -19,7 +19,7 @@ func TestTheDashboardSaysHowOldTheViewIs(t *testing.T) {
 	report := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs}}}
 	report.Status.View = &api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(start.Add(-12 * time.Second))}
 	s := &screen{t: t, now: start}
-	s.Model = NewModel(NewSnapshot(w.snapshot().WithReport(report), statusOf(w.snapshot().WithReport(report), w.readAt), nil, true, w.readAt), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
+	s.model = NewModel(NewSnapshot(w.snapshot().WithReport(report), statusOf(w.snapshot().WithReport(report), w.readAt), nil, true, w.readAt), Options{Now: func() time.Time { return s.now }, Profile: colorprofile.NoTTY})
 	s.send(tea.WindowSizeMsg{Width: 200, Height: 50})
 	s.has("view 3.41, unchanged 12s")
 	s.now = start.Add(time.Minute)

@@ -76,7 +76,7 @@ func TestOnceOffersNoKey(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %dx%d", name, size[0], size[1]), func(t *testing.T) {
 				frame := Once(w.first(), Options{Now: func() time.Time { return start }, Profile: colorprofile.NoTTY}, size[0], size[1])
 				offers := []string{"enter opens"}
-				for _, k := range DefaultKeyMap(false).shortHelp(offered{true, true, true}) {
+				for _, k := range defaultKeyMap(false).shortHelp(offered{true, true, true}) {
 					offers = append(offers, k.Help().Key+" "+k.Help().Desc)
 				}
 				for _, o := range offers {

@@ -60,21 +60,21 @@ func (d *ClusterStatus) Problems() []Finding {
 
 // Words of a verdict.
 const (
-	WordHealthy    = "HEALTHY"
+	wordHealthy    = "HEALTHY"
 	WordNotHealthy = "NOT HEALTHY"
-	WordUnknown    = "UNKNOWN"
+	wordUnknown    = "UNKNOWN"
 )
 
 // Word returns the verdict in one word. UNKNOWN means that no node could be queried.
 func (d *ClusterStatus) Word() string {
 	switch {
 	case d.Healthy:
-		return WordHealthy
+		return wordHealthy
 	case d.Counts.Nodes == 0:
-		return WordUnknown
+		return wordUnknown
 	}
 	if f := d.Findings; len(f) > 0 && f[0].Scope.Level == diagnosis.LevelCluster && (f[0].Kind == diagnosis.NobodyAsked || f[0].Kind == diagnosis.RightsMissing) && !f[0].Remark {
-		return WordUnknown
+		return wordUnknown
 	}
 	return WordNotHealthy
 }
@@ -82,9 +82,9 @@ func (d *ClusterStatus) Word() string {
 // Mark returns the verdict as a mark: UP for a healthy cluster.
 func (d *ClusterStatus) Mark() grid.Mark {
 	switch d.Verdict {
-	case WordHealthy:
+	case wordHealthy:
 		return grid.Up
-	case WordUnknown:
+	case wordUnknown:
 		return grid.Unknown
 	}
 	return grid.Down
@@ -92,7 +92,7 @@ func (d *ClusterStatus) Mark() grid.Mark {
 
 // Unread reports whether no node could be queried and no node's state is known.
 func (d *ClusterStatus) Unread() bool {
-	return d.Word() == WordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
+	return d.Word() == wordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
 }
 
 // summarise returns the most severe finding and the number of the others; the counts for a healthy

@@ -21,8 +21,8 @@ import (
 // maxChanges bounds the list of changes; the newest are kept.
 const maxChanges = 500
 
-// Change is one difference over time.
-type Change struct {
+// change is one difference over time.
+type change struct {
 	Time metav1.Time `json:"time"`
 	// Kind is Row (one node's state in another's row), Event, Condition, Container or Replacement.
 	Kind string `json:"kind"`
@@ -44,7 +44,7 @@ var routine = map[string]bool{
 }
 
 // split separates routine changes from the others.
-func (r *Report) split() (others, routine []Change) {
+func (r *Report) split() (others, routine []change) {
 	for _, c := range r.Changes {
 		if c.Routine {
 			routine = append(routine, c)
@@ -62,7 +62,7 @@ func (r *Report) add(at time.Time, kind string, warning bool, about, text string
 	if at.IsZero() {
 		return
 	}
-	ch := Change{Time: metav1.NewTime(at.UTC().Truncate(time.Second)), Kind: kind, Warning: warning, About: about, Text: show.Clean(text)}
+	ch := change{Time: metav1.NewTime(at.UTC().Truncate(time.Second)), Kind: kind, Warning: warning, About: about, Text: show.Clean(text)}
 	if count > 1 {
 		ch.Count = count
 	}
@@ -84,7 +84,7 @@ func (r *Report) addChanges(c *support.Cluster) {
 	for _, rep := range support.Replacements(s) {
 		r.add(rep.At, "Replacement", rep.Bad, rep.Member, rep.Text, 0)
 	}
-	slices.SortStableFunc(r.Changes, func(a, b Change) int {
+	slices.SortStableFunc(r.Changes, func(a, b change) int {
 		return cmp.Or(b.Time.Compare(a.Time.Time), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.About, b.About), cmp.Compare(a.Text, b.Text))
 	})
 	r.Changes = slices.Compact(r.Changes)

@@ -26,7 +26,7 @@ var styleText string
 // pageTemplate is parsed on demand: most runs draw no page.
 func pageTemplate(r *Report) (*template.Template, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
-		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago, "about": Change.about, "used": used, "age": r.objectAge,
+		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago, "about": change.about, "used": used, "age": r.objectAge,
 		"finding": func(f *document.Finding) string { return f.Text(r.At()) },
 		"text":    words.Text, "step": words.Printer{}.Parts,
 	}).Parse(pageText)
@@ -148,8 +148,8 @@ type pageData struct {
 	Racks             []*rack
 	Folded            bool
 	Several           bool // too many troubled nodes to list separately
-	ChangeList        []Change
-	RoutineList       []Change
+	ChangeList        []change
+	RoutineList       []change
 	RoutineText       string
 	Lists             []list
 	Taken, Generated  string

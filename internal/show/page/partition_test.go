@@ -95,7 +95,7 @@ func TestRoutineEventsAreFolded(t *testing.T) {
 			LastTimestamp: metav1.NewTime(at.Add(-time.Hour))})
 	}
 	r.eventChanges(events)
-	slices.SortStableFunc(r.Changes, func(a, b Change) int { return b.Time.Compare(a.Time.Time) })
+	slices.SortStableFunc(r.Changes, func(a, b change) int { return b.Time.Compare(a.Time.Time) })
 	r.cutChanges()
 	others, routine := r.split()
 	if len(others) != 2 || len(routine) != maxChanges-2 || r.ChangesLeftOut != 2 {

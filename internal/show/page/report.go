@@ -29,7 +29,7 @@ type Report struct {
 	// Reports are the source objects of the report.
 	Reports []Object `json:"reports"`
 	// Changes, newest first, from rows, Events and conditions.
-	Changes []Change `json:"changes"`
+	Changes []change `json:"changes"`
 	// ChangesLeftOut counts older changes beyond the limit of the list.
 	ChangesLeftOut int `json:"changesLeftOut,omitempty"`
 	// Waiting are troubled containers, with the errors of their logs.
@@ -76,7 +76,7 @@ func New(c *support.Cluster, status *document.ClusterStatus) *Report {
 	s := c.Snapshot
 	r := &Report{
 		of:            s,
-		ClusterStatus: *status, Reports: []Object{}, Changes: []Change{}, Waiting: c.Waiting, Context: support.Text(c.Context),
+		ClusterStatus: *status, Reports: []Object{}, Changes: []change{}, Waiting: c.Waiting, Context: support.Text(c.Context),
 		Versions: Versions{KubectlScylla: version.Get().Version, Kubernetes: c.Kubernetes, ScyllaDB: map[string]int{}},
 	}
 	r.Kind = KindClusterReport

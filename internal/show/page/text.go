@@ -95,7 +95,7 @@ func used(o Object) string {
 	return "yes"
 }
 
-func (c Change) about() string {
+func (c change) about() string {
 	if c.Count > 1 {
 		return fmt.Sprintf("%s (%d times)", c.Text, c.Count)
 	}
@@ -103,7 +103,7 @@ func (c Change) about() string {
 }
 
 // Line returns the change without its time: its object and its text.
-func (c Change) Line() string { return c.About + ": " + c.about() }
+func (c change) Line() string { return c.About + ": " + c.about() }
 
 func (r *Report) changeText(o show.Options) string {
 	shown, folded := r.split()
@@ -127,7 +127,7 @@ func (r *Report) changeText(o show.Options) string {
 	return b.String()
 }
 
-func (r *Report) changeLine(c Change, o show.Options) string {
+func (r *Report) changeLine(c change, o show.Options) string {
 	mark := " "
 	if c.Warning {
 		mark = show.Warn.Paint("!")

@@ -25,9 +25,9 @@ const (
 	Contact = 2 * Interval
 	// Stabilisation is how long all nodes must be UP continuously.
 	Stabilisation = 10 * time.Second
-	// MinQuorum is the minimum number of members that a production cluster's clean-up leaves, for any
+	// minQuorum is the minimum number of members that a production cluster's clean-up leaves, for any
 	// cluster size.
-	MinQuorum = 3
+	minQuorum = 3
 	// Trailing is the maximum number of entries of the log of group 0 that a member may be behind its
 	// leader.
 	Trailing = 1000
@@ -40,8 +40,8 @@ const (
 	// consecutive missed polls after which a member is UNKNOWN.
 	LookInterval = 2 * time.Second
 	MissedLooks  = 3
-	// CleanUpFrom is the minQuorum from which dead reports are cleaned up if no annotation sets it.
-	CleanUpFrom = 3
+	// cleanUpFrom is the minQuorum from which dead reports are cleaned up if no annotation sets it.
+	cleanUpFrom = 3
 )
 
 // Bounds of the values in annotations.
@@ -108,7 +108,7 @@ func Standard(window time.Duration, members int) *api.StatusReportHealthPolicy {
 		ViewLimit: metav1.Duration{Duration: ViewLimit}, PeerCheck: metav1.Duration{Duration: PeerCheck},
 		LookInterval: metav1.Duration{Duration: LookInterval}, MissedLooks: MissedLooks,
 	}
-	p.CleanUpDeadReports = p.MinQuorum >= CleanUpFrom
+	p.CleanUpDeadReports = p.MinQuorum >= cleanUpFrom
 	return p
 }
 
@@ -117,7 +117,7 @@ func quorum(profile api.HealthProfile, members int) int32 {
 	if profile == api.ProfileDevelopment {
 		return int32(min(max(1, members), mostQuorum))
 	}
-	return int32(min(max(MinQuorum, members), mostQuorum))
+	return int32(min(max(minQuorum, members), mostQuorum))
 }
 
 // Of returns the policy of a report, with the default for each missing or invalid number; the

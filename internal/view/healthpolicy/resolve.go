@@ -175,7 +175,7 @@ func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
 		r.out.MinQuorum = in.Stored.MinQuorum
 	}
 	r.field(FieldMinQuorum)
-	r.out.CleanUpDeadReports = r.out.MinQuorum >= CleanUpFrom
+	r.out.CleanUpDeadReports = r.out.MinQuorum >= cleanUpFrom
 	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldTrailing, FieldSilent, FieldViewLimit, FieldPeerCheck, FieldLook, FieldMissed} {
 		r.field(name)
 	}
