@@ -105,8 +105,9 @@ func cacheOptions(v validated) (cache.Options, error) {
 	}
 	ofCluster := labels.NewSelector().Add(*ours)
 	byObject := map[client.Object]cache.ByObject{
-		&corev1.Pod{}:         {Label: ofCluster, Transform: slimPod},
-		&corev1.Service{}:     {Label: ofCluster}, // written, so only their field managers are dropped
+		&corev1.Pod{}: {Label: ofCluster, Transform: slimPod},
+		// written, so only their field managers are dropped
+		&corev1.Service{}:     {Label: ofCluster},
 		&appsv1.StatefulSet{}: {Label: ofCluster, Transform: slimSet},
 		// Heartbeats of members whose network blocks the request; watched once there is one.
 		&coordinationv1.Lease{}: {Label: ofCluster},

@@ -19,16 +19,17 @@ import (
 
 const (
 	pulseInterval = 5 * time.Second
-	// notReadyAfter and deadAfter are the longest times without a processed request. A reconciliation
-	// is cancelled after reconcileTimeout, so a loop without progress for longer is stuck, and only a
-	// new process helps.
+	// notReadyAfter and deadAfter are the longest times without a processed request. A
+	// reconciliation is cancelled after reconcileTimeout, so a loop without progress for longer is
+	// stuck, and only a new process helps.
 	notReadyAfter    = 30 * time.Second
 	reconcileTimeout = time.Minute
 	deadAfter        = 3 * time.Minute
 	syncTimeout      = time.Second
 	// stalledAfter is when a controller whose loop is stuck ends itself and releases its Lease, so
-	// that another controller takes over. It exceeds the time of one reconciliation, and is less than
-	// the time after which the kubelet restarts the container; outside a cluster there is no kubelet.
+	// that another controller takes over. It exceeds the time of one reconciliation, and is less
+	// than the time after which the kubelet restarts the container; outside a cluster there is no
+	// kubelet.
 	stalledAfter = reconcileTimeout + notReadyAfter
 )
 

@@ -35,9 +35,9 @@ type Options struct {
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// MetricsBindAddress and HealthProbeBindAddress are host:port; "0" or empty turns them off.
 	MetricsBindAddress, HealthProbeBindAddress string
-	// ViewBindAddress is where views are served over TLS, host:port; "0" or empty serves none. PodIP
-	// is the address at which reporters reach it. It is empty outside a cluster: then the Lease has no
-	// address.
+	// ViewBindAddress is where views are served over TLS, host:port; "0" or empty serves none.
+	// PodIP is the address at which reporters reach it. It is empty outside a cluster: then the
+	// Lease has no address.
 	ViewBindAddress, PodIP string
 	// Concurrency is how many objects of a kind are reconciled in parallel.
 	Concurrency int
@@ -47,8 +47,8 @@ type Options struct {
 	// empty turns remotes off, and permission for Secrets is then not needed.
 	// RemoteKubeconfigNamespace is their namespace, by default the Lease's.
 	RemoteKubeconfigSelector, RemoteKubeconfigNamespace string
-	// MaxPermits is how many nodes may join in parallel if their versions allow it. Stabilisation is
-	// how long all conditions must hold continuously before a permit is granted.
+	// MaxPermits is how many nodes may join in parallel if their versions allow it. Stabilisation
+	// is how long all conditions must hold continuously before a permit is granted.
 	MaxPermits    int
 	Stabilisation time.Duration
 	// RemoteStaleAfter is how long a remote may be unreachable before its rows are stale.

@@ -169,8 +169,8 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !ran && exit.Code(err) == exit.CodeError {
-		// Errors of cobra itself are usage errors: unknown commands, too many arguments, conflicting
-		// flags.
+		// Errors of cobra itself are usage errors: unknown commands, too many arguments,
+		// conflicting flags.
 		err = exit.WithHint(exit.Usage(tidy(cmd, err)), cli.HelpHint(cmd))
 	}
 	if ctx.Err() != nil && err != nil && exit.Code(err) == exit.CodeError {

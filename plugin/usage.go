@@ -71,7 +71,8 @@ func usage(cmd *cobra.Command) error {
 	return err
 }
 
-// split returns the flags of cmd that are explained, the names of those that are rarely used, and at the root the names of kubectl's.
+// split returns the flags of cmd that are explained, the names of those that are rarely used, and
+// at the root the names of kubectl's.
 func split(cmd *cobra.Command) (explained *pflag.FlagSet, rare, global []string) {
 	explained = pflag.NewFlagSet("explained", pflag.ContinueOnError)
 	add := func(f *pflag.Flag) {

@@ -80,8 +80,8 @@ func tidy(below *cobra.Command, err error) error {
 		}
 		return didYouMean(errors.New(text), nearestCommands(below, typed))
 	}
-	// "if any flags in the group [watch wait] are set none of the others can be; [wait watch] were all
-	// set"
+	// "if any flags in the group [watch wait] are set none of the others can be; [wait watch] were
+	// all set"
 	if _, set, ok := strings.Cut(text, "none of the others can be; ["); ok {
 		set, _, _ = strings.Cut(set, "]")
 		return fmt.Errorf("--%s cannot be used together", strings.Join(strings.Fields(set), " and --"))

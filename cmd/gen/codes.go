@@ -74,8 +74,8 @@ type section struct {
 type codes struct {
 	strings.Builder
 	used map[string]bool
-	// times counts the uses of each step, and order has their first uses. A step that is used once is
-	// printed with its code.
+	// times counts the uses of each step, and order has their first uses. A step that is used once
+	// is printed with its code.
 	times map[words.Code]int
 	order []words.Code
 }

@@ -51,7 +51,8 @@ func groupLimit(root string) int64 {
 			if err != nil {
 				continue
 			}
-			if most, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil { // "max" is no limit
+			// "max" is no limit
+			if most, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
 				return most
 			}
 			break

@@ -66,8 +66,8 @@ type Options struct {
 	// Kinds returns the Scylla Operator's kinds that are watched so far; nil means none.
 	Kinds       func() []schema.GroupVersionKind
 	Concurrency int
-	// Joined returns the report that aggregates the datacenters of a cluster, and the remote's Secret
-	// that names it; nil if remotes are off.
+	// Joined returns the report that aggregates the datacenters of a cluster, and the remote's
+	// Secret that names it; nil if remotes are off.
 	Joined func(ctx context.Context, namespace, cluster string) (report, secret string, err error)
 }
 
@@ -283,8 +283,8 @@ func (r *reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
 	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, "ForceProceed", "PropagateForce", note)
 }
 
-// recordWarning writes an Event on an object whose force annotation has a value other than "true", which
-// opens no barrier.
+// recordWarning writes an Event on an object whose force annotation has a value other than "true",
+// which opens no barrier.
 func (r *reconciler) recordWarning(ctx context.Context, obj client.Object, kind string, done map[string]bool) {
 	v, ok := obj.GetAnnotations()[api.AnnotationForceProceed]
 	if !ok || v == api.ForceProceedValue || done[kind+"/"+obj.GetName()] {

@@ -28,8 +28,8 @@ import (
 const (
 	// timeout limits one poll of a member. It is shorter than the pause between two polls.
 	timeout = 1500 * time.Millisecond
-	// together is how many members are polled at the same time. Members that missed the last poll have
-	// a separate pool of that size, so that they never delay the others.
+	// together is how many members are polled at the same time. Members that missed the last poll
+	// have a separate pool of that size, so that they never delay the others.
 	together = 64
 )
 
@@ -37,8 +37,8 @@ const (
 type Target struct {
 	Pod     types.NamespacedName
 	Cluster string // name of the cluster in the Pod's namespace
-	// Address is host and port, Fingerprint identifies its certificate, Digest the annotation that the
-	// response must confirm.
+	// Address is host and port, Fingerprint identifies its certificate, Digest the annotation that
+	// the response must confirm.
 	Address, Fingerprint, Digest string
 	// Limit is how long the counter may be unchanged; default view.ContactLimit.
 	Limit time.Duration
@@ -84,8 +84,9 @@ type Options struct {
 
 // Poller polls members. It is safe for concurrent use.
 type Poller struct {
-	o       Options
-	well    chan struct{} // slots for members that responded to the last poll, or were not polled yet
+	o Options
+	// slots for members that responded to the last poll, or were not polled yet
+	well    chan struct{}
 	sick    chan struct{} // slots for all other members
 	running sync.WaitGroup
 

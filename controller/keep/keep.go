@@ -38,7 +38,8 @@ import (
 const (
 	// requestTimeout limits each request about the Lease.
 	requestTimeout = 5 * time.Second
-	// again divides the Lease's duration: an unchanged report is assembled again after duration/again.
+	// again divides the Lease's duration: an unchanged report is assembled again after
+	// duration/again.
 	again = 3
 	// maxMarks keeps the annotation well below the API server's limit (256 KiB of annotations).
 	maxMarks = 10_000
@@ -53,8 +54,8 @@ type Options struct {
 	Log    *slog.Logger
 	// Namespace of the Lease, Holder is this process's identity in it.
 	Namespace, Holder string
-	// Duration is the Lease's duration, and how long an assembly counts as proof. Interval is the time
-	// between renewals.
+	// Duration is the Lease's duration, and how long an assembly counts as proof. Interval is the
+	// time between renewals.
 	Duration, Interval time.Duration
 	// Clusters lists the clusters whose reports this controller must keep.
 	Clusters func(context.Context) ([]types.NamespacedName, error)
@@ -252,8 +253,8 @@ func (k *Keeper) renew(ctx context.Context, marks []string) error {
 	l := k.lease.DeepCopy()
 	now := metav1.NewMicroTime(k.o.Clock.Now())
 	if holder := ptr.Deref(l.Spec.HolderIdentity, ""); holder != k.o.Holder {
-		// The leader takes over the Lease once. If another process holds it afterwards, that process
-		// leads.
+		// The leader takes over the Lease once. If another process holds it afterwards, that
+		// process leads.
 		if k.taken && holder != "" {
 			return fmt.Errorf("%w: %s is held by %s", errLost, name, holder)
 		}

@@ -45,7 +45,8 @@ func Service(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Se
 			Labels:    desiredLabels(place, ordinal),
 		},
 		Spec: corev1.ServiceSpec{
-			// Headless: peers connect to the Pod's address, and must find a node that is not Ready yet.
+			// Headless: peers connect to the Pod's address, and must find a node that is not Ready
+			// yet.
 			ClusterIP:                corev1.ClusterIPNone,
 			PublishNotReadyAddresses: true,
 			Selector:                 map[string]string{appsv1.StatefulSetPodNameLabel: name},

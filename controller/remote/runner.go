@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	// contactInterval is the time between two reads of a remote whose watch has no events: the watch
-	// may be broken.
+	// contactInterval is the time between two reads of a remote whose watch has no events: the
+	// watch may be broken.
 	contactInterval = 10 * time.Second
 	// requestTimeout limits every request except the watch.
 	requestTimeout = 10 * time.Second
@@ -45,13 +45,13 @@ const (
 // State is the last known state of one remote.
 type State struct {
 	Name string
-	// Read is true once this process has read the remote's reports. Reports are the last ones, sorted
-	// by name, without copies.
+	// Read is true once this process has read the remote's reports. Reports are the last ones,
+	// sorted by name, without copies.
 	Read    bool
 	Reports []api.ScyllaDBDatacenterNodesStatusReport
-	// Stale is true if the remote has not been readable for longer than staleAfter. FailedSince is the
-	// time of the first failure, and Reason its cause, with a constant text while the cause is the
-	// same.
+	// Stale is true if the remote has not been readable for longer than staleAfter. FailedSince is
+	// the time of the first failure, and Reason its cause, with a constant text while the cause is
+	// the same.
 	Stale       bool
 	FailedSince time.Time
 	Reason      string
@@ -237,8 +237,8 @@ func (r *runner) push(ctx context.Context, there, outgoing []api.ScyllaDBDatacen
 		}
 	}
 	for name, t := range ours {
-		// A datacenter that is only unknown here at this moment remains. A copy is removed only if the
-		// remote has its own report of the datacenter, so that its rows do not count twice.
+		// A datacenter that is only unknown here at this moment remains. A copy is removed only if
+		// the remote has its own report of the datacenter, so that its rows do not count twice.
 		if wanted[name] || !known[t.DatacenterName] {
 			continue
 		}
@@ -391,8 +391,8 @@ func (r *runner) wait(ctx context.Context) {
 			if !ok {
 				return
 			}
-			// A watch without a resource version begins with the existing objects, which have just been
-			// read. Our own copies change at each renewal, which needs no other contact.
+			// A watch without a resource version begins with the existing objects, which have just
+			// been read. Our own copies change at each renewal, which needs no other contact.
 			o, err := meta.Accessor(e.Object)
 			if err == nil && (r.listed[o.GetName()] == o.GetResourceVersion() || o.GetAnnotations()[api.AnnotationCopyPusher] == string(r.config.UID)) {
 				continue

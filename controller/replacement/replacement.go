@@ -51,8 +51,8 @@ const (
 // Options are the dependencies of the reconciler; NewID and Stages are optional.
 type Options struct {
 	// Client writes, and reads Services from the cache to find work. Live reads all input of a
-	// decision from the API server: a replacement is rare, and a decision from an outdated cache costs
-	// more than a few lists.
+	// decision from the API server: a replacement is rare, and a decision from an outdated cache
+	// costs more than a few lists.
 	Client client.Client
 	Live   client.Reader
 	Notice *notice.Recorder
@@ -60,8 +60,8 @@ type Options struct {
 	Clock  clock.PassiveClock
 	// NewID returns identities of requests; default: random UUIDs.
 	NewID func() string
-	// Stages is called with the number of a cluster's replacements per stage, at each change; may be
-	// nil.
+	// Stages is called with the number of a cluster's replacements per stage, at each change; may
+	// be nil.
 	Stages func(namespace, cluster string, stages map[string]int)
 }
 
@@ -123,8 +123,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	now := r.o.Clock.Now()
 	rec := replace.ReadRecord(cached.Labels, cached.Annotations)
 	if !rec.Requested && !rec.Open() && rec.Request == "" {
-		// Only the outcome is left. It needs only the Service, and for some time costs one request per
-		// reconciliation.
+		// Only the outcome is left. It needs only the Service, and for some time costs one request
+		// per reconciliation.
 		step := replace.Next(replace.Input{Self: &cluster.Member{Service: cached}, Now: now})
 		r.say(ctx, cached, step)
 		r.forget(cached.UID)
@@ -176,8 +176,8 @@ func (r *reconciler) read(ctx context.Context, key cluster.Key) (*replace.Readin
 func (r *reconciler) take(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) (reconcile.Result, error) {
 	var err error
 	again := afterWrite
-	// Every decision except the deletion recalls a deletion that may still be in transit: the new node
-	// may already run on that PVC.
+	// Every decision except the deletion recalls a deletion that may still be in transit: the new
+	// node may already run on that PVC.
 	if step.Action != replace.ActionDeletePVC {
 		if changed, err := r.recallDeletions(ctx, reading, svc.Name); err != nil || changed {
 			return reconcile.Result{RequeueAfter: afterWrite}, err

@@ -29,8 +29,9 @@ const (
 	settingsPending    = "SettingsPending"
 )
 
-// credential adds the result of the member that acts on the root credential to the wanted status, and returns its condition; nil before the first
-// result. The last result stays while no member can act.
+// credential adds the result of the member that acts on the root credential to the wanted status,
+// and returns its condition; nil before the first result. The last result stays while no member can
+// act.
 func (r *reconciler) credential(ctx context.Context, w *world, judged *cluster.Cluster, want *api.ScyllaDBStatusReport, now time.Time) []metav1.Condition {
 	stored := &api.ScyllaDBStatusReport{}
 	if w.status != nil {
@@ -91,7 +92,8 @@ func code(c *api.RootCredential) string {
 	return string(c.Code)
 }
 
-// modeOf returns the mode of the first member that has the container, else the value of a StatefulSet's annotation; empty without both.
+// modeOf returns the mode of the first member that has the container, else the value of a
+// StatefulSet's annotation; empty without both.
 func modeOf(c *cluster.Cluster) credential.Mode {
 	for _, m := range c.Members() {
 		if is := m.RootCredential(); is != api.CredentialOff {
@@ -107,8 +109,9 @@ func modeOf(c *cluster.Cluster) credential.Mode {
 	return ""
 }
 
-// settings returns the first settings: the health policy, which is written before every permit, and the keyspaces in the report of the acting
-// member. A repair that a person has recorded is no longer due.
+// settings returns the first settings: the health policy, which is written before every permit, and
+// the keyspaces in the report of the acting member. A repair that a person has recorded is no
+// longer due.
 func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHealthPolicy, said *api.CredentialReport, now time.Time) *api.InitialSettings {
 	if policy == nil {
 		return stored.DeepCopy()

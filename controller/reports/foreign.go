@@ -115,7 +115,8 @@ func (f *foreigners) pull(s remote.State) {
 		case s.Read:
 			reason = "its report no longer exists in the remote"
 		case !old:
-			// This process has not read the remote yet. Until then the copies of the last process remain.
+			// This process has not read the remote yet. Until then the copies of the last process
+			// remain.
 			f.copies = append(f.copies, f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], e.Racks))
 			f.add(cluster.Foreign{Name: dc, Racks: e.Racks})
 			continue
@@ -180,8 +181,8 @@ func (r *reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 				f.add(cluster.Foreign{Name: e.DatacenterName, Racks: e.Racks})
 				continue
 			}
-			// Its origin, or an earlier local controller, marked it as stale: it remains stale until its
-			// pusher removes the mark.
+			// Its origin, or an earlier local controller, marked it as stale: it remains stale
+			// until its pusher removes the mark.
 		case !marked:
 			reason = "the controller that copies it here is not responding"
 		}

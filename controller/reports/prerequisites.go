@@ -23,8 +23,8 @@ const (
 	askEvents = 5 * time.Second
 	// askPods limits the Pods of a cluster whose Events are read: the others lack the same objects.
 	askPods = 4
-	// saidLately is the maximum age of an Event. A kubelet retries a mount after at most two minutes,
-	// and writes an Event each time.
+	// saidLately is the maximum age of an Event. A kubelet retries a mount after at most two
+	// minutes, and writes an Event each time.
 	saidLately = 5 * time.Minute
 	// fieldUID selects the Events about one object.
 	fieldUID = "regarding.uid"

@@ -56,8 +56,8 @@ type remotes interface {
 // Views computes the view of a cluster after each assembly; stored is the view in its report.
 type Views interface {
 	View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView
-	// Scene sets the members that wait to join, before View is called; MaxPermits is how many may join
-	// in parallel.
+	// Scene sets the members that wait to join, before View is called; MaxPermits is how many may
+	// join in parallel.
 	Scene(key types.NamespacedName, stored *api.StatusReportView, s view.JoinCandidates)
 	MaxPermits() int
 	// Window is the default of the health policy's stabilisation.
@@ -87,14 +87,14 @@ type Options struct {
 	// MinInterval and StaleAfter have defaults.
 	MinInterval, StaleAfter time.Duration
 	Concurrency             int
-	// Pulse is called after each request, of a cluster or empty: it shows that the loop runs. May be
-	// nil.
+	// Pulse is called after each request, of a cluster or empty: it shows that the loop runs. May
+	// be nil.
 	Pulse func()
 	// Whole returns an error if the installed CRD lacks fields or cannot be read; nil means always
 	// complete.
 	Whole func() error
-	// Kept is called after each assembly, with the time at which it began to read; err is nil if all
-	// of the cluster's reports were written or found equal. May be nil.
+	// Kept is called after each assembly, with the time at which it began to read; err is nil if
+	// all of the cluster's reports were written or found equal. May be nil.
 	Kept func(key types.NamespacedName, began time.Time, err error)
 }
 
@@ -362,7 +362,8 @@ func (r *reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	delete(r.clusters, key)
 	r.mu.Unlock()
 	if r.o.Views != nil {
-		r.o.Views.Forget(key) // first, because the next poll would set again what is forgotten later
+		// first, because the next poll would set again what is forgotten later
+		r.o.Views.Forget(key)
 	}
 	r.failed.Forget(key)
 	r.o.Metrics.Forget(key.Namespace, key.Name)
@@ -416,7 +417,8 @@ func datacenterReports(key types.NamespacedName, w *world, local []cluster.Local
 	for _, d := range local {
 		o := owners(w.sets, d.Datacenter)
 		if len(o) == 0 {
-			// The datacenter's StatefulSets are gone but Services remain: its nodes may still be members.
+			// The datacenter's StatefulSets are gone but Services remain: its nodes may still be
+			// members.
 			o = owners(w.sets, "")
 		}
 		out = append(out, &api.ScyllaDBDatacenterNodesStatusReport{

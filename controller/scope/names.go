@@ -18,7 +18,8 @@ const (
 // dashes, a dash, and 5 base-36 digits of the parts' FNV-1a hash. A long name is truncated, upper
 // case becomes lower case; the hash keeps names distinct.
 func ObjectName(parts ...string) string {
-	// A JSON array and a newline distinguish ("a", "b-c") from ("a-b", "c"). Strings always marshal.
+	// A JSON array and a newline distinguish ("a", "b-c") from ("a-b", "c"). Strings always
+	// marshal.
 	b, _ := json.Marshal(parts)
 	h := fnv.New64a()
 	_, _ = h.Write(append(b, '\n'))

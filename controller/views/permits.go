@@ -53,8 +53,8 @@ func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 	v.Credential = s.permits.scene.Credential
 	v.Policy, v.Permits, v.Queue, v.Waiting, v.Founder = api.PolicyPermits, p.Permits, p.Queue, p.Waiting, p.Founder
 	if s.permits.open = p.Open; p.Open {
-		// The view's hold must not block a permitted member. It blocks the others, as the reason in their
-		// queue.
+		// The view's hold must not block a permitted member. It blocks the others, as the reason in
+		// their queue.
 		v.Hold = ""
 	}
 	return v

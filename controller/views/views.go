@@ -38,14 +38,14 @@ type Options struct {
 	Log   *slog.Logger
 	// Epoch reads the number of this leadership term, from 1, from the election's Lease.
 	Epoch func(context.Context) (int64, error)
-	// MaxPermits is how many nodes may join in parallel if their versions allow it, default 1. Window
-	// is how long all conditions must hold continuously before a permit is granted.
+	// MaxPermits is how many nodes may join in parallel if their versions allow it, default 1.
+	// Window is how long all conditions must hold continuously before a permit is granted.
 	MaxPermits int
 	Window     time.Duration
 	// Heartbeats polls the members' reporters; with nil there is never a heartbeat.
 	Heartbeats Heartbeats
-	// Observe is called with the state of a cluster's heartbeats after each poll; may be nil. It must
-	// not block.
+	// Observe is called with the state of a cluster's heartbeats after each poll; may be nil. It
+	// must not block.
 	Observe func(key types.NamespacedName, h metrics.Heartbeats)
 	// ObserveView is called with the state of a cluster's view after each poll; may be nil. It must
 	// not block.
@@ -71,8 +71,8 @@ type Tracker struct {
 	epoch    int64
 	known    bool // epoch is known
 	clusters map[types.NamespacedName]*state
-	// least is the newest stamp of all forgotten clusters. A cluster that is recreated continues from
-	// there, because a receiver may still have its views.
+	// least is the newest stamp of all forgotten clusters. A cluster that is recreated continues
+	// from there, because a receiver may still have its views.
 	least view.Stamp
 }
 
@@ -273,9 +273,9 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 			s.shown = stored
 			return stored
 		}
-		// The written view came back with fewer fields: the installed CRD is older. A view with the same
-		// stamp that this process has not seen written is another process's late write. Readers have that
-		// view, and accept no other one with that stamp.
+		// The written view came back with fewer fields: the installed CRD is older. A view with the
+		// same stamp that this process has not seen written is another process's late write.
+		// Readers have that view, and accept no other one with that stamp.
 		if stamp := view.StampOf(stored); s.shown != nil && stamp == view.StampOf(s.shown) && stamp == s.written && view.Same(v, s.shown) {
 			return s.shown
 		}

@@ -30,8 +30,8 @@ func Foreign(r client.Object) string {
 	if v := r.GetLabels()[api.LabelManagedBy]; v != api.ManagedByUs {
 		return fmt.Sprintf("label %s is %q", api.LabelManagedBy, v)
 	}
-	// A report without owners may be ours: deleting a StatefulSet without its Pods (--cascade=orphan)
-	// removes the owner references.
+	// A report without owners may be ours: deleting a StatefulSet without its Pods
+	// (--cascade=orphan) removes the owner references.
 	for _, o := range r.GetOwnerReferences() {
 		if gv, err := schema.ParseGroupVersion(o.APIVersion); err != nil || gv.Group != appsv1.GroupName || o.Kind != "StatefulSet" {
 			return fmt.Sprintf("its owner is %s %s", o.Kind, o.Name)

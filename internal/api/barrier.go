@@ -29,8 +29,8 @@ const (
 //
 // +kubebuilder:object:generate=false
 type BarrierWait struct {
-	// StableSince is the time since which all nodes that must be UP have been UP continuously, by the
-	// clock of the barrier's Kubernetes node. StableFor is the required duration.
+	// StableSince is the time since which all nodes that must be UP have been UP continuously, by
+	// the clock of the barrier's Kubernetes node. StableFor is the required duration.
 	// +optional
 	StableSince *metav1.Time `json:"stableSince,omitempty"`
 	// +optional
@@ -38,8 +38,8 @@ type BarrierWait struct {
 	// Refusals are the blockers that the last check before opening found.
 	// +optional
 	Refusals []BarrierRefusal `json:"refusals,omitempty"`
-	// EmptyVolume is true if the volume of the member's PVC contains no file, so it holds no node of
-	// an earlier Pod.
+	// EmptyVolume is true if the volume of the member's PVC contains no file, so it holds no node
+	// of an earlier Pod.
 	// +optional
 	EmptyVolume bool `json:"emptyVolume,omitempty"`
 }
@@ -62,8 +62,8 @@ type BarrierRefusal struct {
 	// Detail is literal text: a network error or an annotation's value. Empty if Cause is set.
 	// +optional
 	Detail string `json:"detail,omitempty"`
-	// Words is the sentence of the cause, or the detail, from barriers without Cause. It is still read
-	// for one version, and never written.
+	// Words is the sentence of the cause, or the detail, from barriers without Cause. It is still
+	// read for one version, and never written.
 	// +optional
 	Words string `json:"words,omitempty"`
 }

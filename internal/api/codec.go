@@ -31,7 +31,8 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 		return nil, fmt.Errorf("decode node status report: it has %d bytes, more than %d", len(value), maxRowBytes)
 	}
 	if err := json.Unmarshal([]byte(value), &both); err != nil {
-		return nil, fmt.Errorf("decode node status report: %.300s", err.Error()) // err repeats the input
+		// err repeats the input
+		return nil, fmt.Errorf("decode node status report: %.300s", err.Error())
 	}
 	r := both.NodeStatusReport
 	if both.Nested != nil {

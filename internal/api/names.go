@@ -5,8 +5,8 @@ package api
 // Annotations on Pods.
 const (
 	// AnnotationNodeStatusReport is one node's row as JSON (see NodeStatusReport). Written by the
-	// reporter sidecar of the Pod (ours, or the Scylla Operator's since 1.19), read by the controller
-	// that writes the datacenter report. Its prefix is scylla.scylladb.com, not
+	// reporter sidecar of the Pod (ours, or the Scylla Operator's since 1.19), read by the
+	// controller that writes the datacenter report. Its prefix is scylla.scylladb.com, not
 	// scylla-operator.scylladb.com.
 	AnnotationNodeStatusReport = "internal.scylla.scylladb.com/scylladb-node-status-report"
 )
@@ -33,14 +33,14 @@ const AnnotationRolling = "kubectl-scylla.scylladb.com/rolling"
 // Annotations on member Services.
 const (
 	// AnnotationHostID is the member's ScyllaDB host ID. The Scylla Operator's sidecar writes it as
-	// soon as the node has one (before the join); our controller copies it from the Pod's annotation.
-	// A host ID that has not joined never overwrites one that has. Read by the barrier, replacement
-	// and the CLI.
+	// soon as the node has one (before the join); our controller copies it from the Pod's
+	// annotation. A host ID that has not joined never overwrites one that has. Read by the barrier,
+	// replacement and the CLI.
 	AnnotationHostID = "internal.scylla-operator.scylladb.com/host-id"
 
-	// AnnotationNodeJoined is "true" once the member's node owns tokens, else "false". Same writers as
-	// AnnotationHostID; the Scylla Operator writes it since 1.22. Read by report assembly: only joined
-	// members get a row.
+	// AnnotationNodeJoined is "true" once the member's node owns tokens, else "false". Same writers
+	// as AnnotationHostID; the Scylla Operator writes it since 1.22. Read by report assembly: only
+	// joined members get a row.
 	AnnotationNodeJoined = "internal.scylla-operator.scylladb.com/node-joined-scylladb-cluster"
 
 	// AnnotationMemberClaims names the PVCs of a member ("data-demo-rack1-0", comma-separated). Our
@@ -49,35 +49,35 @@ const (
 	AnnotationMemberClaims = "kubectl-scylla.scylladb.com/member-claims"
 
 	// AnnotationJoinedAt, on a member Service, is when the controller observed the node's join: the
-	// host ID, a blank, and the time (RFC 3339). Our controller writes it only if it saw the node both
-	// before and after the join. It counts while AnnotationHostID has the same host ID. Read to show
-	// the work that remains after a join.
+	// host ID, a blank, and the time (RFC 3339). Our controller writes it only if it saw the node
+	// both before and after the join. It counts while AnnotationHostID has the same host ID. Read
+	// to show the work that remains after a join.
 	AnnotationJoinedAt = "kubectl-scylla.scylladb.com/joined-at"
 
-	// AnnotationForceProceed set to exactly "true" opens the barrier whatever the reports contain. A
-	// user sets it on the member Service, on ScyllaCluster or ScyllaDBDatacenter, and with our
-	// controller on the StatefulSet. The Scylla Operator (since 1.19) or our controller copies it to
-	// the member Services. Read by the barrier. Any other value blocks.
+	// AnnotationForceProceed set to exactly "true" opens the barrier whatever the reports contain.
+	// A user sets it on the member Service, on ScyllaCluster or ScyllaDBDatacenter, and with our
+	// controller on the StatefulSet. The Scylla Operator (since 1.19) or our controller copies it
+	// to the member Services. Read by the barrier. Any other value blocks.
 	AnnotationForceProceed = "scylla-operator.scylladb.com/force-proceed-to-bootstrap"
 
-	// AnnotationForcePropagatedFrom names the object ("StatefulSet/demo-rack1") whose force annotation
-	// our controller copied to this Service, so that it removes only its own copies. Only our
-	// controller reads and writes it.
+	// AnnotationForcePropagatedFrom names the object ("StatefulSet/demo-rack1") whose force
+	// annotation our controller copied to this Service, so that it removes only its own copies.
+	// Only our controller reads and writes it.
 	AnnotationForcePropagatedFrom = "kubectl-scylla.scylladb.com/force-propagated-from"
 
 	// AnnotationForceReason is the reason from `kubectl scylla force-proceed --reason`; the barrier
 	// repeats it in the Event that records the forced start. Written by the CLI.
 	AnnotationForceReason = "kubectl-scylla.scylladb.com/force-reason"
 
-	// AnnotationStatusReportOverrideRef names the ScyllaDBStatusReport that the datacenter's barriers
-	// use instead of their own. Written on ScyllaDBDatacenter (or, on plain StatefulSets, on the
-	// StatefulSet and member Services) by the program or user that aggregates several datacenters.
-	// `kubectl scylla remote add --status-report` writes it on the Secret of the remote, and our
-	// controller copies it to the member Services.
+	// AnnotationStatusReportOverrideRef names the ScyllaDBStatusReport that the datacenter's
+	// barriers use instead of their own. Written on ScyllaDBDatacenter (or, on plain StatefulSets,
+	// on the StatefulSet and member Services) by the program or user that aggregates several
+	// datacenters. `kubectl scylla remote add --status-report` writes it on the Secret of the
+	// remote, and our controller copies it to the member Services.
 	AnnotationStatusReportOverrideRef = "internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref"
 
-	// AnnotationManagedHash is on every object that the Scylla Operator applies. We only read it: we
-	// must not write an object that has it.
+	// AnnotationManagedHash is on every object that the Scylla Operator applies. We only read it:
+	// we must not write an object that has it.
 	AnnotationManagedHash = "scylla-operator.scylladb.com/managed-hash"
 )
 
@@ -93,13 +93,13 @@ const (
 	LabelRackOrdinal = "scylla/rack-ordinal"
 
 	// LabelReplace on a member Service requests the node's replacement: empty by host ID, an IP
-	// address by the older address procedure. Written by a user or the CLI, removed by the controller
-	// after the replacement.
+	// address by the older address procedure. Written by a user or the CLI, removed by the
+	// controller after the replacement.
 	LabelReplace = "scylla/replace"
 
-	// LabelReplacingNodeHostID is the original host ID of an open replacement, never overwritten while
-	// the replacement is open. Written by the controller (ours, or the Scylla Operator since 1.10),
-	// read by the launcher and the barrier.
+	// LabelReplacingNodeHostID is the original host ID of an open replacement, never overwritten
+	// while the replacement is open. Written by the controller (ours, or the Scylla Operator since
+	// 1.10), read by the launcher and the barrier.
 	LabelReplacingNodeHostID = "internal.scylla-operator.scylladb.com/replacing-node-hostid"
 
 	// LabelDecommissioned is "false" while the Scylla Operator wants the member decommissioned, and
@@ -108,22 +108,24 @@ const (
 	// DecommissionedDone is the value of LabelDecommissioned once the node has left.
 	DecommissionedDone = "true"
 
-	// LabelNodeMaintenance on a member Service, with any value, keeps the node's Pod from being Ready
-	// in a cluster of the Scylla Operator. Written by users and, during an upgrade, by the operator.
+	// LabelNodeMaintenance on a member Service, with any value, keeps the node's Pod from being
+	// Ready in a cluster of the Scylla Operator. Written by users and, during an upgrade, by the
+	// operator.
 	LabelNodeMaintenance = "scylla/node-maintenance"
 
 	// LabelOperatorAggregation is on ClusterRoles that aggregate into the Scylla Operator's
-	// scyllacluster-member. None of our objects may have it; a ClusterRole of an earlier version had
-	// it.
+	// scyllacluster-member. None of our objects may have it; a ClusterRole of an earlier version
+	// had it.
 	LabelOperatorAggregation = "rbac.operator.scylladb.com/aggregate-to-scylla-member"
 
-	// LabelServiceType is "member" on member Services and "identity" on the cluster's Service. Written
-	// by the Scylla Operator and by us.
+	// LabelServiceType is "member" on member Services and "identity" on the cluster's Service.
+	// Written by the Scylla Operator and by us.
 	LabelServiceType = "scylla-operator.scylladb.com/scylla-service-type"
 	// ServiceTypeMember is the LabelServiceType of a member Service.
 	ServiceTypeMember = "member"
 
-	// LabelPodType is "scylladb-node" on ScyllaDB Pods. Written by the Scylla Operator and by inject.
+	// LabelPodType is "scylladb-node" on ScyllaDB Pods. Written by the Scylla Operator and by
+	// inject.
 	LabelPodType = "scylla-operator.scylladb.com/pod-type"
 	// PodTypeNode is the LabelPodType of a ScyllaDB Pod.
 	PodTypeNode = "scylladb-node"
@@ -142,9 +144,9 @@ const FieldOwnerController = "kubectl-scylla-controller"
 
 // Labels on reports.
 const (
-	// LabelReportSelector selects the datacenter reports that a barrier uses. With the Scylla Operator
-	// it is the name of its ScyllaDBDatacenter. With our controller it is the cluster's name (all
-	// datacenters of the cluster in the namespace).
+	// LabelReportSelector selects the datacenter reports that a barrier uses. With the Scylla
+	// Operator it is the name of its ScyllaDBDatacenter. With our controller it is the cluster's
+	// name (all datacenters of the cluster in the namespace).
 	LabelReportSelector = "scylla-operator.scylladb.com/scylladb-datacenter-nodes-status-report-selector"
 
 	// LabelRemoteReport is on a report copied from another Kubernetes cluster. Its value is the
@@ -172,8 +174,8 @@ const (
 	// FileBootstrappedQuery has the query's standard output, FileBootstrappedQuery+".code" its exit
 	// code.
 	FileBootstrappedQuery = MountShared + "/bootstrapped.json"
-	// FileGroup0Query has the output of the container's second query: the ID of the node's group 0 on
-	// disk.
+	// FileGroup0Query has the output of the container's second query: the ID of the node's group 0
+	// on disk.
 	FileGroup0Query = MountShared + "/group0.json"
 	// DirOwn is our empty directory on the volume with ScyllaDB's data: the only part of the volume
 	// that the reporter mounts, at MountDisk, to read the size of its file system.

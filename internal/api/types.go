@@ -8,16 +8,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// NodeStatus is the status of one node in another node's row. Only UP counts as up; every other text, known or not, does not.
+// NodeStatus is the status of one node in another node's row. Only UP counts as up; every other
+// text, known or not, does not.
 type NodeStatus string
 
 const (
-	NodeStatusUp      NodeStatus = "UP"
-	NodeStatusDown    NodeStatus = "DOWN"
-	NodeStatusUnknown NodeStatus = "UNKNOWN" // in neither of gossip's lists; ours: the Scylla Operator writes DOWN
+	NodeStatusUp   NodeStatus = "UP"
+	NodeStatusDown NodeStatus = "DOWN"
+	// in neither of gossip's lists; ours: the Scylla Operator writes DOWN
+	NodeStatusUnknown NodeStatus = "UNKNOWN"
 )
 
-// NodeState is the phase of a node's membership, as its peers' topology says. Empty means that only its membership is known.
+// NodeState is the phase of a node's membership, as its peers' topology says. Empty means that only
+// its membership is known.
 type NodeState string
 
 const (
@@ -29,28 +32,34 @@ const (
 	NodeStateDecommissioned NodeState = "DECOMMISSIONED"
 )
 
-// ObservedNodeStatusReport is one cell of the matrix, as annotations and our own kind have it. The Scylla Operator's kind has ObservedNode.
+// ObservedNodeStatusReport is one cell of the matrix, as annotations and our own kind have it. The
+// Scylla Operator's kind has ObservedNode.
 type ObservedNodeStatusReport struct {
 	// HostID of the observed node.
 	HostID hostid.ID `json:"hostID"`
 	// Status as the reporter sees it: UP, DOWN or UNKNOWN.
 	Status NodeStatus `json:"status"`
-	// State of the observed node where the reporter knows it to be other than normal. Additive; readers that do not know it skip it.
+	// State of the observed node where the reporter knows it to be other than normal. Additive;
+	// readers that do not know it skip it.
 	// +optional
 	State NodeState `json:"state,omitempty"`
-	// Since is when the reporter first saw the present status, kept only while it is not UP. Additive.
+	// Since is when the reporter first saw the present status, kept only while it is not UP.
+	// Additive.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }
 
 // Codes of NodeStatusReport.Fault.
 const (
-	FaultScyllaDB       = "ScyllaDBNoAnswer" // ScyllaDB did not respond, or the response is unusable
-	FaultPodUnreachable = "PodUnreachable"   // the Pod was not reachable, so ScyllaDB was not queried
+	// ScyllaDB did not respond, or the response is unusable
+	FaultScyllaDB = "ScyllaDBNoAnswer"
+	// the Pod was not reachable, so ScyllaDB was not queried
+	FaultPodUnreachable = "PodUnreachable"
 )
 
-// NodeStatusReport is the value of AnnotationNodeStatusReport: the row of one node. The shipped shape is observedNodes and
-// error; the rest is additive, and stable: the same facts give the same bytes.
+// NodeStatusReport is the value of AnnotationNodeStatusReport: the row of one node. The shipped
+// shape is observedNodes and error; the rest is additive, and stable: the same facts give the same
+// bytes.
 // +kubebuilder:object:generate=false
 type NodeStatusReport struct {
 	ObservedNodes []ObservedNodeStatusReport `json:"observedNodes,omitempty"`
@@ -59,7 +68,8 @@ type NodeStatusReport struct {
 	// LastRow is the last row without an error, kept in addition to Error; nil without Error, and
 	// if there was none. It lists the members. It does not show which of them are UP. Additive.
 	LastRow *LastRow `json:"lastRow,omitempty"`
-	// Fault is the code of Error; empty is ScyllaDBNoAnswer, as the Scylla Operator's reporter writes no code. Additive.
+	// Fault is the code of Error; empty is ScyllaDBNoAnswer, as the Scylla Operator's reporter
+	// writes no code. Additive.
 	Fault string `json:"fault,omitempty"`
 
 	// HostID of the reporting node itself, as soon as it knows it, joined or not.
@@ -70,45 +80,50 @@ type NodeStatusReport struct {
 	OwnsTokens *bool `json:"ownsTokens,omitempty"`
 	// ScyllaVersion is the running node's release, "2025.2.1-0.20250901.abc".
 	ScyllaVersion string `json:"scyllaVersion,omitempty"`
-	// Places are the locations of the observed nodes that are not UP, from gossip, sorted by host ID.
-	// Only they show that a host ID without a member is a node of another datacenter. Empty if gossip
-	// has none, or if more than MaxPlaces nodes are not UP. Additive.
+	// Places are the locations of the observed nodes that are not UP, from gossip, sorted by host
+	// ID. Only they show that a host ID without a member is a node of another datacenter. Empty if
+	// gossip has none, or if more than MaxPlaces nodes are not UP. Additive.
 	Places []NodePlace `json:"places,omitempty"`
 	// LegacyTopology is true if the node reports that Raft does not manage its cluster's topology.
 	// Additive.
 	LegacyTopology bool `json:"legacyTopology,omitempty"`
-	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of group 0, whose own view of gossip alone decides a join.
-	// Empty where the node knows no coordinator, as in every version before 6.0. Additive.
+	// Coordinator is the host ID of the topology coordinator as the node knows it: the leader of
+	// group 0, whose own view of gossip alone decides a join. Empty where the node knows no
+	// coordinator, as in every version before 6.0. Additive.
 	Coordinator hostid.ID `json:"coordinator,omitempty"`
-	// Group0ID is the ID of the node's group 0, which is the identity of its cluster, as read from the node's disk when its Pod started. Empty where the
-	// disk does not have it: on the first start, and before 2025.2. Additive.
+	// Group0ID is the ID of the node's group 0, which is the identity of its cluster, as read from
+	// the node's disk when its Pod started. Empty where the disk does not have it: on the first
+	// start, and before 2025.2. Additive.
 	Group0ID string `json:"group0ID,omitempty"`
-	// RepairBased are the node operations (ScyllaDB's names: replace, bootstrap, ...) that this node's
-	// configuration makes repair-based, sorted. Empty if there are none or if they are unknown.
-	// Additive.
+	// RepairBased are the node operations (ScyllaDB's names: replace, bootstrap, ...) that this
+	// node's configuration makes repair-based, sorted. Empty if there are none or if they are
+	// unknown. Additive.
 	RepairBased []string `json:"repairBased,omitempty"`
 	// Operations lists topology operations that the task manager shows as open or failed.
 	Operations []NodeOperation `json:"operations,omitempty"`
-	// Heartbeat is where the reporter confirms its row; nil where it serves no heartbeat, as the Scylla Operator's. Additive.
+	// Heartbeat is where the reporter confirms its row; nil where it serves no heartbeat, as the
+	// Scylla Operator's. Additive.
 	Heartbeat *ReportHeartbeat `json:"heartbeat,omitempty"`
-	// Process is how ScyllaDB's process ended within its running container, in addition to Error; nil
-	// if it has not ended or if that is unknown. Additive.
+	// Process is how ScyllaDB's process ended within its running container, in addition to Error;
+	// nil if it has not ended or if that is unknown. Additive.
 	Process *ScyllaDBProcess `json:"process,omitempty"`
-	// DiskUsedPercent is how full the volume with the node's data is, in addition to Error. Below 90
-	// it is a multiple of 5, so that it seldom changes the row. Nil if unknown, as from an older
+	// DiskUsedPercent is how full the volume with the node's data is, in addition to Error. Below
+	// 90 it is a multiple of 5, so that it seldom changes the row. Nil if unknown, as from an older
 	// reporter. Additive.
 	DiskUsedPercent *int32 `json:"diskUsedPercent,omitempty"`
-	// JoinedPercent is how much of its data a joining or replacing node has received; nil if it does
-	// neither, or if unknown. Additive.
+	// JoinedPercent is how much of its data a joining or replacing node has received; nil if it
+	// does neither, or if unknown. Additive.
 	JoinedPercent *int32 `json:"joinedPercent,omitempty"`
-	// Credential is the result of the credential container; nil if the Pod has none, or if it has not
-	// acted. Additive.
+	// Credential is the result of the credential container; nil if the Pod has none, or if it has
+	// not acted. Additive.
 	Credential *CredentialReport `json:"credential,omitempty"`
 }
 
-// ScyllaDBProcess is a ScyllaDB process that has ended, by the supervisord of its container: the container runs on without it.
+// ScyllaDBProcess is a ScyllaDB process that has ended, by the supervisord of its container: the
+// container runs on without it.
 type ScyllaDBProcess struct {
-	// State is supervisord's text: EXITED, FATAL, BACKOFF or STOPPED; STARTING or RUNNING once it was started again.
+	// State is supervisord's text: EXITED, FATAL, BACKOFF or STOPPED; STARTING or RUNNING once it
+	// was started again.
 	State string `json:"state"`
 	// ExitStatus is the exit status, -1 after a signal; nil where supervisord no longer has it.
 	ExitStatus *int32 `json:"exitStatus,omitempty"`
@@ -149,13 +164,16 @@ type LastRow struct {
 type ReportHeartbeat struct {
 	// Port at the Pod's address.
 	Port int32 `json:"port"`
-	// Fingerprint of the certificate there: the lower-case hex SHA-256 of its DER form. The reporter makes key and certificate when it starts.
+	// Fingerprint of the certificate there: the lower-case hex SHA-256 of its DER form. The
+	// reporter makes key and certificate when it starts.
 	Fingerprint string `json:"fingerprint"`
-	// Lease is true if the sequence number is on a Lease of the Pod, because the network does not let
-	// the controller reach the reporter (AnnotationHeartbeat). Port and Fingerprint are still valid.
+	// Lease is true if the sequence number is on a Lease of the Pod, because the network does not
+	// let the controller reach the reporter (AnnotationHeartbeat). Port and Fingerprint are still
+	// valid.
 	Lease bool `json:"lease,omitempty"`
-	// IntervalSeconds is the time between two polls of ScyllaDB, where that is more than 5 s; zero otherwise. The number may stand still for twice as
-	// long. An older controller does not read it, and takes the member for UNKNOWN meanwhile.
+	// IntervalSeconds is the time between two polls of ScyllaDB, where that is more than 5 s; zero
+	// otherwise. The number may stand still for twice as long. An older controller does not read
+	// it, and takes the member for UNKNOWN meanwhile.
 	IntervalSeconds int32 `json:"intervalSeconds,omitempty"`
 }
 
@@ -165,13 +183,15 @@ type NodeOperation struct {
 	Type string `json:"type"`
 	// State is created, running, done or failed.
 	State string `json:"state"`
-	// HostID of the node that the operation concerns; empty where ScyllaDB does not tell, as in every version up to 2025.4.
+	// HostID of the node that the operation concerns; empty where ScyllaDB does not tell, as in
+	// every version up to 2025.4.
 	HostID hostid.ID `json:"hostID"`
 	// Error is the task's error text, when it failed.
 	Error string `json:"error,omitempty"`
 }
 
-// ObservedNode is one cell of a datacenter report, with exactly the fields of the Scylla Operator's kind.
+// ObservedNode is one cell of a datacenter report, with exactly the fields of the Scylla Operator's
+// kind.
 type ObservedNode struct {
 	// HostID of the observed node.
 	// +optional
@@ -202,8 +222,8 @@ type RackReport struct {
 	Nodes []NodeReport `json:"nodes,omitempty"`
 }
 
-// ScyllaDBDatacenterNodesStatusReport is the report of one datacenter, in exactly the Scylla Operator's shape: no spec, no status,
-// no time stamp.
+// ScyllaDBDatacenterNodesStatusReport is the report of one datacenter, in exactly the Scylla
+// Operator's shape: no spec, no status, no time stamp.
 // +kubebuilder:object:root=true
 // +kubebuilder:metadata:annotations="scylla-operator.scylladb.com/internal-api-type=true"
 // +kubebuilder:resource:scope=Namespaced,path=scylladbdatacenternodesstatusreports,singular=scylladbdatacenternodesstatusreport
@@ -234,9 +254,9 @@ type StatusReportNode struct {
 	// Member is the name of its Service and Pod, where these are in the namespace of the report.
 	// +optional
 	Member string `json:"member,omitempty"`
-	// MembershipDigest, if set, means that this node sees every host ID of the membership with that digest UP, except those
-	// in observedNodes. If empty, observedNodes is the whole row, as in the proposal. In a cluster of up to 32 nodes every
-	// row that is not stale is whole.
+	// MembershipDigest, if set, means that this node sees every host ID of the membership with that
+	// digest UP, except those in observedNodes. If empty, observedNodes is the whole row, as in the
+	// proposal. In a cluster of up to 32 nodes every row that is not stale is whole.
 	// +optional
 	MembershipDigest string `json:"membershipDigest,omitempty"`
 	// ObservedNodes is the whole row, or with a membershipDigest its exceptions.
@@ -269,13 +289,15 @@ type RowTrouble struct {
 type StatusReportDatacenter struct {
 	// +optional
 	Name string `json:"name"`
-	// Stale is set when the datacenter's own report can no longer be read; its last rows are kept and block.
+	// Stale is set when the datacenter's own report can no longer be read; its last rows are kept
+	// and block.
 	// +optional
 	Stale bool `json:"stale,omitempty"`
 	// StaleSince is when reading it first failed.
 	// +optional
 	StaleSince *metav1.Time `json:"staleSince,omitempty"`
-	// NotVerified is set for a datacenter that is known to exist but whose nodes no reporter in this Kubernetes cluster can ask.
+	// NotVerified is set for a datacenter that is known to exist but whose nodes no reporter in
+	// this Kubernetes cluster can ask.
 	// +optional
 	NotVerified bool `json:"notVerified,omitempty"`
 	// +optional
@@ -284,7 +306,8 @@ type StatusReportDatacenter struct {
 
 // Membership is a set of host IDs with its digest, stored once for all rows.
 type Membership struct {
-	// Digest is the lower-case hex SHA-256 of the sorted host IDs joined by newlines, first 16 characters.
+	// Digest is the lower-case hex SHA-256 of the sorted host IDs joined by newlines, first 16
+	// characters.
 	Digest string `json:"digest"`
 	// HostIDs, sorted.
 	HostIDs []string `json:"hostIDs"`
@@ -327,7 +350,8 @@ type ScyllaDBStatusReportStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Nodes, Up and Blockers feed the printer columns: "5", "5/5", number of blockers for a new node.
+	// Nodes, Up and Blockers feed the printer columns: "5", "5/5", number of blockers for a new
+	// node.
 	// +optional
 	Nodes int32 `json:"nodes"`
 	// +optional
@@ -349,23 +373,27 @@ type ScyllaDBStatusReportStatus struct {
 	// View is the controller's summary of the cluster. It is written when its content changes.
 	// +optional
 	View *StatusReportView `json:"view,omitempty"`
-	// Initialized is set once and never removed: the cluster has had its first node, and no member may bootstrap it again.
+	// Initialized is set once and never removed: the cluster has had its first node, and no member
+	// may bootstrap it again.
 	// +optional
 	Initialized bool `json:"initialized,omitempty"`
 	// Initialization is the evidence for Initialized. Written with Initialized and never changed.
 	// +optional
 	Initialization *StatusReportInitialization `json:"initialization,omitempty"`
-	// RootCredential is the last result about the first credential; absent where no member has a container of the credential.
+	// RootCredential is the last result about the first credential; absent where no member has a
+	// container of the credential.
 	// +optional
 	RootCredential *RootCredential `json:"rootCredential,omitempty"`
-	// SelfInitialized is true once the superuser that ScyllaDB's configuration names was found, and the default one closed. Never removed.
+	// SelfInitialized is true once the superuser that ScyllaDB's configuration names was found, and
+	// the default one closed. Never removed.
 	// +optional
 	SelfInitialized bool `json:"selfInitialized,omitempty"`
 	// InitialSettings are the settings that precede the growth of the cluster.
 	// +optional
 	InitialSettings *InitialSettings `json:"initialSettings,omitempty"`
-	// Group0ID is the ID of the cluster's group 0, which is its identity, from the first nodes whose disks had it. Set once, and never changed: a node
-	// with another one belongs to another cluster.
+	// Group0ID is the ID of the cluster's group 0, which is its identity, from the first nodes
+	// whose disks had it. Set once, and never changed: a node with another one belongs to another
+	// cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=36
 	Group0ID string `json:"group0ID,omitempty"`
@@ -374,7 +402,8 @@ type ScyllaDBStatusReportStatus struct {
 // LastListed is a node that a last row listed as a normal member.
 type LastListed struct {
 	HostID hostid.ID `json:"hostID"`
-	// By is the host ID of the node whose row it was: another node, except in a cluster of one member.
+	// By is the host ID of the node whose row it was: another node, except in a cluster of one
+	// member.
 	By hostid.ID `json:"by"`
 }
 
@@ -382,16 +411,20 @@ type LastListed struct {
 const (
 	// ConditionAllNodesUp is True if every node sees every node UP: a new node can join.
 	ConditionAllNodesUp = "AllNodesUp"
-	// ConditionRowsDecoded is False if an annotation could not be decoded; the message names the Pod.
+	// ConditionRowsDecoded is False if an annotation could not be decoded; the message names the
+	// Pod.
 	ConditionRowsDecoded = "RowsDecoded"
 	// ConditionRemotesReachable is False if a remote datacenter's report could not be read.
 	ConditionRemotesReachable = "RemotesReachable"
 )
 
-// ScyllaDBStatusReport is the report of a whole cluster: the proposal's datacenters[].nodes[].observedNodes[], and our status. In a cluster of up to
-// 32 nodes every row is whole, and the proposal's algorithm reads it. In a larger one the membership is stored once, and a row lists only its exceptions
-// (membershipDigest): the size grows with nodes plus exceptions. Rows that may be old, and all rows while a datacenter is not verified, are written with
-// a membershipDigest in small clusters too: the proposal's algorithm has no field for either, and then waits.
+// ScyllaDBStatusReport is the report of a whole cluster: the proposal's
+// datacenters[].nodes[].observedNodes[], and our status. In a cluster of up to 32 nodes every row
+// is whole, and the proposal's algorithm reads it. In a larger one the membership is stored once,
+// and a row lists only its exceptions (membershipDigest): the size grows with nodes plus
+// exceptions. Rows that may be old, and all rows while a datacenter is not verified, are written
+// with a membershipDigest in small clusters too: the proposal's algorithm has no field for either,
+// and then waits.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,path=scylladbstatusreports,singular=scylladbstatusreport
@@ -410,9 +443,9 @@ type ScyllaDBStatusReport struct {
 	Membership *Membership `json:"membership,omitempty"`
 	// +optional
 	Datacenters []StatusReportDatacenter `json:"datacenters,omitempty"`
-	// LastListed are the members in the last rows, while no node has a usable row. When the whole cluster starts, they
-	// distinguish a member that starts on its own volume from a new node. Sorted by host ID, at most 4,096. They do not
-	// show which members are UP.
+	// LastListed are the members in the last rows, while no node has a usable row. When the whole
+	// cluster starts, they distinguish a member that starts on its own volume from a new node.
+	// Sorted by host ID, at most 4,096. They do not show which members are UP.
 	// +optional
 	LastListed []LastListed `json:"lastListed,omitempty"`
 	// +optional

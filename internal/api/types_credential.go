@@ -11,22 +11,27 @@ import (
 
 // Names of the root credential in manifests, `inject`, the agent and the commands.
 const (
-	// AnnotationRootCredential on a StatefulSet is the mode of the root credential: off, verify or managed. Written by `inject`, or by a person before it;
-	// `inject` sets the container's mode by it, and off stops that container at once. Read by `inject` and our controller.
+	// AnnotationRootCredential on a StatefulSet is the mode of the root credential: off, verify or
+	// managed. Written by `inject`, or by a person before it; `inject` sets the container's mode by
+	// it, and off stops that container at once. Read by `inject` and our controller.
 	AnnotationRootCredential = "kubectl-scylla.scylladb.com/root-credential"
-	// AnnotationRepaired on a StatefulSet is the hash of the initial settings after whose change a person has repaired the keyspaces. Written by a
-	// person, read by our controller, which then no longer reports the repair as due.
+	// AnnotationRepaired on a StatefulSet is the hash of the initial settings after whose change a
+	// person has repaired the keyspaces. Written by a person, read by our controller, which then no
+	// longer reports the repair as due.
 	AnnotationRepaired = "kubectl-scylla.scylladb.com/repaired"
 
-	// ContainerCredential is the native sidecar that acts on the root credential. Only this container mounts its Secret.
+	// ContainerCredential is the native sidecar that acts on the root credential. Only this
+	// container mounts its Secret.
 	ContainerCredential = "scylla-credential"
-	// VolumeCredential is the emptyDir between that container and the reporter, mounted at MountCredential.
+	// VolumeCredential is the emptyDir between that container and the reporter, mounted at
+	// MountCredential.
 	VolumeCredential = "scylla-credential"
 	MountCredential  = "/mnt/credential"
 	// VolumeRootCredential is the mounted Secret.
 	VolumeRootCredential = "scylla-root-credential"
 	MountRootCredential  = "/mnt/root-credential"
-	// CredentialOff is the mode of a member without the container; CredentialMode is the container's flag for the other modes.
+	// CredentialOff is the mode of a member without the container; CredentialMode is the
+	// container's flag for the other modes.
 	CredentialOff  = "off"
 	CredentialMode = "--mode="
 )
@@ -34,7 +39,8 @@ const (
 // RootCredentialSecret returns the name of a cluster's Secret.
 func RootCredentialSecret(cluster string) string { return cluster + "-root-credential" }
 
-// Types of the codes about the root credential and the first settings; internal/credential has the values.
+// Types of the codes about the root credential and the first settings; internal/credential has the
+// values.
 type (
 	RootCredentialMode    string
 	RootCredentialCode    string
@@ -43,8 +49,8 @@ type (
 	InitialSettingState   string
 )
 
-// CredentialReport is the result of the container of the credential: codes, numbers and names of datacenters. It has no role,
-// no password and no CQL.
+// CredentialReport is the result of the container of the credential: codes, numbers and names of
+// datacenters. It has no role, no password and no CQL.
 // +kubebuilder:object:generate=false
 type CredentialReport struct {
 	Credential RootCredential   `json:"credential"`
@@ -55,7 +61,8 @@ type CredentialReport struct {
 type RootCredential struct {
 	// Mode is off, verify or managed.
 	Mode RootCredentialMode `json:"mode"`
-	// Code is Verified, ByConfiguration, NotApplicable, DefaultSuperuserOpen, Missing, WrongPassword, Pending or Unknown; empty before the first result.
+	// Code is Verified, ByConfiguration, NotApplicable, DefaultSuperuserOpen, Missing,
+	// WrongPassword, Pending or Unknown; empty before the first result.
 	// +optional
 	Code RootCredentialCode `json:"code,omitempty"`
 	// Reason is why the code is not a better one.
@@ -64,10 +71,12 @@ type RootCredential struct {
 	// Server is the number of ScyllaDB's error, such as 0x2100.
 	// +optional
 	Server string `json:"server,omitempty"`
-	// Default is whether the default superuser logs in with its default password: open, closed or unknown.
+	// Default is whether the default superuser logs in with its default password: open, closed or
+	// unknown.
 	// +optional
 	Default RootCredentialDefault `json:"default,omitempty"`
-	// At is the time of the result, Since when Code became the present one, by the clock of the member's Kubernetes node.
+	// At is the time of the result, Since when Code became the present one, by the clock of the
+	// member's Kubernetes node.
 	// +optional
 	At *metav1.Time `json:"at,omitempty"`
 	// +optional
@@ -77,7 +86,8 @@ type RootCredential struct {
 	Member string `json:"member,omitempty"`
 }
 
-// InitialSettings are the settings that a cluster has before it grows: the health policy, and the replication of ScyllaDB's two keyspaces.
+// InitialSettings are the settings that a cluster has before it grows: the health policy, and the
+// replication of ScyllaDB's two keyspaces.
 type InitialSettings struct {
 	// Hash of the items about keyspaces: it changes with their state and their replication.
 	// +optional
@@ -94,7 +104,8 @@ type InitialSettings struct {
 type InitialSetting struct {
 	// Name is healthPolicy, or a keyspace.
 	Name string `json:"name"`
-	// State is Applied, Due, ToDo (a person applies it), Waiting or Foreign (altered by another user, and never changed).
+	// State is Applied, Due, ToDo (a person applies it), Waiting or Foreign (altered by another
+	// user, and never changed).
 	State InitialSettingState `json:"state"`
 	// Reason is why the setting waits.
 	// +optional
@@ -105,7 +116,8 @@ type InitialSetting struct {
 	// Wanted are the replication factors by datacenter.
 	// +optional
 	Wanted map[string]int32 `json:"wanted,omitempty"`
-	// Ours are the replications that were set, or about to be set, by a container of the credential.
+	// Ours are the replications that were set, or about to be set, by a container of the
+	// credential.
 	// +optional
 	// +kubebuilder:validation:MaxItems=8
 	Ours []string `json:"ours,omitempty"`
@@ -117,7 +129,8 @@ type InitialSetting struct {
 // SettingHealthPolicy is the name of the setting that is no keyspace.
 const SettingHealthPolicy = "healthPolicy"
 
-// StatusReportViewCredential names the member that acts on the root credential and the first settings.
+// StatusReportViewCredential names the member that acts on the root credential and the first
+// settings.
 type StatusReportViewCredential struct {
 	// Member whose container acts.
 	// +kubebuilder:validation:MinLength=1
@@ -139,8 +152,9 @@ type StatusReportViewDatacenter struct {
 	Nodes int32 `json:"nodes"`
 }
 
-// ConditionRootCredential is present after the first result: True for Verified, ByConfiguration and NotApplicable, False for DefaultSuperuserOpen, Missing
-// and WrongPassword, else Unknown with its reason.
+// ConditionRootCredential is present after the first result: True for Verified, ByConfiguration and
+// NotApplicable, False for DefaultSuperuserOpen, Missing and WrongPassword, else Unknown with its
+// reason.
 const ConditionRootCredential = "RootCredential"
 
 // Bounds of a credential's report.
@@ -150,8 +164,8 @@ const (
 	maxFactor      = 100
 )
 
-// usable reports whether a row's report about the credential is valid. An invalid one is dropped: no start depends on it, and the API server would refuse
-// a status that contains it.
+// usable reports whether a row's report about the credential is valid. An invalid one is dropped:
+// no start depends on it, and the API server would refuse a status that contains it.
 func (r *CredentialReport) usable() bool {
 	c := &r.Credential
 	words := []string{string(c.Code), string(c.Mode), string(c.Default), string(c.Reason), strings.TrimPrefix(c.Server, "0x")}

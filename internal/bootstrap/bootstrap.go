@@ -89,7 +89,8 @@ func (in Input) decide() Verdict {
 	v.Blockers, v.Notes = in.precondition(m, v.Notes)
 	v.Blockers = append(v.Blockers, in.malformed(forced)...)
 	if b := in.unknownVolume(m); b.Reason != "" && len(v.Blockers) == 0 {
-		v.Blockers = []matrix.Blocker{b} // its step takes precedence over all others, so it comes first
+		// its step takes precedence over all others, so it comes first
+		v.Blockers = []matrix.Blocker{b}
 	}
 	matrix.SortBlockers(v.Blockers)
 	replaces := in.replaces()

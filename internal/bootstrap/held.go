@@ -29,7 +29,8 @@ func (d Decision) Stabilises() bool {
 // Stabilising returns the blocker of a member for which all nodes have been UP for elapsed, while
 // window is required.
 func Stabilising(window, elapsed time.Duration) matrix.Blocker {
-	left := (min(window, max(0, window-elapsed)) + time.Second - 1).Truncate(time.Second) // rounded up: 0s would mean finished
+	// rounded up: 0s would mean finished
+	left := (min(window, max(0, window-elapsed)) + time.Second - 1).Truncate(time.Second)
 	return matrix.Blocker{
 		Reason: words.Stabilising, Cause: words.New(words.MustStayUp, "window", window.String(), "left", left.String()),
 	}
@@ -69,7 +70,8 @@ func held(c *cluster.Cluster, m *cluster.Member) []matrix.Blocker {
 	if len(out) == 0 && w.StableSince != nil && w.StableFor.Duration > 0 {
 		elapsed := time.Duration(0)
 		if !c.TakenAt.IsZero() {
-			elapsed = max(0, c.TakenAt.Sub(w.StableSince.Time)) // clocks of two machines: the rest never exceeds the whole window
+			// clocks of two machines: the rest never exceeds the whole window
+			elapsed = max(0, c.TakenAt.Sub(w.StableSince.Time))
 		}
 		out = append(out, Stabilising(w.StableFor.Duration, elapsed))
 	}

@@ -17,11 +17,11 @@ import (
 type Permission struct {
 	// View is the newest known view; nil if there is none.
 	View *api.StatusReportView
-	// Override is the report that an override names instead of the cluster's own; empty without one.
-	// It is another cluster's report, with another cluster's permits.
+	// Override is the report that an override names instead of the cluster's own; empty without
+	// one. It is another cluster's report, with another cluster's permits.
 	Override string
-	// Old is why the view is too old to be used; zero if it is fresh or its age is unknown, as outside
-	// the Pod.
+	// Old is why the view is too old to be used; zero if it is fresh or its age is unknown, as
+	// outside the Pod.
 	Old words.Message
 	// Back is set while the API server still returns an older view than View; zero otherwise.
 	Back words.Message
@@ -30,8 +30,8 @@ type Permission struct {
 	Claim      string
 	ClaimKnown bool
 	ClaimUID   types.UID
-	// PodUID is the UID of the member's Pod; empty if the caller is outside the Pod and has not read
-	// it.
+	// PodUID is the UID of the member's Pod; empty if the caller is outside the Pod and has not
+	// read it.
 	PodUID types.UID
 }
 
@@ -105,8 +105,8 @@ func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hosti
 		other(words.New(words.PermitForOtherClaim, "claim", p.Claim, "uid", string(p.ClaimUID), "permitted", string(permit.PVCUID)))
 	}
 	if p.PodUID != "" && permit.PodUID != p.PodUID {
-		// The controller judged the Pod that waited then. It withdraws the permit when it sees the new
-		// Pod.
+		// The controller judged the Pod that waited then. It withdraws the permit when it sees the
+		// new Pod.
 		other(words.New(words.PermitForOtherPod, "uid", string(p.PodUID), "permitted", string(permit.PodUID)))
 	}
 	if permit.Kind != kind {

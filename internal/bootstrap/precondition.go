@@ -35,8 +35,8 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	if !in.replaces().IsZero() {
 		blockers = in.butReplaced(m, blockers)
 		if uid := in.Member.Annotation(api.AnnotationReplacePodUID); uid != "" && in.Member.Pod != nil && uid == string(in.Member.Pod.UID) {
-			// The replacement is about to evict this Pod, with its volume. A start now would be interrupted,
-			// or create a member whose volume is deleted.
+			// The replacement is about to evict this Pod, with its volume. A start now would be
+			// interrupted, or create a member whose volume is deleted.
 			blockers = append(blockers, matrix.Blocker{Reason: words.PodToBeReplaced, Observed: in.self})
 		}
 	}
@@ -126,7 +126,8 @@ func rolloutBlockers(rollouts []maintenance.Rollout) []matrix.Blocker {
 	for _, r := range rollouts {
 		b := matrix.Blocker{Reason: words.RolloutInProgress, Cause: r.Cause}
 		if r.Cause.Code == words.FewerPodsReady && !r.Rolling {
-			b.Reason = words.PodsNotReady // its Pods do not change, so `rollout status` might wait indefinitely
+			// its Pods do not change, so `rollout status` might wait indefinitely
+			b.Reason = words.PodsNotReady
 		}
 		list = append(list, b)
 	}

@@ -49,8 +49,8 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 	case said.fresh:
 		return words.Message{}
 	case in.Volume == VolumeUsed && in.VolumeHostID == id:
-		// The whole cluster restarts at once, and no row is fresh: the host ID in the volume proves that
-		// the volume belongs to the member.
+		// The whole cluster restarts at once, and no row is fresh: the host ID in the volume proves
+		// that the volume belongs to the member.
 		return words.New(words.StartsWithWholeCluster, "hostID", id)
 	case in.LastListedBy != (matrix.Ref{}) && in.Volume == VolumeUsed && in.Member.HasJoined():
 		// As above, but the volume's host ID is unknown. Last rows list this node as a member, and

@@ -20,8 +20,8 @@ type Start struct {
 	// Member wants to start. Members are all that have a Service, including Member.
 	Member  *cluster.Member
 	Members []*cluster.Member
-	// Address is the address that Member will have. ByService is true if the addresses are cluster IPs
-	// of Services, not Pod IPs.
+	// Address is the address that Member will have. ByService is true if the addresses are cluster
+	// IPs of Services, not Pod IPs.
 	Address   string
 	ByService bool
 	// External are the seeds that the user gave. A seed that is a member of Members is left to the
@@ -29,11 +29,11 @@ type Start struct {
 	External []string
 	// Elsewhere are datacenters and nodes that are known to exist and have no Service here.
 	Elsewhere []string
-	// Restart is true if Member may restart on its own volume. Then a joined member that is not UP is
-	// also a seed, as when the whole cluster starts.
+	// Restart is true if Member may restart on its own volume. Then a joined member that is not UP
+	// is also a seed, as when the whole cluster starts.
 	Restart bool
-	// Volume is the state of the data directory as the launcher just read it. The query's answer may
-	// be older: a restarted container has the answer of its Pod's first start.
+	// Volume is the state of the data directory as the launcher just read it. The query's answer
+	// may be older: a restarted container has the answer of its Pod's first start.
 	Volume Volume
 }
 
@@ -150,8 +150,8 @@ func Seeds(s Start) SeedChoice {
 	case len(s.Elsewhere) > 0:
 		return SeedChoice{Code: words.SeedsElsewhere, Names: slices.Clone(s.Elsewhere)}
 	case selfJoined && s.Restart && s.Volume == VolumeUsed && s.Address != "":
-		// ScyllaDB's group 0 is on its volume: it starts as a member and creates no cluster, whatever its
-		// seeds are.
+		// ScyllaDB's group 0 is on its volume: it starts as a member and creates no cluster,
+		// whatever its seeds are.
 		return SeedChoice{Code: words.SeedsOwnVolume, Seeds: []string{s.Address}, Names: []string{self}}
 	case selfJoined && !forced:
 		return SeedChoice{Code: words.SeedsOnlySelfJoined, Names: []string{self}}

@@ -17,10 +17,12 @@ import (
 type Bootstrapped uint8
 
 const (
-	BootstrappedUnknown        Bootstrapped = iota // not readable, or not queried
-	BootstrappedNo                                 // no COMPLETED in system.local: new, or never flushed
-	BootstrappedYes                                // COMPLETED
-	BootstrappedDecommissioned                     // DECOMMISSIONED: ScyllaDB will refuse to start on it
+	BootstrappedUnknown Bootstrapped = iota // not readable, or not queried
+	// no COMPLETED in system.local: new, or never flushed
+	BootstrappedNo
+	BootstrappedYes // COMPLETED
+	// DECOMMISSIONED: ScyllaDB will refuse to start on it
+	BootstrappedDecommissioned
 )
 
 // Volume is the known state of the data directory, in addition to the query's answer. The zero
@@ -42,22 +44,22 @@ type Input struct {
 	Disk Bootstrapped
 	// DiskDetail is how the query failed, or its result; zero if unknown.
 	DiskDetail words.Message
-	// Volume is the state of the data directory as the barrier read it. VolumeDetail is why it was not
-	// readable, else zero.
+	// Volume is the state of the data directory as the barrier read it. VolumeDetail is why it was
+	// not readable, else zero.
 	Volume       Volume
 	VolumeDetail words.Message
-	// VolumeHostID is the host ID in the data directory, by the same query; empty if the query did not
-	// return it.
+	// VolumeHostID is the host ID in the data directory, by the same query; empty if the query did
+	// not return it.
 	VolumeHostID hostid.ID
 	// AtBarrier is set by a reader outside the Pod while its barrier has not opened: a verdict that
-	// depends on the volume is then withheld. The member may have lost its volume, and would start as
-	// a new node or not at all. For a Pod past its barrier the verdict is about a later start.
+	// depends on the volume is then withheld. The member may have lost its volume, and would start
+	// as a new node or not at all. For a Pod past its barrier the verdict is about a later start.
 	AtBarrier bool
-	// Refused is the refusal of the Pod's own barrier, which has read the data directory; empty if it
-	// has not refused.
+	// Refused is the refusal of the Pod's own barrier, which has read the data directory; empty if
+	// it has not refused.
 	Refused string
-	// Banned is the evidence that ScyllaDB has banned this data directory's host ID; zero if there is
-	// none.
+	// Banned is the evidence that ScyllaDB has banned this data directory's host ID; zero if there
+	// is none.
 	Banned words.Message
 
 	// LastListedBy is another node whose last row lists Self's host ID as a plain member, while no
@@ -81,25 +83,25 @@ type Input struct {
 	// Initialized is true if the cluster report records that the cluster has had its first node: no
 	// member creates it again.
 	Initialized bool
-	// Permission is the known state of Self's permit; nil if none is needed. It is one more condition,
-	// and never overrides the others.
+	// Permission is the known state of Self's permit; nil if none is needed. It is one more
+	// condition, and never overrides the others.
 	Permission *Permission
-	// JudgedBy is the report that an override names instead of the cluster's own, if the member needs
-	// no permit; empty otherwise.
+	// JudgedBy is the report that an override names instead of the cluster's own, if the member
+	// needs no permit; empty otherwise.
 	JudgedBy string
-	// Held are more blockers that the member's own barrier has reported. They count only if there are
-	// no others.
+	// Held are more blockers that the member's own barrier has reported. They count only if there
+	// are no others.
 	Held []matrix.Blocker
 	// Doubts are reasons why the reports may be out of date: their controller is off, or the Pods'
 	// annotations differ.
 	Doubts []matrix.Blocker
 	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids.
 	AllowNonReporting bool
-	// ControllerSilentSince is set if the controller that owns the reports has not renewed its Lease
-	// for too long.
+	// ControllerSilentSince is set if the controller that owns the reports has not renewed its
+	// Lease for too long.
 	ControllerSilentSince time.Time
-	// ControllerSilent names the controller that is not responding, or is the reason why its state is
-	// unknown. Zero if it responds, or is not ours.
+	// ControllerSilent names the controller that is not responding, or is the reason why its state
+	// is unknown. Zero if it responds, or is not ours.
 	ControllerSilent words.Message
 
 	self matrix.Ref // Member.ByService, computed once
@@ -110,13 +112,14 @@ type Decision string
 
 const (
 	DecisionBootstrapped Decision = "AlreadyBootstrapped" // the disk has COMPLETED
-	DecisionRestart      Decision = "RestartOfMember"     // the disk has not, but its peers list it as a member
-	DecisionForced       Decision = "Forced"
-	DecisionReplacing    Decision = "Replacing"
-	DecisionAllUp        Decision = "AllNodesUp"
-	DecisionGenesis      Decision = "FirstNode"
-	DecisionWait         Decision = "Wait"
-	DecisionRefuse       Decision = "Refuse" // waiting cannot help
+	// the disk has not, but its peers list it as a member
+	DecisionRestart   Decision = "RestartOfMember"
+	DecisionForced    Decision = "Forced"
+	DecisionReplacing Decision = "Replacing"
+	DecisionAllUp     Decision = "AllNodesUp"
+	DecisionGenesis   Decision = "FirstNode"
+	DecisionWait      Decision = "Wait"
+	DecisionRefuse    Decision = "Refuse" // waiting cannot help
 )
 
 // Verdict is the result of Decide, with every blocker. The same value feeds text, JSON, dashboard,

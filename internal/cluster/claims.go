@@ -27,8 +27,8 @@ func (c *Cluster) claimBlockers() []matrix.Blocker {
 	return out
 }
 
-// isRunningIn reports whether a node runs in the Pod: its ScyllaDB is Ready, or runs and is seen UP. A
-// Pod that is being deleted cannot be kept.
+// isRunningIn reports whether a node runs in the Pod: its ScyllaDB is Ready, or runs and is seen
+// UP. A Pod that is being deleted cannot be kept.
 func (c *Cluster) isRunningIn(pod *corev1.Pod, member string) bool {
 	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) {
 		return false

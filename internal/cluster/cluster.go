@@ -20,8 +20,8 @@ import (
 type Cluster struct {
 	Objects
 
-	// TakenAt is when the objects were read. For saved objects it is the newest time in them, zero if
-	// they have none.
+	// TakenAt is when the objects were read. For saved objects it is the newest time in them, zero
+	// if they have none.
 	TakenAt time.Time
 	// Source is the source of Rows, never SourceAuto. SourceReason is the reason for the choice.
 	Source       Source
@@ -47,7 +47,8 @@ type Cluster struct {
 	elsewhere   func() words.Message // otherDatacenter, computed once
 	unrecorded  func() []string      // withoutHostID, computed once: each unknown host ID needs it
 	unknown     func() []hostid.ID
-	ours        func() map[hostid.ID]bool // ourHostIDs, computed once: each unknown host ID needs it
+	// ourHostIDs, computed once: each unknown host ID needs it
+	ours func() map[hostid.ID]bool
 }
 
 // New returns the Cluster of the objects read at the time now; zero for saved objects of unknown

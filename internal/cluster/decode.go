@@ -19,9 +19,10 @@ import (
 // 1,000 annotations of 1,000 cells cost only the reading of their bytes. The zero value and nil are
 // ready to use; Decoder is safe for concurrent use.
 type Decoder struct {
-	mu    sync.Mutex
-	rows  map[string]remembered                     // by Pod name, of the last reading
-	cells map[string][]api.ObservedNodeStatusReport // by the annotation's text up to the end of the cells
+	mu   sync.Mutex
+	rows map[string]remembered // by Pod name, of the last reading
+	// by the annotation's text up to the end of the cells
+	cells map[string][]api.ObservedNodeStatusReport
 }
 
 type remembered struct {

@@ -32,7 +32,8 @@ func (c *Cluster) NotFirst(member string, all Neighbourhood) words.Message {
 		pod = c.ix.pods[member]
 	}
 	if pod == nil {
-		return words.Message{} // its seeds are unknown: the caller is outside the Pod, which does not exist yet
+		// its seeds are unknown: the caller is outside the Pod, which does not exist yet
+		return words.Message{}
 	}
 	if l := pod.Labels[api.LabelCluster]; l != "" && l != c.Name {
 		return words.New(words.PodIsOfCluster, "pod", l, "service", c.Name)

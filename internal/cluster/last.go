@@ -17,8 +17,10 @@ const maxLastListed = 4096
 // lastRows is the membership in rows that no reporter can renew. Their UP and DOWN are ignored and
 // are in no matrix.
 type lastRows struct {
-	by      map[hostid.ID]hostid.ID // node -> the node that lists it as a plain member: the first other node by host ID, else the node itself
-	against map[hostid.ID]bool      // listed as new node, replaced or gone
+	// node -> the node that lists it as a plain member: the first other node by host ID, else the
+	// node itself
+	by      map[hostid.ID]hostid.ID
+	against map[hostid.ID]bool // listed as new node, replaced or gone
 }
 
 func newLastRows() lastRows {

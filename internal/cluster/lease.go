@@ -131,8 +131,8 @@ func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
 	if l.Spec.RenewTime != nil {
 		renewed = l.Spec.RenewTime.Time
 	}
-	// A new holder's renewal may be earlier than the old holder's if their clocks differ; any change
-	// counts.
+	// A new holder's renewal may be earlier than the old holder's if their clocks differ; any
+	// change counts.
 	if first || !m.present || !renewed.Equal(m.renewed) || m.who != holder(l) && holder(l) != "" {
 		m.since = now
 	}

@@ -20,8 +20,10 @@ import (
 type Source string
 
 const (
-	SourceAuto       Source = "auto"       // reports if any, with a Pod's row if it differs; else annotations
-	SourceReport     Source = "report"     // datacenter reports (or the cluster report that an override names)
+	// reports if any, with a Pod's row if it differs; else annotations
+	SourceAuto Source = "auto"
+	// datacenter reports (or the cluster report that an override names)
+	SourceReport     Source = "report"
 	SourceAnnotation Source = "annotation" // the annotations of the Pods
 	SourceLive       Source = "live"       // ScyllaDB's own API, through a port-forward
 )
@@ -43,7 +45,8 @@ const (
 	MemberJoined MemberState = "Member"
 	// MemberNewcomer has not joined; Member.Waiting is what it waits for.
 	MemberNewcomer MemberState = "Newcomer"
-	// MemberLeaving is being decommissioned or removed, or is decommissioned and its Pod still exists.
+	// MemberLeaving is being decommissioned or removed, or is decommissioned and its Pod still
+	// exists.
 	MemberLeaving MemberState = "Leaving"
 	// MemberGhost is a host ID that peers list as a member while it has no Pod. It may also have no
 	// Service, but only with the evidence that `Stranger` requires.
@@ -68,8 +71,8 @@ type Member struct {
 	Detail words.Message `json:"detail,omitzero"`
 	// Joined is the joined annotation: nil if absent or not a boolean.
 	Joined *bool `json:"joined,omitempty"`
-	// Waiting is what a Pod waits for; it completes "it waits for ...". Zero if ScyllaDB's container
-	// is ready.
+	// Waiting is what a Pod waits for; it completes "it waits for ...". Zero if ScyllaDB's
+	// container is ready.
 	Waiting words.Message `json:"waiting,omitzero"`
 	// WaitingSince is when Waiting began; zero if unknown.
 	WaitingSince time.Time `json:"waitingSince,omitzero"`
@@ -85,8 +88,8 @@ type Member struct {
 	// RowTrouble is why there is no row; zero if there is one or the reason is unknown.
 	RowTrouble words.Message `json:"rowTrouble,omitzero"`
 	// RowWritten is when the row was last written. Reporters write only changes, so with a running
-	// reporter the row is out of date by at most now - RowWritten. Zero if unknown (saved objects have
-	// no write times).
+	// reporter the row is out of date by at most now - RowWritten. Zero if unknown (saved objects
+	// have no write times).
 	RowWritten time.Time `json:"rowWritten,omitzero"`
 	// Version and OperationMode are what the node reports; Image is the ScyllaDB container's image.
 	Version       string `json:"version,omitempty"`
@@ -95,10 +98,11 @@ type Member struct {
 	// Process is how ScyllaDB ended within the running container, by supervisord; nil if it has not
 	// ended or this is unknown.
 	Process *api.ScyllaDBProcess `json:"process,omitempty"`
-	// Vitals are the node's answers about its process and data; empty unless the source is SourceLive.
+	// Vitals are the node's answers about its process and data; empty unless the source is
+	// SourceLive.
 	Vitals Vitals `json:"vitals,omitzero"`
-	// ReplaceRequested is true while label scylla/replace is on the Service; Replacing is the original
-	// host ID of an open replacement.
+	// ReplaceRequested is true while label scylla/replace is on the Service; Replacing is the
+	// original host ID of an open replacement.
 	ReplaceRequested bool      `json:"replaceRequested,omitempty"`
 	Replacing        hostid.ID `json:"replacing,omitempty"`
 	// Force is the value of the force annotation on the Service, empty if absent.
@@ -108,8 +112,8 @@ type Member struct {
 	Pod         *corev1.Pod                   `json:"-"`
 	PVC         *corev1.PersistentVolumeClaim `json:"-"`
 	StatefulSet *appsv1.StatefulSet           `json:"-"`
-	// Report is the node's report, as Cluster.Said; Node is the node with HostID in the matrix of all
-	// rows. Nil if there is none.
+	// Report is the node's report, as Cluster.Said; Node is the node with HostID in the matrix of
+	// all rows. Nil if there is none.
 	Report *api.NodeStatusReport `json:"-"`
 	Node   *matrix.Node          `json:"-"`
 

@@ -55,7 +55,8 @@ func (c *Cluster) makeMembers() []Member {
 		shown[n.HostID] = true
 		mb := c.peerMember(n)
 		if w := wantedAt[placeKey(n.Ref)]; w != nil && n.Row != nil && w.HostID == "" {
-			// Its row is in the report although its Service and Pod are missing: one member, not two.
+			// Its row is in the report although its Service and Pod are missing: one member, not
+			// two.
 			mb.Ref.Member, mb.Namespace, mb.PVCName, mb.PVC, mb.StatefulSet = w.Ref.Member, w.Namespace, w.PVCName, w.PVC, w.StatefulSet
 			mb.Waiting = w.Waiting
 			*w = mb

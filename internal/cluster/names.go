@@ -83,8 +83,8 @@ func Nearest(typed string, known []string) []string {
 	for _, k := range known {
 		lower := strings.ToLower(k)
 		d, shorter := editDistance(t, lower), min(len(t), len(lower))
-		// Up to a third of the shorter name may differ, but not all of it. A whole word of a name matches
-		// at any distance.
+		// Up to a third of the shorter name may differ, but not all of it. A whole word of a name
+		// matches at any distance.
 		if d <= max(1, shorter/3) && d < shorter || beginsWord(lower, t) || isWord(t, lower) {
 			found = append(found, near{k, d})
 		}

@@ -86,8 +86,8 @@ func (m *Member) annotated() api.NodeStatusReport {
 type Maintenance struct {
 	// By is the field manager that set the label; empty if no managed field has the label.
 	By string
-	// Since is when that manager last changed one of its fields; the label is at least as old. Zero if
-	// unknown.
+	// Since is when that manager last changed one of its fields; the label is at least as old. Zero
+	// if unknown.
 	Since time.Time
 }
 

@@ -58,14 +58,14 @@ type Objects struct {
 	Lease        *coordinationv1.Lease
 	// Machines are the states of the Pods' Kubernetes nodes, by name; nil if not read.
 	Machines map[string]string
-	// NotReadySince is when a Kubernetes node of Machines stopped being Ready, by name. Nodes that are
-	// Ready, or whose time is unknown, are left out.
+	// NotReadySince is when a Kubernetes node of Machines stopped being Ready, by name. Nodes that
+	// are Ready, or whose time is unknown, are left out.
 	NotReadySince map[string]time.Time
 	// Volumes are the Kubernetes nodes that can use a PersistentVolume, by volume name; empty if it
 	// can move. Only volumes of Pods without a Kubernetes node are read.
 	Volumes map[string][]string
-	// OperatorState is the visible state of the Scylla Operator if it manages the cluster; nil if not
-	// read.
+	// OperatorState is the visible state of the Scylla Operator if it manages the cluster; nil if
+	// not read.
 	OperatorState *OperatorState
 
 	// Live is the answer of each member's ScyllaDB, by member name; nil if no node was queried.
@@ -78,8 +78,8 @@ type Objects struct {
 	// host ID that no member here has; by host ID. Nil if they were not read.
 	Elsewhere map[hostid.ID]string
 
-	// Banned is the evidence from the logs of new nodes that ScyllaDB permanently refuses their join,
-	// by member; see WithBanned.
+	// Banned is the evidence from the logs of new nodes that ScyllaDB permanently refuses their
+	// join, by member; see WithBanned.
 	Banned map[string]words.Message
 
 	// Read distinguishes an empty list from a list that was not read. If it is zero, a list without

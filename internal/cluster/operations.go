@@ -27,7 +27,8 @@ func (c *Cluster) Operations() (operations []api.NodeOperation, known bool) {
 			if matrix.StateOfMode(s.OperationMode) == matrix.StateDecommissioned {
 				continue // it lists its own decommission as long as it runs
 			}
-			// Only our reporter writes a mode; a node that is not NORMAL has possibly not queried its tasks.
+			// Only our reporter writes a mode; a node that is not NORMAL has possibly not queried
+			// its tasks.
 			known = known || s.OperationMode == "NORMAL" && s.ScyllaVersion != ""
 			operations = append(operations, s.Operations...)
 		}

@@ -21,17 +21,17 @@ import (
 type OperatorState struct {
 	// Conditions of the cluster's ScyllaDBDatacenter.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// ExternalSeeds are the external seeds of the ScyllaDBDatacenter, even before a Pod's command line
-	// has them. ScyllaDBCluster is the cluster of that datacenter, empty if there is none.
+	// ExternalSeeds are the external seeds of the ScyllaDBDatacenter, even before a Pod's command
+	// line has them. ScyllaDBCluster is the cluster of that datacenter, empty if there is none.
 	ExternalSeeds   []string `json:"externalSeeds,omitempty"`
 	ScyllaDBCluster string   `json:"scyllaDBCluster,omitempty"`
-	// Deployment is "namespace/name" of the operator's Deployment, empty if not found. Replicas is how
-	// many Pods it wants, Available how many are available.
+	// Deployment is "namespace/name" of the operator's Deployment, empty if not found. Replicas is
+	// how many Pods it wants, Available how many are available.
 	Deployment string `json:"deployment,omitempty"`
 	Replicas   int32  `json:"replicas,omitempty"`
 	Available  int32  `json:"available,omitempty"`
-	// Budgets are the cluster's disruption budgets that allow no eviction now, not even of a Pod that
-	// is not Ready.
+	// Budgets are the cluster's disruption budgets that allow no eviction now, not even of a Pod
+	// that is not Ready.
 	Budgets []string `json:"budgets,omitempty"`
 	// Lease is the operator's leader election.
 	Lease *coordinationv1.Lease `json:"lease,omitempty"`

@@ -51,8 +51,8 @@ func (c *Cluster) going(v *corev1.Service) bool {
 	return ok && c.all.Nodes()[at].Removed
 }
 
-// BlockedByPodOrder returns the members that podManagementPolicy OrderedReady keeps from restarting, by
-// name. Without Pods they cannot report it.
+// BlockedByPodOrder returns the members that podManagementPolicy OrderedReady keeps from
+// restarting, by name. Without Pods they cannot report it.
 func (c *Cluster) BlockedByPodOrder() []held {
 	var out []held
 	for i := range c.Services {

@@ -32,8 +32,8 @@ type behindReport struct {
 // comparison compares rows of reports with the annotations of the members' Pods.
 type comparison struct {
 	*Cluster
-	// same caches which annotation's cells equal which report's membership: in a healthy cluster all
-	// rows have the same two.
+	// same caches which annotation's cells equal which report's membership: in a healthy cluster
+	// all rows have the same two.
 	same map[sameKey]bool
 	// differ are the rows of the reports that differ from the Pods' annotations; pods are the Pods'
 	// statements.
@@ -57,8 +57,8 @@ func (c *comparison) compare(row *matrix.Row, s *statement) {
 	counts := row.Reported && row.Trouble.IsZero()
 	switch {
 	case s.said == nil && s.trouble.IsZero():
-		// Other Pods carry rows and this Pod does not: the report has the row of a deleted Pod. For our
-		// own controller, its Lease shows whether it updates its report.
+		// Other Pods carry rows and this Pod does not: the report has the row of a deleted Pod. For
+		// our own controller, its Lease shows whether it updates its report.
 		if counts && len(c.annotations) > 0 && c.Operator && row.Stale.IsZero() {
 			row.Stale = matrix.Trouble{Code: words.NotInAnnotation}
 		}
@@ -174,8 +174,8 @@ func (c *Cluster) Doubts(self string) []matrix.Blocker {
 		})
 	}
 	if len(unreadable) > 0 {
-		// Measured on the real operator: one annotation that it cannot decode stops the update of every
-		// row of the report.
+		// Measured on the real operator: one annotation that it cannot decode stops the update of
+		// every row of the report.
 		out = append(out, matrix.Blocker{
 			Reason: words.ReportOutdated, Cause: words.New(words.ReportFrozenByOneRow, "members", unreadable),
 		})

@@ -45,8 +45,8 @@ func MissingIn(words string) []Missing {
 type Unstarted struct {
 	Pod string
 	UID types.UID
-	// Missing are the missing objects by the states of its containers. Missing objects of its volumes
-	// are in Events only.
+	// Missing are the missing objects by the states of its containers. Missing objects of its
+	// volumes are in Events only.
 	Missing []Missing
 }
 

@@ -11,8 +11,9 @@ import (
 // Problem is something that could not be read or done, with the missing permission if that is the
 // cause. It is an error.
 type Problem struct {
-	Verb      string `json:"verb"`                // list, get, watch, "create"
-	Resource  string `json:"resource"`            // "pods", "pods/portforward", "scylladbstatusreports.scylla.scylladb.com"
+	Verb string `json:"verb"` // list, get, watch, "create"
+	// "pods", "pods/portforward", "scylladbstatusreports.scylla.scylladb.com"
+	Resource  string `json:"resource"`
 	Namespace string `json:"namespace,omitempty"` // empty: all namespaces
 	Name      string `json:"name,omitempty"`
 	// Kind is the cause: Forbidden, NotInstalled, NotFound, Timeout or Other.

@@ -90,7 +90,8 @@ func reporterPort(spec *corev1.PodSpec) (port int, has bool) {
 			}
 			for _, arg := range c.Args {
 				if at, ok := strings.CutPrefix(arg, flagReporterAddress); ok {
-					_, text, _ := net.SplitHostPort(at) // no port on an error: "0" disables the server
+					// no port on an error: "0" disables the server
+					_, text, _ := net.SplitHostPort(at)
 					if n, err := strconv.ParseUint(text, 10, 16); err == nil {
 						return int(n), true
 					}

@@ -22,9 +22,9 @@ import (
 // Operator's shape.
 type LocalReport struct {
 	Datacenter string
-	// Racks are sorted. Rows that may be old have no observations, because the shape has no field for
-	// age. A row without observations is one that "has not reported", which blocks. An old row would
-	// let a new node start by the row of a stopped reporter.
+	// Racks are sorted. Rows that may be old have no observations, because the shape has no field
+	// for age. A row without observations is one that "has not reported", which blocks. An old row
+	// would let a new node start by the row of a stopped reporter.
 	Racks []api.RackReport
 	// TooLarge is true if all observations were left out to stay below MaxReportBytes.
 	TooLarge bool
@@ -142,7 +142,9 @@ func rackReport(name string, members []local, observations bool) api.RackReport 
 	rack := api.RackReport{Name: name}
 	for _, m := range members {
 		if !m.joined || m.dead {
-			continue // the other rows list a joining node; its own row would have to list nodes that it cannot know yet
+			// the other rows list a joining node; its own row would have to list nodes that it
+			// cannot know yet
+			continue
 		}
 		node := api.NodeReport{Ordinal: *m.ref.Ordinal}
 		if id := string(m.ref.HostID); id != "" {
@@ -211,7 +213,8 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 	if !slices.ContainsFunc(fresh, func(r *matrix.Row) bool { return r.Reported }) {
 		fresh = nil
 		for _, dc := range sortedKeysOf(rows) {
-			fresh = append(fresh, rows[dc]...) // whole rows that may be old would also be N squared cells
+			// whole rows that may be old would also be N squared cells
+			fresh = append(fresh, rows[dc]...)
 		}
 		out.LastListed = c.lastListed(fresh)
 	}

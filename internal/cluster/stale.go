@@ -26,8 +26,8 @@ func (c *Cluster) rowStale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	}
 	why, since := Stale(pod)
 	if why.IsZero() && gateShut(pod) && c.NodeLost(pod) {
-		// The Pod's conditions do not show it: the node controller sets Ready to False, which it already
-		// is.
+		// The Pod's conditions do not show it: the node controller sets Ready to False, which it
+		// already is.
 		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName}, time.Time{}
 	}
 	return why, since
@@ -59,8 +59,8 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	case status.State.Running == nil:
 		return of(words.ContainerNotRunning, ""), lastEnd(status)
 	case ours && !status.Ready:
-		// The reporter's readiness shows that its loop polls. The operator's reporter shares ScyllaDB's
-		// container, whose readiness is ScyllaDB's.
+		// The reporter's readiness shows that its loop polls. The operator's reporter shares
+		// ScyllaDB's container, whose readiness is ScyllaDB's.
 		return of(words.ReporterNotReady, ""), podTransition(pod, corev1.ContainersReady)
 	case nodeLost(pod):
 		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName}, podTransition(pod, corev1.PodReady)

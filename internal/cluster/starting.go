@@ -13,8 +13,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
-// ReplaceHintAfter is how long a node must have been DOWN before any output suggests replacing it: most
-// nodes that go DOWN recover without help.
+// ReplaceHintAfter is how long a node must have been DOWN before any output suggests replacing it:
+// most nodes that go DOWN recover without help.
 const ReplaceHintAfter = healthpolicy.Dead
 
 // Serving reports whether ScyllaDB's container in the Pod is ready; false without a Pod.
@@ -178,8 +178,8 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return podTransition(pod, corev1.PodScheduled)
 }
 
-// addTransientSteps adds to the nodes' fates whether their cause is known, and since when their Pods have
-// not been Ready. It keeps an existing fate, for example of a replacement.
+// addTransientSteps adds to the nodes' fates whether their cause is known, and since when their
+// Pods have not been Ready. It keeps an existing fate, for example of a replacement.
 func (c *Cluster) addTransientSteps(fates map[hostid.ID]matrix.NodeFacts) {
 	for id, member := range c.ix.hosts {
 		if _, known := fates[id]; known {

@@ -17,8 +17,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// WhyNotRemovable returns why a host ID that no member here has must not be called orphaned and removed;
-// zero if it may be. A removal permanently bans the host ID, so all of this needs evidence:
+// WhyNotRemovable returns why a host ID that no member here has must not be called orphaned and
+// removed; zero if it may be. A removal permanently bans the host ID, so all of this needs
+// evidence:
 //   - its peers report a datacenter and rack whose nodes are all members here
 //   - no Service elsewhere records it
 //   - no other host ID is unknown
@@ -230,7 +231,8 @@ func (c *Cluster) withoutHostID() []string {
 	}
 	for _, w := range c.wantedMembers() {
 		if w.PVC != nil {
-			out = append(out, w.Ref.Member) // its Service no longer exists, and with it the host ID of its volume
+			// its Service no longer exists, and with it the host ID of its volume
+			out = append(out, w.Ref.Member)
 		}
 	}
 	return out
@@ -391,7 +393,8 @@ func seedWords(spec *corev1.PodSpec) []string {
 	}
 	var terms []string
 	for _, arg := range slices.Concat(container.Command, container.Args) {
-		terms = append(terms, strings.Fields(arg)...) // the operator's command line is one argument, a shell script
+		// the operator's command line is one argument, a shell script
+		terms = append(terms, strings.Fields(arg)...)
 	}
 	var out []string
 	for i, word := range terms {

@@ -53,25 +53,33 @@ type Reason = api.RootCredentialReason
 
 // Values of Reason.
 const (
-	SecretAbsent      Reason = "SecretAbsent"
-	SecretInvalid     Reason = "SecretInvalid"    // a key is empty, longer than 4 KiB, or has a control character
-	SecretIsDefault   Reason = "SecretIsDefault"  // the default superuser cannot close its own log-in
-	RoleNotSuperuser  Reason = "RoleNotSuperuser" // the Secret's role logs in, and is not a superuser
-	RoleCannotLogIn   Reason = "RoleCannotLogIn"  // right password, LOGIN = false
-	RoleNotVisible    Reason = "RoleNotVisible"   // created a moment ago, not yet in effect
-	RoleAbsent        Reason = "RoleAbsent"       // auth_superuser_name is set, and no such superuser can log in
-	NotYetEffective   Reason = "NotYetEffective"  // the default superuser was altered, and still logs in
-	SocketClosed      Reason = "SocketClosed"     // needs the maintenance socket, which the node does not open
-	ManagerNotReady   Reason = "ManagerNotReady"  // the node has not joined yet
-	Incorrect         Reason = "Incorrect"        // no such role, or another password
-	Exists            Reason = "Exists"
-	Refused           Reason = "Refused" // ScyllaDB answered with an error; its number is with the reason
-	Unreachable       Reason = "Unreachable"
-	TimedOut          Reason = "TimedOut"
-	TLSFailed         Reason = "TLSFailed"
-	NotLocal          Reason = "NotLocal"          // the CQL address leads out of the Pod
-	ClientCertificate Reason = "ClientCertificate" // require_client_auth: the container has no certificate
-	Authenticator     Reason = "Authenticator"     // of unknown class
+	SecretAbsent Reason = "SecretAbsent"
+	// a key is empty, longer than 4 KiB, or has a control character
+	SecretInvalid Reason = "SecretInvalid"
+	// the default superuser cannot close its own log-in
+	SecretIsDefault Reason = "SecretIsDefault"
+	// the Secret's role logs in, and is not a superuser
+	RoleNotSuperuser Reason = "RoleNotSuperuser"
+	RoleCannotLogIn  Reason = "RoleCannotLogIn" // right password, LOGIN = false
+	RoleNotVisible   Reason = "RoleNotVisible"  // created a moment ago, not yet in effect
+	// auth_superuser_name is set, and no such superuser can log in
+	RoleAbsent Reason = "RoleAbsent"
+	// the default superuser was altered, and still logs in
+	NotYetEffective Reason = "NotYetEffective"
+	// needs the maintenance socket, which the node does not open
+	SocketClosed    Reason = "SocketClosed"
+	ManagerNotReady Reason = "ManagerNotReady" // the node has not joined yet
+	Incorrect       Reason = "Incorrect"       // no such role, or another password
+	Exists          Reason = "Exists"
+	// ScyllaDB answered with an error; its number is with the reason
+	Refused     Reason = "Refused"
+	Unreachable Reason = "Unreachable"
+	TimedOut    Reason = "TimedOut"
+	TLSFailed   Reason = "TLSFailed"
+	NotLocal    Reason = "NotLocal" // the CQL address leads out of the Pod
+	// require_client_auth: the container has no certificate
+	ClientCertificate Reason = "ClientCertificate"
+	Authenticator     Reason = "Authenticator" // of unknown class
 	ConfigUnreadable  Reason = "ConfigUnreadable"
 )
 

@@ -38,8 +38,8 @@ const (
 type taskState string
 
 const (
-	// TaskOpen must be done. Its completion is not observable: no call of ScyllaDB's API returns when
-	// a repair or a cleanup ended.
+	// TaskOpen must be done. Its completion is not observable: no call of ScyllaDB's API returns
+	// when a repair or a cleanup ended.
 	TaskOpen taskState = "Open"
 	// taskNotNeeded is a task that an observation makes unnecessary.
 	taskNotNeeded taskState = "NotNeeded"
@@ -50,8 +50,8 @@ type task struct {
 	// Node on which it is done.
 	Node  matrix.Ref
 	State taskState
-	// Message describes the task, or why it is not needed. Command does it; nil if there is nothing to
-	// do.
+	// Message describes the task, or why it is not needed. Command does it; nil if there is nothing
+	// to do.
 	Message words.Message
 	Command words.Command
 }
@@ -64,8 +64,8 @@ type Afterwards struct {
 	Original hostid.ID
 	// Finished is when it ended; zero if unknown.
 	Finished time.Time
-	// Message names the operation that has ended. Wait is why the open tasks must wait, zero if they
-	// can be done now.
+	// Message names the operation that has ended. Wait is why the open tasks must wait, zero if
+	// they can be done now.
 	Message, Wait words.Message
 	Tasks         []task
 }

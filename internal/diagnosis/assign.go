@@ -442,7 +442,8 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 		why = words.New(words.DataIsGone, "member", n.Name())
 	case s.c.KubernetesNode(pod).State == cluster.KubernetesNodeGone:
 		why = words.New(words.BecauseKubernetesNodeGone, "kubernetesNode", pod.Spec.NodeName)
-	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0: // containers with a status were on a Kubernetes node
+	// containers with a status were on a Kubernetes node
+	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0:
 		why = words.New(words.BecauseNoPlace, "waits", cluster.PodWaiting(pod))
 		if step.IsZero() {
 			step = s.do(words.SeeSchedule, evidence.Facts{"pod": n.Name()})
@@ -477,7 +478,8 @@ func (s *scene) strangers() {
 		if n.fate == away {
 			why := maintenance.Removable(s.c, n.HostID)
 			f.Kind, f.Message = NodeDown, words.New(words.FindingNodeDownElsewhere, "node", n.Name(), "why", why)
-			if replace.IsElsewhere(why) && n.Row == nil { // a node with a row has its datacenter's reports here
+			// a node with a row has its datacenter's reports here
+			if replace.IsElsewhere(why) && n.Row == nil {
 				f.Step = s.do(words.SeeThere, nil)
 			}
 		}

@@ -63,8 +63,8 @@ type Known struct {
 	Failed map[hostid.ID]words.Message
 	// Newcomers maps the host IDs of nodes that replace others to the replaced host IDs.
 	Newcomers map[hostid.ID]hostid.ID
-	// Steps are the exact next steps of nodes: how to continue a failed replacement, how to remove a
-	// host ID that no member has.
+	// Steps are the exact next steps of nodes: how to continue a failed replacement, how to remove
+	// a host ID that no member has.
 	Steps map[hostid.ID]words.Message
 }
 

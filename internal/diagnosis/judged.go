@@ -32,7 +32,8 @@ type Judged struct {
 	Replacing map[string]Replacing
 	// Ghosts are the host IDs that the cluster lists and no member has (orphaned).
 	Ghosts []replace.Ghost
-	// Starts are the verdicts of new members, and of the members named in the call of Judge, by name.
+	// Starts are the verdicts of new members, and of the members named in the call of Judge, by
+	// name.
 	Starts map[string]start
 }
 
@@ -78,7 +79,8 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 			}
 			continue
 		}
-		r := Replacing{Requested: rec.Requested, Original: cmp.Or(m.Replacing, rec.Original)} // the label may have been removed
+		// the label may have been removed
+		r := Replacing{Requested: rec.Requested, Original: cmp.Or(m.Replacing, rec.Original)}
 		var newcomer hostid.ID
 		if len(c.Pods) > 0 { // not read does not mean absent
 			r.Step, newcomer = stateOf(read(), m, j.Now, logs, &rec)
@@ -140,7 +142,8 @@ func (k *Known) learn(m *cluster.Member, r *Replacing, newcomer hostid.ID) {
 		}
 		k.step(old, words.New(words.ResumeReplacement, "cure", s.Cure))
 		k.step(newcomer, k.Steps[old])
-	case !s.Cure.IsZero() && (!s.Held() || s.Refused != nil): // other blockers are checks, and replace status shows them all
+	// other blockers are checks, and replace status shows them all
+	case !s.Cure.IsZero() && (!s.Held() || s.Refused != nil):
 		k.step(old, words.New(words.ReplacementWaits, "cure", s.Cure))
 	}
 }

@@ -17,15 +17,20 @@ type Kind string
 
 // Kinds of findings, the most severe first.
 const (
-	SplitCluster       Kind = "SplitCluster"       // two clusters of one name
-	NobodyAsked        Kind = "Unknown"            // no node could be queried, or required data is missing
-	RightsMissing      Kind = "RightsMissing"      // the state is unknown because a permission is missing
-	Partition          Kind = "Partition"          // parts that do not see each other
-	ControllerSilent   Kind = "ControllerSilent"   // the reports are not kept up to date: their rows may be old
-	DatacenterDown     Kind = "DatacenterDown"     // all its nodes
-	RackDown           Kind = "RackDown"           // all its nodes
-	ClaimDeleting      Kind = "ClaimDeleting"      // of a running node: its data is deleted when its Pod ends
-	DecommissionLabel  Kind = "DecommissionLabel"  // on the Service of a member: the Scylla Operator deletes its PVC by the label
+	SplitCluster Kind = "SplitCluster" // two clusters of one name
+	// no node could be queried, or required data is missing
+	NobodyAsked Kind = "Unknown"
+	// the state is unknown because a permission is missing
+	RightsMissing Kind = "RightsMissing"
+	Partition     Kind = "Partition" // parts that do not see each other
+	// the reports are not kept up to date: their rows may be old
+	ControllerSilent Kind = "ControllerSilent"
+	DatacenterDown   Kind = "DatacenterDown" // all its nodes
+	RackDown         Kind = "RackDown"       // all its nodes
+	// of a running node: its data is deleted when its Pod ends
+	ClaimDeleting Kind = "ClaimDeleting"
+	// on the Service of a member: the Scylla Operator deletes its PVC by the label
+	DecommissionLabel  Kind = "DecommissionLabel"
 	KubernetesNodeDown Kind = "KubernetesNodeDown" // and the nodes on it
 	ReplacementFailed  Kind = "ReplacementFailed"  // it waits for a user
 	NodeDown           Kind = "NodeDown"           // one node
@@ -34,17 +39,20 @@ const (
 	ReportOutdated     Kind = "ReportOutdated"     // the report differs from the Pods' annotations
 	OperatorDegraded   Kind = "OperatorDegraded"   // the Scylla Operator cannot work
 	RolloutInProgress  Kind = "RolloutInProgress"  // rollout of a StatefulSet
-	PodsNotReady       Kind = "PodsNotReady"       // a StatefulSet lacks Ready Pods, and no finding about its nodes explains it
-	ReplacementOpen    Kind = "ReplacementOpen"    // it continues automatically
-	NodeStarting       Kind = "NodeStarting"       // it continues automatically
-	ReporterSilent     Kind = "ReporterSilent"     // a node that is UP has no usable row
-	unclear            Kind = "Unclear"            // a blocker that no other kind explains
-	NoNodes            Kind = "NoNodes"            // no node has joined yet
-	DiskFull           Kind = "DiskFull"           // remark: a node will soon reject writes
-	Forced             Kind = "Forced"             // remark: a start will skip its barrier
-	NodeUnheard        Kind = "NodeUnheard"        // remark: a new node runs, and no node lists it
-	NodeMaintenance    Kind = "NodeMaintenance"    // remark: label scylla/node-maintenance is older than a day
-	NodeEnded          Kind = "NodeEnded"          // remark: the container of a new node ended before it joined, and nothing shows why
+	// a StatefulSet lacks Ready Pods, and no finding about its nodes explains it
+	PodsNotReady    Kind = "PodsNotReady"
+	ReplacementOpen Kind = "ReplacementOpen" // it continues automatically
+	NodeStarting    Kind = "NodeStarting"    // it continues automatically
+	ReporterSilent  Kind = "ReporterSilent"  // a node that is UP has no usable row
+	unclear         Kind = "Unclear"         // a blocker that no other kind explains
+	NoNodes         Kind = "NoNodes"         // no node has joined yet
+	DiskFull        Kind = "DiskFull"        // remark: a node will soon reject writes
+	Forced          Kind = "Forced"          // remark: a start will skip its barrier
+	NodeUnheard     Kind = "NodeUnheard"     // remark: a new node runs, and no node lists it
+	// remark: label scylla/node-maintenance is older than a day
+	NodeMaintenance Kind = "NodeMaintenance"
+	// remark: the container of a new node ended before it joined, and nothing shows why
+	NodeEnded          Kind = "NodeEnded"
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 )

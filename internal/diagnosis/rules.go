@@ -123,7 +123,8 @@ var rules = map[words.Code][]rule{
 // helps are the steps for a node. Facts from outside the rows come first, then that it is DOWN: the
 // cause that keeps a node DOWN also prevents its row, and one cause has one step.
 var helps = []rule{
-	{steps: one(words.TellClustersApartFirst), when: func(a *asked) bool { return !a.m.SplitFact().IsZero() }}, // nothing is replaced or removed before each node's cluster is known
+	// nothing is replaced or removed before each node's cluster is known
+	{steps: one(words.TellClustersApartFirst), when: func(a *asked) bool { return !a.m.SplitFact().IsZero() }},
 	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" }, take: of(words.StartMember, "node")},
 	{steps: one(words.MendOrReplace), when: (*asked).machineIsGone, take: of(words.MendOrReplace, "kubernetesNode")},
 	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.ExcludeThenRemove, words.GhostCannotGo},
@@ -141,7 +142,8 @@ var helps = []rule{
 	{steps: []words.Code{words.SeeDatacenter, words.SeeRack}, when: isDown(func(a *asked) bool { _, _, away := a.m.PlaceAway(a.n.HostID); return away }),
 		take: func(a *asked) words.Message { return replace.WhileAway(a.m, a.n.HostID) }},
 	{steps: one(words.MendLink), when: isDown(func(a *asked) bool { return a.few() && a.n.Reports })},
-	{steps: one(words.ReachCutOffNode), when: isDown(func(a *asked) bool { return a.n.Reports && a.isNormalMember() })}, // its own row proves that it runs
+	// its own row proves that it runs
+	{steps: one(words.ReachCutOffNode), when: isDown(func(a *asked) bool { return a.n.Reports && a.isNormalMember() })},
 	{steps: one(words.ReachPod), when: isDown(func(a *asked) bool { return a.few() && a.isNormalMember() })},
 	{steps: one(words.WaitForJoin), when: isDown(state(matrix.StateJoining, matrix.StateReplacing))},
 	// ScyllaDB refuses to remove a node that is leaving (storage_service.cc:2804): it must restart.
@@ -152,7 +154,8 @@ var helps = []rule{
 	{steps: one(words.BringReport), when: isDown(not(isMember))}, // only a member is replaced
 	{steps: one(words.ReadLogOrReplace), when: isDown(func(a *asked) bool { return a.isFaulty() && a.m.NodeReplaceable(a.n.HostID) })},
 	{steps: one(words.RunOrReplace), when: isDown(func(a *asked) bool { return a.m.NodeReplaceable(a.n.HostID) })},
-	{steps: one(words.ReadScyllaDBLog), when: isDown((*asked).isFaulty)}, // it may recover without help
+	// it may recover without help
+	{steps: one(words.ReadScyllaDBLog), when: isDown((*asked).isFaulty)},
 	{steps: one(words.ReachPod), when: isDown(func(*asked) bool { return true })},
 
 	{steps: one(words.ReadScyllaDBLog), when: fault(matrix.FaultScyllaDB)},

@@ -33,8 +33,9 @@ const (
 type node struct {
 	matrix.Node
 	member *cluster.Member
-	part   int // index into scene.parts, -1 if it is in none, for example because it does not report
-	fate   fate
+	// index into scene.parts, -1 if it is in none, for example because it does not report
+	part int
+	fate fate
 	// up, down and rows count the rows of the other nodes of its part.
 	up, down, rows int
 	// about are the blockers about it that are not between two parts.

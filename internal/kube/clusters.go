@@ -135,7 +135,8 @@ func ResolveCluster(ctx context.Context, c client.Reader, ns, name string) (clus
 		return hits[0], nil
 	case 0:
 		if ns != "" {
-			// ListClusters omits an unlabelled StatefulSet if labelled clusters exist; Load finds it.
+			// ListClusters omits an unlabelled StatefulSet if labelled clusters exist; Load finds
+			// it.
 			if _, err := Load(ctx, c, cluster.Key{Namespace: ns, Name: name}, LoadOptions{Source: cluster.SourceReport, NoPods: true}); err == nil {
 				return cluster.Key{Namespace: ns, Name: name}, nil
 			}

@@ -23,8 +23,8 @@ type kind struct {
 	resource string
 	// label is the label key with the cluster's name; empty for a kind that is read by name.
 	label string
-	// newList returns an empty list, store copies the items of a list into the objects, decode appends
-	// one saved object.
+	// newList returns an empty list, store copies the items of a list into the objects, decode
+	// appends one saved object.
 	newList func() client.ObjectList
 	store   func(client.ObjectList, *cluster.Objects)
 	decode  func([]byte, *saved) error

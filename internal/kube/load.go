@@ -28,8 +28,8 @@ import (
 // auto).
 type LoadOptions struct {
 	// Source of rows; empty means SourceAuto. Each source implies what it reads: auto reads reports
-	// and Pods, report reads reports and Pods (to detect stale rows), annotation and live read Pods.
-	// If an override names a cluster report, that report is also read.
+	// and Pods, report reads reports and Pods (to detect stale rows), annotation and live read
+	// Pods. If an override names a cluster report, that report is also read.
 	Source cluster.Source
 	// NoPods omits the Pods from report and auto. Then no row becomes stale because of its Pod, and
 	// auto finds no annotations.
@@ -42,8 +42,8 @@ type LoadOptions struct {
 	Machines *Machines
 	// LeaseNamespace is the namespace of the controller's Lease; empty reads no Lease.
 	LeaseNamespace string
-	// Member is the Service to get if listing Services is forbidden: a barrier may have access to its
-	// own Service only.
+	// Member is the Service to get if listing Services is forbidden: a barrier may have access to
+	// its own Service only.
 	Member string
 }
 

@@ -231,7 +231,8 @@ var byName = map[string]func([]byte, *saved) error{
 
 // datacenterNamespace is the namespace of one datacenter of a ScyllaDBCluster.
 type datacenterNamespace struct {
-	// Cluster is the name of the ScyllaDBCluster, Kubernetes the name of the RemoteKubernetesCluster.
+	// Cluster is the name of the ScyllaDBCluster, Kubernetes the name of the
+	// RemoteKubernetesCluster.
 	Cluster, Datacenter, Namespace, Kubernetes string
 }
 

@@ -76,10 +76,12 @@ func NewMapper() meta.RESTMapper {
 func NewClient(cfg *rest.Config) (client.WithWatch, error) {
 	c := rest.CopyConfig(cfg)
 	if c.QPS == 0 {
-		// client-go's default of 5 per second would make a parallel load slower than a sequential one.
+		// client-go's default of 5 per second would make a parallel load slower than a sequential
+		// one.
 		c.QPS, c.Burst = 50, 100
 	}
-	// Our custom resources have no protobuf, and one content type keeps responses readable in a proxy.
+	// Our custom resources have no protobuf, and one content type keeps responses readable in a
+	// proxy.
 	cl, err := client.NewWithWatch(c, client.Options{Scheme: NewScheme(), Mapper: NewMapper()})
 	if err != nil {
 		return nil, fmt.Errorf("create client for %s: %w", cfg.Host, err)

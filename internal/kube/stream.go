@@ -23,8 +23,8 @@ const (
 	leaveOut = "remove the objects of other clusters"
 	asJSON   = "save it as JSON: kubectl get ... -o json"
 
-	// maxValues limits the values of one object: decoded, a value of three bytes takes a hundred times
-	// its size.
+	// maxValues limits the values of one object: decoded, a value of three bytes takes a hundred
+	// times its size.
 	maxValues = 100_000
 	// maxHeap limits the heap of the process in bytes while saved objects are decoded.
 	maxHeap = 512 << 20
@@ -35,8 +35,8 @@ var (
 	limitSaved = bounded.Limit{Bytes: 128 << 20, Items: 100_000, ItemBytes: limitObject.Bytes, Cure: leaveOut}
 	// limitObject is the limit for one object.
 	limitObject = bounded.Limit{Bytes: 4 << 20, Cure: leaveOut}
-	// limitYAML is the limit for YAML other than a plain List: decoding takes about thirty times its
-	// size.
+	// limitYAML is the limit for YAML other than a plain List: decoding takes about thirty times
+	// its size.
 	limitYAML = bounded.Limit{Bytes: 8 << 20, Cure: asJSON}
 )
 

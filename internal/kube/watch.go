@@ -20,8 +20,8 @@ import (
 
 // WatchOptions selects what to watch.
 type WatchOptions struct {
-	// Kinds of the cluster. All cluster reports of the namespace are watched, because an override may
-	// name any; of Leases only our controller's.
+	// Kinds of the cluster. All cluster reports of the namespace are watched, because an override
+	// may name any; of Leases only our controller's.
 	Kinds cluster.Kinds
 	// Service, if set, limits Services to one name: a barrier may have no other permission.
 	Service string
@@ -29,8 +29,8 @@ type WatchOptions struct {
 	LeaseNamespace string
 	// Quiet is how long changes are collected into one signal; default 200 ms.
 	Quiet time.Duration
-	// Connected is called at each change: false with the reason if a watch was lost and could not be
-	// reopened at once, true when all watches are open. It must not block.
+	// Connected is called at each change: false with the reason if a watch was lost and could not
+	// be reopened at once, true when all watches are open. It must not block.
 	Connected func(ok bool, err error)
 	// Problem is called once for each kind whose watch is forbidden or whose CRD is missing. Such a
 	// kind does not count as a lost connection and is retried every minute.
@@ -210,8 +210,8 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 				w.state(i, false, *p)
 			}
 		}
-		// API servers close long watches without an error. The next watch opens at once, but not in a
-		// tight loop.
+		// API servers close long watches without an error. The next watch opens at once, but not in
+		// a tight loop.
 		if !pause(ctx, wait/2+rand.N(wait/2)) {
 			return
 		}

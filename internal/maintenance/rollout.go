@@ -52,7 +52,8 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 		status := &set.Status
 		switch {
 		case status.UpdateRevision == "":
-			// Saved without status, or not yet read by the StatefulSet controller: no rollout is known.
+			// Saved without status, or not yet read by the StatefulSet controller: no rollout is
+			// known.
 		case set.Generation > status.ObservedGeneration && status.ObservedGeneration > 0, ofOldRevision(status):
 			if own != nil && set.Name == own.Name || (own != nil || byHostID(self)) && goesFirst(c, self, set) {
 				continue
@@ -132,7 +133,8 @@ func holder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member) *
 	first, n := cluster.Ordinals(set)
 	missing := 0
 	if set.Spec.PodManagementPolicy != appsv1.ParallelPodManagement {
-		missing = max(0, n-int(set.Status.Replicas)) // Pods are created one after the other: the highest ordinals do not exist yet
+		// Pods are created one after the other: the highest ordinals do not exist yet
+		missing = max(0, n-int(set.Status.Replicas))
 	}
 	top := first + n - 1 - missing
 	if top < first {
@@ -152,7 +154,8 @@ func firstHolder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Memb
 	step := cmp.Or(cmp.Compare(to, from), 1)
 	for at := from; at != to+step; at += step {
 		name := fmt.Sprintf("%s-%d", set.Name, at)
-		m := cmp.Or(c.Member(name), &cluster.Member{Ref: matrix.Ref{Member: name}}) // with too many replicas, the last are not members
+		// with too many replicas, the last are not members
+		m := cmp.Or(c.Member(name), &cluster.Member{Ref: matrix.Ref{Member: name}})
 		switch {
 		case self != nil && m.Member == self.Member:
 			return m

@@ -202,9 +202,10 @@ func (b *builder) finish(entries []entry) *grid {
 
 // drawer makes lines. Equal lines share their sets, so that a set is compared and read once.
 type drawer struct {
-	rank             []int32
-	scratch          bitset // the set under construction; never part of a line
-	lastSeen, lastUp bitset // of the previous line; lastUp of a line that does not have all of it UP
+	rank    []int32
+	scratch bitset // the set under construction; never part of a line
+	// of the previous line; lastUp of a line that does not have all of it UP
+	lastSeen, lastUp bitset
 	bases            map[*Membership]bitset
 }
 

@@ -14,8 +14,8 @@ import (
 // join.
 type Coordinator struct {
 	Ref
-	// Named is how many rows name it, Rows how many name any node. Named < Rows during an election, or
-	// if nodes cannot reach each other.
+	// Named is how many rows name it, Rows how many name any node. Named < Rows during an election,
+	// or if nodes cannot reach each other.
 	Named int `json:"named"`
 	Rows  int `json:"rows"`
 }

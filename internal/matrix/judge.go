@@ -31,7 +31,8 @@ func (g *grid) judge(opts Options) *Matrix {
 	judged, ownRow, mentioned := m.choose()
 	m.lenient = m.isLenient()
 	for i := range mentioned.all() {
-		m.nodes[i].State = StateNormal // until the rows agree on another state; the node's own state is Row.State
+		// until the rows agree on another state; the node's own state is Row.State
+		m.nodes[i].State = StateNormal
 	}
 	reporting := make([]*line, 0, len(judged))
 	for _, l := range judged {
@@ -219,8 +220,8 @@ func (m *Matrix) evidence(reporting []*line) []excuse {
 func (s State) relaxes() (row, up bool) {
 	switch s {
 	case StateJoining, StateReplacing, StateLeaving:
-		// The operation is in progress: the node must be UP, but its row is not required. A new node gets
-		// a row after its join; a leaving node may have lost it already.
+		// The operation is in progress: the node must be UP, but its row is not required. A new
+		// node gets a row after its join; a leaving node may have lost it already.
 		return true, false
 	case StateDecommissioned:
 		return true, true
@@ -319,7 +320,8 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 			}
 			s := &by[kind][i]
 			switch {
-			case s.listed > 0 && s.lastObserver == l.node: // another row of the same host ID has the same status
+			// another row of the same host ID has the same status
+			case s.listed > 0 && s.lastObserver == l.node:
 				if f := &found[s.last]; f.more == 0 && earlier(c.Since, f.since) {
 					f.since = c.Since
 				}

@@ -23,17 +23,17 @@ const foldedObservers = 3
 // Options are the settings by which rows are judged. The zero value judges every row strictly, as a
 // status display does.
 type Options struct {
-	// Self is the member that wants to start: its row is left out. It is found by (datacenter, rack,
-	// ordinal), or by host ID if a row has no place. Nil leaves out no row.
+	// Self is the member that wants to start: its row is left out. It is found by (datacenter,
+	// rack, ordinal), or by host ID if a row has no place. Nil leaves out no row.
 	Self *Ref
 	// Reports is how many datacenter reports the rows came from; only AllowNonReporting uses it.
 	Reports int
-	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids: host IDs without
-	// a row need none if all rows come from exactly one report, of Self's datacenter. Every row must
-	// still have them UP.
+	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids: host IDs
+	// without a row need none if all rows come from exactly one report, of Self's datacenter. Every
+	// row must still have them UP.
 	AllowNonReporting bool
-	// NotVerified are datacenters that exist and whose nodes cannot be queried from here. They block,
-	// unless the lenient rule of AllowNonReporting applies.
+	// NotVerified are datacenters that exist and whose nodes cannot be queried from here. They
+	// block, unless the lenient rule of AllowNonReporting applies.
 	NotVerified []string
 	// Names has places and members for host IDs without a row, or whose row lacks them.
 	Names map[hostid.ID]Ref
@@ -44,25 +44,26 @@ type Options struct {
 	Settled time.Time
 	// Fates are the known facts about nodes from outside the rows, by host ID.
 	Fates map[hostid.ID]NodeFacts
-	// Identity is the recorded ID of the cluster's group 0, empty if not recorded. A running node with
-	// a different ID belongs to another cluster.
+	// Identity is the recorded ID of the cluster's group 0, empty if not recorded. A running node
+	// with a different ID belongs to another cluster.
 	Identity string
 }
 
-// NodeFacts has facts about a node from Services and Pods. A caller that did not read them leaves the
-// field empty.
+// NodeFacts has facts about a node from Services and Pods. A caller that did not read them leaves
+// the field empty.
 type NodeFacts struct {
 	// Member is the member for which a replacement of the node is requested or open.
 	Member string
 	// Open is set while that replacement is open.
 	Open bool
-	// Joining is set for a node whose Service records that it has not joined: its row is not required.
+	// Joining is set for a node whose Service records that it has not joined: its row is not
+	// required.
 	Joining bool
-	// Passes is set if the cause of the node's being DOWN is known, so that the node is not replaced
-	// for it.
+	// Passes is set if the cause of the node's being DOWN is known, so that the node is not
+	// replaced for it.
 	Passes bool
-	// NotReadySince is since when its Pod has not been Ready, for rows without the time at which the
-	// node went DOWN; zero if it is Ready or the time is unknown.
+	// NotReadySince is since when its Pod has not been Ready, for rows without the time at which
+	// the node went DOWN; zero if it is Ready or the time is unknown.
 	NotReadySince time.Time
 }
 
@@ -71,30 +72,30 @@ type Cell struct {
 	Status Status
 	State  State
 	Since  time.Time // zero if unknown
-	// Contradicts is true if the node's rows have two different values for the other node. Status is
-	// then the more severe one.
+	// Contradicts is true if the node's rows have two different values for the other node. Status
+	// is then the more severe one.
 	Contradicts bool
 }
 
 // Node is a host ID that appears anywhere, or a member without host ID.
 type Node struct {
 	Ref
-	// Row is the node's own row; nil if only other rows mention it. If several rows have the host ID,
-	// it is the first by place.
+	// Row is the node's own row; nil if only other rows mention it. If several rows have the host
+	// ID, it is the first by place.
 	Row *Row
-	// State is the state on which all rows that mention the node agree; StateNormal if they disagree.
-	// For a node that no row mentions it is the state in its own row.
+	// State is the state on which all rows that mention the node agree; StateNormal if they
+	// disagree. For a node that no row mentions it is the state in its own row.
 	State State
-	// Joined is true if the node is a member of the cluster: peers list it, or it has a row, and it is
-	// not joining, replacing or decommissioned.
+	// Joined is true if the node is a member of the cluster: peers list it, or it has a row, and it
+	// is not joining, replacing or decommissioned.
 	Joined bool
 	// Reports is true if all rows of the node exist, are fresh and readable.
 	Reports bool
 	// Self marks the judged member (Options.Self).
 	Self bool
-	// Removed is true for a node without a usable row that no fresh row lists, while there are fresh
-	// rows. It was removed from the cluster, so nothing is required of it, even if an object still
-	// records its host ID.
+	// Removed is true for a node without a usable row that no fresh row lists, while there are
+	// fresh rows. It was removed from the cluster, so nothing is required of it, even if an object
+	// still records its host ID.
 	Removed bool
 	// SeenUp, SeenDown, SeenUnknown and NotSeen count the rows with that status of the node. Self's
 	// row, unreadable rows and stale rows are not counted.

@@ -15,8 +15,8 @@ import (
 // Matrix.Nodes in ascending order.
 type Opinion struct {
 	Up, Down, Unknown, NotListed []int
-	// Contradict are the witnesses among Unknown whose rows differ about the node. Such a row is not
-	// evidence: neither for UP nor for DOWN.
+	// Contradict are the witnesses among Unknown whose rows differ about the node. Such a row is
+	// not evidence: neither for UP nor for DOWN.
 	Contradict []int
 	// States are the witnesses that list the node, by the state in their row. A witness with
 	// contradicting states is listed under each of them except StateNormal.
@@ -63,7 +63,8 @@ func (m *Matrix) HasUsableRow(i int) bool {
 // host ID that no row mentions, every witness is in NotListed.
 func (m *Matrix) Opinion(hostID hostid.ID) Opinion {
 	o := Opinion{States: map[State][]int{}}
-	o.Up, o.States[StateNormal] = make([]int, 0, len(m.nodes)), make([]int, 0, len(m.nodes)) // most rows of most nodes
+	// most rows of most nodes
+	o.Up, o.States[StateNormal] = make([]int, 0, len(m.nodes)), make([]int, 0, len(m.nodes))
 	observed, known := m.index[hostID]
 	for i := range m.nodes {
 		if known && int32(i) == observed || !m.HasUsableRow(i) {

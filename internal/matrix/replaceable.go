@@ -41,7 +41,8 @@ func (m *Matrix) dead(n *Node) bool {
 		return false
 	}
 	o := m.Opinion(n.HostID)
-	since, known := o.DownSince() // as check down-for of a replacement: the Pod's readiness is not evidence about gossip
+	// as check down-for of a replacement: the Pod's readiness is not evidence about gossip
+	since, known := o.DownSince()
 	return known && len(o.Up) == 0 && len(o.Contradict) == 0 && !m.opts.Settled.IsZero() && !since.After(m.opts.Settled)
 }
 

@@ -48,7 +48,8 @@ func (m *Matrix) split(lines []*line) []part {
 		return nil
 	}
 	var parts []part
-	for _, told := range []bool{true, false} { // nodes with an ID from their disk come first: the others join them by their lists
+	// nodes with an ID from their disk come first: the others join them by their lists
+	for _, told := range []bool{true, false} {
 		for _, l := range lines {
 			p := m.partOf(l)
 			if p == nil || (p.groups != nil) != told {

@@ -44,7 +44,8 @@ func (t Trouble) Fault(scyllaDBContainer string) Fault {
 	switch t.Code {
 	case words.RowMalformed:
 		if t.Object == scyllaDBContainer {
-			return FaultScyllaDB // the Scylla Operator's reporter shares ScyllaDB's container and log
+			// the Scylla Operator's reporter shares ScyllaDB's container and log
+			return FaultScyllaDB
 		}
 		return FaultReporter
 	case words.PodMissing, words.PodUnreachable, words.NotAsked:

@@ -16,10 +16,13 @@ import (
 type Status uint8
 
 const (
-	Unknown Status = iota // the reporter listed the node neither as up nor as down, or with an unknown value
+	// the reporter listed the node neither as up nor as down, or with an unknown value
+	Unknown Status = iota
 	Down
 	Up
-	Missing // the reporter has no row, or its row does not list the node; in an Observation it counts as Unknown
+	// the reporter has no row, or its row does not list the node; in an Observation it counts as
+	// Unknown
+	Missing
 )
 
 // State is a node's state in the topology, by its peers' rows. The zero value means a plain member.
@@ -77,14 +80,14 @@ type Row struct {
 	Reporter Ref
 	// Base, if set, is a membership that the reporter sees UP, except the nodes in Observed.
 	Base *Membership
-	// Observed is the whole row, or with a Base its exceptions; there Missing means that the row does
-	// not list the node. A host ID listed twice counts with its worst status.
+	// Observed is the whole row, or with a Base its exceptions; there Missing means that the row
+	// does not list the node. A host ID listed twice counts with its worst status.
 	Observed []Observation
-	// Reported is false if there is no row (no annotation, no Pod). With Reported and no Observed the
-	// row is empty.
+	// Reported is false if there is no row (no annotation, no Pod). With Reported and no Observed
+	// the row is empty.
 	Reported bool
-	// Trouble is why the row could not be read or decoded; such a row counts as missing. Zero if there
-	// is no problem.
+	// Trouble is why the row could not be read or decoded; such a row counts as missing. Zero if
+	// there is no problem.
 	Trouble Trouble
 	// Stale is why the row may be old; zero if it is fresh.
 	Stale Trouble
@@ -92,13 +95,15 @@ type Row struct {
 	StaleSince time.Time
 	// State of the reporter itself, by its own row or its peers' rows.
 	State State
-	// NoStates is set if the row's writer gives no states of nodes, nor its own: the Scylla Operator's
-	// report has no field for them. Such a row does not prove that a node is a plain member.
+	// NoStates is set if the row's writer gives no states of nodes, nor its own: the Scylla
+	// Operator's report has no field for them. Such a row does not prove that a node is a plain
+	// member.
 	NoStates bool
-	// Report has the reporter's answers about itself: version, mode, coordinator, group 0. Its cells
-	// are those in Base and Observed. Nil if there are none.
+	// Report has the reporter's answers about itself: version, mode, coordinator, group 0. Its
+	// cells are those in Base and Observed. Nil if there are none.
 	Report *api.NodeStatusReport
-	// Other has the node's values if they are not used, because its host ID differs from Reporter's.
+	// Other has the node's values if they are not used, because its host ID differs from
+	// Reporter's.
 	Other *Other
 	// Namespace of the reporter's Pod if it differs from Options.Namespace; empty if unknown.
 	Namespace string
@@ -121,7 +126,8 @@ type Blocker struct {
 	Observer Ref `json:"observer,omitzero"`
 	// Observed is the node that the blocker is about.
 	Observed Ref `json:"observed,omitzero"`
-	// Coordinator is set if the observer is the topology coordinator, whose view alone decides a join.
+	// Coordinator is set if the observer is the topology coordinator, whose view alone decides a
+	// join.
 	Coordinator bool `json:"coordinator,omitempty"`
 	// Since is when it began, zero if unknown: the time of an observation. This package never
 	// subtracts the times of two clocks.
@@ -132,11 +138,11 @@ type Blocker struct {
 	Cause words.Message `json:"cause,omitzero"`
 	// Step is the next step, with the commands. Only package diagnosis sets it.
 	Step words.Message `json:"step,omitzero"`
-	// Hearsay is set if only the Pod's own annotation shows the blocker: no step that changes anything
-	// may rely on it.
+	// Hearsay is set if only the Pod's own annotation shows the blocker: no step that changes
+	// anything may rely on it.
 	Hearsay bool `json:"-"`
-	// More is how many more observers have the same blocker about the same node without being listed.
-	// More > 0 only in a matrix with more than MaxPairs bad pairs, which lists only the first
-	// observers of each node.
+	// More is how many more observers have the same blocker about the same node without being
+	// listed. More > 0 only in a matrix with more than MaxPairs bad pairs, which lists only the
+	// first observers of each node.
 	More int `json:"more,omitempty"`
 }

@@ -30,7 +30,8 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 	}
 	rows, ordinals := make([]Row, 0, n), make([]int32, 0, n)
 	var shared []*Membership
-	var cells []api.ObservedNodeStatusReport // of one row that lists other nodes than the rows before; share keeps none of it
+	// of one row that lists other nodes than the rows before; share keeps none of it
+	var cells []api.ObservedNodeStatusReport
 	for i := range reports {
 		dc := &reports[i]
 		for j := range dc.Racks {
@@ -49,7 +50,8 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 					row.Observed = notUp(row.Base, node.ObservedNodes)
 				} else {
 					cells = slices.Grow(cells[:0], len(node.ObservedNodes))
-					for _, o := range node.ObservedNodes { // a text that is not a host ID becomes empty, and blocks
+					// a text that is not a host ID becomes empty, and blocks
+					for _, o := range node.ObservedNodes {
 						cells = append(cells, api.ObservedNodeStatusReport{HostID: hostid.Known(o.HostID), Status: o.Status})
 					}
 					row.Base, row.Observed, shared = share(cells, shared)

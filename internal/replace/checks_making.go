@@ -33,7 +33,8 @@ func (v *verifier) checkVersion() finding {
 // ownAddresses returns the addresses of the dead node: the cluster IP of its Service or, for a
 // headless Service, the recorded address and the address of its Pod.
 func ownAddresses(in *Input, rec Record) []netip.Addr {
-	if ip, err := netip.ParseAddr(in.Self.Service.Spec.ClusterIP); err == nil { // "None" for a headless Service
+	// "None" for a headless Service
+	if ip, err := netip.ParseAddr(in.Self.Service.Spec.ClusterIP); err == nil {
 		return []netip.Addr{ip.Unmap()}
 	}
 	texts := []string{rec.RecordedAddress}

@@ -65,7 +65,8 @@ func (v *verifier) checkHostID() finding {
 			evidence = words.New(words.ReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))
 			lost = true
 		}
-		if lost { // the volume may have the only replica of its data: suggest no command that deletes it
+		// the volume may have the only replica of its data: suggest no command that deletes it
+		if lost {
 			return failed(evidence, words.New(words.ReplaceHostIDLost).Do(words.Scylla(in.Namespace, "status"),
 				words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", member, api.AnnotationHostID+"=HOSTID")))
 		}

@@ -28,8 +28,8 @@ func (m *machine) accepted() Step {
 		return m.refuse(verify(m.in, rec, "", false))
 	}
 	if !rec.PVCsRecorded {
-		// An accepted request without the list of PVCs is a damaged record. Only the deletion requires
-		// the list.
+		// An accepted request without the list of PVCs is a damaged record. Only the deletion
+		// requires the list.
 		return m.afterDeletion()
 	}
 	for _, uid := range rec.PVCUIDs {

@@ -20,8 +20,10 @@ import (
 // Exit codes of `scylla-agent launch` before it executes ScyllaDB, from sysexits.h. ScyllaDB does
 // not use them.
 const (
-	ExitLaunchRetry     = 75 // the API server did not answer in time; the kubelet restarts the container
-	ExitLaunchMalformed = 78 // the replace labels are malformed; a restart fails until they are corrected
+	// the API server did not answer in time; the kubelet restarts the container
+	ExitLaunchRetry = 75
+	// the replace labels are malformed; a restart fails until they are corrected
+	ExitLaunchMalformed = 78
 )
 
 // diagnose returns the cause of a failed attempt, nil if none is known. Call it only while the new

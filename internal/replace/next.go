@@ -90,8 +90,8 @@ func (m *machine) idle() Step {
 	if last := m.rec.Last; last != nil {
 		s.Request = last.Request
 		s.Message = last.Said()
-		// The Event is repeated for a while: a controller that was killed after the last write has not
-		// written it.
+		// The Event is repeated for a while: a controller that was killed after the last write has
+		// not written it.
 		if age := m.in.Now.Sub(last.FinishedAt); age >= 0 && age < lastSaid {
 			s.Events = []Event{last.event()}
 		}

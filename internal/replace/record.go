@@ -27,8 +27,8 @@ type Record struct {
 	Value     string
 	// Request, Resume and Accepted are identities of requests; empty if absent.
 	Request, Resume, Accepted string
-	// HasOriginal is set while the original host ID is recorded, in the label or (by address) in the
-	// annotation. Original may still be empty or malformed; OriginalError is then the reason.
+	// HasOriginal is set while the original host ID is recorded, in the label or (by address) in
+	// the annotation. Original may still be empty or malformed; OriginalError is then the reason.
 	HasOriginal   bool
 	Original      hostid.ID
 	OriginalError words.Message
@@ -36,8 +36,8 @@ type Record struct {
 	LabelLost bool
 	// RecordedAddress is the address to replace by address, else empty.
 	RecordedAddress string
-	// PVCUIDs are the PVCs that this attempt deletes; PVCsRecorded is set if the list exists, even as
-	// "none".
+	// PVCUIDs are the PVCs that this attempt deletes; PVCsRecorded is set if the list exists, even
+	// as "none".
 	PVCUIDs      []string
 	PVCsRecorded bool
 	PodUID       string
@@ -45,8 +45,8 @@ type Record struct {
 	Attempt      int
 	IgnoreDead   []string
 	SkipChecks   []string
-	// Refused is the last refusal by the API server; nil without one, or if it is unreadable (the next
-	// refusal overwrites it).
+	// Refused is the last refusal by the API server; nil without one, or if it is unreadable (the
+	// next refusal overwrites it).
 	Refused *Refusal
 	Last    *Last
 	// Problems are the values that are unreadable; each names its key.
@@ -109,7 +109,8 @@ func ReadRecord(labels, annotations map[string]string) Record {
 		if v, ok := annotations[api.AnnotationReplaceAttempt]; ok {
 			n, err := strconv.Atoi(v)
 			if err != nil || n < 1 {
-				// An unreadable attempt must not look like the first one, which can still be cancelled.
+				// An unreadable attempt must not look like the first one, which can still be
+				// cancelled.
 				r.Problems = append(r.Problems, words.New(words.ReplaceAttemptMalformed, "key", api.AnnotationReplaceAttempt, "value", v))
 				n = 2
 			}

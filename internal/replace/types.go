@@ -45,8 +45,8 @@ type Input struct {
 	Dead time.Duration
 	// Self is the member, with the host ID on its Service (Member.Recorded), not in its row.
 	Self *cluster.Member
-	// LostHostID is the host ID of the member's node if only rows have it, not the Service. Set under
-	// the Scylla Operator only.
+	// LostHostID is the host ID of the member's node if only rows have it, not the Service. Set
+	// under the Scylla Operator only.
 	LostHostID hostid.ID
 	// Unrecorded is the host ID of a new node that has joined while its Service still records the
 	// original. Its volume is gone with its Pod, or the present Pod is not scheduled.
@@ -57,8 +57,8 @@ type Input struct {
 	Claims []*corev1.PersistentVolumeClaim
 	// Unscheduled is the step for an unschedulable Pod whose volume can be used; else zero.
 	Unscheduled words.Message
-	// Paused is why the running ScyllaDB serves no clients: it was drained, or is in maintenance mode.
-	// Resume is the remedy. Both are zero otherwise.
+	// Paused is why the running ScyllaDB serves no clients: it was drained, or is in maintenance
+	// mode. Resume is the remedy. Both are zero otherwise.
 	Paused, Resume words.Message
 	// Barrier lists the reasons of the barrier to wait, while the Pod is in its barrier.
 	Barrier []words.Message
@@ -69,7 +69,8 @@ type Input struct {
 	Others []*cluster.Member
 	// Containers are the names of the members' ScyllaDB containers.
 	Containers matrix.Containers
-	// NotVerified are known datacenters whose nodes no reporter of this Kubernetes cluster can query.
+	// NotVerified are known datacenters whose nodes no reporter of this Kubernetes cluster can
+	// query.
 	NotVerified []string
 	// Operations are the open and failed operations of ScyllaDB's task manager, on any member.
 	// OperationsKnown is set if at least one node that is UP was queried; without it an empty list
@@ -87,12 +88,12 @@ type Input struct {
 	// are the operator's conditions of the member, if the caller has read them.
 	Operator   bool
 	Conditions []string
-	// OperatorOff is why the operator does not run; zero if it runs or the state is unknown. Budget is
-	// a disruption budget that blocks evictions.
+	// OperatorOff is why the operator does not run; zero if it runs or the state is unknown. Budget
+	// is a disruption budget that blocks evictions.
 	OperatorOff words.Message
 	Budget      string
-	// Data is the location of the cluster's data from a live node. Nil if the caller did not query it,
-	// as in the controller, which relies on the CLI's checks for the user who made the request.
+	// Data is the location of the cluster's data from a live node. Nil if the caller did not query
+	// it, as in the controller, which relies on the CLI's checks for the user who made the request.
 	Data *Data
 	// Log is the diagnosis of the ScyllaDB container's log, if the caller has read it.
 	Log *Diagnosis
@@ -142,24 +143,35 @@ func blockers(checks []Check) []Check {
 type Action string
 
 const (
-	ActionNone          Action = "None"          // no replacement, or not ours
-	ActionRefuse        Action = "Refuse"        // a check blocks it; this attempt has deleted nothing
-	ActionRecord        Action = "Record"        // apply Step.Patch, which records the original host ID permanently
-	ActionDeletePVC     Action = "DeletePVC"     // delete Step.Claim, with its UID and resourceVersion as preconditions
-	ActionHoldEviction  Action = "HoldEviction"  // the old node is running again after its PVC was deleted
-	ActionEvictPod      Action = "EvictPod"      // evict Step.PodUID
-	ActionWaitRefused   Action = "WaitRefused"   // the API server refused the deletion or eviction: retry at Step.Refused.Next
-	ActionWaitPodGone   Action = "WaitPodGone"   // the old Pod terminates
-	ActionWaitNewPod    Action = "WaitNewPod"    // the StatefulSet creates the new Pod
-	ActionWaitJoin      Action = "WaitJoin"      // ScyllaDB starts, streams, joins
-	ActionWaitReady     Action = "WaitReady"     // joined, Pod not yet Ready
-	ActionWaitOldGone   Action = "WaitOldGone"   // joined and Ready, original host ID still listed
-	ActionFinish        Action = "Finish"        // apply Step.Patch: removes the labels, keeps the outcome
-	ActionFail          Action = "Fail"          // the attempt failed; only `replace resume` starts another
-	ActionKeepPVC       Action = "KeepPVC"       // withdrawn in time: annotate Step.Claim first, so that no older read can delete it
-	ActionCancel        Action = "Cancel"        // apply Step.Patch: the request was withdrawn in time
-	ActionCancelRefused Action = "CancelRefused" // apply Step.Patch: withdrawn too late, so the label is restored
-	ActionAdopt         Action = "Adopt"         // apply Step.Patch: record a procedure by address that another controller began
+	ActionNone Action = "None" // no replacement, or not ours
+	// a check blocks it; this attempt has deleted nothing
+	ActionRefuse Action = "Refuse"
+	// apply Step.Patch, which records the original host ID permanently
+	ActionRecord Action = "Record"
+	// delete Step.Claim, with its UID and resourceVersion as preconditions
+	ActionDeletePVC Action = "DeletePVC"
+	// the old node is running again after its PVC was deleted
+	ActionHoldEviction Action = "HoldEviction"
+	ActionEvictPod     Action = "EvictPod" // evict Step.PodUID
+	// the API server refused the deletion or eviction: retry at Step.Refused.Next
+	ActionWaitRefused Action = "WaitRefused"
+	ActionWaitPodGone Action = "WaitPodGone" // the old Pod terminates
+	ActionWaitNewPod  Action = "WaitNewPod"  // the StatefulSet creates the new Pod
+	ActionWaitJoin    Action = "WaitJoin"    // ScyllaDB starts, streams, joins
+	ActionWaitReady   Action = "WaitReady"   // joined, Pod not yet Ready
+	ActionWaitOldGone Action = "WaitOldGone" // joined and Ready, original host ID still listed
+	// apply Step.Patch: removes the labels, keeps the outcome
+	ActionFinish Action = "Finish"
+	// the attempt failed; only `replace resume` starts another
+	ActionFail Action = "Fail"
+	// withdrawn in time: annotate Step.Claim first, so that no older read can delete it
+	ActionKeepPVC Action = "KeepPVC"
+	// apply Step.Patch: the request was withdrawn in time
+	ActionCancel Action = "Cancel"
+	// apply Step.Patch: withdrawn too late, so the label is restored
+	ActionCancelRefused Action = "CancelRefused"
+	// apply Step.Patch: record a procedure by address that another controller began
+	ActionAdopt Action = "Adopt"
 )
 
 // Writes reports whether the action changes an object.
@@ -231,8 +243,8 @@ type Step struct {
 	Request string
 	// Attempt counts from 1; 0 before the first is accepted.
 	Attempt int
-	// Original is the host ID to replace, NewHostID the new node's; empty if unknown. Address is set
-	// in the procedure by address.
+	// Original is the host ID to replace, NewHostID the new node's; empty if unknown. Address is
+	// set in the procedure by address.
 	Original, NewHostID hostid.ID
 	Address             string
 	StartedAt           time.Time

@@ -45,9 +45,9 @@ var (
 	limitTexts = bounded.Limit{Bytes: 16 << 20, Items: 1 << 19, ItemBytes: 4 << 10, Cure: oddAnswer}
 	// limitMembers is the limit for the list of members: one pair of address and host ID each.
 	limitMembers = bounded.Limit{Bytes: 8 << 20, Items: 1 << 15, ItemBytes: 4 << 10, Cure: oddAnswer}
-	// limitEndpoints is the limit for gossip, the largest response: about 10 KiB per node, including
-	// tokens and features. Each node is decoded as a whole; a list of empty states takes thirteen
-	// times its size.
+	// limitEndpoints is the limit for gossip, the largest response: about 10 KiB per node,
+	// including tokens and features. Each node is decoded as a whole; a list of empty states takes
+	// thirteen times its size.
 	limitEndpoints = bounded.Limit{Bytes: 32 << 20, Items: 1 << 15, ItemBytes: 256 << 10, Cure: oddAnswer}
 	// limitSchemas is the limit for schema versions, each with the addresses that have it.
 	limitSchemas = bounded.Limit{Bytes: 1 << 20, Items: 1 << 12, Cure: oddAnswer}
@@ -414,7 +414,8 @@ type Endpoint struct {
 	HostID     string `json:"hostID,omitempty"`
 	Alive      bool   `json:"alive"`
 	Generation int64  `json:"generation,omitempty"`
-	// Datacenter and Rack are the application states DC and RACK; empty if gossip does not have them.
+	// Datacenter and Rack are the application states DC and RACK; empty if gossip does not have
+	// them.
 	Datacenter string `json:"datacenter,omitempty"`
 	Rack       string `json:"rack,omitempty"`
 }
@@ -428,9 +429,12 @@ func (c *Client) Endpoints(ctx context.Context) ([]Endpoint, error) {
 
 // Task is a topology operation in the task manager's list.
 type Task struct {
-	ID    string `json:"id"`
-	Type  string `json:"type"`  // bootstrap, replace, decommission, "remove node", rebuild (texts since 2025.1); empty while pending
-	State string `json:"state"` // created, running, done, failed; queued operations are also running
+	ID string `json:"id"`
+	// bootstrap, replace, decommission, "remove node", rebuild (texts since 2025.1); empty while
+	// pending
+	Type string `json:"type"`
+	// created, running, done, failed; queued operations are also running
+	State string `json:"state"`
 	// HostID is the node that the operation is about, empty if ScyllaDB does not name it. A
 	// replacement names the new node, from 2026.4 on the replaced node.
 	HostID string `json:"hostID"`

@@ -221,9 +221,9 @@ func decodeTasks(b io.Reader) ([]Task, error) {
 	out := []Task{}
 	if err := bounded.Each(limitTasks, b, theAnswer, func(_ int, e task) error {
 		t := Task{ID: e.ID, Type: e.Type, State: strings.ToLower(e.State), HostID: canonicalHostID(e.Entity), Ended: strings.Trim(string(e.End), `"`)}
-		// Node tasks are the parts of a cluster task on one node: their entity is not the joining or
-		// leaving node. A task without an entity counts as an operation: up to 2025.4 no task names its
-		// node, up to 2026.3 no ended task does.
+		// Node tasks are the parts of a cluster task on one node: their entity is not the joining
+		// or leaving node. A task without an entity counts as an operation: up to 2025.4 no task
+		// names its node, up to 2026.3 no ended task does.
 		if t.State != "" && e.Kind != "node" {
 			out = append(out, t)
 		}

@@ -110,7 +110,8 @@ func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[strin
 		if !ok || !slices.ContainsFunc(ids, func(id string) bool { return id != h.HostID }) {
 			continue
 		}
-		// ScyllaDB answers for the current node at the address; if it owns tokens, it replaces no node.
+		// ScyllaDB answers for the current node at the address; if it owns tokens, it replaces no
+		// node.
 		if tokens, err := r.c.Tokens(ctx, a); err == nil && len(tokens) == 0 {
 			out[h.HostID] = true
 		}
@@ -128,7 +129,8 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 		}
 		r.gap(err)
 		for _, a := range found {
-			// If two members share an address, the list does not identify the joining or leaving one.
+			// If two members share an address, the list does not identify the joining or leaving
+			// one.
 			if ids := p.behind[canonicalAddress(a)]; len(ids) == 1 {
 				out[ids[0]] = state
 			}

@@ -84,7 +84,8 @@ func (r *Reader) Read(ctx context.Context) api.NodeStatusReport {
 func (r *Reader) read(ctx context.Context) api.NodeStatusReport {
 	var row api.NodeStatusReport
 	r.gaps, r.err = nil, nil
-	// Each appears at its own stage of the start. Without any response, the other requests also fail.
+	// Each appears at its own stage of the start. Without any response, the other requests also
+	// fail.
 	own, err := r.c.LocalHostID(ctx)
 	if IsUnreachable(err) {
 		return r.failed(row, err)
@@ -446,7 +447,8 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string]
 			continue
 		}
 		if a == "" {
-			// Without an address (from an annotation), only an open replacement can hide the member.
+			// Without an address (from an annotation), only an open replacement can hide the
+			// member.
 			if e, ok := p.byID[id]; ok && len(p.behind[e.Address]) > 0 {
 				a = e.Address
 			} else if slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && (t.Type == "replace" || t.Type == "") }) {

@@ -25,12 +25,13 @@ const maxPartial = 6
 // detail is how much of a status is drawn; each level omits more, so that the verdict stays
 // visible.
 type detail struct {
-	matrix  bool    // the whole matrix; else the rows that disagree
-	blanks  bool    // empty lines between sections
-	byRack  bool    // one line per rack, and separate lines only for troubled nodes
-	terse   bool    // no evidence, queue and tasks; the source in one line
-	maxList int     // maximum of lines per list; 0 for all
-	fold    grid.By // groups of the matrix: racks if they fit, else datacenters; by node for the rows that disagree
+	matrix  bool // the whole matrix; else the rows that disagree
+	blanks  bool // empty lines between sections
+	byRack  bool // one line per rack, and separate lines only for troubled nodes
+	terse   bool // no evidence, queue and tasks; the source in one line
+	maxList int  // maximum of lines per list; 0 for all
+	// groups of the matrix: racks if they fit, else datacenters; by node for the rows that disagree
+	fold grid.By
 }
 
 var details = []detail{

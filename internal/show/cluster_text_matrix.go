@@ -154,7 +154,8 @@ func (p *painter) folded(level detail) []string {
 					up++
 				}
 			}
-			name := dash(strings.Trim(strings.ReplaceAll(g.Name(), "?", ""), "/")) // as in the table of racks
+			// as in the table of racks
+			name := dash(strings.Trim(strings.ReplaceAll(g.Name(), "?", ""), "/"))
 			s.numbers, s.names, s.beside = append(s.numbers, i+1), append(s.names, name), append(s.beside, upCell(up, len(g.Nodes)))
 		}
 		if len(s.numbers) > 1 && s.fits(p.o) {

@@ -68,7 +68,8 @@ func (t *Table) String(width int, ellipsis string) string {
 		}
 		table.Header(header)
 	}
-	// Rendering into a strings.Builder always succeeds; Bulk fails only for other types than string.
+	// Rendering into a strings.Builder always succeeds; Bulk fails only for other types than
+	// string.
 	_ = table.Bulk(plain)
 	_ = table.Render()
 	return t.paint(b.String(), rows)

@@ -97,8 +97,8 @@ func (a *Archive) cluster(c *Cluster) error {
 		}
 	}
 	for _, l := range lists(c) {
-		// An empty list means that no such objects exist. That is unknown for a kind that was not read,
-		// and for manually saved objects.
+		// An empty list means that no such objects exist. That is unknown for a kind that was not
+		// read, and for manually saved objects.
 		if len(l.items) == 0 && (unread[l.resource] || l.resource == "" || s.Offline) {
 			continue
 		}
@@ -263,7 +263,8 @@ func redacted(item client.Object, apiVersion, kind string) (*packed, error) {
 		m["apiVersion"], m["kind"] = apiVersion, kind
 	}
 	if hasRow {
-		_ = unstructured.SetNestedField(m, row, "metadata", "annotations", api.AnnotationNodeStatusReport) // both are maps: the key existed
+		// both are maps: the key existed
+		_ = unstructured.SetNestedField(m, row, "metadata", "annotations", api.AnnotationNodeStatusReport)
 	}
 	clean, tally, ok := Redact(m)
 	if !ok {
@@ -281,7 +282,8 @@ func redacted(item client.Object, apiVersion, kind string) (*packed, error) {
 	if !utf8.ValidString(row) || row == "" { // JSON would change invalid UTF-8
 		return p, nil
 	}
-	_ = unstructured.SetNestedField(clean, "", "metadata", "annotations", api.AnnotationNodeStatusReport) // see above
+	// see above
+	_ = unstructured.SetNestedField(clean, "", "metadata", "annotations", api.AnnotationNodeStatusReport)
 	p.row = row
 	p.short, err = json.Marshal(clean)
 	return p, err
@@ -317,8 +319,8 @@ func (a *Archive) put(name string, data []byte) {
 func (a *Archive) Saved() (*Saved, error) {
 	m := a.Manifest
 	s := &Saved{Manifest: &m}
-	// Rows are nearly all of a large cluster, and decoding them twice takes most of the time. They are
-	// passed on in their packed form.
+	// Rows are nearly all of a large cluster, and decoding them twice takes most of the time. They
+	// are passed on in their packed form.
 	files, rows := map[string][]byte{}, map[string]map[string]string{}
 	for _, f := range a.files {
 		files[f.name] = f.data

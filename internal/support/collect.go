@@ -29,8 +29,8 @@ type Cluster struct {
 	// Conditions are the Scylla Operator's conditions about progress and failures; empty if our
 	// controller manages the cluster.
 	Conditions []string
-	// Nodes are the Kubernetes nodes of its Pods if NodesRead; a Kubernetes node that is missing then
-	// does not exist.
+	// Nodes are the Kubernetes nodes of its Pods if NodesRead; a Kubernetes node that is missing
+	// then does not exist.
 	Nodes     []corev1.Node
 	NodesRead bool
 	// Operator are the Scylla Operator's objects about the cluster.
@@ -41,8 +41,8 @@ type Cluster struct {
 	Context string
 	// Kubernetes is the API server's version; empty if unknown.
 	Kubernetes string
-	// LeftOut lists the data that were not collected, with the reason. Uncollected does the same for
-	// data that only an archive contains.
+	// LeftOut lists the data that were not collected, with the reason. Uncollected does the same
+	// for data that only an archive contains.
 	LeftOut, Uncollected []LeftOut
 
 	// redacted counts the values removed from texts at reading.

@@ -11,8 +11,8 @@ import (
 type Limits struct {
 	// Events is the maximum of kept events (the newest); EventPages of read pages of 500.
 	Events, EventPages int
-	// Containers is the maximum of containers whose logs are read. LogHead and LogTail are in bytes of
-	// each log, Line in bytes of a kept line.
+	// Containers is the maximum of containers whose logs are read. LogHead and LogTail are in bytes
+	// of each log, Line in bytes of a kept line.
 	Containers       int
 	LogHead, LogTail int64
 	Line             int

@@ -23,8 +23,8 @@ const (
 // --archive -o json`.
 type Manifest struct {
 	metav1.TypeMeta `json:",inline"`
-	// CreatedAt is when it was packed, TakenAt when the objects were read. For saved objects TakenAt
-	// is the newest time in them, absent if they have none.
+	// CreatedAt is when it was packed, TakenAt when the objects were read. For saved objects
+	// TakenAt is the newest time in them, absent if they have none.
 	CreatedAt metav1.Time  `json:"createdAt"`
 	TakenAt   *metav1.Time `json:"takenAt,omitempty"`
 	// CreatedBy is the build that packed it.
@@ -42,8 +42,8 @@ type Manifest struct {
 // ManifestCluster is one cluster of an archive.
 type ManifestCluster struct {
 	cluster.Key `json:",inline"`
-	// Kubernetes is the API server's version, Context the kubeconfig's context. ScyllaDB counts nodes
-	// by version, Images containers by image.
+	// Kubernetes is the API server's version, Context the kubeconfig's context. ScyllaDB counts
+	// nodes by version, Images containers by image.
 	Kubernetes string         `json:"kubernetes,omitempty"`
 	Context    string         `json:"context,omitempty"`
 	ScyllaDB   map[string]int `json:"scylladb,omitempty"`

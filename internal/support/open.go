@@ -36,8 +36,8 @@ const (
 type Saved struct {
 	// Manifest is nil for plain saved objects.
 	Manifest *Manifest
-	// TakenAt is the clock for ages: the reading time of an archive's objects, or the newest time in
-	// plain saved objects. Zero without a time.
+	// TakenAt is the clock for ages: the reading time of an archive's objects, or the newest time
+	// in plain saved objects. Zero without a time.
 	TakenAt time.Time
 	// Clusters are sorted by namespace and name. Those of plain saved objects are only snapshots.
 	Clusters []*Cluster

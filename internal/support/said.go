@@ -30,10 +30,11 @@ type said struct {
 	Facts        map[string]cluster.LiveFacts     `json:"facts,omitempty"`
 	Conditions   []string                         `json:"conditions,omitempty"`
 	Operator     *cluster.OperatorState           `json:"operator,omitempty"`
-	// Elsewhere are Services of other namespaces and clusters with host IDs that no member here has.
+	// Elsewhere are Services of other namespaces and clusters with host IDs that no member here
+	// has.
 	Elsewhere map[hostid.ID]string `json:"elsewhere,omitempty"`
-	// Volumes are the Kubernetes nodes on which volumes of unscheduled Pods can be used. NotReadySince
-	// is since when Kubernetes nodes are not Ready.
+	// Volumes are the Kubernetes nodes on which volumes of unscheduled Pods can be used.
+	// NotReadySince is since when Kubernetes nodes are not Ready.
 	Volumes       map[string][]string  `json:"volumes,omitempty"`
 	NotReadySince map[string]time.Time `json:"kubernetesNodesNotReadySince,omitempty"`
 	// Machines are the states of Kubernetes nodes that were not collected themselves.

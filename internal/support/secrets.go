@@ -85,12 +85,13 @@ var (
 )
 
 func (r redactor) text(s string) string {
-	// Nearly all texts are names, times and states. Each rule below requires one of these characters.
+	// Nearly all texts are names, times and states. Each rule below requires one of these
+	// characters.
 	if len(s) < 5 || !strings.ContainsAny(s, "=: ") && !knownTokens().MatchString(s) {
 		return s
 	}
-	// The row of a large cluster is a long text without secrets. The search for a required substring
-	// is a hundred times faster than the regular expression.
+	// The row of a large cluster is a long text without secrets. The search for a required
+	// substring is a hundred times faster than the regular expression.
 	if strings.Contains(s, "PRIVATE KEY") {
 		s = r.replace(privateKey(), s, Redacted)
 	}
@@ -193,7 +194,8 @@ func (r redactor) namedValues(s string) string {
 // nextName returns a function of an increasing offset in s. It returns the number of bytes up to
 // the next possible secretName; -1 if there is none.
 func nextName(s string) func(from int) int {
-	if strings.Contains(s, "\u212a") || strings.Contains(s, "\u0130") { // ASCII in lower case, with a different length
+	// ASCII in lower case, with a different length
+	if strings.Contains(s, "\u212a") || strings.Contains(s, "\u0130") {
 		return func(int) int { return 0 }
 	}
 	lower := []byte(s)

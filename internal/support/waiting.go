@@ -21,7 +21,8 @@ type Container struct {
 	// State as text: "CrashLoopBackOff, 3 restarts", "Running, not ready".
 	State    string `json:"state"`
 	Restarts int32  `json:"restarts,omitempty"`
-	// First and Last are the first and last error lines of its log; nil without the line or the log.
+	// First and Last are the first and last error lines of its log; nil without the line or the
+	// log.
 	First *LogError `json:"firstError,omitempty"`
 	Last  *LogError `json:"lastError,omitempty"`
 	// Diagnosis is the known failure that the log shows.

@@ -11,11 +11,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// Attempt is the longest time for which the second node waits for the first attempt at the root credential and the first settings.
+// Attempt is the longest time for which the second node waits for the first attempt at the root
+// credential and the first settings.
 const Attempt = time.Minute
 
-// credentialOf names the member that acts on the root credential: the member in the stored view, else the
-// first healthy member with the container. Nil until the cluster is initialised, or if no member can act.
+// credentialOf names the member that acts on the root credential: the member in the stored view,
+// else the first healthy member with the container. Nil until the cluster is initialised, or if no
+// member can act.
 func credentialOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) *api.StatusReportViewCredential {
 	if !stored.Initialized || !c.Matrix().SplitFact().IsZero() {
 		return nil

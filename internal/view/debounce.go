@@ -22,9 +22,10 @@ const (
 type Debounced struct {
 	up, down      bool
 	missed, heard int
-	trailed       int  // consecutive polls at which it was too far behind
-	trailing      bool // it is UNKNOWN because it trails; false again when it is UP, DOWN, or missed limit polls
-	downSince     time.Time
+	trailed       int // consecutive polls at which it was too far behind
+	// it is UNKNOWN because it trails; false again when it is UP, DOWN, or missed limit polls
+	trailing  bool
+	downSince time.Time
 }
 
 // Restored returns the state that a new leader reads from the stored view: that the member was
@@ -55,8 +56,8 @@ func (d Debounced) Next(l Look, now time.Time, limit int) Debounced {
 			d.up, d.down, d.trailing, d.downSince = true, false, false, time.Time{}
 		}
 	case Trails:
-		// This poll does not count as heard: a member that misses polls and then trails also becomes
-		// UNKNOWN.
+		// This poll does not count as heard: a member that misses polls and then trails also
+		// becomes UNKNOWN.
 		d.heard, d.missed, d.trailed = 0, min(d.missed+1, limit), min(d.trailed+1, TrailingLimit)
 		if d.trailed == TrailingLimit || d.missed == limit {
 			d.up, d.down, d.trailing, d.downSince = false, false, true, time.Time{}

@@ -21,13 +21,16 @@ import (
 // Reasons of condition Initialized.
 const (
 	ReasonNotInitialized = "NotInitialized" // False: no node has joined
-	ReasonStabilising    = "Stabilising"    // False: the first node has joined, but has not been healthy for long enough
-	ReasonRecovering     = "Recovering"     // False or Unknown: nodes had joined before the first poll of any controller
-	ReasonSignalAbsent   = "SignalAbsent"   // Unknown: nodes have joined, and none is healthy by its own row
-	ReasonInitialized    = "Initialized"    // True
-	ReasonRecovered      = "Recovered"      // True
-	ReasonNoMember       = "NoMember"       // of InitializedButEmpty
-	ReasonTwoClusters    = "TwoClusters"    // of SplitCluster
+	// False: the first node has joined, but has not been healthy for long enough
+	ReasonStabilising = "Stabilising"
+	// False or Unknown: nodes had joined before the first poll of any controller
+	ReasonRecovering = "Recovering"
+	// Unknown: nodes have joined, and none is healthy by its own row
+	ReasonSignalAbsent = "SignalAbsent"
+	ReasonInitialized  = "Initialized" // True
+	ReasonRecovered    = "Recovered"   // True
+	ReasonNoMember     = "NoMember"    // of InitializedButEmpty
+	ReasonTwoClusters  = "TwoClusters" // of SplitCluster
 )
 
 // First returns the node by which a cluster may count as initialised: the oldest member whose
@@ -67,8 +70,8 @@ func joined(c *cluster.Cluster) bool {
 
 // Initialisation is the change of a cluster's status.
 type Initialisation struct {
-	// Now is set if the cluster counts as initialised from now on; nil if it already did, or does not
-	// yet.
+	// Now is set if the cluster counts as initialised from now on; nil if it already did, or does
+	// not yet.
 	Now *api.StatusReportInitialization
 	// Group0 is the ID of the cluster's group 0 if it must be recorded now; empty if it is already
 	// recorded, or unknown.
@@ -104,8 +107,8 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 		}
 		return out
 	}
-	// The stored condition records whether nodes had joined before the first poll of any controller,
-	// so that a crash does not lose it.
+	// The stored condition records whether nodes had joined before the first poll of any
+	// controller, so that a crash does not lose it.
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionInitialized)
 	recovering := was == nil && joined || was != nil && was.Reason == ReasonRecovering
 	if first.Member != "" && now.Sub(since) >= window && !split {

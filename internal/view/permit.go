@@ -50,10 +50,11 @@ type JoinCandidates struct {
 	Strangers, Leaving []string
 	// Parallel is true if every running node supports several joins at once.
 	Parallel bool
-	// Founding is true while a member here has joined, and the cluster does not count as initialised.
+	// Founding is true while a member here has joined, and the cluster does not count as
+	// initialised.
 	Founding bool
-	// Credential tells one member to act on the root credential. Attempting is true until the end of
-	// the first attempt.
+	// Credential tells one member to act on the root credential. Attempting is true until the end
+	// of the first attempt.
 	Credential *api.StatusReportViewCredential
 	Attempting bool
 }
@@ -87,8 +88,8 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 		s.Requests = append(s.Requests, a)
 	}
 	s.Founding = !stored.Initialized && slices.ContainsFunc(c.Members(), func(m cluster.Member) bool {
-		// A cluster that was bootstrapped elsewhere does not show here whether its first node is healthy,
-		// nor does a row without a mode. Permits wait for neither.
+		// A cluster that was bootstrapped elsewhere does not show here whether its first node is
+		// healthy, nor does a row without a mode. Permits wait for neither.
 		said := c.Said(m.Member)
 		if said == nil || said.OperationMode == "" {
 			return false
@@ -126,8 +127,8 @@ func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
 		a.Refused = string(words.ReportMissing)
 		return true
 	}
-	// The barrier's other conditions, including the permit, are omitted, except for a volume that only
-	// the barrier sees: with it, the member would keep others from their turn.
+	// The barrier's other conditions, including the permit, are omitted, except for a volume that
+	// only the barrier sees: with it, the member would keep others from their turn.
 	in.Permission, in.Initialized = nil, initialized
 	in.Held = slices.DeleteFunc(in.Held, func(b matrix.Blocker) bool { return b.Reason != words.VolumeUnreadable })
 	v := bootstrap.Decide(in)
@@ -157,16 +158,16 @@ func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
 
 // GrantInput is the input of a grant in addition to the Scene.
 type GrantInput struct {
-	// Members with their debounced states. The view's hold is not included: the decision judges it for
-	// each member, because a rollout that waits for the new node itself blocks all others.
+	// Members with their debounced states. The view's hold is not included: the decision judges it
+	// for each member, because a rollout that waits for the new node itself blocks all others.
 	Members []api.StatusReportViewMember
 	// Old is true while the cluster's data is older than ContactLimit.
 	Old bool
-	// Stored is the view in the API server; nil if there is none. Only its permits are carried on: a
-	// permit that was not persisted was never given.
+	// Stored is the view in the API server; nil if there is none. Only its permits are carried on:
+	// a permit that was not persisted was never given.
 	Stored *api.StatusReportView
-	// Most is how many may join at once if their versions allow it. Window is how long all conditions
-	// must be met without interruption before a permit is given.
+	// Most is how many may join at once if their versions allow it. Window is how long all
+	// conditions must be met without interruption before a permit is given.
 	Most int
 	// Log is the state of the log of group 0 at the last poll.
 	Log    Log
@@ -206,7 +207,9 @@ func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 			continue // it has joined, or its Pod or its PVC no longer exists
 		}
 		if why := turn.against(a); !a.PastBarrier() && (!a.WaitsInBarrier() || a.Kind != p.Kind || why.Reason != "") {
-			continue // withdrawn: its barrier no longer waits, it needs another kind, or there is a reason against it
+			// withdrawn: its barrier no longer waits, it needs another kind, or there is a reason
+			// against it
+			continue
 		}
 		out.Permits, held[a.Name()] = append(out.Permits, p), true
 		active, joins = append(active, a.Name()), joins && p.Kind == api.PermitJoin
@@ -231,7 +234,8 @@ func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 		case !since(g.ready, ready, a, by):
 			why = waits(a, words.PermitWaitsForStability)
 			active, joins = append(active, a.Name()), joins && a.Kind == api.PermitJoin
-		case a.Kind == api.PermitJoin && (s.Founding || s.Attempting): // in parallel to the request's own stabilisation
+		// in parallel to the request's own stabilisation
+		case a.Kind == api.PermitJoin && (s.Founding || s.Attempting):
 			why = s.waitsForFirst(a)
 			active = append(active, a.Name())
 		default:

@@ -22,9 +22,9 @@ const (
 	RecoveryLimit = 2
 	// ContactLimit is the maximum age of the data of a poll.
 	ContactLimit = healthpolicy.Contact
-	// Stabilisation is how long a first node must be healthy without interruption before its cluster
-	// counts as initialised. By default it is also how long all nodes must stay UP before a barrier
-	// opens.
+	// Stabilisation is how long a first node must be healthy without interruption before its
+	// cluster counts as initialised. By default it is also how long all nodes must stay UP before a
+	// barrier opens.
 	Stabilisation = healthpolicy.Stabilisation
 	// Trailing is how many entries a member may be behind the leader in the log of group 0; beyond
 	// that for TrailingLimit consecutive polls it is UNKNOWN.
@@ -39,8 +39,8 @@ type limit struct {
 	Name string
 	// Value is a duration, a number, a string or a bool.
 	Value any
-	// Meaning is its description. Flag is the flag and Field the health policy field that change it,
-	// with Bounds of the permitted values; each is empty if there is none.
+	// Meaning is its description. Flag is the flag and Field the health policy field that change
+	// it, with Bounds of the permitted values; each is empty if there is none.
 	Meaning     words.Code
 	Flag, Field string
 	Bounds      words.Message

@@ -59,7 +59,9 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []scaling
 	case stored.Initialized:
 		return append(out, raise(c, ours)...)
 	case joined(c):
-		return out // a first node is still to come, or had joined before the first poll of any controller: nothing is lowered
+		// a first node is still to come, or had joined before the first poll of any controller:
+		// nothing is lowered
+		return out
 	}
 	return append(out, capped(c, stored, ours)...)
 }

@@ -23,8 +23,8 @@ import (
 type Sighting struct {
 	*cluster.Member
 	Look Look
-	// Digest of its Row. Of omits it, because it requires reading the whole row: a caller that keeps
-	// sightings sets it once.
+	// Digest of its Row. Of omits it, because it requires reading the whole row: a caller that
+	// keeps sightings sets it once.
 	Digest string
 	// Limit is how old the heartbeat may be, by the cluster's health policy and the reporter's
 	// interval; ContactLimit if zero.
@@ -42,18 +42,18 @@ func (e *Sighting) Row() api.RowText {
 
 // Heartbeat is the receiver's knowledge of a member's heartbeat. The zero value confirms nothing.
 type Heartbeat struct {
-	// Digest of the report that the last answer confirmed; empty if the last poll of the heartbeat was
-	// missed, for any cause.
+	// Digest of the report that the last answer confirmed; empty if the last poll of the heartbeat
+	// was missed, for any cause.
 	Digest string
-	// Advanced is when the counter was last seen to advance, by the receiver's own clock; zero if it
-	// has not.
+	// Advanced is when the counter was last seen to advance, by the receiver's own clock; zero if
+	// it has not.
 	Advanced time.Time
 	// Log is the state of the log of group 0 in the last answer; empty if that poll was missed.
 	Log raftlog.State
 }
 
-// HeartbeatCounter is the history of one reporter's counter. Another certificate, address or Pod has its own
-// Pulse. The zero value has received nothing.
+// HeartbeatCounter is the history of one reporter's counter. Another certificate, address or Pod
+// has its own Pulse. The zero value has received nothing.
 type HeartbeatCounter struct {
 	number int64     // the highest received
 	since  time.Time // when it was first received; zero before
@@ -65,9 +65,10 @@ type Beat int
 
 // Values of Beat.
 const (
-	BeatCounts     Beat = iota // it is the first, has advanced, or is unchanged for no longer than the limit
-	BeatWentBack               // a higher counter was received before
-	BeatStoodStill             // it has not advanced for longer than the limit
+	// it is the first, has advanced, or is unchanged for no longer than the limit
+	BeatCounts     Beat = iota
+	BeatWentBack        // a higher counter was received before
+	BeatStoodStill      // it has not advanced for longer than the limit
 )
 
 // Record records the counter of an answer that confirms the report with that digest. asked is the

@@ -41,11 +41,12 @@ func (s Stamp) Newer(o Stamp) bool { return s.Compare(o) > 0 }
 // Receiver merges views as they arrive: possibly twice, in another order, or not at all. The zero
 // value has none.
 type Receiver struct {
-	report   types.UID   // UID of the views' report; views of one report have one order
-	former   []types.UID // of deleted reports, the latest ones
-	created  time.Time   // the report's creation, by the API server; zero if unknown
-	latest   *api.StatusReportView
-	advanced time.Time // when a newer view followed an older one, or the latest was confirmed; zero before
+	report  types.UID   // UID of the views' report; views of one report have one order
+	former  []types.UID // of deleted reports, the latest ones
+	created time.Time   // the report's creation, by the API server; zero if unknown
+	latest  *api.StatusReportView
+	// when a newer view followed an older one, or the latest was confirmed; zero before
+	advanced time.Time
 	looked   time.Time // the last call of Adopt
 }
 
@@ -85,8 +86,8 @@ func (r *Receiver) Report() types.UID { return r.report }
 // receiver's own clock.
 func (r *Receiver) Adopt(v *api.StatusReportView, now time.Time) bool {
 	// After a long pause, for example while cut off from the API server, the view may have been
-	// created at any time during the pause. The latest one was the newest when it was last read, seen
-	// to advance, or confirmed.
+	// created at any time during the pause. The latest one was the newest when it was last read,
+	// seen to advance, or confirmed.
 	last := r.looked
 	if r.advanced.After(last) {
 		last = r.advanced

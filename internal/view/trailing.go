@@ -16,8 +16,8 @@ type Log struct {
 	// Behind is how many entries a member's apply index is behind the leader's commit index, by
 	// Sighting.Key; members with an unknown index are left out.
 	Behind map[string]int64
-	// Differ has the first member with a known schema version, then the members with a different one.
-	// Nil if all known versions are equal, or if Behind has every member.
+	// Differ has the first member with a known schema version, then the members with a different
+	// one. Nil if all known versions are equal, or if Behind has every member.
 	Differ []string
 }
 

@@ -2,7 +2,8 @@
 
 package words
 
-// credentialWords are about the root credential and the first settings. The codes belong to internal/credential.
+// credentialWords are about the root credential and the first settings. The codes belong to
+// internal/credential.
 var (
 	RootVerified      = define("RootVerified", "{member} verified the root credential: the default superuser does not log in")
 	RootByConfig      = define("RootByConfig", "the superuser of ScyllaDB's configuration exists, and the default superuser does not log in")

@@ -80,9 +80,11 @@ func unsafe(r rune) bool {
 		return r == 0xad // the soft hyphen
 	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef: // variation selectors
 		return true
-	case r >= 0x180b && r <= 0x180d, r == 0x180f: // Mongolian variation selectors; 180E is a format character
+	// Mongolian variation selectors; 180E is a format character
+	case r >= 0x180b && r <= 0x180d, r == 0x180f:
 		return true
-	case r == 0x34f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800: // joiner and fillers, drawn as nothing
+	// joiner and fillers, drawn as nothing
+	case r == 0x34f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800:
 		return true
 	}
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Cs, unicode.Co)

@@ -47,7 +47,8 @@ type Printer struct {
 	// Flags are the given kubectl flags, to be repeated in every kubectl command: --context,
 	// --kubeconfig, --as. Each is one argument: "--context=test".
 	Flags []string
-	// From is the given --from, to be repeated in every command of ours that can read saved objects.
+	// From is the given --from, to be repeated in every command of ours that can read saved
+	// objects.
 	From string
 }
 

@@ -56,8 +56,8 @@ type ReadFlags struct {
 	// AllNamespaces and Selector select clusters.
 	AllNamespaces bool
 	Selector      string
-	// ControllerNamespace is the namespace of the controller's Lease, which shows whether a controller
-	// keeps the reports up to date. Empty skips this check.
+	// ControllerNamespace is the namespace of the controller's Lease, which shows whether a
+	// controller keeps the reports up to date. Empty skips this check.
 	ControllerNamespace string
 
 	selector labels.Selector
@@ -269,8 +269,8 @@ func (r *Reader) none(ctx context.Context, ns string) error {
 	if ns == "" {
 		return exit.WithHint(err, byLabel)
 	}
-	// The usual cause is a forgotten namespace. A user without permission to list all namespaces gets
-	// the plain error.
+	// The usual cause is a forgotten namespace. A user without permission to list all namespaces
+	// gets the plain error.
 	elsewhere, lerr := kube.ListClusters(ctx, r.c, "", nil)
 	switch {
 	case lerr != nil:

@@ -33,8 +33,8 @@ const (
 // Deps is required.
 type LogReader struct {
 	Deps *Deps
-	// Archived returns the archived data of a cluster, whose logs are then not read; nil if nothing is
-	// archived (see Reader.Archived).
+	// Archived returns the archived data of a cluster, whose logs are then not read; nil if nothing
+	// is archived (see Reader.Archived).
 	Archived func(*cluster.Cluster) *support.Cluster
 
 	read map[string]logged // by Pod UID

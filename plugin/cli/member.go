@@ -58,7 +58,8 @@ func (r *Reader) around(ctx context.Context, typed string) ([]*cluster.Cluster, 
 			return []*cluster.Cluster{s}, err
 		}
 	}
-	// The Service does not exist or is not readable: typed is another form, or another source has it.
+	// The Service does not exist or is not readable: typed is another form, or another source has
+	// it.
 	return r.All(ctx)
 }
 

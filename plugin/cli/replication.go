@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// ringTimeout limits the reads of all replica placement from one node, ringQuestion those of one
-	// keyspace.
+	// ringTimeout limits the reads of all replica placement from one node, ringQuestion those of
+	// one keyspace.
 	ringTimeout, ringQuestion = 90 * time.Second, 30 * time.Second
 	// ringNodes is the largest number of nodes that are tried, one after the other.
 	ringNodes = 3

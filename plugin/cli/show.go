@@ -82,14 +82,15 @@ type Shown[T any] struct {
 	Verdict func(T) error
 	// Key identifies the content without its times: documents with equal keys show the same.
 	Key func(T) string
-	// Subject names the awaited state, as in Wait; Wished reports whether it is reached, and if not,
-	// why.
+	// Subject names the awaited state, as in Wait; Wished reports whether it is reached, and if
+	// not, why.
 	Subject func(T, []*cluster.Cluster) string
 	Wished  func(T) (done bool, why string, err error)
 	// Awaited is the Subject while there is no document; empty if the command does not wait for a
 	// cluster to exist.
 	Awaited string
-	// What returns the differences between two documents, one text each; nil if they are not printed.
+	// What returns the differences between two documents, one text each; nil if they are not
+	// printed.
 	What func(before, after T) []string
 }
 

@@ -47,9 +47,9 @@ type Wait struct {
 	Changed <-chan struct{}
 	// Every is the interval of checks without a signal; default 5 s.
 	Every time.Duration
-	// Check runs one check. activity describes why the state is not reached yet. An error of the first
-	// check ends the wait. Later errors are printed and the check is retried, because a connection may
-	// recover.
+	// Check runs one check. activity describes why the state is not reached yet. An error of the
+	// first check ends the wait. Later errors are printed and the check is retried, because a
+	// connection may recover.
 	Check func(ctx context.Context) (done bool, activity string, err error)
 }
 

@@ -21,15 +21,15 @@ const redraw = 2 * time.Second
 type frame struct {
 	// Draw writes the frame to standard output.
 	Draw func() error
-	// Key identifies a state: if standard output is not a terminal, a state with the last state's key
-	// is not written again.
+	// Key identifies a state: if standard output is not a terminal, a state with the last state's
+	// key is not written again.
 	Key string
 	// Changed, if not nil, replaces the current signal.
 	Changed <-chan struct{}
 	// What returns the differences from the previous frame, one text each; nil if they are unknown.
 	What func() []string
-	// Dated writes the time and the changes before every state in a file; false for documents, which
-	// programs read.
+	// Dated writes the time and the changes before every state in a file; false for documents,
+	// which programs read.
 	Dated bool
 }
 

@@ -111,7 +111,8 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	}
 	if ended := exit.Code(err); ended != exit.CodeOK && err.Error() == "" {
 		// The cause was on the screen, which is gone.
-		err = fmt.Errorf("the command ended with exit code %d", ended) // it has said why itself, on the screen that is gone
+		// it has said why itself, on the screen that is gone
+		err = fmt.Errorf("the command ended with exit code %d", ended)
 	}
 	return exit.Describe(err)
 }

@@ -28,11 +28,12 @@ const (
 	heartbeat = 5 * time.Second
 	// answer is the time limit of that request.
 	answer = 5 * time.Second
-	// resync is the interval of complete reads without a change; poll is the interval without a watch.
+	// resync is the interval of complete reads without a change; poll is the interval without a
+	// watch.
 	resync = 30 * time.Second
 	poll   = 5 * time.Second
-	// breath is the shortest pause between two reads, for a cluster that changes constantly; breathTo
-	// is the longest.
+	// breath is the shortest pause between two reads, for a cluster that changes constantly;
+	// breathTo is the longest.
 	breath   = 500 * time.Millisecond
 	breathTo = 10 * time.Second
 	// loading is the time limit of one read; queries of nodes have their own limits.
@@ -83,8 +84,8 @@ func (l *loader) run(ctx context.Context, send func(any)) {
 	}
 	tick := l.clock.NewTicker(every)
 	defer tick.Stop()
-	// The first signal means that the watch is established. It counts, because earlier reads may have
-	// missed a change.
+	// The first signal means that the watch is established. It counts, because earlier reads may
+	// have missed a change.
 	for pause := retry; ; {
 		select {
 		case <-ctx.Done():
@@ -99,8 +100,8 @@ func (l *loader) run(ctx context.Context, send func(any)) {
 		}
 		begun := l.clock.Now()
 		err := l.load(ctx)
-		// Reading a large cluster loads the API server: pause twice as long as the read. Time in which
-		// the dashboard runs a command does not count.
+		// Reading a large cluster loads the API server: pause twice as long as the read. Time in
+		// which the dashboard runs a command does not count.
 		wait := max(breath, min(2*l.clock.Since(begun), breathTo))
 		switch {
 		case ctx.Err() != nil:
@@ -143,7 +144,8 @@ func (l *loader) watch(ctx context.Context, nudge chan<- struct{}) <-chan struct
 		return nil
 	}
 	opts := kube.WatchFor(l.options())
-	// One broken watch is not a lost connection: only load shows whether the API server is reachable.
+	// One broken watch is not a lost connection: only load shows whether the API server is
+	// reachable.
 	opts.Connected = func(bool, error) { push(nudge) }
 	changed, err := kube.Watch(ctx, l.c, l.key, opts)
 	if err != nil {

@@ -33,8 +33,8 @@ type Document struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	GeneratedAt       metav1.Time `json:"generatedAt"`
-	// TakenAt is when the objects were read; for saved objects the newest time in them, absent if they
-	// have none.
+	// TakenAt is when the objects were read; for saved objects the newest time in them, absent if
+	// they have none.
 	TakenAt *metav1.Time `json:"takenAt,omitempty"`
 	Cluster string       `json:"cluster"`
 	Source  string       `json:"source,omitempty"`
@@ -44,8 +44,8 @@ type Document struct {
 	RootCredential string `json:"rootCredential,omitempty"`
 	// Node from `status`: place, host ID, membership, status, its own row, version.
 	Node document.Node `json:"node"`
-	// Findings are the findings about this node, most severe first; OtherProblems counts the cluster's
-	// other findings. NextStep is the recommended step.
+	// Findings are the findings about this node, most severe first; OtherProblems counts the
+	// cluster's other findings. NextStep is the recommended step.
 	Findings      []document.Finding `json:"findings,omitempty"`
 	OtherProblems int                `json:"otherProblems,omitempty"`
 	NextStep      words.Message      `json:"nextStep,omitzero"`
@@ -221,7 +221,8 @@ func (d *Document) find(status *document.ClusterStatus, m *cluster.Member) {
 		mine := slices.ContainsFunc(f.Scope.Nodes, about)
 		for _, i := range f.Explains {
 			if i < len(status.Blockers) {
-				// A node that sees another DOWN may itself be healthy: only the observed node counts.
+				// A node that sees another DOWN may itself be healthy: only the observed node
+				// counts.
 				mine = mine || len(f.Scope.Nodes) == 0 && about(status.Blockers[i].Observed)
 			}
 		}

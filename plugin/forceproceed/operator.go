@@ -36,8 +36,8 @@ func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan,
 	}
 	switch {
 	case o.undo:
-		// The operator copies the annotation downwards and never removes it, so every object that has it
-		// is cleared, from the top down.
+		// The operator copies the annotation downwards and never removes it, so every object that
+		// has it is cleared, from the top down.
 		more, err := o.propagated(ctx, s, services)
 		if err != nil {
 			return err

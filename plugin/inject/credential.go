@@ -22,8 +22,9 @@ import (
 // superuser is the role that a new Secret names.
 const superuser = "admin"
 
-// storeCredential creates the Secret of a managed root credential with the person's permissions, unless it exists: it is stored first, used second, and
-// never printed. If a cluster had a Secret that is lost, no new one is created, because a new password does not open an existing role.
+// storeCredential creates the Secret of a managed root credential with the person's permissions,
+// unless it exists: it is stored first, used second, and never printed. If a cluster had a Secret
+// that is lost, no new one is created, because a new password does not open an existing role.
 func (o *options) storeCredential(ctx context.Context, key client.ObjectKey) error {
 	key.Namespace = cmp.Or(key.Namespace, o.o.Namespace)
 	c, err := o.d.NewClient()

@@ -197,8 +197,8 @@ func (l *live) objects(ctx context.Context, sets []set) (cluster.Objects, error)
 // ask returns the cluster of these objects with the live rows of all nodes.
 func (l *live) ask(ctx context.Context, objects cluster.Objects) (*cluster.Cluster, error) {
 	for i := range objects.StatefulSets {
-		// The only rollout that blocks is this roll, or the roll that it reverts; its Pods are checked
-		// one by one.
+		// The only rollout that blocks is this roll, or the roll that it reverts; its Pods are
+		// checked one by one.
 		if _, ours := objects.StatefulSets[i].Annotations[api.AnnotationRolling]; ours {
 			objects.StatefulSets[i].Status.UpdateRevision = ""
 		}

@@ -154,8 +154,8 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Unlike the other commands' client, this one discovers the mapping: the objects have many groups,
-	// some of them new.
+	// Unlike the other commands' client, this one discovers the mapping: the objects have many
+	// groups, some of them new.
 	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
 		return fmt.Errorf("create client: %w", err)
@@ -302,7 +302,8 @@ func (o *options) refuseVersion(ctx context.Context, c client.Client, installed 
 }
 
 func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
-	// All applied objects are ours by name, except the shared CRD if another owner has installed it.
+	// All applied objects are ours by name, except the shared CRD if another owner has installed
+	// it.
 	opts := []client.ApplyOption{client.FieldOwner(manifests.FieldOwner), client.ForceOwnership}
 	if u.GetKind() == "CustomResourceDefinition" {
 		opts = opts[:1] // fields that another manager has taken remain its own

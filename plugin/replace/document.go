@@ -48,8 +48,8 @@ type PlanDocument struct {
 	Claims []ClaimInfo `json:"claims"`
 	Pod    *PodInfo    `json:"pod,omitempty"`
 	// Streams are the source nodes of the new node's data: the nodes with replicas if StreamsKnown,
-	// else all possible ones. Banned are the host IDs that can never return once the new node requests
-	// its join.
+	// else all possible ones. Banned are the host IDs that can never return once the new node
+	// requests its join.
 	Streams      []string    `json:"streams"`
 	StreamsKnown bool        `json:"streamsKnown"`
 	Banned       []hostid.ID `json:"banned"`
@@ -115,7 +115,8 @@ type StatusDocument struct {
 	// message, the first time, and the next try.
 	Held    bool             `json:"held,omitempty"`
 	Refused *replace.Refusal `json:"refused,omitempty"`
-	// Message is the state in one sentence, Waiting its blockers, `Cure` the fix for an administrator.
+	// Message is the state in one sentence, Waiting its blockers, `Cure` the fix for an
+	// administrator.
 	Message words.Message   `json:"message"`
 	Waiting []words.Message `json:"waiting,omitempty"`
 	Cure    words.Message   `json:"cure,omitzero"`
@@ -129,8 +130,8 @@ type StatusDocument struct {
 	Checks    []CheckInfo    `json:"checks,omitempty"`
 	// Conditions are the Scylla Operator's messages.
 	Conditions []string `json:"conditions,omitempty"`
-	// Afterwards are the tasks that ScyllaDB's documentation recommends next, for a day after the end
-	// of the replacement.
+	// Afterwards are the tasks that ScyllaDB's documentation recommends next, for a day after the
+	// end of the replacement.
 	Afterwards *document.Afterwards `json:"afterwards,omitempty"`
 }
 
@@ -177,8 +178,8 @@ type StatusList struct {
 	metav1.TypeMeta `json:",inline"`
 	GeneratedAt     metav1.Time      `json:"generatedAt"`
 	Items           []StatusDocument `json:"items"`
-	// `Ghosts` are orphaned host IDs: a cluster still lists them and no member has them. Each has the
-	// command that removes it.
+	// `Ghosts` are orphaned host IDs: a cluster still lists them and no member has them. Each has
+	// the command that removes it.
 	Ghosts []GhostInfo `json:"ghosts,omitempty"`
 }
 
@@ -232,7 +233,8 @@ func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
 	}
 	list := diagnosis.After(s.reading.Cluster, now)
 	if s.in.Operator {
-		// The Scylla Operator keeps no record of an ended replacement; this command observed its end.
+		// The Scylla Operator keeps no record of an ended replacement; this command observed its
+		// end.
 		list = []diagnosis.Afterwards{diagnosis.AfterReplacement(s.reading.Cluster, s.in.Self.Recorded(), d.OriginalHostID, now)}
 	}
 	for _, a := range document.NewAfterwards(list) {

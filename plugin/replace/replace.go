@@ -38,8 +38,8 @@ func (o *options) patch(in *replace.Input, id string) *replace.Patch {
 	case rec.Open() && replace.Superseded(*in) != "" && !in.Operator:
 		return replace.SupersedePatch(rec, replace.Superseded(*in), id, o.ignoreDead, o.skipChecks, in.Now)
 	case in.Operator:
-		// The operator owns the Service's annotations; the label is its documented interface, without an
-		// identity of the request.
+		// The operator owns the Service's annotations; the label is its documented interface,
+		// without an identity of the request.
 		return &replace.Patch{SetLabels: map[string]string{api.LabelReplace: ""}}
 	}
 	return replace.RequestPatch(id, o.ignoreDead, o.skipChecks)

@@ -97,7 +97,8 @@ func (o *options) runStatus(ctx context.Context) error {
 	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindStatusList}, GeneratedAt: *document.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
 	add := func(s *subject) {
 		if rec := replace.RecordOf(s.in.Self); s.in.Operator && rec.HasOriginal {
-			o.askNodes(ctx, s) // the operator's reporter omits operations, which contain the error texts
+			// the operator's reporter omits operations, which contain the error texts
+			o.askNodes(ctx, s)
 		}
 		d := newStatusDocument(o.d.Clock.Now(), s.key, s.in, o.judge(ctx, s))
 		d.addAfterwards(o.reader.Now(), s)

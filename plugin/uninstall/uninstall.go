@@ -140,8 +140,8 @@ func refuse(ctx context.Context, c client.Client) error {
 	var open, guarded []string
 	services := &metav1.PartialObjectMetadataList{}
 	services.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
-	// An empty label value is also a request, by host ID. The Scylla Operator's clusters do not need
-	// our controller.
+	// An empty label value is also a request, by host ID. The Scylla Operator's clusters do not
+	// need our controller.
 	if err := c.List(ctx, services, client.HasLabels{api.LabelReplace}); err != nil {
 		return fmt.Errorf("list Services: %w", err)
 	}

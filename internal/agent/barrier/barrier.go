@@ -46,7 +46,8 @@ const (
 	// DefaultTerminationLog is the file with a container's termination message.
 	DefaultTerminationLog = "/dev/termination-log"
 
-	// reevaluate is the interval between judgements without a change, repeat between logs of blockers.
+	// reevaluate is the interval between judgements without a change, repeat between logs of
+	// blockers.
 	reevaluate = 10 * time.Second
 	repeat     = time.Minute
 	// missingService is the interval of polls for a missing member Service.
@@ -253,7 +254,8 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
 		return slices.Contains(aboutPermits, x.Reason) || isNoViewBlocker(x) && b.byPermits()
 	}):
-		return b.policy.PeerCheck.Duration // reporters are polled as often; a change of the view wakes wait at once
+		// reporters are polled as often; a change of the view wakes wait at once
+		return b.policy.PeerCheck.Duration
 	case v.Pause != 0:
 		return max(shortest, v.Pause)
 	}

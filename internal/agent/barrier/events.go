@@ -29,7 +29,8 @@ const (
 
 const (
 	// eventPause is the minimum time between two Events about blockers; the next Event includes the
-	// changes in between. It doubles with each change up to eventRepeat: flapping nodes are one fact.
+	// changes in between. It doubles with each change up to eventRepeat: flapping nodes are one
+	// fact.
 	eventPause = 30 * time.Second
 	// settling is the minimum duration of a wait for a renewal of the controller's Lease, or for
 	// stabilisation, that causes an Event.

@@ -97,7 +97,8 @@ func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdi
 
 // stabilising blocks a verdict until all have been UP for left more.
 func (b *barrier) stabilising(v bootstrap.Verdict, left time.Duration) bootstrap.Verdict {
-	v = b.waitVerdict(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat))) // in steps: a text per second would flood the log
+	// in steps: a text per second would flood the log
+	v = b.waitVerdict(v, bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat)))
 	// A broken watch must not hide that a node was DOWN and recovered.
 	v.Pause = min(left, stabilityLook)
 	return v
@@ -356,6 +357,7 @@ func askReporter(ctx context.Context, c *http.Client, address, digest string) er
 		return nil
 	}
 	const enough = 200
-	said, _ := bounded.Head(resp.Body, enough) // only the status code is evaluated; the text is for people
+	// only the status code is evaluated; the text is for people
+	said, _ := bounded.Head(resp.Body, enough)
 	return lookError(words.New(words.ReporterRefuses, "address", address, "status", resp.Status, "words", strings.Join(strings.Fields(string(said)), " ")))
 }

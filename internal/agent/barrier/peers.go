@@ -38,11 +38,13 @@ const peersPause = 5 * time.Second
 
 // peering is the state of the barrier while it decides by the members' own rows.
 type peering struct {
-	silent time.Time         // since when the Lease has shown no controller; zero while it shows one
-	since  time.Time         // since when each member's row is fresh and lets the member join, continuously; else zero
-	next   time.Time         // time of the next query
-	said   bootstrap.Verdict // result of the last query
-	heard  map[string]beat   // by member name
+	// since when the Lease has shown no controller; zero while it shows one
+	silent time.Time
+	// since when each member's row is fresh and lets the member join, continuously; else zero
+	since time.Time
+	next  time.Time         // time of the next query
+	said  bootstrap.Verdict // result of the last query
+	heard map[string]beat   // by member name
 }
 
 // beat is the state of one reporter's heartbeat.

@@ -43,8 +43,8 @@ type permits struct {
 	had bool
 	// by is the view with that permit.
 	by view.Stamp
-	// behind is since when the API server has returned older views than the newest one seen; zero if
-	// it does not.
+	// behind is since when the API server has returned older views than the newest one seen; zero
+	// if it does not.
 	behind time.Time
 	// heard is when the API server was last read, by the barrier's clock.
 	heard time.Time
@@ -76,10 +76,11 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 			p.View = b.permits.views.Latest()
 			p.Old = b.tooOld(now)
 		} else {
-			p.Old = words.New(words.ViewNotSeenToAdvance) // the report was deleted: its views never advance
+			// the report was deleted: its views never advance
+			p.Old = words.New(words.ViewNotSeenToAdvance)
 		}
-		// A view with an open permit advances at each renewal. If it has not, the reporters of other
-		// members may have a newer one.
+		// A view with an open permit advances at each renewal. If it has not, the reporters of
+		// other members may have a newer one.
 		if age, seen := b.permits.views.Age(now); !seen || age > b.policy.PeerCheck.Duration {
 			b.askForViews(b.policy.PeerCheck.Duration)
 		}

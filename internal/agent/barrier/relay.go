@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	// mostRelays is the maximum of members that are queried for the view, relearn the interval between
-	// readings of their addresses.
+	// mostRelays is the maximum of members that are queried for the view, relearn the interval
+	// between readings of their addresses.
 	mostRelays = 8
 	relearn    = time.Minute
 )
@@ -44,8 +44,8 @@ type relays struct {
 	members []relayAt
 	learned time.Time // last reading of their addresses; zero before
 	asked   time.Time // last query; zero before
-	// Result of the last round: how many answered, and when the controller last confirmed the relayed
-	// view; zero without one.
+	// Result of the last round: how many answered, and when the controller last confirmed the
+	// relayed view; zero without one.
 	answered int
 	stoodBy  time.Time
 	closed   view.Stamp // the view that blocked this barrier, for the metric
@@ -150,8 +150,8 @@ func (b *barrier) askForViews(pause time.Duration) {
 			continue
 		}
 		r.answered++
-		// A view of a deleted report, or of one that this barrier has not yet read, has no order with the
-		// present report's views.
+		// A view of a deleted report, or of one that this barrier has not yet read, has no order
+		// with the present report's views.
 		if of != "" && answers[i].ReportUID != of {
 			continue
 		}
@@ -206,8 +206,9 @@ func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Perm
 	return nil
 }
 
-// explainNoView uses the answers of the other members' reporters to distinguish a controller that is not
-// responding from a Pod without network. Both block. The verdict changes once no view can be fresh.
+// explainNoView uses the answers of the other members' reporters to distinguish a controller that
+// is not responding from a Pod without network. Both block. The verdict changes once no view can be
+// fresh.
 func (b *barrier) explainNoView(v bootstrap.Verdict) bootstrap.Verdict {
 	if v.Satisfied || !b.byPermits() || !slices.ContainsFunc(v.Blockers, isNoViewBlocker) {
 		return v

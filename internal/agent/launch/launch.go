@@ -52,8 +52,8 @@ type Options struct {
 	Namespace, Service string
 	// QueryFile has the output of the query container, QueryFile+".code" its exit code.
 	QueryFile string
-	// DataDir is ScyllaDB's volume, read at each start: the query runs only at the Pod's first start.
-	// Empty is not read.
+	// DataDir is ScyllaDB's volume, read at each start: the query runs only at the Pod's first
+	// start. Empty is not read.
 	DataDir string
 	// Command is the program to execute, with its arguments.
 	Command []string

@@ -72,7 +72,8 @@ func (r *reporter) write(ctx context.Context, value string) error {
 			}
 			return err
 		}
-		// Usually the kubelet has updated the Pod's status; else the Pod was replaced or etcd restored.
+		// Usually the kubelet has updated the Pod's status; else the Pod was replaced or etcd
+		// restored.
 		if _, err := r.readBack(ctx); err != nil {
 			return err
 		}
@@ -80,7 +81,8 @@ func (r *reporter) write(ctx context.Context, value string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("repeated write conflicts on the Pod: %s", err.Error()) // not as a conflict: the Pod is the same one
+	// not as a conflict: the Pod is the same one
+	return fmt.Errorf("repeated write conflicts on the Pod: %s", err.Error())
 }
 
 func (r *reporter) patch(ctx context.Context, value string) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 )
 
-// credential writes the order of a fresh view for the container of the credential, and returns the container's result; nil before the first one.
-// The result has no password.
+// credential writes the order of a fresh view for the container of the credential, and returns the
+// container's result; nil before the first one. The result has no password.
 func (r *reporter) credential() *api.CredentialReport {
 	if r.CredentialDir == "" {
 		return nil
@@ -43,7 +43,8 @@ func (r *reporter) noteOrder(err error) {
 	r.orderFailed = failed
 }
 
-// named returns the order of a fresh view for a member; nil if the view names another one. The caller must not change it.
+// named returns the order of a fresh view for a member; nil if the view names another one. The
+// caller must not change it.
 func (r *relay) named(member string) *api.StatusReportViewCredential {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -49,10 +49,11 @@ func diskPercent(dir string) *int32 {
 }
 
 const (
-	// diskFine is the first percentage that the row has exactly; below, it has multiples of diskStep.
+	// diskFine is the first percentage that the row has exactly; below, it has multiples of
+	// diskStep.
 	diskFine, diskStep = 90, 5
-	// diskSlack is how many percent below the row's value do not change the row: compactions let the
-	// use go up and down.
+	// diskSlack is how many percent below the row's value do not change the row: compactions let
+	// the use go up and down.
 	diskSlack = 2
 )
 

@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// followInterval is the interval of polls of the controller's view, followTimeout the limit of one
-	// poll. If a barrier has queried this reporter within wanted, it may be about to start: the
+	// followInterval is the interval of polls of the controller's view, followTimeout the limit of
+	// one poll. If a barrier has queried this reporter within wanted, it may be about to start: the
 	// interval is then viewwire.FollowAsked.
 	followInterval = 5 * time.Second
 	wanted         = 15 * time.Second
 	followTimeout  = 2 * time.Second
 	// maxFollow bounds the pause between two readings of the API server (controller's address and
-	// view) while the controller does not answer. maxFollow < healthpolicy.ViewLimit: after a longer
-	// pause the age of a new view would be unknown.
+	// view) while the controller does not answer. maxFollow < healthpolicy.ViewLimit: after a
+	// longer pause the age of a new view would be unknown.
 	maxFollow = 15 * time.Second
 )
 
@@ -43,8 +43,9 @@ type relay struct {
 	mu      sync.Mutex
 	cluster types.NamespacedName // empty if unknown
 	views   view.Receiver
-	asked   time.Time     // a barrier's last request; zero before
-	first   chan struct{} // signals a barrier's request after a time without any; nil signals nothing
+	asked   time.Time // a barrier's last request; zero before
+	// signals a barrier's request after a time without any; nil signals nothing
+	first chan struct{}
 }
 
 // pause returns the time until the next poll of the controller.
@@ -108,7 +109,8 @@ func (r *relay) age() (time.Duration, bool) {
 // fresh is age for callers that hold mu.
 func (r *relay) fresh() (time.Duration, bool) {
 	age, known := r.views.Age(r.clock.Now())
-	return age, known && age <= healthpolicy.MostViewLimit // a barrier applies its own cluster's limit
+	// a barrier applies its own cluster's limit
+	return age, known && age <= healthpolicy.MostViewLimit
 }
 
 // serve is a viewwire.Source. It serves no view that the controller has not confirmed within
@@ -204,7 +206,8 @@ func (f *follower) ask(ctx context.Context, q viewwire.Question) bool {
 	v, err := f.fetch(ctx, f.client, q)
 	switch {
 	case errors.Is(err, viewwire.ErrNone), errors.Is(err, viewwire.ErrUnknown):
-		// The controller is running without a view, as right after an election: the stored view ages.
+		// The controller is running without a view, as right after an election: the stored view
+		// ages.
 		return true
 	case err != nil:
 		if ctx.Err() == nil {

@@ -35,8 +35,8 @@ const (
 	minInterval     = healthpolicy.LeastInterval
 	maxInterval     = healthpolicy.MostInterval
 
-	// maxBackoff bounds the pause between writes while the API server refuses or does not answer. It
-	// is short because the annotation is out of date until then.
+	// maxBackoff bounds the pause between writes while the API server refuses or does not answer.
+	// It is short because the annotation is out of date until then.
 	maxBackoff = 15 * time.Second
 	// maxUnwritten is how long a change may stay unwritten before the reporter is not Ready.
 	maxUnwritten = time.Minute
@@ -205,7 +205,8 @@ func (r *reporter) last(ctx context.Context) error {
 	defer cancel()
 	r.nextTry = time.Time{}
 	if err := r.step(ctx); err != nil {
-		// A Pod that is deleted by force is gone before its containers: there is no annotation left.
+		// A Pod that is deleted by force is gone before its containers: there is no annotation
+		// left.
 		r.Log.Info("stopped, because the Pod no longer exists", "reason", err.Error())
 		return nil
 	}

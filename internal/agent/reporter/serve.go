@@ -171,7 +171,8 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 		r.Log.Info("ScyllaDB is polled more often than --status-report-interval: readers of the heartbeat accept no longer interval", "interval", maxInterval.String())
 		r.Interval = maxInterval
 	}
-	if r.Interval > DefaultInterval { // readers of the heartbeat need it; otherwise the row is unchanged
+	// readers of the heartbeat need it; otherwise the row is unchanged
+	if r.Interval > DefaultInterval {
 		r.where.IntervalSeconds = int32((r.Interval + time.Second - 1) / time.Second)
 	}
 	// ctx is detached: the last row is also served.

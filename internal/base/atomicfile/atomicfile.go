@@ -13,8 +13,8 @@ import (
 )
 
 // Write writes a temporary file in the folder of name, and renames it by place: a reader finds the
-// file of before or all of the new one. place is os.Rename, or a function that keeps an existing file.
-// After an error the file of before is unchanged.
+// file of before or all of the new one. place is os.Rename, or a function that keeps an existing
+// file. After an error the file of before is unchanged.
 func Write(
 	name string, perm fs.FileMode, write func(io.Writer) error, place func(tmp, name string) error,
 ) error {

@@ -20,7 +20,8 @@ import (
 type Limit struct {
 	// Bytes of the whole input.
 	Bytes int64
-	// Items of a JSON list, and ItemBytes of one of them; only Each uses these. Zero means no limit.
+	// Items of a JSON list, and ItemBytes of one of them; only Each uses these. Zero means no
+	// limit.
 	Items     int
 	ItemBytes int64
 	// Cure is how to reduce an input that is larger.

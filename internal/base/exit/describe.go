@@ -43,8 +43,8 @@ func Describe(err error) error {
 		}
 		err := errors.Join(all...)
 		if len(all) > 1 && apierrors.IsForbidden(err) {
-			// The hint of the first error names only one permission; after fixing it the user would fail on
-			// the second.
+			// The hint of the first error names only one permission; after fixing it the user would
+			// fail on the second.
 			return &Error{Code: Code(err), Err: err, Hint: "request a Role with these verbs, or use other credentials with --context or --as"}
 		}
 		return err

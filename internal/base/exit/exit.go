@@ -25,11 +25,11 @@ const (
 // Error carries an exit code and a hint with the error. Its text is only the error's text.
 type Error struct {
 	Code int
-	// Err may be nil: the output is then complete (the verdict is on standard output) and nothing is
-	// printed.
+	// Err may be nil: the output is then complete (the verdict is on standard output) and nothing
+	// is printed.
 	Err error
-	// Hint is one sentence on what to do, without "hint:"; Step is the same as a code, and is printed
-	// after it.
+	// Hint is one sentence on what to do, without "hint:"; Step is the same as a code, and is
+	// printed after it.
 	Hint string
 	Step words.Message
 }

@@ -46,7 +46,8 @@ type Item struct {
 	// Source is file:line in ScyllaDB's master, else on branch Last.
 	Source []string
 	Volume Fate
-	// Bans is true if, in a replacement, the replaced node is banned by then: the request was stored.
+	// Bans is true if, in a replacement, the replaced node is banned by then: the request was
+	// stored.
 	Bans bool
 }
 
@@ -65,8 +66,8 @@ var table = []Item{
 	{Code: words.RackInvalid, First: "2026.1", Source: []string{coordinator + ":3305"}, Volume: Lost, Bans: true},
 	{Code: words.RolledBack, First: "6.0", Source: []string{coordinator + ":4960"}, Volume: Lost, Bans: true},
 	{Code: words.AlreadyRemoved, First: "5.2", Source: []string{service + ":6541", service + ":1706"}, Volume: Lost},
-	// The host ID can be in any state except `left`: queued, joining, or a normal member, whose data
-	// the volume then has.
+	// The host ID can be in any state except `left`: queued, joining, or a normal member, whose
+	// data the volume then has.
 	{Code: words.JoinUnfinished, First: "5.4", Source: []string{service + ":6546"}, Volume: Unknown},
 	{Code: words.Decommissioned, First: "5.2", Source: []string{service + ":2007"}, Volume: Lost},
 	// Thrown before gossip starts. A member that stopped before it recorded the end of its own
@@ -83,13 +84,14 @@ var table = []Item{
 	{Code: words.ReplaceTokensRefused, First: "6.2", Source: []string{service + ":6582", service + ":6588"}, Volume: Kept},
 	{Code: words.ReplaceBootstrapped, First: "5.2", Source: []string{service + ":1538"}, Volume: Kept},
 	{Code: words.AddressExists, First: "5.2", Last: "2026.1", Source: []string{service + ":3601"}, Volume: Kept},
-	// The new node logs it before the coordinator has decided; if the coordinator removes the host ID,
-	// the next start logs AlreadyRemoved.
+	// The new node logs it before the coordinator has decided; if the coordinator removes the host
+	// ID, the next start logs AlreadyRemoved.
 	{Code: words.NotAliveInTime, First: "5.2", Source: []string{"gms/gossiper.cc:2255"}, Volume: Unknown},
 	{Code: words.FeatureCheckFailed, First: "6.0", Source: []string{coordinator + ":4250", coordinator + ":4046"}, Volume: Lost, Bans: true},
 	{Code: words.AddressNotKnown, First: "6.0", Source: []string{coordinator + ":4034", coordinator + ":4046"}, Volume: Lost, Bans: true},
 	{Code: words.JoinInvalid, First: "6.0", Source: []string{coordinator + ":4046"}, Volume: Lost, Bans: true},
-	// The handler of the request and the coordinator's answer have the same text before their reason.
+	// The handler of the request and the coordinator's answer have the same text before their
+	// reason.
 	{Code: words.JoinRejected, First: "5.4", Source: []string{service + ":1314", service + ":6723"}, Volume: Unknown},
 	{Code: words.Banned, First: "2026.1", Source: []string{service + ":6981"}, Volume: Lost},
 	// After the node joined group 0 and before it recorded that: it may be a normal member.

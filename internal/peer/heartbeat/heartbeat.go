@@ -134,7 +134,8 @@ func Ask(ctx context.Context, c *http.Client, address, digest string) (Answer, e
 		return Answer{}, ErrOtherRow
 	default:
 		const enough = 200
-		said, _ := bounded.Head(resp.Body, enough) // its status is the answer, its text is for display
+		// its status is the answer, its text is for display
+		said, _ := bounded.Head(resp.Body, enough)
 		return Answer{}, fmt.Errorf("%w: %s: %q", ErrRefused, resp.Status, strings.TrimSpace(string(said)))
 	}
 	// A counter has one spelling, and an answer one counter.

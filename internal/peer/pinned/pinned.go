@@ -69,7 +69,8 @@ const (
 func Serve(ctx context.Context, l net.Listener, most bounded.Connections, k *Key, h http.Handler, log *slog.Logger) error {
 	s := bounded.Server(h)
 	s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS13}
-	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // a client that aborts a connection causes a line
+	// a client that aborts a connection causes a line
+	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	l = most.Listener(l)
 	ended := make(chan error, 1)
 	go func() { ended <- s.ServeTLS(l, "", "") }()
@@ -97,8 +98,8 @@ func NewClient(fingerprint string) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{
-				// Names and authorities are not checked: the pin below is the whole proof, also for resumed
-				// sessions.
+				// Names and authorities are not checked: the pin below is the whole proof, also for
+				// resumed sessions.
 				InsecureSkipVerify: true,
 				VerifyConnection:   func(s tls.ConnectionState) error { return pin(s, fingerprint) },
 				MinVersion:         tls.VersionTLS13,

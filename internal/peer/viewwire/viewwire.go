@@ -50,11 +50,11 @@ type View struct {
 	// ReportUID is the UID of the view's cluster report. Views of two reports have no order: a
 	// recreated report may start from the beginning.
 	ReportUID types.UID `json:"reportUID,omitempty"`
-	// AgeMillis is the view's age by the monotonic clock of the sender. The client adds the time since
-	// its request.
+	// AgeMillis is the view's age by the monotonic clock of the sender. The client adds the time
+	// since its request.
 	AgeMillis int64 `json:"ageMillis"`
-	// HeartbeatAgeMillis is the time since each member's heartbeat last advanced, by member; members
-	// without one are left out.
+	// HeartbeatAgeMillis is the time since each member's heartbeat last advanced, by member;
+	// members without one are left out.
 	HeartbeatAgeMillis map[string]int64 `json:"heartbeatAgeMillis,omitempty"`
 }
 
@@ -178,7 +178,8 @@ func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 		return nil, ErrNotLeading
 	default:
 		const enough = 200
-		said, _ := bounded.Head(resp.Body, enough) // the status is the answer, the body is for display
+		// the status is the answer, the body is for display
+		said, _ := bounded.Head(resp.Body, enough)
 		return nil, fmt.Errorf("%w: %s: %q", ErrGarbled, resp.Status, strings.TrimSpace(string(said)))
 	}
 	body, err := limit.Read(resp.Body, "the view of "+ask.Cluster.String())

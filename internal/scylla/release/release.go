@@ -39,9 +39,9 @@ func (s Support) String() string {
 type Version struct {
 	// Raw is the original text.
 	Raw string
-	// Major, Minor, Patch are valid if Known. From 2021 on the numbers belong to Enterprise or, from
-	// 2025.1, to the unified line. For a feature they are never compared with open source numbers
-	// (5.x, 6.x).
+	// Major, Minor, Patch are valid if Known. From 2021 on the numbers belong to Enterprise or,
+	// from 2025.1, to the unified line. For a feature they are never compared with open source
+	// numbers (5.x, 6.x).
 	Major, Minor, Patch int
 	// Pre is the pre-release part ("rc1", "dev", "candidate-20250601"), empty for a release.
 	Pre string
@@ -64,8 +64,8 @@ var (
 	versionText = pattern.Lazy(`^(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})\.(0|[1-9]\d{0,4})(?:[-~](.+))?$`)
 	// Before 5.1 candidates were named 5.0.rc8, without the third number.
 	oldCandidate = pattern.Lazy(`^([1-9]\d?)\.(0|[1-9]\d?)\.(rc\d+)(?:[-~].+)?$`)
-	// A package's release: 0.20240808.a56f7ce21ad4, or 20240904.4c26004e5311 on Enterprise. It follows
-	// the version and does not make it a pre-release.
+	// A package's release: 0.20240808.a56f7ce21ad4, or 20240904.4c26004e5311 on Enterprise. It
+	// follows the version and does not make it a pre-release.
 	packageRelease = pattern.Lazy(`^(?:0\.)?\d{8}\.[0-9a-z]+$`)
 )
 
@@ -96,8 +96,8 @@ func parse(text string) (Version, error) {
 	}
 	if rest := m[4]; rest != "" && !packageRelease().MatchString(rest) {
 		v.Pre = rest
-		// dev-0.20260801.9d1b1e2 and rc2-20240904.4c26004e5311 end in the package's release, which does
-		// not affect the order.
+		// dev-0.20260801.9d1b1e2 and rc2-20240904.4c26004e5311 end in the package's release, which
+		// does not affect the order.
 		for _, cut := range []string{"-", "~"} {
 			if head, tail, ok := strings.Cut(rest, cut); ok && packageRelease().MatchString(tail) {
 				v.Pre = head
@@ -123,8 +123,8 @@ func ofImage(ref string) (Version, error) {
 		return Version{}, fmt.Errorf("%q is not an image reference", ref)
 	}
 	host, tag, digest := strings.TrimSuffix(m[1], "/"), m[3], m[4]
-	// Only a name with a dot or port, or localhost, is a registry; any other first part belongs to the
-	// path, in lower case.
+	// Only a name with a dot or port, or localhost, is a registry; any other first part belongs to
+	// the path, in lower case.
 	if host != "" && host != "localhost" && !strings.ContainsAny(host, ".:[") && strings.ToLower(host) != host {
 		return Version{}, fmt.Errorf("%q is not an image reference: the repository must be lower case", ref)
 	}

@@ -33,10 +33,12 @@ func (p *plan) credential() bool {
 	return p.o.RootCredential == credential.Verify || p.o.RootCredential == credential.Managed
 }
 
-// noToken is the path at which Kubernetes mounts the token of the ServiceAccount, unless the container has another mount there.
+// noToken is the path at which Kubernetes mounts the token of the ServiceAccount, unless the
+// container has another mount there.
 const noToken = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// credentialContainer returns the only container that mounts the Secret. It has no port and no API token, and runs as ScyllaDB's user for the maintenance socket.
+// credentialContainer returns the only container that mounts the Secret. It has no port and no API
+// token, and runs as ScyllaDB's user for the maintenance socket.
 func (p *plan) credentialContainer(data []any) object {
 	own := object{"name": api.VolumeCredential, "mountPath": api.MountCredential}
 	return object{
@@ -55,7 +57,8 @@ func (p *plan) credentialVolumes() []any {
 	return []any{object{"name": api.VolumeCredential, "emptyDir": object{}}, object{"name": api.VolumeRootCredential, "secret": secret}}
 }
 
-// SecretOf returns the Secret that a managed root credential needs; false if u needs none, or the other objects contain it.
+// SecretOf returns the Secret that a managed root credential needs; false if u needs none, or the
+// other objects contain it.
 func SecretOf(u *unstructured.Unstructured, beside []*unstructured.Unstructured) (types.NamespacedName, bool) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: api.RootCredentialSecret(u.GetLabels()[api.LabelCluster])}
 	there := slices.ContainsFunc(beside, func(b *unstructured.Unstructured) bool {

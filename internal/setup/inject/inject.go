@@ -54,11 +54,11 @@ type Options struct {
 	// WhenSilent is what the barriers do while no controller leads; empty keeps the value of the
 	// previous injection, and on the first injection the cluster's health policy.
 	WhenSilent api.WhenSilent
-	// Heartbeat is how the controller gets the heartbeats, "poll" or "lease"; empty keeps the value of
-	// the previous injection.
+	// Heartbeat is how the controller gets the heartbeats, "poll" or "lease"; empty keeps the value
+	// of the previous injection.
 	Heartbeat string
-	// RootCredential is off, verify or managed; empty keeps the StatefulSet's annotation. Without one
-	// it is verify for a ScyllaDB that requires passwords.
+	// RootCredential is off, verify or managed; empty keeps the StatefulSet's annotation. Without
+	// one it is verify for a ScyllaDB that requires passwords.
 	RootCredential credential.Mode
 	// AnyVersion accepts a ScyllaDB whose disk cannot be queried.
 	AnyVersion bool

@@ -36,8 +36,8 @@ type Step struct {
 type State struct {
 	Name                    string
 	Labelled, Written, Held bool
-	// Seen is true once Kubernetes has observed the newest template; before that it is unknown which
-	// Pods are current.
+	// Seen is true once Kubernetes has observed the newest template; before that it is unknown
+	// which Pods are current.
 	Seen bool
 	// Undo is true if the injection is being removed: then no member needs a Service.
 	Undo bool

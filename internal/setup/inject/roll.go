@@ -78,8 +78,8 @@ func Released(u *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 
 // Running is a running StatefulSet with its desired form.
 type Running struct {
-	// Have is the StatefulSet in the API server. Want is the desired one with its own update strategy:
-	// with the injection, or with Undo without it.
+	// Have is the StatefulSet in the API server. Want is the desired one with its own update
+	// strategy: with the injection, or with Undo without it.
 	Have, Want *unstructured.Unstructured
 	// Result of the injection; nil with Undo.
 	Result *Result

@@ -39,15 +39,15 @@ var member []byte
 
 // Options of an installation.
 type Options struct {
-	// Image of scylla-agent for the controller; empty omits the controller's Deployment (CRDs and RBAC
-	// only).
+	// Image of scylla-agent for the controller; empty omits the controller's Deployment (CRDs and
+	// RBAC only).
 	Image string
 	// Replicas of the controller; default one. One is active, the others wait for its Lease.
 	Replicas int
 	// ControllerArgs are added to the controller's command line.
 	ControllerArgs []string
-	// OperatorMembers are ServiceAccounts of the Scylla Operator's Pods that get OperatorMemberRole,
-	// each by its own RoleBinding.
+	// OperatorMembers are ServiceAccounts of the Scylla Operator's Pods that get
+	// OperatorMemberRole, each by its own RoleBinding.
 	OperatorMembers []types.NamespacedName
 	// Version is written on the namespace, so that the next installation can read it; empty writes
 	// nothing.

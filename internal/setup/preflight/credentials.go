@@ -8,7 +8,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential/finding"
 )
 
-// credentials shows the root credential and the first settings of each cluster. Neither delays a node.
+// credentials shows the root credential and the first settings of each cluster. Neither delays a
+// node.
 func (c *checker) credentials() {
 	for i := range c.in.Reports {
 		r := &c.in.Reports[i]

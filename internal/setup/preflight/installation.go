@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// oldestMinor is the first Kubernetes with sidecar containers on by default and stable admission
-	// policies.
+	// oldestMinor is the first Kubernetes with sidecar containers on by default and stable
+	// admission policies.
 	oldestMinor = 30
 	// served is the version of all our CRDs.
 	served = "v1alpha1"
-	// mostSkew is the largest tolerated difference of two clocks: displayed ages are wrong by as much.
-	// No decision uses the clock of another machine.
+	// mostSkew is the largest tolerated difference of two clocks: displayed ages are wrong by as
+	// much. No decision uses the clock of another machine.
 	mostSkew = 5 * time.Second
-	// leaseOld is the age at which barriers treat a Lease as expired, if the Lease sets no duration.
+	// leaseOld is the age at which barriers treat a Lease as expired, if the Lease sets no
+	// duration.
 	leaseOld = 15 * time.Second
 )
 

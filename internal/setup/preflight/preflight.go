@@ -33,8 +33,8 @@ const (
 
 // Result is the result for one subject.
 type Result struct {
-	// Check is the name of the check, Subject the checked object ("statefulset demo/db-a"); empty for
-	// the whole installation.
+	// Check is the name of the check, Subject the checked object ("statefulset demo/db-a"); empty
+	// for the whole installation.
 	Check   string
 	Subject string
 	State   State
@@ -71,8 +71,8 @@ type Input struct {
 	Pre bool
 	// AnyVersion accepts a ScyllaDB whose disk cannot be queried.
 	AnyVersion bool
-	// Version of the plugin; Installed is the version in the namespace's annotation, empty if there is
-	// none.
+	// Version of the plugin; Installed is the version in the namespace's annotation, empty if there
+	// is none.
 	Version, Installed string
 	// KubernetesMinor is 36 for 1.36, zero if unknown.
 	KubernetesMinor int
@@ -85,7 +85,8 @@ type Input struct {
 	Admission []Admission
 	// Denials are dry runs of a member's write to another member's Pod.
 	Denials []Denial
-	// Controller is nil if there is none, ControllerErr its read error. Lease is the leader's Lease.
+	// Controller is nil if there is none, ControllerErr its read error. Lease is the leader's
+	// Lease.
 	Controller    *appsv1.Deployment
 	ControllerErr string
 	Lease         *coordinationv1.Lease
@@ -96,8 +97,8 @@ type Input struct {
 	SkewKnown bool
 
 	Services []corev1.Service
-	// Slices are the EndpointSlices of Services, the source of the DNS server; SlicesErr is their read
-	// error.
+	// Slices are the EndpointSlices of Services, the source of the DNS server; SlicesErr is their
+	// read error.
 	Slices    []discoveryv1.EndpointSlice
 	SlicesErr string
 	// Pods of ScyllaDB only, without other Pods that have the cluster's label.

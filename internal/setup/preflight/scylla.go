@@ -54,7 +54,8 @@ func (c *checker) scylla() {
 		if found[key] == nil {
 			found[key] = map[string]release.Version{}
 		}
-		name := fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) // without the build, which images lack
+		// without the build, which images lack
+		name := fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 		if v.Pre != "" {
 			name += "-" + v.Pre
 		}

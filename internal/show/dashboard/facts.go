@@ -17,8 +17,8 @@ type Snapshot struct {
 	*facts
 	// at is when the objects were read; zero for saved objects of unknown age.
 	at time.Time
-	// saved names saved objects with their time, and their age if they are old. Empty for objects of a
-	// cluster, and if the time is unknown.
+	// saved names saved objects with their time, and their age if they are old. Empty for objects
+	// of a cluster, and if the time is unknown.
 	saved string
 	// controller is the known state of the controller at that time.
 	controller controller

@@ -21,8 +21,8 @@ type link struct {
 	live    bool      // a feed exists: a time without messages is then suspicious
 	contact time.Time // last message of the feed
 	lost    *Lost
-	// quiet is the time without a message while the dashboard listened. It excludes the time in which
-	// a command has the terminal or the computer sleeps.
+	// quiet is the time without a message while the dashboard listened. It excludes the time in
+	// which a command has the terminal or the computer sleeps.
 	quiet  time.Duration
 	ticked time.Time
 }

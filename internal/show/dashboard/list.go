@@ -87,8 +87,8 @@ func (l *list) items(v *view, w, h int, focused bool) (lines []textLine, owner [
 type blockersPane struct {
 	list
 	s *Snapshot
-	// jumps counts how often enter or n went to a pair of the selected blocker; each time to the next
-	// observer.
+	// jumps counts how often enter or n went to a pair of the selected blocker; each time to the
+	// next observer.
 	jumps int
 }
 

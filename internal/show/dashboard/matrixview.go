@@ -225,8 +225,8 @@ func (m *matrixPane) row(v *view, g geometry, at, w int, focused bool) (text str
 		m.cell(&b, v, g, on, k, i)
 	}
 	used = g.prefix + n*g.cell
-	// The bracket that closes the cursor is the first character of the next cell; the last cell has no
-	// next one.
+	// The bracket that closes the cursor is the first character of the next cell; the last cell has
+	// no next one.
 	if on && g.cell == 2 && m.columns.at == m.columns.top+n-1 {
 		b.WriteString(v.cells[grid.None][lightCursor].of("]"))
 		used++

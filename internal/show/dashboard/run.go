@@ -22,7 +22,8 @@ var ErrInterrupted = errors.New("interrupted")
 
 // Terminal is where the dashboard runs.
 type Terminal struct {
-	// In is nil if standard input is not the terminal: keys then come from the controlling terminal.
+	// In is nil if standard input is not the terminal: keys then come from the controlling
+	// terminal.
 	In      io.Reader
 	Out     io.Writer
 	Environ []string

@@ -82,8 +82,8 @@ func NewSnapshot(s *cluster.Cluster, status func() *document.ClusterStatus, prev
 		out.saved = savedWords(s, now)
 	}
 	print := fingerprint(s)
-	// With a thousand nodes this saves most of the work: the Lease is renewed every few seconds, and
-	// other objects seldom change.
+	// With a thousand nodes this saves most of the work: the Lease is renewed every few seconds,
+	// and other objects seldom change.
 	if previous != nil && print != 0 && print == previous.print && s.TakenAt.Sub(previous.made) < madeAnew {
 		out.facts = previous.facts
 		out.controller = controllerOf(s, looked, s.Offline)
@@ -136,7 +136,8 @@ func fingerprint(s *cluster.Cluster) uint64 {
 	ok := true
 	add := func(o metav1.Object) {
 		ok = ok && o.GetResourceVersion() != ""
-		_, _ = io.WriteString(h, string(o.GetUID())+"/"+o.GetName()+"@"+o.GetResourceVersion()+"\n") // a hash never fails
+		// a hash never fails
+		_, _ = io.WriteString(h, string(o.GetUID())+"/"+o.GetName()+"@"+o.GetResourceVersion()+"\n")
 	}
 	addAll(add, s.Services)
 	addAll(add, s.Pods)
@@ -150,7 +151,8 @@ func fingerprint(s *cluster.Cluster) uint64 {
 		_, _ = io.WriteString(h, p.Message+"\n")
 	}
 	silent := s.Lease != nil && s.LeaseState().Silent
-	_, _ = fmt.Fprint(h, s.Source, s.SourceReason.Key(), s.OverrideRef, silent, s.Machines) // maps are printed in the order of their keys
+	// maps are printed in the order of their keys
+	_, _ = fmt.Fprint(h, s.Source, s.SourceReason.Key(), s.OverrideRef, silent, s.Machines)
 	if !ok {
 		return 0
 	}

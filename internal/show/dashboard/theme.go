@@ -61,7 +61,8 @@ func newTheme(profile colorprofile.Profile, dark, grey bool) *theme {
 	switch {
 	case profile == colorprofile.ANSI256: // the nearest of the 256 colours are not greys
 		cross, cursor = c("254", "236"), c("251", "240")
-	case profile < colorprofile.ANSI256: // two shades of grey are too few: the brackets show the cursor
+	// two shades of grey are too few: the brackets show the cursor
+	case profile < colorprofile.ANSI256:
 		cross, cursor = lipgloss.NoColor{}, c("7", "8")
 	}
 	if grey {

@@ -10,7 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// RootCredential returns the state of the root credential, empty before the first result; well is false if it is not verified.
+// RootCredential returns the state of the root credential, empty before the first result; well is
+// false if it is not verified.
 func RootCredential(s *cluster.Cluster) (text string, well bool) {
 	if s.StatusReport == nil {
 		return "", true

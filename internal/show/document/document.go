@@ -81,7 +81,8 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 	}
 	for _, p := range s.Problems {
 		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != cluster.ProblemNotInstalled && p.Kind != cluster.ProblemNotFound {
-			// A Lease is in the controller's namespace: without access to it the matrix is still complete.
+			// A Lease is in the controller's namespace: without access to it the matrix is still
+			// complete.
 			h.Notes = append(h.Notes, p.Message)
 		}
 	}
@@ -132,8 +133,8 @@ type ClusterStatus struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Nodes, ordered by datacenter, rack, ordinal, host ID. The text counts them from 1.
 	Nodes []Node `json:"nodes"`
-	// Rows of the nodes that report, each with the nodes that are not UP in it. A node with a host ID
-	// that notUp lacks is UP in that row.
+	// Rows of the nodes that report, each with the nodes that are not UP in it. A node with a host
+	// ID that notUp lacks is UP in that row.
 	Rows []Row `json:"rows,omitempty"`
 	// Blockers are why a new node could not join now, most severe first.
 	Blockers Blockers `json:"blockers,omitempty"`
@@ -146,17 +147,19 @@ type ClusterStatus struct {
 	// Names of members without a Pod, and host IDs that nodes list but no Kubernetes object has.
 	Ghosts     []string    `json:"ghosts,omitempty"`
 	GossipOnly []hostid.ID `json:"gossipOnly,omitempty"`
-	// Leftovers are the orphaned host IDs of GossipOnly, left by failed replacements and joins. Each
-	// has the nodes that list it, and the command to remove it or why it must not be removed.
+	// Leftovers are the orphaned host IDs of GossipOnly, left by failed replacements and joins.
+	// Each has the nodes that list it, and the command to remove it or why it must not be removed.
 	Leftovers []Leftover `json:"leftovers,omitempty"`
 	// Afterwards are the operations that ended within a day, latest first, with the next tasks from
 	// ScyllaDB's documentation.
 	Afterwards []Afterwards `json:"afterwards,omitempty"`
-	// Partition lists the parts of nodes, by host ID, that do not see each other; empty if connected.
+	// Partition lists the parts of nodes, by host ID, that do not see each other; empty if
+	// connected.
 	Partition [][]hostid.ID `json:"partition,omitempty"`
 	// Split lists the clusters, by host ID, if nodes belong to several with the same name.
 	Split [][]hostid.ID `json:"split,omitempty"`
-	// Schemas maps schema versions to node addresses, only if they disagree and only with source live.
+	// Schemas maps schema versions to node addresses, only if they disagree and only with source
+	// live.
 	Schemas map[string][]string `json:"schemas,omitempty"`
 }
 
@@ -356,8 +359,8 @@ type Replacement struct {
 
 // Operation is a topology operation.
 type Operation struct {
-	// Type is ScyllaDB's text (bootstrap, replace, decommission, "remove node", rebuild). Absent while
-	// it waits, in versions up to 2025.4.
+	// Type is ScyllaDB's text (bootstrap, replace, decommission, "remove node", rebuild). Absent
+	// while it waits, in versions up to 2025.4.
 	Type string `json:"type,omitempty"`
 	// State is created, running or failed.
 	State string `json:"state"`

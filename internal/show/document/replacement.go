@@ -65,8 +65,8 @@ type Leftover struct {
 	HostID hostid.ID `json:"hostID"`
 	// Evidence lists the nodes that list it, with its state there.
 	Evidence string `json:"evidence"`
-	// Command removes it; empty if it must not be removed, for the reason Why. With a Command, Why is
-	// what to do first.
+	// Command removes it; empty if it must not be removed, for the reason Why. With a Command, Why
+	// is what to do first.
 	Command string `json:"command,omitempty"`
 	Why     string `json:"why,omitempty"`
 

@@ -54,8 +54,8 @@ func viewOf(s *cluster.Cluster) *api.StatusReportView {
 	return s.StatusReport.Status.View.DeepCopy()
 }
 
-// ViewText returns the controller's view in one line, with its number if numbered, without names and
-// age if brief; empty without one. Its age depends on two clocks, which the sentence states.
+// ViewText returns the controller's view in one line, with its number if numbered, without names
+// and age if brief; empty without one. Its age depends on two clocks, which the sentence states.
 func (d *ClusterStatus) ViewText(numbered, brief bool) string {
 	v, up := d.View, 0
 	if v == nil {

@@ -11,8 +11,8 @@ import (
 type Place struct {
 	Member string `json:"member"`
 	PodIP  string `json:"podIP,omitempty"`
-	// KubernetesNode is the name, State kubectl's status ("Ready", "NotReady,SchedulingDisabled") or
-	// Gone; empty if it was not read.
+	// KubernetesNode is the name, State kubectl's status ("Ready", "NotReady,SchedulingDisabled")
+	// or Gone; empty if it was not read.
 	KubernetesNode string `json:"kubernetesNode,omitempty"`
 	State          string `json:"kubernetesNodeState,omitempty"`
 }

@@ -12,11 +12,11 @@ import (
 
 // Defaults.
 const (
-	// Dead is how long a node must have been DOWN before its replacement is suggested: most nodes that
-	// go DOWN recover without help.
+	// Dead is how long a node must have been DOWN before its replacement is suggested: most nodes
+	// that go DOWN recover without help.
 	Dead = 5 * time.Minute
-	// Interval is the time between two polls of a reporter; LeastInterval and MostInterval bound it on
-	// its heartbeat server.
+	// Interval is the time between two polls of a reporter; LeastInterval and MostInterval bound it
+	// on its heartbeat server.
 	Interval      = 5 * time.Second
 	LeastInterval = time.Second
 	MostInterval  = mostContact / 2
@@ -25,11 +25,11 @@ const (
 	Contact = 2 * Interval
 	// Stabilisation is how long all nodes must be UP continuously.
 	Stabilisation = 10 * time.Second
-	// minQuorum is the minimum number of members that a production cluster's clean-up leaves, for any
-	// cluster size.
+	// minQuorum is the minimum number of members that a production cluster's clean-up leaves, for
+	// any cluster size.
 	minQuorum = 3
-	// Trailing is the maximum number of entries of the log of group 0 that a member may be behind its
-	// leader.
+	// Trailing is the maximum number of entries of the log of group 0 that a member may be behind
+	// its leader.
 	Trailing = 1000
 	// ViewLimit is the maximum age of a view that lets a member start, by the receiver's clock.
 	ViewLimit = 20 * time.Second
