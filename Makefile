@@ -103,7 +103,7 @@ $(GOLANGCI_LINT):
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## golangci-lint, and actionlint for the workflows, pinned
-	$(GOLANGCI_LINT) run
+	$(GOLANGCI_LINT) run --allow-parallel-runners
 	$(ACTIONLINT)
 
 .PHONY: fmt

@@ -88,7 +88,8 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	if err := register(mgr, v, progress, k); err != nil {
 		return err
 	}
-	v.Log.InfoContext(ctx, "controller starts", "namespaces", v.Namespaces, "leaderElect", v.LeaderElect, "leaseNamespace", v.LeaseNamespace,
+	v.Log.InfoContext(ctx, "controller starts", "namespaces", v.Namespaces, "leaderElect", v.LeaderElect,
+		"leaseNamespace", v.LeaseNamespace,
 		"bootstrapSynchronisation", v.synchronise, "remotes", v.remoteSelector != nil)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the controller: %w", err)
@@ -113,7 +114,8 @@ func cacheOptions(v validated) (cache.Options, error) {
 		&coordinationv1.Lease{}: {Label: ofCluster},
 	}
 	if v.remoteSelector != nil {
-		byObject[&corev1.Secret{}] = cache.ByObject{Namespaces: map[string]cache.Config{v.RemoteKubeconfigNamespace: {LabelSelector: v.remoteSelector}}}
+		byObject[&corev1.Secret{}] = cache.ByObject{
+			Namespaces: map[string]cache.Config{v.RemoteKubeconfigNamespace: {LabelSelector: v.remoteSelector}}}
 	}
 	var namespaces map[string]cache.Config
 	for _, ns := range v.Namespaces {
@@ -123,8 +125,9 @@ func cacheOptions(v validated) (cache.Options, error) {
 		namespaces[ns] = cache.Config{}
 	}
 	return cache.Options{
-		Scheme: kube.NewScheme(), DefaultNamespaces: namespaces, ByObject: byObject, DefaultTransform: cache.TransformStripManagedFields(),
-		NewInformer: newInformer,
+		Scheme: kube.NewScheme(), DefaultNamespaces: namespaces, ByObject: byObject,
+		DefaultTransform: cache.TransformStripManagedFields(),
+		NewInformer:      newInformer,
 	}, nil
 }
 
@@ -141,7 +144,8 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Ma
 			o.HTTPClient = nil // a separate connection, to detect a watch without data
 			return cache.New(progress.Config(cfg), o)
 		},
-		Client:                        client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&eventsv1.Event{}}}},
+		Client: client.Options{
+			Cache: &client.CacheOptions{DisableFor: []client.Object{&eventsv1.Event{}}}},
 		Metrics:                       metricsserver.Options{BindAddress: v.MetricsBindAddress},
 		HealthProbeBindAddress:        v.HealthProbeBindAddress,
 		LeaderElection:                v.LeaderElect,
@@ -170,7 +174,8 @@ func installed(mgr ctrl.Manager) error {
 		gk := api.GroupVersion.WithKind(kind).GroupKind()
 		_, err := mgr.GetRESTMapper().RESTMapping(gk, api.GroupVersion.Version)
 		if meta.IsNoMatchError(err) {
-			return exit.WithHint(fmt.Errorf("CRD of %s is not installed", gk), "install the CRDs first: kubectl scylla install")
+			return exit.WithHint(fmt.Errorf("CRD of %s is not installed", gk),
+				"install the CRDs first: kubectl scylla install")
 		}
 		if err != nil {
 			return fmt.Errorf("find kind %s: %w", gk, err)
@@ -198,14 +203,15 @@ func epoch(live client.Reader, v validated) func(context.Context) (int64, error)
 		ctx, cancel := context.WithTimeout(ctx, epochTimeout)
 		defer cancel()
 		l := &coordinationv1.Lease{}
-		if err := live.Get(ctx, types.NamespacedName{Namespace: v.LeaseNamespace, Name: api.LeaseElection}, l); err != nil {
+		if err := live.Get(ctx, types.NamespacedName{Namespace: v.LeaseNamespace, Name: api.LeaseElection},
+			l); err != nil {
 			return 0, fmt.Errorf("read Lease %s/%s: %w", v.LeaseNamespace, api.LeaseElection, err)
 		}
 		return int64(ptr.Deref(l.Spec.LeaseTransitions, 0)) + 1, nil
 	}
 }
 
-// Long: one registration after the other, with its dependencies.
+//nolint:funlen // one registration after the other, with its dependencies
 func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) error {
 	m, err := metrics.New(crmetrics.Registry)
 	if err != nil {
@@ -219,13 +225,15 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 	}
 
 	if err := members.Register(mgr, members.Options{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said, Log: log.With("controller", "members"), Concurrency: v.Concurrency,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said,
+		Log: log.With("controller", "members"), Concurrency: v.Concurrency,
 	}); err != nil {
 		return err
 	}
 
 	options := reports.Options{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said, Metrics: m, Log: log.With("controller", "reports"),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Notice: said, Metrics: m,
+		Log: log.With("controller", "reports"),
 		Off: !v.synchronise, StaleAfter: v.RemoteStaleAfter, Concurrency: v.Concurrency, Pulse: p.beat, Whole: k.whole,
 	}
 	tracker := views.New(views.Options{
@@ -237,7 +245,9 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 				m.HeartbeatMissed(t.Pod.Namespace, t.Cluster, string(why))
 			},
 		}),
-		Observe:     func(key types.NamespacedName, h metrics.Heartbeats) { m.SetHeartbeats(key.Namespace, key.Name, h) },
+		Observe: func(key types.NamespacedName, h metrics.Heartbeats) {
+			m.SetHeartbeats(key.Namespace, key.Name, h)
+		},
 		ObserveView: func(key types.NamespacedName, v metrics.View) { m.SetView(key.Namespace, key.Name, v) },
 	})
 	if v.synchronise {
@@ -278,9 +288,12 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 	if v.LeaderElect {
 		keeper = keep.New(keep.Options{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Log: log.With("controller", "keep"),
-			Namespace: v.LeaseNamespace, Holder: holder(), Duration: v.LeaseDuration, Interval: v.RetryPeriod, Clusters: r.Clusters,
-			ViewAt: served.at(v.PodIP),
-			Alive:  func() error { return errors.Join(progress.Check(), p.silent(max(v.LeaseDuration, 3*pulseInterval))) },
+			Namespace: v.LeaseNamespace, Holder: holder(), Duration: v.LeaseDuration, Interval: v.RetryPeriod,
+			Clusters: r.Clusters,
+			ViewAt:   served.at(v.PodIP),
+			Alive: func() error {
+				return errors.Join(progress.Check(), p.silent(max(v.LeaseDuration, 3*pulseInterval)))
+			},
 		})
 		if err := errors.Join(mgr.Add(keeper), mgr.AddReadyzCheck("kept", keeper.Check(mgr.Elected()))); err != nil {
 			return fmt.Errorf("register the keeper of the Lease: %w", err)
@@ -292,7 +305,8 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 	}
 
 	if err := replacement.Register(mgr, replacement.Options{
-		Client: mgr.GetClient(), Live: lean{mgr.GetAPIReader(), mgr.GetClient()}, Notice: said, Log: log.With("controller", "replacement"), Clock: v.Clock,
+		Client: mgr.GetClient(), Live: lean{mgr.GetAPIReader(), mgr.GetClient()}, Notice: said,
+		Log: log.With("controller", "replacement"), Clock: v.Clock,
 		Stages: m.SetReplacements,
 	}); err != nil {
 		return err
@@ -300,7 +314,8 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 
 	if v.synchronise {
 		if err := force.Register(mgr, force.Options{
-			Client: mgr.GetClient(), Notice: said, Metrics: m, Log: log.With("controller", "force"), Concurrency: v.Concurrency, Joined: joined,
+			Client: mgr.GetClient(), Notice: said, Metrics: m, Log: log.With("controller", "force"),
+			Concurrency: v.Concurrency, Joined: joined,
 		}, v.Clock); err != nil {
 			return err
 		}

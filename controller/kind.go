@@ -43,8 +43,10 @@ type kind struct {
 	err  error
 }
 
-func newKind(definitions func() (map[string]openapi.GroupVersion, error), clk clock.WithTicker, log *slog.Logger) *kind {
-	return &kind{definitions: definitions, clock: clk, log: log, err: errors.New("the CRD of ScyllaDBStatusReport is not compared yet")}
+func newKind(definitions func() (map[string]openapi.GroupVersion, error), clk clock.WithTicker,
+	log *slog.Logger) *kind {
+	return &kind{definitions: definitions, clock: clk, log: log,
+		err: errors.New("the CRD of ScyllaDBStatusReport is not compared yet")}
 }
 
 // Start compares at intervals until ctx ends.
@@ -118,8 +120,11 @@ func (k *kind) compare() (seen string, err error) {
 		lacks = append(lacks[:most], fmt.Sprintf("%d more", more))
 	}
 	if len(lacks) > 0 {
-		return seen, fmt.Errorf("the installed CRD of ScyllaDBStatusReport lacks %s: update the CRDs with kubectl scylla install --upgrade",
-			strings.Join(lacks, ", "))
+		return seen,
+			fmt.Errorf(
+				"the installed CRD of ScyllaDBStatusReport lacks %s: update the CRDs with kubectl scylla install "+
+					"--upgrade",
+				strings.Join(lacks, ", "))
 	}
 	return seen, nil
 }
@@ -159,7 +164,8 @@ type schema struct {
 
 // leaves are types that are not JSON objects of their fields, and the metadata, which every kind
 // has.
-var leaves = []reflect.Type{reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[metav1.Duration](), reflect.TypeFor[metav1.ObjectMeta]()}
+var leaves = []reflect.Type{reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](),
+	reflect.TypeFor[metav1.Duration](), reflect.TypeFor[metav1.ObjectMeta]()}
 
 // lacks returns the fields of t below at that s does not have; subfields of a missing field are
 // omitted.

@@ -40,7 +40,8 @@ func (l lean) List(ctx context.Context, list client.ObjectList, opts ...client.L
 	var all []corev1.Pod
 	for next := ""; ; {
 		var page corev1.PodList
-		if err := l.Reader.List(ctx, &page, append(opts, client.Limit(podsAtOnce), client.Continue(next))...); err != nil {
+		if err := l.Reader.List(ctx, &page,
+			append(opts, client.Limit(podsAtOnce), client.Continue(next))...); err != nil {
 			return err
 		}
 		for i := range page.Items {

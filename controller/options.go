@@ -76,27 +76,42 @@ func DefaultOptions() Options {
 // AddFlags adds a flag for each option, with the current value as default. The flag for namespaces
 // is --namespaces, because kubectl has its own --namespace.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "namespaces to manage, comma-separated; empty means all")
+	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces,
+		"namespaces to manage, comma-separated; empty means all")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect,
-		"elect a leader among several controllers; without it no Lease proves that reports are up to date, and barriers wait")
-	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the Lease "+api.LeaseName+"; must be the same for barriers")
-	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", o.LeaseDuration, "how long other controllers wait before they replace a leader that is not responding")
-	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", o.RenewDeadline, "how long the leader tries to renew the Lease before it stops")
-	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod, "how often the Lease is renewed or checked")
-	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, `address of /metrics; "0" for none`)
-	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress, `address of /healthz and /readyz; "0" for none`)
-	fs.StringVar(&o.ViewBindAddress, "view-bind-address", o.ViewBindAddress, `address of GET /view (TLS), which only the leader answers; "0" for none`)
-	fs.StringVar(&o.PodIP, "pod-ip", os.Getenv("POD_IP"), "address of this Pod for other Pods (env POD_IP), published in the Lease with the certificate's fingerprint")
+		"elect a leader among several controllers; without it no Lease proves that reports are up to date, and "+
+			"barriers wait")
+	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the Lease "+api.LeaseName+
+		"; must be the same for barriers")
+	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", o.LeaseDuration,
+		"how long other controllers wait before they replace a leader that is not responding")
+	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", o.RenewDeadline,
+		"how long the leader tries to renew the Lease before it stops")
+	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", o.RetryPeriod,
+		"how often the Lease is renewed or checked")
+	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress,
+		`address of /metrics; "0" for none`)
+	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress,
+		`address of /healthz and /readyz; "0" for none`)
+	fs.StringVar(&o.ViewBindAddress, "view-bind-address", o.ViewBindAddress,
+		`address of GET /view (TLS), which only the leader answers; "0" for none`)
+	fs.StringVar(&o.PodIP, "pod-ip", os.Getenv("POD_IP"),
+		"address of this Pod for other Pods (env POD_IP), published in the Lease with the certificate's fingerprint")
 	fs.IntVar(&o.Concurrency, "concurrency", o.Concurrency, "number of clusters to reconcile at once")
 	fs.IntVar(&o.MaxPermits, "max-permits", o.MaxPermits,
-		"number of nodes that may join a cluster at once, with permits; more than 1 applies only if all nodes run ScyllaDB 2026.2 or later")
-	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation, "how long all nodes must stay UP before a member gets its permit; 0 grants it at once")
+		"number of nodes that may join a cluster at once, with permits; more than 1 applies only if all nodes run "+
+			"ScyllaDB 2026.2 or later")
+	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation,
+		"how long all nodes must stay UP before a member gets its permit; 0 grants it at once")
 	fs.StringVar(&o.FeatureGates, "feature-gates", o.FeatureGates,
-		barrier.GateBootstrapSynchronisation+"=true|false (default true); false removes the reports, so that none that is out of date is used")
+		barrier.GateBootstrapSynchronisation+
+			"=true|false (default true); false removes the reports, so that none that is out of date is used")
 	fs.StringVar(&o.RemoteKubeconfigSelector, "remote-kubeconfig-selector", o.RemoteKubeconfigSelector,
 		"label selector of the Secrets with kubeconfigs of remote Kubernetes clusters; empty turns remotes off")
-	fs.StringVar(&o.RemoteKubeconfigNamespace, "remote-kubeconfig-namespace", o.RemoteKubeconfigNamespace, "namespace of those Secrets (default: namespace of the Lease)")
-	fs.DurationVar(&o.RemoteStaleAfter, "remote-stale-after", o.RemoteStaleAfter, "how long a remote may not respond before its status reports are out of date and block")
+	fs.StringVar(&o.RemoteKubeconfigNamespace, "remote-kubeconfig-namespace", o.RemoteKubeconfigNamespace,
+		"namespace of those Secrets (default: namespace of the Lease)")
+	fs.DurationVar(&o.RemoteStaleAfter, "remote-stale-after", o.RemoteStaleAfter,
+		"how long a remote may not respond before its status reports are out of date and block")
 }
 
 // validated are Options that passed Validate.
@@ -118,6 +133,7 @@ func (o Options) Validate() error {
 	return err
 }
 
+//nolint:funlen // one option after the other
 func (o Options) validate() (validated, error) {
 	v := validated{Options: o}
 	var err error
@@ -137,15 +153,20 @@ func (o Options) validate() (validated, error) {
 		return v, exit.Usagef("invalid --max-permits=%d: must be 1 to %d", o.MaxPermits, maxPermits)
 	}
 	if o.Stabilisation < 0 {
-		return v, exit.Usagef("invalid --stabilisation=%v: must be a duration such as %v, or 0", o.Stabilisation, view.Stabilisation)
+		return v, exit.Usagef("invalid --stabilisation=%v: must be a duration such as %v, or 0", o.Stabilisation,
+			view.Stabilisation)
 	}
 	if o.LeaderElect {
 		if o.LeaseNamespace == "" {
-			return v, exit.Usagef("--lease-namespace is empty: specify the namespace in which barriers read Lease %s", api.LeaseName)
+			return v, exit.Usagef("--lease-namespace is empty: specify the namespace in which barriers read Lease %s",
+				api.LeaseName)
 		}
 		if o.LeaseDuration <= o.RenewDeadline || o.RenewDeadline <= o.RetryPeriod || o.RetryPeriod <= 0 {
-			return v, exit.Usagef("--leader-elect-lease-duration (%s) must be longer than --leader-elect-renew-deadline (%s), which must be longer than --leader-elect-retry-period (%s)",
-				o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
+			return v,
+				exit.Usagef(
+					"--leader-elect-lease-duration (%s) must be longer than --leader-elect-renew-deadline (%s), "+
+						"which must be longer than --leader-elect-retry-period (%s)",
+					o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
 		}
 	}
 	if strings.TrimSpace(o.RemoteKubeconfigSelector) != "" {
@@ -160,10 +181,14 @@ func (o Options) validate() (validated, error) {
 			v.RemoteKubeconfigNamespace = o.LeaseNamespace
 		}
 		if v.RemoteKubeconfigNamespace == "" {
-			return v, exit.Usagef("--remote-kubeconfig-namespace is empty: specify the namespace of the Secrets, or turn remotes off with --remote-kubeconfig-selector=")
+			return v,
+				exit.Usagef(
+					"--remote-kubeconfig-namespace is empty: specify the namespace of the Secrets, or turn remotes " +
+						"off with --remote-kubeconfig-selector=")
 		}
 		if o.RemoteStaleAfter < minStaleAfter {
-			return v, exit.Usagef("invalid --remote-stale-after=%s: must be %s or more", o.RemoteStaleAfter, minStaleAfter)
+			return v, exit.Usagef("invalid --remote-stale-after=%s: must be %s or more", o.RemoteStaleAfter,
+				minStaleAfter)
 		}
 	}
 	if v.MetricsBindAddress == "" {

@@ -33,7 +33,8 @@ func slimmed(p *corev1.Pod) *corev1.Pod {
 	m := metav1.ObjectMeta{
 		Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, Generation: p.Generation,
 		Labels: p.Labels, OwnerReferences: p.OwnerReferences,
-		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp, DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds,
+		CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp,
+		DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds,
 	}
 	if v, ok := p.Annotations[api.AnnotationBarrier]; ok {
 		m.Annotations = map[string]string{api.AnnotationBarrier: v}
@@ -51,9 +52,11 @@ func slimmed(p *corev1.Pod) *corev1.Pod {
 			InitContainers: slimContainers(p.Spec.InitContainers), Containers: slimContainers(p.Spec.Containers),
 		},
 		Status: corev1.PodStatus{
-			Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message, PodIP: p.Status.PodIP, PodIPs: p.Status.PodIPs,
+			Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message, PodIP: p.Status.PodIP,
+			PodIPs: p.Status.PodIPs,
 			HostIP: p.Status.HostIP, StartTime: p.Status.StartTime, Conditions: p.Status.Conditions,
-			InitContainerStatuses: slimStatuses(p.Status.InitContainerStatuses), ContainerStatuses: slimStatuses(p.Status.ContainerStatuses),
+			InitContainerStatuses: slimStatuses(p.Status.InitContainerStatuses),
+			ContainerStatuses:     slimStatuses(p.Status.ContainerStatuses),
 		},
 	}
 }
@@ -68,7 +71,8 @@ func slimContainers(all []corev1.Container) []corev1.Container {
 	for i := range all {
 		c := &all[i]
 		out[i] = corev1.Container{
-			Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args, Ports: c.Ports, VolumeMounts: c.VolumeMounts, RestartPolicy: c.RestartPolicy,
+			Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args, Ports: c.Ports,
+			VolumeMounts: c.VolumeMounts, RestartPolicy: c.RestartPolicy,
 		}
 	}
 	return out
@@ -79,7 +83,9 @@ func claimsOf(all []corev1.Volume) []corev1.Volume {
 	var out []corev1.Volume
 	for i := range all {
 		if all[i].PersistentVolumeClaim != nil {
-			out = append(out, corev1.Volume{Name: all[i].Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: all[i].PersistentVolumeClaim}})
+			out = append(out,
+				corev1.Volume{Name: all[i].Name,
+					VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: all[i].PersistentVolumeClaim}})
 		}
 	}
 	return out
@@ -94,8 +100,9 @@ func slimStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	for i := range all {
 		s := &all[i]
 		out[i] = corev1.ContainerStatus{
-			Name: s.Name, State: s.State, LastTerminationState: s.LastTerminationState, Ready: s.Ready, RestartCount: s.RestartCount,
-			Image: s.Image, ImageID: s.ImageID, ContainerID: s.ContainerID, Started: s.Started,
+			Name: s.Name, State: s.State, LastTerminationState: s.LastTerminationState, Ready: s.Ready,
+			RestartCount: s.RestartCount,
+			Image:        s.Image, ImageID: s.ImageID, ContainerID: s.ContainerID, Started: s.Started,
 		}
 	}
 	return out
@@ -120,7 +127,8 @@ const podsAtOnce = 50
 // slims each page before it requests the next. If the API server streams the initial objects, there
 // is no list. An older one returns all Pods at once, and the controller would hold the bytes and
 // every object.
-func newInformer(lw cache.ListerWatcher, of runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
+func newInformer(lw cache.ListerWatcher, of runtime.Object, resync time.Duration,
+	indexers cache.Indexers) cache.SharedIndexInformer {
 	if _, pods := of.(*corev1.Pod); pods {
 		inner := cache.ToListerWatcherWithContext(lw)
 		lw = &cache.ListWatch{

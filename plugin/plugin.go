@@ -117,9 +117,11 @@ each node sees the others, explains why a new node is waiting, and replaces dead
 	)
 	root.SetHelpCommand(helpCmd())
 	d.Flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().Var(&d.Color, "color", "When to use colour. auto: on terminals only; respects NO_COLOR and CLICOLOR_FORCE.")
+	root.PersistentFlags().Var(&d.Color, "color",
+		"When to use colour. auto: on terminals only; respects NO_COLOR and CLICOLOR_FORCE.")
 	root.SetFlagErrorFunc(wrongFlag)
-	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = root.RegisterFlagCompletionFunc("color",
+		cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.RegisterFlagCompletionFunc("namespace", d.CompleteNamespaces)
 	_ = root.RegisterFlagCompletionFunc("context", d.CompleteContexts)
 	for _, verb := range verbs() {
@@ -139,7 +141,8 @@ func helpCmd() *cobra.Command {
 		Long:                  "Show help for a command. The same as COMMAND --help.",
 		GroupID:               cli.GroupSetup,
 		DisableFlagsInUseLine: true,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string,
+			cobra.ShellCompDirective) {
 			var names []string
 			for _, sub := range cmd.Root().Commands() {
 				if len(args) == 0 && sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), toComplete) {
@@ -211,8 +214,10 @@ func wrap(cmd *cobra.Command, d *cli.Deps, ran *bool) {
 				d.From = from.Value.String()
 			}
 			if from != nil && from.Changed && from.Value.String() == "" {
-				// --from=$FILE with an unset variable must not show the running cluster instead of the file.
-				return exit.WithHint(exit.Usagef("--from is empty: specify a file, - for standard input, or sample:NAME"), cli.HelpHint(c))
+				// --from=$FILE with an unset variable must not show the running cluster.
+				return exit.WithHint(
+					exit.Usagef("--from is empty: specify a file, - for standard input, or sample:NAME"),
+					cli.HelpHint(c))
 			}
 			return run(c, args)
 		}

@@ -76,7 +76,8 @@ func tidy(below *cobra.Command, err error) error {
 	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
 		typed, _, _ := strings.Cut(strings.TrimPrefix(rest, `"`), `"`)
 		if typed == "controller" {
-			return exit.WithHint(errors.New(text), "the controller is not part of the plugin: run scylla-agent controller --kubeconfig FILE")
+			return exit.WithHint(errors.New(text),
+				"the controller is not part of the plugin: run scylla-agent controller --kubeconfig FILE")
 		}
 		return didYouMean(errors.New(text), nearestCommands(below, typed))
 	}
@@ -121,9 +122,13 @@ func nearestCommands(below *cobra.Command, typed string) []string {
 
 // habits maps command names of other tools to our commands.
 var habits = map[string]string{
-	"ls": "status", "list": "status", "get": "status", "ps": "status", "top": "status", "health": "status", "info": "status", "show": "describe", "log": "logs", "tail": "logs",
-	"sh": "exec", "shell": "exec", "ssh": "exec", "bash": "exec", "cql": "cqlsh", "watch": "dashboard", "ui": "dashboard", "doctor": "check", "verify": "check", "wait": "status --wait",
-	"nodes": "status", "members": "status", "clusters": "status -A", "remove": "uninstall", "delete": "uninstall", "rm": "uninstall", "setup": "install", "events": "report", "history": "report", "upgrade": "install --upgrade", "dump": "report --archive FILE.zip", "bundle": "report --archive FILE.zip",
+	"ls": "status", "list": "status", "get": "status", "ps": "status", "top": "status", "health": "status",
+	"info": "status", "show": "describe", "log": "logs", "tail": "logs",
+	"sh": "exec", "shell": "exec", "ssh": "exec", "bash": "exec", "cql": "cqlsh", "watch": "dashboard",
+	"ui": "dashboard", "doctor": "check", "verify": "check", "wait": "status --wait",
+	"nodes": "status", "members": "status", "clusters": "status -A", "remove": "uninstall", "delete": "uninstall",
+	"rm": "uninstall", "setup": "install", "events": "report", "history": "report", "upgrade": "install --upgrade",
+	"dump": "report --archive FILE.zip", "bundle": "report --archive FILE.zip",
 }
 
 func didYouMean(err error, names []string) error {

@@ -93,27 +93,37 @@ func (p *codes) share(step words.Code) {
 }
 
 func (p *codes) sections() []section {
-	findings := section{"Findings", "The first line of `kubectl scylla status`; in JSON `findings[].message.code`.", nil, false}
+	findings := section{"Findings", "The first line of `kubectl scylla status`; in JSON `findings[].message.code`.",
+		nil, false}
 	for _, c := range words.All() {
 		if strings.HasPrefix(string(c), "Finding") {
 			findings.entries = append(findings.entries, entry{code: c, steps: diagnosis.StepsFor(c)})
 		}
 	}
-	blockers := section{"Blockers", "Why a new node waits, most severe first: `kubectl scylla barrier MEMBER -n NAMESPACE`, the log of the barrier, Events.", nil, false}
+	blockers := section{"Blockers",
+		"Why a new node waits, most severe first: `kubectl scylla barrier MEMBER -n NAMESPACE`, the log of the " +
+			"barrier, Events.", nil, false}
 	helps := diagnosis.StepsFor(words.NodeDown)
-	for _, c := range append(matrix.Reasons(), words.MemberServiceMissing, words.APIUnreachable, words.ReadingIncomplete) {
+	for _, c := range append(matrix.Reasons(), words.MemberServiceMissing, words.APIUnreachable,
+		words.ReadingIncomplete) {
 		steps := diagnosis.StepsFor(c)
-		own := slices.DeleteFunc(slices.Clone(steps), func(c words.Code) bool { return len(steps) >= len(helps) && slices.Contains(helps, c) })
+		own := slices.DeleteFunc(slices.Clone(steps), func(c words.Code) bool {
+			return len(steps) >= len(helps) &&
+				slices.Contains(helps, c)
+		})
 		blockers.entries = append(blockers.entries, entry{c, own, len(own) < len(steps)})
 	}
-	rows := section{"Why a status report is missing or out of date", "The cause of `RowMissing`, `RowError` and `RowStale`.", nil, false}
+	rows := section{"Why a status report is missing or out of date",
+		"The cause of `RowMissing`, `RowError` and `RowStale`.", nil, false}
 	for _, c := range words.Rows() {
 		rows.entries = append(rows.entries, entry{code: c})
 	}
 	return []section{
 		findings, blockers, rows,
 		group("Checks", "`kubectl scylla check` prints these.", words.OfChecks()),
-		group("Replacements", "`kubectl scylla replace MEMBER` and `kubectl scylla replace status` print these. [Replace a node](../replace-a-node.md) has the procedure.", words.OfReplacements()),
+		group("Replacements",
+			"`kubectl scylla replace MEMBER` and `kubectl scylla replace status` print these. [Replace a "+
+				"node](../replace-a-node.md) has the procedure.", words.OfReplacements()),
 	}
 }
 
@@ -200,7 +210,9 @@ func (p *codes) nodeSteps() {
 	for _, c := range diagnosis.StepsFor(words.NodeDown) {
 		list = append(list, to(c))
 	}
-	fmt.Fprintf(&p.Builder, "\n## Node steps\n\nThe step for a node that is DOWN, not seen or not responding, in the order in which they are tried: %s.\n", strings.Join(list, ", "))
+	fmt.Fprintf(&p.Builder,
+		"\n## Node steps\n\nThe step for a node that is DOWN, not seen or not responding, in the order in which "+
+			"they are tried: %s.\n", strings.Join(list, ", "))
 }
 
 const evidenceAbout = `
@@ -258,7 +270,8 @@ func (p *codes) evidence() {
 			}
 			remedies[e.Code] = strings.Join(own, " ")
 		}
-		fmt.Fprintf(&p.Builder, "\n### Evidence %d\n\n%s. %s.\n", i+1, words.Upper(words.Text(words.New(f.lost))), words.Upper(words.Text(words.New(f.kept))))
+		fmt.Fprintf(&p.Builder, "\n### Evidence %d\n\n%s. %s.\n", i+1, words.Upper(words.Text(words.New(f.lost))),
+			words.Upper(words.Text(words.New(f.kept))))
 		if len(shared) > 0 {
 			p.WriteString("Unless a text below states otherwise: " + strings.Join(shared, " ") + "\n")
 		}

@@ -58,7 +58,9 @@ func commandsPage(root *cobra.Command) []byte {
 		}
 	}
 	flags.AddFlagSet(shared)
-	fmt.Fprintf(&b, "\n## What several commands share\n\n%s\n\nEvery command has `--color`, and these options of kubectl: %s.\n\n", strings.Join(paragraphs, "\n\n"), strings.Join(kubectls, ", "))
+	fmt.Fprintf(&b,
+		"\n## What several commands share\n\n%s\n\nEvery command has `--color`, and these options of kubectl: %s.\n\n",
+		strings.Join(paragraphs, "\n\n"), strings.Join(kubectls, ", "))
 	fence(&b, usages(flags))
 	for _, cmd := range all {
 		command(&b, cmd, shared, func(text string) bool { return times[text] > 1 })

@@ -83,7 +83,8 @@ func run(dir string) error {
 
 // tree returns the command tree that kubectl runs, without values of this machine.
 func tree() *cobra.Command {
-	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}, clock.RealClock{}, nil,
+	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard},
+		clock.RealClock{}, nil,
 		func() cli.Terminal { return cli.Terminal{} })
 	root := plugin.NewCmd(d, plugin.Name)
 	// The default depends on the home directory of the user who runs the generator.
@@ -99,7 +100,8 @@ func generate() ([]file, error) {
 	root := tree()
 	var files []file
 	for shell, name := range map[string]string{
-		"bash": "kubectl-scylla.bash", "zsh": "kubectl-scylla.zsh", "fish": "kubectl-scylla.fish", "powershell": "kubectl-scylla.ps1", "kubectl": "kubectl_complete-scylla",
+		"bash": "kubectl-scylla.bash", "zsh": "kubectl-scylla.zsh", "fish": "kubectl-scylla.fish",
+		"powershell": "kubectl-scylla.ps1", "kubectl": "kubectl_complete-scylla",
 	} {
 		var b bytes.Buffer
 		if err := completion.Write(root, shell, &b); err != nil {
@@ -134,7 +136,8 @@ func documents(files []file) ([]file, error) {
 		return nil, err
 	}
 	for name, data := range map[string][]byte{
-		"codes": page, "json": jsonPage(), "metrics": numbers, "policy": policyPage(), "seeds": seeds, "commands": commandsPage(tree()),
+		"codes": page, "json": jsonPage(), "metrics": numbers, "policy": policyPage(), "seeds": seeds,
+		"commands": commandsPage(tree()),
 	} {
 		files = append(files, file{name: "docs/reference/" + name + ".md", mode: 0o644, data: data})
 	}
@@ -170,7 +173,8 @@ func manPages(root *cobra.Command) (files []file, err error) {
 	for _, cmd := range documented(root) {
 		name, date := strings.ReplaceAll(cmd.CommandPath(), " ", "-"), manDate
 		var b bytes.Buffer
-		header := &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Date: &date, Source: plugin.Name, Manual: "kubectl scylla"}
+		header := &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Date: &date, Source: plugin.Name,
+			Manual: "kubectl scylla"}
 		if err := doc.GenMan(cmd, header, &b); err != nil {
 			return nil, fmt.Errorf("generate man page of %s: %w", cmd.CommandPath(), err)
 		}

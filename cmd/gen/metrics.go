@@ -28,7 +28,8 @@ type notary struct {
 	metrics []metric
 }
 
-var description = regexp.MustCompile(`(?s)fqName: "([^"]*)", help: "(.*?)", (?:unit: "[^"]*", )?constLabels: \{.*\}, variableLabels: \{([^}]*)\}`)
+var description = regexp.MustCompile(
+	`(?s)fqName: "([^"]*)", help: "(.*?)", (?:unit: "[^"]*", )?constLabels: \{.*\}, variableLabels: \{([^}]*)\}`)
 
 func (n *notary) Register(c prometheus.Collector) error {
 	kind := "gauge"
@@ -74,15 +75,20 @@ var processes = []struct {
 	register    func(prometheus.Registerer) error
 }{
 	{
-		"Controller", "Port 8080 of the controller Pods (`--metrics-bind-address`). Only the leader sets the values of clusters. controller-runtime and Go add `controller_runtime_*`, " +
+		"Controller",
+		"Port 8080 of the controller Pods (`--metrics-bind-address`). Only the leader sets the values of clusters. " +
+			"controller-runtime and Go add `controller_runtime_*`, " +
 			"`workqueue_*`, `rest_client_*`, `go_*` and `process_*`.",
 		func(r prometheus.Registerer) error { _, err := metrics.New(r); return err },
 	},
 	{
-		"Reporter", "Port 8081 of each ScyllaDB Pod, container `scylla-reporter` (`--health-probe-bind-address`).", reporter.RegisterMetrics,
+		"Reporter", "Port 8081 of each ScyllaDB Pod, container `scylla-reporter` (`--health-probe-bind-address`).",
+		reporter.RegisterMetrics,
 	},
 	{
-		"Barrier", "Port 8082 of a ScyllaDB Pod while its init container `scylladb-bootstrap-barrier` waits (`--metrics-bind-address`). Label `reason` has the codes of " +
+		"Barrier",
+		"Port 8082 of a ScyllaDB Pod while its init container `scylladb-bootstrap-barrier` waits " +
+			"(`--metrics-bind-address`). Label `reason` has the codes of " +
 			"[blockers](codes.md#blockers).", barrier.RegisterMetrics,
 	},
 }

@@ -33,7 +33,8 @@ func policyPage() []byte {
 		if l.Field != "" {
 			field = "`" + l.Field + "`: " + bounds(l.Bounds)
 		}
-		fmt.Fprintf(&b, "| %s | %v | %s | %s | %s |\n", l.Name, l.Value, cell(words.Text(words.New(l.Meaning))), field, flag)
+		fmt.Fprintf(&b, "| %s | %v | %s | %s | %s |\n", l.Name, l.Value, cell(words.Text(words.New(l.Meaning))), field,
+			flag)
 	}
 	return []byte(b.String())
 }

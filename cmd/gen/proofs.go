@@ -19,72 +19,132 @@ type proof struct {
 }
 
 var proofs = []proof{
-	{"I1", "until it is initialised, a cluster is judged by separate rules", []string{"controller/reports TestTheFirstNodeInitialises", "controller/reports TestAFirstNodeThatIsNotWell"}},
-	{"I2", "one permit at a time, and one for the first node; no node joins before the cluster is initialised", []string{
-		"internal/view TestPermitsAreSafe", "controller/views TestNobodyJoinsBeforeTheClusterIsInitialised", "test/e2e TestTwoNewcomersJoinOneAfterTheOtherUnderPermits"}},
-	{"I3", "of several empty members one bootstraps the cluster", []string{"internal/bootstrap TestA2OneMemberFoundsTheCluster", "internal/bootstrap TestA1NeverASecondCluster"}},
-	{"I4", "the report of the first node must show it healthy; a Ready Pod is not enough", []string{"controller/reports TestAFirstNodeThatIsNotWell"}},
+	{"I1", "until it is initialised, a cluster is judged by separate rules",
+		[]string{"controller/reports TestTheFirstNodeInitialises", "controller/reports TestAFirstNodeThatIsNotWell"}},
+	{"I2", "one permit at a time, and one for the first node; no node joins before the cluster is initialised",
+		[]string{
+			"internal/view TestPermitsAreSafe", "controller/views TestNobodyJoinsBeforeTheClusterIsInitialised",
+			"test/e2e TestTwoNewcomersJoinOneAfterTheOtherUnderPermits"}},
+	{"I3", "of several empty members one bootstraps the cluster",
+		[]string{"internal/bootstrap TestA2OneMemberFoundsTheCluster", "internal/bootstrap TestA1NeverASecondCluster"}},
+	{"I4", "the report of the first node must show it healthy; a Ready Pod is not enough",
+		[]string{"controller/reports TestAFirstNodeThatIsNotWell"}},
 	{"I5", "no permit while a Secret or ConfigMap of the Pod does not exist; the output names it", []string{
-		"controller/reports TestRow5PrerequisitesMissing", "controller/reports TestPrerequisitesByTheStateOfAContainer"}},
-	{"I6", "a cluster that has started is never bootstrapped again", []string{"controller/reports TestAClusterThatWasJustHandedOverIsNotANewOne", "test/simulation TestSeeds"}},
+		"controller/reports TestRow5PrerequisitesMissing",
+		"controller/reports TestPrerequisitesByTheStateOfAContainer"}},
+	{"I6", "a cluster that has started is never bootstrapped again",
+		[]string{"controller/reports TestAClusterThatWasJustHandedOverIsNotANewOne", "test/simulation TestSeeds"}},
 	{"I8", "initialised is set once, before any step that can fail", []string{
-		"controller/reports TestInitialisationIsWrittenBeforeWhatFails", "controller/reports TestInitialisationSurvivesACrashAtEachPoint"}},
-	{"I9", "the root credential is created and verified from every state, with a crash at each step; a lost Secret gets no new password", []string{
-		"internal/credential TestRoundsEndWell", "internal/credential/cql TestRound", "controller/reports TestTheRootCredentialInTheStatus", "plugin/inject TestTheSecretIsStoredFirst"}},
-	{"I10", "a lost report is written again and bootstraps no cluster", []string{"controller/reports TestARecoveredCluster", "controller/reports TestALostReportIsMadeAgainWithItsRows"}},
-	{"I11", "after a crashed first start, the same member gets its permit again, and no other member", []string{"internal/view TestACrashedFirstBootGetsItsOwnFormPermitAgainAndNobodyElse"}},
-	{"I12", "the first settings are attempted before the second node, for a minute at most; factors are raised and never lowered", []string{
-		"controller/reports TestTheFirstAttemptPrecedesTheSecondNode", "internal/credential TestPlan", "internal/credential TestSettingsFollowGrowth"}},
+		"controller/reports TestInitialisationIsWrittenBeforeWhatFails",
+		"controller/reports TestInitialisationSurvivesACrashAtEachPoint"}},
+	{"I9",
+		"the root credential is created and verified from every state, with a crash at each step; a lost Secret " +
+			"gets no new password", []string{
+			"internal/credential TestRoundsEndWell", "internal/credential/cql TestRound",
+			"controller/reports TestTheRootCredentialInTheStatus", "plugin/inject TestTheSecretIsStoredFirst"}},
+	{"I10", "a lost report is written again and bootstraps no cluster",
+		[]string{"controller/reports TestARecoveredCluster",
+			"controller/reports TestALostReportIsMadeAgainWithItsRows"}},
+	{"I11", "after a crashed first start, the same member gets its permit again, and no other member",
+		[]string{"internal/view TestACrashedFirstBootGetsItsOwnFormPermitAgainAndNobodyElse"}},
+	{"I12",
+		"the first settings are attempted before the second node, for a minute at most; factors are raised and " +
+			"never lowered", []string{
+			"controller/reports TestTheFirstAttemptPrecedesTheSecondNode", "internal/credential TestPlan",
+			"internal/credential TestSettingsFollowGrowth"}},
 	{"I13", "a node that has been DOWN for the limit is named with the command that replaces it", []string{
-		"internal/matrix TestNodeReplaceable", "controller/reports TestNodeReplaceable", "internal/view TestTakingOver"}},
-	{"I14", "the data of a poll may be 10 s old", []string{"controller/views TestWhatIsLookedAtGrowsOld", "controller/views TestHeartbeatsGrowOld"}},
+		"internal/matrix TestNodeReplaceable", "controller/reports TestNodeReplaceable",
+		"internal/view TestTakingOver"}},
+	{"I14", "the data of a poll may be 10 s old",
+		[]string{"controller/views TestWhatIsLookedAtGrowsOld", "controller/views TestHeartbeatsGrowOld"}},
 	{"I15", "all conditions must hold continuously for 10 s", []string{
-		"internal/agent/barrier TestA3StabilisationWindow", "internal/agent/barrier TestA3StabilisationBeginsAnewAfterABreak", "internal/view TestAPermitIsGivenAfterTheWindowAndNotBefore"}},
-	{"I16", "a member more than 1,000 entries behind in the log of group 0 is UNKNOWN, and no node joins; if the lag is unknown, the schemas must agree", []string{
-		"internal/view TestLogOf", "internal/view TestAMemberThatTrailsHoldsNewcomers", "internal/view TestSchemasThatDifferHoldNewcomersWhileTheIndexesAreNotKnown",
-		"controller/views TestAMemberThatTrailsIsUnknownAndHoldsNewcomers", "controller/views TestSchemasCountWhereTheIndexesAreNotKnown",
-		"controller/views TestTrailingIsTheOneOfTheHealthPolicy", "internal/scylla TestReadLog", "internal/agent/reporter TestTheLogIsSaidAndNotWritten"}},
+		"internal/agent/barrier TestA3StabilisationWindow",
+		"internal/agent/barrier TestA3StabilisationBeginsAnewAfterABreak",
+		"internal/view TestAPermitIsGivenAfterTheWindowAndNotBefore"}},
+	{"I16",
+		"a member more than 1,000 entries behind in the log of group 0 is UNKNOWN, and no node joins; if the lag is " +
+			"unknown, the schemas must agree", []string{
+			"internal/view TestLogOf", "internal/view TestAMemberThatTrailsHoldsNewcomers",
+			"internal/view TestSchemasThatDifferHoldNewcomersWhileTheIndexesAreNotKnown",
+			"controller/views TestAMemberThatTrailsIsUnknownAndHoldsNewcomers",
+			"controller/views TestSchemasCountWhereTheIndexesAreNotKnown",
+			"controller/views TestTrailingIsTheOneOfTheHealthPolicy", "internal/scylla TestReadLog",
+			"internal/agent/reporter TestTheLogIsSaidAndNotWritten"}},
 	{"I17", "the minimum quorum of the profile limits the clean-up and blocks no join", []string{
 		"internal/view/healthpolicy TestResolve", "controller/reports TestDeadReportsThatAreKept"}},
-	{"I18", "the clean-up removes the row of a node that no member lists, is off below a quorum of 3, and never removes a node", []string{
-		"controller/reports TestDeadReportsAreCleanedUp", "controller/reports TestDeadReportsThatAreKept", "internal/view/healthpolicy TestResolve"}},
-	{"I19", "each field of the health policy can be overridden within bounds and is resolved once for all readers", []string{
-		"internal/view/healthpolicy TestResolve", "internal/view/healthpolicy TestBounds", "controller/reports TestTheHealthPolicyIsResolvedOnceIntoTheStatus",
-		"controller/reports TestTheHealthPolicySetsTheWindowOfTheFirstNode", "controller/reports TestTheHealthPolicySetsWhenANodeIsDead",
-		"internal/agent/barrier TestTheWindowIsTheOneOfTheHealthPolicy"}},
-	{"I20", "no node joins while Pods are rolled", []string{"controller/views TestARolloutHolds", "internal/cluster TestANewcomerAndARollout"}},
-	{"I21", "no node joins while a node leaves", []string{"internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns", "test/e2e TestDecommissionDuringAJoin"}},
-	{"I22", "no second cluster, whatever is lost", []string{"test/simulation TestSeeds", "internal/bootstrap TestA1NeverASecondCluster"}},
+	{"I18",
+		"the clean-up removes the row of a node that no member lists, is off below a quorum of 3, and never removes " +
+			"a node", []string{
+			"controller/reports TestDeadReportsAreCleanedUp", "controller/reports TestDeadReportsThatAreKept",
+			"internal/view/healthpolicy TestResolve"}},
+	{"I19", "each field of the health policy can be overridden within bounds and is resolved once for all readers",
+		[]string{
+			"internal/view/healthpolicy TestResolve", "internal/view/healthpolicy TestBounds",
+			"controller/reports TestTheHealthPolicyIsResolvedOnceIntoTheStatus",
+			"controller/reports TestTheHealthPolicySetsTheWindowOfTheFirstNode",
+			"controller/reports TestTheHealthPolicySetsWhenANodeIsDead",
+			"internal/agent/barrier TestTheWindowIsTheOneOfTheHealthPolicy"}},
+	{"I20", "no node joins while Pods are rolled",
+		[]string{"controller/views TestARolloutHolds", "internal/cluster TestANewcomerAndARollout"}},
+	{"I21", "no node joins while a node leaves", []string{"internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns",
+		"test/e2e TestDecommissionDuringAJoin"}},
+	{"I22", "no second cluster, whatever is lost",
+		[]string{"test/simulation TestSeeds", "internal/bootstrap TestA1NeverASecondCluster"}},
 	{"I23", "new nodes join member by member, rack by rack; several at once only if every version allows it", []string{
 		"controller/views TestNewcomersGoRackByRack", "internal/view TestSeveralAtOnceOnlyWhereEveryVersionAllowsIt"}},
 
 	{"A1", "the view of a former leader loses by epoch and seq", []string{
-		"controller/views TestAFormerLeaderWritesNoView", "controller/views TestALeaseThatWasMadeAnew", "internal/view TestNoViewGoesBackwards", "test/simulation TestSeeds"}},
-	{"A2", "only the leader serves views", []string{"controller TestTheLeaderAloneServesViews", "controller/views TestAFormerLeaderServesNoView"}},
-	{"A3", "a joined node starts without a controller", []string{"internal/agent/barrier TestBootstrappedDiskOpensWithoutTheAPI", "test/e2e TestJoinIsHeldWhileANodeIsDown"}},
+		"controller/views TestAFormerLeaderWritesNoView", "controller/views TestALeaseThatWasMadeAnew",
+		"internal/view TestNoViewGoesBackwards", "test/simulation TestSeeds"}},
+	{"A2", "only the leader serves views",
+		[]string{"controller TestTheLeaderAloneServesViews", "controller/views TestAFormerLeaderServesNoView"}},
+	{"A3", "a joined node starts without a controller",
+		[]string{"internal/agent/barrier TestBootstrappedDiskOpensWithoutTheAPI",
+			"test/e2e TestJoinIsHeldWhileANodeIsDown"}},
 	{"A4", "no node starts and no disk is deleted on old evidence", []string{
 		"internal/agent/barrier TestAViewThatStopsToAdvanceIsTooOld", "test/e2e TestWithoutTheController",
 		"controller/replacement TestAttack8ADeletionThatIsHeldBackDoesNotHitANodeThatHasReturned"}},
-	{"A5", "a permit ends with a view that no controller confirms any more", []string{"internal/agent/barrier TestAViewThatStopsToAdvanceIsTooOld", "internal/view TestTheAgeOfAView"}},
-	{"A6", "a newer view closes at once", []string{"internal/agent/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew", "internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns",
-		"internal/agent/barrier TestARelayClosesWithinTheTimeThatIsDocumented"}},
-	{"A7", "a barrier that reaches no peer waits and reports it", []string{"internal/agent/barrier TestIsolatedWhileTheAPIServerIsAway", "internal/agent/barrier TestControllerThatFallsSilentWhileWaiting"}},
-	{"A8", "a barrier starts closed", []string{"internal/agent/barrier TestAPermitOpensOnceTheViewIsSeenToAdvance", "internal/view TestTheAgeOfAView"}},
-	{"A9", "after closing, all conditions must hold again from the start", []string{"internal/agent/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew"}},
+	{"A5", "a permit ends with a view that no controller confirms any more",
+		[]string{"internal/agent/barrier TestAViewThatStopsToAdvanceIsTooOld", "internal/view TestTheAgeOfAView"}},
+	{"A6", "a newer view closes at once",
+		[]string{"internal/agent/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew",
+			"internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns",
+			"internal/agent/barrier TestARelayClosesWithinTheTimeThatIsDocumented"}},
+	{"A7", "a barrier that reaches no peer waits and reports it",
+		[]string{"internal/agent/barrier TestIsolatedWhileTheAPIServerIsAway",
+			"internal/agent/barrier TestControllerThatFallsSilentWhileWaiting"}},
+	{"A8", "a barrier starts closed", []string{"internal/agent/barrier TestAPermitOpensOnceTheViewIsSeenToAdvance",
+		"internal/view TestTheAgeOfAView"}},
+	{"A9", "after closing, all conditions must hold again from the start",
+		[]string{"internal/agent/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew"}},
 	{"A10", "a barrier adopts only newer views; others change nothing", []string{
-		"internal/view TestNoViewGoesBackwards", "internal/view TestHandedViewsNeverGoBack", "internal/view TestAReportThatIsMadeAnewBeginsANewOrder",
-		"internal/agent/barrier TestALateViewOfAFormerReportNeverOpens", "internal/agent/barrier TestAViewThatGoesBackOpensNothingAndIsSaid", "internal/peer/viewwire TestAnyAnswerIsAViewOrAnError"}},
-	{"A11", "a relayed view carries its age", []string{"controller/views TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock", "internal/peer/viewwire TestAViewIsHandedOnAsItIs"}},
+		"internal/view TestNoViewGoesBackwards", "internal/view TestHandedViewsNeverGoBack",
+		"internal/view TestAReportThatIsMadeAnewBeginsANewOrder",
+		"internal/agent/barrier TestALateViewOfAFormerReportNeverOpens",
+		"internal/agent/barrier TestAViewThatGoesBackOpensNothingAndIsSaid",
+		"internal/peer/viewwire TestAnyAnswerIsAViewOrAnError"}},
+	{"A11", "a relayed view carries its age",
+		[]string{"controller/views TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock",
+			"internal/peer/viewwire TestAViewIsHandedOnAsItIs"}},
 	{"A12", "without a controller the members decide only if a person has configured it", []string{
-		"internal/agent/barrier TestPeersOpensByTheMembersAlone", "internal/agent/barrier TestPeersNeverOpensOnLess", "internal/setup/inject TestWhatIsDoneWhileNoControllerLeadsIsKept"}},
-	{"A13", "DOWN counts at once, UNKNOWN after three polls, UP after two; a member that hangs delays no other", []string{
-		"internal/view TestDebounce", "controller/views TestStatesAreDebounced", "controller/heartbeats TestMembersThatHangHoldUpNobody", "controller/heartbeats TestOnlyWhatIsSeenToAdvanceCounts", "controller/heartbeats TestALeaseIsAHeartbeat", "test/e2e TestAFrozenReporterMakesItsMemberUnknown"}},
+		"internal/agent/barrier TestPeersOpensByTheMembersAlone", "internal/agent/barrier TestPeersNeverOpensOnLess",
+		"internal/setup/inject TestWhatIsDoneWhileNoControllerLeadsIsKept"}},
+	{"A13", "DOWN counts at once, UNKNOWN after three polls, UP after two; a member that hangs delays no other",
+		[]string{
+			"internal/view TestDebounce", "controller/views TestStatesAreDebounced",
+			"controller/heartbeats TestMembersThatHangHoldUpNobody",
+			"controller/heartbeats TestOnlyWhatIsSeenToAdvanceCounts", "controller/heartbeats TestALeaseIsAHeartbeat",
+			"test/e2e TestAFrozenReporterMakesItsMemberUnknown"}},
 	{"A18", "replacements and forced starts survive the controller", []string{
-		"controller/replacement TestKilledAtEveryRequest", "controller/replacement TestOldLeaderGoesOn", "controller/force TestPropagateTakesBackExactlyWhatItGave"}},
-	{"A20", "a whole cluster restarts without help", []string{"internal/cluster TestB3TheWholeClusterStartsOnItsLastRows"}},
+		"controller/replacement TestKilledAtEveryRequest", "controller/replacement TestOldLeaderGoesOn",
+		"controller/force TestPropagateTakesBackExactlyWhatItGave"}},
+	{"A20", "a whole cluster restarts without help",
+		[]string{"internal/cluster TestB3TheWholeClusterStartsOnItsLastRows"}},
 	{"hole", "all rows are UP, no reporter can write, and a node fails: no barrier opens", []string{
-		"internal/agent/barrier TestAllRowsUPWhileReportersAreCutOffAndANodeDies", "controller/views TestNoPermitWhileAllRowsSayUPAndReportersAreCutOff",
-		"controller/views TestTheHoleRowsAllUpReportersCutOffANodeDies", "test/simulation TestTheHoleOfReportsIsClosedByPermits"}},
+		"internal/agent/barrier TestAllRowsUPWhileReportersAreCutOffAndANodeDies",
+		"controller/views TestNoPermitWhileAllRowsSayUPAndReportersAreCutOff",
+		"controller/views TestTheHoleRowsAllUpReportersCutOffANodeDies",
+		"test/simulation TestTheHoleOfReportsIsClosedByPermits"}},
 }
 
 // proofsList returns the list of all proofs. Error: a test does not exist.

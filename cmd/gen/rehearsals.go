@@ -71,7 +71,9 @@ func rehearsals(root string) (string, error) {
 // holds returns an error if the measured time exceeds the documented limit.
 func (t timing) holds() error {
 	if t.Documented > 0 && t.Measured > t.Documented+margin {
-		return fmt.Errorf("rehearsal %d (%s): %s took %s, documented are %s at most: find out why, or correct docs/internals.md and test/e2e, and give the reason there",
+		return fmt.Errorf(
+			"rehearsal %d (%s): %s took %s, documented are %s at most: find out why, or correct docs/internals.md "+
+				"and test/e2e, and give the reason there",
 			t.Rehearsal, t.Name, t.What, seconds(t.Measured), seconds(t.Documented))
 	}
 	return nil

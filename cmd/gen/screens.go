@@ -83,8 +83,10 @@ func printed(line string) (string, error) {
 		return "", fmt.Errorf("%q reads no sample", line)
 	}
 	var out, errs bytes.Buffer
-	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs}, clock.RealClock{}, nil, func() cli.Terminal { return cli.Terminal{} })
-	if code := plugin.Execute(context.Background(), d, append([]string{plugin.Name}, args...)); code != exit.CodeOK && code != exit.CodeNotMet {
+	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs}, clock.RealClock{},
+		nil, func() cli.Terminal { return cli.Terminal{} })
+	if code := plugin.Execute(context.Background(), d, append([]string{plugin.Name}, args...)); code != exit.CodeOK &&
+		code != exit.CodeNotMet {
 		return "", fmt.Errorf("%s: exit code %d: %s", line, code, errs.String())
 	}
 	var b strings.Builder

@@ -69,7 +69,8 @@ func seedsPage(root string, data []byte) ([]byte, error) {
 			if err := r.check(root); err != nil {
 				return nil, fmt.Errorf("%s (%s): %w", no, r.Says, err)
 			}
-			fmt.Fprintf(&tables, "- **%s** %s: %s%s%s\n", no, r.State, r.Says, after(" → ", r.Why), after(" ", r.shown()))
+			fmt.Fprintf(&tables, "- **%s** %s: %s%s%s\n", no, r.State, r.Says, after(" → ", r.Why),
+				after(" ", r.shown()))
 			count[r.State]++
 		}
 		fmt.Fprintf(&sums, "| %s | %d |", cell(text.Title), len(text.Rows))
@@ -80,8 +81,10 @@ func seedsPage(root string, data []byte) ([]byte, error) {
 		}
 		sums.WriteString("\n")
 	}
-	fmt.Fprintf(&sums, "| all | %d | %d | %d | %d |\n", total[""], total[seedDone], total[seedDifferent], total[seedOpen])
-	return []byte(seedsHead + "| text | statements | done | different | open |\n|---|---|---|---|---|\n" + sums.String() + tables.String()), nil
+	fmt.Fprintf(&sums, "| all | %d | %d | %d | %d |\n", total[""], total[seedDone], total[seedDifferent],
+		total[seedOpen])
+	return []byte(seedsHead + "| text | statements | done | different | open |\n|---|---|---|---|---|\n" +
+		sums.String() + tables.String()), nil
 }
 
 // check returns an error if the statement lacks what its state requires, or names a missing file or

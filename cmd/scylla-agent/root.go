@@ -55,13 +55,16 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.setup(cmd) },
 		RunE: func(*cobra.Command, []string) error {
-			return exit.Usagef("specify a subcommand: reporter, barrier, launch, credential, controller, copy-to or version (scylla-agent --help)")
+			return exit.Usagef(
+				"specify a subcommand: reporter, barrier, launch, credential, controller, copy-to or version " +
+					"(scylla-agent --help)")
 		},
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
-	root.PersistentFlags().StringVar(&a.kubeconfig, "kubeconfig", "", "kubeconfig file instead of the Pod's ServiceAccount")
+	root.PersistentFlags().StringVar(&a.kubeconfig, "kubeconfig", "",
+		"kubeconfig file instead of the Pod's ServiceAccount")
 	root.PersistentFlags().StringVar(&a.logLevel, "log-level", "info", "log level: debug, info, warn or error")
 	root.AddCommand(a.reporterCommand(), a.barrierCommand(), a.copyCommand(), a.versionCommand())
 	root.AddCommand(a.others()...)
@@ -148,7 +151,8 @@ type pod struct{ namespace, name, uid string }
 func (p *pod) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&p.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of this Pod (env POD_NAMESPACE)")
 	fs.StringVar(&p.name, "pod-name", os.Getenv("POD_NAME"), "name of this Pod (env POD_NAME)")
-	fs.StringVar(&p.uid, "pod-uid", os.Getenv("POD_UID"), "UID of this Pod (env POD_UID), so that a later Pod of the same name is not changed")
+	fs.StringVar(&p.uid, "pod-uid", os.Getenv("POD_UID"),
+		"UID of this Pod (env POD_UID), so that a later Pod of the same name is not changed")
 }
 
 // listen opens an address; "" and "0" mean none.
@@ -163,6 +167,7 @@ func listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
+//nolint:funlen // one flag after the other
 func (a *agent) reporterCommand() *cobra.Command {
 	var own pod
 	o := reporter.Options{Interval: reporter.DefaultInterval, LeaseNamespace: barrier.DefaultLeaseNamespace}
@@ -177,9 +182,11 @@ func (a *agent) reporterCommand() *cobra.Command {
 			}
 			switch o.HeartbeatByLease = way == reporter.HeartbeatLease; {
 			case way != reporter.HeartbeatLease && way != reporter.HeartbeatPoll:
-				return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", way, reporter.HeartbeatPoll, reporter.HeartbeatLease)
+				return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", way, reporter.HeartbeatPoll,
+					reporter.HeartbeatLease)
 			case o.HeartbeatByLease && (heartbeats == "" || heartbeats == "0"):
-				return exit.Usagef("--heartbeat=%s requires --heartbeat-bind-address: barriers read the controller view there", way)
+				return exit.Usagef(
+					"--heartbeat=%s requires --heartbeat-bind-address: barriers read the controller view there", way)
 			}
 			c, err := a.client()
 			if err != nil {
@@ -204,23 +211,35 @@ func (a *agent) reporterCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	own.addFlags(fs)
-	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval, "time between two polls of ScyllaDB: at least 1s, with a heartbeat at most 30s; a status report is valid for twice as long")
+	fs.DurationVar(&o.Interval, "status-report-interval", o.Interval,
+		"time between two polls of ScyllaDB: at least 1s, with a heartbeat at most 30s; a status report is valid "+
+			"for twice as long")
 	fs.StringVar(&base, "scylla-api", scylla.DefaultBaseURL, "URL of ScyllaDB's REST API")
 	fs.StringVar(&metrics, "scylla-metrics-url", scylla.DefaultMetricsURL,
 		"URL of ScyllaDB's metrics, which show how far the node is behind in the log of group 0; empty disables this")
 	fs.StringVar(&supervisor, "scylla-supervisor-url", scylla.DefaultSupervisorURL,
-		"URL of supervisord in ScyllaDB's container, queried for the state of the process while ScyllaDB does not respond; empty disables this")
-	fs.StringVar(&address, "health-probe-bind-address", ":8081", "address of /healthz, /readyz and /metrics; 0 disables it")
-	fs.StringVar(&o.Group0File, "group0-file", api.FileGroup0Query, "file with the ID of the node's group 0, which the query container writes; reported once the node is running; may be absent")
-	fs.StringVar(&o.CredentialDir, "credential-dir", "", "folder shared with the container of the credential, for its order and its result; empty if the Pod has no such container")
+		"URL of supervisord in ScyllaDB's container, queried for the state of the process while ScyllaDB does not "+
+			"respond; empty disables this")
+	fs.StringVar(&address, "health-probe-bind-address", ":8081",
+		"address of /healthz, /readyz and /metrics; 0 disables it")
+	fs.StringVar(&o.Group0File, "group0-file", api.FileGroup0Query,
+		"file with the ID of the node's group 0, which the query container writes; reported once the node is "+
+			"running; may be absent")
+	fs.StringVar(&o.CredentialDir, "credential-dir", "",
+		"folder shared with the container of the credential, for its order and its result; empty if the Pod has no "+
+			"such container")
 	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",
-		"address of the heartbeat (TLS), which the controller polls, and of the controller view for barriers that cannot reach the controller; 0 disables it: the controller then uses only the annotation")
+		"address of the heartbeat (TLS), which the controller polls, and of the controller view for barriers that "+
+			"cannot reach the controller; 0 disables it: the controller then uses only the annotation")
 	fs.StringVar(&way, "heartbeat", reporter.HeartbeatPoll,
-		"how the controller gets the heartbeat. poll: it polls the reporter; lease: it reads a Lease of this Pod, for networks that forbid polls; the reporter renews it every 5s, or every interval if that is longer")
-	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease, which contains the address of its views; empty relays no views")
+		"how the controller gets the heartbeat. poll: it polls the reporter; lease: it reads a Lease of this Pod, "+
+			"for networks that forbid polls; the reporter renews it every 5s, or every interval if that is longer")
+	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace,
+		"namespace of the controller's Lease, which contains the address of its views; empty relays no views")
 	return cmd
 }
 
+//nolint:funlen // one flag after the other
 func (a *agent) barrierCommand() *cobra.Command {
 	var own pod
 	o := barrier.Options{
@@ -254,25 +273,34 @@ func (a *agent) barrierCommand() *cobra.Command {
 	fs := cmd.Flags()
 	own.addFlags(fs)
 	fs.StringVar(&o.Service, "service-name", "", "name of the member Service (default: the Pod's name)")
-	fs.StringVar(&o.Cluster, "selector-label-value", "", "value of the label that selects the reports (default: the Service's label "+api.LabelCluster+")")
-	fs.StringVar(&o.QueryFile, "query-file", o.QueryFile, "output file of the query container; its exit code is in the file with the suffix .code")
-	fs.StringVar(&o.DataDir, "scylla-data-dir", o.DataDir, "working directory or data directory of ScyllaDB, read if it is mounted")
+	fs.StringVar(&o.Cluster, "selector-label-value", "",
+		"value of the label that selects the reports (default: the Service's label "+api.LabelCluster+")")
+	fs.StringVar(&o.QueryFile, "query-file", o.QueryFile,
+		"output file of the query container; its exit code is in the file with the suffix .code")
+	fs.StringVar(&o.DataDir, "scylla-data-dir", o.DataDir,
+		"working directory or data directory of ScyllaDB, read if it is mounted")
 	fs.StringVar(&o.PVC, "pvc-name", "", "name of the member's PVC, for messages")
 	fs.StringVar(&o.Image, "scylla-image", "", "image of the query container; its tag contains the version")
 	fs.StringVar(&o.Version, "scylla-version", "", "version of ScyllaDB in the query container; overrides the image")
 	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease")
-	fs.StringVar(&o.TerminationLog, "termination-log", o.TerminationLog, "file for the reason of a refusal, written only if it exists")
+	fs.StringVar(&o.TerminationLog, "termination-log", o.TerminationLog,
+		"file for the reason of a refusal, written only if it exists")
 	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
 		"with one report only: accept host IDs without a status report if all reporters see them UP (external seeds)")
 	fs.DurationVar(&stabilisation, "stabilisation", barrier.DefaultStabilisation,
-		"how long all nodes must stay UP before the barrier opens; 0 opens at once (if unset: stabilisation in status.healthPolicy of the cluster's report)")
-	fs.StringVar(&policy, "policy", "", "permits: also require a permit of the controller, one new node at a time; reports: require only status reports "+
-		"(default: permits; with the Scylla Operator: reports)")
+		"how long all nodes must stay UP before the barrier opens; 0 opens at once (if unset: stabilisation in "+
+			"status.healthPolicy of the cluster's report)")
+	fs.StringVar(&policy, "policy", "",
+		"permits: also require a permit of the controller, one new node at a time; reports: require only status "+
+			"reports "+
+			"(default: permits; with the Scylla Operator: reports)")
 	fs.StringVar(&silent, "when-controller-silent", "",
-		"with permits, while no controller leads. Wait: wait for one; Peers: open once the reporter of every member confirms that it sees all nodes UP, without permit, hold or order "+
+		"with permits, while no controller leads. Wait: wait for one; Peers: open once the reporter of every member "+
+			"confirms that it sees all nodes UP, without permit, hold or order "+
 			"(default: whenControllerSilent in status.healthPolicy of the cluster's report, else Wait)")
 	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false (default true)")
-	fs.StringVar(&address, "metrics-bind-address", ":8082", "address of /metrics and /healthz while waiting; 0 disables it")
+	fs.StringVar(&address, "metrics-bind-address", ":8082",
+		"address of /metrics and /healthz while waiting; 0 disables it")
 	return cmd
 }
 
@@ -289,7 +317,8 @@ func parseBarrier(o *barrier.Options, gates, policy, silent string) error {
 		}
 	}
 	if o.Stabilisation != nil && *o.Stabilisation < 0 {
-		return exit.Usagef("invalid --stabilisation=%v: must be a duration such as %v, or 0", *o.Stabilisation, barrier.DefaultStabilisation)
+		return exit.Usagef("invalid --stabilisation=%v: must be a duration such as %v, or 0", *o.Stabilisation,
+			barrier.DefaultStabilisation)
 	}
 	if o.Policy, err = barrier.ParsePolicy(policy); err != nil {
 		return exit.Usagef("--policy: %w", err)

@@ -89,11 +89,13 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 	o.Kinds = found.kinds
 	byCluster := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
 		if name := obj.GetLabels()[api.LabelCluster]; name != "" {
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
+			return []reconcile.Request{
+				{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
 		}
 		return nil
 	})
-	saysMore := builder.WithPredicates(predicate.Or[client.Object](predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))
+	saysMore := builder.WithPredicates(predicate.Or[client.Object](predicate.AnnotationChangedPredicate{},
+		predicate.LabelChangedPredicate{}))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("force").
 		Watches(&appsv1.StatefulSet{}, byCluster, saysMore).
@@ -103,13 +105,14 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)})
 	if o.Joined != nil { // otherwise permission for Secrets is missing
-		b = b.Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, secret client.Object) []reconcile.Request {
-			key := remote.LocalCluster(secret)
-			if key.Name == "" || key.Namespace == "" {
-				return nil
-			}
-			return []reconcile.Request{{NamespacedName: key}}
-		}), saysMore)
+		b = b.Watches(&corev1.Secret{},
+			handler.EnqueueRequestsFromMapFunc(func(_ context.Context, secret client.Object) []reconcile.Request {
+				key := remote.LocalCluster(secret)
+				if key.Name == "" || key.Namespace == "" {
+					return nil
+				}
+				return []reconcile.Request{{NamespacedName: key}}
+			}), saysMore)
 	}
 	c, err := b.Build(newReconciler(o))
 	if err != nil {
@@ -131,7 +134,7 @@ func startsWithForce(c client.Reader, pod client.Object) bool {
 
 // Reconcile updates the annotations of one cluster's member Services.
 //
-// Long: the cases of one annotation, in the order in which they are tested.
+//nolint:funlen // the cases of one annotation, in the order in which they are tested
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	in := []client.ListOption{client.InNamespace(req.Namespace), client.MatchingLabels{api.LabelCluster: req.Name}}
 	var services corev1.ServiceList
@@ -245,7 +248,8 @@ func (r *reconciler) joined(ctx context.Context, key types.NamespacedName) ([]So
 	if err != nil || report == "" {
 		return nil, err
 	}
-	return []Source{{Name: "Secret/" + secret, Annotations: map[string]string{api.AnnotationStatusReportOverrideRef: report}}}, nil
+	return []Source{
+		{Name: "Secret/" + secret, Annotations: map[string]string{api.AnnotationStatusReportOverrideRef: report}}}, nil
 }
 
 func (r *reconciler) apply(ctx context.Context, svc *corev1.Service, want map[string]string, spent bool) error {
@@ -258,11 +262,14 @@ func (r *reconciler) apply(ctx context.Context, svc *corev1.Service, want map[st
 	if had == now && from == nowFrom {
 		return nil
 	}
-	r.o.Log.InfoContext(ctx, "force annotation propagated", "namespace", svc.Namespace, "member", svc.Name, "value", now, "previous", had, "from", nowFrom)
+	r.o.Log.InfoContext(ctx, "force annotation propagated", "namespace", svc.Namespace, "member", svc.Name, "value",
+		now, "previous", had, "from", nowFrom)
 	switch {
 	case spent && had == api.ForceProceedValue:
 		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "ForceProceedSpent", "PropagateForce",
-			fmt.Sprintf("the node of member %s has started: annotation %s was removed from its Service, and the barrier checks its next start", svc.Name, api.AnnotationForceProceed))
+			fmt.Sprintf(
+				"the node of member %s has started: annotation %s was removed from its Service, and the barrier "+
+					"checks its next start", svc.Name, api.AnnotationForceProceed))
 	case had == api.ForceProceedValue && now != api.ForceProceedValue:
 		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "ForceProceedWithdrawn", "PropagateForce",
 			fmt.Sprintf("%s no longer allows member %s to start regardless of the reports", from, svc.Name))
@@ -276,7 +283,8 @@ func (r *reconciler) recordForce(ctx context.Context, svc *corev1.Service) {
 	if f := svc.Annotations[api.AnnotationForcePropagatedFrom]; f != "" {
 		from = f
 	}
-	note := fmt.Sprintf("member %s may start regardless of the reports: annotation %s=%s on %s", svc.Name, api.AnnotationForceProceed, api.ForceProceedValue, from)
+	note := fmt.Sprintf("member %s may start regardless of the reports: annotation %s=%s on %s", svc.Name,
+		api.AnnotationForceProceed, api.ForceProceedValue, from)
 	if why := svc.Annotations[api.AnnotationForceReason]; why != "" {
 		note += "; reason: " + why
 	}
@@ -292,7 +300,8 @@ func (r *reconciler) recordWarning(ctx context.Context, obj client.Object, kind 
 	}
 	done[kind+"/"+obj.GetName()] = true
 	r.o.Notice.Emit(ctx, obj, corev1.EventTypeWarning, "ForceValueInvalid", "PropagateForce", fmt.Sprintf(
-		"annotation %s is %q, which blocks every member that it applies to: set it to %q, or remove it", api.AnnotationForceProceed, v, api.ForceProceedValue))
+		"annotation %s is %q, which blocks every member that it applies to: set it to %q, or remove it",
+		api.AnnotationForceProceed, v, api.ForceProceedValue))
 }
 
 // finder adds a watch for each of the Scylla Operator's kinds once its CRD is installed.
@@ -335,9 +344,10 @@ func (f *finder) Start(ctx context.Context) error {
 			}
 			o := &metav1.PartialObjectMetadata{}
 			o.SetGroupVersionKind(k)
-			err := f.controller.Watch(source.Kind[client.Object](f.cache, o, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
-				return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(obj)}}
-			}), predicate.AnnotationChangedPredicate{}))
+			err := f.controller.Watch(source.Kind[client.Object](f.cache, o,
+				handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
+					return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(obj)}}
+				}), predicate.AnnotationChangedPredicate{}))
 			if err != nil {
 				f.log.WarnContext(ctx, "kind cannot be watched", "kind", k.Kind, "error", err)
 				missing = true

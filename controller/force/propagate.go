@@ -27,7 +27,8 @@ var propagated = []struct{ key, marker, along string }{
 // barrier must judge its next start, possibly with an empty volume. An object above keeps its
 // force, for members that have not started.
 func spend(service map[string]string) {
-	for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom, api.AnnotationForceReason} {
+	for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom,
+		api.AnnotationForceReason} {
 		delete(service, k)
 	}
 }

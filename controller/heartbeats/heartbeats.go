@@ -67,9 +67,6 @@ const (
 	Unreachable Why = "Unreachable"
 )
 
-// whys are all values, for metrics.
-var whys = []Why{Certificate, OtherRow, Refused, Garbled, OtherPod, NoLease, WentBack, Stopped, TimedOut, Unreachable}
-
 // Options of a Poller.
 type Options struct {
 	Clock clock.PassiveClock
@@ -109,7 +106,8 @@ func New(o Options) *Poller {
 	if o.Timeout == 0 {
 		o.Timeout = timeout
 	}
-	return &Poller{o: o, well: make(chan struct{}, together), sick: make(chan struct{}, together), members: map[types.NamespacedName]*member{}}
+	return &Poller{o: o, well: make(chan struct{}, together), sick: make(chan struct{}, together),
+		members: map[types.NamespacedName]*member{}}
 }
 
 // Ask starts a poll of each target without a pending poll, and forgets all other members. It
@@ -122,7 +120,8 @@ func (p *Poller) Ask(ctx context.Context, all []Target) {
 		wanted[t.Pod] = true
 		m := p.members[t.Pod]
 		// Another address or certificate means another reporter: earlier responses do not count.
-		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint || m.target.Lease != t.Lease || m.target.UID != t.UID {
+		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint ||
+			m.target.Lease != t.Lease || m.target.UID != t.UID {
 			if m != nil {
 				m.client.CloseIdleConnections()
 			}
@@ -196,7 +195,8 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 		p.o.Missed(t, why)
 	}
 	if m.missed == view.MissedLimit {
-		p.o.Log.Warn("heartbeat missing", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "address", t.Address, "why", string(why), "error", err)
+		p.o.Log.Warn("heartbeat missing", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "address", t.Address, "why",
+			string(why), "error", err)
 	}
 }
 
@@ -207,7 +207,8 @@ func (p *Poller) answer(ctx context.Context, c *http.Client, t Target) (heartbea
 		return heartbeat.Ask(ctx, c, t.Address, t.Digest)
 	}
 	var l coordinationv1.Lease
-	if err := p.o.Leases.Get(ctx, types.NamespacedName{Namespace: t.Pod.Namespace, Name: heartbeat.LeaseName(t.Pod.Name)}, &l); err != nil {
+	if err := p.o.Leases.Get(ctx,
+		types.NamespacedName{Namespace: t.Pod.Namespace, Name: heartbeat.LeaseName(t.Pod.Name)}, &l); err != nil {
 		return heartbeat.Answer{}, err
 	}
 	return heartbeat.Read(&l, t.UID, t.Digest)

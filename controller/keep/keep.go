@@ -219,7 +219,8 @@ func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 	case len(missing) > 0 && k.proven.IsZero() && now.Sub(k.started) < k.o.Duration:
 		return nil, fmt.Errorf("the reports of %d of %d clusters are not assembled yet", len(missing), len(keys))
 	case len(marks) > maxMarks:
-		k.o.Log.Error("too many clusters for one controller: divide the namespaces with --namespaces", "clusters", len(marks), "limit", maxMarks)
+		k.o.Log.Error("too many clusters for one controller: divide the namespaces with --namespaces", "clusters",
+			len(marks), "limit", maxMarks)
 		marks = marks[:maxMarks]
 	}
 	slices.Sort(marks)
@@ -296,7 +297,8 @@ func (k *Keeper) giveUp(ctx context.Context) {
 	l := k.lease
 	if l == nil {
 		l = &coordinationv1.Lease{}
-		if err := k.o.Live.Get(ctx, types.NamespacedName{Namespace: k.o.Namespace, Name: api.LeaseName}, l); err != nil {
+		if err := k.o.Live.Get(ctx, types.NamespacedName{Namespace: k.o.Namespace, Name: api.LeaseName},
+			l); err != nil {
 			return
 		}
 	}

@@ -69,7 +69,8 @@ func Register(mgr ctrl.Manager, o Options) error {
 		Named("members").
 		For(&appsv1.StatefulSet{}).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(setOfService)).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &appsv1.StatefulSet{}),
+		Watches(&corev1.Pod{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
+			&appsv1.StatefulSet{}),
 			builder.WithPredicates(nodeSaysMore)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)}).
 		Complete(newReconciler(o))
@@ -95,7 +96,8 @@ var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if errA != nil || errB != nil {
 		return true
 	}
-	return a.HostID != b.HostID || a.OperationMode != b.OperationMode || !ptr.Equal(cluster.SaysJoined(a), cluster.SaysJoined(b))
+	return a.HostID != b.HostID || a.OperationMode != b.OperationMode ||
+		!ptr.Equal(cluster.SaysJoined(a), cluster.SaysJoined(b))
 }}
 
 // Reconcile updates the member Services of one StatefulSet.
@@ -123,7 +125,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	end := start + n
 	if other := w.overlaps(place); other != "" {
 		r.o.Notice.Emit(ctx, set, corev1.EventTypeWarning, "RackConflict", "MakeMemberServices", fmt.Sprintf(
-			"StatefulSet %s already has members with the same ordinals in rack %s of datacenter %s: change the rack or the ordinals (spec.ordinals.start) of this StatefulSet",
+			"StatefulSet %s already has members with the same ordinals in rack %s of datacenter %s: change the rack "+
+				"or the ordinals (spec.ordinals.start) of this StatefulSet",
 			other, place.Rack, place.Datacenter))
 		return reconcile.Result{}, nil
 	}
@@ -217,7 +220,8 @@ func (w *world) overlaps(place scope.Place) string {
 		if err != nil || p != place || s.Name == w.set.Name || !cluster.Managed(s) {
 			continue
 		}
-		older := s.CreationTimestamp.Before(&w.set.CreationTimestamp) || s.CreationTimestamp.Equal(&w.set.CreationTimestamp) && s.Name < w.set.Name
+		older := s.CreationTimestamp.Before(&w.set.CreationTimestamp) ||
+			s.CreationTimestamp.Equal(&w.set.CreationTimestamp) && s.Name < w.set.Name
 		if from, m := cluster.Ordinals(s); older && from < start+n && start < from+m {
 			return s.Name
 		}
@@ -229,7 +233,8 @@ func (w *world) overlaps(place scope.Place) string {
 func (w *world) member(svc *corev1.Service) *cluster.Member {
 	pod := w.pods[svc.Name]
 	row, _ := rowOf(pod)
-	return &cluster.Member{Ref: matrix.Ref{Member: svc.Name}, Service: svc, Pod: pod, Joined: cluster.Joined(svc), Report: row}
+	return &cluster.Member{Ref: matrix.Ref{Member: svc.Name}, Service: svc, Pod: pod, Joined: cluster.Joined(svc),
+		Report: row}
 }
 
 // ensure creates a member Service, or corrects the existing one.
@@ -252,18 +257,22 @@ func (r *reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 	}
 	if !cluster.Managed(svc) {
 		if !cluster.OwnedByOperator(svc) {
-			r.o.Notice.Emit(ctx, w.set, corev1.EventTypeWarning, "MemberServiceConflict", "MakeMemberServices", fmt.Sprintf(
-				"service %s has the name of a member Service: delete it, or set label %s=%s on it to let the controller manage it", svc.Name, api.LabelManagedBy, api.ManagedByUs))
+			r.o.Notice.Emit(ctx, w.set, corev1.EventTypeWarning, "MemberServiceConflict", "MakeMemberServices",
+				fmt.Sprintf(
+					"service %s has the name of a member Service: delete it, or set label %s=%s on it to let the "+
+						"controller manage it", svc.Name, api.LabelManagedBy, api.ManagedByUs))
 		}
 		return nil
 	}
 	if owned(svc, w.set.Name) {
 		o := metav1.GetControllerOf(svc)
 		r.o.Notice.Emit(ctx, w.set, corev1.EventTypeWarning, "MemberServiceConflict", "MakeMemberServices", fmt.Sprintf(
-			"service %s belongs to %s %s: rename one StatefulSet so that their members have different names", svc.Name, o.Kind, o.Name))
+			"service %s belongs to %s %s: rename one StatefulSet so that their members have different names", svc.Name,
+			o.Kind, o.Name))
 		return nil
 	}
-	if err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { adopt(s, want, w.set.Name) }); err != nil {
+	if err := kube.PatchMetadata(ctx, r.o.Client, svc,
+		func(s *corev1.Service) { adopt(s, want, w.set.Name) }); err != nil {
 		return fmt.Errorf("label service %s/%s: %w", svc.Namespace, svc.Name, err)
 	}
 	if svc.Spec.PublishNotReadyAddresses && maps.Equal(svc.Spec.Selector, want.Spec.Selector) {
@@ -271,7 +280,8 @@ func (r *reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 	}
 	mended := svc.DeepCopy()
 	mended.Spec.PublishNotReadyAddresses, mended.Spec.Selector = true, want.Spec.Selector
-	if err := r.o.Client.Patch(ctx, mended, client.MergeFromWithOptions(svc, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := r.o.Client.Patch(ctx, mended,
+		client.MergeFromWithOptions(svc, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("correct service %s/%s: %w", svc.Namespace, svc.Name, err)
 	}
 	return nil
@@ -309,7 +319,8 @@ func (r *reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 func (w *world) foreign(member string, hostID hostid.ID) string {
 	for _, s := range w.services {
 		if s.Name != member && hostid.Known(s.Annotations[api.AnnotationHostID]) == hostID {
-			return "the Service of member " + s.Name + " has this host ID; if the volume was moved, delete that Service first"
+			return "the Service of member " + s.Name +
+				" has this host ID; if the volume was moved, delete that Service first"
 		}
 	}
 	return ""

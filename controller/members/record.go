@@ -31,7 +31,8 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 	if row == nil {
 		return nil
 	}
-	recorded, joined := annotations[api.AnnotationHostID], annotations[api.AnnotationNodeJoined] == strconv.FormatBool(true)
+	recorded, joined := annotations[api.AnnotationHostID],
+		annotations[api.AnnotationNodeJoined] == strconv.FormatBool(true)
 	says := cluster.SaysJoined(row)
 	want := map[string]string{}
 	switch {

@@ -46,7 +46,8 @@ func (r *reconciler) orphans(ctx context.Context, key types.NamespacedName) (rec
 	for i := range all.Items {
 		svc := &all.Items[i]
 		name := svc.Labels[api.LabelCluster]
-		if set, ok := scope.StatefulSetOf(svc.Name); !ok || set != key.Name || name == "" || !cluster.Managed(svc) || owned(svc, key.Name) {
+		if set, ok := scope.StatefulSetOf(svc.Name); !ok || set != key.Name || name == "" || !cluster.Managed(svc) ||
+			owned(svc, key.Name) {
 			continue
 		}
 		if svc.Annotations[api.AnnotationHostID] == "" && svc.Annotations[api.AnnotationMemberClaims] == "" {
@@ -99,7 +100,8 @@ func (r *reconciler) clusterGone(ctx context.Context, w *world) (gone bool, why 
 				return false, "PersistentVolumeClaim " + claim + " exists", nil
 			}
 			if !apierrors.IsNotFound(err) {
-				return false, "", fmt.Errorf("get PVC %s/%s of a cluster without StatefulSets: %w", s.Namespace, claim, err)
+				return false, "", fmt.Errorf("get PVC %s/%s of a cluster without StatefulSets: %w", s.Namespace, claim,
+					err)
 			}
 		}
 	}
@@ -133,14 +135,17 @@ func (r *reconciler) retire(ctx context.Context, w *world, svc *corev1.Service) 
 		}
 		if !left {
 			r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "MemberServiceKept", "RetireMember", fmt.Sprintf(
-				"the cluster has no StatefulSet, but it may be recreated: %s; only if its data is no longer needed, delete its PVCs and member Services: kubectl delete services -l %s=%s,%s=%s -n %s",
-				why, api.LabelCluster, svc.Labels[api.LabelCluster], api.LabelManagedBy, api.ManagedByUs, svc.Namespace))
+				"the cluster has no StatefulSet, but it may be recreated: %s; only if its data is no longer needed, "+
+					"delete its PVCs and member Services: kubectl delete services -l %s=%s,%s=%s -n %s",
+				why, api.LabelCluster, svc.Labels[api.LabelCluster], api.LabelManagedBy, api.ManagedByUs,
+				svc.Namespace))
 			return false, nil
 		}
 	}
 	if !left {
 		r.o.Notice.Emit(ctx, svc, corev1.EventTypeNormal, "MemberServiceKept", "RetireMember", fmt.Sprintf(
-			"the StatefulSet no longer has this ordinal, but the node may still be a member: %s; decommission or remove the node", why))
+			"the StatefulSet no longer has this ordinal, but the node may still be a member: %s; decommission or "+
+				"remove the node", why))
 		return false, nil
 	}
 	err = r.o.Client.Delete(ctx, svc, client.Preconditions{UID: &svc.UID, ResourceVersion: &svc.ResourceVersion})

@@ -53,7 +53,8 @@ func Service(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Se
 		},
 	}
 	for _, p := range ports {
-		svc.Spec.Ports = append(svc.Spec.Ports, corev1.ServicePort{Name: p.name, Protocol: corev1.ProtocolTCP, Port: p.port, TargetPort: intstr.FromInt32(p.port)})
+		svc.Spec.Ports = append(svc.Spec.Ports, corev1.ServicePort{Name: p.name, Protocol: corev1.ProtocolTCP,
+			Port: p.port, TargetPort: intstr.FromInt32(p.port)})
 	}
 	if claims := claims(s, name); claims != "" {
 		svc.Annotations = map[string]string{api.AnnotationMemberClaims: claims}
@@ -95,5 +96,6 @@ func adopt(svc *corev1.Service, want *corev1.Service, set string) {
 	}
 	maps.Copy(svc.Annotations, want.Annotations)
 	// With an owner reference to the StatefulSet, garbage collection would delete the Service.
-	svc.OwnerReferences = slices.DeleteFunc(svc.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == kindStatefulSet && o.Name == set })
+	svc.OwnerReferences = slices.DeleteFunc(svc.OwnerReferences,
+		func(o metav1.OwnerReference) bool { return o.Kind == kindStatefulSet && o.Name == set })
 }

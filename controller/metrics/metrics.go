@@ -79,6 +79,8 @@ type Metrics struct {
 }
 
 // New registers the metrics. A second registration with the same registry returns the same series.
+//
+//nolint:funlen // one metric after the other
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{}
 	var errs []error
@@ -88,36 +90,60 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	}
 	gauge(&m.nodes, "cluster_nodes", "Nodes of the cluster according to its status reports.", namespace, cluster)
 	gauge(&m.nodesUp, "cluster_nodes_up", "Nodes that all reporting nodes see UP.", namespace, cluster)
-	gauge(&m.replaceable, "cluster_nodes_replaceable", "Nodes that have been DOWN long enough to be replaced, as in condition NodeReplaceable.", namespace, cluster)
+	gauge(&m.replaceable, "cluster_nodes_replaceable",
+		"Nodes that have been DOWN long enough to be replaced, as in condition NodeReplaceable.", namespace, cluster)
 	gauge(&m.allUp, "cluster_all_up", "1 if all nodes see each other UP: a new node could join.", namespace, cluster)
 	gauge(&m.rowsStale, "cluster_rows_stale", "Members whose reporter is not running.", namespace, cluster)
 	gauge(&m.rowsMalformed, "cluster_rows_malformed", "Members whose annotation cannot be decoded.", namespace, cluster)
 	gauge(&m.blockers, "cluster_blockers", "Reasons why a new node would have to wait.", namespace, cluster, reason)
-	gauge(&m.forced, "members_forced", "Members whose Service makes the barrier open regardless of the reports.", namespace, cluster)
-	gauge(&m.remoteReachable, "remote_reachable", "1 if the remote's reports were read recently.", namespace, cluster, remote)
-	gauge(&m.permits, "cluster_permits", "Members with a permit: they may start ScyllaDB for the first time, or are joining.", namespace, cluster)
+	gauge(&m.forced, "members_forced", "Members whose Service makes the barrier open regardless of the reports.",
+		namespace, cluster)
+	gauge(&m.remoteReachable, "remote_reachable", "1 if the remote's reports were read recently.", namespace, cluster,
+		remote)
+	gauge(&m.permits, "cluster_permits",
+		"Members with a permit: they may start ScyllaDB for the first time, or are joining.", namespace, cluster)
 	gauge(&m.permitQueue, "cluster_permit_queue", "Members that wait for a permit.", namespace, cluster)
 	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: prefix + "permits_total", Help: "Permits by kind (Form, Join, Replace) and outcome (Granted, Withdrawn, Used)."},
+		Name: prefix + "permits_total",
+		Help: "Permits by kind (Form, Join, Replace) and outcome (Granted, Withdrawn, Used)."},
 		[]string{namespace, cluster, kind, what}), &m.permitChanges))
-	gauge(&m.heartbeatAge, "cluster_heartbeat_age_seconds", "Age of the oldest heartbeat: time since the last confirmed poll of ScyllaDB by that member's reporter.", namespace, cluster)
-	gauge(&m.heartbeatsMissing, "cluster_heartbeats_missing", "Members whose heartbeat was missing at the last poll.", namespace, cluster)
-	gauge(&m.heartbeatsNone, "cluster_members_without_heartbeat", "Members whose reporter serves no heartbeat: their status reports count while the Pod status shows a running reporter.", namespace, cluster)
+	gauge(&m.heartbeatAge, "cluster_heartbeat_age_seconds",
+		"Age of the oldest heartbeat: time since the last confirmed poll of ScyllaDB by that member's reporter.",
+		namespace, cluster)
+	gauge(&m.heartbeatsMissing, "cluster_heartbeats_missing", "Members whose heartbeat was missing at the last poll.",
+		namespace, cluster)
+	gauge(&m.heartbeatsNone, "cluster_members_without_heartbeat",
+		"Members whose reporter serves no heartbeat: their status reports count while the Pod status shows a "+
+			"running reporter.", namespace, cluster)
 	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: prefix + "heartbeats_missed_total", Help: "Polls of members with a missing heartbeat, by reason: see docs/internals.md."}, []string{namespace, cluster, why}), &m.heartbeatsMissed))
-	gauge(&m.trailing, "cluster_trailing_entries", "Entries of the log of group 0 by which the furthest member is behind the leader; absent while no heartbeat contains it.", namespace, cluster)
-	gauge(&m.viewAge, "cluster_view_age_seconds", "Time since the controller last confirmed the stored controller view; absent while none is stored.", namespace, cluster)
-	gauge(&m.viewEpoch, "cluster_view_epoch", "Epoch of the stored controller view; it increases with each change of the leader.", namespace, cluster)
-	gauge(&m.members, "cluster_members", "Members that have joined, by datacenter and by their state in the controller view: UP, DOWN, UNKNOWN.", namespace, cluster, dc, state)
-	gauge(&m.initialized, "cluster_initialized", "1 once the cluster has had its first node; it never returns to 0.", namespace, cluster)
-	gauge(&m.split, "cluster_split", "1 while nodes belong to two clusters of one name, as in condition SplitCluster.", namespace, cluster)
-	gauge(&m.credential, "cluster_root_credential", "1 for the code of condition RootCredential; absent while no result is known.", namespace, cluster, code)
+		Name: prefix + "heartbeats_missed_total",
+		Help: "Polls of members with a missing heartbeat, by reason: see docs/internals.md."},
+		[]string{namespace, cluster, why}), &m.heartbeatsMissed))
+	gauge(&m.trailing, "cluster_trailing_entries",
+		"Entries of the log of group 0 by which the furthest member is behind the leader; absent while no heartbeat "+
+			"contains it.", namespace, cluster)
+	gauge(&m.viewAge, "cluster_view_age_seconds",
+		"Time since the controller last confirmed the stored controller view; absent while none is stored.", namespace,
+		cluster)
+	gauge(&m.viewEpoch, "cluster_view_epoch",
+		"Epoch of the stored controller view; it increases with each change of the leader.", namespace, cluster)
+	gauge(&m.members, "cluster_members",
+		"Members that have joined, by datacenter and by their state in the controller view: UP, DOWN, UNKNOWN.",
+		namespace, cluster, dc, state)
+	gauge(&m.initialized, "cluster_initialized", "1 once the cluster has had its first node; it never returns to 0.",
+		namespace, cluster)
+	gauge(&m.split, "cluster_split", "1 while nodes belong to two clusters of one name, as in condition SplitCluster.",
+		namespace, cluster)
+	gauge(&m.credential, "cluster_root_credential",
+		"1 for the code of condition RootCredential; absent while no result is known.", namespace, cluster, code)
 	gauge(&m.settings, "cluster_settings_pending", "First settings that are not applied.", namespace, cluster)
 	gauge(&m.replacements, "replacements", "Replacements in progress, by stage.", namespace, cluster, stage)
 	errs = append(errs, register(r, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: prefix + "report_writes_total", Help: "Reports written to the API server."}, []string{kind}), &m.reportWrites))
+		Name: prefix + "report_writes_total", Help: "Reports written to the API server."}, []string{kind}),
+		&m.reportWrites))
 	errs = append(errs, register(r, prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: prefix + "last_assembly_timestamp_seconds", Help: "Time at which reports were last assembled, even if nothing had to be written."}), &m.lastAssembly))
+		Name: prefix + "last_assembly_timestamp_seconds",
+		Help: "Time at which reports were last assembled, even if nothing had to be written."}), &m.lastAssembly))
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
@@ -163,7 +189,8 @@ func (m *Metrics) Set(ns, name string, c Cluster) {
 
 // Forget removes a deleted cluster from the series.
 func (m *Metrics) Forget(ns, name string) {
-	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.replaceable, m.allUp, m.rowsStale, m.rowsMalformed, m.blockers, m.forced, m.remoteReachable,
+	for _, v := range []*prometheus.GaugeVec{m.nodes, m.nodesUp, m.replaceable, m.allUp, m.rowsStale, m.rowsMalformed,
+		m.blockers, m.forced, m.remoteReachable,
 		m.heartbeatAge, m.heartbeatsMissing, m.heartbeatsNone, m.trailing, m.permits, m.permitQueue,
 		m.viewAge, m.viewEpoch, m.members, m.initialized, m.split, m.replacements, m.credential, m.settings} {
 		v.DeletePartialMatch(prometheus.Labels{namespace: ns, cluster: name})
@@ -211,7 +238,8 @@ func (m *Metrics) SetView(ns, name string, v View) {
 	m.viewAge.With(of).Set(v.Age.Seconds())
 	m.viewEpoch.With(of).Set(float64(v.Epoch))
 	known := map[string]bool{}
-	for _, p := range slices.SortedFunc(maps.Keys(v.Members), func(a, b Place) int { return strings.Compare(a.Datacenter, b.Datacenter) }) {
+	for _, p := range slices.SortedFunc(maps.Keys(v.Members),
+		func(a, b Place) int { return strings.Compare(a.Datacenter, b.Datacenter) }) {
 		if !known[p.Datacenter] && len(known) < mostDatacenters {
 			known[p.Datacenter] = true
 		}

@@ -58,11 +58,13 @@ func (r *Recorder) Emit(ctx context.Context, regarding client.Object, typ, reaso
 	r.said[k] = now
 	r.mu.Unlock()
 
-	err := kube.Emit(ctx, r.client, regarding, kube.Event{Type: typ, Reason: reason, Action: action, Note: note, Controller: api.ManagedByUs, Now: now})
+	err := kube.Emit(ctx, r.client, regarding, kube.Event{Type: typ, Reason: reason, Action: action, Note: note,
+		Controller: api.ManagedByUs, Now: now})
 	if err != nil {
 		r.mu.Lock()
 		delete(r.said, k)
 		r.mu.Unlock()
-		r.log.WarnContext(ctx, "event not written", "namespace", k.namespace, "name", k.name, "reason", reason, "error", err)
+		r.log.WarnContext(ctx, "event not written", "namespace", k.namespace, "name", k.name, "reason", reason, "error",
+			err)
 	}
 }

@@ -84,9 +84,11 @@ type runner struct {
 	listed  map[string]string // resource versions by name
 }
 
-func newRunner(c config, clk clock.Clock, log *slog.Logger, staleAfter time.Duration, changed func(), dial func(config) (client.WithWatch, error)) *runner {
+func newRunner(c config, clk clock.Clock, log *slog.Logger, staleAfter time.Duration, changed func(),
+	dial func(config) (client.WithWatch, error)) *runner {
 	return &runner{
-		config: c, clock: clk, log: log.With("remote", c.Name, "cluster", c.Cluster), staleAfter: staleAfter, changed: changed, dial: dial,
+		config: c, clock: clk, log: log.With("remote", c.Name, "cluster", c.Cluster), staleAfter: staleAfter,
+		changed: changed, dial: dial,
 		writer: write.New(), state: State{Name: c.Name}, started: clk.Now(), wake: make(chan struct{}, 1),
 	}
 }
@@ -169,7 +171,10 @@ func (r *runner) contact(ctx context.Context) (readErr, pushErr error) {
 	outgoing := r.outgoing
 	r.mu.Unlock()
 	for i := range all {
-		if slices.ContainsFunc(outgoing, func(o api.ScyllaDBDatacenterNodesStatusReport) bool { return o.UID != "" && o.UID == all[i].UID }) {
+		if slices.ContainsFunc(outgoing, func(o api.ScyllaDBDatacenterNodesStatusReport) bool {
+			return o.UID != "" &&
+				o.UID == all[i].UID
+		}) {
 			return errSelf, nil
 		}
 	}
@@ -181,9 +186,10 @@ func (r *runner) contact(ctx context.Context) (readErr, pushErr error) {
 		}
 	}
 	r.mu.Lock()
-	same := r.state.Read && slices.EqualFunc(r.state.Reports, theirs, func(a, b api.ScyllaDBDatacenterNodesStatusReport) bool {
-		return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
-	})
+	same := r.state.Read &&
+		slices.EqualFunc(r.state.Reports, theirs, func(a, b api.ScyllaDBDatacenterNodesStatusReport) bool {
+			return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
+		})
 	r.state.Read, r.state.Reports = true, theirs
 	r.mu.Unlock()
 	if !same {
@@ -197,12 +203,15 @@ func (r *runner) list(ctx context.Context) ([]api.ScyllaDBDatacenterNodesStatusR
 	if err := r.client.List(ctx, &l, r.selection()...); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(l.Items, func(a, b api.ScyllaDBDatacenterNodesStatusReport) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(l.Items, func(a, b api.ScyllaDBDatacenterNodesStatusReport) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return l.Items, nil
 }
 
 func (r *runner) selection() []client.ListOption {
-	return []client.ListOption{client.InNamespace(r.config.RemoteNamespace), client.MatchingLabels{api.LabelReportSelector: r.config.RemoteCluster}}
+	return []client.ListOption{client.InNamespace(r.config.RemoteNamespace),
+		client.MatchingLabels{api.LabelReportSelector: r.config.RemoteCluster}}
 }
 
 // push writes our reports to the remote. It skips datacenters of the remote itself, and datacenters
@@ -291,7 +300,8 @@ func labelValue(datacenter string) string {
 func (r *runner) remove(ctx context.Context, t *api.ScyllaDBDatacenterNodesStatusReport) error {
 	err := r.writer.Delete(ctx, r.client, r.client, t)
 	if left, ok := errors.AsType[*write.NotOursError](err); ok {
-		r.log.WarnContext(ctx, "report in the remote not changed", "namespace", t.Namespace, "report", t.Name, "why", left.Why)
+		r.log.WarnContext(ctx, "report in the remote not changed", "namespace", t.Namespace, "report", t.Name, "why",
+			left.Why)
 		return nil
 	}
 	return err
@@ -357,7 +367,8 @@ func (r *runner) observe(ctx context.Context, err, pushErr error) {
 	if after.PushReason != before.PushReason && pushErr != nil {
 		r.log.WarnContext(ctx, "cannot write reports to a remote", "reason", after.PushReason, "error", pushErr)
 	}
-	if after.Stale != before.Stale || after.Stale && after.Reason != before.Reason || after.PushReason != before.PushReason {
+	if after.Stale != before.Stale || after.Stale && after.Reason != before.Reason ||
+		after.PushReason != before.PushReason {
 		r.changed()
 	}
 }
@@ -394,7 +405,9 @@ func (r *runner) wait(ctx context.Context) {
 			// A watch without a resource version begins with the existing objects, which have just
 			// been read. Our own copies change at each renewal, which needs no other contact.
 			o, err := meta.Accessor(e.Object)
-			if err == nil && (r.listed[o.GetName()] == o.GetResourceVersion() || o.GetAnnotations()[api.AnnotationCopyPusher] == string(r.config.UID)) {
+			if err == nil &&
+				(r.listed[o.GetName()] == o.GetResourceVersion() ||
+					o.GetAnnotations()[api.AnnotationCopyPusher] == string(r.config.UID)) {
 				continue
 			}
 			return
@@ -403,7 +416,8 @@ func (r *runner) wait(ctx context.Context) {
 }
 
 // errSelf means that a remote's kubeconfig points to the local cluster and namespace.
-var errSelf = errors.New("the kubeconfig leads to the reports here: a remote must be another Kubernetes cluster or namespace")
+var errSelf = errors.New(
+	"the kubeconfig leads to the reports here: a remote must be another Kubernetes cluster or namespace")
 
 // reasonOf returns why a contact failed. The text is constant while the cause is the same: no
 // ports, no addresses, no credentials.

@@ -183,7 +183,8 @@ func (s *Set) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.R
 		if current.sameAs(config) {
 			return reconcile.Result{}, nil
 		}
-		elsewhere := current.config.RemoteNamespace != config.RemoteNamespace || current.config.RemoteCluster != config.RemoteCluster
+		elsewhere := current.config.RemoteNamespace != config.RemoteNamespace ||
+			current.config.RemoteCluster != config.RemoteCluster
 		s.stop(ctx, req.NamespacedName, elsewhere)
 	}
 	s.mu.Lock()
@@ -219,7 +220,8 @@ func (s *Set) stop(ctx context.Context, key types.NamespacedName, prune bool) {
 	<-r.done
 	if prune {
 		if err := r.prune(ctx); err != nil {
-			r.log.WarnContext(ctx, "copies of our reports remain in a remote that is no longer configured: delete them there",
+			r.log.WarnContext(ctx,
+				"copies of our reports remain in a remote that is no longer configured: delete them there",
 				"namespace", r.config.RemoteNamespace, "reason", reasonOf(err))
 		}
 	}
@@ -257,7 +259,8 @@ type configured struct {
 // configured lists the remotes of a local cluster by the names of their Secrets.
 func (s *Set) configured(ctx context.Context, namespace, cluster string) ([]configured, error) {
 	var secrets corev1.SecretList
-	if err := s.o.Client.List(ctx, &secrets, client.InNamespace(s.o.Namespace), client.MatchingLabelsSelector{Selector: s.o.Selector}); err != nil {
+	if err := s.o.Client.List(ctx, &secrets, client.InNamespace(s.o.Namespace),
+		client.MatchingLabelsSelector{Selector: s.o.Selector}); err != nil {
 		return nil, fmt.Errorf("list secrets of remotes: %w", err)
 	}
 	slices.SortFunc(secrets.Items, func(a, b corev1.Secret) int { return strings.Compare(a.Name, b.Name) })
@@ -277,7 +280,8 @@ func LocalCluster(secret client.Object) types.NamespacedName {
 	if secret.GetLabels()[api.LabelRemoteKubeconfig] == "" {
 		return types.NamespacedName{}
 	}
-	return types.NamespacedName{Namespace: secret.GetAnnotations()[api.AnnotationRemoteLocalNamespace], Name: secret.GetLabels()[api.LabelCluster]}
+	return types.NamespacedName{Namespace: secret.GetAnnotations()[api.AnnotationRemoteLocalNamespace],
+		Name: secret.GetLabels()[api.LabelCluster]}
 }
 
 // For returns the remotes configured for a local cluster, sorted by name. A remote that this
@@ -292,7 +296,8 @@ func (s *Set) For(ctx context.Context, namespace, cluster string) ([]State, erro
 	for _, c := range all {
 		if seen[c.Name] {
 			s.o.Notice.Emit(ctx, c.from, corev1.EventTypeWarning, "RemoteInvalid", "ReadRemote",
-				fmt.Sprintf("another Secret already defines remote %s of cluster %s/%s: rename this remote", c.Name, namespace, cluster))
+				fmt.Sprintf("another Secret already defines remote %s of cluster %s/%s: rename this remote", c.Name,
+					namespace, cluster))
 			continue
 		}
 		seen[c.Name] = true

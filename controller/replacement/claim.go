@@ -44,7 +44,8 @@ func (r *reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait t
 	stood := now.Sub(marked)
 	if bad != nil || request != step.Request || stood < 0 || stood > markedFor {
 		return settle, kube.PatchMetadata(ctx, r.o.Client, claim, func(p *corev1.PersistentVolumeClaim) {
-			metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationReplaceDeleting, step.Request+" "+now.UTC().Format(time.RFC3339Nano))
+			metav1.SetMetaDataAnnotation(&p.ObjectMeta, api.AnnotationReplaceDeleting, step.Request+" "+
+				now.UTC().Format(time.RFC3339Nano))
 		})
 	}
 	if stood < settle {
@@ -52,7 +53,8 @@ func (r *reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait t
 	}
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
-	err = r.o.Client.Delete(ctx, claim, client.Preconditions{UID: ptr.To(claim.UID), ResourceVersion: ptr.To(claim.ResourceVersion)})
+	err = r.o.Client.Delete(ctx, claim,
+		client.Preconditions{UID: ptr.To(claim.UID), ResourceVersion: ptr.To(claim.ResourceVersion)})
 	if err != nil {
 		return 0, fmt.Errorf("delete persistentvolumeclaim %s/%s: %w", claim.Namespace, claim.Name, err)
 	}
@@ -60,13 +62,15 @@ func (r *reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait t
 }
 
 // recallDeletions removes the marks from the member's PVCs, so that a delayed deletion fails.
-func (r *reconciler) recallDeletions(ctx context.Context, reading *replace.Reading, member string) (changed bool, err error) {
+func (r *reconciler) recallDeletions(ctx context.Context, reading *replace.Reading, member string) (changed bool,
+	err error) {
 	var errs []error
 	for _, claim := range reading.Cluster.Claims(member) {
 		if _, marked := claim.Annotations[api.AnnotationReplaceDeleting]; !marked || claim.DeletionTimestamp != nil {
 			continue
 		}
-		err := kube.PatchMetadata(ctx, r.o.Client, claim, func(p *corev1.PersistentVolumeClaim) { delete(p.Annotations, api.AnnotationReplaceDeleting) })
+		err := kube.PatchMetadata(ctx, r.o.Client, claim,
+			func(p *corev1.PersistentVolumeClaim) { delete(p.Annotations, api.AnnotationReplaceDeleting) })
 		changed, errs = true, append(errs, client.IgnoreNotFound(err))
 	}
 	return changed, errors.Join(errs...)
@@ -81,7 +85,8 @@ func (r *reconciler) keepClaim(ctx context.Context, step replace.Step) error {
 
 // evict ends the old Pod through the eviction API, which respects disruption budgets. A Pod that
 // became Ready since the read has another resourceVersion, and remains.
-func (r *reconciler) evict(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) error {
+func (r *reconciler) evict(ctx context.Context, reading *replace.Reading, svc *corev1.Service,
+	step replace.Step) error {
 	pod := reading.Cluster.Pod(svc.Name)
 	if pod == nil || string(pod.UID) != step.PodUID {
 		return nil
@@ -89,8 +94,9 @@ func (r *reconciler) evict(ctx context.Context, reading *replace.Reading, svc *c
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	err := r.o.Client.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
-		ObjectMeta:    metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
-		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(pod.UID), ResourceVersion: ptr.To(pod.ResourceVersion)}},
+		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace},
+		DeleteOptions: &metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: ptr.To(pod.UID), ResourceVersion: ptr.To(pod.ResourceVersion)}},
 	})
 	if err != nil {
 		return fmt.Errorf("evict pod %s/%s: %w", pod.Namespace, pod.Name, err)

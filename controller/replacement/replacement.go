@@ -89,10 +89,11 @@ func Register(mgr ctrl.Manager, o Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("replacement").
 		For(&corev1.Service{}, builder.WithPredicates(predicate.NewPredicateFuncs(concerned))).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) []reconcile.Request {
-			// A member Service has its Pod's name.
-			return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(pod)}}
-		})).
+		Watches(&corev1.Pod{},
+			handler.EnqueueRequestsFromMapFunc(func(_ context.Context, pod client.Object) []reconcile.Request {
+				// A member Service has its Pod's name.
+				return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(pod)}}
+			})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
 		Complete(newReconciler(o))
 	if err != nil {
@@ -158,7 +159,8 @@ func (r *reconciler) read(ctx context.Context, key cluster.Key) (*replace.Readin
 		return nil, fmt.Errorf("list persistentvolumeclaims in namespace %s: %w", key.Namespace, err)
 	}
 	taken := r.o.Clock.Now()
-	objects, err := kube.Load(ctx, r.o.Live, key, kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true, StatusReport: true})
+	objects, err := kube.Load(ctx, r.o.Live, key, kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true,
+		StatusReport: true})
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +175,8 @@ func (r *reconciler) read(ctx context.Context, key cluster.Key) (*replace.Readin
 
 // take executes the step. After a conflict, which means outdated input, everything is read and
 // judged again.
-func (r *reconciler) take(ctx context.Context, reading *replace.Reading, svc *corev1.Service, step replace.Step) (reconcile.Result, error) {
+func (r *reconciler) take(ctx context.Context, reading *replace.Reading, svc *corev1.Service,
+	step replace.Step) (reconcile.Result, error) {
 	var err error
 	again := afterWrite
 	// Every decision except the deletion recalls a deletion that may still be in transit: the new
@@ -206,7 +209,8 @@ func (r *reconciler) take(ctx context.Context, reading *replace.Reading, svc *co
 			r.say(ctx, svc, step)
 			return reconcile.Result{RequeueAfter: afterWait}, nil
 		}
-		err = kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { step.Patch.Apply(&s.Labels, &s.Annotations) })
+		err = kube.PatchMetadata(ctx, r.o.Client, svc,
+			func(s *corev1.Service) { step.Patch.Apply(&s.Labels, &s.Annotations) })
 	}
 	switch {
 	case err == nil:
@@ -229,21 +233,25 @@ func refused(err error) bool {
 	if !errors.As(err, &status) {
 		return false
 	}
-	return apierrors.IsTooManyRequests(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || status.Status().Reason == metav1.StatusReasonUnknown
+	return apierrors.IsTooManyRequests(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) ||
+		status.Status().Reason == metav1.StatusReasonUnknown
 }
 
 // refused records on the Service, and in an Event, that the API server refused the step. The step
 // is retried later, and nothing else is done until then.
-func (r *reconciler) refused(ctx context.Context, svc *corev1.Service, step replace.Step, cause error) (reconcile.Result, error) {
+func (r *reconciler) refused(ctx context.Context, svc *corev1.Service, step replace.Step,
+	cause error) (reconcile.Result, error) {
 	text, budget := refusal(cause)
 	delay := 0
 	if s, ok := apierrors.SuggestsClientDelay(cause); ok {
 		delay = s
 	}
-	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, replace.EventEvictionRefused, "ReplaceNode", words.Text(step.RefusedNote(svc.Name, text)))
+	r.o.Notice.Emit(ctx, svc, corev1.EventTypeWarning, replace.EventEvictionRefused, "ReplaceNode",
+		words.Text(step.RefusedNote(svc.Name, text)))
 	now := r.o.Clock.Now()
 	record, patch := step.Refuse(text, budget, now, time.Duration(delay)*time.Second)
-	r.o.Log.WarnContext(ctx, "refused by the API server", "namespace", svc.Namespace, "service", svc.Name, "step", string(step.Action), "reason", text,
+	r.o.Log.WarnContext(ctx, "refused by the API server", "namespace", svc.Namespace, "service", svc.Name, "step",
+		string(step.Action), "reason", text,
 		"times", record.Times, "next", record.Next)
 	err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) { patch.Apply(&s.Labels, &s.Annotations) })
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
@@ -307,6 +315,7 @@ func (r *reconciler) log(ctx context.Context, svc *corev1.Service, step replace.
 			r.o.Log.WarnContext(ctx, words.Text(e.Note), "namespace", svc.Namespace, "service", svc.Name)
 		}
 	}
-	r.o.Log.Log(ctx, level, "replacement", "namespace", svc.Namespace, "service", svc.Name, "request", step.Request, "step", string(step.Action),
+	r.o.Log.Log(ctx, level, "replacement", "namespace", svc.Namespace, "service", svc.Name, "request", step.Request,
+		"step", string(step.Action),
 		"hostID", step.Original, "newHostID", step.NewHostID, "code", string(step.Message.Code), "message", message)
 }

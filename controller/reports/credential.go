@@ -32,7 +32,8 @@ const (
 // credential adds the result of the member that acts on the root credential to the wanted status,
 // and returns its condition; nil before the first result. The last result stays while no member can
 // act.
-func (r *reconciler) credential(ctx context.Context, w *world, judged *cluster.Cluster, want *api.ScyllaDBStatusReport, now time.Time) []metav1.Condition {
+func (r *reconciler) credential(ctx context.Context, w *world, judged *cluster.Cluster, want *api.ScyllaDBStatusReport,
+	now time.Time) []metav1.Condition {
 	stored := &api.ScyllaDBStatusReport{}
 	if w.status != nil {
 		stored = w.status
@@ -69,7 +70,8 @@ func (r *reconciler) credential(ctx context.Context, w *world, judged *cluster.C
 	if !ok {
 		return nil
 	}
-	c := metav1.Condition{Type: api.ConditionRootCredential, Status: status, Reason: code(s.RootCredential), Message: words.Text(text)}
+	c := metav1.Condition{Type: api.ConditionRootCredential, Status: status, Reason: code(s.RootCredential),
+		Message: words.Text(text)}
 	if status == metav1.ConditionUnknown && s.RootCredential.Reason != "" {
 		c.Reason = string(s.RootCredential.Reason)
 	}
@@ -112,7 +114,8 @@ func modeOf(c *cluster.Cluster) credential.Mode {
 // settings returns the first settings: the health policy, which is written before every permit, and
 // the keyspaces in the report of the acting member. A repair that a person has recorded is no
 // longer due.
-func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHealthPolicy, said *api.CredentialReport, now time.Time) *api.InitialSettings {
+func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHealthPolicy, said *api.CredentialReport,
+	now time.Time) *api.InitialSettings {
 	if policy == nil {
 		return stored.DeepCopy()
 	}
@@ -122,7 +125,8 @@ func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHea
 		out = said.Settings.DeepCopy()
 	case stored != nil:
 		out = stored.DeepCopy()
-		out.Items = slices.DeleteFunc(out.Items, func(i api.InitialSetting) bool { return i.Name == api.SettingHealthPolicy })
+		out.Items = slices.DeleteFunc(out.Items,
+			func(i api.InitialSetting) bool { return i.Name == api.SettingHealthPolicy })
 	}
 	if len(out.Items) == 0 {
 		b, err := json.Marshal(policy)
@@ -158,7 +162,8 @@ func pending(s *api.InitialSettings) (n int) {
 
 // announceSettings writes an Event when the settings of the keyspaces change.
 func (r *reconciler) announceSettings(ctx context.Context, was, is *api.ScyllaDBStatusReport) {
-	if is.Status.InitialSettings == nil || len(is.Status.InitialSettings.Items) < 2 || was.Status.InitialSettings != nil && was.Status.InitialSettings.Hash == is.Status.InitialSettings.Hash {
+	if is.Status.InitialSettings == nil || len(is.Status.InitialSettings.Items) < 2 ||
+		was.Status.InitialSettings != nil && was.Status.InitialSettings.Hash == is.Status.InitialSettings.Hash {
 		return
 	}
 	text := strings.Join(words.Texts(finding.Settings(is)), "; ")

@@ -24,7 +24,8 @@ type report = api.ScyllaDBDatacenterNodesStatusReport
 // foreign computes the datacenters that are assembled in other Kubernetes clusters. It returns the
 // copies that should exist here, their rows in the cluster report, and the remotes that were never
 // read. A datacenter that was read once is never dropped automatically; it becomes stale.
-func (r *reconciler) foreign(key types.NamespacedName, m *memory, w *world, local []cluster.LocalReport, now time.Time) (
+func (r *reconciler) foreign(key types.NamespacedName, m *memory, w *world, local []cluster.LocalReport,
+	now time.Time) (
 	copies []*report, out []cluster.Foreign, unread []string, again time.Duration,
 ) {
 	f := &foreigners{key: key, w: w, now: now, taken: map[string]bool{}}
@@ -142,7 +143,8 @@ func (f *foreigners) copyOf(remoteName, datacenter, of string, racks []api.RackR
 			Namespace: f.key.Namespace, Name: scope.ObjectName(f.key.Name, remoteName, datacenter, "external"),
 			OwnerReferences: owners(f.w.sets, ""),
 			Labels: map[string]string{
-				api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: f.key.Name, api.LabelReportSelector: f.key.Name, api.LabelRemoteReport: remoteName,
+				api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: f.key.Name, api.LabelReportSelector: f.key.Name,
+				api.LabelRemoteReport: remoteName,
 			},
 			Annotations: map[string]string{
 				api.AnnotationCopy:   api.CopyPulled,
@@ -191,7 +193,8 @@ func (r *reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 			began = last.seen
 		}
 		c := e.DeepCopy()
-		c.Annotations[api.AnnotationStaleSince], c.Annotations[api.AnnotationStaleReason] = began.UTC().Format(time.RFC3339), reason
+		c.Annotations[api.AnnotationStaleSince],
+			c.Annotations[api.AnnotationStaleReason] = began.UTC().Format(time.RFC3339), reason
 		c.Racks = cluster.WithoutObservations(e.Racks)
 		f.copies = append(f.copies, c)
 		f.add(cluster.Foreign{Name: e.DatacenterName, Racks: e.Racks, Stale: true, StaleSince: began, Reason: reason})

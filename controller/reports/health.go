@@ -46,17 +46,20 @@ func (r *reconciler) resolve(ctx context.Context, m *memory, w *world, now time.
 			text := words.Text(p.Message)
 			texts = append(texts, text)
 			if at := slices.IndexFunc(w.sets, func(s appsv1.StatefulSet) bool { return s.Name == p.Object }); at >= 0 {
-				r.o.Notice.Emit(ctx, &w.sets[at], corev1.EventTypeWarning, "HealthPolicyInvalid", "ResolveHealthPolicy", text)
+				r.o.Notice.Emit(ctx, &w.sets[at], corev1.EventTypeWarning, "HealthPolicyInvalid", "ResolveHealthPolicy",
+					text)
 			}
 		}
 		out.conditions = append(out.conditions, metav1.Condition{
-			Type: api.ConditionHealthPolicyValid, Status: metav1.ConditionFalse, Reason: "FieldInvalid", Message: strings.Join(texts, "; "),
+			Type: api.ConditionHealthPolicyValid, Status: metav1.ConditionFalse, Reason: "FieldInvalid",
+			Message: strings.Join(texts, "; "),
 		})
 	}
 	gone, c, retained := m.dead.Next(w.Cluster, out.policy, now)
 	w.Cluster = w.WithoutRows(gone)
 	if retained {
-		out.conditions = append(out.conditions, metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: words.Text(c.Message)})
+		out.conditions = append(out.conditions, metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason,
+			Message: words.Text(c.Message)})
 	}
 	return out
 }

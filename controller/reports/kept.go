@@ -43,7 +43,8 @@ const maxError = 1000
 
 // notKept reports that a report could not be written: in an Event, and in a condition if at least
 // the status is writable.
-func (r *reconciler) notKept(ctx context.Context, key types.NamespacedName, m *memory, w *world, why error, now time.Time) {
+func (r *reconciler) notKept(ctx context.Context, key types.NamespacedName, m *memory, w *world, why error,
+	now time.Time) {
 	c := notWritten(why)
 	r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "ReportNotKept", "AssembleReport", c.Message)
 	if m.said || r.whole() != nil || w.status == nil || w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
@@ -55,7 +56,8 @@ func (r *reconciler) notKept(ctx context.Context, key types.NamespacedName, m *m
 		return
 	}
 	if err := r.o.Client.Status().Update(ctx, obj); err != nil && !onlyConflicts(err) {
-		r.o.Log.WarnContext(ctx, "cannot record in the status that reports are not written", "namespace", key.Namespace, "cluster", key.Name, "error", err)
+		r.o.Log.WarnContext(ctx, "cannot record in the status that reports are not written", "namespace", key.Namespace,
+			"cluster", key.Name, "error", err)
 	}
 }
 

@@ -30,7 +30,8 @@ type claimOf struct {
 // claims returns the UIDs of the data PVCs of members that wait to join, empty for a missing PVC.
 // If a PVC cannot be read, its member is omitted and gets no permit. A known PVC is never omitted,
 // because that would withdraw a valid permit and grant it to another member.
-func (r *reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, stored *api.StatusReportView) map[string]types.UID {
+func (r *reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster,
+	stored *api.StatusReportView) map[string]types.UID {
 	out, known := map[string]types.UID{}, map[claimOf]types.UID{}
 	asked := 0
 	for _, a := range c.JoinCandidates() {
@@ -54,7 +55,8 @@ func (r *reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster, 
 			case err == nil:
 				uid = p.UID
 			case !apierrors.IsNotFound(err):
-				r.o.Log.WarnContext(ctx, "PVC not read: its member gets no permit", "namespace", c.Namespace, "claim", a.PVCName, "error", err)
+				r.o.Log.WarnContext(ctx, "PVC not read: its member gets no permit", "namespace", c.Namespace, "claim",
+					a.PVCName, "error", err)
 				continue
 			}
 		}
@@ -101,7 +103,8 @@ func (r *reconciler) announcePermits(ctx context.Context, w *world, written *api
 		r.o.Metrics.Permit(written.Namespace, written.Name, string(change.Kind), change.What)
 		text := words.Text(change.Message)
 		r.o.Notice.Emit(ctx, written, typ, "Permit"+change.What, "GrantPermit", text)
-		r.o.Log.InfoContext(ctx, "permit "+text, "namespace", written.Namespace, "cluster", written.Name, "member", change.Member, "kind", string(change.Kind),
+		r.o.Log.InfoContext(ctx, "permit "+text, "namespace", written.Namespace, "cluster", written.Name, "member",
+			change.Member, "kind", string(change.Kind),
 			"epoch", is.Epoch, "seq", is.Seq)
 	}
 }

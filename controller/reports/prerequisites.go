@@ -39,7 +39,8 @@ type lacks struct {
 // prerequisites returns the condition for Secrets and ConfigMaps that Pods wait for. It needs no
 // permission for Secrets: the kubelets' Events name the missing ones. again is the delay of the
 // next reconciliation without a change, zero for none.
-func (r *reconciler) prerequisites(ctx context.Context, m *memory, w *world, now time.Time) (out []metav1.Condition, again time.Duration) {
+func (r *reconciler) prerequisites(ctx context.Context, m *memory, w *world, now time.Time) (out []metav1.Condition,
+	again time.Duration) {
 	known := map[types.UID]lacks{}
 	pods := w.Unstarted()
 	for i := range pods {
@@ -55,7 +56,8 @@ func (r *reconciler) prerequisites(ctx context.Context, m *memory, w *world, now
 			}
 			missing, err := r.missingFromEvents(ctx, w.Namespace, p.UID, now)
 			if err != nil {
-				r.o.Log.DebugContext(ctx, "cannot read the Events of a Pod that does not start", "namespace", w.Namespace, "pod", p.Pod, "error", err)
+				r.o.Log.DebugContext(ctx, "cannot read the Events of a Pod that does not start", "namespace",
+					w.Namespace, "pod", p.Pod, "error", err)
 				missing = l.missing
 			}
 			l = lacks{missing, now}
@@ -73,9 +75,11 @@ func (r *reconciler) prerequisites(ctx context.Context, m *memory, w *world, now
 }
 
 // missingFromEvents reads the kubelets' recent Events about the volumes of a Pod.
-func (r *reconciler) missingFromEvents(ctx context.Context, namespace string, pod types.UID, now time.Time) ([]cluster.Missing, error) {
+func (r *reconciler) missingFromEvents(ctx context.Context, namespace string, pod types.UID,
+	now time.Time) ([]cluster.Missing, error) {
 	var all eventsv1.EventList
-	if err := r.o.Live.List(ctx, &all, client.InNamespace(namespace), client.MatchingFields{fieldUID: string(pod)}, client.Limit(100)); err != nil {
+	if err := r.o.Live.List(ctx, &all, client.InNamespace(namespace), client.MatchingFields{fieldUID: string(pod)},
+		client.Limit(100)); err != nil {
 		return nil, err
 	}
 	var said []string

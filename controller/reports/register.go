@@ -30,10 +30,14 @@ import (
 func Register(mgr ctrl.Manager, r *reconciler, sources ...source.Source) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("reports").
-		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(setSaysMore)).
-		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(metadataOrDeletion)).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)), builder.WithPredicates(podSaysMore)).
-		Watches(&api.ScyllaDBDatacenterNodesStatusReport{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelReportSelector))).
+		Watches(&appsv1.StatefulSet{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)),
+			builder.WithPredicates(setSaysMore)).
+		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)),
+			builder.WithPredicates(metadataOrDeletion)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelCluster)),
+			builder.WithPredicates(podSaysMore)).
+		Watches(&api.ScyllaDBDatacenterNodesStatusReport{},
+			handler.EnqueueRequestsFromMapFunc(byLabel(api.LabelReportSelector))).
 		Watches(&api.ScyllaDBStatusReport{}, &handler.EnqueueRequestForObject{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, r.o.Concurrency)})
 	for _, s := range sources {
@@ -68,7 +72,8 @@ var setSaysMore = predicate.Or(metadataOrDeletion, predicate.Funcs{UpdateFunc: f
 // a Service.
 var metadataOrDeletion = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
-		!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID()
+		!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) ||
+		e.ObjectOld.GetUID() != e.ObjectNew.GetUID()
 }}
 
 // podSaysMore passes updates that change a Pod's row or whether that row is fresh. A kubelet writes

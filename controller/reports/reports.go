@@ -55,14 +55,16 @@ type remotes interface {
 
 // Views computes the view of a cluster after each assembly; stored is the view in its report.
 type Views interface {
-	View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView
+	View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster,
+		stored *api.StatusReportView) *api.StatusReportView
 	// Scene sets the members that wait to join, before View is called; MaxPermits is how many may
 	// join in parallel.
 	Scene(key types.NamespacedName, stored *api.StatusReportView, s view.JoinCandidates)
 	MaxPermits() int
 	// Window is the default of the health policy's stabilisation.
 	Window() time.Duration
-	Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation
+	Initialisation(key types.NamespacedName, c *cluster.Cluster,
+		stored *api.ScyllaDBStatusReportStatus) view.Initialisation
 	// Written passes the view that was read back from the report.
 	Written(key types.NamespacedName, report types.UID, stored *api.StatusReportView)
 	Forget(key types.NamespacedName)
@@ -228,7 +230,9 @@ func (r *reconciler) read(ctx context.Context, key types.NamespacedName, m *memo
 		in   []client.ListOption
 	}{
 		{&sets, "statefulsets", in}, {&services, "services", in}, {&pods, "pods", in},
-		{&reports, "datacenter reports", []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{api.LabelReportSelector: key.Name}}},
+		{&reports, "datacenter reports",
+			[]client.ListOption{client.InNamespace(key.Namespace),
+				client.MatchingLabels{api.LabelReportSelector: key.Name}}},
 	} {
 		if err := r.o.Client.List(ctx, l.list, l.in...); err != nil {
 			return nil, fmt.Errorf("list %s of cluster %s: %w", l.what, key, err)
@@ -261,16 +265,19 @@ func (r *reconciler) read(ctx context.Context, key types.NamespacedName, m *memo
 		}
 	}
 	w.Cluster = cluster.New(cluster.Objects{
-		Key: cluster.Key{Namespace: key.Namespace, Name: key.Name}, Services: services.Items, Pods: pods.Items, StatefulSets: w.sets, Reports: reports.Items,
+		Key: cluster.Key{Namespace: key.Namespace, Name: key.Name}, Services: services.Items, Pods: pods.Items,
+		StatefulSets: w.sets, Reports: reports.Items,
 		StatusReport: w.status, Decoder: m.decoder,
-		Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport,
+		Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports |
+			cluster.KindStatusReport,
 	}, cluster.SourceAnnotation, now)
 	return w, nil
 }
 
 // bring writes the changed reports. again is the delay of the next reconciliation without a change,
 // zero for none.
-func (r *reconciler) bring(ctx context.Context, key types.NamespacedName, m *memory, w *world, now time.Time) (again time.Duration, err error) {
+func (r *reconciler) bring(ctx context.Context, key types.NamespacedName, m *memory, w *world,
+	now time.Time) (again time.Duration, err error) {
 	h := r.resolve(ctx, m, w, now)
 	lacking, soon := r.prerequisites(ctx, m, w, now)
 	h.conditions = append(h.conditions, lacking...)
@@ -295,7 +302,8 @@ func (r *reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 		existing := w.reports[want.Name]
 		if existing != nil {
 			if why := write.Foreign(existing); why != "" {
-				try(fmt.Errorf("report %s/%s has the name of our report but is not ours (%s): delete it", want.Namespace, want.Name, why))
+				try(fmt.Errorf("report %s/%s has the name of our report but is not ours (%s): delete it",
+					want.Namespace, want.Name, why))
 				continue
 			}
 		}
@@ -326,7 +334,8 @@ func (r *reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 // superfluous reports whether an unwanted report is ours to delete. It is the report of a
 // datacenter without StatefulSet, a copy whose remote was removed from the configuration, or a copy
 // pushed by a remote that our controller now pulls.
-func (r *reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusReport, copies []*api.ScyllaDBDatacenterNodesStatusReport) bool {
+func (r *reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusReport,
+	copies []*api.ScyllaDBDatacenterNodesStatusReport) bool {
 	if existing.Labels[api.LabelManagedBy] != api.ManagedByUs {
 		return false // no Event: without our label the report was never ours
 	}
@@ -334,7 +343,8 @@ func (r *reconciler) superfluous(existing *api.ScyllaDBDatacenterNodesStatusRepo
 	case api.CopyPushed:
 		return slices.ContainsFunc(copies, func(c *api.ScyllaDBDatacenterNodesStatusReport) bool {
 			_, stale := c.Annotations[api.AnnotationStaleSince]
-			return !stale && c.DatacenterName == existing.DatacenterName && c.Annotations[api.AnnotationCopy] == api.CopyPulled
+			return !stale && c.DatacenterName == existing.DatacenterName &&
+				c.Annotations[api.AnnotationCopy] == api.CopyPulled
 		})
 	case api.CopyPulled:
 		return r.o.Remotes != nil // if remotes are off, they are still configured
@@ -370,7 +380,8 @@ func (r *reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	var errs []error
 	for _, existing := range w.reports {
 		// The controller that pushed a copy also deletes it.
-		if existing.Labels[api.LabelManagedBy] == api.ManagedByUs && existing.Annotations[api.AnnotationCopy] != api.CopyPushed {
+		if existing.Labels[api.LabelManagedBy] == api.ManagedByUs &&
+			existing.Annotations[api.AnnotationCopy] != api.CopyPushed {
 			errs = append(errs, r.delete(ctx, existing, existing))
 		}
 	}
@@ -384,17 +395,22 @@ func (r *reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 }
 
 // recordWarning writes an Event for each invalid row and each report that would be too large.
-func (r *reconciler) recordWarning(ctx context.Context, key types.NamespacedName, w *world, local []cluster.LocalReport) {
+func (r *reconciler) recordWarning(ctx context.Context, key types.NamespacedName, w *world,
+	local []cluster.LocalReport) {
 	for _, bad := range w.Malformed() {
-		r.o.Notice.Emit(ctx, bad.Pod, corev1.EventTypeWarning, "NodeStatusReportMalformed", "AssembleReport", fmt.Sprintf(
-			"annotation %s of pod %s/%s cannot be decoded, so its node has no status report: %v; its reporter will write a new one",
-			api.AnnotationNodeStatusReport, bad.Pod.Namespace, bad.Pod.Name, bad.Err))
+		r.o.Notice.Emit(ctx, bad.Pod, corev1.EventTypeWarning, "NodeStatusReportMalformed", "AssembleReport",
+			fmt.Sprintf(
+				"annotation %s of pod %s/%s cannot be decoded, so its node has no status report: %v; its reporter "+
+					"will write a new one",
+				api.AnnotationNodeStatusReport, bad.Pod.Namespace, bad.Pod.Name, bad.Err))
 	}
 	for _, d := range local {
 		if d.TooLarge {
-			r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "DatacenterReportTooLarge", "AssembleReport", fmt.Sprintf(
-				"the report of datacenter %s would exceed %d bytes, so it contains no observations: make barriers use ScyllaDBStatusReport %s (annotation %s)",
-				d.Datacenter, cluster.MaxReportBytes, key.Name, api.AnnotationStatusReportOverrideRef))
+			r.o.Notice.Emit(ctx, &w.sets[0], corev1.EventTypeWarning, "DatacenterReportTooLarge", "AssembleReport",
+				fmt.Sprintf(
+					"the report of datacenter %s would exceed %d bytes, so it contains no observations: make barriers "+
+						"use ScyllaDBStatusReport %s (annotation %s)",
+					d.Datacenter, cluster.MaxReportBytes, key.Name, api.AnnotationStatusReportOverrideRef))
 		}
 	}
 }
@@ -406,7 +422,8 @@ func owners(sets []appsv1.StatefulSet, datacenter string) []metav1.OwnerReferenc
 	for i := range sets {
 		s := &sets[i]
 		if datacenter == "" || s.Labels[api.LabelDatacenter] == datacenter {
-			out = append(out, metav1.OwnerReference{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "StatefulSet", Name: s.Name, UID: s.UID})
+			out = append(out, metav1.OwnerReference{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "StatefulSet",
+				Name: s.Name, UID: s.UID})
 		}
 	}
 	return out
@@ -425,7 +442,8 @@ func datacenterReports(key types.NamespacedName, w *world, local []cluster.Local
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: key.Namespace, Name: scope.ObjectName(key.Name, d.Datacenter), OwnerReferences: o,
 				Labels: map[string]string{
-					api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name, api.LabelDatacenter: d.Datacenter, api.LabelReportSelector: key.Name,
+					api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name, api.LabelDatacenter: d.Datacenter,
+					api.LabelReportSelector: key.Name,
 				},
 			},
 			DatacenterName: d.Datacenter,

@@ -34,14 +34,17 @@ func (r *reconciler) scale(ctx context.Context, w *world) error {
 			continue
 		}
 		to := &autoscalingv1.Scale{
-			ObjectMeta: metav1.ObjectMeta{Namespace: s.Set.Namespace, Name: s.Set.Name, UID: s.Set.UID, ResourceVersion: s.Set.ResourceVersion},
-			Spec:       autoscalingv1.ScaleSpec{Replicas: s.Replicas},
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.Set.Namespace, Name: s.Set.Name, UID: s.Set.UID,
+				ResourceVersion: s.Set.ResourceVersion},
+			Spec: autoscalingv1.ScaleSpec{Replicas: s.Replicas},
 		}
-		if err := r.o.Client.SubResource("scale").Update(ctx, s.Set.DeepCopy(), client.WithSubResourceBody(to)); err != nil {
+		if err := r.o.Client.SubResource("scale").Update(ctx, s.Set.DeepCopy(),
+			client.WithSubResourceBody(to)); err != nil {
 			return fmt.Errorf("scale StatefulSet %s/%s to %d: %w", s.Set.Namespace, s.Set.Name, s.Replicas, err)
 		}
 		r.o.Notice.Emit(ctx, s.Set, corev1.EventTypeNormal, "ReplicasSet", "ScaleStatefulSet", text)
-		r.o.Log.InfoContext(ctx, "replicas set: "+text, "namespace", s.Set.Namespace, "statefulset", s.Set.Name, "replicas", s.Replicas)
+		r.o.Log.InfoContext(ctx, "replicas set: "+text, "namespace", s.Set.Namespace, "statefulset", s.Set.Name,
+			"replicas", s.Replicas)
 	}
 	return nil
 }

@@ -37,15 +37,15 @@ type reading struct {
 }
 
 // bringStatus writes the cluster report.
-//
-// Long: read, compare and write, in this order.
-func (r *reconciler) bringStatus(ctx context.Context, key types.NamespacedName, m *memory, in reading, now time.Time) error {
+func (r *reconciler) bringStatus(ctx context.Context, key types.NamespacedName, m *memory, in reading,
+	now time.Time) error {
 	w := in.world
 	if err := r.whole(); err != nil {
 		return err
 	}
 	if w.status != nil && w.status.Labels[api.LabelManagedBy] != api.ManagedByUs {
-		return fmt.Errorf("cluster report %s has the name of our report but is not ours: delete it, or label it %s=%s", key, api.LabelManagedBy, api.ManagedByUs)
+		return fmt.Errorf("cluster report %s has the name of our report but is not ours: delete it, or label it %s=%s",
+			key, api.LabelManagedBy, api.ManagedByUs)
 	}
 	want := w.ClusterReport(in.foreign, in.unread)
 	want.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs}
@@ -57,7 +57,8 @@ func (r *reconciler) bringStatus(ctx context.Context, key types.NamespacedName, 
 	allUp, reasons, health := judge(judged, want)
 	init, initConditions := r.view(ctx, key, m, judged, w, want)
 	root := r.credential(ctx, w, judged, want, now)
-	conditions := []metav1.Condition{allUp, rowsDecoded(w.Malformed()), remotesReachable(w.remotes, in.foreign, r.o.Remotes != nil)}
+	conditions := []metav1.Condition{allUp, rowsDecoded(w.Malformed()),
+		remotesReachable(w.remotes, in.foreign, r.o.Remotes != nil)}
 	if in.failed != nil && !onlyConflicts(in.failed) {
 		conditions = append(conditions, notWritten(in.failed))
 	}
@@ -71,8 +72,10 @@ func (r *reconciler) bringStatus(ctx context.Context, key types.NamespacedName, 
 		want.Status.Conditions = slices.Clone(w.status.Status.Conditions)
 	}
 	conditions = slices.Concat(conditions, initConditions, in.health.conditions, root)
-	for _, t := range append(init.Absent, api.ConditionOverridden, api.ConditionReportsComplete, api.ConditionReportsKept, api.ConditionFieldsKept,
-		api.ConditionPrerequisitesMissing, api.ConditionHealthPolicyValid, api.ConditionDeadReportRetained, api.ConditionRootCredential) {
+	for _, t := range append(init.Absent, api.ConditionOverridden, api.ConditionReportsComplete,
+		api.ConditionReportsKept, api.ConditionFieldsKept,
+		api.ConditionPrerequisitesMissing, api.ConditionHealthPolicyValid, api.ConditionDeadReportRetained,
+		api.ConditionRootCredential) {
 		if !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == t }) {
 			meta.RemoveStatusCondition(&want.Status.Conditions, t)
 		}
@@ -97,7 +100,8 @@ func (r *reconciler) bringStatus(ctx context.Context, key types.NamespacedName, 
 }
 
 // announce writes an Event and a log line when AllNodesUp changes.
-func (r *reconciler) announce(ctx context.Context, m *memory, report *api.ScyllaDBStatusReport, allUp metav1.Condition) {
+func (r *reconciler) announce(ctx context.Context, m *memory, report *api.ScyllaDBStatusReport,
+	allUp metav1.Condition) {
 	if m.allUp == allUp.Status {
 		return
 	}
@@ -111,11 +115,13 @@ func (r *reconciler) announce(ctx context.Context, m *memory, report *api.Scylla
 		typ, reason = corev1.EventTypeWarning, "NotAllNodesUp"
 	}
 	r.o.Notice.Emit(ctx, report, typ, reason, "AssembleReport", allUp.Message)
-	r.o.Log.InfoContext(ctx, "cluster changed", "namespace", report.Namespace, "cluster", report.Name, "allNodesUp", allUp.Status, "reason", allUp.Reason, "message", allUp.Message)
+	r.o.Log.InfoContext(ctx, "cluster changed", "namespace", report.Namespace, "cluster", report.Name, "allNodesUp",
+		allUp.Status, "reason", allUp.Reason, "message", allUp.Message)
 }
 
 func (r *reconciler) measure(key types.NamespacedName, w *world, h bootstrap.Health, reasons map[string]int) {
-	c := metrics.Cluster{Nodes: h.Nodes, Up: h.Up, AllUp: h.Healthy, Blockers: reasons, Remotes: map[string]bool{}, RowsMalformed: len(w.Malformed())}
+	c := metrics.Cluster{Nodes: h.Nodes, Up: h.Up, AllUp: h.Healthy, Blockers: reasons, Remotes: map[string]bool{},
+		RowsMalformed: len(w.Malformed())}
 	for _, m := range w.Members() {
 		if !m.RowStale.IsZero() {
 			c.RowsStale++
@@ -133,12 +139,14 @@ func rowsDecoded(malformed []cluster.Malformed) metav1.Condition {
 		terms = append(terms, fmt.Sprintf("pod %s/%s: %v", bad.Pod.Namespace, bad.Pod.Name, bad.Err))
 	}
 	if len(terms) == 0 {
-		return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionTrue, Reason: "AllDecoded", Message: "all status reports are valid"}
+		return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionTrue, Reason: "AllDecoded",
+			Message: "all status reports are valid"}
 	}
 	if more := len(terms) - shownBlockers; more > 0 {
 		terms = append(terms[:shownBlockers], fmt.Sprintf("and %d more", more))
 	}
-	return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionFalse, Reason: "Malformed", Message: strings.Join(terms, "; ")}
+	return metav1.Condition{Type: api.ConditionRowsDecoded, Status: metav1.ConditionFalse, Reason: "Malformed",
+		Message: strings.Join(terms, "; ")}
 }
 
 func remotesReachable(states []remote.State, foreign []cluster.Foreign, on bool) metav1.Condition {
@@ -202,7 +210,8 @@ func overridden(ctx context.Context, c client.Reader, key types.NamespacedName, 
 		dcs := by[ref]
 		slices.Sort(dcs)
 		text := fmt.Sprintf("barriers of %s use ScyllaDBStatusReport %s", strings.Join(slices.Compact(dcs), ", "), ref)
-		if err := c.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: ref}, &api.ScyllaDBStatusReport{}); err != nil {
+		if err := c.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: ref},
+			&api.ScyllaDBStatusReport{}); err != nil {
 			out.Status, out.Reason = metav1.ConditionFalse, "NotFound"
 			text += ", which cannot be read: they wait"
 		}
@@ -224,7 +233,9 @@ func reportsComplete(key types.NamespacedName, local []cluster.LocalReport) (met
 	}
 	return metav1.Condition{
 		Type: api.ConditionReportsComplete, Status: metav1.ConditionFalse, Reason: "TooLarge",
-		Message: fmt.Sprintf("the report of %s would exceed %d bytes and contains no observations, which blocks; set annotation %s=%s on the StatefulSets",
+		Message: fmt.Sprintf(
+			"the report of %s would exceed %d bytes and contains no observations, which blocks; set annotation "+
+				"%s=%s on the StatefulSets",
 			strings.Join(terms, ", "), cluster.MaxReportBytes, api.AnnotationStatusReportOverrideRef, key.Name),
 	}, true
 }
@@ -261,9 +272,11 @@ func judge(c *cluster.Cluster, report *api.ScyllaDBStatusReport) (metav1.Conditi
 			texts = append(texts, fmt.Sprintf("and %d more", more))
 		}
 		s.FirstBlocker = texts[cause]
-		out.Status, out.Reason, out.Message = metav1.ConditionFalse, string(h.Blockers[0].Reason), strings.Join(texts, "; ")
+		out.Status, out.Reason, out.Message = metav1.ConditionFalse, string(h.Blockers[0].Reason),
+			strings.Join(texts, "; ")
 	case h.Healthy:
-		out.Status, out.Reason, out.Message = metav1.ConditionTrue, "AllUp", fmt.Sprintf("all %d nodes see each other UP", h.Nodes)
+		out.Status, out.Reason, out.Message = metav1.ConditionTrue, "AllUp",
+			fmt.Sprintf("all %d nodes see each other UP", h.Nodes)
 	default:
 		out.Status, out.Reason, out.Message = metav1.ConditionFalse, "NoNodes", "no node has joined yet"
 	}

@@ -26,7 +26,8 @@ import (
 // view adds to the wanted status the fields that do not come from rows: the view, and the
 // initialisation, which is never unset.
 func (r *reconciler) view(
-	ctx context.Context, key types.NamespacedName, m *memory, judged *cluster.Cluster, w *world, want *api.ScyllaDBStatusReport,
+	ctx context.Context, key types.NamespacedName, m *memory, judged *cluster.Cluster, w *world,
+	want *api.ScyllaDBStatusReport,
 ) (view.Initialisation, []metav1.Condition) {
 	stored := &api.ScyllaDBStatusReportStatus{}
 	if w.status != nil {
@@ -44,14 +45,16 @@ func (r *reconciler) view(
 		want.Status.Initialized, want.Status.Initialization = true, init.Now
 	}
 	want.Status.Group0ID = cmp.Or(stored.Group0ID, init.Group0)
-	parts, split := view.Split(judged, func() words.Message { return diagnosis.Step(judged, &matrix.Blocker{Reason: words.SplitCluster}) })
+	parts, split := view.Split(judged,
+		func() words.Message { return diagnosis.Step(judged, &matrix.Blocker{Reason: words.SplitCluster}) })
 	r.o.Metrics.SetStanding(key.Namespace, key.Name, want.Status.Initialized, split)
 	if !split {
 		init.Absent = append(init.Absent, api.ConditionSplitCluster)
 	} else {
 		init.Conditions = append(init.Conditions, parts)
 		if w.status != nil {
-			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "SplitCluster", "AssembleReport", words.Text(parts.Message))
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "SplitCluster", "AssembleReport",
+				words.Text(parts.Message))
 		}
 	}
 	r.announceFirst(ctx, w, stored.Conditions, init.Conditions)
@@ -60,12 +63,15 @@ func (r *reconciler) view(
 	r.o.Metrics.SetReplaceable(key.Namespace, key.Name, replaceable)
 	if replaceable == 0 {
 		init.Absent = append(init.Absent, api.ConditionNodeReplaceable)
-	} else if init.Conditions = append(init.Conditions, c); w.status != nil && (was == nil || was.Message != words.Text(c.Message)) {
-		r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "NodeReplaceable", "AssembleReport", words.Text(c.Message))
+	} else if init.Conditions = append(init.Conditions, c); w.status != nil &&
+		(was == nil || was.Message != words.Text(c.Message)) {
+		r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, "NodeReplaceable", "AssembleReport",
+			words.Text(c.Message))
 	}
 	var conditions []metav1.Condition
 	for _, c := range init.Conditions {
-		conditions = append(conditions, metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: words.Text(c.Message)})
+		conditions = append(conditions, metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason,
+			Message: words.Text(c.Message)})
 	}
 	return init, conditions
 }
@@ -81,7 +87,8 @@ func (r *reconciler) announceFirst(ctx context.Context, w *world, was []metav1.C
 		case view.InitStarted:
 			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeNormal, reason, "Initialise", words.Text(c.Message))
 		case view.InitFailed:
-			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, reason, "Initialise", "the first node was not healthy for long enough: "+words.Text(c.Message))
+			r.o.Notice.Emit(ctx, w.status, corev1.EventTypeWarning, reason, "Initialise",
+				"the first node was not healthy for long enough: "+words.Text(c.Message))
 		}
 	}
 }
@@ -112,11 +119,13 @@ func (r *reconciler) initialise(ctx context.Context, obj, want *api.ScyllaDBStat
 		status["initialization"] = fields
 	}
 	u := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"namespace": obj.Namespace, "name": obj.Name, "uid": string(obj.UID), "resourceVersion": obj.ResourceVersion},
-		"status":   status,
+		"metadata": map[string]any{"namespace": obj.Namespace, "name": obj.Name, "uid": string(obj.UID),
+			"resourceVersion": obj.ResourceVersion},
+		"status": status,
 	}}
 	u.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBStatusReport"))
-	err := r.o.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(api.FieldOwnerInitialization), client.ForceOwnership)
+	err := r.o.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.FieldOwner(api.FieldOwnerInitialization), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("record that cluster %s is initialised: %w", key, err)
 	}

@@ -33,10 +33,12 @@ func desired(key types.NamespacedName, w *world, existing, want *api.ScyllaDBSta
 
 // writeStatus updates the cluster report to want and reads it back. f has the fields that are set
 // once.
-func (r *reconciler) writeStatus(ctx context.Context, key types.NamespacedName, m *memory, w *world, want *api.ScyllaDBStatusReport, f first) (*api.ScyllaDBStatusReport, error) {
+func (r *reconciler) writeStatus(ctx context.Context, key types.NamespacedName, m *memory, w *world,
+	want *api.ScyllaDBStatusReport, f first) (*api.ScyllaDBStatusReport, error) {
 	existing := w.status
 	obj := desired(key, w, existing, want)
-	if !f.news && existing != nil && equality.Semantic.DeepEqual(obj, existing) && equality.Semantic.DeepEqual(want.Status, existing.Status) {
+	if !f.news && existing != nil && equality.Semantic.DeepEqual(obj, existing) &&
+		equality.Semantic.DeepEqual(want.Status, existing.Status) {
 		return existing, nil
 	}
 	m.wrote = true

@@ -24,10 +24,12 @@ func PlaceOf(obj metav1.Object) (Place, error) {
 	l := obj.GetLabels()
 	for _, k := range []string{api.LabelCluster, api.LabelDatacenter, api.LabelRack} {
 		if l[k] == "" {
-			return Place{}, fmt.Errorf("label %s is missing: set it to assign %s/%s to a cluster, datacenter and rack", k, obj.GetNamespace(), obj.GetName())
+			return Place{}, fmt.Errorf("label %s is missing: set it to assign %s/%s to a cluster, datacenter and rack",
+				k, obj.GetNamespace(), obj.GetName())
 		}
 	}
-	return Place{Namespace: obj.GetNamespace(), Cluster: l[api.LabelCluster], Datacenter: l[api.LabelDatacenter], Rack: l[api.LabelRack]}, nil
+	return Place{Namespace: obj.GetNamespace(), Cluster: l[api.LabelCluster], Datacenter: l[api.LabelDatacenter],
+		Rack: l[api.LabelRack]}, nil
 }
 
 // Ordinal returns the number at the end of a member's name, given the name of its StatefulSet.

@@ -48,7 +48,8 @@ func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, 
 func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 	v := s.summary(now)
 	p := s.permits.granter.Next(&s.permits.scene, view.GrantInput{
-		Members: v.Members, Old: now.Sub(s.read) > s.health.Contact.Duration, Stored: s.permits.from, Most: t.o.MaxPermits, Log: s.log, Window: s.window, Now: now,
+		Members: v.Members, Old: now.Sub(s.read) > s.health.Contact.Duration, Stored: s.permits.from,
+		Most: t.o.MaxPermits, Log: s.log, Window: s.window, Now: now,
 	})
 	v.Credential = s.permits.scene.Credential
 	v.Policy, v.Permits, v.Queue, v.Waiting, v.Founder = api.PolicyPermits, p.Permits, p.Queue, p.Waiting, p.Founder
@@ -63,5 +64,6 @@ func (t *Tracker) make(s *state, now time.Time) *api.StatusReportView {
 // renew reports whether a view must be written without a change, because the barrier of a permitted
 // member must see it advance.
 func (s *state) renew(v *api.StatusReportView, now time.Time) bool {
-	return s.permits.open && s.shown != nil && len(v.Permits) > 0 && now.Sub(s.permits.made) >= s.health.PeerCheck.Duration
+	return s.permits.open && s.shown != nil && len(v.Permits) > 0 &&
+		now.Sub(s.permits.made) >= s.health.PeerCheck.Duration
 }

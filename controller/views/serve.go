@@ -70,7 +70,8 @@ func (t *Tracker) Served(key types.NamespacedName) (*viewwire.View, error) {
 		return nil, viewwire.ErrNotLeading
 	}
 	now := t.o.Clock.Now()
-	v := &viewwire.View{StatusReportView: *s.offered.DeepCopy(), ReportUID: s.report, AgeMillis: now.Sub(s.held).Milliseconds()}
+	v := &viewwire.View{StatusReportView: *s.offered.DeepCopy(), ReportUID: s.report,
+		AgeMillis: now.Sub(s.held).Milliseconds()}
 	heard := t.heard(key.Namespace)
 	for i := range s.evidence {
 		e := &s.evidence[i]

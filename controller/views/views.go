@@ -173,8 +173,10 @@ func (t *Tracker) Ask(ctx context.Context) {
 			e := &s.evidence[i]
 			if h, address := e.Heartbeat(), e.HeartbeatAt(); address != "" {
 				all = append(all, heartbeats.Target{
-					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Ref.Member}, Cluster: key.Name, Address: address,
-					Fingerprint: h.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: h.Lease, UID: e.Pod.UID, Idle: idle,
+					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Ref.Member}, Cluster: key.Name,
+					Address:     address,
+					Fingerprint: h.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: h.Lease, UID: e.Pod.UID,
+					Idle: idle,
 				})
 			}
 		}
@@ -222,7 +224,8 @@ func (t *Tracker) look(due func(*state, time.Time) bool) {
 // View returns a copy of the view of a cluster after an assembly. It is the stored view if the
 // content is unchanged, or if another controller has written a newer one: then this controller no
 // longer leads.
-func (t *Tracker) View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster, stored *api.StatusReportView) *api.StatusReportView {
+func (t *Tracker) View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster,
+	stored *api.StatusReportView) *api.StatusReportView {
 	var now epoch
 	if t.unsettled(key, stored) {
 		now.is, now.err = t.o.Epoch(ctx) // without the lock: a slow API server must not block polls
@@ -245,11 +248,13 @@ type epoch struct {
 func (t *Tracker) state(key types.NamespacedName, stored *api.StatusReportView) *state {
 	s := t.clusters[key]
 	if s == nil {
-		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now(), seq: t.least.Seq,
+		s = &state{members: map[string]view.Debounced{}, digests: map[string]digest{}, looked: t.o.Clock.Now(),
+			seq:    t.least.Seq,
 			health: healthpolicy.Of(nil), window: t.o.Window, well: view.Stabilisation, ask: true}
 		if stored != nil {
 			for _, m := range stored.Members {
-				e := view.Sighting{Member: &cluster.Member{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}}
+				e := view.Sighting{
+					Member: &cluster.Member{Ref: matrix.Ref{HostID: hostid.Known(m.HostID), Member: m.Name}}}
 				s.members[e.Key()] = view.Restored(m)
 			}
 		}
@@ -276,7 +281,8 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 		// The written view came back with fewer fields: the installed CRD is older. A view with the
 		// same stamp that this process has not seen written is another process's late write.
 		// Readers have that view, and accept no other one with that stamp.
-		if stamp := view.StampOf(stored); s.shown != nil && stamp == view.StampOf(s.shown) && stamp == s.written && view.Same(v, s.shown) {
+		if stamp := view.StampOf(stored); s.shown != nil && stamp == view.StampOf(s.shown) && stamp == s.written &&
+			view.Same(v, s.shown) {
 			return s.shown
 		}
 	}
@@ -292,7 +298,8 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 
 // Initialisation returns the change of a cluster's status after an assembly, for the part about the
 // first node.
-func (t *Tracker) Initialisation(key types.NamespacedName, c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) view.Initialisation {
+func (t *Tracker) Initialisation(key types.NamespacedName, c *cluster.Cluster,
+	stored *api.ScyllaDBStatusReportStatus) view.Initialisation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s, now := t.state(key, stored.View), t.o.Clock.Now()
@@ -422,14 +429,16 @@ func (s *state) look(now time.Time, heard func(member string) view.Heartbeat) (h
 
 // summary returns the view to write now, without seq and permits.
 func (s *state) summary(now time.Time) *api.StatusReportView {
-	v := &api.StatusReportView{Epoch: s.epoch, ObservedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), Hold: s.hold}
+	v := &api.StatusReportView{Epoch: s.epoch, ObservedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
+		Hold: s.hold}
 	stalled := now.Sub(s.looked) > time.Duration(s.health.MissedLooks)*s.health.LookInterval.Duration
 	v.Members = slices.Grow(v.Members, len(s.evidence))
 	for i := range s.evidence {
 		e := &s.evidence[i]
 		d := s.members[e.Key()]
 		m := api.StatusReportViewMember{
-			Name: e.Ref.Member, HostID: string(e.HostID), Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(), Digest: e.Digest, Contact: e.Contact(),
+			Name: e.Ref.Member, HostID: string(e.HostID), Datacenter: e.Datacenter, Rack: e.Rack, State: d.State(),
+			Digest: e.Digest, Contact: e.Contact(),
 		}
 		if since := d.DownSince(); !since.IsZero() {
 			at := metav1.NewTime(since.UTC().Truncate(time.Second))

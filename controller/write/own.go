@@ -33,7 +33,8 @@ func Foreign(r client.Object) string {
 	// A report without owners may be ours: deleting a StatefulSet without its Pods
 	// (--cascade=orphan) removes the owner references.
 	for _, o := range r.GetOwnerReferences() {
-		if gv, err := schema.ParseGroupVersion(o.APIVersion); err != nil || gv.Group != appsv1.GroupName || o.Kind != "StatefulSet" {
+		if gv, err := schema.ParseGroupVersion(o.APIVersion); err != nil || gv.Group != appsv1.GroupName ||
+			o.Kind != "StatefulSet" {
 			return fmt.Sprintf("its owner is %s %s", o.Kind, o.Name)
 		}
 	}
@@ -106,7 +107,8 @@ func (w *Reports) Delete(ctx context.Context, c client.Client, live client.Reade
 		return &NotOursError{Why: why}
 	}
 	uid, version := now.GetUID(), now.GetResourceVersion()
-	if err := c.Delete(ctx, now, client.Preconditions{UID: &uid, ResourceVersion: &version}); client.IgnoreNotFound(err) != nil {
+	if err := c.Delete(ctx, now, client.Preconditions{UID: &uid, ResourceVersion: &version}); client.IgnoreNotFound(
+		err) != nil {
 		return fmt.Errorf("delete report %s: %w", key, err)
 	}
 	w.Forget(key)

@@ -62,7 +62,8 @@ func (w *Reports) Differs(existing, want *api.ScyllaDBDatacenterNodesStatusRepor
 
 // Write creates the report or updates existing to want. It returns errors of the API server
 // unwrapped, so that the caller can detect a conflict.
-func (w *Reports) Write(ctx context.Context, c client.Client, existing, want *api.ScyllaDBDatacenterNodesStatusReport) error {
+func (w *Reports) Write(ctx context.Context, c client.Client, existing,
+	want *api.ScyllaDBDatacenterNodesStatusReport) error {
 	var obj *api.ScyllaDBDatacenterNodesStatusReport
 	var s [sha256.Size]byte
 	if existing == nil {

@@ -88,7 +88,8 @@ func EncodeBarrierWait(w *BarrierWait) (string, error) {
 // DecodeBarrierWait decodes the annotation's value.
 func DecodeBarrierWait(value string) (*BarrierWait, error) {
 	if len(value) > maxBarrierWait {
-		return nil, fmt.Errorf("annotation %s has %d bytes, more than %d", AnnotationBarrier, len(value), maxBarrierWait)
+		return nil, fmt.Errorf("annotation %s has %d bytes, more than %d", AnnotationBarrier, len(value),
+			maxBarrierWait)
 	}
 	var w BarrierWait
 	if err := json.Unmarshal([]byte(value), &w); err != nil {

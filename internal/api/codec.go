@@ -44,7 +44,8 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 		}
 	}
 	if n := max(len(r.ObservedNodes), len(r.Operations)); n > maxRowItems {
-		return nil, fmt.Errorf("decode node status report: it lists %d nodes or operations, more than %d", n, maxRowItems)
+		return nil, fmt.Errorf("decode node status report: it lists %d nodes or operations, more than %d", n,
+			maxRowItems)
 	}
 	r.boundTexts()
 	if err := r.canonical(); err != nil {
@@ -53,7 +54,10 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 	// An unusable heartbeat is an error: without it the row would look like a row from a reporter
 	// without heartbeats, which only its Pod's status can make stale.
 	if h := r.Heartbeat; h != nil && (h.Port < 1 || h.Port > 65535 || !IsFingerprint(h.Fingerprint)) {
-		return nil, fmt.Errorf("decode node status report: invalid heartbeat port %d or fingerprint %.80q: must be a port and a lower-case hex SHA-256", h.Port, h.Fingerprint)
+		return nil,
+			fmt.Errorf(
+				"decode node status report: invalid heartbeat port %d or fingerprint %.80q: must be a port and a "+
+					"lower-case hex SHA-256", h.Port, h.Fingerprint)
 	}
 	for i := range r.ObservedNodes {
 		o := &r.ObservedNodes[i]
@@ -61,7 +65,8 @@ func DecodeNodeStatusReport(value string) (*NodeStatusReport, error) {
 			return nil, fmt.Errorf("decode node status report: observedNodes[%d].hostID %w", i, err)
 		}
 		if t := o.Since; t != nil && !writable(t.Time) {
-			return nil, fmt.Errorf("decode node status report: observedNodes[%d].since is outside the years 1 to 9999", i)
+			return nil, fmt.Errorf("decode node status report: observedNodes[%d].since is outside the years 1 to 9999",
+				i)
 		}
 	}
 	// A place without a usable host ID belongs to no node, and no decision requires it.
@@ -229,7 +234,8 @@ func SplitList(s string) []string {
 func EncodeNodeStatusReport(r *NodeStatusReport) (string, error) {
 	c := *r
 	c.ObservedNodes = slices.Clone(r.ObservedNodes)
-	slices.SortStableFunc(c.ObservedNodes, func(a, b ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
+	slices.SortStableFunc(c.ObservedNodes,
+		func(a, b ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
 	c.Operations = slices.Clone(r.Operations)
 	slices.SortStableFunc(c.Operations, func(a, b NodeOperation) int {
 		return cmp.Or(cmp.Compare(a.HostID, b.HostID), strings.Compare(a.Type+" "+a.State, b.Type+" "+b.State))

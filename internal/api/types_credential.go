@@ -168,7 +168,8 @@ const (
 // no start depends on it, and the API server would refuse a status that contains it.
 func (r *CredentialReport) usable() bool {
 	c := &r.Credential
-	words := []string{string(c.Code), string(c.Mode), string(c.Default), string(c.Reason), strings.TrimPrefix(c.Server, "0x")}
+	words := []string{string(c.Code), string(c.Mode), string(c.Default), string(c.Reason),
+		strings.TrimPrefix(c.Server, "0x")}
 	ok := isWord(c.Code) && isWord(c.Mode) && c.Member == "" && writes(c.At) && writes(c.Since)
 	if s := r.Settings; s != nil {
 		words = append(words, s.Hash)
@@ -177,11 +178,14 @@ func (r *CredentialReport) usable() bool {
 			ok = ok && s.Items[i].usable()
 		}
 	}
-	return ok && !slices.ContainsFunc(words, func(w string) bool { return len(w) > 32 || strings.Trim(w, letters+"0123456789") != "" })
+	return ok &&
+		!slices.ContainsFunc(words,
+			func(w string) bool { return len(w) > 32 || strings.Trim(w, letters+"0123456789") != "" })
 }
 
 func (i *InitialSetting) usable() bool {
-	ok := isWord(strings.ReplaceAll(i.Name, "_", "")) && isWord(i.State) && (i.Reason == "" || isWord(i.Reason)) && len(i.Replication) <= maxRowText
+	ok := isWord(strings.ReplaceAll(i.Name, "_", "")) && isWord(i.State) && (i.Reason == "" || isWord(i.Reason)) &&
+		len(i.Replication) <= maxRowText
 	ok = ok && len(i.Wanted) <= maxDatacenters && len(i.Ours) <= maxSettings+1
 	for dc, n := range i.Wanted {
 		ok = ok && len(dc) <= maxRowWord && n >= 0 && n <= maxFactor

@@ -32,8 +32,11 @@ func Decide(in Input) Verdict {
 	v := in.decide()
 	switch {
 	case in.Refused != "":
-		v.Satisfied, v.Decision, v.Summary = false, DecisionRefuse, words.New(words.BarrierRefuses, "message", in.Refused)
-		v.Blockers = append([]matrix.Blocker{{Reason: words.DataDirectoryUnusable, Observed: in.self, Detail: in.Refused}}, v.Blockers...)
+		v.Satisfied, v.Decision, v.Summary = false, DecisionRefuse,
+			words.New(words.BarrierRefuses, "message", in.Refused)
+		v.Blockers = append(
+			[]matrix.Blocker{{Reason: words.DataDirectoryUnusable, Observed: in.self, Detail: in.Refused}},
+			v.Blockers...)
 	case in.AtBarrier && v.restsOnVolume():
 		v.Satisfied, v.Decision = false, DecisionWait
 	}
@@ -50,9 +53,12 @@ func (v Verdict) restsOnVolume() bool {
 
 // decide returns the decision.
 //
-// Long: the order of the questions is the decision, and is easiest to read in one piece.
+//nolint:funlen // the order of the questions is the decision, and is easiest to read in one piece
 func (in Input) decide() Verdict {
-	in.Peers = without(in.Peers, func(p *cluster.Member) bool { return p.Ref.Member != "" && p.Ref.Member == in.self.Member })
+	in.Peers = without(in.Peers, func(p *cluster.Member) bool {
+		return p.Ref.Member != "" &&
+			p.Ref.Member == in.self.Member
+	})
 	v := Verdict{Self: in.self}
 
 	if in.Disk == BootstrappedYes && !in.foreignVolume() {
@@ -117,8 +123,10 @@ func (in Input) decide() Verdict {
 	case m.Empty():
 		return v.open(DecisionGenesis, words.New(words.StartsAsFirstNode))
 	case removed:
-		b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.self, Cause: words.New(words.HostIDRemoved, "hostID", in.self.HostID)}
-		v.Decision, v.Blockers, v.Summary = DecisionRefuse, []matrix.Blocker{b}, words.New(words.CannotStart, "why", b.Cause)
+		b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.self,
+			Cause: words.New(words.HostIDRemoved, "hostID", in.self.HostID)}
+		v.Decision, v.Blockers, v.Summary = DecisionRefuse, []matrix.Blocker{b},
+			words.New(words.CannotStart, "why", b.Cause)
 	case forgotten && in.Volume == VolumeNotLooked:
 		return v.open(DecisionAllUp, words.New(words.StartsAsNewIfVolumeIsEmpty, "hostID", in.self.HostID))
 	default:
@@ -241,7 +249,8 @@ func (in *Input) foreignVolume() bool {
 // ownerOfVolume returns the other member whose Service records the host ID in the volume, or whose
 // row has it; empty if there is none.
 func (in *Input) ownerOfVolume() string {
-	if i := slices.IndexFunc(in.Peers, func(p *cluster.Member) bool { return p.RecordedID() == in.VolumeHostID }); i >= 0 {
+	if i := slices.IndexFunc(in.Peers,
+		func(p *cluster.Member) bool { return p.RecordedID() == in.VolumeHostID }); i >= 0 {
 		return in.Peers[i].Name()
 	}
 	if in.Matrix == nil {
@@ -283,7 +292,8 @@ func (in *Input) unusable() matrix.Blocker {
 		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "owner", in.ownerOfVolume())
 	case in.foreignVolume():
 		b.Reason = words.ForeignVolume
-		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "recorded", in.self.HostID, "owner", in.ownerOfVolume())
+		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "recorded", in.self.HostID, "owner",
+			in.ownerOfVolume())
 	case !in.Banned.IsZero():
 		b.Cause = words.New(words.HostIDBanned, "evidence", in.Banned)
 	default:
@@ -301,7 +311,8 @@ func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
 	if in.Volume != VolumeUsed || in.VolumeHostID != "" || in.self.HostID != "" || in.Member.HasJoined() || m.Empty() {
 		return matrix.Blocker{}
 	}
-	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.self, Cause: words.New(words.VolumeOfUnknownHostID)}
+	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.self,
+		Cause: words.New(words.VolumeOfUnknownHostID)}
 }
 
 // judged returns the matrix with Self as the new node.
@@ -330,7 +341,8 @@ func (in *Input) malformed(forced bool) []matrix.Blocker {
 		list = append(list, matrix.Blocker{Reason: reason, Observed: in.self, Cause: cause})
 	}
 	if forced {
-		list = append(list, matrix.Blocker{Reason: words.ForceValueInvalid, Observed: in.self, Detail: in.Member.Annotation(api.AnnotationForceProceed)})
+		list = append(list, matrix.Blocker{Reason: words.ForceValueInvalid, Observed: in.self,
+			Detail: in.Member.Annotation(api.AnnotationForceProceed)})
 	}
 	switch target, replacing := in.service().Labels[api.LabelReplacingNodeHostID]; {
 	case replacing && target == "":

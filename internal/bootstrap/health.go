@@ -27,10 +27,12 @@ type Health struct {
 func HealthOf(c *cluster.Cluster) Health {
 	m := c.Matrix()
 	silent, since := c.ControllerSilent()
-	outdated := slices.Concat(outdated(m, c.Serviced(), "", silent, since), rolloutBlockers(maintenance.Rollouts(c, nil)), c.Doubts(""))
+	outdated := slices.Concat(outdated(m, c.Serviced(), "", silent, since),
+		rolloutBlockers(maintenance.Rollouts(c, nil)), c.Doubts(""))
 	beside := slices.Concat(banned(c), c.Beside())
 	h := m.Health()
-	out := Health{Healthy: h.AllUp && len(outdated)+len(beside) == 0, Nodes: h.Nodes, Up: h.Up, Total: h.Total + len(outdated) + len(beside)}
+	out := Health{Healthy: h.AllUp && len(outdated)+len(beside) == 0, Nodes: h.Nodes, Up: h.Up,
+		Total: h.Total + len(outdated) + len(beside)}
 	out.Blockers = slices.Concat(h.Blockers, outdated, beside)
 	matrix.SortBlockers(out.Blockers)
 	for _, b := range outdated {

@@ -81,7 +81,8 @@ func held(c *cluster.Cluster, m *cluster.Member) []matrix.Blocker {
 // refusal returns a blocker of the barrier. Its cause is nested, so that no code treats the Pod's
 // code and names as facts of the objects.
 func refusal(c *cluster.Cluster, m *cluster.Member, reason words.Code, r api.BarrierRefusal) matrix.Blocker {
-	b := matrix.Blocker{Reason: reason, Observed: c.Named(r.Observed), Observer: c.Named(r.Observer), Detail: cmp.Or(r.Detail, r.Words), Hearsay: true}
+	b := matrix.Blocker{Reason: reason, Observed: c.Named(r.Observed), Observer: c.Named(r.Observer),
+		Detail: cmp.Or(r.Detail, r.Words), Hearsay: true}
 	switch reason {
 	case words.ReporterSilent:
 		b.Observer = matrix.Ref{}

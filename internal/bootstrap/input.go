@@ -21,14 +21,20 @@ func Of(c *cluster.Cluster, member string) (Input, error) {
 	}
 	self := m.ByService()
 	if err := c.KnowsEnough(self); err != nil {
-		return Input{}, fmt.Errorf("judge member %s/%s: without any status report it cannot be distinguished from the first node: %w", c.Namespace, member, err)
+		return Input{},
+			fmt.Errorf(
+				"judge member %s/%s: without any status report it cannot be distinguished from the first node: %w",
+				c.Namespace, member, err)
 	}
 	in := Input{
 		Member: m, DiskDetail: words.New(words.DataDirectoryOfPod),
-		Matrix: c.Matrix(), Reports: c.ReportCount(), NotVerified: c.Matrix().Options().NotVerified, AllowNonReporting: m.AllowsNonReporting(),
-		Peers: slices.DeleteFunc(c.Serviced(), func(p *cluster.Member) bool { return p == m }), Rollouts: maintenance.Rollouts(c, m), Version: m.ImageVersion(),
+		Matrix: c.Matrix(), Reports: c.ReportCount(), NotVerified: c.Matrix().Options().NotVerified,
+		AllowNonReporting: m.AllowsNonReporting(),
+		Peers:             slices.DeleteFunc(c.Serviced(), func(p *cluster.Member) bool { return p == m }),
+		Rollouts:          maintenance.Rollouts(c, m), Version: m.ImageVersion(),
 		Held: held(c, m), LastListedBy: c.LastListedBy(self.HostID), Permission: permission(c, m),
-		Initialized: c.StatusReport != nil && c.StatusReport.Status.Initialized, Doubts: c.Doubts(member), Banned: m.Banned(),
+		Initialized: c.StatusReport != nil && c.StatusReport.Status.Initialized, Doubts: c.Doubts(member),
+		Banned: m.Banned(),
 	}
 	in.ControllerSilent, in.ControllerSilentSince = c.ControllerSilent()
 	if m.EmptyVolume() {

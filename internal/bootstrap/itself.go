@@ -20,14 +20,16 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
 	if in.unrecorded(m) {
 		return in.perhaps(words.JoinNotRecorded, in.self.HostID)
 	}
-	if in.self.HostID != "" && listed(m, in.self.HostID) || in.self.Member == "" || in.Volume != VolumeUsed || in.stillReplaces(m) {
+	if in.self.HostID != "" && listed(m, in.self.HostID) || in.self.Member == "" || in.Volume != VolumeUsed ||
+		in.stillReplaces(m) {
 		return nil
 	}
 	var nobodys []hostid.ID
 	for i := range m.Nodes() {
 		n := &m.Nodes()[i]
 		recorded := slices.ContainsFunc(in.Peers, func(p *cluster.Member) bool { return p.RecordedID() == n.HostID })
-		if n.HostID != "" && n.Row == nil && n.Member == "" && n.Joined && !recorded && n.SeenDown > 0 && n.SeenUp == 0 {
+		if n.HostID != "" && n.Row == nil && n.Member == "" && n.Joined && !recorded && n.SeenDown > 0 &&
+			n.SeenUp == 0 {
 			nobodys = append(nobodys, n.HostID)
 		}
 	}

@@ -102,7 +102,8 @@ func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hosti
 	}
 	permit := &p.View.Permits[at]
 	if p.ClaimKnown && permit.PVCUID != p.ClaimUID {
-		other(words.New(words.PermitForOtherClaim, "claim", p.Claim, "uid", string(p.ClaimUID), "permitted", string(permit.PVCUID)))
+		other(words.New(words.PermitForOtherClaim, "claim", p.Claim, "uid", string(p.ClaimUID), "permitted",
+			string(permit.PVCUID)))
 	}
 	if p.PodUID != "" && permit.PodUID != p.PodUID {
 		// The controller judged the Pod that waited then. It withdraws the permit when it sees the
@@ -130,14 +131,18 @@ func (p *Permission) queued(member string) words.Message {
 	if at < 0 {
 		return words.New(words.PermitNotQueued)
 	}
-	return words.New(words.PermitQueued, "place", at+1, "waiting", max(len(p.View.Queue), int(p.View.Waiting)), "why", Waits(p.View.Queue[at]))
+	return words.New(words.PermitQueued, "place", at+1, "waiting", max(len(p.View.Queue), int(p.View.Waiting)), "why",
+		Waits(p.View.Queue[at]))
 }
 
 // Waits returns the reason why a member in the queue waits.
 func Waits(w api.StatusReportViewWaiting) words.Message {
 	reason := words.Code(w.Reason)
 	switch reason {
-	case words.PermitWaitsForPod, words.PermitWaitsForTurn, words.PermitWaitsForNewcomer, words.PermitWaitsForMembers, words.PermitWaitsForTargetDown, words.PermitWaitsForStability, words.PermitOfFounder, words.PermitWaitsForFirstNode, words.PermitWaitsForCredential, words.PermitWaitsForLeaving, words.PermitWaitsForReading, words.PermitWaitsForSchema:
+	case words.PermitWaitsForPod, words.PermitWaitsForTurn, words.PermitWaitsForNewcomer, words.PermitWaitsForMembers,
+		words.PermitWaitsForTargetDown, words.PermitWaitsForStability, words.PermitOfFounder,
+		words.PermitWaitsForFirstNode, words.PermitWaitsForCredential, words.PermitWaitsForLeaving,
+		words.PermitWaitsForReading, words.PermitWaitsForSchema:
 		return words.Message{Code: reason, Params: words.Params{"nodes": w.Nodes}}
 	}
 	if reason == words.PermitWaitsForLog && len(w.Nodes) > 0 {

@@ -29,12 +29,14 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	if in.Volume == VolumeUnreadable && in.self.HostID != "" && in.hasJoined(m) {
 		// It is unknown whether the member restarts or has lost its disk.
 		blockers = append(blockers, matrix.Blocker{
-			Reason: words.VolumeUnreadable, Observed: in.self, Cause: words.New(words.VolumeNotLooked, "why", in.VolumeDetail),
+			Reason: words.VolumeUnreadable, Observed: in.self,
+			Cause: words.New(words.VolumeNotLooked, "why", in.VolumeDetail),
 		})
 	}
 	if !in.replaces().IsZero() {
 		blockers = in.butReplaced(m, blockers)
-		if uid := in.Member.Annotation(api.AnnotationReplacePodUID); uid != "" && in.Member.Pod != nil && uid == string(in.Member.Pod.UID) {
+		if uid := in.Member.Annotation(api.AnnotationReplacePodUID); uid != "" && in.Member.Pod != nil &&
+			uid == string(in.Member.Pod.UID) {
 			// The replacement is about to evict this Pod, with its volume. A start now would be
 			// interrupted, or create a member whose volume is deleted.
 			blockers = append(blockers, matrix.Blocker{Reason: words.PodToBeReplaced, Observed: in.self})
@@ -42,7 +44,8 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 	}
 	matrix.SortBlockers(blockers)
 	if in.JudgedBy != "" {
-		notes = append(notes, words.New(words.JudgedByOverride, "report", in.JudgedBy, "annotation", api.AnnotationStatusReportOverrideRef))
+		notes = append(notes, words.New(words.JudgedByOverride, "report", in.JudgedBy, "annotation",
+			api.AnnotationStatusReportOverrideRef))
 	}
 	notes = append(notes, in.perhapsItself(m)...)
 	notes = append(notes, in.newRack(m)...)
@@ -59,7 +62,9 @@ func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 			return []matrix.Blocker{{Reason: words.DatacenterNotVerified, Cause: why}}
 		}
 		if in.lostAlone() && !in.otherDatacenter(m) {
-			return []matrix.Blocker{{Reason: words.ReportMissing, Observed: in.self, Cause: words.New(words.DataIsGone, "member", in.self.Name())}}
+			return []matrix.Blocker{
+				{Reason: words.ReportMissing, Observed: in.self,
+					Cause: words.New(words.DataIsGone, "member", in.self.Name())}}
 		}
 		return []matrix.Blocker{{Reason: words.ReportMissing, Cause: why}}
 	}
@@ -67,7 +72,8 @@ func (in *Input) genesis(m *matrix.Matrix) []matrix.Blocker {
 	if first.Member == in.self.Member {
 		return nil
 	}
-	return []matrix.Blocker{{Reason: words.FirstNodePending, Observed: first, Cause: words.New(words.FirstNodeIs, "first", first.Name())}}
+	return []matrix.Blocker{
+		{Reason: words.FirstNodePending, Observed: first, Cause: words.New(words.FirstNodeIs, "first", first.Name())}}
 }
 
 // lostAlone reports whether this is the only member that has ever joined, on a volume without any
@@ -94,7 +100,10 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 	for _, id := range in.Member.MustBeDown() {
 		dead[id] = true
 	}
-	blockers = slices.DeleteFunc(blockers, func(b matrix.Blocker) bool { return dead[b.Observed.HostID] || dead[b.Observer.HostID] })
+	blockers = slices.DeleteFunc(blockers, func(b matrix.Blocker) bool {
+		return dead[b.Observed.HostID] ||
+			dead[b.Observer.HostID]
+	})
 	nodes := m.Nodes()
 	for id := range dead {
 		at, ok := m.Index(id)
@@ -107,7 +116,8 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 		}
 		if len(by) > 0 {
 			blockers = append(blockers, matrix.Blocker{
-				Reason: words.ReplacedNodeUp, Observed: nodes[at].Ref, Cause: words.New(words.SeenUpBy, "observers", by[:min(3, len(by))]),
+				Reason: words.ReplacedNodeUp, Observed: nodes[at].Ref,
+				Cause: words.New(words.SeenUpBy, "observers", by[:min(3, len(by))]),
 			})
 		}
 	}
@@ -116,7 +126,8 @@ func (in *Input) butReplaced(m *matrix.Matrix, blockers []matrix.Blocker) []matr
 
 // outdated returns why rows with UP may be out of date: members that have joined since, except but,
 // and a controller that no longer updates the reports. silent and since are as in Input.
-func outdated(m *matrix.Matrix, members []*cluster.Member, but hostid.ID, silent words.Message, since time.Time) []matrix.Blocker {
+func outdated(m *matrix.Matrix, members []*cluster.Member, but hostid.ID, silent words.Message,
+	since time.Time) []matrix.Blocker {
 	return append(behind(m, members, but), silence(silent, since)...)
 }
 

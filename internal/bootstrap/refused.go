@@ -86,13 +86,15 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 		return nil
 	}
 	blocker := func(other matrix.Ref, cause words.Code) matrix.Blocker {
-		return matrix.Blocker{Reason: words.OneNewcomerAtATime, Observed: other, Cause: words.New(cause, "node", other.Name())}
+		return matrix.Blocker{Reason: words.OneNewcomerAtATime, Observed: other,
+			Cause: words.New(cause, "node", other.Name())}
 	}
 	var list []matrix.Blocker
 	seen := map[string]bool{}
 	for i := range nodes {
 		n := &nodes[i]
-		if !n.Self && n.HostID != in.self.HostID && (n.State == matrix.StateJoining || n.State == matrix.StateReplacing) {
+		if !n.Self && n.HostID != in.self.HostID &&
+			(n.State == matrix.StateJoining || n.State == matrix.StateReplacing) {
 			list = append(list, blocker(n.Ref, words.NewcomerOnItsWay))
 			seen[n.Member] = true
 		}

@@ -26,11 +26,13 @@ import (
 // be.
 func (in *Input) restart(m *matrix.Matrix) words.Message {
 	id := in.self.HostID
-	if id == "" || in.Volume == VolumeEmpty || in.Volume == VolumeUnreadable || in.VolumeHostID != "" && in.VolumeHostID != id {
+	if id == "" || in.Volume == VolumeEmpty || in.Volume == VolumeUnreadable ||
+		in.VolumeHostID != "" && in.VolumeHostID != id {
 		return words.Message{}
 	}
 	target := in.Member.Label(api.LabelReplacingNodeHostID)
-	if _, requested := in.service().Labels[api.LabelReplace]; hostid.Known(target) == id || requested && hostid.Known(target) == "" {
+	if _, requested := in.service().Labels[api.LabelReplace]; hostid.Known(target) == id ||
+		requested && hostid.Known(target) == "" {
 		return words.Message{}
 	}
 	if !in.hasJoined(m) {
@@ -82,7 +84,8 @@ func (in *Input) hasJoined(m *matrix.Matrix) bool {
 		return false
 	}
 	row := m.Nodes()[i].Row
-	return row != nil && row.Reported && !row.NoStates && row.State == matrix.StateNormal && strings.EqualFold(row.Says().OperationMode, modeNormal)
+	return row != nil && row.Reported && !row.NoStates && row.State == matrix.StateNormal &&
+		strings.EqualFold(row.Says().OperationMode, modeNormal)
 }
 
 // modeNormal is a node's operation mode after its join. A node in mode STARTING may be a member or

@@ -174,7 +174,8 @@ func (s *Start) external() []string {
 			return e == address && address != "" || name != "" && (e == name || strings.HasPrefix(e, name+"."))
 		}
 		if e == "" || means(s.Member.Ref.Member, s.Address) || slices.Contains(out, e) ||
-			slices.ContainsFunc(s.Members, func(m *cluster.Member) bool { return means(m.Ref.Member, m.SeedAddress(s.ByService)) }) {
+			slices.ContainsFunc(s.Members,
+				func(m *cluster.Member) bool { return means(m.Ref.Member, m.SeedAddress(s.ByService)) }) {
 			continue
 		}
 		out = append(out, e)

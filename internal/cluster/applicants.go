@@ -23,7 +23,8 @@ func (c *Cluster) JoinCandidates() []*Member { return slices.Clone(c.applicants(
 func (c *Cluster) makeApplicants() []*Member {
 	var out []*Member
 	for _, m := range c.serviced() {
-		if _, leaves := m.Service.Labels[api.LabelDecommissioned]; leaves || m.Service.DeletionTimestamp != nil || m.hasLeft() {
+		if _, leaves := m.Service.Labels[api.LabelDecommissioned]; leaves || m.Service.DeletionTimestamp != nil ||
+			m.hasLeft() {
 			continue
 		}
 		if m.Replaces() || !c.isMember(m) {
@@ -125,7 +126,8 @@ func (m *Member) DefaultPolicy() api.Policy {
 // member's own Service names that report. Another object's reference alone does not change the
 // policy.
 func (m *Member) JudgedByOther() bool {
-	return m.c != nil && m.c.OverrideRef != "" && m.c.OverrideRef != m.c.Name && m.Annotation(api.AnnotationStatusReportOverrideRef) == m.c.OverrideRef
+	return m.c != nil && m.c.OverrideRef != "" && m.c.OverrideRef != m.c.Name &&
+		m.Annotation(api.AnnotationStatusReportOverrideRef) == m.c.OverrideRef
 }
 
 // NeedsPermit reports whether the member's barrier requires a permit and has not opened. A node

@@ -49,7 +49,8 @@ func (c *Cluster) isNewcomer(member string) bool {
 		return false
 	}
 	st := ScyllaDBStatus(pod)
-	return st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil)
+	return st != nil &&
+		(st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil)
 }
 
 // banned returns the evidence that ScyllaDB has permanently refused the new node, else zero. The

@@ -40,7 +40,8 @@ func (c *Cluster) isRunningIn(pod *corev1.Pod, member string) bool {
 	if serving(pod) {
 		return true
 	}
-	return known && c.ix.refs[member].HostID != "" && ContainerRuns(pod, c.ix.scyllaDB.Container(member)) && c.all.Nodes()[at].SeenUp > 0
+	return known && c.ix.refs[member].HostID != "" && ContainerRuns(pod, c.ix.scyllaDB.Container(member)) &&
+		c.all.Nodes()[at].SeenUp > 0
 }
 
 // ClaimName returns the name of the member's data PVC, whether or not it exists.

@@ -89,7 +89,8 @@ func (c *Cluster) later() *Cluster {
 // if no node was queried.
 func (c *Cluster) Using(source Source) (*Cluster, error) {
 	if source == SourceLive && c.Live == nil {
-		return nil, errors.New("source live queries ScyllaDB, and saved objects contain no answer; use report or annotation")
+		return nil,
+			errors.New("source live queries ScyllaDB, and saved objects contain no answer; use report or annotation")
 	}
 	if source == c.want {
 		return c, nil
@@ -102,7 +103,8 @@ func (c *Cluster) Using(source Source) (*Cluster, error) {
 // Rows come from the answers with SourceLive. They also do with SourceAuto: its caller queries the
 // nodes only if no other source has a row. If SourceAuto lacks the permission to query, rows come
 // from the objects and the missing permission is among Problems.
-func (c *Cluster) WithLive(live map[string]*api.NodeStatusReport, facts map[string]LiveFacts, problems []Problem) *Cluster {
+func (c *Cluster) WithLive(live map[string]*api.NodeStatusReport, facts map[string]LiveFacts,
+	problems []Problem) *Cluster {
 	other := *c
 	other.Live, other.Facts = live, facts
 	other.Problems = SortProblems(append(slices.Clip(other.Problems), problems...))
@@ -185,7 +187,8 @@ func (c *Cluster) MemberOf(n *matrix.Node) *Member {
 func (c *Cluster) NoService(member string) *NotFoundError {
 	e := &NotFoundError{What: "member", Name: member, In: "cluster " + c.Key.String(), Known: len(c.ix.refs)}
 	if _, ok := c.ix.refs[member]; ok {
-		e.Cure = "its Pod exists but its member Service does not; the controller creates the Service: check the controller log"
+		e.Cure = "its Pod exists but its member Service does not; the controller creates the Service: check the " +
+			"controller log"
 		return e
 	}
 	e.Nearest, e.Cure = Nearest(member, c.ix.names()), "the status lists the members"

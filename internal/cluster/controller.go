@@ -27,7 +27,8 @@ func (c *Cluster) ControllerSilent() (controller words.Message, since time.Time)
 	case !l.Silent:
 		return words.Message{}, time.Time{}
 	case l.NotKept:
-		return words.New(words.ReportsNotKept, "controller", l.Holder, "lease", c.Lease.Namespace+"/"+c.Lease.Name), time.Time{}
+		return words.New(words.ReportsNotKept, "controller", l.Holder, "lease", c.Lease.Namespace+"/"+c.Lease.Name),
+			time.Time{}
 	}
 	return words.New(words.ControllerNamed, "controller", cmp.Or(l.Holder, c.Lease.Name)), l.Since
 }

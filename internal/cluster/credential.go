@@ -14,7 +14,8 @@ import (
 // RootCredential returns the mode of the container of the credential in the member's Pod; off if
 // the Pod has none, or the annotation of the StatefulSet stops it.
 func (m *Member) RootCredential() api.RootCredentialMode {
-	if m.Pod == nil || m.StatefulSet != nil && m.StatefulSet.Annotations[api.AnnotationRootCredential] == api.CredentialOff {
+	if m.Pod == nil ||
+		m.StatefulSet != nil && m.StatefulSet.Annotations[api.AnnotationRootCredential] == api.CredentialOff {
 		return api.CredentialOff
 	}
 	init := m.Pod.Spec.InitContainers

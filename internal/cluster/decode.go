@@ -112,7 +112,8 @@ func (d *Decoder) decode(value api.RowText) (*api.NodeStatusReport, error) {
 	rest := "{" + strings.TrimPrefix(tail, ",")
 	// The fast path is safe only if the rest cannot list cells again, in any spelling.
 	lower := strings.ToLower(rest)
-	if !strings.HasPrefix(tail, ",") && tail != "}" || strings.HasPrefix(tail, ",}") || strings.ContainsAny(rest, "\\\u017f\u212a") ||
+	if !strings.HasPrefix(tail, ",") && tail != "}" || strings.HasPrefix(tail, ",}") ||
+		strings.ContainsAny(rest, "\\\u017f\u212a") ||
 		strings.Contains(lower, "observednodes") || strings.Contains(lower, "nodestatusreport") {
 		return value.Decode()
 	}

@@ -17,7 +17,8 @@ func (c *Cluster) normalIn(id hostid.ID) []int {
 		return nil
 	}
 	in := c.all.Opinion(id).States[matrix.StateNormal]
-	if own := c.all.Cell(at, at); c.all.HasUsableRow(at) && own.Status != matrix.Missing && own.State == matrix.StateNormal {
+	if own := c.all.Cell(at, at); c.all.HasUsableRow(at) && own.Status != matrix.Missing &&
+		own.State == matrix.StateNormal {
 		in = append(in, at)
 	}
 	return in

@@ -107,7 +107,8 @@ func Forces(o metav1.Object) bool {
 // a partition or with update strategy OnDelete may never end, so it does not count.
 func Rolling(set *appsv1.StatefulSet) bool {
 	st := &set.Status
-	if st.UpdateRevision == "" || st.UpdateRevision == st.CurrentRevision || set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+	if st.UpdateRevision == "" || st.UpdateRevision == st.CurrentRevision ||
+		set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return false
 	}
 	r := set.Spec.UpdateStrategy.RollingUpdate

@@ -42,7 +42,8 @@ func (c *Cluster) NotFirst(member string, all Neighbourhood) words.Message {
 		for i := range all.Pods {
 			p := &all.Pods[i]
 			if of := all.clusterOf(p); statefulSetOf(p) == set && of != "" && of != c.Name {
-				return words.New(words.StatefulSetHasMembersOfCluster, "statefulSet", set, "member", p.Name, "cluster", of)
+				return words.New(words.StatefulSetHasMembersOfCluster, "statefulSet", set, "member", p.Name, "cluster",
+					of)
 			}
 		}
 	}
@@ -107,7 +108,11 @@ func (n Neighbourhood) reach(seed, namespace string) (pods []*corev1.Pod, here b
 
 func (n Neighbourhood) withAddress(ip netip.Addr) (pods []*corev1.Pod, here bool) {
 	has := func(texts ...string) bool {
-		return slices.ContainsFunc(texts, func(t string) bool { a, err := netip.ParseAddr(t); return err == nil && a.Unmap() == ip })
+		return slices.ContainsFunc(texts, func(t string) bool {
+			a, err := netip.ParseAddr(t)
+			return err == nil &&
+				a.Unmap() == ip
+		})
 	}
 	for i := range n.Pods {
 		p := &n.Pods[i]

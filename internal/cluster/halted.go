@@ -52,7 +52,8 @@ func (c *Cluster) Paused(member string) words.Message {
 // is deleted with its Pod.
 func (c *Cluster) KeepsClaims(member string) bool {
 	claims := c.Claims(member)
-	return len(claims) > 0 && !slices.ContainsFunc(claims, func(p *corev1.PersistentVolumeClaim) bool { return p.DeletionTimestamp != nil })
+	return len(claims) > 0 &&
+		!slices.ContainsFunc(claims, func(p *corev1.PersistentVolumeClaim) bool { return p.DeletionTimestamp != nil })
 }
 
 // container returns the status of the member's ScyllaDB container if it runs on a Kubernetes node
@@ -96,7 +97,8 @@ func (c *Cluster) mode(member string) string {
 // kubelet and supervisord use the same clock.
 func (c *Cluster) process(member string) *api.ScyllaDBProcess {
 	st, said := c.container(member), c.fresh(member)
-	if live := c.Live[member]; st == nil || said == nil || said.Process == nil || c.ix.pods[member].Spec.HostNetwork || live != nil && live.Error == nil {
+	if live := c.Live[member]; st == nil || said == nil || said.Process == nil || c.ix.pods[member].Spec.HostNetwork ||
+		live != nil && live.Error == nil {
 		return nil
 	}
 	if p := said.Process; p.Ended == nil || !p.Ended.Time.Before(st.State.Running.StartedAt.Time) {
@@ -112,7 +114,8 @@ func (c *Cluster) ended(member string) words.Message {
 		return words.Message{}
 	}
 	m := words.New(words.ScyllaDBStartsOver)
-	if p.State == api.ProcessFatal || p.State == api.ProcessStopped || p.State == api.ProcessExited && p.ExitStatus != nil && *p.ExitStatus == 0 {
+	if p.State == api.ProcessFatal || p.State == api.ProcessStopped ||
+		p.State == api.ProcessExited && p.ExitStatus != nil && *p.ExitStatus == 0 {
 		m = words.New(words.ScyllaDBEnded)
 	}
 	m.Params = words.Params{}
@@ -138,7 +141,8 @@ func (c *Cluster) startsLong(member string) words.Message {
 		return words.Message{}
 	}
 	since := podTransition(pod, corev1.PodReady)
-	if begun := podCondition(pod, corev1.PodInitialized); begun != nil && !since.IsZero() && begun.LastTransitionTime.After(since) {
+	if begun := podCondition(pod, corev1.PodInitialized); begun != nil && !since.IsZero() &&
+		begun.LastTransitionTime.After(since) {
 		since = begun.LastTransitionTime.Time // the barrier is an init container
 	}
 	took := c.TakenAt.Sub(since)

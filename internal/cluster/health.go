@@ -37,7 +37,8 @@ func (c *Cluster) DeadRows() []matrix.Ref {
 	var out []matrix.Ref
 	for _, m := range c.Serviced() {
 		ref := m.Recorded()
-		if at, ok := c.all.Index(ref.HostID); ok && ref.HostID != "" && m.Idle() && m.HasJoined() && c.all.Nodes()[at].Removed {
+		if at, ok := c.all.Index(ref.HostID); ok && ref.HostID != "" && m.Idle() && m.HasJoined() &&
+			c.all.Nodes()[at].Removed {
 			out = append(out, ref)
 		}
 	}

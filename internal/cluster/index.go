@@ -61,7 +61,8 @@ func (c *Cluster) makeIndex() *index {
 		v := &c.Services[i]
 		ix.services[v.Name] = v
 		ref := Place(v.Name, v.Labels)
-		ref.Datacenter, ref.Rack = cmp.Or(ref.Datacenter, ix.refs[v.Name].Datacenter), cmp.Or(ref.Rack, ix.refs[v.Name].Rack)
+		ref.Datacenter, ref.Rack = cmp.Or(ref.Datacenter, ix.refs[v.Name].Datacenter),
+			cmp.Or(ref.Rack, ix.refs[v.Name].Rack)
 		ref.HostID = recordedHostID(v)
 		ix.refs[v.Name] = ref
 		if ref.HostID != "" {
@@ -235,7 +236,8 @@ func (ix *index) pvcName(member string) string {
 	if s := ix.set(member); s != nil {
 		vol := dataVolume(&s.Spec.Template.Spec)
 		for i := range s.Spec.VolumeClaimTemplates {
-			if t := &s.Spec.VolumeClaimTemplates[i]; t.Name == vol || vol == "" && len(s.Spec.VolumeClaimTemplates) == 1 {
+			if t := &s.Spec.VolumeClaimTemplates[i]; t.Name == vol ||
+				vol == "" && len(s.Spec.VolumeClaimTemplates) == 1 {
 				return t.Name + "-" + member
 			}
 		}

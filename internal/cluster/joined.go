@@ -24,13 +24,15 @@ func SaysJoined(row *api.NodeStatusReport) *bool {
 		return nil
 	}
 	itself := func(o api.ObservedNodeStatusReport) bool {
-		return o.HostID == row.HostID && o.Status == api.NodeStatusUp && matrix.ParseState(string(o.State)) == matrix.StateNormal
+		return o.HostID == row.HostID && o.Status == api.NodeStatusUp &&
+			matrix.ParseState(string(o.State)) == matrix.StateNormal
 	}
 	if row.OperationMode != modeNormal {
 		return row.OwnsTokens
 	}
 	// Rows are usually sorted; then a binary search finds the node's own cell.
-	at, _ := slices.BinarySearchFunc(row.ObservedNodes, row.HostID, func(o api.ObservedNodeStatusReport, id hostid.ID) int { return cmp.Compare(o.HostID, id) })
+	at, _ := slices.BinarySearchFunc(row.ObservedNodes, row.HostID,
+		func(o api.ObservedNodeStatusReport, id hostid.ID) int { return cmp.Compare(o.HostID, id) })
 	if at < len(row.ObservedNodes) && itself(row.ObservedNodes[at]) || slices.ContainsFunc(row.ObservedNodes, itself) {
 		return new(true)
 	}
@@ -42,7 +44,8 @@ func SaysJoined(row *api.NodeStatusReport) *bool {
 // it lists itself UP and NORMAL and serves CQL (facts 2.5); its row also lists itself UP. The
 // operator's annotation of a zero-token node never records a join.
 func servesUnsaid(pod *corev1.Pod, s *statement) bool {
-	if s.said == nil || s.said.OperationMode != "" || s.said.OwnsTokens != nil || !s.trouble.IsZero() || s.ref.HostID == "" || !serving(pod) || !PodReady(pod) || nodeLost(pod) {
+	if s.said == nil || s.said.OperationMode != "" || s.said.OwnsTokens != nil || !s.trouble.IsZero() ||
+		s.ref.HostID == "" || !serving(pod) || !PodReady(pod) || nodeLost(pod) {
 		return false
 	}
 	return slices.ContainsFunc(s.said.ObservedNodes, func(o api.ObservedNodeStatusReport) bool {

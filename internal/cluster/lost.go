@@ -19,7 +19,8 @@ func (c *Cluster) withoutReport() []matrix.Blocker {
 	var lost []string
 	for i := range c.Services {
 		dc := c.Services[i].Labels[api.LabelDatacenter]
-		reported := slices.ContainsFunc(c.Reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return r.DatacenterName == dc })
+		reported := slices.ContainsFunc(c.Reports,
+			func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return r.DatacenterName == dc })
 		if j := joined(&c.Services[i]); dc != "" && !reported && j != nil && *j && !slices.Contains(lost, dc) {
 			lost = append(lost, dc)
 		}
@@ -36,7 +37,8 @@ func (c *Cluster) withoutReport() []matrix.Blocker {
 // a user chose the source or the reports were not read.
 func (c *Cluster) reportLost() []matrix.Blocker {
 	unread := slices.ContainsFunc(c.Problems, func(p Problem) bool { return p.Resource == ResourceReports })
-	if c.Source != SourceAnnotation || !auto(c.want) || !c.Operator || len(c.annotations) == 0 || len(c.Reports) > 0 || c.Read&KindReports == 0 || unread {
+	if c.Source != SourceAnnotation || !auto(c.want) || !c.Operator || len(c.annotations) == 0 || len(c.Reports) > 0 ||
+		c.Read&KindReports == 0 || unread {
 		return nil
 	}
 	for i := range c.Services {

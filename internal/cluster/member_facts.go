@@ -154,7 +154,8 @@ func (m *Member) Rolling() bool { return m.StatefulSet != nil && Rolling(m.State
 
 // Current reports whether the member's Pod is of its StatefulSet's newest revision.
 func (m *Member) Current() bool {
-	return m.Pod != nil && m.StatefulSet != nil && m.Pod.Labels[appsv1.ControllerRevisionHashLabelKey] == m.StatefulSet.Status.UpdateRevision
+	return m.Pod != nil && m.StatefulSet != nil &&
+		m.Pod.Labels[appsv1.ControllerRevisionHashLabelKey] == m.StatefulSet.Status.UpdateRevision
 }
 
 // Launcher returns whether the member's StatefulSet starts ScyllaDB through `scylla-agent launch`,
@@ -173,7 +174,8 @@ func (m *Member) Launcher() release.Support {
 	line := slices.Concat(c.Command, c.Args)
 	for i, arg := range line {
 		// In a shell script the command is one argument.
-		if path.Base(arg) == "scylla-agent" && i+1 < len(line) && line[i+1] == "launch" || strings.Contains(arg, "scylla-agent launch") {
+		if path.Base(arg) == "scylla-agent" && i+1 < len(line) && line[i+1] == "launch" ||
+			strings.Contains(arg, "scylla-agent launch") {
 			return release.Yes
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Long: one pass over the Services, and then one over Pods and host IDs without a Service.
+//nolint:funlen // one pass over the Services, and then one over Pods and host IDs without a Service
 func (c *Cluster) makeMembers() []Member {
 	nodes, rows := c.all.Nodes(), c.rows
 	byMember := make(map[string]*matrix.Row, len(rows))
@@ -57,7 +57,8 @@ func (c *Cluster) makeMembers() []Member {
 		if w := wantedAt[placeKey(n.Ref)]; w != nil && n.Row != nil && w.HostID == "" {
 			// Its row is in the report although its Service and Pod are missing: one member, not
 			// two.
-			mb.Ref.Member, mb.Namespace, mb.PVCName, mb.PVC, mb.StatefulSet = w.Ref.Member, w.Namespace, w.PVCName, w.PVC, w.StatefulSet
+			mb.Ref.Member, mb.Namespace, mb.PVCName, mb.PVC, mb.StatefulSet = w.Ref.Member, w.Namespace, w.PVCName,
+				w.PVC, w.StatefulSet
 			mb.Waiting = w.Waiting
 			*w = mb
 			continue
@@ -103,7 +104,8 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 	mb := Member{
 		Ref: c.ix.refs[name], Namespace: c.Namespace,
 		Service: c.ix.services[name], Pod: c.ix.pods[name], StatefulSet: c.ix.set(name),
-		PVCName: c.ix.pvcName(name), PodState: PodState(c.ix.pods[name]), Vitals: c.Facts[name].Vitals, Process: c.process(name),
+		PVCName: c.ix.pvcName(name), PodState: PodState(c.ix.pods[name]), Vitals: c.Facts[name].Vitals,
+		Process: c.process(name),
 	}
 	mb.PVC = c.ix.pvcs[mb.PVCName]
 	mb.Joined = joined(mb.Service)
@@ -128,7 +130,8 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 	}
 	if row != nil {
 		mb.takeRow(row)
-		mb.Version, mb.OperationMode = cmp.Or(mb.Version, row.Says().ScyllaVersion), cmp.Or(mb.OperationMode, row.Says().OperationMode)
+		mb.Version, mb.OperationMode = cmp.Or(mb.Version, row.Says().ScyllaVersion),
+			cmp.Or(mb.OperationMode, row.Says().OperationMode)
 		if mb.HostID == "" {
 			mb.HostID = row.Reporter.HostID
 		}
@@ -269,7 +272,8 @@ func (c *Cluster) peerMember(n *matrix.Node) Member {
 			mb.RowWritten = c.rowWritten(nil, n.Row.Reporter)
 		}
 	case n.State == matrix.StateJoining || n.State == matrix.StateReplacing:
-		mb.State, mb.Detail = MemberNewcomer, words.New(words.SeenWithoutService, "state", strings.ToLower(n.State.String()))
+		mb.State, mb.Detail = MemberNewcomer,
+			words.New(words.SeenWithoutService, "state", strings.ToLower(n.State.String()))
 	case n.State == matrix.StateLeaving || n.State == matrix.StateDecommissioned:
 		mb.State, mb.Detail = MemberLeaving, peersSay(n)
 	}

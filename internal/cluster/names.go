@@ -53,9 +53,11 @@ func (e *AmbiguousError) Error() string {
 		shown, rest = shown[:8], fmt.Sprintf(" and %d more", len(e.Candidates)-8)
 	}
 	if e.Name == "" {
-		return fmt.Sprintf("there are %d %ss in %s, specify one: %s%s", len(e.Candidates), e.What, e.In, strings.Join(shown, ", "), rest)
+		return fmt.Sprintf("there are %d %ss in %s, specify one: %s%s", len(e.Candidates), e.What, e.In,
+			strings.Join(shown, ", "), rest)
 	}
-	return fmt.Sprintf("%q matches %d %ss in %s, specify one: %s%s", e.Name, len(e.Candidates), e.What, e.In, strings.Join(shown, ", "), rest)
+	return fmt.Sprintf("%q matches %d %ss in %s, specify one: %s%s", e.Name, len(e.Candidates), e.What, e.In,
+		strings.Join(shown, ", "), rest)
 }
 
 func orList(names []string) string {
@@ -89,7 +91,8 @@ func Nearest(typed string, known []string) []string {
 			found = append(found, near{k, d})
 		}
 	}
-	slices.SortFunc(found, func(a, b near) int { return cmp.Or(cmp.Compare(a.dist, b.dist), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(found,
+		func(a, b near) int { return cmp.Or(cmp.Compare(a.dist, b.dist), cmp.Compare(a.name, b.name)) })
 	var out []string
 	for _, n := range found[:min(3, len(found))] {
 		out = append(out, n.name)

@@ -140,7 +140,8 @@ func passed(pod *corev1.Pod) bool {
 
 // HasBarrier reports whether the Pod has a barrier, which blocks it when it joins.
 func HasBarrier(spec *corev1.PodSpec) bool {
-	return slices.ContainsFunc(spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
+	return slices.ContainsFunc(spec.InitContainers,
+		func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
 }
 
 // EmptyVolume reports whether its barrier found its volume empty.

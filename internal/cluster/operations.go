@@ -42,7 +42,8 @@ func (c *Cluster) Operations() (operations []api.NodeOperation, known bool) {
 // sortOperations sorts operations in place and removes duplicates: every node lists the same.
 func sortOperations(all []api.NodeOperation) []api.NodeOperation {
 	slices.SortFunc(all, func(a, b api.NodeOperation) int {
-		return cmp.Or(cmp.Compare(a.HostID, b.HostID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.State, b.State), cmp.Compare(a.Error, b.Error))
+		return cmp.Or(cmp.Compare(a.HostID, b.HostID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.State, b.State),
+			cmp.Compare(a.Error, b.Error))
 	})
 	return slices.Compact(all)
 }

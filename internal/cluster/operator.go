@@ -55,7 +55,8 @@ func (c *Cluster) OperatorOff() (why words.Message, since time.Time) {
 	if !l.Silent {
 		return words.Message{}, time.Time{}
 	}
-	return words.New(words.OperatorLeaseSilent, "lease", s.Lease.Namespace+"/"+s.Lease.Name, "holder", l.Holder), l.Since
+	return words.New(words.OperatorLeaseSilent, "lease", s.Lease.Namespace+"/"+s.Lease.Name, "holder", l.Holder),
+		l.Since
 }
 
 // ConditionWords returns the text of the operator's progressing and degraded conditions about
@@ -64,7 +65,8 @@ func (c *Cluster) OperatorOff() (why words.Message, since time.Time) {
 func ConditionWords(conditions []metav1.Condition) []string {
 	var out []string
 	for _, c := range conditions {
-		if c.Status != metav1.ConditionTrue || !strings.HasPrefix(c.Type, "ServiceController") && !strings.HasPrefix(c.Type, "StatefulSetController") {
+		if c.Status != metav1.ConditionTrue ||
+			!strings.HasPrefix(c.Type, "ServiceController") && !strings.HasPrefix(c.Type, "StatefulSetController") {
 			continue
 		}
 		line := c.Type
@@ -114,7 +116,8 @@ func (c *Cluster) operatorBlockers() []matrix.Blocker {
 		}
 		out = append(out, matrix.Blocker{
 			Reason: words.OperatorDegraded, Detail: d.Type, Since: d.LastTransitionTime.Time,
-			Cause: words.New(words.OperatorSaysDegraded, "condition", d.Type, "words", strings.TrimPrefix(terms, asExpected)),
+			Cause: words.New(words.OperatorSaysDegraded, "condition", d.Type, "words",
+				strings.TrimPrefix(terms, asExpected)),
 		})
 	}
 	return out

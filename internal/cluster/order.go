@@ -16,7 +16,8 @@ import (
 // otherwise, or if the Pods were not read.
 func (c *Cluster) HeldByOrder(member string) string {
 	set := c.ix.set(member)
-	if set == nil || c.ix.pods[member] != nil || set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement || len(c.Pods) == 0 && c.Read&KindPods == 0 {
+	if set == nil || c.ix.pods[member] != nil || set.Spec.PodManagementPolicy != appsv1.OrderedReadyPodManagement ||
+		len(c.Pods) == 0 && c.Read&KindPods == 0 {
 		return ""
 	}
 	_, ordinal, ok := cutOrdinal(member)

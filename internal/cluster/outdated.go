@@ -67,7 +67,8 @@ func (c *comparison) compare(row *matrix.Row, s *statement) {
 		return
 	}
 	c.behind = append(c.behind, behindReport{
-		ref: row.Reporter, written: writtenAt(pod.ManagedFields, "f:"+api.AnnotationNodeStatusReport), unreadable: s.trouble.Code == words.RowMalformed,
+		ref: row.Reporter, written: writtenAt(pod.ManagedFields, "f:"+api.AnnotationNodeStatusReport),
+		unreadable: s.trouble.Code == words.RowMalformed,
 	})
 	c.differ, c.pods = append(c.differ, row), append(c.pods, *s)
 }
@@ -106,7 +107,8 @@ func (c *comparison) equal(row *matrix.Row, s *statement) bool {
 
 // sameStatuses reports whether a row and cells have the same nodes with the same statuses.
 func sameStatuses(row *matrix.Row, cells []api.ObservedNodeStatusReport) bool {
-	return sameOrder(row, cells) || maps.Equal(statuses(row), statuses(&matrix.FromCells([][]api.ObservedNodeStatusReport{cells})[0]))
+	return sameOrder(row, cells) ||
+		maps.Equal(statuses(row), statuses(&matrix.FromCells([][]api.ObservedNodeStatusReport{cells})[0]))
 }
 
 // sameOrder is sameStatuses for cells in the order of the row's membership, as nearly all are.
@@ -186,5 +188,6 @@ func (c *Cluster) Doubts(self string) []matrix.Blocker {
 // Updating reports whether a blocker is a report that has differed from the Pods for less than
 // reportGrace: its controller may be about to write it.
 func (c *Cluster) Updating(b *matrix.Blocker) bool {
-	return b.Cause.Code == words.ReportBehindPods && !b.Since.IsZero() && !c.TakenAt.IsZero() && c.TakenAt.Sub(b.Since) < reportGrace
+	return b.Cause.Code == words.ReportBehindPods && !b.Since.IsZero() && !c.TakenAt.IsZero() &&
+		c.TakenAt.Sub(b.Since) < reportGrace
 }

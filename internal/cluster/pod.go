@@ -128,7 +128,8 @@ func podWaiting(pod *corev1.Pod) (what words.Message, since time.Time) {
 	}
 	if !podScheduled(pod) {
 		if c := podCondition(pod, corev1.PodScheduled); c != nil {
-			return words.New(words.WaitsForKubernetesNode, "words", cmp.Or(c.Message, c.Reason)), c.LastTransitionTime.Time
+			return words.New(words.WaitsForKubernetesNode, "words", cmp.Or(c.Message, c.Reason)),
+				c.LastTransitionTime.Time
 		}
 		return words.New(words.WaitsForKubernetesNode), pod.CreationTimestamp.Time
 	}
@@ -175,7 +176,8 @@ func containerWaiting(name string, init bool, st *corev1.ContainerStatus, pod *c
 		return words.New(words.WaitsForReady, "container", kind), since
 	case st.State.Terminated != nil:
 		t := st.State.Terminated
-		return words.New(words.WaitsForEnded, "container", kind, "code", t.ExitCode, "words", FirstLine(t.Message)), t.FinishedAt.Time
+		return words.New(words.WaitsForEnded, "container", kind, "code", t.ExitCode, "words", FirstLine(t.Message)),
+			t.FinishedAt.Time
 	case st.State.Waiting != nil && st.State.Waiting.Reason != "":
 		m := words.New(words.WaitsForContainer, "container", kind, "reason", st.State.Waiting.Reason)
 		msg := FirstLine(st.State.Waiting.Message)
@@ -205,7 +207,8 @@ func FirstLine(msg string) string {
 func LogContainer(pod *corev1.Pod) string {
 	db := ScyllaDBContainer(&pod.Spec)
 	if db != nil {
-		if st := containerStatus(pod.Status.ContainerStatuses, db.Name); st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil) {
+		if st := containerStatus(pod.Status.ContainerStatuses, db.Name); st != nil &&
+			(st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil) {
 			return db.Name
 		}
 	}

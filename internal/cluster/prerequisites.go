@@ -56,12 +56,14 @@ func (c *Cluster) Unstarted() []Unstarted {
 	var out []Unstarted
 	for i := range c.Pods {
 		pod := &c.Pods[i]
-		if c.ix.services[pod.Name] == nil || pod.DeletionTimestamp != nil || pod.Spec.NodeName == "" || pod.Status.Phase != corev1.PodPending {
+		if c.ix.services[pod.Name] == nil || pod.DeletionTimestamp != nil || pod.Spec.NodeName == "" ||
+			pod.Status.Phase != corev1.PodPending {
 			continue
 		}
 		ran, said := false, []string(nil)
 		for _, st := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-			ran = ran || st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil
+			ran = ran || st.State.Running != nil || st.State.Terminated != nil ||
+				st.LastTerminationState.Terminated != nil
 			if st.State.Waiting != nil {
 				said = append(said, st.State.Waiting.Message)
 			}

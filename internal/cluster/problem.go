@@ -62,7 +62,8 @@ func SortProblems(ps []Problem) []Problem {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb))
 	})
 	return slices.CompactFunc(ps, func(a, b Problem) bool {
-		return a.Resource == b.Resource && a.Name == b.Name && a.Verb == b.Verb && a.Namespace == b.Namespace && a.Kind == b.Kind
+		return a.Resource == b.Resource && a.Name == b.Name && a.Verb == b.Verb && a.Namespace == b.Namespace &&
+			a.Kind == b.Kind
 	})
 }
 
@@ -106,5 +107,8 @@ func (p Problem) OnPod(lead, reason string) Problem {
 
 // mayNotAsk reports whether a port-forward was forbidden.
 func (o *Objects) mayNotAsk() bool {
-	return slices.ContainsFunc(o.Problems, func(p Problem) bool { return p.Resource == ResourcePortForward && p.Kind == ProblemForbidden })
+	return slices.ContainsFunc(o.Problems, func(p Problem) bool {
+		return p.Resource == ResourcePortForward &&
+			p.Kind == ProblemForbidden
+	})
 }

@@ -26,7 +26,8 @@ func (c *Cluster) Reporters(member string) []*Member {
 	var out []*Member
 	for i := range c.all.Nodes() {
 		n := &c.all.Nodes()[i]
-		if c.ix.pods[n.Member] == nil || n.Member == member || !n.Joined || n.Removed || slices.Contains(dead, n.HostID) {
+		if c.ix.pods[n.Member] == nil || n.Member == member || !n.Joined || n.Removed ||
+			slices.Contains(dead, n.HostID) {
 			continue
 		}
 		m := c.MemberOf(n)

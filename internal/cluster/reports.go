@@ -56,7 +56,8 @@ func (c *Cluster) placed() iter.Seq[*statement] {
 		all := c.carried().statements
 		for i := range all {
 			s := &all[i]
-			if s.ref.Datacenter != "" && s.ref.Rack != "" && s.ref.Ordinal != nil && c.ix.services[s.ref.Member] != nil && !yield(s) {
+			if s.ref.Datacenter != "" && s.ref.Rack != "" && s.ref.Ordinal != nil &&
+				c.ix.services[s.ref.Member] != nil && !yield(s) {
 				return
 			}
 		}
@@ -200,7 +201,8 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 		of := c.rowsOf(d)
 		for _, r := range of {
 			out.Status.Members = append(out.Status.Members, api.StatusReportMember{
-				Datacenter: d.Name, Rack: r.Reporter.Rack, Ordinal: *r.Reporter.Ordinal, HostID: string(r.Reporter.HostID), Joined: true,
+				Datacenter: d.Name, Rack: r.Reporter.Rack, Ordinal: *r.Reporter.Ordinal,
+				HostID: string(r.Reporter.HostID), Joined: true,
 			})
 		}
 		if add(f, of...); !d.Stale {
@@ -218,7 +220,8 @@ func (c *Cluster) ClusterReport(foreign []Foreign, unread []string) *api.ScyllaD
 		}
 		out.LastListed = c.lastListed(fresh)
 	}
-	slices.SortStableFunc(out.Datacenters, func(a, b api.StatusReportDatacenter) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(out.Datacenters,
+		func(a, b api.StatusReportDatacenter) int { return strings.Compare(a.Name, b.Name) })
 	writeRows(out, rows, newRowWriter(fresh), len(unread) == 0)
 	finishStatus(out, rows)
 	return out
@@ -231,12 +234,14 @@ func writeRows(out *api.ScyllaDBStatusReport, rows map[string][]*matrix.Row, w *
 	for i := range out.Datacenters {
 		d := &out.Datacenters[i]
 		slices.SortStableFunc(rows[d.Name], func(a, b *matrix.Row) int {
-			return cmp.Or(cmp.Compare(a.Reporter.HostID, b.Reporter.HostID), strings.Compare(a.Reporter.Member, b.Reporter.Member))
+			return cmp.Or(cmp.Compare(a.Reporter.HostID, b.Reporter.HostID),
+				strings.Compare(a.Reporter.Member, b.Reporter.Member))
 		})
 		d.Nodes = slices.Grow(d.Nodes, len(rows[d.Name]))
 		for _, r := range rows[d.Name] {
 			n := api.StatusReportNode{
-				HostID: string(r.Reporter.HostID), Member: r.Reporter.Member, Fault: r.Trouble.Wire(time.Time{}), Stale: r.Stale.Wire(r.StaleSince),
+				HostID: string(r.Reporter.HostID), Member: r.Reporter.Member, Fault: r.Trouble.Wire(time.Time{}),
+				Stale: r.Stale.Wire(r.StaleSince),
 			}
 			n.MembershipDigest, n.ObservedNodes = w.cells(r, whole && !d.Stale && n.Stale == nil)
 			if n.MembershipDigest != "" {
@@ -268,10 +273,12 @@ func isSmall(rows map[string][]*matrix.Row, m *api.Membership) bool {
 // member returns the entry of a local member in the report's status, in addition to its row.
 func (m *statement) member(namespace string) api.StatusReportMember {
 	out := api.StatusReportMember{
-		Name: m.ref.Member, Namespace: namespace, Datacenter: m.ref.Datacenter, Rack: m.ref.Rack, Ordinal: *m.ref.Ordinal, HostID: string(m.ref.HostID), Joined: m.joined,
+		Name: m.ref.Member, Namespace: namespace, Datacenter: m.ref.Datacenter, Rack: m.ref.Rack,
+		Ordinal: *m.ref.Ordinal, HostID: string(m.ref.HostID), Joined: m.joined,
 	}
 	if m.said != nil {
-		out.OperationMode, out.ScyllaVersion, out.Coordinator = m.said.OperationMode, m.said.ScyllaVersion, string(m.said.Coordinator)
+		out.OperationMode, out.ScyllaVersion, out.Coordinator = m.said.OperationMode, m.said.ScyllaVersion,
+			string(m.said.Coordinator)
 		out.Group0ID = m.said.Group0ID
 	}
 	return out
@@ -320,7 +327,8 @@ func finishStatus(out *api.ScyllaDBStatusReport, rows map[string][]*matrix.Row) 
 		}
 	}
 	slices.SortStableFunc(out.Status.Members, func(a, b api.StatusReportMember) int {
-		return cmp.Or(strings.Compare(a.Datacenter, b.Datacenter), strings.Compare(a.Rack, b.Rack), cmp.Compare(a.Ordinal, b.Ordinal),
+		return cmp.Or(strings.Compare(a.Datacenter, b.Datacenter), strings.Compare(a.Rack, b.Rack),
+			cmp.Compare(a.Ordinal, b.Ordinal),
 			strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), cmp.Compare(a.HostID, b.HostID))
 	})
 	out.Status.Operations = sortOperations(out.Status.Operations)
@@ -329,10 +337,12 @@ func finishStatus(out *api.ScyllaDBStatusReport, rows map[string][]*matrix.Row) 
 // saysStates reports whether a row has a node, or its own reporter, in a state other than normal.
 // Most reports have none, and then no matrix is needed to find the agreed states.
 func saysStates(r *api.ScyllaDBStatusReport) bool {
-	return slices.ContainsFunc(r.Status.Members, func(m api.StatusReportMember) bool { return matrix.StateOfMode(m.OperationMode) != matrix.StateNormal }) ||
+	return slices.ContainsFunc(r.Status.Members,
+		func(m api.StatusReportMember) bool { return matrix.StateOfMode(m.OperationMode) != matrix.StateNormal }) ||
 		slices.ContainsFunc(r.Datacenters, func(d api.StatusReportDatacenter) bool {
 			return slices.ContainsFunc(d.Nodes, func(n api.StatusReportNode) bool {
-				return slices.ContainsFunc(n.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.State != "" })
+				return slices.ContainsFunc(n.ObservedNodes,
+					func(o api.ObservedNodeStatusReport) bool { return o.State != "" })
 			})
 		})
 }
@@ -367,7 +377,8 @@ func (c *Cluster) WithOwn(report *api.ScyllaDBStatusReport) *Cluster {
 	other := *c
 	other.StatusReport, other.want, other.behind = report, SourceReport, nil
 	other.Source, other.SourceReason = other.choose(SourceReport)
-	if other.rows = other.ownRows(); len(other.rows) > 0 && len(other.rows) == len(c.rows) && &other.rows[0] == &c.rows[0] {
+	if other.rows = other.ownRows(); len(other.rows) > 0 && len(other.rows) == len(c.rows) &&
+		&other.rows[0] == &c.rows[0] {
 		other.all = c.all.Judge(other.options(c.all.Options().Names))
 	} else {
 		other.all = matrix.New(other.rows, other.options(other.names()))

@@ -36,7 +36,8 @@ func (c *Cluster) makeRows() []matrix.Row {
 
 func compareRefs(a, b matrix.Ref) int {
 	pa, pb := placeKey(a), placeKey(b)
-	return cmp.Or(cmp.Compare(pa.datacenter, pb.datacenter), cmp.Compare(pa.rack, pb.rack), cmp.Compare(pa.ordinal, pb.ordinal),
+	return cmp.Or(cmp.Compare(pa.datacenter, pb.datacenter), cmp.Compare(pa.rack, pb.rack),
+		cmp.Compare(pa.ordinal, pb.ordinal),
 		cmp.Compare(a.Member, b.Member), cmp.Compare(a.HostID, b.HostID))
 }
 
@@ -44,7 +45,8 @@ func compareRefs(a, b matrix.Ref) int {
 // nodes, and why a row is missing. Datacenter reports have the Scylla Operator's shape, without
 // fields for these.
 func (c *Cluster) ownReport() bool {
-	return c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs && len(c.StatusReport.Datacenters) > 0
+	return c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs &&
+		len(c.StatusReport.Datacenters) > 0
 }
 
 // ByClusterReport reports whether report rows come from the cluster report.
@@ -190,7 +192,8 @@ func (c *Cluster) statement(name string, a decoded) statement {
 		s.ref.HostID = a.report.HostID
 	}
 	s.joined = c.hasJoined(svc, pod, &s)
-	if svc != nil && recorded != "" && hostid.Known(svc.Labels[api.LabelReplacingNodeHostID]) == recorded && s.cells() == nil {
+	if svc != nil && recorded != "" && hostid.Known(svc.Labels[api.LabelReplacingNodeHostID]) == recorded &&
+		s.cells() == nil {
 		s.joined = false // the member's Pod is the new node that replaces this node
 	}
 	if c.KnowsPods() && (a.report != nil || a.err != nil) {
@@ -216,7 +219,8 @@ func (c *Cluster) hasJoined(svc *corev1.Service, pod *corev1.Pod, s *statement) 
 	if s.said == nil || s.ref.HostID == "" {
 		return false // if its peers list its host ID, it is in their rows
 	}
-	return (says == nil || *says) && matrix.StateOfMode(s.said.OperationMode) != matrix.StateJoining || !newcomerMode(s.said.OperationMode)
+	return (says == nil || *says) && matrix.StateOfMode(s.said.OperationMode) != matrix.StateJoining ||
+		!newcomerMode(s.said.OperationMode)
 }
 
 // joined returns the joined annotation, nil if absent or not a boolean.
@@ -323,41 +327,6 @@ func rowsIn(report *api.ScyllaDBStatusReport, wanted func(datacenter string) boo
 	return matrix.FromStatusReport(&part)
 }
 
-// sharedCells has the equal rows of different nodes, converted once; by the address of the first
-// cell.
-type sharedCells map[*api.ObservedNodeStatusReport]matrix.Row
-
-// add converts the cells of all statements together, so that lists with equal host IDs share their
-// membership.
-func (sh sharedCells) add(statements []statement) {
-	var first []*api.ObservedNodeStatusReport
-	var lists [][]api.ObservedNodeStatusReport
-	for i := range statements {
-		cells := statements[i].cells()
-		if len(cells) == 0 {
-			continue
-		}
-		if _, known := sh[&cells[0]]; !known {
-			sh[&cells[0]] = matrix.Row{}
-			first, lists = append(first, &cells[0]), append(lists, cells)
-		}
-	}
-	for i, row := range matrix.FromCells(lists) {
-		sh[first[i]] = row
-	}
-}
-
-func (sh sharedCells) row(s *statement, namespace string) matrix.Row {
-	row := matrix.Row{Reporter: s.ref, Trouble: s.trouble, Stale: s.stale, StaleSince: s.staleSince, Report: s.said, Other: s.other(), Namespace: namespace}
-	row.State = matrix.StateOfMode(row.Says().OperationMode)
-	row.NoStates = row.Says().OperationMode == "" // its reporter is not ours
-	if cells := s.cells(); len(cells) > 0 {
-		shared := sh[&cells[0]]
-		row.Base, row.Observed, row.Reported = shared.Base, shared.Observed, true
-	}
-	return row
-}
-
 // newcomerMode reports whether a joining node has this operation mode. A zero-token node is NORMAL
 // without tokens.
 func newcomerMode(mode string) bool {
@@ -399,7 +368,8 @@ func writtenAt(entries []metav1.ManagedFieldsEntry, field string) time.Time {
 	var at time.Time
 	for i := range entries {
 		e := &entries[i]
-		if e.Time != nil && e.FieldsV1 != nil && e.Time.After(at) && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(field)) {
+		if e.Time != nil && e.FieldsV1 != nil && e.Time.After(at) &&
+			bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(field)) {
 			at = e.Time.Time
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 // EverJoined accepts any evidence of a join: creating a second cluster is worse than waiting.
 func (m *Member) EverJoined() bool {
-	return m.HasJoined() || m.Joined == nil && m.Annotation(api.AnnotationHostID) != "" || m.Node != nil && m.Node.Joined
+	return m.HasJoined() || m.Joined == nil && m.Annotation(api.AnnotationHostID) != "" ||
+		m.Node != nil && m.Node.Joined
 }
 
 // IsUp reports whether at least one row has its node UP and no row has it DOWN.

@@ -28,7 +28,8 @@ func OwnedByOperator(obj metav1.Object) bool {
 		if !strings.HasPrefix(o.APIVersion, api.GroupVersion.Group+"/") {
 			return false
 		}
-		return o.Controller != nil && *o.Controller || o.Kind == api.ScyllaDBDatacenterGVK.Kind || o.Kind == "RemoteOwner"
+		return o.Controller != nil && *o.Controller || o.Kind == api.ScyllaDBDatacenterGVK.Kind ||
+			o.Kind == "RemoteOwner"
 	})
 }
 

@@ -28,7 +28,8 @@ func (c *Cluster) choose(want Source) (Source, words.Message) {
 	reports := c.noReport()
 	switch {
 	case len(c.annotations) > 0:
-		return SourceAnnotation, words.New(words.SourceAnnotationsUsed, "reports", reports, "found", c.annotationsFound())
+		return SourceAnnotation, words.New(words.SourceAnnotationsUsed, "reports", reports, "found",
+			c.annotationsFound())
 	case c.mayNotAsk():
 		return SourceAnnotation, words.New(words.SourceNothingMayAsk, "reports", reports)
 	case c.Offline:
@@ -79,9 +80,11 @@ func (c *Cluster) annotationsFound() words.Message {
 func (c *Cluster) reportsFound() words.Message {
 	switch none := c.noReport(); {
 	case c.OverrideRef != "" && c.StatusReport == nil:
-		return words.New(words.SourceClusterReportGone, "report", c.OverrideRef, "annotation", api.AnnotationStatusReportOverrideRef)
+		return words.New(words.SourceClusterReportGone, "report", c.OverrideRef, "annotation",
+			api.AnnotationStatusReportOverrideRef)
 	case c.OverrideRef != "":
-		return words.New(words.SourceClusterReportNamed, "report", c.OverrideRef, "annotation", api.AnnotationStatusReportOverrideRef)
+		return words.New(words.SourceClusterReportNamed, "report", c.OverrideRef, "annotation",
+			api.AnnotationStatusReportOverrideRef)
 	case len(c.Reports) == 0 && c.StatusReport != nil:
 		return words.New(words.SourceClusterReportOnly, "report", c.StatusReport.Name)
 	case len(c.Reports) == 0 && none.Code != words.SourceNoReport:

@@ -43,9 +43,11 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 	case pod.DeletionTimestamp != nil:
 		return matrix.Trouble{Code: words.PodDeleting}, pod.DeletionTimestamp.Time
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
-		return matrix.Trouble{Code: words.PodNotRunning, Words: string(pod.Status.Phase)}, podTransition(pod, corev1.ContainersReady)
+		return matrix.Trouble{Code: words.PodNotRunning, Words: string(pod.Status.Phase)},
+			podTransition(pod, corev1.ContainersReady)
 	case status == nil && pod.Status.Phase != corev1.PodRunning:
-		return matrix.Trouble{Code: words.PodNotRunning, Words: cmp.Or(string(pod.Status.Phase), "not running")}, pod.CreationTimestamp.Time
+		return matrix.Trouble{Code: words.PodNotRunning, Words: cmp.Or(string(pod.Status.Phase), "not running")},
+			pod.CreationTimestamp.Time
 	case status == nil:
 		return of(words.ContainerUnknown, ""), time.Time{}
 	case status.State.Terminated != nil:
@@ -63,7 +65,8 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 		// ScyllaDB's container, whose readiness is ScyllaDB's.
 		return of(words.ReporterNotReady, ""), podTransition(pod, corev1.ContainersReady)
 	case nodeLost(pod):
-		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName}, podTransition(pod, corev1.PodReady)
+		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName},
+			podTransition(pod, corev1.PodReady)
 	}
 	return matrix.Trouble{}, time.Time{}
 }

@@ -35,7 +35,8 @@ func Starting(pod *corev1.Pod) bool {
 		return false
 	}
 	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; !isSidecar(c) && crashed(containerStatus(pod.Status.InitContainerStatuses, c.Name)) {
+		if c := &pod.Spec.InitContainers[i]; !isSidecar(c) &&
+			crashed(containerStatus(pod.Status.InitContainerStatuses, c.Name)) {
 			return false
 		}
 	}
@@ -129,7 +130,8 @@ func (c *Cluster) DataGone(member string) bool {
 // unscheduled reports whether the Pod waits for a Kubernetes node. Containers with a status were on
 // a node.
 func unscheduled(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodPending && !podScheduled(pod) && len(pod.Status.ContainerStatuses) == 0
+	return pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodPending && !podScheduled(pod) &&
+		len(pod.Status.ContainerStatuses) == 0
 }
 
 // unscheduled returns the cause for a Pod that waits for a Kubernetes node: its volume exists, so
@@ -156,7 +158,8 @@ func (c *Cluster) OnlyUnscheduled(member string) (cause Cause, object string) {
 	if pod == nil || !unscheduled(pod) {
 		return CauseNone, ""
 	}
-	if n, pinned, moves := c.volumeNode(member); !moves && (!pinned || n.State != KubernetesNodeReady) && n.State != KubernetesNodeReady+cordoned {
+	if n, pinned, moves := c.volumeNode(member); !moves && (!pinned || n.State != KubernetesNodeReady) &&
+		n.State != KubernetesNodeReady+cordoned {
 		return CauseNone, ""
 	}
 	return c.unscheduled(member)

@@ -83,7 +83,8 @@ func (c *Cluster) makeUnknown() []hostid.ID {
 	var out []hostid.ID
 	for i := range c.all.Nodes() {
 		n := &c.all.Nodes()[i]
-		if n.HostID != "" && !n.Removed && n.Row == nil && !ours[n.HostID] && c.datacenterOf(n.HostID) == "" && n.SeenUp+n.SeenDown+n.SeenUnknown > 0 {
+		if n.HostID != "" && !n.Removed && n.Row == nil && !ours[n.HostID] && c.datacenterOf(n.HostID) == "" &&
+			n.SeenUp+n.SeenDown+n.SeenUnknown > 0 {
 			out = append(out, n.HostID)
 		}
 	}
@@ -113,7 +114,8 @@ func (c *Cluster) othersOf(datacenter string, but hostid.ID) []string {
 	ours := c.ours()
 	var out []string
 	for i := range c.all.Nodes() {
-		if n := &c.all.Nodes()[i]; n.HostID != "" && n.HostID != but && n.Datacenter == datacenter && !n.Removed && !ours[n.HostID] {
+		if n := &c.all.Nodes()[i]; n.HostID != "" && n.HostID != but && n.Datacenter == datacenter && !n.Removed &&
+			!ours[n.HostID] {
 			out = append(out, n.Name())
 		}
 	}
@@ -178,7 +180,8 @@ func (c *Cluster) LostHostID(member string) hostid.ID {
 			continue
 		}
 		why := c.WhyNotRemovable(n.HostID)
-		if members, _ := why.Params["members"].([]string); why.Code != words.StrangerMayBeOurs || !slices.Equal(members, []string{member}) {
+		if members, _ := why.Params["members"].([]string); why.Code != words.StrangerMayBeOurs ||
+			!slices.Equal(members, []string{member}) {
 			continue
 		}
 		if o := c.all.Opinion(n.HostID); len(o.Up) > 0 || len(o.Down) == 0 || found != "" {
@@ -223,7 +226,9 @@ func (c *Cluster) withoutHostID() []string {
 		started := pod == nil && c.ix.pvcs[c.ix.pvcName(name)] != nil
 		if pod != nil {
 			st := ScyllaDBStatus(pod)
-			started = st != nil && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil || st.RestartCount > 0) || c.hadAnotherPod(name, pod)
+			started = st != nil &&
+				(st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil ||
+					st.RestartCount > 0) || c.hadAnotherPod(name, pod)
 		}
 		if j := joined(c.ix.services[name]); started || j != nil && *j {
 			out = append(out, name)
@@ -256,14 +261,16 @@ func (c *Cluster) hadAnotherPod(name string, pod *corev1.Pod) bool {
 		return false
 	}
 	pvc := c.ix.pvcs[c.ix.pvcName(name)]
-	return pvc != nil && pvc.Spec.VolumeName != "" && !pvc.CreationTimestamp.IsZero() && pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time) >= quickest
+	return pvc != nil && pvc.Spec.VolumeName != "" && !pvc.CreationTimestamp.IsZero() &&
+		pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time) >= quickest
 }
 
 // FreshVolume reports whether the member's Pod was created with its PVC: no earlier Pod can have
 // written to its volume. False if unknown.
 func (c *Cluster) FreshVolume(member string) bool {
 	pod, pvc := c.ix.pods[member], c.ix.pvcs[c.ix.pvcName(member)]
-	if pod == nil || pvc == nil || pod.CreationTimestamp.IsZero() || pvc.CreationTimestamp.IsZero() || pvc.DeletionTimestamp != nil {
+	if pod == nil || pvc == nil || pod.CreationTimestamp.IsZero() || pvc.CreationTimestamp.IsZero() ||
+		pvc.DeletionTimestamp != nil {
 		return false
 	}
 	return pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time).Abs() < quickest
@@ -422,7 +429,11 @@ func (c *Cluster) isHere(seed string) bool {
 		return true
 	}
 	if net.ParseIP(seed) != nil {
-		return slices.ContainsFunc(c.Services, func(s corev1.Service) bool { return slices.Contains(append(s.Spec.ClusterIPs, s.Spec.ClusterIP), seed) }) ||
+		return slices.ContainsFunc(c.Services,
+			func(s corev1.Service) bool {
+				return slices.Contains(append(s.Spec.ClusterIPs, s.Spec.ClusterIP),
+					seed)
+			}) ||
 			slices.ContainsFunc(c.Pods, func(p corev1.Pod) bool { return p.Status.PodIP == seed })
 	}
 	labels := strings.Split(seed, ".")

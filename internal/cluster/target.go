@@ -48,7 +48,8 @@ func Resolve(clusters []*Cluster, text string) (*Cluster, Member, error) {
 			if len(found) > 1 {
 				// A node that is being replaced, or was banned before it joined, also has the
 				// member's name; the name selects the node with the Service.
-				if own := slices.DeleteFunc(slices.Clone(found), func(h hit) bool { return h.m.Service == nil }); len(own) == 1 {
+				if own := slices.DeleteFunc(slices.Clone(found), func(h hit) bool { return h.m.Service == nil }); len(
+					own) == 1 {
 					found = own
 				}
 			}
@@ -119,7 +120,8 @@ func hostIDs(m *Member) []hostid.ID {
 	if m.Service != nil {
 		// The original host ID was recorded before anything was deleted, and is kept longer than
 		// the label.
-		if original := hostid.Known(m.Service.Annotations[api.AnnotationReplaceOriginalHostID]); original != "" && original != m.Replacing {
+		if original := hostid.Known(m.Service.Annotations[api.AnnotationReplaceOriginalHostID]); original != "" &&
+			original != m.Replacing {
 			ids = append(ids, original)
 		}
 	}

@@ -114,9 +114,12 @@ func AfterReplacement(c *cluster.Cluster, newcomer matrix.Ref, original hostid.I
 		Operation: Replaced, Node: newcomer, Original: original, Finished: finished,
 		Message: words.New(words.AfterReplaced, "node", newcomer.String(), "original", original),
 	}
-	t := task{Node: newcomer, State: TaskOpen, Message: words.New(words.AfterRepair, "node", newcomer.String()), Command: nodetool(c, newcomer, "repair")}
-	if said := c.Said(newcomer.Member); said != nil && said.HostID == newcomer.HostID && slices.Contains(said.RepairBased, operationReplace) {
-		t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterRepairCovered, "node", newcomer.String()), nil
+	t := task{Node: newcomer, State: TaskOpen, Message: words.New(words.AfterRepair, "node", newcomer.String()),
+		Command: nodetool(c, newcomer, "repair")}
+	if said := c.Said(newcomer.Member); said != nil && said.HostID == newcomer.HostID &&
+		slices.Contains(said.RepairBased, operationReplace) {
+		t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterRepairCovered, "node", newcomer.String()),
+			nil
 	}
 	a.Tasks = []task{t}
 	if a.Open() {
@@ -136,13 +139,16 @@ func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 		if r.Member == newcomer.Member || r.Datacenter != newcomer.Datacenter || !r.member {
 			continue
 		}
-		t := task{Node: r.Ref, State: TaskOpen, Message: words.New(words.AfterCleanup, "node", r.String()), Command: nodetool(c, r.Ref, "cleanup")}
+		t := task{Node: r.Ref, State: TaskOpen, Message: words.New(words.AfterCleanup, "node", r.String()),
+			Command: nodetool(c, r.Ref, "cleanup")}
 		switch said := c.Said(r.Member); {
 		case r.joined.After(newcomer.joined):
 			t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterCleanupNewer, "node", r.String()), nil
-		case said != nil && said.HostID == r.HostID && said.OperationMode == "NORMAL" && said.OwnsTokens != nil && !*said.OwnsTokens:
+		case said != nil && said.HostID == r.HostID && said.OperationMode == "NORMAL" && said.OwnsTokens != nil &&
+			!*said.OwnsTokens:
 			// A member that owns no tokens has no user data. [derived]
-			t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterCleanupNoTokens, "node", r.String()), nil
+			t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterCleanupNoTokens, "node", r.String()),
+				nil
 		}
 		a.Tasks = append(a.Tasks, t)
 	}
@@ -191,7 +197,8 @@ func recordsOf(c *cluster.Cluster) []record {
 		}
 		r := record{Ref: mb.Ref, member: mb.HasJoined() && mb.HostID != ""}
 		annotations := mb.Service.Annotations
-		if id, at, ok := strings.Cut(annotations[api.AnnotationJoinedAt], " "); ok && r.member && hostid.Known(id) == mb.HostID {
+		if id, at, ok := strings.Cut(annotations[api.AnnotationJoinedAt], " "); ok && r.member &&
+			hostid.Known(id) == mb.HostID {
 			r.joined, _ = time.Parse(time.RFC3339, at) // an unreadable time counts as none
 		}
 		var l replace.Last

@@ -11,7 +11,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -25,13 +24,17 @@ func (s *scene) unasked() {
 	switch silent, _ := s.c.ControllerSilent(); {
 	case !silent.IsZero():
 	case len(rights) > 0:
-		s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingRightsMissing, "rights", rights), Step: words.New(words.GetRights)}, s.all()...)
+		s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelCluster},
+			Message: words.New(words.FindingRightsMissing, "rights", rights), Step: words.New(words.GetRights)},
+			s.all()...)
 	case s.h.Nodes == 0 && len(s.h.Blockers) == 0 && s.newcomers() > 0 && !s.anyJoined():
-		s.add(Finding{Kind: NoNodes, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingNoNodes, "newcomers", s.newcomers()),
-			Step: s.do(words.FirstJoins, nil)})
+		s.add(Finding{Kind: NoNodes, Scope: Scope{Level: LevelCluster},
+			Message: words.New(words.FindingNoNodes, "newcomers", s.newcomers()),
+			Step:    s.do(words.FirstJoins, nil)})
 	default:
-		s.add(Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingNobodyAsked, "why", s.silence()),
-			Step: s.do(words.AskNodes, nil)}, s.all()...)
+		s.add(Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster},
+			Message: words.New(words.FindingNobodyAsked, "why", s.silence()),
+			Step:    s.do(words.AskNodes, nil)}, s.all()...)
 	}
 }
 
@@ -47,7 +50,8 @@ func (s *scene) silence() words.Message {
 		if b.Reason != words.RowError && b.Reason != words.RowStale || b.Cause.IsZero() {
 			continue
 		}
-		if !why.IsZero() && why.Params["words"] != b.Cause.Params["words"] || !why.IsZero() && why.Code != b.Cause.Code {
+		if !why.IsZero() && why.Params["words"] != b.Cause.Params["words"] ||
+			!why.IsZero() && why.Code != b.Cause.Code {
 			return words.Message{}
 		}
 		why = b.Cause
@@ -119,7 +123,8 @@ func (s *scene) split() {
 		}
 	}
 	if len(s.parts) == 0 {
-		s.add(Finding{Kind: SplitCluster, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingSplitCluster, "why", s.m.SplitFact()), Step: step}, explained...)
+		s.add(Finding{Kind: SplitCluster, Scope: Scope{Level: LevelCluster},
+			Message: words.New(words.FindingSplitCluster, "why", s.m.SplitFact()), Step: step}, explained...)
 		return
 	}
 	sizes := make([]string, len(s.parts))
@@ -127,7 +132,8 @@ func (s *scene) split() {
 		sizes[i] = strconv.Itoa(len(part))
 	}
 	s.add(Finding{
-		Kind: SplitCluster, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingSplitCluster, "why", s.m.SplitFact()),
+		Kind: SplitCluster, Scope: Scope{Level: LevelCluster},
+		Message:  words.New(words.FindingSplitCluster, "why", s.m.SplitFact()),
 		Evidence: words.New(words.NumbersSplit, "sizes", sizes), Step: step,
 	}, explained...)
 }
@@ -156,8 +162,10 @@ func (s *scene) partition() {
 		}
 	}
 	s.add(Finding{
-		Kind: Partition, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingPartition, "parts", s.partNames(parts)),
-		Evidence: words.New(words.NumbersPairs, "down", downPairs, "pairs", reporting*reporting-same, "nodes", reporting), Step: words.New(words.MendNetwork),
+		Kind: Partition, Scope: Scope{Level: LevelCluster},
+		Message: words.New(words.FindingPartition, "parts", s.partNames(parts)),
+		Evidence: words.New(words.NumbersPairs, "down", downPairs, "pairs", reporting*reporting-same, "nodes",
+			reporting), Step: words.New(words.MendNetwork),
 	}, cross...)
 }
 
@@ -214,7 +222,8 @@ func (s *scene) controller() {
 	for k, b := range s.h.Blockers {
 		if b.Reason == words.ControllerSilent {
 			s.add(Finding{
-				Kind: ControllerSilent, Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingControllerSilent, "controller", b.Cause), Step: b.Step,
+				Kind: ControllerSilent, Scope: Scope{Level: LevelCluster},
+				Message: words.New(words.FindingControllerSilent, "controller", b.Cause), Step: b.Step,
 			}, k)
 		}
 	}
@@ -247,9 +256,11 @@ func (s *scene) replaced() {
 	for _, i := range s.inFate(replaced) {
 		n := &s.nodes[i]
 		old := cmp.Or(s.known.Newcomers[n.HostID], n.HostID)
-		f := Finding{Kind: ReplacementOpen, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: words.New(words.FindingReplacementOpen, "node", n.Name()), Step: s.step(n)}
+		f := Finding{Kind: ReplacementOpen, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})},
+			Message: words.New(words.FindingReplacementOpen, "node", n.Name()), Step: s.step(n)}
 		if why := s.known.Failed[old]; !why.IsZero() {
-			f.Kind, f.Message = ReplacementFailed, words.New(words.FindingReplacementFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)
+			f.Kind, f.Message = ReplacementFailed,
+				words.New(words.FindingReplacementFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)
 		}
 		f.Evidence = s.numbers(n)
 		s.give(s.add(f), []int{i})
@@ -284,14 +295,17 @@ func (s *scene) places() {
 		dc := s.nodes[nodes[0]].Datacenter
 		return Finding{
 			Kind: DatacenterDown, Scope: Scope{Level: LevelDatacenter, Datacenter: dc, Nodes: s.refs(nodes)},
-			Message: words.New(words.FindingDatacenterDown, "datacenter", dc, "nodes", len(nodes)), Step: words.New(words.SeeDatacenter, "datacenter", dc),
+			Message: words.New(words.FindingDatacenterDown, "datacenter", dc, "nodes", len(nodes)),
+			Step:    words.New(words.SeeDatacenter, "datacenter", dc),
 		}
 	})
 	s.wholly(rack, func(nodes []int) Finding {
 		n := &s.nodes[nodes[0]]
 		return Finding{
-			Kind: RackDown, Scope: Scope{Level: LevelRack, Datacenter: n.Datacenter, Rack: n.Rack, Nodes: s.refs(nodes)},
-			Message: words.New(words.FindingRackDown, "rack", n.Rack, "datacenter", n.Datacenter, "nodes", len(nodes)), Step: words.New(words.SeeRack, "datacenter", n.Datacenter, "rack", n.Rack),
+			Kind: RackDown, Scope: Scope{Level: LevelRack, Datacenter: n.Datacenter, Rack: n.Rack,
+				Nodes: s.refs(nodes)},
+			Message: words.New(words.FindingRackDown, "rack", n.Rack, "datacenter", n.Datacenter, "nodes", len(nodes)),
+			Step:    words.New(words.SeeRack, "datacenter", n.Datacenter, "rack", n.Rack),
 		}
 	})
 }
@@ -336,7 +350,8 @@ func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
 			continue
 		}
 		f := made(nodes)
-		f.Evidence = words.New(words.NumbersGroup, "rows", rows, "starting", numberOrNone(startingNow), "kubernetesNodes", numberOrNone(len(machines)))
+		f.Evidence = words.New(words.NumbersGroup, "rows", rows, "starting", numberOrNone(startingNow),
+			"kubernetesNodes", numberOrNone(len(machines)))
 		s.give(s.add(f), nodes)
 	}
 }
@@ -362,10 +377,12 @@ func (s *scene) kubernetesNodes() {
 	for _, machine := range order {
 		nodes := on[machine]
 		f := s.add(Finding{
-			Kind: KubernetesNodeDown, Scope: Scope{Level: LevelKubernetesNode, KubernetesNode: machine, Nodes: s.refs(nodes)},
+			Kind: KubernetesNodeDown, Scope: Scope{Level: LevelKubernetesNode, KubernetesNode: machine,
+				Nodes: s.refs(nodes)},
 			Message:  words.New(words.FindingKubernetesNodeDown, "kubernetesNode", machine, "nodes", s.names(nodes)),
 			Evidence: s.numbers(&s.nodes[nodes[0]]),
-			Step:     s.do(words.MendKubernetesNode, evidence.Facts{"kubernetesNode": machine}, "kubernetesNode", machine),
+			Step: s.do(words.MendKubernetesNode, evidence.Facts{"kubernetesNode": machine}, "kubernetesNode",
+				machine),
 		})
 		if step := s.step(&s.nodes[nodes[0]]); len(nodes) == 1 && step.Code == words.MendOrReplace {
 			f.Step = step // with several nodes, none can be replaced while the others are DOWN
@@ -390,91 +407,11 @@ func (s *scene) starting() {
 	s.give(f, nodes)
 }
 
-func (s *scene) down() {
-	for k := range s.h.Blockers {
-		if b := &s.h.Blockers[k]; b.Reason == words.ScyllaDBHalted { // a new node, which no row has
-			s.add(Finding{Kind: NodeDown, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}}, Message: words.New(words.FindingNodeNotServing, "node", b.Observed.Name(), "why", b.Cause), Step: b.Step}, k)
-		}
-	}
-	for _, i := range s.inFate(down) {
-		n := &s.nodes[i]
-		f := Finding{
-			Kind: NodeDown, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})},
-			Evidence: words.New(words.NumbersRows, "down", n.down, "up", n.up, "rows", n.rows, "machine", s.machine(n)),
-		}
-		f.Message, f.Step = s.downMessage(n)
-		if n.rows == 0 || n.down+n.up == 0 {
-			f.Evidence = words.Message{}
-		}
-		made := s.add(f)
-		s.give(made, []int{i})
-		// One row may have had the state long before the others.
-		if since := s.m.DownSince(n.HostID); !since.IsZero() {
-			made.Since = since
-		}
-	}
-}
-
-// machine is the state of a node's Kubernetes node; empty if that does not exist, which is then the
-// cause.
-func (s *scene) machine(n *node) words.Message {
-	on := s.c.KubernetesNode(n.pod())
-	if on.State == cluster.KubernetesNodeGone {
-		return words.Message{}
-	}
-	return on.Fact()
-}
-
-// downMessage returns why a node is DOWN, and what to do.
-func (s *scene) downMessage(n *node) (message, step words.Message) {
-	pod := n.pod()
-	step = s.step(n)
-	why := words.Message{}
-	switch {
-	case pod == nil && s.c.KnowsPods():
-		why = words.New(words.BecauseNoPod)
-		if step.Code == words.ApplyParallel || step.Code == words.LowerOrdinalFirst {
-			break // the reason is known
-		}
-		step = s.do(words.SeeStatefulSet, evidence.Facts{"statefulSet": n.set()})
-	case pod == nil:
-	case s.c.DataGone(n.Member):
-		why = words.New(words.DataIsGone, "member", n.Name())
-	case s.c.KubernetesNode(pod).State == cluster.KubernetesNodeGone:
-		why = words.New(words.BecauseKubernetesNodeGone, "kubernetesNode", pod.Spec.NodeName)
-	// containers with a status were on a Kubernetes node
-	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0:
-		why = words.New(words.BecauseNoPlace, "waits", cluster.PodWaiting(pod))
-		if step.IsZero() {
-			step = s.do(words.SeeSchedule, evidence.Facts{"pod": n.Name()})
-		}
-	default:
-		if why = s.c.Halted(n.Member); !why.IsZero() {
-			break
-		}
-		why = words.New(words.BecausePod, "state", cluster.PodState(pod))
-		for _, k := range n.about {
-			// A Pod without trouble explains nothing; the reason for its missing row does.
-			if b := &s.h.Blockers[k]; cluster.Serving(pod) && b.Reason == words.RowError && !b.Cause.IsZero() {
-				why = b.Cause
-			}
-		}
-	}
-	if n.down == 0 && !why.IsZero() {
-		return words.New(words.FindingNodeNotServing, "node", n.Name(), "why", why), step
-	}
-	return words.New(words.FindingNodeDown, "node", n.Name(), "why", why), step
-}
-
-// mayReplace reports whether the step names a replacement.
-func mayReplace(step words.Message) bool {
-	return slices.ContainsFunc(step.Commands, func(c words.Command) bool { return slices.Contains(c, "replace") && !slices.Contains(c, "status") })
-}
-
 func (s *scene) strangers() {
 	for _, i := range s.inFate(ghost, away) {
 		n := &s.nodes[i]
-		f := Finding{Kind: Ghost, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})}, Message: words.New(words.FindingGhost, "node", n.Name()), Evidence: s.numbers(n), Step: s.step(n)}
+		f := Finding{Kind: Ghost, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})},
+			Message: words.New(words.FindingGhost, "node", n.Name()), Evidence: s.numbers(n), Step: s.step(n)}
 		if n.fate == away {
 			why := maintenance.Removable(s.c, n.HostID)
 			f.Kind, f.Message = NodeDown, words.New(words.FindingNodeDownElsewhere, "node", n.Name(), "why", why)

@@ -16,7 +16,8 @@ func (s *scene) claims() {
 		if b.Reason == words.DecommissionLabel {
 			s.add(Finding{
 				Kind: DecommissionLabel, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}},
-				Message: words.New(words.FindingDecommissionLabel, "service", b.Cause.Params["service"], "node", b.Observed.Name(), "rows", b.Cause.Params["rows"]), Step: b.Step,
+				Message: words.New(words.FindingDecommissionLabel, "service", b.Cause.Params["service"], "node",
+					b.Observed.Name(), "rows", b.Cause.Params["rows"]), Step: b.Step,
 			}, k)
 		}
 		if b.Reason != words.ClaimDeleting {
@@ -24,7 +25,8 @@ func (s *scene) claims() {
 		}
 		s.add(Finding{
 			Kind: ClaimDeleting, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}},
-			Message: words.New(words.FindingClaimDeleting, "claim", b.Cause.Params["claim"], "node", b.Observed.Name(), "pod", b.Cause.Params["pod"]), Step: b.Step,
+			Message: words.New(words.FindingClaimDeleting, "claim", b.Cause.Params["claim"], "node", b.Observed.Name(),
+				"pod", b.Cause.Params["pod"]), Step: b.Step,
 		}, k)
 	}
 }

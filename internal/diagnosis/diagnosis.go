@@ -85,7 +85,8 @@ func From(c *cluster.Cluster, h bootstrap.Health, known Known) []Finding {
 	s.remarks()
 	out := make([]Finding, 0, len(s.findings))
 	for _, f := range s.findings {
-		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != KubernetesNodeDown && f.Kind != ReplacementOpen && f.Kind != ReplacementFailed {
+		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != KubernetesNodeDown && f.Kind != ReplacementOpen &&
+			f.Kind != ReplacementFailed {
 			f.Step = s.do(words.AskNodes, nil)
 		}
 		f.Step = replace.Allowed(c, f.Step)
@@ -94,7 +95,8 @@ func From(c *cluster.Cluster, h bootstrap.Health, known Known) []Finding {
 		out = append(out, *f)
 	}
 	slices.SortStableFunc(out, func(a, b Finding) int {
-		return cmp.Or(matrix.FalseFirst(a.Remark, b.Remark), cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(len(b.Scope.Nodes), len(a.Scope.Nodes)))
+		return cmp.Or(matrix.FalseFirst(a.Remark, b.Remark), cmp.Compare(a.Kind.rank(), b.Kind.rank()),
+			cmp.Compare(len(b.Scope.Nodes), len(a.Scope.Nodes)))
 	})
 	given := make([]bool, len(h.Blockers))
 	for i := range out {

@@ -59,7 +59,8 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 	if !c.TakenAt.IsZero() {
 		j.Now = c.TakenAt
 	}
-	known := Known{Failed: map[hostid.ID]words.Message{}, Newcomers: map[hostid.ID]hostid.ID{}, Steps: map[hostid.ID]words.Message{}}
+	known := Known{Failed: map[hostid.ID]words.Message{}, Newcomers: map[hostid.ID]hostid.ID{},
+		Steps: map[hostid.ID]words.Message{}}
 	var reading *replace.Reading
 	read := func() *replace.Reading { // once, and only if needed
 		if reading == nil {
@@ -111,7 +112,8 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 
 // stateOf returns the state of a member's replacement, nil if the required objects were not read,
 // and the host ID of its new node.
-func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, logs Logs, rec *replace.Record) (*replace.Step, hostid.ID) {
+func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, logs Logs, rec *replace.Record) (*replace.Step,
+	hostid.ID) {
 	c, in := r.Cluster, r.Input(m.Ref.Member, now, "")
 	if in == nil {
 		return nil, ""

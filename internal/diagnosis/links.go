@@ -73,9 +73,11 @@ func (s *scene) groups(bad map[link][]int, place func(*node) string) {
 func (s *scene) apartButSeen(bad map[link][]int, pairs []link, parts [][]int) {
 	names := s.partNames(parts)
 	f := s.add(Finding{
-		Kind: LinkDown, Scope: Scope{Level: LevelLink, Nodes: s.refs(slices.Concat(parts...))}, Message: words.New(words.FindingLinkDownGroups, "parts", names),
-		Evidence: words.New(words.NumbersPairs, "down", len(pairs), "pairs", len(pairs), "nodes", len(parts[0])+len(parts[1])),
-		Step:     words.New(words.MendLinkBetween, "a", names[0], "b", names[1]),
+		Kind: LinkDown, Scope: Scope{Level: LevelLink, Nodes: s.refs(slices.Concat(parts...))},
+		Message: words.New(words.FindingLinkDownGroups, "parts", names),
+		Evidence: words.New(words.NumbersPairs, "down", len(pairs), "pairs", len(pairs), "nodes",
+			len(parts[0])+len(parts[1])),
+		Step: words.New(words.MendLinkBetween, "a", names[0], "b", names[1]),
 	})
 	for _, l := range pairs {
 		s.explain(f, bad[l]...)
@@ -85,7 +87,7 @@ func (s *scene) apartButSeen(bad map[link][]int, pairs []link, parts [][]int) {
 
 // star explains the pairs of the node that has the most, or a single pair.
 //
-// Long: the choice of the centre, the evidence about it, and its sentence.
+//nolint:funlen // the choice of the centre, the evidence about it, and its sentence
 func (s *scene) star(bad map[link][]int) {
 	counterparts := map[int]map[int]bool{}
 	for l := range bad {
@@ -144,7 +146,8 @@ func (s *scene) star(bad map[link][]int) {
 		if heard {
 			from, to = o, c
 		}
-		f.Message, f.Evidence = words.New(words.FindingLinkDownOneWay, "observer", from.Name(), "observed", to.Name()), s.ends(from, to, to)
+		f.Message, f.Evidence = words.New(words.FindingLinkDownOneWay, "observer", from.Name(), "observed", to.Name()),
+			s.ends(from, to, to)
 		f.Step = words.New(words.MendLinkBetween, "a", from.Name(), "b", to.Name())
 	}
 	s.add(f, blockers...)
@@ -206,11 +209,14 @@ func (s *scene) reporters() {
 			why = b.Cause
 		}
 		if rights := s.rights(); len(rights) > 0 && (key.code == words.NotAsked || key.code == words.PodUnreachable) {
-			s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelNode, Nodes: refs}, Message: words.New(words.FindingRightsMissing, "rights", rights), Step: words.New(words.GetRights)}, ks...)
+			s.add(Finding{Kind: RightsMissing, Scope: Scope{Level: LevelNode, Nodes: refs},
+				Message: words.New(words.FindingRightsMissing, "rights", rights), Step: words.New(words.GetRights)},
+				ks...)
 			continue
 		}
 		s.add(Finding{
-			Kind: ReporterSilent, Scope: Scope{Level: LevelNode, Nodes: refs}, Message: words.New(words.FindingReporterSilent, "nodes", names, "why", why), Step: b.Step,
+			Kind: ReporterSilent, Scope: Scope{Level: LevelNode, Nodes: refs},
+			Message: words.New(words.FindingReporterSilent, "nodes", names, "why", why), Step: b.Step,
 			Evidence: words.New(words.NumbersSilent, "silent", len(names), "rows", s.m.Reporting()),
 		}, ks...)
 	}
@@ -239,9 +245,12 @@ func (s *scene) rest() {
 			}
 			unsure[j] = append(unsure[j], k)
 		case j >= 0 && b.Reason == words.NodeDown && b.Observer.HostID == b.Observed.HostID:
-			s.add(Finding{Kind: LinkDown, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: words.New(words.FindingNodeSeesItselfDown, "node", s.nodes[j].Name()), Evidence: s.numbers(&s.nodes[j]), Step: b.Step}, k)
+			s.add(Finding{Kind: LinkDown, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})},
+				Message:  words.New(words.FindingNodeSeesItselfDown, "node", s.nodes[j].Name()),
+				Evidence: s.numbers(&s.nodes[j]), Step: b.Step}, k)
 		default:
-			s.add(Finding{Kind: ofReason(b.Reason), Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingUnclear, "fact", b.Message()), Step: b.Step}, k)
+			s.add(Finding{Kind: ofReason(b.Reason), Scope: Scope{Level: LevelCluster},
+				Message: words.New(words.FindingUnclear, "fact", b.Message()), Step: b.Step}, k)
 		}
 	}
 	for _, j := range order {
@@ -251,7 +260,8 @@ func (s *scene) rest() {
 			observers += s.h.Blockers[k].Count()
 		}
 		s.add(Finding{
-			Kind: unclear, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})}, Message: words.New(words.FindingNodeNotSure, "node", n.Name(), "observers", observers),
+			Kind: unclear, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})},
+			Message:  words.New(words.FindingNodeNotSure, "node", n.Name(), "observers", observers),
 			Evidence: s.numbers(n), Step: s.h.Blockers[unsure[j][0]].Step,
 		}, unsure[j]...)
 	}
@@ -268,7 +278,8 @@ func (s *scene) updating() {
 		case len(s.findings) > 0:
 			s.explain(s.findings[0], k)
 		default:
-			s.add(Finding{Kind: ofReason(b.Reason), Scope: Scope{Level: LevelCluster}, Message: words.New(words.FindingUnclear, "fact", b.Message()), Step: b.Step}, k)
+			s.add(Finding{Kind: ofReason(b.Reason), Scope: Scope{Level: LevelCluster},
+				Message: words.New(words.FindingUnclear, "fact", b.Message()), Step: b.Step}, k)
 		}
 	}
 }
@@ -348,5 +359,6 @@ func (s *scene) mix() {
 	for i, v := range names {
 		counts[i] = fmt.Sprintf("%s (%d)", v, count[v])
 	}
-	s.remark(Finding{Kind: VersionMix, Message: words.New(words.FindingVersionMix, "versions", names), Evidence: words.New(words.NumbersVersions, "counts", counts), Step: words.New(words.FinishUpgrade)})
+	s.remark(Finding{Kind: VersionMix, Message: words.New(words.FindingVersionMix, "versions", names),
+		Evidence: words.New(words.NumbersVersions, "counts", counts), Step: words.New(words.FinishUpgrade)})
 }

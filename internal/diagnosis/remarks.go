@@ -58,8 +58,11 @@ const (
 )
 
 var gravity = []Kind{
-	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
-	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen, NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeEnded, SchemaDisagreement, VersionMix,
+	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting,
+	DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
+	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
+	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeEnded,
+	SchemaDisagreement, VersionMix,
 }
 
 // Kinds returns every kind, the most severe first.
@@ -69,8 +72,10 @@ func (k Kind) rank() int { return slices.Index(gravity, k) }
 
 // remarks adds findings that do not block new nodes.
 func (s *scene) remarks() {
-	if rights := s.rights(); len(rights) > 0 && !slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
-		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights), Step: words.New(words.GetRights)})
+	if rights := s.rights(); len(rights) > 0 &&
+		!slices.ContainsFunc(s.findings, func(f *Finding) bool { return f.Kind == RightsMissing }) {
+		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights),
+			Step: words.New(words.GetRights)})
 	}
 	s.disks()
 	s.forced()
@@ -85,7 +90,9 @@ func (s *scene) remarks() {
 	}
 	delete(versions, "UNREACHABLE")
 	if len(versions) > 1 {
-		s.remark(Finding{Kind: SchemaDisagreement, Message: words.New(words.FindingSchemaDisagreement, "count", len(versions)), Step: words.New(words.WaitForSchema)})
+		s.remark(
+			Finding{Kind: SchemaDisagreement, Message: words.New(words.FindingSchemaDisagreement, "count",
+				len(versions)), Step: words.New(words.WaitForSchema)})
 	}
 	s.mix()
 }
@@ -103,7 +110,8 @@ func (s *scene) disks() {
 		if percent, known := m.DiskUsed(); known && percent >= cluster.DiskFull {
 			s.remark(Finding{
 				Kind: DiskFull, Scope: Scope{Nodes: []matrix.Ref{m.Ref}},
-				Message: words.New(words.FindingDiskFull, "node", m.Name(), "percent", percent), Step: s.do(words.GiveDiskSpace, nil),
+				Message: words.New(words.FindingDiskFull, "node", m.Name(), "percent", percent),
+				Step:    s.do(words.GiveDiskSpace, nil),
 			})
 		}
 	}

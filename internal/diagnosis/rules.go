@@ -21,18 +21,24 @@ type rule struct {
 // evidence has the commands of a step, and the evidence for a step that cannot be undone.
 var rules = map[words.Code][]rule{
 	words.SplitCluster: {
-		{steps: one(words.TellClustersApart), when: func(a *asked) bool { return a.m.Split() != nil }, take: (*asked).tellClustersApart},
-		{steps: one(words.TellGroupApart), when: func(a *asked) bool { return len(a.m.Strays()) > 0 }, take: (*asked).tellGroupApart},
+		{steps: one(words.TellClustersApart), when: func(a *asked) bool { return a.m.Split() != nil },
+			take: (*asked).tellClustersApart},
+		{steps: one(words.TellGroupApart), when: func(a *asked) bool { return len(a.m.Strays()) > 0 },
+			take: (*asked).tellGroupApart},
 	},
 
 	// The member itself: its volume, its Service, its image.
-	words.DataDirectoryUnusable: {{steps: []words.Code{words.DiscardClaim, words.DiscardClaimOf}, when: (*asked).hasCause, take: (*asked).discard}},
+	words.DataDirectoryUnusable: {
+		{steps: []words.Code{words.DiscardClaim, words.DiscardClaimOf}, when: (*asked).hasCause,
+			take: (*asked).discard}},
 	words.ForeignVolume: {
-		{steps: one(words.MendForeignVolume), when: func(a *asked) bool { return a.b.Cause.Params["recorded"] != nil }, take: of(words.MendForeignVolume, "claim")},
+		{steps: one(words.MendForeignVolume), when: func(a *asked) bool { return a.b.Cause.Params["recorded"] != nil },
+			take: of(words.MendForeignVolume, "claim")},
 		{steps: one(words.GiveOwnVolume), take: of(words.GiveOwnVolume, "claim")},
 	},
 	words.VolumeUnreadable: {
-		{steps: one(words.TellVolume), when: because(words.VolumeOfUnknownHostID), take: of(words.TellVolume, "member", "claim")},
+		{steps: one(words.TellVolume), when: because(words.VolumeOfUnknownHostID),
+			take: of(words.TellVolume, "member", "claim")},
 		{steps: one(words.MountVolume)},
 	},
 	words.ForceValueInvalid: {{steps: one(words.MendForceValue)}},
@@ -54,24 +60,28 @@ var rules = map[words.Code][]rule{
 
 	// Other objects of the cluster.
 	words.ClaimDeleting: {
-		{steps: one(words.SaveVolumeAndData), when: func(a *asked) bool { return a.volume() != "" }, take: of(words.SaveVolumeAndData, "pod", "volume")},
+		{steps: one(words.SaveVolumeAndData), when: func(a *asked) bool { return a.volume() != "" },
+			take: of(words.SaveVolumeAndData, "pod", "volume")},
 		{steps: one(words.SaveData), take: of(words.SaveData, "pod")},
 	},
 	words.DecommissionLabel: {{steps: one(words.SeeDecommissioned)}},
 	words.ScyllaDBHalted: {{steps: replace.OfHalted(), take: func(a *asked) words.Message {
 		return replace.HaltedStep(a.c, a.b.Observed.Member, a.b.Cause.Code)
 	}}},
-	words.FirstNodePending:   {{steps: one(words.WaitForFirstNode), take: of(words.WaitForFirstNode, "first")}},
-	words.OneNewcomerAtATime: {{steps: one(words.WaitForNewcomer), when: isMember, take: of(words.WaitForNewcomer, "node")}},
-	words.ReporterSilent:     {{steps: one(words.ReachReporter), when: isMember}},
-	words.RolloutInProgress:  {{steps: one(words.WaitForRollout)}},
-	words.PodsNotReady:       {{steps: one(words.SeeNotReady)}},
-	words.Stabilising:        {{steps: one(words.WaitWhileAllStayUp)}},
+	words.FirstNodePending: {{steps: one(words.WaitForFirstNode), take: of(words.WaitForFirstNode, "first")}},
+	words.OneNewcomerAtATime: {
+		{steps: one(words.WaitForNewcomer), when: isMember, take: of(words.WaitForNewcomer, "node")}},
+	words.ReporterSilent:    {{steps: one(words.ReachReporter), when: isMember}},
+	words.RolloutInProgress: {{steps: one(words.WaitForRollout)}},
+	words.PodsNotReady:      {{steps: one(words.SeeNotReady)}},
+	words.Stabilising:       {{steps: one(words.WaitWhileAllStayUp)}},
 
 	// Reports, and the controllers that maintain them.
 	words.ReportMissing: {
-		{steps: one(words.BeginAnew), when: because(words.DataIsGone), take: func(a *asked) words.Message { return replace.BeginAnew(a.c) }},
-		{steps: one(words.MakeNamedReport), when: because(words.SourceClusterReportGone), take: of(words.MakeNamedReport, "report")},
+		{steps: one(words.BeginAnew), when: because(words.DataIsGone),
+			take: func(a *asked) words.Message { return replace.BeginAnew(a.c) }},
+		{steps: one(words.MakeNamedReport), when: because(words.SourceClusterReportGone),
+			take: of(words.MakeNamedReport, "report")},
 		{steps: one(words.RunControllerAndReporters), when: not(because(words.NoReportOf, words.ReportLost))},
 		{steps: one(words.StartOperator), when: ofOperator},
 		{steps: one(words.RunController)},
@@ -82,12 +92,14 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.RunController)},
 	},
 	words.ControllerSilent: {
-		{steps: one(words.StartOperator), when: because(words.OperatorScaledDown, words.OperatorNotAvailable, words.OperatorLeaseSilent)},
+		{steps: one(words.StartOperator), when: because(words.OperatorScaledDown, words.OperatorNotAvailable,
+			words.OperatorLeaseSilent)},
 		{steps: one(words.StartController)},
 	},
 	words.OperatorDegraded: {{steps: one(words.ReadDegraded)}},
 	words.DatacenterNotVerified: {
-		{steps: one(words.CheckElsewhereThenForce), when: func(a *asked) bool { return a.b.Observed.Datacenter != "" }, take: forceSelf(words.CheckElsewhereThenForce)},
+		{steps: one(words.CheckElsewhereThenForce), when: func(a *asked) bool { return a.b.Observed.Datacenter != "" },
+			take: forceSelf(words.CheckElsewhereThenForce)},
 		{steps: one(words.CheckOtherDatacenterThenForce), take: forceSelf(words.CheckOtherDatacenterThenForce)},
 	},
 	words.APIUnreachable:    {{steps: one(words.BarrierRetries)}},
@@ -99,7 +111,8 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.GoByReports), when: because(words.ViewOfAnOverride)},
 		{steps: one(words.MakeView), when: because(words.NoViewYet)},
 		{steps: one(words.UpgradeForPermits), when: because(words.ControllerGivesNoPermits)},
-		{steps: one(words.StartFounder), when: func(a *asked) bool { return a.founder() != "" }, take: of(words.StartFounder, "founder")},
+		{steps: one(words.StartFounder), when: func(a *asked) bool { return a.founder() != "" },
+			take: of(words.StartFounder, "founder")},
 		{steps: one(words.WaitForPermit), when: because(words.PermitQueued, words.PermitNotQueued)},
 		{steps: one(words.ForgetViews)},
 	},
@@ -111,7 +124,8 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.RenewReport), when: because(words.JoinedAndNotReported, words.JoinedAndReportedAsNewcomer)},
 	}, helps...),
 	words.HostIDMissing: append([]rule{
-		{steps: one(words.RestartReporter), when: func(a *asked) bool { return a.b.Observed == (matrix.Ref{}) }, take: of(words.RestartReporter, "node")},
+		{steps: one(words.RestartReporter), when: func(a *asked) bool { return a.b.Observed == (matrix.Ref{}) },
+			take: of(words.RestartReporter, "node")},
 	}, helps...),
 	words.NodeDown:    helps,
 	words.NodeUnknown: helps,
@@ -125,21 +139,30 @@ var rules = map[words.Code][]rule{
 var helps = []rule{
 	// nothing is replaced or removed before each node's cluster is known
 	{steps: one(words.TellClustersApartFirst), when: func(a *asked) bool { return !a.m.SplitFact().IsZero() }},
-	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" }, take: of(words.StartMember, "node")},
+	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" },
+		take: of(words.StartMember, "node")},
 	{steps: one(words.MendOrReplace), when: (*asked).machineIsGone, take: of(words.MendOrReplace, "kubernetesNode")},
-	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.ExcludeThenRemove, words.GhostCannotGo},
-		when: func(a *asked) bool { return !a.Known.Steps[a.n.HostID].IsZero() }, take: func(a *asked) words.Message { return a.Known.Steps[a.n.HostID] }},
+	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.ExcludeThenRemove,
+		words.GhostCannotGo},
+		when: func(a *asked) bool { return !a.Known.Steps[a.n.HostID].IsZero() },
+		take: func(a *asked) words.Message { return a.Known.Steps[a.n.HostID] }},
 	{steps: replace.OfCauses(), when: func(a *asked) bool { return a.fate().Passes }, take: (*asked).whileCause},
-	{steps: one(words.ReplacementOpen), when: func(a *asked) bool { return a.fate().Open }, take: howReplaced(words.ReplacementOpen)},
-	{steps: one(words.ReplacementRequested), when: func(a *asked) bool { return a.fate().Member != "" }, take: howReplaced(words.ReplacementRequested)},
-	{steps: one(words.WaitForRollback), when: func(a *asked) bool { return a.isSelf() && a.fate().Joining && a.mayRollBack() }},
+	{steps: one(words.ReplacementOpen), when: func(a *asked) bool { return a.fate().Open },
+		take: howReplaced(words.ReplacementOpen)},
+	{steps: one(words.ReplacementRequested), when: func(a *asked) bool { return a.fate().Member != "" },
+		take: howReplaced(words.ReplacementRequested)},
+	{steps: one(words.WaitForRollback), when: func(a *asked) bool {
+		return a.isSelf() && a.fate().Joining &&
+			a.mayRollBack()
+	}},
 	{steps: one(words.ReplaceFormerNode), when: (*asked).isSelf},
 	{steps: one(words.WaitForJoin), when: func(a *asked) bool { return a.fate().Joining }},
 	{steps: one(words.WaitForGossip), when: reason(words.NodeUnknown)},
 	{steps: one(words.WaitForMembership), when: reason(words.NodeNotSeen)},
 
 	{steps: one(words.MendNetwork), when: isDown(func(a *asked) bool { return a.m.Parted() })},
-	{steps: []words.Code{words.SeeDatacenter, words.SeeRack}, when: isDown(func(a *asked) bool { _, _, away := a.m.PlaceAway(a.n.HostID); return away }),
+	{steps: []words.Code{words.SeeDatacenter, words.SeeRack},
+		when: isDown(func(a *asked) bool { _, _, away := a.m.PlaceAway(a.n.HostID); return away }),
 		take: func(a *asked) words.Message { return replace.WhileAway(a.m, a.n.HostID) }},
 	{steps: one(words.MendLink), when: isDown(func(a *asked) bool { return a.few() && a.n.Reports })},
 	// its own row proves that it runs
@@ -150,9 +173,11 @@ var helps = []rule{
 	{steps: one(words.FinishLeavingOrRemove), when: isDown(state(matrix.StateLeaving))},
 	{steps: one(words.WaitForReplacement), when: isDown(state(matrix.StateBeingReplaced))},
 	{steps: one(words.StartElsewhere), when: isDown(func(a *asked) bool { return a.n.Member == "" && a.n.Row == nil })},
-	{steps: one(words.StartInItsDatacenter), when: isDown((*asked).isElsewhere), take: of(words.StartInItsDatacenter, "datacenter")},
+	{steps: one(words.StartInItsDatacenter), when: isDown((*asked).isElsewhere),
+		take: of(words.StartInItsDatacenter, "datacenter")},
 	{steps: one(words.BringReport), when: isDown(not(isMember))}, // only a member is replaced
-	{steps: one(words.ReadLogOrReplace), when: isDown(func(a *asked) bool { return a.isFaulty() && a.m.NodeReplaceable(a.n.HostID) })},
+	{steps: one(words.ReadLogOrReplace),
+		when: isDown(func(a *asked) bool { return a.isFaulty() && a.m.NodeReplaceable(a.n.HostID) })},
 	{steps: one(words.RunOrReplace), when: isDown(func(a *asked) bool { return a.m.NodeReplaceable(a.n.HostID) })},
 	// it may recover without help
 	{steps: one(words.ReadScyllaDBLog), when: isDown((*asked).isFaulty)},
@@ -163,7 +188,10 @@ var helps = []rule{
 	{steps: one(words.RunController), when: fault(matrix.FaultReport)},
 	{steps: one(words.ReadReporterLog), when: fault(matrix.FaultReporter)},
 	{steps: one(words.BringReport), when: func(a *asked) bool { return a.n.Member == "" && a.n.Row == nil }},
-	{steps: one(words.KeepDatacenterReport), when: func(a *asked) bool { return a.n.Member == "" && a.b.Reason == words.RowStale }, take: of(words.KeepDatacenterReport, "datacenter")},
+	{steps: one(words.KeepDatacenterReport), when: func(a *asked) bool {
+		return a.n.Member == "" &&
+			a.b.Reason == words.RowStale
+	}, take: of(words.KeepDatacenterReport, "datacenter")},
 	{steps: one(words.RunMemberAndReporter), when: reason(words.RowStale)},
 	{steps: one(words.RunMemberAndWriteRow), take: of(words.RunMemberAndWriteRow, "node")},
 }

@@ -79,7 +79,8 @@ type scene struct {
 }
 
 func newScene(c *cluster.Cluster, h bootstrap.Health, known Known) *scene {
-	s := &scene{c: c, m: c.Matrix(), h: h, known: known, nameless: map[string]int{}, taken: make([]bool, len(h.Blockers)), asker: newAsker(c, Asks{Known: known})}
+	s := &scene{c: c, m: c.Matrix(), h: h, known: known, nameless: map[string]int{},
+		taken: make([]bool, len(h.Blockers)), asker: newAsker(c, Asks{Known: known})}
 	members := c.Members()
 	byHost, byName := map[hostid.ID]*cluster.Member{}, map[string]*cluster.Member{}
 	for i := range members {
@@ -153,7 +154,8 @@ func ofStatefulSet(r words.Code) bool {
 func (s *scene) look() {
 	for k := range s.h.Blockers {
 		r := s.h.Blockers[k].Reason
-		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && !ofStatefulSet(r) && r != words.ClaimDeleting && r != words.DecommissionLabel && r != words.ScyllaDBHalted {
+		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && !ofStatefulSet(r) && r != words.ClaimDeleting &&
+			r != words.DecommissionLabel && r != words.ScyllaDBHalted {
 			s.nodes[j].about = append(s.nodes[j].about, k)
 		}
 	}
@@ -232,7 +234,8 @@ func (s *scene) isDown(n *node) bool {
 
 // runs reports whether ScyllaDB runs in the Pod, ready or not, on a Kubernetes node that responds.
 func (s *scene) runs(pod *corev1.Pod) bool {
-	if pod.DeletionTimestamp != nil || s.c.NodeLost(pod) || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+	if pod.DeletionTimestamp != nil || s.c.NodeLost(pod) || pod.Status.Phase == corev1.PodFailed ||
+		pod.Status.Phase == corev1.PodSucceeded {
 		return false
 	}
 	if pod.Status.Phase == "" {

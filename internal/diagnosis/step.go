@@ -90,7 +90,8 @@ func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, said given) {
 	a.steps(v.Blockers)
 	for i := range v.Blockers {
 		b := &v.Blockers[i]
-		if step, ok := said.step(b); ok && !b.Hearsay && (b.Observed.HostID == "" || b.Observed.HostID != asks.Self.HostID) {
+		if step, ok := said.step(b); ok && !b.Hearsay &&
+			(b.Observed.HostID == "" || b.Observed.HostID != asks.Self.HostID) {
 			b.Step = step
 		}
 	}
@@ -111,7 +112,8 @@ type pairKey struct {
 
 func keyOf(b *matrix.Blocker) pairKey {
 	set, _ := b.Cause.Params["statefulSet"].(string)
-	return pairKey{b.Reason, b.Observed.HostID, b.Observer.HostID, b.Observed.Member, b.Observer.Member, b.Cause.Code, set}
+	return pairKey{b.Reason, b.Observed.HostID, b.Observer.HostID, b.Observed.Member, b.Observer.Member, b.Cause.Code,
+		set}
 }
 
 // ofCluster returns the key of only its reason, and whether the blocker has no node and no
@@ -161,7 +163,8 @@ func sameStep(a, b *matrix.Blocker) bool {
 // step returns the step of a blocker; zero if none is known. A Pod's own annotation leads to a step
 // in three cases only. In each, the step only reads, or a user decides after reading.
 func (s *asker) step(b *matrix.Blocker) words.Message {
-	if b.Hearsay && b.Reason != words.ReporterSilent && b.Reason != words.NoOtherSeed && b.Reason != words.SeedsOfAnotherCluster {
+	if b.Hearsay && b.Reason != words.ReporterSilent && b.Reason != words.NoOtherSeed &&
+		b.Reason != words.SeedsOfAnotherCluster {
 		return words.Message{}
 	}
 	a := &asked{asker: s, b: b}
@@ -217,7 +220,8 @@ func (a *asked) facts() evidence.Facts {
 	}
 	f := a.factsOf(o.Member)
 	maps.Copy(f, evidence.Facts{
-		"podNamespace": a.podNamespace(), "member": o.Name(), "node": o.Name(), "first": o.Name(), "hostID": string(o.HostID), "claim": a.claim(), "volume": a.volume(),
+		"podNamespace": a.podNamespace(), "member": o.Name(), "node": o.Name(), "first": o.Name(),
+		"hostID": string(o.HostID), "claim": a.claim(), "volume": a.volume(),
 		"datacenter": o.Datacenter, "founder": a.founder(), "kubernetesNode": a.object,
 	})
 	for _, name := range []string{"statefulSet", "label", "oldest", "report", "claim"} {
@@ -289,7 +293,8 @@ func (a *asked) lacksCluster() bool { return a.b.Cause.Params["label"] == api.La
 // founder returns the member that must create the cluster before the member that waits for its
 // permit.
 func (a *asked) founder() string {
-	if a.b.Reason != words.PermitPending || a.c.StatusReport == nil || a.c.StatusReport.Status.View == nil || !a.m.Empty() {
+	if a.b.Reason != words.PermitPending || a.c.StatusReport == nil || a.c.StatusReport.Status.View == nil ||
+		!a.m.Empty() {
 		return ""
 	}
 	if f := a.c.StatusReport.Status.View.Founder; f != a.b.Observed.Member {
@@ -330,7 +335,8 @@ func (a *asked) tellGroupApart() words.Message {
 // factsOf returns the facts for commands that query a member.
 func (s *asker) factsOf(member string) evidence.Facts {
 	return evidence.Facts{
-		"namespace": s.c.Namespace, "cluster": s.c.Name, "report": s.c.Name, "member": member, "pod": member, "container": s.c.Containers().Container(member),
+		"namespace": s.c.Namespace, "cluster": s.c.Name, "report": s.c.Name, "member": member, "pod": member,
+		"container": s.c.Containers().Container(member),
 	}
 }
 
@@ -374,7 +380,9 @@ func (a *asked) mayRollBack() bool {
 
 // isElsewhere reports whether no node of the node's datacenter is a member here.
 func (a *asked) isElsewhere() bool {
-	return a.n.Member == "" && a.n.Datacenter != "" && !slices.ContainsFunc(a.m.Nodes(), func(o matrix.Node) bool { return o.Member != "" && o.Datacenter == a.n.Datacenter })
+	return a.n.Member == "" && a.n.Datacenter != "" &&
+		!slices.ContainsFunc(a.m.Nodes(),
+			func(o matrix.Node) bool { return o.Member != "" && o.Datacenter == a.n.Datacenter })
 }
 
 // fault returns the origin of the trouble with the node's row.
@@ -385,7 +393,8 @@ func (a *asked) fault() matrix.Fault {
 
 // isFaulty reports whether ScyllaDB is the origin of the trouble with the node's row.
 func (a *asked) isFaulty() bool {
-	return a.n.Row != nil && !a.n.Row.Trouble.IsZero() && a.n.Row.Trouble.Fault(a.c.Containers().Container(a.n.Member)) == matrix.FaultScyllaDB
+	return a.n.Row != nil && !a.n.Row.Trouble.IsZero() &&
+		a.n.Row.Trouble.Fault(a.c.Containers().Container(a.n.Member)) == matrix.FaultScyllaDB
 }
 
 // machineIsGone reports whether the node is Dead by the matrix, and its Kubernetes node has not

@@ -18,7 +18,8 @@ var topology = []string{"decommission", "removenode", "excludenode", "rebuild"}
 // It may be after options; "removenode status" only reads.
 func ChangesTopology(nodetool []string) bool {
 	i := slices.IndexFunc(nodetool, func(arg string) bool { return slices.Contains(topology, arg) })
-	return i >= 0 && !slices.Contains(nodetool[:i], "help") && (nodetool[i] != "removenode" || !slices.Contains(nodetool[i+1:], "status"))
+	return i >= 0 && !slices.Contains(nodetool[:i], "help") &&
+		(nodetool[i] != "removenode" || !slices.Contains(nodetool[i+1:], "status"))
 }
 
 // AgainstTopology returns the reasons against such a command: the findings except remarks, and why

@@ -45,8 +45,10 @@ func (s *scene) unheard() {
 			continue
 		}
 		s.remark(Finding{
-			Kind: NodeUnheard, Scope: Scope{Nodes: []matrix.Ref{mb.Ref}}, Since: since, Message: words.New(words.FindingNodeUnheard, "node", mb.Name()),
-			Evidence: words.New(words.NumbersUnheard, "mode", modeStarting), Step: s.do(words.SeeDiscovery, s.asker.factsOf(mb.Member)),
+			Kind: NodeUnheard, Scope: Scope{Nodes: []matrix.Ref{mb.Ref}}, Since: since,
+			Message:  words.New(words.FindingNodeUnheard, "node", mb.Name()),
+			Evidence: words.New(words.NumbersUnheard, "mode", modeStarting),
+			Step:     s.do(words.SeeDiscovery, s.asker.factsOf(mb.Member)),
 		})
 	}
 }
@@ -58,13 +60,15 @@ func (s *scene) unheard() {
 func (s *scene) ended() {
 	for _, name := range s.c.Newcomers() {
 		end := cluster.LastEnd(s.c.Pod(name))
-		if v, err := bootstrap.VerdictOf(s.c, name); end == nil || err == nil && v.Decision == bootstrap.DecisionRefuse {
+		if v, err := bootstrap.VerdictOf(s.c, name); end == nil ||
+			err == nil && v.Decision == bootstrap.DecisionRefuse {
 			continue
 		}
 		self := s.c.Place(name)
 		s.remark(Finding{
-			Kind: NodeEnded, Scope: Scope{Nodes: []matrix.Ref{self}}, Since: end.FinishedAt.Time, Message: words.New(words.FindingNodeEnded, "node", self.Name(), "code", int(end.ExitCode)),
-			Step: s.do(words.SeeWhyEnded, s.asker.factsOf(name)),
+			Kind: NodeEnded, Scope: Scope{Nodes: []matrix.Ref{self}}, Since: end.FinishedAt.Time,
+			Message: words.New(words.FindingNodeEnded, "node", self.Name(), "code", int(end.ExitCode)),
+			Step:    s.do(words.SeeWhyEnded, s.asker.factsOf(name)),
 		})
 	}
 }
@@ -72,14 +76,16 @@ func (s *scene) ended() {
 // onlyRollouts reports whether all nodes see each other UP, and rollouts of StatefulSets are the
 // only blockers.
 func (s *scene) onlyRollouts() bool {
-	return len(s.h.Blockers) > 0 && !slices.ContainsFunc(s.h.Blockers, func(b matrix.Blocker) bool { return !ofStatefulSet(b.Reason) })
+	return len(s.h.Blockers) > 0 &&
+		!slices.ContainsFunc(s.h.Blockers, func(b matrix.Blocker) bool { return !ofStatefulSet(b.Reason) })
 }
 
 // runsSince returns since when ScyllaDB runs on a new node that no node lists and that lists no
 // node; zero for any other member.
 func (s *scene) runsSince(mb *cluster.Member) time.Time {
 	said := s.c.Said(mb.Member)
-	if mb.Service == nil || mb.Pod == nil || mb.Pod.DeletionTimestamp != nil || mb.HasJoined() || mb.ReplaceRequested || mb.Replacing != "" ||
+	if mb.Service == nil || mb.Pod == nil || mb.Pod.DeletionTimestamp != nil || mb.HasJoined() || mb.ReplaceRequested ||
+		mb.Replacing != "" ||
 		said == nil || said.OperationMode != modeStarting || said.HostID == "" || len(said.ObservedNodes) > 0 {
 		return time.Time{}
 	}

@@ -29,7 +29,7 @@ import (
 // requests metadata only. If no object has the cluster label, cluster.NameOf groups the
 // StatefulSets that run ScyllaDB. The error is non-nil if no cluster was found and a read failed.
 //
-// Long: one list after the other, each with its own way to find clusters.
+//nolint:funlen // one list after the other, each with its own way to find clusters
 func ListClusters(ctx context.Context, c client.Reader, ns string, selector labels.Selector) ([]cluster.Key, error) {
 	if selector == nil {
 		selector = labels.Everything()
@@ -40,7 +40,8 @@ func ListClusters(ctx context.Context, c client.Reader, ns string, selector labe
 	}{
 		{corev1.SchemeGroupVersion.WithKind("ServiceList"), api.LabelCluster, cluster.ResourceServices},
 		{appsv1.SchemeGroupVersion.WithKind("StatefulSetList"), api.LabelCluster, cluster.ResourceStatefulSets},
-		{api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"), api.LabelReportSelector, cluster.ResourceReports},
+		{api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"), api.LabelReportSelector,
+			cluster.ResourceReports},
 	}
 	var (
 		mu       sync.Mutex
@@ -56,7 +57,8 @@ func ListClusters(ctx context.Context, c client.Reader, ns string, selector labe
 			}
 			list := &metav1.PartialObjectMetadataList{}
 			list.SetGroupVersionKind(src.gvk)
-			err = c.List(gctx, list, client.InNamespace(ns), client.MatchingLabelsSelector{Selector: selector.DeepCopySelector().Add(*has)})
+			err = c.List(gctx, list, client.InNamespace(ns),
+				client.MatchingLabelsSelector{Selector: selector.DeepCopySelector().Add(*has)})
 			p, fatal := classify(gctx, "list", src.resource, ns, "", err)
 			if fatal != nil {
 				return fatal
@@ -122,7 +124,8 @@ func ResolveCluster(ctx context.Context, c client.Reader, ns, name string) (clus
 		case 0:
 			return cluster.Key{}, notFoundAmong("", ns, keys)
 		}
-		return cluster.Key{}, &cluster.AmbiguousError{What: "cluster", In: inNamespace(ns), Candidates: keyNames(keys, ns)}
+		return cluster.Key{}, &cluster.AmbiguousError{What: "cluster", In: inNamespace(ns),
+			Candidates: keyNames(keys, ns)}
 	}
 	var hits []cluster.Key
 	for _, k := range keys {
@@ -137,13 +140,15 @@ func ResolveCluster(ctx context.Context, c client.Reader, ns, name string) (clus
 		if ns != "" {
 			// ListClusters omits an unlabelled StatefulSet if labelled clusters exist; Load finds
 			// it.
-			if _, err := Load(ctx, c, cluster.Key{Namespace: ns, Name: name}, LoadOptions{Source: cluster.SourceReport, NoPods: true}); err == nil {
+			if _, err := Load(ctx, c, cluster.Key{Namespace: ns, Name: name},
+				LoadOptions{Source: cluster.SourceReport, NoPods: true}); err == nil {
 				return cluster.Key{Namespace: ns, Name: name}, nil
 			}
 		}
 		return cluster.Key{}, notFoundAmong(name, ns, keys)
 	}
-	return cluster.Key{}, &cluster.AmbiguousError{What: "cluster", Name: name, In: inNamespace(ns), Candidates: keyNames(hits, ns)}
+	return cluster.Key{}, &cluster.AmbiguousError{What: "cluster", Name: name, In: inNamespace(ns),
+		Candidates: keyNames(hits, ns)}
 }
 
 func inNamespace(ns string) string {

@@ -30,11 +30,16 @@ type UnreachableError struct {
 func (e *UnreachableError) Error() string {
 	switch {
 	case e.Refused:
-		return fmt.Sprintf("%s: the API server does not accept the credentials: %v; log in again or choose another user or context", e.Attempt, e.Err)
+		return fmt.Sprintf(
+			"%s: the API server does not accept the credentials: %v; log in again or choose another user or context",
+			e.Attempt, e.Err)
 	case errors.Is(e.Err, context.DeadlineExceeded):
-		return fmt.Sprintf("%s: the API server did not respond in time; check the network, or allow more time with --request-timeout", e.Attempt)
+		return fmt.Sprintf(
+			"%s: the API server did not respond in time; check the network, or allow more time with --request-timeout",
+			e.Attempt)
 	}
-	return fmt.Sprintf("%s: the API server is not reachable: %v; check the cluster in the kubeconfig and the network", e.Attempt, innermost(e.Err))
+	return fmt.Sprintf("%s: the API server is not reachable: %v; check the cluster in the kubeconfig and the network",
+		e.Attempt, innermost(e.Err))
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
@@ -74,13 +79,16 @@ func classify(ctx context.Context, verb, resource, ns, name string, err error) (
 		}
 		return nil, fmt.Errorf("%s: %w", what, cause)
 	}
-	p := &cluster.Problem{Verb: verb, Resource: resource, Namespace: ns, Name: name, Err: err, Kind: cluster.ProblemOther}
+	p := &cluster.Problem{Verb: verb, Resource: resource, Namespace: ns, Name: name, Err: err,
+		Kind: cluster.ProblemOther}
 	var status apierrors.APIStatus
 	answered := errors.As(err, &status)
 	switch {
 	case meta.IsNoMatchError(err), answered && apierrors.IsNotFound(err) && (name == "" || noSuchResource(err)):
 		p.Kind = cluster.ProblemNotInstalled
-		p.Message = fmt.Sprintf("%s: the CRD is not installed in this Kubernetes cluster; to install it, run \"kubectl scylla install\"", what)
+		p.Message = fmt.Sprintf(
+			"%s: the CRD is not installed in this Kubernetes cluster; to install it, run \"kubectl scylla install\"",
+			what)
 	case answered && apierrors.IsNotFound(err):
 		p.Kind = cluster.ProblemNotFound
 		p.Message = what + ": it does not exist"
@@ -102,7 +110,8 @@ func classify(ctx context.Context, verb, resource, ns, name string, err error) (
 
 // forbiddenMessage names verb, resource and namespace.
 func forbiddenMessage(verb, resource, ns, name string) string {
-	return fmt.Sprintf("%s: forbidden; request a Role with verb %s on resource %s", attempt(verb, resource, ns, name), verb, resource)
+	return fmt.Sprintf("%s: forbidden; request a Role with verb %s on resource %s", attempt(verb, resource, ns, name),
+		verb, resource)
 }
 
 // during sets the attempted action of an UnreachableError. With parallel requests, which one fails

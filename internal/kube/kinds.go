@@ -31,30 +31,41 @@ type kind struct {
 }
 
 var kinds = []kind{
-	listed(cluster.KindServices, corev1.SchemeGroupVersion.WithKind("Service"), cluster.ResourceServices, api.LabelCluster,
-		func(l *corev1.ServiceList, o *cluster.Objects) { o.Services = l.Items }, func(s *saved) *[]corev1.Service { return &s.services }),
+	listed(cluster.KindServices, corev1.SchemeGroupVersion.WithKind("Service"), cluster.ResourceServices,
+		api.LabelCluster,
+		func(l *corev1.ServiceList, o *cluster.Objects) { o.Services = l.Items },
+		func(s *saved) *[]corev1.Service { return &s.services }),
 	listed(cluster.KindPods, corev1.SchemeGroupVersion.WithKind("Pod"), cluster.ResourcePods, api.LabelCluster,
-		func(l *corev1.PodList, o *cluster.Objects) { o.Pods = l.Items }, func(s *saved) *[]corev1.Pod { return &s.pods }),
-	listed(cluster.KindStatefulSets, appsv1.SchemeGroupVersion.WithKind("StatefulSet"), cluster.ResourceStatefulSets, api.LabelCluster,
-		func(l *appsv1.StatefulSetList, o *cluster.Objects) { o.StatefulSets = l.Items }, func(s *saved) *[]appsv1.StatefulSet { return &s.sets }),
-	listed(cluster.KindPVCs, corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), cluster.ResourcePVCs, api.LabelCluster,
+		func(l *corev1.PodList, o *cluster.Objects) { o.Pods = l.Items },
+		func(s *saved) *[]corev1.Pod { return &s.pods }),
+	listed(cluster.KindStatefulSets, appsv1.SchemeGroupVersion.WithKind("StatefulSet"), cluster.ResourceStatefulSets,
+		api.LabelCluster,
+		func(l *appsv1.StatefulSetList, o *cluster.Objects) { o.StatefulSets = l.Items },
+		func(s *saved) *[]appsv1.StatefulSet { return &s.sets }),
+	listed(cluster.KindPVCs, corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), cluster.ResourcePVCs,
+		api.LabelCluster,
 		func(l *corev1.PersistentVolumeClaimList, o *cluster.Objects) { o.PVCs = l.Items },
 		func(s *saved) *[]corev1.PersistentVolumeClaim { return &s.pvcs }),
-	listed(cluster.KindReports, api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReport"), cluster.ResourceReports, api.LabelReportSelector,
+	listed(cluster.KindReports, api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReport"),
+		cluster.ResourceReports, api.LabelReportSelector,
 		func(l *api.ScyllaDBDatacenterNodesStatusReportList, o *cluster.Objects) { o.Reports = l.Items },
 		func(s *saved) *[]api.ScyllaDBDatacenterNodesStatusReport { return &s.reports }),
 	// An override may name any cluster report, and the Lease belongs to our controller, not to one
 	// cluster: both are read by name.
-	listed(cluster.KindStatusReport, api.GroupVersion.WithKind("ScyllaDBStatusReport"), cluster.ResourceStatusReports, "",
-		func(*api.ScyllaDBStatusReportList, *cluster.Objects) {}, func(s *saved) *[]api.ScyllaDBStatusReport { return &s.status }),
+	listed(cluster.KindStatusReport, api.GroupVersion.WithKind("ScyllaDBStatusReport"), cluster.ResourceStatusReports,
+		"",
+		func(*api.ScyllaDBStatusReportList, *cluster.Objects) {},
+		func(s *saved) *[]api.ScyllaDBStatusReport { return &s.status }),
 	listed(cluster.KindLease, coordinationv1.SchemeGroupVersion.WithKind("Lease"), cluster.ResourceLeases, "",
-		func(*coordinationv1.LeaseList, *cluster.Objects) {}, func(s *saved) *[]coordinationv1.Lease { return &s.leases }),
+		func(*coordinationv1.LeaseList, *cluster.Objects) {},
+		func(s *saved) *[]coordinationv1.Lease { return &s.leases }),
 }
 
 func listed[L any, T any, P interface {
 	*L
 	client.ObjectList
-}](bit cluster.Kinds, gvk schema.GroupVersionKind, resource, label string, store func(P, *cluster.Objects), into func(*saved) *[]T) kind {
+}](bit cluster.Kinds, gvk schema.GroupVersionKind, resource, label string, store func(P, *cluster.Objects),
+	into func(*saved) *[]T) kind {
 	return kind{
 		bit: bit, gvk: gvk, resource: resource, label: label,
 		newList: func() client.ObjectList { return P(new(L)) },

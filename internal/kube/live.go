@@ -30,7 +30,6 @@ import (
 	streamspdy "k8s.io/streaming/pkg/httpstream/spdy"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -64,7 +63,8 @@ func (o LiveOptions) withDefaults() LiveOptions {
 // Live queries the ScyllaDB of each Pod through a port-forward without a local port. The rows are
 // keyed by Pod name. If a query fails, the row has Error set. A failed or partial query is a
 // Problem. If the permission is missing, that is the only Problem, and Live skips the other Pods.
-func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (map[string]*api.NodeStatusReport, []cluster.Problem) {
+func Live(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (map[string]*api.NodeStatusReport,
+	[]cluster.Problem) {
 	opts = opts.withDefaults()
 	rows, problems := make([]api.NodeStatusReport, len(pods)), make([]*cluster.Problem, len(pods))
 	var (
@@ -106,7 +106,8 @@ func partOf(pod *corev1.Pod, gaps []error, err error) *cluster.Problem {
 	if p, ok := errors.AsType[*cluster.Problem](err); ok {
 		return p
 	}
-	p := cluster.Problem{Verb: "create", Resource: cluster.ResourcePortForward, Namespace: pod.Namespace, Name: pod.Name, Kind: cluster.ProblemOther}
+	p := cluster.Problem{Verb: "create", Resource: cluster.ResourcePortForward, Namespace: pod.Namespace,
+		Name: pod.Name, Kind: cluster.ProblemOther}
 	switch {
 	case err != nil:
 		if errors.Is(err, errNoAnswerInTime) || scylla.IsTimeout(err) {
@@ -157,7 +158,8 @@ func reasonOf(err error) string {
 }
 
 // askPod returns a node's row, the failed requests of a readable row, and the row's error.
-func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOptions, forbidden *atomic.Pointer[cluster.Problem]) (api.NodeStatusReport, []error, error) {
+func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOptions,
+	forbidden *atomic.Pointer[cluster.Problem]) (api.NodeStatusReport, []error, error) {
 	fail := func(err error) (api.NodeStatusReport, []error, error) {
 		return api.NodeStatusReport{Error: new(err.Error()), Fault: api.FaultPodUnreachable}, nil, err
 	}
@@ -181,7 +183,8 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 	if err != nil {
 		if apierrors.IsForbidden(err) {
 			p := &cluster.Problem{
-				Verb: "create", Resource: cluster.ResourcePortForward, Namespace: pod.Namespace, Kind: cluster.ProblemForbidden, Err: err,
+				Verb: "create", Resource: cluster.ResourcePortForward, Namespace: pod.Namespace,
+				Kind: cluster.ProblemForbidden, Err: err,
 				Message: forbiddenMessage("create", cluster.ResourcePortForward, pod.Namespace, ""),
 			}
 			forbidden.CompareAndSwap(nil, p)
@@ -201,7 +204,9 @@ func askPod(ctx context.Context, cfg *rest.Config, pod *corev1.Pod, opts LiveOpt
 }
 
 // ReadLive queries each Pod's ScyllaDB (see Live) for its row and facts, both by member name.
-func ReadLive(ctx context.Context, cfg *rest.Config, pods []corev1.Pod, opts LiveOptions) (rows map[string]*api.NodeStatusReport, facts map[string]cluster.LiveFacts, problems []cluster.Problem) {
+func ReadLive(ctx context.Context, cfg *rest.Config, pods []corev1.Pod,
+	opts LiveOptions) (rows map[string]*api.NodeStatusReport, facts map[string]cluster.LiveFacts,
+	problems []cluster.Problem) {
 	var mu sync.Mutex
 	facts = map[string]cluster.LiveFacts{}
 	ask := opts.Ask
@@ -288,7 +293,8 @@ func forward(ctx context.Context, cfg *rest.Config, ns, pod string, port int) (*
 		conn, err := overWebsocket(ctx, cfg, target)
 		if err != nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)) {
 			first := upgradeCause(err)
-			if conn, err = overSPDY(ctx, cfg, target); err != nil && !apierrors.IsForbidden(err) && apierrors.IsForbidden(first) {
+			if conn, err = overSPDY(ctx, cfg, target); err != nil && !apierrors.IsForbidden(err) &&
+				apierrors.IsForbidden(first) {
 				// A proxy may pass only websockets: then that permission is missing.
 				err = fmt.Errorf("%w; over a websocket: %s", err, first.Error())
 			}
@@ -327,11 +333,13 @@ func overWebsocket(ctx context.Context, cfg *rest.Config, target *url.URL) (http
 	if err != nil {
 		return nil, err
 	}
-	conn, err := websocket.Negotiate(transport, holder, req, constants.WebsocketsSPDYTunnelingPrefix+portforward.PortForwardProtocolV1Name)
+	conn, err := websocket.Negotiate(transport, holder, req,
+		constants.WebsocketsSPDYTunnelingPrefix+portforward.PortForwardProtocolV1Name)
 	if err != nil {
 		return nil, err
 	}
-	return streamspdy.NewClientConnectionWithPings(portforward.NewTunnelingConnection("client", conn), portforward.PingPeriod)
+	return streamspdy.NewClientConnectionWithPings(portforward.NewTunnelingConnection("client", conn),
+		portforward.PingPeriod)
 }
 
 // overSPDY connects to older API servers.
@@ -345,7 +353,8 @@ func overSPDY(ctx context.Context, cfg *rest.Config, target *url.URL) (httpstrea
 		return nil, err
 	}
 	seen := &statusOf{RoundTripper: transport}
-	conn, _, err := spdy.NegotiateStreaming(upgrader, &http.Client{Transport: seen}, req, portforward.PortForwardProtocolV1Name)
+	conn, _, err := spdy.NegotiateStreaming(upgrader, &http.Client{Transport: seen}, req,
+		portforward.PortForwardProtocolV1Name)
 	if err != nil && seen.code == http.StatusForbidden {
 		// The upgrader keeps only the text of the API server's response.
 		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
@@ -432,67 +441,3 @@ func (f *forwarder) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	go c.listen()
 	return c, nil
 }
-
-// forwarded is one connection to the Pod's port.
-type forwarded struct {
-	f          *forwarder
-	data, errs httpstream.Stream
-
-	failed  chan struct{} // closed when the error stream has ended
-	failure error         // set before failed is closed
-	once    sync.Once
-}
-
-// maxForwardError bounds the memory for the kubelet's error text.
-const maxForwardError = 4096
-
-// listen waits for the kubelet's error about the port, such as connection refused.
-func (c *forwarded) listen() {
-	defer close(c.failed)
-	if msg, err := bounded.Head(c.errs, maxForwardError); err == nil && len(msg) > 0 {
-		c.failure = c.f.failed(errors.New(cluster.FirstLine(string(msg))))
-	}
-}
-
-func (c *forwarded) Read(p []byte) (int, error) {
-	n, err := c.data.Read(p)
-	if n > 0 || err == nil {
-		return n, err
-	}
-	// The reason comes on the other stream, possibly after this one has ended.
-	t := time.NewTimer(time.Second)
-	defer t.Stop()
-	select {
-	case <-c.failed:
-		if c.failure != nil {
-			return 0, c.failure
-		}
-	case <-t.C:
-	}
-	return 0, err
-}
-
-func (c *forwarded) Write(p []byte) (int, error) { return c.data.Write(p) }
-
-func (c *forwarded) Close() error {
-	c.once.Do(func() {
-		// Reset drops unread data; otherwise it would block the connection's other streams.
-		_ = c.data.Reset()
-		_ = c.errs.Reset()
-		c.f.conn.RemoveStreams(c.data, c.errs)
-	})
-	return nil
-}
-
-type forwardAddr string
-
-func (forwardAddr) Network() string  { return "port-forward" }
-func (a forwardAddr) String() string { return string(a) }
-
-func (c *forwarded) LocalAddr() net.Addr  { return forwardAddr("kubectl-scylla") }
-func (c *forwarded) RemoteAddr() net.Addr { return forwardAddr(c.f.what) }
-
-// Deadlines are the request's context here: http.Transport closes the connection when that ends.
-func (c *forwarded) SetDeadline(time.Time) error      { return os.ErrNoDeadline }
-func (c *forwarded) SetReadDeadline(time.Time) error  { return os.ErrNoDeadline }
-func (c *forwarded) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }

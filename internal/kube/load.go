@@ -49,7 +49,8 @@ type LoadOptions struct {
 
 // Everything returns options that read all objects, as a status display needs them.
 func Everything(source cluster.Source, leaseNamespace string) LoadOptions {
-	return LoadOptions{Source: source, StatefulSets: true, PVCs: true, StatusReport: true, Lease: true, LeaseNamespace: leaseNamespace, Operator: true}
+	return LoadOptions{Source: source, StatefulSets: true, PVCs: true, StatusReport: true, Lease: true,
+		LeaseNamespace: leaseNamespace, Operator: true}
 }
 
 // kinds returns the set of kinds to read.
@@ -68,7 +69,8 @@ func (o LoadOptions) kinds() cluster.Kinds {
 		asked bool
 		kind  cluster.Kinds
 	}{
-		{o.StatefulSets, cluster.KindStatefulSets}, {o.PVCs, cluster.KindPVCs}, {o.StatusReport, cluster.KindStatusReport},
+		{o.StatefulSets, cluster.KindStatefulSets}, {o.PVCs, cluster.KindPVCs},
+		{o.StatusReport, cluster.KindStatusReport},
 		{o.Lease && o.LeaseNamespace != "", cluster.KindLease},
 	} {
 		if more.asked {
@@ -117,7 +119,8 @@ func Load(ctx context.Context, c client.Reader, key cluster.Key, opts LoadOption
 	if bad := validation.IsValidLabelValue(key.Name); key.Name == "" || len(bad) > 0 {
 		return cluster.Objects{}, &cluster.NotFoundError{
 			What: "cluster", Name: key.Name, In: "namespace " + key.Namespace,
-			Cure: "a cluster's name is the value of label " + api.LabelCluster + ": letters, digits, dashes, dots and underscores, at most 63",
+			Cure: "a cluster's name is the value of label " + api.LabelCluster +
+				": letters, digits, dashes, dots and underscores, at most 63",
 		}
 	}
 	l := &loader{c: c, opts: opts, o: cluster.Objects{Key: key}}
@@ -184,7 +187,8 @@ func (l *loader) list(ctx context.Context, k *kind) error {
 		l.set(k.bit, func(o *cluster.Objects) { k.store(list, o) })
 		return nil
 	}
-	if fatal := l.note(ctx, "list", k.resource, l.o.Namespace, "", err); fatal != nil || k.bit != cluster.KindServices || l.opts.Member == "" {
+	if fatal := l.note(ctx, "list", k.resource, l.o.Namespace, "", err); fatal != nil ||
+		k.bit != cluster.KindServices || l.opts.Member == "" {
 		return fatal
 	}
 	var own corev1.Service
@@ -256,7 +260,8 @@ func (l *loader) readUnlabelled(ctx context.Context) error {
 	if len(sets) > 1 {
 		what += "s"
 	}
-	l.o.Notes = append(l.o.Notes, fmt.Sprintf("no object has the label %s=%s; showing %s %s", api.LabelCluster, l.o.Name, what, strings.Join(names, ", ")))
+	l.o.Notes = append(l.o.Notes, fmt.Sprintf("no object has the label %s=%s; showing %s %s", api.LabelCluster,
+		l.o.Name, what, strings.Join(names, ", ")))
 	return nil
 }
 
@@ -296,7 +301,8 @@ func (l *loader) readSets(ctx context.Context, sets []appsv1.StatefulSet) error 
 			return fmt.Errorf("read StatefulSet %s/%s: selector: %w", s.Namespace, s.Name, err)
 		}
 		var pods corev1.PodList
-		if err := l.c.List(ctx, &pods, client.InNamespace(l.o.Namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		if err := l.c.List(ctx, &pods, client.InNamespace(l.o.Namespace),
+			client.MatchingLabelsSelector{Selector: selector}); err != nil {
 			return l.note(ctx, "list", cluster.ResourcePods, l.o.Namespace, "", err)
 		}
 		// If the selectors of two StatefulSets overlap, each keeps only its own Pods.
@@ -324,7 +330,8 @@ func (l *loader) readSets(ctx context.Context, sets []appsv1.StatefulSet) error 
 // LoadSets reads the cluster of these StatefulSets, whatever their labels: while the barrier is
 // being added or removed, only some objects have them. It reads only StatefulSets, Pods, Services
 // and PVCs.
-func LoadSets(ctx context.Context, c client.Reader, key cluster.Key, sets []appsv1.StatefulSet) (cluster.Objects, error) {
+func LoadSets(ctx context.Context, c client.Reader, key cluster.Key, sets []appsv1.StatefulSet) (cluster.Objects,
+	error) {
 	l := &loader{c: c, opts: LoadOptions{Source: cluster.SourceLive, PVCs: true}, o: cluster.Objects{Key: key}}
 	if err := l.readSets(ctx, sets); err != nil {
 		return cluster.Objects{}, during("read cluster "+key.String(), err)

@@ -94,7 +94,8 @@ func (m *Machines) notReadySince() map[string]time.Time {
 func notReadySince(nodes []corev1.Node) map[string]time.Time {
 	out := map[string]time.Time{}
 	for i := range nodes {
-		if c := cluster.KubernetesNodeReadiness(&nodes[i]); c.Status != corev1.ConditionTrue && !c.LastTransitionTime.IsZero() {
+		if c := cluster.KubernetesNodeReadiness(&nodes[i]); c.Status != corev1.ConditionTrue &&
+			!c.LastTransitionTime.IsZero() {
 			out[nodes[i].Name] = c.LastTransitionTime.Time
 		}
 	}
@@ -145,7 +146,8 @@ func boundTo(pv *corev1.PersistentVolume) []string {
 
 // read returns the states of the Kubernetes nodes of the Pods and of more, nil if they cannot be
 // read. That is not a Problem: the states only explain, and no decision depends on them alone.
-func (m *Machines) read(ctx context.Context, c client.Reader, pods []corev1.Pod, now time.Time, more ...string) map[string]string {
+func (m *Machines) read(ctx context.Context, c client.Reader, pods []corev1.Pod, now time.Time,
+	more ...string) map[string]string {
 	if m == nil {
 		return nil
 	}

@@ -34,7 +34,8 @@ import (
 // caller must decide again from the new object. Nothing is sent if mutate changes nothing. A change
 // outside metadata is an error and sends nothing. On success obj is the server's new object, on
 // error it is unchanged. opts: client.FieldOwner, client.DryRunAll.
-func PatchMetadata[T client.Object](ctx context.Context, c client.Client, obj T, mutate func(T), opts ...client.PatchOption) error {
+func PatchMetadata[T client.Object](ctx context.Context, c client.Client, obj T, mutate func(T),
+	opts ...client.PatchOption) error {
 	before, ok := obj.DeepCopyObject().(T)
 	what := fmt.Sprintf("patch %T %s", obj, client.ObjectKeyFromObject(obj))
 	if gvk, err := apiutil.GVKForObject(obj, c.Scheme()); err == nil {
@@ -135,13 +136,17 @@ func Emit(ctx context.Context, c client.Client, regarding client.Object, e Event
 	note := cutNote(words.Clean(e.Note))
 	ev := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: eventName(regarding, gvk.Kind, e.Type, e.Reason, note), Namespace: cmp.Or(regarding.GetNamespace(), metav1.NamespaceDefault),
+			Name:      eventName(regarding, gvk.Kind, e.Type, e.Reason, note),
+			Namespace: cmp.Or(regarding.GetNamespace(), metav1.NamespaceDefault),
 		},
-		EventTime: metav1.NewMicroTime(now), Type: e.Type, Reason: e.Reason, Action: cmp.Or(e.Action, e.Reason), Note: note,
-		ReportingController: cmp.Or(e.Controller, eventSource), ReportingInstance: cmp.Or(e.Instance, e.Controller, eventSource),
+		EventTime: metav1.NewMicroTime(now), Type: e.Type, Reason: e.Reason, Action: cmp.Or(e.Action, e.Reason),
+		Note:                note,
+		ReportingController: cmp.Or(e.Controller, eventSource),
+		ReportingInstance:   cmp.Or(e.Instance, e.Controller, eventSource),
 		Regarding: corev1.ObjectReference{
-			APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: regarding.GetNamespace(), Name: regarding.GetName(),
-			UID: regarding.GetUID(), ResourceVersion: regarding.GetResourceVersion(),
+			APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Namespace: regarding.GetNamespace(),
+			Name: regarding.GetName(),
+			UID:  regarding.GetUID(), ResourceVersion: regarding.GetResourceVersion(),
 		},
 	}
 	err = c.Create(ctx, ev)
@@ -185,7 +190,9 @@ func ignore(err error, kinds ...func(error) bool) error {
 
 // eventName returns one name for each combination of object, type, reason and note.
 func eventName(o client.Object, kind, typ, reason, note string) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(o.GetUID()), kind, o.GetNamespace(), o.GetName(), typ, reason, note}, "\x00")))
+	sum := sha256.Sum256(
+		[]byte(strings.Join([]string{string(o.GetUID()), kind, o.GetNamespace(), o.GetName(), typ, reason, note},
+			"\x00")))
 	const suffix = 16
 	name := o.GetName()
 	if limit := 253 - suffix - 1; len(name) > limit {

@@ -50,7 +50,7 @@ func (dc *operatorDatacenter) put(state *cluster.OperatorState) {
 // the cluster, and whether it runs. The operator may run in another namespace, without read
 // permission for the user. Such objects count as unknown, and a note names the permission.
 //
-// Long: four reads in parallel, each with its own error for missing permissions.
+//nolint:funlen // four reads in parallel, each with its own error for missing permissions
 func (l *loader) readOperator(ctx context.Context) error {
 	if !l.opts.Operator || !l.o.OfOperator() {
 		return nil
@@ -60,7 +60,8 @@ func (l *loader) readOperator(ctx context.Context) error {
 	var notes [3]string
 	g.Go(func() error {
 		var list policyv1.PodDisruptionBudgetList
-		err := l.c.List(ctx, &list, client.InNamespace(l.o.Namespace), client.MatchingLabels{api.LabelCluster: l.o.Name})
+		err := l.c.List(ctx, &list, client.InNamespace(l.o.Namespace),
+			client.MatchingLabels{api.LabelCluster: l.o.Name})
 		if err != nil {
 			_, fatal := classify(ctx, "list", "poddisruptionbudgets.policy", l.o.Namespace, "", err)
 			return fatal // the operator's conditions also show a blocking budget
@@ -71,14 +72,16 @@ func (l *loader) readOperator(ctx context.Context) error {
 	g.Go(func() error {
 		obj := &unstructured.Unstructured{}
 		obj.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
-		note, err := l.look(ctx, client.ObjectKey{Namespace: l.o.Namespace, Name: l.o.Name}, obj, "scylladbdatacenters.scylla.scylladb.com")
+		note, err := l.look(ctx, client.ObjectKey{Namespace: l.o.Namespace, Name: l.o.Name}, obj,
+			"scylladbdatacenters.scylla.scylladb.com")
 		notes[0] = note
 		if err != nil || obj.GetName() == "" {
 			return err
 		}
 		var dc operatorDatacenter
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &dc); err != nil {
-			notes[0] = fmt.Sprintf("the conditions of ScyllaDBDatacenter %s/%s cannot be decoded: %v", l.o.Namespace, l.o.Name, err)
+			notes[0] = fmt.Sprintf("the conditions of ScyllaDBDatacenter %s/%s cannot be decoded: %v", l.o.Namespace,
+				l.o.Name, err)
 		}
 		dc.put(state)
 		return nil
@@ -95,7 +98,8 @@ func (l *loader) readOperator(ctx context.Context) error {
 	})
 	g.Go(func() error {
 		var lease coordinationv1.Lease
-		note, err := l.look(ctx, client.ObjectKey{Namespace: api.OperatorNamespace, Name: api.OperatorLeaseName}, &lease, cluster.ResourceLeases)
+		note, err := l.look(ctx, client.ObjectKey{Namespace: api.OperatorNamespace, Name: api.OperatorLeaseName},
+			&lease, cluster.ResourceLeases)
 		notes[2] = note
 		if err == nil && lease.Name != "" {
 			state.Lease = &lease
@@ -116,13 +120,16 @@ func (l *loader) readOperator(ctx context.Context) error {
 
 // look reads an object that may be absent or forbidden; obj then stays empty. note is set if
 // reading is forbidden.
-func (l *loader) look(ctx context.Context, key client.ObjectKey, obj client.Object, resource string) (note string, err error) {
+func (l *loader) look(ctx context.Context, key client.ObjectKey, obj client.Object, resource string) (note string,
+	err error) {
 	err = l.c.Get(ctx, key, obj)
 	switch {
 	case err == nil:
 		return "", nil
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("the Scylla Operator's state is only partly known: no permission to get %s %s; request verb get on it", resource, key), nil
+		return fmt.Sprintf(
+			"the Scylla Operator's state is only partly known: no permission to get %s %s; request verb get on it",
+			resource, key), nil
 	}
 	_, fatal := classify(ctx, "get", resource, key.Namespace, key.Name, err)
 	return "", fatal
@@ -133,7 +140,8 @@ func (l *loader) look(ctx context.Context, key client.ObjectKey, obj client.Obje
 func holding(budgets []policyv1.PodDisruptionBudget) []string {
 	var out []string
 	for i := range budgets {
-		if st := &budgets[i].Status; st.DisruptionsAllowed == 0 && st.ExpectedPods > 0 && st.CurrentHealthy < st.DesiredHealthy {
+		if st := &budgets[i].Status; st.DisruptionsAllowed == 0 && st.ExpectedPods > 0 &&
+			st.CurrentHealthy < st.DesiredHealthy {
 			out = append(out, budgets[i].Name)
 		}
 	}
@@ -149,7 +157,8 @@ func putDeployment(state *cluster.OperatorState, d *appsv1.Deployment) {
 
 // isOperator reports whether a saved Deployment is the Scylla Operator's.
 func isOperator(d *appsv1.Deployment) bool {
-	return d.Name == api.OperatorName || d.Labels["app.kubernetes.io/name"] == api.OperatorName && d.Labels["app.kubernetes.io/instance"] == api.OperatorName
+	return d.Name == api.OperatorName || d.Labels["app.kubernetes.io/name"] == api.OperatorName &&
+		d.Labels["app.kubernetes.io/instance"] == api.OperatorName
 }
 
 // operators sets each saved cluster's OperatorState from the saved objects.
@@ -264,7 +273,8 @@ func DatacenterNamespaces(ctx context.Context, c client.Reader, ns string) ([]da
 			return nil, fmt.Errorf("decode ScyllaDBCluster %s/%s: %w", ns, list.Items[i].GetName(), err)
 		}
 		for _, dc := range one.Status.Datacenters {
-			n := datacenterNamespace{Cluster: list.Items[i].GetName(), Datacenter: dc.Name, Namespace: dc.RemoteNamespaceName}
+			n := datacenterNamespace{Cluster: list.Items[i].GetName(), Datacenter: dc.Name,
+				Namespace: dc.RemoteNamespaceName}
 			for _, want := range one.Spec.Datacenters {
 				if want.Name == dc.Name {
 					n.Kubernetes = want.RemoteKubernetesClusterName

@@ -49,7 +49,8 @@ func Pods(ctx context.Context, c client.Reader, key cluster.Key, condense func(*
 			return out, nil
 		}
 		if len(out) > maxPods {
-			return nil, fmt.Errorf("list pods of cluster %s: more than %d: check whether other Pods have label %s", key, maxPods, api.LabelCluster)
+			return nil, fmt.Errorf("list pods of cluster %s: more than %d: check whether other Pods have label %s", key,
+				maxPods, api.LabelCluster)
 		}
 	}
 }
@@ -61,7 +62,8 @@ func slim(p *corev1.Pod) corev1.Pod {
 			Namespace: p.Namespace, Name: p.Name, UID: p.UID, Labels: p.Labels, OwnerReferences: p.OwnerReferences,
 			CreationTimestamp: p.CreationTimestamp, DeletionTimestamp: p.DeletionTimestamp,
 		},
-		Spec: corev1.PodSpec{NodeName: p.Spec.NodeName, InitContainers: containers(p.Spec.InitContainers), Containers: containers(p.Spec.Containers)},
+		Spec: corev1.PodSpec{NodeName: p.Spec.NodeName, InitContainers: containers(p.Spec.InitContainers),
+			Containers: containers(p.Spec.Containers)},
 		Status: corev1.PodStatus{
 			Phase: p.Status.Phase, PodIP: p.Status.PodIP, Conditions: p.Status.Conditions, Reason: p.Status.Reason,
 			InitContainerStatuses: p.Status.InitContainerStatuses, ContainerStatuses: p.Status.ContainerStatuses,
@@ -70,7 +72,8 @@ func slim(p *corev1.Pod) corev1.Pod {
 	for i := range p.ManagedFields {
 		// Only the time of the row's last write: the other entries are as long as the Pod.
 		if f := &p.ManagedFields[i]; f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(writtenRow)) {
-			out.ManagedFields = append(out.ManagedFields, metav1.ManagedFieldsEntry{Time: f.Time, FieldsV1: metav1.NewFieldsV1(writtenRow)})
+			out.ManagedFields = append(out.ManagedFields,
+				metav1.ManagedFieldsEntry{Time: f.Time, FieldsV1: metav1.NewFieldsV1(writtenRow)})
 		}
 	}
 	if row, ok := p.Annotations[api.AnnotationNodeStatusReport]; ok {
@@ -83,7 +86,8 @@ func containers(all []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(all))
 	for i := range all {
 		c := &all[i]
-		out[i] = corev1.Container{Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args, Ports: c.Ports, RestartPolicy: c.RestartPolicy}
+		out[i] = corev1.Container{Name: c.Name, Image: c.Image, Command: c.Command, Args: c.Args, Ports: c.Ports,
+			RestartPolicy: c.RestartPolicy}
 	}
 	return out
 }
@@ -97,14 +101,16 @@ func Neighbourhood(ctx context.Context, c client.Reader, namespace string) (clus
 	var all cluster.Neighbourhood
 	for next, more := "", true; more; more = next != "" {
 		var page corev1.ServiceList
-		if err := c.List(ctx, &page, client.InNamespace(namespace), client.Limit(neighbourPage), client.Continue(next)); err != nil {
+		if err := c.List(ctx, &page, client.InNamespace(namespace), client.Limit(neighbourPage),
+			client.Continue(next)); err != nil {
 			return all, fmt.Errorf("list services of namespace %s: %w", namespace, err)
 		}
 		all.Services, next = append(all.Services, page.Items...), page.Continue
 	}
 	for next, more := "", true; more; more = next != "" {
 		var page corev1.PodList
-		if err := c.List(ctx, &page, client.InNamespace(namespace), client.Limit(neighbourPage), client.Continue(next)); err != nil {
+		if err := c.List(ctx, &page, client.InNamespace(namespace), client.Limit(neighbourPage),
+			client.Continue(next)); err != nil {
 			return all, fmt.Errorf("list pods of namespace %s: %w", namespace, err)
 		}
 		for i := range page.Items {

@@ -119,7 +119,8 @@ func (p *progressing) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	res.Body = &progressingBody{
-		ReadCloser: res.Body, p: p.Progress, what: what, ctx: ctx, cancel: cancel, timer: time.AfterFunc(first, silent), limit: rest,
+		ReadCloser: res.Body, p: p.Progress, what: what, ctx: ctx, cancel: cancel, timer: time.AfterFunc(first, silent),
+		limit:    rest,
 		watching: watching, counts: res.StatusCode == http.StatusOK,
 	}
 	return res, nil

@@ -189,7 +189,8 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 		decode = k.decode
 		s.read |= k.bit
 	}
-	if name, namespace := head.Metadata.Name, head.Metadata.Namespace; name != "" && !api.IsName(name) || namespace != "" && !api.IsName(namespace) {
+	if name, namespace := head.Metadata.Name, head.Metadata.Namespace; name != "" && !api.IsName(name) ||
+		namespace != "" && !api.IsName(namespace) {
 		return fmt.Errorf("%s %.300q in namespace %.300q: invalid name or namespace", kind, name, namespace)
 	}
 	if err := decode(raw, s); err != nil {
@@ -296,9 +297,12 @@ func (t *sorting) add(o metav1.Object, kind string, put func(*cluster.Objects), 
 		case len(only) == 1:
 			put(only[0])
 		case labels[0] == api.LabelReportSelector:
-			return fmt.Errorf("report %s/%s: label %s is missing, so its cluster is unknown; add it, or remove the report", o.GetNamespace(), o.GetName(), labels[0])
+			return fmt.Errorf(
+				"report %s/%s: label %s is missing, so its cluster is unknown; add it, or remove the report",
+				o.GetNamespace(), o.GetName(), labels[0])
 		default:
-			t.notes = append(t.notes, fmt.Sprintf("%s %s/%s skipped: label %s is missing", kind, o.GetNamespace(), o.GetName(), labels[0]))
+			t.notes = append(t.notes, fmt.Sprintf("%s %s/%s skipped: label %s is missing", kind, o.GetNamespace(),
+				o.GetName(), labels[0]))
 		}
 		return nil
 	})
@@ -313,12 +317,14 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	s.statusReports(t)
 	s.operators(t)
 	for _, kind := range slices.Sorted(maps.Keys(s.skipped)) {
-		t.notes = append(t.notes, fmt.Sprintf("%s skipped", words.Count(s.skipped[kind], "object", "objects")+" of kind "+kind))
+		t.notes = append(t.notes, fmt.Sprintf("%s skipped", words.Count(s.skipped[kind], "object", "objects")+
+			" of kind "+kind))
 	}
 	slices.Sort(t.notes)
 	if len(t.byKey) == 0 {
-		return nil, fmt.Errorf("no cluster in the objects: no member Service, Pod, StatefulSet or report has label %s; %s",
-			api.LabelCluster, savedCure)
+		return nil,
+			fmt.Errorf("no cluster in the objects: no member Service, Pod, StatefulSet or report has label %s; %s",
+				api.LabelCluster, savedCure)
 	}
 	keys := slices.SortedFunc(maps.Keys(t.byKey), func(a, b cluster.Key) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -341,7 +347,8 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 func check(o metav1.Object, kind string) error {
 	for _, name := range slices.Sorted(maps.Keys(o.GetLabels())) {
 		if value := o.GetLabels()[name]; !api.IsLabelValue(value) {
-			return fmt.Errorf("%s %s/%s: label %.80s has the invalid value %.300q; %s", kind, o.GetNamespace(), o.GetName(), name, value, savedCure)
+			return fmt.Errorf("%s %s/%s: label %.80s has the invalid value %.300q; %s", kind, o.GetNamespace(),
+				o.GetName(), name, value, savedCure)
 		}
 	}
 	pod, ok := o.(*corev1.Pod)
@@ -364,7 +371,8 @@ func check(o metav1.Object, kind string) error {
 	}
 	for _, name := range names {
 		if !api.IsName(name) {
-			return fmt.Errorf("%s %s/%s: %.300q is not a valid name of a Kubernetes node, PVC or container; %s", kind, pod.Namespace, pod.Name, name, savedCure)
+			return fmt.Errorf("%s %s/%s: %.300q is not a valid name of a Kubernetes node, PVC or container; %s", kind,
+				pod.Namespace, pod.Name, name, savedCure)
 		}
 	}
 	return nil
@@ -394,7 +402,8 @@ func (s *saved) sort(t *sorting) error {
 			s.skipped["StatefulSet without ScyllaDB"]++
 			continue
 		}
-		t.add(o, "StatefulSet", func(c *cluster.Objects) { c.StatefulSets = append(c.StatefulSets, *o) }, api.LabelCluster)
+		t.add(o, "StatefulSet", func(c *cluster.Objects) { c.StatefulSets = append(c.StatefulSets, *o) },
+			api.LabelCluster)
 	}
 	for i := range s.pvcs {
 		o := &s.pvcs[i]
@@ -402,7 +411,8 @@ func (s *saved) sort(t *sorting) error {
 	}
 	for i := range s.reports {
 		o := &s.reports[i]
-		t.add(o, "report", func(c *cluster.Objects) { c.Reports = append(c.Reports, *o) }, api.LabelReportSelector, api.LabelCluster)
+		t.add(o, "report", func(c *cluster.Objects) { c.Reports = append(c.Reports, *o) }, api.LabelReportSelector,
+			api.LabelCluster)
 	}
 	for _, put := range t.rest {
 		if err := put(); err != nil {
@@ -428,7 +438,9 @@ func (s *saved) statusReports(t *sorting) {
 		case alone:
 			t.of(cluster.Key{Namespace: o.Namespace, Name: o.Name}).StatusReport = o
 		default:
-			t.notes = append(t.notes, fmt.Sprintf("ScyllaDBStatusReport %s/%s skipped: no cluster here has this name or refers to it", o.Namespace, o.Name))
+			t.notes = append(t.notes,
+				fmt.Sprintf("ScyllaDBStatusReport %s/%s skipped: no cluster here has this name or refers to it",
+					o.Namespace, o.Name))
 		}
 	}
 }

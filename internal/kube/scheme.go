@@ -26,7 +26,8 @@ import (
 func NewScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme, api.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme,
+		api.AddToScheme,
 		metav1.AddMetaToScheme,
 	} {
 		// fails only if two types claim one name, which any test run shows
@@ -38,7 +39,8 @@ func NewScheme() *runtime.Scheme {
 // NewMapper maps kinds to resources without discovery requests. A missing CRD then returns 404,
 // which Load handles.
 func NewMapper() meta.RESTMapper {
-	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, api.GroupVersion})
+	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion,
+		api.GroupVersion})
 	for _, gvk := range []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("Service"),
 		corev1.SchemeGroupVersion.WithKind("Pod"),

@@ -159,5 +159,6 @@ func named(metadata []byte) json.RawMessage {
 			namespace = value
 		}
 	}
-	return json.RawMessage(`{"name":` + cmp.Or(string(name), "null") + `,"namespace":` + cmp.Or(string(namespace), "null") + "}")
+	return json.RawMessage(`{"name":` + cmp.Or(string(name), "null") + `,"namespace":` +
+		cmp.Or(string(namespace), "null") + "}")
 }

@@ -60,9 +60,11 @@ func (s *saved) items(raw []byte, kind string, depth int) error {
 	for item := range elements(raw) {
 		switch i++; {
 		case i > limitSaved.Items:
-			return &bounded.TooLargeError{What: "the list of items", Limit: fmt.Sprintf("%d items", limitSaved.Items), Cure: leaveOut}
+			return &bounded.TooLargeError{What: "the list of items", Limit: fmt.Sprintf("%d items", limitSaved.Items),
+				Cure: leaveOut}
 		case int64(len(item)) > limitSaved.ItemBytes:
-			return &bounded.TooLargeError{What: fmt.Sprintf("item %d of the list of items", i), Limit: bounded.Size(limitSaved.ItemBytes), Cure: leaveOut}
+			return &bounded.TooLargeError{What: fmt.Sprintf("item %d of the list of items", i),
+				Limit: bounded.Size(limitSaved.ItemBytes), Cure: leaveOut}
 		}
 		if err := s.object(item, strings.TrimSuffix(kind, "List"), depth+1); err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
@@ -90,13 +92,15 @@ func (s *saved) room(raw []byte, kind, name string) error {
 	case bytes.Count(raw, []byte(",")) > maxValues:
 		return &bounded.TooLargeError{What: what, Limit: fmt.Sprintf("%d values", maxValues), Cure: leaveOut}
 	case s.objects >= limitSaved.Items:
-		return &bounded.TooLargeError{What: "the input", Limit: fmt.Sprintf("%d objects", limitSaved.Items), Cure: leaveOut}
+		return &bounded.TooLargeError{What: "the input", Limit: fmt.Sprintf("%d objects", limitSaved.Items),
+			Cure: leaveOut}
 	case heap() <= maxHeap:
 		return nil
 	}
 	runtime.GC()
 	if heap() > maxHeap {
-		return &bounded.TooLargeError{What: "the objects decoded up to " + what, Limit: bounded.Size(maxHeap) + " in memory", Cure: leaveOut}
+		return &bounded.TooLargeError{What: "the objects decoded up to " + what, Limit: bounded.Size(maxHeap) +
+			" in memory", Cure: leaveOut}
 	}
 	return nil
 }
@@ -113,7 +117,8 @@ func heap() uint64 {
 
 func checkYAML(doc []byte) error {
 	if int64(len(doc)) > limitYAML.Bytes {
-		return &bounded.TooLargeError{What: "a YAML document that is not a List as kubectl prints it", Limit: bounded.Size(limitYAML.Bytes), Cure: asJSON}
+		return &bounded.TooLargeError{What: "a YAML document that is not a List as kubectl prints it",
+			Limit: bounded.Size(limitYAML.Bytes), Cure: asJSON}
 	}
 	return nil
 }
@@ -127,7 +132,7 @@ func (s *saved) yamlList(doc []byte) (bool, error) {
 	}
 	raw, err := yaml.YAMLToJSON(head)
 	if err != nil {
-		return false, nil //nolint:nilerr // the document as a whole may be YAML all the same, and if not its error names the line
+		return false, nil //nolint:nilerr // the whole may be YAML; if not, its error names the line
 	}
 	var list struct {
 		Kind  string     `json:"kind"`
@@ -139,7 +144,9 @@ func (s *saved) yamlList(doc []byte) (bool, error) {
 	objects := make([][]byte, len(items))
 	for i, item := range items {
 		if int64(len(item)) > limitYAML.Bytes {
-			return false, fmt.Errorf("item %d: %w", i+1, &bounded.TooLargeError{What: "it", Limit: bounded.Size(limitYAML.Bytes), Cure: leaveOut})
+			return false,
+				fmt.Errorf("item %d: %w", i+1, &bounded.TooLargeError{What: "it", Limit: bounded.Size(limitYAML.Bytes),
+					Cure: leaveOut})
 		}
 		if objects[i], err = yaml.YAMLToJSON(item); err != nil {
 			return false, nil //nolint:nilerr // as above

@@ -50,7 +50,8 @@ func UnderWay(c *cluster.Cluster) work {
 
 // Open returns a new list of the operations that are queued or running.
 func Open(operations []api.NodeOperation) []api.NodeOperation {
-	return slices.DeleteFunc(slices.Clone(operations), func(op api.NodeOperation) bool { return !cluster.OperationOpen(op) })
+	return slices.DeleteFunc(slices.Clone(operations),
+		func(op api.NodeOperation) bool { return !cluster.OperationOpen(op) })
 }
 
 // Removable returns why a host ID must not be removed from the cluster; zero if it may be. ScyllaDB

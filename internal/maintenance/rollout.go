@@ -43,7 +43,8 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 	}
 	joined := map[string]int32{}
 	for _, m := range c.Serviced() {
-		if m.StatefulSet != nil && m.HasJoined() && !m.Going() && (self == nil || m.Member != self.Member) && !slices.Contains(dead, m.RecordedID()) {
+		if m.StatefulSet != nil && m.HasJoined() && !m.Going() && (self == nil || m.Member != self.Member) &&
+			!slices.Contains(dead, m.RecordedID()) {
 			joined[m.StatefulSet.Name]++
 		}
 	}
@@ -62,8 +63,11 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
 		case status.ReadyReplicas < joined[set.Name]:
 			pods, gate := notReady(c, set)
-			out = append(out, Rollout{StatefulSet: set.Name, Rolling: rolling(c, set), Cause: words.New(words.FewerPodsReady,
-				"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", int(joined[set.Name]), "pods", pods, "gate", gate)})
+			out = append(out,
+				Rollout{StatefulSet: set.Name, Rolling: rolling(c, set), Cause: words.New(words.FewerPodsReady,
+					"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", int(joined[set.Name]), "pods",
+					pods,
+					"gate", gate)})
 		}
 	}
 	return out
@@ -181,5 +185,8 @@ func joining(c *cluster.Cluster, m *cluster.Member) bool {
 		return true
 	}
 	operations, _ := c.Operations()
-	return slices.ContainsFunc(Open(operations), func(op api.NodeOperation) bool { return op.HostID == "" || op.HostID == id })
+	return slices.ContainsFunc(Open(operations), func(op api.NodeOperation) bool {
+		return op.HostID == "" ||
+			op.HostID == id
+	})
 }

@@ -178,7 +178,8 @@ func FalseFirst(a, b bool) int {
 func SortBlockers(blockers []Blocker) {
 	slices.SortStableFunc(blockers, func(x, y Blocker) int {
 		if x.Reason != y.Reason {
-			return cmp.Or(cmp.Compare(Rank(x.Reason), Rank(y.Reason)), strings.Compare(string(x.Reason), string(y.Reason)))
+			return cmp.Or(cmp.Compare(Rank(x.Reason), Rank(y.Reason)),
+				strings.Compare(string(x.Reason), string(y.Reason)))
 		}
 		if c := compareRefs(&x.Observed, &y.Observed); c != 0 {
 			return c

@@ -31,7 +31,8 @@ func (m *Matrix) others(lines []*line) []stray {
 	}
 	var out []stray
 	for _, l := range lines {
-		if g := l.row.Says().Group0ID; l.testifies && g != "" && g != m.opts.Identity && !slices.Contains(leaders, l.row.Says().Coordinator) {
+		if g := l.row.Says().Group0ID; l.testifies && g != "" && g != m.opts.Identity &&
+			!slices.Contains(leaders, l.row.Says().Coordinator) {
 			out = append(out, stray{m.nodes[l.node].Ref, g})
 		}
 	}
@@ -48,7 +49,8 @@ func (m *Matrix) strayFact() words.Message {
 		names[i] = m.strays[i].Name()
 	}
 	slices.Sort(names)
-	return words.New(words.OtherGroupThanRecorded, "nodes", slices.Compact(names), "group", m.strays[0].group, "recorded", m.opts.Identity)
+	return words.New(words.OtherGroupThanRecorded, "nodes", slices.Compact(names), "group", m.strays[0].group,
+		"recorded", m.opts.Identity)
 }
 
 // Strays returns the nodes whose group 0 differs from the recorded one. The caller must not change

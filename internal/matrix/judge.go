@@ -292,7 +292,8 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	}
 	// The coordinator's row comes first, so that it is listed even if other observers are only
 	// counted.
-	slices.SortStableFunc(lines, func(x, y *line) int { return -FalseFirst(m.coordinates(x.node), m.coordinates(y.node)) })
+	slices.SortStableFunc(lines,
+		func(x, y *line) int { return -FalseFirst(m.coordinates(x.node), m.coordinates(y.node)) })
 	limit := foldedObservers
 	if total <= maxPairs {
 		limit = len(lines)

@@ -173,7 +173,8 @@ func (l *line) cell(node int32) Cell {
 		return Cell{Status: Missing}
 	}
 	c := Cell{Status: Up}
-	if i, ok := slices.BinarySearchFunc(l.extra, node, func(p pair, n int32) int { return cmp.Compare(p.node, n) }); ok {
+	if i, ok := slices.BinarySearchFunc(l.extra, node,
+		func(p pair, n int32) int { return cmp.Compare(p.node, n) }); ok {
 		c = l.extra[i].Cell
 	}
 	if !l.reports { // it lists nodes and does not count: it is stale
@@ -197,7 +198,8 @@ func (m *Matrix) Judge(opts Options) *Matrix { return m.judge(opts) }
 // so a node without remaining rows stays; see Appears. It costs one judgement: no cell is read
 // again.
 func (m *Matrix) Excluding(drop func(Ref) bool) *Matrix {
-	g := &grid{index: m.index, base: make([]Node, len(m.base)), lines: make([]line, 0, len(m.lines)), start: make([]int32, len(m.start))}
+	g := &grid{index: m.index, base: make([]Node, len(m.base)), lines: make([]line, 0, len(m.lines)),
+		start: make([]int32, len(m.start))}
 	for i := range g.base {
 		n := &g.base[i]
 		n.HostID = m.base[i].HostID

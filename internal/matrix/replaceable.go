@@ -37,7 +37,8 @@ func (m *Matrix) Dead(hostID hostid.ID) bool {
 
 func (m *Matrix) dead(n *Node) bool {
 	fate := m.opts.Fates[n.HostID]
-	if _, _, away := m.PlaceAway(n.HostID); m.parted || away || n.Member == "" || n.HostID == "" || n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining {
+	if _, _, away := m.PlaceAway(n.HostID); m.parted || away || n.Member == "" || n.HostID == "" ||
+		n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining {
 		return false
 	}
 	o := m.Opinion(n.HostID)

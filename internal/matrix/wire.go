@@ -52,7 +52,8 @@ func FromReports(reports []api.ScyllaDBDatacenterNodesStatusReport) []Row {
 					cells = slices.Grow(cells[:0], len(node.ObservedNodes))
 					// a text that is not a host ID becomes empty, and blocks
 					for _, o := range node.ObservedNodes {
-						cells = append(cells, api.ObservedNodeStatusReport{HostID: hostid.Known(o.HostID), Status: o.Status})
+						cells = append(cells, api.ObservedNodeStatusReport{HostID: hostid.Known(o.HostID),
+							Status: o.Status})
 					}
 					row.Base, row.Observed, shared = share(cells, shared)
 				}
@@ -145,7 +146,8 @@ func exceptions(cells []api.ObservedNodeStatusReport) []Observation {
 }
 
 func observation(c *api.ObservedNodeStatusReport) Observation {
-	return Observation{HostID: c.HostID, Status: ParseStatus(string(c.Status)), State: ParseState(string(c.State)), Since: timeOf(c.Since)}
+	return Observation{HostID: c.HostID, Status: ParseStatus(string(c.Status)), State: ParseState(string(c.State)),
+		Since: timeOf(c.Since)}
 }
 
 // observations returns the cells of a row of our own report, in their written order.
@@ -181,7 +183,7 @@ func timeOf(t *metav1.Time) time.Time {
 // membership digest that the report lacks, or has wrong, is a row with an error. A member that has
 // joined and has no row is a row that was not reported.
 //
-// Long: one field of the wire after the other.
+//nolint:funlen // one field of the wire after the other
 func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 	if report == nil {
 		return nil
@@ -229,7 +231,8 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 			row.Trouble = troubleOf(node.Fault)
 			row.Stale, row.StaleSince = troubleOf(node.Stale), sinceOf(node.Stale)
 			if dc.Stale && row.Stale.IsZero() {
-				row.Stale, row.StaleSince = Trouble{Code: words.DatacenterUnreadable, Object: dc.Name}, timeOf(dc.StaleSince)
+				row.Stale, row.StaleSince = Trouble{Code: words.DatacenterUnreadable, Object: dc.Name},
+					timeOf(dc.StaleSince)
 			}
 			switch {
 			case node.MembershipDigest == "":
@@ -264,7 +267,8 @@ func describe(row *Row, m *api.StatusReportMember) {
 	r := &row.Reporter
 	r.Member, r.Datacenter, r.Rack, r.Ordinal = named(m.Name), m.Datacenter, m.Rack, &m.Ordinal
 	row.Report = &api.NodeStatusReport{
-		OperationMode: m.OperationMode, ScyllaVersion: m.ScyllaVersion, Coordinator: hostid.Known(m.Coordinator), Group0ID: string(hostid.Known(m.Group0ID)),
+		OperationMode: m.OperationMode, ScyllaVersion: m.ScyllaVersion, Coordinator: hostid.Known(m.Coordinator),
+		Group0ID: string(hostid.Known(m.Group0ID)),
 	}
 	row.State, row.Namespace = StateOfMode(m.OperationMode), named(m.Namespace)
 }

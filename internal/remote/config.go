@@ -56,23 +56,26 @@ func (c Config) KeyFault(why string) error { return c.fault("key %s: %s", api.Ke
 // its content.
 func FromSecret(s *corev1.Secret) (Config, error) {
 	c := Config{
-		Name:            cmp.Or(s.Labels[api.LabelRemoteKubeconfig], s.Name),
-		Namespace:       s.Annotations[api.AnnotationRemoteLocalNamespace],
-		Cluster:         s.Labels[api.LabelCluster],
-		RemoteNamespace: cmp.Or(s.Annotations[api.AnnotationRemoteNamespace], s.Annotations[api.AnnotationRemoteLocalNamespace]),
-		RemoteCluster:   cmp.Or(s.Annotations[api.AnnotationRemoteCluster], s.Labels[api.LabelCluster]),
-		StatusReport:    s.Annotations[api.AnnotationStatusReportOverrideRef],
-		Secret:          types.NamespacedName{Namespace: s.Namespace, Name: s.Name},
-		UID:             s.UID,
-		kubeconfig:      s.Data[api.KeyKubeconfig],
+		Name:      cmp.Or(s.Labels[api.LabelRemoteKubeconfig], s.Name),
+		Namespace: s.Annotations[api.AnnotationRemoteLocalNamespace],
+		Cluster:   s.Labels[api.LabelCluster],
+		RemoteNamespace: cmp.Or(s.Annotations[api.AnnotationRemoteNamespace],
+			s.Annotations[api.AnnotationRemoteLocalNamespace]),
+		RemoteCluster: cmp.Or(s.Annotations[api.AnnotationRemoteCluster], s.Labels[api.LabelCluster]),
+		StatusReport:  s.Annotations[api.AnnotationStatusReportOverrideRef],
+		Secret:        types.NamespacedName{Namespace: s.Namespace, Name: s.Name},
+		UID:           s.UID,
+		kubeconfig:    s.Data[api.KeyKubeconfig],
 	}
 	switch {
 	case c.Cluster == "":
 		return c, c.fault("label %s is missing: set it to the cluster here", api.LabelCluster)
 	case c.Namespace == "":
-		return c, c.fault("annotation %s is missing: set it to the namespace of the cluster here", api.AnnotationRemoteLocalNamespace)
+		return c, c.fault("annotation %s is missing: set it to the namespace of the cluster here",
+			api.AnnotationRemoteLocalNamespace)
 	case len(validation.IsValidLabelValue(c.Name)) > 0:
-		return c, c.fault("its name is not a valid remote name: set the name of the remote as the value of label %s", api.LabelRemoteKubeconfig)
+		return c, c.fault("its name is not a valid remote name: set the name of the remote as the value of label %s",
+			api.LabelRemoteKubeconfig)
 	case len(c.kubeconfig) == 0:
 		return c, c.fault("key %s is missing: set it to a kubeconfig", api.KeyKubeconfig)
 	}
@@ -100,7 +103,9 @@ func (c Config) RESTConfig() (*rest.Config, error) {
 	case user.Exec != nil, user.AuthProvider != nil:
 		return nil, c.KeyFault("a credential plugin is not allowed: use a token or an inline client certificate")
 	case user.TokenFile != "", user.ClientCertificate != "", user.ClientKey != "", cluster.CertificateAuthority != "":
-		return nil, c.KeyFault("refers to files: put credentials and certificates inline (kubectl config view --flatten --minify)")
+		return nil,
+			c.KeyFault(
+				"refers to files: put credentials and certificates inline (kubectl config view --flatten --minify)")
 	}
 	cfg, err := clientcmd.NewDefaultClientConfig(*k, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
@@ -114,5 +119,6 @@ func (c Config) RESTConfig() (*rest.Config, error) {
 // Same reports whether two configurations have the same reports and credentials.
 func (c Config) Same(o Config) bool {
 	return c.Name == o.Name && c.Namespace == o.Namespace && c.Cluster == o.Cluster &&
-		c.RemoteNamespace == o.RemoteNamespace && c.RemoteCluster == o.RemoteCluster && string(c.kubeconfig) == string(o.kubeconfig)
+		c.RemoteNamespace == o.RemoteNamespace && c.RemoteCluster == o.RemoteCluster &&
+		string(c.kubeconfig) == string(o.kubeconfig)
 }

@@ -70,7 +70,8 @@ func There(namespace, account string) []*unstructured.Unstructured {
 	return []*unstructured.Unstructured{
 		object("v1", "ServiceAccount", namespace, account, map[string]any{"automountServiceAccountToken": false}),
 		object(rbac, "Role", namespace, account, map[string]any{"rules": []any{
-			map[string]any{"apiGroups": []any{api.GroupVersion.Group}, "resources": []any{Resource}, "verbs": list(Verbs)},
+			map[string]any{"apiGroups": []any{api.GroupVersion.Group}, "resources": []any{Resource},
+				"verbs": list(Verbs)},
 		}}),
 		object(rbac, "RoleBinding", namespace, account, map[string]any{
 			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": account},
@@ -91,10 +92,14 @@ func Kubeconfig(cfg *rest.Config, server, namespace, token string) ([]byte, erro
 		server = c.Host
 	}
 	if c.Insecure || len(c.CAData) == 0 {
-		return nil, errors.New("its kubeconfig has no certificate authority, inline or as a file: the controller could not verify the API server")
+		return nil,
+			errors.New(
+				"its kubeconfig has no certificate authority, inline or as a file: the controller could not verify " +
+					"the API server")
 	}
 	k := clientcmdapi.NewConfig()
-	k.Clusters["remote"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: c.CAData, TLSServerName: c.ServerName}
+	k.Clusters["remote"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: c.CAData,
+		TLSServerName: c.ServerName}
 	k.AuthInfos["remote"] = &clientcmdapi.AuthInfo{Token: token}
 	k.Contexts["remote"] = &clientcmdapi.Context{Cluster: "remote", AuthInfo: "remote", Namespace: namespace}
 	k.CurrentContext = "remote"
@@ -110,7 +115,8 @@ func Here(c Config, namespace string, kubeconfig []byte) *unstructured.Unstructu
 	labels[api.LabelRemoteKubeconfig], labels[api.LabelCluster] = c.Name, c.Cluster
 	u.SetLabels(labels)
 	annotations := map[string]string{
-		api.AnnotationRemoteLocalNamespace: c.Namespace, api.AnnotationRemoteNamespace: c.RemoteNamespace, api.AnnotationRemoteCluster: c.RemoteCluster,
+		api.AnnotationRemoteLocalNamespace: c.Namespace, api.AnnotationRemoteNamespace: c.RemoteNamespace,
+		api.AnnotationRemoteCluster: c.RemoteCluster,
 	}
 	if c.StatusReport != "" {
 		annotations[api.AnnotationStatusReportOverrideRef] = c.StatusReport

@@ -88,15 +88,18 @@ func checks() []check {
 		// DOWN in a majority of fresh rows, UP in none
 		{name: CheckDown, fixed: true, run: func(v *verifier) finding { return v.checkDown() }},
 		// DOWN long enough
-		{name: CheckDownFor, applies: func(v *verifier) bool { return v.of(v.target).MajorityDown() }, run: (*verifier).checkDownFor},
+		{name: CheckDownFor, applies: func(v *verifier) bool { return v.of(v.target).MajorityDown() },
+			run: (*verifier).checkDownFor},
 		// its own row and its Pod do not show it alive
 		{name: CheckNotAlive, run: func(v *verifier) finding { return v.checkNotAlive() }},
 		// its Pod is not restarting on an intact volume
-		{name: CheckJustStarted, applies: func(v *verifier) bool { return !v.resume }, run: (*verifier).checkJustStarted},
+		{name: CheckJustStarted, applies: func(v *verifier) bool { return !v.resume },
+			run: (*verifier).checkJustStarted},
 		// the failed attempt has ended
 		{name: CheckAttempt, applies: func(v *verifier) bool { return v.resume }, run: (*verifier).checkAttempt},
 		// the ignored nodes are members and DOWN
-		{name: CheckIgnoreList, fixed: true, applies: func(v *verifier) bool { return len(v.rec.IgnoreDead) > 0 }, run: (*verifier).checkIgnoreList},
+		{name: CheckIgnoreList, fixed: true, applies: func(v *verifier) bool { return len(v.rec.IgnoreDead) > 0 },
+			run: (*verifier).checkIgnoreList},
 		// every other node has a usable row
 		{name: CheckRows, run: (*verifier).checkRows},
 		// all other nodes see each other UP
@@ -110,13 +113,15 @@ func checks() []check {
 		// the version supports the procedure
 		{name: CheckVersion, run: (*verifier).checkVersion},
 		// by address only: the address belongs to the target and to no other member
-		{name: CheckAddress, fixed: true, applies: func(v *verifier) bool { return v.procedure == ByAddress }, run: (*verifier).checkAddress},
+		{name: CheckAddress, fixed: true, applies: func(v *verifier) bool { return v.procedure == ByAddress },
+			run: (*verifier).checkAddress},
 		// same datacenter and rack
 		{name: CheckPlace, run: (*verifier).checkPlace},
 		// a StatefulSet creates the new Pod and its volume
 		{name: CheckStatefulSet, run: func(v *verifier) finding { return checkStatefulSet(v.in) }},
 		// the new Pod gets the replace argument
-		{name: CheckLauncher, applies: func(v *verifier) bool { return !v.in.Operator }, run: (*verifier).checkLauncher},
+		{name: CheckLauncher, applies: func(v *verifier) bool { return !v.in.Operator },
+			run: (*verifier).checkLauncher},
 		// the new Pod has a seed other than itself
 		{name: CheckSeeds, applies: func(v *verifier) bool { return v.in.Seeds != nil }, run: (*verifier).checkSeeds},
 	}
@@ -161,7 +166,8 @@ func verify(in *Input, rec Record, target hostid.ID, resume bool) verification {
 	if resume {
 		newcomer = newcomerID(in, target)
 	}
-	v := &verifier{rowEvidence: newOpinions(in, target, newcomer, rec.IgnoreDead), rec: rec, resume: resume, procedure: byHostID}
+	v := &verifier{rowEvidence: newOpinions(in, target, newcomer, rec.IgnoreDead), rec: rec, resume: resume,
+		procedure: byHostID}
 	switch {
 	case rec.Open():
 		v.procedure = rec.Procedure()

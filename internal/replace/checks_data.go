@@ -14,7 +14,8 @@ import (
 // keyspace with too few live replicas fails queries at QUORUM until the replacement has ended.
 func (v *verifier) checkData() finding {
 	if !v.in.Data.Known {
-		return unknown(words.New(words.DataNotKnown, "why", v.in.Data.Why), words.New(words.DataLookYourself, "check", CheckData))
+		return unknown(words.New(words.DataNotKnown, "why", v.in.Data.Why),
+			words.New(words.DataLookYourself, "check", CheckData))
 	}
 	var lost, silent, farOnly, noQuorum []string
 	holds := 0
@@ -43,13 +44,15 @@ func (v *verifier) checkData() finding {
 		}
 	}
 	var found []words.Message
-	for c, names := range map[words.Code][]string{words.DataLost: lost, words.DataNoLiveCopy: silent, words.DataNoQuorum: noQuorum} {
+	for c, names := range map[words.Code][]string{words.DataLost: lost, words.DataNoLiveCopy: silent,
+		words.DataNoQuorum: noQuorum} {
 		if len(names) > 0 {
 			found = append(found, words.New(c, "keyspaces", names))
 		}
 	}
 	if len(farOnly) > 0 {
-		found = append(found, words.New(words.DataNoCopyInDatacenter, "keyspaces", farOnly, "datacenter", v.in.Self.Datacenter))
+		found = append(found, words.New(words.DataNoCopyInDatacenter, "keyspaces", farOnly, "datacenter",
+			v.in.Self.Datacenter))
 	}
 	slices.SortFunc(found, compareMessages)
 	switch {

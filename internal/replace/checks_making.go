@@ -23,11 +23,14 @@ func (v *verifier) checkVersion() finding {
 	case in.ByHostID == release.No && p == ByAddress:
 		return ok(words.New(words.VersionByAddress, "version", in.Version))
 	case in.ByHostID == release.Unknown:
-		return unknown(words.New(words.VersionUnknown, "why", in.VersionDetail), words.New(words.VersionUseFullTag, "check", CheckVersion))
+		return unknown(words.New(words.VersionUnknown, "why", in.VersionDetail),
+			words.New(words.VersionUseFullTag, "check", CheckVersion))
 	case v.rec.Open():
-		return failed(words.New(words.VersionDoesNotFit, "procedure", string(p), "version", in.Version), words.New(words.VersionGoBack))
+		return failed(words.New(words.VersionDoesNotFit, "procedure", string(p), "version", in.Version),
+			words.New(words.VersionGoBack))
 	}
-	return failed(words.New(words.VersionCannot, "version", in.Version, "procedure", string(p)), words.New(words.VersionUpgrade))
+	return failed(words.New(words.VersionCannot, "version", in.Version, "procedure", string(p)),
+		words.New(words.VersionUpgrade))
 }
 
 // ownAddresses returns the addresses of the dead node: the cluster IP of its Service or, for a
@@ -62,7 +65,8 @@ func (v *verifier) checkAddress() finding {
 	if text, given := v.rec.Address(); given {
 		a, err := netip.ParseAddr(text)
 		if err != nil || !slices.Contains(own, a) {
-			return failed(words.New(words.AddressNotOwn, "label", api.LabelReplace, "address", text, "member", member, "own", own[0].String()), emptyLabel(in))
+			return failed(words.New(words.AddressNotOwn, "label", api.LabelReplace, "address", text, "member", member,
+				"own", own[0].String()), emptyLabel(in))
 		}
 		addr = a
 	}
@@ -71,7 +75,8 @@ func (v *verifier) checkAddress() finding {
 	}
 	for _, o := range in.Others {
 		if slices.Contains(o.Addresses(), addr) {
-			return failed(words.New(words.AddressOfAnother, "address", addr.String(), "node", refName(o.Recorded())), words.New(words.AddressRemoveNode))
+			return failed(words.New(words.AddressOfAnother, "address", addr.String(), "node", refName(o.Recorded())),
+				words.New(words.AddressRemoveNode))
 		}
 	}
 	v.address = addr.String()
@@ -82,18 +87,22 @@ func (v *verifier) checkPlace() finding {
 	s := v.in.Self.Ref
 	place := func(r matrix.Ref) string { return r.Datacenter + "/" + r.Rack }
 	if s.Datacenter == "" || s.Rack == "" {
-		return unknown(words.New(words.PlaceUnlabelled, "member", s.Member, "labels", []string{api.LabelDatacenter, api.LabelRack}), words.New(words.PlaceLabelService))
+		return unknown(words.New(words.PlaceUnlabelled, "member", s.Member, "labels",
+			[]string{api.LabelDatacenter, api.LabelRack}), words.New(words.PlaceLabelService))
 	}
 	for row := range v.all.Rows() {
 		r := row.Reporter
-		if r.HostID == v.target && (r.Datacenter != "" || r.Rack != "") && (r.Datacenter != s.Datacenter || r.Rack != s.Rack) {
-			return failed(words.New(words.PlaceDiffers, "node", place(r), "member", place(s)), words.New(words.PlaceCorrect))
+		if r.HostID == v.target && (r.Datacenter != "" || r.Rack != "") &&
+			(r.Datacenter != s.Datacenter || r.Rack != s.Rack) {
+			return failed(words.New(words.PlaceDiffers, "node", place(r), "member", place(s)),
+				words.New(words.PlaceCorrect))
 		}
 	}
 	if ss := v.in.Self.StatefulSet; ss != nil {
 		of := matrix.Ref{Datacenter: ss.Labels[api.LabelDatacenter], Rack: ss.Labels[api.LabelRack]}
 		if of.Datacenter != "" && of.Datacenter != s.Datacenter || of.Rack != "" && of.Rack != s.Rack {
-			return failed(words.New(words.PlaceOfStatefulSetDiffers, "set", ss.Name, "place", place(of), "member", place(s)), words.New(words.PlaceCorrect))
+			return failed(words.New(words.PlaceOfStatefulSetDiffers, "set", ss.Name, "place", place(of), "member",
+				place(s)), words.New(words.PlaceCorrect))
 		}
 	}
 	return ok(words.New(words.PlaceSame, "place", place(s)))
@@ -112,7 +121,8 @@ func checkStatefulSet(in *Input) finding {
 	case in.Self.Ordinal == nil:
 		return unknown(words.New(words.OrdinalUnknown, "member", member), makes)
 	case int(*in.Self.Ordinal) < first || int(*in.Self.Ordinal) >= first+n:
-		return failed(words.New(words.StatefulSetScaledAway, "set", ss.Name, "replicas", n, "member", member), words.New(words.StatefulSetRemoveNode))
+		return failed(words.New(words.StatefulSetScaledAway, "set", ss.Name, "replicas", n, "member", member),
+			words.New(words.StatefulSetRemoveNode))
 	case len(ss.Spec.VolumeClaimTemplates) == 0:
 		return failed(words.New(words.StatefulSetNoVolume, "set", ss.Name), words.New(words.StatefulSetNeedsVolume))
 	case pod != nil && !in.Self.Owned() && in.Self.Deleting():
@@ -123,7 +133,8 @@ func checkStatefulSet(in *Input) finding {
 		}
 		return failed(why, cure)
 	case pod != nil && !in.Self.Owned():
-		return failed(words.New(words.PodOfAnother, "pod", pod.Name, "set", ss.Name), words.New(words.PodOfAnotherDelete))
+		return failed(words.New(words.PodOfAnother, "pod", pod.Name, "set", ss.Name),
+			words.New(words.PodOfAnotherDelete))
 	}
 	return ok(words.New(words.StatefulSetMakes, "set", ss.Name, "member", member))
 }

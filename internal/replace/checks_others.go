@@ -33,11 +33,13 @@ func (v *verifier) checkIgnoreList() finding {
 		t, name := v.of(id), v.name(id)
 		switch {
 		case len(t.Up) > 0:
-			return failed(words.New(words.IgnoredIsUp, "by", v.labels(t.Up), "node", name), words.New(words.IgnoredWouldBeBanned))
+			return failed(words.New(words.IgnoredIsUp, "by", v.labels(t.Up), "node", name),
+				words.New(words.IgnoredWouldBeBanned))
 		case t.Total() > 0 && t.Listing() == 0:
 			return failed(words.New(words.IgnoredNoMember, "node", name), words.New(words.IgnoredTakeOff))
 		case !t.MajorityDown() || len(t.Contradict) > 0:
-			return unknown(words.New(words.IgnoredNoMajority, "down", len(t.Down), "total", t.Total(), "node", name), words.New(words.ReplaceWaitMajority))
+			return unknown(words.New(words.IgnoredNoMajority, "down", len(t.Down), "total", t.Total(), "node", name),
+				words.New(words.ReplaceWaitMajority))
 		}
 		good = append(good, name)
 	}
@@ -77,7 +79,8 @@ func (v *verifier) checkOthersUp() finding {
 		return failed(split, seeStatus(v.in))
 	}
 	if !v.in.Away.IsZero() && !v.placeGivenUp() {
-		return failed(words.New(words.PlaceAway, "datacenter", v.in.Self.Datacenter, "rack", v.in.Away.Params["rack"]), v.in.Away)
+		return failed(words.New(words.PlaceAway, "datacenter", v.in.Self.Datacenter, "rack", v.in.Away.Params["rack"]),
+			v.in.Away)
 	}
 	expected := v.expected()
 	var down, unsure []words.Message
@@ -87,7 +90,8 @@ func (v *verifier) checkOthersUp() finding {
 		case len(t.Down) > 0:
 			down = append(down, words.New(words.NodeSeenDownBy, "by", v.labels(t.Down), "node", v.name(id)))
 		case len(t.Unknown)+len(t.NotListed) > 0:
-			unsure = append(unsure, words.New(words.NodeNotSaidUp, "by", v.labels(t.Unknown, t.NotListed), "node", v.name(id)))
+			unsure = append(unsure, words.New(words.NodeNotSaidUp, "by", v.labels(t.Unknown, t.NotListed), "node",
+				v.name(id)))
 		}
 	}
 	switch {
@@ -109,7 +113,8 @@ func (v *verifier) placeGivenUp() bool {
 	_, rack := v.in.Away.Params["rack"]
 	self := v.in.Self
 	for i, n := range v.m.Nodes() {
-		if v.m.Appears(i) && n.Datacenter == self.Datacenter && (!rack || n.Rack == self.Rack) && !n.Removed && !v.apart(n.HostID) {
+		if v.m.Appears(i) && n.Datacenter == self.Datacenter && (!rack || n.Rack == self.Rack) && !n.Removed &&
+			!v.apart(n.HostID) {
 			return false
 		}
 	}
@@ -167,9 +172,11 @@ func (v *verifier) checkNoOperation() finding {
 			continue
 		}
 		states := v.of(nodes[i].HostID).States
-		for _, s := range []matrix.State{matrix.StateJoining, matrix.StateLeaving, matrix.StateReplacing, matrix.StateBeingReplaced} {
+		for _, s := range []matrix.State{matrix.StateJoining, matrix.StateLeaving, matrix.StateReplacing,
+			matrix.StateBeingReplaced} {
 			if len(states[s]) > 0 {
-				found = append(found, words.New(words.NodeIsInState, "node", v.name(nodes[i].HostID), "state", stateName(s)))
+				found = append(found, words.New(words.NodeIsInState, "node", v.name(nodes[i].HostID), "state",
+					stateName(s)))
 				break
 			}
 		}
@@ -180,7 +187,8 @@ func (v *verifier) checkNoOperation() finding {
 	case len(found) > 0:
 		return failed(words.New(words.ReplaceFacts, "facts", found), words.New(words.OperationWait))
 	case !v.in.OperationsKnown:
-		return unknown(words.New(words.OperationsNotAsked), words.New(words.OperationsLookYourself, "check", CheckNoOperation))
+		return unknown(words.New(words.OperationsNotAsked),
+			words.New(words.OperationsLookYourself, "check", CheckNoOperation))
 	}
 	return ok(words.New(words.NoOperation))
 }
@@ -193,11 +201,13 @@ func (v *verifier) memberOperations() []words.Message {
 			found = append(found, words.New(words.MemberIsReplaced, "member", o.Member, "original", rec.target()))
 		}
 		if o.Decommissioning() {
-			found = append(found, words.New(words.MemberDecommissioned, "node", refName(o.Recorded()), "label", api.LabelDecommissioned))
+			found = append(found, words.New(words.MemberDecommissioned, "node", refName(o.Recorded()), "label",
+				api.LabelDecommissioned))
 		}
 	}
 	if value := v.in.Self.Service.Labels[api.LabelDecommissioned]; value != "" {
-		found = append(found, words.New(words.TargetDecommissioned, "member", v.in.Self.Member, "label", api.LabelDecommissioned, "value", value))
+		found = append(found, words.New(words.TargetDecommissioned, "member", v.in.Self.Member, "label",
+			api.LabelDecommissioned, "value", value))
 	}
 	return found
 }

@@ -21,7 +21,8 @@ func (v *verifier) checkRequest() finding {
 	in, rec := v.in, v.rec
 	if rec.Requested && rec.Value != "" {
 		if _, valid := rec.Address(); !valid {
-			return failed(words.New(words.ReplaceLabelMalformed, "label", api.LabelReplace, "value", rec.Value), emptyLabel(in))
+			return failed(words.New(words.ReplaceLabelMalformed, "label", api.LabelReplace, "value", rec.Value),
+				emptyLabel(in))
 		}
 	}
 	for _, name := range rec.SkipChecks {
@@ -29,9 +30,11 @@ func (v *verifier) checkRequest() finding {
 		cure := words.New(words.ReplaceSkippableChecks, "checks", CheckNames())
 		switch {
 		case i < 0:
-			return failed(words.New(words.ReplaceCheckUnknown, "annotation", api.AnnotationReplaceSkipChecks, "check", name), cure)
+			return failed(words.New(words.ReplaceCheckUnknown, "annotation", api.AnnotationReplaceSkipChecks, "check",
+				name), cure)
 		case checks()[i].fixed:
-			return failed(words.New(words.ReplaceCheckNotSkippable, "annotation", api.AnnotationReplaceSkipChecks, "check", name), cure)
+			return failed(words.New(words.ReplaceCheckNotSkippable, "annotation", api.AnnotationReplaceSkipChecks,
+				"check", name), cure)
 		}
 	}
 	if len(rec.Problems) > 0 {
@@ -42,7 +45,8 @@ func (v *verifier) checkRequest() finding {
 }
 
 func emptyLabel(in *Input) words.Message {
-	return words.New(words.ReplaceEmptyLabel).Do(words.Kubectl(in.Namespace, "label", "--overwrite", "service", in.Self.Member, api.LabelReplace+"="))
+	return words.New(words.ReplaceEmptyLabel).Do(words.Kubectl(in.Namespace, "label", "--overwrite", "service",
+		in.Self.Member, api.LabelReplace+"="))
 }
 
 func (v *verifier) checkHostID() finding {
@@ -51,7 +55,8 @@ func (v *verifier) checkHostID() finding {
 	case rec.HasOriginal && !rec.OriginalError.IsZero():
 		give := words.Scylla(in.Namespace, "replace", "resume", member, "--host-id", "HOSTID")
 		if in.Operator {
-			give = words.Kubectl(in.Namespace, "label", "--overwrite", "service", member, api.LabelReplacingNodeHostID+"=HOSTID")
+			give = words.Kubectl(in.Namespace, "label", "--overwrite", "service", member, api.LabelReplacingNodeHostID+
+				"=HOSTID")
 		}
 		return failed(rec.OriginalError, words.New(words.CureGiveHostID).Do(words.Scylla(in.Namespace, "status"), give))
 	case rec.HasOriginal:
@@ -62,13 +67,15 @@ func (v *verifier) checkHostID() finding {
 		lost := in.Self.HasJoined()
 		if recorded := in.Self.Service.Annotations[api.AnnotationHostID]; recorded != "" {
 			_, err := hostid.Parse(recorded)
-			evidence = words.New(words.ReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded, "member", member, "why", hostid.Why(err))
+			evidence = words.New(words.ReplaceHostIDMalformed, "annotation", api.AnnotationHostID, "value", recorded,
+				"member", member, "why", hostid.Why(err))
 			lost = true
 		}
 		// the volume may have the only replica of its data: suggest no command that deletes it
 		if lost {
 			return failed(evidence, words.New(words.ReplaceHostIDLost).Do(words.Scylla(in.Namespace, "status"),
-				words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", member, api.AnnotationHostID+"=HOSTID")))
+				words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", member, api.AnnotationHostID+
+					"=HOSTID")))
 		}
 		return failed(evidence, words.New(words.ReplaceNeverHadHostID).Do(words.Scylla(in.Namespace, "status")))
 	}
@@ -87,14 +94,16 @@ func (v *verifier) checkBootstrapped() finding {
 		return failed(words.New(words.ReplaceNeverJoined, "node", name, "annotation", api.AnnotationNodeJoined),
 			words.New(words.ReplaceLetJoinAnew, "member", v.in.Self.Member))
 	}
-	return unknown(words.New(words.ReplaceJoinUnconfirmed, "member", v.in.Self.Member, "annotation", api.AnnotationNodeJoined), words.New(words.ReplaceOnlyWithData))
+	return unknown(words.New(words.ReplaceJoinUnconfirmed, "member", v.in.Self.Member, "annotation",
+		api.AnnotationNodeJoined), words.New(words.ReplaceOnlyWithData))
 }
 
 func (v *verifier) checkMember() finding {
 	t, name := v.of(v.target), v.name(v.target)
 	var odd []words.Message
 	for _, s := range []matrix.State{
-		matrix.StateJoining, matrix.StateLeaving, matrix.StateReplacing, matrix.StateBeingReplaced, matrix.StateDecommissioned,
+		matrix.StateJoining, matrix.StateLeaving, matrix.StateReplacing, matrix.StateBeingReplaced,
+		matrix.StateDecommissioned,
 	} {
 		if s == matrix.StateBeingReplaced && v.resume {
 			continue // the failed attempt may still be listed; check attempt-ended judges it
@@ -107,11 +116,13 @@ func (v *verifier) checkMember() finding {
 	case t.Total() == 0:
 		return unknown(words.New(words.ReplaceMemberNobodySays), seeStatus(v.in))
 	case t.Listing() == 0:
-		return failed(words.New(words.ReplaceNoMember, "by", v.labels(t.NotListed), "hostID", v.target), v.nothingToReplace())
+		return failed(words.New(words.ReplaceNoMember, "by", v.labels(t.NotListed), "hostID", v.target),
+			v.nothingToReplace())
 	case len(odd) > 0:
 		return failed(words.New(words.ReplaceFacts, "facts", odd), words.New(words.ReplaceOnlyNormal))
 	case len(t.NotListed) > 0:
-		return unknown(words.New(words.ReplaceMemberDisputed, "by", v.labels(t.Listers()), "not", v.labels(t.NotListed)), words.New(words.ReplaceWaitAgreement))
+		return unknown(words.New(words.ReplaceMemberDisputed, "by", v.labels(t.Listers()), "not",
+			v.labels(t.NotListed)), words.New(words.ReplaceWaitAgreement))
 	}
 	return ok(words.New(words.ReplaceNormalMember, "listing", t.Listing(), "total", t.Total(), "node", name))
 }
@@ -128,14 +139,17 @@ func (v *rowEvidence) checkDown() finding {
 	case t.Total() == 0:
 		return unknown(words.New(words.ReplaceNobodySees, "node", name), seeStatus(v.in))
 	case len(t.Up) > 0:
-		return failed(words.New(words.NodeSeenUp, "by", v.labels(t.Up), "node", name), words.New(words.ReplaceAliveCannot))
+		return failed(words.New(words.NodeSeenUp, "by", v.labels(t.Up), "node", name),
+			words.New(words.ReplaceAliveCannot))
 	case !t.MajorityDown():
 		return unknown(words.New(words.ReplaceNoMajority, "down", len(t.Down), "total", t.Total(), "node", name,
 			"unsure", v.labels(t.Unknown), "not", v.labels(t.NotListed)), words.New(words.ReplaceWaitMajority))
 	case len(t.Contradict) > 0:
-		return unknown(words.New(words.ReplaceContradicted, "by", v.labels(t.Contradict), "node", name), words.New(words.ReplaceWaitAgreement))
+		return unknown(words.New(words.ReplaceContradicted, "by", v.labels(t.Contradict), "node", name),
+			words.New(words.ReplaceWaitAgreement))
 	}
-	return ok(words.New(words.NodeSeenDown, "by", v.labels(t.Down), "node", name, "down", len(t.Down), "total", t.Total()))
+	return ok(words.New(words.NodeSeenDown, "by", v.labels(t.Down), "node", name, "down", len(t.Down), "total",
+		t.Total()))
 }
 
 // checkDownFor requires that a majority has reported DOWN long enough: a restarting Pod is DOWN
@@ -145,9 +159,11 @@ func (v *verifier) checkDownFor() finding {
 	since, known := t.DownSince()
 	switch {
 	case !known:
-		return unknown(words.New(words.ReplaceDownSinceUnknown, "node", name), words.New(words.ReplaceCheckYourself, "check", CheckDownFor))
+		return unknown(words.New(words.ReplaceDownSinceUnknown, "node", name),
+			words.New(words.ReplaceCheckYourself, "check", CheckDownFor))
 	case now.Sub(since) < floorDown:
-		f := failed(words.New(words.ReplaceDownTooShort, "node", name, "since", clock(since, now), "minimum", floorDown),
+		f := failed(words.New(words.ReplaceDownTooShort, "node", name, "since", clock(since, now), "minimum",
+			floorDown),
 			words.New(words.ReplaceWaitUntil, "until", clock(since.Add(dead), now)))
 		f.hard = true
 		return f
@@ -230,11 +246,14 @@ func (v *verifier) checkAttempt() finding {
 	if by := v.labels(t.States[matrix.StateReplacing]); len(by) > 0 {
 		return failed(words.New(words.AttemptReplacing, "by", by, "node", name), wait)
 	}
-	if joined := cluster.SaysJoined(v.in.Self.Report); joined != nil && *joined && v.in.Self.Report.HostID == v.newcomer {
-		return failed(words.New(words.AttemptJoined, "node", name), words.New(words.AttemptGoesOn).Do(words.Scylla(v.in.Namespace, "replace", "status")))
+	if joined := cluster.SaysJoined(v.in.Self.Report); joined != nil && *joined &&
+		v.in.Self.Report.HostID == v.newcomer {
+		return failed(words.New(words.AttemptJoined, "node", name),
+			words.New(words.AttemptGoesOn).Do(words.Scylla(v.in.Namespace, "replace", "status")))
 	}
 	if by := v.labels(t.States[matrix.StateNormal]); len(by) > 0 {
-		return unknown(words.New(words.AttemptMember, "by", by, "node", name), words.New(words.AttemptMayHaveJoined).Do(words.Scylla(v.in.Namespace, "status")))
+		return unknown(words.New(words.AttemptMember, "by", by, "node", name),
+			words.New(words.AttemptMayHaveJoined).Do(words.Scylla(v.in.Namespace, "status")))
 	}
 	return ok(words.New(words.AttemptNoMember, "node", name))
 }

@@ -81,7 +81,8 @@ func (m *machine) recordPod() Step {
 func (m *machine) deletePVC(claim *corev1.PersistentVolumeClaim) Step {
 	v := verify(m.in, m.rec, m.original, m.rec.Attempt > 1)
 	if m.rec.touched(m.claim) {
-		v.checks = slices.DeleteFunc(v.checks, func(c Check) bool { return c.Name != CheckDown && c.Name != CheckNotAlive })
+		v.checks = slices.DeleteFunc(v.checks,
+			func(c Check) bool { return c.Name != CheckDown && c.Name != CheckNotAlive })
 	}
 	if v.blocked() {
 		return m.refuse(v)
@@ -90,7 +91,9 @@ func (m *machine) deletePVC(claim *corev1.PersistentVolumeClaim) Step {
 	return m.backOff(Step{
 		Action: ActionDeletePVC, Claim: claim, Checks: v.checks, Address: v.address,
 		Message: words.New(words.ClaimDeletes, "claim", claim.Name, "uid", uid),
-		Events:  []Event{{Reason: EventPVCDeleted, Note: words.New(words.ClaimDeleted, "claim", claim.Name, "uid", uid, "hostID", m.original, "request", m.request())}},
+		Events: []Event{
+			{Reason: EventPVCDeleted, Note: words.New(words.ClaimDeleted, "claim", claim.Name, "uid", uid, "hostID",
+				m.original, "request", m.request())}},
 	}, words.New(words.ClaimCannotBeDeleted, "claim", claim.Name))
 }
 
@@ -104,7 +107,8 @@ func (m *machine) oldPod() bool {
 		return true
 	}
 	// A Pod without a Kubernetes node has never run; it will get the new PVC.
-	return m.in.Self.Scheduled() && slices.ContainsFunc(m.rec.PVCUIDs, func(uid string) bool { return m.claim(uid) != nil })
+	return m.in.Self.Scheduled() &&
+		slices.ContainsFunc(m.rec.PVCUIDs, func(uid string) bool { return m.claim(uid) != nil })
 }
 
 func (m *machine) afterDeletion() Step {
@@ -155,7 +159,8 @@ func (in *Input) cannotEnd() (why, cure words.Message) {
 	case in.Self.KubernetesNodeLost():
 		why = words.New(words.PodCannotEnd, "pod", p.Name, "node", p.Spec.NodeName)
 	case in.Now.Sub(p.DeletionTimestamp.Time) > overdue:
-		why = words.New(words.PodOverdue, "pod", p.Name, "node", p.Spec.NodeName, "by", clock(p.DeletionTimestamp.Time, in.Now))
+		why = words.New(words.PodOverdue, "pod", p.Name, "node", p.Spec.NodeName, "by",
+			clock(p.DeletionTimestamp.Time, in.Now))
 	default:
 		return words.Message{}, words.Message{}
 	}
@@ -179,15 +184,18 @@ func (m *machine) evict() Step {
 		alive = append(alive, Check{Name: CheckDown, Result: c.result, Evidence: c.evidence, Cure: c.cure})
 	}
 	if c := v.checkNotAlive(); c.result == Failed {
-		alive = append(alive, Check{Name: CheckNotAlive, Result: c.result, Evidence: c.evidence, Cure: c.cure, Skippable: true})
+		alive = append(alive, Check{Name: CheckNotAlive, Result: c.result, Evidence: c.evidence, Cure: c.cure,
+			Skippable: true})
 	}
 	if len(alive) > 0 {
 		msg := words.New(words.OldNodeCameBack, "pod", p.Name, "evidence", alive[0].Evidence)
-		decommission := append(words.Kubectl(in.Namespace, "exec", p.Name), "-c", in.Containers.Container(p.Name), "--", "nodetool", "decommission")
+		decommission := append(words.Kubectl(in.Namespace, "exec", p.Name), "-c", in.Containers.Container(p.Name), "--",
+			"nodetool", "decommission")
 		cure := words.New(words.OldNodeCameBackCure).Do(decommission)
 		for _, c := range in.Claims {
 			if volume := c.Spec.VolumeName; goes(c) && volume != "" {
-				keep := append(words.Kubectl("", "patch", "persistentvolume", volume), "--patch", `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
+				keep := append(words.Kubectl("", "patch", "persistentvolume", volume), "--patch",
+					`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
 				cure = words.New(words.OldNodeCameBackKeep, "volume", volume).Do(keep, decommission)
 				break
 			}
@@ -200,10 +208,13 @@ func (m *machine) evict() Step {
 	uid := string(p.UID)
 	return m.backOff(Step{
 		Action: ActionEvictPod, PodUID: uid, Message: words.New(words.PodEvicts, "pod", p.Name, "uid", uid),
-		Events: []Event{{Reason: EventPodEvicted, Note: words.New(words.PodEvicted, "pod", p.Name, "uid", uid, "hostID", m.original, "request", m.request())}},
+		Events: []Event{
+			{Reason: EventPodEvicted, Note: words.New(words.PodEvicted, "pod", p.Name, "uid", uid, "hostID", m.original,
+				"request", m.request())}},
 	}, words.New(words.PodCannotBeEvicted, "pod", p.Name))
 }
 
 func foreignPod(p *corev1.Pod) Step {
-	return Step{Action: ActionWaitNewPod, Message: words.New(words.PodForeign, "pod", p.Name), Cure: words.New(words.PodOfAnotherDelete)}
+	return Step{Action: ActionWaitNewPod, Message: words.New(words.PodForeign, "pod", p.Name),
+		Cure: words.New(words.PodOfAnotherDelete)}
 }

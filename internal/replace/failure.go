@@ -33,7 +33,8 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	switch {
 	case p != nil && original != "" && in.Self.Says().HostID == original:
 		return &Diagnosis{
-			Code: words.SameHostID, Text: words.New(words.SameHostID, "pod", p.Name, "hostID", original), Cure: words.New(words.SeeMountedVolume),
+			Code: words.SameHostID, Text: words.New(words.SameHostID, "pod", p.Name, "hostID", original),
+			Cure: words.New(words.SeeMountedVolume),
 		}
 	case in.Log != nil && in.Log.Code != words.ShadowRound:
 		return diagnoseLog(in, original, newcomer)
@@ -43,7 +44,8 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 			if op.HostID == newcomer && op.State == "failed" {
 				return &Diagnosis{
 					Code: words.ReplaceOperationFailed, Cure: resumeCure(in, original, newcomer),
-					Text: words.New(words.ReplaceOperationFailed, "operation", op.Type, "node", newcomer, "error", op.Error),
+					Text: words.New(words.ReplaceOperationFailed, "operation", op.Type, "node", newcomer, "error",
+						op.Error),
 				}
 			}
 		}
@@ -65,12 +67,15 @@ func diagnoseExit(in *Input) *Diagnosis {
 		return nil
 	case e.ExitCode == ExitLaunchMalformed:
 		return &Diagnosis{
-			Code: words.ReplaceLabelsMalformed, Text: words.New(words.ReplaceLabelsMalformed, "pod", p.Name, "detail", detail(e)),
-			Cure: words.New(words.CorrectLabels, "labels", []string{api.LabelReplace, api.LabelReplacingNodeHostID}, "namespace", in.Namespace, "member", in.Self.Member),
+			Code: words.ReplaceLabelsMalformed, Text: words.New(words.ReplaceLabelsMalformed, "pod", p.Name, "detail",
+				detail(e)),
+			Cure: words.New(words.CorrectLabels, "labels", []string{api.LabelReplace, api.LabelReplacingNodeHostID},
+				"namespace", in.Namespace, "member", in.Self.Member),
 		}
 	}
 	return &Diagnosis{Code: words.ExitedBeforeJoining, Text: words.New(words.ExitedBeforeJoining,
-		"pod", p.Name, "code", int(e.ExitCode), "restarts", int(in.Self.ScyllaDB().RestartCount), "detail", detail(e)), Cure: lookCure(in)}
+		"pod", p.Name, "code", int(e.ExitCode), "restarts", int(in.Self.ScyllaDB().RestartCount), "detail", detail(e)),
+		Cure: lookCure(in)}
 }
 
 // diagnoseLog adds the remedy for a replacement to the diagnosis of the log. Since 2026.3, ScyllaDB
@@ -81,15 +86,18 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 	d := *in.Log
 	switch {
 	case !d.Cure.IsZero():
-	case (d.Code == words.ReplacedNodeNotFound || d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound) && newcomerIsMember(in, original, newcomer):
+	case (d.Code == words.ReplacedNodeNotFound || d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound) &&
+		newcomerIsMember(in, original, newcomer):
 		// ScyllaDB was restarted before it had recorded its join. Its volume is a member's.
 		d.Code = words.NewcomerIsMember
 		d.Text = words.New(words.NewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
 		d.Cure = words.New(words.CureNewcomerIsMember).Do(words.Scylla(in.Namespace, "replace", string(newcomer)))
 	case d.Code == words.ReplacedNodeNotFound && original != "":
-		d.Cure = words.New(words.CureTakeBack, "hostID", original, "status", command(words.Scylla(in.Namespace, "status"))).Do(takeBack(in)...)
+		d.Cure = words.New(words.CureTakeBack, "hostID", original, "status",
+			command(words.Scylla(in.Namespace, "status"))).Do(takeBack(in)...)
 	case d.Code == words.ReplaceAliveNode && original != "":
-		d.Cure = words.New(words.CureAliveTarget, "node", newOpinions(in, original, newcomer, nil).holder(original)).Do(takeBack(in)...)
+		d.Cure = words.New(words.CureAliveTarget, "node", newOpinions(in, original, newcomer, nil).holder(original)).Do(
+			takeBack(in)...)
 	case d.Code == words.ReplaceOtherDown:
 		down, ids := othersDown(in, original, newcomer)
 		if len(ids) == 0 {
@@ -112,7 +120,8 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 func lookCure(in *Input) words.Message {
 	look := words.New(words.CureLook).Do(words.Scylla(in.Namespace, "describe", in.Self.Member))
 	if in.Self.Pod != nil {
-		look = look.Do(words.Kubectl(in.Namespace, "logs", in.Self.Pod.Name, "-c", in.Containers.Container(in.Self.Pod.Name)))
+		look = look.Do(words.Kubectl(in.Namespace, "logs", in.Self.Pod.Name, "-c",
+			in.Containers.Container(in.Self.Pod.Name)))
 	}
 	return look
 }
@@ -121,8 +130,10 @@ func lookCure(in *Input) words.Message {
 // whether or not its volume is lost.
 func Refused(c words.Code) bool {
 	switch c {
-	case words.ReplacedNodeNotFound, words.JoinUnfinished, words.ReplaceAliveNode, words.ReplaceOtherDown, words.RequestNotFound, words.ReplaceTargetNotNormal,
-		words.ReplaceIgnoredAlive, words.ReplaceOtherPlace, words.ReplacePlaceRefused, words.ReplaceTokensRefused, words.JoinRejected, words.NotAliveInTime:
+	case words.ReplacedNodeNotFound, words.JoinUnfinished, words.ReplaceAliveNode, words.ReplaceOtherDown,
+		words.RequestNotFound, words.ReplaceTargetNotNormal,
+		words.ReplaceIgnoredAlive, words.ReplaceOtherPlace, words.ReplacePlaceRefused, words.ReplaceTokensRefused,
+		words.JoinRejected, words.NotAliveInTime:
 		return true
 	}
 	return false
@@ -207,7 +218,8 @@ func takeBack(in *Input) []words.Command {
 		// The record is removed first: otherwise the controller would restore the labels.
 		out = append(out, words.Kubectl(ns, append([]string{"annotate", "service", member}, keys...)...))
 	}
-	out = append(out, words.Kubectl(ns, "label", "service", member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"))
+	out = append(out, words.Kubectl(ns, "label", "service", member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+
+		"-"))
 	return append(out, words.Kubectl(ns, "delete", "pod", member))
 }
 

@@ -82,7 +82,8 @@ func (v *rowEvidence) removeNode(id hostid.ID) (words.Command, words.Message) {
 	case len(dead) == 0:
 	case v.in.Excludes:
 		names, ids := v.named(dead)
-		return append(c, string(id)), words.New(words.GhostExcludeFirst, "nodes", names).Do(append(v.nodetool(from, "excludenode"), ids...))
+		return append(c, string(id)),
+			words.New(words.GhostExcludeFirst, "nodes", names).Do(append(v.nodetool(from, "excludenode"), ids...))
 	default:
 		c = append(c, "--ignore-dead-nodes", hostid.Join(dead))
 	}
@@ -110,12 +111,14 @@ func (v *rowEvidence) excludeDead(target hostid.ID) words.Message {
 	}
 	switch {
 	case !why.IsZero() || len(dead) == 0 || slices.ContainsFunc(dead, elsewhere) || v.in.Operator && !v.in.Excludes:
-		return words.New(words.OthersBringBackOnly, "manager", manager).Do(words.Scylla(v.in.Namespace, "status", v.in.Cluster))
+		return words.New(words.OthersBringBackOnly, "manager",
+			manager).Do(words.Scylla(v.in.Namespace, "status", v.in.Cluster))
 	case !v.in.Excludes:
 		return words.New(words.OthersBringBack)
 	}
 	names, ids := v.named(dead)
-	return words.New(words.OthersExclude, "nodes", names, "check", CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))
+	return words.New(words.OthersExclude, "nodes", names, "check",
+		CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))
 }
 
 // named returns the names and the host IDs of nodes.
@@ -128,7 +131,8 @@ func (v *rowEvidence) named(nodes []hostid.ID) (names, ids []string) {
 
 // nodetool returns the beginning of a nodetool command that runs on a member.
 func (v *rowEvidence) nodetool(member, command string) words.Command {
-	return append(words.Kubectl(v.in.Namespace, "exec", member), "-c", v.in.Containers.Container(member), "--", "nodetool", command)
+	return append(words.Kubectl(v.in.Namespace, "exec", member), "-c", v.in.Containers.Container(member), "--",
+		"nodetool", command)
 }
 
 // banned returns the sorted nodes, other than id, that a command may ban, and a member that every

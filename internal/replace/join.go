@@ -32,7 +32,8 @@ func (m *machine) join() Step {
 	if waiting := v.notJoined(id); len(waiting) > 0 {
 		return m.joining(id, waiting)
 	}
-	joined := Event{Reason: EventJoined, Note: words.New(words.NewcomerJoined, "node", id, "pod", p.Name, "original", m.original, "request", m.request())}
+	joined := Event{Reason: EventJoined, Note: words.New(words.NewcomerJoined, "node", id, "pod", p.Name, "original",
+		m.original, "request", m.request())}
 	if !in.Self.Ready() {
 		return Step{
 			Action: ActionWaitReady, NewHostID: id, Message: words.New(words.WaitReady, "node", id, "pod", p.Name),
@@ -42,8 +43,10 @@ func (m *machine) join() Step {
 	if m.original != "" {
 		if t := v.of(m.original); t.Listing() > 0 {
 			return Step{
-				Action: ActionWaitOldGone, NewHostID: id, Message: words.New(words.WaitOldGone, "node", id, "original", m.original),
-				Waiting: []words.Message{words.New(words.OldStillListed, "by", v.labels(t.Listers()), "original", m.original)}, Events: []Event{joined},
+				Action: ActionWaitOldGone, NewHostID: id, Message: words.New(words.WaitOldGone, "node", id, "original",
+					m.original),
+				Waiting: []words.Message{words.New(words.OldStillListed, "by", v.labels(t.Listers()), "original",
+					m.original)}, Events: []Event{joined},
 			}
 		}
 	}
@@ -51,7 +54,8 @@ func (m *machine) join() Step {
 		Request: m.request(), Outcome: OutcomeReplaced, HostID: m.original, NewHostID: id,
 		StartedAt: m.rec.StartedAt, FinishedAt: in.Now.UTC().Truncate(time.Second), Attempts: m.rec.Attempt,
 	}
-	return Step{Action: ActionFinish, NewHostID: id, Patch: endPatch(last), Message: last.Said(), Last: &last, Events: []Event{last.event()}}
+	return Step{Action: ActionFinish, NewHostID: id, Patch: endPatch(last), Message: last.Said(), Last: &last,
+		Events: []Event{last.event()}}
 }
 
 // joining is the step while the new node has not joined, or after it has failed to.
@@ -61,7 +65,8 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 	if d := diagnose(in, m.original, id); d != nil {
 		s.Action, s.Diagnosis, s.Message, s.Cure = ActionFail, d, d.Text, d.Cure
 		s.Events = []Event{{Warning: true, Reason: EventFailed,
-			Note: words.New(words.ReplaceFailed, "original", m.original, "pod", p.Name, "text", d.Text, "cure", d.Cure)}}
+			Note: words.New(words.ReplaceFailed, "original", m.original, "pod", p.Name, "text", d.Text, "cure",
+				d.Cure)}}
 		return s
 	}
 	stands := standstill(in)
@@ -90,7 +95,8 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 		s.Cure = m.unheard(id)
 	case newcomerIsMember(in, m.original, id) && in.Self.RecordedID() == id:
 		// Another attempt at the original would find nothing to replace.
-		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(words.Scylla(in.Namespace, "replace", string(id)))
+		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(
+			words.Scylla(in.Namespace, "replace", string(id)))
 	case m.attemptJoined():
 		// The new node has joined, so another attempt never starts.
 		s.Cure = m.removedSince(id)
@@ -130,7 +136,8 @@ func (m *machine) unheard(id hostid.ID) words.Message {
 		return words.New(words.CureNewSeeds, "node", id).Do(words.Kubectl(in.Namespace, "delete", "pod", p.Name))
 	}
 	return words.New(words.CureUnheard, "node", id).Do(
-		words.Kubectl(in.Namespace, "logs", p.Name, "-c", in.Containers.Container(p.Name)), words.Scylla(in.Namespace, "describe", in.Self.Member))
+		words.Kubectl(in.Namespace, "logs", p.Name, "-c", in.Containers.Container(p.Name)),
+		words.Scylla(in.Namespace, "describe", in.Self.Member))
 }
 
 // volumeLost is the remedy for a new Pod that cannot be scheduled because its new volume is on a
@@ -145,7 +152,8 @@ func volumeLost(in *Input) words.Message {
 	}
 	for _, c := range in.Claims {
 		if c.Spec.VolumeName != "" && !goes(c) {
-			return words.New(words.CureVolumeLost, "volume", c.Spec.VolumeName, "claim", c.Name).Do(resumeCommand(in, nil))
+			return words.New(words.CureVolumeLost, "volume", c.Spec.VolumeName, "claim",
+				c.Name).Do(resumeCommand(in, nil))
 		}
 	}
 	return words.Message{}
@@ -158,10 +166,12 @@ func unrecorded(in *Input, original hostid.ID) words.Message {
 	if in.Unrecorded == "" || in.Self.Pod == nil || !newcomerIsMember(in, original, in.Unrecorded) {
 		return words.Message{}
 	}
-	record := words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+"="+string(in.Unrecorded))
+	record := words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+
+		"="+string(in.Unrecorded))
 	replace := words.Scylla(in.Namespace, "replace", string(in.Unrecorded))
 	if lost := volumeLost(in); !lost.IsZero() {
-		return words.New(words.CureUnrecordedLost, "node", in.Unrecorded, "member", in.Self.Member, "volume", lost.Params["volume"], "claim", lost.Params["claim"]).Do(record, replace)
+		return words.New(words.CureUnrecordedLost, "node", in.Unrecorded, "member", in.Self.Member, "volume",
+			lost.Params["volume"], "claim", lost.Params["claim"]).Do(record, replace)
 	}
 	if len(in.Barrier) == 0 {
 		return words.Message{}

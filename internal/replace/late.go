@@ -60,10 +60,12 @@ func LostRecord(in Input) words.Message {
 // finishOngoingReplaceNodeUsingHostID).
 func PutBack(in Input, original hostid.ID) words.Message {
 	if in.Self.Pod != nil && !in.Self.Deleting() {
-		return words.New(words.PutRequestBack).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"="))
+		return words.New(words.PutRequestBack).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member,
+			api.LabelReplace+"="))
 	}
 	return words.New(words.PutLabelBack, "hostID", original).Do(
-		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"=", api.LabelReplacingNodeHostID+"="+string(original)))
+		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"=",
+			api.LabelReplacingNodeHostID+"="+string(original)))
 }
 
 // oldPodStays reports whether the Pod of the replaced node still exists. Its row has that host ID,
@@ -71,5 +73,6 @@ func PutBack(in Input, original hostid.ID) words.Message {
 // new node requires a new Pod.
 func oldPodStays(in Input, original hostid.ID) bool {
 	return in.Self.Pod != nil && !in.Self.Deleting() &&
-		(original != "" && in.Self.Says().HostID == original || in.Self.Scheduled() && slices.ContainsFunc(in.Claims, goes))
+		(original != "" && in.Self.Says().HostID == original ||
+			in.Self.Scheduled() && slices.ContainsFunc(in.Claims, goes))
 }

@@ -132,7 +132,8 @@ func (m *machine) withdrawn() Step {
 	if rec.cancelable(m.claim) {
 		for _, uid := range rec.PVCUIDs {
 			if c := m.claim(uid); rec.Accepted != "" && c.Annotations[api.AnnotationReplaceKept] != rec.Accepted {
-				return Step{Action: ActionKeepPVC, Claim: c, Message: words.New(words.ReplaceClaimKept, "claim", c.Name)}
+				return Step{Action: ActionKeepPVC, Claim: c,
+					Message: words.New(words.ReplaceClaimKept, "claim", c.Name)}
 			}
 		}
 		last := Last{

@@ -26,7 +26,8 @@ func (v *verifier) nothingToReplace() words.Message {
 	}
 	unowned := false
 	for i, n := range v.m.Nodes() {
-		unowned = unowned || v.m.Appears(i) && n.Member == "" && !slices.ContainsFunc(in.Others, func(o *cluster.Member) bool { return o.RecordedID() == n.HostID })
+		unowned = unowned || v.m.Appears(i) && n.Member == "" &&
+			!slices.ContainsFunc(in.Others, func(o *cluster.Member) bool { return o.RecordedID() == n.HostID })
 	}
 	gap := v.checkRows().result != OK || 2*v.of(v.target).Total() <= len(v.expected())+len(v.ignored)
 	if !v.resume || in.Operator || in.Self.Pod == nil || len(in.Claims) != 1 || unowned || gap {
@@ -34,10 +35,14 @@ func (v *verifier) nothingToReplace() words.Message {
 	}
 	return words.New(words.CureStartAsNew, "member", in.Self.Member).Do(
 		words.Kubectl(in.Namespace, "annotate", "service", in.Self.Member,
-			api.AnnotationReplaceRequest+"-", api.AnnotationReplaceResume+"-", api.AnnotationReplaceIgnoreDead+"-", api.AnnotationReplaceSkipChecks+"-",
-			api.AnnotationReplaceAccepted+"-", api.AnnotationReplacePVCUIDs+"-", api.AnnotationReplacePodUID+"-", api.AnnotationReplaceStartedAt+"-",
-			api.AnnotationReplaceAttempt+"-", api.AnnotationReplaceOriginalHostID+"-", api.AnnotationReplaceAddress+"-", api.AnnotationReplaceRefused+"-"),
-		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"-", api.LabelReplacingNodeHostID+"-"),
+			api.AnnotationReplaceRequest+"-", api.AnnotationReplaceResume+"-", api.AnnotationReplaceIgnoreDead+"-",
+			api.AnnotationReplaceSkipChecks+"-",
+			api.AnnotationReplaceAccepted+"-", api.AnnotationReplacePVCUIDs+"-", api.AnnotationReplacePodUID+"-",
+			api.AnnotationReplaceStartedAt+"-",
+			api.AnnotationReplaceAttempt+"-", api.AnnotationReplaceOriginalHostID+"-", api.AnnotationReplaceAddress+"-",
+			api.AnnotationReplaceRefused+"-"),
+		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"-",
+			api.LabelReplacingNodeHostID+"-"),
 		words.Kubectl(in.Namespace, "delete", "pvc", "--wait=false", in.Claims[0].Name),
 		words.Kubectl(in.Namespace, "delete", "pod", in.Self.Pod.Name),
 	)

@@ -31,7 +31,8 @@ func State(in Input) Step {
 	case !rec.Requested:
 		s.Action, s.NewHostID = ActionFail, id
 		s.Message = words.New(words.OperatorLabelRemoved, "label", api.LabelReplace, "original", rec.Original)
-		s.Cure = words.New(words.OperatorEndByHand).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplacingNodeHostID+"-"))
+		s.Cure = words.New(words.OperatorEndByHand).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member,
+			api.LabelReplacingNodeHostID+"-"))
 	case !rec.HasOriginal:
 		s = operatorDeletes(in, s)
 	case !rec.OriginalError.IsZero():
@@ -55,7 +56,8 @@ func State(in Input) Step {
 // operatorDeletes is the operator's first step: it deletes the PVC and retries the eviction. The
 // step is blocked while the operator does not run or a disruption budget protects the Pod.
 func operatorDeletes(in Input, s Step) Step {
-	budget := in.Budget != "" || slices.ContainsFunc(in.Conditions, func(c string) bool { return strings.Contains(c, "disruption budget") })
+	budget := in.Budget != "" ||
+		slices.ContainsFunc(in.Conditions, func(c string) bool { return strings.Contains(c, "disruption budget") })
 	switch {
 	case !in.OperatorOff.IsZero():
 		return operatorOff(in, s)
@@ -72,10 +74,12 @@ func operatorDeletes(in Input, s Step) Step {
 // for a new host ID. Without the label the operator evicts the Pod, which deletes its volume. That
 // is therefore suggested only while a majority has the node DOWN and nothing shows it alive.
 func operatorOldPod(in Input, s Step) Step {
-	s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOldPod, "pod", in.Self.Pod.Name, "label", api.LabelReplacingNodeHostID)
+	s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOldPod, "pod", in.Self.Pod.Name, "label",
+		api.LabelReplacingNodeHostID)
 	v := newOpinions(&in, s.Original, "", nil)
 	if v.checkDown().result == OK && v.checkNotAlive().result == OK {
-		s.Cure = words.New(words.OperatorLetEvict).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplacingNodeHostID+"-"))
+		s.Cure = words.New(words.OperatorLetEvict).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member,
+			api.LabelReplacingNodeHostID+"-"))
 		return s
 	}
 	s.Cure = words.New(words.OperatorSeeOldPod).Do(words.Scylla(in.Namespace, "describe", in.Self.Member))
@@ -92,12 +96,14 @@ func operatorOff(in Input, s Step) Step {
 func operatorJoin(in Input, s Step, id hostid.ID) Step {
 	in.Operator = false
 	ours := Next(in)
-	s.Action, s.NewHostID, s.Message, s.Waiting, s.Cure, s.Diagnosis = ours.Action, id, ours.Message, ours.Waiting, ours.Cure, ours.Diagnosis
+	s.Action, s.NewHostID, s.Message, s.Waiting, s.Cure, s.Diagnosis = ours.Action, id, ours.Message, ours.Waiting,
+		ours.Cure, ours.Diagnosis
 	if ours.Action == ActionFinish {
 		s.Message = words.New(words.OperatorRemovesLabels)
 	}
 	switch ours.Cure.Code {
-	case words.CureResume, words.CureResumeAfter, words.CureVolumeLost, words.CureNewcomerLost, words.CureNewcomerIsMember, words.CureGiveHostID:
+	case words.CureResume, words.CureResumeAfter, words.CureVolumeLost, words.CureNewcomerLost,
+		words.CureNewcomerIsMember, words.CureGiveHostID:
 		// The operator has no second attempt, and ends the first one itself.
 		s.Cure = words.New(words.CureOperatorByHand)
 	case words.CureBringBackOrResume:

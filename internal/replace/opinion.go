@@ -29,7 +29,8 @@ type rowEvidence struct {
 }
 
 func newOpinions(in *Input, target, newcomer hostid.ID, ignored []string) *rowEvidence {
-	v := &rowEvidence{in: in, target: target, newcomer: newcomer, ignored: map[hostid.ID]bool{}, all: in.Matrix, names: map[hostid.ID]matrix.Ref{}, asked: map[hostid.ID]matrix.Opinion{}}
+	v := &rowEvidence{in: in, target: target, newcomer: newcomer, ignored: map[hostid.ID]bool{}, all: in.Matrix,
+		names: map[hostid.ID]matrix.Ref{}, asked: map[hostid.ID]matrix.Opinion{}}
 	if v.all == nil {
 		v.all = matrix.New(nil, matrix.Options{})
 	}
@@ -69,7 +70,8 @@ func (v *rowEvidence) isSelf(r matrix.Ref) bool {
 	if r.Member != "" && s.Member != "" {
 		return r.Member == s.Member
 	}
-	return r.Ordinal != nil && s.Ordinal != nil && *r.Ordinal == *s.Ordinal && r.Datacenter == s.Datacenter && r.Rack == s.Rack
+	return r.Ordinal != nil && s.Ordinal != nil && *r.Ordinal == *s.Ordinal && r.Datacenter == s.Datacenter &&
+		r.Rack == s.Rack
 }
 
 func (v *rowEvidence) of(id hostid.ID) matrix.Opinion {

@@ -40,7 +40,8 @@ func MakePlan(in Input) Plan {
 	}
 	v := verify(&in, rec, target, rec.Open())
 	p := Plan{
-		Original: target, Procedure: v.procedure, Address: v.address, Resume: rec.Open(), Checks: v.checks, Blocked: v.blocked(),
+		Original: target, Procedure: v.procedure, Address: v.address, Resume: rec.Open(), Checks: v.checks,
+		Blocked:      v.blocked(),
 		StreamsKnown: in.Data != nil && in.Data.Known,
 	}
 	seen := newOpinions(&in, target, "", rec.IgnoreDead)

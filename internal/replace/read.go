@@ -69,10 +69,12 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		return nil
 	}
 	in := &Input{
-		Namespace: c.Namespace, Cluster: c.Name, Now: now, Dead: c.HealthPolicy().Dead.Duration, NewID: newID, Self: self, Claims: c.Claims(member),
+		Namespace: c.Namespace, Cluster: c.Name, Now: now, Dead: c.HealthPolicy().Dead.Duration, NewID: newID,
+		Self: self, Claims: c.Claims(member),
 		Others: slices.DeleteFunc(slices.Clone(c.Serviced()), func(m *cluster.Member) bool { return m == self }),
-		Matrix: c.Matrix(), Containers: c.Containers(), Operations: r.operations, OperationsKnown: r.known, NotVerified: r.notVerified,
-		Operator: self.OfOperator(), Paused: c.Paused(member), Barrier: r.barrier(self),
+		Matrix: c.Matrix(), Containers: c.Containers(), Operations: r.operations, OperationsKnown: r.known,
+		NotVerified: r.notVerified,
+		Operator:    self.OfOperator(), Paused: c.Paused(member), Barrier: r.barrier(self),
 	}
 	recorded := self.RecordedID()
 	if in.Operator && recorded == "" {
@@ -92,7 +94,8 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		in.Resume = HaltedStep(c, member, in.Paused.Code)
 	}
 	rec := RecordOf(self)
-	if !in.Operator && rec.Open() && recorded == rec.Original && (c.FreshVolume(member) || self.Pod != nil && !self.Scheduled()) {
+	if !in.Operator && rec.Open() && recorded == rec.Original &&
+		(c.FreshVolume(member) || self.Pod != nil && !self.Scheduled()) {
 		in.Unrecorded = c.LostHostID(member)
 	}
 	if choice, launched := bootstrap.SeedChoiceOf(c, member); launched {
@@ -128,7 +131,8 @@ func (r *Reading) Recorded() []string {
 // lost reports whether a member of the Scylla Operator has a PVC that is being deleted while no
 // record gives the reason.
 func (r *Reading) lost(member string) bool {
-	return r.Cluster.Operator && !r.Cluster.KeepsClaims(member) && !LostRecord(*r.Input(member, time.Time{}, "")).IsZero()
+	return r.Cluster.Operator && !r.Cluster.KeepsClaims(member) &&
+		!LostRecord(*r.Input(member, time.Time{}, "")).IsZero()
 }
 
 // Ghosts returns the orphaned host IDs of the cluster. Without any Service, members cannot be
@@ -140,7 +144,8 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), func(id hostid.ID) words.Message {
 		why := maintenance.Removable(r.Cluster, id)
 		if IsElsewhere(why) {
-			return evidence.Do(words.New(words.GhostElsewhere, "why", why), evidence.Facts{"namespace": r.Cluster.Namespace, "cluster": r.Cluster.Name})
+			return evidence.Do(words.New(words.GhostElsewhere, "why", why),
+				evidence.Facts{"namespace": r.Cluster.Namespace, "cluster": r.Cluster.Name})
 		}
 		return why
 	})
@@ -190,10 +195,12 @@ func (r *Reading) readVersion(in *Input) {
 		}
 		if running, err := release.Parse(said.ScyllaVersion); err == nil && running.Known {
 			in.Version = cmp.Or(in.Version, running.String())
-			support, excludes = append(support, running.SupportsReplaceByHostID()), append(excludes, running.SupportsExcludeNode())
+			support, excludes = append(support, running.SupportsReplaceByHostID()),
+				append(excludes, running.SupportsExcludeNode())
 		}
 	}
-	in.Excludes = len(excludes) > 0 && !slices.ContainsFunc(excludes, func(s release.Support) bool { return s != release.Yes })
+	in.Excludes = len(excludes) > 0 &&
+		!slices.ContainsFunc(excludes, func(s release.Support) bool { return s != release.Yes })
 	switch {
 	case slices.Contains(support, release.No):
 		in.ByHostID = release.No

@@ -100,7 +100,8 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	if v, ok := annotations[api.AnnotationReplaceStartedAt]; ok {
 		t, err := time.Parse(time.RFC3339, v)
 		if err != nil {
-			r.Problems = append(r.Problems, words.New(words.ReplaceTimeMalformed, "key", api.AnnotationReplaceStartedAt, "value", v))
+			r.Problems = append(r.Problems, words.New(words.ReplaceTimeMalformed, "key", api.AnnotationReplaceStartedAt,
+				"value", v))
 		}
 		r.StartedAt = t
 	}
@@ -111,7 +112,8 @@ func ReadRecord(labels, annotations map[string]string) Record {
 			if err != nil || n < 1 {
 				// An unreadable attempt must not look like the first one, which can still be
 				// cancelled.
-				r.Problems = append(r.Problems, words.New(words.ReplaceAttemptMalformed, "key", api.AnnotationReplaceAttempt, "value", v))
+				r.Problems = append(r.Problems,
+					words.New(words.ReplaceAttemptMalformed, "key", api.AnnotationReplaceAttempt, "value", v))
 				n = 2
 			}
 			r.Attempt = n
@@ -123,7 +125,8 @@ func ReadRecord(labels, annotations map[string]string) Record {
 	if v, ok := annotations[api.AnnotationReplaceLast]; ok {
 		var last Last
 		if err := json.Unmarshal([]byte(v), &last); err != nil {
-			r.Problems = append(r.Problems, words.New(words.ReplaceOutcomeMalformed, "key", api.AnnotationReplaceLast, "why", err.Error()))
+			r.Problems = append(r.Problems, words.New(words.ReplaceOutcomeMalformed, "key", api.AnnotationReplaceLast,
+				"why", err.Error()))
 		} else {
 			r.Last = &last
 		}
@@ -180,7 +183,8 @@ func (r *Record) readOriginal(labels, annotations map[string]string) {
 		}
 		id, err := hostid.Parse(original)
 		if err != nil {
-			r.OriginalError = words.New(words.ReplaceOriginalMalformed, "key", key, "value", original, "why", hostid.Why(err))
+			r.OriginalError = words.New(words.ReplaceOriginalMalformed, "key", key, "value", original, "why",
+				hostid.Why(err))
 		}
 		r.Original = id
 	}
@@ -196,9 +200,12 @@ func sameHostID(a, b string) bool {
 // recordKeys are the annotations of an open replacement. Its end removes them all;
 // AnnotationReplaceLast is kept.
 var recordKeys = []string{
-	api.AnnotationReplaceRequest, api.AnnotationReplaceResume, api.AnnotationReplaceIgnoreDead, api.AnnotationReplaceSkipChecks,
-	api.AnnotationReplaceAccepted, api.AnnotationReplacePVCUIDs, api.AnnotationReplacePodUID, api.AnnotationReplaceStartedAt,
-	api.AnnotationReplaceAttempt, api.AnnotationReplaceOriginalHostID, api.AnnotationReplaceAddress, api.AnnotationReplaceRefused,
+	api.AnnotationReplaceRequest, api.AnnotationReplaceResume, api.AnnotationReplaceIgnoreDead,
+	api.AnnotationReplaceSkipChecks,
+	api.AnnotationReplaceAccepted, api.AnnotationReplacePVCUIDs, api.AnnotationReplacePodUID,
+	api.AnnotationReplaceStartedAt,
+	api.AnnotationReplaceAttempt, api.AnnotationReplaceOriginalHostID, api.AnnotationReplaceAddress,
+	api.AnnotationReplaceRefused,
 }
 
 // endPatch removes the record of a replacement and keeps its outcome, in one write.

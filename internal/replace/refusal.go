@@ -86,7 +86,8 @@ func (m *machine) backOff(s Step, what words.Message) Step {
 	since := clock(r.Since, m.in.Now)
 	if wait > 0 && wait <= 2*maxBackoff {
 		s.Action, s.Events = ActionWaitRefused, nil
-		s.Waiting = []words.Message{words.New(words.ReplaceRefusedUntil, "times", r.Times, "since", since, "next", clock(r.Next, m.in.Now))}
+		s.Waiting = []words.Message{words.New(words.ReplaceRefusedUntil, "times", r.Times, "since", since, "next",
+			clock(r.Next, m.in.Now))}
 	} else {
 		s.Waiting = []words.Message{words.New(words.ReplaceRefusedDue, "times", r.Times, "since", since)}
 	}

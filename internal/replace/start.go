@@ -35,7 +35,8 @@ func (m *machine) start(target hostid.ID, resume bool) Step {
 	if !resume || rec.Accepted == "" {
 		patch.SetAnnotations[api.AnnotationReplaceOriginalHostID] = string(target)
 	}
-	s := Step{Action: ActionRecord, Request: request, Checks: v.checks, Patch: patch, Address: v.address, Message: words.New(words.ReplaceRecord, "hostID", target)}
+	s := Step{Action: ActionRecord, Request: request, Checks: v.checks, Patch: patch, Address: v.address,
+		Message: words.New(words.ReplaceRecord, "hostID", target)}
 	switch v.procedure {
 	case byHostID:
 		patch.SetLabels[api.LabelReplacingNodeHostID] = string(target)
@@ -92,6 +93,8 @@ func (m *machine) refuse(v verification) Step {
 		s.Waiting = append(s.Waiting, words.New(words.CheckHolds, "check", b.Name, "evidence", b.Evidence))
 	}
 	s.Message = words.New(words.ReplaceHeld, "checks", s.Waiting)
-	s.Events = []Event{{Warning: true, Reason: EventRefused, Note: words.New(words.ReplaceHeldUp, "member", m.in.Self.Member, "checks", s.Waiting)}}
+	s.Events = []Event{
+		{Warning: true, Reason: EventRefused, Note: words.New(words.ReplaceHeldUp, "member", m.in.Self.Member, "checks",
+			s.Waiting)}}
 	return s
 }

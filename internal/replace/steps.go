@@ -30,7 +30,8 @@ func ReadNow(c *cluster.Cluster) words.Message {
 // remove; zero without one. It never changes a StatefulSet of the Scylla Operator.
 func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object string) words.Message {
 	f := evidence.Facts{
-		"namespace": c.Namespace, "cluster": c.Name, "member": member, "pod": member, "container": c.Containers().Container(member), "lower": object, "kubernetesNode": object,
+		"namespace": c.Namespace, "cluster": c.Name, "member": member, "pod": member,
+		"container": c.Containers().Container(member), "lower": object, "kubernetesNode": object,
 	}
 	switch cause {
 	case cluster.CauseDecommissionLabel:
@@ -65,7 +66,8 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 // OfCauses are the steps that WhileCause can return.
 func OfCauses() []words.Code {
 	return slices.Concat([]words.Code{
-		words.SeeDecommissioned, words.WaitForLeaving, words.ForcePastZeroToken, words.LowerOrdinalFirst, words.ApplyParallel, words.MendKubernetesNode, words.UncordonNode,
+		words.SeeDecommissioned, words.WaitForLeaving, words.ForcePastZeroToken, words.LowerOrdinalFirst,
+		words.ApplyParallel, words.MendKubernetesNode, words.UncordonNode,
 		words.SeeSchedule, words.BeginAnew, words.WaitForStart,
 	}, OfHalted())
 }

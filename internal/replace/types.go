@@ -177,7 +177,8 @@ const (
 // Writes reports whether the action changes an object.
 func (a Action) Writes() bool {
 	switch a {
-	case ActionRecord, ActionDeletePVC, ActionEvictPod, ActionFinish, ActionKeepPVC, ActionCancel, ActionCancelRefused, ActionAdopt:
+	case ActionRecord, ActionDeletePVC, ActionEvictPod, ActionFinish, ActionKeepPVC, ActionCancel, ActionCancelRefused,
+		ActionAdopt:
 		return true
 	}
 	return false

@@ -267,7 +267,8 @@ type Member struct {
 // *APIError; status 500 while gossip does not run.
 func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	var out []Member
-	return out, c.get(ctx, "/storage_service/host_id", func(b io.Reader) (err error) { out, err = decodeMembers(b); return })
+	return out,
+		c.get(ctx, "/storage_service/host_id", func(b io.Reader) (err error) { out, err = decodeMembers(b); return })
 }
 
 // Live lists the addresses that gossip has as alive, members or not.
@@ -342,7 +343,9 @@ func (c *Client) ReleaseVersion(ctx context.Context) (string, error) {
 // identifies the process.
 func (c *Client) Generation(ctx context.Context) (int64, error) {
 	var out int64
-	return out, c.get(ctx, "/storage_service/generation_number", func(b io.Reader) (err error) { out, err = decodeInt(b); return })
+	return out,
+		c.get(ctx, "/storage_service/generation_number",
+			func(b io.Reader) (err error) { out, err = decodeInt(b); return })
 }
 
 // ReplaceTarget returns the node's configuration value replace_node_first_boot: the host ID to
@@ -358,7 +361,8 @@ func (c *Client) ReplaceTarget(ctx context.Context) (string, error) {
 // are [derived] from the printed form of the configuration.
 func (c *Client) RepairBased(ctx context.Context) ([]string, error) {
 	var on bool
-	if err := c.get(ctx, "/v2/config/enable_repair_based_node_ops", func(b io.Reader) (err error) { on, err = decodeBool(b); return }); err != nil || !on {
+	if err := c.get(ctx, "/v2/config/enable_repair_based_node_ops",
+		func(b io.Reader) (err error) { on, err = decodeBool(b); return }); err != nil || !on {
 		return nil, err
 	}
 	text, err := c.string(ctx, "/v2/config/allowed_repair_based_node_ops")
@@ -387,7 +391,9 @@ func (c *Client) RaftLeader(ctx context.Context) (string, error) {
 // did not respond. One key means agreement.
 func (c *Client) SchemaVersions(ctx context.Context) (map[string][]string, error) {
 	var out map[string][]string
-	return out, c.get(ctx, "/storage_proxy/schema_versions", func(b io.Reader) (err error) { out, err = decodeSchemaVersions(b); return })
+	return out,
+		c.get(ctx, "/storage_proxy/schema_versions",
+			func(b io.Reader) (err error) { out, err = decodeSchemaVersions(b); return })
 }
 
 // FlushSystemLocal writes system.local to an SSTable, so that the data directory records that the
@@ -424,7 +430,9 @@ type Endpoint struct {
 // response has the host ID that gossips from an address.
 func (c *Client) Endpoints(ctx context.Context) ([]Endpoint, error) {
 	var out []Endpoint
-	return out, c.get(ctx, "/failure_detector/endpoints", func(b io.Reader) (err error) { out, err = decodeEndpoints(b); return })
+	return out,
+		c.get(ctx, "/failure_detector/endpoints",
+			func(b io.Reader) (err error) { out, err = decodeEndpoints(b); return })
 }
 
 // Task is a topology operation in the task manager's list.
@@ -448,7 +456,9 @@ func (t Task) Open() bool { return t.State == "created" || t.State == "running" 
 // later, else 404). All members return the same list.
 func (c *Client) NodeOperations(ctx context.Context) ([]Task, error) {
 	var out []Task
-	return out, c.get(ctx, "/task_manager/list_module_tasks/node_ops", func(b io.Reader) (err error) { out, err = decodeTasks(b); return })
+	return out,
+		c.get(ctx, "/task_manager/list_module_tasks/node_ops",
+			func(b io.Reader) (err error) { out, err = decodeTasks(b); return })
 }
 
 // TaskError returns the error text of a task, empty if it has none.

@@ -189,7 +189,8 @@ func decodeEndpoints(b io.Reader) ([]Endpoint, error) {
 	out := []Endpoint{}
 	if err := bounded.Each(limitEndpoints, b, theAnswer, func(_ int, e endpointStates) error {
 		out = append(out, Endpoint{
-			Address: e.Addrs, HostID: canonicalHostID(e.value(stateHostID, "HOST_ID")), Alive: e.IsAlive, Generation: e.Generation,
+			Address: e.Addrs, HostID: canonicalHostID(e.value(stateHostID, "HOST_ID")), Alive: e.IsAlive,
+			Generation: e.Generation,
 			Datacenter: e.value(stateDC, "DC"), Rack: e.value(stateRack, "RACK"),
 		})
 		return nil
@@ -220,7 +221,8 @@ func decodeTasks(b io.Reader) ([]Task, error) {
 	}
 	out := []Task{}
 	if err := bounded.Each(limitTasks, b, theAnswer, func(_ int, e task) error {
-		t := Task{ID: e.ID, Type: e.Type, State: strings.ToLower(e.State), HostID: canonicalHostID(e.Entity), Ended: strings.Trim(string(e.End), `"`)}
+		t := Task{ID: e.ID, Type: e.Type, State: strings.ToLower(e.State), HostID: canonicalHostID(e.Entity),
+			Ended: strings.Trim(string(e.End), `"`)}
 		// Node tasks are the parts of a cluster task on one node: their entity is not the joining
 		// or leaving node. A task without an entity counts as an operation: up to 2025.4 no task
 		// names its node, up to 2026.3 no ended task does.

@@ -36,10 +36,13 @@ type known struct {
 // failures are the known fatal errors by ScyllaDB's exact texts. The order matters if one message
 // contains another.
 var failures = []known{
-	{words.JoinCancelled, pattern.Lazy(`request canceled because some required nodes are dead|Canceled\. Dead nodes: `)},
+	{words.JoinCancelled,
+		pattern.Lazy(`request canceled because some required nodes are dead|Canceled\. Dead nodes: `)},
 	{words.RackInvalid, pattern.Lazy(`its addition would make some existing keyspace RF-rack-invalid`)},
 	{words.RolledBack, pattern.Lazy(`Rolled back: `)},
-	{words.AlreadyRemoved, pattern.Lazy(`The node has already been removed from the cluster|is removed from the cluster\. Can not restart the removed node|A node that already left the cluster cannot be restarted`)},
+	{words.AlreadyRemoved,
+		pattern.Lazy(
+			`The node has already been removed from the cluster|is removed from the cluster\. Can not restart the removed node|A node that already left the cluster cannot be restarted`)},
 	{words.JoinUnfinished, pattern.Lazy(`The node requested to join before but didn't finish the procedure`)},
 	{words.Decommissioned, pattern.Lazy(`This node was decommissioned and will not rejoin the ring`)},
 	{words.ReplacedNodeNotFound, pattern.Lazy(`Replaced node with Host ID \S+ not found`)},
@@ -49,11 +52,14 @@ var failures = []known{
 	{words.ReplaceOtherDown, pattern.Lazy(`Cannot replace node \S+ because node \S+ is down and not ignored`)},
 	{words.ReplaceOtherPlace, pattern.Lazy(`Cannot replace node \S+ with a node on a different data center or rack`)},
 	{words.ReplacePlaceRefused, pattern.Lazy(`Cannot replace node in \S+ with node in \S+`)},
-	{words.ReplaceTokensRefused, pattern.Lazy(`Cannot replace the zero-token node \S+ with a token-owning node|Cannot replace the token-owning node \S+ with a zero-token node`)},
+	{words.ReplaceTokensRefused,
+		pattern.Lazy(
+			`Cannot replace the zero-token node \S+ with a token-owning node|Cannot replace the token-owning node \S+ with a zero-token node`)},
 	{words.ReplaceBootstrapped, pattern.Lazy(`Cannot replace address with a node that is already bootstrapped`)},
 	{words.AddressExists, pattern.Lazy(`A node with address \S+ already exists, cancelling join`)},
 	{words.NotAliveInTime, pattern.Lazy(`Failed to mark node as alive in \d+ ms`)},
-	{words.FeatureCheckFailed, pattern.Lazy(`Feature check failed\. The node does not support some features that are enabled by the cluster`)},
+	{words.FeatureCheckFailed,
+		pattern.Lazy(`Feature check failed\. The node does not support some features that are enabled by the cluster`)},
 	{words.AddressNotKnown, pattern.Lazy(`wait_for_ip failed, error`)},
 	{words.JoinInvalid, pattern.Lazy(`Join is rejected during validation`)},
 	{words.JoinRejected, pattern.Lazy(`the topology coordinator rejected request to join the cluster`)},
@@ -74,7 +80,8 @@ var own = pattern.Lazy(`Startup failed: |received notification of being banned f
 
 // prefix matches the text of ScyllaDB's logger before a message: "ERROR 2025-09-01 12:00:00,123
 // [shard 0:main] init - ". A container runtime may add a timestamp before that prefix.
-var prefix = pattern.Lazy(`^(?:\S+Z? )?(?:(?:TRACE|DEBUG|INFO|WARN|ERROR)\s+)?\d{4}-\d\d-\d\d[ T][\d:,.]+Z?\s+(?:\[[^\]]*\]\s+)?(?:[\w:.-]+ - )?`)
+var prefix = pattern.Lazy(
+	`^(?:\S+Z? )?(?:(?:TRACE|DEBUG|INFO|WARN|ERROR)\s+)?\d{4}-\d\d-\d\d[ T][\d:,.]+Z?\s+(?:\[[^\]]*\]\s+)?(?:[\w:.-]+ - )?`)
 
 // started matches the line after which earlier failures no longer matter.
 var started = pattern.Lazy(`initialization completed\.`)
@@ -83,7 +90,8 @@ var started = pattern.Lazy(`initialization completed\.`)
 // after the round or at its end.
 var (
 	inShadowRound = failures[len(failures)-2].pattern
-	pastIt        = pattern.Lazy(`Gossip shadow round finished|Skip ShadowRound|found no local group 0|Startup (?:failed|interrupted)|Signal received; shutting down|initialization completed\.`)
+	pastIt        = pattern.Lazy(
+		`Gossip shadow round finished|Skip ShadowRound|found no local group 0|Startup (?:failed|interrupted)|Signal received; shutting down|initialization completed\.`)
 )
 
 const maxLine = 16 << 10

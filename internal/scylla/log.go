@@ -16,7 +16,8 @@ const DefaultMetricsURL = "http://127.0.0.1:9180/metrics"
 
 // limitMetrics is the limit for the Raft metrics, which have about 5 KiB. A ScyllaDB that ignores
 // the selection by name sends all metrics, which exceed it.
-var limitMetrics = bounded.Limit{Bytes: 64 << 10, Cure: "this version cannot select metrics by name: --scylla-metrics-url= disables this query"}
+var limitMetrics = bounded.Limit{Bytes: 64 << 10,
+	Cure: "this version cannot select metrics by name: --scylla-metrics-url= disables this query"}
 
 // logTimeout limits the requests about the log: the row must not wait for them.
 const logTimeout = time.Second

@@ -27,5 +27,6 @@ func (r *Reader) mode(ctx context.Context) (string, error) {
 // only its own data and joins no cluster.
 func (c *Client) MaintenanceMode(ctx context.Context) (bool, error) {
 	var on bool
-	return on, c.get(ctx, "/v2/config/maintenance_mode", func(b io.Reader) (err error) { on, err = decodeBool(b); return })
+	return on,
+		c.get(ctx, "/v2/config/maintenance_mode", func(b io.Reader) (err error) { on, err = decodeBool(b); return })
 }

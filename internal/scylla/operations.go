@@ -69,13 +69,17 @@ func (r *Reader) operations(ctx context.Context, tasks []Task) []api.NodeOperati
 	}
 	r.failures = failures
 	slices.SortFunc(out, func(a, b api.NodeOperation) int {
-		return cmp.Or(cmp.Compare(a.HostID, b.HostID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.State, b.State), cmp.Compare(a.Error, b.Error))
+		return cmp.Or(cmp.Compare(a.HostID, b.HostID), cmp.Compare(a.Type, b.Type), cmp.Compare(a.State, b.State),
+			cmp.Compare(a.Error, b.Error))
 	})
 	return slices.Compact(out)
 }
 
 func finished(tasks []Task, id string) bool {
-	return slices.ContainsFunc(tasks, func(t Task) bool { return t.HostID == id && t.Type == "replace" && t.State == "done" })
+	return slices.ContainsFunc(tasks, func(t Task) bool {
+		return t.HostID == id && t.Type == "replace" &&
+			t.State == "done"
+	})
 }
 
 // replaced is the key of open replacements whose task names the replaced node.
@@ -120,7 +124,8 @@ func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[strin
 }
 
 // states returns the states of members that are not NORMAL, each reported by ScyllaDB.
-func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *picture, open map[string]map[string]bool) (map[string]api.NodeState, error) {
+func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *picture, open map[string]map[string]bool) (
+	map[string]api.NodeState, error) {
 	out := map[string]api.NodeState{}
 	byAddress := func(list func(context.Context) ([]string, error), state api.NodeState) error {
 		found, err := list(ctx)
@@ -137,7 +142,8 @@ func (r *Reader) states(ctx context.Context, row *api.NodeStatusReport, p *pictu
 		}
 		return nil
 	}
-	if err := errors.Join(byAddress(r.c.Joining, api.NodeStateJoining), byAddress(r.c.Leaving, api.NodeStateLeaving)); err != nil {
+	if err := errors.Join(byAddress(r.c.Joining, api.NodeStateJoining),
+		byAddress(r.c.Leaving, api.NodeStateLeaving)); err != nil {
 		return nil, err
 	}
 	for kind, state := range map[string]api.NodeState{

@@ -16,11 +16,13 @@ const progressQuery = "?__name__=scylla_node_ops_finished_percentage"
 
 // limitProgress fits the gauges of 256 shards. A ScyllaDB that does not select by name sends all
 // metrics, which exceed it.
-var limitProgress = bounded.Limit{Bytes: 256 << 10, Cure: "this version does not select metrics by name: --scylla-metrics-url= disables the query"}
+var limitProgress = bounded.Limit{Bytes: 256 << 10,
+	Cure: "this version does not select metrics by name: --scylla-metrics-url= disables the query"}
 
 // progressGauge matches a gauge of an operation by which a node joins. Despite its name, the gauge
 // is in 0..1; it is also 1 before the operation starts (repair/repair.cc:82-102).
-var progressGauge = regexp.MustCompile(`(?m)^scylla_node_ops_finished_percentage\{(?:[^}\n]*,)?ops="(bootstrap|replace)"[^}\n]*\} ([0-9.e+-]+)`)
+var progressGauge = regexp.MustCompile(
+	`(?m)^scylla_node_ops_finished_percentage\{(?:[^}\n]*,)?ops="(bootstrap|replace)"[^}\n]*\} ([0-9.e+-]+)`)
 
 // JoinedPercent returns how much of its data a joining or replacing node has received, from its
 // metrics: the mean of its shards, which process the same ranges. Nil if no operation is in

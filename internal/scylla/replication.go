@@ -105,7 +105,8 @@ func byAddress(members []Member) (map[netip.Addr]hostid.ID, error) {
 		case err != nil || id == "":
 			return nil, fmt.Errorf("member %q at address %q cannot be found in a ring", m.HostID, m.Address)
 		case out[ip.Unmap()] != "" && out[ip.Unmap()] != id:
-			return nil, fmt.Errorf("members %s and %s share address %s: their replicas cannot be distinguished", out[ip.Unmap()], m.HostID, m.Address)
+			return nil, fmt.Errorf("members %s and %s share address %s: their replicas cannot be distinguished",
+				out[ip.Unmap()], m.HostID, m.Address)
 		}
 		out[ip.Unmap()] = id
 	}

@@ -374,7 +374,8 @@ func (p *picture) places(nodes []api.ObservedNodeStatusReport) []api.NodePlace {
 }
 
 func (p *picture) same(q *picture) bool {
-	return slices.Equal(p.members, q.members) && slices.Equal(p.live, q.live) && slices.Equal(p.down, q.down) && slices.Equal(p.endpoints, q.endpoints)
+	return slices.Equal(p.members, q.members) && slices.Equal(p.live, q.live) && slices.Equal(p.down, q.down) &&
+		slices.Equal(p.endpoints, q.endpoints)
 }
 
 func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *picture, tasks []Task) error {
@@ -422,8 +423,10 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 	}
 	if _, listed := p.addresses[string(row.HostID)]; row.HostID != "" && !listed && row.OperationMode == modeNormal {
 		// The node is NORMAL and not in its own list of members: its picture is incomplete.
-		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: row.HostID, Status: api.NodeStatusUnknown})
-		slices.SortFunc(row.ObservedNodes, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
+		row.ObservedNodes = append(row.ObservedNodes,
+			api.ObservedNodeStatusReport{HostID: row.HostID, Status: api.NodeStatusUnknown})
+		slices.SortFunc(row.ObservedNodes,
+			func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
 	}
 	row.Places = p.places(row.ObservedNodes)
 	row.OwnsTokens = r.ownsTokens(ctx, string(row.HostID), p)
@@ -436,59 +439,6 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 		}
 	}
 	return nil
-}
-
-// lost returns members of the last row that are missing from the list but possibly still exist:
-// their address now lists another member, and no finished replacement explains that.
-func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string][]string {
-	out := map[string][]string{}
-	for id, a := range r.seen {
-		if _, listed := p.addresses[id]; listed {
-			continue
-		}
-		if a == "" {
-			// Without an address (from an annotation), only an open replacement can hide the
-			// member.
-			if e, ok := p.byID[id]; ok && len(p.behind[e.Address]) > 0 {
-				a = e.Address
-			} else if slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && (t.Type == "replace" || t.Type == "") }) {
-				out[id] = nil
-				continue
-			}
-		}
-		if a == "" || len(p.behind[a]) == 0 {
-			continue
-		}
-		if h, ok := p.holder(a); ok && h.HostID != id && finished(tasks, h.HostID) {
-			continue
-		}
-		// If the current node at the address is listed and owns tokens, it replaced the member.
-		tokens, err := r.c.Tokens(ctx, a)
-		if h, ok := p.holder(a); err == nil && len(tokens) > 0 && ok && slices.Contains(p.behind[a], h.HostID) {
-			continue
-		}
-		out[id] = []string{a}
-	}
-	return out
-}
-
-// ownsTokens returns nil if unknown: the node is not listed, or its address may be another node's.
-func (r *Reader) ownsTokens(ctx context.Context, id string, p *picture) *bool {
-	addresses := p.addresses[id]
-	if id == "" || len(addresses) != 1 {
-		return nil
-	}
-	a := addresses[0]
-	if h, ok := p.holder(a); (ok && h.HostID != id) || (!ok && len(p.behind[a]) > 1) {
-		return nil
-	}
-	tokens, err := r.c.Tokens(ctx, a)
-	if err != nil {
-		r.gap(err)
-		return nil
-	}
-	owns := len(tokens) > 0
-	return &owns
 }
 
 func addressSet(list []string) map[string]bool {

@@ -34,10 +34,11 @@ const getProcessInfo = `<?xml version="1.0"?><methodCall><methodName>supervisor.
 // does not respond.
 func endedProcess(ctx context.Context, supervisor *Client) *api.ScyllaDBProcess {
 	var out *api.ScyllaDBProcess
-	err := supervisor.WithTimeout(supervisorTimeout).send(ctx, http.MethodPost, "", getProcessInfo, func(b io.Reader) (err error) {
-		out, err = decodeProcess(b)
-		return err
-	})
+	err := supervisor.WithTimeout(supervisorTimeout).send(ctx, http.MethodPost, "", getProcessInfo,
+		func(b io.Reader) (err error) {
+			out, err = decodeProcess(b)
+			return err
+		})
 	if err != nil {
 		return nil
 	}

@@ -47,7 +47,8 @@ func Barrier(d *document.BarrierVerdict, o Options) string {
 		predicate = strings.TrimPrefix(predicate, "must wait: ") // the word before it
 	}
 	p := &painter{d: &document.ClusterStatus{Header: d.Header}, o: o, g: g}
-	add(Wrap(StyleOf(mark).Paint(g.Marks[mark]+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+Clean(predicate), o.Width, "  ")...)
+	add(Wrap(StyleOf(mark).Paint(g.Marks[mark]+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+
+		Clean(predicate), o.Width, "  ")...)
 	add(Wrap(Dim.Paint(Clean(standing(d, now))), o.Width, "  ")...)
 	add(slices.Concat(viewLines(d, o, now), p.partial(detail{}))...)
 	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {
@@ -103,7 +104,8 @@ func blockerLines(d *document.BarrierVerdict, o Options, now time.Time) []string
 	var lines []string
 	g := o.glyphs()
 	for i, blocker := range d.Verdict.Blockers {
-		lines = append(lines, Wrap(Bad.Paint(g.Dot)+" "+words.Aging(blocker.Message(), blocker.Since, now), o.Width, "  ")...)
+		lines = append(lines, Wrap(Bad.Paint(g.Dot)+" "+words.Aging(blocker.Message(), blocker.Since, now), o.Width,
+			"  ")...)
 		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].Step.Key() != blocker.Step.Key()
 		if !blocker.Step.IsZero() && last {
 			lines = append(lines, stepLines(blocker.Step, o)...)
@@ -166,12 +168,14 @@ func contradiction(d *document.BarrierVerdict) string {
 	case d.Barrier.Phase == cluster.BarrierAbsent && d.Membership == cluster.MemberNewcomer:
 		return "this Pod has no " + api.ContainerBarrier + " container: it starts regardless of the verdict"
 	case d.Barrier.Phase == cluster.BarrierWaiting && bootstrap.Verdict(d.Verdict).Unsure():
-		return "the barrier has checked the volume and is still running: the volume may not allow the start; check its log: kubectl logs " +
+		return "the barrier has checked the volume and is still running: the volume may not allow the start; check " +
+			"its log: kubectl logs " +
 			d.Name + " -c " + api.ContainerBarrier + " -n " + d.Namespace
 	case d.Barrier.Phase == cluster.BarrierPassed && !d.Verdict.Satisfied:
 		return "the Pod has already passed its barrier; this verdict applies to a restart"
 	case d.Barrier.Phase == cluster.BarrierWaiting && d.Verdict.Satisfied:
-		return "the barrier is still running: it opens within seconds, unless all nodes must stay UP for longer or its reports differ"
+		return "the barrier is still running: it opens within seconds, unless all nodes must stay UP for longer or " +
+			"its reports differ"
 	}
 	return ""
 }
@@ -189,8 +193,10 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 	}
 	g := o.glyphs()
 	// A common namespace is shown once, below.
-	one := !slices.ContainsFunc(l.Items, func(d document.BarrierVerdict) bool { return d.Namespace != l.Items[0].Namespace })
-	t := &Table{Columns: []Column{{Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "VERDICT"}, {Header: "BARRIER"}, {Header: "SINCE"}, {Header: "WHY", Min: 16}}}
+	one := !slices.ContainsFunc(l.Items,
+		func(d document.BarrierVerdict) bool { return d.Namespace != l.Items[0].Namespace })
+	t := &Table{Columns: []Column{{Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "VERDICT"},
+		{Header: "BARRIER"}, {Header: "SINCE"}, {Header: "WHY", Min: 16}}}
 	if !one {
 		t.Columns = append([]Column{{Header: "NAMESPACE", Min: 6, Last: true}}, t.Columns...)
 	}
@@ -209,7 +215,8 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t.reasons(o, len(t.Columns)-4) + views + partial + Dim.Paint("Show one: "+o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
+	return t.reasons(o, len(t.Columns)-4) + views + partial + Dim.Paint("Show one: "+
+		o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
 // viewText returns the controller's view of each cluster, with its age; empty without one.

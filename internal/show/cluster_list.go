@@ -13,8 +13,10 @@ import (
 // Clusters draws one line per cluster.
 func Clusters(l *document.ClusterStatusList, o Options) string {
 	g := o.glyphs()
-	t := &Table{NoHeader: o.NoHeaders, Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"}, {Header: grid.Up.String()}, {Header: "PROBLEMS"},
-		{Header: "NEWCOMERS"}, {Header: "SOURCE"}, {Header: "CAUSE", Min: 13}}}
+	t := &Table{NoHeader: o.NoHeaders,
+		Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"},
+			{Header: grid.Up.String()}, {Header: "PROBLEMS"},
+			{Header: "NEWCOMERS"}, {Header: "SOURCE"}, {Header: "CAUSE", Min: 13}}}
 	var partial []string
 	for _, d := range l.Items {
 		if o.Problems && d.Healthy {
@@ -29,8 +31,10 @@ func Clusters(l *document.ClusterStatusList, o Options) string {
 		if !d.Healthy {
 			cause = Clean(d.FirstLine())
 		}
-		t.Rows = append(t.Rows, []Cell{Text(d.Namespace), Text(d.Name), health, Text(fmt.Sprintf("%d/%d", d.Counts.Up, d.Counts.Nodes)),
-			Text(fmt.Sprint(d.Counts.Problems)), Text(fmt.Sprint(d.Counts.Newcomers)), Text(string(d.Source.Used)), Text(cause)})
+		t.Rows = append(t.Rows,
+			[]Cell{Text(d.Namespace), Text(d.Name), health, Text(fmt.Sprintf("%d/%d", d.Counts.Up, d.Counts.Nodes)),
+				Text(fmt.Sprint(d.Counts.Problems)), Text(fmt.Sprint(d.Counts.Newcomers)), Text(string(d.Source.Used)),
+				Text(cause)})
 	}
 	if len(t.Rows) == 0 && len(l.Items) > 0 && !o.NoHeaders {
 		return fmt.Sprintf("No cluster of %d has a problem.\n", len(l.Items))

@@ -113,7 +113,8 @@ func (p *painter) index() {
 }
 
 func (p *painter) draw(level detail) string {
-	sections := [][]string{slices.Concat(p.head(), p.findings(level), p.origin(level)), p.nodes(level), p.views(level), nil, p.attention(level), p.notes()}
+	sections := [][]string{slices.Concat(p.head(), p.findings(level), p.origin(level)), p.nodes(level), p.views(level),
+		nil, p.attention(level), p.notes()}
 	if p.o.Wide || p.o.All {
 		sections[3] = p.explained()
 	}
@@ -135,7 +136,8 @@ func (p *painter) draw(level detail) string {
 // head is the verdict with its cause.
 func (p *painter) head() []string {
 	mark := p.d.Mark()
-	verdict := StyleOf(mark).Paint(p.g.Marks[mark]+" "+p.d.Verdict) + " " + Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
+	verdict := StyleOf(mark).Paint(p.g.Marks[mark]+" "+p.d.Verdict) + " " +
+		Strong.Paint(p.d.Namespace+"/"+p.d.Name) + p.partialMark()
 	return p.wrap(verdict+": "+Clean(p.d.FirstLine()), "  ")
 }
 
@@ -244,7 +246,9 @@ func (p *painter) attention(level detail) []string {
 			return
 		}
 		lines = append(lines, Strong.Paint(title)+fmt.Sprintf(" (%d)", n))
-		lines = append(lines, level.limited(n, "  ", "more", "more", func(i int) []string { return p.reason(level, i, "  "+Clean(line(i)), "    ") })...)
+		lines = append(lines,
+			level.limited(n, "  ", "more", "more",
+				func(i int) []string { return p.reason(level, i, "  "+Clean(line(i)), "    ") })...)
 	}
 	add("New nodes", len(p.d.Newcomers), func(i int) string {
 		n := &p.d.Newcomers[i]
@@ -280,7 +284,10 @@ func (p *painter) replacements(level detail) []string {
 	list := slices.Clone(p.d.Replacements)
 	if !p.o.Wide && !p.o.All {
 		// A failed replacement is a finding, with its step.
-		list = slices.DeleteFunc(list, func(r document.Replacement) bool { return r.Failure != nil && p.trouble.Names(string(r.Original)) })
+		list = slices.DeleteFunc(list, func(r document.Replacement) bool {
+			return r.Failure != nil &&
+				p.trouble.Names(string(r.Original))
+		})
 	}
 	if len(list) == 0 {
 		return nil
@@ -292,7 +299,8 @@ func (p *painter) replacements(level detail) []string {
 	}
 	return append([]string{title}, level.limited(len(list), "  ", "more", "more", func(i int) []string {
 		if list[i].Failure == nil {
-			return append(p.reason(level, i, "  "+Clean(list[i].Name()+": "+list[i].Summary), "    "), cureLines(&list[i], p.o, p.g, "    ")...)
+			return append(p.reason(level, i, "  "+Clean(list[i].Name()+": "+list[i].Summary), "    "),
+				cureLines(&list[i], p.o, p.g, "    ")...)
 		}
 		return replacementLines(&list[i], p.o, "  ")
 	})...)

@@ -90,7 +90,8 @@ func (p *painter) mark(m grid.Mark, some bool) string {
 
 // byNode is the matrix of the nodes that other nodes can list.
 func (p *painter) byNode() *square {
-	s := &square{title: Strong.Paint("Who sees whom") + " (each line is one node's status report)", digits: len(fmt.Sprint(len(p.d.Nodes)))}
+	s := &square{title: Strong.Paint("Who sees whom") + " (each line is one node's status report)",
+		digits: len(fmt.Sprint(len(p.d.Nodes)))}
 	for _, i := range p.listed {
 		s.numbers, s.names = append(s.numbers, i+1), append(s.names, p.name(i))
 	}
@@ -146,7 +147,8 @@ func (p *painter) folded(level detail) []string {
 			continue
 		}
 		groups := p.grid.Group(by, false)
-		s := &square{title: Strong.Paint("Who sees whom") + ", by " + by.String(), digits: len(fmt.Sprint(len(groups.List)))}
+		s := &square{title: Strong.Paint("Who sees whom") + ", by " + by.String(),
+			digits: len(fmt.Sprint(len(groups.List)))}
 		for i := range groups.List {
 			g, up := &groups.List[i], 0
 			for _, k := range g.Nodes {
@@ -156,7 +158,8 @@ func (p *painter) folded(level detail) []string {
 			}
 			// as in the table of racks
 			name := dash(strings.Trim(strings.ReplaceAll(g.Name(), "?", ""), "/"))
-			s.numbers, s.names, s.beside = append(s.numbers, i+1), append(s.names, name), append(s.beside, upCell(up, len(g.Nodes)))
+			s.numbers, s.names, s.beside = append(s.numbers, i+1), append(s.names, name),
+				append(s.beside, upCell(up, len(g.Nodes)))
 		}
 		if len(s.numbers) > 1 && s.fits(p.o) {
 			return p.drawFolded(s, groups)
@@ -243,10 +246,12 @@ func (p *painter) disagreeing(level detail) []string {
 	}
 	if len(groups) == 0 {
 		if silent := p.d.Counts.Nodes - p.d.Counts.Reporting; silent > 0 {
-			return p.wrap(fmt.Sprintf("%s Who sees whom: %d of %s a fresh status report; these see all UP.", Warn.Paint(p.g.Marks[grid.Unknown]), len(p.d.Rows),
+			return p.wrap(fmt.Sprintf("%s Who sees whom: %d of %s a fresh status report; these see all UP.",
+				Warn.Paint(p.g.Marks[grid.Unknown]), len(p.d.Rows),
 				words.Count(p.d.Counts.Nodes, "node has", "nodes have")), "  ")
 		}
-		return []string{fmt.Sprintf("%s Who sees whom: all nodes see each other UP (%s).", Good.Paint(p.g.Marks[grid.Up]), words.Count(len(p.d.Rows), "status report", "status reports"))}
+		return []string{fmt.Sprintf("%s Who sees whom: all nodes see each other UP (%s).",
+			Good.Paint(p.g.Marks[grid.Up]), words.Count(len(p.d.Rows), "status report", "status reports"))}
 	}
 	head := Strong.Paint("Status reports with problems")
 	if agree > 0 {
@@ -256,9 +261,10 @@ func (p *painter) disagreeing(level detail) []string {
 	if level.terse && len(groups) == 1 {
 		return []string{p.one(head + ": " + groups[0].line())}
 	}
-	return append(lines, level.limited(len(groups), "  ", "more group of reports", "more groups of reports", func(i int) []string {
-		return p.wrap("  "+groups[i].line(), "    ")
-	})...)
+	return append(lines, level.limited(len(groups), "  ", "more group of reports", "more groups of reports",
+		func(i int) []string {
+			return p.wrap("  "+groups[i].line(), "    ")
+		})...)
 }
 
 // line names the nodes with these rows, and their entries.
@@ -303,11 +309,13 @@ func groupLines(groups []matrix.Group, now time.Time, o Options, most int) []str
 			for _, r := range groups[i:] {
 				rest += r.Count()
 			}
-			lines = append(lines, Dim.Paint(fmt.Sprintf("  and %s (all with --all)", words.Count(rest, "more blocker", "more blockers"))))
+			lines = append(lines,
+				Dim.Paint(fmt.Sprintf("  and %s (all with --all)", words.Count(rest, "more blocker", "more blockers"))))
 			break
 		}
 		step := group.Step
-		lines = append(lines, Wrap(Bad.Paint(o.glyphs().Dot)+" "+words.Aging(group.Message(), group.Since, now), o.Width, "  ")...)
+		lines = append(lines, Wrap(Bad.Paint(o.glyphs().Dot)+" "+words.Aging(group.Message(), group.Since, now),
+			o.Width, "  ")...)
 		if last := i+1 == min(len(groups), most) || groups[i+1].Step.Key() != step.Key(); last && !step.IsZero() {
 			lines = append(lines, stepLines(step, o)...)
 		}

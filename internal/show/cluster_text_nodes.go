@@ -44,12 +44,15 @@ func splitLines(text string) []string {
 // nodeTable has one line per node. numbers are their numbers; nil counts from 1.
 func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 	t := &Table{NoHeader: p.o.NoHeaders, Columns: []Column{
-		{Header: "#", Right: true}, {Header: "DC", Min: 4, Last: true}, {Header: "RACK", Min: 4, Last: true}, {Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "HOST ID"},
+		{Header: "#", Right: true}, {Header: "DC", Min: 4, Last: true}, {Header: "RACK", Min: 4, Last: true},
+		{Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "HOST ID"},
 		{Header: "SEEN"}, {Header: "VERSION", Min: 7}, {Header: "REPORT", Min: 6, Last: true}, {Header: "POD", Min: 8},
 	}}
 	if p.o.Wide {
-		t.Columns = append(t.Columns, Column{Header: "IP"}, Column{Header: "KUBERNETES NODE"}, Column{Header: "STATE"}, Column{Header: "MODE"}, Column{Header: "MEMBERSHIP"},
-			Column{Header: "UPTIME", Right: true}, Column{Header: "LOAD", Right: true}, Column{Header: "TOKENS", Right: true}, Column{Header: "NOTES"})
+		t.Columns = append(t.Columns, Column{Header: "IP"}, Column{Header: "KUBERNETES NODE"}, Column{Header: "STATE"},
+			Column{Header: "MODE"}, Column{Header: "MEMBERSHIP"},
+			Column{Header: "UPTIME", Right: true}, Column{Header: "LOAD", Right: true},
+			Column{Header: "TOKENS", Right: true}, Column{Header: "NOTES"})
 	}
 	for i, n := range nodes {
 		number := i + 1
@@ -57,7 +60,8 @@ func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 			number = numbers[i]
 		}
 		row := []Cell{
-			{Text: fmt.Sprint(number), Style: Dim}, Text(dash(n.Datacenter)), Text(dash(n.Rack)), Text(dash(n.Member)), Text(p.hostID(n.Ref)),
+			{Text: fmt.Sprint(number), Style: Dim}, Text(dash(n.Datacenter)), Text(dash(n.Rack)), Text(dash(n.Member)),
+			Text(p.hostID(n.Ref)),
 			p.seen(n.Seen), Text(p.version(n)), p.row(n), p.pod(n),
 		}
 		if p.o.Wide {
@@ -65,9 +69,11 @@ func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
 			if k := n.KubernetesNode; k != nil {
 				on = Cell{Text: strings.TrimSpace(k.Name + " " + k.State), Style: MachineStyle(*k)}
 			}
-			row = append(row, Text(dash(n.PodIP)), on, Text(dash(n.State)), Text(dash(n.OperationMode)), Text(document.MembershipText(n.Membership)))
+			row = append(row, Text(dash(n.PodIP)), on, Text(dash(n.State)), Text(dash(n.OperationMode)),
+				Text(document.MembershipText(n.Membership)))
 			up, load, tokens := document.VitalsTexts(n.Vitals)
-			row = append(row, Text(dash(up)), Text(dash(load)), Text(dash(tokens)), Text(dash(strings.Join(n.NoteTexts(), ", "))))
+			row = append(row, Text(dash(up)), Text(dash(load)), Text(dash(tokens)),
+				Text(dash(strings.Join(n.NoteTexts(), ", "))))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -184,9 +190,11 @@ func (p *painter) rackTable(level detail) []string {
 		}
 	}
 	// Troubled racks first: if not all fit, these are shown.
-	slices.SortStableFunc(racks, func(a, b *document.RackSum) int { return cmp.Compare(min(b.Trouble, 1), min(a.Trouble, 1)) })
+	slices.SortStableFunc(racks,
+		func(a, b *document.RackSum) int { return cmp.Compare(min(b.Trouble, 1), min(a.Trouble, 1)) })
 	most := level.maxList * 2
-	t := &Table{Columns: []Column{{Header: "DC", Min: 4}, {Header: "RACK", Min: 4}, {Header: "NODES", Right: true}, {Header: grid.Up.String()}, {Header: "REPORTS"}, {Header: "VERSION", Min: 7}}}
+	t := &Table{Columns: []Column{{Header: "DC", Min: 4}, {Header: "RACK", Min: 4}, {Header: "NODES", Right: true},
+		{Header: grid.Up.String()}, {Header: "REPORTS"}, {Header: "VERSION", Min: 7}}}
 	left, leftNodes, leftBad := 0, 0, 0
 	for i, r := range racks {
 		if i >= most {
@@ -203,14 +211,16 @@ func (p *painter) rackTable(level detail) []string {
 		if p.trouble.Unread() {
 			up = Cell{Text: WordOf(grid.Unknown), Style: Warn}
 		}
-		t.Rows = append(t.Rows, []Cell{Text(dash(r.Datacenter)), Text(dash(r.Rack)), Text(fmt.Sprint(len(r.Nodes))), up, Text(fmt.Sprintf("ok %d/%d", r.Rows, r.In)), Text(dash(strings.Join(versions, ",")))})
+		t.Rows = append(t.Rows, []Cell{Text(dash(r.Datacenter)), Text(dash(r.Rack)), Text(fmt.Sprint(len(r.Nodes))), up,
+			Text(fmt.Sprintf("ok %d/%d", r.Rows, r.In)), Text(dash(strings.Join(versions, ",")))})
 	}
 	var lines []string
 	if p.folds == nil {
 		lines = splitLines(t.String(p.o.Room(), p.g.Ellipsis))
 	}
 	if left > 0 && p.folds == nil {
-		text := fmt.Sprintf("and %s with %s", words.Count(left, "more rack", "more racks"), words.Count(leftNodes, "node", "nodes"))
+		text := fmt.Sprintf("and %s with %s", words.Count(left, "more rack", "more racks"),
+			words.Count(leftNodes, "node", "nodes"))
 		if leftBad > 0 {
 			text += fmt.Sprintf(", %d of them with problems", leftBad)
 		} else if !p.trouble.Unread() {
@@ -223,7 +233,9 @@ func (p *painter) rackTable(level detail) []string {
 			more := len(bad) - most
 			bad, numbers = bad[:most], numbers[:most]
 			lines = append(lines, p.nodeTable(bad, numbers)...)
-			return append(lines, Dim.Paint(fmt.Sprintf("and %s with problems (all with --all)", words.Count(more, "more node", "more nodes"))))
+			return append(lines,
+				Dim.Paint(fmt.Sprintf("and %s with problems (all with --all)",
+					words.Count(more, "more node", "more nodes"))))
 		}
 		lines = append(lines, p.nodeTable(bad, numbers)...)
 	}

@@ -50,12 +50,14 @@ type Glyphs struct {
 func NewGlyphs(ascii bool) Glyphs {
 	if ascii {
 		return Glyphs{
-			Marks:    [grid.Marks]string{grid.None: " ", grid.Self: "-", grid.Up: "+", grid.Down: "x", grid.Unknown: "?", grid.Missing: "."},
+			Marks: [grid.Marks]string{grid.None: " ", grid.Self: "-", grid.Up: "+", grid.Down: "x",
+				grid.Unknown: "?", grid.Missing: "."},
 			Ellipsis: "~", Bar: "|", Line: "-", Arrow: "->", Dot: "*", Cursor: ">", Middot: "|",
 		}
 	}
 	return Glyphs{
-		Marks:    [grid.Marks]string{grid.None: " ", grid.Self: "–", grid.Up: "✓", grid.Down: "✗", grid.Unknown: "?", grid.Missing: "·"},
+		Marks: [grid.Marks]string{grid.None: " ", grid.Self: "–", grid.Up: "✓", grid.Down: "✗", grid.Unknown: "?",
+			grid.Missing: "·"},
 		Ellipsis: "…", Bar: "│", Line: "─", Arrow: "→", Dot: "•", Cursor: "▶", Middot: "·",
 	}
 }

@@ -36,7 +36,8 @@ func (p *painter) explained() []string {
 	}
 	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a new node waits for", len(groups))}
 	for _, g := range groups {
-		lines = append(lines, Wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.At()), p.o.Width, "  ")...)
+		lines = append(lines, Wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.At()), p.o.Width,
+			"  ")...)
 	}
 	return lines
 }

@@ -82,7 +82,8 @@ func Profile(w io.Writer, mode ColorMode, environ []string) colorprofile.Profile
 		return colorprofile.NoTTY
 	case ColorAlways:
 		// The colours of the terminal, at least sixteen.
-		without := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "NO_COLOR=") })
+		without := slices.DeleteFunc(slices.Clone(environ),
+			func(kv string) bool { return strings.HasPrefix(kv, "NO_COLOR=") })
 		return max(colorprofile.Env(without), colorprofile.ANSI)
 	}
 	for _, kv := range environ {

@@ -128,7 +128,8 @@ func newTable(b *strings.Builder, columns []Column, space int) *tablewriter.Tabl
 	}
 	return tablewriter.NewTable(b,
 		tablewriter.WithRenderer(renderer.NewBlueprint()),
-		tablewriter.WithConfig(tablewriter.Config{Header: cell, Row: cell, Behavior: tw.Behavior{TrimSpace: tw.Off, AutoHide: tw.Off}}),
+		tablewriter.WithConfig(tablewriter.Config{Header: cell, Row: cell,
+			Behavior: tw.Behavior{TrimSpace: tw.Off, AutoHide: tw.Off}}),
 		tablewriter.WithEastAsian(tw.Off),
 		tablewriter.WithRendition(tw.Rendition{
 			Borders: tw.BorderNone,
@@ -167,7 +168,8 @@ func (t *Table) fit(width int, ellipsis string, limited bool) (plain [][]string,
 		for limited && total > width {
 			widest := -1
 			for i, c := range t.Columns {
-				if c.Min > 0 && c.Last == last && limit[i] > max(c.Min, headerWidth(c, t.NoHeader)) && (widest < 0 || limit[i] > limit[widest]) {
+				if c.Min > 0 && c.Last == last && limit[i] > max(c.Min, headerWidth(c, t.NoHeader)) &&
+					(widest < 0 || limit[i] > limit[widest]) {
 					widest = i
 				}
 			}

@@ -32,13 +32,17 @@ const queueLines = 5
 func queueTexts(v *api.StatusReportView, now time.Time, enough int) []string {
 	var out []string
 	for _, x := range v.Permits {
-		out = append(out, words.Text(words.New(words.ViewPermitted, "member", x.Member, "kind", string(x.Kind), "age", words.Ago(x.Since.Time, now))))
+		out = append(out,
+			words.Text(words.New(words.ViewPermitted, "member", x.Member, "kind", string(x.Kind), "age",
+				words.Ago(x.Since.Time, now))))
 	}
 	for i, x := range v.Queue {
 		if i == enough {
 			break
 		}
-		out = append(out, words.Text(words.New(words.ViewQueued, "place", i+1, "member", x.Member, "kind", string(x.Kind), "why", bootstrap.Waits(x))))
+		out = append(out,
+			words.Text(words.New(words.ViewQueued, "place", i+1, "member", x.Member, "kind", string(x.Kind), "why",
+				bootstrap.Waits(x))))
 	}
 	if more := max(len(v.Queue), int(v.Waiting)) - enough; more > 0 {
 		out = append(out, words.Text(words.New(words.ViewQueueIsLonger, "more", more)))

@@ -83,10 +83,14 @@ func parseObject(words []string) ([]string, fields) {
 }
 
 // flags are the flags of ScyllaDB, its launcher, barrier and reporter whose values are kept.
-var flags = set(`--api-address --broadcast-address --broadcast-rpc-address --cluster-name --data-file-directories --dc --developer-mode --external-seeds --feature-gates
-	--health-probe-bind-address --heartbeat --heartbeat-bind-address --ignore-dead-nodes-for-replace --lease-namespace --listen-address --memory --policy --rack
-	--replace-address-first-boot --replace-node-first-boot --rpc-address --scylla-data-dir --scylla-image --scylla-version --seed-provider-parameters --seeds
-	--single-report-allow-non-reporting-host-ids --smp --stabilisation --status-report-interval --when-controller-silent --workdir`)
+var flags = set(
+	`--api-address --broadcast-address --broadcast-rpc-address --cluster-name --data-file-directories --dc
+	--developer-mode --external-seeds --feature-gates --health-probe-bind-address --heartbeat
+	--heartbeat-bind-address --ignore-dead-nodes-for-replace --lease-namespace --listen-address --memory
+	--policy --rack --replace-address-first-boot --replace-node-first-boot --rpc-address --scylla-data-dir
+	--scylla-image --scylla-version --seed-provider-parameters --seeds
+	--single-report-allow-non-reporting-host-ids --smp --stabilisation --status-report-interval
+	--when-controller-silent --workdir`)
 
 // programs are the words, by the last part of their path, that identify what a container runs.
 var programs = set("scylla scylla-agent scylla-operator docker-entrypoint.py launch barrier reporter sidecar")

@@ -64,7 +64,8 @@ type Archive struct {
 // the manifest. Error: an object cannot be encoded.
 func Pack(clusters []*Cluster, now time.Time, limits Limits) (*Archive, error) {
 	a := &Archive{limits: limits.withDefaults(), Manifest: Manifest{
-		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind}, CreatedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
+		TypeMeta:  metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind},
+		CreatedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
 		CreatedBy: version.Get(), Clusters: []ManifestCluster{}, Files: []ManifestFile{}, Redacted: Tally{},
 	}}
 	for _, c := range clusters {
@@ -149,7 +150,8 @@ func lists(c *Cluster) []objects {
 		{podsName, "pods", core, "Pod", pointers(s.Pods)},
 		{"statefulsets.json", "statefulsets.apps", apps, "StatefulSet", pointers(s.StatefulSets)},
 		{"persistentvolumeclaims.json", "persistentvolumeclaims", core, "PersistentVolumeClaim", pointers(s.PVCs)},
-		{"datacenter-reports.json", "scylladbdatacenternodesstatusreports.scylla.scylladb.com", ours, "ScyllaDBDatacenterNodesStatusReport", pointers(s.Reports)},
+		{"datacenter-reports.json", "scylladbdatacenternodesstatusreports.scylla.scylladb.com", ours,
+			"ScyllaDBDatacenterNodesStatusReport", pointers(s.Reports)},
 		{"status-report.json", "", ours, "ScyllaDBStatusReport", pointers(statuses)},
 		{"lease.json", "", leases, "Lease", pointers(lease)},
 		{eventsName, "", core, "Event", pointers(c.Events)},
@@ -162,7 +164,8 @@ func lists(c *Cluster) []objects {
 func (a *Archive) logs(dir string, containers []Container) {
 	for _, c := range containers {
 		name := c.Pod + "/" + c.Container
-		if path.Clean(name) != name || strings.Count(name, "/") != 1 || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\\:\x00") {
+		if path.Clean(name) != name || strings.Count(name, "/") != 1 || strings.HasPrefix(name, "../") ||
+			strings.ContainsAny(name, "\\:\x00") {
 			continue // not a valid name in Kubernetes
 		}
 		if c.Log != "" {
@@ -217,7 +220,9 @@ func (a *Archive) list(name, apiVersion, kind string, items []client.Object) err
 			rows[item.GetName()] = clean.row
 		}
 		if int64(b.Len()) > a.limits.Kind || int64(b.Len())+a.total > a.limits.Total {
-			a.Manifest.LeftOut = append(a.Manifest.LeftOut, LeftOut{What: name, Why: TooBig, Detail: fmt.Sprintf("%d objects are more than %s", len(items), size(min(a.limits.Kind, a.limits.Total-a.total)))})
+			a.Manifest.LeftOut = append(a.Manifest.LeftOut,
+				LeftOut{What: name, Why: TooBig, Detail: fmt.Sprintf("%d objects are more than %s", len(items),
+					size(min(a.limits.Kind, a.limits.Total-a.total)))})
 			return nil
 		}
 	}
@@ -302,7 +307,8 @@ func (a *Archive) addJSON(name string, v any) error {
 // listed in the manifest.
 func (a *Archive) Add(name string, data []byte) {
 	if int64(len(data))+a.total > a.limits.Total {
-		a.Manifest.LeftOut = append(a.Manifest.LeftOut, LeftOut{What: name, Why: TooBig, Detail: "the archive is " + size(a.total) + " already"})
+		a.Manifest.LeftOut = append(a.Manifest.LeftOut, LeftOut{What: name, Why: TooBig, Detail: "the archive is " +
+			size(a.total) + " already"})
 		return
 	}
 	a.put(name, data)
@@ -312,7 +318,8 @@ func (a *Archive) put(name string, data []byte) {
 	sum := sha256.Sum256(data)
 	a.files = append(a.files, file{name: name, data: data})
 	a.total += int64(len(data))
-	a.Manifest.Files = append(a.Manifest.Files, ManifestFile{Name: name, Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])})
+	a.Manifest.Files = append(a.Manifest.Files,
+		ManifestFile{Name: name, Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])})
 }
 
 // Saved returns what Open of the written archive returns.

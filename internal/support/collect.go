@@ -66,7 +66,8 @@ type Server struct {
 	// Version returns the API server's version.
 	Version func(ctx context.Context) (string, error)
 	// Tables queries the ScyllaDB of each Pod.
-	Tables func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables, []cluster.Problem)
+	Tables func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables,
+		[]cluster.Problem)
 	// Progress receives the name of each part.
 	Progress func(string)
 }
@@ -74,7 +75,8 @@ type Server struct {
 // Gather reads what a snapshot lacks: events, Kubernetes nodes and the Scylla Operator's objects.
 // Through server it reads logs of waiting containers, the version, and ScyllaDB's tables. LeftOut
 // lists unreadable parts; the only error is that ctx ended.
-func Gather(ctx context.Context, c client.Reader, s *cluster.Cluster, requested cluster.Source, server Server, limits Limits) (*Cluster, error) {
+func Gather(ctx context.Context, c client.Reader, s *cluster.Cluster, requested cluster.Source, server Server,
+	limits Limits) (*Cluster, error) {
 	limits = limits.withDefaults()
 	progress := server.Progress
 	if progress == nil {
@@ -118,7 +120,8 @@ func Gather(ctx context.Context, c client.Reader, s *cluster.Cluster, requested 
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("collect cluster %s: %w", s.Key, err)
 	}
-	slices.SortStableFunc(cl.LeftOut, func(a, b LeftOut) int { return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Detail, b.Detail)) })
+	slices.SortStableFunc(cl.LeftOut,
+		func(a, b LeftOut) int { return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Detail, b.Detail)) })
 	cl.LeftOut = slices.Compact(cl.LeftOut)
 	return cl, nil
 }

@@ -22,7 +22,8 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 	next := ""
 	for page := 0; ; page++ {
 		var list corev1.EventList
-		err := c.List(ctx, &list, client.InNamespace(cl.Snapshot.Namespace), client.Limit(pageSize), client.Continue(next))
+		err := c.List(ctx, &list, client.InNamespace(cl.Snapshot.Namespace), client.Limit(pageSize),
+			client.Continue(next))
 		if err != nil {
 			if apierrors.IsForbidden(err) {
 				err = fmt.Errorf("request a Role with verb list on resource events: %w", err)
@@ -39,7 +40,9 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 			break
 		}
 		if page+1 >= limits.EventPages {
-			cl.LeftOut = append(cl.LeftOut, LeftOut{What: "events", Why: TooBig, Detail: fmt.Sprintf("only the first %d of the namespace were read", limits.EventPages*pageSize)})
+			cl.LeftOut = append(cl.LeftOut,
+				LeftOut{What: "events", Why: TooBig, Detail: fmt.Sprintf("only the first %d of the namespace were read",
+					limits.EventPages*pageSize)})
 			break
 		}
 	}
@@ -48,7 +51,8 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 	})
 	if more := len(cl.Events) - limits.Events; more > 0 {
 		cl.Events = slices.Clone(cl.Events[more:])
-		cl.LeftOut = append(cl.LeftOut, LeftOut{What: "events", Why: TooBig, Detail: fmt.Sprintf("the oldest %d of the cluster's events", more)})
+		cl.LeftOut = append(cl.LeftOut,
+			LeftOut{What: "events", Why: TooBig, Detail: fmt.Sprintf("the oldest %d of the cluster's events", more)})
 	}
 }
 
@@ -105,6 +109,7 @@ func (cl *Cluster) related() func(kind, name string) bool {
 		if i := strings.LastIndexByte(name, '-'); i >= 0 {
 			set, ordinal = name[:i], name[i+1:]
 		}
-		return kind == "Pod" && ordinal != "" && strings.Trim(ordinal, "0123456789") == "" && names[[2]string{"StatefulSet", set}]
+		return kind == "Pod" && ordinal != "" && strings.Trim(ordinal, "0123456789") == "" &&
+			names[[2]string{"StatefulSet", set}]
 	}
 }

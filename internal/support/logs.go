@@ -34,7 +34,10 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 	}
 	list = append(list, others...)
 	if len(list) > limits.Containers {
-		cl.LeftOut = append(cl.LeftOut, LeftOut{What: "logs", Why: TooBig, Detail: fmt.Sprintf("%d more waiting containers; the logs of the first %d were read", len(list)-limits.Containers, limits.Containers)})
+		cl.LeftOut = append(cl.LeftOut,
+			LeftOut{What: "logs", Why: TooBig,
+				Detail: fmt.Sprintf("%d more waiting containers; the logs of the first %d were read",
+					len(list)-limits.Containers, limits.Containers)})
 		list = list[:limits.Containers]
 	}
 	var mu sync.Mutex
@@ -57,7 +60,8 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 			done++
 			cl.addRedacted(taken)
 			if tail != nil {
-				cl.Uncollected = append(cl.Uncollected, LeftOut{What: "end of the log of " + c.Pod + "/" + c.Container, Why: Failed, Detail: Text(tail.Error())})
+				cl.Uncollected = append(cl.Uncollected, LeftOut{What: "end of the log of " + c.Pod + "/" + c.Container,
+					Why: Failed, Detail: Text(tail.Error())})
 			}
 			progress(fmt.Sprintf("reading logs of waiting containers: %d of %d", done, len(list)))
 			if err == nil {
@@ -67,7 +71,8 @@ func (cl *Cluster) readLogs(ctx context.Context, server Server, limits Limits, p
 			switch {
 			case apierrors.IsForbidden(err):
 				// One entry for all of them.
-				what, err = "logs", fmt.Errorf("request a Role with verb get on resource pods/log: %w", trimForbidden(err))
+				what, err = "logs", fmt.Errorf("request a Role with verb get on resource pods/log: %w",
+					trimForbidden(err))
 			case apierrors.IsNotFound(err) || apierrors.IsBadRequest(err):
 				cl.LeftOut = append(cl.LeftOut, LeftOut{What: what, Why: Absent, Detail: Text(err.Error())})
 				return nil
@@ -87,7 +92,8 @@ func (c *Container) ReadLog(ctx context.Context, server Server, namespace string
 	limits = limits.withDefaults()
 	before := *c
 	if c.Restarts > 0 {
-		if head, err := before.fetch(ctx, server, namespace, limits, true); err == nil && before.diagnose(head, limits) && before.Diagnosis.Code != words.ShadowRound {
+		if head, err := before.fetch(ctx, server, namespace, limits, true); err == nil &&
+			before.diagnose(head, limits) && before.Diagnosis.Code != words.ShadowRound {
 			*c = before
 			return nil
 		}
@@ -118,15 +124,19 @@ func (c *Container) diagnose(log []byte, limits Limits) bool {
 }
 
 // fetch reads a log's head and, if it is longer, its tail, and sets First and Last.
-func (c *Container) fetch(ctx context.Context, server Server, namespace string, limits Limits, previous bool) ([]byte, error) {
-	head, err := read(ctx, server, namespace, c.Pod, &corev1.PodLogOptions{Container: c.Container, Previous: previous, LimitBytes: &limits.LogHead}, limits.LogHead)
+func (c *Container) fetch(ctx context.Context, server Server, namespace string, limits Limits, previous bool) ([]byte,
+	error) {
+	head, err := read(ctx, server, namespace, c.Pod, &corev1.PodLogOptions{Container: c.Container, Previous: previous,
+		LimitBytes: &limits.LogHead}, limits.LogHead)
 	if err != nil {
 		return nil, err
 	}
 	first, last := errorLines(head)
 	if int64(len(head)) >= limits.LogHead {
 		lines := int64(200)
-		tail, err := read(ctx, server, namespace, c.Pod, &corev1.PodLogOptions{Container: c.Container, Previous: previous, TailLines: &lines}, limits.LogTail)
+		tail, err := read(ctx, server, namespace, c.Pod,
+			&corev1.PodLogOptions{Container: c.Container, Previous: previous,
+				TailLines: &lines}, limits.LogTail)
 		if err == nil {
 			if f, l := errorLines(tail); l != "" {
 				first, last = cmp.Or(first, f), l
@@ -134,7 +144,8 @@ func (c *Container) fetch(ctx context.Context, server Server, namespace string, 
 		}
 	}
 	if first != "" {
-		c.First, c.Last = &LogError{Line: c.line(first, limits), Previous: previous}, &LogError{Line: c.line(last, limits), Previous: previous}
+		c.First, c.Last = &LogError{Line: c.line(first, limits), Previous: previous},
+			&LogError{Line: c.line(last, limits), Previous: previous}
 	}
 	return head, nil
 }
@@ -153,7 +164,9 @@ func (c *Container) readTails(ctx context.Context, server Server, namespace stri
 	tail := func(previous bool) (string, error) {
 		lines := int64(limits.LogLines)
 		// The API cuts the last lines at their end: read more bytes than are kept.
-		data, err := read(ctx, server, namespace, c.Pod, &corev1.PodLogOptions{Container: c.Container, Previous: previous, TailLines: &lines}, limits.LogHead)
+		data, err := read(ctx, server, namespace, c.Pod,
+			&corev1.PodLogOptions{Container: c.Container, Previous: previous,
+				TailLines: &lines}, limits.LogHead)
 		if err != nil {
 			return "", err
 		}
@@ -176,7 +189,8 @@ func (c *Container) readTails(ctx context.Context, server Server, namespace stri
 	return taken, err
 }
 
-func read(ctx context.Context, server Server, namespace, pod string, opts *corev1.PodLogOptions, most int64) ([]byte, error) {
+func read(ctx context.Context, server Server, namespace, pod string, opts *corev1.PodLogOptions, most int64) ([]byte,
+	error) {
 	r, err := server.Log(ctx, namespace, pod, opts)
 	if err != nil {
 		return nil, err
@@ -190,7 +204,8 @@ func read(ctx context.Context, server Server, namespace, pod string, opts *corev
 }
 
 // errorWords are how ScyllaDB, its scripts, Go programs and shells mark an error line.
-var errorWords = pattern.Lazy(`(?i)(^|[^\w-])(error|fatal|panic|critical|exception|traceback|failed|refused|cannot|can't|unable)([^\w-]|$)|level=(error|fatal)|^E\d{4} `)
+var errorWords = pattern.Lazy(
+	`(?i)(^|[^\w-])(error|fatal|panic|critical|exception|traceback|failed|refused|cannot|can't|unable)([^\w-]|$)|level=(error|fatal)|^E\d{4} `)
 
 func errorLines(log []byte) (first, last string) {
 	for line := range bytes.Lines(log) {

@@ -67,7 +67,8 @@ func (m *Manifest) DeepCopyObject() runtime.Object {
 }
 
 func manifestCluster(c *Cluster) ManifestCluster {
-	m := ManifestCluster{Key: c.Snapshot.Key, Kubernetes: c.Kubernetes, Context: Text(c.Context), ScyllaDB: map[string]int{}, Images: map[string]int{}}
+	m := ManifestCluster{Key: c.Snapshot.Key, Kubernetes: c.Kubernetes, Context: Text(c.Context),
+		ScyllaDB: map[string]int{}, Images: map[string]int{}}
 	for _, member := range c.Snapshot.Members() {
 		if member.Version != "" {
 			m.ScyllaDB[member.Version]++

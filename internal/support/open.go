@@ -112,11 +112,13 @@ func Open(r io.Reader) (*Saved, error) {
 		s := &Saved{}
 		for _, one := range snapshots {
 			s.TakenAt = one.SavedAt // one time for the whole file
-			s.Clusters = append(s.Clusters, &Cluster{Snapshot: cluster.New(one, cluster.SourceAuto, one.SavedAt), Requested: cluster.SourceAuto})
+			s.Clusters = append(s.Clusters, &Cluster{Snapshot: cluster.New(one, cluster.SourceAuto, one.SavedAt),
+				Requested: cluster.SourceAuto})
 		}
 		return s, nil
 	}
-	data, err := bounded.Limit{Bytes: maxPacked, Cure: `not an archive of "kubectl scylla report --archive"`}.Read(b, "the file")
+	data, err := bounded.Limit{Bytes: maxPacked, Cure: `not an archive of "kubectl scylla report --archive"`}.Read(b,
+		"the file")
 	if err != nil {
 		return nil, fmt.Errorf("read archive: %w", err)
 	}
@@ -137,13 +139,15 @@ func checkDirectory(data []byte) error {
 	if end < 0 || !bytes.HasPrefix(data[end:], []byte("PK\x05\x06")) || binary.LittleEndian.Uint16(data[end+20:]) != 0 {
 		return errors.New("it does not end with a directory; copy it again, it is damaged or truncated")
 	}
-	files, size, from := binary.LittleEndian.Uint16(data[end+10:]), binary.LittleEndian.Uint32(data[end+12:]), binary.LittleEndian.Uint32(data[end+16:])
+	files, size, from := binary.LittleEndian.Uint16(data[end+10:]), binary.LittleEndian.Uint32(data[end+12:]),
+		binary.LittleEndian.Uint32(data[end+16:])
 	switch {
 	case int(files) > maxFiles:
 		return fmt.Errorf("it has %d files, more than %d", files, maxFiles)
 	case size > maxDirectory:
 		return fmt.Errorf("its directory has %d bytes, more than %d", size, maxDirectory)
-	case int64(from)+int64(size) != int64(end) || end >= locator && bytes.HasPrefix(data[end-locator:], []byte("PK\x06\x07")):
+	case int64(from)+int64(size) != int64(end) ||
+		end >= locator && bytes.HasPrefix(data[end-locator:], []byte("PK\x06\x07")):
 		return errors.New("its directory is not at the recorded offset; copy it again, it is damaged or truncated")
 	}
 	return nil
@@ -183,7 +187,8 @@ func open(data []byte) (*Saved, error) {
 func checkName(f *zip.File) error {
 	name := f.Name
 	switch {
-	case name == "" || path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\\:\x00"):
+	case name == "" || path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../") ||
+		strings.ContainsAny(name, "\\:\x00"):
 		return fmt.Errorf("file name %q points outside the archive", name)
 	case !f.Mode().IsRegular():
 		return fmt.Errorf("%q is not a plain file", name)
@@ -207,7 +212,8 @@ func readManifest(byName map[string]*zip.File) (*Manifest, error) {
 		return nil, fmt.Errorf("decode %s: %w", manifestName, err)
 	}
 	if m.APIVersion != APIVersion || m.Kind != Kind {
-		return nil, fmt.Errorf("%s is %s %s, this version reads %s %s; use the version that wrote it (%s)", manifestName, m.APIVersion, m.Kind, APIVersion, Kind, m.CreatedBy.Version)
+		return nil, fmt.Errorf("%s is %s %s, this version reads %s %s; use the version that wrote it (%s)",
+			manifestName, m.APIVersion, m.Kind, APIVersion, Kind, m.CreatedBy.Version)
 	}
 	return &m, nil
 }
@@ -249,7 +255,8 @@ func unpack(f *zip.File, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("unpack %q: %w", f.Name, err)
 	}
 	defer func() { _ = r.Close() }() // read-only
-	limit := bounded.Limit{Bytes: max(most, 0), Cure: "copy it again, or create it again: it exceeds the maximum size of our archives"}
+	limit := bounded.Limit{Bytes: max(most, 0),
+		Cure: "copy it again, or create it again: it exceeds the maximum size of our archives"}
 	data, err := limit.Read(r, "its content")
 	if bounded.IsTooLarge(err) {
 		return nil, fmt.Errorf("unpack %q: larger than expected: %w", f.Name, err)

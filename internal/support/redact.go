@@ -130,7 +130,8 @@ var writtenFields = []string{"f:" + api.AnnotationNodeStatusReport, "f:racks", "
 
 func (r redactor) metadata(m map[string]any) map[string]any {
 	out := map[string]any{}
-	for k, v := range only(m, "name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "finalizers",
+	for k, v := range only(m, "name", "generateName", "namespace", "uid", "resourceVersion", "generation",
+		"creationTimestamp", "deletionTimestamp", "finalizers",
 		"labels", "annotations", "ownerReferences") {
 		out[k] = r.field(k, v, nil)
 	}
@@ -167,7 +168,8 @@ func (r redactor) metadata(m map[string]any) map[string]any {
 // selected for a PVC's volume. Their documented values have no secrets except in texts.
 func documented(key string) bool {
 	domain, _, found := strings.Cut(key, "/")
-	return found && (domain == "scylladb.com" || strings.HasSuffix(domain, ".scylladb.com")) || key == cluster.SelectedNode
+	return found && (domain == "scylladb.com" || strings.HasSuffix(domain, ".scylladb.com")) ||
+		key == cluster.SelectedNode
 }
 
 func (r redactor) annotations(m map[string]any) map[string]any {

@@ -37,7 +37,8 @@ func Replacements(s *cluster.Cluster) []replaced {
 			continue
 		}
 		if !l.StartedAt.IsZero() {
-			out = append(out, replaced{Member: svc.Name, Text: "its replacement began: host ID " + string(l.HostID), At: l.StartedAt})
+			out = append(out, replaced{Member: svc.Name, Text: "its replacement began: host ID " + string(l.HostID),
+				At: l.StartedAt})
 		}
 		text := fmt.Sprintf("its replacement ended: %s, host ID %s", l.Outcome, l.HostID)
 		if l.NewHostID != "" {
@@ -46,7 +47,8 @@ func Replacements(s *cluster.Cluster) []replaced {
 		if !l.StartedAt.IsZero() && l.FinishedAt.After(l.StartedAt) {
 			text += ", took " + words.Age(l.FinishedAt.Sub(l.StartedAt))
 		}
-		out = append(out, replaced{Member: svc.Name, Text: Text(text), At: l.FinishedAt, Bad: l.Outcome != replace.OutcomeReplaced})
+		out = append(out, replaced{Member: svc.Name, Text: Text(text), At: l.FinishedAt,
+			Bad: l.Outcome != replace.OutcomeReplaced})
 	}
 	return out
 }

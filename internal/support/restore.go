@@ -54,13 +54,15 @@ func restore(dir string, files map[string][]byte, rows map[string]map[string]str
 		return nil, fmt.Errorf("decode %s: %w", dir+saidName, err)
 	}
 	if !api.IsName(was.Namespace) || was.Name == "" || !api.IsLabelValue(was.Name) {
-		return nil, fmt.Errorf("decode %s: invalid cluster name %.80q or namespace %.80q", dir+saidName, was.Name, was.Namespace)
+		return nil, fmt.Errorf("decode %s: invalid cluster name %.80q or namespace %.80q", dir+saidName, was.Name,
+			was.Namespace)
 	}
 	snap, err := restoreSnapshot(dir, files, rows[dir+podsName], &was)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Snapshot: snap, Requested: cmp.Or(was.Requested, cluster.SourceAuto), Conditions: was.Conditions, Kubernetes: was.Kubernetes, Context: was.Context, LeftOut: was.LeftOut, Uncollected: was.Uncollected}
+	c := &Cluster{Snapshot: snap, Requested: cmp.Or(was.Requested, cluster.SourceAuto), Conditions: was.Conditions,
+		Kubernetes: was.Kubernetes, Context: was.Context, LeftOut: was.LeftOut, Uncollected: was.Uncollected}
 	c.archived = c.Snapshot
 	if err := c.restoreSurroundings(dir, files); err != nil {
 		return nil, err
@@ -76,7 +78,8 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 	var all bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		base, mine := strings.CutPrefix(name, dir)
-		if !mine || strings.Contains(base, "/") || !strings.HasSuffix(base, ".json") || slices.Contains(notObjects, base) {
+		if !mine || strings.Contains(base, "/") || !strings.HasSuffix(base, ".json") ||
+			slices.Contains(notObjects, base) {
 			continue
 		}
 		data := files[name]
@@ -95,7 +98,8 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 		return nil, fmt.Errorf("%s: %w", strings.TrimSuffix(dir, "/"), err)
 	}
 	if len(snapshots) != 1 || snapshots[0].Key != was.Key {
-		return nil, fmt.Errorf("%s must contain the objects of cluster %s and of no other cluster", strings.TrimSuffix(dir, "/"), was.Key)
+		return nil, fmt.Errorf("%s must contain the objects of cluster %s and of no other cluster",
+			strings.TrimSuffix(dir, "/"), was.Key)
 	}
 	snap := snapshots[0]
 	putRows(snap.Pods, rows)
@@ -103,7 +107,8 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 	if snap.Machines, err = machines(files, dir, snap.Pods, was.Machines); err != nil {
 		return nil, err
 	}
-	snap.Offline, snap.Problems, snap.Notes, snap.Live, snap.Facts = was.Offline, was.Problems, was.Notes, was.Live, was.Facts
+	snap.Offline, snap.Problems, snap.Notes, snap.Live, snap.Facts = was.Offline, was.Problems, was.Notes, was.Live,
+		was.Facts
 	snap.Elsewhere, snap.Volumes, snap.NotReadySince = was.Elsewhere, was.Volumes, was.NotReadySince
 	for member, row := range snap.Live {
 		if row == nil {
@@ -136,7 +141,8 @@ func putRows(pods []corev1.Pod, rows map[string]string) {
 
 // machines returns the states of the Pods' Kubernetes nodes, from the archive's Node objects or,
 // without these, from its saved states.
-func machines(files map[string][]byte, dir string, pods []corev1.Pod, said map[string]string) (map[string]string, error) {
+func machines(files map[string][]byte, dir string, pods []corev1.Pod, said map[string]string) (map[string]string,
+	error) {
 	data, ok := files[dir+nodesName]
 	if !ok {
 		return said, nil
@@ -167,7 +173,8 @@ func (c *Cluster) restoreSurroundings(dir string, files map[string][]byte) error
 	for _, f := range []struct {
 		name string
 		into any
-	}{{eventsName, &events}, {nodesName, &nodes}, {operatorName, &operator}, {waitingName, &c.Waiting}, {tablesName, &c.Tables}} {
+	}{{eventsName, &events}, {nodesName, &nodes}, {operatorName, &operator}, {waitingName, &c.Waiting},
+		{tablesName, &c.Tables}} {
 		data, ok := files[dir+f.name]
 		if !ok {
 			continue
@@ -184,7 +191,8 @@ func (c *Cluster) restoreSurroundings(dir string, files map[string][]byte) error
 	for i := range c.Waiting {
 		w := &c.Waiting[i]
 		if !api.IsName(w.Pod) || !api.IsName(w.Container) {
-			return fmt.Errorf("decode %s: invalid container name %.80q or Pod name %.80q", dir+waitingName, w.Container, w.Pod)
+			return fmt.Errorf("decode %s: invalid container name %.80q or Pod name %.80q", dir+waitingName, w.Container,
+				w.Pod)
 		}
 		log := dir + logsDir + w.Pod + "/" + w.Container
 		w.Log, w.PreviousLog = string(files[log+".log"]), string(files[log+previousSuffix])

@@ -48,8 +48,11 @@ type said struct {
 func (a *Archive) said(c *Cluster) said {
 	s := c.Snapshot
 	out := said{
-		Key: s.Key, Offline: s.Offline, Requested: cmp.Or(c.Requested, cluster.SourceAuto), Source: s.Source, SourceReason: words.Text(s.SourceReason),
-		Notes: texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Volumes: s.Volumes, NotReadySince: s.NotReadySince, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes, Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
+		Key: s.Key, Offline: s.Offline, Requested: cmp.Or(c.Requested, cluster.SourceAuto), Source: s.Source,
+		SourceReason: words.Text(s.SourceReason),
+		Notes:        texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Volumes: s.Volumes,
+		NotReadySince: s.NotReadySince, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes,
+		Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
 	}
 	if !s.TakenAt.IsZero() {
 		t := s.TakenAt.UTC()

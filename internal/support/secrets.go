@@ -46,12 +46,16 @@ func nameWords(name string) []string {
 
 var (
 	secretWords = map[string]bool{
-		"password": true, "passwords": true, "passwd": true, "pwd": true, "passphrase": true, "passcode": true, "secret": true, "secrets": true, "token": true,
-		"apikey": true, "accesskey": true, "secretkey": true, "privatekey": true, "credential": true, "credentials": true, "creds": true,
-		"authorization": true, "authtoken": true, "bearer": true, "cookie": true, "jwt": true, "dsn": true, "pass": true, "psk": true, "salt": true,
+		"password": true, "passwords": true, "passwd": true, "pwd": true, "passphrase": true, "passcode": true,
+		"secret": true, "secrets": true, "token": true,
+		"apikey": true, "accesskey": true, "secretkey": true, "privatekey": true, "credential": true,
+		"credentials": true, "creds": true,
+		"authorization": true, "authtoken": true, "bearer": true, "cookie": true, "jwt": true, "dsn": true,
+		"pass": true, "psk": true, "salt": true,
 		"authkey": true, "pgpassword": true, "signature": true, "sig": true,
 	}
-	keyBefore = map[string]bool{"api": true, "access": true, "secret": true, "private": true, "encryption": true, "signing": true, "auth": true, "account": true, "ssh": true, "tls": true, "master": true}
+	keyBefore = map[string]bool{"api": true, "access": true, "secret": true, "private": true, "encryption": true,
+		"signing": true, "auth": true, "account": true, "ssh": true, "tls": true, "master": true}
 )
 
 // secretName reports whether a name's value is a secret: password, API_KEY, authToken. ScyllaDB's
@@ -68,7 +72,8 @@ func secretName(name string) bool {
 		}
 	}
 	return slices.ContainsFunc(w, func(word string) bool {
-		return strings.HasSuffix(word, "password") || strings.HasSuffix(word, "passwd") || strings.HasSuffix(word, "secret") || strings.HasSuffix(word, "apikey") ||
+		return strings.HasSuffix(word, "password") || strings.HasSuffix(word, "passwd") ||
+			strings.HasSuffix(word, "secret") || strings.HasSuffix(word, "apikey") ||
 			strings.HasSuffix(word, "token") && word != "token"
 	})
 }
@@ -76,9 +81,12 @@ func secretName(name string) bool {
 var (
 	// userinfo of a URL, up to the last @ before the path
 	urlCredentials = pattern.Lazy(`([A-Za-z][A-Za-z0-9+.-]*://)[^/?#\s"'<>]*@`)
-	privateKey     = pattern.Lazy(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
-	knownTokens    = pattern.Lazy(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}`)
-	authorization  = pattern.Lazy(`(?i)\b(bearer\s+|authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|digest|token)\s+)?)[^\s"'\\,;]+`)
+	privateKey     = pattern.Lazy(
+		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
+	knownTokens = pattern.Lazy(
+		`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}`)
+	authorization = pattern.Lazy(
+		`(?i)\b(bearer\s+|authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|digest|token)\s+)?)[^\s"'\\,;]+`)
 	schemeRedacted = pattern.Lazy(`^(?i:basic|bearer|digest|token)\s+\[redacted\]`)
 	// named matches NAME=, NAME: and --NAME with a space; valueLength finds the end of the value
 	named = pattern.Lazy(`(-{0,2}[\pL\pN_][\pL\pN_.-]*)(\\*["']?[ \t]*(?:=|:)[ \t]*|[ \t]+)`)
@@ -108,14 +116,16 @@ func (r redactor) text(s string) string {
 }
 
 // tokenStarts are texts; every match of knownTokens contains one.
-var tokenStarts = []string{"eyJ", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "AIza", "sk-"}
+var tokenStarts = []string{"eyJ", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-",
+	"xox", "AIza", "sk-"}
 
 // secretParts are lower-case texts; every secretName contains one. They are its shortest words.
 var secretParts = sync.OnceValue(func() []string {
 	all := append(slices.Collect(maps.Keys(secretWords)), "key")
 	var out []string
 	for _, word := range all {
-		if !slices.ContainsFunc(all, func(other string) bool { return other != word && strings.Contains(word, other) }) {
+		if !slices.ContainsFunc(all,
+			func(other string) bool { return other != word && strings.Contains(word, other) }) {
 			out = append(out, word)
 		}
 	}
@@ -179,7 +189,8 @@ func (r redactor) namedValues(s string) string {
 		n := valueLength(rest)
 		n -= closers(s0[:len(s0)-len(rest)], rest[:n])
 		value := rest[:n]
-		if n == 0 || schemeRedacted().MatchString(rest) || strings.Contains(value, Redacted) || strings.HasPrefix(rest, Redacted) || strings.TrimSpace(sep) == "" && strings.HasPrefix(value, "-") {
+		if n == 0 || schemeRedacted().MatchString(rest) || strings.Contains(value, Redacted) ||
+			strings.HasPrefix(rest, Redacted) || strings.TrimSpace(sep) == "" && strings.HasPrefix(value, "-") {
 			continue
 		}
 		quote := ""

@@ -39,16 +39,19 @@ func NewServer(cfg *rest.Config) (Server, error) {
 		return Server{}, fmt.Errorf("create client for logs of %s: %w", cfg.Host, err)
 	}
 	return Server{
-		Tables: func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables, []cluster.Problem) {
+		Tables: func(ctx context.Context, pods []corev1.Pod, progress func(done, total int)) (map[string]Tables,
+			[]cluster.Problem) {
 			var mu sync.Mutex
 			out := map[string]Tables{}
-			_, problems := kube.Live(ctx, cfg, pods, kube.LiveOptions{Progress: progress, Ask: func(ctx context.Context, member string, c *scylla.Client) []error {
-				t := readTables(ctx, c)
-				mu.Lock()
-				defer mu.Unlock()
-				out[member] = t
-				return nil
-			}})
+			_, problems := kube.Live(ctx, cfg, pods,
+				kube.LiveOptions{Progress: progress,
+					Ask: func(ctx context.Context, member string, c *scylla.Client) []error {
+						t := readTables(ctx, c)
+						mu.Lock()
+						defer mu.Unlock()
+						out[member] = t
+						return nil
+					}})
 			return out, problems
 		},
 		Log: func(ctx context.Context, namespace, pod string, opts *corev1.PodLogOptions) (io.ReadCloser, error) {

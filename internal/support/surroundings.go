@@ -45,7 +45,9 @@ func (cl *Cluster) readNodes(ctx context.Context, c client.Reader, limits Limits
 		delete(wanted, n.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		cl.LeftOut = append(cl.LeftOut, LeftOut{What: "Kubernetes node " + name, Why: Absent, Detail: "does not exist, but a Pod is assigned to it"})
+		cl.LeftOut = append(cl.LeftOut,
+			LeftOut{What: "Kubernetes node " + name, Why: Absent,
+				Detail: "does not exist, but a Pod is assigned to it"})
 	}
 }
 
@@ -54,7 +56,8 @@ func (cl *Cluster) readNodes(ctx context.Context, c client.Reader, limits Limits
 func (cl *Cluster) readOperatorObjects(ctx context.Context, c client.Reader) {
 	s := cl.Snapshot
 	related := map[string]bool{s.Name: true}
-	for _, gvk := range []struct{ kind, resource string }{{api.ScyllaDBDatacenterGVK.Kind, "scylladbdatacenters"}, {api.ScyllaClusterGVK.Kind, "scyllaclusters"}} {
+	for _, gvk := range []struct{ kind, resource string }{{api.ScyllaDBDatacenterGVK.Kind, "scylladbdatacenters"},
+		{api.ScyllaClusterGVK.Kind, "scyllaclusters"}} {
 		obj := unstructured.Unstructured{}
 		obj.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
 		if gvk.kind == api.ScyllaClusterGVK.Kind {
@@ -88,7 +91,8 @@ func (cl *Cluster) leaveOutOperator(kind, verb, resource string, err error) {
 		return
 	}
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("request a Role with verb %s on resource %s of group %s: %w", verb, resource, api.GroupVersion.Group, trimForbidden(err))
+		err = fmt.Errorf("request a Role with verb %s on resource %s of group %s: %w", verb, resource,
+			api.GroupVersion.Group, trimForbidden(err))
 	}
 	cl.leaveOut(kind, err)
 }
@@ -102,13 +106,16 @@ func (cl *Cluster) readTables(ctx context.Context, server Server, limits Limits,
 		}
 	}
 	if more := len(running) - limits.Tables; more > 0 {
-		cl.Uncollected = append(cl.Uncollected, LeftOut{What: tablesOf, Why: TooBig, Detail: fmt.Sprintf("%d of %d nodes were not queried", more, len(running))})
+		cl.Uncollected = append(cl.Uncollected,
+			LeftOut{What: tablesOf, Why: TooBig, Detail: fmt.Sprintf("%d of %d nodes were not queried", more,
+				len(running))})
 		running = spread(running, limits.Tables)
 	}
 	if len(running) == 0 {
 		return
 	}
-	tables, problems := server.Tables(ctx, running, func(done, total int) { progress(fmt.Sprintf("querying ScyllaDB: %d of %d nodes", done, total)) })
+	tables, problems := server.Tables(ctx, running,
+		func(done, total int) { progress(fmt.Sprintf("querying ScyllaDB: %d of %d nodes", done, total)) })
 	cl.Tables = tables
 	// One entry for all nodes that failed for the same reason.
 	same := map[LeftOut][]string{}
@@ -130,7 +137,8 @@ func (cl *Cluster) readTables(ctx context.Context, server Server, limits Limits,
 		}
 		cl.Uncollected = append(cl.Uncollected, l)
 	}
-	slices.SortFunc(cl.Uncollected, func(a, b LeftOut) int { return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Detail, b.Detail)) })
+	slices.SortFunc(cl.Uncollected,
+		func(a, b LeftOut) int { return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Detail, b.Detail)) })
 }
 
 // tablesOf is the name of Tables in LeftOut.

@@ -62,12 +62,14 @@ func waiting(s *cluster.Cluster) []Container {
 		}
 		for _, st := range p.Status.InitContainerStatuses {
 			if state, ok := waitingState(st, !sidecar[st.Name]); ok {
-				out = append(out, Container{Pod: p.Name, Container: st.Name, Init: true, State: state, Restarts: st.RestartCount})
+				out = append(out, Container{Pod: p.Name, Container: st.Name, Init: true, State: state,
+					Restarts: st.RestartCount})
 			}
 		}
 		for _, st := range p.Status.ContainerStatuses {
 			state, ok := waitingState(st, false)
-			if !ok && st.Name == s.Containers().Container(p.Name) && replacing[p.Name] && (st.State.Running != nil || st.State.Terminated != nil) {
+			if !ok && st.Name == s.Containers().Container(p.Name) && replacing[p.Name] &&
+				(st.State.Running != nil || st.State.Terminated != nil) {
 				// Its log shows whether the replacement can still succeed.
 				state, ok = "replaces another node", true
 			}
@@ -85,7 +87,8 @@ func waitingState(st corev1.ContainerStatus, oneShot bool) (string, bool) {
 	var state string
 	switch {
 	case st.State.Waiting != nil:
-		if r := st.State.Waiting.Reason; (r == "PodInitializing" || r == "ContainerCreating" || r == "") && st.RestartCount == 0 {
+		if r := st.State.Waiting.Reason; (r == "PodInitializing" || r == "ContainerCreating" || r == "") &&
+			st.RestartCount == 0 {
 			return "", false
 		}
 		state = cmp.Or(st.State.Waiting.Reason, "Waiting")
@@ -93,7 +96,8 @@ func waitingState(st corev1.ContainerStatus, oneShot bool) (string, bool) {
 		if st.State.Terminated.ExitCode == 0 {
 			return "", false
 		}
-		state = fmt.Sprintf("%s, exit code %d", cmp.Or(st.State.Terminated.Reason, "Terminated"), st.State.Terminated.ExitCode)
+		state = fmt.Sprintf("%s, exit code %d", cmp.Or(st.State.Terminated.Reason, "Terminated"),
+			st.State.Terminated.ExitCode)
 	case st.State.Running != nil && oneShot:
 		state = "Running, other containers wait for it"
 	case st.State.Running != nil && !st.Ready:

@@ -59,7 +59,8 @@ var ErrExists = errors.New("already exists")
 func Writable(name string, force bool) error {
 	dir, err := os.Stat(filepath.Dir(name))
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("write %s: directory %s does not exist: create it first", filepath.Base(name), filepath.Dir(name))
+		return fmt.Errorf("write %s: directory %s does not exist: create it first", filepath.Base(name),
+			filepath.Dir(name))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, errors.Unwrap(err))

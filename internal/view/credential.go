@@ -46,7 +46,8 @@ func credentialOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) *a
 		case n.State != matrix.StateNormal, !n.Joined, n.Datacenter == "" || n.Rack == "":
 			out.Quiet = false
 		}
-		if owns := n.Row; !n.Joined || n.Datacenter == "" || owns != nil && owns.Says().OwnsTokens != nil && !*owns.Says().OwnsTokens {
+		if owns := n.Row; !n.Joined || n.Datacenter == "" ||
+			owns != nil && owns.Says().OwnsTokens != nil && !*owns.Says().OwnsTokens {
 			continue
 		}
 		d := out.Datacenters[n.Datacenter]

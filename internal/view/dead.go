@@ -28,7 +28,8 @@ type DeadRows struct {
 // Next returns the nodes that no member lists any more and whose rows must be omitted from the
 // reports. kept is the condition about the nodes that are due but whose rows are kept; retained is
 // false if there are none.
-func (d *DeadRows) Next(c *cluster.Cluster, p *api.StatusReportHealthPolicy, now time.Time) (out []hostid.ID, kept Condition, retained bool) {
+func (d *DeadRows) Next(c *cluster.Cluster, p *api.StatusReportHealthPolicy, now time.Time) (out []hostid.ID,
+	kept Condition, retained bool) {
 	is := map[hostid.ID]time.Time{}
 	var names []string
 	var commands []words.Command
@@ -42,7 +43,8 @@ func (d *DeadRows) Next(c *cluster.Cluster, p *api.StatusReportHealthPolicy, now
 			continue
 		}
 		out, names = append(out, ref.HostID), append(names, ref.String())
-		commands = append(commands, words.Kubectl(c.Namespace, "annotate", "service", ref.Member, api.AnnotationHostID+"-", api.AnnotationNodeJoined+"-"))
+		commands = append(commands, words.Kubectl(c.Namespace, "annotate", "service", ref.Member, api.AnnotationHostID+
+			"-", api.AnnotationNodeJoined+"-"))
 	}
 	d.since = is
 	kept = Condition{Type: api.ConditionDeadReportRetained, Status: metav1.ConditionTrue}
@@ -54,7 +56,8 @@ func (d *DeadRows) Next(c *cluster.Cluster, p *api.StatusReportHealthPolicy, now
 	case !p.CleanUpDeadReports:
 		kept.Reason = ReasonCleanUpOff
 	case reporting < int(p.MinQuorum):
-		kept.Reason, why = ReasonMinQuorum, words.New(words.DeadReportsFloor, "reporting", reporting, "least", int(p.MinQuorum))
+		kept.Reason, why = ReasonMinQuorum, words.New(words.DeadReportsFloor, "reporting", reporting, "least",
+			int(p.MinQuorum))
 	default:
 		return out, Condition{}, false
 	}

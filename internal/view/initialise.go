@@ -54,7 +54,8 @@ func First(c *cluster.Cluster) matrix.Ref {
 
 func well(c *cluster.Cluster, m *cluster.Member) bool {
 	said, running := c.Said(m.Member), cluster.ScyllaDBStatus(m.Pod)
-	if said == nil || running == nil || !running.Ready || said.OperationMode != "NORMAL" || said.Coordinator == "" && !said.LegacyTopology {
+	if said == nil || running == nil || !running.Ready || said.OperationMode != "NORMAL" ||
+		said.Coordinator == "" && !said.LegacyTopology {
 		return false
 	}
 	stale, _ := cluster.Stale(m.Pod)
@@ -91,7 +92,8 @@ type Condition struct {
 
 // Initialise judges a cluster by its stored status. first is the result of First, unchanged from
 // since to now. A set value is never removed, whatever the present state.
-func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, first matrix.Ref, since, now time.Time) Initialisation {
+func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, first matrix.Ref, since,
+	now time.Time) Initialisation {
 	joined, window := joined(c), healthpolicy.First(c.StatusReport)
 	split := !c.Matrix().SplitFact().IsZero()
 	if stored.Initialized {
@@ -102,7 +104,8 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 		} else {
 			out.Conditions = append(out.Conditions, Condition{
 				Type: api.ConditionInitializedButEmpty, Status: metav1.ConditionTrue, Reason: ReasonNoMember,
-				Message: words.New(words.InitEmpty).Do(words.Scylla(c.Namespace, "status", c.Name), words.Scylla(c.Namespace, "init", "reset", c.Name)),
+				Message: words.New(words.InitEmpty).Do(words.Scylla(c.Namespace, "status", c.Name),
+					words.Scylla(c.Namespace, "init", "reset", c.Name)),
 			})
 		}
 		return out
@@ -112,7 +115,8 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 	was := meta.FindStatusCondition(stored.Conditions, api.ConditionInitialized)
 	recovering := was == nil && joined || was != nil && was.Reason == ReasonRecovering
 	if first.Member != "" && now.Sub(since) >= window && !split {
-		done := &api.StatusReportInitialization{FirstHostID: string(first.HostID), At: metav1.NewTime(now.UTC().Truncate(time.Second)), Recovered: recovering}
+		done := &api.StatusReportInitialization{FirstHostID: string(first.HostID),
+			At: metav1.NewTime(now.UTC().Truncate(time.Second)), Recovered: recovering}
 		if recovering && len(Of(c)) > 1 {
 			done.FirstHostID = ""
 		}
@@ -121,12 +125,14 @@ func Initialise(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, firs
 		out.identify(c, stored)
 		return out
 	}
-	x := Condition{Type: api.ConditionInitialized, Status: metav1.ConditionFalse, Reason: ReasonNotInitialized, Message: words.New(words.InitNoNodeYet)}
+	x := Condition{Type: api.ConditionInitialized, Status: metav1.ConditionFalse, Reason: ReasonNotInitialized,
+		Message: words.New(words.InitNoNodeYet)}
 	switch {
 	case split:
 		x.Status, x.Message = metav1.ConditionUnknown, words.New(words.InitSplit)
 	case first.Member != "":
-		x.Reason, x.Message = ReasonStabilising, words.New(words.InitFirstIsWell, "node", first.Name(), "window", window)
+		x.Reason, x.Message = ReasonStabilising, words.New(words.InitFirstIsWell, "node", first.Name(), "window",
+			window)
 	case joined:
 		x.Status, x.Reason, x.Message = metav1.ConditionUnknown, ReasonSignalAbsent, words.New(words.InitSignalAbsent)
 	}
@@ -152,12 +158,14 @@ func Split(c *cluster.Cluster, step func() words.Message) (Condition, bool) {
 		return Condition{}, false
 	}
 	return Condition{
-		Type: api.ConditionSplitCluster, Status: metav1.ConditionTrue, Reason: ReasonTwoClusters, Message: words.New(words.SplitIs, "why", fact, "step", step()),
+		Type: api.ConditionSplitCluster, Status: metav1.ConditionTrue, Reason: ReasonTwoClusters,
+		Message: words.New(words.SplitIs, "why", fact, "step", step()),
 	}, true
 }
 
 func initialised(how *api.StatusReportInitialization) Initialisation {
-	x := Condition{Type: api.ConditionInitialized, Status: metav1.ConditionTrue, Reason: ReasonInitialized, Message: Done(how)}
+	x := Condition{Type: api.ConditionInitialized, Status: metav1.ConditionTrue, Reason: ReasonInitialized,
+		Message: Done(how)}
 	if how != nil && how.Recovered {
 		x.Reason = ReasonRecovered
 	}

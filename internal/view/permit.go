@@ -61,7 +61,8 @@ type JoinCandidates struct {
 
 // SceneOf reads a cluster. stored is the status of its report. claims has the UIDs of the data PVCs
 // that were read, by name; empty for a PVC that does not exist. most is how many may join at once.
-func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims map[string]types.UID, most int) JoinCandidates {
+func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims map[string]types.UID,
+	most int) JoinCandidates {
 	var s JoinCandidates
 	kind := api.PermitForm
 	if joined(c) {
@@ -71,7 +72,8 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 	fit := 0
 	for _, one := range c.JoinCandidates() {
 		uid, read := claims[one.PVCName]
-		holds := slices.ContainsFunc(carried(stored.View), func(p api.StatusReportViewPermit) bool { return p.Member == one.Ref.Member })
+		holds := slices.ContainsFunc(carried(stored.View),
+			func(p api.StatusReportViewPermit) bool { return p.Member == one.Ref.Member })
 		a := Request{Member: one, Kind: kind, ClaimUID: uid, Later: !read || fit >= max(most, 1) && !holds}
 		if a.Replaces() {
 			a.Kind = api.PermitReplace
@@ -113,7 +115,8 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 		}
 		if n.Row != nil && n.Joined {
 			v, err := release.Parse(n.Row.Says().ScyllaVersion)
-			s.Parallel = s.Parallel && err == nil && v.SupportsParallelBootstrap() == release.Yes && !n.Row.Says().LegacyTopology
+			s.Parallel = s.Parallel && err == nil && v.SupportsParallelBootstrap() == release.Yes &&
+				!n.Row.Says().LegacyTopology
 		}
 	}
 	return s
@@ -136,7 +139,8 @@ func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
 		a.Refused = string(v.Blockers[0].Reason)
 		for _, b := range v.Blockers {
 			name := b.Observed.Name()
-			if b.Reason == v.Blockers[0].Reason && b.Observed != (matrix.Ref{}) && name != a.Name() && !slices.Contains(a.Nodes, name) && len(a.Nodes) < 3 {
+			if b.Reason == v.Blockers[0].Reason && b.Observed != (matrix.Ref{}) && name != a.Name() &&
+				!slices.Contains(a.Nodes, name) && len(a.Nodes) < 3 {
 				a.Nodes = append(a.Nodes, name)
 			}
 		}
@@ -266,7 +270,8 @@ func (s *JoinCandidates) waitsForFirst(a *Request) api.StatusReportViewWaiting {
 // permit returns the permit that lets the member start.
 func (a *Request) permit(now time.Time) api.StatusReportViewPermit {
 	return api.StatusReportViewPermit{
-		Kind: a.Kind, Member: a.Name(), PVCUID: a.ClaimUID, PodUID: a.PodUID(), Seeds: a.Seeds[:min(16, len(a.Seeds))], Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
+		Kind: a.Kind, Member: a.Name(), PVCUID: a.ClaimUID, PodUID: a.PodUID(), Seeds: a.Seeds[:min(16, len(a.Seeds))],
+		Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
 	}
 }
 
@@ -310,7 +315,8 @@ func ahead(s *JoinCandidates, active []string) words.Code {
 }
 
 func waits(a *Request, reason words.Code, nodes ...string) api.StatusReportViewWaiting {
-	return api.StatusReportViewWaiting{Member: a.Name(), Kind: a.Kind, Reason: string(reason), Nodes: slices.Clone(nodes[:min(3, len(nodes))])}
+	return api.StatusReportViewWaiting{Member: a.Name(), Kind: a.Kind, Reason: string(reason),
+		Nodes: slices.Clone(nodes[:min(3, len(nodes))])}
 }
 
 // turn has the values that are the same for all requests of one step.
@@ -356,7 +362,8 @@ func (t *turn) against(a *Request) api.StatusReportViewWaiting {
 
 // notAsNeeded distinguishes a member that is not UP from one that must be DOWN and is not.
 func (t *turn) notAsNeeded(dead []hostid.ID) words.Code {
-	others := slices.DeleteFunc(slices.Clone(t.by.Members), func(m api.StatusReportViewMember) bool { return slices.Contains(dead, hostid.Known(m.HostID)) })
+	others := slices.DeleteFunc(slices.Clone(t.by.Members),
+		func(m api.StatusReportViewMember) bool { return slices.Contains(dead, hostid.Known(m.HostID)) })
 	if len(bootstrap.NotUp(others, nil)) == 0 {
 		return words.PermitWaitsForTargetDown
 	}
@@ -399,7 +406,8 @@ func (t *turn) before(a *Request) []string {
 // most returns how many may join at once, including this member. It exceeds 1 only if all of them
 // are plain joins and every version allows it.
 func (t *turn) most(a *Request, joins bool) int {
-	if a.Kind == api.PermitJoin && joins && a.ImageVersion().SupportsParallelBootstrap() == release.Yes && t.scene.Parallel {
+	if a.Kind == api.PermitJoin && joins && a.ImageVersion().SupportsParallelBootstrap() == release.Yes &&
+		t.scene.Parallel {
 		return max(1, t.by.Most)
 	}
 	return 1
@@ -410,7 +418,8 @@ func (t *turn) most(a *Request, joins bool) int {
 func samePermits(a, b *api.StatusReportView) bool {
 	return a.Policy == b.Policy && a.Founder == b.Founder && a.Waiting == b.Waiting &&
 		slices.EqualFunc(a.Permits, b.Permits, func(x, y api.StatusReportViewPermit) bool {
-			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Member, y.Member), cmp.Compare(x.PVCUID, y.PVCUID), cmp.Compare(x.PodUID, y.PodUID),
+			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Member, y.Member), cmp.Compare(x.PVCUID, y.PVCUID),
+				cmp.Compare(x.PodUID, y.PodUID),
 				slices.Compare(x.Seeds, y.Seeds)) == 0
 		}) &&
 		slices.EqualFunc(a.Queue, b.Queue, func(x, y api.StatusReportViewWaiting) bool {
@@ -450,18 +459,21 @@ func Changes(was, is *api.StatusReportView, joined func(member string) bool) []c
 		at := slices.IndexFunc(is.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == p.Member })
 		switch {
 		case at >= 0:
-			c.Message = words.New(words.PermitIsWithdrawn, "member", p.Member, "kind", string(p.Kind), "why", bootstrap.Waits(is.Queue[at]))
+			c.Message = words.New(words.PermitIsWithdrawn, "member", p.Member, "kind", string(p.Kind), "why",
+				bootstrap.Waits(is.Queue[at]))
 		case joined(p.Member):
 			c.What, c.Message = PermitUsed, words.New(words.PermitIsUsed, "member", p.Member, "kind", string(p.Kind))
 		default:
-			c.Message = words.New(words.PermitIsWithdrawn, "member", p.Member, "kind", string(p.Kind), "why", words.Message{})
+			c.Message = words.New(words.PermitIsWithdrawn, "member", p.Member, "kind", string(p.Kind), "why",
+				words.Message{})
 		}
 		out = append(out, c)
 	}
 	for _, p := range carried(is) {
 		if !slices.ContainsFunc(carried(was), same(p)) {
 			out = append(out, change{
-				What: PermitGranted, Member: p.Member, Kind: p.Kind, Message: words.New(words.PermitIsGranted, "member", p.Member, "kind", string(p.Kind), "seeds", p.Seeds),
+				What: PermitGranted, Member: p.Member, Kind: p.Kind,
+				Message: words.New(words.PermitIsGranted, "member", p.Member, "kind", string(p.Kind), "seeds", p.Seeds),
 			})
 		}
 	}

@@ -53,18 +53,25 @@ func Policy() []limit {
 		{Name: "poll interval", Value: Interval, Meaning: words.LimitInterval, Field: healthpolicy.FieldLook},
 		{Name: "missed polls", Value: MissedLimit, Meaning: words.LimitMissed, Field: healthpolicy.FieldMissed},
 		{Name: "recovery", Value: RecoveryLimit, Meaning: words.LimitRecovery},
-		{Name: "view limit", Value: healthpolicy.ViewLimit, Meaning: words.LimitViewLimit, Field: healthpolicy.FieldViewLimit},
+		{Name: "view limit", Value: healthpolicy.ViewLimit, Meaning: words.LimitViewLimit,
+			Field: healthpolicy.FieldViewLimit},
 		{Name: "peer check", Value: Renewal, Meaning: words.LimitPeerCheck, Field: healthpolicy.FieldPeerCheck},
 		{Name: "contact", Value: ContactLimit, Meaning: words.LimitContact, Field: healthpolicy.FieldContact},
-		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: words.LimitStabilisation, Field: healthpolicy.FieldStabilisation},
-		{Name: "stabilisation of a permit", Value: Stabilisation, Meaning: words.LimitPermit, Flag: "scylla-agent controller --stabilisation", Field: healthpolicy.FieldStabilisation},
-		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: words.LimitBarrier, Flag: "scylla-agent barrier --stabilisation", Field: healthpolicy.FieldStabilisation},
+		{Name: "stabilisation of the first node", Value: Stabilisation, Meaning: words.LimitStabilisation,
+			Field: healthpolicy.FieldStabilisation},
+		{Name: "stabilisation of a permit", Value: Stabilisation, Meaning: words.LimitPermit,
+			Flag: "scylla-agent controller --stabilisation", Field: healthpolicy.FieldStabilisation},
+		{Name: "stabilisation of a barrier", Value: Stabilisation, Meaning: words.LimitBarrier,
+			Flag: "scylla-agent barrier --stabilisation", Field: healthpolicy.FieldStabilisation},
 		{Name: "trailing", Value: standard.Trailing, Meaning: words.LimitTrailing, Field: healthpolicy.FieldTrailing},
 		{Name: "dead", Value: Dead, Meaning: words.LimitDead, Field: healthpolicy.FieldDead},
 		{Name: "profile", Value: standard.Profile, Meaning: words.LimitProfile, Field: healthpolicy.FieldProfile},
-		{Name: "minimum quorum", Value: standard.MinQuorum, Meaning: words.LimitQuorum, Field: healthpolicy.FieldMinQuorum},
-		{Name: "clean-up of dead reports", Value: standard.CleanUpDeadReports, Meaning: words.LimitCleanUp, Field: healthpolicy.FieldCleanUp},
-		{Name: "while no controller leads", Value: standard.WhenControllerSilent, Meaning: words.LimitSilent, Flag: "scylla-agent barrier --when-controller-silent", Field: healthpolicy.FieldSilent},
+		{Name: "minimum quorum", Value: standard.MinQuorum, Meaning: words.LimitQuorum,
+			Field: healthpolicy.FieldMinQuorum},
+		{Name: "clean-up of dead reports", Value: standard.CleanUpDeadReports, Meaning: words.LimitCleanUp,
+			Field: healthpolicy.FieldCleanUp},
+		{Name: "while no controller leads", Value: standard.WhenControllerSilent, Meaning: words.LimitSilent,
+			Flag: "scylla-agent barrier --when-controller-silent", Field: healthpolicy.FieldSilent},
 	}
 	cures := healthpolicy.Cures()
 	for i := range all {
@@ -91,6 +98,7 @@ func Replaceable(c *cluster.Cluster) (Condition, int) {
 	}
 	return Condition{
 		Type: api.ConditionNodeReplaceable, Status: metav1.ConditionTrue, Reason: ReasonDead,
-		Message: words.New(words.NodesReplaceable, "nodes", names, "dead", c.HealthPolicy().Dead.Duration).Do(commands...),
+		Message: words.New(words.NodesReplaceable, "nodes", names, "dead", c.HealthPolicy().Dead.Duration).Do(
+			commands...),
 	}, len(names)
 }

@@ -30,6 +30,7 @@ func Prerequisites(namespace string, pods []cluster.Unstarted) (Condition, bool)
 	slices.Sort(objects)
 	return Condition{
 		Type: api.ConditionPrerequisitesMissing, Status: metav1.ConditionTrue, Reason: ReasonNotFound,
-		Message: words.New(words.PrerequisitesMissing, "objects", slices.Compact(objects), "namespace", namespace, "pods", names),
+		Message: words.New(words.PrerequisitesMissing, "objects", slices.Compact(objects), "namespace", namespace,
+			"pods", names),
 	}, len(names) > 0
 }

@@ -43,7 +43,9 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []scaling
 		}
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || n < 0 || n > mostReplicas {
-			out = append(out, scaling{Set: s, Invalid: true, Message: words.New(words.WantedReplicasBad, "set", s.Name, "value", api.Clip(text, 60), "most", mostReplicas)})
+			out = append(out,
+				scaling{Set: s, Invalid: true, Message: words.New(words.WantedReplicasBad, "set", s.Name, "value",
+					api.Clip(text, 60), "most", mostReplicas)})
 			continue
 		}
 		first, replicas := cluster.Ordinals(s)
@@ -51,7 +53,8 @@ func Scale(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) []scaling
 	}
 	slices.SortFunc(ours, func(a, b handed) int {
 		la, lb := a.set.Labels, b.set.Labels
-		return cmp.Or(strings.Compare(la[api.LabelDatacenter], lb[api.LabelDatacenter]), strings.Compare(la[api.LabelRack], lb[api.LabelRack]), strings.Compare(a.set.Name, b.set.Name))
+		return cmp.Or(strings.Compare(la[api.LabelDatacenter], lb[api.LabelDatacenter]),
+			strings.Compare(la[api.LabelRack], lb[api.LabelRack]), strings.Compare(a.set.Name, b.set.Name))
 	})
 	switch {
 	case len(ours) == 0 || c.Operator || !c.Matrix().SplitFact().IsZero():
@@ -91,7 +94,9 @@ func raise(c *cluster.Cluster, ours []handed) []scaling {
 	}
 	for _, h := range ours {
 		if h.is < h.wants {
-			return []scaling{{Set: h.set, Replicas: int32(h.wants), Message: words.New(words.ReplicasAreRaised, "set", h.set.Name, "from", h.is, "to", h.wants)}}
+			return []scaling{
+				{Set: h.set, Replicas: int32(h.wants), Message: words.New(words.ReplicasAreRaised, "set", h.set.Name,
+					"from", h.is, "to", h.wants)}}
 		}
 	}
 	return nil
@@ -132,7 +137,9 @@ func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []h
 			}
 		}
 		if to != h.is {
-			out = append(out, scaling{Set: h.set, Replicas: int32(to), Message: words.New(words.ReplicasAreCapped, "set", h.set.Name, "from", h.is, "to", to, "wanted", h.wants)})
+			out = append(out,
+				scaling{Set: h.set, Replicas: int32(to), Message: words.New(words.ReplicasAreCapped, "set", h.set.Name,
+					"from", h.is, "to", to, "wanted", h.wants)})
 		}
 	}
 	return out

@@ -112,7 +112,8 @@ func (e *Sighting) Seen(h Heartbeat, now time.Time) Look {
 // Beats reports whether a heartbeat confirms the member's row: the last answer was about this row,
 // and the counter has advanced within its Limit.
 func (e *Sighting) Beats(h Heartbeat, now time.Time) bool {
-	return h.Digest != "" && h.Digest == e.Digest && !h.Advanced.IsZero() && now.Sub(h.Advanced) <= cmp.Or(e.Limit, ContactLimit)
+	return h.Digest != "" && h.Digest == e.Digest && !h.Advanced.IsZero() &&
+		now.Sub(h.Advanced) <= cmp.Or(e.Limit, ContactLimit)
 }
 
 // Contact returns the evidence that a member's row is true.
@@ -168,7 +169,8 @@ func look(n *matrix.Node) Look {
 // there is none.
 func Hold(c *cluster.Cluster) string {
 	for _, b := range bootstrap.HealthOf(c).Blockers {
-		if slices.Contains([]words.Code{words.DatacenterNotVerified, words.RolloutInProgress, words.PodsNotReady}, b.Reason) {
+		if slices.Contains([]words.Code{words.DatacenterNotVerified, words.RolloutInProgress, words.PodsNotReady},
+			b.Reason) {
 			return string(b.Reason)
 		}
 	}
@@ -177,7 +179,8 @@ func Hold(c *cluster.Cluster) string {
 
 // Same reports whether two views of one epoch have the same content; their times do not count.
 func Same(a, b *api.StatusReportView) bool {
-	if a == nil || b == nil || a.Epoch != b.Epoch || a.Hold != b.Hold || !samePermits(a, b) || !equality.Semantic.DeepEqual(a.Credential, b.Credential) {
+	if a == nil || b == nil || a.Epoch != b.Epoch || a.Hold != b.Hold || !samePermits(a, b) ||
+		!equality.Semantic.DeepEqual(a.Credential, b.Credential) {
 		return false
 	}
 	return slices.EqualFunc(a.Members, b.Members, func(x, y api.StatusReportViewMember) bool {

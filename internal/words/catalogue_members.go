@@ -4,16 +4,17 @@ package words
 
 // memberWords are the reasons for a member's state, and what its Pod waits for.
 var (
-	DecommissionAsked   = define("DecommissionAsked", "its decommission is requested")
-	IsDecommissioned    = define("IsDecommissioned", "it is decommissioned")
-	PeersSay            = define("PeersSay", "its peers report it as {state}")
-	HasNotJoined        = define("HasNotJoined", "it has not joined")
-	NoHostIDKnown       = define("NoHostIDKnown", "its host ID is unknown")
-	JoinUnknown         = define("JoinUnknown", "it is unknown whether it has joined")
-	MemberWithoutPod    = define("MemberWithoutPod", "it is a member and has no Pod")
-	ReplacesHostID      = define("ReplacesHostID", "it replaces host ID {hostID}")
-	PodNotMade          = define("PodNotMade", "its Pod is not created yet")
-	SeenWithoutService  = define("SeenWithoutService", "peers report it as {state}; no Service here has its host ID yet")
+	DecommissionAsked  = define("DecommissionAsked", "its decommission is requested")
+	IsDecommissioned   = define("IsDecommissioned", "it is decommissioned")
+	PeersSay           = define("PeersSay", "its peers report it as {state}")
+	HasNotJoined       = define("HasNotJoined", "it has not joined")
+	NoHostIDKnown      = define("NoHostIDKnown", "its host ID is unknown")
+	JoinUnknown        = define("JoinUnknown", "it is unknown whether it has joined")
+	MemberWithoutPod   = define("MemberWithoutPod", "it is a member and has no Pod")
+	ReplacesHostID     = define("ReplacesHostID", "it replaces host ID {hostID}")
+	PodNotMade         = define("PodNotMade", "its Pod is not created yet")
+	SeenWithoutService = define("SeenWithoutService",
+		"peers report it as {state}; no Service here has its host ID yet")
 	GossipOnly          = define("GossipOnly", "{pod} sees it in gossip at {address}, but does not list it as a member")
 	ServiceAndPodUnread = define("ServiceAndPodUnread", "neither its Service nor its Pod was read")
 	ServicesUnread      = define("ServicesUnread", "the Services, which record host IDs, were not read")

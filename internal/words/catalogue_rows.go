@@ -9,8 +9,9 @@ var (
 	PodMissing       = define("PodMissing", "Pod {pod} does not exist")
 	PodUnreachable   = define("PodUnreachable", "{words}")
 	NotAsked         = define("NotAsked", "ScyllaDB was not queried")
-	OtherHostID      = define("OtherHostID", "the Pod reports host ID {object}, but its Service records a different one")
-	ReportDamaged    = define("ReportDamaged", "the membership[ {object}] in the report is missing or invalid")
+	OtherHostID      = define("OtherHostID",
+		"the Pod reports host ID {object}, but its Service records a different one")
+	ReportDamaged = define("ReportDamaged", "the membership[ {object}] in the report is missing or invalid")
 
 	PodNotSaved          = define("PodNotSaved", "Pod {pod} is not among the saved objects")
 	PodGone              = define("PodGone", "Pod {pod} no longer exists")
@@ -22,8 +23,10 @@ var (
 	ContainerWaits       = define("ContainerWaits", "container {object} of Pod {pod} is waiting ({words})")
 	ContainerNotRunning  = define("ContainerNotRunning", "container {object} of Pod {pod} is not running")
 	ReporterNotReady     = define("ReporterNotReady", "container {object} of Pod {pod} is not ready")
-	KubernetesNodeSilent = define("KubernetesNodeSilent", "Pod {pod} is on Kubernetes node {object}, which is not responding")
-	NotInAnnotation      = define("NotInAnnotation", "Pod {pod} has no status report any more, but the datacenter report still has it")
+	KubernetesNodeSilent = define("KubernetesNodeSilent",
+		"Pod {pod} is on Kubernetes node {object}, which is not responding")
+	NotInAnnotation = define("NotInAnnotation",
+		"Pod {pod} has no status report any more, but the datacenter report still has it")
 	DatacenterUnreadable = define("DatacenterUnreadable", "the report of datacenter {object} is no longer readable")
 )
 

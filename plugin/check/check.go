@@ -83,7 +83,8 @@ not safe now), 2 no such member or Kubernetes node, or --allow-version is requir
 	f.BoolVar(&o.pre, "pre", false, "Check the prerequisites of install and inject.")
 	f.BoolVar(&o.anyVersion, "allow-version", false, cli.AllowVersionUsage)
 	f.StringVar(&o.purpose, "for", "", "Operation to check. One of: "+strings.Join(preflight.Purposes(), ", ")+".")
-	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(preflight.Purposes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("for",
+		cobra.FixedCompletions(preflight.Purposes(), cobra.ShellCompDirectiveNoFileComp))
 	f.BoolVarP(&o.all, "all-namespaces", "A", false, cli.AllNamespacesUsage)
 	f.StringVarP(&o.output, "output", "o", "", "Output format. One of: "+strings.Join(formats, ", ")+".")
 	cmd.MarkFlagsMutuallyExclusive("for", "pre")
@@ -196,7 +197,8 @@ type result struct {
 func newDocument(results []preflight.Result, p words.Printer) *report {
 	d := &report{APIVersion: document.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
 	for _, r := range results {
-		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Flagged(r.Text), p.Flagged(r.Step), link(r)})
+		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Flagged(r.Text), p.Flagged(r.Step),
+			link(r)})
 	}
 	return d
 }
@@ -265,17 +267,21 @@ func text(results []preflight.Result) string {
 	case failed+unknown == 0:
 		fmt.Fprintf(&b, "%s: %d checks, %d warnings\n\n", show.Good.Paint("ok"), len(results), count[preflight.Warning])
 	default:
-		fmt.Fprintf(&b, "%s: %d of %d checks failed, %d could not run, %d warnings\n\n", show.Bad.Paint("not ok"), failed, len(results), unknown, count[preflight.Warning])
+		fmt.Fprintf(&b, "%s: %d of %d checks failed, %d could not run, %d warnings\n\n", show.Bad.Paint("not ok"),
+			failed, len(results), unknown, count[preflight.Warning])
 	}
-	look := map[preflight.State]show.Style{preflight.Failed: show.Bad, preflight.Unknown: show.Warn, preflight.Warning: show.Warn, preflight.OK: show.Good}
+	look := map[preflight.State]show.Style{preflight.Failed: show.Bad, preflight.Unknown: show.Warn,
+		preflight.Warning: show.Warn, preflight.OK: show.Good}
 	for _, r := range results {
 		subject := r.Subject
 		if subject != "" {
 			subject += ": "
 		}
-		fmt.Fprintf(&b, "%s  %-11s  %s%s\n", look[r.State].Paint(fmt.Sprintf("%-7s", r.State)), r.Check, show.Clean(subject), words.Text(r.Text))
+		fmt.Fprintf(&b, "%s  %-11s  %s%s\n", look[r.State].Paint(fmt.Sprintf("%-7s", r.State)), r.Check,
+			show.Clean(subject), words.Text(r.Text))
 		if !r.Step.IsZero() {
-			fmt.Fprintf(&b, "%[1]s%[2]s\n%[1]s%[3]s\n", strings.Repeat(" ", 22), words.Text(r.Step), show.Dim.Paint(link(r)))
+			fmt.Fprintf(&b, "%[1]s%[2]s\n%[1]s%[3]s\n", strings.Repeat(" ", 22), words.Text(r.Step),
+				show.Dim.Paint(link(r)))
 		}
 	}
 	return b.String()

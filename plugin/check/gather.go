@@ -169,7 +169,8 @@ func (o *options) objects(ctx context.Context, c client.Client, namespace string
 	}
 	in.PDBs = budgets.Items
 	var endpoints discoveryv1.EndpointSliceList
-	if err := c.List(ctx, &endpoints, client.InNamespace(namespace), client.HasLabels{discoveryv1.LabelServiceName}); err != nil {
+	if err := c.List(ctx, &endpoints, client.InNamespace(namespace),
+		client.HasLabels{discoveryv1.LabelServiceName}); err != nil {
 		in.SlicesErr = exit.Describe(err).Error()
 	}
 	in.Slices = endpoints.Items
@@ -207,7 +208,8 @@ func (o *options) installation(ctx context.Context, c client.Client, in *preflig
 	}
 	for i := range preflight.Policies {
 		p := preflight.Admission{Policy: preflight.Policies[i]}
-		for kind, there := range map[string]*bool{"ValidatingAdmissionPolicy": &p.There, "ValidatingAdmissionPolicyBinding": &p.Bound} {
+		for kind, there := range map[string]*bool{"ValidatingAdmissionPolicy": &p.There,
+			"ValidatingAdmissionPolicyBinding": &p.Bound} {
 			u := &unstructured.Unstructured{}
 			u.SetAPIVersion("admissionregistration.k8s.io/v1")
 			u.SetKind(kind)
@@ -239,36 +241,45 @@ const own = "scylla.scylladb.com"
 var (
 	toRead = []right{
 		{verb: "list", resource: "services", what: "status"}, {verb: "list", resource: "pods", what: "status"},
-		{verb: "list", group: "apps", resource: "statefulsets", what: "status"}, {verb: "list", resource: "persistentvolumeclaims", what: "replace"},
+		{verb: "list", group: "apps", resource: "statefulsets", what: "status"},
+		{verb: "list", resource: "persistentvolumeclaims", what: "replace"},
 		{verb: "list", group: own, resource: "scylladbdatacenternodesstatusreports", what: "status"},
 		{verb: "get", group: own, resource: "scylladbstatusreports", what: "status"},
 		{verb: "create", resource: "pods", sub: "portforward", what: "status --source=live"},
-		{verb: "patch", resource: "services", what: "replace"}, {verb: "create", group: "events.k8s.io", resource: "events", what: "replace"},
+		{verb: "patch", resource: "services", what: "replace"},
+		{verb: "create", group: "events.k8s.io", resource: "events", what: "replace"},
 	}
 	toInstall = []right{
 		{verb: "create", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", what: "install"},
 		{verb: "create", group: "rbac.authorization.k8s.io", resource: "clusterroles", what: "install"},
-		{verb: "create", group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies", what: "install"},
+		{verb: "create", group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies",
+			what: "install"},
 		{verb: "create", resource: "namespaces", what: "install"},
 	}
 	ofMember = []right{
-		{verb: "list", resource: "services", what: "the barrier"}, {verb: "watch", resource: "services", what: "the barrier"},
+		{verb: "list", resource: "services", what: "the barrier"},
+		{verb: "watch", resource: "services", what: "the barrier"},
 		{verb: "list", resource: "pods", what: "the barrier"}, {verb: "patch", resource: "pods", what: "the reporter"},
 		{verb: "list", group: "apps", resource: "statefulsets", what: "the barrier"},
 		{verb: "list", group: own, resource: "scylladbdatacenternodesstatusreports", what: "the barrier"},
 		{verb: "create", group: "events.k8s.io", resource: "events", what: "the barrier"},
-		{verb: "get", group: "coordination.k8s.io", resource: "leases", name: api.LeaseName, namespace: manifests.Namespace, what: "the barrier"},
+		{verb: "get", group: "coordination.k8s.io", resource: "leases", name: api.LeaseName,
+			namespace: manifests.Namespace, what: "the barrier"},
 	}
 	ofController = []right{
-		{verb: "watch", resource: "pods", what: "the controller"}, {verb: "patch", resource: "services", what: "the controller"},
-		{verb: "create", resource: "pods", sub: "eviction", what: "a replacement"}, {verb: "delete", resource: "persistentvolumeclaims", what: "a replacement"},
+		{verb: "watch", resource: "pods", what: "the controller"},
+		{verb: "patch", resource: "services", what: "the controller"},
+		{verb: "create", resource: "pods", sub: "eviction", what: "a replacement"},
+		{verb: "delete", resource: "persistentvolumeclaims", what: "a replacement"},
 		{verb: "patch", group: own, resource: "scylladbstatusreports", sub: "status", what: "the report"},
-		{verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: manifests.Namespace, what: "the controller"},
+		{verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: manifests.Namespace,
+			what: "the controller"},
 	}
 )
 
 // access checks all permissions, several in parallel, and returns them in a fixed order.
-func (o *options) access(ctx context.Context, c client.Client, namespace string, in *preflight.Input) []preflight.Access {
+func (o *options) access(ctx context.Context, c client.Client, namespace string,
+	in *preflight.Input) []preflight.Access {
 	var all []preflight.Access
 	var ask []func(*preflight.Access)
 	add := func(who, user, ns string, rights []right) {
@@ -287,7 +298,8 @@ func (o *options) access(ctx context.Context, c client.Client, namespace string,
 	add(preflight.You, "", namespace, rights)
 	if !o.pre {
 		if in.Controller != nil {
-			add(preflight.TheController, "system:serviceaccount:"+manifests.Namespace+":"+api.LeaseName, namespace, ofController)
+			add(preflight.TheController, "system:serviceaccount:"+manifests.Namespace+":"+api.LeaseName, namespace,
+				ofController)
 		}
 		for _, account := range accounts(in.StatefulSets) {
 			ns, name, _ := strings.Cut(account, "/")
@@ -304,7 +316,8 @@ func accounts(sets []appsv1.StatefulSet) []string {
 	for _, s := range sets {
 		spec := s.Spec.Template.Spec
 		name := cmp.Or(spec.ServiceAccountName, "default")
-		if cluster.HasBarrier(&spec) && s.Labels[api.LabelManagedBy] != api.ManagedByOperator && !slices.Contains(all, s.Namespace+"/"+name) {
+		if cluster.HasBarrier(&spec) && s.Labels[api.LabelManagedBy] != api.ManagedByOperator &&
+			!slices.Contains(all, s.Namespace+"/"+name) {
 			all = append(all, s.Namespace+"/"+name)
 		}
 	}
@@ -321,9 +334,14 @@ func denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, in *
 	for _, account := range accounts(in.StatefulSets) {
 		namespace, name, _ := strings.Cut(account, "/")
 		at := slices.IndexFunc(in.Pods, func(p corev1.Pod) bool {
-			return p.Namespace == namespace && cmp.Or(p.Spec.ServiceAccountName, "default") == name && cluster.HasBarrier(&p.Spec)
+			return p.Namespace == namespace && cmp.Or(p.Spec.ServiceAccountName, "default") == name &&
+				cluster.HasBarrier(&p.Spec)
 		})
-		if at < 0 || slices.ContainsFunc(in.Access, func(a preflight.Access) bool { return a.Who == account && a.Right == "patch pods" && !a.Allowed }) {
+		if at < 0 ||
+			slices.ContainsFunc(in.Access, func(a preflight.Access) bool {
+				return a.Who == account &&
+					a.Right == "patch pods" && !a.Allowed
+			}) {
 			continue
 		}
 		d := preflight.Denial{Account: account, Pod: in.Pods[at].Name}
@@ -333,7 +351,9 @@ func denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, in *
 		c, err := client.New(as, client.Options{Scheme: scheme})
 		if err == nil {
 			err = c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: d.Pod}},
-				client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubectl-scylla.scylladb.com/check":"dry run"}}}`)), client.DryRunAll)
+				client.RawPatch(types.MergePatchType,
+					[]byte(`{"metadata":{"annotations":{"kubectl-scylla.scylladb.com/check":"dry run"}}}`)),
+				client.DryRunAll)
 		}
 		switch {
 		// Kubernetes' message names the policy.
@@ -349,16 +369,19 @@ func denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, in *
 
 // review checks one permission of a user; an empty user is the caller.
 func review(ctx context.Context, c client.Client, user string, r right, a *preflight.Access) {
-	attributes := &authorizationv1.ResourceAttributes{Namespace: r.namespace, Verb: r.verb, Group: r.group, Resource: r.resource, Subresource: r.sub, Name: r.name}
+	attributes := &authorizationv1.ResourceAttributes{Namespace: r.namespace, Verb: r.verb, Group: r.group,
+		Resource: r.resource, Subresource: r.sub, Name: r.name}
 	var err error
 	if user == "" {
-		s := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes}}
+		s := &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes}}
 		err = c.Create(ctx, s)
 		a.Allowed = s.Status.Allowed
 	} else {
 		ns := strings.Split(user, ":")[2]
-		s := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: attributes, User: user,
-			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"}}}
+		s := &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: attributes, User: user,
+				Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"}}}
 		err = c.Create(ctx, s)
 		a.Allowed = s.Status.Allowed
 	}

@@ -19,7 +19,8 @@ import (
 
 // safeNow queries all nodes and shows whether the action is safe.
 func (o *options) safeNow(ctx context.Context) error {
-	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceLive), ControllerNamespace: cli.DefaultControllerNamespace})
+	reader, err := o.d.NewReader(ctx,
+		cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceLive), ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,8 @@ func (o *options) safeNow(ctx context.Context) error {
 		results = append(results, preflight.Safe(in)...)
 	}
 	if len(results) == 0 {
-		results = []preflight.Result{{Check: "nodes", Subject: "Kubernetes node " + o.what, State: preflight.OK, Text: words.New(words.NobodyThereNow)}}
+		results = []preflight.Result{{Check: "nodes", Subject: "Kubernetes node " + o.what, State: preflight.OK,
+			Text: words.New(words.NobodyThereNow)}}
 	}
 	if ctx.Err() != nil {
 		return exit.Interrupted(ctx.Err())
@@ -46,7 +48,8 @@ func (o *options) safeNow(ctx context.Context) error {
 }
 
 // meant returns the clusters to check, and their members that the action stops.
-func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Cluster, func(*cluster.Cluster) []cluster.Member, error) {
+func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Cluster,
+	func(*cluster.Cluster) []cluster.Member, error) {
 	if o.purpose == preflight.ForRestart {
 		s, m, err := reader.Named(ctx, o.what)
 		return []*cluster.Cluster{s}, func(*cluster.Cluster) []cluster.Member { return []cluster.Member{m} }, err

@@ -91,15 +91,18 @@ const completionTimeout = 2 * time.Second
 
 // CompleteClusters completes the names of clusters in the namespace. On errors it completes
 // nothing, because a shell cannot show them.
-func (d *Deps) CompleteClusters(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) CompleteClusters(cmd *cobra.Command, args []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return d.complete(cmd, toComplete, func(_ *cluster.Cluster, key cluster.Key) []string { return []string{key.Name} }, false)
+	return d.complete(cmd, toComplete, func(_ *cluster.Cluster, key cluster.Key) []string { return []string{key.Name} },
+		false)
 }
 
 // CompleteDatacenters completes the names of datacenters in the namespace.
-func (d *Deps) CompleteDatacenters(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) CompleteDatacenters(cmd *cobra.Command, _ []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	return d.complete(cmd, toComplete, func(s *cluster.Cluster, _ cluster.Key) []string {
 		var names []string
 		for _, m := range s.Members() {
@@ -111,13 +114,15 @@ func (d *Deps) CompleteDatacenters(cmd *cobra.Command, _ []string, toComplete st
 	}, true)
 }
 
-func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*cluster.Cluster, cluster.Key) []string, load bool) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*cluster.Cluster, cluster.Key) []string,
+	load bool) ([]string, cobra.ShellCompDirective) {
 	return complete(cmd, toComplete, func(ctx context.Context) []string { return d.candidates(ctx, names, load) })
 }
 
 // complete returns the distinct candidates that begin with the typed text, within
 // completionTimeout.
-func complete(cmd *cobra.Command, toComplete string, candidates func(context.Context) []string) ([]string, cobra.ShellCompDirective) {
+func complete(cmd *cobra.Command, toComplete string, candidates func(context.Context) []string) ([]string,
+	cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -173,7 +178,8 @@ func (d *Deps) candidates(ctx context.Context, names func(*cluster.Cluster, clus
 
 // CompleteNamespaces completes -n with the namespaces that the user can list, those with a cluster
 // first if known. If the user cannot list namespaces, it completes only those with a cluster.
-func (d *Deps) CompleteNamespaces(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) CompleteNamespaces(cmd *cobra.Command, _ []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	return complete(cmd, toComplete, func(ctx context.Context) []string {
 		c, err := d.NewClient()
 		if err != nil {
@@ -197,7 +203,8 @@ func (d *Deps) CompleteNamespaces(cmd *cobra.Command, _ []string, toComplete str
 }
 
 // CompleteContexts completes --context from the kubeconfig.
-func (d *Deps) CompleteContexts(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) CompleteContexts(cmd *cobra.Command, _ []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	return complete(cmd, toComplete, func(context.Context) []string {
 		raw, err := d.Flags.ToRawKubeConfigLoader().RawConfig()
 		if err != nil {

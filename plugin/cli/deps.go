@@ -126,7 +126,9 @@ func (d *Deps) restConfig() (*rest.Config, error) {
 	loader := d.Flags.ToRawKubeConfigLoader()
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, d.ways(exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)), "check --kubeconfig and KUBECONFIG, or read saved objects with --from FILE"))
+		return nil,
+			d.ways(exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)),
+				"check --kubeconfig and KUBECONFIG, or read saved objects with --from FILE"))
 	}
 	server := d.Flags.APIServer != nil && *d.Flags.APIServer != ""
 	if len(raw.Clusters) == 0 && !server && d.env("KUBERNETES_SERVICE_HOST") == "" && d.env("KUBERNETES_MASTER") == "" {
@@ -136,10 +138,12 @@ func (d *Deps) restConfig() (*rest.Config, error) {
 	}
 	cfg, err := d.Flags.ToRESTConfig()
 	if err != nil {
-		return nil, exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)), "list the contexts: kubectl config get-contexts")
+		return nil, exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)),
+			"list the contexts: kubectl config get-contexts")
 	}
 	if _, _, err := rest.DefaultServerUrlFor(cfg); err != nil {
-		return nil, exit.WithHint(fmt.Errorf("invalid API server address %q: must be a URL or host:port", cfg.Host), "check --server and the kubeconfig")
+		return nil, exit.WithHint(fmt.Errorf("invalid API server address %q: must be a URL or host:port", cfg.Host),
+			"check --server and the kubeconfig")
 	}
 	return cfg, nil
 }
@@ -165,7 +169,9 @@ func kubeconfigCause(err error) error {
 func (d *Deps) Namespace() (string, error) {
 	ns, _, err := d.Flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
-		return "", d.ways(exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)), "check --kubeconfig and KUBECONFIG, or read saved objects with --from FILE"))
+		return "",
+			d.ways(exit.WithHint(fmt.Errorf("read kubeconfig: %w", kubeconfigCause(err)),
+				"check --kubeconfig and KUBECONFIG, or read saved objects with --from FILE"))
 	}
 	return ns, nil
 }
@@ -331,7 +337,8 @@ const maxAnswer = 4096
 // the answer differs.
 func (d *Deps) Confirm(ctx context.Context, question, want string) error {
 	if !d.Terminal().In {
-		return exit.WithHint(exit.Refusedf("cannot ask for confirmation: standard input is not a terminal"), "add --yes if you are sure")
+		return exit.WithHint(exit.Refusedf("cannot ask for confirmation: standard input is not a terminal"),
+			"add --yes if you are sure")
 	}
 	d.Say(fmt.Sprintf("%s Type %q to continue: ", question, want))
 	type answer struct {

@@ -47,7 +47,9 @@ func (f DryRunFlag) Suffix() string {
 
 // AddFlag binds --dry-run.
 func (f *DryRunFlag) AddFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(f, "dry-run", "client (a bare --dry-run): print the changes, send nothing. server: validate them without persisting.")
+	cmd.Flags().Var(f, "dry-run",
+		"client (a bare --dry-run): print the changes, send nothing. server: validate them without persisting.")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = string(DryRunClient)
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"},
+		cobra.ShellCompDirectiveNoFileComp))
 }

@@ -15,11 +15,13 @@ import (
 const FlagFloatingTag = "--allow-floating-tag"
 
 // AllowVersionUsage is the usage of --allow-version.
-const AllowVersionUsage = "Allow a ScyllaDB older than 2025.2.0, whose disk cannot be queried: the barrier then recognises a restart only while the API server and the other nodes respond."
+const AllowVersionUsage = "Allow a ScyllaDB older than 2025.2.0, whose disk cannot be queried: the barrier then " +
+	"recognises a restart only while the API server and the other nodes respond."
 
 // AddFloatingTagFlag binds FlagFloatingTag.
 func AddFloatingTagFlag(cmd *cobra.Command, allowed *bool) {
-	cmd.Flags().BoolVar(allowed, strings.TrimPrefix(FlagFloatingTag, "--"), false, "Allow an --image without a digest whose tag is latest or missing.")
+	cmd.Flags().BoolVar(allowed, strings.TrimPrefix(FlagFloatingTag, "--"), false,
+		"Allow an --image without a digest whose tag is latest or missing.")
 }
 
 // CheckImage refuses an image of scylla-agent that may change between pulls.
@@ -27,6 +29,9 @@ func CheckImage(image string, allowed bool) error {
 	if allowed || !release.Floating(image) {
 		return nil
 	}
-	return exit.WithHint(exit.Usagef("image %q has no fixed version: a Pod that starts later can run a different version, even an older one", image),
+	return exit.WithHint(
+		exit.Usagef(
+			"image %q has no fixed version: a Pod that starts later can run a different version, even an older one",
+			image),
 		"specify its digest (IMAGE@sha256:DIGEST) or a version (IMAGE:VERSION), or add "+FlagFloatingTag)
 }

@@ -67,19 +67,25 @@ type ReadFlags struct {
 const AllNamespacesUsage = "Include clusters in all namespaces."
 
 // FromUsage is the usage of --from.
-const FromUsage = "Saved objects to read: an archive (report --archive), output of \"kubectl get -o yaml\", - for standard input, or sample:NAME."
+const FromUsage = "Saved objects to read: an archive (report --archive), output of \"kubectl get -o yaml\", - for " +
+	"standard input, or sample:NAME."
 
 // AddFlags binds --source and --from; many also binds -A and -l.
 func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
 	f.Source = SourceFlag(cluster.SourceAuto)
-	cmd.Flags().Var(&f.Source, "source", "Source of status reports: report, annotation (of Pods), live (each node by port-forward), auto (the first that has any).")
+	cmd.Flags().Var(&f.Source, "source",
+		"Source of status reports: report, annotation (of Pods), live (each node by port-forward), auto (the first "+
+			"that has any).")
 	cmd.Flags().StringVar(&f.From, "from", "", FromUsage)
-	cmd.Flags().StringVar(&f.ControllerNamespace, "controller-namespace", DefaultControllerNamespace, "Namespace of the controller's Lease. If empty, the Lease is not checked.")
-	_ = cmd.RegisterFlagCompletionFunc("source", cobra.FixedCompletions([]string{"auto", "report", "annotation", "live"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&f.ControllerNamespace, "controller-namespace", DefaultControllerNamespace,
+		"Namespace of the controller's Lease. If empty, the Lease is not checked.")
+	_ = cmd.RegisterFlagCompletionFunc("source",
+		cobra.FixedCompletions([]string{"auto", "report", "annotation", "live"}, cobra.ShellCompDirectiveNoFileComp))
 	Rarely(cmd, "controller-namespace")
 	if many {
 		cmd.Flags().BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, AllNamespacesUsage)
-		cmd.Flags().StringVarP(&f.Selector, "selector", "l", "", "Label selector: only clusters whose objects have these labels.")
+		cmd.Flags().StringVarP(&f.Selector, "selector", "l", "",
+			"Label selector: only clusters whose objects have these labels.")
 	}
 }
 
@@ -87,7 +93,8 @@ func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
 func (f *ReadFlags) Validate() error {
 	if f.From != "" {
 		switch {
-		case f.Source == SourceFlag(cluster.SourceLive) && f.From != "-" && !strings.HasSuffix(f.From, ".zip") && !strings.HasPrefix(f.From, samples.Prefix):
+		case f.Source == SourceFlag(cluster.SourceLive) && f.From != "-" && !strings.HasSuffix(f.From, ".zip") &&
+			!strings.HasPrefix(f.From, samples.Prefix):
 			// An archive may contain live rows; that is known once it is open.
 			return exit.Usagef("--source=live queries running nodes and cannot be used with --from")
 		case f.Selector != "":
@@ -171,7 +178,8 @@ func (r *Reader) sample() bool { return strings.HasPrefix(r.flags.From, samples.
 func (r *Reader) Quiet() *Reader {
 	d := r.d
 	quiet := &Deps{
-		Streams: d.Streams, Flags: d.Flags, Clock: d.Clock, Environ: d.Environ, Terminal: d.Terminal, RESTConfig: d.RESTConfig, NewClient: d.NewClient, ReadLive: d.ReadLive,
+		Streams: d.Streams, Flags: d.Flags, Clock: d.Clock, Environ: d.Environ, Terminal: d.Terminal,
+		RESTConfig: d.RESTConfig, NewClient: d.NewClient, ReadLive: d.ReadLive,
 		Replication: d.Replication, WhoAmI: d.WhoAmI, NotRepeated: d.NotRepeated, Color: d.Color, From: d.From,
 	}
 	quiet.Streams.ErrOut = io.Discard
@@ -206,7 +214,11 @@ func (d *Deps) readSaved(name string) (*support.Saved, error) {
 	}
 	if len(saved.Clusters) == 0 {
 		return nil, exit.WithHint(fmt.Errorf("no ScyllaDB cluster found in %s", what),
-			"save one with", words.Command{"kubectl", "get", "services,pods,statefulsets,persistentvolumeclaims,scylladbdatacenternodesstatusreports,scylladbstatusreports", "-n", "NAMESPACE", "-o", "yaml"}...)
+			"save one with",
+			words.Command{"kubectl", "get",
+				"services,pods,statefulsets,persistentvolumeclaims,scylladbdatacenternodesstatusreports," +
+					"scylladbstatusreports",
+				"-n", "NAMESPACE", "-o", "yaml"}...)
 	}
 	return saved, nil
 }
@@ -262,7 +274,8 @@ func (e *noClusterError) Error() string { return "no ScyllaDB cluster found in "
 // none returns the error for a place without clusters; it names the namespaces that have one.
 func (r *Reader) none(ctx context.Context, ns string) error {
 	if r.flags.selector != nil {
-		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns), r.flags.Selector), "omit --selector to list all")
+		return exit.WithHint(fmt.Errorf("no ScyllaDB cluster in %s has objects with labels %s", inNamespace(ns),
+			r.flags.Selector), "omit --selector to list all")
 	}
 	err := &noClusterError{In: inNamespace(ns)}
 	byLabel := "member Services, StatefulSets and reports are found by the label " + api.LabelCluster
@@ -287,7 +300,8 @@ func (r *Reader) none(ctx context.Context, ns string) error {
 	if len(names) > 5 {
 		names, more = names[:5], ", ..."
 	}
-	return exit.WithHint(err, "choose another namespace with -n; there are clusters in: "+strings.Join(names, ", ")+more)
+	return exit.WithHint(err, "choose another namespace with -n; there are clusters in: "+
+		strings.Join(names, ", ")+more)
 }
 
 func inNamespace(ns string) string {
@@ -311,7 +325,8 @@ func (r *Reader) savedIn(name string) ([]*cluster.Cluster, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, exit.WithHint(fmt.Errorf("the saved objects do not contain this cluster"), "they contain: "+strings.Join(names, ", "))
+		return nil, exit.WithHint(fmt.Errorf("the saved objects do not contain this cluster"), "they contain: "+
+			strings.Join(names, ", "))
 	}
 	return found, nil
 }
@@ -354,7 +369,8 @@ func ambiguous(what, name string, in []*cluster.Cluster) error {
 }
 
 // Load reads one cluster (see kube.Load).
-func (d *Deps) Load(ctx context.Context, c client.Reader, key cluster.Key, opts kube.LoadOptions) (*cluster.Cluster, error) {
+func (d *Deps) Load(ctx context.Context, c client.Reader, key cluster.Key, opts kube.LoadOptions) (*cluster.Cluster,
+	error) {
 	now := d.Clock.Now()
 	objects, err := kube.Load(ctx, c, key, opts)
 	if err != nil {
@@ -399,7 +415,8 @@ func (r *Reader) options() kube.LoadOptions {
 
 // silent reports whether no member has a row, not even an invalid one.
 func silent(s *cluster.Cluster) bool {
-	return !slices.ContainsFunc(s.Members(), func(m cluster.Member) bool { return m.Reported || !m.RowTrouble.IsZero() })
+	return !slices.ContainsFunc(s.Members(),
+		func(m cluster.Member) bool { return m.Reported || !m.RowTrouble.IsZero() })
 }
 
 // running returns the names of the Pods whose ScyllaDB runs.

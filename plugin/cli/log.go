@@ -49,10 +49,14 @@ type logged struct {
 // FirstError returns the first known error in the log of a Pod's ScyllaDB, nil if there is none or
 // the log cannot be read. An archive contains the result of the time when it was packed; saved
 // objects have none.
-func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid string, restarts int32) *scylla.Diagnosis {
+func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid string,
+	restarts int32) *scylla.Diagnosis {
 	if l.Archived != nil {
 		if c := l.Archived(s); c != nil {
-			i := slices.IndexFunc(c.Waiting, func(w support.Container) bool { return w.Pod == pod && w.Container == s.Containers().Container(pod) })
+			i := slices.IndexFunc(c.Waiting, func(w support.Container) bool {
+				return w.Pod == pod &&
+					w.Container == s.Containers().Container(pod)
+			})
 			if i < 0 {
 				return nil
 			}
@@ -63,7 +67,8 @@ func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid
 		return nil
 	}
 	now := l.Deps.Clock.Now()
-	if known, ok := l.read[uid]; ok && (known.found != nil && known.found.Code != words.ShadowRound || now.Sub(known.at) < logEvery) {
+	if known, ok := l.read[uid]; ok && (known.found != nil && known.found.Code != words.ShadowRound ||
+		now.Sub(known.at) < logEvery) {
 		return known.found
 	}
 	c := support.Container{Pod: pod, Container: s.Containers().Container(pod), Restarts: restarts}
@@ -108,7 +113,8 @@ func (l *LogReader) Judge(ctx context.Context, s *cluster.Cluster, names ...stri
 	return j
 }
 
-func (l *LogReader) replacements(ctx context.Context, s *cluster.Cluster, open map[string]diagnosis.Replacing) diagnosis.Logs {
+func (l *LogReader) replacements(ctx context.Context, s *cluster.Cluster,
+	open map[string]diagnosis.Replacing) diagnosis.Logs {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	var logs diagnosis.Logs
@@ -177,7 +183,8 @@ func started(s *cluster.Cluster, member string) (*corev1.Pod, int32) {
 			continue
 		}
 		for _, st := range p.Status.ContainerStatuses {
-			if st.Name == s.Containers().Container(member) && (st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil) {
+			if st.Name == s.Containers().Container(member) &&
+				(st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil) {
 				return p, st.RestartCount
 			}
 		}

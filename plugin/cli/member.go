@@ -41,7 +41,8 @@ func (r *Reader) Member(ctx context.Context, typed string) (*cluster.Cluster, cl
 func (r *Reader) Named(ctx context.Context, typed string) (*cluster.Cluster, cluster.Member, error) {
 	s, m, err := r.Member(ctx, typed)
 	if err == nil && m.Member == "" {
-		err = exit.WithHint(exit.Refusedf("no member has host ID %s", m.HostID), "show which nodes list it", words.Scylla(s.Namespace, "status")...)
+		err = exit.WithHint(exit.Refusedf("no member has host ID %s", m.HostID), "show which nodes list it",
+			words.Scylla(s.Namespace, "status")...)
 	}
 	return s, m, err
 }
@@ -70,7 +71,8 @@ func (r *Reader) clusterOf(ctx context.Context, ns, member string) string {
 		return "" // several namespaces may have that name
 	}
 	for _, obj := range []client.Object{&corev1.Service{}, &corev1.Pod{}} {
-		if err := r.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: member}, obj); err == nil && obj.GetLabels()[api.LabelCluster] != "" {
+		if err := r.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: member}, obj); err == nil &&
+			obj.GetLabels()[api.LabelCluster] != "" {
 			return obj.GetLabels()[api.LabelCluster]
 		}
 	}
@@ -79,15 +81,18 @@ func (r *Reader) clusterOf(ctx context.Context, ns, member string) string {
 
 // CompleteMembers completes the names of members in the namespace, with a description. If no name
 // begins with the word, it completes the other forms.
-func (d *Deps) CompleteMembers(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) CompleteMembers(cmd *cobra.Command, args []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return d.complete(cmd, toComplete, func(s *cluster.Cluster, _ cluster.Key) []string { return memberWords(s, toComplete) }, true)
+	return d.complete(cmd, toComplete,
+		func(s *cluster.Cluster, _ cluster.Key) []string { return memberWords(s, toComplete) }, true)
 }
 
 // CompleteMemberList is CompleteMembers for a comma-separated flag.
-func (d *Deps) CompleteMemberList(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (d *Deps) CompleteMemberList(cmd *cobra.Command, _ []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	before, last := "", toComplete
 	if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
 		before, last = toComplete[:i+1], toComplete[i+1:]

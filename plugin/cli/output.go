@@ -36,20 +36,24 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command, text ...string) {
 	// PrintFlags.AddFlags would add --show-managed-fields, which documents do not have.
 	f.print.TemplatePrinterFlags.AddFlags(cmd)
 	Rarely(cmd, "allow-missing-template-keys", "template")
-	cmd.Flags().StringVarP(f.print.OutputFormat, "output", "o", "", "Output format. One of: "+strings.Join(f.allowed(), ", ")+".")
+	cmd.Flags().StringVarP(f.print.OutputFormat, "output", "o", "", "Output format. One of: "+
+		strings.Join(f.allowed(), ", ")+".")
 	f.print.OutputFlagSpecified = func() bool { return cmd.Flags().Changed("output") }
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(f.allowed(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	_ = cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(f.allowed(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 }
 
 func (f *OutputFlags) allowed() []string {
-	return append(slices.Clone(f.formats), "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...", "go-template=...", "go-template-file=...")
+	return append(slices.Clone(f.formats), "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...",
+		"go-template=...", "go-template-file=...")
 }
 
 // Validate creates the printer, so that an invalid format or template is refused before any
 // request.
 func (f *OutputFlags) Validate() error {
 	format := *f.print.OutputFormat
-	templated := f.print.TemplatePrinterFlags.TemplateArgument != nil && *f.print.TemplatePrinterFlags.TemplateArgument != ""
+	templated := f.print.TemplatePrinterFlags.TemplateArgument != nil &&
+		*f.print.TemplatePrinterFlags.TemplateArgument != ""
 	if format == "" && !templated || slices.Contains(f.formats, format) {
 		return nil
 	}
@@ -91,7 +95,8 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 		// A failing template writes its data three times before its error: do not print it.
 		var out bytes.Buffer
 		if err := f.printer.PrintObj(shown, &out); err != nil {
-			return exit.WithHint(fmt.Errorf("print %s in the format of -o: %w", doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)
+			return exit.WithHint(fmt.Errorf("print %s in the format of -o: %w",
+				doc.GetObjectKind().GroupVersionKind().Kind, templateError(err)), seeFields)
 		}
 		var text []byte
 		if *f.print.OutputFormat == "json" {
@@ -131,7 +136,8 @@ func templateError(err error) error {
 			continue
 		}
 		rest, _, _ = strings.Cut(strings.TrimPrefix(rest[len(quoted):], ": "), ". Printing more information")
-		rest = strings.ReplaceAll(strings.TrimPrefix(rest, "Error executing template: "), " in type interface {}", " of a value that is not an object")
+		rest = strings.ReplaceAll(strings.TrimPrefix(rest, "Error executing template: "), " in type interface {}",
+			" of a value that is not an object")
 		return errors.New(rest)
 	}
 	for _, kind := range []string{"error parsing jsonpath ", "error parsing template ", "error reading --template "} {

@@ -27,9 +27,13 @@ func (r *Reader) parts(ctx context.Context, ns string) []cluster.Key {
 		found, err := kube.ListClusters(ctx, r.c, n.Namespace, r.flags.selector)
 		switch {
 		case err != nil:
-			r.d.Warn("datacenter %s of ScyllaDBCluster %s/%s is in namespace %s: %s", n.Datacenter, ns, n.Cluster, n.Namespace, err)
+			r.d.Warn("datacenter %s of ScyllaDBCluster %s/%s is in namespace %s: %s", n.Datacenter, ns, n.Cluster,
+				n.Namespace, err)
 		case len(found) == 0:
-			r.d.Say(fmt.Sprintf("datacenter %s of ScyllaDBCluster %s/%s is in namespace %s of Kubernetes cluster %s, not in this one\n", n.Datacenter, ns, n.Cluster, n.Namespace, n.Kubernetes))
+			r.d.Say(
+				fmt.Sprintf(
+					"datacenter %s of ScyllaDBCluster %s/%s is in namespace %s of Kubernetes cluster %s, not in "+
+						"this one\n", n.Datacenter, ns, n.Cluster, n.Namespace, n.Kubernetes))
 		}
 		for _, k := range found {
 			if !slices.Contains(keys, k) {

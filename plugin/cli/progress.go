@@ -54,7 +54,8 @@ func (d *Deps) newProgress(text string, quiet, limit time.Duration) *Progress {
 	if !d.telling.CompareAndSwap(false, true) {
 		return &Progress{silent: true}
 	}
-	p := &Progress{d: d, start: d.Clock.Now(), limit: limit, text: text, changed: true, stop: make(chan struct{}), done: make(chan struct{})}
+	p := &Progress{d: d, start: d.Clock.Now(), limit: limit, text: text, changed: true, stop: make(chan struct{}),
+		done: make(chan struct{})}
 	p.tty = d.Terminal().Err && d.env("TERM") != "dumb"
 	p.frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	if !show.Unicode(d.Environ) {

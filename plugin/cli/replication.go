@@ -58,15 +58,17 @@ func (d *Deps) replication(ctx context.Context, pods []corev1.Pod) ([]maintenanc
 	for i := range pods[:min(ringNodes, len(pods))] {
 		var found []maintenance.Keyspace
 		answered := false
-		_, problems := kube.Live(ctx, cfg, pods[i:i+1], kube.LiveOptions{PerNodeTimeout: ringTimeout, Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
-			keyspaces, err := c.WithTimeout(ringQuestion).Replication(ctx)
-			if err != nil {
-				last = fmt.Errorf("query %s: %w", pods[i].Name, err)
-				return nil
-			}
-			found, answered = keyspaces, true
-			return nil
-		}})
+		_, problems := kube.Live(ctx, cfg, pods[i:i+1],
+			kube.LiveOptions{PerNodeTimeout: ringTimeout,
+				Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
+					keyspaces, err := c.WithTimeout(ringQuestion).Replication(ctx)
+					if err != nil {
+						last = fmt.Errorf("query %s: %w", pods[i].Name, err)
+						return nil
+					}
+					found, answered = keyspaces, true
+					return nil
+				}})
 		switch {
 		case answered:
 			return found, nil
@@ -89,10 +91,11 @@ func (d *Deps) flushLocal(ctx context.Context, pod corev1.Pod) error {
 	}
 	var asked bool
 	var failed error
-	rows, _ := kube.Live(ctx, cfg, []corev1.Pod{pod}, kube.LiveOptions{Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
-		asked, failed = true, c.FlushSystemLocal(ctx)
-		return nil
-	}})
+	rows, _ := kube.Live(ctx, cfg, []corev1.Pod{pod},
+		kube.LiveOptions{Ask: func(ctx context.Context, _ string, c *scylla.Client) []error {
+			asked, failed = true, c.FlushSystemLocal(ctx)
+			return nil
+		}})
 	switch row := rows[pod.Name]; {
 	case asked:
 		return failed

@@ -144,7 +144,8 @@ func watch[T any](ctx context.Context, d *Deps, reader *Reader, f *ShowFlags, s 
 		if changed == nil {
 			changed = reader.Watch(ctx, snapshots)
 		}
-		frame := frame{Key: s.Key(doc), Changed: changed, Dated: f.Output.Text(), Draw: func() error { return s.Print(doc) }}
+		frame := frame{Key: s.Key(doc), Changed: changed, Dated: f.Output.Text(),
+			Draw: func() error { return s.Print(doc) }}
 		if last := before; s.What != nil {
 			frame.What = func() []string { return s.What(last, doc) }
 		}

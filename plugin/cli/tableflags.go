@@ -20,11 +20,14 @@ type TableFlags struct {
 
 // AddFlags binds the flags.
 func (f *TableFlags) AddFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.Problems, "problems", false, "Show only nodes with problems, or clusters that are not healthy.")
+	cmd.Flags().BoolVar(&f.Problems, "problems", false,
+		"Show only nodes with problems, or clusters that are not healthy.")
 	cmd.Flags().Var(&f.SortBy, "sort-by", "Sort nodes by: "+strings.Join(document.SortKeys(), ", ")+".")
-	cmd.Flags().BoolVar(&f.NoHeaders, "no-headers", false, "Print only the lines of the table, without verdict and headers.")
+	cmd.Flags().BoolVar(&f.NoHeaders, "no-headers", false,
+		"Print only the lines of the table, without verdict and headers.")
 	Rarely(cmd, "no-headers")
-	_ = cmd.RegisterFlagCompletionFunc("sort-by", cobra.FixedCompletions(document.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("sort-by",
+		cobra.FixedCompletions(document.SortKeys(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Validate refuses flags without effect on the output format.

@@ -27,7 +27,8 @@ type WaitFlags struct {
 // AddFlags binds the flags; what completes "Wait until" in the help text.
 func (f *WaitFlags) AddFlags(cmd *cobra.Command, what string) {
 	cmd.Flags().BoolVar(&f.Wait, "wait", f.Wait, "Wait until "+what+", at most --timeout.")
-	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "Timeout of --wait. 0: check once, negative: one week.")
+	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute,
+		"Timeout of --wait. 0: check once, negative: one week.")
 }
 
 // Validate refuses --timeout without --wait.
@@ -80,7 +81,8 @@ func (d *Deps) Wait(ctx context.Context, w Wait) error {
 		case <-ctx.Done():
 			return exit.Interrupted(fmt.Errorf("wait for %s: %w", w.Subject, ctx.Err()))
 		case <-deadline.C():
-			return exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", words.Age(d.Clock.Since(start)), w.Subject, activity))
+			return exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", words.Age(d.Clock.Since(start)),
+				w.Subject, activity))
 		case _, ok := <-w.Changed:
 			if !ok {
 				w.Changed = nil

@@ -40,7 +40,8 @@ func (o *options) actions(ctx context.Context, reader *cli.Reader) dashboard.Act
 	}
 	return dashboard.Actions{
 		Describe: describe,
-		Logs:     inPod(kubectl.Logs, tail), Shell: inPod(kubectl.Exec, "--", "bash"), CQL: inPod(kubectl.Cqlsh), Nodetool: inPod(kubectl.Nodetool, "--", "status"),
+		Logs:     inPod(kubectl.Logs, tail), Shell: inPod(kubectl.Exec, "--", "bash"), CQL: inPod(kubectl.Cqlsh),
+		Nodetool: inPod(kubectl.Nodetool, "--", "status"),
 
 		ForceProceed: func(target string) error { return o.act(ctx, forceproceed.NewCmd, target) },
 		// The dashboard itself shows the progress; Ctrl-C in the command's own wait would end the

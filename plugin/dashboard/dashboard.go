@@ -71,7 +71,8 @@ Exit code: 0 after q, 130 after Ctrl-C; with --once as status: 0 healthy, 3 not 
 			"kubectl scylla dashboard -n demo --source live",
 			"",
 			"# Explore saved objects",
-			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui --from -",
+			"kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui "+
+				"--from -",
 		),
 	}, cli.GroupInspect, d.CompleteClusters, o)
 	o.read.AddFlags(cmd, false)
@@ -106,11 +107,14 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	cure, status := "print one frame with --once, or use", words.Scylla("", "status")
 	switch {
 	case !t.Out:
-		return exit.WithHint(exit.Usagef("the dashboard requires a terminal: standard output is not one"), cure, status...)
+		return exit.WithHint(exit.Usagef("the dashboard requires a terminal: standard output is not one"), cure,
+			status...)
 	case !t.In && o.read.From != "-":
-		return exit.WithHint(exit.Usagef("the dashboard requires a terminal: standard input is not one"), cure, status...)
+		return exit.WithHint(exit.Usagef("the dashboard requires a terminal: standard input is not one"), cure,
+			status...)
 	case dumb(o.d.Environ):
-		return exit.WithHint(exit.Usagef("the terminal cannot move its cursor: TERM is dumb or not set"), cure, status...)
+		return exit.WithHint(exit.Usagef("the terminal cannot move its cursor: TERM is dumb or not set"), cure,
+			status...)
 	}
 	return nil
 }
@@ -140,7 +144,8 @@ func (o *options) Run(ctx context.Context) error {
 	if o.once || reader.Saved() { // otherwise loaded later, without delay
 		snapshot = snapshot.WithPast(past(ctx, reader, first, cluster.Source(o.read.Source)))
 	}
-	opts := dashboard.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII, Words: look.Words, Context: look.Context}
+	opts := dashboard.Options{Now: reader.Now, Profile: look.Profile, ASCII: look.ASCII, Words: look.Words,
+		Context: look.Context}
 	if o.once {
 		return o.printOnce(snapshot, opts)
 	}
@@ -148,7 +153,8 @@ func (o *options) Run(ctx context.Context) error {
 	var feed dashboard.Feed
 	if !reader.Saved() {
 		opts.Live = true
-		l := &loader{clock: o.d.Clock, readLive: o.d.ReadLive, c: reader.Client(), key: first.Key, source: cluster.Source(o.read.Source), leases: o.read.ControllerNamespace, banned: reader.Logs.Banned,
+		l := &loader{clock: o.d.Clock, readLive: o.d.ReadLive, c: reader.Client(), key: first.Key,
+			source: cluster.Source(o.read.Source), leases: o.read.ControllerNamespace, banned: reader.Logs.Banned,
 			looked: looked, ask: first.Source == cluster.SourceLive, last: snapshot}
 		feed = withPast(l.run, func(ctx context.Context) dashboard.Past {
 			return past(ctx, reader, first, cluster.Source(o.read.Source))
@@ -191,7 +197,8 @@ func (o *options) printOnce(s *dashboard.Snapshot, opts dashboard.Options) error
 		h = o.height
 	}
 	if w < dashboard.MinWidth || h < dashboard.MinHeight {
-		return exit.WithHint(exit.Usagef("the terminal is %dx%d: a frame requires at least %dx%d", w, h, dashboard.MinWidth, dashboard.MinHeight), "specify the size with --width and --height")
+		return exit.WithHint(exit.Usagef("the terminal is %dx%d: a frame requires at least %dx%d", w, h,
+			dashboard.MinWidth, dashboard.MinHeight), "specify the size with --width and --height")
 	}
 	if err := o.d.Print(dashboard.Once(s, opts, w, h)+"\n", look); err != nil {
 		return err

@@ -155,7 +155,8 @@ func (l *loader) watch(ctx context.Context, nudge chan<- struct{}) <-chan struct
 }
 
 func (l *loader) options() kube.LoadOptions {
-	return kube.LoadOptions{Source: l.source, StatefulSets: true, PVCs: true, StatusReport: true, Lease: l.leases != "", LeaseNamespace: l.leases, Operator: true, Machines: &l.machines}
+	return kube.LoadOptions{Source: l.source, StatefulSets: true, PVCs: true, StatusReport: true, Lease: l.leases != "",
+		LeaseNamespace: l.leases, Operator: true, Machines: &l.machines}
 }
 
 // load reads the cluster into last.
@@ -225,7 +226,8 @@ func plainly(err error) error {
 
 func isTimeout(err error) bool {
 	p, ok := errors.AsType[cluster.Problem](err)
-	return ok && p.Kind == cluster.ProblemTimeout || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || errors.Is(err, context.DeadlineExceeded)
+	return ok && p.Kind == cluster.ProblemTimeout || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // hear records a response of the API server.
@@ -246,7 +248,8 @@ func (l *loader) lost(err error) {
 	since := l.heard
 	l.mu.Unlock()
 	_, unreachable := errors.AsType[*kube.UnreachableError](err)
-	l.tell(dashboard.Lost{Since: since, Err: exit.Describe(err), Reached: !unreachable && !errors.Is(err, errNoAnswer) && !isTimeout(err)})
+	l.tell(dashboard.Lost{Since: since, Err: exit.Describe(err), Reached: !unreachable &&
+		!errors.Is(err, errNoAnswer) && !isTimeout(err)})
 }
 
 // beat requests one object's name at intervals. A watch receives no data if nothing changes or if

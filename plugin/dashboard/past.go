@@ -35,7 +35,8 @@ func past(ctx context.Context, reader *cli.Reader, s *cluster.Cluster, source cl
 	}
 	for _, l := range report.LeftOut {
 		if !strings.HasPrefix(l.What, "log") { // logs contain no changes
-			out.Changes = append(out.Changes, dashboard.Change{At: s.TakenAt, Text: "not read: " + page.LeftOutLine(l), Bad: true})
+			out.Changes = append(out.Changes, dashboard.Change{At: s.TakenAt, Text: "not read: " + page.LeftOutLine(l),
+				Bad: true})
 		}
 	}
 	return out

@@ -165,12 +165,14 @@ func (d *Document) DeepCopyObject() runtime.Object { return document.DeepCopy(d)
 // GetObjectKind: see DeepCopyObject.
 func (d *Document) GetObjectKind() schema.ObjectKind { return &d.TypeMeta }
 
-func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.ClusterStatus, a *around, now time.Time) *Document {
+func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.ClusterStatus, a *around,
+	now time.Time) *Document {
 	d := &Document{
 		TypeMeta:    metav1.TypeMeta{APIVersion: document.APIVersion, Kind: Kind},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: cmp.Or(m.Member, string(m.HostID))},
 		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), TakenAt: document.TimePtr(s.TakenAt),
-		Cluster: s.Name, Source: string(s.Source), View: document.NewViewStamp(s), Node: nodeOf(status, m), Partial: slices.Concat(status.PartialLines(0), a.missing),
+		Cluster: s.Name, Source: string(s.Source), View: document.NewViewStamp(s), Node: nodeOf(status, m),
+		Partial: slices.Concat(status.PartialLines(0), a.missing),
 	}
 	d.RootCredential, _ = document.RootCredential(s)
 	d.find(status, m)
@@ -195,7 +197,8 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.Cluster
 	for i := range a.events {
 		e := &a.events[i]
 		d.Events = append(d.Events, Event{
-			Time: document.TimePtr(support.EventTime(e)), Type: e.Type, Reason: e.Reason, Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Message: e.Message, Count: e.Count,
+			Time: document.TimePtr(support.EventTime(e)), Type: e.Type, Reason: e.Reason,
+			Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Message: e.Message, Count: e.Count,
 		})
 	}
 	return d
@@ -208,7 +211,8 @@ func nodeOf(status *document.ClusterStatus, m *cluster.Member) document.Node {
 			return n
 		}
 	}
-	return document.Node{Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail), Pod: m.PodState, Image: m.Image, Version: m.Version, Vitals: m.Vitals}
+	return document.Node{Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail),
+		Pod: m.PodState, Image: m.Image, Version: m.Version, Vitals: m.Vitals}
 }
 
 // find adds the findings about the member: those that name it, and those that name no node and
@@ -260,7 +264,8 @@ func (d *Document) views(m *matrix.Matrix, hostID hostid.ID) {
 		d.SeenBy = append(d.SeenBy, by)
 		if own {
 			c := m.Cell(self, i)
-			d.Sees = append(d.Sees, Opinion{Ref: nodes[i].Ref, Status: api.NodeStatus(c.Status.String()), Since: document.TimePtr(c.Since)})
+			d.Sees = append(d.Sees, Opinion{Ref: nodes[i].Ref, Status: api.NodeStatus(c.Status.String()),
+				Since: document.TimePtr(c.Since)})
 		}
 	}
 }
@@ -270,7 +275,9 @@ func podOf(m *cluster.Member) *Pod {
 	if p == nil {
 		return nil
 	}
-	out := &Pod{Name: p.Name, State: m.PodState, IP: p.Status.PodIP, Created: document.TimePtr(p.CreationTimestamp.Time), Waiting: words.Text(m.Waiting), Since: document.TimePtr(m.WaitingSince)}
+	out := &Pod{Name: p.Name, State: m.PodState, IP: p.Status.PodIP,
+		Created: document.TimePtr(p.CreationTimestamp.Time), Waiting: words.Text(m.Waiting),
+		Since: document.TimePtr(m.WaitingSince)}
 	add := func(specs []corev1.Container, states []corev1.ContainerStatus, initial bool) {
 		for i := range specs {
 			c := Container{Name: specs[i].Name, Init: initial, State: "not started"}

@@ -76,7 +76,10 @@ func archived(c *support.Cluster, m *cluster.Member) *around {
 			a.missing = append(a.missing, "Kubernetes node: not in the saved objects")
 		}
 		name := cluster.LogContainer(m.Pod)
-		if i := slices.IndexFunc(c.Waiting, func(w support.Container) bool { return w.Pod == m.Pod.Name && w.Container == name }); i >= 0 {
+		if i := slices.IndexFunc(c.Waiting, func(w support.Container) bool {
+			return w.Pod == m.Pod.Name &&
+				w.Container == name
+		}); i >= 0 {
 			a.log = &c.Waiting[i]
 		}
 	}
@@ -100,7 +103,8 @@ func (a *around) readEvents(ctx context.Context, c client.Reader, m *cluster.Mem
 	next := ""
 	for range eventPages {
 		var list corev1.EventList
-		if err := c.List(ctx, &list, client.InNamespace(m.Namespace), client.Limit(eventPage), client.Continue(next)); err != nil {
+		if err := c.List(ctx, &list, client.InNamespace(m.Namespace), client.Limit(eventPage),
+			client.Continue(next)); err != nil {
 			a.miss("Events", err)
 			break
 		}
@@ -110,7 +114,8 @@ func (a *around) readEvents(ctx context.Context, c client.Reader, m *cluster.Mem
 		}
 	}
 	if next != "" {
-		a.missing = append(a.missing, fmt.Sprintf("Events: only the first %d of the namespace were read", eventPage*eventPages))
+		a.missing = append(a.missing, fmt.Sprintf("Events: only the first %d of the namespace were read",
+			eventPage*eventPages))
 	}
 }
 
@@ -118,12 +123,14 @@ func (a *around) readEvents(ctx context.Context, c client.Reader, m *cluster.Mem
 func (a *around) keep(events []corev1.Event, m *cluster.Member) {
 	for _, e := range events {
 		about := e.InvolvedObject
-		own := (about.Kind == "Pod" || about.Kind == "Service") && about.Name == m.Member || about.Kind == "PersistentVolumeClaim" && about.Name == m.PVCName
+		own := (about.Kind == "Pod" || about.Kind == "Service") && about.Name == m.Member ||
+			about.Kind == "PersistentVolumeClaim" && about.Name == m.PVCName
 		if own && about.Name != "" {
 			a.events = append(a.events, e)
 		}
 	}
-	slices.SortStableFunc(a.events, func(x, y corev1.Event) int { return support.EventTime(&x).Compare(support.EventTime(&y)) })
+	slices.SortStableFunc(a.events,
+		func(x, y corev1.Event) int { return support.EventTime(&x).Compare(support.EventTime(&y)) })
 }
 
 func (a *around) readLog(ctx context.Context, d *cli.Deps, m *cluster.Member) {

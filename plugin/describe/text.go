@@ -97,7 +97,9 @@ func (d *Document) head(p *page) {
 		membership += ", " + n.Detail
 	}
 	p.line(show.Plain, "Membership", membership)
-	p.line(show.Plain, "Version", strings.Join(slices.DeleteFunc([]string{n.Version, n.OperationMode, n.Image}, func(s string) bool { return s == "" }), ", "))
+	p.line(show.Plain, "Version",
+		strings.Join(slices.DeleteFunc([]string{n.Version, n.OperationMode, n.Image},
+			func(s string) bool { return s == "" }), ", "))
 	p.line(show.Plain, "Process", processText(n))
 	p.notes(n)
 	if d.Replacement != nil {
@@ -213,7 +215,8 @@ func (p *page) opinions(name string, all []Opinion, none string) {
 		return
 	}
 	first := true
-	for _, status := range []api.NodeStatus{api.NodeStatusDown, api.NodeStatusUnknown, api.NodeStatusMissing, noRow, api.NodeStatusUp} {
+	for _, status := range []api.NodeStatus{api.NodeStatusDown, api.NodeStatusUnknown, api.NodeStatusMissing, noRow,
+		api.NodeStatusUp} {
 		var names []string
 		var since time.Time
 		for i := range all {
@@ -270,12 +273,16 @@ func (d *Document) kubernetes(p *page) {
 	if c := d.Claim; c != nil {
 		text, style := c.Name+": does not exist", show.Warn
 		if c.Exists {
-			text, style = strings.Join(slices.DeleteFunc([]string{c.Name + ": " + cmp.Or(c.Phase, "phase unknown"), c.Size, c.Volume}, func(s string) bool { return s == "" }), ", "), show.Plain
+			text, style = strings.Join(
+				slices.DeleteFunc([]string{c.Name + ": " + cmp.Or(c.Phase, "phase unknown"), c.Size, c.Volume},
+					func(s string) bool { return s == "" }), ", "), show.Plain
 		}
 		p.line(style, "PVC", text)
 	}
 	if k := d.KubernetesNode; k != nil {
-		text, style := k.Name+": "+map[string]string{"Ready": "Ready", "NotReady": "not ready", "Gone": "does not exist", "Unknown": "state unknown"}[k.State], show.Plain
+		text, style := k.Name+": "+
+			map[string]string{"Ready": "Ready", "NotReady": "not ready", "Gone": "does not exist",
+				"Unknown": "state unknown"}[k.State], show.Plain
 		if k.State == "NotReady" {
 			text += words.Since(document.TimeOf(k.Since), p.now)
 		}

@@ -54,8 +54,6 @@ type options struct {
 }
 
 // NewCmd returns the command.
-//
-// Long: most of it is the help.
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d, print: genericclioptions.NewPrintFlags(""), dryRun: cli.DryRunNone}
 	cmd := &cobra.Command{
@@ -95,7 +93,8 @@ Exit code: 0 forced or undone, 1 error, 2 refused or not confirmed.`,
 	f := cmd.Flags()
 	f.StringVar(&o.datacenter, "datacenter", "", "Force a whole datacenter, by its name in ScyllaDB.")
 	f.StringVar(&o.cluster, "cluster", "", "ScyllaDB cluster (not kubectl's) to force, or that of --datacenter.")
-	f.BoolVar(&o.perService, "per-service", false, "With --datacenter or --cluster: annotate only the Services of members that have not joined.")
+	f.BoolVar(&o.perService, "per-service", false,
+		"With --datacenter or --cluster: annotate only the Services of members that have not joined.")
 	f.StringVar(&o.from, "from", "", cli.FromUsage)
 	cli.Rarely(cmd, "from")
 	f.BoolVar(&o.undo, "undo", false, "Stop forcing: remove the annotations.")
@@ -103,7 +102,8 @@ Exit code: 0 forced or undone, 1 error, 2 refused or not confirmed.`,
 	f.StringVar(&o.reason, "reason", "", cli.ReasonUsage)
 	o.dryRun.AddFlag(cmd)
 	f.StringVarP(o.print.OutputFormat, "output", "o", "", "Output format. One of: json, yaml, name.")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions([]string{"json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("datacenter", d.CompleteDatacenters)
 	_ = cmd.RegisterFlagCompletionFunc("cluster", d.CompleteClusters)
 	return cmd
@@ -128,7 +128,8 @@ func (o *options) Validate(*cobra.Command) error {
 	case o.member != "" && o.perService:
 		return exit.Usagef("--per-service requires --datacenter or --cluster")
 	case o.from != "" && (o.dryRun != cli.DryRunClient || o.undo):
-		return exit.Usagef("saved objects cannot be forced: use --from with --dry-run=client to show what would be ignored")
+		return exit.Usagef(
+			"saved objects cannot be forced: use --from with --dry-run=client to show what would be ignored")
 	case o.undo && o.reason != "":
 		return exit.Usagef("--reason cannot be used with --undo")
 	case !slices.Contains([]string{"", "json", "yaml", "name"}, *o.print.OutputFormat):
@@ -139,7 +140,8 @@ func (o *options) Validate(*cobra.Command) error {
 
 // Run shows the blockers, asks for confirmation, and annotates.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), From: o.from, ControllerNamespace: cli.DefaultControllerNamespace})
+	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), From: o.from,
+		ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
 		return err
 	}
@@ -156,7 +158,8 @@ func (o *options) Run(ctx context.Context) error {
 			o.d.Warn("%s", w)
 		}
 		if p.restarts && o.dryRun == cli.DryRunNone && !o.yes {
-			if err := o.d.Confirm(ctx, fmt.Sprintf("Remove the force from %s and restart its Pods?", p.title), "yes"); err != nil {
+			if err := o.d.Confirm(ctx, fmt.Sprintf("Remove the force from %s and restart its Pods?", p.title),
+				"yes"); err != nil {
 				return err
 			}
 		}
@@ -200,7 +203,9 @@ func (o *options) show(p *plan) ([]*document.BarrierVerdict, error) {
 		}
 	}
 	if n := blockers(docs); n > 0 {
-		o.d.Warn("%s will be ignored: if a node really is DOWN, ScyllaDB permanently rejects the new node and its volume is lost", words.Count(n, "blocker", "blockers"))
+		o.d.Warn(
+			"%s will be ignored: if a node really is DOWN, ScyllaDB permanently rejects the new node and its volume "+
+				"is lost", words.Count(n, "blocker", "blockers"))
 	}
 	for _, w := range p.warnings {
 		o.d.Warn("%s", w)

@@ -18,13 +18,15 @@ import (
 
 // metadata reads the metadata of the Scylla Operator's object with the cluster's name; its spec is
 // unknown here.
-func (o *options) metadata(ctx context.Context, gvk schema.GroupVersionKind, s *cluster.Cluster) (client.Object, error) {
+func (o *options) metadata(ctx context.Context, gvk schema.GroupVersionKind, s *cluster.Cluster) (client.Object,
+	error) {
 	obj := &metav1.PartialObjectMetadata{}
 	obj.SetGroupVersionKind(gvk)
 	err := o.reader.Client().Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, obj)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, exit.WithHint(exit.Refusedf("%s %s/%s does not exist", gvk.Kind, s.Namespace, s.Name), "annotate the member Services with --per-service")
+		return nil, exit.WithHint(exit.Refusedf("%s %s/%s does not exist", gvk.Kind, s.Namespace, s.Name),
+			"annotate the member Services with --per-service")
 	case err != nil:
 		return nil, fmt.Errorf("get %s %s/%s: %w", gvk.Kind, s.Namespace, s.Name, err)
 	}

@@ -20,7 +20,8 @@ import (
 // planOperator plans the annotation of the object that the Scylla Operator reads.
 func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan, services []client.Object) error {
 	if o.reader.Saved() {
-		return exit.WithHint(exit.Refusedf("%s: saved objects do not contain the object that the Scylla Operator reads", p.title), "specify a member, or add --per-service")
+		return exit.WithHint(exit.Refusedf("%s: saved objects do not contain the object that the Scylla Operator reads",
+			p.title), "specify a member, or add --per-service")
 	}
 	dc, err := o.metadata(ctx, api.ScyllaDBDatacenterGVK, s)
 	if err != nil {
@@ -47,9 +48,12 @@ func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan,
 				p.targets = append(p.targets, obj)
 			}
 		}
-		p.restarts = dc.GetAnnotations()[api.AnnotationForceProceed] != "" || owner != nil && owner.GetAnnotations()[api.AnnotationForceProceed] != ""
+		p.restarts = dc.GetAnnotations()[api.AnnotationForceProceed] != "" ||
+			owner != nil && owner.GetAnnotations()[api.AnnotationForceProceed] != ""
 		if p.restarts {
-			p.warnings = append(p.warnings, "the Scylla Operator removes the annotation from its Pod templates: every Pod of the cluster restarts, one by one")
+			p.warnings = append(p.warnings,
+				"the Scylla Operator removes the annotation from its Pod templates: every Pod of the cluster "+
+					"restarts, one by one")
 		}
 		if len(p.targets) == 0 {
 			return exit.Refusedf("%s is not forced", p.title)
@@ -61,7 +65,9 @@ func (o *options) planOperator(ctx context.Context, s *cluster.Cluster, p *plan,
 		}
 		p.targets = []client.Object{obj}
 		p.warnings = append(p.warnings,
-			fmt.Sprintf("the Scylla Operator copies the annotation of a %s into the Pod templates: every Pod of the cluster restarts, one by one, and again with --undo", kindOf(obj)),
+			fmt.Sprintf(
+				"the Scylla Operator copies the annotation of a %s into the Pod templates: every Pod of the cluster "+
+					"restarts, one by one, and again with --undo", kindOf(obj)),
 			"if you remove the annotation there, it stays on the Services and StatefulSets; --undo also clears those",
 			o.withoutRestart(s, p.members))
 	}
@@ -73,15 +79,18 @@ func (o *options) withoutRestart(s *cluster.Cluster, waiting []string) string {
 	if len(waiting) == 0 {
 		return "to force only one member, without a restart, specify the member: none is waiting now"
 	}
-	return "to force only the waiting members, without a restart: " + o.d.Words().Shell(words.Scylla(s.Namespace, "force-proceed", waiting[0])) + ", or --per-service for all"
+	return "to force only the waiting members, without a restart: " +
+		o.d.Words().Shell(words.Scylla(s.Namespace, "force-proceed", waiting[0])) + ", or --per-service for all"
 }
 
 // propagated returns the objects other than member Services to which the operator has copied the
 // force: the cluster's other Services and the StatefulSets.
-func (o *options) propagated(ctx context.Context, s *cluster.Cluster, members []client.Object) ([]client.Object, error) {
+func (o *options) propagated(ctx context.Context, s *cluster.Cluster, members []client.Object) ([]client.Object,
+	error) {
 	var out []client.Object
 	var services corev1.ServiceList
-	if err := o.reader.Client().List(ctx, &services, client.InNamespace(s.Namespace), client.MatchingLabels{api.LabelCluster: s.Name}); err != nil {
+	if err := o.reader.Client().List(ctx, &services, client.InNamespace(s.Namespace),
+		client.MatchingLabels{api.LabelCluster: s.Name}); err != nil {
 		return nil, fmt.Errorf("list the Services of cluster %s: %w", s.Key, err)
 	}
 	for i := range services.Items {

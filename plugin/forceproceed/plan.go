@@ -53,25 +53,36 @@ func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, er
 			continue
 		}
 		if m.Service == nil {
-			return nil, exit.WithHint(exit.Refusedf("member %s/%s has no member Service to annotate", s.Namespace, o.member),
-				"the controller creates member Services: check that it is running", words.Scylla(s.Namespace, "status")...)
+			return nil,
+				exit.WithHint(exit.Refusedf("member %s/%s has no member Service to annotate", s.Namespace, o.member),
+					"the controller creates member Services: check that it is running",
+					words.Scylla(s.Namespace, "status")...)
 		}
 		p.targets = append(p.targets, m.Service)
 		from := m.Service.Annotations[api.AnnotationForcePropagatedFrom]
 		if o.undo && from != "" && o.stillForced(s, from) {
-			return nil, exit.WithHint(exit.Refusedf("the force on %s is copied from %s and would return", o.member, from),
-				"remove it there", "kubectl", "scylla", "force-proceed", "--datacenter", m.Datacenter, "-n", s.Namespace, "--undo")
+			return nil,
+				exit.WithHint(exit.Refusedf("the force on %s is copied from %s and would return", o.member, from),
+					"remove it there", "kubectl", "scylla", "force-proceed", "--datacenter", m.Datacenter, "-n",
+					s.Namespace, "--undo")
 		}
 		if kind := o.forcedAbove(ctx, s); o.undo && kind != "" {
-			return nil, exit.WithHint(exit.Refusedf("the force on %s is copied from the %s %s and would return", o.member, kind, s.Key),
-				"remove it there", words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")...)
+			return nil,
+				exit.WithHint(exit.Refusedf("the force on %s is copied from the %s %s and would return", o.member, kind,
+					s.Key),
+					"remove it there", words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Name, "--undo")...)
 		}
 		if !o.undo && cluster.NodeStarted(m.Pod) {
-			return nil, exit.WithHint(exit.Refusedf("member %s/%s is running: a force would make it skip the barrier at its next start", s.Namespace, o.member),
-				"show its problems", words.Scylla(s.Namespace, "describe", o.member)...)
+			return nil,
+				exit.WithHint(
+					exit.Refusedf("member %s/%s is running: a force would make it skip the barrier at its next start",
+						s.Namespace, o.member),
+					"show its problems", words.Scylla(s.Namespace, "describe", o.member)...)
 		}
 		if m.State == cluster.MemberJoined && !o.undo {
-			p.warnings = append(p.warnings, fmt.Sprintf("%s has already joined: it requires a force only if its barrier blocks its restart", o.member))
+			p.warnings = append(p.warnings,
+				fmt.Sprintf("%s has already joined: it requires a force only if its barrier blocks its restart",
+					o.member))
 		}
 	}
 	return p, nil
@@ -122,7 +133,9 @@ func (o *options) scope(ctx context.Context) (*cluster.Cluster, error) {
 	for _, s := range found {
 		names = append(names, s.Name)
 	}
-	return nil, exit.WithHint(exit.Refusedf("datacenter %s is in %d clusters: %s", o.datacenter, len(found), strings.Join(names, ", ")), "specify one with --cluster NAME")
+	return nil,
+		exit.WithHint(exit.Refusedf("datacenter %s is in %d clusters: %s", o.datacenter, len(found),
+			strings.Join(names, ", ")), "specify one with --cluster NAME")
 }
 
 func (o *options) noDatacenter(where string, known []string) error {
@@ -131,7 +144,8 @@ func (o *options) noDatacenter(where string, known []string) error {
 	if len(known) == 0 {
 		return exit.Refusedf("no datacenter %q in %s", o.datacenter, where)
 	}
-	return exit.WithHint(exit.Refusedf("no datacenter %q in %s", o.datacenter, where), "use one of: "+strings.Join(known, ", "))
+	return exit.WithHint(exit.Refusedf("no datacenter %q in %s", o.datacenter, where), "use one of: "+
+		strings.Join(known, ", "))
 }
 
 // datacenters returns the datacenters of the members with a local Service and of the StatefulSets.
@@ -194,7 +208,10 @@ func (o *options) planSets(s *cluster.Cluster, p *plan) error {
 			continue
 		}
 		if set.Labels[api.LabelManagedBy] != api.ManagedByUs {
-			return exit.WithHint(exit.Refusedf("StatefulSet %s/%s is not managed by %s, so its member Services would not get the annotation", set.Namespace, set.Name, api.ManagedByUs),
+			return exit.WithHint(
+				exit.Refusedf(
+					"StatefulSet %s/%s is not managed by %s, so its member Services would not get the annotation",
+					set.Namespace, set.Name, api.ManagedByUs),
 				"annotate the member Services with --per-service")
 		}
 		p.targets = append(p.targets, set)

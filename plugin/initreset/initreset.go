@@ -149,7 +149,8 @@ func (o *options) Validate(*cobra.Command) error {
 // Run shows the plan, asks for confirmation, and writes. If an object changes in between, it reads
 // again; the confirmation remains valid.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation), ControllerNamespace: cli.DefaultControllerNamespace})
+	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation),
+		ControllerNamespace: cli.DefaultControllerNamespace})
 	if err != nil {
 		return err
 	}
@@ -210,7 +211,9 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 	for _, v := range s.Recorded() {
 		p.services = append(p.services, v.DeepCopy())
 	}
-	if len(p.services) == 0 && (r == nil || !r.Status.Initialized && (r.Status.View == nil || r.Status.View.Founder == "") && r.Status.Group0ID == "") {
+	if len(p.services) == 0 &&
+		(r == nil ||
+			!r.Status.Initialized && (r.Status.View == nil || r.Status.View.Founder == "") && r.Status.Group0ID == "") {
 		o.d.Say(fmt.Sprintf("Cluster %s is not initialised: nothing to reset.\n", s.Key))
 		return nil, nil
 	}
@@ -220,18 +223,24 @@ func (o *options) plan(s *cluster.Cluster) (*plan, error) {
 // ask shows the records to delete and asks for confirmation.
 func (o *options) ask(ctx context.Context, s *cluster.Cluster, p *plan) error {
 	if o.group0 {
-		o.d.Say(fmt.Sprintf("Cluster %s is recorded with group 0 %s. Reset it only after recovering a lost majority: otherwise its nodes belong to two clusters.\n", s.Key, p.report.Status.Group0ID))
+		o.d.Say(
+			fmt.Sprintf(
+				"Cluster %s is recorded with group 0 %s. Reset it only after recovering a lost majority: otherwise "+
+					"its nodes belong to two clusters.\n", s.Key, p.report.Status.Group0ID))
 	} else {
 		if p.report != nil && p.report.Status.Initialized {
 			o.d.Say(fmt.Sprintf("Cluster %s was initialised%s.\n", s.Key, how(p.report.Status.Initialization)))
 		}
 		for _, svc := range p.services {
-			o.d.Say(fmt.Sprintf("  %s has joined as %s\n", svc.Name, words.Clean(svc.Annotations[api.AnnotationHostID])))
+			o.d.Say(fmt.Sprintf("  %s has joined as %s\n", svc.Name,
+				words.Clean(svc.Annotations[api.AnnotationHostID])))
 		}
 		for _, claim := range s.MayHoldData() {
 			o.d.Say(fmt.Sprintf("  PVC %s may contain its data\n", claim))
 		}
-		o.d.Warn("the next first node bootstraps a new, empty cluster: a member that returns with its old disk belongs to the old cluster and never joins the new one")
+		o.d.Warn(
+			"the next first node bootstraps a new, empty cluster: a member that returns with its old disk belongs " +
+				"to the old cluster and never joins the new one")
 	}
 	if o.dryRun != cli.DryRunNone {
 		return nil
@@ -244,7 +253,8 @@ func (o *options) ask(ctx context.Context, s *cluster.Cluster, p *plan) error {
 		return nil
 	}
 	if !o.d.Terminal().In {
-		return exit.WithHint(exit.Refusedf("cannot ask for confirmation: standard input is not a terminal"), "add --yes --confirm "+want+" if you are sure")
+		return exit.WithHint(exit.Refusedf("cannot ask for confirmation: standard input is not a terminal"),
+			"add --yes --confirm "+want+" if you are sure")
 	}
 	return o.d.Confirm(ctx, "Reset it?", want)
 }
@@ -350,7 +360,8 @@ func (o *options) record(ctx context.Context, obj client.Object, what string) {
 	if o.reason != "" {
 		note += ": " + o.reason
 	}
-	err := kube.Emit(ctx, o.reader.Client(), obj, kube.Event{Type: corev1.EventTypeWarning, Reason: eventReset, Action: "InitReset", Note: note, Now: o.d.Clock.Now()})
+	err := kube.Emit(ctx, o.reader.Client(), obj, kube.Event{Type: corev1.EventTypeWarning, Reason: eventReset,
+		Action: "InitReset", Note: note, Now: o.d.Clock.Now()})
 	if err != nil {
 		o.d.Warn("done, but Event not recorded: %v", err)
 	}

@@ -32,8 +32,11 @@ func (o *options) storeCredential(ctx context.Context, key client.ObjectKey) err
 		return err
 	}
 	fail := func(err error) error {
-		return exit.WithHint(fmt.Errorf("create Secret %s with keys %s and %s: %w", key, credential.UsernameKey, credential.PasswordKey, err),
-			"create it, or ask an administrator to create it", words.Kubectl(key.Namespace, "create", "secret", "generic", key.Name, "--from-file="+credential.UsernameKey, "--from-file="+credential.PasswordKey)...)
+		return exit.WithHint(fmt.Errorf("create Secret %s with keys %s and %s: %w", key, credential.UsernameKey,
+			credential.PasswordKey, err),
+			"create it, or ask an administrator to create it",
+			words.Kubectl(key.Namespace, "create", "secret", "generic", key.Name, "--from-file="+credential.UsernameKey,
+				"--from-file="+credential.PasswordKey)...)
 	}
 	switch err := c.Get(ctx, key, &corev1.Secret{}); {
 	case err == nil:
@@ -47,10 +50,14 @@ func (o *options) storeCredential(ctx context.Context, key client.ObjectKey) err
 		return fail(err)
 	}
 	if s := report.Status.RootCredential; s != nil && s.Mode == credential.Managed && s.Code != "" {
-		return exit.Refusedf("Secret %s does not exist, and cluster %s had it: restore it from your secret store, because a new password does not open an existing role", key, of)
+		return exit.Refusedf(
+			"Secret %s does not exist, and cluster %s had it: restore it from your secret store, because a new "+
+				"password does not open an existing role", key, of)
 	}
-	data := map[string][]byte{credential.UsernameKey: []byte(superuser), credential.PasswordKey: []byte(credential.NewPassword().Reveal())}
-	err = c.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: data})
+	data := map[string][]byte{credential.UsernameKey: []byte(superuser),
+		credential.PasswordKey: []byte(credential.NewPassword().Reveal())}
+	err = c.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		Data: data})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return nil

@@ -69,10 +69,12 @@ time, when all nodes see each other UP. If interrupted, run it again to continue
 Exit code: 0 done, 2 refused, 4 a step exceeded --timeout, 130 interrupted, 1 error.`,
 		Example: cli.Examples(
 			"# A new cluster, protected from its first node on; -o diff shows only the changes",
-			"kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST | kubectl apply -f -",
+			"kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST | "+
+				"kubectl apply -f -",
 			"",
 			"# A running cluster: show the changes, apply them, revert them",
-			"kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --dry-run=client",
+			"kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST "+
+				"--dry-run=client",
 			"kubectl scylla inject shop -n inject --image registry.example.com/scylla-agent@sha256:DIGEST --yes",
 			"kubectl scylla inject shop -n inject --undo --yes",
 		),
@@ -94,26 +96,53 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.o.Cluster, "cluster-label", "", "Value of label scylla/cluster, if it is not in the manifest.")
 	f.StringVar(&o.o.Datacenter, "datacenter", "", "Datacenter name in ScyllaDB, if it is not in the manifest.")
 	f.StringVar(&o.o.Rack, "rack", "", "Rack name in ScyllaDB, if it is not in the manifest.")
-	f.StringVar(&o.o.ControllerNamespace, "controller-namespace", cli.DefaultControllerNamespace, "Namespace of the controller.")
-	f.StringVar(&o.policy, "policy", "", "What a barrier requires to open. permits: status reports and a permit; the controller admits one new node at a time. reports: status reports only. Default: as injected before, otherwise permits.")
-	f.StringVar(&o.silent, "when-controller-silent", "", "With permits: what a barrier does while no controller leads. Wait: wait for one. Peers: open if all members confirm it. Default: as injected before, otherwise the cluster's health policy.")
-	f.StringVar(&o.o.Heartbeat, "heartbeat", "", "How the controller checks that a reporter polls its ScyllaDB. poll: it queries the reporter every 2s. lease: it watches a Lease of the Pod, if the network forbids queries. Default: as injected before, otherwise poll.")
-	f.StringVar(&o.root, "root-credential", "", "Root credential. verify: log in, change nothing. managed: create the role of Secret CLUSTER-root-credential, and disable the default superuser. off: no container. Default: as before, otherwise verify if ScyllaDB requires passwords.")
+	f.StringVar(&o.o.ControllerNamespace, "controller-namespace", cli.DefaultControllerNamespace,
+		"Namespace of the controller.")
+	f.StringVar(&o.policy, "policy", "",
+		"What a barrier requires to open. permits: status reports and a permit; the controller admits one new node "+
+			"at a time. reports: status reports only. Default: as injected before, otherwise permits.")
+	f.StringVar(&o.silent, "when-controller-silent", "",
+		"With permits: what a barrier does while no controller leads. Wait: wait for one. Peers: open if all "+
+			"members confirm it. Default: as injected before, otherwise the cluster's health policy.")
+	f.StringVar(&o.o.Heartbeat, "heartbeat", "",
+		"How the controller checks that a reporter polls its ScyllaDB. poll: it queries the reporter every 2s. "+
+			"lease: it watches a Lease of the Pod, if the network forbids queries. Default: as injected before, "+
+			"otherwise poll.")
+	f.StringVar(&o.root, "root-credential", "",
+		"Root credential. verify: log in, change nothing. managed: create the role of Secret "+
+			"CLUSTER-root-credential, and disable the default superuser. off: no container. Default: as before, "+
+			"otherwise verify if ScyllaDB requires passwords.")
 	f.BoolVar(&o.o.AnyVersion, "allow-version", false, cli.AllowVersionUsage)
-	f.DurationVar(&o.o.Interval, "status-report-interval", 0, "How often a reporter polls its ScyllaDB, 1s to 30s; a status report is valid for twice as long. Default: as injected before, otherwise 5s.")
+	f.DurationVar(&o.o.Interval, "status-report-interval", 0,
+		"How often a reporter polls its ScyllaDB, 1s to 30s; a status report is valid for twice as long. Default: "+
+			"as injected before, otherwise 5s.")
 	f.BoolVar(&o.undo, "undo", false, "Remove what inject added.")
-	f.StringVarP(&o.output, "output", "o", "", "Output format. yaml: the manifest (default of -f). diff: the changes (default of CLUSTER).")
+	f.StringVarP(&o.output, "output", "o", "",
+		"Output format. yaml: the manifest (default of -f). diff: the changes (default of CLUSTER).")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
-	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "Timeout of one step, such as a node being UP again. Only with CLUSTER.")
-	f.StringSliceVar(&o.skip, "skip-check", nil, "Checks to skip: data (a quorum of replicas per range). Only with CLUSTER.")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Minute,
+		"Timeout of one step, such as a node being UP again. Only with CLUSTER.")
+	f.StringSliceVar(&o.skip, "skip-check", nil,
+		"Checks to skip: data (a quorum of replicas per range). Only with CLUSTER.")
 	o.dryRun.AddFlag(cmd)
-	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace", "datacenter", "heartbeat", "rack", "root-credential", "status-report-interval", "when-controller-silent")
-	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions([]string{checkData}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "diff"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions([]string{string(api.PolicyPermits), string(api.PolicyReports)}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("when-controller-silent", cobra.FixedCompletions([]string{string(api.WhenSilentWait), string(api.WhenSilentPeers)}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("heartbeat", cobra.FixedCompletions([]string{inject.HeartbeatPoll, inject.HeartbeatLease}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("root-credential", cobra.FixedCompletions([]string{string(credential.Off), string(credential.Verify), string(credential.Managed)}, cobra.ShellCompDirectiveNoFileComp))
+	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace",
+		"datacenter", "heartbeat", "rack", "root-credential", "status-report-interval", "when-controller-silent")
+	_ = cmd.RegisterFlagCompletionFunc("skip-check",
+		cobra.FixedCompletions([]string{checkData}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions([]string{"yaml", "diff"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("policy",
+		cobra.FixedCompletions([]string{string(api.PolicyPermits), string(api.PolicyReports)},
+			cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("when-controller-silent",
+		cobra.FixedCompletions([]string{string(api.WhenSilentWait), string(api.WhenSilentPeers)},
+			cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("heartbeat",
+		cobra.FixedCompletions([]string{inject.HeartbeatPoll, inject.HeartbeatLease},
+			cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("root-credential",
+		cobra.FixedCompletions([]string{string(credential.Off), string(credential.Verify), string(credential.Managed)},
+			cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
@@ -150,13 +179,15 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case o.policy != "" && o.o.Policy != api.PolicyReports && o.o.Policy != api.PolicyPermits:
 		return exit.Usagef("unknown --policy=%q: use one of permits, reports", o.policy)
 	case o.silent != "" && o.o.WhenSilent != api.WhenSilentWait && o.o.WhenSilent != api.WhenSilentPeers:
-		return exit.Usagef("unknown --when-controller-silent=%q: use one of %s, %s", o.silent, api.WhenSilentWait, api.WhenSilentPeers)
+		return exit.Usagef("unknown --when-controller-silent=%q: use one of %s, %s", o.silent, api.WhenSilentWait,
+			api.WhenSilentPeers)
 	case o.silent != "" && o.policy == string(api.PolicyReports):
 		return exit.Usagef("--when-controller-silent requires --policy=%s", api.PolicyPermits)
 	case o.silent != "" && o.undo:
 		return exit.Usagef("--when-controller-silent cannot be used with --undo")
 	case o.o.Heartbeat != "" && o.o.Heartbeat != inject.HeartbeatPoll && o.o.Heartbeat != inject.HeartbeatLease:
-		return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", o.o.Heartbeat, inject.HeartbeatPoll, inject.HeartbeatLease)
+		return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", o.o.Heartbeat, inject.HeartbeatPoll,
+			inject.HeartbeatLease)
 	case o.o.Heartbeat != "" && o.undo:
 		return exit.Usagef("--heartbeat cannot be used with --undo")
 	case o.root != "" && !slices.Contains(inject.CredentialModes(), o.o.RootCredential):
@@ -166,7 +197,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case o.o.AnyVersion && o.undo:
 		return exit.Usagef("--allow-version cannot be used with --undo")
 	case cmd.Flags().Changed("status-report-interval") && !inject.IsInterval(o.o.Interval):
-		return exit.Usagef("invalid --status-report-interval=%v: must be a duration from %v to %v", o.o.Interval, healthpolicy.LeastInterval, healthpolicy.MostInterval)
+		return exit.Usagef("invalid --status-report-interval=%v: must be a duration from %v to %v", o.o.Interval,
+			healthpolicy.LeastInterval, healthpolicy.MostInterval)
 	case o.o.Interval != 0 && o.undo:
 		return exit.Usagef("--status-report-interval cannot be used with --undo")
 	case o.output != "" && o.output != "yaml" && o.output != "diff":
@@ -219,7 +251,10 @@ func (o *options) runManifest(ctx context.Context) error {
 		return exit.Refused(err)
 	}
 	if len(m.Changes) == 0 {
-		return exit.WithHint(exit.Refusedf("%s: no StatefulSet runs ScyllaDB (a container named scylla, or with an image scylladb/scylla)", strings.Join(o.files, ", ")),
+		return exit.WithHint(
+			exit.Refusedf(
+				"%s: no StatefulSet runs ScyllaDB (a container named scylla, or with an image scylladb/scylla)",
+				strings.Join(o.files, ", ")),
 			"check the file; for another image, name the container scylla")
 	}
 	for _, key := range m.Secrets {

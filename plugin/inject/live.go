@@ -77,13 +77,15 @@ func (o *options) runLive(ctx context.Context) error {
 	case o.dryRun == cli.DryRunServer:
 		return l.serverDryRun(ctx, sets, added)
 	case !o.yes:
-		question := fmt.Sprintf("Change these StatefulSets of %s and restart %d nodes, one by one?", l.key, members(sets))
+		question := fmt.Sprintf("Change these StatefulSets of %s and restart %d nodes, one by one?", l.key,
+			members(sets))
 		if err := o.d.Confirm(ctx, question, o.cluster); err != nil {
 			return err
 		}
 	}
 	if l.root == string(credential.Managed) {
-		if err := l.storeCredential(ctx, client.ObjectKey{Namespace: l.key.Namespace, Name: api.RootCredentialSecret(l.key.Name)}); err != nil {
+		if err := l.storeCredential(ctx,
+			client.ObjectKey{Namespace: l.key.Namespace, Name: api.RootCredentialSecret(l.key.Name)}); err != nil {
 			return err
 		}
 	}
@@ -115,7 +117,8 @@ func (l *live) goOn(err error) error {
 			interval = l.o.Interval.String()
 		}
 		for _, f := range []struct{ name, value, without string }{
-			{"--image", l.o.Image, ""}, {"--policy", l.policy, ""}, {"--when-controller-silent", l.silent, ""}, {"--heartbeat", l.o.Heartbeat, ""}, {"--root-credential", l.root, ""},
+			{"--image", l.o.Image, ""}, {"--policy", l.policy, ""}, {"--when-controller-silent", l.silent, ""},
+			{"--heartbeat", l.o.Heartbeat, ""}, {"--root-credential", l.root, ""},
 			{"--status-report-interval", interval, ""},
 			{"--datacenter", l.o.Datacenter, ""}, {"--rack", l.o.Rack, ""},
 			{"--controller-namespace", l.o.ControllerNamespace, cli.DefaultControllerNamespace},
@@ -130,7 +133,8 @@ func (l *live) goOn(err error) error {
 		if l.floating {
 			again = append(again, cli.FlagFloatingTag)
 		}
-		hint += l.d.Words().Shell(words.Scylla(l.key.Namespace, again...)) + "\nto revert: " + l.d.Words().Shell(words.Scylla(l.key.Namespace, back...))
+		hint += l.d.Words().Shell(words.Scylla(l.key.Namespace, again...)) + "\nto revert: " +
+			l.d.Words().Shell(words.Scylla(l.key.Namespace, back...))
 	}
 	if exit.Code(err) == exit.CodeInterrupted {
 		l.d.Say(hint + "\n") // an interrupt is printed as one word, without a hint
@@ -182,7 +186,8 @@ func (l *live) look(ctx context.Context) ([]set, error) {
 	}
 	if len(sets) == 0 {
 		slices.Sort(names)
-		e := &cluster.NotFoundError{What: "cluster", Name: l.key.Name, In: "namespace " + l.key.Namespace, Known: len(names), Nearest: cluster.Nearest(l.key.Name, names)}
+		e := &cluster.NotFoundError{What: "cluster", Name: l.key.Name, In: "namespace " + l.key.Namespace,
+			Known: len(names), Nearest: cluster.Nearest(l.key.Name, names)}
 		e.Cure = "no StatefulSet there runs ScyllaDB"
 		if len(names) > 0 {
 			e.Cure = "its StatefulSets belong to: " + strings.Join(names, ", ")
@@ -228,7 +233,8 @@ func (l *live) missing(ctx context.Context, sets []set) ([]*unstructured.Unstruc
 	var there, out []*unstructured.Unstructured
 	for _, s := range sets {
 		for _, u := range s.Rights(nil) {
-			if slices.ContainsFunc(there, func(x *unstructured.Unstructured) bool { return inject.Name(x) == inject.Name(u) }) {
+			if slices.ContainsFunc(there,
+				func(x *unstructured.Unstructured) bool { return inject.Name(x) == inject.Name(u) }) {
 				continue
 			}
 			there = append(there, u)
@@ -317,11 +323,15 @@ func (l *live) mayBegin(ctx context.Context, sets []set) error {
 		case err != nil && !apierrors.IsNotFound(err):
 			return fmt.Errorf("read Lease %s/%s: %w", l.o.ControllerNamespace, api.LeaseName, err)
 		case err != nil || cluster.LeaseAt(lease, l.d.Clock.Now()).Silent:
-			return exit.WithHint(exit.Refusedf("no controller leads: it creates the member Services and updates the reports that the barriers require"),
+			return exit.WithHint(
+				exit.Refusedf(
+					"no controller leads: it creates the member Services and updates the reports that the barriers "+
+						"require"),
 				"install it first", words.Scylla("", l.install()...)...)
 		}
 	}
-	if slices.ContainsFunc(sets, func(s set) bool { _, held := s.Have.GetAnnotations()[api.AnnotationRolling]; return held }) {
+	if slices.ContainsFunc(sets,
+		func(s set) bool { _, held := s.Have.GetAnnotations()[api.AnnotationRolling]; return held }) {
 		return nil
 	}
 	objects, err := l.objects(ctx, sets)
@@ -372,7 +382,8 @@ func (l *live) apply(ctx context.Context, u *unstructured.Unstructured, more ...
 // update writes a planned StatefulSet. It fails if the object has changed since it was read: the
 // caller then plans again.
 func (l *live) update(ctx context.Context, u *unstructured.Unstructured, more ...client.UpdateOption) error {
-	if err := l.c.Update(ctx, u, append([]client.UpdateOption{client.FieldOwner(manifests.FieldOwner)}, more...)...); err != nil {
+	if err := l.c.Update(ctx, u, append([]client.UpdateOption{client.FieldOwner(manifests.FieldOwner)},
+		more...)...); err != nil {
 		return fmt.Errorf("update %s: %w", inject.Name(u), err)
 	}
 	return nil

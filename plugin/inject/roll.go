@@ -37,13 +37,14 @@ func (l *live) roll(ctx context.Context) error {
 		subject = l.key.String() + " to be reverted"
 	}
 	for !l.finished {
-		err := l.d.Wait(ctx, cli.Wait{Subject: subject, Timeout: l.timeout, Every: often, Check: func(ctx context.Context) (bool, string, error) {
-			why, err := l.step(ctx)
-			if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-				return false, "another client changed it meanwhile: retrying", nil
-			}
-			return why == "", why, err
-		}})
+		err := l.d.Wait(ctx, cli.Wait{Subject: subject, Timeout: l.timeout, Every: often,
+			Check: func(ctx context.Context) (bool, string, error) {
+				why, err := l.step(ctx)
+				if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+					return false, "another client changed it meanwhile: retrying", nil
+				}
+				return why == "", why, err
+			}})
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,8 @@ func (l *live) step(ctx context.Context) (why string, err error) {
 	now := cluster.New(objects, cluster.SourceAnnotation, l.d.Clock.Now())
 	states := make([]inject.State, len(sets))
 	for i, s := range sets {
-		states[i] = inject.State{Name: s.typed.Name, Labelled: s.Labelled(), Written: s.Written(), Held: s.Held(), Undo: l.undo,
+		states[i] = inject.State{Name: s.typed.Name, Labelled: s.Labelled(), Written: s.Written(), Held: s.Held(),
+			Undo: l.undo,
 			Seen: s.typed.Status.ObservedGeneration >= s.typed.Generation && s.typed.Status.UpdateRevision != ""}
 		for _, name := range slices.Backward(cluster.MemberNames(s.typed)) {
 			states[i].Members = append(states[i].Members, now.Member(name))
@@ -132,7 +134,8 @@ func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Po
 		if err != nil {
 			return "", err
 		}
-		l.told(nil, "the host IDs of %d nodes are recorded, and each node has written system.local to its disk", len(who))
+		l.told(nil, "the host IDs of %d nodes are recorded, and each node has written system.local to its disk",
+			len(who))
 	}
 	u, err := s.WithTemplate()
 	if err != nil {
@@ -149,7 +152,8 @@ func (l *live) template(ctx context.Context, sets []set, s set, pods []corev1.Po
 func (l *live) labelPods(ctx context.Context, s set, pods []corev1.Pod) error {
 	for i := range pods {
 		p := &pods[i]
-		if owner := metav1.GetControllerOf(p); owner == nil || owner.Name != s.typed.Name || cluster.HasBarrier(&p.Spec) {
+		if owner := metav1.GetControllerOf(p); owner == nil || owner.Name != s.typed.Name ||
+			cluster.HasBarrier(&p.Spec) {
 			continue
 		}
 		err := kube.PatchMetadata(ctx, l.c, p, func(p *corev1.Pod) {
@@ -173,7 +177,8 @@ func (l *live) labelPods(ctx context.Context, s set, pods []corev1.Pod) error {
 
 // evict evicts a Pod; a disruption budget may refuse it for now.
 func (l *live) evict(ctx context.Context, pod *corev1.Pod) (why string, err error) {
-	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}}}
+	eviction := &policyv1.Eviction{
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}}}
 	err = l.c.SubResource("eviction").Create(ctx, pod, eviction)
 	switch {
 	case apierrors.IsTooManyRequests(err):
@@ -235,12 +240,14 @@ func (l *live) well(ctx context.Context, objects cluster.Objects, purpose, membe
 }
 
 // unsafe returns the reasons against the action, as `check --for` does.
-func (l *live) unsafe(ctx context.Context, now *cluster.Cluster, purpose string, stopped []cluster.Member) []preflight.Result {
+func (l *live) unsafe(ctx context.Context, now *cluster.Cluster, purpose string,
+	stopped []cluster.Member) []preflight.Result {
 	in := &preflight.Now{For: purpose, Cluster: now, Stopped: stopped}
 	if purpose != preflight.ForScale {
 		l.d.GatherNow(ctx, l.c, in)
 	}
 	return slices.DeleteFunc(preflight.Safe(in), func(r preflight.Result) bool {
-		return r.State == preflight.OK || r.State == preflight.Warning || r.Check == checkData && slices.Contains(l.skip, checkData)
+		return r.State == preflight.OK || r.State == preflight.Warning ||
+			r.Check == checkData && slices.Contains(l.skip, checkData)
 	})
 }

@@ -69,7 +69,8 @@ func (w *world) Record(ctx context.Context, id adopt.Identity) error {
 		if s.Annotations == nil {
 			s.Annotations = map[string]string{}
 		}
-		s.Annotations[api.AnnotationHostID], s.Annotations[api.AnnotationNodeJoined] = string(id.HostID), strconv.FormatBool(true)
+		s.Annotations[api.AnnotationHostID], s.Annotations[api.AnnotationNodeJoined] = string(id.HostID),
+			strconv.FormatBool(true)
 	})
 }
 
@@ -104,7 +105,8 @@ func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstr
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(objects.StatefulSets, func(s appsv1.StatefulSet) bool { return cluster.Managed(&s) }) || slices.ContainsFunc(objects.Pods, func(p corev1.Pod) bool { return cluster.HasBarrier(&p.Spec) }) {
+	if slices.ContainsFunc(objects.StatefulSets, func(s appsv1.StatefulSet) bool { return cluster.Managed(&s) }) ||
+		slices.ContainsFunc(objects.Pods, func(p corev1.Pod) bool { return cluster.HasBarrier(&p.Spec) }) {
 		return nil, nil
 	}
 	var out []*unstructured.Unstructured
@@ -124,7 +126,10 @@ func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstr
 		return nil, fmt.Errorf("list Pods of namespace %s: %w", l.key.Namespace, err)
 	}
 	used := func(account string) bool {
-		return slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Spec.ServiceAccountName == account && cluster.HasBarrier(&p.Spec) })
+		return slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool {
+			return p.Spec.ServiceAccountName == account &&
+				cluster.HasBarrier(&p.Spec)
+		})
 	}
 	for _, gvk := range []schema.GroupVersionKind{roleBindings, serviceAccounts} {
 		list := &unstructured.UnstructuredList{}
@@ -133,7 +138,8 @@ func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstr
 			return nil, fmt.Errorf("list %ss of namespace %s: %w", gvk.Kind, l.key.Namespace, err)
 		}
 		for i := range list.Items {
-			if u := &list.Items[i]; u.GetAnnotations()[api.AnnotationInjected] == api.InjectedAdded && !used(accountOf(u)) {
+			if u := &list.Items[i]; u.GetAnnotations()[api.AnnotationInjected] == api.InjectedAdded &&
+				!used(accountOf(u)) {
 				out = append(out, u)
 			}
 		}

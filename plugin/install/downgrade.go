@@ -26,7 +26,8 @@ func (o *options) refuseUnfinished(ctx context.Context, c client.Client) error {
 	for _, look := range []func(context.Context, client.Client) ([]string, error){replacements, rolls, permits} {
 		found, err := look(ctx, c)
 		if err != nil {
-			return exit.WithHint(err, "an older version is installed only if it is certain that no operation is in progress")
+			return exit.WithHint(err,
+				"an older version is installed only if it is certain that no operation is in progress")
 		}
 		open = append(open, found...)
 	}
@@ -84,7 +85,8 @@ func permits(ctx context.Context, c client.Client) ([]string, error) {
 		r := &reports.Items[i]
 		given, _, err := unstructured.NestedSlice(r.Object, "status", "view", "permits")
 		if err != nil {
-			return nil, fmt.Errorf("read the permits of scylladbstatusreport %s/%s: %w", r.GetNamespace(), r.GetName(), err)
+			return nil, fmt.Errorf("read the permits of scylladbstatusreport %s/%s: %w", r.GetNamespace(), r.GetName(),
+				err)
 		}
 		if len(given) > 0 {
 			open = append(open, fmt.Sprintf("a join with a permit of cluster %s/%s", r.GetNamespace(), r.GetName()))

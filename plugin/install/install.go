@@ -85,12 +85,17 @@ older one --allow-downgrade: no join with a permit, replacement or inject may be
 	cli.AddFloatingTagFlag(cmd, &o.floating)
 	f.IntVar(&o.replicas, "replicas", 1, "Number of controller Pods; one is active at a time.")
 	f.BoolVar(&o.noController, "no-controller", false, "Do not install the controller's Deployment.")
-	f.StringSliceVar(&o.members, "operator-member", nil, "NAMESPACE:SERVICEACCOUNT of ScyllaDBDatacenter Pods with our barrier, to grant its permissions. Can be repeated.")
+	f.StringSliceVar(&o.members, "operator-member", nil,
+		"NAMESPACE:SERVICEACCOUNT of ScyllaDBDatacenter Pods with our barrier, to grant its permissions. Can be "+
+			"repeated.")
 	f.BoolVar(&o.upgrade, "upgrade", false, "Replace a different installed version.")
-	f.BoolVar(&o.downgrade, "allow-downgrade", false, "Replace a newer installed version, if no operation is in progress that this version could be unable to finish.")
+	f.BoolVar(&o.downgrade, "allow-downgrade", false,
+		"Replace a newer installed version, if no operation is in progress that this version could be unable "+
+			"to finish.")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
 	f.StringVarP(&o.output, "output", "o", "", "Output format. yaml: print the objects, apply nothing.")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveNoFileComp))
 	o.dryRun.AddFlag(cmd)
 	o.wait.AddFlags(cmd, "the controller leads")
 	cli.Rarely(cmd, "allow-downgrade", "allow-floating-tag")
@@ -109,7 +114,8 @@ func (o *options) Complete(cmd *cobra.Command, _ []string) error {
 func (o *options) Validate(cmd *cobra.Command) error {
 	switch {
 	case o.d.NamespaceGiven() != "":
-		return exit.Usagef("--namespace cannot be used: the controller is installed in namespace %s", manifests.Namespace)
+		return exit.Usagef("--namespace cannot be used: the controller is installed in namespace %s",
+			manifests.Namespace)
 	case o.image == "" && !o.noController:
 		return exit.Usagef("this build has no default image: specify --image, or use --no-controller")
 	case o.image != "" && o.noController:
@@ -124,7 +130,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("-o yaml cannot be used with --dry-run=server")
 	}
 	for _, m := range o.members {
-		if namespace, account, ok := strings.Cut(m, ":"); !ok || len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(account)) > 0 {
+		if namespace, account, ok := strings.Cut(m, ":"); !ok ||
+			len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(account)) > 0 {
 			return exit.Usagef("invalid --operator-member=%q: must be NAMESPACE:SERVICEACCOUNT", m)
 		}
 	}
@@ -141,7 +148,8 @@ func (o *options) Run(ctx context.Context) error {
 	options := manifests.Options{Image: o.image, Replicas: o.replicas, Version: o.version}
 	for _, m := range o.members {
 		namespace, account, _ := strings.Cut(m, ":")
-		options.OperatorMembers = append(options.OperatorMembers, types.NamespacedName{Namespace: namespace, Name: account})
+		options.OperatorMembers = append(options.OperatorMembers,
+			types.NamespacedName{Namespace: namespace, Name: account})
 	}
 	objects, err := manifests.Objects(options)
 	if err != nil {
@@ -168,7 +176,8 @@ func (o *options) Run(ctx context.Context) error {
 		for _, u := range objects {
 			o.d.Say(Name(u) + "\n")
 		}
-		if err := o.d.Confirm(ctx, fmt.Sprintf("Apply these %d objects to %s?", len(objects)-len(foreign), cfg.Host), "yes"); err != nil {
+		if err := o.d.Confirm(ctx, fmt.Sprintf("Apply these %d objects to %s?", len(objects)-len(foreign), cfg.Host),
+			"yes"); err != nil {
 			return err
 		}
 	}
@@ -199,7 +208,8 @@ func (o *options) Run(ctx context.Context) error {
 
 // look refuses an installation that would remove parts of the installed one, and returns CRDs of
 // other owners: CRD name -> owner.
-func (o *options) look(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) (foreign map[string]string, err error) {
+func (o *options) look(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) (
+	foreign map[string]string, err error) {
 	policy := schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}
 	if _, err := c.RESTMapper().RESTMapping(policy, "v1"); meta.IsNoMatchError(err) {
 		return nil, policiesOff("the API server does not support ValidatingAdmissionPolicy v1")
@@ -237,8 +247,11 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 			case o.downgrade:
 				foreign[u.GetName()] = "a newer version, which this one can use"
 			default:
-				return nil, exit.WithHint(exit.Refusedf("%s has %d fields that this build does not know, such as %s: they would be lost", Name(u), len(lost), lost[0]),
-					"use a newer kubectl-scylla; this is "+o.version)
+				return nil,
+					exit.WithHint(
+						exit.Refusedf("%s has %d fields that this build does not know, such as %s: they would be lost",
+							Name(u), len(lost), lost[0]),
+						"use a newer kubectl-scylla; this is "+o.version)
 			}
 		}
 	}
@@ -247,13 +260,15 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 
 // policiesOff refuses: with RBAC alone a member could write to every Pod of its namespace.
 func policiesOff(why string) error {
-	return exit.WithHint(exit.Refusedf("%s: without admission policies a member's token could rewrite every Pod of its namespace", why),
+	return exit.WithHint(
+		exit.Refusedf("%s: without admission policies a member's token could rewrite every Pod of its namespace", why),
 		"use Kubernetes 1.30 or later, and do not disable the admission plugin ValidatingAdmissionPolicy")
 }
 
 // refuseWithoutPolicies applies the canary policy and tries the write that it denies, as a dry run.
 // After a refusal nothing of the installation remains.
-func (o *options) refuseWithoutPolicies(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) error {
+func (o *options) refuseWithoutPolicies(ctx context.Context, c client.Client,
+	objects []*unstructured.Unstructured) error {
 	var canary []*unstructured.Unstructured
 	for _, u := range objects {
 		if u.GetName() == manifests.Canary {
@@ -263,15 +278,18 @@ func (o *options) refuseWithoutPolicies(ctx context.Context, c client.Client, ob
 			}
 		}
 	}
-	denied := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": manifests.Canary}}}
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, settle, true, func(ctx context.Context) (bool, error) {
-		err := c.Create(ctx, denied.DeepCopy(), client.DryRunAll)
-		// Kubernetes' message names the policy.
-		if err != nil && strings.Contains(err.Error(), "'"+manifests.Canary+"'") {
-			return true, nil
-		}
-		return false, err
-	})
+	denied := &unstructured.Unstructured{
+		Object: map[string]any{"apiVersion": "v1", "kind": "Namespace",
+			"metadata": map[string]any{"name": manifests.Canary}}}
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, settle, true,
+		func(ctx context.Context) (bool, error) {
+			err := c.Create(ctx, denied.DeepCopy(), client.DryRunAll)
+			// Kubernetes' message names the policy.
+			if err != nil && strings.Contains(err.Error(), "'"+manifests.Canary+"'") {
+				return true, nil
+			}
+			return false, err
+		})
 	switch {
 	case err == nil:
 		return nil
@@ -293,10 +311,13 @@ func (o *options) refuseVersion(ctx context.Context, c client.Client, installed 
 	case manifests.Newer(installed, o.version) && o.downgrade:
 		return o.refuseUnfinished(ctx, c)
 	case manifests.Newer(installed, o.version):
-		return exit.WithHint(exit.Refusedf("version %s is installed, this is %s: an older version does not replace a newer one", installed, o.version),
+		return exit.WithHint(
+			exit.Refusedf("version %s is installed, this is %s: an older version does not replace a newer one",
+				installed, o.version),
 			"use kubectl-scylla "+installed+" or later, or add --allow-downgrade (docs/protect-joins.md)")
 	case !o.upgrade && o.dryRun == cli.DryRunNone:
-		return exit.WithHint(exit.Refusedf("version %s is installed, this is %s", installed, o.version), "replace it with --upgrade")
+		return exit.WithHint(exit.Refusedf("version %s is installed, this is %s", installed, o.version),
+			"replace it with --upgrade")
 	}
 	return nil
 }
@@ -315,13 +336,14 @@ func (o *options) apply(ctx context.Context, c client.Client, u *unstructured.Un
 		}
 		opts = append(opts, client.DryRunAll)
 	}
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, settle, true, func(ctx context.Context) (bool, error) {
-		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u.DeepCopy()), opts...)
-		if meta.IsNoMatchError(err) {
-			return false, nil // its CRD was just applied
-		}
-		return err == nil, err
-	})
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, settle, true,
+		func(ctx context.Context) (bool, error) {
+			err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u.DeepCopy()), opts...)
+			if meta.IsNoMatchError(err) {
+				return false, nil // its CRD was just applied
+			}
+			return err == nil, err
+		})
 	if err == nil && o.dryRun == cli.DryRunNone && u.GetName() == manifests.SharedKind {
 		err = release(ctx, c, u)
 	}
@@ -344,7 +366,8 @@ func release(ctx context.Context, c client.Client, u *unstructured.Unstructured)
 		if err := manifests.Release(have); err != nil {
 			return err
 		}
-		return c.Patch(ctx, have, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), client.FieldOwner(manifests.FieldOwner))
+		return c.Patch(ctx, have, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}),
+			client.FieldOwner(manifests.FieldOwner))
 	})
 }
 

@@ -42,7 +42,8 @@ func (o *options) untilItLeads(ctx context.Context, c client.Client, since time.
 			case err != nil:
 				return false, "", err
 			case l.Spec.RenewTime == nil || l.Spec.RenewTime.Time.Before(since):
-				return false, "the leader has not renewed Lease " + manifests.Namespace + "/" + api.LeaseName + " yet", nil
+				return false, "the leader has not renewed Lease " + manifests.Namespace + "/" + api.LeaseName + " yet",
+					nil
 			}
 			return true, "", nil
 		},

@@ -38,19 +38,23 @@ Exit code: that of kubectl or of the command; with --all 1 if it failed on any n
 
 // Exec returns the command exec.
 func Exec(d *cli.Deps) *cobra.Command {
-	return (&verb{d: d}).command("exec (MEMBER | --all) -- COMMAND [ARGS...]", "Run a command in the ScyllaDB container of one or all nodes", "",
+	return (&verb{d: d}).command("exec (MEMBER | --all) -- COMMAND [ARGS...]",
+		"Run a command in the ScyllaDB container of one or all nodes", "",
 		"# A shell on a node", "kubectl scylla exec rack1/0 -n demo -- bash", "",
-		"# Do all nodes have the same settings?", "kubectl scylla exec --all -n demo -- bash -c 'cat /etc/scylla/scylla.yaml'", "",
+		"# Do all nodes have the same settings?",
+		"kubectl scylla exec --all -n demo -- bash -c 'cat /etc/scylla/scylla.yaml'", "",
 		"# Which version does each node run?", "kubectl scylla exec --all -n demo -- scylla --version")
 }
 
 // Cqlsh returns the command cqlsh.
 func Cqlsh(d *cli.Deps) *cobra.Command {
-	return (&verb{d: d, program: "cqlsh"}).command("cqlsh (MEMBER | --all) [-- ARGS...]", "Open the CQL shell on a node",
+	return (&verb{d: d, program: "cqlsh"}).command("cqlsh (MEMBER | --all) [-- ARGS...]",
+		"Open the CQL shell on a node",
 		"Runs the cqlsh of the ScyllaDB image and passes standard input to it.\n\n",
 		"# A CQL shell", "kubectl scylla cqlsh rack1/0 -n demo", "",
 		"# One statement", `kubectl scylla cqlsh rack1/0 -n demo -- -e "DESCRIBE KEYSPACES"`, "",
-		"# The same on every node", `kubectl scylla cqlsh --all -n demo -- -e "SELECT release_version FROM system.local"`)
+		"# The same on every node",
+		`kubectl scylla cqlsh --all -n demo -- -e "SELECT release_version FROM system.local"`)
 }
 
 // Nodetool returns the command nodetool.
@@ -62,14 +66,16 @@ confirmation if a finding argues against it. The Scylla Operator does not detect
 
 `, "# Which nodes does this node see?", "kubectl scylla nodetool rack1/0 -n demo -- status", "",
 		"# Do all nodes report the same?", "kubectl scylla nodetool --all -n demo -- status", "",
-		"# Without confirmation, even if a node is DOWN", "kubectl scylla nodetool rack1/2 -n demo --yes -- decommission")
+		"# Without confirmation, even if a node is DOWN",
+		"kubectl scylla nodetool rack1/2 -n demo --yes -- decommission")
 	cmd.Flags().BoolVarP(&v.yes, "yes", "y", false, cli.YesUsage)
 	return cmd
 }
 
 // Logs returns the command logs.
 func Logs(d *cli.Deps) *cobra.Command {
-	cmd := (&verb{d: d, logs: true}).command("logs MEMBER", "Show the log of ScyllaDB, or of the container that ScyllaDB waits for", "",
+	cmd := (&verb{d: d, logs: true}).command("logs MEMBER",
+		"Show the log of ScyllaDB, or of the container that ScyllaDB waits for", "",
 		"# The last lines of a node's log", "kubectl scylla logs rack1/0 -n demo --tail 50", "",
 		"# The log before the crash", "kubectl scylla logs rack1/0 -n demo --previous", "",
 		"# The log of the last ten minutes", "kubectl scylla logs rack1/0 -n demo --since 10m")
@@ -92,13 +98,15 @@ type verb struct {
 
 func (v *verb) command(use, short, long string, examples ...string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: short + ".\n\n" + long + help, Example: cli.Examples(examples...), GroupID: cli.GroupOperate,
+		Use: use, Short: short, Long: short + ".\n\n" + long + help, Example: cli.Examples(examples...),
+		GroupID:               cli.GroupOperate,
 		DisableFlagsInUseLine: true, Args: v.arguments, ValidArgsFunction: v.d.CompleteMembers,
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },
 	}
 	cmd.Flags().StringVarP(&v.container, "container", "c", "", "Name of the container, if not ScyllaDB's.")
 	if !v.logs {
-		cmd.Flags().BoolVar(&v.all, "all", false, "Run on all nodes of the namespace; each line begins with the member.")
+		cmd.Flags().BoolVar(&v.all, "all", false,
+			"Run on all nodes of the namespace; each line begins with the member.")
 		cmd.Flags().BoolP("stdin", "i", false, "Pass standard input to the command. A terminal is always passed.")
 		cmd.MarkFlagsMutuallyExclusive("all", "stdin")
 	}
@@ -132,7 +140,8 @@ func (v *verb) run(ctx context.Context) error {
 	}
 	path, err := exec.LookPath("kubectl")
 	if err != nil {
-		return exit.WithHint(exit.Refusedf("kubectl not found in PATH: it runs this command"), "install kubectl, or add its directory to PATH")
+		return exit.WithHint(exit.Refusedf("kubectl not found in PATH: it runs this command"),
+			"install kubectl, or add its directory to PATH")
 	}
 	for _, m := range against {
 		v.d.Warn("%s", v.d.Words().Text(m))
@@ -159,7 +168,8 @@ func (v *verb) members(ctx context.Context) (members []cluster.Member, against [
 	read := cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation)}
 	asks := v.program == "nodetool" && !v.yes && diagnosis.ChangesTopology(v.typed)
 	if asks {
-		read = cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), ControllerNamespace: cli.DefaultControllerNamespace}
+		read = cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto),
+			ControllerNamespace: cli.DefaultControllerNamespace}
 	}
 	r, err := v.d.NewReader(ctx, read)
 	if err != nil {
@@ -192,7 +202,8 @@ func (v *verb) members(ctx context.Context) (members []cluster.Member, against [
 // kubectl runs kubectl for one member until it ends. A nil reader means no input.
 func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in io.Reader, out, errOut io.Writer) error {
 	if m.Pod == nil {
-		return exit.WithHint(exit.Refusedf("member %s/%s has no Pod", m.Namespace, m.Member), "show why", words.Scylla(m.Namespace, "describe", m.Member)...)
+		return exit.WithHint(exit.Refusedf("member %s/%s has no Pod", m.Namespace, m.Member), "show why",
+			words.Scylla(m.Namespace, "describe", m.Member)...)
 	}
 	args, container, db := []string{"exec"}, v.container, ""
 	if c := cluster.ScyllaDBContainer(&m.Pod.Spec); c != nil {
@@ -238,8 +249,10 @@ func (v *verb) each(ctx context.Context, path string, members []cluster.Member) 
 	failed := make([]string, len(members))
 	for i, m := range members {
 		g.Go(func() error {
-			out := &show.Lines{Mutex: &streams, To: v.d.Streams.Out, Before: m.Member + " | ", Clean: v.d.Terminal().Out}
-			errOut := &show.Lines{Mutex: &streams, To: v.d.Streams.ErrOut, Before: out.Before, Clean: v.d.Terminal().Err}
+			out := &show.Lines{Mutex: &streams, To: v.d.Streams.Out, Before: m.Member + " | ",
+				Clean: v.d.Terminal().Out}
+			errOut := &show.Lines{Mutex: &streams, To: v.d.Streams.ErrOut, Before: out.Before,
+				Clean: v.d.Terminal().Err}
 			if err := errors.Join(v.kubectl(ctx, path, &m, nil, out, errOut), out.Close(), errOut.Close()); err != nil {
 				failed[i] = m.Member + ": " + err.Error()
 			}

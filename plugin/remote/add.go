@@ -53,12 +53,14 @@ namespace kubectl-scylla here. Run it again to recreate the Secret.`,
 			"kubectl scylla remote add eu demo -n demo --remote-kubeconfig eu.kubeconfig",
 			"",
 			"# It has a different name there, and Pods use a different address of its API server",
-			"kubectl scylla remote add eu demo -n demo --remote-context eu --remote-namespace db --remote-cluster db-eu --remote-server https://10.0.0.1:6443",
+			"kubectl scylla remote add eu demo -n demo --remote-context eu --remote-namespace db --remote-cluster "+
+				"db-eu --remote-server https://10.0.0.1:6443",
 		),
 		GroupID: group,
 		Args: cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("specify a name for the remote Kubernetes cluster, and the cluster here, such as: eu demo")
+				return errors.New(
+					"specify a name for the remote Kubernetes cluster, and the cluster here, such as: eu demo")
 			}
 			return nil
 		}),
@@ -68,9 +70,13 @@ namespace kubectl-scylla here. Run it again to recreate the Secret.`,
 	o.bindRemote(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.namespace, "remote-namespace", "", "Namespace of the cluster there. Default: as here.")
-	f.StringVar(&o.other, "remote-cluster", "", "Name of the cluster there; with the Scylla Operator, of the ScyllaDBDatacenter. Default: as here.")
-	f.StringVar(&o.report, "status-report", "", "ScyllaDBStatusReport here that another program writes for all datacenters. The cluster's barriers use it, without permits. Default: the cluster's own.")
-	f.StringVar(&o.server, "remote-server", "", "Address of the API server there for the controller's Pods, if different from yours.")
+	f.StringVar(&o.other, "remote-cluster", "",
+		"Name of the cluster there; with the Scylla Operator, of the ScyllaDBDatacenter. Default: as here.")
+	f.StringVar(&o.report, "status-report", "",
+		"ScyllaDBStatusReport here that another program writes for all datacenters. The cluster's barriers use it, "+
+			"without permits. Default: the cluster's own.")
+	f.StringVar(&o.server, "remote-server", "",
+		"Address of the API server there for the controller's Pods, if different from yours.")
 	return cmd
 }
 
@@ -88,7 +94,9 @@ func (o *options) add(ctx context.Context) error {
 		return err
 	}
 	if thereConfig.Host == hereConfig.Host && c.RemoteNamespace == c.Namespace {
-		return exit.Refusedf("%s, namespace %s, has the cluster itself: a remote must be another Kubernetes cluster or namespace", thereConfig.Host, c.Namespace)
+		return exit.Refusedf(
+			"%s, namespace %s, has the cluster itself: a remote must be another Kubernetes cluster or namespace",
+			thereConfig.Host, c.Namespace)
 	}
 	id, err := home(ctx, hereClient)
 	if err != nil {
@@ -101,7 +109,9 @@ func (o *options) add(ctx context.Context) error {
 		if err := o.sayAll(thereConfig.Host, hereConfig.Host, c, objects, ""); err != nil {
 			return err
 		}
-		if err := o.d.Confirm(ctx, "Its token does not expire: anyone who can read the Secret here can write status reports there. Create them?", "yes"); err != nil {
+		if err := o.d.Confirm(ctx,
+			"Its token does not expire: anyone who can read the Secret here can write status reports there. Create "+
+				"them?", "yes"); err != nil {
 			return err
 		}
 	}
@@ -110,7 +120,8 @@ func (o *options) add(ctx context.Context) error {
 
 // make creates the remote account, tests it, and then creates the local Secret: credentials that do
 // not work are never stored.
-func (o *options) make(ctx context.Context, hereClient client.Client, thereConfig *rest.Config, c shared.Config, account string) error {
+func (o *options) make(ctx context.Context, hereClient client.Client, thereConfig *rest.Config, c shared.Config,
+	account string) error {
 	thereClient, err := plain(thereConfig)
 	if err != nil {
 		return err
@@ -138,7 +149,8 @@ func (o *options) make(ctx context.Context, hereClient client.Client, thereConfi
 	if err := apply(ctx, hereClient, secret); err != nil {
 		return fmt.Errorf("here: %w", err)
 	}
-	return o.say("remote %s added: the controller here reads %s, namespace %s, as %s", o.name, cmp.Or(o.server, thereConfig.Host), c.RemoteNamespace, account)
+	return o.say("remote %s added: the controller here reads %s, namespace %s, as %s", o.name,
+		cmp.Or(o.server, thereConfig.Host), c.RemoteNamespace, account)
 }
 
 // wanted returns the content of the Secret except the kubeconfig.
@@ -157,23 +169,30 @@ func (o *options) wanted(ctx context.Context, cfg *rest.Config) (shared.Config, 
 			return shared.Config{}, err
 		}
 		if len(keys) != 1 {
-			return shared.Config{}, exit.Usagef("namespace %s has %d ScyllaDB clusters: specify the cluster that has a datacenter there", ns, len(keys))
+			return shared.Config{},
+				exit.Usagef("namespace %s has %d ScyllaDB clusters: specify the cluster that has a datacenter there",
+					ns, len(keys))
 		}
 		o.cluster = keys[0].Name
 	}
 	if o.report != "" && !api.IsName(o.report) {
-		return shared.Config{}, exit.Usagef("invalid --status-report=%q: must be the name of a ScyllaDBStatusReport", o.report)
+		return shared.Config{}, exit.Usagef("invalid --status-report=%q: must be the name of a ScyllaDBStatusReport",
+			o.report)
 	}
 	if o.report == o.cluster {
-		return shared.Config{}, exit.Usagef("--status-report=%s is the cluster's own report, which its barriers use anyway: omit the flag", o.report)
+		return shared.Config{},
+			exit.Usagef("--status-report=%s is the cluster's own report, which its barriers use anyway: omit the flag",
+				o.report)
 	}
 	return shared.Config{
 		StatusReport: o.report,
-		Name:         o.name, Namespace: ns, Cluster: o.cluster, RemoteNamespace: cmp.Or(o.namespace, ns), RemoteCluster: cmp.Or(o.other, o.cluster),
+		Name:         o.name, Namespace: ns, Cluster: o.cluster, RemoteNamespace: cmp.Or(o.namespace, ns),
+		RemoteCluster: cmp.Or(o.other, o.cluster),
 	}, nil
 }
 
-func (o *options) sayAll(there, here string, c shared.Config, objects []*unstructured.Unstructured, suffix string) error {
+func (o *options) sayAll(there, here string, c shared.Config, objects []*unstructured.Unstructured,
+	suffix string) error {
 	for _, u := range objects {
 		if err := o.say("%s: %s in namespace %s%s", there, install.Name(u), c.RemoteNamespace, suffix); err != nil {
 			return err
@@ -188,7 +207,8 @@ func served(ctx context.Context, c client.Client, config shared.Config) error {
 	l.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"))
 	err := c.List(ctx, l, client.InNamespace(config.RemoteNamespace), client.Limit(1))
 	if meta.IsNoMatchError(err) {
-		return exit.WithHint(exit.Refusedf("the CRDs are not installed there"), "install them there first", words.Scylla("", "install")...)
+		return exit.WithHint(exit.Refusedf("the CRDs are not installed there"), "install them there first",
+			words.Scylla("", "install")...)
 	}
 	if err != nil {
 		return fmt.Errorf("list status reports there, in namespace %s: %w", config.RemoteNamespace, err)
@@ -197,7 +217,8 @@ func served(ctx context.Context, c client.Client, config shared.Config) error {
 }
 
 func apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) error {
-	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(manifests.FieldOwner), client.ForceOwnership); err != nil {
+	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(manifests.FieldOwner),
+		client.ForceOwnership); err != nil {
 		return fmt.Errorf("apply %s in namespace %s: %w", install.Name(u), u.GetNamespace(), err)
 	}
 	return nil
@@ -205,18 +226,19 @@ func apply(ctx context.Context, c client.Client, u *unstructured.Unstructured) e
 
 // token waits until Kubernetes has created the token.
 func (o *options) token(ctx context.Context, c client.Client, namespace, account string) (token string, err error) {
-	err = o.d.Wait(ctx, cli.Wait{Subject: "the token of " + account, Timeout: timeout, Check: func(ctx context.Context) (bool, string, error) {
-		u := &unstructured.Unstructured{}
-		u.SetAPIVersion("v1")
-		u.SetKind("Secret")
-		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: account}, u); err != nil {
-			return false, "", fmt.Errorf("read secret %s/%s there: %w", namespace, account, err)
-		}
-		encoded, _, _ := unstructured.NestedString(u.Object, "data", corev1.ServiceAccountTokenKey)
-		b, err := base64.StdEncoding.DecodeString(encoded)
-		token = string(b)
-		return err == nil && token != "", "its token does not exist yet", nil
-	}})
+	err = o.d.Wait(ctx, cli.Wait{Subject: "the token of " + account, Timeout: timeout,
+		Check: func(ctx context.Context) (bool, string, error) {
+			u := &unstructured.Unstructured{}
+			u.SetAPIVersion("v1")
+			u.SetKind("Secret")
+			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: account}, u); err != nil {
+				return false, "", fmt.Errorf("read secret %s/%s there: %w", namespace, account, err)
+			}
+			encoded, _, _ := unstructured.NestedString(u.Object, "data", corev1.ServiceAccountTokenKey)
+			b, err := base64.StdEncoding.DecodeString(encoded)
+			token = string(b)
+			return err == nil && token != "", "its token does not exist yet", nil
+		}})
 	return token, err
 }
 
@@ -234,16 +256,20 @@ func (o *options) works(ctx context.Context, secret *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	return o.d.Wait(ctx, cli.Wait{Subject: "the new account to read there", Timeout: timeout, Check: func(ctx context.Context) (bool, string, error) {
-		err := c.List(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{}, client.InNamespace(config.RemoteNamespace), client.Limit(1))
-		if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-			return false, "its permissions are not effective yet", nil
-		}
-		if err != nil && o.server != "" {
-			// The address is for the controller's Pods and need not be reachable from here.
-			o.d.Warn("%s is not reachable from here, so the account was not tested: to test it, run %s", o.server, o.d.Words().Shell(words.Scylla("", "remote", "check")))
-			return true, "", nil
-		}
-		return err == nil, "", err
-	}})
+	return o.d.Wait(ctx, cli.Wait{Subject: "the new account to read there", Timeout: timeout,
+		Check: func(ctx context.Context) (bool, string, error) {
+			err := c.List(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{},
+				client.InNamespace(config.RemoteNamespace),
+				client.Limit(1))
+			if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+				return false, "its permissions are not effective yet", nil
+			}
+			if err != nil && o.server != "" {
+				// The address is for the controller's Pods and need not be reachable from here.
+				o.d.Warn("%s is not reachable from here, so the account was not tested: to test it, run %s", o.server,
+					o.d.Words().Shell(words.Scylla("", "remote", "check")))
+				return true, "", nil
+			}
+			return err == nil, "", err
+		}})
 }

@@ -67,7 +67,8 @@ func (o *options) list(ctx context.Context) error {
 		if cfg, cfgErr := c.RESTConfig(); cfgErr == nil {
 			server = cfg.Host
 		}
-		_, lineErr := fmt.Fprintf(w, "%s\t%s/%s\t%s/%s\t%s\t%s\n", words.Clean(c.Name), words.Clean(c.Namespace), c.Cluster, words.Clean(c.RemoteNamespace), words.Clean(c.RemoteCluster),
+		_, lineErr := fmt.Fprintf(w, "%s\t%s/%s\t%s/%s\t%s\t%s\n", words.Clean(c.Name), words.Clean(c.Namespace),
+			c.Cluster, words.Clean(c.RemoteNamespace), words.Clean(c.RemoteCluster),
 			words.Clean(server), c.Secret.Name)
 		err = errors.Join(err, lineErr)
 	}
@@ -116,7 +117,8 @@ func (o *options) check(ctx context.Context) error {
 		if err == nil {
 			reports, err = try(ctx, c)
 		}
-		line := fmt.Sprintf("ok      %s: %d reports of %s in namespace %s, and all required permissions", c.Name, reports, c.RemoteCluster, c.RemoteNamespace)
+		line := fmt.Sprintf("ok      %s: %d reports of %s in namespace %s, and all required permissions", c.Name,
+			reports, c.RemoteCluster, c.RemoteNamespace)
 		if err != nil {
 			bad++
 			line = fmt.Sprintf("failed  %s: %s", words.Clean(c.Name), words.Clean(exit.Describe(err).Error()))
@@ -142,16 +144,21 @@ func try(ctx context.Context, c shared.Config) (reports int, err error) {
 		return 0, err
 	}
 	l := &api.ScyllaDBDatacenterNodesStatusReportList{}
-	if err := cl.List(ctx, l, client.InNamespace(c.RemoteNamespace), client.MatchingLabels{api.LabelReportSelector: c.RemoteCluster}); err != nil {
+	if err := cl.List(ctx, l, client.InNamespace(c.RemoteNamespace),
+		client.MatchingLabels{api.LabelReportSelector: c.RemoteCluster}); err != nil {
 		return 0, fmt.Errorf("list status reports in namespace %s there: %w", c.RemoteNamespace, err)
 	}
 	for _, verb := range shared.Verbs {
-		allowed, err := may(ctx, cfg, authorizationv1.ResourceAttributes{Namespace: c.RemoteNamespace, Group: api.GroupVersion.Group, Resource: shared.Resource, Verb: verb})
+		allowed, err := may(ctx, cfg, authorizationv1.ResourceAttributes{Namespace: c.RemoteNamespace,
+			Group: api.GroupVersion.Group, Resource: shared.Resource, Verb: verb})
 		if err != nil {
 			return 0, err
 		}
 		if !allowed {
-			return 0, fmt.Errorf("its account cannot %s %s in namespace %s there: to recreate it, run kubectl scylla remote add %s", verb, shared.Resource, c.RemoteNamespace, c.Name)
+			return 0,
+				fmt.Errorf(
+					"its account cannot %s %s in namespace %s there: to recreate it, run kubectl scylla remote add %s",
+					verb, shared.Resource, c.RemoteNamespace, c.Name)
 		}
 	}
 	all, err := may(ctx, cfg, authorizationv1.ResourceAttributes{Group: "*", Resource: "*", Verb: "*"})
@@ -159,10 +166,16 @@ func try(ctx context.Context, c shared.Config) (reports int, err error) {
 		return 0, err
 	}
 	if all {
-		return 0, fmt.Errorf("its account has all permissions there: to create a restricted account, run kubectl scylla remote add %s", c.Name)
+		return 0,
+			fmt.Errorf(
+				"its account has all permissions there: to create a restricted account, run kubectl scylla remote "+
+					"add %s", c.Name)
 	}
 	if len(l.Items) == 0 {
-		return 0, fmt.Errorf("no report of %s in namespace %s there: check that a controller is running there, and the name of the cluster", c.RemoteCluster, c.RemoteNamespace)
+		return 0,
+			fmt.Errorf(
+				"no report of %s in namespace %s there: check that a controller is running there, and the name of "+
+					"the cluster", c.RemoteCluster, c.RemoteNamespace)
 	}
 	return len(l.Items), nil
 }
@@ -172,7 +185,8 @@ func may(ctx context.Context, cfg *rest.Config, what authorizationv1.ResourceAtt
 	if err != nil {
 		return false, err
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}})
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}})
 	if err != nil {
 		return false, fmt.Errorf("encode the permission review: %w", err)
 	}
@@ -244,7 +258,8 @@ func (o *options) remove(ctx context.Context) error {
 		}
 	}
 	if o.dryRun == cli.DryRunNone && !o.yes {
-		question := fmt.Sprintf("Joins of %s/%s will no longer wait for the nodes of remote %s. Remove it?", config.Namespace, config.Cluster, o.name)
+		question := fmt.Sprintf("Joins of %s/%s will no longer wait for the nodes of remote %s. Remove it?",
+			config.Namespace, config.Cluster, o.name)
 		if err := o.d.Confirm(ctx, question, o.name); err != nil {
 			return err
 		}
@@ -266,7 +281,9 @@ func (o *options) remove(ctx context.Context) error {
 		}
 	}
 	if there == nil {
-		return o.say("the account there still exists; to remove it, run there:\n  kubectl delete serviceaccount,role,rolebinding,secret %s -n %s", account, config.RemoteNamespace)
+		return o.say(
+			"the account there still exists; to remove it, run there:\n  kubectl delete "+
+				"serviceaccount,role,rolebinding,secret %s -n %s", account, config.RemoteNamespace)
 	}
 	return nil
 }

@@ -96,7 +96,8 @@ func (o *options) Validate(*cobra.Command) error {
 	case o.adds && o.config == "" && o.context == "":
 		return exit.Usagef("specify the other Kubernetes cluster: --remote-context NAME, or --remote-kubeconfig FILE")
 	case !o.adds && o.d.NamespaceGiven() != "":
-		return exit.Usagef("--namespace cannot be used: the Secrets of remotes are in namespace %s", manifests.Namespace)
+		return exit.Usagef("--namespace cannot be used: the Secrets of remotes are in namespace %s",
+			manifests.Namespace)
 	case o.dryRun == cli.DryRunServer:
 		return exit.Usagef("--dry-run=server cannot be used, because it creates no token: use --dry-run=client")
 	}
@@ -108,7 +109,8 @@ func (o *options) Run(ctx context.Context) error { return o.act(ctx) }
 
 func (o *options) bindRemote(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.config, "remote-kubeconfig", "", "Kubeconfig for the other Kubernetes cluster. Default: the current kubeconfig.")
+	f.StringVar(&o.config, "remote-kubeconfig", "",
+		"Kubeconfig for the other Kubernetes cluster. Default: the current kubeconfig.")
 	f.StringVar(&o.context, "remote-context", "", "Context of that kubeconfig. Default: its current context.")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
 	o.dryRun = cli.DryRunNone
@@ -143,9 +145,11 @@ func (o *options) there() (*rest.Config, error) {
 	if o.config != "" {
 		rules.ExplicitPath = o.config
 	}
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: o.context}).ClientConfig()
 	if err != nil {
-		return nil, exit.WithHint(fmt.Errorf("read the kubeconfig of the remote: %w", err), "list the contexts: kubectl config get-contexts")
+		return nil, exit.WithHint(fmt.Errorf("read the kubeconfig of the remote: %w", err),
+			"list the contexts: kubectl config get-contexts")
 	}
 	return cfg, nil
 }
@@ -157,7 +161,8 @@ func home(ctx context.Context, c client.Client) (string, error) {
 	u.SetAPIVersion("v1")
 	u.SetKind("Namespace")
 	if err := c.Get(ctx, client.ObjectKey{Name: manifests.Namespace}, u); apierrors.IsNotFound(err) {
-		return "", exit.WithHint(exit.Refusedf("no controller here: namespace %s does not exist", manifests.Namespace), "install it first", words.Scylla("", "install")...)
+		return "", exit.WithHint(exit.Refusedf("no controller here: namespace %s does not exist", manifests.Namespace),
+			"install it first", words.Scylla("", "install")...)
 	} else if err != nil {
 		return "", fmt.Errorf("read namespace %s: %w", manifests.Namespace, err)
 	}
@@ -176,7 +181,8 @@ func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
 		return nil, err
 	}
 	var l corev1.SecretList
-	if err := c.List(ctx, &l, client.InNamespace(manifests.Namespace), client.HasLabels{api.LabelRemoteKubeconfig}); err != nil {
+	if err := c.List(ctx, &l, client.InNamespace(manifests.Namespace),
+		client.HasLabels{api.LabelRemoteKubeconfig}); err != nil {
 		return nil, fmt.Errorf("list the Secrets of remotes in namespace %s: %w", manifests.Namespace, err)
 	}
 	if o.name == "" {
@@ -192,7 +198,8 @@ func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, exit.WithHint(fmt.Errorf("remote %s not found", o.name), "list the remotes", words.Scylla("", "remote", "list")...)
+		return nil, exit.WithHint(fmt.Errorf("remote %s not found", o.name), "list the remotes",
+			words.Scylla("", "remote", "list")...)
 	}
 	return names, nil
 }

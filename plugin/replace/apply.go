@@ -22,7 +22,8 @@ import (
 )
 
 // apply reads the member Service again, checks it, and patches it.
-func (o *options) apply(ctx context.Context, s *subject, patch *replace.Patch, operation string, check func(*replace.Input) error) error {
+func (o *options) apply(ctx context.Context, s *subject, patch *replace.Patch, operation string,
+	check func(*replace.Input) error) error {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: s.key.Namespace, Name: s.member()}
 	if o.dryRun == cli.DryRunClient {
@@ -42,7 +43,8 @@ func (o *options) apply(ctx context.Context, s *subject, patch *replace.Patch, o
 		if err := check(&now); err != nil {
 			return err
 		}
-		return kube.PatchMetadata(ctx, c, svc, func(obj *corev1.Service) { patch.Apply(&obj.Labels, &obj.Annotations) }, opts...)
+		return kube.PatchMetadata(ctx, c, svc, func(obj *corev1.Service) { patch.Apply(&obj.Labels, &obj.Annotations) },
+			opts...)
 	})
 	if err != nil {
 		return err
@@ -64,7 +66,9 @@ func (o *options) say(what string) error {
 // remains, with a warning instead of an error.
 func (o *options) record(ctx context.Context, s *subject, reason, note string) {
 	svc := s.reading.Cluster.Service(s.member())
-	err := kube.Emit(ctx, o.reader.Client(), svc, kube.Event{Type: corev1.EventTypeNormal, Reason: reason, Action: "ReplaceNode", Note: note, Now: o.d.Clock.Now()})
+	err := kube.Emit(ctx, o.reader.Client(), svc,
+		kube.Event{Type: corev1.EventTypeNormal, Reason: reason, Action: "ReplaceNode", Note: note,
+			Now: o.d.Clock.Now()})
 	if err != nil {
 		o.d.Warn("Event not recorded: %s", exit.Describe(err))
 	}
@@ -95,10 +99,13 @@ func (o *options) runCancel(ctx context.Context) error {
 	if s.in.Operator {
 		// The operator has no withdrawal: it may have begun to delete before the label was removed.
 		if late := o.tooLate(ctx, s); late != nil {
-			return exit.WithStep(exit.Refusedf("the label was removed too late: %s", words.Text(words.New(words.RecordLost, "member", s.member()))), replace.PutBack(*s.in, s.in.Self.RecordedID()))
+			return exit.WithStep(exit.Refusedf("the label was removed too late: %s",
+				words.Text(words.New(words.RecordLost, "member", s.member()))),
+				replace.PutBack(*s.in, s.in.Self.RecordedID()))
 		}
 	}
-	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla", o.d.WhoAmI(ctx), s.member()))
+	o.record(ctx, s, EventWithdrawn, fmt.Sprintf("%s withdrew the replacement of %s with kubectl scylla",
+		o.d.WhoAmI(ctx), s.member()))
 	if !o.wait.Wait || s.in.Operator || !rec.Open() && rec.Request == "" {
 		return nil
 	}
@@ -127,5 +134,6 @@ func (o *options) tooLate(ctx context.Context, s *subject) error {
 	if why.IsZero() {
 		return nil
 	}
-	return exit.WithHint(exit.Refusedf("too late to cancel: %s", words.Text(why)), "show its progress", s.statusCommand()...)
+	return exit.WithHint(exit.Refusedf("too late to cancel: %s", words.Text(why)), "show its progress",
+		s.statusCommand()...)
 }

@@ -208,11 +208,13 @@ func (o *options) bindAsking(cmd *cobra.Command) {
 	o.bindWaiting(cmd, "the node is replaced")
 	f := cmd.Flags()
 	f.Lookup("from").Hidden, o.plans = false, true
-	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil, "Other dead nodes to ignore: also banned, so replace or remove them.")
+	f.StringSliceVar(&o.ignoreDead, "ignore-dead", nil,
+		"Other dead nodes to ignore: also banned, so replace or remove them.")
 	f.StringSliceVar(&o.skipChecks, "skip-check", nil, "Checks to skip, as named in the plan; recorded in an Event.")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
 	_ = cmd.RegisterFlagCompletionFunc("ignore-dead", o.d.CompleteMemberList)
-	_ = cmd.RegisterFlagCompletionFunc("skip-check", cobra.FixedCompletions(replace.CheckNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("skip-check",
+		cobra.FixedCompletions(replace.CheckNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Complete sets the node.
@@ -233,11 +235,14 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case err != nil:
 		return err
 	case o.target == "" && !o.list:
-		return exit.Usagef("specify a node: its Pod, member Service, RACK/ORDINAL, IP address, or 8 or more characters of its host ID")
+		return exit.Usagef(
+			"specify a node: its Pod, member Service, RACK/ORDINAL, IP address, or 8 or more characters of its host ID")
 	case o.read.From != "" && !o.list && (!o.plans || o.dryRun != cli.DryRunClient):
-		return exit.Usagef("saved objects cannot be changed: use --from with replace --dry-run=client, or with replace status")
+		return exit.Usagef(
+			"saved objects cannot be changed: use --from with replace --dry-run=client, or with replace status")
 	case o.all && o.target != "":
-		return exit.Usagef("--all cannot be used with a node: replace status %s already shows its last replacement", o.target)
+		return exit.Usagef("--all cannot be used with a node: replace status %s already shows its last replacement",
+			o.target)
 	}
 	if o.hostID != "" {
 		id, err := hostid.Parse(o.hostID)

@@ -77,7 +77,8 @@ func (c CheckInfo) blocks() bool { return c.Result != replace.OK && !c.Skipped }
 func newChecks(checks []replace.Check) []CheckInfo {
 	var out []CheckInfo
 	for _, c := range checks {
-		out = append(out, CheckInfo{Name: c.Name, Result: c.Result, Evidence: c.Evidence, Cure: c.Cure, Skipped: c.Skipped, Skippable: c.Skippable})
+		out = append(out, CheckInfo{Name: c.Name, Result: c.Result, Evidence: c.Evidence, Cure: c.Cure,
+			Skipped: c.Skipped, Skippable: c.Skippable})
 	}
 	return out
 }
@@ -196,7 +197,8 @@ type GhostInfo struct {
 func newGhosts(cluster string, ghosts []replace.Ghost) []GhostInfo {
 	var out []GhostInfo
 	for _, g := range ghosts {
-		out = append(out, GhostInfo{Cluster: cluster, HostID: g.HostID, Evidence: g.Evidence, Command: g.Command, Why: g.Why})
+		out = append(out, GhostInfo{Cluster: cluster, HostID: g.HostID, Evidence: g.Evidence, Command: g.Command,
+			Why: g.Why})
 	}
 	return out
 }
@@ -235,7 +237,8 @@ func (d *StatusDocument) addAfterwards(now time.Time, s *subject) {
 	if s.in.Operator {
 		// The Scylla Operator keeps no record of an ended replacement; this command observed its
 		// end.
-		list = []diagnosis.Afterwards{diagnosis.AfterReplacement(s.reading.Cluster, s.in.Self.Recorded(), d.OriginalHostID, now)}
+		list = []diagnosis.Afterwards{diagnosis.AfterReplacement(s.reading.Cluster, s.in.Self.Recorded(),
+			d.OriginalHostID, now)}
 	}
 	for _, a := range document.NewAfterwards(list) {
 		if a.Original != "" && a.Node.Member == d.Member.Member {
@@ -249,9 +252,11 @@ func newPlanDocument(now time.Time, s *subject, p replace.Plan) *PlanDocument {
 	d := &PlanDocument{
 		TypeMeta:    metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindPlan},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.member()},
-		GeneratedAt: *document.TimePtr(now), Cluster: s.key.Name, Member: s.in.Self.Recorded(), Allowed: !p.Blocked, Resume: p.Resume,
+		GeneratedAt: *document.TimePtr(now), Cluster: s.key.Name, Member: s.in.Self.Recorded(), Allowed: !p.Blocked,
+		Resume:    p.Resume,
 		ManagedBy: managedBy(s.in.Operator), Version: s.in.Version, Procedure: p.Procedure, Address: p.Address,
-		Streams: p.Streams, StreamsKnown: p.StreamsKnown, Banned: p.Banned, Checks: newChecks(p.Checks), Partial: s.reading.Cluster.Partial(),
+		Streams: p.Streams, StreamsKnown: p.StreamsKnown, Banned: p.Banned, Checks: newChecks(p.Checks),
+		Partial: s.reading.Cluster.Partial(),
 	}
 	d.Member.HostID = p.Original
 	if pod := s.in.Self.Pod; pod != nil {

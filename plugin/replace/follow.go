@@ -98,9 +98,10 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 	tick := d.Clock.NewTicker(lookAgain)
 	defer tick.Stop()
 	defer f.stop()
-	var changed <-chan struct{}
-	if ch, err := kube.Watch(ctx, f.o.reader.Client(), f.s.key, kube.WatchOptions{Kinds: cluster.KindServices | cluster.KindPods | cluster.KindPVCs}); err == nil {
-		changed = ch
+	changed, err := kube.Watch(ctx, f.o.reader.Client(), f.s.key,
+		kube.WatchOptions{Kinds: cluster.KindServices | cluster.KindPods | cluster.KindPVCs})
+	if err != nil {
+		changed = nil
 	}
 	var activity string
 	for first := true; ; first = false {
@@ -135,7 +136,9 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 			return f.interrupted()
 		case <-deadline.C():
 			f.stop()
-			return exit.WithHint(exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s", duration.HumanDuration(d.Clock.Since(f.start)), f.s.member(), activity)),
+			return exit.WithHint(
+				exit.TimedOut(fmt.Errorf("timed out after %s waiting for %s: %s",
+					duration.HumanDuration(d.Clock.Since(f.start)), f.s.member(), activity)),
 				"the replacement continues without this command; show its progress", f.s.statusCommand()...)
 		case _, ok := <-changed:
 			if !ok {
@@ -202,7 +205,8 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	if rec.Resume == f.id {
 		f.before = rec.Accepted
 	}
-	if l := rec.Last; l != nil && (l.Request == f.id || l.Request == f.before && f.before != "") && !rec.Open() && !rec.Requested {
+	if l := rec.Last; l != nil && (l.Request == f.id || l.Request == f.before && f.before != "") && !rec.Open() &&
+		!rec.Requested {
 		if l.Outcome == replace.OutcomeCancelled {
 			return verdict{err: exit.Refusedf("the request was withdrawn before anything was deleted"), last: doc}, nil
 		}
@@ -213,7 +217,8 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 	case rec.Accepted != "" && rec.Accepted != f.id && rec.Resume != f.id:
 		return verdict{err: fmt.Errorf("request %s superseded this one (%s)", rec.Accepted, f.id), last: doc}, nil
 	case !rec.Requested && !rec.Open() && rec.Request != f.id:
-		return verdict{err: fmt.Errorf("the request was removed from service %s; its outcome is unknown", s.member()), last: doc}, nil
+		return verdict{err: fmt.Errorf("the request was removed from service %s; its outcome is unknown", s.member()),
+			last: doc}, nil
 	}
 	message, cure := words.Text(step.Message), f.o.d.Words().Text(step.Cure)
 	activity := message
@@ -231,10 +236,12 @@ func (f *follower) check(ctx context.Context) (verdict, error) {
 		f.o.d.Warn("%s", text)
 	}
 	if step.Action.Writes() && f.o.d.Clock.Since(f.since) > timeout {
-		activity = fmt.Sprintf("the controller has not acted for %s, check that it is running: %s", duration.HumanDuration(f.o.d.Clock.Since(f.since)), message)
+		activity = fmt.Sprintf("the controller has not acted for %s, check that it is running: %s",
+			duration.HumanDuration(f.o.d.Clock.Since(f.since)), message)
 	}
 	if step.Action == replace.ActionFail && rec.Accepted == f.id {
-		return verdict{phase: title(step), err: exit.WithHint(fmt.Errorf("the replacement failed: %s", message), cure), last: doc}, nil
+		return verdict{phase: title(step), err: exit.WithHint(fmt.Errorf("the replacement failed: %s", message), cure),
+			last: doc}, nil
 	}
 	if cure != "" && step.Refused == nil {
 		activity += " > " + cure
@@ -325,9 +332,13 @@ func (f *follower) operator(s *subject, step replace.Step, doc *StatusDocument) 
 		doc.addAfterwards(f.o.d.Clock.Now(), s)
 		return verdict{done: true, last: doc}
 	case !rec.Requested && !rec.HasOriginal:
-		return verdict{err: fmt.Errorf("the label was removed from service %s and its host ID is still %s: the request was withdrawn", s.member(), f.original), last: doc}
+		return verdict{
+			err: fmt.Errorf(
+				"the label was removed from service %s and its host ID is still %s: the request was withdrawn",
+				s.member(), f.original), last: doc}
 	case step.Action == replace.ActionFail:
-		return verdict{err: exit.WithStep(fmt.Errorf("the replacement failed: %s", words.Text(step.Message)), step.Cure), last: doc}
+		return verdict{err: exit.WithStep(fmt.Errorf("the replacement failed: %s", words.Text(step.Message)),
+			step.Cure), last: doc}
 	}
 	activity := words.Text(step.Message)
 	if len(step.Waiting) > 0 {

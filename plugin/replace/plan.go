@@ -63,7 +63,9 @@ func (d *PlanDocument) Text(o show.Options) string {
 	if d.Resume {
 		title = "Resume the replacement of"
 	}
-	b.line("%s", show.Strong.Paint(show.Clean(fmt.Sprintf("%s %s/%s, a node of cluster %s", title, d.Namespace, d.Name, d.Cluster))))
+	b.line("%s",
+		show.Strong.Paint(
+			show.Clean(fmt.Sprintf("%s %s/%s, a node of cluster %s", title, d.Namespace, d.Name, d.Cluster))))
 	how := "by host ID"
 	if d.Procedure == replace.ByAddress {
 		how = fmt.Sprintf("by its address %s, which is deprecated: upgrade to ScyllaDB 5.2, 2023.1 or later", d.Address)
@@ -90,7 +92,9 @@ func (d *PlanDocument) Text(o show.Options) string {
 		b.line("    none: %s", why)
 	}
 	b.line("%s", show.Strong.Paint("Cannot be undone"))
-	b.line("  the deleted data; and as soon as the new node requests the replacement, even if that fails, the cluster permanently bans")
+	b.line(
+		"  the deleted data; and as soon as the new node requests the replacement, even if that fails, the cluster " +
+			"permanently bans")
 	for _, id := range d.Banned {
 		b.line("    %s", show.Clean(string(id)))
 	}
@@ -167,7 +171,8 @@ func (d *PlanDocument) heldUp() string {
 		parts = append(parts, words.Count(len(failed), "check", "checks")+" failed ("+strings.Join(failed, ", ")+")")
 	}
 	if len(unknown) > 0 {
-		parts = append(parts, words.Count(len(unknown), "check", "checks")+" could not be evaluated ("+strings.Join(unknown, ", ")+")")
+		parts = append(parts, words.Count(len(unknown), "check", "checks")+" could not be evaluated ("+
+			strings.Join(unknown, ", ")+")")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -182,7 +187,8 @@ func passed(checks []CheckInfo) string {
 	if skipped == 0 {
 		return show.Good.Paint(fmt.Sprintf("All %d checks passed.", len(checks)))
 	}
-	return show.Warn.Paint(fmt.Sprintf("%d of %d checks passed, %d skipped on request.", len(checks)-skipped, len(checks), skipped))
+	return show.Warn.Paint(fmt.Sprintf("%d of %d checks passed, %d skipped on request.", len(checks)-skipped,
+		len(checks), skipped))
 }
 
 func room(o show.Options, indent int) int {

@@ -78,14 +78,17 @@ func (o *options) runReplace(ctx context.Context) error {
 		return nil // only a plan, without a change
 	}
 	if o.dryRun == cli.DryRunNone && !o.yes {
-		err := o.d.Confirm(ctx, fmt.Sprintf("Replace %s? These are the first 8 characters of its host ID.", s.member()), plan.Original.Short())
+		err := o.d.Confirm(ctx, fmt.Sprintf("Replace %s? These are the first 8 characters of its host ID.", s.member()),
+			plan.Original.Short())
 		if err != nil {
 			return err
 		}
 	}
 	if err := o.apply(ctx, s, patch, "labeled", func(now *replace.Input) error {
 		if was, is := s.in.Self.RecordedID(), now.Self.RecordedID(); was != is && !o.resume {
-			return exit.Refusedf("the host ID of %s changed from %s to %s after the plan was shown: nothing was changed", s.member(), was, is)
+			return exit.Refusedf(
+				"the host ID of %s changed from %s to %s after the plan was shown: nothing was changed", s.member(),
+				was, is)
 		}
 		if !o.resume {
 			if err := open(*now); err != nil {
@@ -96,7 +99,8 @@ func (o *options) runReplace(ctx context.Context) error {
 	}); err != nil || o.dryRun != cli.DryRunNone {
 		return err
 	}
-	o.record(ctx, s, EventRequested, fmt.Sprintf("%s requested with kubectl scylla to replace %s (request %s)%s", o.d.WhoAmI(ctx), plan.Original, id, skipped(o.skipChecks)))
+	o.record(ctx, s, EventRequested, fmt.Sprintf("%s requested with kubectl scylla to replace %s (request %s)%s",
+		o.d.WhoAmI(ctx), plan.Original, id, skipped(o.skipChecks)))
 	if !o.wait.Wait {
 		o.d.Say("requested; to show its progress: " + o.d.Words().Shell(s.statusCommand()) + "\n")
 		return o.finalDocument(ctx, s)
@@ -140,20 +144,23 @@ func (o *options) mayAsk(s *subject) error {
 	case s.reading.Cluster.Old:
 		return exit.Refusedf("%s", o.d.Words().Text(replace.ReadNow(s.reading.Cluster)))
 	case o.resume && s.in.Operator:
-		return exit.WithHint(exit.Refusedf("the Scylla Operator replaces the nodes of this cluster and cannot resume an attempt"),
+		return exit.WithHint(
+			exit.Refusedf("the Scylla Operator replaces the nodes of this cluster and cannot resume an attempt"),
 			"follow its documentation: recover from a failed replacement")
 	case o.resume && !rec.Open():
 		return exit.WithHint(exit.Refusedf("no replacement of %s is open: nothing to resume", s.member()),
 			"start one", words.Scylla(s.key.Namespace, "replace", s.member())...)
 	case o.original != "" && rec.HasOriginal && rec.OriginalError.IsZero() && rec.Original != o.original:
-		return exit.Refusedf("the original host ID %s is recorded on %s and never overwritten: omit --host-id", rec.Original, s.member())
+		return exit.Refusedf("the original host ID %s is recorded on %s and never overwritten: omit --host-id",
+			rec.Original, s.member())
 	case !o.resume:
 		if err := open(*s.in); err != nil {
 			return err
 		}
 	}
 	if s.in.Operator && len(o.ignoreDead) > 0 {
-		return exit.WithStep(exit.Refusedf("the Scylla Operator cannot pass a list of dead nodes to one member"), replace.ExcludeDead(*s.in))
+		return exit.WithStep(exit.Refusedf("the Scylla Operator cannot pass a list of dead nodes to one member"),
+			replace.ExcludeDead(*s.in))
 	}
 	return nil
 }
@@ -220,5 +227,6 @@ func refusal(plan replace.Plan) error {
 	if skippable {
 		hint += "; to override, only if you know better than the check: --skip-check=" + strings.Join(names, ",")
 	}
-	return exit.WithHint(exit.Refusedf("refused by %s: %s", words.Count(len(names), "check", "checks"), strings.Join(names, ", ")), hint)
+	return exit.WithHint(exit.Refusedf("refused by %s: %s", words.Count(len(names), "check", "checks"),
+		strings.Join(names, ", ")), hint)
 }

@@ -25,7 +25,9 @@ import (
 
 // look reads the cluster again and judges the member's replacement.
 func (o *options) look(ctx context.Context, s *subject) (*subject, replace.Step, error) {
-	read, err := o.d.Load(ctx, o.reader.Client(), s.key, kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true, PVCs: true, StatusReport: true, Operator: true})
+	read, err := o.d.Load(ctx, o.reader.Client(), s.key,
+		kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true,
+			PVCs: true, StatusReport: true, Operator: true})
 	if err != nil {
 		return nil, replace.Step{}, err
 	}
@@ -94,7 +96,8 @@ func (o *options) readLog(ctx context.Context, s *subject) *scylla.Diagnosis {
 
 // runStatus lists open replacements, and the last outcome of a named member.
 func (o *options) runStatus(ctx context.Context) error {
-	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindStatusList}, GeneratedAt: *document.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
+	list := &StatusList{TypeMeta: metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindStatusList},
+		GeneratedAt: *document.TimePtr(o.d.Clock.Now()), Items: []StatusDocument{}}
 	add := func(s *subject) {
 		if rec := replace.RecordOf(s.in.Self); s.in.Operator && rec.HasOriginal {
 			// the operator's reporter omits operations, which contain the error texts
@@ -159,8 +162,9 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replace.Input, step r
 	d := &StatusDocument{
 		TypeMeta:    metav1.TypeMeta{APIVersion: document.APIVersion, Kind: KindStatus},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: key.Namespace, Name: in.Self.Member},
-		GeneratedAt: *document.TimePtr(now), Cluster: key.Name, Member: in.Self.Recorded(), ManagedBy: managedBy(in.Operator),
-		Request: step.Request, Attempt: step.Attempt, Phase: step.Phase(),
+		GeneratedAt: *document.TimePtr(now), Cluster: key.Name, Member: in.Self.Recorded(),
+		ManagedBy: managedBy(in.Operator),
+		Request:   step.Request, Attempt: step.Attempt, Phase: step.Phase(),
 		Message: step.Message, Waiting: step.Waiting, Cure: step.Cure,
 		OriginalHostID: step.Original, NewHostID: step.NewHostID, StartedAt: document.TimePtr(step.StartedAt),
 		Held: step.Held(), Refused: step.Refused,
@@ -174,7 +178,8 @@ func newStatusDocument(now time.Time, key cluster.Key, in *replace.Input, step r
 	case step.Action == replace.ActionNone:
 		if l := step.Last; l != nil && !in.Operator {
 			d.Request, d.Attempt = l.Request, l.Attempts
-			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID, document.TimePtr(l.StartedAt), document.TimePtr(l.FinishedAt)
+			d.OriginalHostID, d.NewHostID, d.StartedAt, d.FinishedAt = l.HostID, l.NewHostID,
+				document.TimePtr(l.StartedAt), document.TimePtr(l.FinishedAt)
 			switch l.Outcome {
 			case replace.OutcomeReplaced:
 				d.Phase = replace.PhaseDone
@@ -250,7 +255,8 @@ func (d *StatusDocument) facts(now time.Time) []string {
 	}
 	if d.StartedAt != nil {
 		if d.FinishedAt != nil {
-			facts = append(facts, "took "+duration.HumanDuration(d.FinishedAt.Sub(d.StartedAt.Time)), "ended "+words.Moment(d.FinishedAt.Time))
+			facts = append(facts, "took "+duration.HumanDuration(d.FinishedAt.Sub(d.StartedAt.Time)), "ended "+
+				words.Moment(d.FinishedAt.Time))
 		} else {
 			facts = append(facts, "for "+duration.HumanDuration(now.Sub(d.StartedAt.Time)))
 		}

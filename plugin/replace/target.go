@@ -37,8 +37,11 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 		return nil, o.noService(s, m)
 	}
 	typed := cluster.MemberName(o.target)
-	if len(typed) < leastPrefix && typed != m.Member && !o.list && (m.HostID.Begins(typed) || m.Replacing.Begins(typed)) {
-		return nil, exit.Refusedf("host ID prefix %q is too short: specify at least %d characters of %s, or use the name %s", o.target, leastPrefix, m.HostID, m.Member)
+	if len(typed) < leastPrefix && typed != m.Member && !o.list &&
+		(m.HostID.Begins(typed) || m.Replacing.Begins(typed)) {
+		return nil,
+			exit.Refusedf("host ID prefix %q is too short: specify at least %d characters of %s, or use the name %s",
+				o.target, leastPrefix, m.HostID, m.Member)
 	}
 	r := replace.Read(s)
 	return &subject{reading: r, in: r.Input(m.Member, o.reader.Now(), o.newID()), key: s.Key}, nil
@@ -47,7 +50,8 @@ func (o *options) find(ctx context.Context) (*subject, error) {
 // noService returns the error for a target without member, usually an orphaned host ID.
 func (o *options) noService(s *cluster.Cluster, m cluster.Member) error {
 	if m.HostID == "" {
-		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target), "the controller creates member Services: check that it is running", words.Scylla(s.Namespace, "status")...)
+		return exit.WithHint(exit.Refusedf("%s/%s has no member Service", s.Namespace, o.target),
+			"the controller creates member Services: check that it is running", words.Scylla(s.Namespace, "status")...)
 	}
 	for _, g := range replace.Read(s).Ghosts(o.reader.Now()) {
 		if g.HostID != m.HostID {

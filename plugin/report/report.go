@@ -81,9 +81,11 @@ Exit code: 0 report written, healthy or not; 1 error; 2 usage, or the file exist
 	o.read.AddFlags(cmd, true)
 	o.table.AddFlags(cmd)
 	o.output.AddFlags(cmd, formatTable, formatWide, formatHTML)
-	cmd.Flags().StringVar(&o.archive, "archive", "", "Write an archive to FILE.zip instead of showing the report; -o json or yaml lists its contents.")
+	cmd.Flags().StringVar(&o.archive, "archive", "",
+		"Write an archive to FILE.zip instead of showing the report; -o json or yaml lists its contents.")
 	cmd.Flags().BoolVar(&o.force, "force", false, "With --archive: overwrite the file if it exists.")
-	cmd.Flags().IntVar(&o.logs, "logs", defaultLogs, "With --archive: log lines of each unhealthy container, and of its previous instance; 0 keeps none.")
+	cmd.Flags().IntVar(&o.logs, "logs", defaultLogs,
+		"With --archive: log lines of each unhealthy container, and of its previous instance; 0 keeps none.")
 	cli.Rarely(cmd, "force", "sort-by")
 	_ = cmd.MarkFlagFilename("archive", "zip")
 	return cmd
@@ -123,9 +125,11 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case o.archive == "-":
 		return exit.Usagef("--archive cannot write to standard output: specify a file, such as demo.zip")
 	case !strings.EqualFold(filepath.Ext(o.archive), ".zip"):
-		return exit.WithHint(exit.Usagef("invalid --archive=%s: must be the name of a zip file", o.archive), "use "+zipName(o.archive))
+		return exit.WithHint(exit.Usagef("invalid --archive=%s: must be the name of a zip file", o.archive), "use "+
+			zipName(o.archive))
 	case !slices.Contains([]string{"", formatTable}, o.output.Format()):
-		return exit.Usagef("-o %s cannot be used with --archive: use -o json or yaml to list its contents", o.output.Format())
+		return exit.Usagef("-o %s cannot be used with --archive: use -o json or yaml to list its contents",
+			o.output.Format())
 	}
 	return writeError(support.Writable(o.archive, o.force))
 }
@@ -362,7 +366,8 @@ func summary(m *support.Manifest, name string, pages []string, size int64) strin
 	for _, c := range m.Clusters {
 		clusters = append(clusters, c.String())
 	}
-	fmt.Fprintf(&b, "Wrote %s: %s, %d files, cluster %s.\n", name, support.Size(size), len(m.Files)+len(pages), strings.Join(clusters, ", "))
+	fmt.Fprintf(&b, "Wrote %s: %s, %d files, cluster %s.\n", name, support.Size(size), len(m.Files)+len(pages),
+		strings.Join(clusters, ", "))
 	b.WriteString("Contains only the fields that the commands read.\n")
 	total, parts := 0, []string(nil)
 	for _, rule := range slices.Sorted(maps.Keys(m.Redacted)) {
@@ -383,7 +388,8 @@ func summary(m *support.Manifest, name string, pages []string, size int64) strin
 			fmt.Fprintf(&b, "  %s\n", page.LeftOutLine(l))
 		}
 	}
-	fmt.Fprintf(&b, "To inspect it: kubectl scylla status --from %s, or open %s from the archive.\n", shellWord(given), strings.Join(pages, ", "))
+	fmt.Fprintf(&b, "To inspect it: kubectl scylla status --from %s, or open %s from the archive.\n", shellWord(given),
+		strings.Join(pages, ", "))
 	return b.String()
 }
 

@@ -79,7 +79,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	if err := o.ShowFlags.Validate(cmd); err != nil {
 		return err
 	}
-	if several := o.Read.AllNamespaces || o.Read.Selector != ""; several && o.table.SortBy != "" && o.Output.Text() && o.Output.Format() != "wide" {
+	if several := o.Read.AllNamespaces ||
+		o.Read.Selector != ""; several && o.table.SortBy != "" && o.Output.Text() && o.Output.Format() != "wide" {
 		return exit.Usagef("--sort-by applies to nodes only: specify a cluster, or use -o wide")
 	}
 	return o.table.Validate(&o.Output)
@@ -88,7 +89,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 // Run shows the status once, at each change, or once it is healthy.
 func (o *options) Run(ctx context.Context) error {
 	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[[]document.ClusterStatus]{
-		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy, Awaited: o.awaited(), What: what,
+		Load: o.load, Print: o.print, Verdict: verdict, Key: key, Subject: subject, Wished: healthy,
+		Awaited: o.awaited(), What: what,
 	})
 }
 

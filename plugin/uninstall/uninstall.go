@@ -105,7 +105,8 @@ func (o *options) Run(ctx context.Context) error {
 		for _, u := range remove {
 			o.d.Say(install.Name(u) + "\n")
 		}
-		if err := o.d.Confirm(ctx, fmt.Sprintf("Remove these %d objects from %s?", len(remove), cfg.Host), "yes"); err != nil {
+		if err := o.d.Confirm(ctx, fmt.Sprintf("Remove these %d objects from %s?", len(remove), cfg.Host),
+			"yes"); err != nil {
 			return err
 		}
 	}
@@ -167,7 +168,8 @@ func refuse(ctx context.Context, c client.Client) error {
 		return exit.WithHint(exit.Refusedf("a replacement is open on %s: it would not continue", some(open)),
 			"wait until it has finished, or withdraw it", words.Scylla("", "replace", "cancel")...)
 	case len(guarded) > 0:
-		return exit.WithHint(exit.Refusedf("StatefulSet %s still has the barrier, which needs the controller", some(guarded)),
+		return exit.WithHint(exit.Refusedf("StatefulSet %s still has the barrier, which needs the controller",
+			some(guarded)),
 			"remove the barrier first", words.Scylla("", "inject", "CLUSTER", "--undo")...)
 	}
 	return nil
@@ -195,7 +197,8 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 		switch role, _, _ := unstructured.NestedString(have.Object, "roleRef", "name"); {
 		case role != manifests.OperatorMemberRole || have.GetDeletionTimestamp() != nil:
 		case !manifests.Applied(have):
-			stay = append(stay, install.Name(have)+" in namespace "+have.GetNamespace()+" stays: not applied by kubectl scylla install")
+			stay = append(stay, install.Name(have)+" in namespace "+have.GetNamespace()+
+				" stays: not applied by kubectl scylla install")
 		default:
 			remove = append(remove, have)
 		}
@@ -225,7 +228,8 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 }
 
 // deleteAsSeen deletes an object unless another one with the same name has replaced it.
-func deleteAsSeen(ctx context.Context, c client.Client, u *unstructured.Unstructured, opts ...client.DeleteOption) error {
+func deleteAsSeen(ctx context.Context, c client.Client, u *unstructured.Unstructured,
+	opts ...client.DeleteOption) error {
 	uid := u.GetUID()
 	opts = append(opts, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if err := client.IgnoreNotFound(c.Delete(ctx, u, opts...)); err != nil {

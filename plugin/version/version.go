@@ -52,7 +52,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		RunE:                  cli.Run(o),
 	}
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "Output format. One of: short, json, yaml.")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"short", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions([]string{"short", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

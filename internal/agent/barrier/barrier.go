@@ -10,13 +10,11 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,7 +108,7 @@ type Options struct {
 // Run returns nil if ScyllaDB may start, and never because data was unreadable. Errors: a refusal
 // (exit code 2) if waiting cannot help, with the remedy; wrong options (exit code 2); ctx's error.
 //
-// Long: the whole sequence of a barrier in one place, in the order in which it happens.
+//nolint:funlen // the whole sequence of a barrier in one place, in the order in which it happens
 func Run(ctx context.Context, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -121,20 +119,23 @@ func Run(ctx context.Context, o Options) error {
 	if o.Pod == "" {
 		o.Pod = o.Service
 	}
-	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics(), window: healthpolicy.Window(o.Stabilisation, nil), policy: healthpolicy.Of(nil)}
+	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics(),
+		window: healthpolicy.Window(o.Stabilisation, nil), policy: healthpolicy.Of(nil)}
 	b.Log = b.Log.With("namespace", o.Namespace, "member", o.Service)
 	if o.Disabled {
 		b.Log.Info("open: feature gate BootstrapSynchronisation is off, nothing was checked")
 		return nil
 	}
 	if o.Namespace == "" || o.Service == "" {
-		return exit.Usagef("the member is unknown: set POD_NAMESPACE and POD_NAME (downward API), or --namespace and --service-name")
+		return exit.Usagef(
+			"the member is unknown: set POD_NAMESPACE and POD_NAME (downward API), or --namespace and --service-name")
 	}
 	b.readDisk()
 	// A definite disk state needs no other source: a restart must work without the API server.
 	if b.disk == bootstrap.BootstrappedYes || b.disk == bootstrap.BootstrappedDecommissioned {
 		v := bootstrap.Decide(bootstrap.Input{
-			Member: &cluster.Member{Ref: cluster.Place(o.Service, nil), Namespace: o.Namespace}, Disk: b.disk, DiskDetail: b.diskDetail,
+			Member: &cluster.Member{Ref: cluster.Place(o.Service, nil), Namespace: o.Namespace}, Disk: b.disk,
+			DiskDetail: b.diskDetail,
 		})
 		if v.Satisfied && b.volumeHostID != "" {
 			v = b.ownVolume(ctx, v)
@@ -273,11 +274,13 @@ func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service
 	}
 	b.watch(key)
 	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
-	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Member: b.Service})
+	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true,
+		StatusReport: true, Member: b.Service})
 	return b.byPeers(ctx, key, b.explainNoView(b.settle(ctx, key, v, known)), known), svc
 }
 
-func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOptions) (bootstrap.Verdict, *cluster.Cluster, *corev1.Service) {
+func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOptions) (bootstrap.Verdict,
+	*cluster.Cluster, *corev1.Service) {
 	b.metrics.evaluations.Inc()
 	taken := b.Clock.Now()
 	objects, err := kube.Load(ctx, b.client, key, opts)
@@ -305,7 +308,8 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	v := bootstrap.Decide(in)
 	v.Notes = append(v.Notes, b.notes...)
 	// An unreadable part blocks only decisions that depend on complete reports.
-	if err := snap.Incomplete(); err != nil && (v.Decision == bootstrap.DecisionAllUp || v.Decision == bootstrap.DecisionGenesis) {
+	if err := snap.Incomplete(); err != nil &&
+		(v.Decision == bootstrap.DecisionAllUp || v.Decision == bootstrap.DecisionGenesis) {
 		b.metrics.apiErrors.Inc()
 		x := b.blocked(matrix.Blocker{Reason: words.ReadingIncomplete, Detail: oneLine(err)})
 		x.Notes = v.Notes
@@ -410,7 +414,8 @@ func (b *barrier) blocked(x matrix.Blocker) bootstrap.Verdict {
 func unjudged(snap *cluster.Cluster, err error) matrix.Blocker {
 	if report := snap.OverrideRef; report != "" && snap.StatusReport == nil {
 		return matrix.Blocker{
-			Reason: words.ReportMissing, Cause: words.New(words.SourceClusterReportGone, "report", report, "annotation", api.AnnotationStatusReportOverrideRef),
+			Reason: words.ReportMissing, Cause: words.New(words.SourceClusterReportGone, "report", report, "annotation",
+				api.AnnotationStatusReportOverrideRef),
 		}
 	}
 	return noService(words.Clean(err.Error()), words.Message{})
@@ -442,50 +447,6 @@ func (b *barrier) refuse(v bootstrap.Verdict) error {
 		}
 	}
 	return exit.Refused(errors.New(text))
-}
-
-// opened logs and publishes the opening; a failure does not block ScyllaDB.
-func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
-	attrs := []any{"decision", string(v.Decision), "waited", b.Clock.Since(b.started).Round(time.Second).String()}
-	if len(v.Notes) > 0 {
-		attrs = append(attrs, "notes", words.Texts(v.Notes))
-	}
-	if v.Decision == bootstrap.DecisionForced {
-		attrs = append(attrs, "force", forcedBy(svc), "overruled", texts(v, time.Time{}))
-	}
-	b.Log.Info("open: "+words.Of(v.Self.Name(), v.Summary), attrs...)
-	b.events.opened(ctx, v, svc)
-}
-
-// forcedBy returns who forced and why, from the Service.
-func forcedBy(svc *corev1.Service) string {
-	if svc == nil {
-		return "annotation " + api.AnnotationForceProceed
-	}
-	text := "annotation " + api.AnnotationForceProceed + " on Service " + svc.Name
-	if from := svc.Annotations[api.AnnotationForcePropagatedFrom]; from != "" {
-		text += ", propagated from " + from
-	} else if f := fieldManager(svc, api.AnnotationForceProceed); f != nil {
-		text += ", set by " + f.Manager
-		if f.Time != nil {
-			text += " at " + f.Time.UTC().Format(time.RFC3339)
-		}
-	}
-	if why := svc.Annotations[api.AnnotationForceReason]; why != "" {
-		return text + ", reason: " + why
-	}
-	return text + ", no reason specified"
-}
-
-// fieldManager returns the managed-fields entry of an annotation's last writer.
-func fieldManager(svc *corev1.Service, annotation string) *metav1.ManagedFieldsEntry {
-	for i := range svc.ManagedFields {
-		f := &svc.ManagedFields[i]
-		if f.FieldsV1 != nil && strings.Contains(string(f.FieldsV1.GetRawBytes()), `"f:`+annotation+`"`) {
-			return f
-		}
-	}
-	return nil
 }
 
 func (b *barrier) claim(known string) string {

@@ -39,14 +39,16 @@ func (b *barrier) readDisk() {
 			b.disk = bootstrap.BootstrappedUnknown
 			b.diskDetail = words.New(words.ScyllaDBWithoutQuery, "version", version.String())
 		case b.disk == bootstrap.BootstrappedUnknown && version.MishandlesNullBootstrapped() == release.Yes:
-			b.diskDetail = words.New(words.ScyllaDBQueryFailsOnNull, "detail", b.diskDetail, "version", version.String())
+			b.diskDetail = words.New(words.ScyllaDBQueryFailsOnNull, "detail", b.diskDetail, "version",
+				version.String())
 		}
 	}
 	b.volume, b.volumeDetail = look(b.DataDir)
 	if query.HasRow {
 		b.volume = bootstrap.VolumeUsed
 	}
-	b.Log.Info("data directory", "bootstrapped", word(b.disk), "detail", words.Text(b.diskDetail), "volume", volumeWord(b.volume),
+	b.Log.Info("data directory", "bootstrapped", word(b.disk), "detail", words.Text(b.diskDetail), "volume",
+		volumeWord(b.volume),
 		"why", words.Text(b.volumeDetail), "hostID", b.volumeHostID)
 }
 
@@ -84,7 +86,8 @@ func (b *barrier) ownVolume(ctx context.Context, v bootstrap.Verdict) bootstrap.
 	known, err := b.compareVolume(ctx)
 	switch {
 	case err != nil:
-		b.Log.Warn("volume owner not verified; using the host ID on the volume", "hostID", b.volumeHostID, "error", oneLine(err))
+		b.Log.Warn("volume owner not verified; using the host ID on the volume", "hostID", b.volumeHostID, "error",
+			oneLine(err))
 		return v
 	case known.Decision == bootstrap.DecisionRefuse:
 		return known
@@ -102,7 +105,9 @@ func (b *barrier) compareVolume(ctx context.Context) (bootstrap.Verdict, error) 
 	if trouble != nil {
 		return b.compareNames(ctx, *trouble)
 	}
-	objects, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatusReport: true, Member: b.Service})
+	objects, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true,
+		StatusReport: true,
+		Member:       b.Service})
 	if err != nil {
 		return bootstrap.Verdict{}, err
 	}
@@ -120,10 +125,12 @@ func (b *barrier) compareNames(ctx context.Context, trouble matrix.Blocker) (boo
 		return bootstrap.Verdict{}, errors.New(words.Aging(trouble.Message(), trouble.Since, time.Time{}))
 	}
 	in := bootstrap.Input{
-		Member: &cluster.Member{Ref: cluster.Place(b.Service, nil), Namespace: b.Namespace}, Disk: b.disk, DiskDetail: b.diskDetail, VolumeHostID: b.volumeHostID,
+		Member: &cluster.Member{Ref: cluster.Place(b.Service, nil), Namespace: b.Namespace}, Disk: b.disk,
+		DiskDetail: b.diskDetail, VolumeHostID: b.volumeHostID,
 	}
 	var list corev1.ServiceList
-	if err := b.client.List(ctx, &list, client.InNamespace(b.Namespace), client.MatchingLabels{api.LabelServiceType: api.ServiceTypeMember}); err != nil {
+	if err := b.client.List(ctx, &list, client.InNamespace(b.Namespace),
+		client.MatchingLabels{api.LabelServiceType: api.ServiceTypeMember}); err != nil {
 		return bootstrap.Verdict{}, err
 	}
 	for i := range list.Items {

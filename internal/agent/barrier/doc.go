@@ -13,9 +13,11 @@
 // runs ScyllaDB's own image, because only that image has the tool. Its command must always succeed:
 // the barrier interprets the output and the exit code:
 //
-//	/bin/sh -c '/usr/bin/scylla sstable query --system-schema --scylla-data-dir=/var/lib/scylla/data --output-format=json
-//	  --keyspace=system --table=local --query="SELECT bootstrapped, host_id FROM scylla_sstable.local"
-//	  /var/lib/scylla/data/system/local-*/*-Data.db > /mnt/shared/bootstrapped.json; echo $? > /mnt/shared/bootstrapped.json.code'
+//	/bin/sh -c '/usr/bin/scylla sstable query --system-schema --scylla-data-dir=/var/lib/scylla/data
+//	  --output-format=json --keyspace=system --table=local
+//	  --query="SELECT bootstrapped, host_id FROM scylla_sstable.local"
+//	  /var/lib/scylla/data/system/local-*/*-Data.db > /mnt/shared/bootstrapped.json;
+//	  echo $? > /mnt/shared/bootstrapped.json.code'
 //
 // (one line). /mnt/shared is an emptyDir that both mount. Mount the data volume here as well,
 // read-only at /var/lib/scylla: the barrier then distinguishes an empty volume from one that was

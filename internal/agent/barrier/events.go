@@ -9,6 +9,10 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -58,7 +62,8 @@ type events struct {
 func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	now := e.Clock.Now()
 	blockers := slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
-		return b.Reason == words.APIUnreachable || b.Reason == words.Isolated || b.Reason == words.ControllerSilent && now.Sub(e.started) < settling ||
+		return b.Reason == words.APIUnreachable || b.Reason == words.Isolated ||
+			b.Reason == words.ControllerSilent && now.Sub(e.started) < settling ||
 			b.Reason == words.Stabilising && e.window < settling
 	})
 	if len(blockers) == 0 {
@@ -140,4 +145,48 @@ func (e *events) ownPod(ctx context.Context) (*corev1.Pod, error) {
 	}
 	e.pod = pod
 	return pod, nil
+}
+
+// opened logs and publishes the opening; a failure does not block ScyllaDB.
+func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
+	attrs := []any{"decision", string(v.Decision), "waited", b.Clock.Since(b.started).Round(time.Second).String()}
+	if len(v.Notes) > 0 {
+		attrs = append(attrs, "notes", words.Texts(v.Notes))
+	}
+	if v.Decision == bootstrap.DecisionForced {
+		attrs = append(attrs, "force", forcedBy(svc), "overruled", texts(v, time.Time{}))
+	}
+	b.Log.Info("open: "+words.Of(v.Self.Name(), v.Summary), attrs...)
+	b.events.opened(ctx, v, svc)
+}
+
+// forcedBy returns who forced and why, from the Service.
+func forcedBy(svc *corev1.Service) string {
+	if svc == nil {
+		return "annotation " + api.AnnotationForceProceed
+	}
+	text := "annotation " + api.AnnotationForceProceed + " on Service " + svc.Name
+	if from := svc.Annotations[api.AnnotationForcePropagatedFrom]; from != "" {
+		text += ", propagated from " + from
+	} else if f := fieldManager(svc, api.AnnotationForceProceed); f != nil {
+		text += ", set by " + f.Manager
+		if f.Time != nil {
+			text += " at " + f.Time.UTC().Format(time.RFC3339)
+		}
+	}
+	if why := svc.Annotations[api.AnnotationForceReason]; why != "" {
+		return text + ", reason: " + why
+	}
+	return text + ", no reason specified"
+}
+
+// fieldManager returns the managed-fields entry of an annotation's last writer.
+func fieldManager(svc *corev1.Service, annotation string) *metav1.ManagedFieldsEntry {
+	for i := range svc.ManagedFields {
+		f := &svc.ManagedFields[i]
+		if f.FieldsV1 != nil && strings.Contains(string(f.FieldsV1.GetRawBytes()), `"f:`+annotation+`"`) {
+			return f
+		}
+	}
+	return nil
 }

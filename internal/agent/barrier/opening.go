@@ -52,7 +52,8 @@ type stability struct {
 
 // settle makes a verdict that would open final: all nodes must stay UP for the window. A final
 // check, independent of the reports and the controller, must find no blocker.
-func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
+func (b *barrier) settle(ctx context.Context, key cluster.Key, v bootstrap.Verdict,
+	known *cluster.Cluster) bootstrap.Verdict {
 	s := &b.stability
 	if !v.Satisfied || !v.Decision.Guarded() {
 		*s = stability{}
@@ -134,7 +135,8 @@ func (b *barrier) waitVerdict(v bootstrap.Verdict, blockers ...matrix.Blocker) b
 // lastLook is the final check before opening. It checks the rows in the Pods' annotations, the
 // member's seeds, and the reporters, which must answer. No controller is needed. The verdicts by
 // report and by annotations must both open.
-func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
+func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Verdict,
+	known *cluster.Cluster) bootstrap.Verdict {
 	b.metrics.evaluations.Inc()
 	digests, decoder := map[string]string{}, &cluster.Decoder{}
 	pods, err := kube.Pods(ctx, b.client, key, condense(digests, decoder))
@@ -145,7 +147,8 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 	if !ours(known) {
 		// The Scylla Operator may write the reports: read its state once.
 		objects, err = kube.Load(ctx, b.client, key, kube.LoadOptions{
-			Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Operator: true, Member: b.Service,
+			Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Operator: true,
+			Member: b.Service,
 		})
 		if err != nil {
 			return b.waitVerdict(v, b.unread(err))
@@ -188,7 +191,8 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 // both combines the verdicts by the report and by the Pods' rows: both must open. If they differ,
 // the Pods' rows show the cause.
 func (b *barrier) both(byReport, byPods bootstrap.Verdict) bootstrap.Verdict {
-	outdated := slices.DeleteFunc(slices.Clone(byReport.Blockers), func(x matrix.Blocker) bool { return x.Reason != words.ReportOutdated })
+	outdated := slices.DeleteFunc(slices.Clone(byReport.Blockers),
+		func(x matrix.Blocker) bool { return x.Reason != words.ReportOutdated })
 	switch {
 	case byReport.Satisfied:
 		return byPods
@@ -233,7 +237,8 @@ func condense(digests map[string]string, decoder *cluster.Decoder) func(*corev1.
 // cannot write gets a different row with the next change, so the judged row is out of date. If a
 // permit is required, the reporter's pinned TLS endpoint must also confirm the row, because
 // anything at the Pod's address can answer plain HTTP.
-func (b *barrier) askReporters(ctx context.Context, reporters []*cluster.Member, digests map[string]string) []matrix.Blocker {
+func (b *barrier) askReporters(ctx context.Context, reporters []*cluster.Member,
+	digests map[string]string) []matrix.Blocker {
 	ctx, cancel := context.WithTimeout(ctx, askAll)
 	defer cancel()
 	ask := b.Ask
@@ -330,7 +335,8 @@ func (b *barrier) noAnswer(node matrix.Ref, err error) matrix.Blocker {
 // newAsker returns a client that ignores proxies, like the kubelet's probes.
 func newAsker() *http.Client {
 	return &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: askTimeout, MaxResponseHeaderBytes: 16 << 10},
+		Transport: &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: askTimeout,
+			MaxResponseHeaderBytes: 16 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -359,5 +365,6 @@ func askReporter(ctx context.Context, c *http.Client, address, digest string) er
 	const enough = 200
 	// only the status code is evaluated; the text is for people
 	said, _ := bounded.Head(resp.Body, enough)
-	return lookError(words.New(words.ReporterRefuses, "address", address, "status", resp.Status, "words", strings.Join(strings.Fields(string(said)), " ")))
+	return lookError(words.New(words.ReporterRefuses, "address", address, "status", resp.Status, "words",
+		strings.Join(strings.Fields(string(said)), " ")))
 }

@@ -58,10 +58,13 @@ type beat struct {
 // administrator chose that. It is for plain joins: it creates no cluster and replaces no node.
 // Every listed node must have a row that its reporter confirms by an advancing heartbeat. All rows
 // must have all nodes UP for the stabilisation time. The final check follows.
-func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
+func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict,
+	known *cluster.Cluster) bootstrap.Verdict {
 	p, now := &b.peers, b.Clock.Now()
-	onlySilent := !v.Satisfied && len(v.Blockers) > 0 && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != words.ControllerSilent })
-	if !b.byPermits() || known == nil || healthpolicy.Silent(b.WhenSilent, known.StatusReport) != api.WhenSilentPeers || !onlySilent || !b.lease.gone {
+	onlySilent := !v.Satisfied && len(v.Blockers) > 0 &&
+		!slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != words.ControllerSilent })
+	if !b.byPermits() || known == nil || healthpolicy.Silent(b.WhenSilent, known.StatusReport) != api.WhenSilentPeers ||
+		!onlySilent || !b.lease.gone {
 		b.resetPeers()
 		return v
 	}
@@ -69,7 +72,8 @@ func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verd
 		p.silent = now
 	}
 	// A fresh view still counts as the controller's, and a change of leader takes time.
-	if limit := b.policy.ViewLimit.Duration; now.Sub(p.silent) <= limit || now.Sub(b.lastSign(words.ControllerSilent, now)) <= limit {
+	if limit := b.policy.ViewLimit.Duration; now.Sub(p.silent) <= limit ||
+		now.Sub(b.lastSign(words.ControllerSilent, now)) <= limit {
 		return v
 	}
 	if now.Before(p.next) {
@@ -81,7 +85,8 @@ func (b *barrier) byPeers(ctx context.Context, key cluster.Key, v bootstrap.Verd
 }
 
 // askPeers queries the members once.
-func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
+func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Verdict,
+	known *cluster.Cluster) bootstrap.Verdict {
 	p := &b.peers
 	closed := func(blockers ...matrix.Blocker) bootstrap.Verdict {
 		p.since = time.Time{}
@@ -112,7 +117,8 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		p.since = now
 	}
 	if left := b.window - now.Sub(p.since); left > 0 {
-		return b.waitVerdict(v, append(slices.Clone(v.Blockers), bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat)))...)
+		return b.waitVerdict(v,
+			append(slices.Clone(v.Blockers), bootstrap.Stabilising(b.window, (b.window-left).Truncate(repeat)))...)
 	}
 	by.Notes = append(by.Notes, b.notes...)
 	looked := b.lastLook(ctx, key, by, known)
@@ -124,7 +130,8 @@ func (b *barrier) askPeers(ctx context.Context, key cluster.Key, v bootstrap.Ver
 }
 
 // unconfirmed queries each node's reporter and returns a blocker for each unconfirmed row.
-func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster, digests map[string]string) []matrix.Blocker {
+func (b *barrier) unconfirmed(ctx context.Context, carried *cluster.Cluster,
+	digests map[string]string) []matrix.Blocker {
 	p, asked := &b.peers, b.Clock.Now()
 	if p.heard == nil {
 		p.heard = map[string]beat{}

@@ -60,7 +60,8 @@ func (b *barrier) byPermits() bool {
 
 // unpermitted returns why the controller's view does not let the member start; nil if it does, or
 // if no permit is required, as for a restart.
-func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
+func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict,
+	known *cluster.Cluster) []matrix.Blocker {
 	if !b.byPermits() || v.Decision.Permit() == "" {
 		return nil
 	}
@@ -140,7 +141,8 @@ func (b *barrier) tooOld(now time.Time) words.Message {
 	case !seen:
 		return words.New(words.ViewNotSeenToAdvance)
 	case age > b.policy.ViewLimit.Duration:
-		return words.New(words.ViewTooOld, "age", age.Truncate(time.Second).String(), "limit", b.policy.ViewLimit.Duration.String())
+		return words.New(words.ViewTooOld, "age", age.Truncate(time.Second).String(), "limit",
+			b.policy.ViewLimit.Duration.String())
 	}
 	return words.Message{}
 }
@@ -156,13 +158,15 @@ func (b *barrier) wentBack(shown *api.StatusReportView, now time.Time) words.Mes
 	case p.behind.IsZero():
 		p.behind = now
 	case now.Sub(p.behind) > b.policy.ViewLimit.Duration:
-		return words.New(words.ViewWentBack, "shown", is.String(), "seen", seen.String(), "limit", b.policy.ViewLimit.Duration.String())
+		return words.New(words.ViewWentBack, "shown", is.String(), "seen", seen.String(), "limit",
+			b.policy.ViewLimit.Duration.String())
 	}
 	return words.Message{}
 }
 
 // permitted reads the view again after the final check: a newer view blocks at once.
-func (b *barrier) permitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
+func (b *barrier) permitted(ctx context.Context, key cluster.Key, v bootstrap.Verdict,
+	known *cluster.Cluster) []matrix.Blocker {
 	if !b.byPermits() || v.Decision.Permit() == "" {
 		return nil
 	}

@@ -95,7 +95,8 @@ func (b *barrier) learn(ctx context.Context, snap *cluster.Cluster) {
 			if i >= 0 {
 				found = append(found, r.members[i])
 			}
-		case err == nil && serves && i >= 0 && r.members[i].address == address && r.members[i].fingerprint == fingerprint:
+		case err == nil && serves && i >= 0 && r.members[i].address == address &&
+			r.members[i].fingerprint == fingerprint:
 			found = append(found, r.members[i])
 		case err == nil && serves:
 			found = append(found, relayAt{name, address, fingerprint, pinned.NewClient(fingerprint)})
@@ -136,7 +137,8 @@ func (b *barrier) askForViews(pause time.Duration) {
 		}
 		wg.Go(func() {
 			answers[i], errs[i] = b.viewOf(ctx, m, viewwire.Question{
-				Address: m.address, Path: viewwire.RelayPath, Have: have, HaveOf: of, Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.Cluster},
+				Address: m.address, Path: viewwire.RelayPath, Have: have, HaveOf: of,
+				Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.Cluster},
 			})
 		})
 	}
@@ -160,7 +162,8 @@ func (b *barrier) askForViews(pause time.Duration) {
 			r.stoodBy = at
 		}
 		if r.by(m.member).Adopt(v, age, asked) && view.StampOf(v).Newer(view.StampOf(direct)) {
-			b.Log.Info("a member's reporter relays a controller view that the API server did not deliver", "member", m.member, "epoch", v.Epoch, "seq", v.Seq, "age", age.String())
+			b.Log.Info("a member's reporter relays a controller view that the API server did not deliver", "member",
+				m.member, "epoch", v.Epoch, "seq", v.Seq, "age", age.String())
 		}
 	}
 	b.metrics.relays.Set(float64(r.answered))
@@ -176,14 +179,17 @@ func (b *barrier) viewOf(ctx context.Context, m relayAt, q viewwire.Question) (*
 // relayAnswers reports whether err is an answer without a view: 404 (older reporter), 204 (no
 // view), 503, or an unreadable body. The pinned certificate proves that the connection works.
 func relayAnswers(err error) bool {
-	return bounded.IsTooLarge(err) || slices.ContainsFunc([]error{viewwire.ErrNone, viewwire.ErrUnknown, viewwire.ErrNotLeading, viewwire.ErrGarbled}, func(known error) bool {
-		return errors.Is(err, known)
-	})
+	return bounded.IsTooLarge(err) ||
+		slices.ContainsFunc([]error{viewwire.ErrNone, viewwire.ErrUnknown, viewwire.ErrNotLeading, viewwire.ErrGarbled},
+			func(known error) bool {
+				return errors.Is(err, known)
+			})
 }
 
 // turned returns why a relayed view that is newer than the API server's blocks the member; nil
 // without one. p uses the API server's view, which lets the member start.
-func (b *barrier) turned(p bootstrap.Permission, blockersOf func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
+func (b *barrier) turned(p bootstrap.Permission,
+	blockersOf func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
 	// The API server's view may be out of date even if it looks recent, and it is about to open.
 	b.askForViews(viewwire.AskRelays)
 	direct := p.View
@@ -225,9 +231,11 @@ func (b *barrier) explainNoView(v bootstrap.Verdict) bootstrap.Verdict {
 		asked := fmt.Sprintf("%d of %d", b.relays.answered, len(b.relays.members))
 		switch unread := x.Reason == words.APIUnreachable; {
 		case b.relays.answered == 0 && (unread || len(b.relays.members) > 0):
-			*x = matrix.Blocker{Reason: words.Isolated, Cause: x.Cause, Detail: x.Detail, Since: b.lastSign(x.Reason, now)}
+			*x = matrix.Blocker{Reason: words.Isolated, Cause: x.Cause, Detail: x.Detail,
+				Since: b.lastSign(x.Reason, now)}
 		case unread && fresh:
-			*x = matrix.Blocker{Reason: words.APIUnreachable, Cause: words.New(words.RelaysAreFresh, "answering", asked, "error", x.Detail)}
+			*x = matrix.Blocker{Reason: words.APIUnreachable,
+				Cause: words.New(words.RelaysAreFresh, "answering", asked, "error", x.Detail)}
 		case unread:
 			*x = matrix.Blocker{
 				Reason: words.ControllerSilent, Since: b.lastSign(x.Reason, now),

@@ -89,7 +89,8 @@ func (b *barrier) waitBeyondReports(v bootstrap.Verdict) *api.BarrierWait {
 	}
 	w := &api.BarrierWait{}
 	for _, x := range v.Blockers[:min(len(v.Blockers), api.MaxBarrierRefusals)] {
-		r := api.BarrierRefusal{Reason: string(x.Reason), Observed: nameOf(x.Observed), Observer: nameOf(x.Observer), Cause: words.Coded(x.Cause)}
+		r := api.BarrierRefusal{Reason: string(x.Reason), Observed: nameOf(x.Observed), Observer: nameOf(x.Observer),
+			Cause: words.Coded(x.Cause)}
 		if x.Cause.IsZero() {
 			const enough = 300
 			runes := []rune(x.Detail)

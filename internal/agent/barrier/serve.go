@@ -51,18 +51,21 @@ func newMetrics() *metrics {
 		relays: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("relays_answering"),
 			Help: "Reporters of other members that responded to the last query for the controller view, at most 8."}),
 		relayed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_relayed_view_total"),
-			Help: "Controller views relayed by reporters of other members, newer than the API server's, that kept the barrier closed."}),
+			Help: "Controller views relayed by reporters of other members, newer than the API server's, that kept " +
+				"the barrier closed."}),
 		newer: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_newer_view_total"),
 			Help: "Times that the next controller view from the API server closed a barrier that had a permit."}),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
-			Help: "Always 1; the labels are the cluster and datacenter of the waiting member, once they are known."}, []string{"namespace", "cluster", "datacenter"}),
+			Help: "Always 1; the labels are the cluster and datacenter of the waiting member, once they are known."},
+			[]string{"namespace", "cluster", "datacenter"}),
 	}
 	m.registry.MustRegister(m.collectors()...)
 	return m
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.relays, m.relayed, m.newer, m.info}
+	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.relays, m.relayed,
+		m.newer, m.info}
 }
 
 // RegisterMetrics registers every metric of the barrier, without values, for the documentation.

@@ -58,7 +58,8 @@ func NewCommand(limitMemory func()) *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&mode, "mode", string(credential.Verify), "verify: log in only; managed: create the role of the Secret, and close the default superuser")
+	fs.StringVar(&mode, "mode", string(credential.Verify),
+		"verify: log in only; managed: create the role of the Secret, and close the default superuser")
 	fs.StringVar(&o.Secret, "secret-dir", "/mnt/root-credential", "folder of the mounted Secret")
 	fs.StringVar(&o.Dir, "dir", "/mnt/credential", "folder shared with the reporter, for the order and the result")
 	fs.StringVar(&base, "scylla-api", scylla.DefaultBaseURL, "ScyllaDB's REST API")
@@ -154,7 +155,8 @@ func (r *runner) step(ctx context.Context) {
 }
 
 // apply applies the first settings. It does not log in with a password that ScyllaDB has refused.
-func (r *runner) apply(ctx context.Context, db cql.Database, in credential.Input, order credential.Order, now time.Time) {
+func (r *runner) apply(ctx context.Context, db cql.Database, in credential.Input, order credential.Order,
+	now time.Time) {
 	if r.report.Credential.Code == credential.WrongPassword {
 		in.SecretReason = credential.Incorrect
 	}

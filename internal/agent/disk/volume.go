@@ -58,7 +58,8 @@ func look(dir string, mounted func(string) bool) (bootstrap.Volume, error) {
 		}
 	}
 	if has(filepath.Join(work, data), systemKeyspace) && !has(work, commitLogFolders...) {
-		return bootstrap.VolumeUnreadable, errors.New("the commit log is not in " + work + ", and ScyllaDB may have written only there")
+		return bootstrap.VolumeUnreadable,
+			errors.New("the commit log is not in " + work + ", and ScyllaDB may have written only there")
 	}
 	return bootstrap.VolumeEmpty, nil
 }
@@ -84,7 +85,8 @@ func layout(dir string, mounted func(string) bool) (work, data string, err error
 	if _, err := os.ReadDir(dir); err != nil {
 		return "", "", err
 	}
-	return "", "", errors.New("not ScyllaDB's working or data directory: specify the directory that contains data and commitlog")
+	return "", "",
+		errors.New("not ScyllaDB's working or data directory: specify the directory that contains data and commitlog")
 }
 
 // has reports whether dir has an entry of any type with one of these names.
@@ -99,7 +101,11 @@ func has(dir string, names ...string) bool {
 // The kubelet creates api.DirOwn before the barrier starts.
 func unused(dir string, mounted func(string) bool) bool {
 	entries, err := os.ReadDir(dir)
-	return err == nil && mounted(dir) && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lost+found" && e.Name() != api.DirOwn })
+	return err == nil && mounted(dir) &&
+		!slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+			return e.Name() != "lost+found" &&
+				e.Name() != api.DirOwn
+		})
 }
 
 var limitMounts = bounded.Limit{Bytes: 1 << 20, Cure: "specify a mounted volume"}

@@ -29,15 +29,21 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "launch [flags] -- COMMAND [ARGUMENTS]",
 		Short: "Start ScyllaDB, as the replacement of a dead node if the member Service requests it",
-		Long: "launch reads the Pod's member Service and executes COMMAND, with ScyllaDB's replace arguments if the Service records a replacement.\n" +
-			"It chooses the seeds: up to three members that have joined and are UP, then the seeds of COMMAND in other places, and the node\n" +
-			"itself only if it is the first node. A data directory that has completed its bootstrap starts with COMMAND unchanged if the API\n" +
-			"server does not respond in 5 seconds. A new one waits for the API server. With invalid labels, ScyllaDB never starts as a plain new node.\n\n" +
-			"Exit codes before COMMAND has started: 75 the API server did not respond in time (start again), 78 the labels must be corrected.",
+		Long: "launch reads the Pod's member Service and executes COMMAND, with ScyllaDB's replace arguments if the " +
+			"Service records a replacement.\n" +
+			"It chooses the seeds: up to three members that have joined and are UP, then the seeds of COMMAND in " +
+			"other places, and the node\n" +
+			"itself only if it is the first node. A data directory that has completed its bootstrap starts with " +
+			"COMMAND unchanged if the API\n" +
+			"server does not respond in 5 seconds. A new one waits for the API server. With invalid labels, " +
+			"ScyllaDB never starts as a plain new node.\n\n" +
+			"Exit codes before COMMAND has started: 75 the API server did not respond in time (start again), 78 the " +
+			"labels must be corrected.",
 		Example: "  scylla-agent launch -- /docker-entrypoint.py --cluster-name=demo",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 0 {
-				return exit.Usagef("specify ScyllaDB's command after --, for example: scylla-agent launch -- /docker-entrypoint.py")
+				return exit.Usagef(
+					"specify ScyllaDB's command after --, for example: scylla-agent launch -- /docker-entrypoint.py")
 			}
 			if len(args) == 0 {
 				return exit.Usagef("no command after --")
@@ -67,10 +73,14 @@ func NewCommand() *cobra.Command {
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of this Pod (env POD_NAMESPACE)")
-	fs.StringVar(&o.Service, "pod-name", os.Getenv("POD_NAME"), "name of this Pod and its member Service (env POD_NAME)")
-	fs.StringVar(&o.QueryFile, "query-file", api.FileBootstrappedQuery, "output file of the query container; FILE.code has its exit code")
-	fs.StringVar(&o.DataDir, "data-dir", disk.DefaultDir, "ScyllaDB's volume; the only member of a cluster restarts if it contains ScyllaDB files")
-	fs.DurationVar(&o.Patience, "patience", 5*time.Minute, "how long to retry while the API server does not respond, before exit code 75; 0 retries indefinitely")
+	fs.StringVar(&o.Service, "pod-name", os.Getenv("POD_NAME"),
+		"name of this Pod and its member Service (env POD_NAME)")
+	fs.StringVar(&o.QueryFile, "query-file", api.FileBootstrappedQuery,
+		"output file of the query container; FILE.code has its exit code")
+	fs.StringVar(&o.DataDir, "data-dir", disk.DefaultDir,
+		"ScyllaDB's volume; the only member of a cluster restarts if it contains ScyllaDB files")
+	fs.DurationVar(&o.Patience, "patience", 5*time.Minute,
+		"how long to retry while the API server does not respond, before exit code 75; 0 retries indefinitely")
 	return cmd
 }
 

@@ -92,7 +92,9 @@ func Arguments(labels, annotations map[string]string) ([]string, error) {
 	switch {
 	case rec.RecordedAddress != "" || byAddress && !rec.HasOriginal:
 		if !byAddress {
-			return nil, malformed{fmt.Sprintf("annotation %s=%q is not an IP address", api.AnnotationReplaceAddress, rec.RecordedAddress)}
+			return nil,
+				malformed{fmt.Sprintf("annotation %s=%q is not an IP address", api.AnnotationReplaceAddress,
+					rec.RecordedAddress)}
 		}
 		a, err := netip.ParseAddr(addr)
 		if err != nil || a.IsUnspecified() {
@@ -105,9 +107,14 @@ func Arguments(labels, annotations map[string]string) ([]string, error) {
 		}
 		args = append(args, FlagReplaceNode+"="+string(rec.Original))
 	case rec.Value != "":
-		return nil, malformed{fmt.Sprintf("label %s=%q is neither empty nor an IP address", api.LabelReplace, rec.Value)}
+		return nil,
+			malformed{fmt.Sprintf("label %s=%q is neither empty nor an IP address", api.LabelReplace, rec.Value)}
 	default:
-		return nil, waiting{fmt.Sprintf("label %s requests a replacement, but the controller has not recorded the original host ID yet", api.LabelReplace)}
+		return nil,
+			waiting{
+				fmt.Sprintf(
+					"label %s requests a replacement, but the controller has not recorded the original host ID yet",
+					api.LabelReplace)}
 	}
 	if len(rec.IgnoreDead) > 0 {
 		dead := make([]hostid.ID, len(rec.IgnoreDead))
@@ -134,7 +141,9 @@ func merge(command, args []string) ([]string, error) {
 		case !ok:
 			out = append(out, arg)
 		case !strings.EqualFold(there, value):
-			return nil, malformed{fmt.Sprintf("the command line has %s=%s, but the member Service requests %s", name, there, value)}
+			return nil,
+				malformed{fmt.Sprintf("the command line has %s=%s, but the member Service requests %s", name, there,
+					value)}
 		}
 	}
 	_, node := option(out, FlagReplaceNode)
@@ -173,7 +182,8 @@ func Run(ctx context.Context, o Options) error {
 		return exit.Usagef("specify a command: scylla-agent launch -- /docker-entrypoint.py ARGUMENTS")
 	}
 	if o.Namespace == "" || o.Service == "" {
-		return exit.Usagef("the Pod name is unknown: set POD_NAME and POD_NAMESPACE (downward API), or --pod-name and --namespace")
+		return exit.Usagef(
+			"the Pod name is unknown: set POD_NAME and POD_NAMESPACE (downward API), or --pod-name and --namespace")
 	}
 	query := disk.ReadQuery(o.QueryFile)
 	detail := words.Text(query.Detail)
@@ -181,7 +191,8 @@ func Run(ctx context.Context, o Options) error {
 		o.Log.InfoContext(ctx, "starting ScyllaDB on its bootstrapped data directory", "reason", detail)
 		return o.become(o.again(ctx))
 	}
-	o.Log.InfoContext(ctx, "the data directory is possibly not bootstrapped: reading the member Service", "reason", detail,
+	o.Log.InfoContext(ctx, "the data directory is possibly not bootstrapped: reading the member Service", "reason",
+		detail,
 		"service", o.Namespace+"/"+o.Service)
 	how, err := o.ask(ctx)
 	if err != nil {
@@ -197,7 +208,8 @@ func Run(ctx context.Context, o Options) error {
 	} else {
 		o.Log.InfoContext(ctx, "starting ScyllaDB as a replacement", "arguments", how.args)
 		if slices.ContainsFunc(how.args, func(a string) bool { return strings.HasPrefix(a, FlagReplaceAddress) }) {
-			o.Log.WarnContext(ctx, "replacing by address is deprecated; ScyllaDB 5.2 and 2023.1 or later replace by host ID")
+			o.Log.WarnContext(ctx,
+				"replacing by address is deprecated; ScyllaDB 5.2 and 2023.1 or later replace by host ID")
 		}
 	}
 	return o.become(command)
@@ -206,7 +218,8 @@ func Run(ctx context.Context, o Options) error {
 func refuse(o Options, err error) error {
 	return &exit.Error{
 		Code: replace.ExitLaunchMalformed,
-		Err:  fmt.Errorf("ScyllaDB is not started, because it would join as a plain new node: service %s/%s: %w", o.Namespace, o.Service, err),
+		Err: fmt.Errorf("ScyllaDB is not started, because it would join as a plain new node: service %s/%s: %w",
+			o.Namespace, o.Service, err),
 		Hint: "see: " + words.Shell(words.Scylla(o.Namespace, "replace", "status", o.Service)),
 	}
 }
@@ -251,7 +264,9 @@ func (o *Options) ask(ctx context.Context) (answer, error) {
 		if !answered && o.Patience > 0 && now.Sub(began) >= o.Patience {
 			return answer{}, &exit.Error{
 				Code: replace.ExitLaunchRetry,
-				Err: fmt.Errorf("get %s from the API server: %w; ScyllaDB is not started, because only the API server has its replace request and seeds",
+				Err: fmt.Errorf(
+					"get %s from the API server: %w; ScyllaDB is not started, because only the API server has its "+
+						"replace request and seeds",
 					o.Namespace+"/"+o.Service, err),
 				Hint: "the kubelet restarts this container",
 			}
@@ -300,9 +315,13 @@ func (o *Options) service(ctx context.Context, c client.Reader) (*corev1.Service
 	if err := c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Service}, &svc); err != nil {
 		switch {
 		case apierrors.IsNotFound(err):
-			return nil, waiting{fmt.Sprintf("member Service %s/%s does not exist; the controller creates it", o.Namespace, o.Service)}
+			return nil,
+				waiting{fmt.Sprintf("member Service %s/%s does not exist; the controller creates it", o.Namespace,
+					o.Service)}
 		case apierrors.IsForbidden(err):
-			return nil, fmt.Errorf("read service %s/%s: forbidden; the Pod's ServiceAccount needs verb get on services: %w", o.Namespace, o.Service, err)
+			return nil,
+				fmt.Errorf("read service %s/%s: forbidden; the Pod's ServiceAccount needs verb get on services: %w",
+					o.Namespace, o.Service, err)
 		}
 		return nil, fmt.Errorf("read service %s/%s: %w", o.Namespace, o.Service, err)
 	}

@@ -42,9 +42,12 @@ const resolveTime = 2 * time.Second
 func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Service) (bootstrap.SeedChoice, error) {
 	key := cluster.Key{Namespace: o.Namespace, Name: svc.Labels[api.LabelCluster]}
 	if key.Name == "" {
-		return bootstrap.SeedChoice{}, waiting{fmt.Sprintf("label %s is missing on its member Service, so the other members are unknown", api.LabelCluster)}
+		return bootstrap.SeedChoice{},
+			waiting{fmt.Sprintf("label %s is missing on its member Service, so the other members are unknown",
+				api.LabelCluster)}
 	}
-	objects, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: cluster.SourceAuto, StatusReport: true, Member: o.Service})
+	objects, err := kube.Load(ctx, c, key, kube.LoadOptions{Source: cluster.SourceAuto, StatusReport: true,
+		Member: o.Service})
 	if err == nil {
 		err = objects.Incomplete()
 	}
@@ -92,7 +95,8 @@ func (o *Options) meansMembers(ctx context.Context, host string, in *bootstrap.S
 		return false
 	}
 	return !slices.ContainsFunc(addresses, func(a string) bool {
-		return a != in.Address && !slices.ContainsFunc(in.Members, func(m *cluster.Member) bool { return m.SeedAddress(in.ByService) == a })
+		return a != in.Address &&
+			!slices.ContainsFunc(in.Members, func(m *cluster.Member) bool { return m.SeedAddress(in.ByService) == a })
 	})
 }
 
@@ -122,7 +126,8 @@ func (o *Options) again(ctx context.Context) []string {
 	case err != nil:
 		o.Log.WarnContext(ctx, "seeds unchanged: cannot read the other members", "reason", err.Error())
 	case choice.Code != words.SeedsFound:
-		o.Log.InfoContext(ctx, "seeds unchanged: no other member has an address", "reason", words.Text(choice.Message()))
+		o.Log.InfoContext(ctx, "seeds unchanged: no other member has an address", "reason",
+			words.Text(choice.Message()))
 	default:
 		o.Log.InfoContext(ctx, "seeds", "code", choice.Code, "seeds", choice.Seeds)
 		return withSeeds(o.Command, choice.Seeds)

@@ -56,7 +56,8 @@ func (r *reporter) renew(ctx context.Context) {
 		l.failed++
 		r.metrics.renewals.WithLabelValues("error").Inc()
 		if l.failed == 1 || l.failed%20 == 0 {
-			r.Log.Warn("cannot renew the Lease of the heartbeat, retrying", "lease", heartbeat.LeaseName(r.Pod), "error", exit.Describe(err).Error(), "attempts", l.failed)
+			r.Log.Warn("cannot renew the Lease of the heartbeat, retrying", "lease", heartbeat.LeaseName(r.Pod),
+				"error", exit.Describe(err).Error(), "attempts", l.failed)
 		}
 		return
 	}
@@ -72,7 +73,8 @@ func (r *reporter) renew(ctx context.Context) {
 func (r *reporter) writeLease(ctx context.Context, number int64, digest string, now time.Time) error {
 	own := types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}
 	fill := func(l *coordinationv1.Lease) *coordinationv1.Lease {
-		heartbeat.Fill(l, heartbeat.Owner{Pod: own, UID: r.PodUID, Cluster: r.relay.question().Cluster.Name}, number, digest, metav1.NewMicroTime(now), int32(3*r.leaseInterval()/time.Second))
+		heartbeat.Fill(l, heartbeat.Owner{Pod: own, UID: r.PodUID, Cluster: r.relay.question().Cluster.Name}, number,
+			digest, metav1.NewMicroTime(now), int32(3*r.leaseInterval()/time.Second))
 		heartbeat.FillLog(l, r.beat.Log())
 		return l
 	}
@@ -92,7 +94,8 @@ func (r *reporter) writeLease(ctx context.Context, number int64, digest string, 
 	err := r.Client.Create(ctx, next)
 	if apierrors.IsAlreadyExists(err) { // from an earlier process or Pod
 		next = &coordinationv1.Lease{}
-		if err = r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: heartbeat.LeaseName(r.Pod)}, next); err == nil {
+		if err = r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: heartbeat.LeaseName(r.Pod)},
+			next); err == nil {
 			next = fill(next)
 			err = r.Client.Update(ctx, next)
 		}

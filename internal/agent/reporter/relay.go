@@ -126,7 +126,8 @@ func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 	if !known {
 		return nil, viewwire.ErrNone
 	}
-	return &viewwire.View{StatusReportView: *r.views.Latest(), ReportUID: r.views.Report(), AgeMillis: age.Milliseconds()}, nil
+	return &viewwire.View{StatusReportView: *r.views.Latest(), ReportUID: r.views.Report(),
+		AgeMillis: age.Milliseconds()}, nil
 }
 
 // follower keeps a relay up to date. It queries the controller. It reads the controller's address,
@@ -226,7 +227,8 @@ func (f *follower) find(ctx context.Context) (moved bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var l coordinationv1.Lease
-	if err := f.Client.Get(ctx, types.NamespacedName{Namespace: f.LeaseNamespace, Name: api.LeaseName}, &l); err != nil {
+	if err := f.Client.Get(ctx, types.NamespacedName{Namespace: f.LeaseNamespace, Name: api.LeaseName},
+		&l); err != nil {
 		return false, err
 	}
 	address, fingerprint, ok := api.ViewAt(l.Annotations)

@@ -87,7 +87,9 @@ type Options struct {
 // ValidateInterval returns a usage error if d < MinInterval.
 func ValidateInterval(d time.Duration) error {
 	if d < minInterval {
-		return exit.Usagef("invalid --status-report-interval=%v: must be at least %v, for example --status-report-interval=%v", d, minInterval, DefaultInterval)
+		return exit.Usagef(
+			"invalid --status-report-interval=%v: must be at least %v, for example --status-report-interval=%v", d,
+			minInterval, DefaultInterval)
 	}
 	return nil
 }
@@ -442,11 +444,13 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 	}
 	// After a failure, the next clean stop flushes, or the next start replays the commit log.
 	if err := r.ScyllaDB.FlushScyllaLocal(ctx); err != nil {
-		r.Log.Info("system.scylla_local was not flushed: the disk may not contain the ID of group 0 yet", "error", err.Error())
+		r.Log.Info("system.scylla_local was not flushed: the disk may not contain the ID of group 0 yet", "error",
+			err.Error())
 	}
 	r.flushed, r.flushTries, r.nextFlush = process, 0, time.Time{}
 	r.metrics.flushes.WithLabelValues("ok").Inc()
-	r.Log.Info("system.local flushed: the data directory now records that this node has bootstrapped", "hostID", row.HostID)
+	r.Log.Info("system.local flushed: the data directory now records that this node has bootstrapped", "hostID",
+		row.HostID)
 }
 
 // ready returns nil while ScyllaDB is polled and no change is unwritten beyond maxUnwritten.
@@ -459,9 +463,11 @@ func (r *reporter) ready() error {
 	case r.polled.IsZero():
 		return errors.New("ScyllaDB is not polled yet")
 	case now.Sub(r.polled) > limit:
-		return fmt.Errorf("ScyllaDB was last polled %v ago, the limit is %v", now.Sub(r.polled).Round(time.Second), limit)
+		return fmt.Errorf("ScyllaDB was last polled %v ago, the limit is %v", now.Sub(r.polled).Round(time.Second),
+			limit)
 	case !r.unwrittenSince.IsZero() && now.Sub(r.unwrittenSince) > max(limit, maxUnwritten):
-		return fmt.Errorf("a change has not been written to the Pod for %v: %s", now.Sub(r.unwrittenSince).Round(time.Second), r.writeError)
+		return fmt.Errorf("a change has not been written to the Pod for %v: %s",
+			now.Sub(r.unwrittenSince).Round(time.Second), r.writeError)
 	}
 	return nil
 }

@@ -59,19 +59,23 @@ func newMetrics() *metrics {
 		rowError: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("row_error"),
 			Help: "1 while the last poll returned no status report, else 0."}),
 		heartbeats: prometheus.NewCounter(prometheus.CounterOpts{Name: name("heartbeats_total"),
-			Help: "Polls that returned a status report: each increases the counter of the heartbeat, if it is served."}),
+			Help: "Polls that returned a status report: each increases the counter of the heartbeat, if it is " +
+				"served."}),
 		renewals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("lease_renewals_total"),
-			Help: "Attempts to renew the Lease of the heartbeat, with --heartbeat=lease, by result: ok or error."}, []string{"result"}),
+			Help: "Attempts to renew the Lease of the heartbeat, with --heartbeat=lease, by result: ok or error."},
+			[]string{"result"}),
 		reachable: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("controller_reachable"),
 			Help: "1 while the leading controller responds with its view, else 0."}),
 		adopted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("views_adopted_total"),
-			Help: "Controller views newer than the last relayed view, by source: controller or report."}, []string{"from"}),
+			Help: "Controller views newer than the last relayed view, by source: controller or report."},
+			[]string{"from"}),
 		viewAge: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_age_seconds"),
 			Help: "Age of the controller view that is relayed to barriers; absent while none is relayed."}, nil),
 		viewEpoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_epoch"),
 			Help: "Epoch of the controller view that is relayed to barriers; absent while none is relayed."}, nil),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
-			Help: "Always 1; the labels are the cluster and datacenter of the member, once they are known."}, []string{"namespace", "cluster", "datacenter"}),
+			Help: "Always 1; the labels are the cluster and datacenter of the member, once they are known."},
+			[]string{"namespace", "cluster", "datacenter"}),
 	}
 	m.registry.MustRegister(m.collectors()...)
 	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes, m.renewals} {
@@ -85,7 +89,8 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats, m.renewals, m.reachable, m.adopted, m.viewAge, m.viewEpoch, m.info}
+	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats,
+		m.renewals, m.reachable, m.adopted, m.viewAge, m.viewEpoch, m.info}
 }
 
 // RegisterMetrics registers every metric of the reporter, without values, for the documentation.
@@ -168,7 +173,9 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 	}
 	r.where = &api.ReportHeartbeat{Port: int32(port), Fingerprint: key.Fingerprint, Lease: r.HeartbeatByLease}
 	if r.Interval > maxInterval {
-		r.Log.Info("ScyllaDB is polled more often than --status-report-interval: readers of the heartbeat accept no longer interval", "interval", maxInterval.String())
+		r.Log.Info(
+			"ScyllaDB is polled more often than --status-report-interval: readers of the heartbeat accept no longer "+
+				"interval", "interval", maxInterval.String())
 		r.Interval = maxInterval
 	}
 	// readers of the heartbeat need it; otherwise the row is unchanged

@@ -19,7 +19,8 @@ import (
 
 // forbidden parses the API server's message; no other field of the Status has the verb and the
 // user. It is compiled on first use, because few runs get a forbidden error.
-var forbidden = pattern.Lazy(`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)"| at the cluster scope)?`)
+var forbidden = pattern.Lazy(
+	`User "([^"]*)" cannot (\S+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)"| at the cluster scope)?`)
 
 // Describe turns a Kubernetes error into one sentence with its remedy as hint, and returns every
 // other error unchanged. The exit code is unchanged, and errors.Is and errors.As still find the
@@ -45,7 +46,8 @@ func Describe(err error) error {
 		if len(all) > 1 && apierrors.IsForbidden(err) {
 			// The hint of the first error names only one permission; after fixing it the user would
 			// fail on the second.
-			return &Error{Code: Code(err), Err: err, Hint: "request a Role with these verbs, or use other credentials with --context or --as"}
+			return &Error{Code: Code(err), Err: err,
+				Hint: "request a Role with these verbs, or use other credentials with --context or --as"}
 		}
 		return err
 	}
@@ -78,7 +80,8 @@ func sentence(err error) (text string, hint Error) {
 	}
 	if cause := unreachable(err); cause != "" {
 		return "cannot reach the API server" + cause,
-			Error{Hint: "check --context and --server, or try", Step: words.New(words.SayCommand).Do(words.Kubectl("", "cluster-info"))}
+			Error{Hint: "check --context and --server, or try",
+				Step: words.New(words.SayCommand).Do(words.Kubectl("", "cluster-info"))}
 	}
 	return "", Error{}
 }
@@ -97,7 +100,8 @@ func forbiddenSentence(err error) (text string, hint Error) {
 		where = "in all namespaces"
 	}
 	return fmt.Sprintf("user %q cannot %s %s %s", user, verb, resource, where),
-		Error{Hint: fmt.Sprintf("request a Role with verb %q on %q %s, or use other credentials with --context or --as", verb, resource, where)}
+		Error{Hint: fmt.Sprintf("request a Role with verb %q on %q %s, or use other credentials with --context or --as",
+			verb, resource, where)}
 }
 
 func rootStatus(err error) string {
@@ -111,7 +115,8 @@ func rootStatus(err error) string {
 // details of an object.
 func unknownResource(err error) bool {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
-	return ok && apierrors.IsNotFound(err) && strings.Contains(status.ErrStatus.Message, "could not find the requested resource")
+	return ok && apierrors.IsNotFound(err) &&
+		strings.Contains(status.ErrStatus.Message, "could not find the requested resource")
 }
 
 func missingKind(err error) string {
@@ -121,7 +126,8 @@ func missingKind(err error) string {
 	if e, ok := errors.AsType[*meta.NoResourceMatchError](err); ok {
 		return e.PartialResource.GroupResource().String()
 	}
-	if e, ok := errors.AsType[*apierrors.StatusError](err); ok && e.ErrStatus.Details != nil && e.ErrStatus.Details.Kind != "" {
+	if e, ok := errors.AsType[*apierrors.StatusError](err); ok && e.ErrStatus.Details != nil &&
+		e.ErrStatus.Details.Kind != "" {
 		kind := e.ErrStatus.Details.Kind
 		if g := e.ErrStatus.Details.Group; g != "" {
 			kind += "." + g

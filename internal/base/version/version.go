@@ -37,7 +37,8 @@ func AgentImage() string { return image }
 
 // Get collects the build information.
 func Get() Info {
-	i := Info{Version: version, Commit: commit, Date: date, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	i := Info{Version: version, Commit: commit, Date: date, GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" +
+		runtime.GOARCH}
 	if i.Commit == "" || i.Date == "" || i.Version == "" {
 		i.fill(debug.ReadBuildInfo())
 	}

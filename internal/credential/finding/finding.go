@@ -13,9 +13,11 @@ import (
 )
 
 var codes = map[credential.Code]words.Code{
-	credential.Verified: words.RootVerified, credential.ByConfiguration: words.RootByConfig, credential.NotApplicable: words.RootNotApplicable,
-	credential.DefaultSuperuserOpen: words.RootDefaultOpen, credential.Missing: words.RootMissing, credential.WrongPassword: words.RootWrongPassword,
-	credential.Pending: words.RootPending,
+	credential.Verified: words.RootVerified, credential.ByConfiguration: words.RootByConfig,
+	credential.NotApplicable:        words.RootNotApplicable,
+	credential.DefaultSuperuserOpen: words.RootDefaultOpen, credential.Missing: words.RootMissing,
+	credential.WrongPassword: words.RootWrongPassword,
+	credential.Pending:       words.RootPending,
 }
 
 var reasons = map[credential.Reason]words.Code{
@@ -24,8 +26,10 @@ var reasons = map[credential.Reason]words.Code{
 	credential.RoleCannotLogIn: words.RootRoleCannotLogIn, credential.RoleNotVisible: words.RootRoleNotVisible,
 	credential.RoleAbsent: words.RootRoleAbsent, credential.NotYetEffective: words.RootNotYetEffective,
 	credential.SocketClosed: words.RootSocketClosed, credential.ManagerNotReady: words.RootManagerNotReady,
-	credential.Incorrect: words.RootIncorrect, credential.Refused: words.RootRefused, credential.Unreachable: words.RootUnreachable,
-	credential.TimedOut: words.RootTimedOut, credential.TLSFailed: words.RootTLSFailed, credential.NotLocal: words.RootNotLocal,
+	credential.Incorrect: words.RootIncorrect, credential.Refused: words.RootRefused,
+	credential.Unreachable: words.RootUnreachable,
+	credential.TimedOut:    words.RootTimedOut, credential.TLSFailed: words.RootTLSFailed,
+	credential.NotLocal:          words.RootNotLocal,
 	credential.ClientCertificate: words.RootClientCertificate, credential.Authenticator: words.RootAuthenticator,
 	credential.ConfigUnreadable: words.RootConfigUnreadable, credential.NotQuiet: words.RootNotQuiet,
 	credential.WouldLower: words.RootWouldLower, credential.DatacenterGone: words.RootDatacenterGone,
@@ -43,7 +47,9 @@ func Of(r *api.ScyllaDBStatusReport) (status metav1.ConditionStatus, m words.Mes
 		code = words.RootUnknown
 	}
 	secret := api.RootCredentialSecret(r.Name)
-	m = words.Message{Code: code, Params: words.Params{"member": c.Member, "secret": secret, "reason": reason(c.Reason, secret), "server": c.Server}}
+	m = words.Message{Code: code,
+		Params: words.Params{"member": c.Member, "secret": secret, "reason": reason(c.Reason, secret),
+			"server": c.Server}}
 	if code == words.RootDefaultOpen && c.Mode != credential.Managed {
 		m = m.Do(words.Scylla(r.Namespace, "inject", r.Name, "--root-credential=managed"))
 	}
@@ -78,9 +84,11 @@ func Settings(r *api.ScyllaDBStatusReport) []words.Message {
 		if len(i.Wanted) > 0 {
 			statement = credential.Statement(i.Name, i.Wanted)
 		}
-		params := words.Params{"keyspace": i.Name, "replication": i.Replication, "reason": reason(i.Reason, api.RootCredentialSecret(r.Name)), "statement": statement}
+		params := words.Params{"keyspace": i.Name, "replication": i.Replication,
+			"reason": reason(i.Reason, api.RootCredentialSecret(r.Name)), "statement": statement}
 		code := map[api.InitialSettingState]words.Code{
-			credential.ToDo: words.SettingToDo, credential.Foreign: words.SettingForeign, credential.Waiting: words.SettingWaits,
+			credential.ToDo: words.SettingToDo, credential.Foreign: words.SettingForeign,
+			credential.Waiting: words.SettingWaits,
 		}[i.State]
 		if code != "" {
 			out = append(out, words.Message{Code: code, Params: params})
@@ -91,7 +99,8 @@ func Settings(r *api.ScyllaDBStatusReport) []words.Message {
 		if o := r.OwnerReferences; len(o) > 0 {
 			set = o[0].Name
 		}
-		done := words.Kubectl(r.Namespace, "annotate", "--overwrite", "statefulset", set, api.AnnotationRepaired+"="+s.Hash)
+		done := words.Kubectl(r.Namespace, "annotate", "--overwrite", "statefulset", set, api.AnnotationRepaired+"="+
+			s.Hash)
 		out = append(out, words.New(words.RepairIsDue, "keyspaces", repair).Do(done))
 	}
 	return out

@@ -62,7 +62,8 @@ const (
 // in the topology. Even so, a host ID that has gossiped and then is absent for 60 s is banned (6.1
 // and later); its next start logs AlreadyRemoved.
 var table = []Item{
-	{Code: words.JoinCancelled, First: "6.0", Source: []string{coordinator + ":3140", coordinator + ":3170"}, Volume: Lost, Bans: true},
+	{Code: words.JoinCancelled, First: "6.0", Source: []string{coordinator + ":3140", coordinator + ":3170"},
+		Volume: Lost, Bans: true},
 	{Code: words.RackInvalid, First: "2026.1", Source: []string{coordinator + ":3305"}, Volume: Lost, Bans: true},
 	{Code: words.RolledBack, First: "6.0", Source: []string{coordinator + ":4960"}, Volume: Lost, Bans: true},
 	{Code: words.AlreadyRemoved, First: "5.2", Source: []string{service + ":6541", service + ":1706"}, Volume: Lost},
@@ -76,19 +77,23 @@ var table = []Item{
 	{Code: words.ReplaceAliveNode, First: "5.4", Source: []string{service + ":6559", service + ":6520"}, Volume: Kept},
 	// The handler logs it before the request is stored, the coordinator after that (only the
 	// coordinator up to 6.1).
-	{Code: words.ReplaceTargetNotNormal, First: "5.4", Source: []string{service + ":6567", coordinator + ":4239"}, Volume: Unknown},
+	{Code: words.ReplaceTargetNotNormal, First: "5.4", Source: []string{service + ":6567", coordinator + ":4239"},
+		Volume: Unknown},
 	{Code: words.ReplaceIgnoredAlive, First: "2026.3", Source: []string{service + ":6597"}, Volume: Kept},
 	{Code: words.ReplaceOtherDown, First: "2026.3", Source: []string{service + ":6610"}, Volume: Kept},
 	{Code: words.ReplaceOtherPlace, First: "6.0", Source: []string{service + ":1544"}, Volume: Kept},
 	{Code: words.ReplacePlaceRefused, First: "2025.1", Source: []string{service + ":6574"}, Volume: Kept},
-	{Code: words.ReplaceTokensRefused, First: "6.2", Source: []string{service + ":6582", service + ":6588"}, Volume: Kept},
+	{Code: words.ReplaceTokensRefused, First: "6.2", Source: []string{service + ":6582", service + ":6588"},
+		Volume: Kept},
 	{Code: words.ReplaceBootstrapped, First: "5.2", Source: []string{service + ":1538"}, Volume: Kept},
 	{Code: words.AddressExists, First: "5.2", Last: "2026.1", Source: []string{service + ":3601"}, Volume: Kept},
 	// The new node logs it before the coordinator has decided; if the coordinator removes the host
 	// ID, the next start logs AlreadyRemoved.
 	{Code: words.NotAliveInTime, First: "5.2", Source: []string{"gms/gossiper.cc:2255"}, Volume: Unknown},
-	{Code: words.FeatureCheckFailed, First: "6.0", Source: []string{coordinator + ":4250", coordinator + ":4046"}, Volume: Lost, Bans: true},
-	{Code: words.AddressNotKnown, First: "6.0", Source: []string{coordinator + ":4034", coordinator + ":4046"}, Volume: Lost, Bans: true},
+	{Code: words.FeatureCheckFailed, First: "6.0", Source: []string{coordinator + ":4250", coordinator + ":4046"},
+		Volume: Lost, Bans: true},
+	{Code: words.AddressNotKnown, First: "6.0", Source: []string{coordinator + ":4034", coordinator + ":4046"},
+		Volume: Lost, Bans: true},
 	{Code: words.JoinInvalid, First: "6.0", Source: []string{coordinator + ":4046"}, Volume: Lost, Bans: true},
 	// The handler of the request and the coordinator's answer have the same text before their
 	// reason.
@@ -96,7 +101,8 @@ var table = []Item{
 	{Code: words.Banned, First: "2026.1", Source: []string{service + ":6981"}, Volume: Lost},
 	// After the node joined group 0 and before it recorded that: it may be a normal member.
 	{Code: words.RequestNotFound, First: "6.0", Source: []string{"db/system_keyspace.cc:3553"}, Volume: Unknown},
-	{Code: words.ReadBarrierTimedOut, First: "6.0", Source: []string{"service/raft/raft_group_registry.cc:532"}, Volume: Unknown},
+	{Code: words.ReadBarrierTimedOut, First: "6.0", Source: []string{"service/raft/raft_group_registry.cc:532"},
+		Volume: Unknown},
 	{Code: words.LegacyTopology, First: "2026.2", Source: []string{service + ":2111"}, Volume: Kept},
 	{Code: words.OtherOperation, First: "5.2", Last: "2026.1", Source: []string{service + ":3616"}, Volume: Kept},
 	{Code: words.GossipStatusUnknown, First: "5.2", Last: "2026.1", Source: []string{service + ":3611"}, Volume: Kept},
@@ -106,17 +112,31 @@ var table = []Item{
 	{Code: words.ShadowRound, First: "5.2", Source: []string{"gms/gossiper.cc:1953"}, Volume: Kept},
 	{Code: words.StartupFailed, First: "5.2", Source: []string{"main.cc:2848"}, Volume: Unknown},
 
-	{Code: words.JoinOperationFailed, Origin: REST, Field: "/task_manager/list_module_tasks/node_ops: state failed, type bootstrap or replace, entity the host ID",
-		First: "2026.1", Source: []string{"node_ops/task_manager_module.cc", coordinator + ":4960"}, Volume: Lost, Bans: true},
-	{Code: DiskDecommissioned, Origin: Disk, Field: "system.local.bootstrapped = DECOMMISSIONED", First: "5.2", Source: []string{service + ":2007"}, Volume: Lost},
-	{Code: MajorityDown, Origin: REST, Field: "/gossiper/endpoint/down: the host ID, in a majority of fresh status reports, UP in none, for the time `dead` of the health policy", First: "5.2",
+	{Code: words.JoinOperationFailed, Origin: REST,
+		Field: "/task_manager/list_module_tasks/node_ops: state failed, type bootstrap or replace, entity the host ID",
+		First: "2026.1", Source: []string{"node_ops/task_manager_module.cc", coordinator + ":4960"}, Volume: Lost,
+		Bans: true},
+	{Code: DiskDecommissioned, Origin: Disk, Field: "system.local.bootstrapped = DECOMMISSIONED", First: "5.2",
+		Source: []string{service + ":2007"}, Volume: Lost},
+	{Code: MajorityDown, Origin: REST,
+		Field: "/gossiper/endpoint/down: the host ID, in a majority of fresh status reports, UP in none, for the " +
+			"time `dead` of the health policy", First: "5.2",
 		Source: []string{"api/gossiper.cc"}, Volume: Unknown},
-	{Code: ListedMember, Origin: REST, Field: "/storage_service/host_id: the host ID as a normal member, in fresh status reports", First: "5.2", Source: []string{"api/token_metadata.cc"}, Volume: Unknown},
-	{Code: NotListed, Origin: REST, Field: "/storage_service/host_id of every member, in complete fresh status reports: neither the host ID recorded on the member Service nor the host ID of its replacement", First: "5.2",
+	{Code: ListedMember, Origin: REST,
+		Field: "/storage_service/host_id: the host ID as a normal member, in fresh status reports", First: "5.2",
+		Source: []string{"api/token_metadata.cc"}, Volume: Unknown},
+	{Code: NotListed, Origin: REST,
+		Field: "/storage_service/host_id of every member, in complete fresh status reports: neither the host ID " +
+			"recorded on the member Service nor the host ID of its replacement", First: "5.2",
 		Source: []string{"api/token_metadata.cc"}, Volume: Lost},
-	{Code: HostIDRecorded, Origin: Kubernetes, Field: "annotation host-id of the member Service, recorded before the member had its present volume", Volume: Unknown},
-	{Code: ReplacementOpen, Origin: Kubernetes, Field: "the member Service's record of an open replacement, requested by a user for this lost node", Volume: Unknown},
-	{Code: VolumeUnreachable, Origin: Kubernetes, Field: "a PersistentVolume bound to the PVC, and an unschedulable Pod", Volume: Unknown},
+	{Code: HostIDRecorded, Origin: Kubernetes,
+		Field:  "annotation host-id of the member Service, recorded before the member had its present volume",
+		Volume: Unknown},
+	{Code: ReplacementOpen, Origin: Kubernetes,
+		Field:  "the member Service's record of an open replacement, requested by a user for this lost node",
+		Volume: Unknown},
+	{Code: VolumeUnreachable, Origin: Kubernetes,
+		Field: "a PersistentVolume bound to the PVC, and an unschedulable Pod", Volume: Unknown},
 }
 
 // Codes of evidence that is not a log text.
@@ -219,7 +239,8 @@ func destroys(c words.Command) bool {
 		return i >= 0 && len(c) >= i+len(terms) && slices.Equal(c[i:i+len(terms)], terms)
 	}
 	replaces := has("scylla", "replace") && !has("replace", "status") && !has("replace", "cancel")
-	return has("delete", "pvc") || has("removenode") || has("excludenode") || replaces || has("force-proceed") && !has("--undo") || has("init", "reset")
+	return has("delete", "pvc") || has("removenode") || has("excludenode") || replaces ||
+		has("force-proceed") && !has("--undo") || has("init", "reset")
 }
 
 // For returns the evidence for a step, nil for a step that can be undone.
@@ -277,7 +298,9 @@ func Message(c words.Code) words.Message {
 	case e.First == "":
 		return words.New(words.RestsOnObject, "code", c, "origin", e.Origin, "lost", lost, "kept", kept)
 	case e.Last != "":
-		return words.New(words.RestsOnUntil, "code", c, "origin", e.Origin, "first", e.First, "last", e.Last, "source", e.Source[0], "lost", lost, "kept", kept)
+		return words.New(words.RestsOnUntil, "code", c, "origin", e.Origin, "first", e.First, "last", e.Last, "source",
+			e.Source[0], "lost", lost, "kept", kept)
 	}
-	return words.New(words.RestsOn, "code", c, "origin", e.Origin, "first", e.First, "source", e.Source[0], "lost", lost, "kept", kept)
+	return words.New(words.RestsOn, "code", c, "origin", e.Origin, "first", e.First, "source", e.Source[0], "lost",
+		lost, "kept", kept)
 }

@@ -96,12 +96,15 @@ var commands = map[words.Code][]string{
 	words.SaveVolumeAndData: {"patch persistentvolume {volume} --patch {retain}", leave},
 	words.BeginAnew:         {"scylla init reset {cluster} {in}"},
 
-	words.EmptyReplaceLabel:     {"label --overwrite service {member} " + api.LabelReplace + "= {in}"},
-	words.LabelService:          {"label service {member} {label}=NAME {in}"},
-	words.SeeDecommissioned:     {"scylla nodetool {member} {in} -- status", "get service {member} --output yaml --show-managed-fields {in}"},
-	words.SeeMaintenance:        {"get service {member} --output yaml --show-managed-fields {in}", "label service {member} " + api.LabelNodeMaintenance + "- {in}"},
-	words.ClearPodAnnotation:    {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
-	words.RecordedHostIDRemoved: {"annotate service {member} " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined + "- {in}"},
+	words.EmptyReplaceLabel: {"label --overwrite service {member} " + api.LabelReplace + "= {in}"},
+	words.LabelService:      {"label service {member} {label}=NAME {in}"},
+	words.SeeDecommissioned: {"scylla nodetool {member} {in} -- status",
+		"get service {member} --output yaml --show-managed-fields {in}"},
+	words.SeeMaintenance: {"get service {member} --output yaml --show-managed-fields {in}",
+		"label service {member} " + api.LabelNodeMaintenance + "- {in}"},
+	words.ClearPodAnnotation: {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
+	words.RecordedHostIDRemoved: {"annotate service {member} " + api.AnnotationHostID + "- " +
+		api.AnnotationNodeJoined + "- {in}"},
 
 	words.RunControllerAndReporters: {"scylla report {in}"},
 	words.MakeNamedReport:           {"get scylladbstatusreports {report} {in}"},

@@ -69,7 +69,8 @@ func Fill(l *coordinationv1.Lease, of Owner, number int64, digest string, now me
 	}
 	l.Labels[api.LabelCluster] = of.Cluster
 	l.Annotations[api.AnnotationHeartbeat] = strconv.FormatInt(number, 10) + " " + digest
-	l.OwnerReferences = []metav1.OwnerReference{{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Pod", Name: pod.Name, UID: of.UID}}
+	l.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Pod", Name: pod.Name, UID: of.UID}}
 	holder := pod.Name
 	l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds, l.Spec.RenewTime = &holder, &seconds, &now
 }
@@ -78,7 +79,8 @@ func Fill(l *coordinationv1.Lease, of Owner, number int64, digest string, now me
 // UID. Errors: ErrOtherPod, ErrOtherRow, ErrGarbled. Its times are ignored: they are of another
 // clock.
 func Read(l *coordinationv1.Lease, uid types.UID, digest string) (Answer, error) {
-	if len(l.OwnerReferences) != 1 || l.OwnerReferences[0].Kind != "Pod" || l.OwnerReferences[0].UID != uid || uid == "" {
+	if len(l.OwnerReferences) != 1 || l.OwnerReferences[0].Kind != "Pod" || l.OwnerReferences[0].UID != uid ||
+		uid == "" {
 		return Answer{}, ErrOtherPod
 	}
 	text, of, _ := strings.Cut(l.Annotations[api.AnnotationHeartbeat], " ")

@@ -50,7 +50,8 @@ func NewKey(name string) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a certificate: %w", err)
 	}
-	return &Key{certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, Fingerprint: fingerprint(der)}, nil
+	return &Key{certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
+		Fingerprint: fingerprint(der)}, nil
 }
 
 func fingerprint(der []byte) string {
@@ -66,7 +67,8 @@ const (
 
 // Serve answers on l over TLS until ctx ends, with at most most open connections; it closes l. It
 // returns the reason for an earlier end.
-func Serve(ctx context.Context, l net.Listener, most bounded.Connections, k *Key, h http.Handler, log *slog.Logger) error {
+func Serve(ctx context.Context, l net.Listener, most bounded.Connections, k *Key, h http.Handler,
+	log *slog.Logger) error {
 	s := bounded.Server(h)
 	s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{k.certificate}, MinVersion: tls.VersionTLS13}
 	// a client that aborts a connection causes a line
@@ -104,7 +106,8 @@ func NewClient(fingerprint string) *http.Client {
 				VerifyConnection:   func(s tls.ConnectionState) error { return pin(s, fingerprint) },
 				MinVersion:         tls.VersionTLS13,
 			},
-			MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: idleTimeout / 2, MaxResponseHeaderBytes: maxHeaderBytes, DisableCompression: true,
+			MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: idleTimeout / 2,
+			MaxResponseHeaderBytes: maxHeaderBytes, DisableCompression: true,
 			ReadBufferSize: 4 << 10, WriteBufferSize: 1 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -86,7 +86,8 @@ func handler(path string, of Source) http.Handler {
 		q := r.URL.Query()
 		key := types.NamespacedName{Namespace: q.Get("namespace"), Name: q.Get("name")}
 		if key.Namespace == "" || key.Name == "" {
-			http.Error(w, "specify namespace and name of a cluster: "+path+"?namespace=NAMESPACE&name=NAME", http.StatusBadRequest)
+			http.Error(w, "specify namespace and name of a cluster: "+path+"?namespace=NAMESPACE&name=NAME",
+				http.StatusBadRequest)
 			return
 		}
 		v, err := of(key)
@@ -154,7 +155,8 @@ type Question struct {
 // the caller keeps Have, which ages.
 func Fetch(ctx context.Context, c *http.Client, ask Question) (*View, error) {
 	q := url.Values{"namespace": {ask.Cluster.Namespace}, "name": {ask.Cluster.Name}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+ask.Address+ask.Path+"?"+q.Encode(), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+ask.Address+ask.Path+"?"+q.Encode(),
+		http.NoBody)
 	if err != nil {
 		return nil, err
 	}

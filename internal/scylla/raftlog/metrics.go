@@ -42,7 +42,8 @@ func Metrics(text string) State {
 	if found[gaugeCommit] < 0 || found[gaugeApply] < 0 || found[gaugeState] < 0 {
 		return State{}
 	}
-	return State{Known: true, Leader: found[gaugeState] == stateLeader, Commit: found[gaugeCommit], Apply: found[gaugeApply]}
+	return State{Known: true, Leader: found[gaugeState] == stateLeader, Commit: found[gaugeCommit],
+		Apply: found[gaugeApply]}
 }
 
 // sample returns the name and value of a line. name is empty for a line without a sample, and for

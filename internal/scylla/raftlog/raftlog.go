@@ -28,7 +28,8 @@ const maxText = 200
 func (s State) String() string {
 	var parts []string
 	if s.Known {
-		parts = append(parts, "leader="+strconv.FormatBool(s.Leader), "commit="+strconv.FormatInt(s.Commit, 10), "apply="+strconv.FormatInt(s.Apply, 10))
+		parts = append(parts, "leader="+strconv.FormatBool(s.Leader), "commit="+strconv.FormatInt(s.Commit, 10),
+			"apply="+strconv.FormatInt(s.Apply, 10))
 	}
 	if s.Schema != "" {
 		parts = append(parts, "schema="+s.Schema)

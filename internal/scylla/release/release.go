@@ -108,9 +108,10 @@ func parse(text string) (Version, error) {
 }
 
 // The grammar of an image reference: [host[:port]/]path[:tag][@digest].
-var imageReference = pattern.Lazy(`^((?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?|\[[0-9a-fA-F:]+\](?::\d+)?)/)?` +
-	`([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)` +
-	`(?::([\w][\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`)
+var imageReference = pattern.Lazy(
+	`^((?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?|\[[0-9a-fA-F:]+\](?::\d+)?)/)?` +
+		`([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)` +
+		`(?::([\w][\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`)
 
 // OfImage parses the version in an image's tag and ignores a digest after the tag. Errors: not an
 // image reference, no tag, or a tag that is not a version ("latest"; Raw is then the tag). The
@@ -170,7 +171,8 @@ func Effective(running, image string) (v Version, from string, err error) {
 // Compare orders two known versions by number, a pre-release before its release. Both must belong
 // to the same line.
 func (v Version) Compare(w Version) int {
-	if c := cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch)); c != 0 {
+	if c := cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor),
+		cmp.Compare(v.Patch, w.Patch)); c != 0 {
 		return c
 	}
 	switch {

@@ -111,7 +111,8 @@ func unwell(members []*cluster.Member, owner map[hostid.ID]string) []words.Messa
 			}
 		}
 		for _, op := range said.Operations {
-			if text := strings.TrimSpace(op.Type + " " + string(op.HostID)); cluster.OperationOpen(op) && !slices.Contains(open, text) {
+			if text := strings.TrimSpace(op.Type + " " + string(op.HostID)); cluster.OperationOpen(op) &&
+				!slices.Contains(open, text) {
 				open = append(open, text)
 			}
 		}
@@ -186,14 +187,16 @@ func verify(ctx context.Context, w World, before []*cluster.Member) ([]Identity,
 	}
 	plan := decide(after)
 	for _, id := range plan.Record {
-		plan.Blockers = append(plan.Blockers, words.New(words.AdoptNotRecorded, "member", id.Member, "hostID", id.HostID))
+		plan.Blockers = append(plan.Blockers, words.New(words.AdoptNotRecorded, "member", id.Member, "hostID",
+			id.HostID))
 	}
 	var out []Identity
 	for _, m := range before {
 		id := Identity{m.Member, m.Answer().HostID}
 		still := func(m *cluster.Member) bool { return m.Member == id.Member && m.Answer().HostID == id.HostID }
 		if len(plan.Blockers) == 0 && !slices.ContainsFunc(after, still) {
-			plan.Blockers = append(plan.Blockers, words.New(words.AdoptSaysElsewhere, "member", id.Member, "hostID", id.HostID))
+			plan.Blockers = append(plan.Blockers, words.New(words.AdoptSaysElsewhere, "member", id.Member, "hostID",
+				id.HostID))
 		}
 		out = append(out, id)
 	}

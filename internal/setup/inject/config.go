@@ -19,7 +19,8 @@ type config struct{ cluster, dc, rack, api, authenticator string }
 func configOf(set *appsv1.StatefulSet, beside []*unstructured.Unstructured) config {
 	var c config
 	for _, u := range beside {
-		if u.GetKind() != "ConfigMap" || u.GetNamespace() != set.Namespace || !mounts(&set.Spec.Template.Spec, u.GetName()) {
+		if u.GetKind() != "ConfigMap" || u.GetNamespace() != set.Namespace ||
+			!mounts(&set.Spec.Template.Spec, u.GetName()) {
 			continue
 		}
 		data, _, _ := unstructured.NestedStringMap(u.Object, "data")

@@ -42,8 +42,9 @@ const noToken = "/var/run/secrets/kubernetes.io/serviceaccount"
 func (p *plan) credentialContainer(data []any) object {
 	own := object{"name": api.VolumeCredential, "mountPath": api.MountCredential}
 	return object{
-		"name": api.ContainerCredential, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent), "restartPolicy": "Always",
-		"args": []any{"credential", api.CredentialMode + string(p.o.RootCredential)},
+		"name": api.ContainerCredential, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
+		"restartPolicy": "Always",
+		"args":          []any{"credential", api.CredentialMode + string(p.o.RootCredential)},
 		"volumeMounts": append(slices.Clone(data), own,
 			object{"name": api.VolumeRootCredential, "mountPath": api.MountRootCredential, "readOnly": true},
 			object{"name": api.VolumeCredential, "mountPath": noToken, "subPath": "no-token", "readOnly": true}),
@@ -54,13 +55,15 @@ func (p *plan) credentialContainer(data []any) object {
 // credentialVolumes returns the volumes of that container. A Pod also starts without the Secret.
 func (p *plan) credentialVolumes() []any {
 	secret := object{"secretName": api.RootCredentialSecret(p.clusterName), "optional": true}
-	return []any{object{"name": api.VolumeCredential, "emptyDir": object{}}, object{"name": api.VolumeRootCredential, "secret": secret}}
+	return []any{object{"name": api.VolumeCredential, "emptyDir": object{}},
+		object{"name": api.VolumeRootCredential, "secret": secret}}
 }
 
 // SecretOf returns the Secret that a managed root credential needs; false if u needs none, or the
 // other objects contain it.
 func SecretOf(u *unstructured.Unstructured, beside []*unstructured.Unstructured) (types.NamespacedName, bool) {
-	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: api.RootCredentialSecret(u.GetLabels()[api.LabelCluster])}
+	key := types.NamespacedName{Namespace: u.GetNamespace(),
+		Name: api.RootCredentialSecret(u.GetLabels()[api.LabelCluster])}
 	there := slices.ContainsFunc(beside, func(b *unstructured.Unstructured) bool {
 		return b.GetKind() == "Secret" && b.GetName() == key.Name && b.GetNamespace() == key.Namespace
 	})
@@ -70,7 +73,8 @@ func SecretOf(u *unstructured.Unstructured, beside []*unstructured.Unstructured)
 // checkMode refuses an unknown mode of an annotation.
 func checkMode(mode credential.Mode) error {
 	if mode != "" && !slices.Contains(CredentialModes(), mode) {
-		return fmt.Errorf("metadata.annotations: unknown %s=%s: use one of %v", api.AnnotationRootCredential, shorten(string(mode)), CredentialModes())
+		return fmt.Errorf("metadata.annotations: unknown %s=%s: use one of %v", api.AnnotationRootCredential,
+			shorten(string(mode)), CredentialModes())
 	}
 	return nil
 }

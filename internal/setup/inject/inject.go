@@ -194,16 +194,21 @@ func (p *plan) check() {
 	spec := &p.set.Spec.Template.Spec
 	p.scylla = cluster.ScyllaDBContainer(spec)
 	if p.scylla == nil {
-		p.refuse("spec.template.spec.containers: none is named %s, has an image scylla, starts scylla or has its ports 7000, 9042 and 10000", api.ContainerScyllaDB)
+		p.refuse(
+			"spec.template.spec.containers: none is named %s, has an image scylla, starts scylla or has its ports "+
+				"7000, 9042 and 10000", api.ContainerScyllaDB)
 		return
 	}
 	if cluster.OwnedByOperator(p.set) {
-		p.refuse("the Scylla Operator manages it and would revert every change: use its own barrier, feature gate BootstrapSynchronisation")
+		p.refuse(
+			"the Scylla Operator manages it and would revert every change: use its own barrier, feature gate " +
+				"BootstrapSynchronisation")
 		return
 	}
 	for i := range spec.InitContainers {
 		switch name := spec.InitContainers[i].Name; name {
-		case api.ContainerReporter, api.ContainerCredential, api.ContainerBarrier, api.ContainerBootstrappedQuery, containerCopy:
+		case api.ContainerReporter, api.ContainerCredential, api.ContainerBarrier, api.ContainerBootstrappedQuery,
+			containerCopy:
 			p.refuse("spec.template.spec.initContainers: %s already exists and was not injected: remove it first", name)
 		}
 	}
@@ -223,29 +228,47 @@ func (p *plan) check() {
 	if p.account == "" || p.account == "default" {
 		p.account = DefaultServiceAccount
 	}
+	p.explain()
+}
+
+// explain notes what the change means for the Pods; it chooses the credential container, which adds
+// a note.
+func (p *plan) explain() {
+	spec := &p.set.Spec.Template.Spec
 	if spec.AutomountServiceAccountToken != nil && !*spec.AutomountServiceAccountToken {
-		p.note("the token of ServiceAccount %s will be mounted in the Pods: reporter, barrier and launcher need it", p.account)
+		p.note("the token of ServiceAccount %s will be mounted in the Pods: reporter, barrier and launcher need it",
+			p.account)
 	}
 	if spec.HostNetwork {
-		p.note("the Pods use the Kubernetes node's network: ports %d, %d and %d must be free there", p.reporterPort, p.barrierPort, p.heartbeatPort)
+		p.note("the Pods use the Kubernetes node's network: ports %d, %d and %d must be free there", p.reporterPort,
+			p.barrierPort, p.heartbeatPort)
 	}
 	p.chooseCredential()
 	if p.o.WhenSilent == api.WhenSilentPeers {
-		p.note("while no controller leads, a node joins once the reporter of every member confirms that it sees all nodes UP: without permit, hold or order (%s=%s)", flagSilent, p.o.WhenSilent)
+		p.note(
+			"while no controller leads, a node joins once the reporter of every member confirms that it sees all "+
+				"nodes UP: without permit, hold or order (%s=%s)", flagSilent, p.o.WhenSilent)
 	}
 	if p.o.Heartbeat == HeartbeatLease {
 		each := max(p.o.Interval, healthpolicy.Interval)
-		p.note("each Pod renews its Lease every %v for its heartbeat: one write per Pod to the API server, %.2g per second (%s=%s)", each, 1/each.Seconds(), flagHeartbeat, p.o.Heartbeat)
+		p.note(
+			"each Pod renews its Lease every %v for its heartbeat: one write per Pod to the API server, %.2g per "+
+				"second (%s=%s)", each, 1/each.Seconds(), flagHeartbeat, p.o.Heartbeat)
 	}
 	if p.o.Interval > healthpolicy.Interval {
-		p.note("a status report is up to %v late and valid for up to %v: also increase the time for which all nodes must stay UP before a join (annotation %s) (%s=%v)",
-			p.o.Interval, healthpolicy.ContactOf(healthpolicy.Contact, p.o.Interval), healthpolicy.Annotation(healthpolicy.FieldStabilisation), flagInterval, p.o.Interval)
+		p.note(
+			"a status report is up to %v late and valid for up to %v: also increase the time for which all nodes "+
+				"must stay UP before a join (annotation %s) (%s=%v)",
+			p.o.Interval, healthpolicy.ContactOf(healthpolicy.Contact, p.o.Interval),
+			healthpolicy.Annotation(healthpolicy.FieldStabilisation), flagInterval, p.o.Interval)
 	}
 	if p.set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		p.note("its update strategy is OnDelete: delete the running Pods one by one to protect them")
 	}
 	if p.set.Labels["app.kubernetes.io/managed-by"] == "Helm" {
-		p.note("label app.kubernetes.io/managed-by becomes %s: inject the manifest that Helm renders (helm --post-renderer), or the next upgrade reverts it", api.ManagedByUs)
+		p.note(
+			"label app.kubernetes.io/managed-by becomes %s: inject the manifest that Helm renders (helm "+
+				"--post-renderer), or the next upgrade reverts it", api.ManagedByUs)
 	}
 }
 
@@ -256,8 +279,10 @@ func (p *plan) checkVersion() {
 	if err != nil || v.SupportsBootstrapSynchronisation() != release.No {
 		return
 	}
-	lacks := fmt.Sprintf("containers[%s].image: ScyllaDB %s is older than 2025.2.0, so its disk cannot be queried: the barrier recognises a restart "+
-		"only while the API server and the other nodes respond", p.scylla.Name, v)
+	lacks := fmt.Sprintf(
+		"containers[%s].image: ScyllaDB %s is older than 2025.2.0, so its disk cannot be queried: the barrier "+
+			"recognises a restart "+
+			"only while the API server and the other nodes respond", p.scylla.Name, v)
 	if !p.o.AnyVersion {
 		p.refuse("%s; upgrade ScyllaDB, or allow it with %s", lacks, FlagVersion)
 		return
@@ -284,8 +309,12 @@ func (p *plan) checkCommand() {
 			} else if len(p.scylla.Args) > 0 {
 				script = p.scylla.Args[0]
 			}
-			p.refuse("containers[%s].command is a shell script (%s), which would ignore the seeds and replace arguments that launch appends: "+
-				"set the program in command and its arguments in args, and move the preparation into an init container", p.scylla.Name, shorten(script))
+			p.refuse(
+				"containers[%s].command is a shell script (%s), which would ignore the seeds and replace arguments "+
+					"that launch appends: "+
+					"set the program in command and its arguments in args, and move the preparation into an init "+
+					"container",
+				p.scylla.Name, shorten(script))
 			return
 		}
 	}
@@ -307,7 +336,9 @@ func (p *plan) checkData() {
 		p.dataDir = path.Clean(w)
 	}
 	if d := p.argument("--data-file-directories"); d != "" && path.Clean(d) != p.dataDir+"/data" {
-		p.refuse("containers[%s].args: --data-file-directories=%s is not %s/data: the barrier reads only this directory", p.scylla.Name, d, p.dataDir)
+		p.refuse(
+			"containers[%s].args: --data-file-directories=%s is not %s/data: the barrier reads only this directory",
+			p.scylla.Name, d, p.dataDir)
 	}
 	claims := map[string]bool{}
 	for i := range p.set.Spec.VolumeClaimTemplates {
@@ -317,7 +348,8 @@ func (p *plan) checkData() {
 	holds := false
 	for _, m := range p.scylla.VolumeMounts {
 		at := path.Clean(m.MountPath)
-		above, below := at == p.dataDir || strings.HasPrefix(p.dataDir+"/", at+"/"), strings.HasPrefix(at, p.dataDir+"/")
+		above, below := at == p.dataDir || strings.HasPrefix(p.dataDir+"/", at+"/"),
+			strings.HasPrefix(at, p.dataDir+"/")
 		if !above && !below {
 			continue
 		}
@@ -326,12 +358,15 @@ func (p *plan) checkData() {
 		if above || at == data || strings.HasPrefix(data+"/", at+"/") {
 			holds = true
 			if !claims[m.Name] && p.losesData(m.Name) {
-				p.refuse("spec.volumeClaimTemplates: volume %s with %s is not among them and is empty after each restart: use a PVC", m.Name, data)
+				p.refuse(
+					"spec.volumeClaimTemplates: volume %s with %s is not among them and is empty after each "+
+						"restart: use a PVC", m.Name, data)
 			}
 		}
 	}
 	if !holds {
-		p.refuse("containers[%s].volumeMounts: no volume contains %s: mount a PVC at %s", p.scylla.Name, data, p.dataDir)
+		p.refuse("containers[%s].volumeMounts: no volume contains %s: mount a PVC at %s", p.scylla.Name, data,
+			p.dataDir)
 	}
 }
 
@@ -349,8 +384,10 @@ func (p *plan) checkEnv() {
 	for _, d := range downward {
 		for i := range p.scylla.Env {
 			e := &p.scylla.Env[i]
-			if e.Name == d.name && (e.ValueFrom == nil || e.ValueFrom.FieldRef == nil || e.ValueFrom.FieldRef.FieldPath != d.field) {
-				p.refuse("containers[%s].env: %s must be the Pod's %s, because launch reads it: rename it", p.scylla.Name, d.name, d.field)
+			if e.Name == d.name &&
+				(e.ValueFrom == nil || e.ValueFrom.FieldRef == nil || e.ValueFrom.FieldRef.FieldPath != d.field) {
+				p.refuse("containers[%s].env: %s must be the Pod's %s, because launch reads it: rename it",
+					p.scylla.Name, d.name, d.field)
 			}
 		}
 	}
@@ -362,7 +399,8 @@ var downward = []struct{ name, field string }{{"POD_NAME", "metadata.name"}, {"P
 // checkPlace finds cluster, datacenter and rack in labels, ScyllaDB's arguments, its configuration,
 // and then the options.
 func (p *plan) checkPlace() {
-	p.clusterName = p.label("cluster", api.LabelCluster, p.o.Cluster, "--cluster-label", p.argument("--cluster-name"), p.config.cluster)
+	p.clusterName = p.label("cluster", api.LabelCluster, p.o.Cluster, "--cluster-label", p.argument("--cluster-name"),
+		p.config.cluster)
 	p.dc = p.label("datacenter", api.LabelDatacenter, p.o.Datacenter, "--datacenter", p.argument("--dc"), p.config.dc)
 	p.rack = p.label("rack", api.LabelRack, p.o.Rack, "--rack", p.argument("--rack"), p.config.rack)
 }
@@ -378,12 +416,16 @@ func (p *plan) label(what, key, option, flag string, sources ...string) string {
 			value = said
 		case value != said && (i < 2 || what != "cluster"):
 			// The cluster label may differ from ScyllaDB's cluster name, which may contain spaces.
-			p.refuse("%s is %q in one place and %q in another (labels, ScyllaDB's arguments, its configuration, %s): use the same value", what, value, said, flag)
+			p.refuse(
+				"%s is %q in one place and %q in another (labels, ScyllaDB's arguments, its configuration, %s): use "+
+					"the same value", what, value, said, flag)
 			return value
 		}
 	}
 	if value == "" {
-		p.refuse("the %s is unknown: not in label %s, ScyllaDB's arguments or a ConfigMap in these files: specify %s (nodetool status and describecluster show it)",
+		p.refuse(
+			"the %s is unknown: not in label %s, ScyllaDB's arguments or a ConfigMap in these files: specify %s "+
+				"(nodetool status and describecluster show it)",
 			what, key, flag)
 		return ""
 	}
@@ -402,7 +444,9 @@ func (p *plan) checkAPI() {
 	switch host {
 	case "", "127.0.0.1", "localhost", "0.0.0.0", "::1", "::":
 	default:
-		p.refuse("ScyllaDB's API listens only on %s, where the reporter cannot identify this Pod's ScyllaDB: set --api-address=127.0.0.1", host)
+		p.refuse(
+			"ScyllaDB's API listens only on %s, where the reporter cannot identify this Pod's ScyllaDB: set "+
+				"--api-address=127.0.0.1", host)
 	}
 }
 

@@ -65,8 +65,11 @@ func given(u *unstructured.Unstructured) (settings, error) {
 	if text, there := argOf(u, api.ContainerReporter, flagInterval); there {
 		var err error
 		if s.interval, err = time.ParseDuration(text); err != nil || !IsInterval(s.interval) {
-			return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: invalid %s=%s: must be a duration from %v to %v",
-				api.ContainerReporter, flagInterval, shorten(text), healthpolicy.LeastInterval, healthpolicy.MostInterval)
+			return s,
+				fmt.Errorf(
+					"spec.template.spec.initContainers[%s].args: invalid %s=%s: must be a duration from %v to %v",
+					api.ContainerReporter, flagInterval, shorten(text), healthpolicy.LeastInterval,
+					healthpolicy.MostInterval)
 		}
 	}
 	policy, there := argOf(u, api.ContainerBarrier, flagPolicy)

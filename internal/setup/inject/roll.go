@@ -52,7 +52,9 @@ func holdOf(u *unstructured.Unstructured) (*hold, error) {
 		err = utiljson.Unmarshal([]byte(text), &fields) // keeps integers as integers
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read annotation %s of %s; restore spec.updateStrategy manually and remove the annotation: %w", api.AnnotationRolling, Name(u), err)
+		return nil,
+			fmt.Errorf("read annotation %s of %s; restore spec.updateStrategy manually and remove the annotation: %w",
+				api.AnnotationRolling, Name(u), err)
 	}
 	h.UpdateStrategy, _ = fields["updateStrategy"].(object)
 	return h, nil
@@ -88,7 +90,8 @@ type Running struct {
 
 // Plan computes the desired form of a running StatefulSet. beside are the ConfigMaps that it
 // mounts. The error is the reason for a refusal.
-func Plan(have *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured, undo bool) (*Running, error) {
+func Plan(have *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured, undo bool) (*Running,
+	error) {
 	base, err := Released(have)
 	if err != nil {
 		return nil, err
@@ -123,7 +126,8 @@ func (r *Running) Labelled() bool {
 		}
 	}
 	is, wanted := r.Have.GetAnnotations(), r.Want.GetAnnotations()
-	return is[api.AnnotationInjected] == wanted[api.AnnotationInjected] && is[api.AnnotationRootCredential] == wanted[api.AnnotationRootCredential]
+	return is[api.AnnotationInjected] == wanted[api.AnnotationInjected] &&
+		is[api.AnnotationRootCredential] == wanted[api.AnnotationRootCredential]
 }
 
 // Written reports whether the Pod template is the desired one, apart from defaults of the API

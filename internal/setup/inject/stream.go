@@ -51,7 +51,7 @@ type document struct {
 // removes the injection. The error joins the errors of all of them. Then nothing is returned, so
 // that no partial cluster is applied.
 //
-// Long: one loop over the documents that collects their errors.
+//nolint:funlen // one loop over the documents that collects their errors
 func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 	docs, err := split(in)
 	if err != nil {
@@ -238,7 +238,8 @@ func (a account) rights(all []*unstructured.Unstructured, applied string) []*uns
 	}
 	subject := object{"kind": "ServiceAccount", "name": a.name, "namespace": cmp.Or(a.namespace, applied)}
 	return append(out, added("rbac.authorization.k8s.io/v1", "RoleBinding", "kubectl-scylla-member-"+a.name, object{
-		"roleRef":  object{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "kubectl-scylla-member"},
+		"roleRef": object{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+			"name": "kubectl-scylla-member"},
 		"subjects": []any{subject},
 	}))
 }

@@ -27,7 +27,9 @@ func Undo(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		err = errors.New("no container in it")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("undo the injection of %s: annotation %s is malformed, restore the previous manifest: %w", Name(u), api.AnnotationInjected, err)
+		return nil,
+			fmt.Errorf("undo the injection of %s: annotation %s is malformed, restore the previous manifest: %w",
+				Name(u), api.AnnotationInjected, err)
 	}
 	metadata := child(u.Object, "metadata")
 	remove(metadata, "annotations", api.AnnotationInjected)
@@ -52,7 +54,8 @@ func Undo(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if rec.RootCredential {
 		remove(metadata, "annotations", api.AnnotationRootCredential)
 	}
-	drop(spec, "initContainers", api.ContainerReporter, api.ContainerCredential, containerCopy, api.ContainerBootstrappedQuery, api.ContainerBarrier)
+	drop(spec, "initContainers", api.ContainerReporter, api.ContainerCredential, containerCopy,
+		api.ContainerBootstrappedQuery, api.ContainerBarrier)
 	drop(spec, "volumes", volumeShared, api.VolumeCredential, api.VolumeRootCredential)
 	c := container(spec, rec.Container)
 	drop(c, "env", rec.Env...)

@@ -56,7 +56,8 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	volumes, _ := spec["volumes"].([]any)
 	spec["volumes"] = append(slices.Clone(volumes), any(object{"name": volumeShared, "emptyDir": object{}}))
 	if p.credential() {
-		spec["volumes"] = append(spec["volumes"].([]any), p.credentialVolumes()...) //nolint:forcetypeassert // made above
+		spec["volumes"] = append(spec["volumes"].([]any),
+			p.credentialVolumes()...) //nolint:forcetypeassert // made above
 	}
 	rec.RootCredential = p.o.RootCredential != "" && u.GetAnnotations()[api.AnnotationRootCredential] == ""
 
@@ -82,7 +83,8 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 // p8s returns the annotations with which a Prometheus without the Prometheus Operator usually finds
 // the metrics of a Pod.
 func p8s(port int) map[string]string {
-	return map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": strconv.Itoa(port), "prometheus.io/path": "/metrics"}
+	return map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": strconv.Itoa(port),
+		"prometheus.io/path": "/metrics"}
 }
 
 // scrape adds the annotations unless the Pods have any prometheus.io annotation: a Pod has only one
@@ -108,17 +110,22 @@ const none = "-"
 // runs last before ScyllaDB.
 func (p *plan) initContainers() (before, after []any, err error) {
 	reporter := object{
-		"name": api.ContainerReporter, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent), "restartPolicy": "Always",
-		"args": []any{"reporter", fmt.Sprintf("--health-probe-bind-address=:%d", p.reporterPort), fmt.Sprintf("--heartbeat-bind-address=:%d", p.heartbeatPort),
+		"name": api.ContainerReporter, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
+		"restartPolicy": "Always",
+		"args": []any{"reporter", fmt.Sprintf("--health-probe-bind-address=:%d", p.reporterPort),
+			fmt.Sprintf("--heartbeat-bind-address=:%d", p.heartbeatPort),
 			"--lease-namespace=" + p.o.ControllerNamespace},
 		"env": agentEnv(),
 		"ports": []any{
-			object{"name": "reporter", "containerPort": int64(p.reporterPort)}, object{"name": "heartbeat", "containerPort": int64(p.heartbeatPort)},
+			object{"name": "reporter", "containerPort": int64(p.reporterPort)},
+			object{"name": "heartbeat", "containerPort": int64(p.heartbeatPort)},
 		},
 		// On a busy Kubernetes node a response can take longer than 1 s, the default timeout.
-		"startupProbe":   object{"httpGet": object{"path": "/healthz", "port": "reporter"}, "periodSeconds": int64(1), "timeoutSeconds": int64(10), "failureThreshold": int64(60)},
-		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "reporter"}, "periodSeconds": int64(2), "timeoutSeconds": int64(5)},
-		"resources":      agentResources(), "securityContext": p.agentSecurity(),
+		"startupProbe": object{"httpGet": object{"path": "/healthz", "port": "reporter"}, "periodSeconds": int64(1),
+			"timeoutSeconds": int64(10), "failureThreshold": int64(60)},
+		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "reporter"}, "periodSeconds": int64(2),
+			"timeoutSeconds": int64(5)},
+		"resources": agentResources(), "securityContext": p.agentSecurity(),
 	}
 	data, err := asAny(p.mounts)
 	if err != nil {
@@ -128,26 +135,33 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	reporter["volumeMounts"] = append([]any{object{"name": volumeShared, "mountPath": api.MountShared, "readOnly": true}}, disk...)
+	reporter["volumeMounts"] = append(
+		[]any{object{"name": volumeShared, "mountPath": api.MountShared, "readOnly": true}}, disk...)
 	if p.o.Heartbeat == HeartbeatLease { // poll is the reporter's default
-		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+p.o.Heartbeat) //nolint:forcetypeassert // made above
+		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+
+			p.o.Heartbeat) //nolint:forcetypeassert // made above
 	}
 	if p.o.Interval != 0 && p.o.Interval != healthpolicy.Interval { // the reporter's default
-		reporter["args"] = append(reporter["args"].([]any), flagInterval+"="+p.o.Interval.String()) //nolint:forcetypeassert // made above
+		reporter["args"] = append(reporter["args"].([]any), flagInterval+"="+
+			p.o.Interval.String()) //nolint:forcetypeassert // made above
 	}
 	if p.set.Spec.Template.Spec.HostNetwork { // the supervisord of another Pod may respond
-		reporter["args"] = append(reporter["args"].([]any), "--scylla-supervisor-url=") //nolint:forcetypeassert // made above
+		reporter["args"] = append(reporter["args"].([]any),
+			"--scylla-supervisor-url=") //nolint:forcetypeassert // made above
 	}
 	shared := object{"name": volumeShared, "mountPath": api.MountShared}
 	copies := object{
-		"name": containerCopy, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent), "args": []any{"copy-to", agent},
+		"name": containerCopy, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
+		"args":         []any{"copy-to", agent},
 		"volumeMounts": []any{shared}, "resources": agentResources(), "securityContext": p.agentSecurity(),
 	}
 	asks := object{
-		"name": api.ContainerBootstrappedQuery, "image": p.scylla.Image, "imagePullPolicy": string(p.pullPolicy()), "command": []any{"/bin/sh", "-c", query(p.dataDir)},
+		"name": api.ContainerBootstrappedQuery, "image": p.scylla.Image, "imagePullPolicy": string(p.pullPolicy()),
+		"command": []any{"/bin/sh", "-c", query(p.dataDir)},
 		// If the query is killed at its memory limit, the barrier waits, and nothing is lost.
-		"resources":    object{"requests": object{"cpu": "10m", "memory": "64Mi"}, "limits": object{"memory": "2Gi"}},
-		"volumeMounts": append(slices.Clone(data), shared, object{"name": volumeShared, "mountPath": "/tmp", "subPath": "tmp"}),
+		"resources": object{"requests": object{"cpu": "10m", "memory": "64Mi"}, "limits": object{"memory": "2Gi"}},
+		"volumeMounts": append(slices.Clone(data), shared,
+			object{"name": volumeShared, "mountPath": "/tmp", "subPath": "tmp"}),
 	}
 	barrier := object{
 		"name": api.ContainerBarrier, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
@@ -158,10 +172,12 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		"ports": []any{object{"name": "barrier", "containerPort": int64(p.barrierPort)}},
 	}
 	if p.o.Policy == api.PolicyReports { // permits is the barrier's default
-		barrier["args"] = append(barrier["args"].([]any), flagPolicy+"="+string(p.o.Policy)) //nolint:forcetypeassert // made above
+		barrier["args"] = append(barrier["args"].([]any), flagPolicy+"="+
+			string(p.o.Policy)) //nolint:forcetypeassert // made above
 	}
 	if p.o.WhenSilent != "" {
-		barrier["args"] = append(barrier["args"].([]any), flagSilent+"="+string(p.o.WhenSilent)) //nolint:forcetypeassert // made above
+		barrier["args"] = append(barrier["args"].([]any), flagSilent+"="+
+			string(p.o.WhenSilent)) //nolint:forcetypeassert // made above
 	}
 	asks["securityContext"], barrier["securityContext"] = p.readerSecurity(), p.readerSecurity()
 	return append(p.withCredential(reporter, data), copies), []any{asks, barrier}, nil
@@ -173,8 +189,10 @@ func (p *plan) withCredential(reporter object, data []any) []any {
 	if !p.credential() {
 		return []any{reporter}
 	}
-	reporter["args"] = append(reporter["args"].([]any), "--credential-dir="+api.MountCredential) //nolint:forcetypeassert // made above
-	reporter["volumeMounts"] = append(reporter["volumeMounts"].([]any),                          //nolint:forcetypeassert // made above
+	reporter["args"] = append(reporter["args"].([]any), "--credential-dir="+
+		api.MountCredential) //nolint:forcetypeassert // made above
+	reporter["volumeMounts"] = append(
+		reporter["volumeMounts"].([]any), //nolint:forcetypeassert // made above
 		any(object{"name": api.VolumeCredential, "mountPath": api.MountCredential}))
 	return []any{reporter, p.credentialContainer(data)}
 }
@@ -187,11 +205,13 @@ func (p *plan) diskMount() []corev1.VolumeMount {
 	var out []corev1.VolumeMount
 	for _, m := range p.mounts {
 		// The reporter does not have the environment that a subPathExpr refers to.
-		if m.SubPathExpr != "" || len(m.MountPath) < len(at) || !strings.HasPrefix(p.dataDir+"/data/", path.Clean(m.MountPath)+"/") {
+		if m.SubPathExpr != "" || len(m.MountPath) < len(at) ||
+			!strings.HasPrefix(p.dataDir+"/data/", path.Clean(m.MountPath)+"/") {
 			continue
 		}
 		at = m.MountPath
-		out = []corev1.VolumeMount{{Name: m.Name, MountPath: api.MountDisk, SubPath: path.Join(m.SubPath, api.DirOwn), ReadOnly: true}}
+		out = []corev1.VolumeMount{{Name: m.Name, MountPath: api.MountDisk, SubPath: path.Join(m.SubPath, api.DirOwn),
+			ReadOnly: true}}
 	}
 	return out
 }
@@ -209,10 +229,13 @@ func (p *plan) pullPolicy() corev1.PullPolicy {
 // the node has bootstrapped, and for its group 0. It always succeeds: the barrier judges the first
 // result, the reporter reports the second.
 func query(dataDir string) string {
-	ask := "/usr/bin/scylla sstable query --system-schema --scylla-data-dir=" + dataDir + "/data --output-format=json --keyspace=system "
+	ask := "/usr/bin/scylla sstable query --system-schema --scylla-data-dir=" + dataDir +
+		"/data --output-format=json --keyspace=system "
 	return ask + "--table=local --query=\"SELECT bootstrapped, host_id FROM scylla_sstable.local\" " +
-		dataDir + "/data/system/local-*/*-Data.db > " + api.FileBootstrappedQuery + "; echo $? > " + api.FileBootstrappedQuery + ".code; " +
-		ask + "--table=scylla_local --query=\"SELECT value FROM scylla_sstable.scylla_local WHERE key = 'raft_group0_id'\" " +
+		dataDir + "/data/system/local-*/*-Data.db > " + api.FileBootstrappedQuery + "; echo $? > " +
+		api.FileBootstrappedQuery + ".code; " +
+		ask +
+		"--table=scylla_local --query=\"SELECT value FROM scylla_sstable.scylla_local WHERE key = 'raft_group0_id'\" " +
 		dataDir + "/data/system/scylla_local-*/*-Data.db > " + api.FileGroup0Query + " || true"
 }
 
@@ -235,7 +258,8 @@ func agentResources() object {
 // restricted returns the security context of every added container.
 func restricted() object {
 	return object{
-		"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []any{"ALL"}}, "seccompProfile": object{"type": "RuntimeDefault"},
+		"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": object{"drop": []any{"ALL"}},
+		"seccompProfile": object{"type": "RuntimeDefault"},
 	}
 }
 

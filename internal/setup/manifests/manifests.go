@@ -91,7 +91,8 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 		if u.GetKind() == "Namespace" && o.Version != "" {
 			u.SetAnnotations(map[string]string{VersionAnnotation: o.Version})
 		}
-		if u.GetKind() == "PodDisruptionBudget" && (o.Replicas < 2 || o.Image == "") || u.GetKind() == "PriorityClass" && o.Image == "" {
+		if u.GetKind() == "PodDisruptionBudget" && (o.Replicas < 2 || o.Image == "") ||
+			u.GetKind() == "PriorityClass" && o.Image == "" {
 			continue
 		}
 		if u.GetKind() != "Deployment" {
@@ -114,8 +115,10 @@ func operatorMember(account types.NamespacedName) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
 		"metadata": map[string]any{"namespace": account.Namespace, "name": OperatorMemberRole + "-" + account.Name},
-		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": OperatorMemberRole},
-		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": account.Name, "namespace": account.Namespace}},
+		"roleRef": map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+			"name": OperatorMemberRole},
+		"subjects": []any{
+			map[string]any{"kind": "ServiceAccount", "name": account.Name, "namespace": account.Namespace}},
 	}}
 }
 

@@ -29,7 +29,8 @@ func (c *checker) kubernetes() {
 	case minor == 0:
 		c.add("kubernetes", "", Unknown, words.New(words.VersionNotTold))
 	case minor < oldestMinor:
-		c.add("kubernetes", "", Failed, words.New(words.KubernetesTooOld, "minor", minor, "oldest", oldestMinor), words.New(words.StepKubernetes))
+		c.add("kubernetes", "", Failed, words.New(words.KubernetesTooOld, "minor", minor, "oldest", oldestMinor),
+			words.New(words.StepKubernetes))
 	default:
 		c.add("kubernetes", "", OK, words.New(words.KubernetesFits, "minor", minor))
 	}
@@ -42,9 +43,11 @@ func (c *checker) kinds() {
 			c.add("kinds", k.Name, Unknown, words.New(words.CannotTell, "why", k.Err))
 		case len(k.Served) == 0 && c.in.Pre: // install creates it
 		case len(k.Served) == 0:
-			c.add("kinds", k.Name, Failed, words.New(words.KindMissing, "kind", k.Name), words.New(words.StepInstall).Do(words.Scylla("", "install")))
+			c.add("kinds", k.Name, Failed, words.New(words.KindMissing, "kind", k.Name),
+				words.New(words.StepInstall).Do(words.Scylla("", "install")))
 		case !slices.Contains(k.Served, served):
-			c.add("kinds", k.Name, Failed, words.New(words.KindNotServed, "kind", k.Name, "served", k.Served, "wanted", served), words.New(words.StepUpgrade).Do(words.Scylla("", "install", "--upgrade")))
+			c.add("kinds", k.Name, Failed, words.New(words.KindNotServed, "kind", k.Name, "served", k.Served, "wanted",
+				served), words.New(words.StepUpgrade).Do(words.Scylla("", "install", "--upgrade")))
 		default:
 			c.add("kinds", k.Name, OK, words.New(words.KindServed, "version", served))
 		}
@@ -67,12 +70,16 @@ func (c *checker) rights() {
 		case a.Err != "":
 			c.add("rights", subject, Unknown, words.New(words.CannotTell, "why", a.Err))
 		case !a.Allowed && a.Who == You:
-			c.add("rights", subject, Warning, words.New(words.RightMissing, "right", a.Right, "for", a.For), words.New(words.StepAskRights))
+			c.add("rights", subject, Warning, words.New(words.RightMissing, "right", a.Right, "for", a.For),
+				words.New(words.StepAskRights))
 		case !a.Allowed && a.Who == TheController:
-			c.add("rights", subject, Failed, words.New(words.RightMissing, "right", a.Right, "for", a.For), words.New(words.StepInstall).Do(words.Scylla("", "install")))
+			c.add("rights", subject, Failed, words.New(words.RightMissing, "right", a.Right, "for", a.For),
+				words.New(words.StepInstall).Do(words.Scylla("", "install")))
 		case !a.Allowed:
-			c.add("rights", subject, Failed, words.New(words.RightMissing, "right", a.Right, "for", a.For), words.New(words.StepBind, "account", a.Who).Do(
-				words.Kubectl(a.Namespace, "create", "rolebinding", "scylla-member", "--clusterrole=kubectl-scylla-member", "--serviceaccount="+colon(a.Who))))
+			c.add("rights", subject, Failed, words.New(words.RightMissing, "right", a.Right, "for", a.For),
+				words.New(words.StepBind, "account", a.Who).Do(
+					words.Kubectl(a.Namespace, "create", "rolebinding", "scylla-member",
+						"--clusterrole=kubectl-scylla-member", "--serviceaccount="+colon(a.Who))))
 		default:
 			fine[subject]++
 			continue
@@ -106,7 +113,8 @@ func (c *checker) clock() {
 	case !c.in.SkewKnown:
 		c.add("clock", "", Unknown, words.New(words.CannotTell, "why", "the API server returned no time"))
 	case c.in.Skew.Abs() > mostSkew:
-		c.add("clock", "", Warning, words.New(words.ClockDiffers, "difference", c.in.Skew.Round(time.Second)), words.New(words.StepClock))
+		c.add("clock", "", Warning, words.New(words.ClockDiffers, "difference", c.in.Skew.Round(time.Second)),
+			words.New(words.StepClock))
 	default:
 		c.add("clock", "", OK, words.New(words.ClockAgrees))
 	}
@@ -119,8 +127,9 @@ func (c *checker) aggregation() {
 	case c.in.AggregatedErr != "":
 		c.add("rights", "", Unknown, words.New(words.CannotTell, "why", c.in.AggregatedErr))
 	case c.in.Aggregated != "":
-		c.add("rights", "clusterrole "+c.in.Aggregated, Failed, words.New(words.BlocksOperator), words.New(words.StepUnlabel).Do(
-			words.Kubectl("", "label", "clusterrole", c.in.Aggregated, api.LabelOperatorAggregation+"-")))
+		c.add("rights", "clusterrole "+c.in.Aggregated, Failed, words.New(words.BlocksOperator),
+			words.New(words.StepUnlabel).Do(
+				words.Kubectl("", "label", "clusterrole", c.in.Aggregated, api.LabelOperatorAggregation+"-")))
 	}
 }
 
@@ -163,7 +172,8 @@ func (c *checker) denials() {
 		case d.Err != "":
 			c.add("admission", subject, Unknown, words.New(words.CannotTell, "why", d.Err))
 		case !d.Denied:
-			c.add("admission", subject, Failed, words.New(words.WriteNotDenied, "pod", d.Pod), words.New(words.StepInstallPolicy).Do(words.Scylla("", "install", "--upgrade")))
+			c.add("admission", subject, Failed, words.New(words.WriteNotDenied, "pod", d.Pod),
+				words.New(words.StepInstallPolicy).Do(words.Scylla("", "install", "--upgrade")))
 		default:
 			c.add("admission", subject, OK, words.New(words.WriteDenied))
 		}
@@ -177,9 +187,11 @@ func (c *checker) policy() {
 		case a.Err != "":
 			c.add("admission", a.Name, Unknown, words.New(words.CannotTell, "why", a.Err))
 		case !a.There:
-			c.add("admission", a.Name, Failed, words.New(words.PolicyMissing, "policy", a.Name, "means", words.New(a.Missing)), install)
+			c.add("admission", a.Name, Failed,
+				words.New(words.PolicyMissing, "policy", a.Name, "means", words.New(a.Missing)), install)
 		case !a.Bound:
-			c.add("admission", a.Name, Failed, words.New(words.PolicyNotBound, "policy", a.Name, "means", words.New(a.Missing)), install)
+			c.add("admission", a.Name, Failed,
+				words.New(words.PolicyNotBound, "policy", a.Name, "means", words.New(a.Missing)), install)
 		default:
 			c.add("admission", a.Name, OK, words.New(a.Policy.There))
 		}
@@ -193,7 +205,8 @@ func (c *checker) controller() {
 	case c.in.ControllerErr != "":
 		c.add("controller", "", Unknown, words.New(words.CannotTell, "why", c.in.ControllerErr))
 	case d == nil:
-		c.add("controller", "", Failed, words.New(words.ControllerMissing), words.New(words.StepInstall).Do(words.Scylla("", "install")))
+		c.add("controller", "", Failed, words.New(words.ControllerMissing),
+			words.New(words.StepInstall).Do(words.Scylla("", "install")))
 	case d.Status.AvailableReplicas == 0:
 		c.add("controller", "", Failed, words.New(words.ControllerNotReady, "replicas", d.Status.Replicas), logs)
 	default:
@@ -227,15 +240,18 @@ func (c *checker) lease() {
 func (c *checker) versions() {
 	from := len(c.results)
 	if c.in.Installed != "" && c.in.Installed != c.in.Version {
-		c.add("versions", "", Warning, words.New(words.VersionsDiffer, "plugin", c.in.Version, "installed", c.in.Installed),
+		c.add("versions", "", Warning, words.New(words.VersionsDiffer, "plugin", c.in.Version, "installed",
+			c.in.Installed),
 			words.New(words.StepUpgrade).Do(words.Scylla("", "install", "--upgrade")))
 	}
 	image := agentOf(c.in.Controller)
 	for i := range c.in.StatefulSets {
 		s := &c.in.StatefulSets[i]
 		if b := initContainer(s, api.ContainerBarrier); b != nil && image != "" && !operators(s) && b.Image != image {
-			c.add("versions", subject(s), Warning, words.New(words.AgentImageDiffers, "image", b.Image, "controller", image),
-				words.New(words.StepInject).Do(words.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster], "--image", image)))
+			c.add("versions", subject(s), Warning, words.New(words.AgentImageDiffers, "image", b.Image, "controller",
+				image),
+				words.New(words.StepInject).Do(words.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster],
+					"--image", image)))
 		}
 	}
 	c.fine(from, "versions", "", words.New(words.VersionsAgree))

@@ -30,7 +30,8 @@ func (c *checker) names() {
 			continue
 		}
 		if g := c.service(s.Namespace, s.Spec.ServiceName); g == nil || g.Spec.ClusterIP != corev1.ClusterIPNone {
-			c.add("dns", subject(s), Warning, words.New(words.NoGoverningService, "service", s.Spec.ServiceName), words.New(words.StepGoverning))
+			c.add("dns", subject(s), Warning, words.New(words.NoGoverningService, "service", s.Spec.ServiceName),
+				words.New(words.StepGoverning))
 		}
 	}
 	for i := range c.in.Pods {
@@ -38,7 +39,8 @@ func (c *checker) names() {
 		svc := c.service(p.Namespace, p.Name)
 		// A missing Service, or one that selects another Pod, is already reported; a Service with a
 		// ClusterIP has that in the DNS.
-		if svc == nil || svc.Spec.ClusterIP != corev1.ClusterIPNone || p.Status.PodIP == "" || p.DeletionTimestamp != nil {
+		if svc == nil || svc.Spec.ClusterIP != corev1.ClusterIPNone || p.Status.PodIP == "" ||
+			p.DeletionTimestamp != nil {
 			continue
 		}
 		seen++
@@ -47,10 +49,14 @@ func (c *checker) names() {
 		switch {
 		case !svc.Spec.PublishNotReadyAddresses:
 			c.add("dns", pod, Warning, words.New(words.NameHidden, "name", svc.Name), words.New(words.StepPublish).Do(
-				words.Kubectl(svc.Namespace, "patch", "service", svc.Name, "--type=merge", "-p", `{"spec":{"publishNotReadyAddresses":true}}`)))
-		case len(published) != 1 || published[0] != p.Status.PodIP && !slices.Contains(p.Status.PodIPs, corev1.PodIP{IP: published[0]}):
-			c.add("dns", pod, Failed, words.New(words.NameLeadsElsewhere, "name", svc.Name, "addresses", orNobody(published), "address", p.Status.PodIP),
-				words.New(words.StepEndpoints).Do(words.Kubectl(svc.Namespace, "get", "endpointslices", "-l", discoveryv1.LabelServiceName+"="+svc.Name)))
+				words.Kubectl(svc.Namespace, "patch", "service", svc.Name, "--type=merge", "-p",
+					`{"spec":{"publishNotReadyAddresses":true}}`)))
+		case len(published) != 1 ||
+			published[0] != p.Status.PodIP && !slices.Contains(p.Status.PodIPs, corev1.PodIP{IP: published[0]}):
+			c.add("dns", pod, Failed, words.New(words.NameLeadsElsewhere, "name", svc.Name, "addresses",
+				orNobody(published), "address", p.Status.PodIP),
+				words.New(words.StepEndpoints).Do(words.Kubectl(svc.Namespace, "get", "endpointslices", "-l",
+					discoveryv1.LabelServiceName+"="+svc.Name)))
 		}
 	}
 	if seen > 0 {
@@ -84,7 +90,8 @@ func (c *checker) published(svc *corev1.Service) []string {
 	var out []string
 	for i := range c.in.Slices {
 		s := &c.in.Slices[i]
-		if s.Namespace != svc.Namespace || s.Labels[discoveryv1.LabelServiceName] != svc.Name || s.AddressType != family {
+		if s.Namespace != svc.Namespace || s.Labels[discoveryv1.LabelServiceName] != svc.Name ||
+			s.AddressType != family {
 			continue
 		}
 		for j := range s.Endpoints {

@@ -92,7 +92,8 @@ func (s *safety) answers() {
 		case said == nil:
 			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown, words.New(words.NotAskedNow))
 		case said.Error != nil:
-			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown, words.New(words.CannotTell, "why", *said.Error))
+			s.add("answers", "member "+m.Namespace+"/"+m.Member, Unknown,
+				words.New(words.CannotTell, "why", *said.Error))
 		default:
 			asked++
 		}
@@ -105,10 +106,12 @@ func (s *safety) underWay() {
 	from := len(s.results)
 	w := maintenance.UnderWay(s.Cluster)
 	for _, op := range w.Operations {
-		s.add("operations", s.subject, Failed, cluster.OperationFact(op, s.name(op.HostID)), words.New(words.StepWaitNow))
+		s.add("operations", s.subject, Failed, cluster.OperationFact(op, s.name(op.HostID)),
+			words.New(words.StepWaitNow))
 	}
 	for _, m := range w.Replaced {
-		s.add("operations", "member "+m.Namespace+"/"+m.Member, Failed, words.New(words.ReplacementNow), words.New(words.StepWaitNow))
+		s.add("operations", "member "+m.Namespace+"/"+m.Member, Failed, words.New(words.ReplacementNow),
+			words.New(words.StepWaitNow))
 	}
 	for _, set := range w.Rolling {
 		s.add("operations", subject(set), Failed, words.New(words.RolloutNow), words.New(words.StepWaitNow))
@@ -132,7 +135,8 @@ func (s *safety) name(hostID hostid.ID) string {
 // while any one node is stopped.
 func (s *safety) data() {
 	if s.DataErr != "" {
-		s.add("data", s.subject, Unknown, words.New(words.CannotTell, "why", s.DataErr), words.New(words.StepLookAtData))
+		s.add("data", s.subject, Unknown, words.New(words.CannotTell, "why", s.DataErr),
+			words.New(words.StepLookAtData))
 		return
 	}
 	from := len(s.results)
@@ -157,7 +161,8 @@ func (s *safety) data() {
 			names = append(names, m.Name())
 		}
 		if len(hurt) > 0 {
-			s.add("data", s.subject, Failed, words.New(words.QuorumLostNow, "nodes", names, "keyspaces", hurt), s.oneByOne(words.New(words.StepQuorumNow)))
+			s.add("data", s.subject, Failed, words.New(words.QuorumLostNow, "nodes", names, "keyspaces", hurt),
+				s.oneByOne(words.New(words.StepQuorumNow)))
 		}
 	}
 	s.fine(from, "data", s.subject, words.New(words.QuorumKeptNow, "keyspaces", len(s.Keyspaces)))
@@ -171,12 +176,14 @@ func (s *safety) oneByOne(otherwise words.Message) words.Message {
 	}
 	for _, m := range s.Stopped {
 		if m.Pod == nil || slices.ContainsFunc(s.Keyspaces, func(k maintenance.Keyspace) bool {
-			return slices.ContainsFunc(k.Replicas, func(set []hostid.ID) bool { return s.losesQuorum(set, []cluster.Member{m}) })
+			return slices.ContainsFunc(k.Replicas,
+				func(set []hostid.ID) bool { return s.losesQuorum(set, []cluster.Member{m}) })
 		}) {
 			continue
 		}
 		return words.New(words.StepDrainFirst, "node", m.Name()).Do(
-			words.Kubectl("", "drain", m.Pod.Spec.NodeName, "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector="+appsv1.StatefulSetPodNameLabel+"="+m.Pod.Name),
+			words.Kubectl("", "drain", m.Pod.Spec.NodeName, "--ignore-daemonsets", "--delete-emptydir-data",
+				"--pod-selector="+appsv1.StatefulSetPodNameLabel+"="+m.Pod.Name),
 			words.Scylla(m.Namespace, "check", "--for=drain", m.Pod.Spec.NodeName))
 	}
 	return otherwise
@@ -228,7 +235,8 @@ func (s *safety) budgets() {
 			if allowed > 0 { // waiting does not help a drain of several Pods at once
 				step = s.oneByOne(step)
 			}
-			s.add("budget", "budget "+p.Namespace+"/"+p.Name, Failed, words.New(words.BudgetSpentNow, "allowed", allowed, "pods", pods), step)
+			s.add("budget", "budget "+p.Namespace+"/"+p.Name, Failed,
+				words.New(words.BudgetSpentNow, "allowed", allowed, "pods", pods), step)
 		}
 	}
 	s.fine(from, "budget", s.subject, words.New(words.BudgetAllowsNow))

@@ -20,12 +20,14 @@ func (c *checker) queries() {
 		if operators(s) || container(s) == nil {
 			continue
 		}
-		if v, _, err := release.Effective("", container(s).Image); err == nil && v.SupportsBootstrapSynchronisation() == release.No {
+		if v, _, err := release.Effective("", container(s).Image); err == nil &&
+			v.SupportsBootstrapSynchronisation() == release.No {
 			state := Failed
 			if c.in.AnyVersion {
 				state = Warning
 			}
-			c.add("scylladb", subject(s), state, words.New(words.ScyllaVersionNoQuery, "version", v.String()), words.New(words.StepAllowVersion))
+			c.add("scylladb", subject(s), state, words.New(words.ScyllaVersionNoQuery, "version", v.String()),
+				words.New(words.StepAllowVersion))
 		}
 	}
 }
@@ -42,13 +44,15 @@ func (c *checker) scylla() {
 			continue
 		}
 		running := ""
-		if said, err := api.DecodeNodeStatusReport(p.Annotations[api.AnnotationNodeStatusReport]); err == nil && said != nil {
+		if said, err := api.DecodeNodeStatusReport(p.Annotations[api.AnnotationNodeStatusReport]); err == nil &&
+			said != nil {
 			running = said.ScyllaVersion
 		}
 		v, _, err := release.Effective(running, container.Image)
 		if err != nil {
 			unknown[key] = true
-			c.add("scylladb", "pod "+p.Namespace+"/"+p.Name, Warning, words.New(words.ScyllaVersionUnknown, "why", err.Error()), words.New(words.StepNameVersion))
+			c.add("scylladb", "pod "+p.Namespace+"/"+p.Name, Warning,
+				words.New(words.ScyllaVersionUnknown, "why", err.Error()), words.New(words.StepNameVersion))
 			continue
 		}
 		if found[key] == nil {
@@ -67,12 +71,14 @@ func (c *checker) scylla() {
 		subject, versions := "cluster "+key.String(), slices.Sorted(maps.Keys(found[key]))
 		from := len(c.results)
 		if len(versions) > 1 {
-			c.add("scylladb", subject, Warning, words.New(words.ScyllaVersionsDiffer, "versions", versions), words.New(words.StepEndUpgrade).Do(
-				words.Scylla(key.Namespace, "check", "--for=upgrade")))
+			c.add("scylladb", subject, Warning, words.New(words.ScyllaVersionsDiffer, "versions", versions),
+				words.New(words.StepEndUpgrade).Do(
+					words.Scylla(key.Namespace, "check", "--for=upgrade")))
 		}
 		for _, v := range versions {
 			if found[key][v].SupportsReplaceByHostID() == release.No {
-				c.add("scylladb", subject, Warning, words.New(words.ScyllaVersionOld, "version", v), words.New(words.StepNewerScylla))
+				c.add("scylladb", subject, Warning, words.New(words.ScyllaVersionOld, "version", v),
+					words.New(words.StepNewerScylla))
 			}
 		}
 		if !unknown[key] {

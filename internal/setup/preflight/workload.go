@@ -58,7 +58,8 @@ func (c *checker) gates(s *appsv1.StatefulSet) {
 	missing := missingGates(template)
 	inject := words.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster])
 	for _, gate := range missing {
-		c.add("gates", subject(s), Failed, words.New(words.GateMissing, "gate", gate), words.New(words.StepInject).Do(inject))
+		c.add("gates", subject(s), Failed, words.New(words.GateMissing, "gate", gate),
+			words.New(words.StepInject).Do(inject))
 	}
 	for i := range c.in.Pods {
 		p := &c.in.Pods[i]
@@ -67,7 +68,8 @@ func (c *checker) gates(s *appsv1.StatefulSet) {
 		}
 		for _, gate := range missingGates(&p.Spec) {
 			if !slices.Contains(missing, gate) {
-				c.add("gates", "pod "+p.Namespace+"/"+p.Name, Failed, words.New(words.PodGateMissing, "gate", gate), words.New(words.StepRoll).Do(inject))
+				c.add("gates", "pod "+p.Namespace+"/"+p.Name, Failed, words.New(words.PodGateMissing, "gate", gate),
+					words.New(words.StepRoll).Do(inject))
 			}
 		}
 	}
@@ -111,7 +113,8 @@ func (c *checker) seeds(s *appsv1.StatefulSet) {
 		for _, seed := range strings.Split(value, ",") {
 			name, _, _ := strings.Cut(seed, ".")
 			if c.member(s.Namespace, name) {
-				c.add("seeds", subject(s), Warning, words.New(words.SeedsOfOwn, "seed", seed), words.New(words.StepSeeds))
+				c.add("seeds", subject(s), Warning, words.New(words.SeedsOfOwn, "seed", seed),
+					words.New(words.StepSeeds))
 				return
 			}
 		}
@@ -145,7 +148,8 @@ func (c *checker) budget(s *appsv1.StatefulSet) {
 	}
 	i := slices.IndexFunc(c.in.PDBs, func(p policyv1.PodDisruptionBudget) bool {
 		sel, err := metav1.LabelSelectorAsSelector(p.Spec.Selector)
-		return p.Namespace == s.Namespace && err == nil && !sel.Empty() && sel.Matches(labels.Set(s.Spec.Template.Labels))
+		return p.Namespace == s.Namespace && err == nil && !sel.Empty() &&
+			sel.Matches(labels.Set(s.Spec.Template.Labels))
 	})
 	if i < 0 {
 		c.add("budget", subject(s), Warning, words.New(words.BudgetMissing), words.New(words.StepBudget))
@@ -153,11 +157,14 @@ func (c *checker) budget(s *appsv1.StatefulSet) {
 	}
 	p, from := &c.in.PDBs[i], len(c.results)
 	if m := p.Spec.MaxUnavailable; m == nil || m.StrVal != "" || m.IntVal > 1 {
-		c.add("budget", subject(s), Warning, words.New(words.BudgetTooWide, "budget", p.Name), words.New(words.StepBudget))
+		c.add("budget", subject(s), Warning, words.New(words.BudgetTooWide, "budget", p.Name),
+			words.New(words.StepBudget))
 	}
 	if u := p.Spec.UnhealthyPodEvictionPolicy; u == nil || *u != policyv1.AlwaysAllow {
-		c.add("budget", subject(s), Warning, words.New(words.BudgetHoldsUnhealthy, "budget", p.Name), words.New(words.StepUnhealthy).Do(
-			words.Kubectl(p.Namespace, "patch", "poddisruptionbudget", p.Name, "--type=merge", "-p", `{"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}}`)))
+		c.add("budget", subject(s), Warning, words.New(words.BudgetHoldsUnhealthy, "budget", p.Name),
+			words.New(words.StepUnhealthy).Do(
+				words.Kubectl(p.Namespace, "patch", "poddisruptionbudget", p.Name, "--type=merge", "-p",
+					`{"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}}`)))
 	}
 	c.fine(from, "budget", subject(s), words.New(words.BudgetThere, "budget", p.Name))
 }
@@ -176,7 +183,8 @@ func (c *checker) images() {
 	from := len(c.results)
 	for _, image := range slices.Sorted(maps.Keys(ids)) {
 		if n := len(ids[image]); n > 1 {
-			c.add("images", "", Warning, words.New(words.ImagesDiffer, "image", image, "digests", n), words.New(words.StepImages))
+			c.add("images", "", Warning, words.New(words.ImagesDiffer, "image", image, "digests", n),
+				words.New(words.StepImages))
 		}
 	}
 	if len(ids) > 0 {
@@ -196,9 +204,11 @@ func (c *checker) services() {
 		svc, pod := c.service(p.Namespace, p.Name), "pod "+p.Namespace+"/"+p.Name
 		switch {
 		case svc == nil:
-			c.add("services", pod, Failed, words.New(words.ServiceMissing, "service", p.Name), words.New(words.StepService))
+			c.add("services", pod, Failed, words.New(words.ServiceMissing, "service", p.Name),
+				words.New(words.StepService))
 		case !labels.SelectorFromSet(svc.Spec.Selector).Matches(labels.Set(p.Labels)):
-			c.add("services", pod, Failed, words.New(words.ServiceSelectsOther, "service", p.Name), words.New(words.StepService))
+			c.add("services", pod, Failed, words.New(words.ServiceSelectsOther, "service", p.Name),
+				words.New(words.StepService))
 		}
 	}
 	if seen > 0 {
@@ -211,14 +221,17 @@ func (c *checker) services() {
 func (c *checker) forced() {
 	for i := range c.in.StatefulSets {
 		if s := &c.in.StatefulSets[i]; cluster.Forces(s) {
-			c.add("force", subject(s), Warning, words.New(words.ForcedNext, "annotation", api.AnnotationForceProceed), words.New(words.StepUndoForce).Do(
-				words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Labels[api.LabelCluster], "--undo")))
+			c.add("force", subject(s), Warning, words.New(words.ForcedNext, "annotation", api.AnnotationForceProceed),
+				words.New(words.StepUndoForce).Do(
+					words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Labels[api.LabelCluster], "--undo")))
 		}
 	}
 	for i := range c.in.Services {
 		if s := &c.in.Services[i]; cluster.Forces(s) && s.Annotations[api.AnnotationForcePropagatedFrom] == "" {
-			c.add("force", "service "+s.Namespace+"/"+s.Name, Warning, words.New(words.ForcedNext, "annotation", api.AnnotationForceProceed), words.New(words.StepUndoForce).Do(
-				words.Scylla(s.Namespace, "force-proceed", s.Name, "--undo")))
+			c.add("force", "service "+s.Namespace+"/"+s.Name, Warning,
+				words.New(words.ForcedNext, "annotation", api.AnnotationForceProceed),
+				words.New(words.StepUndoForce).Do(
+					words.Scylla(s.Namespace, "force-proceed", s.Name, "--undo")))
 		}
 	}
 }

@@ -119,13 +119,17 @@ type byNode struct {
 }
 
 func newByNode(f *facts) *byNode {
-	a := &byNode{level{title: "Who sees whom", least: 2, most: 3, facts: []fact{{title: "Pod"}, {title: "IP"}, {title: "version"}, {title: "rack"}}}, f}
+	a := &byNode{
+		level{title: "Who sees whom", least: 2, most: 3,
+			facts: []fact{{title: "Pod"}, {title: "IP"}, {title: "version"}, {title: "rack"}}}, f}
 	digits := len(strconv.Itoa(len(f.nodes)))
 	for i := range f.nodes {
 		n := &f.nodes[i]
 		it := item{
-			key: n.key(), name: n.label(), lead: fmt.Sprintf("%*d ", digits, i+1), tail: " " + string(n.flag), nodes: []int{i}, row: 1, column: n.trouble(),
-			above: []string{cmp.Or(n.Datacenter, "?"), cmp.Or(n.Rack, "?")}, facts: []string{n.Pod, n.PodIP, n.Version, n.Rack},
+			key: n.key(), name: n.label(), lead: fmt.Sprintf("%*d ", digits, i+1), tail: " " + string(n.flag),
+			nodes: []int{i}, row: 1, column: n.trouble(),
+			above: []string{cmp.Or(n.Datacenter, "?"), cmp.Or(n.Rack, "?")},
+			facts: []string{n.Pod, n.PodIP, n.Version, n.Rack},
 		}
 		if n.reports {
 			it.row = 2 * len(f.grid.Nodes[i].NotUp)

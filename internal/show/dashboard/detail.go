@@ -97,7 +97,8 @@ func (a *byNode) pair(v *view, w, i, j int) []textLine {
 	}
 	c, is := a.f.who.Cell(by.index, a.f.nodes[j].index), a.f.mark(i, j)
 	format := map[grid.Mark]string{
-		grid.Down: "%s sees %s DOWN", grid.Missing: "%s does not list %s", grid.Unknown: "%s does not know whether %s is UP", grid.Up: "%s sees %s UP", grid.Self: "%s sees %s",
+		grid.Down: "%s sees %s DOWN", grid.Missing: "%s does not list %s",
+		grid.Unknown: "%s does not know whether %s is UP", grid.Up: "%s sees %s UP", grid.Self: "%s sees %s",
 	}
 	text := v.Marks[is] + " "
 	if is == grid.Self {
@@ -196,7 +197,8 @@ func (v *view) facts(n *shownNode) string {
 	if n.Membership != cluster.MemberJoined {
 		add("", string(n.Membership))
 	}
-	if written := document.TimeOf(n.Row.Written); n.newcomer == nil && n.Row.Status == document.RowOK && !written.IsZero() && !v.now.IsZero() {
+	if written := document.TimeOf(n.Row.Written); n.newcomer == nil && n.Row.Status == document.RowOK &&
+		!written.IsZero() && !v.now.IsZero() {
 		add("report unchanged ", age(v.now.Sub(written)))
 	}
 	return strings.Join(facts, ", ")
@@ -223,7 +225,8 @@ func (a *byGroup) detail(v *view, w, i, j int) []textLine {
 		return nil
 	}
 	by, of, t := &a.items[i], &a.items[j], &a.Cells[i][j]
-	text := fmt.Sprintf("%s %s (%d nodes) on %s (%d nodes): %s", v.Marks[t.Worst()], by.key, len(by.nodes), of.key, len(of.nodes), show.TallyText(*t))
+	text := fmt.Sprintf("%s %s (%d nodes) on %s (%d nodes): %s", v.Marks[t.Worst()], by.key, len(by.nodes), of.key,
+		len(of.nodes), show.TallyText(*t))
 	if t.Total() == 0 {
 		text = fmt.Sprintf("no node of %s has a fresh status report, or %s has no other node", by.key, of.key)
 	}

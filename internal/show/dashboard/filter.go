@@ -21,7 +21,8 @@ type filter struct {
 
 type term struct{ field, value string }
 
-var pairStates = map[string]grid.Mark{"up": grid.Up, "down": grid.Down, "unknown": grid.Unknown, "missing": grid.Missing}
+var pairStates = map[string]grid.Mark{"up": grid.Up, "down": grid.Down, "unknown": grid.Unknown,
+	"missing": grid.Missing}
 
 // parseFilter parses a typed filter. Error: an unknown field or state, with the valid ones.
 func parseFilter(text string) (filter, error) {
@@ -63,7 +64,8 @@ func holds(terms []term, n *shownNode) bool {
 
 func (t term) holds(n *shownNode) bool {
 	has := func(texts ...string) bool {
-		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), t.value) })
+		return slices.ContainsFunc(texts,
+			func(text string) bool { return strings.Contains(strings.ToLower(text), t.value) })
 	}
 	switch t.field {
 	case "dc":
@@ -75,7 +77,8 @@ func (t term) holds(n *shownNode) bool {
 		if n.Seen != nil {
 			words = append(words, n.Seen.Text())
 		}
-		return slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(strings.ToLower(word), t.value) })
+		return slices.ContainsFunc(words,
+			func(word string) bool { return strings.HasPrefix(strings.ToLower(word), t.value) })
 	}
 	return has(n.Member, string(n.HostID), n.place(), n.Pod, n.PodIP, n.Version)
 }

@@ -64,9 +64,11 @@ func (l *link) loaded(now time.Time) (c *Change) {
 func (l *link) banner(v *view) string {
 	switch {
 	case l.lost != nil:
-		return fmt.Sprintf("%s since %s (%s): %s", strings.ToUpper(l.lost.what()), v.clock(l.lost.Since), age(v.wall.Sub(l.lost.Since)), reason(l.lost.Err))
+		return fmt.Sprintf("%s since %s (%s): %s", strings.ToUpper(l.lost.what()), v.clock(l.lost.Since),
+			age(v.wall.Sub(l.lost.Since)), reason(l.lost.Err))
 	case l.stale():
-		return fmt.Sprintf("NO UPDATES since %s (%s): the screen may be out of date", v.clock(l.contact), age(v.wall.Sub(l.contact)))
+		return fmt.Sprintf("NO UPDATES since %s (%s): the screen may be out of date", v.clock(l.contact),
+			age(v.wall.Sub(l.contact)))
 	}
 	return ""
 }
@@ -140,8 +142,11 @@ func (s *Snapshot) verdictLines(v *view, w, h int) []string {
 		return []string{lead + v.fitted(rest, room)}
 	}
 	// The placeholder for the lead is one word, which cannot be broken.
-	first, second, _ := strings.Cut(strings.Join(texts(wrapped(nil, w, "", paint{}, strings.Repeat("x", w-room)+rest)), "\n"), "\n")
-	return append([]string{lead + first[w-room:]}, v.cause(paint{}, "  "+strings.ReplaceAll(second, "\n", " "), w, h)...)
+	first, second, _ := strings.Cut(strings.Join(texts(wrapped(nil, w, "", paint{}, strings.Repeat("x", w-room)+rest)),
+		"\n"),
+		"\n")
+	return append([]string{lead + first[w-room:]}, v.cause(paint{}, "  "+strings.ReplaceAll(second, "\n", " "), w,
+		h)...)
 }
 
 // narrow is the width below which NOT HEALTHY is a glyph only, next to its cause.

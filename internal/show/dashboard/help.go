@@ -56,21 +56,36 @@ func helpLines(v *view, k *keyMap, w int) []string {
 		is   grid.Mark
 		what string
 	}{
-		{grid.Up, "the reporter (row) sees the node (column) UP"}, {grid.Down, "sees it DOWN"}, {grid.Unknown, "does not know, or its report is stale"},
+		{grid.Up, "the reporter (row) sees the node (column) UP"}, {grid.Down, "sees it DOWN"},
+		{grid.Unknown, "does not know, or its report is stale"},
 		{grid.Missing, "its report does not list the node"}, {grid.Self, "itself"},
 	} {
 		lines = append(lines, "  "+t.cells[c.is][lightOff].of(v.Marks[c.is])+" "+v.fitted(c.what, w-4))
 	}
 	text := func(s string) { lines = append(lines, texts(wrapped(nil, w, "  ", paint{}, s))...) }
-	text("Behind a name: J joining, L leaving, R replacing, B being replaced, X decommissioned, N new node, G member without a Pod, g known only to gossip, ? unknown.")
+	text(
+		"Behind a name: J joining, L leaving, R replacing, B being replaced, X decommissioned, N new node, G member " +
+			"without a Pod, g known only to gossip, ? unknown.")
 	text("By rack or datacenter, a cell counts pairs: not UP of all.")
 	lines = append(lines, "", t.title.of("Filter"))
-	text("Shows reporters whose name, host ID, place, Pod, IP or version contains all words; the columns stay. dc:NAME and rack:NAME. A word with of: filters the columns (of:rack3-0: how each node sees it).")
-	text("state:down (up, unknown, missing): the reporters and nodes of such pairs. state: with joining, stale, error and others: nodes in that state.")
+	text(
+		"Shows reporters whose name, host ID, place, Pod, IP or version contains all words; the columns stay. " +
+			"dc:NAME and rack:NAME. A word with of: filters the columns (of:rack3-0: how each node sees it).")
+	text(
+		"state:down (up, unknown, missing): the reporters and nodes of such pairs. state: with joining, stale, " +
+			"error and others: nodes in that state.")
 	lines = append(lines, "", t.title.of("Actions"))
-	text("force-proceed and replace run the commands of the same name: they show what they will do and ask for confirmation.")
-	text("enter on a pair opens the page of the node with the problem, else of the reporter: the output of describe. tab there shows the other node.")
-	text("logs, exec (a shell), cqlsh and nodetool (status) run the commands of the same name on that node; the dashboard returns when they end.")
-	text("y copies the command of the selected blocker's next step, or on a page the node's, if the terminal allows it (OSC 52).")
+	text(
+		"force-proceed and replace run the commands of the same name: they show what they will do and ask for " +
+			"confirmation.")
+	text(
+		"enter on a pair opens the page of the node with the problem, else of the reporter: the output of describe. " +
+			"tab there shows the other node.")
+	text(
+		"logs, exec (a shell), cqlsh and nodetool (status) run the commands of the same name on that node; the " +
+			"dashboard returns when they end.")
+	text(
+		"y copies the command of the selected blocker's next step, or on a page the node's, if the terminal allows " +
+			"it (OSC 52).")
 	return lines
 }

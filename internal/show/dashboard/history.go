@@ -104,7 +104,8 @@ func (l *changeLog) node(was, is *shownNode) {
 	if was.HostID == "" && is.HostID != "" {
 		l.add(false, false, "%s now has a host ID", name)
 	}
-	for _, word := range [][3]string{{"", string(is.Membership), string(was.Membership)}, {"", is.State, was.State}, {"Pod of ", is.Pod, was.Pod}} {
+	for _, word := range [][3]string{{"", string(is.Membership), string(was.Membership)}, {"", is.State, was.State},
+		{"Pod of ", is.Pod, was.Pod}} {
 		if word[1] != word[2] && word[1] != "" && word[2] != "" {
 			l.add(false, false, "%s%s: %s, was %s", word[0], name, word[1], word[2])
 		}
@@ -167,7 +168,8 @@ func (s *Snapshot) diffPairs(next *Snapshot, log *changeLog) {
 		return cmp.Or(cmp.Compare(a.of, b.of), cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from))
 	})
 	for _, k := range keys {
-		log.add(k.to == grid.Up, k.to != grid.Up, "%s %s (was %s) by %s", next.nodes[k.of].label(), k.to, k.from, next.names(observers[k]))
+		log.add(k.to == grid.Up, k.to != grid.Up, "%s %s (was %s) by %s", next.nodes[k.of].label(), k.to, k.from,
+			next.names(observers[k]))
 	}
 }
 

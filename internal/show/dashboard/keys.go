@@ -28,7 +28,8 @@ func defaultKeyMap(ascii bool) keyMap {
 		up, down, left, right = "up/k", "down/j", "left/h", "right/l"
 	}
 	return keyMap{
-		Up: bind(up, "up", "up", "k"), Down: bind(down, "down", "down", "j"), Left: bind(left, "left", "left", "h"), Right: bind(right, "right", "right", "l"),
+		Up: bind(up, "up", "up", "k"), Down: bind(down, "down", "down", "j"), Left: bind(left, "left", "left", "h"),
+		Right:  bind(right, "right", "right", "l"),
 		PageUp: bind("pgup", "page up", "pgup", "ctrl+b"), PageDown: bind("pgdn", "page down", "pgdown", "ctrl+f"),
 		Top: bind("g", "first row", "g"), Bottom: bind("G", "last row", "G"),
 		First: bind("home/0", "first column", "home", "0"), Last: bind("end/$", "last column", "end", "$"),
@@ -36,9 +37,12 @@ func defaultKeyMap(ascii bool) keyMap {
 		Enter: bind("enter", "open", "enter"), Back: bind("esc", "back", "esc", "backspace"),
 		Tab: bind("tab", "next pane", "tab"), BackTab: bind("shift+tab", "previous pane", "shift+tab"),
 		Filter: bind("/", "filter", "/"), Sort: bind("s", "sort", "s"), Zoom: bind("z", "nodes or racks", "z"),
-		Force: bind("f", "force-proceed", "f"), Replace: bind("r", "replace", "r"), Copy: bind("y", "copy the command", "y"),
-		Logs: bind("L", "logs", "L"), Shell: bind("x", "exec", "x"), CQL: bind("c", "cqlsh", "c"), Nodetool: bind("t", "nodetool", "t"),
-		Help: bind("?", "help", "?"), Quit: bind("q", "quit", "q"), Interrupt: bind("ctrl+c", "interrupt", "ctrl+c"),
+		Force: bind("f", "force-proceed", "f"), Replace: bind("r", "replace", "r"),
+		Copy: bind("y", "copy the command", "y"),
+		Logs: bind("L", "logs", "L"), Shell: bind("x", "exec", "x"), CQL: bind("c", "cqlsh", "c"),
+		Nodetool: bind("t", "nodetool", "t"),
+		Help:     bind("?", "help", "?"), Quit: bind("q", "quit", "q"),
+		Interrupt: bind("ctrl+c", "interrupt", "ctrl+c"),
 	}
 }
 

@@ -57,7 +57,8 @@ func (m *model) layout(v *view) layout {
 	if !m.once {
 		body-- // for the footer
 	}
-	beside := m.width >= wideScreen || m.matrix.axis().base().width(m.width, len(m.matrix.columns.items)) <= m.width-sidePane-divider
+	beside := m.width >= wideScreen ||
+		m.matrix.axis().base().width(m.width, len(m.matrix.columns.items)) <= m.width-sidePane-divider
 	if m.width >= sideWidth && body >= sideHeight && beside {
 		m.beside(v, &l, body)
 	} else {

@@ -73,7 +73,8 @@ func (m *matrixPane) load(s *Snapshot) {
 		m.level = len(s.levels) - 1
 	}
 	for i, sc := range m.scopes {
-		if sc.level >= len(s.levels) || s.levels[sc.level].base().seek(sc.row) < 0 || s.levels[sc.level].base().seek(sc.column) < 0 {
+		if sc.level >= len(s.levels) || s.levels[sc.level].base().seek(sc.row) < 0 ||
+			s.levels[sc.level].base().seek(sc.column) < 0 {
 			m.scopes = m.scopes[:i]
 			break
 		}

@@ -196,7 +196,8 @@ func (m *matrixPane) headLine(v *view, g geometry) string {
 			put(k, false)
 		}
 	}
-	return v.dim.of(lead) + v.dim.of(string(line[:from])) + v.heads[lightCursor].of(string(line[from:to])) + v.dim.of(string(line[to:]))
+	return v.dim.of(lead) + v.dim.of(string(line[:from])) + v.heads[lightCursor].of(string(line[from:to])) + v.dim.of(
+		string(line[to:]))
 }
 
 // row draws a row and returns its width.
@@ -214,7 +215,8 @@ func (m *matrixPane) row(v *view, g geometry, at, w int, focused bool) (text str
 	var b strings.Builder
 	b.WriteString(v.heads[light].of(marker + it.lead + padded(name, g.label) + it.tail))
 	if g.facts > 0 {
-		b.WriteString(v.heads[min(light, lightCross)].of(l.factsText(g.facts, func(k int) string { return it.facts[k] })))
+		b.WriteString(
+			v.heads[min(light, lightCross)].of(l.factsText(g.facts, func(k int) string { return it.facts[k] })))
 	}
 	if why := m.axis().instead(v, i); why != "" {
 		why = v.fitted(" "+why, w-g.prefix)

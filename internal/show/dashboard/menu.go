@@ -55,7 +55,8 @@ func forceMenu(run func(string) error) *menu {
 	}
 	return &menu{
 		verb: "force-proceed", nobody: "no new node is waiting", run: run,
-		fits: waiting, worst: func(*shownNode) bool { return false }, target: func(n *shownNode) string { return n.Member },
+		fits: waiting, worst: func(*shownNode) bool { return false },
+		target: func(n *shownNode) string { return n.Member },
 	}
 }
 
@@ -67,7 +68,8 @@ func replaceMenu(run func(string) error, extra ...string) *menu {
 	return &menu{
 		verb: "replace", nobody: "no node to replace", run: run,
 		fits: func(n *shownNode) bool {
-			return n.HostID != "" && n.newcomer == nil && n.Membership != cluster.MemberGossipOnly && (bad(n) || slices.Contains(extra, n.key()))
+			return n.HostID != "" && n.newcomer == nil && n.Membership != cluster.MemberGossipOnly &&
+				(bad(n) || slices.Contains(extra, n.key()))
 		},
 		worst: bad, target: (*shownNode).key,
 	}
@@ -132,7 +134,9 @@ func (m *menu) update(msg tea.KeyPressMsg, k *keyMap) (closed bool, cmd tea.Cmd)
 // draw fills a canvas from line y on.
 func (m *menu) draw(v *view, c *canvas, y int) {
 	w, h := c.width, len(c.lines)-1
-	c.at(0, y, v.fresh.title.of(v.fitted(m.verb+": which node? The command shows what it will do, and asks for confirmation.", w)))
+	c.at(0, y,
+		v.fresh.title.of(v.fitted(m.verb+": which node? The command shows what it will do, and asks for confirmation.",
+			w)))
 	y += 2
 	first := max(0, min(m.at-(h-y)/2, len(m.nodes)-(h-y)))
 	for i := first; i < len(m.nodes) && y < h; i++ {

@@ -87,7 +87,8 @@ func NewModel(first *Snapshot, opts Options) *model {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	m := &model{opts: opts, keys: defaultKeyMap(opts.ASCII), glyphs: show.NewGlyphs(opts.ASCII), prompt: newPrompt(), link: link{live: opts.Live, contact: opts.Now()}}
+	m := &model{opts: opts, keys: defaultKeyMap(opts.ASCII), glyphs: show.NewGlyphs(opts.ASCII), prompt: newPrompt(),
+		link: link{live: opts.Live, contact: opts.Now()}}
 	m.blockers.lister, m.changes.lister = &m.blockers, &m.changes
 	m.detail = detailPane{matrix: &m.matrix, view: viewport.New()}
 	m.themes(true)
@@ -115,7 +116,8 @@ func (m *model) pane(p paneID) pane {
 
 // view is the present context for drawing.
 func (m *model) view() *view {
-	v := &view{theme: m.look, fresh: m.look, Glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY, stale: m.link.stale(), once: m.once, wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
+	v := &view{theme: m.look, fresh: m.look, Glyphs: m.glyphs, color: m.opts.Profile > colorprofile.NoTTY,
+		stale: m.link.stale(), once: m.once, wall: m.opts.Now(), words: m.opts.Words, context: clean(m.opts.Context)}
 	v.now = v.wall
 	if v.stale || m.snap.saved != "" || m.snap.at.IsZero() {
 		v.now = m.snap.at
@@ -447,7 +449,8 @@ func (m *model) Frame() string {
 }
 
 func (m *model) tooSmall() string {
-	lines := []string{fmt.Sprintf("%dx%d is too small:", m.width, m.height), fmt.Sprintf("needs %dx%d", MinWidth, MinHeight), "", m.snap.doc.Verdict}
+	lines := []string{fmt.Sprintf("%dx%d is too small:", m.width, m.height),
+		fmt.Sprintf("needs %dx%d", MinWidth, MinHeight), "", m.snap.doc.Verdict}
 	if m.link.stale() {
 		lines[3] = "CONNECTION LOST"
 	}

@@ -250,7 +250,8 @@ func (m *model) inPod(msg tea.KeyPressMsg, n *shownNode) tea.Cmd {
 			m.note.text = verb + ": " + n.label() + " has no member here, so it has no Pod"
 		default:
 			run := one.run
-			return tea.Exec(&execution{run: func() error { return run(n.Member) }}, func(err error) tea.Msg { return done{verb: verb, target: n.label(), err: err, looked: true} })
+			return tea.Exec(&execution{run: func() error { return run(n.Member) }},
+				func(err error) tea.Msg { return done{verb: verb, target: n.label(), err: err, looked: true} })
 		}
 	}
 	return nil

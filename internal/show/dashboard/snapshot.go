@@ -64,7 +64,8 @@ var stateWords = func() []string {
 	for s := matrix.StateNormal; s <= matrix.StateDecommissioned; s++ {
 		terms = append(terms, strings.ToLower(s.String()))
 	}
-	for _, m := range []cluster.MemberState{cluster.MemberJoined, cluster.MemberNewcomer, cluster.MemberGhost, cluster.MemberRemote, cluster.MemberGossipOnly} {
+	for _, m := range []cluster.MemberState{cluster.MemberJoined, cluster.MemberNewcomer, cluster.MemberGhost,
+		cluster.MemberRemote, cluster.MemberGossipOnly} {
 		terms = append(terms, strings.ToLower(string(m)))
 	}
 	return append(terms, string(document.RowStale), string(document.RowError))
@@ -76,7 +77,8 @@ const madeAnew = 20 * time.Second
 // NewSnapshot prepares what was loaded at now. status creates the document of the cluster on
 // demand. previous, if not nil, is for comparison. looked is set if the controller's Lease was
 // read.
-func NewSnapshot(s *cluster.Cluster, status func() *document.ClusterStatus, previous *Snapshot, looked bool, now time.Time) *Snapshot {
+func NewSnapshot(s *cluster.Cluster, status func() *document.ClusterStatus, previous *Snapshot, looked bool,
+	now time.Time) *Snapshot {
 	out := &Snapshot{at: s.TakenAt}
 	if s.Offline {
 		out.saved = savedWords(s, now)
@@ -203,8 +205,10 @@ func controllerOf(s *cluster.Cluster, looked, saved bool) controller {
 
 func newFacts(s *cluster.Cluster, doc *document.ClusterStatus) *facts {
 	f := &facts{
-		name: clean(doc.Namespace + "/" + doc.Name), summary: clean(doc.Summary), brief: clean(doc.Brief()), reason: clean(doc.Source.Reason),
-		partial: doc.PartialLines(0), view: document.NewViewStamp(s), index: doc.Index(), grid: doc.Grid(), who: s.Matrix(), made: s.TakenAt,
+		name: clean(doc.Namespace + "/" + doc.Name), summary: clean(doc.Summary), brief: clean(doc.Brief()),
+		reason:  clean(doc.Source.Reason),
+		partial: doc.PartialLines(0), view: document.NewViewStamp(s), index: doc.Index(), grid: doc.Grid(),
+		who: s.Matrix(), made: s.TakenAt,
 	}
 	f.addNodes(s, doc)
 	if c := doc.Coordinator; c != nil {
@@ -214,7 +218,8 @@ func newFacts(s *cluster.Cluster, doc *document.ClusterStatus) *facts {
 		}
 	}
 	f.addBlockers(doc)
-	f.mayReplace = len(doc.Replacements) > 0 || slices.ContainsFunc(f.who.Nodes(), func(n matrix.Node) bool { return f.who.NodeReplaceable(n.HostID) })
+	f.mayReplace = len(doc.Replacements) > 0 ||
+		slices.ContainsFunc(f.who.Nodes(), func(n matrix.Node) bool { return f.who.NodeReplaceable(n.HostID) })
 	for _, part := range doc.Partition {
 		nodes := make([]int, len(part))
 		for i, id := range part {
@@ -261,7 +266,8 @@ func (f *facts) addNodes(s *cluster.Cluster, doc *document.ClusterStatus) {
 		n.column = n.index >= 0 && n.HostID != "" && (f.grid.Nodes[i].Listed || len(doc.Rows) == 0)
 		n.flag = cmp.Or(flags[n.State], flags[string(n.Membership)], ' ')
 		for _, text := range []*string{
-			(*string)(&n.HostID), &n.Member, &n.Datacenter, &n.Rack, &n.Pod, &n.PodIP, &n.Version, &n.OperationMode, &n.State, &n.Force, &n.Detail, &n.Row.Detail,
+			(*string)(&n.HostID), &n.Member, &n.Datacenter, &n.Rack, &n.Pod, &n.PodIP, &n.Version, &n.OperationMode,
+			&n.State, &n.Force, &n.Detail, &n.Row.Detail,
 		} {
 			*text = clean(*text)
 		}
@@ -301,7 +307,10 @@ func (f *facts) addEnded(n *shownNode, pod *corev1.Pod) {
 			if t == nil || t.FinishedAt.IsZero() || t.ExitCode == 0 {
 				continue
 			}
-			f.ended = append(f.ended, Change{At: t.FinishedAt.Time, Bad: true, Text: clean(fmt.Sprintf("container %s of %s ended: %s, exit code %d", c.Name, n.label(), cmp.Or(t.Reason, "Error"), t.ExitCode))})
+			f.ended = append(f.ended,
+				Change{At: t.FinishedAt.Time, Bad: true,
+					Text: clean(fmt.Sprintf("container %s of %s ended: %s, exit code %d", c.Name, n.label(),
+						cmp.Or(t.Reason, "Error"), t.ExitCode))})
 		}
 	}
 }
@@ -312,7 +321,8 @@ func (f *facts) addBlockers(doc *document.ClusterStatus) {
 	if rights {
 		// There is only one step, and it is about no node.
 		cause := &doc.Findings[0]
-		f.blockers = append(f.blockers, blocker{key: string(cause.Kind), observed: -1, step: cause.Step, text: func(now time.Time) string { return clean(cause.Text(now)) }})
+		f.blockers = append(f.blockers, blocker{key: string(cause.Kind), observed: -1, step: cause.Step,
+			text: func(now time.Time) string { return clean(cause.Text(now)) }})
 	}
 	for i := range groups {
 		g := &groups[i]
@@ -336,14 +346,16 @@ func (f *facts) addBlockers(doc *document.ClusterStatus) {
 var flags = map[string]byte{
 	matrix.StateJoining.String(): 'J', matrix.StateLeaving.String(): 'L', matrix.StateReplacing.String(): 'R',
 	matrix.StateBeingReplaced.String(): 'B', matrix.StateDecommissioned.String(): 'X',
-	string(cluster.MemberNewcomer): 'N', string(cluster.MemberLeaving): 'L', string(cluster.MemberGhost): 'G', string(cluster.MemberGossipOnly): 'g',
-	string(cluster.MemberUnknown): '?',
+	string(cluster.MemberNewcomer): 'N', string(cluster.MemberLeaving): 'L', string(cluster.MemberGhost): 'G',
+	string(cluster.MemberGossipOnly): 'g',
+	string(cluster.MemberUnknown):    '?',
 }
 
 // mark returns the entry of node j in the row of node i. A node may report itself as not UP.
 func (f *facts) mark(i, j int) grid.Mark {
 	if n := &f.nodes[i]; i == j && n.reports {
-		if own := grid.Of(api.NodeStatus(f.who.At(n.index, n.index).String())); own == grid.Down || own == grid.Unknown {
+		if own := grid.Of(api.NodeStatus(f.who.At(n.index, n.index).String())); own == grid.Down ||
+			own == grid.Unknown {
 			return own
 		}
 	}

@@ -72,20 +72,26 @@ func newTheme(profile colorprofile.Profile, dark, grey bool) *theme {
 	fg := func(c color.Color) lipgloss.Style { return plain.Foreground(c) }
 	t := &theme{
 		accent: blue,
-		good:   newPaint(fg(green).Bold(!grey)), bad: newPaint(fg(red).Bold(!grey)), warn: newPaint(fg(orange)), info: newPaint(fg(blue)),
-		dim: newPaint(fg(faint)), strong: newPaint(plain.Bold(true)), title: newPaint(plain.Bold(true)), focus: newPaint(fg(blue).Bold(true).Underline(true)),
-		chosen: newPaint(plain.Background(cursor)), banner: newPaint(plain.Bold(true).Foreground(c("#FFFFFF", "#000000")).Background(c("#B03A00", "#FF7A33"))),
+		good:   newPaint(fg(green).Bold(!grey)), bad: newPaint(fg(red).Bold(!grey)), warn: newPaint(fg(orange)),
+		info: newPaint(fg(blue)),
+		dim:  newPaint(fg(faint)), strong: newPaint(plain.Bold(true)), title: newPaint(plain.Bold(true)),
+		focus:  newPaint(fg(blue).Bold(true).Underline(true)),
+		chosen: newPaint(plain.Background(cursor)),
+		banner: newPaint(plain.Bold(true).Foreground(c("#FFFFFF", "#000000")).Background(c("#B03A00", "#FF7A33"))),
 	}
 	looks := [grid.Marks]lipgloss.Style{
-		grid.None: fg(faint), grid.Self: fg(faint), grid.Up: fg(green), grid.Down: fg(red).Bold(!grey), grid.Unknown: fg(orange), grid.Missing: fg(purple),
+		grid.None: fg(faint), grid.Self: fg(faint), grid.Up: fg(green), grid.Down: fg(red).Bold(!grey),
+		grid.Unknown: fg(orange), grid.Missing: fg(purple),
 	}
 	for m, look := range looks {
-		t.cells[m] = [lights]paint{newPaint(look), newPaint(look.Background(cross)), newPaint(look.Background(cursor).Bold(true))}
+		t.cells[m] = [lights]paint{newPaint(look), newPaint(look.Background(cross)),
+			newPaint(look.Background(cursor).Bold(true))}
 	}
 	label := plain
 	if grey {
 		label = fg(greyed)
 	}
-	t.heads = [lights]paint{newPaint(label), newPaint(label.Background(cross)), newPaint(label.Background(cursor).Bold(true))}
+	t.heads = [lights]paint{newPaint(label), newPaint(label.Background(cross)),
+		newPaint(label.Background(cursor).Bold(true))}
 	return t
 }

@@ -74,9 +74,11 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 	}
 	m := s.Member(member)
 	d := newBarrierVerdict(j, m, Verdict(start.Verdict))
-	d.Pod, d.View, d.Replacement = cmp.Or(m.PodState, "None"), NewViewStamp(s), replacementOf(j, m, PodText(cmp.Or(m.PodState, "None"), d.MemberNotes))
+	d.Pod, d.View, d.Replacement = cmp.Or(m.PodState, "None"), NewViewStamp(s),
+		replacementOf(j, m, PodText(cmp.Or(m.PodState, "None"), d.MemberNotes))
 	// Only the Pod can read its data directory: otherwise every member would have this note.
-	d.Verdict.Notes = slices.DeleteFunc(slices.Clone(d.Verdict.Notes), func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
+	d.Verdict.Notes = slices.DeleteFunc(slices.Clone(d.Verdict.Notes),
+		func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
 	if note := d.failure(); !note.IsZero() {
 		d.Verdict.Notes = append(d.Verdict.Notes, note)
 	}
@@ -85,8 +87,10 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 
 func newBarrierVerdict(j *diagnosis.Judged, m *cluster.Member, v Verdict) *BarrierVerdict {
 	return &BarrierVerdict{
-		Header: header(KindBarrierVerdict, m.Member, j.Cluster, j.Made), Cluster: j.Cluster.Name, Membership: m.State, Pod: m.PodState, Verdict: v,
-		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m), MemberNotes: noteTexts(m.Notes(), false),
+		Header: header(KindBarrierVerdict, m.Member, j.Cluster, j.Made), Cluster: j.Cluster.Name, Membership: m.State,
+		Pod: m.PodState, Verdict: v,
+		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m),
+		MemberNotes: noteTexts(m.Notes(), false),
 	}
 }
 
@@ -106,7 +110,8 @@ func (d *BarrierVerdict) failure() words.Message {
 // NewBarrierList returns every member that has not passed its barrier, in the order of clusters.
 // The start of each of these members must be judged.
 func NewBarrierList(clusters []*diagnosis.Judged) (*BarrierVerdictList, error) {
-	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList},
+		Items: []BarrierVerdict{}}
 	for _, j := range clusters {
 		s := j.Cluster
 		l.add(s)
@@ -115,7 +120,9 @@ func NewBarrierList(clusters []*diagnosis.Judged) (*BarrierVerdictList, error) {
 				continue
 			}
 			if m.Service == nil {
-				l.Items = append(l.Items, *newBarrierVerdict(j, &m, Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(&m)}))
+				l.Items = append(l.Items,
+					*newBarrierVerdict(j, &m,
+						Verdict{Self: m.Ref, Decision: bootstrap.DecisionWait, Summary: noService(&m)}))
 				continue
 			}
 			if !m.MayWait() {
@@ -135,7 +142,8 @@ func NewBarrierList(clusters []*diagnosis.Judged) (*BarrierVerdictList, error) {
 
 // NewBarrierListOf returns these members of one cluster, even if they do not wait.
 func NewBarrierListOf(j *diagnosis.Judged, members []string) (*BarrierVerdictList, error) {
-	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList}, Items: []BarrierVerdict{}}
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList},
+		Items: []BarrierVerdict{}}
 	l.add(j.Cluster)
 	for _, member := range members {
 		d, err := NewBarrierVerdict(j, member)

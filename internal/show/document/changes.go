@@ -33,11 +33,14 @@ func Changes(before, after *ClusterStatus) []string {
 			continue
 		}
 		for _, c := range []struct{ what, from, to string }{
-			{"is seen", seenStatus(o.Seen), seenStatus(n.Seen)}, {"status report", o.Row.Word(), n.Row.Word()}, {"Pod", o.Pod, n.Pod},
-			{"host ID", string(o.HostID), string(n.HostID)}, {"version", o.Version, n.Version}, {"Kubernetes node", o.On(), n.On()},
+			{"is seen", seenStatus(o.Seen), seenStatus(n.Seen)}, {"status report", o.Row.Word(), n.Row.Word()},
+			{"Pod", o.Pod, n.Pod},
+			{"host ID", string(o.HostID), string(n.HostID)}, {"version", o.Version, n.Version},
+			{"Kubernetes node", o.On(), n.On()},
 		} {
 			if c.from != c.to {
-				out = append(out, fmt.Sprintf("%s %s %s → %s", n.Name(), c.what, cmp.Or(c.from, "-"), cmp.Or(c.to, "-")))
+				out = append(out, fmt.Sprintf("%s %s %s → %s", n.Name(), c.what, cmp.Or(c.from, "-"),
+					cmp.Or(c.to, "-")))
 			}
 		}
 	}

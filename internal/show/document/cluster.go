@@ -15,7 +15,7 @@ import (
 
 // NewClusterStatus creates the document of one cluster.
 //
-// Long: one literal with the fields of the document.
+//nolint:funlen // one literal with the fields of the document
 func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 	s := j.Cluster
 	m := s.Matrix()
@@ -44,7 +44,8 @@ func NewClusterStatus(j *diagnosis.Judged) *ClusterStatus {
 		if placed[i] {
 			continue
 		}
-		node := Node{Ref: n.Ref, Membership: cluster.MemberGhost, Detail: "seen only by its peers", Pod: "None", Row: RowState{Status: RowMissing}}
+		node := Node{Ref: n.Ref, Membership: cluster.MemberGhost, Detail: "seen only by its peers", Pod: "None",
+			Row: RowState{Status: RowMissing}}
 		if n.Row != nil {
 			node.Membership, node.Detail, node.Pod, node.Row = cluster.MemberRemote, "", "-", rowStateOf(n.Row)
 			node.Version, node.OperationMode = n.Row.Says().ScyllaVersion, n.Row.Says().OperationMode
@@ -134,7 +135,8 @@ func find(m *matrix.Matrix, r matrix.Ref) (int, bool) {
 func newNode(s *cluster.Cluster, m cluster.Member) Node {
 	n := Node{
 		Ref: m.Ref, Namespace: m.Namespace, Membership: m.State, Detail: words.Text(m.Detail),
-		Version: m.Version, OperationMode: m.OperationMode, Image: m.Image, Vitals: m.Vitals, Process: m.Process, Pod: m.PodState, Force: m.Force, Notes: m.Notes(),
+		Version: m.Version, OperationMode: m.OperationMode, Image: m.Image, Vitals: m.Vitals, Process: m.Process,
+		Pod: m.PodState, Force: m.Force, Notes: m.Notes(),
 		Row: RowState{Written: TimePtr(m.RowWritten)},
 	}
 	if n.Pod == "" {
@@ -168,7 +170,8 @@ func rowStateOf(r *matrix.Row) RowState {
 	case !r.Reported:
 		return RowState{Status: RowMissing}
 	case !r.Stale.IsZero():
-		return RowState{Status: RowStale, Detail: words.Text(r.Stale.Message(r.Reporter.Name())), StaleSince: TimePtr(r.StaleSince)}
+		return RowState{Status: RowStale, Detail: words.Text(r.Stale.Message(r.Reporter.Name())),
+			StaleSince: TimePtr(r.StaleSince)}
 	}
 	return RowState{Status: RowOK}
 }
@@ -184,7 +187,8 @@ func (n *Node) addView(m *matrix.Matrix, i int) {
 		return
 	}
 	by := node.ByOthers()
-	n.Seen = newSeen(grid.Tally{grid.Up: by.Up, grid.Down: by.Down, grid.Unknown: by.Unknown, grid.Missing: by.Missing}, node.DownSince)
+	n.Seen = newSeen(grid.Tally{grid.Up: by.Up, grid.Down: by.Down, grid.Unknown: by.Unknown, grid.Missing: by.Missing},
+		node.DownSince)
 }
 
 // addSections adds a member to its sections of the document.
@@ -204,7 +208,8 @@ func (d *ClusterStatus) addSections(j *diagnosis.Judged, m *cluster.Member, n No
 }
 
 func newNewcomer(j *diagnosis.Judged, m *cluster.Member) Newcomer {
-	n := Newcomer{Ref: m.Ref, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Notes: noteTexts(m.Notes(), false)}
+	n := Newcomer{Ref: m.Ref, Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince),
+		Notes: noteTexts(m.Notes(), false)}
 	if m.Service == nil {
 		n.Summary = noService(m)
 		return n
@@ -297,7 +302,8 @@ func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 				continue
 			}
 			if c := m.Cell(i, j); c.Status != matrix.Up {
-				cell := Pair{Observed: observed.HostID, Status: api.NodeStatus(c.Status.String()), Since: TimePtr(c.Since)}
+				cell := Pair{Observed: observed.HostID, Status: api.NodeStatus(c.Status.String()),
+					Since: TimePtr(c.Since)}
 				if c.State != matrix.StateNormal {
 					cell.State = c.State.String()
 				}

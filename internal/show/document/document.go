@@ -80,7 +80,8 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 		Notes:   slices.Clone(s.Notes),
 	}
 	for _, p := range s.Problems {
-		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != cluster.ProblemNotInstalled && p.Kind != cluster.ProblemNotFound {
+		if strings.HasPrefix(p.Resource, "leases.") && p.Kind != cluster.ProblemNotInstalled &&
+			p.Kind != cluster.ProblemNotFound {
 			// A Lease is in the controller's namespace: without access to it the matrix is still
 			// complete.
 			h.Notes = append(h.Notes, p.Message)
@@ -233,7 +234,8 @@ func newSeen(t grid.Tally, since time.Time) *Seen {
 	if t.Total() == 0 {
 		return nil
 	}
-	return &Seen{Status: t.Worst().Status(), Up: t[grid.Up], Down: t[grid.Down], Unknown: t[grid.Unknown], Missing: t[grid.Missing], Since: TimePtr(since)}
+	return &Seen{Status: t.Worst().Status(), Up: t[grid.Up], Down: t[grid.Down], Unknown: t[grid.Unknown],
+		Missing: t[grid.Missing], Since: TimePtr(since)}
 }
 
 // Tally counts the other rows by mark; it is empty for nil.
@@ -383,7 +385,8 @@ func NewClusterStatusList(items []ClusterStatus) *ClusterStatusList {
 	if items == nil {
 		items = []ClusterStatus{}
 	}
-	return &ClusterStatusList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindClusterStatusList}, Items: items}
+	return &ClusterStatusList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindClusterStatusList},
+		Items: items}
 }
 
 // DeepCopyObject implements runtime.Object for the printers of cli-runtime.

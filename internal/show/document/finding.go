@@ -73,7 +73,8 @@ func (d *ClusterStatus) Word() string {
 	case d.Counts.Nodes == 0:
 		return wordUnknown
 	}
-	if f := d.Findings; len(f) > 0 && f[0].Scope.Level == diagnosis.LevelCluster && (f[0].Kind == diagnosis.NobodyAsked || f[0].Kind == diagnosis.RightsMissing) && !f[0].Remark {
+	if f := d.Findings; len(f) > 0 && f[0].Scope.Level == diagnosis.LevelCluster &&
+		(f[0].Kind == diagnosis.NobodyAsked || f[0].Kind == diagnosis.RightsMissing) && !f[0].Remark {
 		return wordUnknown
 	}
 	return WordNotHealthy
@@ -92,7 +93,8 @@ func (d *ClusterStatus) Mark() grid.Mark {
 
 // Unread reports whether no node could be queried and no node's state is known.
 func (d *ClusterStatus) Unread() bool {
-	return d.Word() == wordUnknown && !slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
+	return d.Word() == wordUnknown &&
+		!slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Seen != nil || n.Row.Status == RowOK })
 }
 
 // summarise returns the most severe finding and the number of the others; the counts for a healthy
@@ -142,8 +144,10 @@ func (d *ClusterStatus) counted(by string) string {
 		n         int
 		one, many string
 	}{
-		{len(d.Newcomers), "new node waiting", "new nodes waiting"}, {len(d.UnderWay()), "topology operation in progress", "topology operations in progress"},
-		{len(d.Replacements) - failed, "replacement open", "replacements open"}, {failed, "replacement failed", "replacements failed"},
+		{len(d.Newcomers), "new node waiting", "new nodes waiting"},
+		{len(d.UnderWay()), "topology operation in progress", "topology operations in progress"},
+		{len(d.Replacements) - failed, "replacement open", "replacements open"},
+		{failed, "replacement failed", "replacements failed"},
 	} {
 		if x.n > 0 {
 			text += ", " + words.Count(x.n, x.one, x.many)

@@ -57,7 +57,8 @@ func (d *ClusterStatus) Grid() *grid.Grid {
 	}
 	for i := range nodes {
 		n := &d.Nodes[i]
-		nodes[i].Datacenter, nodes[i].Rack, nodes[i].Listed = n.Datacenter, n.Rack, n.HostID != "" && (n.Seen != nil || nodes[i].Reports)
+		nodes[i].Datacenter, nodes[i].Rack, nodes[i].Listed = n.Datacenter, n.Rack, n.HostID != "" &&
+			(n.Seen != nil || nodes[i].Reports)
 	}
 	return grid.New(nodes)
 }

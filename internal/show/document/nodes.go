@@ -33,7 +33,8 @@ func PodText(state string, notes []string) string {
 
 // Troubled reports whether a node has any abnormal state.
 func (n *Node) Troubled() bool {
-	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != RowOK || n.Seen.Mark() != grid.Up
+	return n.Membership != cluster.MemberJoined && n.Membership != cluster.MemberRemote || n.Row.Status != RowOK ||
+		n.Seen.Mark() != grid.Up
 }
 
 // Fresh is the text of a row that counts: its reporter responds, even if the row is unchanged.

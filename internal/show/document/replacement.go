@@ -24,7 +24,8 @@ func replacementOf(j *diagnosis.Judged, m *cluster.Member, podState string) *Rep
 	if s == nil {
 		return &r
 	}
-	r.Phase, r.Attempt, r.Waiting, r.Cure, r.CureMessage, r.Failure = s.Phase(), s.Attempt, words.Texts(s.Waiting), words.Text(s.Cure), s.Cure, newFailure(s.Diagnosis)
+	r.Phase, r.Attempt, r.Waiting, r.Cure, r.CureMessage, r.Failure = s.Phase(), s.Attempt, words.Texts(s.Waiting),
+		words.Text(s.Cure), s.Cure, newFailure(s.Diagnosis)
 	message := words.Text(s.Message)
 	r.Held = s.Held()
 	what := r.Original.Short()
@@ -78,7 +79,8 @@ type Leftover struct {
 func newLeftovers(ghosts []replace.Ghost) []Leftover {
 	var out []Leftover
 	for _, g := range ghosts {
-		out = append(out, Leftover{HostID: g.HostID, Evidence: words.Text(g.Evidence), Command: words.Shell(g.Command), Why: words.Text(g.Why), First: g.Why, Remove: g.Command})
+		out = append(out, Leftover{HostID: g.HostID, Evidence: words.Text(g.Evidence), Command: words.Shell(g.Command),
+			Why: words.Text(g.Why), First: g.Why, Remove: g.Command})
 	}
 	return out
 }
@@ -89,11 +91,14 @@ func newReplacement(m *cluster.Member, found *diagnosis.Replacing, podState stri
 	case r.Original == "":
 		r.Summary = "requested, the host ID to replace is not recorded yet"
 	case m.HostID == r.Original || m.HostID == "":
-		r.Summary = fmt.Sprintf("%s is being replaced, the new node has no host ID yet (Pod %s)", r.Original.Short(), podState)
+		r.Summary = fmt.Sprintf("%s is being replaced, the new node has no host ID yet (Pod %s)", r.Original.Short(),
+			podState)
 	case m.State == cluster.MemberJoined:
-		r.Summary = fmt.Sprintf("%s was replaced by %s, which has joined; the labels are not removed yet", r.Original.Short(), m.HostID.Short())
+		r.Summary = fmt.Sprintf("%s was replaced by %s, which has joined; the labels are not removed yet",
+			r.Original.Short(), m.HostID.Short())
 	default:
-		r.Summary = fmt.Sprintf("%s is being replaced by %s, which has not joined yet (Pod %s)", r.Original.Short(), m.HostID.Short(), podState)
+		r.Summary = fmt.Sprintf("%s is being replaced by %s, which has not joined yet (Pod %s)", r.Original.Short(),
+			m.HostID.Short(), podState)
 	}
 	return r
 }

@@ -63,7 +63,8 @@ type verdict struct {
 
 // MarshalJSON implements json.Marshaler.
 func (v Verdict) MarshalJSON() ([]byte, error) {
-	return json.Marshal(verdict{v.Satisfied, v.Decision, words.About{Subject: v.Self.Name(), Message: v.Summary}, v.Blockers, v.Notes, v.Self})
+	return json.Marshal(verdict{v.Satisfied, v.Decision, words.About{Subject: v.Self.Name(), Message: v.Summary},
+		v.Blockers, v.Notes, v.Self})
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It ignores the texts, which MarshalJSON generates.

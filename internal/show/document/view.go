@@ -43,7 +43,8 @@ func (v *ViewStamp) Text(now time.Time) string {
 	if v == nil {
 		return ""
 	}
-	return words.Text(words.New(words.ControllerViewAge, "epoch", v.Epoch, "seq", v.Seq, "age", words.Ago(v.ObservedAt.Time, now)))
+	return words.Text(words.New(words.ControllerViewAge, "epoch", v.Epoch, "seq", v.Seq, "age",
+		words.Ago(v.ObservedAt.Time, now)))
 }
 
 // viewOf returns the controller's view of the cluster; nil if the report has none or is not ours.
@@ -81,7 +82,8 @@ func (d *ClusterStatus) ViewText(numbered, brief bool) string {
 	if n := max(len(v.Queue), int(v.Waiting)); n > 0 {
 		waiting = n
 	}
-	m := words.New(words.ControllerView, "permitted", permitted, "waiting", waiting, "up", up, "members", len(v.Members))
+	m := words.New(words.ControllerView, "permitted", permitted, "waiting", waiting, "up", up, "members",
+		len(v.Members))
 	if !brief {
 		m.Params["down"], m.Params["unknown"], m.Params["age"] = down, unknown, words.Ago(v.ObservedAt.Time, d.At())
 	}

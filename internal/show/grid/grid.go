@@ -29,7 +29,8 @@ const (
 var Worst = [...]Mark{Down, Unknown, Missing, Up}
 
 var statuses = [Marks]api.NodeStatus{
-	None: "none", Self: "self", Up: api.NodeStatusUp, Down: api.NodeStatusDown, Unknown: api.NodeStatusUnknown, Missing: api.NodeStatusMissing,
+	None: "none", Self: "self", Up: api.NodeStatusUp, Down: api.NodeStatusDown, Unknown: api.NodeStatusUnknown,
+	Missing: api.NodeStatusMissing,
 }
 
 // Of returns the mark of a status; an unknown text counts as UNKNOWN.
@@ -87,7 +88,8 @@ func (g *Grid) At(i, j int) Mark {
 	if !n.Reports || !g.Nodes[j].Listed {
 		return None
 	}
-	if k, found := slices.BinarySearchFunc(n.NotUp, j, func(p Pair, of int) int { return cmp.Compare(p.Of, of) }); found {
+	if k, found := slices.BinarySearchFunc(n.NotUp, j,
+		func(p Pair, of int) int { return cmp.Compare(p.Of, of) }); found {
 		return n.NotUp[k].Is
 	}
 	return Up

@@ -39,8 +39,10 @@ type change struct {
 
 // routine are the reasons of Events at every Pod start.
 var routine = map[string]bool{
-	"Scheduled": true, "Pulling": true, "Pulled": true, "Created": true, "Started": true, "SuccessfulAttachVolume": true, "SuccessfulMountVolume": true,
-	"AddedInterface": true, "ProvisioningSucceeded": true, "ExternalProvisioning": true, "Provisioning": true, "SuccessfulCreate": true,
+	"Scheduled": true, "Pulling": true, "Pulled": true, "Created": true, "Started": true,
+	"SuccessfulAttachVolume": true, "SuccessfulMountVolume": true,
+	"AddedInterface": true, "ProvisioningSucceeded": true, "ExternalProvisioning": true, "Provisioning": true,
+	"SuccessfulCreate": true,
 }
 
 // split separates routine changes from the others.
@@ -62,7 +64,8 @@ func (r *Report) add(at time.Time, kind string, warning bool, about, text string
 	if at.IsZero() {
 		return
 	}
-	ch := change{Time: metav1.NewTime(at.UTC().Truncate(time.Second)), Kind: kind, Warning: warning, About: about, Text: show.Clean(text)}
+	ch := change{Time: metav1.NewTime(at.UTC().Truncate(time.Second)), Kind: kind, Warning: warning, About: about,
+		Text: show.Clean(text)}
 	if count > 1 {
 		ch.Count = count
 	}
@@ -75,7 +78,9 @@ func (r *Report) addChanges(c *support.Cluster) {
 	s := c.Snapshot
 	if s.StatusReport != nil {
 		for _, cond := range s.StatusReport.Status.Conditions {
-			r.add(cond.LastTransitionTime.Time, "Condition", cond.Status != metav1.ConditionTrue, "ScyllaDBStatusReport "+s.StatusReport.Name, sentence(cond.Type, string(cond.Status), cond.Reason, cond.Message), 0)
+			r.add(cond.LastTransitionTime.Time, "Condition", cond.Status != metav1.ConditionTrue,
+				"ScyllaDBStatusReport "+s.StatusReport.Name,
+				sentence(cond.Type, string(cond.Status), cond.Reason, cond.Message), 0)
 		}
 	}
 	for i := range s.Pods {
@@ -85,7 +90,8 @@ func (r *Report) addChanges(c *support.Cluster) {
 		r.add(rep.At, "Replacement", rep.Bad, rep.Member, rep.Text, 0)
 	}
 	slices.SortStableFunc(r.Changes, func(a, b change) int {
-		return cmp.Or(b.Time.Compare(a.Time.Time), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.About, b.About), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(b.Time.Compare(a.Time.Time), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.About, b.About),
+			cmp.Compare(a.Text, b.Text))
 	})
 	r.Changes = slices.Compact(r.Changes)
 	r.cutChanges()
@@ -125,7 +131,8 @@ func (r *Report) eventChanges(events []corev1.Event) {
 		if e.Series != nil {
 			count = max(count, e.Series.Count)
 		}
-		r.add(support.EventTime(e), "Event", e.Type == corev1.EventTypeWarning, e.InvolvedObject.Kind+" "+e.InvolvedObject.Name, e.Reason+": "+e.Message, count)
+		r.add(support.EventTime(e), "Event", e.Type == corev1.EventTypeWarning, e.InvolvedObject.Kind+" "+
+			e.InvolvedObject.Name, e.Reason+": "+e.Message, count)
 		if len(r.Changes) > before {
 			r.Changes[before].Routine = e.Type != corev1.EventTypeWarning && routine[e.Reason]
 		}
@@ -139,7 +146,8 @@ func (r *Report) podChanges(p *corev1.Pod, add adder) {
 	}
 	for _, cond := range p.Status.Conditions {
 		if cond.Type == corev1.PodReady || cond.Type == corev1.PodScheduled && cond.Status != corev1.ConditionTrue {
-			add(cond.LastTransitionTime.Time, "Condition", cond.Status != corev1.ConditionTrue, about, sentence(string(cond.Type), string(cond.Status), cond.Reason, cond.Message), 0)
+			add(cond.LastTransitionTime.Time, "Condition", cond.Status != corev1.ConditionTrue, about,
+				sentence(string(cond.Type), string(cond.Status), cond.Reason, cond.Message), 0)
 		}
 	}
 	for _, st := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {

@@ -64,5 +64,6 @@ func (g *picture) summary(r *Report) string {
 	if g.By != grid.ByNode {
 		of = ", drawn by " + g.By.String()
 	}
-	return fmt.Sprintf("Status reports of %d of %d nodes%s. Pairs of nodes: %s.", len(r.Rows), r.Counts.Nodes, of, show.TallyText(all))
+	return fmt.Sprintf("Status reports of %d of %d nodes%s. Pairs of nodes: %s.", len(r.Rows), r.Counts.Nodes, of,
+		show.TallyText(all))
 }

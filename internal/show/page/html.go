@@ -26,7 +26,8 @@ var styleText string
 // pageTemplate is parsed on demand: most runs draw no page.
 func pageTemplate(r *Report) (*template.Template, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
-		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago, "about": change.about, "used": used, "age": r.objectAge,
+		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago,
+		"about": change.about, "used": used, "age": r.objectAge,
 		"finding": func(f *document.Finding) string { return f.Text(r.At()) },
 		"text":    words.Text, "step": words.Printer{}.Parts,
 	}).Parse(pageText)
@@ -110,7 +111,8 @@ func (l tableLine) RowText() string {
 
 // RowKind returns the class of the state of its row.
 func (l tableLine) RowKind() string {
-	if k, known := map[document.RowStatus]string{document.RowOK: "good", document.RowNone: "", document.RowStale: "odd"}[l.Row.Status]; known {
+	if k, known := map[document.RowStatus]string{document.RowOK: "good", document.RowNone: "",
+		document.RowStale: "odd"}[l.Row.Status]; known {
 		return k
 	}
 	return "bad"
@@ -187,7 +189,8 @@ func newPage(r *Report) *pageData {
 	d := &pageData{
 		Report: r, Style: template.CSS(svgStyle + styleText), //nolint:gosec // both are constants of this package
 		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(),
-		MatrixText: g.summary(r), MatrixBy: g.By.String(), WideMatrix: len(g.List) > 8, Lists: r.lists(), Generated: words.Moment(r.GeneratedAt.Time), Folded: len(r.Nodes) > allNodes,
+		MatrixText: g.summary(r), MatrixBy: g.By.String(), WideMatrix: len(g.List) > 8, Lists: r.lists(),
+		Generated: words.Moment(r.GeneratedAt.Time), Folded: len(r.Nodes) > allNodes,
 	}
 	if t := r.At(); !t.IsZero() {
 		d.Taken, d.TakenISO = words.Moment(t), t.UTC().Format(time.RFC3339)
@@ -202,7 +205,8 @@ func newPage(r *Report) *pageData {
 		more = drawRacks(r, g, d.Racks)
 	}
 	if len(g.List) > 0 {
-		d.Matrix = template.HTML(draw(r, g, more)) //nolint:gosec // the drawing escapes every text that it did not make itself
+		d.Matrix = template.HTML(
+			draw(r, g, more)) //nolint:gosec // the drawing escapes every text that it did not make itself
 	}
 	d.ChangeList, d.RoutineList = r.split()
 	d.RoutineText = routineText(len(d.RoutineList))

@@ -25,7 +25,8 @@ func (r *Report) addPlaces(c *support.Cluster) {
 	}
 	for i := range c.Snapshot.Pods {
 		p := &c.Snapshot.Pods[i]
-		place := Place{Member: p.Name, PodIP: p.Status.PodIP, KubernetesNode: p.Spec.NodeName, State: states[p.Spec.NodeName]}
+		place := Place{Member: p.Name, PodIP: p.Status.PodIP, KubernetesNode: p.Spec.NodeName,
+			State: states[p.Spec.NodeName]}
 		if c.NodesRead && place.KubernetesNode != "" && place.State == "" {
 			place.State = cluster.KubernetesNodeGone
 		}

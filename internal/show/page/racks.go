@@ -107,7 +107,8 @@ func (d *drawing) rackPicture(k *rack, ids map[string]int) string {
 		member := cmp.Or(d.r.Nodes[i].Member, "-")
 		name := show.Shorten(member, maxLabel, true, "…")
 		labels = max(labels, utf8.RuneCountInString(name))
-		fmt.Fprintf(&body, `<text x="-8" y="%d" text-anchor="end"><title>%s sees %s</title>%s</text><use href="#mx-p%d" y="%d"/>`+"\n",
+		fmt.Fprintf(&body,
+			`<text x="-8" y="%d" text-anchor="end"><title>%s sees %s</title>%s</text><use href="#mx-p%d" y="%d"/>`+"\n",
 			y+16, esc(member), show.TallyText(all), esc(name), ids[d.row(tallies)], y)
 		y += cell + cellGap
 	}
@@ -117,7 +118,8 @@ func (d *drawing) rackPicture(k *rack, ids map[string]int) string {
 	left := int(float64(labels)*charWidth) + 14
 	last := len(d.g.List) - 1
 	width := left + d.offset(last, d.w) + d.w
-	fmt.Fprintf(&b, `<svg class="mx" viewBox="%d 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-label="How the nodes of %s see each rack"><use href="#mx-h"/>`+"\n",
+	fmt.Fprintf(&b,
+		`<svg class="mx" viewBox="%d 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-label="How the nodes of %s see each rack"><use href="#mx-h"/>`+"\n",
 		-left, width, y, width, y, width*5/8, esc(k.Name))
 	b.WriteString(body.String())
 	b.WriteString("</svg>")

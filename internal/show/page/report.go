@@ -76,7 +76,8 @@ func New(c *support.Cluster, status *document.ClusterStatus) *Report {
 	s := c.Snapshot
 	r := &Report{
 		of:            s,
-		ClusterStatus: *status, Reports: []Object{}, Changes: []change{}, Waiting: c.Waiting, Context: support.Text(c.Context),
+		ClusterStatus: *status, Reports: []Object{}, Changes: []change{}, Waiting: c.Waiting,
+		Context:  support.Text(c.Context),
 		Versions: Versions{KubectlScylla: version.Get().Version, Kubernetes: c.Kubernetes, ScyllaDB: map[string]int{}},
 	}
 	r.Kind = KindClusterReport
@@ -113,7 +114,8 @@ func (r *Report) addObjects(s *cluster.Cluster) {
 	for i := range s.Reports {
 		o := &s.Reports[i]
 		_, remote := o.Labels[api.LabelRemoteReport]
-		obj := Object{Kind: "ScyllaDBDatacenterNodesStatusReport", Name: o.Name, Datacenter: o.DatacenterName, Remote: remote, Used: byReport && !s.ByClusterReport(), Written: written(o.ManagedFields)}
+		obj := Object{Kind: "ScyllaDBDatacenterNodesStatusReport", Name: o.Name, Datacenter: o.DatacenterName,
+			Remote: remote, Used: byReport && !s.ByClusterReport(), Written: written(o.ManagedFields)}
 		for _, rack := range o.Racks {
 			obj.Nodes += len(rack.Nodes)
 			for _, n := range rack.Nodes {
@@ -125,7 +127,8 @@ func (r *Report) addObjects(s *cluster.Cluster) {
 		r.Reports = append(r.Reports, obj)
 	}
 	if o := s.StatusReport; o != nil {
-		obj := Object{Kind: "ScyllaDBStatusReport", Name: o.Name, Used: byReport && s.ByClusterReport(), Written: written(o.ManagedFields)}
+		obj := Object{Kind: "ScyllaDBStatusReport", Name: o.Name, Used: byReport && s.ByClusterReport(),
+			Written: written(o.ManagedFields)}
 		for _, dc := range o.Datacenters {
 			obj.Nodes += len(dc.Nodes)
 			for _, n := range dc.Nodes {

@@ -34,8 +34,10 @@ text.mx-cnt{font:600 11px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu San
 
 // glyphPaths are drawn, because fonts differ. Each is in a square of 24.
 var glyphPaths = [grid.Marks]string{
-	grid.Up: "M6.5 12.6l3.7 3.8 7.3-8.4", grid.Down: "M7.5 7.5l9 9M16.5 7.5l-9 9", grid.Missing: "M12 12v.1M7.4 12v.1M16.6 12v.1",
-	grid.Unknown: "M8.8 9.2a3.2 3.2 0 1 1 4.9 2.7c-1.2.8-1.7 1.3-1.7 2.4M12 17.6v.1", grid.None: "M5 19L19 5", grid.Self: "M9 12h6",
+	grid.Up: "M6.5 12.6l3.7 3.8 7.3-8.4", grid.Down: "M7.5 7.5l9 9M16.5 7.5l-9 9",
+	grid.Missing: "M12 12v.1M7.4 12v.1M16.6 12v.1",
+	grid.Unknown: "M8.8 9.2a3.2 3.2 0 1 1 4.9 2.7c-1.2.8-1.7 1.3-1.7 2.4M12 17.6v.1", grid.None: "M5 19L19 5",
+	grid.Self: "M9 12h6",
 }
 
 // drawn are the marks in the order of the legend, which omits the last.
@@ -196,8 +198,10 @@ func (d *drawing) title() string {
 func (d *drawing) begin() {
 	b := &d.b
 	least := d.width * 5 / 8 // the picture shrinks to this width, then scrolls
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="mx" viewBox="0 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-labelledby="mx-t mx-d">`+"\n", d.width, d.height, d.width, d.height, least)
-	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s Each row is one node's status report.</desc>\n", esc(d.title()), esc(d.g.summary(d.r)))
+	fmt.Fprintf(b,
+		`<svg xmlns="http://www.w3.org/2000/svg" class="mx" viewBox="0 0 %d %d" width="%d" height="%d" style="min-width:%dpx" role="img" aria-labelledby="mx-t mx-d">`+"\n", d.width, d.height, d.width, d.height, least)
+	fmt.Fprintf(b, "<title id=\"mx-t\">%s</title>\n<desc id=\"mx-d\">%s Each row is one node's status report.</desc>\n",
+		esc(d.title()), esc(d.g.summary(d.r)))
 }
 
 // definitions defines a cell of each used status, and a small one for the legend.
@@ -212,8 +216,10 @@ func (d *drawing) definitions(more string) {
 		if d.g.By != grid.ByNode && s != grid.Up && s != grid.None {
 			x = 2 // the count follows
 		}
-		fmt.Fprintf(b, `<g id="mx-%s"><rect class="mx-%s" width="%d" height="%d" rx="4"/><path class="mx-g mx-%s-i" transform="translate(%d 0)" d="%s"/></g>`, s, s, d.w, cell, s, x, glyphPaths[s])
-		fmt.Fprintf(b, `<g id="mx-l-%s"><rect class="mx-%s" width="%d" height="%d" rx="4"/><path class="mx-g mx-%s-i" d="%s"/></g>`, s, s, cell, cell, s, glyphPaths[s])
+		fmt.Fprintf(b,
+			`<g id="mx-%s"><rect class="mx-%s" width="%d" height="%d" rx="4"/><path class="mx-g mx-%s-i" transform="translate(%d 0)" d="%s"/></g>`, s, s, d.w, cell, s, x, glyphPaths[s])
+		fmt.Fprintf(b,
+			`<g id="mx-l-%s"><rect class="mx-%s" width="%d" height="%d" rx="4"/><path class="mx-g mx-%s-i" d="%s"/></g>`, s, s, cell, cell, s, glyphPaths[s])
 	}
 	b.WriteString(more)
 	b.WriteString("</defs>\n")
@@ -229,18 +235,22 @@ func (d *drawing) columns(b *strings.Builder, x0 int) {
 				continue
 			}
 			text := show.Clean(s.text)
-			fmt.Fprintf(b, `<text class="mx-grp" x="%d" y="%d"><title>%s</title>%s</text>`, x, y, esc(text), esc(show.Shorten(text, room, true, "…")))
-			fmt.Fprintf(b, `<path class="mx-r" d="M%d %dh%d"/>`+"\n", x, y+3, d.offset(s.to, d.w)+d.w-d.offset(s.from, d.w))
+			fmt.Fprintf(b, `<text class="mx-grp" x="%d" y="%d"><title>%s</title>%s</text>`, x, y, esc(text),
+				esc(show.Shorten(text, room, true, "…")))
+			fmt.Fprintf(b, `<path class="mx-r" d="M%d %dh%d"/>`+"\n", x, y+3,
+				d.offset(s.to, d.w)+d.w-d.offset(s.from, d.w))
 		}
 	}
 	for i := range d.g.List {
 		x := x0 + d.offset(i, d.w) + d.w/2
 		if d.g.By == grid.ByNode {
-			fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle">%d</text>`+"\n", x, d.y0-8, d.g.number(i))
+			fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle">%d</text>`+"\n", x, d.y0-8,
+				d.g.number(i))
 			continue
 		}
 		// Groups have no numbers; their columns have names, shortened to the width.
-		fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle"><title>%s</title>%s</text>`+"\n", x, d.y0-8,
+		fmt.Fprintf(b, `<text class="mx-num" x="%d" y="%d" text-anchor="middle"><title>%s</title>%s</text>`+"\n", x,
+			d.y0-8,
 			esc(d.g.names[i]), esc(show.Shorten(show.Clean(cmp.Or(d.g.List[i].Rack, d.g.names[i])), 6, true, "…")))
 	}
 }
@@ -251,7 +261,8 @@ func (d *drawing) labels() {
 		y := d.y0 + d.offset(i, cell) + 16
 		if d.g.By == grid.ByNode {
 			fmt.Fprintf(&d.b, `<text x="%d" y="%d" text-anchor="end">%s</text>`, d.x0-36, y, esc(d.label(i)))
-			fmt.Fprintf(&d.b, `<text class="mx-num" x="%d" y="%d" text-anchor="end">%d</text>`+"\n", d.x0-8, y, d.g.number(i))
+			fmt.Fprintf(&d.b, `<text class="mx-num" x="%d" y="%d" text-anchor="end">%d</text>`+"\n", d.x0-8, y,
+				d.g.number(i))
 			continue
 		}
 		fmt.Fprintf(&d.b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", d.x0-8, y, esc(d.label(i)))
@@ -263,7 +274,8 @@ func (d *drawing) cells() string {
 	for i := range d.g.List {
 		y := d.y0 + d.offset(i, cell)
 		for j := range d.g.List {
-			d.cell(&b, d.g.Mark(i, j), &d.g.Cells[i][j], d.x0+d.offset(j, d.w), y, func() string { return d.g.title(i, j) })
+			d.cell(&b, d.g.Mark(i, j), &d.g.Cells[i][j], d.x0+d.offset(j, d.w), y,
+				func() string { return d.g.title(i, j) })
 		}
 		b.WriteString("\n")
 	}
@@ -311,7 +323,8 @@ func (d *drawing) legend(y0, width int) (text string, used, lines int) {
 			x, y = 0, y+22
 			lines++
 		}
-		fmt.Fprintf(&b, `<use href="#mx-l-%s" transform="translate(%d %d) scale(.75)"/><text x="%d" y="%d">%s</text>`+"\n", s, x, y, x+24, y+13, show.WordOf(s))
+		fmt.Fprintf(&b, `<use href="#mx-l-%s" transform="translate(%d %d) scale(.75)"/><text x="%d" y="%d">%s</text>`+
+			"\n", s, x, y, x+24, y+13, show.WordOf(s))
 		x += w
 		used = max(used, x)
 	}

@@ -58,7 +58,8 @@ func (g *picture) text(o show.Options) string {
 		for j := range g.List {
 			p := &g.Cells[i][j]
 			m := p.Worst()
-			cell := show.Cell{Text: fmt.Sprintf("%s %d/%d", show.NewGlyphs(o.ASCII).Marks[m], p[m], p.Total()), Style: show.StyleOf(m)}
+			cell := show.Cell{Text: fmt.Sprintf("%s %d/%d", show.NewGlyphs(o.ASCII).Marks[m], p[m], p.Total()),
+				Style: show.StyleOf(m)}
 			if m == grid.None {
 				cell.Text = "-"
 			}
@@ -70,10 +71,13 @@ func (g *picture) text(o show.Options) string {
 }
 
 func (r *Report) reportTable(o show.Options) string {
-	t := &show.Table{Columns: []show.Column{{Header: "KIND", Min: 14}, {Header: "NAME", Min: 8, Middle: true}, {Header: "DC", Min: 4}, {Header: "REPORTS"}, {Header: "WRITTEN"}, {Header: "USED"}}}
+	t := &show.Table{Columns: []show.Column{{Header: "KIND", Min: 14}, {Header: "NAME", Min: 8, Middle: true},
+		{Header: "DC", Min: 4}, {Header: "REPORTS"}, {Header: "WRITTEN"}, {Header: "USED"}}}
 	for _, obj := range r.Reports {
-		t.Rows = append(t.Rows, []show.Cell{show.Text(obj.Kind), show.Text(obj.Name), show.Text(cmp.Or(obj.Datacenter, "-")),
-			show.Text(fmt.Sprintf("%d/%d", obj.Rows, obj.Nodes)), show.Text(cmp.Or(r.objectAge(obj), "-")), show.Text(used(obj))})
+		t.Rows = append(t.Rows,
+			[]show.Cell{show.Text(obj.Kind), show.Text(obj.Name), show.Text(cmp.Or(obj.Datacenter, "-")),
+				show.Text(fmt.Sprintf("%d/%d", obj.Rows, obj.Nodes)), show.Text(cmp.Or(r.objectAge(obj), "-")),
+				show.Text(used(obj))})
 	}
 	return t.String(o.Room(), ellipsis(o))
 }

@@ -102,7 +102,8 @@ func Annotation(field string) string { return api.AnnotationHealthPrefix + field
 // be UP before a permit is given.
 func Standard(window time.Duration, members int) *api.StatusReportHealthPolicy {
 	p := &api.StatusReportHealthPolicy{
-		Profile: api.ProfileProduction, Dead: metav1.Duration{Duration: Dead}, Contact: metav1.Duration{Duration: Contact},
+		Profile: api.ProfileProduction, Dead: metav1.Duration{Duration: Dead},
+		Contact:       metav1.Duration{Duration: Contact},
 		Stabilisation: metav1.Duration{Duration: window}, MinQuorum: quorum(api.ProfileProduction, members),
 		Trailing: Trailing, WhenControllerSilent: api.WhenSilentWait,
 		ViewLimit: metav1.Duration{Duration: ViewLimit}, PeerCheck: metav1.Duration{Duration: PeerCheck},

@@ -68,15 +68,22 @@ var fields = map[string]field{
 		keep: func(p, from *api.StatusReportHealthPolicy) { p.Profile = from.Profile },
 		show: func(p *api.StatusReportHealthPolicy) any { return string(p.Profile) },
 	},
-	FieldDead:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Dead }, least, most),
-	FieldContact:       duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Contact }, Contact, mostContact),
-	FieldStabilisation: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Stabilisation }, least, most),
-	FieldMinQuorum:     number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MinQuorum }, 1, mostQuorum),
-	FieldTrailing:      number(func(p *api.StatusReportHealthPolicy) *int64 { return &p.Trailing }, 1, mostBehind),
-	FieldViewLimit:     duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.ViewLimit }, ViewLimit, MostViewLimit),
-	FieldPeerCheck:     duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.PeerCheck }, leastCheck, mostCheck),
-	FieldLook:          duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.LookInterval }, LeastLook, mostLook),
-	FieldMissed:        number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MissedLooks }, leastMissed, mostMissed),
+	FieldDead: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Dead }, least,
+		most),
+	FieldContact: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Contact }, Contact,
+		mostContact),
+	FieldStabilisation: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.Stabilisation },
+		least, most),
+	FieldMinQuorum: number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MinQuorum }, 1, mostQuorum),
+	FieldTrailing:  number(func(p *api.StatusReportHealthPolicy) *int64 { return &p.Trailing }, 1, mostBehind),
+	FieldViewLimit: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.ViewLimit },
+		ViewLimit, MostViewLimit),
+	FieldPeerCheck: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.PeerCheck },
+		leastCheck, mostCheck),
+	FieldLook: duration(func(p *api.StatusReportHealthPolicy) *metav1.Duration { return &p.LookInterval },
+		LeastLook, mostLook),
+	FieldMissed: number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MissedLooks }, leastMissed,
+		mostMissed),
 	FieldSilent: {
 		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
 			switch v := api.WhenSilent(text); v {
@@ -176,7 +183,8 @@ func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
 	}
 	r.field(FieldMinQuorum)
 	r.out.CleanUpDeadReports = r.out.MinQuorum >= cleanUpFrom
-	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldTrailing, FieldSilent, FieldViewLimit, FieldPeerCheck, FieldLook, FieldMissed} {
+	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldTrailing, FieldSilent,
+		FieldViewLimit, FieldPeerCheck, FieldLook, FieldMissed} {
 		r.field(name)
 	}
 	slices.Sort(r.out.Overridden)
@@ -224,13 +232,16 @@ func (r *resolution) field(name string) {
 		tell(kept)
 	}
 	if disputed {
-		r.problems = append(r.problems, Problem{Object: r.in.Said[0].Name, Message: words.New(words.HealthFieldDisputed, "annotation", key, "objects", objects, "kept", kept)})
+		r.problems = append(r.problems,
+			Problem{Object: r.in.Said[0].Name, Message: words.New(words.HealthFieldDisputed, "annotation", key,
+				"objects", objects, "kept", kept)})
 	}
 }
 
 func (r *resolution) bad(s *Said, key, text string, why words.Message, kept any) {
 	r.problems = append(r.problems, Problem{Object: s.Name, Message: words.New(words.HealthFieldInvalid,
-		"object", s.object(), "annotation", key, "value", api.Clip(text, shown), "cure", why, "kept", kept).Do(words.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
+		"object", s.object(), "annotation", key, "value", api.Clip(text, shown), "cure", why, "kept",
+		kept).Do(words.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
 }
 
 // unknown reports annotations that name no field.
@@ -241,7 +252,8 @@ func (r *resolution) unknown() {
 			name, ours := strings.CutPrefix(key, api.AnnotationHealthPrefix)
 			if _, known := fields[name]; ours && !known {
 				r.problems = append(r.problems, Problem{Object: s.Name, Message: words.New(words.HealthFieldUnknown,
-					"object", s.object(), "annotation", key, "known", Fields()).Do(words.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
+					"object", s.object(), "annotation", key, "known",
+					Fields()).Do(words.Kubectl(s.Namespace, "annotate", "statefulset", s.Name, key+"-"))})
 			}
 		}
 	}
