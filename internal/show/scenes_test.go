@@ -4,6 +4,7 @@ package show_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -16,7 +17,19 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
 
-// TestScenes draws every scene at two sizes of terminal: the first line names the cause, all of it fits, and nothing suggests what the scene forbids.
+// replaceSuggested finds a command that replaces a node. The names of its subcommands are no node.
+var replaceSuggested = regexp.MustCompile(`kubectl scylla replace (demo|[0-9a-f]{8}-)`)
+
+// drawn are the sizes whose screens are compared with golden files: every situation where it just fits, and by racks.
+func drawn(s scenes.Scene, width int) bool {
+	if s.Nodes == 504 {
+		return width == 120 && (s.Name == "rack" || s.Name == "partition")
+	}
+	return s.Nodes == 12 && width == 80
+}
+
+// TestScenes draws every scene at two sizes of terminal: the first line names the cause, all of it fits, and a replacement
+// is suggested where the scene allows it, and nowhere else.
 func TestScenes(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenes.All(0) {
@@ -37,7 +50,12 @@ func TestScenes(t *testing.T) {
 				if first := unwrapped(lines); !strings.Contains(first, s.FirstLine) {
 					t.Errorf("the first line does not name the cause %q: %s", s.FirstLine, first)
 				}
-				plugintest.Golden(t, fmt.Sprintf("scenes/%s-%dx%d.txt", strings.ReplaceAll(s.String(), " ", "-"), size.width, size.height), text)
+				if suggests := replaceSuggested.MatchString(strings.Join(strings.Fields(plain(text)), " ")); suggests != s.MayReplace {
+					t.Errorf("a replacement is suggested: %t, allowed: %t:\n%s", suggests, s.MayReplace, text)
+				}
+				if drawn(s, size.width) {
+					plugintest.Golden(t, fmt.Sprintf("scenes/%s-%dx%d.txt", strings.ReplaceAll(s.String(), " ", "-"), size.width, size.height), text)
+				}
 			}
 		})
 	}
