@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -45,33 +44,28 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// The real program at every size: keys in, the last frame out.
-func TestProgramFrames(t *testing.T) {
-	for _, size := range sizes {
-		name := fmt.Sprintf("program_%dx%d", size[0], size[1])
-		t.Run(name, func(t *testing.T) {
-			s := newScreen(t, demo(), size[0], size[1], plain, func(o *Options) { o.Actions.Replace = func(string) error { return nil } })
-			tm := teatest.NewTestModel(t, s.model, teatest.WithInitialTermSize(size[0], size[1]))
-			for _, k := range []string{"z", "enter", "tab", "tab", "r", "esc", "down", "y"} {
-				if key, ok := special[k]; ok {
-					tm.Send(tea.KeyPressMsg(key))
-				} else {
-					tm.Type(k)
-				}
-			}
-			c := demo().snapshot()
-			tm.Send(Loaded{NewSnapshot(c, statusOf(c, start), s.last, true, start)})
-			tm.Send(Contact{})
-			if err := tm.Quit(); err != nil {
-				t.Fatal(err)
-			}
-			m, ok := tm.FinalModel(t, teatest.WithFinalTimeout(30*time.Second)).(*model)
-			if !ok {
-				t.Fatal("no model")
-			}
-			screenFile(t, name, m.Frame())
-		})
+// The real program: keys in, the last frame out.
+func TestProgramFrame(t *testing.T) {
+	s := newScreen(t, demo(), 80, 24, plain, func(o *Options) { o.Actions.Replace = func(string) error { return nil } })
+	tm := teatest.NewTestModel(t, s.model, teatest.WithInitialTermSize(80, 24))
+	for _, k := range []string{"z", "enter", "tab", "tab", "r", "esc", "down", "y"} {
+		if key, ok := special[k]; ok {
+			tm.Send(tea.KeyPressMsg(key))
+		} else {
+			tm.Type(k)
+		}
 	}
+	c := demo().snapshot()
+	tm.Send(Loaded{NewSnapshot(c, statusOf(c, start), s.last, true, start)})
+	tm.Send(Contact{})
+	if err := tm.Quit(); err != nil {
+		t.Fatal(err)
+	}
+	m, ok := tm.FinalModel(t, teatest.WithFinalTimeout(30*time.Second)).(*model)
+	if !ok {
+		t.Fatal("no model")
+	}
+	screenFile(t, "program_80x24", m.Frame())
 }
 
 // terminalOf is a terminal that sends keys and then nothing until it is closed.
