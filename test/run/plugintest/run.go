@@ -293,6 +293,27 @@ func Golden(t testing.TB, name, text string) {
 	golden.Screen(t, name, text)
 }
 
+// Screens compares the transcript of each run with a golden file: what is refused, with nothing on standard output, with refused.txt, which has
+// all of these; everything else with a file of its own.
+func Screens(t *testing.T, runs map[string]Run, transcript func(Run, testing.TB) string) {
+	t.Helper()
+	var refused strings.Builder
+	ran := 0
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		t.Run(name, func(t *testing.T) {
+			text := transcript(runs[name], t)
+			if ran++; strings.Contains(text, "-- stdout --\n-- stderr --\n") {
+				fmt.Fprintf(&refused, "%s\n%s\n", name, text)
+				return
+			}
+			Golden(t, strings.NewReplacer(" ", "-", ":", "", ",", "").Replace(name)+".txt", text)
+		})
+	}
+	if ran == len(runs) && refused.Len() > 0 {
+		Golden(t, "refused.txt", refused.String())
+	}
+}
+
 // Save writes objects as `kubectl get ... -o yaml` does, and gives the file's name.
 func Save(t testing.TB, objects []client.Object) string {
 	t.Helper()
