@@ -58,7 +58,7 @@ func objects(lost bool, change func(*plugintest.Cluster)) []client.Object {
 }
 
 // state lists the remaining records.
-func state(t *testing.T, c client.Client) string {
+func state(t testing.TB, c client.Client) string {
 	t.Helper()
 	var b strings.Builder
 	var services corev1.ServiceList
@@ -101,7 +101,7 @@ func TestInitReset(t *testing.T) {
 		}
 		return c.List(ctx, l, opts...)
 	}}
-	for name, run := range map[string]plugintest.Run{
+	plugintest.Screens(t, map[string]plugintest.Run{
 		"typed":                   {Args: reset("--reason", "the pool is lost"), Objects: objects(true, nil), Terminal: terminal, Stdin: "demo/demo\n"},
 		"typed yes":               {Args: reset(), Objects: objects(true, nil), Terminal: terminal, Stdin: "yes\n"},
 		"typed another":           {Args: reset(), Objects: objects(true, nil), Terminal: terminal, Stdin: "demo\n"},
@@ -122,19 +122,16 @@ func TestInitReset(t *testing.T) {
 		"an unknown cluster":      {Args: []string{"init", "reset", "dmo", "-n", "demo"}, Objects: objects(true, nil)},
 		"nothing to forget":       {Args: []string{"init", "reset", "new", "-n", "new"}, Objects: []client.Object{fresh("new", "new")}},
 		"no group 0 is recorded":  {Args: []string{"init", "reset", "new", "-n", "new", "--group0"}, Objects: []client.Object{fresh("new", "new")}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			run.Client = plugintest.NewClient(run.Objects, run.Funcs)
-			before := state(t, run.Client)
-			text := run.Transcript(t)
-			if after := state(t, run.Client); after == before {
-				text += "-- nothing changed --\n"
-			} else {
-				text += "-- left --\n" + after
-			}
-			plugintest.Golden(t, strings.ReplaceAll(name, " ", "-")+".txt", text)
-		})
-	}
+	}, func(run plugintest.Run, t testing.TB) string {
+		run.Client = plugintest.NewClient(run.Objects, run.Funcs)
+		before := state(t, run.Client)
+		text := run.Transcript(t)
+		after := state(t, run.Client)
+		if after == before {
+			return text + "-- nothing changed --\n"
+		}
+		return text + "-- left --\n" + after
+	})
 }
 
 // fresh is a member Service of a cluster that was never founded.
