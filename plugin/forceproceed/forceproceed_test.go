@@ -42,12 +42,8 @@ func viewed(objects []client.Object) []client.Object {
 	return objects
 }
 
-func fileName(name string) string {
-	return strings.NewReplacer(" ", "-", ":", "", ",", "").Replace(name) + ".txt"
-}
-
 // state lists what the run left behind: every force annotation and every Event.
-func state(t *testing.T, c client.Client) string {
+func state(t testing.TB, c client.Client) string {
 	t.Helper()
 	var b strings.Builder
 	say := func(kind string, o client.Object) {
@@ -131,7 +127,6 @@ func TestForceProceed(t *testing.T) {
 		"asked, end of input":                {Args: []string{"force-proceed", newcomer, "-n", "demo"}, Objects: waits().Objects(), Terminal: terminal},
 		"nobody to ask":                      {Args: []string{"force-proceed", newcomer, "-n", "demo"}, Objects: waits().Objects()},
 		"yes beforehand, with a reason":      {Args: []string{"force-proceed", newcomer, "-n", "demo", "--yes", "--reason", "rack3 is lost"}, Objects: waits().Objects()},
-		"by the alias":                       {Args: []string{"force-bootstrap", newcomer, "-n", "demo", "-y"}, Objects: waits().Objects()},
 		"saved objects":                      {Args: []string{"force-bootstrap", newcomer, "--from", "sample:incident", "--dry-run=client"}},
 		"saved objects cannot be forced":     {Args: []string{"force-proceed", newcomer, "--from", "sample:incident", "-y"}},
 		"client dry run":                     {Args: []string{"force-proceed", newcomer, "-n", "demo", "--dry-run=client"}, Objects: waits().Objects()},
@@ -175,20 +170,16 @@ func TestForceProceed(t *testing.T) {
 		"no right to write Events":           {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: waits().Objects(), Funcs: noEvents},
 		"no right to patch Services":         {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: waits().Objects(), Funcs: noPatch},
 	}
-	for name, run := range cases {
-		t.Run(name, func(t *testing.T) {
-			run.Client = plugintest.NewClient(run.Objects, run.Funcs)
-			before := state(t, run.Client)
-			text := run.Transcript(t)
-			after := state(t, run.Client)
-			if after == before {
-				text += "-- nothing changed --\n"
-			} else {
-				text += "-- left behind --\n" + after
-			}
-			plugintest.Golden(t, fileName(name), text)
-		})
-	}
+	plugintest.Screens(t, cases, func(run plugintest.Run, t testing.TB) string {
+		run.Client = plugintest.NewClient(run.Objects, run.Funcs)
+		before := state(t, run.Client)
+		text := run.Transcript(t)
+		after := state(t, run.Client)
+		if after == before {
+			return text + "-- nothing changed --\n"
+		}
+		return text + "-- left behind --\n" + after
+	})
 }
 
 // TestNoHarm12ARunningMemberIsNotForced: a force of a running member changed nothing, exited with 0
