@@ -38,17 +38,12 @@ func with(c *plugintest.Cluster, f func(*plugintest.Cluster)) []client.Object {
 	return c.Objects()
 }
 
-func fileName(name string) string {
-	return strings.NewReplacer(" ", "-", ":", "", ",", "").Replace(name) + ".txt"
-}
-
 func TestBarrier(t *testing.T) {
 	narrow := cli.Terminal{Out: true, Width: 80, Height: 24}
 	other := plugintest.NewNamed("prod", "analytics", "eu", 1, 1)
 	other.Newcomer("eu", "rack1", 1)
 	cases := map[string]plugintest.Run{
-		"must wait":               {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: waits().Objects()},
-		"must wait on a terminal": {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: waits().Objects(), Terminal: narrow},
+		"must wait": {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: waits().Objects()},
 		"all must stay UP": {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: with(healthy(), func(c *plugintest.Cluster) {
 			since := metav1.NewTime(plugintest.Now.Add(-3 * time.Second))
 			text, err := api.EncodeBarrierWait(&api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: 10 * time.Second}})
@@ -84,7 +79,6 @@ func TestBarrier(t *testing.T) {
 		"a barrier that refused":        {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: with(waits(), func(c *plugintest.Cluster) { refused(c.Pod(newcomer)) })},
 		"a barrier that is not open":    {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: with(waits(), func(c *plugintest.Cluster) { pending(c.Pod(newcomer)) })},
 		"who waits":                     {Args: []string{"barrier", "-n", "demo"}, Objects: waits().Objects()},
-		"who waits on a terminal":       {Args: []string{"barrier", "-n", "demo"}, Objects: waits().Objects(), Terminal: narrow},
 		"who waits anywhere":            {Args: []string{"barrier", "-A"}, Objects: append(waits().Objects(), other.Objects()...)},
 		"nobody waits":                  {Args: []string{"barrier", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects()},
 		"who waits, by name":            {Args: []string{"barrier", "-n", "demo", "-o", "name"}, Objects: waits().Objects()},
@@ -99,9 +93,7 @@ func TestBarrier(t *testing.T) {
 		"an unknown format":             {Args: []string{"barrier", newcomer, "-o", "table"}, Objects: waits().Objects()},
 		"two members":                   {Args: []string{"barrier", "a", "b"}, Objects: waits().Objects()},
 	}
-	for name, run := range cases {
-		t.Run(name, func(t *testing.T) { plugintest.Golden(t, fileName(name), run.Transcript(t)) })
-	}
+	plugintest.Screens(t, cases, plugintest.Run.Transcript)
 }
 
 func unguard(p *corev1.Pod) {

@@ -12,13 +12,9 @@ import (
 func TestBarrierOfReplacements(t *testing.T) {
 	const member = "demo-dc1-rack3-0"
 	failed := plugintest.New(4, 1).Replacing(member).Exited(member, 1).Objects()
-	for name, run := range map[string]plugintest.Run{
+	plugintest.Screens(t, map[string]plugintest.Run{
 		"a failed replacement": {Args: []string{"barrier", member, "-n", "demo"}, Objects: failed},
 		"a failed replacement as JSON": {Args: []string{"barrier", member, "-n", "demo", "-o", "jsonpath={.replacement}{\"\\n\"}{.verdict.notes}"},
 			Objects: failed},
-		"a failed replacement saved": {Args: []string{"barrier", member, "--from", "-"}, Stdin: string(plugintest.SavedYAML(t, failed))},
-		"a replacement under way":    {Args: []string{"barrier", member, "-n", "demo"}, Objects: plugintest.New(4, 1).Replacing(member).Objects()},
-	} {
-		t.Run(name, func(t *testing.T) { plugintest.Golden(t, fileName(name), run.Transcript(t)) })
-	}
+	}, plugintest.Run.Transcript)
 }
