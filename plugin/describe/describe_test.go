@@ -89,14 +89,12 @@ func TestDescribe(t *testing.T) {
 	}
 	cases := map[string]plugintest.Run{
 		"a dead node":              {Args: []string{"describe", "10.0.0.3", "-n", "demo"}, Objects: scene().Objects(), Setup: logs(t)},
-		"a dead node wide":         {Args: []string{"describe", dead, "-n", "demo", "-o", "wide"}, Objects: scene().Objects(), Setup: logs(t)},
 		"a node that is UP":        {Args: []string{"node", "rack1/0", "-n", "demo"}, Objects: scene().Objects()},
 		"a node with notes":        {Args: []string{"describe", dead, "-n", "demo"}, Objects: scene().Maintenance(dead, 52*time.Hour).Objects()},
 		"a newcomer":               {Args: []string{"describe", newcomer, "-n", "demo"}, Objects: scene().Objects()},
 		"a healthy cluster's node": {Args: []string{"describe", "rack1/0", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects()},
 		"a member without a Pod":   {Args: []string{"describe", dead, "-n", "demo"}, Objects: gone().Objects()},
 		"without rights":           {Args: []string{"describe", dead, "-n", "demo"}, Objects: scene().Objects(), Funcs: refused},
-		"saved objects":            {Args: []string{"describe", "rack3/0", "--from", "-"}, Stdin: string(plugintest.SavedYAML(t, scene().Objects()))},
 		"an archive":               {Args: []string{"describe", "rack3/0", "--from", "sample:incident"}},
 		"nobody":                   {Args: []string{"describe", "-n", "demo"}, Objects: scene().Objects()},
 		"an unknown member":        {Args: []string{"describe", "rack9/0", "-n", "demo"}, Objects: scene().Objects()},
@@ -104,11 +102,7 @@ func TestDescribe(t *testing.T) {
 		"a field":                  {Args: []string{"describe", dead, "-n", "demo", "-o", "jsonpath={.pod.ip} {.kubernetesNode.cordoned}"}, Objects: scene().Objects()},
 		"on a narrow terminal":     {Args: []string{"describe", dead, "-n", "demo"}, Objects: scene().Objects(), Terminal: cli.Terminal{Out: true, Width: 80, Height: 24}},
 	}
-	for name, run := range cases {
-		t.Run(name, func(t *testing.T) {
-			plugintest.Golden(t, strings.ReplaceAll(name, " ", "-")+".txt", run.Transcript(t))
-		})
-	}
+	plugintest.Screens(t, cases, plugintest.Run.Transcript)
 }
 
 // Every node that other nodes list is described, in every sample, and no description is empty.
