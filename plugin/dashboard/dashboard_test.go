@@ -3,7 +3,6 @@
 package dashboard_test
 
 import (
-	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,16 +17,6 @@ func down() *plugintest.Cluster {
 	return c
 }
 
-func large() *plugintest.Cluster {
-	c := plugintest.New(4, 10)
-	c.AddDatacenter("dc2", 3, 10)
-	return c.Down("demo-dc1-rack3-4").NoRow("demo-dc2-rack1-3").Ghost("demo-dc2-rack2-1")
-}
-
-func fileName(name string) string {
-	return strings.NewReplacer(" ", "-", ":", "", ",", "").Replace(name) + ".txt"
-}
-
 func TestDashboard(t *testing.T) {
 	healthy := plugintest.New(3, 1)
 	two := append(healthy.Objects(), plugintest.NewNamed("demo", "second", "dc1", 1, 2).Objects()...)
@@ -35,12 +24,7 @@ func TestDashboard(t *testing.T) {
 	xterm := []string{"TERM=xterm-256color"}
 	cases := map[string]plugintest.Run{
 		"once":                           {Args: []string{"dashboard", "demo", "-n", "demo", "--once"}, Objects: down().Objects()},
-		"once, healthy":                  {Args: []string{"tui", "-n", "demo", "--once", "--width", "80", "--height", "24"}, Objects: healthy.Objects()},
-		"once, small":                    {Args: []string{"dashboard", "-n", "demo", "--once", "--width", "40", "--height", "12"}, Objects: down().Objects()},
 		"once on a terminal":             {Args: []string{"dashboard", "-n", "demo", "--once"}, Objects: down().Objects(), Terminal: tty, Environ: xterm},
-		"once, many nodes":               {Args: []string{"dashboard", "-n", "demo", "--once", "--width", "80", "--height", "24"}, Objects: large().Objects()},
-		"once, the operator's":           {Args: []string{"dashboard", "-n", "demo", "--once"}, Objects: plugintest.New(3, 1).Operator().Objects()},
-		"once, annotations":              {Args: []string{"dashboard", "-n", "demo", "--once", "--source", "annotation"}, Objects: plugintest.New(3, 1).NoReports().Objects()},
 		"a terminal that is too small":   {Args: []string{"dashboard", "-n", "demo", "--once"}, Objects: healthy.Objects(), Terminal: cli.Terminal{Out: true, Width: 30, Height: 10}},
 		"standard output is no terminal": {Args: []string{"dashboard", "-n", "demo"}, Objects: healthy.Objects(), Terminal: cli.Terminal{In: true}, Environ: xterm},
 		"standard input is no terminal":  {Args: []string{"dashboard", "-n", "demo"}, Objects: healthy.Objects(), Terminal: cli.Terminal{Out: true, Width: 80, Height: 24}, Environ: xterm},
@@ -53,7 +37,5 @@ func TestDashboard(t *testing.T) {
 		"live with saved objects":        {Args: []string{"dashboard", "--from", "x.yaml", "--source", "live"}, Terminal: tty, Environ: xterm},
 		"once from standard input":       {Args: []string{"dashboard", "--from", "-", "--once", "--width", "80", "--height", "24"}, Stdin: string(plugintest.SavedYAML(t, down().Objects()))},
 	}
-	for name, run := range cases {
-		t.Run(name, func(t *testing.T) { plugintest.Golden(t, fileName(name), run.Transcript(t)) })
-	}
+	plugintest.Screens(t, cases, plugintest.Run.Transcript)
 }
