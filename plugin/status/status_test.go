@@ -52,10 +52,6 @@ func stabilising(t *testing.T) *plugintest.Cluster {
 	return c
 }
 
-func fileName(name string) string {
-	return strings.NewReplacer(" ", "-", ":", "", ",", "").Replace(name) + ".txt"
-}
-
 func TestStatus(t *testing.T) {
 	healthy, down := plugintest.New(3, 1), demoDown()
 	maintained := plugintest.New(3, 1).Maintenance("demo-dc1-rack2-0", 52*time.Hour)
@@ -78,19 +74,11 @@ func TestStatus(t *testing.T) {
 	cases := map[string]plugintest.Run{
 		"healthy":                            {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects()},
 		"a newcomer while all must stay UP":  {Args: []string{"status", "-n", "demo"}, Objects: stabilising(t).Objects()},
-		"healthy on a terminal":              {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects(), Terminal: wide, Environ: []string{"TERM=xterm-256color"}},
 		"not healthy":                        {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects()},
 		"not healthy on a terminal":          {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Terminal: wide},
-		"colour forced into a file":          {Args: []string{"status", "demo", "-n", "demo", "--color=always"}, Objects: down.Objects(), Environ: []string{"TERM=xterm-256color"}},
-		"CLICOLOR_FORCE without a terminal":  {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Environ: []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1"}},
-		"NO_COLOR wins over CLICOLOR_FORCE":  {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Environ: []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1", "NO_COLOR=1"}},
-		"a locale without glyphs":            {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Environ: []string{"LANG=C"}},
 		"wide":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "wide"}, Objects: down.Objects()},
-		"a forgotten maintenance label":      {Args: []string{"status", "demo", "-n", "demo"}, Objects: maintained.Objects()},
 		"a forgotten maintenance label wide": {Args: []string{"status", "demo", "-n", "demo", "-o", "wide"}, Objects: maintained.Objects()},
 		"json":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "json"}, Objects: down.Objects()},
-		"yaml":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "yaml"}, Objects: healthy.Objects()},
-		"name":                               {Args: []string{"status", "-n", "demo", "-o", "name"}, Objects: healthy.Objects()},
 		"jsonpath":                           {Args: []string{"status", "demo", "-n", "demo", "-o", `jsonpath={.nodes[?(@.seen.status=="DOWN")].member}`}, Objects: down.Objects()},
 		"go-template":                        {Args: []string{"status", "demo", "-n", "demo", "-o", `go-template={{.healthy}} {{len .nodes}}`}, Objects: down.Objects()},
 		"a list of names":                    {Args: []string{"status", "-A", "-o", "name"}, Objects: everywhere},
@@ -110,16 +98,12 @@ func TestStatus(t *testing.T) {
 		"an unknown flag":                    {Args: []string{"status", "--colour"}, Objects: healthy.Objects()},
 		"a timeout that nothing waits for":   {Args: []string{"status", "-n", "demo", "--timeout", "1m"}, Objects: healthy.Objects()},
 		"watch and wait":                     {Args: []string{"status", "-n", "demo", "--watch", "--wait"}, Objects: healthy.Objects()},
-		"wait for what is there":             {Args: []string{"status", "-n", "demo", "--wait"}, Objects: healthy.Objects()},
 		"wait without time":                  {Args: []string{"status", "demo", "-n", "demo", "--wait", "--timeout", "0"}, Objects: down.Objects()},
 		"partial: Pods may not be listed":    {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects(), Funcs: noPods},
 		"nothing may be listed":              {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects(), Funcs: nothing},
-		"annotations, as no report is there": {Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).NoReports().Objects()},
-		"annotations, asked for":             {Args: []string{"status", "-n", "demo", "--source", "annotation"}, Objects: healthy.Objects()},
 		"a cluster that begins":              {Args: []string{"status", "-n", "demo"}, Objects: begins()},
 		"a report older than the members":    {Args: []string{"status", "-n", "demo"}, Objects: older(plugintest.New(3, 1))},
 		"a silent controller":                {Args: []string{"status", "-n", "demo"}, Objects: kept(plugintest.New(3, 1), 10*time.Minute)},
-		"the operator's cluster":             {Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Operator().Objects()},
 		"live with saved objects":            {Args: []string{"status", "--from", "x.yaml", "--source", "live"}},
 		"a file that is not there":           {Args: []string{"status", "--from", "nowhere.yaml"}},
 		"a file without a cluster":           {Args: []string{"status", "--from", "-"}, Stdin: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"},
@@ -129,12 +113,26 @@ func TestStatus(t *testing.T) {
 		"an unknown context":                 {Args: []string{"status", "--context", "nowhere", "--server", "https://127.0.0.1:1"}},
 		"an API server that is not there":    {Args: []string{"status", "--server", "https://127.0.0.1:1"}},
 	}
-	for name, run := range cases {
-		t.Run(name, func(t *testing.T) {
-			text := run.Transcript(t)
-			// The path of the test's kubeconfig must not be in a golden file.
-			plugintest.Golden(t, fileName(name), text)
-		})
+	plugintest.Screens(t, cases, plugintest.Run.Transcript)
+}
+
+// TestColoursAndGlyphsByEnvironment: what a terminal or the caller asks for is used, in this order of weight.
+func TestColoursAndGlyphsByEnvironment(t *testing.T) {
+	for name, c := range map[string]struct {
+		args, environ  string
+		colour, glyphs bool
+	}{
+		"nothing is asked for":              {environ: "TERM=xterm-256color", glyphs: true},
+		"colour forced into a file":         {args: "--color=always", environ: "TERM=xterm-256color", colour: true, glyphs: true},
+		"CLICOLOR_FORCE without a terminal": {environ: "TERM=xterm-256color CLICOLOR_FORCE=1", colour: true, glyphs: true},
+		"NO_COLOR wins over CLICOLOR_FORCE": {environ: "TERM=xterm-256color CLICOLOR_FORCE=1 NO_COLOR=1", glyphs: true},
+		"a locale without glyphs":           {environ: "LANG=C"},
+	} {
+		args := append([]string{"status", "demo", "-n", "demo"}, strings.Fields(c.args)...)
+		got := plugintest.Run{Args: args, Objects: demoDown().Objects(), Environ: strings.Fields(c.environ)}.Do(t)
+		if strings.Contains(got.Stdout, "\x1b[") != c.colour || strings.Contains(got.Stdout, "✗") != c.glyphs || got.Code != 3 {
+			t.Errorf("%s: want colour %t, glyphs %t, exit 3; exit %d:\n%q", name, c.colour, c.glyphs, got.Code, got.Stdout)
+		}
 	}
 }
 
@@ -280,20 +278,21 @@ func TestLiveWhenNothingElseSpeaks(t *testing.T) {
 		facts := map[string]cluster.LiveFacts{"demo-dc1-rack2-0": {Vitals: cluster.Vitals{UptimeSeconds: new(int64(0)), LoadBytes: new(int64(1536)), Tokens: new(0)}}, "demo-dc1-rack1-0": {Vitals: cluster.Vitals{UptimeSeconds: new(int64(273_600)), LoadBytes: new(int64(13_314_398_617)), Tokens: new(256)}, Schemas: map[string][]string{"aaaa": {"10.0.0.1", "10.0.0.2"}, "bbbb": {"10.0.0.3"}}}}
 		return s.WithLive(rows, facts, nil), nil
 	}
-	for name, args := range map[string][]string{"auto takes live": {"status", "-n", "demo"}, "live asked for": {"status", "-n", "demo", "--source=live"},
-		"live wide": {"status", "-n", "demo", "--source=live", "-o", "wide"}, "live as JSON": {"status", "-n", "demo", "--source=live", "-o", "json"},
-		"live JSONPath":  {"status", "-n", "demo", "--source=live", "-o", "jsonpath={range .nodes[*]}{.member} {.uptimeSeconds} {.loadBytes} {.tokens}{\"\\n\"}{end}"},
-		"live template":  {"status", "-n", "demo", "--source=live", "-o", "go-template={{range .nodes}}{{.member}} {{.uptimeSeconds}} {{.loadBytes}} {{.tokens}}{{\"\\n\"}}{{end}}"},
-		"live described": {"describe", "rack1/0", "-n", "demo", "--source=live"},
+	runs := map[string]plugintest.Run{}
+	for name, args := range map[string][]string{
+		"auto takes live": {"status", "-n", "demo"},
+		"live wide":       {"status", "-n", "demo", "--source=live", "-o", "wide"},
+		"live JSONPath":   {"status", "-n", "demo", "--source=live", "-o", "jsonpath={range .nodes[*]}{.member} {.uptimeSeconds} {.loadBytes} {.tokens}{\"\\n\"}{end}"},
+		"live described":  {"describe", "rack1/0", "-n", "demo", "--source=live"},
 	} {
-		run := plugintest.Run{Args: args, Objects: c.Objects(), Live: live}
-		plugintest.Golden(t, fileName(name), run.Transcript(t))
+		runs[name] = plugintest.Run{Args: args, Objects: c.Objects(), Live: live}
 	}
-	if asked != 7 {
-		t.Errorf("nodes were asked %d times, want 7", asked)
+	plugintest.Screens(t, runs, plugintest.Run.Transcript)
+	if asked != len(runs) {
+		t.Errorf("nodes were asked %d times, want %d", asked, len(runs))
 	}
 	withReport := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects(), Live: live}.Do(t)
-	if asked != 7 || strings.Contains(withReport.Stdout, "ptime") || withReport.Code != 0 {
+	if asked != len(runs) || strings.Contains(withReport.Stdout, "ptime") || withReport.Code != 0 {
 		t.Errorf("nodes were asked although a report is there (%d), exit %d", asked, withReport.Code)
 	}
 }
