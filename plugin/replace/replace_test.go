@@ -5,7 +5,6 @@ package replace_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -76,7 +75,6 @@ func TestGoldenPlans(t *testing.T) {
 		}(),
 		"ignore_dead.txt": run(t, ignoring(), target, "--dry-run=client", "--ignore-dead", plugintest.HostID(4)),
 		"no_terminal.txt": run(t, dead(), target),
-		"server.txt":      run(t, dead(), target, "--yes", "--dry-run=server"),
 		"old_version.txt": run(t, old(), target, "--dry-run=client"),
 		"operator.txt":    run(t, dead().Operator(), target, "--dry-run=client"),
 		"refused_data.txt": data(run(t, dead(), target, "--yes"), func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error) {
@@ -84,9 +82,6 @@ func TestGoldenPlans(t *testing.T) {
 		}),
 		"refused_data_unknown.txt": data(run(t, dead(), target, "--yes"), func(_ context.Context, pods []corev1.Pod) ([]maintenance.Keyspace, error) {
 			return nil, fmt.Errorf("query %s: no response within 30s", pods[0].Name)
-		}),
-		"skipped_data.txt": data(run(t, dead(), target, "--dry-run=client", "--skip-check", "data"), func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error) {
-			return nil, errors.New("no other node is running, so none can be queried")
 		}),
 		"skipped.txt": func() plugintest.Run {
 			c := dead()
@@ -439,7 +434,6 @@ func TestGoldenStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, "status_"+name+".txt", run(t, c, "status").Transcript(t)) })
 	}
-	golden(t, "status_budget_json.txt", run(t, budget, "status", "-o", "json").Transcript(t))
 }
 
 // Under the Scylla Operator no reporter gives ScyllaDB's operations: the nodes themselves are asked, and the status quotes their answer.
