@@ -266,38 +266,50 @@ func TestWhatFollowingCostsTheAPIServer(t *testing.T) {
 	})
 }
 
+// served runs the reporter with a heartbeat, and gives the address of its server, a client for it, and what ends it.
+func (w *world) served(leaseNamespace string) (address string, c *http.Client, stop func()) {
+	w.t.Helper()
+	p := &corev1.Pod{}
+	if err := w.c.Get(w.t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, p); err != nil {
+		w.t.Fatal(err)
+	}
+	p.Labels = map[string]string{api.LabelCluster: "demo"}
+	if err := w.c.Update(w.t.Context(), p); err != nil {
+		w.t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.o.Heartbeat, w.o.LeaseNamespace, w.o.Interval, w.o.Log = l, leaseNamespace, minInterval, slog.New(slog.DiscardHandler)
+	w.wrote = make(chan struct{})
+	end := w.start()
+	<-w.wrote
+	c = pinned.NewClient(w.row().Heartbeat.Fingerprint)
+	go func() { // it goes on, and the last words are a write, too
+		for range w.wrote {
+		}
+	}()
+	return l.Addr().String(), c, func() {
+		if err := end(); err != nil {
+			w.t.Error(err)
+		}
+		close(w.wrote)
+		c.CloseIdleConnections()
+	}
+}
+
 // The whole of it over sockets: the view of the controller that the Lease names is served beside the heartbeat, with the reporter's own certificate.
 func TestTheViewIsServedBesideTheHeartbeat(t *testing.T) {
 	controller := pinnedserver.Start(t, "controller", viewwire.Handler(func(types.NamespacedName) (*viewwire.View, error) {
 		return &viewwire.View{StatusReportView: *stamped(3, 7), AgeMillis: 5}, nil
 	}))
 	w := newWorld(t, "")
-	p := &corev1.Pod{}
-	if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, p); err != nil {
-		t.Fatal(err)
-	}
-	p.Labels = map[string]string{api.LabelCluster: "demo"}
-	if err := w.c.Update(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
 	w.tells(controller.Address + " " + controller.Fingerprint)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.o.Heartbeat, w.o.LeaseNamespace, w.o.Interval, w.o.Log = l, "kubectl-scylla", minInterval, slog.New(slog.DiscardHandler)
-	w.wrote = make(chan struct{})
-	stop := w.start()
-	<-w.wrote
-	c := pinned.NewClient(w.row().Heartbeat.Fingerprint)
-	defer c.CloseIdleConnections()
-	go func() { // it goes on, and the last words are a write, too
-		for range w.wrote {
-		}
-	}()
-	defer close(w.wrote)
+	address, c, stop := w.served("kubectl-scylla")
+	defer stop()
 	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		v, err := viewwire.Fetch(ctx, c, viewwire.Question{Address: l.Addr().String(), Path: viewwire.RelayPath, Cluster: demo})
+		v, err := viewwire.Fetch(ctx, c, viewwire.Question{Address: address, Path: viewwire.RelayPath, Cluster: demo})
 		if err == nil && (v.Epoch != 3 || v.Seq != 7 || v.AgeMillis < 5) {
 			t.Errorf("%+v", v)
 		}
@@ -305,42 +317,14 @@ func TestTheViewIsServedBesideTheHeartbeat(t *testing.T) {
 	}); err != nil {
 		t.Fatalf("no view: %v", err)
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
 }
 
 // A reporter that follows no controller has nothing to hand on, and answers as one that is older than views does: barriers that ask it lose its answer and nothing else.
 func TestAReporterThatFollowsNobodyKnowsOfNoViews(t *testing.T) {
-	w := newWorld(t, "")
-	p := &corev1.Pod{}
-	if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, p); err != nil {
-		t.Fatal(err)
-	}
-	p.Labels = map[string]string{api.LabelCluster: "demo"}
-	if err := w.c.Update(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.o.Heartbeat, w.o.LeaseNamespace, w.o.Interval, w.o.Log = l, "", minInterval, slog.New(slog.DiscardHandler)
-	w.wrote = make(chan struct{})
-	stop := w.start()
-	<-w.wrote
-	c := pinned.NewClient(w.row().Heartbeat.Fingerprint)
-	defer c.CloseIdleConnections()
-	if _, err := viewwire.Fetch(t.Context(), c, viewwire.Question{Address: l.Addr().String(), Path: viewwire.RelayPath, Cluster: demo}); !errors.Is(err, viewwire.ErrUnknown) {
+	address, c, stop := newWorld(t, "").served("")
+	defer stop()
+	if _, err := viewwire.Fetch(t.Context(), c, viewwire.Question{Address: address, Path: viewwire.RelayPath, Cluster: demo}); !errors.Is(err, viewwire.ErrUnknown) {
 		t.Errorf("%v, want 404", err)
-	}
-	go func() { // the last words are a write, too
-		for range w.wrote {
-		}
-	}()
-	defer close(w.wrote)
-	if err := stop(); err != nil {
-		t.Error(err)
 	}
 }
 
