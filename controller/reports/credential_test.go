@@ -122,6 +122,47 @@ func TestTheOrderIsQuiet(t *testing.T) {
 	}
 }
 
+// One member acts: the first healthy one with the container, until it is no longer healthy.
+func TestOneMemberActs(t *testing.T) {
+	b, tracker := managed(t)
+	second := &corev1.Pod{}
+	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r2-0"}, second); err != nil {
+		t.Fatal(err)
+	}
+	second.Spec.InitContainers = append(second.Spec.InitContainers, corev1.Container{Name: api.ContainerCredential, Args: []string{"credential", "--mode=managed"}})
+	if err := b.client.Update(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	second.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, State: running(true).State}}
+	if err := b.client.Status().Update(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	b.pass(tracker, 2*view.Stabilisation)
+	row := func(id, mode string) string {
+		return stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}],"hostID":"`+id+`","operationMode":"`+mode+`","ownsTokens":true,"coordinator":"h0"}`) + "\n"
+	}
+	for _, tc := range []struct{ first, second, acts string }{
+		{"NORMAL", "NORMAL", "demo-r1-0"},
+		{"DRAINED", "NORMAL", "demo-r2-0"},
+		{"NORMAL", "NORMAL", "demo-r2-0"},
+		{"DRAINED", "DRAINED", ""},
+	} {
+		b.say("demo-r1-0", row("h0", tc.first))
+		b.say("demo-r2-0", row("h1", tc.second))
+		b.pass(tracker, view.Interval)
+		for range 3 { // and it stays that member
+			b.pass(tracker, view.Interval)
+			acts := ""
+			if c := b.status().Status.View.Credential; c != nil {
+				acts = c.Member
+			}
+			if acts != tc.acts {
+				t.Errorf("%s and %s: %q acts, want %q", tc.first, tc.second, acts, tc.acts)
+			}
+		}
+	}
+}
+
 // The result becomes the status, the condition and Events, once each; what was once self-initialised stays so, and a recorded repair is no longer due.
 func TestTheRootCredentialInTheStatus(t *testing.T) {
 	b, tracker := managed(t)
@@ -159,6 +200,7 @@ func TestTheRootCredentialInTheStatus(t *testing.T) {
 		if string(c.Status) != tc.status || c.Reason != tc.reason || c.Message == "" || tc.event == "" != (len(fresh) == 0) || len(fresh) > 1 || len(fresh) == 1 && !strings.Contains(fresh[0], tc.event) {
 			t.Errorf("%s: condition %+v, Events %q; want %s %s, %q", tc.answer, c, fresh, tc.status, tc.reason, tc.event)
 		}
+		b.wantGauge("kubectl_scylla_cluster_root_credential", 1) // of the present code, and of no other
 	}
 	s := b.status().Status
 	if !s.SelfInitialized || s.RootCredential.Member != "demo-r1-0" {

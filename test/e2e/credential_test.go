@@ -175,6 +175,7 @@ func TestRootCredentialOfTwoDatacenters(t *testing.T) {
 	f.ready(3)
 	f.untilCredential("Verified")
 	f.untilSettings("NetworkTopologyStrategy dc1=2 dc2=1")
+	f.noPassword()
 }
 
 // wrongPasswordAndLostSecret: an existing role is never altered, and a lost Secret gets no new password.
