@@ -42,7 +42,7 @@ var proofs = []proof{
 			"gets no new password", []string{
 			"internal/credential TestRoundsEndWell", "internal/credential/cql TestRound",
 			"controller/reports TestTheRootCredentialInTheStatus", "plugin/inject TestTheSecretIsStoredFirst"}},
-	{"I10", "a lost report is written again and bootstraps no cluster",
+	{"I10", "a lost report is recreated, and its loss never lets a member bootstrap a cluster",
 		[]string{"controller/reports TestARecoveredCluster",
 			"controller/reports TestALostReportIsMadeAgainWithItsRows"}},
 	{"I11", "after a crashed first start, the same member gets its permit again, and no other member",

@@ -127,7 +127,7 @@ var (
 	ForcedNext = ofCheck("ForcedNext",
 		"it has annotation {annotation}=true: the next start skips the barrier", StepUndoForce)
 	ReportersAnswer       = define("ReportersAnswer", "{reporters} reporters respond")
-	ReporterDoesNotAnswer = ofCheck("ReporterDoesNotAnswer", "its reporter does not respond: {why}", StepReporterLog)
+	ReporterDoesNotAnswer = ofCheck("ReporterDoesNotAnswer", "its reporter is not responding: {why}", StepReporterLog)
 
 	StepInstall       = define("StepInstall", "install it: {1}")
 	StepInstallPolicy = define("StepInstallPolicy", "install it: {1}; docs/security.md describes it")
