@@ -466,6 +466,12 @@ func (s *scriptStage) examples(t *testing.T) {
 			}
 		}
 	}
+	for _, command := range []string{"cancel", "resume", "status"} { // whose help has more than the tests run
+		stdout, _, _ := s.run(t, dir, program, "replace", command, "--help")
+		for _, line := range examplesOf(stdout) {
+			seen[line] = true
+		}
+	}
 	for _, e := range known {
 		if !seen[e.line] {
 			t.Errorf("no help has this example any more: %s", e.line)

@@ -463,6 +463,7 @@ func (s *scriptStage) scriptParams() testscript.Params {
 	return testscript.Params{
 		Dir:                "testdata/script",
 		RequireUniqueNames: true,
+		ContinueOnError:    true, // a run takes minutes: name all that fails
 		Setup: func(env *testscript.Env) error {
 			for k, v := range s.environ(env.WorkDir) {
 				env.Setenv(k, v)
