@@ -4,7 +4,6 @@ package show
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -58,7 +57,17 @@ func (t *Table) String(width int, ellipsis string) string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
-	plain, rows, space := t.fit(width-len(t.Indent), ellipsis, width > 0)
+	return t.draw(t.fit(width-len(t.Indent), ellipsis, width > 0))
+}
+
+// draw draws the rows that fit returned.
+func (t *Table) draw(rows [][]Cell, space int) string {
+	plain := make([][]string, len(rows))
+	for r, row := range rows {
+		for _, c := range row {
+			plain[r] = append(plain[r], c.Text)
+		}
+	}
 	var b strings.Builder
 	table := newTable(&b, t.Columns, space)
 	if !t.NoHeader {
@@ -79,19 +88,22 @@ func (t *Table) String(width int, ellipsis string) string {
 // reason does not fit, each has its own lines below its row. If these do not fit the height, the
 // column is shortened, and the first shortened reason is below the table.
 func (t *Table) reasons(o Options, named int) string {
-	ellipsis, last := o.glyphs().Ellipsis, len(t.Columns)-1
-	text := t.String(o.Room(), ellipsis)
+	ellipsis, last, room := o.glyphs().Ellipsis, len(t.Columns)-1, o.Room()
+	rows, space := t.fit(room-len(t.Indent), ellipsis, room > 0)
 	reason := func(row []Cell) string { return cleanCell(row[last].Text) }
-	cut := slices.IndexFunc(t.Rows, func(row []Cell) bool { return !strings.Contains(text, reason(row)) })
-	if cut < 0 || t.NoHeader {
-		return text
+	cut := 0
+	for cut < len(rows) && rows[cut][last].Text == reason(t.Rows[cut]) {
+		cut++
+	}
+	if cut == len(rows) || t.NoHeader {
+		return t.String(room, ellipsis)
 	}
 	short := Table{Columns: t.Columns[:last], Indent: t.Indent}
 	for _, row := range t.Rows {
 		short.Rows = append(short.Rows, row[:last])
 	}
 	var lines []string
-	for i, line := range splitLines(short.String(o.Room(), ellipsis)) {
+	for i, line := range splitLines(short.String(room, ellipsis)) {
 		lines = append(lines, line)
 		if i == 0 || reason(t.Rows[i-1]) == dash("") {
 			continue // the headers, or a row without a reason
@@ -103,7 +115,8 @@ func (t *Table) reasons(o Options, named int) string {
 		for _, c := range t.Rows[cut][:named] {
 			name = append(name, cleanCell(c.Text))
 		}
-		lines = append(splitLines(text), Wrap(strings.Join(name, "/")+": "+reason(t.Rows[cut]), o.Width, "  ")...)
+		first := Wrap(strings.Join(name, "/")+": "+reason(t.Rows[cut]), o.Width, "  ")
+		lines = append(splitLines(t.draw(rows, space)), first...)
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -141,9 +154,9 @@ func newTable(b *strings.Builder, columns []Column, space int) *tablewriter.Tabl
 	)
 }
 
-// fit returns the texts of all rows, shortened to a table of at most width if the columns allow it,
-// and the space between columns.
-func (t *Table) fit(width int, ellipsis string, limited bool) (plain [][]string, rows [][]Cell, space int) {
+// fit returns the rows with texts that are shortened to a table of at most width if the columns
+// allow it, and the space between columns.
+func (t *Table) fit(width int, ellipsis string, limited bool) (rows [][]Cell, space int) {
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		if !t.NoHeader {
@@ -180,18 +193,18 @@ func (t *Table) fit(width int, ellipsis string, limited bool) (plain [][]string,
 			total--
 		}
 	}
-	plain, rows = make([][]string, len(t.Rows)), make([][]Cell, len(t.Rows))
+	rows = make([][]Cell, len(t.Rows))
 	for r, row := range t.Rows {
-		plain[r], rows[r] = make([]string, len(row)), make([]Cell, len(row))
+		rows[r] = make([]Cell, len(row))
 		for i, c := range row {
 			text := cleanCell(c.Text)
 			if limit[i] < widths[i] {
 				text = Shorten(text, limit[i], t.Columns[i].Middle, ellipsis)
 			}
-			plain[r][i], rows[r][i] = text, Cell{Text: text, Style: c.Style}
+			rows[r][i] = Cell{Text: text, Style: c.Style}
 		}
 	}
-	return plain, rows, space
+	return rows, space
 }
 
 func headerWidth(c Column, none bool) int {
