@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -99,21 +100,28 @@ func (m *Member) Maintenance() (Maintenance, bool) {
 	if _, on := m.Service.Labels[api.LabelNodeMaintenance]; !on {
 		return Maintenance{}, false
 	}
-	var out Maintenance
-	for i := range m.Service.ManagedFields {
-		entry := &m.Service.ManagedFields[i]
+	// If several managers own the label, the last one counts: the shown age is the shortest.
+	owner := LastOwner(m.Service.ManagedFields, "labels", api.LabelNodeMaintenance)
+	if owner == nil {
+		return Maintenance{}, true
+	}
+	return Maintenance{By: owner.Manager, Since: owner.Time.Time}, true
+}
+
+// LastOwner returns the entry of the manager that last changed its fields, of those that own the
+// key of an object's metadata map: "labels" or "annotations". nil if no dated entry has the key.
+func LastOwner(entries []metav1.ManagedFieldsEntry, in, key string) (last *metav1.ManagedFieldsEntry) {
+	for i := range entries {
+		e := &entries[i]
 		var fields struct {
-			Metadata struct {
-				Labels map[string]json.RawMessage `json:"f:labels"`
-			} `json:"f:metadata"`
+			Metadata map[string]map[string]json.RawMessage `json:"f:metadata"`
 		}
-		if entry.FieldsV1 == nil || entry.Time == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
+		if e.FieldsV1 == nil || e.Time == nil || json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) != nil {
 			continue
 		}
-		// If several managers own the label, the last one counts: the shown age is the shortest.
-		if _, owns := fields.Metadata.Labels["f:"+api.LabelNodeMaintenance]; owns && entry.Time.After(out.Since) {
-			out = Maintenance{By: entry.Manager, Since: entry.Time.Time}
+		if _, owns := fields.Metadata["f:"+in]["f:"+key]; owns && (last == nil || e.Time.After(last.Time.Time)) {
+			last = e
 		}
 	}
-	return out, true
+	return last
 }

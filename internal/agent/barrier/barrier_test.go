@@ -677,7 +677,10 @@ func TestForcedByFieldManager(t *testing.T) {
 	svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true"})
 	at := metav1.NewTime(time.Date(2026, 8, 1, 10, 0, 0, 0, time.UTC))
 	fields := metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationForceProceed + `":{}}}}`)
-	svc.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "other"}, {Manager: "kubectl-annotate", Time: &at, FieldsV1: fields}}
+	earlier, later := metav1.NewTime(at.Add(-time.Hour)), metav1.NewTime(at.Add(time.Hour))
+	labelled := metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:` + api.AnnotationForceProceed + `":{}}}}`)
+	svc.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "other"}, {Manager: "owned-it-before", Time: &earlier, FieldsV1: fields},
+		{Manager: "kubectl-annotate", Time: &at, FieldsV1: fields}, {Manager: "kubectl-label", Time: &later, FieldsV1: labelled}}
 	got := forcedBy(svc)
 	for _, want := range []string{"kubectl-annotate", "2026-08-01T10:00:00Z", "no reason specified"} {
 		if !strings.Contains(got, want) {

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -168,25 +167,11 @@ func forcedBy(svc *corev1.Service) string {
 	text := "annotation " + api.AnnotationForceProceed + " on Service " + svc.Name
 	if from := svc.Annotations[api.AnnotationForcePropagatedFrom]; from != "" {
 		text += ", propagated from " + from
-	} else if f := fieldManager(svc, api.AnnotationForceProceed); f != nil {
-		text += ", set by " + f.Manager
-		if f.Time != nil {
-			text += " at " + f.Time.UTC().Format(time.RFC3339)
-		}
+	} else if f := cluster.LastOwner(svc.ManagedFields, "annotations", api.AnnotationForceProceed); f != nil {
+		text += ", set by " + f.Manager + " at " + f.Time.UTC().Format(time.RFC3339)
 	}
 	if why := svc.Annotations[api.AnnotationForceReason]; why != "" {
 		return text + ", reason: " + why
 	}
 	return text + ", no reason specified"
-}
-
-// fieldManager returns the managed-fields entry of an annotation's last writer.
-func fieldManager(svc *corev1.Service, annotation string) *metav1.ManagedFieldsEntry {
-	for i := range svc.ManagedFields {
-		f := &svc.ManagedFields[i]
-		if f.FieldsV1 != nil && strings.Contains(string(f.FieldsV1.GetRawBytes()), `"f:`+annotation+`"`) {
-			return f
-		}
-	}
-	return nil
 }
