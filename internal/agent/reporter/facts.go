@@ -22,8 +22,6 @@ type Files struct {
 	DiskDir string
 	// CredentialDir is shared with the container of the credential; empty if the Pod has none.
 	CredentialDir string
-
-	diskUsed *int32 // in the last row
 }
 
 // complete adds to a row what ScyllaDB's answers about the other nodes do not contain.

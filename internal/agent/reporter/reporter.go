@@ -167,6 +167,7 @@ type reporter struct {
 	nextCheck   time.Time // next reading of the unchanged annotation
 	since       map[hostid.ID]sighting
 	lastRow     *api.LastRow // the last complete row, kept with an error
+	diskUsed    *int32       // in the last row
 	lastError   string       // of the row, to log changes only
 	failedTries int
 	nextTry     time.Time
