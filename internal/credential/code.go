@@ -16,7 +16,7 @@ type Mode = api.RootCredentialMode
 
 // Values of Mode.
 const (
-	Off     Mode = "off"
+	Off     Mode = api.CredentialOff
 	Verify  Mode = "verify"
 	Managed Mode = "managed"
 )

@@ -191,8 +191,8 @@ func (s *session) Role(ctx context.Context, name string) (r credential.Role, fou
 		if err == nil {
 			return r, true, nil
 		}
-		number, _ := serverError(err)
-		if errors.Is(err, gocql.ErrNotFound) || i > 0 && number == gocql.ErrCodeInvalid {
+		refusal, _ := errors.AsType[gocql.RequestError](err)
+		if errors.Is(err, gocql.ErrNotFound) || i > 0 && refusal != nil && refusal.Code() == gocql.ErrCodeInvalid {
 			continue
 		}
 		return r, false, failure(ctx, err)
@@ -228,14 +228,6 @@ func (s *session) exec(ctx context.Context, statement string) error {
 	return nil
 }
 
-func serverError(err error) (number int, ok bool) {
-	r, ok := errors.AsType[gocql.RequestError](err)
-	if !ok {
-		return -1, false
-	}
-	return r.Code(), true
-}
-
 // Texts of ScyllaDB for numbers with several meanings, the same from 2025.1 to 2026.3. 0x0100
 // without such a text is not a refusal: a failure to read the role also has that number
 // (auth/password_authenticator.cc:306 and :314 in 2025.1, "Could not verify password",
@@ -255,10 +247,10 @@ const (
 
 // failure returns the code of an error, without its text.
 func failure(ctx context.Context, err error) error {
-	number, answered := serverError(err)
-	out := &credential.Failure{Reason: credential.Unreachable, Server: number}
-	if answered {
-		r, _ := errors.AsType[gocql.RequestError](err)
+	out := &credential.Failure{Reason: credential.Unreachable, Server: -1}
+	if r, answered := errors.AsType[gocql.RequestError](err); answered {
+		number := r.Code()
+		out.Server = number
 		has := func(text string) bool { return strings.Contains(r.Message(), text) }
 		switch out.Reason = credential.Refused; {
 		case number == gocql.ErrCodeCredentials && (has(textIncorrect) || has(textNoRole)):
