@@ -113,7 +113,7 @@ func (d *Document) next(p *page) {
 	case !d.NextStep.IsZero():
 		step := d.NextStep
 		if step.Code == words.SeeHaltedScyllaDB {
-			step.Commands = step.Commands[:1] // the second is this page
+			step.Commands = step.Commands[:min(1, len(step.Commands))] // the second is this page
 		}
 		p.facts = append(p.facts, show.StepFacts("Next", show.Strong, step, p.o.Words)...)
 		for _, c := range d.evidence() {

@@ -98,11 +98,9 @@ func (f *follower) run(ctx context.Context, check func(context.Context) (verdict
 	tick := d.Clock.NewTicker(lookAgain)
 	defer tick.Stop()
 	defer f.stop()
-	changed, err := kube.Watch(ctx, f.o.reader.Client(), f.s.key,
+	// Without a watch the channel is nil, and the ticker alone looks again.
+	changed, _ := kube.Watch(ctx, f.o.reader.Client(), f.s.key,
 		kube.WatchOptions{Kinds: cluster.KindServices | cluster.KindPods | cluster.KindPVCs})
-	if err != nil {
-		changed = nil
-	}
 	var activity string
 	for first := true; ; first = false {
 		v, err := check(ctx)
