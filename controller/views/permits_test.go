@@ -32,7 +32,7 @@ func (b *bench) permitted() []string {
 }
 
 func (b *bench) newcomer(rack, ordinal int) string {
-	name := b.stage.Newcomer(b.t, rack, ordinal)
+	name := b.stage.Newcomer(rack, ordinal)
 	b.stage.Pods[name].UID = types.UID("pod-" + name)
 	b.stage.Services[name].CreationTimestamp = metav1.NewTime(stage.Start)
 	return name

@@ -45,7 +45,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{t: t, clock: clocktesting.NewFakeClock(stage.Start), stage: stage.New(t, 3, 1), epoch: 1}
+	b := &bench{t: t, clock: clocktesting.NewFakeClock(stage.Start), stage: stage.New(3, 1), epoch: 1}
 	b.restart()
 	return b
 }

@@ -27,7 +27,7 @@ type scene struct {
 
 func newStage(t testing.TB, racks, nodes int) *scene {
 	t.Helper()
-	return &scene{stage.New(t, racks, nodes), map[string]api.NodeState{}}
+	return &scene{stage.New(racks, nodes), map[string]api.NodeState{}}
 }
 
 // objects are those of the stage, as listing all of them gives.

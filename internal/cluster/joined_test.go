@@ -48,7 +48,7 @@ func TestB1AZeroTokenNodeHoldsUpNobody(t *testing.T) {
 	for _, recorded := range []string{"true", "false", ""} {
 		for _, source := range []Source{SourceAnnotation, SourceReport} {
 			st := newStage(t, 3, 1)
-			newcomer := st.Newcomer(t, 3, 1)
+			newcomer := st.Newcomer(3, 1)
 			svc := st.Services["demo-rack2-0"]
 			delete(svc.Annotations, api.AnnotationNodeJoined)
 			if recorded != "" {
@@ -100,7 +100,7 @@ func TestB1AZeroTokenNodeOfTheScyllaOperator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t, 3, 1)
-			newcomer := st.Newcomer(t, 3, 1)
+			newcomer := st.Newcomer(3, 1)
 			for _, set := range st.Sets {
 				set.Labels[api.LabelManagedBy] = api.ManagedByOperator
 			}

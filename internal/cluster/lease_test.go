@@ -132,7 +132,7 @@ func TestLeaseMonitorUsesItsOwnClockOnly(t *testing.T) {
 func TestBootstrapInputKnowsASilentController(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 1, 2)
-	name := st.Newcomer(t, 1, 2)
+	name := st.Newcomer(1, 2)
 	renewed := start.Add(time.Hour - time.Minute)
 	o := st.objects()
 	o.Lease = &coordinationv1.Lease{

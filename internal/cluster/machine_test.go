@@ -63,7 +63,7 @@ func TestAttack10AReadinessGateDoesNotHideALostKubernetesNode(t *testing.T) {
 			pod := st.Pods["demo-rack1-0"]
 			pod.Spec.NodeName = "machine-of-its-own"
 			if tc.shut {
-				pod.Status.Conditions[0].Status, pod.Status.Conditions[0].Reason = corev1.ConditionFalse, "ReadinessGatesNotReady"
+				pod.Status.Conditions[1].Status, pod.Status.Conditions[1].Reason = corev1.ConditionFalse, "ReadinessGatesNotReady"
 			}
 			o := st.cluster(SourceAnnotation).Objects
 			o.Machines = map[string]string{"machine-of-its-own": tc.machine}

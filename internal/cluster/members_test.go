@@ -41,18 +41,18 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 	}{
 		"member": {who: first, want: MemberJoined},
 		"newcomer in its barrier": {
-			change: func(t *testing.T, st *scene) { st.Newcomer(t, 1, 2) },
+			change: func(t *testing.T, st *scene) { st.Newcomer(1, 2) },
 			who:    "demo-rack1-2", want: MemberNewcomer, detail: "its host ID is unknown",
 		},
 		"newcomer that says so": {
 			change: func(t *testing.T, st *scene) {
-				st.Services[st.Newcomer(t, 1, 2)].Annotations = map[string]string{api.AnnotationNodeJoined: "false", api.AnnotationHostID: foreign}
+				st.Services[st.Newcomer(1, 2)].Annotations = map[string]string{api.AnnotationNodeJoined: "false", api.AnnotationHostID: foreign}
 			},
 			who: "demo-rack1-2", want: MemberNewcomer, detail: "it has not joined",
 		},
 		"newcomer that peers see joining": {
 			change: func(t *testing.T, st *scene) {
-				st.Services[st.Newcomer(t, 1, 2)].Annotations = map[string]string{api.AnnotationHostID: foreign}
+				st.Services[st.Newcomer(1, 2)].Annotations = map[string]string{api.AnnotationHostID: foreign}
 				see(st, foreign, api.NodeStateJoining)
 			},
 			who: "demo-rack1-2", want: MemberNewcomer, detail: "its peers report it as joining",
@@ -146,7 +146,7 @@ func TestMembersTellWhatEachIs(t *testing.T) {
 func TestMembersJoinEverythingByName(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 1, 1)
-	st.Newcomer(t, 1, 1)
+	st.Newcomer(1, 1)
 	svc := st.Services["demo-rack1-0"]
 	svc.Labels[api.LabelReplace], svc.Annotations[api.AnnotationForceProceed] = "", "true"
 	members := st.cluster(SourceAuto).Members()

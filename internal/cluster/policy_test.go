@@ -52,8 +52,8 @@ func TestWhatABarrierGoesBy(t *testing.T) {
 		"past its barrier":                     {args: []string{"barrier"}, past: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := stage.New(t, 3, 1)
-			newcomer := s.Newcomer(t, 3, 1)
+			s := stage.New(3, 1)
+			newcomer := s.Newcomer(3, 1)
 			gate := s.Pods[newcomer].Spec.InitContainers
 			gate[slices.IndexFunc(gate, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })].Args = tc.args
 			if tc.past {

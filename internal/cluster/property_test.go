@@ -101,7 +101,7 @@ func breakPod(t *rapid.T, st *scene, name string) {
 	case "reporter not ready":
 		pod.Status.InitContainerStatuses[0].Ready = false
 	case "lost":
-		pod.Status.Conditions[0].Status = corev1.ConditionFalse
+		pod.Status.Conditions[1].Status = corev1.ConditionFalse
 	case "not serving":
 		pod.Status.ContainerStatuses[0].Ready = false
 	}
@@ -178,7 +178,7 @@ func TestOneAnswerToHealthy(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		st := troubled(rt, t)
-		name := st.Newcomer(t, 1, 9)
+		name := st.Newcomer(1, 9)
 		o := st.objects()
 		byPods := New(o, SourceAnnotation, start)
 		o.StatusReport = wireReport(rt, byPods)
@@ -251,7 +251,7 @@ func TestMembersHaveTheStatesOfTheRows(t *testing.T) {
 func TestListsAreTheCallersOwn(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 3, 1)
-	name := st.Newcomer(t, 1, 9)
+	name := st.Newcomer(1, 9)
 	delete(st.Pods, "demo-rack1-0")
 	c := New(st.objects(), SourceAnnotation, start)
 	peers, applicants, blockers := c.Serviced(), c.JoinCandidates(), bootstrap.HealthOf(c).Blockers

@@ -59,22 +59,22 @@ func TestRowsGoStaleWithTheirReporter(t *testing.T) {
 		},
 		"Kubernetes node lost": {
 			change: func(_ *scene, p *corev1.Pod) {
-				p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionFalse, later
+				p.Status.Conditions[1].Status, p.Status.Conditions[1].LastTransitionTime = corev1.ConditionFalse, later
 			},
 			want: "Pod db/demo-rack1-0 is on Kubernetes node worker-1, which is not responding", since: later.Time,
 		},
 		"readiness gate open": {change: func(_ *scene, p *corev1.Pod) {
-			p.Status.Conditions[0].Status, p.Status.Conditions[0].Reason = corev1.ConditionFalse, "ReadinessGatesNotReady"
+			p.Status.Conditions[1].Status, p.Status.Conditions[1].Reason = corev1.ConditionFalse, "ReadinessGatesNotReady"
 		}},
 		"ScyllaDB stopped, reporter runs": {change: func(_ *scene, p *corev1.Pod) {
 			p.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB}
-			p.Status.Conditions[0].Status, p.Status.Conditions[1].Status = corev1.ConditionFalse, corev1.ConditionFalse
+			p.Status.Conditions[1].Status, p.Status.Conditions[2].Status = corev1.ConditionFalse, corev1.ConditionFalse
 		}},
 		"operator's Pod runs": {change: func(_ *scene, p *corev1.Pod) { operator(p) }},
 		"operator's ScyllaDB not ready": {change: func(_ *scene, p *corev1.Pod) {
 			operator(p)
 			p.Status.ContainerStatuses[0].Ready = false
-			p.Status.Conditions[1].Status = corev1.ConditionFalse
+			p.Status.Conditions[2].Status = corev1.ConditionFalse
 		}},
 		"operator's ScyllaDB ended": {
 			change: func(_ *scene, p *corev1.Pod) {
@@ -150,7 +150,7 @@ func TestRowsOfAnnotations(t *testing.T) {
 	}{
 		"both report": {want: []brief{{"demo-rack1-0", id, 2, true, ""}, fine}},
 		"a newcomer has no row": {
-			change: func(t *testing.T, st *scene) { st.Newcomer(t, 1, 2) },
+			change: func(t *testing.T, st *scene) { st.Newcomer(1, 2) },
 			want:   []brief{{"demo-rack1-0", id, 2, true, ""}, fine},
 		},
 		"one that has not joined has none, whatever it says": {
@@ -291,7 +291,7 @@ func TestRowWrittenComesFromTheServersWriteTimes(t *testing.T) {
 func TestBootstrapInput(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 3, 1)
-	name := st.Newcomer(t, 2, 1)
+	name := st.Newcomer(2, 1)
 	st.Services["demo-rack3-0"].Labels[api.LabelReplacingNodeHostID] = hostID(3, 0)
 	st.Pods[name].Spec.InitContainers[2].Args = []string{"barrier", "--single-report-allow-non-reporting-host-ids", "--policy=reports"}
 	s := st.cluster(SourceAuto)

@@ -28,14 +28,14 @@ func TestC6WhatASilentReporterProves(t *testing.T) {
 		"its process has ended":                          {func(_ *scene, pod *corev1.Pod) { pod.Status.InitContainerStatuses[0].State = crashed }, words.RowStale},
 		"its process hangs":                              {func(_ *scene, pod *corev1.Pod) { pod.Status.InitContainerStatuses[0].Ready = false }, words.RowStale},
 		"the machine, by gossip":                         {func(st *scene, _ *corev1.Pod) { peersSeeDown(t, st, silent) }, words.NodeDown},
-		"the kubelet was missed":                         {func(_ *scene, pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionFalse }, words.RowStale},
+		"the kubelet was missed":                         {func(_ *scene, pod *corev1.Pod) { pod.Status.Conditions[1].Status = corev1.ConditionFalse }, words.RowStale},
 		"its ScyllaDB has no word":                       {func(_ *scene, pod *corev1.Pod) { delete(pod.Annotations, api.AnnotationNodeStatusReport) }, words.RowMissing},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st := newStage(t, 3, 1)
-			newcomer := st.Newcomer(t, 1, 1)
+			newcomer := st.Newcomer(1, 1)
 			tc.change(st, st.Pods[silent])
 			v, err := bootstrap.VerdictOf(st.cluster(SourceAnnotation), newcomer)
 			if err != nil {

@@ -24,7 +24,7 @@ import (
 func TestOrderOfObjectsNeverMatters(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 3, 2)
-	name := st.Newcomer(t, 2, 2)
+	name := st.Newcomer(2, 2)
 	st.Reports["dc1"].Racks[1].Nodes[0].ObservedNodes = nil
 	remote := st.Reports["dc1"].DeepCopy()
 	remote.Name, remote.DatacenterName, remote.Racks = "east", "dc2", remote.Racks[:1]
@@ -160,7 +160,7 @@ func TestUndecodableAnnotationBesideAReport(t *testing.T) {
 	if rows[0].Trouble.Code != words.RowMalformed || !strings.HasPrefix(rows[0].Trouble.Words, "decode node status report: ") || !rows[1].Trouble.IsZero() {
 		t.Errorf("troubles %v, %v", rows[0].Trouble, rows[1].Trouble)
 	}
-	st.Newcomer(t, 1, 2)
+	st.Newcomer(1, 2)
 	st.Pods["demo-rack1-2"].Annotations[api.AnnotationNodeStatusReport] = `{`
 	if m := memberNamed(t, st.cluster(SourceAuto).Members(), "demo-rack1-2"); m.RowTrouble.Code != words.RowMalformed {
 		t.Errorf("newcomer's row trouble %v", m.RowTrouble)

@@ -80,7 +80,7 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			st := newStage(t, 3, 2)
-			newcomer := st.Newcomer(t, 3, 2)
+			newcomer := st.Newcomer(3, 2)
 			pod := st.Pods[newcomer]
 			if tc.says != nil {
 				text, err := api.EncodeBarrierWait(tc.says)
@@ -111,7 +111,7 @@ func TestNoHarmWhatABarrierWritesNamesNoCommand(t *testing.T) {
 	attack := `{"code":"ClaimIsBeingDeleted","params":{"claim":"mine","pod":{"code":"WaitForPermit","commands":[["rm","-rf","/mine"]]}},"commands":[["rm","-rf","/mine"]]}`
 	for _, reason := range matrix.Reasons() {
 		st := newStage(t, 3, 2)
-		newcomer := st.Newcomer(t, 3, 2)
+		newcomer := st.Newcomer(3, 2)
 		st.Pods[newcomer].Annotations = map[string]string{api.AnnotationBarrier: `{"refusals":[{"reason":"` + string(reason) + `","cause":` + attack + `}]}`}
 		v, err := bootstrap.VerdictOf(st.cluster(SourceReport), newcomer)
 		if err != nil {
@@ -128,7 +128,7 @@ func TestNoHarmWhatABarrierWritesNamesNoCommand(t *testing.T) {
 
 func TestA3ReportersThatHaveToAnswer(t *testing.T) {
 	st := newStage(t, 3, 2)
-	newcomer := st.Newcomer(t, 3, 2)
+	newcomer := st.Newcomer(3, 2)
 	for i, name := range []string{"demo-rack1-0", "demo-rack1-1", "demo-rack2-0", "demo-rack2-1", "demo-rack3-0", "demo-rack3-1"} {
 		st.Pods[name].Status.PodIP = fmt.Sprintf("10.0.0.%d", i+1)
 	}
@@ -160,7 +160,7 @@ func TestNoHarm21NoReporterIsSkipped(t *testing.T) {
 	} {
 		t.Run(flag, func(t *testing.T) {
 			st := newStage(t, 1, 1)
-			newcomer := st.Newcomer(t, 1, 1)
+			newcomer := st.Newcomer(1, 1)
 			pod := st.Pods["demo-rack1-0"]
 			pod.Status.PodIP = "10.0.0.1"
 			pod.Spec.InitContainers[0].Args = []string{"reporter", "--health-probe-bind-address=" + flag}
@@ -257,8 +257,8 @@ func blockers(c *Cluster) []string {
 // TestA5WhatTheObjectsTellOfANewcomer: the version of its image, and which others are on their way.
 func TestA5WhatTheObjectsTellOfANewcomer(t *testing.T) {
 	st := newStage(t, 3, 1)
-	newcomer := st.Newcomer(t, 3, 1)
-	other := st.Newcomer(t, 2, 1)
+	newcomer := st.Newcomer(3, 1)
+	other := st.Newcomer(2, 1)
 	in, err := bootstrap.Of(st.cluster(SourceReport), newcomer)
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ type scene struct{ *stage.Stage }
 
 func newStage(t testing.TB, racks, nodes int) *scene {
 	t.Helper()
-	return &scene{stage.New(t, racks, nodes)}
+	return &scene{stage.New(racks, nodes)}
 }
 
 // copies are for a fake client, which numbers the objects that it is given: tests that run side by side share them.

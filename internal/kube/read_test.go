@@ -114,7 +114,7 @@ func TestReadOfSeveralDatacenters(t *testing.T) {
 func TestReadSaysWhatLoadSays(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, 3, 2)
-	st.Newcomer(t, 2, 2)
+	st.Newcomer(2, 2)
 	live := st.load(t, Everything(cluster.SourceAuto, ""))
 	list := savedList(t, st.Objects())
 	asJSON, err := yaml.YAMLToJSON(list)

@@ -43,7 +43,7 @@ func read(st *stage.Stage, operations ...api.NodeOperation) *cluster.Cluster {
 // TestUnderWay also plants what is over, and what need not end: neither counts.
 func TestUnderWay(t *testing.T) {
 	t.Parallel()
-	st := stage.New(t, 3, 1)
+	st := stage.New(3, 1)
 	st.Services["demo-rack2-0"].Labels[api.LabelReplace] = ""
 	st.Services["demo-rack3-0"].Labels[api.LabelReplacingNodeHostID] = stage.HostID(3, 0)
 	for name, current := range map[string]string{"demo-rack1": "old", "demo-rack2": "new"} {
@@ -68,7 +68,7 @@ func TestUnderWay(t *testing.T) {
 
 func TestNothingIsKnownOfOperationsWhereNobodyWasAsked(t *testing.T) {
 	t.Parallel()
-	st := stage.New(t, 1, 2)
+	st := stage.New(1, 2)
 	for _, p := range st.Pods {
 		p.Annotations = nil
 	}
@@ -79,7 +79,7 @@ func TestNothingIsKnownOfOperationsWhereNobodyWasAsked(t *testing.T) {
 
 func TestRemovable(t *testing.T) {
 	t.Parallel()
-	c := read(stage.New(t, 3, 1))
+	c := read(stage.New(3, 1))
 	for name, tc := range map[string]struct {
 		id   string
 		want words.Code

@@ -3,412 +3,83 @@
 package plugintest
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
-// Now is the moment of every run; everything started an hour before.
-var Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+// Cluster and Node are those of the one builder; its clusters here have the cluster report that our controller writes.
+type (
+	Cluster = stage.Cluster
+	Node    = stage.Node
+)
 
-// Start is when everything started.
-var Start = Now.Add(-time.Hour)
+// Now, Start and HostID are the builder's.
+var (
+	Now    = stage.Now
+	Start  = stage.Start
+	HostID = stage.NumberedHostID
+)
 
-// Node is one joined member.
-type Node struct {
-	Name, Datacenter, Rack string
-	Ordinal                int32
-	HostID                 string
-	Version                string
-}
-
-// Cluster builds the objects of a ScyllaDB cluster on plain StatefulSets. The zero value is not useful: begin with New.
-type Cluster struct {
-	Namespace, Name string
-	Nodes           []Node
-
-	services map[string]*corev1.Service
-	pods     map[string]*corev1.Pod
-	sets     map[string]*appsv1.StatefulSet
-	// not maps observer to observed host IDs that it does not see UP.
-	not     map[string]map[string]api.ObservedNodeStatusReport
-	missing map[string]bool   // members without a row in the report
-	failed  map[string]string // members whose reporter gives an error instead of a row
-	says    []func(Node, *api.NodeStatusReport)
-	reports bool
-	// operator is set for a cluster whose rows the Scylla Operator's reporter writes.
-	operator bool
-	order    []string
-	more     []client.Object
-	byName   map[string]int // index into Nodes
-}
-
-// HostID of the n-th node from 0, a UUID whose first group tells it apart.
-func HostID(n int) string {
-	return fmt.Sprintf("%08x-5ea1-4d00-8000-%012x", 0x35d0f1a0+uint32(n)*0x01010101, n)
-}
-
-// New is a cluster demo in namespace demo: racks rack1.. of datacenter dc1 with so many members each, all joined, running and UP.
+// New is a cluster demo in namespace demo: racks rack1.. of datacenter dc1 with so many members each, all joined, running
+// and UP.
 func New(racks, members int) *Cluster { return NewNamed("demo", "demo", "dc1", racks, members) }
 
 // NewNamed is New with other names.
 func NewNamed(namespace, name, datacenter string, racks, members int) *Cluster {
-	c := &Cluster{
-		Namespace: namespace, Name: name, reports: true,
-		services: map[string]*corev1.Service{}, pods: map[string]*corev1.Pod{}, sets: map[string]*appsv1.StatefulSet{},
-		not: map[string]map[string]api.ObservedNodeStatusReport{}, missing: map[string]bool{}, failed: map[string]string{}, byName: map[string]int{},
-	}
-	c.AddDatacenter(datacenter, racks, members)
+	c := stage.NewCluster(namespace, name, datacenter, racks, members)
+	c.Finish = func(objects []client.Object) []client.Object { return withClusterReport(c, objects) }
 	return c
 }
 
-// AddDatacenter adds a datacenter of joined members.
-func (c *Cluster) AddDatacenter(datacenter string, racks, members int) *Cluster {
-	for r := 1; r <= racks; r++ {
-		rack := fmt.Sprintf("rack%d", r)
-		set := c.setName(datacenter, rack)
-		c.sets[set] = c.newSet(set, datacenter, rack, int32(members))
-		for o := range members {
-			n := Node{Name: fmt.Sprintf("%s-%d", set, o), Datacenter: datacenter, Rack: rack, Ordinal: int32(o), HostID: HostID(len(c.Nodes)), Version: "2025.2.1"}
-			c.byName[n.Name] = len(c.Nodes)
-			c.Nodes = append(c.Nodes, n)
-			c.order = append(c.order, n.Name)
-			c.services[n.Name] = c.newService(n.Name, datacenter, rack, n.Ordinal)
-			c.services[n.Name].Annotations = map[string]string{api.AnnotationHostID: n.HostID, api.AnnotationNodeJoined: "true"}
-			c.pods[n.Name] = c.newPod(n.Name, datacenter, rack)
-		}
+// withClusterReport gives the objects the cluster report that our controller writes of them, instead of the one that
+// they have. A cluster that is not our controller's or brings a cluster report of another hand has none.
+func withClusterReport(c *Cluster, objects []client.Object) []client.Object {
+	ours := func(o client.Object) bool { return o.GetLabels()[api.LabelManagedBy] == api.ManagedByUs }
+	foreign := func(o client.Object) bool {
+		_, is := o.(*api.ScyllaDBStatusReport)
+		return is && o.GetName() == c.Name && !ours(o)
 	}
-	return c
-}
-
-func (c *Cluster) setName(dc, rack string) string { return c.Name + "-" + dc + "-" + rack }
-
-func (c *Cluster) labels(dc, rack string) map[string]string {
-	return map[string]string{
-		api.LabelCluster: c.Name, api.LabelDatacenter: dc, api.LabelRack: rack, api.LabelManagedBy: api.ManagedByUs, api.LabelPodType: api.PodTypeNode,
+	if slices.ContainsFunc(objects, foreign) {
+		return objects
 	}
-}
-
-func (c *Cluster) meta(kind, name string, labels map[string]string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Namespace: c.Namespace, Name: name, Labels: labels, UID: types.UID(c.Namespace + "-" + kind + "-" + name), CreationTimestamp: metav1.NewTime(Start),
+	in := cluster.Objects{
+		Key:  cluster.Key{Namespace: c.Namespace, Name: c.Name},
+		Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport,
 	}
-}
-
-func (c *Cluster) newService(name, dc, rack string, ordinal int32) *corev1.Service {
-	l := c.labels(dc, rack)
-	delete(l, api.LabelPodType)
-	l[api.LabelServiceType], l[api.LabelRackOrdinal] = api.ServiceTypeMember, fmt.Sprint(ordinal)
-	return &corev1.Service{
-		ObjectMeta: c.meta("service", name, l),
-		Spec:       corev1.ServiceSpec{ClusterIP: "None", Selector: map[string]string{appsv1.StatefulSetPodNameLabel: name}, PublishNotReadyAddresses: true},
-	}
-}
-
-// podSpec is a member's. Its barrier decides by the reports alone: these clusters show rows, and have no view.
-func podSpec(name string) corev1.PodSpec {
-	return corev1.PodSpec{
-		NodeName: "worker-1",
-		Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data-" + name},
-		}}},
-		InitContainers: []corev1.Container{
-			{Name: api.ContainerReporter, RestartPolicy: new(corev1.ContainerRestartPolicyAlways)},
-			{Name: api.ContainerBootstrappedQuery},
-			{Name: api.ContainerBarrier, Args: []string{"barrier", "--policy=" + string(api.PolicyReports)}},
-		},
-		Containers: []corev1.Container{{
-			Name: api.ContainerScyllaDB, Image: "scylladb/scylla:2025.2.1", VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/scylla"}},
-		}},
-	}
-}
-
-func (c *Cluster) newSet(name, dc, rack string, replicas int32) *appsv1.StatefulSet {
-	l := c.labels(dc, rack)
-	return &appsv1.StatefulSet{
-		ObjectMeta: c.meta("statefulset", name, l),
-		Spec: appsv1.StatefulSetSpec{
-			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: l},
-			Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: l}, Spec: podSpec(name + "-0")},
-			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
-		},
-	}
-}
-
-func running(since time.Time) corev1.ContainerState {
-	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
-}
-
-func (c *Cluster) newPod(name, dc, rack string) *corev1.Pod {
-	l := c.labels(dc, rack)
-	l[appsv1.StatefulSetPodNameLabel] = name
-	finished := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(Start)}}
-	started := true
-	p := &corev1.Pod{ObjectMeta: c.meta("pod", name, l), Spec: podSpec(name)}
-	p.Status = corev1.PodStatus{
-		Phase: corev1.PodRunning,
-		Conditions: []corev1.PodCondition{
-			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue},
-			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
-		},
-		InitContainerStatuses: []corev1.ContainerStatus{
-			{Name: api.ContainerReporter, Ready: true, Started: &started, State: running(Start)},
-			{Name: api.ContainerBootstrappedQuery, Ready: true, State: finished},
-			{Name: api.ContainerBarrier, Ready: true, State: finished},
-		},
-		ContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, Started: &started, State: running(Start)}},
-	}
-	return p
-}
-
-// Node finds a joined member by name.
-func (c *Cluster) Node(name string) Node {
-	if i, ok := c.byName[name]; ok {
-		return c.Nodes[i]
-	}
-	panic("no node " + name + " among " + strings.Join(c.order, ", "))
-}
-
-// Sees sets what one member says of another.
-func (c *Cluster) Sees(observer, observed string, status api.NodeStatus, since time.Time) *Cluster {
-	from, to := c.Node(observer), c.Node(observed)
-	if c.not[from.HostID] == nil {
-		c.not[from.HostID] = map[string]api.ObservedNodeStatusReport{}
-	}
-	o := api.ObservedNodeStatusReport{HostID: hostid.ID(to.HostID), Status: status}
-	if !since.IsZero() {
-		t := metav1.NewTime(since)
-		o.Since = &t
-	}
-	c.not[from.HostID][to.HostID] = o
-	return c
-}
-
-// Down is a member whose node died twelve seconds ago: all others see it DOWN, its Pod crashes, its row is gone.
-func (c *Cluster) Down(name string) *Cluster {
-	for _, n := range c.Nodes {
-		if n.Name != name {
-			c.Sees(n.Name, name, api.NodeStatusDown, Now.Add(-12*time.Second))
-		}
-	}
-	p := c.pods[name]
-	p.Status.Conditions[1].Status, p.Status.Conditions[2].Status = corev1.ConditionFalse, corev1.ConditionFalse
-	c.failed[name] = "connection refused"
-	p.Status.ContainerStatuses[0] = corev1.ContainerStatus{
-		Name: api.ContainerScyllaDB, RestartCount: 3,
-		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(Now.Add(-12 * time.Second))}},
-	}
-	return c
-}
-
-// DownSince is Down, with all others seeing the node DOWN for so long.
-func (c *Cluster) DownSince(name string, ago time.Duration) *Cluster {
-	c.Down(name)
-	for _, n := range c.Nodes {
-		if n.Name != name {
-			c.Sees(n.Name, name, api.NodeStatusDown, Now.Add(-ago))
-		}
-	}
-	return c
-}
-
-// Says changes what every member's reporter writes beside its row.
-func (c *Cluster) Says(change func(by Node, said *api.NodeStatusReport)) *Cluster {
-	c.says = append(c.says, change)
-	return c
-}
-
-// NoRow takes a member's row out of report and annotation.
-func (c *Cluster) NoRow(name string) *Cluster {
-	c.missing[name] = true
-	return c
-}
-
-// NoReports is a cluster without controller: only the annotations of the Pods speak.
-func (c *Cluster) NoReports() *Cluster {
-	c.reports = false
-	return c
-}
-
-// Newcomer adds a member that waits in its barrier since two minutes.
-func (c *Cluster) Newcomer(dc, rack string, ordinal int32) string {
-	set := c.setName(dc, rack)
-	if c.sets[set] == nil {
-		c.sets[set] = c.newSet(set, dc, rack, 0)
-	}
-	*c.sets[set].Spec.Replicas = max(*c.sets[set].Spec.Replicas, ordinal+1)
-	name := fmt.Sprintf("%s-%d", set, ordinal)
-	c.services[name], c.pods[name] = c.newService(name, dc, rack, ordinal), c.newPod(name, dc, rack)
-	p := c.pods[name]
-	p.Status.Phase = corev1.PodPending
-	p.Status.Conditions[1].Status, p.Status.Conditions[2].Status = corev1.ConditionFalse, corev1.ConditionFalse
-	p.Status.InitContainerStatuses[2] = corev1.ContainerStatus{Name: api.ContainerBarrier, State: running(Now.Add(-2 * time.Minute))}
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
-		Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}},
-	}}
-	return name
-}
-
-// Ghost takes a member's Pod away.
-func (c *Cluster) Ghost(name string) *Cluster {
-	delete(c.pods, name)
-	return c
-}
-
-// Service gives the member Service to change.
-func (c *Cluster) Service(name string) *corev1.Service { return c.services[name] }
-
-// Pod gives the Pod to change.
-func (c *Cluster) Pod(name string) *corev1.Pod { return c.pods[name] }
-
-// Set gives a StatefulSet to change.
-func (c *Cluster) Set(dc, rack string) *appsv1.StatefulSet { return c.sets[c.setName(dc, rack)] }
-
-// Add adds any object.
-func (c *Cluster) Add(objects ...client.Object) *Cluster {
-	c.more = append(c.more, objects...)
-	return c
-}
-
-// Operator makes the objects those of the Scylla Operator: a ScyllaCluster, its ScyllaDBDatacenter, and their marks on the members.
-func (c *Cluster) Operator() *Cluster {
-	c.operator = true
-	owner := metav1.OwnerReference{APIVersion: api.GroupVersion.String(), Kind: api.ScyllaDBDatacenterGVK.Kind, Name: c.Name, UID: "sdc", Controller: new(true)}
-	for _, s := range c.services {
-		s.Labels[api.LabelManagedBy] = api.ManagedByOperator
-		s.OwnerReferences = []metav1.OwnerReference{owner}
-	}
-	for _, s := range c.sets {
-		s.Labels[api.LabelManagedBy] = api.ManagedByOperator
-		s.OwnerReferences = []metav1.OwnerReference{owner}
-	}
-	for _, p := range c.pods {
-		p.Labels[api.LabelManagedBy] = api.ManagedByOperator
-	}
-	sc := &metav1.PartialObjectMetadata{ObjectMeta: c.meta("scyllacluster", c.Name, nil)}
-	sc.SetGroupVersionKind(api.ScyllaClusterGVK)
-	sdc := &metav1.PartialObjectMetadata{ObjectMeta: c.meta("scylladbdatacenter", c.Name, nil)}
-	sdc.SetGroupVersionKind(api.ScyllaDBDatacenterGVK)
-	sdc.OwnerReferences = []metav1.OwnerReference{{APIVersion: "scylla.scylladb.com/v1", Kind: api.ScyllaClusterGVK.Kind, Name: c.Name, UID: sc.UID, Controller: new(true)}}
-	return c.Add(sc, sdc)
-}
-
-// row of a joined member.
-func (c *Cluster) row(n Node) []api.ObservedNodeStatusReport {
-	cells := make([]api.ObservedNodeStatusReport, 0, len(c.Nodes))
-	for _, o := range c.Nodes {
-		cell, ok := c.not[n.HostID][o.HostID]
-		switch {
-		case !ok:
-			cell = api.ObservedNodeStatusReport{HostID: hostid.ID(o.HostID), Status: api.NodeStatusUp}
-		case cell.Status == "":
-			continue // the row lacks it
-		}
-		cells = append(cells, cell)
-	}
-	return cells
-}
-
-// Objects in the order of their names, as an API server would list them.
-func (c *Cluster) Objects() []client.Object {
-	reports := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
-	var order []*api.ScyllaDBDatacenterNodesStatusReport
-	for _, n := range c.Nodes {
-		r := reports[n.Datacenter]
-		if r == nil {
-			r = &api.ScyllaDBDatacenterNodesStatusReport{
-				ObjectMeta: c.meta("report", c.Name+"-"+n.Datacenter, map[string]string{api.LabelReportSelector: c.Name, api.LabelManagedBy: api.ManagedByUs}), DatacenterName: n.Datacenter,
+	var out []client.Object
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *corev1.Service:
+			if cluster.Managed(o) {
+				in.Services = append(in.Services, *o)
 			}
-			r.ManagedFields = written(`{"f:racks":{}}`)
-			reports[n.Datacenter], order = r, append(order, r)
+		case *corev1.Pod:
+			in.Pods = append(in.Pods, *o)
+		case *appsv1.StatefulSet:
+			if cluster.Managed(o) {
+				in.StatefulSets = append(in.StatefulSets, *o)
+			}
+		case *api.ScyllaDBDatacenterNodesStatusReport:
+			in.Reports = append(in.Reports, *o)
+		case *api.ScyllaDBStatusReport:
+			if o.Name == c.Name {
+				continue
+			}
 		}
-		if len(r.Racks) == 0 || r.Racks[len(r.Racks)-1].Name != n.Rack {
-			r.Racks = append(r.Racks, api.RackReport{Name: n.Rack})
-		}
-		id := n.HostID
-		row := api.NodeReport{Ordinal: n.Ordinal, HostID: &id}
-		if c.failed[n.Name] != "" {
-			c.annotate(n)
-		} else if !c.missing[n.Name] {
-			row.ObservedNodes = api.Plain(c.row(n))
-			c.annotate(n)
-		}
-		rack := &r.Racks[len(r.Racks)-1]
-		rack.Nodes = append(rack.Nodes, row)
+		out = append(out, o)
 	}
-	var all []client.Object
-	for _, name := range sorted(c.services) {
-		all = append(all, c.services[name])
+	if len(in.StatefulSets) == 0 || len(in.Reports) == 0 {
+		return objects
 	}
-	for _, name := range sorted(c.pods) {
-		all = append(all, c.pods[name])
-	}
-	for _, name := range sorted(c.sets) {
-		all = append(all, c.sets[name])
-	}
-	if c.reports {
-		for _, r := range order {
-			all = append(all, r)
-		}
-	}
-	return c.withClusterReport(append(all, c.more...))
-}
-
-func (c *Cluster) annotate(n Node) {
-	p := c.pods[n.Name]
-	if p == nil {
-		return
-	}
-	said := &api.NodeStatusReport{ObservedNodes: c.row(n), HostID: hostid.ID(n.HostID), OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version}
-	for _, cell := range said.ObservedNodes {
-		if i := slices.IndexFunc(c.Nodes, func(o Node) bool { return o.HostID == string(cell.HostID) }); i >= 0 && cell.Status != api.NodeStatusUp {
-			said.Places = append(said.Places, api.NodePlace{HostID: cell.HostID, Datacenter: c.Nodes[i].Datacenter, Rack: c.Nodes[i].Rack})
-		}
-	}
-	if text := c.failed[n.Name]; text != "" {
-		said = &api.NodeStatusReport{Error: &text}
-	}
-	for _, change := range c.says {
-		change(n, said)
-	}
-	if c.operator {
-		said = operatorRow(said)
-	}
-	v, err := api.EncodeNodeStatusReport(said)
-	if err != nil {
-		panic(err)
-	}
-	if p.Annotations == nil {
-		p.Annotations = map[string]string{}
-	}
-	p.Annotations[api.AnnotationNodeStatusReport] = v
-	p.ManagedFields = written(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationNodeStatusReport + `":{}}}}`)
-}
-
-// Maintenance sets label scylla/node-maintenance on a member's Service, as written by kubectl.
-func (c *Cluster) Maintenance(name string, ago time.Duration) *Cluster {
-	svc := c.Service(name)
-	svc.Labels[api.LabelNodeMaintenance] = ""
-	svc.ManagedFields = written(`{"f:metadata":{"f:labels":{"f:` + api.LabelNodeMaintenance + `":{}}}}`)
-	svc.ManagedFields[0].Manager, svc.ManagedFields[0].Time = "kubectl-label", &metav1.Time{Time: Now.Add(-ago)}
-	return c
-}
-
-// written is what an API server keeps of a write four minutes ago.
-func written(fields string) []metav1.ManagedFieldsEntry {
-	return []metav1.ManagedFieldsEntry{{
-		Manager: "scylla-agent", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-		Time: &metav1.Time{Time: Now.Add(-4 * time.Minute)}, FieldsV1: metav1.NewFieldsV1(fields),
-	}}
+	r := cluster.New(in, cluster.SourceAnnotation, Now).ClusterReport(nil, nil)
+	r.ObjectMeta = c.Meta("statusreport", c.Name, map[string]string{api.LabelManagedBy: api.ManagedByUs})
+	r.ManagedFields = stage.Written(`{"f:datacenters":{}}`)
+	return append(out, r)
 }

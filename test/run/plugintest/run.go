@@ -62,8 +62,6 @@ var printedFrom = regexp.MustCompile(`( --from [^\s"'<;,)}]+)|(,\s*"--from",\s*"
 
 var cutFrom = regexp.MustCompile(`(?m)(kubectl scylla (?:status|barrier|describe|report|dashboard|replace status)[^\n]*? -n demo)( \S*)*…$`)
 
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 // bubbleClock advances with the time of a synctest bubble.
 type bubbleClock struct {
 	clock.RealClock

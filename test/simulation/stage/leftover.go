@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugintest
+package stage
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ func (c *Cluster) Leftover(name string) []client.Object {
 	for i, o := range objects {
 		switch o := o.DeepCopyObject().(type) {
 		case *appsv1.StatefulSet:
-			if o.Name == c.setName(gone.Datacenter, gone.Rack) {
+			if o.Name == c.set(gone.Datacenter, gone.Rack) {
 				*o.Spec.Replicas--
 			}
 			objects[i] = o
@@ -33,5 +33,5 @@ func (c *Cluster) Leftover(name string) []client.Object {
 			objects[i] = o
 		}
 	}
-	return c.withClusterReport(objects)
+	return c.finish(objects)
 }

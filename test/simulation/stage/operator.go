@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package plugintest
+package stage
 
 import (
 	"encoding/json"
@@ -36,7 +36,7 @@ func (c *Cluster) OperatorObjects(datacenter string, change func(*api.ScyllaDBDa
 		o.SetAnnotations(a)
 	}
 	for _, o := range c.Objects() {
-		o = copies([]client.Object{o})[0]
+		o = o.DeepCopyObject().(client.Object)
 		if dc := o.GetLabels()[api.LabelDatacenter]; dc != "" && dc != datacenter {
 			continue
 		}
