@@ -110,8 +110,8 @@ func TestDoorOfAClusterThatKnowsNothingOfUs(t *testing.T) {
 	u.walk(t, "Protect joins", names, []step{
 		{"kubectl scylla check --pre -n NAMESPACE", 0, []string{"ok:"}},
 		{"kubectl scylla install --image IMAGE --yes", 0, []string{"deployment.apps/kubectl-scylla-controller applied"}},
-		{"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --dry-run=client", 0, []string{"+        - launch", "statefulset inject/db-a changes", "nothing was changed"}},
-		{"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --yes", 0, []string{"the host IDs of 3 nodes are recorded", "db-a-0 restarts", "db-b-0 restarts", "db-c-0 restarts", "inject/shop is guarded"}},
+		{"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --dry-run=client", 0, []string{"+        - launch", "statefulset inject/db-a will change", "nothing was changed"}},
+		{"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --yes", 0, []string{"the host IDs of 3 nodes are recorded", "db-a-0 restarts", "db-b-0 restarts", "db-c-0 restarts", "inject/shop is protected"}},
 		{"kubectl scylla status -n NAMESPACE --wait", 0, healthy},
 		{"kubectl scylla check -n NAMESPACE", 0, []string{"3 reporters respond", "statefulset inject/db-a: reporter, query, barrier and launcher are configured"}},
 	})

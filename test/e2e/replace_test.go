@@ -365,8 +365,8 @@ func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 	const unknown = "5ca1ab1e-0000-4000-8000-0000000000ff"
 	alive := f.hostID(rack2 + "-0")
 	wrong := map[string]struct{ rack, target, says, cure string }{
-		rack1 + "-1": {rack1, unknown, "Replaced node with Host ID " + unknown + " not found", "host ID " + unknown + " is no member"},
-		rack2 + "-1": {rack2, alive, "tried to replace alive node " + alive, rack2 + "-0 (" + alive[:8] + ") is alive and cannot be replaced"},
+		rack1 + "-1": {rack1, unknown, "Replaced node with Host ID " + unknown + " not found", "host ID " + unknown + " is not a member"},
+		rack2 + "-1": {rack2, alive, "tried to replace alive node " + alive, rack2 + "-0 (" + alive[:8] + ") is running and cannot be replaced"},
 	}
 	for member, w := range wrong {
 		svc := f.service(w.rack + "-0")
@@ -393,7 +393,7 @@ func TestScyllaDBRefusesAWrongTarget(t *testing.T) {
 		}
 		r := f.plugin("replace", "status", member, "-o", "json")
 		f.must(json.Unmarshal([]byte(r.Stdout), &doc))
-		_, commands, _ := strings.Cut(doc.Items[0].Cure.Text, "take the replacement back: ")
+		_, commands, _ := strings.Cut(doc.Items[0].Cure.Text, "withdraw the replacement: ")
 		commands, _, _ = strings.Cut(commands, ";")
 		for command := range strings.SplitSeq(commands, " && ") {
 			out, err := f.Cluster.Kubectl(f.ctx, strings.Fields(strings.TrimPrefix(command, "kubectl "))...)
@@ -470,7 +470,7 @@ func TestReplaceAtTheSameAddress(t *testing.T) {
 	if r.Code != 0 {
 		t.Fatalf("replace: exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	contains(t, "the progress of replace", r.Stderr, "Pod "+victim+" cannot be evicted yet", "disruption budget demo", "evicting the dead node's Pod: refused", "next try at ")
+	contains(t, "the progress of replace", r.Stderr, "Pod "+victim+" cannot be evicted", "disruption budget demo", "evicting the dead node's Pod: refused", "next try at ")
 	f.replaced(victim, old, claim)
 	log, err := f.ContainerLog(f.ctx, f.namespace, victim, api.ContainerScyllaDB)
 	f.must(err)
