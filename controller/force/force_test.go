@@ -38,6 +38,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -279,14 +280,16 @@ func (b *bench) events() (out []string) {
 }
 
 func set(name string) *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, UID: types.UID(name),
-		Labels: map[string]string{api.LabelCluster: "demo", api.LabelManagedBy: api.ManagedByUs}}}
+	s := stage.Bare("demo", "demo").NewSet(name, "dc1", "r1", 1)
+	s.UID = types.UID(name)
+	return s
 }
 
 func service(name, set string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name,
-		Labels:          map[string]string{api.LabelCluster: "demo", api.LabelManagedBy: api.ManagedByUs, api.LabelServiceType: api.ServiceTypeMember},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, UID: types.UID(set), Controller: ptr.To(true)}}}}
+	s := stage.Bare("demo", "demo").NewService(name, "dc1", "r1", 0)
+	s.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set, UID: types.UID(set), Controller: ptr.To(true)}}
+	return s
 }
 
 func demoCluster() []client.Object {

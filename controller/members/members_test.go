@@ -32,6 +32,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -124,22 +125,13 @@ func (b *bench) events() (out []string) {
 }
 
 func set(replicas int32) *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo-r1", UID: "set", Labels: map[string]string{
-			api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "r1"}},
-		Spec: appsv1.StatefulSetSpec{Replicas: &replicas},
-	}
+	s := stage.Bare(ns, "demo").NewSet("demo-r1", "dc1", "r1", replicas)
+	s.UID, s.Spec.VolumeClaimTemplates = "set", nil
+	return s
 }
 
 func pod(name string, row *api.NodeStatusReport) *corev1.Pod {
-	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{api.LabelCluster: "demo"}},
-		Spec: corev1.PodSpec{
-			InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}},
-		},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, InitContainerStatuses: []corev1.ContainerStatus{
-			{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
-	}
+	p := stage.Bare(ns, "demo").NewPod(name, "dc1", "r1")
 	if row != nil {
 		text, err := api.EncodeNodeStatusReport(row)
 		if err != nil {

@@ -37,6 +37,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 const (
@@ -140,33 +141,16 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func labels(rack string) map[string]string {
-	return map[string]string{
-		api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: rack, api.LabelManagedBy: api.ManagedByUs,
-		api.LabelServiceType: api.ServiceTypeMember, api.LabelRackOrdinal: "0",
-	}
-}
-
 func (w *world) service(name, rack, id string) *corev1.Service {
-	return &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: ns, UID: types.UID("svc-" + name), Labels: labels(rack),
-			Annotations: map[string]string{api.AnnotationHostID: id, api.AnnotationNodeJoined: "true"},
-		},
-		Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone},
-	}
+	s := stage.Joined(stage.Bare(ns, "demo").NewService(name, "dc1", rack, 0), id)
+	s.UID = types.UID("svc-" + name)
+	return s
 }
 
 func (w *world) set(rack string) *appsv1.StatefulSet {
-	one := int32(1)
-	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "demo-" + rack, Namespace: ns, UID: types.UID("set-" + rack), Labels: labels(rack)},
-		Spec: appsv1.StatefulSetSpec{
-			Replicas:             &one,
-			Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels(rack)}, Spec: w.podSpec()},
-			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
-		},
-	}
+	s := stage.Bare(ns, "demo").NewSet("demo-"+rack, "dc1", rack, 1)
+	s.UID, s.Spec.Template.Spec = types.UID("set-"+rack), w.podSpec()
+	return s
 }
 
 func (w *world) podSpec() corev1.PodSpec {
@@ -180,24 +164,15 @@ func (w *world) podSpec() corev1.PodSpec {
 }
 
 func (w *world) pod(name, rack string, uid types.UID) *corev1.Pod {
-	yes := true
-	l := labels(rack)
-	l[api.LabelPodType] = api.PodTypeNode
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: ns, UID: uid, Labels: l, Finalizers: []string{"test/kubelet"}, CreationTimestamp: metav1.NewTime(t0.Add(-time.Hour)),
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-" + rack, UID: types.UID("set-" + rack), Controller: &yes}},
-		},
-		Spec: w.podSpec(),
-		Status: corev1.PodStatus{
-			Phase: corev1.PodRunning, PodIP: "10.244.0." + fmt.Sprint(len(name)+int(name[5])),
-			InitContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
-			ContainerStatuses:     running(false),
-			Conditions: []corev1.PodCondition{
-				{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionFalse},
-			},
-		},
-	}
+	p := stage.Bare(ns, "demo").NewPod(name, "dc1", rack)
+	p.UID, p.Spec, p.Finalizers, p.CreationTimestamp = uid, w.podSpec(), []string{"test/kubelet"}, metav1.NewTime(t0.Add(-time.Hour))
+	p.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-" + rack, UID: types.UID("set-" + rack), Controller: new(true)}}
+	p.Status.PodIP = "10.244.0." + fmt.Sprint(len(name)+int(name[5]))
+	p.Status.ContainerStatuses = running(false)
+	p.Status.Conditions = []corev1.PodCondition{
+		{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionFalse}}
+	return p
 }
 
 func running(ready bool) []corev1.ContainerStatus {

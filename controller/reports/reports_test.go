@@ -221,34 +221,21 @@ func (b *bench) condition(kind string) metav1.Condition {
 	return *c
 }
 
-func labels(dc, rack string) map[string]string {
-	return map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: dc, api.LabelRack: rack, api.LabelManagedBy: api.ManagedByUs}
-}
-
 func set(name, dc, rack string, replicas int32) *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID("uid-" + name), Labels: labels(dc, rack)},
-		Spec:       appsv1.StatefulSetSpec{Replicas: &replicas},
-	}
+	s := stage.Bare(ns, "demo").NewSet(name, dc, rack, replicas)
+	s.UID, s.Spec = types.UID("uid-"+name), appsv1.StatefulSetSpec{Replicas: &replicas}
+	return s
 }
 
-// member is a joined member: its Service, and its Pod with a reporter that runs.
+// member is a joined member: its Service, and its Pod with a reporter that runs, and no barrier.
 func member(name, dc, rack string, ordinal int, hostID, row string) []client.Object {
-	l := labels(dc, rack)
-	l[api.LabelServiceType], l[api.LabelRackOrdinal] = api.ServiceTypeMember, fmt.Sprint(ordinal)
-	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-		Namespace: ns, Name: name, Labels: l,
-		Annotations: map[string]string{api.AnnotationHostID: hostID, api.AnnotationNodeJoined: "true"},
-	}}
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{api.LabelCluster: "demo"},
-			Annotations: map[string]string{api.AnnotationNodeStatusReport: row}},
-		Spec: corev1.PodSpec{
-			InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}},
-		},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, InitContainerStatuses: []corev1.ContainerStatus{running(true)}},
-	}
-	return []client.Object{svc, pod}
+	c := stage.Bare(ns, "demo")
+	pod := c.NewPod(name, dc, rack)
+	pod.UID = types.UID("uid-" + name)
+	pod.Spec.InitContainers, pod.Status.InitContainerStatuses = pod.Spec.InitContainers[:1], pod.Status.InitContainerStatuses[:1]
+	pod.Spec.NodeName, pod.Status.ContainerStatuses, pod.Status.Conditions = "", nil, nil
+	pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: row}
+	return []client.Object{stage.Joined(c.NewService(name, dc, rack, int32(ordinal)), hostID), pod}
 }
 
 func running(ready bool) corev1.ContainerStatus {

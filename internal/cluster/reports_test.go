@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -49,40 +48,26 @@ func reportObjects(members ...reportMember) Objects {
 	return o
 }
 
-func reportLabels(datacenter, rack string) map[string]string {
-	return map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: datacenter, api.LabelRack: rack, api.LabelManagedBy: api.ManagedByUs}
-}
-
 // reportSet is a StatefulSet that lists its rack also where no member has joined.
 func reportSet(datacenter, rack string) appsv1.StatefulSet {
-	return appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: "set-" + datacenter + "-" + rack, Labels: reportLabels(datacenter, rack)}}
+	return *stage.Bare("db", "demo").NewSet("set-"+datacenter+"-"+rack, datacenter, rack, 0)
 }
 
 func (m reportMember) addTo(o *Objects) {
-	svc := corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: m.name, Labels: reportLabels(m.datacenter, m.rack), Annotations: map[string]string{}}}
-	svc.Labels[api.LabelServiceType], svc.Labels[api.LabelRackOrdinal] = api.ServiceTypeMember, fmt.Sprint(m.ordinal)
+	c := stage.Bare("db", "demo")
+	svc, pod := c.NewService(m.name, m.datacenter, m.rack, int32(m.ordinal)), c.NewPod(m.name, m.datacenter, m.rack)
+	svc.Annotations = map[string]string{}
 	for key, value := range map[string]string{api.AnnotationHostID: m.hostID, api.AnnotationNodeJoined: m.joined} {
 		if value != "" {
 			svc.Annotations[key] = value
 		}
 	}
-	o.Services = append(o.Services, svc)
-	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(start)}}
-	pod := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "db", Name: m.name, Labels: reportLabels(m.datacenter, m.rack)},
-		Spec: corev1.PodSpec{
-			InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}},
-		},
-		Status: corev1.PodStatus{
-			Phase:                 corev1.PodRunning,
-			InitContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerReporter, Ready: !m.stale, State: running}},
-			ContainerStatuses:     []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: m.serving, State: running}},
-		},
-	}
+	o.Services = append(o.Services, *svc)
+	pod.Status.InitContainerStatuses[0].Ready, pod.Status.ContainerStatuses[0].Ready = !m.stale, m.serving
 	if m.annotation != nil {
 		pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: *m.annotation}
 	}
-	o.Pods = append(o.Pods, pod)
+	o.Pods = append(o.Pods, *pod)
 }
 
 // assembled is the Cluster as the controller judges it.

@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -31,42 +32,25 @@ const ns, hostA, hostB = "scylla", "aaaaaaaa-0000-4000-8000-000000000001", "bbbb
 
 const hostC = "cccccccc-0000-4000-8000-000000000003"
 
-func labels(rack string) map[string]string {
-	return map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: rack, api.LabelServiceType: api.ServiceTypeMember}
-}
-
 func service(rack, id string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-		Name: "demo-" + rack + "-0", Namespace: ns, Labels: labels(rack),
-		Annotations: map[string]string{api.AnnotationHostID: id, api.AnnotationNodeJoined: "true"},
-	}}
+	return stage.Joined(stage.Bare(ns, "demo").NewService("demo-"+rack+"-0", "dc1", rack, 0), id)
 }
 
 func set(rack, image string, command ...string) *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "demo-" + rack, Namespace: ns, UID: "set", Labels: labels(rack)},
-		Spec: appsv1.StatefulSetSpec{
-			Template:             corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerScyllaDB, Image: image, Command: command}}}},
-			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}, {ObjectMeta: metav1.ObjectMeta{Name: "commitlog"}}},
-		},
-	}
+	s := stage.Bare(ns, "demo").NewSet("demo-"+rack, "dc1", rack, 1)
+	s.UID = "set"
+	s.Spec.Template.Spec.Containers[0].Image, s.Spec.Template.Spec.Containers[0].Command = image, command
+	s.Spec.VolumeClaimTemplates = append(s.Spec.VolumeClaimTemplates,
+		corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "commitlog"}})
+	return s
 }
 
 func pod(rack string, report *api.NodeStatusReport) *corev1.Pod {
-	l := labels(rack)
-	delete(l, api.LabelServiceType)
-	l[api.LabelPodType] = api.PodTypeNode
+	p := stage.Bare(ns, "demo").NewPod("demo-"+rack+"-0", "dc1", rack)
 	text, _ := api.EncodeNodeStatusReport(report) // plain strings
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "demo-" + rack + "-0", Namespace: ns, UID: "pod", Labels: l, Annotations: map[string]string{api.AnnotationNodeStatusReport: text}},
-		Spec: corev1.PodSpec{
-			NodeName: "k1", InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}},
-		},
-		Status: corev1.PodStatus{
-			Phase:                 corev1.PodRunning,
-			InitContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}},
-		},
-	}
+	p.UID, p.Spec.NodeName = "pod", "k1"
+	p.Annotations = map[string]string{api.AnnotationNodeStatusReport: text}
+	return p
 }
 
 func says(id, version string, seen ...api.ObservedNodeStatusReport) *api.NodeStatusReport {
@@ -288,9 +272,8 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 
 	held := pod("b", says(hostB, "2025.2.1"))
 	held.Annotations = nil
-	held.Spec.InitContainers = append(held.Spec.InitContainers, corev1.Container{Name: api.ContainerBarrier})
-	held.Status.InitContainerStatuses = append(held.Status.InitContainerStatuses, corev1.ContainerStatus{
-		Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
+	held.Status.InitContainerStatuses[2] = corev1.ContainerStatus{
+		Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	seen := api.ObservedNodeStatusReport{HostID: hostC, Status: api.NodeStatusDown}
 	newcomer := service("b", "")
 	newcomer.Annotations = nil

@@ -40,6 +40,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 const (
@@ -250,21 +251,11 @@ func opens(t *testing.T, done <-chan error) {
 
 // member is a Pod whose reporter runs and sees every node UP.
 func member(name, rack string) *corev1.Pod {
-	always := corev1.ContainerRestartPolicyAlways
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, UID: "uid-" + types.UID(name), Labels: map[string]string{
-			api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: rack, api.LabelPodType: api.PodTypeNode,
-		}, Annotations: carries(map[string]string{"rack1": idA, "rack2": idB}[rack], saw(idA, "UP", idB, "UP"))},
-		Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: api.ContainerReporter, RestartPolicy: &always}}},
-		Status: corev1.PodStatus{
-			PodIP:      map[string]string{"rack1": "10.0.0.1", "rack2": "10.0.0.2"}[rack],
-			Phase:      corev1.PodRunning,
-			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
-			InitContainerStatuses: []corev1.ContainerStatus{{
-				Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-			}},
-		},
-	}
+	p := stage.Bare(ns, "demo").NewPod(name, "dc1", rack)
+	p.UID = "uid-" + types.UID(name)
+	p.Annotations = carries(map[string]string{"rack1": idA, "rack2": idB}[rack], saw(idA, "UP", idB, "UP"))
+	p.Status.PodIP = map[string]string{"rack1": "10.0.0.1", "rack2": "10.0.0.2"}[rack]
+	return p
 }
 
 // carries is the annotation of a Pod with these cells in its row.
@@ -286,17 +277,13 @@ func withoutHeartbeat(id string) map[string]string {
 }
 
 func service(name, rack string, annotations map[string]string) *corev1.Service {
-	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-		Namespace: ns, Name: name, Annotations: annotations,
-		Labels: map[string]string{
-			api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: rack, api.LabelServiceType: api.ServiceTypeMember,
-			api.LabelManagedBy: api.ManagedByUs,
-		},
-	}}
+	s := stage.Bare(ns, "demo").NewService(name, "dc1", rack, 0)
+	s.Annotations = annotations
+	return s
 }
 
 func joinedService(name, rack, id string) *corev1.Service {
-	return service(name, rack, map[string]string{api.AnnotationHostID: id, api.AnnotationNodeJoined: "true"})
+	return stage.Joined(service(name, rack, nil), id)
 }
 
 func saw(pairs ...string) []api.ObservedNodeStatusReport {

@@ -27,6 +27,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 var began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -36,21 +37,12 @@ func id(n int) string { return fmt.Sprintf("%08d-0000-4000-8000-00000000000%d", 
 // member is Service and Pod of demo-r<n>-0: the smaller its number, the older it is, and its address is 10.0.0.<n>. joined is the annotation; sees
 // are the numbers of the nodes in its row, UP, or DOWN where negative.
 func member(n int, joined string, sees ...int) []client.Object {
-	name := fmt.Sprintf("demo-r%d-0", n)
-	labels := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: fmt.Sprintf("r%d", n)}
-	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "scylla", Name: name, Labels: map[string]string{api.LabelServiceType: api.ServiceTypeMember}, Annotations: map[string]string{},
-		CreationTimestamp: metav1.NewTime(began.Add(time.Duration(n) * time.Second)),
-	}, Spec: corev1.ServiceSpec{ClusterIP: fmt.Sprintf("10.96.0.%d", n)}}
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "scylla", Name: name, Labels: map[string]string{api.LabelPodType: api.PodTypeNode}, Annotations: map[string]string{}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.0.0.%d", n), InitContainerStatuses: []corev1.ContainerStatus{
-			{Name: api.ContainerReporter, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
-		Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: api.ContainerReporter}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}}},
-	}
-	for k, v := range labels {
-		svc.Labels[k], pod.Labels[k] = v, v
-	}
+	name, rack := fmt.Sprintf("demo-r%d-0", n), fmt.Sprintf("r%d", n)
+	c := stage.Bare("scylla", "demo")
+	svc, pod := c.NewService(name, "dc1", rack, 0), c.NewPod(name, "dc1", rack)
+	svc.Annotations, pod.Annotations = map[string]string{}, map[string]string{}
+	svc.CreationTimestamp = metav1.NewTime(began.Add(time.Duration(n) * time.Second))
+	svc.Spec.ClusterIP, pod.Status.PodIP = fmt.Sprintf("10.96.0.%d", n), fmt.Sprintf("10.0.0.%d", n)
 	if joined != "" {
 		svc.Annotations[api.AnnotationNodeJoined], svc.Annotations[api.AnnotationHostID] = joined, id(n)
 	}

@@ -68,12 +68,12 @@ func NumberedHostID(n int) string {
 
 // NewCluster has racks rack1.. with so many members each, all joined, running and UP.
 func NewCluster(namespace, name, datacenter string, racks, members int) *Cluster {
-	c := bare(namespace, name)
+	c := Bare(namespace, name)
 	return c.AddDatacenter(datacenter, racks, members)
 }
 
-// bare is a cluster without members.
-func bare(namespace, name string) *Cluster {
+// Bare is a cluster without members, for tests that make them one by one.
+func Bare(namespace, name string) *Cluster {
 	return &Cluster{
 		Namespace: namespace, Name: name, reports: true, version: "2025.2.1",
 		set:      func(dc, rack string) string { return name + "-" + dc + "-" + rack },
@@ -89,15 +89,14 @@ func (c *Cluster) AddDatacenter(datacenter string, racks, members int) *Cluster 
 	for r := 1; r <= racks; r++ {
 		rack := fmt.Sprintf("rack%d", r)
 		set := c.set(datacenter, rack)
-		c.sets[set] = c.newSet(set, datacenter, rack, int32(members))
+		c.sets[set] = c.NewSet(set, datacenter, rack, int32(members))
 		for o := range members {
 			n := Node{Name: fmt.Sprintf("%s-%d", set, o), Datacenter: datacenter, Rack: rack, Ordinal: int32(o), HostID: c.hostID(r, o, len(c.Nodes)), Version: c.version}
 			c.byName[n.Name] = len(c.Nodes)
 			c.Nodes = append(c.Nodes, n)
 			c.order = append(c.order, n.Name)
-			c.services[n.Name] = c.newService(n.Name, datacenter, rack, n.Ordinal)
-			c.services[n.Name].Annotations = map[string]string{api.AnnotationHostID: n.HostID, api.AnnotationNodeJoined: "true"}
-			c.pods[n.Name] = c.newPod(n.Name, datacenter, rack)
+			c.services[n.Name] = Joined(c.NewService(n.Name, datacenter, rack, n.Ordinal), n.HostID)
+			c.pods[n.Name] = c.NewPod(n.Name, datacenter, rack)
 		}
 	}
 	return c
@@ -116,7 +115,8 @@ func (c *Cluster) Meta(kind, name string, labels map[string]string) metav1.Objec
 	}
 }
 
-func (c *Cluster) newService(name, dc, rack string, ordinal int32) *corev1.Service {
+// NewService is a member Service without a host ID.
+func (c *Cluster) NewService(name, dc, rack string, ordinal int32) *corev1.Service {
 	l := c.labels(dc, rack)
 	delete(l, api.LabelPodType)
 	l[api.LabelServiceType], l[api.LabelRackOrdinal] = api.ServiceTypeMember, fmt.Sprint(ordinal)
@@ -144,7 +144,14 @@ func (c *Cluster) podSpec(name string) corev1.PodSpec {
 	}
 }
 
-func (c *Cluster) newSet(name, dc, rack string, replicas int32) *appsv1.StatefulSet {
+// Joined marks a member Service as ScyllaDB's node of that host ID.
+func Joined(svc *corev1.Service, hostID string) *corev1.Service {
+	svc.Annotations = map[string]string{api.AnnotationHostID: hostID, api.AnnotationNodeJoined: "true"}
+	return svc
+}
+
+// NewSet is a rack's StatefulSet.
+func (c *Cluster) NewSet(name, dc, rack string, replicas int32) *appsv1.StatefulSet {
 	l := c.labels(dc, rack)
 	return &appsv1.StatefulSet{
 		ObjectMeta: c.Meta("statefulset", name, l),
@@ -160,7 +167,8 @@ func running(since time.Time) corev1.ContainerState {
 	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
 }
 
-func (c *Cluster) newPod(name, dc, rack string) *corev1.Pod {
+// NewPod is a member's Pod that runs and is Ready.
+func (c *Cluster) NewPod(name, dc, rack string) *corev1.Pod {
 	l := c.labels(dc, rack)
 	l[appsv1.StatefulSetPodNameLabel] = name
 	finished := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(Start)}}
@@ -256,11 +264,11 @@ func (c *Cluster) NoReports() *Cluster {
 func (c *Cluster) Newcomer(dc, rack string, ordinal int32) string {
 	set := c.set(dc, rack)
 	if c.sets[set] == nil {
-		c.sets[set] = c.newSet(set, dc, rack, 0)
+		c.sets[set] = c.NewSet(set, dc, rack, 0)
 	}
 	*c.sets[set].Spec.Replicas = max(*c.sets[set].Spec.Replicas, ordinal+1)
 	name := fmt.Sprintf("%s-%d", set, ordinal)
-	c.services[name], c.pods[name] = c.newService(name, dc, rack, ordinal), c.newPod(name, dc, rack)
+	c.services[name], c.pods[name] = c.NewService(name, dc, rack, ordinal), c.NewPod(name, dc, rack)
 	p := c.pods[name]
 	p.Status.Phase = corev1.PodPending
 	p.Status.Conditions[1].Status, p.Status.Conditions[2].Status = corev1.ConditionFalse, corev1.ConditionFalse

@@ -44,7 +44,7 @@ type Stage struct {
 
 // short is a cluster without members whose StatefulSets are named for the rack alone.
 func short() *Cluster {
-	c := bare(Namespace, Name)
+	c := Bare(Namespace, Name)
 	c.version = "2026.2.0"
 	c.set = func(_, rack string) string { return Name + "-" + rack }
 	c.hostID = func(rack, ordinal, _ int) string { return HostID(rack, ordinal) }
@@ -78,15 +78,14 @@ func plain(o client.Object) {
 
 // NewService is a joined member's.
 func NewService(name string, rack int, id string) *corev1.Service {
-	svc := short().newService(name, "dc1", fmt.Sprintf("rack%d", rack), 0)
-	svc.Annotations = map[string]string{api.AnnotationHostID: id, api.AnnotationNodeJoined: "true"}
+	svc := Joined(short().NewService(name, "dc1", fmt.Sprintf("rack%d", rack), 0), id)
 	plain(svc)
 	return svc
 }
 
 // NewPod is a member's that runs; without a report its reporter has written nothing.
 func NewPod(t interface{ Fatal(...any) }, name string, rack int, report *api.NodeStatusReport) *corev1.Pod {
-	p := short().newPod(name, "dc1", fmt.Sprintf("rack%d", rack))
+	p := short().NewPod(name, "dc1", fmt.Sprintf("rack%d", rack))
 	p.Annotations = map[string]string{}
 	plain(p)
 	if report != nil {
