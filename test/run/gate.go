@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path"
@@ -39,7 +40,8 @@ const (
 	// seedsProved is the last of the seeds that pass by both policies.
 	seedsProved = 10000
 
-	podsPerCore = 4 // as in test/e2e
+	podsPerCore = 4  // as in test/e2e
+	orders      = 50 // that the time of a choice is the longest of
 	// startsIn is how long the three Kubernetes nodes with the controller take to be there.
 	startsIn = 45 * time.Second
 	// usually is how long an end-to-end test takes of which nothing is known; most take less.
@@ -174,15 +176,15 @@ func (g *gate) endToEnd(ctx context.Context, in *inputs, t *tally) error {
 	if i < 0 {
 		return fmt.Errorf("choose end-to-end tests: %s is not in %s", story, endToEnd)
 	}
-	capacity := podsPerCore * runtime.GOMAXPROCS(0)
-	remains := g.aim - time.Since(g.began) - startsIn
-	c := choice{changed: changed(ctx, known.lastCommit()), book: known, capacity: capacity, longest: remains}
-	left := remains - c.cost(tests[i])
-	chosen, rest := c.choose(slices.DeleteFunc(slices.Clone(tests), func(t covers.Test) bool { return t.Name == story || t.Name == rehearsed }), left)
-	fmt.Fprintf(g.out, "%s and %d of %d end-to-end tests, in the %s that are left; make proof runs all\n", story, len(chosen), len(chosen)+len(rest), max(0, left).Round(time.Second))
+	left := g.aim - time.Since(g.began) - startsIn
+	c := choice{changed: changed(ctx, known.lastCommit()), book: known, capacity: podsPerCore * runtime.GOMAXPROCS(0)}
+	others := slices.DeleteFunc(slices.Clone(tests), func(t covers.Test) bool { return t.Name == story || t.Name == rehearsed })
+	chosen := c.choose(tests[i], others, left)
+	fmt.Fprintf(g.out, "%s and %d of %d end-to-end tests, which take %s at most of the %s that are left; make proof runs all\n",
+		story, len(chosen)-1, len(others), c.span(chosen).Round(time.Second), max(0, left).Round(time.Second))
 	t.on = keepEndToEnd(ctx, in, tests)
 	defer func() { t.on = nil }()
-	return t.run(ctx, endToEndTests(append([]covers.Test{tests[i]}, chosen...), 15*time.Minute))
+	return t.run(ctx, endToEndTests(chosen, 15*time.Minute))
 }
 
 // endToEndTests are run by one process, which starts one Kubernetes; the tests limit themselves
@@ -214,8 +216,7 @@ func keepEndToEnd(ctx context.Context, in *inputs, tests []covers.Test) func(res
 type choice struct {
 	changed  func(pkg string) bool
 	book     book
-	capacity int           // Pods at a time
-	longest  time.Duration // of one test: its Pods may be few, and it would still be the last to end
+	capacity int // Pods at a time
 }
 
 // last is when a test has passed last, as a place in the book, and its seconds; -1 for never.
@@ -229,42 +230,81 @@ func (c choice) last(t covers.Test) (place int, took time.Duration) {
 	return place, took
 }
 
-// cost is the time that a test takes from the others: its share of the Pods that run at a time.
+// rooms is how many Pods a test takes the room of.
+func (c choice) rooms(t covers.Test) int { return min(max(t.Pods, 1), c.capacity) }
+
+// cost is what a test takes from the others: its time, for each Pod.
 func (c choice) cost(t covers.Test) time.Duration {
 	_, took := c.last(t)
 	if !t.Parallel {
-		return took
+		return took * time.Duration(c.capacity)
 	}
-	return took * time.Duration(min(max(t.Pods, 1), c.capacity)) / time.Duration(c.capacity)
+	return took * time.Duration(c.rooms(t))
 }
 
-// choose takes the tests whose packages have changed, the cheapest first, then those whose last
-// pass is oldest, as long as there is time.
-func (c choice) choose(tests []covers.Test, left time.Duration) (chosen, rest []covers.Test) {
-	affected := func(t covers.Test) bool { return slices.ContainsFunc(t.Packages, c.changed) }
-	slices.SortStableFunc(tests, func(a, b covers.Test) int {
-		if x, y := affected(a), affected(b); x != y {
-			if x {
-				return -1
-			}
-			return 1
-		} else if x {
-			return cmp.Compare(c.cost(a), c.cost(b))
-		}
-		x, _ := c.last(a)
-		y, _ := c.last(b)
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(c.cost(a), c.cost(b)))
-	})
+// span is how long the tests take: those that are not parallel one after the other, then the
+// others. Nobody knows in which order these ask for room, so it is the longest of some orders, the
+// same ones at each call.
+func (c choice) span(tests []covers.Test) time.Duration {
+	var inTurn, longest time.Duration
+	var parallel []covers.Test
 	for _, t := range tests {
+		if t.Parallel {
+			parallel = append(parallel, t)
+			continue
+		}
 		_, took := c.last(t)
-		if cost := c.cost(t); cost <= left && took <= c.longest {
-			left -= cost
-			chosen = append(chosen, t)
-		} else {
-			rest = append(rest, t)
+		inTurn += took
+	}
+	r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // not a secret
+	for range orders {
+		r.Shuffle(len(parallel), func(i, j int) { parallel[i], parallel[j] = parallel[j], parallel[i] })
+		longest = max(longest, c.packed(parallel))
+	}
+	return inTurn + longest
+}
+
+// packed is when the last of the tests ends, if they ask for room in this order. One that waits
+// holds up all behind it, as the semaphore of test/e2e does.
+func (c choice) packed(tests []covers.Test) time.Duration {
+	free := make([]time.Duration, c.capacity) // when the room of each Pod is
+	for _, t := range tests {
+		slices.Sort(free)
+		n := c.rooms(t)
+		_, took := c.last(t)
+		end := free[n-1] + took
+		for i := range n {
+			free[i] = end
 		}
 	}
-	return chosen, rest
+	return slices.Max(free)
+}
+
+// choose takes the first test in any case; then those whose packages have changed, the cheapest
+// first, then those whose last pass is oldest, each one that does not make all take more time
+// than is left.
+func (c choice) choose(first covers.Test, tests []covers.Test, left time.Duration) []covers.Test {
+	tests = slices.SortedStableFunc(slices.Values(tests), func(a, b covers.Test) int {
+		x, y := slices.ContainsFunc(a.Packages, c.changed), slices.ContainsFunc(b.Packages, c.changed)
+		switch {
+		case x && y:
+			return cmp.Compare(c.cost(a), c.cost(b))
+		case x:
+			return -1
+		case y:
+			return 1
+		}
+		i, _ := c.last(a)
+		j, _ := c.last(b)
+		return cmp.Or(cmp.Compare(i, j), cmp.Compare(c.cost(a), c.cost(b)))
+	})
+	chosen := []covers.Test{first}
+	for _, t := range tests {
+		if more := append(slices.Clone(chosen), t); c.span(more) <= left {
+			chosen = more
+		}
+	}
+	return chosen
 }
 
 // changed reports whether a package differs from a commit; every package does where the commit

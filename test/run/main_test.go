@@ -235,15 +235,17 @@ func TestVerdictOfAUnit(t *testing.T) {
 // First the tests of what has changed, the cheapest first; then those whose last pass is oldest,
 // as long as there is time.
 func TestChoose(t *testing.T) {
+	first := covers.Test{Name: "TestFirst", Packages: []string{"internal/b"}, Pods: 4, Parallel: true}
 	tests := []covers.Test{
 		{Name: "TestA", Packages: []string{"internal/a"}, Pods: 8, Parallel: true},
 		{Name: "TestB", Packages: []string{"internal/b"}, Pods: 4, Parallel: true},
 		{Name: "TestC", Packages: []string{"internal/c", "internal/b"}, Pods: 4},
 		{Name: "TestD", Packages: []string{"internal/d"}, Pods: 4, Parallel: true},
-		{Name: "TestE", Packages: []string{"internal/d"}, Pods: 4, Parallel: true},
-		{Name: "TestF", Packages: []string{"internal/b"}, Pods: 1, Parallel: true}, // longer than all may take
+		{Name: "TestE", Packages: []string{"internal/d"}, Pods: 4, Parallel: true}, // never run: 3 minutes
+		{Name: "TestF", Packages: []string{"internal/b"}, Pods: 1, Parallel: true},
 	}
 	known := book{
+		{Unit: "e2e TestFirst", Verdict: pass, Seconds: 60},
 		{Unit: "e2e TestF", Verdict: pass, Seconds: 240}, {Unit: "e2e TestD", Verdict: pass, Seconds: 20}, {Unit: "e2e TestB", Verdict: pass, Seconds: 100},
 		{Unit: "e2e TestC", Verdict: pass, Seconds: 30}, {Unit: "e2e TestA", Verdict: pass, Seconds: 40},
 	}
@@ -252,25 +254,51 @@ func TestChoose(t *testing.T) {
 		left    time.Duration
 		want    string
 	}{
-		"no time":                    {"internal/b", 0, ""},
-		"what has changed":           {"internal/b", 81 * time.Second, "TestC TestB"},
-		"and then the oldest":        {"internal/b", 185 * time.Second, "TestC TestB TestE TestD"},
-		"one does not fit":           {"internal/b", 45 * time.Second, "TestC TestD"},
-		"nothing has changed":        {"", 155 * time.Second, "TestE TestD TestB"},
-		"all, those never run first": {"", time.Hour, "TestE TestD TestB TestC TestA"},
+		"no time":                            {"internal/b", 0, "TestFirst"},
+		"what has changed":                   {"internal/b", 130 * time.Second, "TestFirst TestC TestB"},
+		"one of two beside each other":       {"internal/b", 100 * time.Second, "TestFirst TestC TestD"},
+		"and then the oldest":                {"internal/b", 270 * time.Second, "TestFirst TestC TestF"},
+		"nothing has changed":                {"", 190 * time.Second, "TestFirst TestE"},
+		"all, those that never ran first":    {"", time.Hour, "TestFirst TestE TestF TestD TestB TestC TestA"},
+		"all, those that have changed first": {"internal/b", time.Hour, "TestFirst TestC TestF TestB TestE TestD TestA"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := choice{changed: func(p string) bool { return p == tc.changed }, book: known, capacity: 8, longest: 3 * time.Minute}
-			chosen, rest := c.choose(slices.Clone(tests), tc.left)
+			c := choice{changed: func(p string) bool { return p == tc.changed }, book: known, capacity: 8}
 			var names []string
-			for _, t := range chosen {
+			for _, t := range c.choose(first, tests, tc.left) {
 				names = append(names, t.Name)
 			}
 			if got := strings.Join(names, " "); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
-			if len(chosen)+len(rest) != len(tests) {
-				t.Errorf("%d chosen, %d not", len(chosen), len(rest))
+		})
+	}
+}
+
+// Two tests of five Pods never run side by side where there is room for eight, and one that waits
+// for room holds up those behind it.
+func TestSpan(t *testing.T) {
+	test := func(name string, pods int, parallel bool) covers.Test {
+		return covers.Test{Name: "Test" + name, Pods: pods, Parallel: parallel}
+	}
+	known := book{
+		{Unit: "e2e TestA", Verdict: pass, Seconds: 100}, {Unit: "e2e TestB", Verdict: pass, Seconds: 50},
+		{Unit: "e2e TestC", Verdict: pass, Seconds: 10}, {Unit: "e2e TestA", Verdict: fail, Seconds: 900},
+	}
+	for name, tc := range map[string]struct {
+		tests []covers.Test
+		want  time.Duration
+	}{
+		"nothing":                   {nil, 0},
+		"beside each other":         {[]covers.Test{test("A", 4, true), test("B", 4, true)}, 100 * time.Second},
+		"no room beside each other": {[]covers.Test{test("A", 5, true), test("B", 5, true)}, 150 * time.Second},
+		"more Pods than the room":   {[]covers.Test{test("A", 11, true), test("B", 1, true)}, 150 * time.Second},
+		"not parallel":              {[]covers.Test{test("A", 3, false), test("B", 3, true), test("C", 3, true)}, 150 * time.Second},
+		"one holds up another":      {[]covers.Test{test("A", 3, true), test("B", 5, true), test("C", 5, true)}, 150 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (choice{book: known, capacity: 8}).span(tc.tests); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
 			}
 		})
 	}
