@@ -111,29 +111,53 @@ func write(name string, entries ...entry) error {
 // timings are what the unit tests of the last `make test` took, if the machine had little else to
 // do: each package, and each test of 5 s and more. A house test bounds them.
 func timings(ctx context.Context, in *inputs) ([]entry, error) {
-	const slow = 5.0
 	b, err := os.ReadFile(testPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
+	results, err := timed(b)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w; run make test again", testPath, err)
+	}
 	units := in.tested(func(name string, p *listed) bool { return name != endToEnd && !needsServer(name, p) })
 	var out []entry
 	commit, host := head(ctx), machine()
-	for d := json.NewDecoder(bytes.NewReader(b)); ; {
+	for _, r := range results {
+		if slices.Contains(units, r.Package) {
+			name := strings.TrimSpace("time " + r.Package + " " + r.Test)
+			out = append(out, entry{commit, name, in.ofTests("time", r.Package), r.Seconds, pass, host})
+		}
+	}
+	return out, nil
+}
+
+// timed are the results whose seconds say how fast a test is: passes of packages that ran in this
+// run, while the machine had little else to do. A package comes after its tests.
+func timed(log []byte) ([]result, error) {
+	const slow = 5.0
+	var out []result
+	tests := map[string][]result{}
+	for d := json.NewDecoder(bytes.NewReader(log)); ; {
 		var r result
 		if err := d.Decode(&r); errors.Is(err, io.EOF) {
 			return out, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("read %s: %w; run make test again", testPath, err)
+			return nil, err
 		}
-		busy := r.Load > float64(2*runtime.NumCPU())
-		if busy || r.Verdict != pass || !slices.Contains(units, r.Package) || r.Test != "" && (r.Seconds < slow || strings.Contains(r.Test, "/")) {
-			continue
+		counts := r.Verdict == pass && r.Load <= float64(2*runtime.NumCPU())
+		switch {
+		case r.Test != "":
+			if counts && r.Seconds >= slow && !strings.Contains(r.Test, "/") {
+				tests[r.Package] = append(tests[r.Package], r)
+			}
+		default:
+			if counts && !r.Cached {
+				out = append(append(out, tests[r.Package]...), r)
+			}
+			delete(tests, r.Package)
 		}
-		name := strings.TrimSpace("time " + r.Package + " " + r.Test)
-		out = append(out, entry{commit, name, in.ofTests("time", r.Package), r.Seconds, pass, host})
 	}
 }
 

@@ -140,6 +140,49 @@ func inFixtures(t *testing.T) (got *tally, out, log *bytes.Buffer) {
 	return newTally(out, log), out, log
 }
 
+// Only what ran now, passed, and was not held up by others says how fast a test is.
+func TestTimed(t *testing.T) {
+	const ran, kept, busy = "test/a", "test/b", "test/c"
+	line := func(pkg, test string, seconds, load float64, v verdict, cached bool) result {
+		return result{Package: pkg, Test: test, Seconds: seconds, Verdict: v, Load: load, Cached: cached}
+	}
+	var log bytes.Buffer
+	for _, r := range []result{
+		line(ran, "TestSlow", 6, 1, pass, false), line(kept, "TestSlow", 7, 1, pass, false), line(ran, "TestFast", 4, 1, pass, false),
+		line(ran, "TestSlow/case", 6, 1, pass, false), line(ran, "TestRed", 8, 1, fail, false), line(kept, "", 0.1, 1, pass, true),
+		line(ran, "TestBusy", 9, 1e6, pass, false), line(ran, "", 11, 1, pass, false), line(busy, "", 12, 1e6, pass, false),
+		line(kept, "TestAgain", 5, 1, pass, false), line(kept, "", 5, 1, pass, false), // the seeds are a run of their own
+	} {
+		if err := json.NewEncoder(&log).Encode(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cached := newTally(io.Discard, &log)
+	cached.load = func() float64 { return 1 }
+	cached.begin(t.Context(), nil)
+	for _, e := range []string{
+		`{"Action":"pass","Package":"test/d","Test":"TestKept","Elapsed":9}`,
+		`{"Action":"output","Package":"test/d","Output":"ok  \ttest/d\t(cached)\n"}`,
+		`{"Action":"pass","Package":"test/d","Elapsed":0.01}`,
+	} {
+		cached.add(e + "\n")
+	}
+	got, err := timed(log.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []result{
+		line(ran, "TestSlow", 6, 1, pass, false), line(ran, "", 11, 1, pass, false),
+		line(kept, "TestAgain", 5, 1, pass, false), line(kept, "", 5, 1, pass, false),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := timed([]byte("{")); err == nil {
+		t.Error("a log that is cut off is read without an error")
+	}
+}
+
 // A package that times out: what has ended keeps its result, and what has not is named.
 func TestAPackageThatTimesOut(t *testing.T) {
 	got, out, log := inFixtures(t)

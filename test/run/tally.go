@@ -48,6 +48,8 @@ type result struct {
 	Seconds float64 `json:"seconds"`
 	Verdict verdict `json:"verdict"`
 	Load    float64 `json:"load"` // processes that want a core, the average of the last minute
+	// Cached is true of a package whose results go test has kept: their times are of another run.
+	Cached bool `json:"cached,omitempty"`
 }
 
 // tally counts tests; a test with subtests counts once for itself and once for each of them, as
@@ -215,12 +217,13 @@ func (t *tally) addPackage(e event, text []string) {
 			t.failed++
 		}
 	}
-	cached := ""
-	if strings.Contains(strings.Join(text, ""), "\t(cached)") {
-		cached = " (cached)"
+	cached := strings.Contains(strings.Join(text, ""), "\t(cached)")
+	note := ""
+	if cached {
+		note = " (cached)"
 	}
-	fmt.Fprintf(t.out, "%-4s %s %.1fs%s\n", map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], short(e.Package), e.Elapsed, cached)
-	t.record(result{Package: short(e.Package), Seconds: e.Elapsed, Verdict: verdict(e.Action)})
+	fmt.Fprintf(t.out, "%-4s %s %.1fs%s\n", map[string]string{"pass": "ok", "fail": "FAIL"}[e.Action], short(e.Package), e.Elapsed, note)
+	t.record(result{Package: short(e.Package), Seconds: e.Elapsed, Verdict: verdict(e.Action), Cached: cached})
 }
 
 // waited is what test/e2e logs of the time that a test has waited for room on the machine.
