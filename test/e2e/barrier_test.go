@@ -132,11 +132,8 @@ func TestUnguardedClusterIsHarmed(t *testing.T) {
 	victim, newcomer := rack3+"-0", rack2+"-1"
 	f.freeze(victim, rack1+"-0")
 	f.must(f.Scale(f.ctx, f.namespace, rack2, 2))
-	poisoned := func(ctx context.Context) (bool, string, error) {
-		log, err := f.ContainerLog(ctx, f.namespace, newcomer, api.ContainerScyllaDB)
-		return strings.Contains(log, "has already been removed from the cluster") || strings.Contains(log, "being banned"), tail(log, 3), err
-	}
-	f.waitFor("the join to be cancelled and the host ID banned", poisoned)
+	banned := f.banned(newcomer)
+	f.waitFor("the join to be cancelled and the host ID banned", banned)
 	f.thaw(victim)
 	f.untilRow(rack1+"-0", victimUp(f, victim))
 	// The node is back, and the volume is lost all the same.
@@ -149,10 +146,18 @@ func TestUnguardedClusterIsHarmed(t *testing.T) {
 		if p.DeletionTimestamp != nil {
 			return false, "the old Pod is still going", nil
 		}
-		return poisoned(ctx)
+		return banned(ctx)
 	})
 	if scenario.Ready(f.pod(newcomer)) {
 		t.Error("the newcomer is ready: the simulated ScyllaDB has let a banned host ID in")
+	}
+}
+
+// banned is true when ScyllaDB has said that the member's host ID is.
+func (f *fixture) banned(member string) func(context.Context) (bool, string, error) {
+	return func(ctx context.Context) (bool, string, error) {
+		log, err := f.ContainerLog(ctx, f.namespace, member, api.ContainerScyllaDB)
+		return strings.Contains(log, "has already been removed from the cluster") || strings.Contains(log, "being banned"), tail(log, 3), err
 	}
 }
 

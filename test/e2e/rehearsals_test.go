@@ -96,8 +96,10 @@ func starts() []rehearsal {
 			}
 			d.took("forced, and the barrier opens", 5*time.Second, forced, d.left(newcomer))
 			d.untilEvent(newcomer, "a rehearsal")
+			// This is why a barrier is there. Were the node back before it, the newcomer would join, and
+			// would be missing as a member after the clean-up.
+			d.waitFor("the join to be cancelled and the host ID banned", d.banned(newcomer))
 		},
-		// ScyllaDB cancels the join and bans the newcomer, which is why a barrier is there.
 		cleanUp: func(d *drill) {
 			d.must(d.Scale(d.ctx, d.namespace, rack2, 1))
 			d.thaw(dead)
