@@ -41,7 +41,7 @@ const (
 	seedsProved = 10000
 
 	podsPerCore = 4  // as in test/e2e
-	orders      = 50 // that the time of a choice is the longest of
+	orders      = 50 // of the tests, of which the longest is taken
 	// startsIn is how long the three Kubernetes nodes with the controller take to be there.
 	startsIn = 45 * time.Second
 	// usually is how long an end-to-end test takes of which nothing is known; most take less.
@@ -180,7 +180,7 @@ func (g *gate) endToEnd(ctx context.Context, in *inputs, t *tally) error {
 	c := choice{changed: changed(ctx, known.lastCommit()), book: known, capacity: podsPerCore * runtime.GOMAXPROCS(0)}
 	others := slices.DeleteFunc(slices.Clone(tests), func(t covers.Test) bool { return t.Name == story || t.Name == rehearsed })
 	chosen := c.choose(tests[i], others, left)
-	fmt.Fprintf(g.out, "%s and %d of %d end-to-end tests, which take %s at most of the %s that are left; make proof runs all\n",
+	fmt.Fprintf(g.out, "%s and %d of %d end-to-end tests, which take about %s of the %s that are left; make proof runs all\n",
 		story, len(chosen)-1, len(others), c.span(chosen).Round(time.Second), max(0, left).Round(time.Second))
 	t.on = keepEndToEnd(ctx, in, tests)
 	defer func() { t.on = nil }()
@@ -242,19 +242,19 @@ func (c choice) cost(t covers.Test) time.Duration {
 	return took * time.Duration(c.rooms(t))
 }
 
-// span is how long the tests take: those that are not parallel one after the other, then the
-// others. Nobody knows in which order these ask for room, so it is the longest of some orders, the
+// span is about how long the tests take: those that are not parallel one after the other, then the
+// others. In which order these ask for room is not known, so it is the longest of some orders, the
 // same ones at each call.
 func (c choice) span(tests []covers.Test) time.Duration {
 	var inTurn, longest time.Duration
-	var parallel []covers.Test
+	var parallel []stay
 	for _, t := range tests {
-		if t.Parallel {
-			parallel = append(parallel, t)
-			continue
-		}
 		_, took := c.last(t)
-		inTurn += took
+		if t.Parallel {
+			parallel = append(parallel, stay{c.rooms(t), took})
+		} else {
+			inTurn += took
+		}
 	}
 	r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // not a secret
 	for range orders {
@@ -264,16 +264,20 @@ func (c choice) span(tests []covers.Test) time.Duration {
 	return inTurn + longest
 }
 
+// stay is the room that a test takes, and for how long.
+type stay struct {
+	rooms int
+	took  time.Duration
+}
+
 // packed is when the last of the tests ends, if they ask for room in this order. One that waits
 // holds up all behind it, as the semaphore of test/e2e does.
-func (c choice) packed(tests []covers.Test) time.Duration {
+func (c choice) packed(stays []stay) time.Duration {
 	free := make([]time.Duration, c.capacity) // when the room of each Pod is
-	for _, t := range tests {
+	for _, s := range stays {
 		slices.Sort(free)
-		n := c.rooms(t)
-		_, took := c.last(t)
-		end := free[n-1] + took
-		for i := range n {
+		end := free[s.rooms-1] + s.took
+		for i := range s.rooms {
 			free[i] = end
 		}
 	}

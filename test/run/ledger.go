@@ -147,17 +147,16 @@ func timed(log []byte) ([]result, error) {
 			return nil, err
 		}
 		counts := r.Verdict == pass && r.Load <= float64(2*runtime.NumCPU())
-		switch {
-		case r.Test != "":
+		if r.Test != "" {
 			if counts && r.Seconds >= slow && !strings.Contains(r.Test, "/") {
 				tests[r.Package] = append(tests[r.Package], r)
 			}
-		default:
-			if counts && !r.Cached {
-				out = append(append(out, tests[r.Package]...), r)
-			}
-			delete(tests, r.Package)
+			continue
 		}
+		if counts && !r.Cached {
+			out = append(append(out, tests[r.Package]...), r)
+		}
+		delete(tests, r.Package)
 	}
 }
 
