@@ -207,7 +207,9 @@ func FuzzReadRow(f *testing.F) {
 
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{`[]`, `null`, `""`, `"x"`, `[{"key":"a","value":"b"}]`, `[{"key":"a","value":["b"]}]`, `1`, `"5"`, `<html>`, `["a"]`,
-		`[{"task_id":"t","entity":"e","type":"bootstrap","state":"FAILED","end_time":5}]`, encoded([]endpoint{gossips("::1", idA, 1, true)})} {
+		`[{"task_id":"t","entity":"e","type":"bootstrap","state":"FAILED","end_time":5}]`,
+		`[{"task_id":"t","type":"bootstrap","state":"FAILED"}]`, `[{"task_id":"b","state":"RUNNING"},{"task_id":"a"},{"task_id":"a","state":"done"}]`,
+		encoded([]endpoint{gossips("::1", idA, 1, true)})} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -218,9 +220,12 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("not sorted: %v", m)
 		}
 		if ts, err := decodeTasks(bytes.NewReader(b)); err == nil {
+			if !slices.IsSortedFunc(ts, func(a, b Task) int { return strings.Compare(a.ID, b.ID) }) {
+				t.Fatalf("not sorted: %+v", ts)
+			}
 			for _, x := range ts {
-				if x.HostID == "" {
-					t.Fatalf("a task of nobody: %+v", x)
+				if x.State == "" || x.State != strings.ToLower(x.State) {
+					t.Fatalf("a task without a state in lower case: %+v", x)
 				}
 			}
 		}
