@@ -46,7 +46,7 @@ prerequisites: ## Install what real Kubernetes nodes need (Debian, root); no-op 
 
 .PHONY: demo
 demo: ## Three real Kubernetes nodes, simulated ScyllaDB, the whole story (DEMO=once, DEMO=unguarded)
-	@echo "make demo: about 15 minutes the first time on 2 idle cores, 2 minutes later"
+	@echo "make demo: 7 to 15 minutes the first time on 2 idle cores, 2 minutes later"
 	@test/cluster/install-prerequisites.sh
 	@go run ./test/e2e/demo/first
 	@go run ./test/e2e/demo $(DEMO)
