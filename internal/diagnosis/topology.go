@@ -11,11 +11,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// topology are the commands of nodetool that move a node's data or remove a node.
-var topology = []string{"decommission", "removenode", "excludenode", "rebuild"}
+// topology are the commands of nodetool that move a node's data, or remove or stop a node.
+var topology = []string{"decommission", "removenode", "excludenode", "rebuild", "assassinate", "move", "drain",
+	"stopdaemon", "disablegossip", "disablebinary"}
 
-// ChangesTopology reports whether the nodetool arguments have a command that changes the topology.
-// It may be after options; "removenode status" only reads.
+// ChangesTopology reports whether the nodetool arguments have such a command. It may be after
+// options; "removenode status" only reads.
 func ChangesTopology(nodetool []string) bool {
 	i := slices.IndexFunc(nodetool, func(arg string) bool { return slices.Contains(topology, arg) })
 	return i >= 0 && !slices.Contains(nodetool[:i], "help") &&

@@ -82,6 +82,7 @@ var (
 	FindingVersionMix         = define("FindingVersionMix", "the nodes run different versions: {versions&}")
 
 	HostIDOfMember     = define("HostIDOfMember", "host ID {id} belongs to member {member}")
+	RunsAtOnce         = define("RunsAtOnce", "nodetool {command} would run on these nodes at once: {members&}; run it on one node, and on the next after every node is UP")
 	HostIDNotRemovable = define("HostIDNotRemovable", "host ID {id} must not be removed: {why}")
 
 	BecauseNoPod              = define("BecauseNoPod", "it has no Pod")

@@ -2,7 +2,8 @@
 
 // Package kubectl has the commands that the user's kubectl executes: exec, cqlsh, logs and
 // nodetool. They select Pod and container and then run kubectl, without interpreting the command.
-// The exception is a topology change with nodetool: a finding against it requires confirmation.
+// The exception is a topology change with nodetool: a finding against it, or several nodes, require
+// confirmation.
 package kubectl
 
 import (
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -38,12 +40,15 @@ Exit code: that of kubectl or of the command; with --all 1 if it failed on any n
 
 // Exec returns the command exec.
 func Exec(d *cli.Deps) *cobra.Command {
-	return (&verb{d: d}).command("exec (MEMBER | --all) -- COMMAND [ARGS...]",
+	v := &verb{d: d}
+	cmd := v.command("exec (MEMBER | --all) -- COMMAND [ARGS...]",
 		"Run a command in the ScyllaDB container of one or all nodes", "",
 		"# A shell on a node", "kubectl scylla exec rack1/0 -n demo -- bash", "",
 		"# Do all nodes have the same settings?",
 		"kubectl scylla exec --all -n demo -- bash -c 'cat /etc/scylla/scylla.yaml'", "",
 		"# Which version does each node run?", "kubectl scylla exec --all -n demo -- scylla --version")
+	v.bindYes(cmd)
+	return cmd
 }
 
 // Cqlsh returns the command cqlsh.
@@ -61,15 +66,29 @@ func Cqlsh(d *cli.Deps) *cobra.Command {
 func Nodetool(d *cli.Deps) *cobra.Command {
 	v := &verb{d: d, program: "nodetool"}
 	cmd := v.command("nodetool (MEMBER | --all) -- COMMAND [ARGS...]", "Run nodetool on one or all nodes",
-		`Before decommission, removenode, excludenode and rebuild it reads the cluster status, and asks for
-confirmation if a finding argues against it. The Scylla Operator does not detect their changes.
+		`Before decommission, removenode, excludenode, rebuild, drain, stopdaemon, disablegossip and
+disablebinary it reads the cluster status. It asks for confirmation if a finding argues against the
+command, or if it would run on several nodes at once. The Scylla Operator does not detect their changes.
 
 `, "# Which nodes does this node see?", "kubectl scylla nodetool rack1/0 -n demo -- status", "",
 		"# Do all nodes report the same?", "kubectl scylla nodetool --all -n demo -- status", "",
 		"# Without confirmation, even if a node is DOWN",
 		"kubectl scylla nodetool rack1/2 -n demo --yes -- decommission")
-	cmd.Flags().BoolVarP(&v.yes, "yes", "y", false, cli.YesUsage)
+	v.bindYes(cmd)
 	return cmd
+}
+
+func (v *verb) bindYes(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&v.yes, "yes", "y", false, cli.YesUsage)
+}
+
+// nodetool returns the arguments of nodetool if the command runs it; else nil.
+func (v *verb) nodetool() []string {
+	run := slices.Concat(strings.Fields(v.program), v.typed)
+	if len(run) == 0 || path.Base(run[0]) != "nodetool" {
+		return nil
+	}
+	return run[1:]
 }
 
 // Logs returns the command logs.
@@ -138,7 +157,7 @@ func (v *verb) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path, err := exec.LookPath("kubectl")
+	bin, err := exec.LookPath("kubectl")
 	if err != nil {
 		return exit.WithHint(exit.Refusedf("kubectl not found in PATH: it runs this command"),
 			"install kubectl, or add its directory to PATH")
@@ -147,12 +166,12 @@ func (v *verb) run(ctx context.Context) error {
 		v.d.Warn("%s", v.d.Words().Text(m))
 	}
 	if len(against) > 0 {
-		err = v.d.Confirm(ctx, fmt.Sprintf("Run nodetool %s anyway?", strings.Join(v.typed, " ")), "yes")
+		err = v.d.Confirm(ctx, fmt.Sprintf("Run nodetool %s anyway?", strings.Join(v.nodetool(), " ")), "yes")
 	}
 	if err == nil && v.all {
-		err = v.each(ctx, path, members)
+		err = v.each(ctx, bin, members)
 	} else if err == nil {
-		err = v.kubectl(ctx, path, &members[0], v.d.Streams.In, v.d.Streams.Out, v.d.Streams.ErrOut)
+		err = v.kubectl(ctx, bin, &members[0], v.d.Streams.In, v.d.Streams.Out, v.d.Streams.ErrOut)
 	}
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	if ctx.Err() != nil || ok && ended.ExitCode() < 0 { // the same Ctrl-C ends both
@@ -166,7 +185,7 @@ func (v *verb) run(ctx context.Context) error {
 // members returns the members to run on, and the findings against a topology change.
 func (v *verb) members(ctx context.Context) (members []cluster.Member, against []words.Message, err error) {
 	read := cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAnnotation)}
-	asks := v.program == "nodetool" && !v.yes && diagnosis.ChangesTopology(v.typed)
+	asks := !v.yes && diagnosis.ChangesTopology(v.nodetool())
 	if asks {
 		read = cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto),
 			ControllerNamespace: cli.DefaultControllerNamespace}
@@ -185,7 +204,7 @@ func (v *verb) members(ctx context.Context) (members []cluster.Member, against [
 	}
 	for _, c := range clusters {
 		if asks {
-			against = append(against, diagnosis.AgainstTopology(c, v.typed)...)
+			against = append(against, diagnosis.AgainstTopology(c, v.nodetool())...)
 		}
 		for _, m := range c.Members() {
 			if v.all && m.Pod != nil {
@@ -196,11 +215,19 @@ func (v *verb) members(ctx context.Context) (members []cluster.Member, against [
 	if err == nil && len(members) == 0 {
 		err = exit.Refusedf("no node of %s has a Pod", clusters[0].Key)
 	}
+	if asks && len(members) > 1 {
+		names := make([]string, len(members))
+		for i, m := range members {
+			names[i] = m.Name()
+		}
+		against = append([]words.Message{words.New(words.RunsAtOnce, "command", strings.Join(v.nodetool(), " "),
+			"members", names)}, against...)
+	}
 	return members, against, err
 }
 
 // kubectl runs kubectl for one member until it ends. A nil reader means no input.
-func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in io.Reader, out, errOut io.Writer) error {
+func (v *verb) kubectl(ctx context.Context, bin string, m *cluster.Member, in io.Reader, out, errOut io.Writer) error {
 	if m.Pod == nil {
 		return exit.WithHint(exit.Refusedf("member %s/%s has no Pod", m.Namespace, m.Member), "show why",
 			words.Scylla(m.Namespace, "describe", m.Member)...)
@@ -234,7 +261,7 @@ func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in i
 	if !v.logs {
 		args = slices.Concat(args, []string{"--"}, strings.Fields(v.program), v.typed)
 	}
-	c := exec.CommandContext(ctx, path, args...) //nolint:gosec // the user's own kubectl
+	c := exec.CommandContext(ctx, bin, args...) //nolint:gosec // the user's own kubectl
 	c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = in, out, errOut, 5*time.Second
 	// SIGTERM lets kubectl restore the terminal.
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
@@ -242,7 +269,7 @@ func (v *verb) kubectl(ctx context.Context, path string, m *cluster.Member, in i
 }
 
 // each runs the command for every member, even if it fails for some.
-func (v *verb) each(ctx context.Context, path string, members []cluster.Member) error {
+func (v *verb) each(ctx context.Context, bin string, members []cluster.Member) error {
 	var g errgroup.Group
 	g.SetLimit(8)
 	var streams sync.Mutex
@@ -253,7 +280,7 @@ func (v *verb) each(ctx context.Context, path string, members []cluster.Member) 
 				Clean: v.d.Terminal().Out}
 			errOut := &show.Lines{Mutex: &streams, To: v.d.Streams.ErrOut, Before: out.Before,
 				Clean: v.d.Terminal().Err}
-			if err := errors.Join(v.kubectl(ctx, path, &m, nil, out, errOut), out.Close(), errOut.Close()); err != nil {
+			if err := errors.Join(v.kubectl(ctx, bin, &m, nil, out, errOut), out.Close(), errOut.Close()); err != nil {
 				failed[i] = m.Member + ": " + err.Error()
 			}
 			return nil

@@ -208,6 +208,9 @@ func TestNoHarm12TopologyCommandsAsk(t *testing.T) {
 		"decommission, -y":                {flags: []string{"-y"}, command: []string{"decommission"}, runs: true},
 		"decommission, all UP":            {healthy: true, command: []string{"decommission"}, runs: true},
 		"rebuild":                         {command: []string{"rebuild", "dc2"}, asks: member + " DOWN"},
+		"drain":                           {command: []string{"drain"}, asks: member + " DOWN"},
+		"stopdaemon":                      {command: []string{"stopdaemon"}, asks: member + " DOWN"},
+		"drain, all UP":                   {healthy: true, command: []string{"drain"}, runs: true},
 		"removenode of a member, all UP":  {healthy: true, command: []string{"removenode", id}, asks: "host ID " + id + " belongs to member " + member},
 		"excludenode of a member, all UP": {healthy: true, command: []string{"excludenode", id}, asks: "belongs to member " + member},
 		"removenode of nobody, all UP":    {healthy: true, command: []string{"removenode", plugintest.HostID(77)}, asks: "must not be removed"},
@@ -225,6 +228,54 @@ func TestNoHarm12TopologyCommandsAsk(t *testing.T) {
 			}
 			if asked := strings.Contains(res.Stderr, "anyway?") || strings.Contains(res.Stderr, "cannot ask for confirmation"); asked != (c.asks != "") || !strings.Contains(res.Stderr, c.asks) {
 				t.Errorf("asked: %v, want %q: %s", asked, c.asks, res.Stderr)
+			}
+		})
+	}
+}
+
+// TestNoHarm46OnAllNodesAsk: drain ran on every node at once, because it harms none of them alone.
+func TestNoHarm46OnAllNodesAsk(t *testing.T) {
+	names := []string{"demo-dc1-rack1-0", "demo-dc1-rack2-0", "demo-dc1-rack3-0"}
+	for name, c := range map[string]struct {
+		args   string
+		answer string
+		one    bool // the cluster has one node
+		asks   bool
+		runs   bool
+	}{
+		"status":                {args: "nodetool --all -- status", runs: true},
+		"repair":                {args: "nodetool --all -- repair -pr", runs: true},
+		"decommission":          {args: "nodetool --all -- decommission", asks: true},
+		"rebuild":               {args: "nodetool --all -- rebuild dc2", asks: true},
+		"drain":                 {args: "nodetool --all -- drain", asks: true},
+		"stopdaemon":            {args: "nodetool --all -- stopdaemon", asks: true},
+		"disablebinary":         {args: "nodetool --all -- disablebinary", asks: true},
+		"disablegossip":         {args: "nodetool --all -- -p 7199 disablegossip", asks: true},
+		"drain, yes":            {args: "nodetool --all -- drain", answer: "yes\n", asks: true, runs: true},
+		"drain, no":             {args: "nodetool --all -- drain", answer: "no\n", asks: true},
+		"drain, -y":             {args: "nodetool --all -y -- drain", runs: true},
+		"drain of the one node": {args: "nodetool --all -- drain", one: true, runs: true},
+		"exec":                  {args: "exec --all -- nodetool drain", asks: true},
+		"exec of a path":        {args: "exec --all -- /usr/bin/nodetool drain", asks: true},
+		"exec, -y":              {args: "exec --all --yes -- nodetool drain", runs: true},
+		"exec of another one":   {args: "exec --all -- echo nodetool drain", runs: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := recorded(t)
+			verb, rest, _ := strings.Cut(c.args, " ")
+			nodes := names
+			if c.one {
+				nodes = names[:1]
+			}
+			res := plugintest.Run{Args: append([]string{verb, "-n", "demo"}, strings.Fields(rest)...), Objects: plugintest.New(len(nodes), 1).Objects(), Stdin: c.answer, Terminal: cli.Terminal{In: c.answer != ""}}.Do(t)
+			for _, n := range nodes {
+				if ran := got(n) != nil; ran != c.runs || res.Code != map[bool]int{true: 0, false: 2}[c.runs] {
+					t.Errorf("ran on %s: %v, exit %d, want %v: %s", n, ran, res.Code, c.runs, res.Stderr)
+				}
+			}
+			asked := strings.Contains(res.Stderr, "Run nodetool ") || strings.Contains(res.Stderr, "cannot ask for confirmation")
+			if asked != c.asks || c.asks && !strings.Contains(res.Stderr, "at once: "+strings.Join(names[:2], ", ")) {
+				t.Errorf("asked: %v, want %v: %s", asked, c.asks, res.Stderr)
 			}
 		})
 	}
