@@ -312,6 +312,16 @@ func (o *options) tell(m *inject.Manifest) {
 	for _, a := range m.Added {
 		o.d.Say(a + " added\n")
 	}
+	o.tellCost(m.Changes)
+}
+
+// tellCost prints what each Pod of the changed StatefulSets requests more.
+func (o *options) tellCost(changes []inject.Change) {
+	for i := range changes {
+		if c := &changes[i]; c.Cost != "" && c.Before != c.After {
+			o.d.Say(c.Name + ": " + c.Cost + "\n")
+		}
+	}
 }
 
 func diff(changes []inject.Change) []byte {

@@ -285,6 +285,7 @@ func (l *live) show(ctx context.Context, sets []set, added []*unstructured.Unstr
 		l.d.Say(inject.Name(u) + " will be added\n")
 		todo = true
 	}
+	l.tellCost(changes)
 	if l.undo {
 		left, err := l.leftovers(ctx, sets)
 		if err != nil {

@@ -48,7 +48,7 @@ func (p *plan) credentialContainer(data []any) object {
 		"volumeMounts": append(slices.Clone(data), own,
 			object{"name": api.VolumeRootCredential, "mountPath": api.MountRootCredential, "readOnly": true},
 			object{"name": api.VolumeCredential, "mountPath": noToken, "subPath": "no-token", "readOnly": true}),
-		"resources": agentResources(), "securityContext": p.readerSecurity(),
+		"resources": p.agentResources(), "securityContext": p.readerSecurity(),
 	}
 }
 

@@ -74,8 +74,9 @@ type Result struct {
 	Object *unstructured.Unstructured
 	// ServiceAccount of the Pods; it needs the role of a member.
 	ServiceAccount string
-	// Notes are warnings to show before the result is applied.
+	// Notes are warnings to show before the result is applied; Cost is what each Pod requests more.
 	Notes []string
+	Cost  string
 }
 
 // Is reports whether u is a StatefulSet that runs ScyllaDB.
@@ -161,7 +162,12 @@ func statefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured
 		a[api.AnnotationRootCredential] = string(p.o.RootCredential)
 	}
 	u.SetAnnotations(a)
-	return &Result{Object: u, ServiceAccount: p.account, Notes: p.notes}, nil
+	after, err := typed(u)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Object: u, ServiceAccount: p.account, Notes: p.notes,
+		Cost: cost(&s.Spec.Template.Spec, &after.Spec.Template.Spec)}, nil
 }
 
 // plan holds the values that one injection derives from its input.

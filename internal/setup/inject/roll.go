@@ -234,7 +234,7 @@ func (r *Running) WithTemplate() (*unstructured.Unstructured, error) {
 func (r *Running) Change() (Change, error) {
 	c := Change{Name: Name(r.Have)}
 	if r.Result != nil {
-		c.Notes = r.Result.Notes
+		c.Notes, c.Cost = r.Result.Notes, r.Result.Cost
 	}
 	var err error
 	before, after := r.Have.DeepCopy(), r.Want.DeepCopy()

@@ -26,6 +26,8 @@ type Change struct {
 	// Name is the result of Name. Before and After are YAML, equal if nothing changed.
 	Name, Before, After string
 	Notes               []string
+	// Cost is what each Pod requests more; empty without an injection.
+	Cost string
 }
 
 // Manifest is a changed stream of documents.
@@ -78,7 +80,7 @@ func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 			} else {
 				var r *Result
 				if r, err = statefulSet(u, o, all); err == nil {
-					next, change.Notes = r.Object, r.Notes
+					next, change.Notes, change.Cost = r.Object, r.Notes, r.Cost
 					if key, needs := SecretOf(next, all); needs && !slices.Contains(m.Secrets, key) {
 						m.Secrets = append(m.Secrets, key)
 					}

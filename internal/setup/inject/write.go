@@ -125,7 +125,7 @@ func (p *plan) initContainers() (before, after []any, err error) {
 			"timeoutSeconds": int64(10), "failureThreshold": int64(60)},
 		"readinessProbe": object{"httpGet": object{"path": "/readyz", "port": "reporter"}, "periodSeconds": int64(2),
 			"timeoutSeconds": int64(5)},
-		"resources": agentResources(), "securityContext": p.agentSecurity(),
+		"resources": p.agentResources(), "securityContext": p.agentSecurity(),
 	}
 	data, err := asAny(p.mounts)
 	if err != nil {
@@ -153,13 +153,12 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	copies := object{
 		"name": containerCopy, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
 		"args":         []any{"copy-to", agent},
-		"volumeMounts": []any{shared}, "resources": agentResources(), "securityContext": p.agentSecurity(),
+		"volumeMounts": []any{shared}, "resources": p.agentResources(), "securityContext": p.agentSecurity(),
 	}
 	asks := object{
 		"name": api.ContainerBootstrappedQuery, "image": p.scylla.Image, "imagePullPolicy": string(p.pullPolicy()),
-		"command": []any{"/bin/sh", "-c", query(p.dataDir)},
-		// If the query is killed at its memory limit, the barrier waits, and nothing is lost.
-		"resources": object{"requests": object{"cpu": "10m", "memory": "64Mi"}, "limits": object{"memory": "2Gi"}},
+		"command":   []any{"/bin/sh", "-c", query(p.dataDir)},
+		"resources": p.queryResources(),
 		"volumeMounts": append(slices.Clone(data), shared,
 			object{"name": volumeShared, "mountPath": "/tmp", "subPath": "tmp"}),
 	}
@@ -167,7 +166,7 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		"name": api.ContainerBarrier, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
 		"args": []any{"barrier", "--lease-namespace=" + p.o.ControllerNamespace, "--scylla-image=" + p.scylla.Image,
 			"--scylla-data-dir=" + p.dataDir, fmt.Sprintf("--metrics-bind-address=:%d", p.barrierPort)},
-		"env": agentEnv(), "volumeMounts": append(slices.Clone(data), shared), "resources": agentResources(),
+		"env": agentEnv(), "volumeMounts": append(slices.Clone(data), shared), "resources": p.agentResources(),
 		// docs/monitoring/podmonitors.yaml refers to this name.
 		"ports": []any{object{"name": "barrier", "containerPort": int64(p.barrierPort)}},
 	}
@@ -249,10 +248,6 @@ func agentEnv() []any {
 
 func fromField(name, field string) any {
 	return object{"name": name, "valueFrom": object{"fieldRef": object{"fieldPath": field}}}
-}
-
-func agentResources() object {
-	return object{"requests": object{"cpu": "10m", "memory": "32Mi"}, "limits": object{"memory": "128Mi"}}
 }
 
 // restricted returns the security context of every added container.
