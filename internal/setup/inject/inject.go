@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +116,9 @@ type record struct {
 	ServiceAccount string   `json:"serviceAccount,omitempty"`
 	TokenOff       bool     `json:"tokenOff,omitempty"`
 	Env            []string `json:"env,omitempty"` // names added to the container
+	// InitContainers and Volumes are the names added to the Pods.
+	InitContainers []string `json:"initContainers,omitempty"`
+	Volumes        []string `json:"volumes,omitempty"`
 	// Scraped is true if Prometheus annotations for the reporter were added to the Pods.
 	Scraped bool `json:"scraped,omitempty"`
 	// RootCredential is true where the StatefulSet was given the annotation of that name.
@@ -134,7 +136,8 @@ func statefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured
 	if err != nil {
 		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
 	}
-	if u, err = Undo(u); err != nil {
+	u, taken, err := undo(u)
+	if err != nil {
 		return nil, err
 	}
 	s, err := typed(u)
@@ -147,6 +150,9 @@ func statefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured
 		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
 	}
 	rec, err := p.write(u)
+	if err == nil {
+		err = unmounted(u, taken)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
 	}
@@ -211,16 +217,7 @@ func (p *plan) check() {
 				"BootstrapSynchronisation")
 		return
 	}
-	for i := range spec.InitContainers {
-		switch name := spec.InitContainers[i].Name; name {
-		case api.ContainerReporter, api.ContainerCredential, api.ContainerBarrier, api.ContainerBootstrappedQuery,
-			containerCopy:
-			p.refuse("spec.template.spec.initContainers: %s already exists and was not injected: remove it first", name)
-		}
-	}
-	if slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == volumeShared }) {
-		p.refuse("spec.template.spec.volumes: volume %s already exists: rename it", volumeShared)
-	}
+	p.checkNames()
 	p.checkVersion()
 	p.checkCommand()
 	p.checkData()

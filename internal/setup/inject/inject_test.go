@@ -174,7 +174,19 @@ func TestRefusals(t *testing.T) {
 		"an API elsewhere":     {scylla("args", []any{"--api-address=10.0.0.1", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "set --api-address=127.0.0.1"},
 		"a barrier of its own": {edit("spec/template/spec/initContainers", []any{object{"name": "scylladb-bootstrap-barrier", "image": "x"}}), image,
 			"scylladb-bootstrap-barrier already exists and was not injected: remove it first"},
-		"a volume of the name": {edit("spec/template/spec/volumes", []any{object{"name": api.VolumeShared, "emptyDir": object{}}}), image, "volume scylla-shared already exists"},
+		"a volume of the name": {edit("spec/template/spec/volumes", []any{object{"name": api.VolumeShared, "emptyDir": object{}}}), image, "spec.template.spec.volumes: volume scylla-shared already exists"},
+		"a volume of the credential": {edit("spec/template/spec/volumes", []any{object{"name": api.VolumeCredential, "emptyDir": object{}}}), image,
+			"spec.template.spec.volumes: volume scylla-credential already exists and was not injected: rename it"},
+		"a volume of its Secret": {edit("spec/template/spec/volumes", []any{object{"name": api.VolumeRootCredential, "emptyDir": object{}}}), image,
+			"spec.template.spec.volumes: volume scylla-root-credential already exists and was not injected: rename it"},
+		"a claim of the name": {func(u *unstructured.Unstructured) {
+			claims, _, _ := unstructured.NestedSlice(u.Object, "spec", "volumeClaimTemplates")
+			edit("spec/volumeClaimTemplates", append(claims, object{"metadata": object{"name": api.VolumeCredential}}))(u)
+		}, image, "spec.volumeClaimTemplates: scylla-credential is the name of a volume that inject adds"},
+		"a container of the name": {func(u *unstructured.Unstructured) {
+			list, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
+			edit("spec/template/spec/containers", append(list, object{"name": api.ContainerCredential, "image": "x"}))(u)
+		}, image, "spec.template.spec.containers: scylla-credential already exists"},
 		"data in an emptyDir": {func(u *unstructured.Unstructured) {
 			unstructured.RemoveNestedField(u.Object, "spec", "volumeClaimTemplates")
 			edit("spec/template/spec/volumes", []any{object{"name": "data", "emptyDir": object{}}})(u)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -299,5 +300,57 @@ func TestThereAndBack(t *testing.T) {
 	broken.SetAnnotations(map[string]string{api.AnnotationRolling: "{"})
 	if _, err := Plan(broken, o, nil, false); err == nil || !strings.Contains(err.Error(), "restore spec.updateStrategy manually") {
 		t.Errorf("a broken record: %v", err)
+	}
+}
+
+// A second injection without the credential container, interrupted after each write, ends without it: the record always names the parts that the template has.
+func TestPartsThatGoAreRecordedUntilTheyAreGone(t *testing.T) {
+	with := func(mode credential.Mode) Options {
+		return Options{Image: "agent:1", Cluster: "shop", ControllerNamespace: "kubectl-scylla", RootCredential: mode}
+	}
+	plan := func(u *unstructured.Unstructured, mode credential.Mode) *Running {
+		t.Helper()
+		r, err := Plan(u, with(mode), nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	set := func(r *Running) *unstructured.Unstructured {
+		t.Helper()
+		u, err := r.WithTemplate()
+		if err == nil {
+			u, err = Released(u)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	before := running(t)
+	first := set(plan(before, credential.Verify))
+	r := plan(first, credential.Off)
+	if r.Labelled() || r.Written() {
+		t.Error("nothing is left to do")
+	}
+	labelled := r.WithLabels()
+	if r = plan(labelled, credential.Off); !r.Labelled() || r.Written() {
+		t.Errorf("labelled %t, written %t", r.Labelled(), r.Written())
+	}
+	second := set(r)
+	if r = plan(second, credential.Off); !r.Labelled() || !r.Written() {
+		t.Errorf("done: labelled %t, written %t", r.Labelled(), r.Written())
+	}
+	if diff := cmp.Diff(set(plan(before, credential.Off)).Object, second.Object); diff != "" {
+		t.Errorf("by way of the container (-at once +after it):\n%s", diff)
+	}
+	for name, u := range map[string]*unstructured.Unstructured{"first": first, "labelled": labelled, "second": second} {
+		back, err := Undo(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before.Object["spec"], back.Object["spec"]); diff != "" {
+			t.Errorf("undo of %s: %s", name, diff)
+		}
 	}
 }

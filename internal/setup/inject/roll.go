@@ -126,8 +126,38 @@ func (r *Running) Labelled() bool {
 		}
 	}
 	is, wanted := r.Have.GetAnnotations(), r.Want.GetAnnotations()
-	return is[api.AnnotationInjected] == wanted[api.AnnotationInjected] &&
+	return is[api.AnnotationInjected] == r.recorded() &&
 		is[api.AnnotationRootCredential] == wanted[api.AnnotationRootCredential]
+}
+
+// recorded returns the record to write with the labels. The Pod template is still the old one, so
+// the record also lists the parts of the previous injection; WithTemplate writes the final record.
+func (r *Running) recorded() string {
+	final := r.Want.GetAnnotations()[api.AnnotationInjected]
+	var was, will record
+	if json.Unmarshal([]byte(r.Have.GetAnnotations()[api.AnnotationInjected]), &was) != nil ||
+		json.Unmarshal([]byte(final), &will) != nil {
+		return final
+	}
+	_, spec := podTemplate(r.Have.DeepCopy())
+	was.complete(spec)
+	will.InitContainers = united(was.InitContainers, will.InitContainers)
+	will.Volumes = united(was.Volumes, will.Volumes)
+	text, err := json.Marshal(will)
+	if err != nil {
+		return final
+	}
+	return string(text)
+}
+
+func united(list, more []string) []string {
+	list = slices.Clone(list)
+	for _, name := range more {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // Written reports whether the Pod template is the desired one, apart from defaults of the API
@@ -186,10 +216,9 @@ func (r *Running) WithLabels() *unstructured.Unstructured {
 	for k, v := range r.Want.GetLabels() {
 		labels[k] = v
 	}
-	for _, k := range []string{api.AnnotationInjected, api.AnnotationRootCredential} {
-		if v, ok := r.Want.GetAnnotations()[k]; ok {
-			annotations[k] = v
-		}
+	annotations[api.AnnotationInjected] = r.recorded()
+	if v, ok := r.Want.GetAnnotations()[api.AnnotationRootCredential]; ok {
+		annotations[api.AnnotationRootCredential] = v
 	}
 	u.SetLabels(labels)
 	u.SetAnnotations(annotations)

@@ -54,11 +54,12 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	theirs, _ := spec["initContainers"].([]any)
 	spec["initContainers"] = slices.Concat(before, theirs, after)
 	volumes, _ := spec["volumes"].([]any)
-	spec["volumes"] = append(slices.Clone(volumes), any(object{"name": volumeShared, "emptyDir": object{}}))
+	added := []any{object{"name": volumeShared, "emptyDir": object{}}}
 	if p.credential() {
-		spec["volumes"] = append(spec["volumes"].([]any),
-			p.credentialVolumes()...) //nolint:forcetypeassert // made above
+		added = append(added, p.credentialVolumes()...)
 	}
+	spec["volumes"] = slices.Concat(volumes, added)
+	rec.InitContainers, rec.Volumes = names(slices.Concat(before, after)), names(added)
 	rec.RootCredential = p.o.RootCredential != "" && u.GetAnnotations()[api.AnnotationRootCredential] == ""
 
 	c := container(spec, p.scylla.Name)
@@ -78,6 +79,17 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	}
 	c["env"] = env
 	return rec, nil
+}
+
+// names returns the names of the items of a list.
+func names(list []any) []string {
+	var out []string
+	for _, v := range list {
+		if name, ok := v.(object)["name"].(string); ok {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // p8s returns the annotations with which a Prometheus without the Prometheus Operator usually finds
