@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -64,6 +65,61 @@ func TestAttack5NothingHiddenIsInAnError(t *testing.T) {
 	noneHidden(t, "an error", r)
 	if !strings.Contains(r.Stderr, "U+202E") && !strings.Contains(r.Stderr, `\u202e`) {
 		t.Errorf("it does not say what is there:\n%s", r.Stderr)
+	}
+}
+
+// A manifest of somebody else, with hidden text wherever it has text: nothing of it is hidden in what inject prints, and the printed manifest has the same texts.
+func TestAttack5NothingHiddenIsInAnInjectedManifest(t *testing.T) {
+	t.Parallel()
+	plain, err := os.ReadFile("../test/simulation/manifests/plain.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{hiddenText, "db\x1b]0;title\x07\u202eh\u200bi\U000e0041"} {
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// YAML has control characters only as escapes.
+		text := strings.NewReplacer("\u009b", `\u009b`, "\u0085", `\u0085`).Replace(string(quoted))
+		sneaky := strings.NewReplacer("metadata: {name: db, ", "metadata: {name: "+text+", ", "# headless", "# head\u202eless").Replace(string(plain))
+		account := strings.Replace(sneaky, "    spec:\n", "    spec:\n      serviceAccountName: "+text+"\n", 1)
+		for _, args := range []string{"", "-o diff", "--undo", "--root-credential=managed", "--rack=z", "--when-controller-silent=Peers"} {
+			for _, in := range []string{sneaky, account} {
+				injected(t, name, in, args)
+			}
+		}
+	}
+}
+
+// injected runs inject on a manifest with an object of that name.
+func injected(t *testing.T, name, in, args string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "chart.yaml")
+	if err := os.WriteFile(file, []byte(in), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	image := []string{"--image=example.com/scylla-agent:1"}
+	if args == "--undo" {
+		image = nil
+	}
+	r := plugintest.Run{Args: slices.Concat([]string{"inject", "-f", file}, image, strings.Fields(args))}.Do(t)
+	noneHidden(t, "inject "+args, r)
+	if args != "" && args != "--undo" {
+		return
+	}
+	names := 0
+	for _, doc := range strings.Split(r.Stdout, "---\n") {
+		var o struct{ Metadata struct{ Name string } }
+		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+			t.Fatalf("inject %s prints no YAML: %v\n%s", args, err, doc)
+		}
+		if o.Metadata.Name == name {
+			names++
+		}
+	}
+	if names == 0 {
+		t.Errorf("inject %s: no object has the name any more:\n%s", args, r.Stdout)
 	}
 }
 

@@ -183,7 +183,7 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
 		err = whereToLook(cmd, err, e)
 	}
-	if text := words.Visible(exit.MessageBy(err, d.Words())); text != "" {
+	if text := exit.MessageBy(err, d.Words()); text != "" {
 		d.Say(text + "\n")
 	}
 	return exit.Code(err)

@@ -26,17 +26,28 @@ func VisibleMarkup(s string) string { return visible(s, "\n\t", "&lt;", "&gt;") 
 // keeps the control characters beyond ASCII and the characters that reorder others, and a terminal
 // obeys them. Outside its strings JSON has none of them.
 func VisibleJSON(data []byte) []byte {
+	return escaped(data, func(b *bytes.Buffer, r rune) {
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(b, `\u%04x`, unit)
+		}
+	})
+}
+
+// VisibleYAML is VisibleJSON for readers of YAML, which refuse surrogates.
+func VisibleYAML(data []byte) []byte {
+	return escaped(data, func(b *bytes.Buffer, r rune) { fmt.Fprintf(b, `\U%08x`, r) })
+}
+
+func escaped(data []byte, escape func(*bytes.Buffer, rune)) []byte {
 	if !bytes.ContainsFunc(data, hidden) {
 		return data
 	}
 	var b bytes.Buffer
 	for _, r := range string(data) {
-		if !hidden(r) {
+		if hidden(r) {
+			escape(&b, r)
+		} else {
 			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
 	return b.Bytes()

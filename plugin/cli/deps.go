@@ -318,8 +318,12 @@ func (d *Deps) Warn(format string, args ...any) {
 	_, _ = io.WriteString(w, show.Warn.Paint("warning:")+" "+words.Visible(fmt.Sprintf(format, args...))+"\n")
 }
 
-// Say writes text to standard error unchanged.
-func (d *Deps) Say(text string) {
+// Say writes text to standard error, with hidden characters visible: it can contain names from a
+// file.
+func (d *Deps) Say(text string) { d.Rendered(words.Visible(text)) }
+
+// Rendered writes the text of package show to standard error, with its styles.
+func (d *Deps) Rendered(text string) {
 	w := show.NewWriter(d.Streams.ErrOut, show.Profile(d.Streams.ErrOut, d.Color, d.Environ))
 	_, _ = io.WriteString(w, text)
 }

@@ -93,7 +93,7 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	root.SetErr(o.d.Streams.ErrOut)
 	o.d.Say("\n$ " + o.d.Words().Shell(typed(args, o.d.NamespaceGiven())) + "\n\n")
 	err := root.ExecuteContext(ctx)
-	if text := words.Visible(exit.MessageBy(err, o.d.Words())); text != "" {
+	if text := exit.MessageBy(err, o.d.Words()); text != "" {
 		o.d.Say(text + "\n")
 	}
 	if ctx.Err() != nil {

@@ -193,9 +193,9 @@ func (o *options) show(p *plan) ([]*document.BarrierVerdict, error) {
 	o.d.Say(fmt.Sprintf("Forcing %s in namespace %s.\n", p.title, p.snapshot.Namespace))
 	switch {
 	case len(docs) == 1:
-		o.d.Say(show.Barrier(docs[0], opts) + "\n")
+		o.d.Rendered(show.Barrier(docs[0], opts) + "\n")
 	case len(docs) > 1:
-		o.d.Say(show.Barriers(list, opts) + "\n")
+		o.d.Rendered(show.Barriers(list, opts) + "\n")
 	default:
 		o.d.Say("All members have joined: none is waiting. The force will apply to every member that is added later.\n")
 		if text := document.NewViewStamp(p.snapshot).Text(o.reader.Now()); text != "" {

@@ -44,7 +44,7 @@ func (o *options) showPlan(d *PlanDocument, last bool) error {
 		return o.output.Document(o.d, d)
 	}
 	opts.Profile = show.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
-	o.d.Say(d.Text(opts) + "\n")
+	o.d.Rendered(d.Text(opts) + "\n")
 	return nil
 }
 

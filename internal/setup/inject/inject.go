@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // entrypoint is the default command of ScyllaDB's image.
@@ -101,7 +102,7 @@ func Name(u *unstructured.Unstructured) string {
 	if ns := u.GetNamespace(); ns != "" {
 		name = ns + "/" + name
 	}
-	return strings.ToLower(u.GetKind()) + " " + name
+	return words.Clean(strings.ToLower(u.GetKind()) + " " + name)
 }
 
 // record is the input of Undo, stored in an annotation of the StatefulSet.

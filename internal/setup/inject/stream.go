@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Change is the change of one StatefulSet in a manifest.
@@ -194,13 +195,20 @@ func (d *document) dropAdded() {
 }
 
 func (d *document) write(out *bytes.Buffer) error {
-	if !d.changed {
+	if !d.changed && !hidden(d.text) {
 		if len(bytes.TrimSpace(d.text)) > 0 {
 			fmt.Fprintf(out, "---\n%s\n", bytes.Trim(bytes.TrimPrefix(d.text, []byte("---\n")), "\n"))
 		}
 		return nil
 	}
-	for _, u := range d.items {
+	items := d.items
+	if !d.changed { // a List stays one
+		items = []*unstructured.Unstructured{d.root}
+	}
+	for _, u := range items {
+		if len(u.Object) == 0 { // a comment
+			continue
+		}
 		t, err := text(u)
 		if err != nil {
 			return err
@@ -210,8 +218,21 @@ func (d *document) write(out *bytes.Buffer) error {
 	return nil
 }
 
+// hidden reports whether a terminal would obey or hide a character of a YAML text.
+func hidden(text []byte) bool {
+	s := strings.ReplaceAll(string(text), "\r\n", "\n")
+	return words.Visible(s) != s
+}
+
+// text returns an object as YAML. With hidden characters it is JSON, which YAML includes: they are
+// escaped in it, and the values are the same.
 func text(u *unstructured.Unstructured) (string, error) {
 	b, err := yaml.Marshal(u.Object)
+	if err != nil || hidden(b) {
+		if b, err = json.MarshalIndent(u.Object, "", "  "); err == nil {
+			b = append(words.VisibleYAML(b), '\n')
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("encode %s: %w", Name(u), err)
 	}

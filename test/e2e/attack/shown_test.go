@@ -46,6 +46,7 @@ var alsoShown = []struct {
 		{"hidden characters", "bidi controls, zero width, U+2028, C1 controls", "visible in every output", "internal/words TestCleanLeavesNothingHidden"},
 		{"hidden characters in documents and errors", "the same in JSON, YAML, templates, pages and pictures", "visible in every output", "plugin TestAttack5NothingHiddenIsInAnyOutput"},
 		{"an error in a file's words", "terminal commands in names of saved objects", "visible in the error", "plugin TestAttack5NothingHiddenIsInAnError"},
+		{"hidden texts in a manifest", "the same in names of a manifest for inject", "escaped in the output", "plugin TestAttack5NothingHiddenIsInAnInjectedManifest"},
 		{"a name that is an option, in a file", "saved objects named `--server=http://evil`, which would receive your token", "refused", "internal/kube TestAttack5AFileHasNoNamesThatAreOptions"},
 		{"a name that is an option, in a report", "members of a report named so", "a row without a name", "internal/matrix TestAttack5AReportNamesNoOption"},
 		{"a large file", "a file or archive that expands to gigabytes", "an error within 1 GiB", "internal/kube TestReadTakesLittleMemory"},
