@@ -158,6 +158,7 @@ func kustomize(files []file) ([]file, error) {
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [kubectl-scylla.yaml]
+sortOptions: {order: fifo} # the admission policies before the roles that they limit
 images:
   - {name: scylla-agent, newName: localhost/scylla-agent, newTag: dev}
 `

@@ -208,6 +208,7 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 	if err != nil {
 		return nil, nil, err
 	}
+	unlimited := "" // a role that stays: then the policies that limit it stay
 	for _, u := range slices.Backward(objects) {
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(u.GroupVersionKind())
@@ -220,6 +221,11 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 			stay = append(stay, install.Name(u)+" stays: all reports would be deleted with it")
 		case !manifests.Applied(have):
 			stay = append(stay, install.Name(u)+" stays: not applied by kubectl scylla install")
+			if u.GetName() == manifests.MemberRole || u.GetName() == manifests.OperatorMemberRole {
+				unlimited = install.Name(u)
+			}
+		case unlimited != "" && strings.HasPrefix(u.GetKind(), "ValidatingAdmissionPolicy"):
+			stay = append(stay, install.Name(u)+" stays: it limits "+unlimited)
 		default:
 			remove = append(remove, have)
 		}

@@ -27,6 +27,9 @@ const Namespace = "kubectl-scylla"
 // policy's name. It shows install whether policies are enforced.
 const Canary = "kubectl-scylla-canary"
 
+// MemberRole is the ClusterRole with the permissions of our agent in a ScyllaDB Pod.
+const MemberRole = "kubectl-scylla-member"
+
 // OperatorMemberRole is the ClusterRole with the permissions that our agent needs in a Pod of the
 // Scylla Operator in addition to the operator's own.
 const OperatorMemberRole = "kubectl-scylla-member-of-operator"
@@ -55,7 +58,7 @@ type Options struct {
 }
 
 // Objects returns all objects to apply, in a valid order: namespace and CRDs before the objects
-// that use them.
+// that use them, and the admission policies before the roles that they limit.
 func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	var objs []*unstructured.Unstructured
 	add := func(name string, content []byte) error {

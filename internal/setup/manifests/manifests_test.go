@@ -4,12 +4,14 @@ package manifests
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // A budget for one replica could only block drains; without a controller there is nothing to protect.
@@ -41,6 +43,40 @@ func TestReplicasHaveABudget(t *testing.T) {
 		}
 		if replicas != tc.replicas || kinds["PodDisruptionBudget"] != tc.budgets || kinds["PriorityClass"] != tc.priority {
 			t.Errorf("%s: %s replicas, %v", name, replicas, kinds)
+		}
+	}
+}
+
+// Whoever has the role of a member, and no policy that limits it, can change every Pod of the namespace. So at no moment of an installation is a role there
+// without the policies.
+func TestPoliciesAreAppliedBeforeTheRolesThatTheyLimit(t *testing.T) {
+	for name, o := range map[string]Options{
+		"all":                {Image: "x", Replicas: 2},
+		"without controller": {OperatorMembers: []types.NamespacedName{{Namespace: "demo", Name: "db-member"}}},
+	} {
+		objects, err := Objects(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policies, roles := 0, 0
+		for _, u := range objects {
+			switch u.GetKind() {
+			case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+				if policies++; roles > 0 {
+					t.Errorf("%s: %s %s comes after a role that it limits", name, u.GetKind(), u.GetName())
+				}
+			case "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
+				text, err := u.MarshalJSON()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(text), MemberRole) {
+					roles++
+				}
+			}
+		}
+		if policies != 8 || roles < 2 {
+			t.Errorf("%s: %d policies and bindings, %d roles of members", name, policies, roles)
 		}
 	}
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package uninstall
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
+)
+
+// installed is an API server with everything that install applies. Somebody else has applied the ClusterRole changed.
+func installed(t *testing.T, changed string) client.Client {
+	t.Helper()
+	objects, err := manifests.Objects(manifests.Options{Image: "x", Replicas: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]*unstructured.Unstructured{}
+	for _, u := range objects {
+		managed := []metav1.ManagedFieldsEntry{{Manager: manifests.FieldOwner, Operation: metav1.ManagedFieldsOperationApply}}
+		if u.GetName() == changed && u.GetKind() == "ClusterRole" {
+			managed[0].Manager = "somebody"
+		}
+		u.SetManagedFields(managed)
+		there[u.GetKind()+u.GetName()] = u
+	}
+	return fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+			u := obj.(*unstructured.Unstructured)
+			have, ok := there[u.GetKind()+key.Name]
+			if !ok {
+				return apierrors.NewNotFound(schema.GroupResource{Resource: u.GetKind()}, key.Name)
+			}
+			u.Object = have.DeepCopy().Object
+			return nil
+		},
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return nil },
+	}).Build()
+}
+
+// A role of members is removed before the policies that limit it, and they stay while it stays.
+func TestPoliciesOutliveTheRolesThatTheyLimit(t *testing.T) {
+	roles := []string{manifests.MemberRole, manifests.OperatorMemberRole}
+	for _, changed := range append(roles, "") {
+		remove, stay, err := look(t.Context(), installed(t, changed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, last, kept := len(remove), -1, 0
+		for i, u := range remove {
+			switch {
+			case strings.HasPrefix(u.GetKind(), "ValidatingAdmissionPolicy"):
+				first = min(first, i)
+			case slices.Contains(roles, u.GetName()):
+				last = i
+			}
+		}
+		for _, line := range stay {
+			if strings.HasPrefix(line, "validatingadmissionpolicy") && strings.HasSuffix(line, "it limits clusterrole.rbac.authorization.k8s.io/"+changed) {
+				kept++
+			}
+		}
+		switch {
+		case changed == "" && (first >= len(remove) || last < 0 || last > first || kept > 0):
+			t.Errorf("policy %d of the list, role %d, %d kept", first, last, kept)
+		case changed != "" && (first < len(remove) || kept != 8):
+			t.Errorf("%s stays, and policy %d of the list is removed, %d kept: %v", changed, first, kept, stay)
+		}
+	}
+}
