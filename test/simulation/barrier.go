@@ -118,14 +118,7 @@ func (w *world) open(p *pod) {
 	if p.opened.byPeers {
 		w.result.ByPeers++
 	}
-	for _, g := range w.groups {
-		for _, id := range g.order {
-			if since, down := g.down[id]; down && w.now.Sub(since) > bound {
-				p.opened.down = append(p.opened.down, id)
-			}
-		}
-	}
-	slices.Sort(p.opened.down)
+	p.opened.down = w.longDown()
 	w.judgePermit(p, v.Decision)
 	switch v.Decision {
 	case bootstrap.DecisionAllUp, bootstrap.DecisionGenesis, bootstrap.DecisionReplacing:
@@ -346,6 +339,7 @@ func (w *world) launchers() {
 		}
 		if args, ok := w.launch(p); ok {
 			p.args, p.stage = args, running
+			w.judgeLaunch(p)
 			w.boot(p, args.seeds, args.replace, args.ignore)
 		}
 	}

@@ -32,6 +32,9 @@
 //
 // A Story (story.go) is a world without faults but its own, of the StatefulSets that a test gives it, and all objects at its end: the samples of docs/samples.
 //
+// From seed 50001 on ScyllaDB of every third new node fails before it asks to join (early.go), as without fs.aio-max-nr, until a person has fixed that. Its container restarts in its
+// Pod: the launcher runs again, init containers do not. In half of these cases another node is DOWN then.
+//
 // Later additions draw from sources of their own, so that older seeds keep their course as far as possible.
 //
 // # Invariants
@@ -40,6 +43,9 @@
 // than bound when the barrier let the newcomer through. bound is twice the longest detection of a death (two at once), the 30 s for which a stopped controller still counts as
 // alive, and one interval of the reporter. A node that goes down later, or less long before, cancels joins as well: that cannot be known, such joins are counted as lost and no
 // violation. A start that a person forced is not judged.
+//
+// Unsafe start: ScyllaDB of a new node starts while a node that it neither replaces nor ignores has been unreachable for longer than bound, whatever comes of it. Judged whenever its
+// process starts; an unsafe join is judged at the barrier's opening and there.
 //
 // Second cluster: a process creates a cluster while there has been one. One whose only node was stopped before it had COMPLETED is none (5.4).
 //
@@ -50,7 +56,7 @@
 //
 // Start without a permit, and two at once: under policy permits a barrier opens without a permit in a view that the API server could still answer with, or while another newcomer
 // is joining though one may be. Nor does it open when a reporter that does not lie has sent it a newer view that has no permit for it. A node that was let in by the members' rows
-// alone needed no permit, and does not count.
+// alone needed no permit, and does not count. The same holds when its launcher starts ScyllaDB, by the view that was written last.
 //
 // Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over.
 package simulation

@@ -106,9 +106,14 @@ func (w *world) killContainer() {
 	if p := w.somePod(); p != nil && p.stage == running && w.mayStop(p) {
 		w.tracef("FAULT ScyllaDB's container is killed in %s; it starts again in the same Pod", p.name)
 		w.kill(p, false)
-		p.restarts++
-		p.stage, p.args, p.launcher = launching, nil, launcher{next: w.now.Add(w.between(time.Second, 20*time.Second))}
+		w.restartContainer(p, w.between(time.Second, 20*time.Second))
 	}
+}
+
+// restartContainer starts ScyllaDB's container, with its launcher, anew in its Pod. Init containers do not run again.
+func (w *world) restartContainer(p *pod, after time.Duration) {
+	p.restarts++
+	p.stage, p.args, p.launcher = launching, nil, launcher{next: w.now.Add(after)}
 }
 
 func (w *world) restartPod() {

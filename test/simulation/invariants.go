@@ -24,6 +24,34 @@ const (
 
 const bootstrapEmpty = bootstrap.VolumeEmpty
 
+// longDown are the members that have been out of reach for longer than the bound.
+func (w *world) longDown() []string {
+	var out []string
+	for _, g := range w.groups {
+		for _, id := range g.order {
+			if since, down := g.down[id]; down && w.now.Sub(since) > bound {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}
+
+// judgeStart: a new node that nobody forced starts while no other is DOWN but those that it replaces and ignores. The barrier may have opened long before: ScyllaDB's container
+// restarts in its Pod.
+func (w *world) judgeStart(s *process) {
+	o := s.pod.opened
+	if d := s.disk; d.asked || d.group != nil || o == nil || o.decision == bootstrap.DecisionForced {
+		return
+	}
+	s.down = slices.DeleteFunc(w.longDown(), func(id string) bool { return id == s.replace || slices.Contains(s.ignore, id) })
+	if len(s.down) > 0 {
+		w.result.UnsafeStarts++
+		w.violate("unsafe start: ScyllaDB of %s, let through at %s as %s, starts while %s has been out of reach for more than %s",
+			o.member, o.at.Sub(start).Round(time.Second), o.decision, shorts(s.down), bound)
+	}
+}
+
 // judgeCancelled says whether the barrier could have known.
 func (w *world) judgeCancelled(r *request, dead []string) {
 	o := r.opened
@@ -31,10 +59,10 @@ func (w *world) judgeCancelled(r *request, dead []string) {
 		return
 	}
 	for _, id := range dead {
-		if slices.Contains(o.down, id) {
+		if slices.Contains(o.down, id) || slices.Contains(r.proc.down, id) {
 			w.result.Unsafe++
-			w.violate("unsafe join: %s was let through at %s as %s while %s had been out of reach for more than %s, and ScyllaDB cancels it",
-				o.member, o.at.Sub(start).Round(time.Second), o.decision, short(id), bound)
+			w.violate("unsafe join: %s was let through at %s as %s, and started at %s, while %s had been out of reach for more than %s, and ScyllaDB cancels it",
+				o.member, o.at.Sub(start).Round(time.Second), o.decision, r.proc.since.Sub(start).Round(time.Second), short(id), bound)
 			return
 		}
 	}

@@ -23,7 +23,7 @@ const peersPause = 5 * time.Second
 
 // peers is true in a world whose barriers have that flag. Its reporters have heartbeats, or the flag would do nothing.
 func (w *world) peers() bool {
-	return (w.Rule == Permits || w.Rule == PeersBelieved) && w.Seed%13 == 0 && w.Seed%7 != 0
+	return (w.Rule == Permits || w.Rule == LooksOnce || w.Rule == PeersBelieved) && w.Seed%13 == 0 && w.Seed%7 != 0
 }
 
 // peering is what a barrier remembers while the members are what it goes by.

@@ -17,7 +17,7 @@ import (
 // permits is true under policy permits, with or without a bug.
 func (w *world) permits() bool {
 	switch w.Rule {
-	case Permits, EveryViewCounts, PermitStays, SendersClock, RelaysOpen, PeersBelieved, RelaysMerged, ReportsMerged, LeaseStands:
+	case Permits, LooksOnce, EveryViewCounts, PermitStays, SendersClock, RelaysOpen, PeersBelieved, RelaysMerged, ReportsMerged, LeaseStands:
 		return true
 	}
 	return false
@@ -155,17 +155,38 @@ func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
 	if !w.permits() || d.Permit() == "" || p.opened.byPeers {
 		return
 	}
+	if w.judgeGranted(p); w.now.Sub(w.stood) > w.limits.ViewLimit.Duration+behind {
+		w.unpermittedStart("%s starts by a view that nobody has stood by for %s", p.name, w.now.Sub(w.stood).Round(time.Second))
+	}
+	w.judgeRelays(p)
+	w.judgeTogether(p)
+}
+
+// judgeLaunch is judgePermit when the launcher starts ScyllaDB, by whatever view was written last.
+func (w *world) judgeLaunch(p *pod) {
+	o, d := p.opened, p.claim.disk
+	if w.permits() && o != nil && o.decision.Permit() != "" && !o.byPeers && !d.asked && d.group == nil {
+		w.judgeGranted(p)
+		w.judgeTogether(p)
+	}
+}
+
+func (w *world) judgeGranted(p *pod) {
 	switch claim, granted := w.granted[p.name]; {
 	case granted && claim != p.claim.obj.UID:
 		w.unpermittedStart("%s starts on claim %s, and its permit is for %s", p.name, p.claim.obj.UID, claim)
 	case !granted && w.now.Sub(w.withdrawn[p.name]) > behind+time.Second:
 		w.unpermittedStart("%s starts without a permit, and had none for %s", p.name, w.now.Sub(w.withdrawn[p.name]).Round(time.Second))
-	case w.now.Sub(w.stood) > w.limits.ViewLimit.Duration+behind:
-		w.unpermittedStart("%s starts by a view that nobody has stood by for %s", p.name, w.now.Sub(w.stood).Round(time.Second))
 	}
-	w.judgeRelays(p)
+}
+
+// judgeTogether: where one may join at once, no new node starts while another one is on its way in. One whose launcher waits for a permit anew is not.
+func (w *world) judgeTogether(p *pod) {
 	for _, name := range w.podNames.of(w.pods) {
 		q := w.pods[name]
+		if _, granted := w.granted[name]; q.stage == launching && !granted {
+			continue
+		}
 		if q != p && q.stage >= launching && !q.deleting && q.opened != nil && !q.opened.byPeers && q.opened.decision.Permit() != "" && !q.claim.disk.complete && w.most() == 1 {
 			w.result.Together++
 			w.violate("two at once: %s starts while %s, let through at %s, is on its way in", p.name, name, q.opened.at.Sub(start).Round(time.Second))

@@ -121,6 +121,8 @@ type process struct {
 	since   time.Time
 	request *request
 	seen    *topology
+	// down are the members that had been out of reach for longer than the bound when it started.
+	down []string
 }
 
 // disk is what ScyllaDB keeps on a volume.
@@ -149,6 +151,12 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: "STARTING", since: w.now}
 	p.proc = s
 	w.procs = append(w.procs, s)
+	w.judgeStart(s)
+	broken := w.breaks(d)
+	if broken != nil && !broken.writes {
+		w.failEarly(s, broken)
+		return
+	}
 	if d.id == "" {
 		d.id = w.hostID()
 		if w.places == nil {
@@ -160,6 +168,10 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	}
 	s.id = d.id
 	w.tracef("%s: ScyllaDB starts, host ID %s, seeds %v replace %s", p.name, short(s.id), seeds, short(replace))
+	if broken != nil {
+		w.failEarly(s, broken)
+		return
+	}
 	w.after(w.between(2*time.Second, 4*time.Second), func() { w.arrive(s) })
 }
 

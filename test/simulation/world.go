@@ -35,6 +35,9 @@ const (
 	NeverOpen  Rule = "never-open"  // and none
 	OwnSeed    Rule = "own-seed"    // the launcher gives every node itself as seed
 	LateCounts Rule = "late-counts" // a reporter's write that arrives late, or twice, counts
+	// LooksOnce and LooksOnceReports: under permits and reports, a launcher that starts a new node whatever has happened since its barrier opened.
+	LooksOnce        Rule = "looks-once"
+	LooksOnceReports Rule = "looks-once-reports"
 	// Bugs under policy permits.
 	EveryViewCounts Rule = "every-view-counts" // a barrier goes by whatever view it reads last, newer or not
 	PermitStays     Rule = "permit-stays"      // a permit counts once it was seen, whatever newer views say
@@ -82,8 +85,12 @@ type Result struct {
 	// node that went down when it was too late.
 	LetThrough, Joined, Lost int
 	Faults                   int
-	Took                     time.Duration // simulated
-	Trace                    []string
+	// UnsafeStarts: processes of new nodes that started while another node was DOWN, and known to be so.
+	UnsafeStarts int
+	// FailEarly: new nodes whose ScyllaDB failed before it asked to join, until that was fixed.
+	FailEarly int
+	Took      time.Duration // simulated
+	Trace     []string
 }
 
 // Failed is true when an invariant does not hold.
@@ -134,7 +141,8 @@ type world struct {
 	control controller
 	limits  api.StatusReportHealthPolicy
 	net     network
-	extra   *rand.Rand                       // of what was added last, so that the rest of a seed draws as it did
+	extra   *rand.Rand // of what was added last, so that the rest of a seed draws as it did
+	early   early
 	leases  map[string]*coordinationv1.Lease // of heartbeats, by Pod
 	skew    map[string]time.Duration         // of clocks
 
@@ -296,6 +304,7 @@ func (w *world) run() {
 func (w *world) begin() {
 	w.networkFaults()
 	w.reportFaults()
+	w.earlyFaults()
 	w.makeCluster()
 	w.actors()
 	w.every(15*time.Second, w.people)

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// earlyFrom is the first seed in which ScyllaDB fails before it asks to join. Older seeds keep their course.
+const earlyFrom = 50_001
+
+// early is ScyllaDB that fails at each first start until a person has fixed what it needs: fs.aio-max-nr, a flag, memory.
+// All that is drawn for it comes from a source of its own.
+type early struct {
+	rng   *rand.Rand // nil in a seed without it
+	disks map[*disk]*breakage
+}
+
+// breakage is why ScyllaDB does not start on a new volume.
+type breakage struct {
+	until  time.Time // when it is fixed
+	writes bool      // ScyllaDB has written its host ID when it fails
+	ends   bool      // the container ends with ScyllaDB, as one that is out of memory; else supervisord gives up, and the liveness probe ends it
+	tries  int       // of this container
+	starts int       // of containers
+}
+
+func (e *early) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(e.rng.Int64N(int64(high-low)+1))
+}
+
+func (e *early) chance(p float64) bool { return e.rng.Float64() < p }
+
+func (w *world) earlyFaults() {
+	if w.Seed >= earlyFrom && !w.Hole && !w.Lag && w.Story == nil {
+		w.early = early{rng: rand.New(rand.NewPCG(w.Seed, 0xea71)), disks: map[*disk]*breakage{}}
+	}
+}
+
+// breaks draws once for each volume whether the first start on it fails. Returns nil where it does not, or does no longer.
+func (w *world) breaks(d *disk) *breakage {
+	e := &w.early
+	if e.rng == nil || d.asked || d.group != nil || w.healed {
+		return nil
+	}
+	b, known := e.disks[d]
+	if !known {
+		if e.chance(0.35) {
+			b = &breakage{until: w.now.Add(e.between(20*time.Second, 12*time.Minute)), writes: e.chance(0.3), ends: e.chance(0.5)}
+			w.result.Faults++
+			w.result.FailEarly++
+			w.dieBefore(b.until)
+		}
+		e.disks[d] = b
+	}
+	if b == nil || !w.now.Before(b.until) {
+		return nil
+	}
+	return b
+}
+
+// dieBefore has in every second case another node be DOWN, for long enough that all know it, when the fault is fixed.
+func (w *world) dieBefore(fixed time.Time) {
+	e := &w.early
+	at, lasts := fixed.Add(-bound-e.between(5*time.Second, time.Minute)).Sub(w.now), bound+e.between(90*time.Second, 4*time.Minute)
+	if n := e.rng.IntN(1 << 16); n%2 == 0 && at > 0 {
+		w.after(at, func() { w.dieFor(lasts, n/2) })
+	}
+}
+
+// dieFor ends ScyllaDB of a member that serves, for a while.
+func (w *world) dieFor(lasts time.Duration, n int) {
+	var all []*pod
+	for _, name := range w.podNames.of(w.pods) {
+		if p := w.pods[name]; p.proc != nil && p.proc.serves && p.proc.disk.complete && w.mayLose(name) {
+			all = append(all, p)
+		}
+	}
+	if len(all) == 0 || w.healed {
+		return
+	}
+	p := all[n%len(all)]
+	w.tracef("FAULT ScyllaDB in %s ends for %s", p.name, lasts.Round(time.Second))
+	w.kill(p, false)
+	p.next = w.now.Add(lasts)
+}
+
+// failEarly ends a process right after its start. Nothing but its container's restart, or supervisord's few tries, follows.
+func (w *world) failEarly(s *process, b *breakage) {
+	p, args := s.pod, s.pod.args
+	w.tracef("%s: FAULT ScyllaDB fails before it asks to join, until %s", p.name, b.until.Sub(start).Round(time.Second))
+	w.after(w.early.between(100*time.Millisecond, 900*time.Millisecond), func() {
+		if s.ended {
+			return
+		}
+		w.end(s, false)
+		b.tries++
+		const tries = 4 // the first start and three more, with pauses of as many seconds
+		if !b.ends && b.tries < tries {
+			p.next = w.now.Add(time.Duration(b.tries) * time.Second)
+			return
+		}
+		pause := min(10*time.Second<<min(b.starts, 5), 5*time.Minute) // the kubelet's
+		if !b.ends {
+			pause += w.early.between(20*time.Second, 2*time.Minute) // until the liveness probe ends it
+		}
+		b.tries = 0
+		b.starts++
+		p.next = w.now.Add(time.Hour)
+		w.after(pause, func() {
+			if !p.removed && !p.deleting && p.stage == running && p.proc == nil && p.args == args && !p.machine.off {
+				w.tracef("%s: ScyllaDB's container starts again in the same Pod", p.name)
+				w.restartContainer(p, w.early.between(time.Second, 3*time.Second))
+			}
+		})
+	})
+}
