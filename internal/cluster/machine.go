@@ -54,6 +54,11 @@ func (n KubernetesNode) String() string {
 	return n.Name + " (" + n.State + ")"
 }
 
+// Ready reports whether the Kubernetes node was read and is Ready, even if it is cordoned.
+func (n KubernetesNode) Ready() bool {
+	return n.State == KubernetesNodeReady || n.State == KubernetesNodeReady+cordoned
+}
+
 // Lost reports whether the Kubernetes node exists and is not Ready.
 func (n KubernetesNode) Lost() bool {
 	return n.State == KubernetesNodeNotReady || n.State == KubernetesNodeNotReady+cordoned

@@ -104,6 +104,9 @@ func (m *Member) FailingGate() string {
 // Scheduled reports whether the member's Pod has a Kubernetes node.
 func (m *Member) Scheduled() bool { return m.Pod != nil && m.Pod.Spec.NodeName != "" }
 
+// KubernetesNode returns the Kubernetes node of the member's Pod; its name is empty without one.
+func (m *Member) KubernetesNode() KubernetesNode { return m.objects().KubernetesNode(m.Pod) }
+
 // KubernetesNodeLost reports whether the Kubernetes node of the member's Pod is not responding or
 // does not exist, so that the Pod cannot end.
 func (m *Member) KubernetesNodeLost() bool {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -150,22 +151,30 @@ func (m *machine) waitPodGone() Step {
 // counts as not responding. The node controller marks only Pods whose containers were Ready before.
 const overdue = time.Minute
 
-// cannotEnd returns why the old Pod cannot terminate, and the remedy; else zero.
+// cannotEnd returns why the old Pod cannot terminate, and the remedy; else zero. The remedy deletes
+// the Kubernetes node only if the node controller reports that it is not responding.
 func (in *Input) cannotEnd() (why, cure words.Message) {
 	p := in.Self.Pod
-	switch {
-	case !in.Self.Deleting() || !in.Self.Scheduled():
+	if !in.Self.Deleting() || !in.Self.Scheduled() {
 		return words.Message{}, words.Message{}
-	case in.Self.KubernetesNodeLost():
-		why = words.New(words.PodCannotEnd, "pod", p.Name, "node", p.Spec.NodeName)
+	}
+	node := in.Self.KubernetesNode()
+	gone := node.State == cluster.KubernetesNodeGone
+	switch lost := in.Self.KubernetesNodeLost() && !node.Ready(); {
+	case lost && !gone:
+		why = words.New(words.PodCannotEnd, "pod", p.Name, "node", node.Name)
+		return why, words.New(words.PodCannotEndCure).Do(words.Kubectl("", "delete", "node", node.Name),
+			words.Kubectl(in.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"))
+	case lost:
+		why = words.New(words.PodNodeGone, "pod", p.Name, "node", node.Name)
 	case in.Now.Sub(p.DeletionTimestamp.Time) > overdue:
-		why = words.New(words.PodOverdue, "pod", p.Name, "node", p.Spec.NodeName, "by",
+		why = words.New(words.PodOverdue, "pod", p.Name, "node", node.Name, "by",
 			clock(p.DeletionTimestamp.Time, in.Now))
 	default:
 		return words.Message{}, words.Message{}
 	}
-	return why, words.New(words.PodCannotEndCure).Do(words.Kubectl("", "delete", "node", p.Spec.NodeName),
-		words.Kubectl(in.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"))
+	return why, words.New(words.SeeWhyPodStays).Do(words.Kubectl(in.Namespace, "describe", "pod", p.Name),
+		words.Kubectl("", "get", "node", node.Name))
 }
 
 // evict evicts the old Pod, unless it is running again. The deletion of its PVC cannot be undone,

@@ -71,7 +71,7 @@ func TestNext(t *testing.T) {
 		"and has not ended it for long, without saying that it is lost": {change(recorded(), func(in *Input) {
 			in.Claims = nil
 			in.Self.Pod.DeletionTimestamp = &metav1.Time{Time: in.Now.Add(-2 * time.Minute)}
-		}), ActionWaitPodGone, "kubectl delete node k4"},
+		}), ActionWaitPodGone, "kubectl get node k4); delete neither"},
 		"the old node comes back before its Pod goes": {change(setCell(recorded(), "demo-b-0", hostOld, matrix.Up, 0), func(in *Input) { in.Claims = nil }),
 			ActionHoldEviction, "demo-b-0 (bbbbbbbb) sees demo-d-0 (dddddddd) UP"},
 		"and its volume is known": {change(setCell(recorded(), "demo-b-0", hostOld, matrix.Up, 0), func(in *Input) {

@@ -328,10 +328,16 @@ var (
 		"Pod {pod} (UID {uid}) of dead node {hostID} evicted (request {request})")
 	PodCannotBeEvicted = define("PodCannotBeEvicted", "Pod {pod} cannot be evicted")
 	PodCannotEnd       = ofReplacement("PodCannotEnd",
-		"Kubernetes node {node} is not responding, so nothing confirms that Pod {pod} has terminated", PodCannotEndCure)
+		"Kubernetes node {node} is not responding, so nothing confirms that Pod {pod} has terminated", PodCannotEndCure,
+		SeeWhyPodStays)
 	PodEnds    = define("PodEnds", "wait until it has terminated")
 	PodOverdue = ofReplacement("PodOverdue",
-		"Pod {pod} should have terminated by {by}, but its Kubernetes node {node} has not stopped it", PodCannotEndCure)
+		"Pod {pod} should have terminated by {by}, but its Kubernetes node {node} has not stopped it", PodCannotEndCure,
+		SeeWhyPodStays)
+	PodNodeGone = ofReplacement("PodNodeGone",
+		"Kubernetes node {node} does not exist any more, so nothing confirms that Pod {pod} has terminated; Kubernetes deletes such a Pod after a minute",
+		PodCannotEndCure, SeeWhyPodStays)
+	SeeWhyPodStays   = define("SeeWhyPodStays", "check why the Pod is still there ({1}) and whether its Kubernetes node is Ready ({2}); delete neither")
 	PodCannotEndCure = define("PodCannotEndCure", "if that Kubernetes node is certainly off: {1} (or {2})")
 	OldNodeCameBack  = ofReplacement("OldNodeCameBack",
 		"the old node restarted after its PVC was deleted; Pod {pod} is not stopped: {evidence}", OldNodeCameBackCure,

@@ -5,6 +5,12 @@ package replace_test
 import (
 	"strings"
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
@@ -31,6 +37,60 @@ func TestPlanFromAnArchive(t *testing.T) {
 		})
 	}
 }
+
+// TestNoHarm46AReadyKubernetesNodeIsNotDeleted: `kubectl delete node` was printed for a Kubernetes node that was Ready, because the old Pod had been terminating for 61 s; and from old files.
+func TestNoHarm46AReadyKubernetesNodeIsNotDeleted(t *testing.T) {
+	open := func(also func(*corev1.Pod, *corev1.Node)) []client.Object {
+		c := dead()
+		svc, pod := c.Service(target), c.Pod(target)
+		svc.Labels[api.LabelReplace], svc.Labels[api.LabelReplacingNodeHostID] = "", oldID
+		for k, v := range map[string]string{
+			api.AnnotationReplaceRequest: "r", api.AnnotationReplaceAccepted: "r", api.AnnotationReplacePVCUIDs: "gone", api.AnnotationReplacePodUID: string(pod.UID),
+			api.AnnotationReplaceStartedAt: "2026-11-21T10:00:00Z", api.AnnotationReplaceAttempt: "1", api.AnnotationReplaceOriginalHostID: oldID,
+		} {
+			svc.Annotations[k] = v
+		}
+		pod.Spec.NodeName, pod.Finalizers = "k1", []string{"example.com/stays"}
+		pod.DeletionTimestamp = &metav1.Time{Time: plugintest.Now.Add(-61 * time.Second)}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "k1"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+		also(pod, node)
+		return append(c.Objects(), node)
+	}
+	ready := func(*corev1.Pod, *corev1.Node) {}
+	for name, tc := range map[string]struct {
+		also    func(*corev1.Pod, *corev1.Node)
+		old     bool
+		deletes bool
+		says    string
+	}{
+		"Ready":             {also: ready, says: "kubectl get node k1"},
+		"Ready and marked":  {also: func(p *corev1.Pod, _ *corev1.Node) { p.Status.Reason = "NodeLost" }, says: "kubectl get node k1"},
+		"Ready, cordoned":   {also: func(_ *corev1.Pod, n *corev1.Node) { n.Spec.Unschedulable = true }, says: "kubectl get node k1"},
+		"not Ready":         {also: notReady, deletes: true, says: "if that Kubernetes node is certainly off"},
+		"not Ready, of old": {also: notReady, old: true, says: "kubectl scylla status"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := open(tc.also)
+			saved := plugintest.Run{Args: []string{"replace", "status", target, "--from", plugintest.Save(t, objects)}}
+			if tc.old {
+				saved.Clock = clocktesting.NewFakeClock(plugintest.Now.Add(2 * time.Hour))
+			}
+			runs := []plugintest.Run{saved, {Args: []string{"replace", "status", target, "-n", "demo"}, Objects: objects}}
+			if tc.old {
+				runs = runs[:1]
+			}
+			for _, run := range runs {
+				got := run.Do(t)
+				text := strings.Join(strings.Fields(got.Stdout), " ")
+				if strings.Contains(text, "kubectl delete node k1") != tc.deletes || strings.Contains(text, "--force") != tc.deletes || (run.Objects != nil || tc.deletes || tc.old) && !strings.Contains(text, tc.says) {
+					t.Errorf("%v: exit %d, deletes: want %v, and %q:\n%s%s", run.Args, got.Code, tc.deletes, tc.says, got.Stdout, got.Stderr)
+				}
+			}
+		})
+	}
+}
+
+func notReady(_ *corev1.Pod, n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }
 
 // Nothing but a plan is made of saved objects.
 func TestNothingElseFromSavedObjects(t *testing.T) {

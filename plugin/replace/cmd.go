@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
@@ -50,6 +51,8 @@ type options struct {
 	act func(context.Context) error
 
 	reader *cli.Reader
+	// machines caches Kubernetes nodes between the checks of a replacement in progress.
+	machines kube.Machines
 }
 
 func newOptions(d *cli.Deps) *options {

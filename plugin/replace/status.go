@@ -27,7 +27,7 @@ import (
 func (o *options) look(ctx context.Context, s *subject) (*subject, replace.Step, error) {
 	read, err := o.d.Load(ctx, o.reader.Client(), s.key,
 		kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true,
-			PVCs: true, StatusReport: true, Operator: true})
+			PVCs: true, StatusReport: true, Operator: true, Machines: &o.machines})
 	if err != nil {
 		return nil, replace.Step{}, err
 	}

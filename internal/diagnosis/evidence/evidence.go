@@ -137,6 +137,16 @@ var table = []Item{
 		Volume: Unknown},
 	{Code: VolumeUnreachable, Origin: Kubernetes,
 		Field: "a PersistentVolume bound to the PVC, and an unschedulable Pod", Volume: Unknown},
+	{Code: VolumeDeleting, Origin: Kubernetes,
+		Field: "deletionTimestamp of the member's PVC, whose Pod still runs", Volume: Unknown},
+	{Code: KubernetesNodeNotReady, Origin: Kubernetes,
+		Field:  "condition Ready of the Node object, or the mark that the node controller sets on its Pods",
+		Volume: Unknown},
+	{Code: ReplacementLabels, Origin: Kubernetes,
+		Field: "the labels of a replacement on the member Service, malformed or incomplete", Volume: Unknown},
+	{Code: OrderedStart, Origin: Kubernetes,
+		Field:  "podManagementPolicy OrderedReady of the StatefulSet, and a lower ordinal whose Pod is not Ready",
+		Volume: Unknown},
 }
 
 // Codes of evidence that is not a log text.
@@ -148,6 +158,11 @@ const (
 	HostIDRecorded     = "HostIDRecorded"
 	ReplacementOpen    = "ReplacementOpenHere"
 	VolumeUnreachable  = "VolumeUnreachable"
+	VolumeDeleting     = "VolumeDeleting"
+
+	KubernetesNodeNotReady = "KubernetesNodeNotReady"
+	ReplacementLabels      = "ReplacementLabels"
+	OrderedStart           = "OrderedStart"
 )
 
 // Table returns all evidence.
@@ -186,9 +201,9 @@ type Step struct {
 	Rests []words.Code
 }
 
-// Steps returns every code that prints a step that cannot be undone, in the order of the documents:
-// delete a PVC, removenode, replace, excludenode, ignore dead nodes, force over a ban. Code that
-// creates such a step has its evidence.
+// Steps returns every code that prints a command that Destroys knows, in the order of the
+// documents. Commands that check again and ask (force-proceed, init reset) are not listed. Code
+// that creates such a step has its evidence.
 func Steps() []Step {
 	return []Step{
 		{"DiscardClaim", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed)},
@@ -209,12 +224,25 @@ func Steps() []Step {
 		{"RunOrReplace", []words.Code{MajorityDown}},
 		{"MendOrReplace", []words.Code{MajorityDown}},
 		{"NodesReplaceable", []words.Code{MajorityDown}},
+		{"OperatorLetEvict", []words.Code{MajorityDown}},
+		{"RecordedHostIDRemoved", []words.Code{NotListed}},
+		{"SaveData", []words.Code{VolumeDeleting}},
+		{"SaveVolumeAndData", []words.Code{VolumeDeleting}},
+		{"OldNodeCameBackCure", []words.Code{VolumeDeleting}},
+		{"OldNodeCameBackKeep", []words.Code{VolumeDeleting}},
+		{"PutRequestBack", []words.Code{VolumeDeleting}},
+		{"PutLabelBack", []words.Code{VolumeDeleting}},
+		{"PodCannotEndCure", []words.Code{KubernetesNodeNotReady}},
+		{"EmptyReplaceLabel", []words.Code{ReplacementLabels}},
+		{"ReplaceEmptyLabel", []words.Code{ReplacementLabels}},
+		{"OperatorEndByHand", []words.Code{ReplacementLabels}},
+		{"ApplyParallel", []words.Code{OrderedStart}},
 	}
 }
 
 // Irreversible reports whether the step cannot be undone, or has such a step as a parameter.
 func Irreversible(m words.Message) bool {
-	if len(For(m.Code)) > 0 || slices.ContainsFunc(m.Commands, destroys) {
+	if len(For(m.Code)) > 0 || slices.ContainsFunc(m.Commands, Destroys) {
 		return true
 	}
 	for _, v := range m.Params {
@@ -230,17 +258,6 @@ func Irreversible(m words.Message) bool {
 		}
 	}
 	return false
-}
-
-// destroys reports whether the command deletes, removes, replaces or opens a barrier.
-func destroys(c words.Command) bool {
-	has := func(terms ...string) bool {
-		i := slices.Index(c, terms[0])
-		return i >= 0 && len(c) >= i+len(terms) && slices.Equal(c[i:i+len(terms)], terms)
-	}
-	replaces := has("scylla", "replace") && !has("replace", "status") && !has("replace", "cancel")
-	return has("delete", "pvc") || has("removenode") || has("excludenode") || replaces ||
-		has("force-proceed") && !has("--undo") || has("init", "reset")
 }
 
 // For returns the evidence for a step, nil for a step that can be undone.
