@@ -5,42 +5,156 @@ package scylla
 import (
 	"context"
 	"slices"
+	"sync"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 )
 
-// lost returns members of the last row that are missing from the list but possibly still exist:
-// their address now lists another member, and no finished replacement explains that.
-func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task) map[string][]string {
+// listing is what the Reader has of a member since the last row in which ScyllaDB listed it.
+type listing struct {
+	// address is canonical, empty if unknown: the member was read from an annotation.
+	address string
+	status  api.NodeStatus
+	// normal: it was not joining or replacing.
+	normal bool
+	// owned: tokens of no listed member were in the ring while ScyllaDB did not list it.
+	owned bool
+	// ended are the finished tasks of that time, nil if unknown.
+	ended map[string]bool
+}
+
+// lost returns members of the last row that are missing from the list but possibly still exist, with
+// their address if known. Up to 2025.2 the list has one host ID per address, so a member that takes
+// the address of another one hides it, or is hidden by it. A member that has its address alone is
+// always listed.
+func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task, v release.Version) map[string][]string {
 	out := map[string][]string{}
-	for id, a := range r.seen {
+	spare := sync.OnceValues(func() (bool, error) { return r.spareTokens(ctx, p) })
+	for id, m := range r.seen {
 		if _, listed := p.addresses[id]; listed {
 			continue
 		}
-		if a == "" {
-			// Without an address (from an annotation), only an open replacement can hide the
-			// member.
-			if e, ok := p.byID[id]; ok && len(p.behind[e.Address]) > 0 {
-				a = e.Address
-			} else if slices.ContainsFunc(tasks,
-				func(t Task) bool { return t.Open() && (t.Type == "replace" || t.Type == "") }) {
-				out[id] = nil
+		e, gossips := p.byID[id]
+		if gossips = gossips && len(p.behind[e.Address]) > 0; gossips {
+			m.address = e.Address
+		}
+		if m.address != "" && len(p.behind[m.address]) == 0 {
+			continue
+		}
+		if h, ok := p.holder(m.address); ok && h.HostID != id && finished(tasks, h.HostID) {
+			continue
+		}
+		if !gossips {
+			more, err := spare()
+			m.owned = m.owned || err == nil && more
+			r.seen[id] = m
+			if r.left(ctx, p, id, tasks, v, spare) {
 				continue
 			}
 		}
-		if a == "" || len(p.behind[a]) == 0 {
-			continue
+		out[id] = nil
+		if m.address != "" {
+			out[id] = []string{m.address}
 		}
-		if h, ok := p.holder(a); ok && h.HostID != id && finished(tasks, h.HostID) {
-			continue
-		}
-		// If the current node at the address is listed and owns tokens, it replaced the member.
-		tokens, err := r.c.Tokens(ctx, a)
-		if h, ok := p.holder(a); err == nil && len(tokens) > 0 && ok && slices.Contains(p.behind[a], h.HostID) {
-			continue
-		}
-		out[id] = []string{a}
 	}
 	return out
 }
+
+// left reports whether there is evidence that a missing member, which gossip does not name, has left
+// the cluster. A holder of its address that was a member beside it has moved and replaced no node.
+func (r *Reader) left(ctx context.Context, p *picture, id string, tasks []Task, v release.Version,
+	spare func() (bool, error)) bool {
+	m := r.seen[id]
+	more, err := spare()
+	replacing := slices.ContainsFunc(tasks,
+		func(t Task) bool { return t.Open() && (t.Type == "replace" || t.Type == "") })
+	switch {
+	case !m.normal && !replacing:
+		return true // it never became a member
+	case err == nil && more:
+		return false
+	case r.newOwner(ctx, p, m.address):
+		return true
+	case replacing:
+		return false
+	case v.GossipsByHostID() == release.Yes && p.named():
+		return true
+	case err != nil:
+		return m.ended != nil && removed(tasks, id, m.ended)
+	}
+	// It owned no tokens, or owns none any more. Each member owns some before 6.2, which has no tasks
+	// either.
+	return m.owned || v.SupportsNodeOperations() == release.No || removed(tasks, id, m.ended) ||
+		m.ended == nil && m.status == api.NodeStatusUp
+}
+
+// newOwner reports whether a listed node that was not a member before has the address and owns
+// tokens: it replaced the member that had them.
+func (r *Reader) newOwner(ctx context.Context, p *picture, address string) bool {
+	h, held := p.holder(address)
+	if !held || r.seen[h.HostID].normal || !slices.Contains(p.behind[address], h.HostID) {
+		return false
+	}
+	tokens, err := r.c.Tokens(ctx, address)
+	return err == nil && len(tokens) > 0
+}
+
+// removed reports whether a task that is not in before has removed or replaced id, or possibly id: up
+// to 2025.4 no task names its node.
+func removed(tasks []Task, id string, before map[string]bool) bool {
+	return slices.ContainsFunc(tasks, func(t Task) bool {
+		return t.State == "done" && !before[t.ID] && (t.HostID == "" || t.HostID == id) &&
+			(t.Type == "replace" || t.Type == "remove node" || t.Type == "decommission")
+	})
+}
+
+// spareTokens reports whether the ring has tokens that none of the listed addresses owns: a hidden
+// member owns them.
+func (r *Reader) spareTokens(ctx context.Context, p *picture) (bool, error) {
+	ring, err := r.c.RingTokens(ctx)
+	if err != nil {
+		return false, err
+	}
+	owned := map[string]bool{}
+	for a := range p.behind {
+		tokens, err := r.c.Tokens(ctx, a)
+		if err != nil {
+			return false, err
+		}
+		for _, t := range tokens {
+			owned[t] = true
+		}
+	}
+	return slices.ContainsFunc(ring, func(t string) bool { return !owned[t] }), nil
+}
+
+// remember keeps what the row shows of each member for the next row.
+func (r *Reader) remember(row *api.NodeStatusReport, p *picture, hidden map[string][]string, tasks []Task) {
+	ended := map[string]bool{}
+	for _, t := range tasks {
+		if t.State == "done" {
+			ended[t.ID] = true
+		}
+	}
+	next := make(map[string]listing, len(row.ObservedNodes))
+	for _, o := range row.ObservedNodes {
+		id := string(o.HostID)
+		m := listing{normal: normal(o.State), ended: ended}
+		if _, ok := hidden[id]; ok {
+			m = r.seen[id]
+		}
+		m.status = o.Status
+		if a := p.addresses[id]; len(a) > 0 {
+			m.address = a[0]
+		}
+		next[id] = m
+	}
+	r.seen = next
+}
+
+// normal reports whether a node in this state has joined.
+func normal(s api.NodeState) bool { return s != api.NodeStateJoining && s != api.NodeStateReplacing }
 
 // ownsTokens returns nil if unknown: the node is not listed, or its address may be another node's.
 func (r *Reader) ownsTokens(ctx context.Context, id string, p *picture) *bool {

@@ -101,7 +101,7 @@ func (p *picture) replacers(targets map[string]bool) map[string]bool {
 	return out
 }
 
-// takers returns the nodes that have the address of a member and own no tokens yet: the state of a
+// takers returns the new nodes that have the address of a member and own no tokens yet: the state of a
 // replacement at the same address. It applies only while a replacement is open whose task does not
 // name its node (up to 2025.4). [derived]
 func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[string]bool {
@@ -111,7 +111,7 @@ func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[strin
 	out := map[string]bool{}
 	for a, ids := range p.behind {
 		h, ok := p.holder(a)
-		if !ok || !slices.ContainsFunc(ids, func(id string) bool { return id != h.HostID }) {
+		if !ok || r.seen[h.HostID].normal || !slices.ContainsFunc(ids, func(id string) bool { return id != h.HostID }) {
 			continue
 		}
 		// ScyllaDB answers for the current node at the address; if it owns tokens, it replaces no

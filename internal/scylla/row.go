@@ -39,8 +39,8 @@ type Reader struct {
 	Supervisor *Client
 
 	c *Client
-	// seen maps the host IDs of the last row to their canonical address, empty if unknown.
-	seen map[string]string
+	// seen are the members of the last row by host ID.
+	seen map[string]listing
 	// failures are the error texts of failed tasks by task ID; a failed task no longer changes.
 	failures map[string]string
 	// entities are the nodes that tasks named while open, by task ID: 2026.1 to 2026.3 drop them.
@@ -57,14 +57,18 @@ type Reader struct {
 
 // NewReader returns a Reader that uses c.
 func NewReader(c *Client) *Reader {
-	return &Reader{c: c, seen: map[string]string{}, failures: map[string]string{}, entities: map[string]string{}}
+	return &Reader{c: c, seen: map[string]listing{}, failures: map[string]string{}, entities: map[string]string{}}
 }
 
 // Remember restores the members of an earlier row, such as the annotation's after a restart.
 func (r *Reader) Remember(row api.NodeStatusReport) {
-	for _, o := range row.ObservedNodes {
-		if o.HostID != "" {
-			r.seen[string(o.HostID)] = ""
+	nodes := row.ObservedNodes
+	if len(nodes) == 0 && row.LastRow != nil {
+		nodes = row.LastRow.ObservedNodes
+	}
+	for _, o := range nodes {
+		if _, read := r.seen[string(o.HostID)]; o.HostID != "" && !read {
+			r.seen[string(o.HostID)] = listing{normal: normal(o.State), status: o.Status}
 		}
 	}
 }
@@ -397,8 +401,10 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 	}
 	replacing := open["replace"]
 
+	var hidden map[string][]string
 	if version.ListsSharedAddresses() != release.Yes {
-		for id, addresses := range r.lost(ctx, p, tasks) {
+		hidden = r.lost(ctx, p, tasks, version)
+		for id, addresses := range hidden {
 			p.addresses[id] = addresses
 			for _, a := range addresses {
 				p.behind[a] = append(p.behind[a], id)
@@ -417,9 +423,12 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.addresses)) {
-		row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{
-			HostID: hostid.ID(id), Status: p.status(id, p.addresses[id], replacing), State: states[id],
-		})
+		status := p.status(id, p.addresses[id], replacing)
+		if len(p.addresses[id]) == 0 && status == api.NodeStatusUnknown && r.seen[id].status == api.NodeStatusDown {
+			status = api.NodeStatusDown // gossip has not named it since
+		}
+		row.ObservedNodes = append(row.ObservedNodes,
+			api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: status, State: states[id]})
 	}
 	if _, listed := p.addresses[string(row.HostID)]; row.HostID != "" && !listed && row.OperationMode == modeNormal {
 		// The node is NORMAL and not in its own list of members: its picture is incomplete.
@@ -431,13 +440,7 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 	row.Places = p.places(row.ObservedNodes)
 	row.OwnsTokens = r.ownsTokens(ctx, string(row.HostID), p)
 
-	r.seen = map[string]string{}
-	for id, a := range p.addresses {
-		r.seen[id] = ""
-		if len(a) > 0 {
-			r.seen[id] = a[0]
-		}
-	}
+	r.remember(row, p, hidden, tasks)
 	return nil
 }
 

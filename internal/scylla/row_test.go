@@ -19,6 +19,7 @@ const (
 	idA = "8ebd2a16-0000-4000-8000-00000000000a"
 	idB = "35d00000-0000-4000-8000-00000000000b"
 	idC = "1ffa0000-0000-4000-8000-00000000000c"
+	idD = "77dd0000-0000-4000-8000-00000000000d"
 
 	pathMembers   = "/storage_service/host_id"
 	pathLive      = "/gossiper/endpoint/live"
@@ -356,6 +357,114 @@ func TestALostHostIDDoesNotVanish(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// B lives on at the former address of C, which is dead. Before 2025.2 gossip has B there and C nowhere.
+func TestAMemberIsNotLostWhenAnotherOneMovesToItsAddress(t *testing.T) {
+	const ring = "/storage_service/tokens"
+	three := map[string]answer{
+		pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idC}),
+		pathLive:    list("10.0.0.1", "10.0.0.2"), pathDown: list("10.0.0.3"),
+		pathEndpoints:                      list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true), gossips("10.0.0.3", idC, 102, false)),
+		"/storage_service/tokens/10.0.0.3": list("9"), ring: list("-1", "5", "7", "9"),
+	}
+	moved := map[string]answer{
+		pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.3", idB}), pathLive: list("10.0.0.1", "10.0.0.3"), pathDown: list[string](),
+		pathEndpoints:                      list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.3", idB, 103, true)),
+		"/storage_service/tokens/10.0.0.3": list("7"), "/storage_service/tokens/10.0.0.2": list[string](),
+	}
+	byID := list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.3", idB, 103, true), gossips("10.0.0.3", idC, 102, false))
+	done := func(kind string) answer { return list(task{"t", kind, "cluster", "done", "", ""}) }
+	const all, left = "1ffa=DOWN 35d0=UP 8ebd=UP", "35d0=UP 8ebd=UP"
+	for name, c := range map[string]struct {
+		version       string
+		before, after map[string]answer // beside three and moved
+		then          map[string]answer
+		want, last    string
+		forgotten     string // in place of last, where the evidence was of before the restart
+		noRestart     bool
+	}{
+		"it stays DOWN":                               {want: all, last: all},
+		"gossip by host ID has it":                    {version: "2025.2.1", after: map[string]answer{pathEndpoints: byID}, then: map[string]answer{ring: gone}, want: all, last: all},
+		"gossip by host ID has it no longer":          {version: "2025.2.1", after: map[string]answer{pathEndpoints: byID}, then: map[string]answer{ring: list("-1", "5", "7"), pathEndpoints: moved[pathEndpoints]}, want: all, last: left},
+		"the list has it and not the other":           {after: map[string]answer{pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.3", idC})}, want: all, last: all},
+		"its tokens are nobody's any more":            {then: map[string]answer{ring: list("-1", "5", "7")}, want: all, last: left, forgotten: all},
+		"the ring is not known":                       {after: map[string]answer{ring: gone}, want: all, last: all},
+		"the ring is not known, and removed":          {after: map[string]answer{ring: gone}, then: map[string]answer{pathTasks: done("remove node")}, want: all, last: left, forgotten: all},
+		"the ring is not known, and replaced":         {after: map[string]answer{ring: gone}, then: map[string]answer{pathTasks: done("replace")}, want: all, last: left, forgotten: all},
+		"a removal of before is none of it":           {before: map[string]answer{pathTasks: done("remove node")}, after: map[string]answer{ring: gone}, want: all, last: all},
+		"a removal that has tokens left is another's": {then: map[string]answer{pathTasks: done("remove node")}, want: all, last: all},
+		"a rebuild removes nobody":                    {after: map[string]answer{ring: gone}, then: map[string]answer{pathTasks: done("rebuild")}, want: all, last: all},
+		"a removal that goes on":                      {after: map[string]answer{ring: gone}, then: map[string]answer{pathTasks: list(task{"t", "remove node", "cluster", "running", "", ""})}, want: all, last: all},
+		"it owned no tokens":                          {after: map[string]answer{ring: list("-1", "5", "7")}, want: all, last: all},
+		"it owned no tokens, and is removed":          {after: map[string]answer{ring: list("-1", "5", "7")}, then: map[string]answer{pathTasks: done("remove node")}, want: all, last: left},
+		"a new node joined at the address": {after: map[string]answer{pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idD}),
+			pathLive:                           list("10.0.0.1", "10.0.0.2", "10.0.0.3"),
+			pathEndpoints:                      list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true), gossips("10.0.0.3", idD, 104, true)),
+			"/storage_service/tokens/10.0.0.3": list("11"), "/storage_service/tokens/10.0.0.2": list("7"), ring: list("-1", "5", "7", "9", "11")},
+			want: "1ffa=DOWN 35d0=UP 77dd=UP 8ebd=UP", last: "1ffa=DOWN 35d0=UP 77dd=UP 8ebd=UP"},
+		"a replacement at its address that failed": {after: map[string]answer{pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idD}),
+			pathLive: list("10.0.0.1", "10.0.0.2", "10.0.0.3"), pathTasks: list(task{"t", "replace", "cluster", "running", "", ""}),
+			pathEndpoints:                      list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true), gossips("10.0.0.3", idD, 104, true)),
+			"/storage_service/tokens/10.0.0.3": list[string](), "/storage_service/tokens/10.0.0.2": list("7")},
+			then: map[string]answer{pathMembers: three[pathMembers], pathLive: three[pathLive], pathDown: list("10.0.0.3"),
+				pathTasks:     list(task{"t", "replace", "cluster", "failed", "", ""}),
+				pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true))},
+			want: "1ffa=DOWN/BEING_REPLACED 35d0=UP 77dd=UP/REPLACING 8ebd=UP", last: all, noRestart: true},
+		"a replacement of another one while it is DOWN": {then: map[string]answer{pathTasks: list(task{"t", "replace", "cluster", "running", "", ""}),
+			"/storage_service/tokens/10.0.0.3": list[string]()}, want: all, last: all},
+		"a replaced one, whose new node has the address": {then: map[string]answer{pathTasks: done("replace"), pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idD}),
+			pathLive:                           list("10.0.0.1", "10.0.0.2", "10.0.0.3"),
+			pathEndpoints:                      list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 105, true), gossips("10.0.0.3", idD, 104, true)),
+			"/storage_service/tokens/10.0.0.3": list("9"), "/storage_service/tokens/10.0.0.2": list("7")}, want: all, last: "35d0=UP 77dd=UP 8ebd=UP"},
+	} {
+		for _, restarts := range []bool{false, true} {
+			if restarts && c.noRestart {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, restart %v", name, restarts), func(t *testing.T) {
+				start := with(three)
+				start[pathVersion] = text("2025.1.3-0.20250701.abcdef")
+				if c.version != "" {
+					start[pathVersion] = text(c.version)
+				}
+				maps.Copy(start, c.before)
+				n := newFakeNode(t, start)
+				r := NewReader(n.client())
+				set := func(m map[string]answer) {
+					for p, a := range m {
+						if a == gone {
+							n.set(p)
+						} else {
+							n.set(p, a)
+						}
+					}
+				}
+				read := func(want string) {
+					t.Helper()
+					for range 3 {
+						row := r.Read(t.Context())
+						if got := seen(row); got != want {
+							t.Fatalf("%q, want %q (%v)", got, want, row.Error)
+						}
+						if restarts {
+							r = NewReader(n.client())
+							r.Remember(row)
+						}
+					}
+				}
+				read(all)
+				set(moved)
+				set(c.after)
+				read(c.want)
+				set(c.then)
+				if restarts && c.forgotten != "" {
+					c.last = c.forgotten
+				}
+				read(c.last)
+			})
+		}
 	}
 }
 

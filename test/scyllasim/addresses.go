@@ -3,11 +3,14 @@
 package scyllasim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -29,19 +32,59 @@ func (n *Node) addressOf(hostID string) (string, bool) {
 	if ip, ok := n.gossip.addressOf(hostID); ok {
 		return ip, true
 	}
-	if t := n.g0.state().node(hostID); t != nil && t.IP != "" {
+	n.mu.Lock()
+	taken := n.taken[hostID]
+	n.mu.Unlock()
+	if t := n.g0.state().node(hostID); t != nil && t.IP != "" && !taken {
 		return t.IP, true
 	}
 	return "", false
 }
 
+// indexed returns the index of members by address that 6.2 keeps: a member that takes another member's address stays at its former one
+// there ("node endpoint already mapped to"), and a replaced node keeps its address until it has left. Empty for other versions.
+func (n *Node) indexed() map[string]string {
+	if !n.v.indexesAddresses() {
+		return nil
+	}
+	members := n.g0.state().sorted()
+	// After a start the later process has the address.
+	slices.SortStableFunc(members, func(a, b *topoNode) int {
+		return cmp.Compare(n.gossip.generationOf(b.HostID), n.gossip.generationOf(a.HostID))
+	})
+	n.mu.Lock()
+	index := n.index
+	n.mu.Unlock()
+	next := map[string]string{}
+	for ip, id := range index {
+		if t := n.g0.state().node(id); t != nil && t.visible() {
+			next[ip] = id
+		}
+	}
+	for _, t := range members {
+		ip, ok := n.addressOf(t.HostID)
+		if !ok || !t.visible() || next[ip] != "" {
+			continue
+		}
+		maps.DeleteFunc(next, func(_, id string) bool { return id == t.HostID })
+		next[ip] = t.HostID
+	}
+	n.mu.Lock()
+	n.index = next
+	n.mu.Unlock()
+	return next
+}
+
 // savePeers stores the addresses that gossip knows, for the next start.
 func (n *Node) savePeers() {
-	m := map[string]string{}
+	// system.peers has one row for an address: the later process.
+	m, last := map[string]string{}, map[string]endpointView{}
 	for _, e := range n.gossip.view() {
-		if e.HostID != n.hostID {
-			m[e.HostID] = e.IP
+		if old, ok := last[e.IP]; e.HostID == n.hostID || ok && old.Gen > e.Gen {
+			continue
 		}
+		delete(m, last[e.IP].HostID)
+		m[e.HostID], last[e.IP] = e.IP, e
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -129,9 +130,18 @@ func (n *Node) loadSaved() error {
 		if t.State == stateLeft {
 			continue
 		}
-		ip := t.IP
-		if p, ok := ips[t.HostID]; ok {
-			ip = p
+		ip, saved := ips[t.HostID]
+		if !saved {
+			ip = t.IP
+		}
+		if !saved && slices.Contains(slices.Collect(maps.Values(ips)), ip) {
+			n.mu.Lock()
+			n.taken[t.HostID] = true
+			n.mu.Unlock()
+			continue
+		}
+		if !n.v.gossipByHostID() && n.isMe(ip) {
+			continue
 		}
 		n.gossip.addSaved(t.HostID, ip, t.DC, t.Rack)
 	}

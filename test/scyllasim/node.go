@@ -86,6 +86,8 @@ type Node struct {
 	streaming streamSession
 	ended     bool
 	opRunning bool
+	index     map[string]string // see indexed
+	taken     map[string]bool   // members whose address was another member's in system.peers at the start
 	wg        sync.WaitGroup
 }
 
@@ -109,7 +111,7 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 		o: o, v: v, clock: o.Clock, log: &logger{w: o.Log},
 		stopCh: make(chan struct{}), done: make(chan struct{}), ready: make(chan struct{}), started: time.Now(), nonce: uuid.NewString(),
 		mode: modeStarting, modeCh: make(chan struct{}),
-		joinResp: make(chan joinResponse, 8), bannedCh: make(chan string, 1),
+		joinResp: make(chan joinResponse, 8), bannedCh: make(chan string, 1), taken: map[string]bool{},
 	}
 	n.ctx, n.cancel = context.WithCancel(ctx)
 	go n.run()

@@ -39,6 +39,12 @@ func (n *Node) apiHostIDs(apiCall) (any, error) {
 	}
 	form := n.v.hostIDForm()
 	out := []keyValue{}
+	if index := n.indexed(); index != nil {
+		for _, ip := range sortedKeys(index) {
+			out = append(out, keyValue{ip, index[ip]})
+		}
+		return out, nil
+	}
 	for _, t := range n.g0.state().sorted() {
 		show := t.visible()
 		if form == hostIDNormalOnly {
@@ -97,12 +103,26 @@ func (n *Node) hostAt(ip string) string {
 	return best
 }
 
+// memberAt returns the host ID whose tokens and location the API answers for an address: by its index in 6.2, else by gossip.
+func (n *Node) memberAt(ip string) string {
+	index := n.indexed()
+	for known, id := range index {
+		if compareIP(known, ip) == 0 {
+			return id
+		}
+	}
+	if index != nil {
+		return ""
+	}
+	return n.hostAt(ip)
+}
+
 func (n *Node) apiTokens(c apiCall) (any, error) {
 	if _, err := netip.ParseAddr(c.param); err != nil {
 		return nil, runtimeErrorf("%s: Not found", c.param)
 	}
 	out := streamed{}
-	if t := n.g0.state().node(n.hostAt(c.param)); t != nil && t.owner() {
+	if t := n.g0.state().node(n.memberAt(c.param)); t != nil && t.owner() {
 		for _, tok := range t.Tokens {
 			out = append(out, itoa(tok))
 		}
@@ -171,7 +191,7 @@ func (n *Node) location(c apiCall, dc bool) (any, error) {
 	if host == "" || n.isMe(host) {
 		return pick(n.o.DC, n.o.Rack), nil
 	}
-	if id := n.hostAt(host); id != "" {
+	if id := n.memberAt(host); id != "" {
 		if t := n.g0.state().node(id); t != nil && t.DC != "" {
 			return pick(t.DC, t.Rack), nil
 		}

@@ -117,7 +117,7 @@ func (n *Node) abandonWhenDown(ctx context.Context, cancel context.CancelFunc, i
 
 type barrierRequest struct {
 	Index int64
-	// Know is the host ID whose address the receiver must know before it answers.
+	// Know is the host ID whose address the receiver must know before it answers; empty if no node is added.
 	Know string
 }
 
@@ -127,6 +127,10 @@ func (n *Node) barrier(ctx context.Context, x *topoNode) error {
 	index := n.g0.p.Com.Index
 	n.g0.mu.Unlock()
 	st := n.g0.state()
+	know := x.HostID
+	if x.State == stateRemoving {
+		know = ""
+	}
 	cctx, cancel := context.WithTimeout(ctx, n.timeout(30*time.Second))
 	defer cancel()
 	var wg sync.WaitGroup
@@ -140,7 +144,7 @@ func (n *Node) barrier(ctx context.Context, x *topoNode) error {
 			c2, cancel2 := context.WithCancel(cctx)
 			defer cancel2()
 			defer n.abandonWhenDown(c2, cancel2, t.HostID)()
-			if err := n.sendTo(c2, t.HostID, "barrier", barrierRequest{Index: index, Know: x.HostID}, nil); err != nil {
+			if err := n.sendTo(c2, t.HostID, "barrier", barrierRequest{Index: index, Know: know}, nil); err != nil {
 				mu.Lock()
 				failed = append(failed, fmt.Sprintf("%s: %v", t.HostID, err))
 				mu.Unlock()
@@ -166,7 +170,7 @@ func (n *Node) handleBarrier(ctx context.Context, r barrierRequest) error {
 		n.g0.mu.Lock()
 		ok := n.g0.p.Com.Index >= r.Index
 		n.g0.mu.Unlock()
-		if _, known := n.addressOf(r.Know); ok && known {
+		if _, known := n.addressOf(r.Know); ok && (known || r.Know == "") {
 			return nil
 		}
 		select {

@@ -140,6 +140,7 @@ func (v Version) gossiperNotReady500() bool {
 	return v.since("", "2025.2.0")
 }
 
+func (v Version) indexesAddresses() bool    { return v.since("6.2.0", "") }
 func (v Version) gossipByHostID() bool      { return v.since("", "2025.2.0") }
 func (v Version) nodeOpsTasks() bool        { return v.since("6.2.0", "2025.1.0") }
 func (v Version) zeroLocalHostID() bool     { return !v.since("6.2.0", "2025.1.0") }

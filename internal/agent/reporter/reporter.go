@@ -220,17 +220,21 @@ func (r *reporter) last(ctx context.Context) error {
 // step polls once and writes changes. It returns only permanent errors.
 func (r *reporter) step(ctx context.Context) error {
 	row := r.poll(ctx)
-	if over(ctx) {
-		return nil // aborted: the row is incomplete
-	}
 	r.complete(ctx, &row)
 	r.flush(ctx, row)
-	if !r.restored && !r.due() {
-		r.pending(nil)
-		return nil
-	}
-	if err := r.restore(ctx); err != nil {
-		return r.apiFailed(ctx, "read", err)
+	if !r.restored {
+		if !r.due() {
+			r.pending(nil)
+			return nil
+		}
+		if err := r.restore(ctx); err != nil {
+			return r.apiFailed(ctx, "read", err)
+		}
+		if r.written != "" {
+			// ScyllaDB's list may lack members of the last row.
+			row = r.poll(ctx)
+			r.complete(ctx, &row)
+		}
 	}
 	r.stamp(&row)
 	r.lastRow = row.KeepLast(r.lastRow)
@@ -319,11 +323,8 @@ func (r *reporter) stamp(row *api.NodeStatusReport) {
 	r.since = next
 }
 
-// restore reads the annotation once: a restarted reporter keeps its times and does not rewrite it.
+// restore reads the annotation, once: a restarted reporter keeps its times and does not rewrite it.
 func (r *reporter) restore(ctx context.Context) error {
-	if r.restored {
-		return nil
-	}
 	pod, err := r.readBack(ctx)
 	if err != nil {
 		return err

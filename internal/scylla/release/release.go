@@ -253,6 +253,13 @@ func (v Version) ReplaceTaskNamesReplaced() Support {
 	return v.since(nil, &e)
 }
 
+// GossipsByHostID: gossip keeps each node under its host ID, as long as it is a member. 2025.2.0 and
+// later; before, a node takes over the entry of another one with its address.
+func (v Version) GossipsByHostID() Support {
+	e := number(2025, 2)
+	return v.since(nil, &e)
+}
+
 // ListsSharedAddresses: the list of members names both of two members at one address. 2025.3.0 and
 // later; earlier versions omit one of them.
 func (v Version) ListsSharedAddresses() Support {

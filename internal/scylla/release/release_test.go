@@ -87,6 +87,15 @@ func TestReplaceTaskNamesReplaced(t *testing.T) {
 	}
 }
 
+func TestGossipsByHostID(t *testing.T) {
+	for text, want := range map[string]Support{"6.2.3": No, "2025.1.9": No, "2025.2.0": Yes, "2026.1.0": Yes, "latest": Unknown} {
+		v, _ := Parse(text)
+		if got := v.GossipsByHostID(); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestFloating(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("0", 64)
 	for ref, want := range map[string]bool{
