@@ -126,6 +126,7 @@ func (w *world) open(p *pod) {
 	}
 	w.tracef("%s: barrier opens: %s (%s)", p.name, v.Decision, v.Summary.Code)
 	p.stage, p.launcher = launching, launcher{next: w.now.Add(w.between(time.Second, 3*time.Second))}
+	w.cutLauncher(p)
 }
 
 // judge is true when the barrier opens.

@@ -34,6 +34,7 @@
 //
 // From seed 50001 on ScyllaDB of every third new node fails before it asks to join (early.go), as without fs.aio-max-nr, until a person has fixed that. Its container restarts in its
 // Pod: the launcher runs again, init containers do not. In half of these cases another node is DOWN then.
+// A tenth of the launchers does not reach the API server for minutes.
 //
 // Later additions draw from sources of their own, so that older seeds keep their course as far as possible.
 //

@@ -38,6 +38,18 @@ func (w *world) earlyFaults() {
 	}
 }
 
+// cutLauncher keeps the machine of a tenth of the Pods whose barrier opens from the API server, while another node goes DOWN.
+func (w *world) cutLauncher(p *pod) {
+	e := &w.early
+	if e.rng == nil || w.healed || w.cut[p.name] || !e.chance(0.1) {
+		return
+	}
+	lasts := e.between(bound+time.Minute, 6*time.Minute)
+	w.result.Faults++
+	w.cutFor(p, lasts)
+	w.dieBefore(w.now.Add(lasts))
+}
+
 // breaks draws once for each volume whether the first start on it fails. Returns nil where it does not, or does no longer.
 func (w *world) breaks(d *disk) *breakage {
 	e := &w.early

@@ -191,9 +191,13 @@ func (w *world) cutOff() {
 	if p == nil || w.cut[p.name] {
 		return
 	}
+	w.cutFor(p, w.between(10*time.Second, 4*time.Minute))
+}
+
+func (w *world) cutFor(p *pod, lasts time.Duration) {
 	w.tracef("FAULT the machine of %s does not reach the API server", p.name)
 	w.cut[p.name], w.cutAt[p.name] = true, w.now
-	w.after(w.between(10*time.Second, 4*time.Minute), func() {
+	w.after(lasts, func() {
 		delete(w.cut, p.name)
 		w.tracef("the machine of %s reaches the API server again", p.name)
 	})
