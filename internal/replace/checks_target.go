@@ -174,6 +174,7 @@ func (v *verifier) checkDownFor() finding {
 	return ok(words.New(words.ReplaceDownSince, "node", name, "since", clock(since, now)))
 }
 
+// checkNotAlive cannot be skipped: the eviction, after the deletion of the PVC, repeats it.
 func (v *rowEvidence) checkNotAlive() finding {
 	p, id := v.in.Self.Pod, v.in.Self.Says().HostID
 	switch {
@@ -182,9 +183,8 @@ func (v *rowEvidence) checkNotAlive() finding {
 	case v.in.Self.Ready() && !v.in.Self.Deleting():
 		return failed(words.New(words.PodServes, "pod", p.Name), words.New(words.ReplaceCutOff))
 	case !v.in.Paused.IsZero() && (id == "" || id == v.target):
-		f := failed(words.New(words.PodAlive, "pod", p.Name, "why", v.in.Paused), v.in.Resume)
-		f.hard = true // a restart recovers it, or shows that it is dead
-		return f
+		// a restart recovers it, or shows that it is dead
+		return failed(words.New(words.PodAlive, "pod", p.Name, "why", v.in.Paused), v.in.Resume)
 	}
 	return ok(words.New(words.PodNotReady, "pod", p.Name))
 }

@@ -193,8 +193,7 @@ func (m *machine) evict() Step {
 		alive = append(alive, Check{Name: CheckDown, Result: c.result, Evidence: c.evidence, Cure: c.cure})
 	}
 	if c := v.checkNotAlive(); c.result == Failed {
-		alive = append(alive, Check{Name: CheckNotAlive, Result: c.result, Evidence: c.evidence, Cure: c.cure,
-			Skippable: true})
+		alive = append(alive, Check{Name: CheckNotAlive, Result: c.result, Evidence: c.evidence, Cure: c.cure})
 	}
 	if len(alive) > 0 {
 		msg := words.New(words.OldNodeCameBack, "pod", p.Name, "evidence", alive[0].Evidence)

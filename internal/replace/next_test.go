@@ -54,6 +54,7 @@ func TestNext(t *testing.T) {
 			ActionEvictPod, "pod-1"},
 		"one of two claims is gone: the other follows":      {oneOfTwoClaims(), ActionDeletePVC, "pvc-3"},
 		"one of two claims is gone, and the old node is UP": {setCell(oneOfTwoClaims(), "demo-c-0", hostOld, matrix.Up, 0), ActionRefuse, "sees demo-d-0 (dddddddd) UP"},
+		"one of two claims is gone, and the Pod is Ready":   {change(oneOfTwoClaims(), func(in *Input) { ready(in.Self.Pod, true) }), ActionRefuse, "Pod demo-d-0 is Ready"},
 		"claim gone at once, old Pod left":                  {change(recorded(), func(in *Input) { in.Claims = nil }), ActionEvictPod, "pod-1"},
 		"another Pod on the terminating claim is evicted too": {change(recorded(), func(in *Input) {
 			in.Claims = data("pvc-1", deleting)
@@ -572,6 +573,30 @@ func TestThePlanStreamsFromWhoHoldsTheData(t *testing.T) {
 	}
 	if p := MakePlan(requested()); p.StreamsKnown || len(p.Streams) != 3 {
 		t.Errorf("nobody asked: streams from %v, known: %v", p.Streams, p.StreamsKnown)
+	}
+}
+
+// TestNoHarm55WhatIsSkippedIsSkippedToTheEnd: `--skip-check=not-alive` deleted the claim of a Ready Pod and then held for ever, because the eviction ran the same check without the skip.
+func TestNoHarm55WhatIsSkippedIsSkippedToTheEnd(t *testing.T) {
+	alive := func(in Input) Input {
+		return change(in, func(in *Input) {
+			ready(in.Self.Pod, true)
+			in.Self.Service.Annotations[api.AnnotationReplaceSkipChecks] = CheckNotAlive
+		})
+	}
+	for name, in := range map[string]Input{"requested": alive(requested()), "recorded": alive(recorded()), "one of two claims is gone": alive(oneOfTwoClaims())} {
+		if s := Next(in); s.Action != ActionRefuse || !strings.Contains(all(s), "Pod demo-d-0 is Ready") {
+			t.Errorf("%s: %s %s", name, s.Action, all(s))
+		}
+	}
+	held := Next(change(setCell(alive(recorded()), "demo-b-0", hostOld, matrix.Up, 0), func(in *Input) { in.Claims = nil }))
+	if held.Action != ActionHoldEviction || len(held.Checks) != 2 {
+		t.Fatalf("%s %+v", held.Action, held.Checks)
+	}
+	for _, c := range held.Checks {
+		if c.Skippable || slices.Contains(CheckNames(), c.Name) {
+			t.Errorf("the eviction repeats %s, which a flag skips before", c.Name)
+		}
 	}
 }
 
