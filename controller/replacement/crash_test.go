@@ -572,9 +572,24 @@ func TestTheEndIsSaidLater(t *testing.T) {
 	}
 }
 
-// The proof that a cancelled request deletes nothing rests on this order.
+// The proof that a cancelled request deletes nothing rests on this order: what becomes of a claim after the Services were read is not in the reading.
 func TestClaimsAreReadFirst(t *testing.T) {
 	w := newWorld(t)
+	svc, _, _ := w.get()
+	w.onCall = func(_ int, verb, what string) error {
+		if verb+" "+what == "list ServiceList" {
+			_, _, pvc := w.get()
+			pvc.Annotations = map[string]string{"changed": "after the Services were read"}
+			w.must(w.raw.Update(context.Background(), pvc))
+		}
+		return nil
+	}
+	reading, err := w.controller().read(t.Context(), clusterKey(svc))
+	w.must(err)
+	if got := reading.Input(target, w.clock.Now(), "x").Claims; len(got) != 1 || got[0].Annotations["changed"] != "" {
+		t.Errorf("claims %v, want the one as it was before the Services were read", got)
+	}
+	w.onCall, w.calls = nil, nil
 	w.ask()
 	w.reconcile(w.controller())
 	claims, services := slices.Index(w.calls, "list PersistentVolumeClaimList"), slices.Index(w.calls, "list ServiceList")

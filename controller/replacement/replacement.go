@@ -154,9 +154,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // read lists the PVCs before everything else: the proof that a cancelled request deletes nothing
 // depends on this order.
 func (r *reconciler) read(ctx context.Context, key cluster.Key) (*replace.Reading, error) {
-	var claims corev1.PersistentVolumeClaimList
-	if err := r.o.Live.List(ctx, &claims, client.InNamespace(key.Namespace)); err != nil {
-		return nil, fmt.Errorf("list persistentvolumeclaims in namespace %s: %w", key.Namespace, err)
+	claims, err := r.claims(ctx, key.Namespace)
+	if err != nil {
+		return nil, err
 	}
 	taken := r.o.Clock.Now()
 	objects, err := kube.Load(ctx, r.o.Live, key, kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true,
@@ -164,13 +164,21 @@ func (r *reconciler) read(ctx context.Context, key cluster.Key) (*replace.Readin
 	if err != nil {
 		return nil, err
 	}
-	objects.PVCs = claims.Items
+	objects.PVCs = claims
 	objects.Read |= cluster.KindPVCs
 	c := cluster.New(objects, cluster.SourceAuto, taken)
 	if err := c.Incomplete(); err != nil {
 		return nil, err
 	}
 	return replace.Read(c), nil
+}
+
+func (r *reconciler) claims(ctx context.Context, namespace string) ([]corev1.PersistentVolumeClaim, error) {
+	var list corev1.PersistentVolumeClaimList
+	if err := r.o.Live.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list persistentvolumeclaims in namespace %s: %w", namespace, err)
+	}
+	return list.Items, nil
 }
 
 // take executes the step. After a conflict, which means outdated input, everything is read and

@@ -170,6 +170,22 @@ func TestBesideOperator5CancelPastThePointOfNoReturn(t *testing.T) {
 		}
 	})
 
+	t.Run("the claim was listed and made anew since", func(t *testing.T) {
+		c := plugintest.NewClient(asked(true).Objects(), interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+				err := c.Get(ctx, key, obj, opts...)
+				if pvc, is := obj.(*corev1.PersistentVolumeClaim); is {
+					pvc.UID = "made-anew"
+				}
+				return err
+			},
+		})
+		got := plugintest.Run{Client: c, Args: cancel}.Do(t)
+		if got.Code != 2 || !strings.Contains(got.Stderr, "PVC data-"+target+" is being deleted or is deleted") || !label(t, c) {
+			t.Errorf("exit %d, label there: %t\n%s%s", got.Code, label(t, c), got.Stdout, got.Stderr)
+		}
+	})
+
 	t.Run("a label lost there is offered to be put back", func(t *testing.T) {
 		objects := terminating(dead().Operator().Objects())
 		got := plugintest.Run{Objects: objects, Args: cancel}.Do(t)

@@ -46,7 +46,8 @@ func (d Database) Open(ctx context.Context, as credential.Login) (credential.Ses
 	c.Metadata.CacheMode = gocql.Disabled
 	c.ConnectObserver = &seen
 	closed := &atomic.Bool{}
-	c.HostDialer = dialer{ctx: ctx, config: d.Config, socket: as.Socket, closed: closed}
+	c.HostDialer = dialer{ctx: ctx, config: d.Config, socket: as.Socket, closed: closed,
+		connect: (&net.Dialer{}).DialContext}
 	if !as.Socket {
 		s := as.Secret
 		c.Authenticator = gocql.PasswordAuthenticator{Username: s.Username, Password: s.Password.Reveal()}
@@ -86,6 +87,8 @@ type dialer struct {
 	config credential.Config
 	socket bool
 	closed *atomic.Bool
+	// connect is net.Dialer's.
+	connect func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // DialHost implements gocql.HostDialer. After the end of the session it ends its caller: if a
@@ -101,7 +104,7 @@ func (d dialer) DialHost(context.Context, *gocql.HostInfo) (*gocql.DialedHost, e
 		return nil, errNoSocket
 	}
 	if d.socket {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", d.config.Socket)
+		conn, err := d.connect(ctx, "unix", d.config.Socket)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +112,7 @@ func (d dialer) DialHost(context.Context, *gocql.HostInfo) (*gocql.DialedHost, e
 	}
 	var failed error
 	for _, a := range d.config.Addresses {
-		conn, err := dial(ctx, a)
+		conn, err := d.dial(ctx, a)
 		if err == nil {
 			return d.dialed(conn), nil
 		}
@@ -126,8 +129,8 @@ func (d dialer) dialed(conn net.Conn) *gocql.DialedHost {
 
 // dial connects only with an address of this Pod, so that no name or route sends a password
 // elsewhere. The certificate has names of Services, and is therefore not verified.
-func dial(ctx context.Context, a credential.Address) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", a.HostPort)
+func (d dialer) dial(ctx context.Context, a credential.Address) (net.Conn, error) {
+	conn, err := d.connect(ctx, "tcp", a.HostPort)
 	if err != nil {
 		return nil, err
 	}

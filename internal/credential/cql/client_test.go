@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/big"
 	"net"
@@ -64,7 +65,7 @@ func TestNoConnectionAfterTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed := &atomic.Bool{}
-	d := dialer{ctx: t.Context(), config: c, closed: closed}
+	d := dialer{ctx: t.Context(), config: c, closed: closed, connect: (&net.Dialer{}).DialContext}
 	if conn, err := d.DialHost(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	} else {
@@ -88,7 +89,7 @@ func TestConnectionEndsWithItsRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	d, err := dialer{ctx: ctx, config: c, closed: &atomic.Bool{}}.DialHost(ctx, nil)
+	d, err := dialer{ctx: ctx, config: c, closed: &atomic.Bool{}, connect: (&net.Dialer{}).DialContext}.DialHost(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,6 +376,24 @@ func TestOwnAddress(t *testing.T) {
 		if got := isOwn(&net.TCPAddr{IP: net.ParseIP(text), Port: 9042}, own); got != want {
 			t.Errorf("%s: %t", text, got)
 		}
+	}
+}
+
+// elsewhere is a connection with an address that is not this Pod's.
+type elsewhere struct{ net.Conn }
+
+func (elsewhere) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP("192.0.2.1"), Port: 9042} }
+
+// A name or a route that leads out of the Pod gets no password: the connection is closed before anything is written.
+func TestNoConnectionOutOfThePod(t *testing.T) {
+	here, there := net.Pipe()
+	d := dialer{ctx: t.Context(), config: credential.Config{Addresses: []credential.Address{{HostPort: "db.example:9042"}, {HostPort: "db.example:9142", TLS: true}}}, closed: &atomic.Bool{},
+		connect: func(context.Context, string, string) (net.Conn, error) { return elsewhere{here}, nil }}
+	if host, err := d.DialHost(t.Context(), nil); !errors.Is(err, errNotLocal) {
+		t.Fatalf("%v, %v", host, err)
+	}
+	if n, err := there.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("read %d bytes, %v", n, err)
 	}
 }
 
