@@ -116,11 +116,8 @@ func (f *foreigners) pull(s remote.State) {
 		case s.Read:
 			reason = "its report no longer exists in the remote"
 		case !old:
-			// This process has not read the remote yet. Until then the copies of the last process
-			// remain.
-			f.copies = append(f.copies, f.copyOf(s.Name, dc, e.Annotations[api.AnnotationCopyOf], e.Racks))
-			f.add(cluster.Foreign{Name: dc, Racks: e.Racks})
-			continue
+			// The copy of an earlier process has any age.
+			reason = "this controller has not read it yet"
 		}
 		began, err := time.Parse(time.RFC3339, since)
 		if err != nil {
@@ -170,22 +167,27 @@ func (r *reconciler) pushed(f *foreigners, m *memory) (again time.Duration) {
 		mark := e.Annotations[api.AnnotationCopyRenewed]
 		last, known := m.renewed[name]
 		if !known || last.value != mark {
-			last = renewal{value: mark, seen: f.now}
+			// The first mark that this process sees has any age.
+			last = renewal{value: mark, seen: f.now, fresh: known}
 			m.renewed[name] = last
 		}
 		since, marked := e.Annotations[api.AnnotationStaleSince]
 		reason := e.Annotations[api.AnnotationStaleReason]
 		left := r.o.StaleAfter - f.now.Sub(last.seen)
-		switch {
-		case left > 0:
+		if left > 0 {
 			again = min(cmp.Or(again, left), left)
+		}
+		switch {
+		case left > 0 && last.fresh:
 			if !marked {
 				f.add(cluster.Foreign{Name: e.DatacenterName, Racks: e.Racks})
 				continue
 			}
 			// Its origin, or an earlier local controller, marked it as stale: it remains stale
 			// until its pusher removes the mark.
-		case !marked:
+		case !marked && left > 0:
+			reason = "the controller that copies it here has not renewed it yet"
+		case !marked || left <= 0 && !last.fresh:
 			reason = "the controller that copies it here is not responding"
 		}
 		began, err := time.Parse(time.RFC3339, since)

@@ -210,14 +210,55 @@ func TestALostReportOfARemoteIsNotANewDatacenter(t *testing.T) {
 	}
 }
 
-func TestANewLeaderDoesNotDoubtWhatItHasNotAskedYet(t *testing.T) {
-	b := newBench(t, three()...)
-	b.remote.states = reachable()
-	b.reconcile()
-	b.remote.states = []remote.State{{Name: "eu"}}
-	b.reconcile()
-	if b.blocked() {
-		t.Errorf("blocked by %s", b.status().Status.FirstBlocker)
+// A new process does not know the age of the copies that it finds: they count once it has read the remote, or has seen the pusher renew its mark.
+func TestANewControllerDoesNotTrustCopiesOfAnyAge(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after []remote.State
+		pushed        bool
+		reason        string
+	}{
+		"it has read the remote":              {reachable(), reachable(), false, ""},
+		"it has not read the remote":          {reachable(), []remote.State{{Name: "eu"}}, false, "this controller has not read it yet"},
+		"the pusher has not renewed its copy": {nil, nil, true, "the controller that copies it here has not renewed it yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := three()
+			if c.pushed {
+				objects = append(objects, pushedCopy())
+			}
+			b := newBench(t, objects...)
+			b.remote.states = c.before
+			b.reconcile()
+			if c.pushed {
+				b.renew("2")
+				b.reconcile()
+			}
+			if b.blocked() {
+				t.Fatalf("before: blocked by %s", b.status().Status.FirstBlocker)
+			}
+			b.reconciler = New(b.o) // another process
+			b.remote.states = c.after
+			for range 2 {
+				b.reconcile()
+				if b.blocked() != (c.reason != "") {
+					t.Fatalf("blocked by %q", b.status().Status.FirstBlocker)
+				}
+			}
+			if got := b.condition(api.ConditionRemotesReachable).Message; !strings.Contains(got, c.reason) {
+				t.Errorf("condition %q, want %q", got, c.reason)
+			}
+			if got := b.reconcile(); len(got) > 0 {
+				t.Errorf("nothing has changed, and written were %q", got)
+			}
+			b.remote.states = c.before
+			if c.pushed {
+				b.renew("3")
+			}
+			b.reconcile()
+			if b.blocked() {
+				t.Errorf("after it was read: blocked by %s", b.status().Status.FirstBlocker)
+			}
+		})
 	}
 }
 
@@ -260,8 +301,24 @@ func pushedCopy() *api.ScyllaDBDatacenterNodesStatusReport {
 	return &r
 }
 
+// renew writes the copy as its pusher does.
+func (b *bench) renew(value string) {
+	b.t.Helper()
+	c := b.report("pushed")
+	c.Annotations = map[string]string{api.AnnotationCopy: api.CopyPushed, api.AnnotationCopyRenewed: value, api.AnnotationCopyPusher: "far"}
+	c.Racks = there().Racks
+	if err := b.client.Update(b.t.Context(), c); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 func TestAPushedCopyIsBelievedWhileItsPusherLives(t *testing.T) {
 	b := newBench(t, append(three(), pushedCopy())...)
+	b.reconcile()
+	if !b.blocked() {
+		t.Error("its pusher may have ended long ago, and nothing blocks")
+	}
+	b.renew("1b")
 	b.reconcile()
 	if b.blocked() {
 		t.Errorf("blocked by %s", b.status().Status.FirstBlocker)
@@ -271,16 +328,8 @@ func TestAPushedCopyIsBelievedWhileItsPusherLives(t *testing.T) {
 	if err != nil || res.RequeueAfter <= 0 || res.RequeueAfter > remote.StaleAfter {
 		t.Errorf("nobody looks again: %+v, %v", res, err)
 	}
-	renew := func(value string, racks []api.RackReport) {
-		c := b.report("pushed")
-		c.Annotations = map[string]string{api.AnnotationCopy: api.CopyPushed, api.AnnotationCopyRenewed: value, api.AnnotationCopyPusher: "far"}
-		c.Racks = racks
-		if err := b.client.Update(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-	}
 	b.clock.Step(remote.StaleAfter - 10*time.Second)
-	renew("2", there().Racks)
+	b.renew("2")
 	b.reconcile()
 	b.clock.Step(remote.StaleAfter - 10*time.Second)
 	b.reconcile()
@@ -298,7 +347,7 @@ func TestAPushedCopyIsBelievedWhileItsPusherLives(t *testing.T) {
 	if got := b.reconcile(); len(got) > 0 {
 		t.Errorf("nothing has changed, and written were %q", got)
 	}
-	renew("3", there().Racks)
+	b.renew("3")
 	b.reconcile()
 	if b.blocked() {
 		t.Errorf("its pusher is back, and blocked is by %s", b.status().Status.FirstBlocker)
