@@ -294,7 +294,7 @@ func labelValue(datacenter string) string {
 		return datacenter
 	}
 	hashed := scope.ObjectName(datacenter)
-	return "datacenter" + hashed[strings.LastIndexByte(hashed, '-'):]
+	return "datacenter-" + hashed[strings.LastIndexByte(hashed, '-')+1:]
 }
 
 func (r *runner) remove(ctx context.Context, t *api.ScyllaDBDatacenterNodesStatusReport) error {

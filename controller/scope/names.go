@@ -16,7 +16,8 @@ const (
 
 // ObjectName builds an object's name from parts, as the Scylla Operator does: the parts joined by
 // dashes, a dash, and 5 base-36 digits of the parts' FNV-1a hash. A long name is truncated, upper
-// case becomes lower case; the hash keeps names distinct.
+// case becomes lower case, and a character that a name cannot have there becomes a dash: labels and
+// remote datacenters have more. The hash keeps names distinct.
 func ObjectName(parts ...string) string {
 	// A JSON array and a newline distinguish ("a", "b-c") from ("a-b", "c"). Strings always
 	// marshal.
@@ -27,7 +28,18 @@ func ObjectName(parts ...string) string {
 	for len(digits) < hashDigits {
 		digits += "0"
 	}
-	name := strings.ToLower(strings.Join(parts, "-"))
-	name = name[:min(len(name), maxName-hashDigits-1)]
-	return name + "-" + digits[:hashDigits]
+	name := strings.TrimLeft(strings.Map(nameRune, strings.ToLower(strings.Join(parts, "-"))), "-.")
+	name = name[:min(len(name), maxName-hashDigits-1)] + "-" + digits[:hashDigits]
+	// A dot is valid between two letters or digits only.
+	for strings.Contains(name, "..") || strings.Contains(name, "-.") || strings.Contains(name, ".-") {
+		name = strings.NewReplacer("..", "--", "-.", "--", ".-", "--").Replace(name)
+	}
+	return strings.TrimLeft(name, "-")
+}
+
+func nameRune(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
+		return r
+	}
+	return '-'
 }

@@ -5,6 +5,7 @@ package scope_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -12,6 +13,14 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 )
+
+func TestNamesOfDatacentersWithOtherCharacters(t *testing.T) {
+	for datacenter, want := range map[string]string{"AWS_US_EAST_1": "demo-aws-us-east-1-", "aws.us": "demo-aws.us-", "a_.b": "demo-a--b-", "eu..1": "demo-eu--1-", "Zürich 1": "demo-z-rich-1-"} {
+		if got := scope.ObjectName("demo", datacenter); !strings.HasPrefix(got, want) || len(got) != len(want)+5 {
+			t.Errorf("%s: %q, want %q and five digits", datacenter, got, want)
+		}
+	}
+}
 
 func TestNamesAreTheScyllaOperators(t *testing.T) {
 	data, err := os.ReadFile("../../test/simulation/vectors/report-names.json")
@@ -41,8 +50,9 @@ func TestNamesAreTheScyllaOperators(t *testing.T) {
 	}
 }
 
+// Labels have more characters than names, and the datacenter in a report of a remote is any text.
 func TestNamesAreValidAndApart(t *testing.T) {
-	label := rapid.StringMatching(`[A-Za-z0-9]([-A-Za-z0-9]{0,60}[A-Za-z0-9])?`)
+	label := rapid.OneOf(rapid.StringMatching(`[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?`), rapid.StringMatching(`[-_.a]{1,300}`), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.SliceOfN(label, 1, 4).Draw(t, "a"), rapid.SliceOfN(label, 1, 4).Draw(t, "b")
 		n := scope.ObjectName(a...)

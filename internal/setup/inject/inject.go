@@ -433,7 +433,11 @@ func (p *plan) label(what, key, option, flag string, sources ...string) string {
 			what, key, flag)
 		return ""
 	}
-	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
+	problems := validation.IsValidLabelValue(value)
+	if what == "cluster" {
+		problems = append(problems, validation.IsDNS1123Subdomain(value)...) // it names the report
+	}
+	if len(problems) > 0 {
 		p.refuse("invalid %s %q for label %s (%s): specify %s", what, value, key, problems[0], flag)
 	}
 	return value

@@ -169,6 +169,7 @@ func TestRefusals(t *testing.T) {
 		"data elsewhere":       {scylla("args", []any{"--data-file-directories=/x", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "--data-file-directories=/x is not /var/lib/scylla/data"},
 		"no place":             {scylla("args", []any{}), image, "the rack is unknown: not in label scylla/rack"},
 		"a place contradicted": {edit("spec/x", "x"), Options{Image: "i", Rack: "z"}, `rack is "z" in one place and "a" in another`},
+		"a name in capitals":   {scylla("args", []any{"--dc=AWS_US_EAST_1", "--rack=a", "--cluster-name=Test"}), image, `invalid cluster "Test" for label scylla/cluster`},
 		"a name with spaces":   {scylla("args", []any{"--dc=eu", "--rack=a", "--cluster-name=Test Cluster"}), image, `invalid cluster "Test Cluster" for label scylla/cluster`},
 		"POD_NAME taken":       {scylla("env", []any{object{"name": "POD_NAME", "value": "x"}}), image, "POD_NAME must be the Pod's metadata.name"},
 		"an API elsewhere":     {scylla("args", []any{"--api-address=10.0.0.1", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, "set --api-address=127.0.0.1"},
