@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 func TestB1SaysJoined(t *testing.T) {
@@ -134,6 +135,56 @@ func TestB1AZeroTokenNodeOfTheScyllaOperator(t *testing.T) {
 			})
 			if v.Satisfied || forced != tc.forced {
 				t.Errorf("by the report: %v %+v", v.Satisfied, v.Blockers)
+			}
+		})
+	}
+}
+
+// TestAHostIDOfALastRowAloneMakesNoMember: an attempt to join ended, its last row alone recorded the host ID, and no row lists it. The new Pod's reporter has only an error.
+func TestAHostIDOfALastRowAloneMakesNoMember(t *testing.T) {
+	const attempt = "bbbbbbbb-0000-4000-8000-000000000001"
+	listed := func(state api.NodeState) func(*testing.T, *scene, string) {
+		return func(t *testing.T, st *scene, _ string) {
+			for _, pod := range st.Pods {
+				row, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport])
+				if err != nil {
+					continue
+				}
+				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: attempt, Status: api.NodeStatusDown, State: state})
+				setRow(t, pod, row)
+			}
+		}
+	}
+	says := func(row api.NodeStatusReport) func(*testing.T, *scene, string) {
+		return func(t *testing.T, st *scene, member string) { setRow(t, st.Pods[member], &row) }
+	}
+	refused := "connection refused"
+	for name, tc := range map[string]struct {
+		change func(*testing.T, *scene, string)
+		joins  bool
+	}{
+		"its row is an error":               {says(api.NodeStatusReport{Error: &refused}), true},
+		"its row is empty":                  {says(api.NodeStatusReport{}), true},
+		"it has not written a row":          {func(*testing.T, *scene, string) {}, true},
+		"the others list it as joining":     {listed("JOINING"), true},
+		"the others list it":                {listed(""), false},
+		"its row has an error and is past":  {says(api.NodeStatusReport{Error: &refused, OperationMode: "NORMAL"}), false},
+		"its row lists nodes, and no mode":  {says(api.NodeStatusReport{HostID: attempt, ObservedNodes: stage.Sees(api.NodeStatusUp, attempt)}), false},
+		"its row is of a node that started": {says(api.NodeStatusReport{HostID: attempt, OwnsTokens: new(false), OperationMode: "STARTING"}), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, 1, 1)
+			member, other := st.Newcomer(2, 0), st.Newcomer(3, 0)
+			tc.change(t, st, member)
+			st.Services[member].Annotations[api.AnnotationHostID] = attempt
+			c := st.cluster(SourceAnnotation)
+			if joins := slices.ContainsFunc(c.JoinCandidates(), func(m *Member) bool { return m.Ref.Member == member }); joins != tc.joins {
+				t.Errorf("it gets a turn: %v, want %v", joins, tc.joins)
+			}
+			v, err := bootstrap.VerdictOf(c, other)
+			blocks := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Observed.HostID == attempt })
+			if down := name == "the others list it as joining"; err != nil || blocks != (!tc.joins || down) {
+				t.Errorf("it blocks %s: %v, want %v (%v)", other, blocks, !tc.joins || down, err)
 			}
 		})
 	}

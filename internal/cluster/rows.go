@@ -205,7 +205,8 @@ func (c *Cluster) statement(name string, a decoded) statement {
 // hasJoined reports whether the member must have a row. The Service's annotation decides first. It
 // is absent with older operators or just after a handover. Then a node that is ready, or whose own
 // row shows it past joining, is a member. Without its row the cluster would seem to have no nodes,
-// and the next new node would seem to be its first.
+// and the next new node would seem to be its first. A row with only an error shows nothing, even if
+// the Service has a host ID: that of an attempt to join may have been recorded by its last row.
 func (c *Cluster) hasJoined(svc *corev1.Service, pod *corev1.Pod, s *statement) bool {
 	says := SaysJoined(s.said)
 	if j := joined(svc); j != nil {
@@ -219,7 +220,8 @@ func (c *Cluster) hasJoined(svc *corev1.Service, pod *corev1.Pod, s *statement) 
 	if s.said == nil || s.ref.HostID == "" {
 		return false // if its peers list its host ID, it is in their rows
 	}
-	return (says == nil || *says) && matrix.StateOfMode(s.said.OperationMode) != matrix.StateJoining ||
+	past := says != nil && *says || says == nil && s.cells() != nil
+	return past && matrix.StateOfMode(s.said.OperationMode) != matrix.StateJoining ||
 		!newcomerMode(s.said.OperationMode)
 }
 

@@ -107,8 +107,7 @@ func (v *rowEvidence) expected() []hostid.ID {
 	}
 	for _, o := range v.in.Others {
 		id := o.RecordedID()
-		i, known := v.m.Index(id)
-		if id != "" && !v.apart(id) && (o.Joined == nil || *o.Joined) && (!known || !nodes[i].Removed) {
+		if id != "" && !v.apart(id) && (o.Joined == nil || *o.Joined) && !o.Removed(v.m) {
 			ids[id] = true
 		}
 	}

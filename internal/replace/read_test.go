@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -338,5 +339,40 @@ func TestNoHarm8APausedNodeIsRead(t *testing.T) {
 		if in := load(t, service("a", hostA), p).Input("demo-a-0", now, "id"); !in.Paused.IsZero() {
 			t.Errorf("%s, and its container has ended: %s", mode, words.Text(in.Paused))
 		}
+	}
+}
+
+// TestAHostIDOfALastRowAloneNeedsNoRow: a member whose Service has the host ID of an ended attempt to join waits for the replacement, and the replacement does not wait for its row.
+func TestAHostIDOfALastRowAloneNeedsNoRow(t *testing.T) {
+	up := func(id string) api.ObservedNodeStatusReport {
+		return api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: api.NodeStatusUp}
+	}
+	down := api.ObservedNodeStatusReport{HostID: hostB, Status: api.NodeStatusDown, Since: new(metav1.NewTime(now.Add(-time.Hour)))}
+	refused := "connection refused"
+	const attempt = "dddddddd-0000-4000-8000-000000000004"
+	for name, tc := range map[string]struct {
+		row            api.NodeStatusReport
+		runs, required bool
+	}{
+		"its reporter has an error": {api.NodeStatusReport{Error: &refused}, false, false},
+		"its row is empty":          {api.NodeStatusReport{}, false, false},
+		"its ScyllaDB serves":       {api.NodeStatusReport{}, true, true},
+		"it is past joining":        {api.NodeStatusReport{Error: &refused, OperationMode: "NORMAL"}, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := service("b", hostB)
+			b.Labels[api.LabelReplace] = ""
+			other := service("d", attempt)
+			delete(other.Annotations, api.AnnotationNodeJoined)
+			p := pod("d", &tc.row)
+			p.Status.ContainerStatuses[0].Ready = tc.runs
+			in := load(t, service("a", hostA), b, other, p, pod("a", says(hostA, "2025.2.1", up(hostA), down)),
+				set("b", "scylladb/scylla:2025.2.1")).Input("demo-b-0", now, "id")
+			checks := replace.Next(*in).Checks
+			at := slices.IndexFunc(checks, func(c replace.Check) bool { return c.Name == replace.CheckRows })
+			if got := words.Text(checks[at].Evidence); strings.Contains(got, "demo-d-0") != tc.required {
+				t.Errorf("its row is required: want %v, check %s: %s", tc.required, checks[at].Result, got)
+			}
+		})
 	}
 }

@@ -91,6 +91,7 @@ func TestFoundSeeds(t *testing.T) {
 		20016: "another attempt was offered where the new node had joined unrecorded, and its machine was lost",
 		21028: "people did not forget removed nodes where as many were removed as are left",
 		21372: "nodes that joined and ended while no controller led were not recorded by their last rows",
+		41709: "a new node whose host ID only a last row had recorded counted as a member",
 	} {
 		t.Run(fmt.Sprintf("%d %s", seed, bug), func(t *testing.T) {
 			t.Parallel()
