@@ -46,8 +46,8 @@ func Record(annotations map[string]string, row *api.NodeStatusReport, now time.T
 		if another := joined && recorded != "" && recorded != string(row.HostID); notYet || another {
 			want[api.AnnotationJoinedAt] = string(row.HostID) + " " + now.UTC().Format(time.RFC3339)
 		}
-	case joined && recorded != "" && recorded != string(row.HostID):
-		return nil
+	case joined && recorded != string(row.HostID) && (recorded != "" || says != nil):
+		return nil // the recorded join is, or may be, that of another host ID
 	case joined:
 		want[api.AnnotationHostID] = string(row.HostID)
 		if row.OwnsTokens != nil && row.OperationMode == operationDecommissioned {

@@ -57,15 +57,16 @@ func TestRecord(t *testing.T) {
 		"B1: a zero-token node joins": {row: &api.NodeStatusReport{
 			HostID: "a", OwnsTokens: flag(false), OperationMode: "JOINING", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: "a", Status: api.NodeStatusUp}},
 		}, want: said("a", "false")},
-		"a member that is silent about tokens":             {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a"}},
-		"a member that restarts and owns none yet":         {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false), OperationMode: "STARTING"}},
-		"a member that was decommissioned":                 {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false), OperationMode: "DECOMMISSIONED"}, want: said("", "false")},
-		"a member that leaves and owns tokens still":       {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true), OperationMode: "LEAVING"}},
-		"another host ID that has not joined":              {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}},
-		"another host ID of which that is not known":       {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b"}},
-		"another host ID that was decommissioned":          {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false), OperationMode: "DECOMMISSIONED"}},
-		"another host ID that has joined replaces it":      {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(true)}, want: joins("b", said("b", ""))},
-		"a member whose host ID was lost from its Service": {recorded: said("", "true"), row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
+		"a member that is silent about tokens":              {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a"}},
+		"a member that restarts and owns none yet":          {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false), OperationMode: "STARTING"}},
+		"a member that was decommissioned":                  {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false), OperationMode: "DECOMMISSIONED"}, want: said("", "false")},
+		"a member that leaves and owns tokens still":        {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(true), OperationMode: "LEAVING"}},
+		"another host ID that has not joined":               {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false)}},
+		"another host ID of which that is not known":        {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b"}},
+		"another host ID that was decommissioned":           {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(false), OperationMode: "DECOMMISSIONED"}},
+		"another host ID that has joined replaces it":       {recorded: said("a", "true"), row: &api.NodeStatusReport{HostID: "b", OwnsTokens: flag(true)}, want: joins("b", said("b", ""))},
+		"its host ID was lost, and the node has not joined": {recorded: said("", "true"), row: &api.NodeStatusReport{HostID: "a", OwnsTokens: flag(false)}},
+		"a member whose host ID was lost from its Service":  {recorded: said("", "true"), row: &api.NodeStatusReport{HostID: "a"}, want: said("a", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Record(c.recorded, c.row, at)

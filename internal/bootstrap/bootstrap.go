@@ -59,7 +59,8 @@ func (in Input) decide() Verdict {
 		return p.Ref.Member != "" &&
 			p.Ref.Member == in.self.Member
 	})
-	v := Verdict{Self: in.self}
+	v := Verdict{Self: in.self,
+		VolumeLost: in.Volume == VolumeEmpty || in.VolumeHostID != "" && in.VolumeHostID != in.self.HostID}
 
 	if in.Disk == BootstrappedYes && !in.foreignVolume() {
 		if !in.Banned.IsZero() {

@@ -236,10 +236,14 @@ func TestDecide(t *testing.T) {
 			reasons: []words.Code{words.RowMissing, words.RowStale, words.NodeNotSeen, words.NodeNotSeen, words.NodeNotSeen},
 		},
 		"a newcomer that stopped while JOINING is no restart": {
-			in: restart(own(matrix.Down, matrix.StateJoining)), decision: DecisionWait,
+			in: restart(own(matrix.Down, matrix.StateJoining), func(in *Input) { in.Member = member(ref("rack4", idOwn), ptr(false)) }), decision: DecisionWait,
 			summary: "demo-rack4-0 must wait: host ID " + idOwn + " is seen DOWN by demo-rack1-0, demo-rack2-0, demo-rack3-0",
 			reasons: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown},
 			notes:   []string{"host ID " + idOwn + " is JOINING in every status report that lists it"},
+		},
+		"a member whose join is recorded restarts, where the rows have it as JOINING still": {
+			in: restart(own(matrix.Down, matrix.StateJoining)), decision: DecisionRestart,
+			summary: "demo-rack4-0 may start: this is a restart, demo-rack1-0 lists its host ID " + idOwn + " as a member",
 		},
 		"a node that is being replaced is no restart": {
 			in: restart(own(matrix.Down, matrix.StateBeingReplaced)), decision: DecisionWait,

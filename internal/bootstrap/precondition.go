@@ -169,8 +169,7 @@ func behind(m *matrix.Matrix, members []*cluster.Member, but hostid.ID) []matrix
 		cause := words.New(words.JoinedAndNotReported)
 		if at, ok := m.Index(id); ok {
 			n := &m.Nodes()[at]
-			newcomer := n.State == matrix.StateJoining || n.State == matrix.StateReplacing
-			if n.Reports || !newcomer || m.Lenient() {
+			if n.Reports || !n.State.NewNode() || m.Lenient() {
 				continue // it has a row, or the matrix itself has the blocker for its missing row
 			}
 			cause = words.New(words.JoinedAndReportedAsNewcomer, "state", strings.ToLower(n.State.String()))

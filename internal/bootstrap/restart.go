@@ -19,7 +19,8 @@ import (
 // have "no" for a node that all others list as a member. Such a node must not wait: only its start
 // makes it UP again. Three things are required:
 //   - the member has joined by its Service or by its own last row
-//   - every fresh row lists its host ID as a member, normal or leaving
+//   - every fresh row lists its host ID as a member, normal or leaving; or as a new node, if the
+//     Service records the join of this host ID
 //   - its volume was read, is not empty, and does not belong to another node, as far as known
 //
 // A member whose recorded node is to be replaced never qualifies: its data is deleted, or about to
@@ -102,7 +103,8 @@ type known struct {
 // knownBy collects every row except the node's own. Fresh rows decide, and all must agree. Only if
 // there are none, as when the whole cluster restarts, old rows that mention the node decide:
 // membership does not age as UP does. A row without states does not distinguish a member from a new
-// node, so it counts only if the Service records the join.
+// node, so it counts only if the Service records the join (joined). Then it also counts if it has
+// the node as joining or replacing: the node owned its tokens, and the row has not been renewed.
 func knownBy(m *matrix.Matrix, hostID hostid.ID, joined bool) known {
 	self, listed := m.Index(hostID)
 	nodes := m.Nodes()
@@ -124,7 +126,8 @@ func knownBy(m *matrix.Matrix, hostID hostid.ID, joined bool) known {
 			k.against = k.against || k.fresh
 			continue
 		}
-		if c.State != matrix.StateNormal && c.State != matrix.StateLeaving || n.Row.NoStates && !joined {
+		isMember := c.State == matrix.StateNormal || c.State == matrix.StateLeaving || joined && c.State.NewNode()
+		if !isMember || n.Row.NoStates && !joined {
 			k.against = true
 			continue
 		}

@@ -136,6 +136,9 @@ type Verdict struct {
 	Notes []words.Message `json:"notes,omitempty"`
 	// Self is the judged member.
 	Self matrix.Ref `json:"member"`
+	// VolumeLost is true if its volume is empty or has the host ID of another node than its Service
+	// records: only then may a step replace its own node.
+	VolumeLost bool `json:"-"`
 	// Pause is when the barrier judges again if it sees no change, zero for its usual interval.
 	Pause time.Duration `json:"-"`
 }

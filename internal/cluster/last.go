@@ -17,14 +17,21 @@ const maxLastListed = 4096
 // lastRows is the membership in rows that no reporter can renew. Their UP and DOWN are ignored and
 // are in no matrix.
 type lastRows struct {
+	joined func(hostid.ID) bool // a Service records its join: a row that has it as a new node is older
 	// node -> the node that lists it as a plain member: the first other node by host ID, else the
 	// node itself
 	by      map[hostid.ID]hostid.ID
 	against map[hostid.ID]bool // listed as new node, replaced or gone
 }
 
-func newLastRows() lastRows {
-	return lastRows{by: map[hostid.ID]hostid.ID{}, against: map[hostid.ID]bool{}}
+func (c *Cluster) newLastRows() lastRows {
+	return lastRows{joined: c.recordsJoin, by: map[hostid.ID]hostid.ID{}, against: map[hostid.ID]bool{}}
+}
+
+// recordsJoin reports whether a Service records the join of the host ID.
+func (c *Cluster) recordsJoin(id hostid.ID) bool {
+	j := joined(c.ix.services[c.ix.hosts[id]])
+	return j != nil && *j
 }
 
 func (l lastRows) list(id, by hostid.ID) {
@@ -37,8 +44,8 @@ func (l lastRows) list(id, by hostid.ID) {
 }
 
 func (l lastRows) add(by, id hostid.ID, state matrix.State) {
-	switch state {
-	case matrix.StateNormal, matrix.StateLeaving:
+	switch {
+	case state == matrix.StateNormal, state == matrix.StateLeaving, state.NewNode() && l.joined(id):
 		l.list(id, by)
 	default:
 		l.against[id] = true
@@ -95,7 +102,7 @@ func (l lastRows) kept(c *Cluster) {
 // rows of the report, none fresh. The rows in the present report are the last ones of Pods that no
 // longer exist.
 func (c *Cluster) lastListed(rows []*matrix.Row) []api.LastListed {
-	l := newLastRows()
+	l := c.newLastRows()
 	l.kept(c)
 	for _, r := range rows {
 		l.row(r)
@@ -114,7 +121,7 @@ func (c *Cluster) lastListed(rows []*matrix.Row) []api.LastListed {
 // LastListedBy returns the node whose last row lists a node as a plain member; zero if there is
 // none.
 func (c *Cluster) LastListedBy(id hostid.ID) matrix.Ref {
-	l := newLastRows()
+	l := c.newLastRows()
 	l.kept(c)
 	by := l.by[id]
 	if !l.counts(id) {

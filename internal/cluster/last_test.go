@@ -70,21 +70,29 @@ func TestB3TheWholeClusterStartsOnItsLastRows(t *testing.T) {
 		r.ObservedNodes = append(sees("UP", string(id(0)), string(id(1))), api.ObservedNodeStatusReport{HostID: id(2), Status: "UP", State: api.NodeStateJoining})
 		return r
 	}
+	joinedTwo := func(members []reportMember) []reportMember {
+		members[2].joined = "false"
+		return members
+	}
 	for name, c := range map[string]struct {
 		before *api.ScyllaDBStatusReport
 		now    func(int) *api.NodeStatusReport
 		want   int
 	}{
-		"the same Pods, whose reporters keep their last rows":  {nil, refused(true), 3},
-		"new Pods that carry nothing, by the report's own":     {running, nothing, 3},
-		"new Pods whose reporters hear nobody":                 {running, refused(false), 3},
-		"nothing was ever said":                                {nil, refused(false), 0},
-		"a node that was still joining is no member":           {reportAfter(nil, threeMembers(t, joining)...), nothing, 2},
-		"another node has a row that counts: only that counts": {running, func(i int) *api.NodeStatusReport { return map[int]*api.NodeStatusReport{1: row(1)}[i] }, 0},
+		"the same Pods, whose reporters keep their last rows":   {nil, refused(true), 3},
+		"new Pods that carry nothing, by the report's own":      {running, nothing, 3},
+		"new Pods whose reporters hear nobody":                  {running, refused(false), 3},
+		"nothing was ever said":                                 {nil, refused(false), 0},
+		"a node that was still joining is no member":            {reportAfter(nil, joinedTwo(threeMembers(t, joining))...), nothing, 2},
+		"the rows have it as joining, and its join is recorded": {reportAfter(nil, threeMembers(t, joining)...), nothing, 3},
+		"another node has a row that counts: only that counts":  {running, func(i int) *api.NodeStatusReport { return map[int]*api.NodeStatusReport{1: row(1)}[i] }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			members := threeMembers(t, c.now)
+			if c.want == 2 {
+				members = joinedTwo(members)
+			}
 			report := reportAfter(c.before, members...)
 			again := reportAfter(report, members...)
 			if diff := cmp.Diff(report, again); diff != "" {

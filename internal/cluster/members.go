@@ -186,15 +186,11 @@ func (c *Cluster) memberState(mb *Member, node *matrix.Node) (MemberState, words
 	}
 	peers := node != nil && node.SeenUp+node.SeenDown+node.SeenUnknown > 0
 	if node != nil {
-		switch node.State {
-		case matrix.StateLeaving:
+		switch s := node.State; {
+		case s == matrix.StateLeaving, s == matrix.StateDecommissioned:
 			return MemberLeaving, peersSay(node)
-		case matrix.StateDecommissioned:
-			return MemberLeaving, peersSay(node)
-		case matrix.StateJoining, matrix.StateReplacing:
-			if mb.Joined == nil || !*mb.Joined {
-				return MemberNewcomer, peersSay(node)
-			}
+		case s.NewNode() && !mb.HasJoined():
+			return MemberNewcomer, peersSay(node)
 		}
 	}
 	in := mb.Joined != nil && *mb.Joined || mb.Joined == nil && node != nil && node.Joined && (peers || mb.Reported)
@@ -271,7 +267,7 @@ func (c *Cluster) peerMember(n *matrix.Node) Member {
 		if mb.Reported {
 			mb.RowWritten = c.rowWritten(nil, n.Row.Reporter)
 		}
-	case n.State == matrix.StateJoining || n.State == matrix.StateReplacing:
+	case n.State.NewNode():
 		mb.State, mb.Detail = MemberNewcomer,
 			words.New(words.SeenWithoutService, "state", strings.ToLower(n.State.String()))
 	case n.State == matrix.StateLeaving || n.State == matrix.StateDecommissioned:

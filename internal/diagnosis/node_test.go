@@ -52,7 +52,7 @@ func newcomer() *matrix.Ref { return new(member("demo-rack1-1", 1, "")) }
 // asking are the blockers of a matrix, and the table asked about them.
 func asking(rows []matrix.Row, opts matrix.Options) ([]matrix.Blocker, *asker) {
 	m := matrix.New(rows, opts)
-	ask := &asker{c: Nothing(opts.Namespace), m: m}
+	ask := &asker{c: Nothing(opts.Namespace), m: m, volumeLost: true}
 	if opts.Self != nil {
 		ask.Self = *opts.Self
 	}

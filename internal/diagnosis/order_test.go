@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
@@ -172,5 +173,84 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A member whose join its Service records is DOWN, and the rows have it as joining still: nobody waits for its join.
+func TestAMemberWhoseJoinIsRecordedIsNoNewNode(t *testing.T) {
+	t.Parallel()
+	const own = "demo-dc1-rack2-0"
+	for joined, want := range map[string]words.Code{"true": words.ReachPod, "": words.WaitForJoin} {
+		c := plugintest.New(3, 1)
+		c.DownSince(own, time.Hour).NoRow(own).Ghost(own)
+		id := hostid.ID(c.Node(own).HostID)
+		c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) {
+			for i := range r.ObservedNodes {
+				if r.ObservedNodes[i].HostID == id {
+					r.ObservedNodes[i].State = api.NodeStateJoining
+				}
+			}
+		})
+		c.Service(own).Annotations[api.AnnotationNodeJoined] = joined
+		snap := cluster.New(scenes.Objects(c), cluster.SourceAnnotation, scenes.Now)
+		blockers := bootstrap.HealthOf(snap).Blockers
+		at := slices.IndexFunc(blockers, func(b matrix.Blocker) bool { return b.Reason == words.NodeDown && b.Observed.HostID == id })
+		if step := diagnosis.Step(snap, &blockers[at]); step.Code != want {
+			t.Errorf("joined %q: step %s, want %s", joined, step.Code, want)
+		}
+	}
+}
+
+// TestNoHarmAMemberReplacesItselfOnlyByItsVolume: the barrier of a member that the others see DOWN waits, as their rows disagree on it. Only a volume that is empty or another node's
+// proves that its data is lost: no other state of the volume leads to a step that replaces it.
+func TestNoHarmAMemberReplacesItselfOnlyByItsVolume(t *testing.T) {
+	t.Parallel()
+	const own, first = "demo-dc1-rack2-0", "demo-dc1-rack1-0"
+	for name, tc := range map[string]struct {
+		volume bootstrap.Volume
+		other  bool // the volume has the host ID of another node, which no member records
+		want   words.Code
+	}{
+		"its volume is used":           {bootstrap.VolumeUsed, false, words.KeepOwnVolume},
+		"nobody has read its volume":   {bootstrap.VolumeNotLooked, false, words.KeepOwnVolume},
+		"its volume cannot be read":    {bootstrap.VolumeUnreadable, false, words.KeepOwnVolume},
+		"its volume is empty":          {bootstrap.VolumeEmpty, false, words.ReplaceFormerNode},
+		"its volume is another node's": {bootstrap.VolumeUsed, true, words.ReplaceFormerNode},
+	} {
+		for _, joined := range []string{"true", "false", ""} {
+			t.Run(name+", joined "+joined, func(t *testing.T) {
+				t.Parallel()
+				c := plugintest.New(3, 1)
+				c.DownSince(own, time.Hour).NoRow(own)
+				id := hostid.ID(c.Node(own).HostID)
+				c.Says(func(by plugintest.Node, r *api.NodeStatusReport) {
+					if by.Name == first {
+						r.ObservedNodes = slices.DeleteFunc(r.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.HostID == id })
+					}
+				})
+				c.Service(own).Annotations[api.AnnotationNodeJoined] = joined
+				o := scenes.Objects(c)
+				o.Pods, o.Read = nil, o.Read&^cluster.KindPods // as a barrier reads them
+				snap := cluster.New(o, cluster.SourceReport, scenes.Now)
+				in, err := bootstrap.Of(snap, own)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if in.Volume = tc.volume; tc.other {
+					in.VolumeHostID, in.Member.Joined = "99d2f3a2-9999-4999-8999-999999999999", new(false)
+				}
+				v := bootstrap.Decide(in)
+				diagnosis.Advise(snap, &v, diagnosis.Asks{Self: v.Self})
+				var got []words.Code
+				for _, b := range v.Blockers {
+					if b.Observed.HostID == id && b.Reason != words.VolumeUnreadable {
+						got = append(got, b.Step.Code)
+					}
+				}
+				if got = slices.Compact(got); len(got) != 1 || got[0] != tc.want {
+					t.Errorf("%s: steps %v, want %s", words.Text(v.Summary), got, tc.want)
+				}
+			})
+		}
 	}
 }

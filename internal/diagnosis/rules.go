@@ -155,7 +155,8 @@ var helps = []rule{
 		return a.isSelf() && a.fate().Joining &&
 			a.mayRollBack()
 	}},
-	{steps: one(words.ReplaceFormerNode), when: (*asked).isSelf},
+	{steps: one(words.ReplaceFormerNode), when: func(a *asked) bool { return a.isSelf() && a.volumeLost }},
+	{steps: one(words.KeepOwnVolume), when: (*asked).isSelf},
 	{steps: one(words.WaitForJoin), when: func(a *asked) bool { return a.fate().Joining }},
 	{steps: one(words.WaitForGossip), when: reason(words.NodeUnknown)},
 	{steps: one(words.WaitForMembership), when: reason(words.NodeNotSeen)},
@@ -168,7 +169,7 @@ var helps = []rule{
 	// its own row proves that it runs
 	{steps: one(words.ReachCutOffNode), when: isDown(func(a *asked) bool { return a.n.Reports && a.isNormalMember() })},
 	{steps: one(words.ReachPod), when: isDown(func(a *asked) bool { return a.few() && a.isNormalMember() })},
-	{steps: one(words.WaitForJoin), when: isDown(state(matrix.StateJoining, matrix.StateReplacing))},
+	{steps: one(words.WaitForJoin), when: isDown(func(a *asked) bool { return a.n.State.NewNode() && !a.recordsJoin() })},
 	// ScyllaDB refuses to remove a node that is leaving (storage_service.cc:2804): it must restart.
 	{steps: one(words.FinishLeavingOrRemove), when: isDown(state(matrix.StateLeaving))},
 	{steps: one(words.WaitForReplacement), when: isDown(state(matrix.StateBeingReplaced))},

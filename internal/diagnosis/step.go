@@ -86,6 +86,7 @@ func (g given) step(b *matrix.Blocker) (words.Message, bool) {
 // advise is Advise if the cluster's own blockers have their steps.
 func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, said given) {
 	a := newAsker(c, asks)
+	a.volumeLost = v.VolumeLost
 	v.Blockers = slices.Clone(v.Blockers)
 	a.steps(v.Blockers)
 	for i := range v.Blockers {
@@ -127,6 +128,7 @@ type asker struct {
 	c *cluster.Cluster
 	m *matrix.Matrix
 	Asks
+	volumeLost bool // of Self, by its verdict
 }
 
 func newAsker(c *cluster.Cluster, asks Asks) *asker { return &asker{c: c, m: c.Matrix(), Asks: asks} }
@@ -363,6 +365,13 @@ func (a *asked) fate() matrix.NodeFacts {
 func (a *asked) isSelf() bool { return a.Self.HostID != "" && a.n.HostID == a.Self.HostID }
 
 func (a *asked) isNormalMember() bool { return a.n.Member != "" && a.n.State == matrix.StateNormal }
+
+// recordsJoin reports whether a Service records the node's join: rows that have it as a new node
+// are older.
+func (a *asked) recordsJoin() bool {
+	m := a.c.Member(a.n.Member)
+	return m != nil && m.HasJoined() && m.RecordedID() == a.n.HostID
+}
 
 // few reports whether at most half of the rows have the node DOWN.
 func (a *asked) few() bool {

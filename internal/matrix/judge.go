@@ -272,9 +272,7 @@ func (m *Matrix) members(mentioned bitset) {
 	}
 }
 
-func (s State) joined() bool {
-	return s != StateJoining && s != StateReplacing && s != StateDecommissioned
-}
+func (s State) joined() bool { return !s.NewNode() && s != StateDecommissioned }
 
 // pairs returns every cell that is not UP and not excused. lines are ordered by node, so that two
 // rows of one host ID are adjacent and give the same pair once.

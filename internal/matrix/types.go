@@ -37,6 +37,9 @@ const (
 	StateDecommissioned
 )
 
+// NewNode reports whether the node is joining, also as the replacement of another one.
+func (s State) NewNode() bool { return s == StateJoining || s == StateReplacing }
+
 // Ref identifies a node. Each field except HostID may be empty if unknown.
 type Ref struct {
 	HostID     hostid.ID `json:"hostID,omitempty"`

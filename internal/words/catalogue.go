@@ -229,6 +229,8 @@ var (
 		"wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: {1}")
 	ReplaceFormerNode = define("ReplaceFormerNode",
 		"replace the former node of this member, which the cluster still lists: {1}")
+	KeepOwnVolume = define("KeepOwnVolume",
+		"do not replace it: nothing shows that its volume is lost; check the volume: {1}, and which nodes list it: {2}")
 	WaitForGossip = define("WaitForGossip",
 		"wait until gossip has settled; if this persists, compare nodetool status on both nodes")
 	WaitForMembership = define("WaitForMembership",

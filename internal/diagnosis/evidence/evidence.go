@@ -129,9 +129,9 @@ var table = []Item{
 		Field: "/storage_service/host_id of every member, in complete fresh status reports: neither the host ID " +
 			"recorded on the member Service nor the host ID of its replacement", First: "5.2",
 		Source: []string{"api/token_metadata.cc"}, Volume: Lost},
-	{Code: HostIDRecorded, Origin: Kubernetes,
-		Field:  "annotation host-id of the member Service, recorded before the member had its present volume",
-		Volume: Unknown},
+	{Code: VolumeOfNoneOrOther, Origin: Disk,
+		Field: "no file of ScyllaDB, or system.local.host_id is not the host ID that the member Service records",
+		First: "5.2", Source: []string{"db/system_keyspace.cc"}, Volume: Unknown},
 	{Code: ReplacementOpen, Origin: Kubernetes,
 		Field:  "the member Service's record of an open replacement, requested by a user for this lost node",
 		Volume: Unknown},
@@ -151,14 +151,14 @@ var table = []Item{
 
 // Codes of evidence that is not a log text.
 const (
-	DiskDecommissioned = "DiskDecommissioned"
-	MajorityDown       = "MajorityDown"
-	ListedMember       = "ListedMember"
-	NotListed          = "NotListed"
-	HostIDRecorded     = "HostIDRecorded"
-	ReplacementOpen    = "ReplacementOpenHere"
-	VolumeUnreachable  = "VolumeUnreachable"
-	VolumeDeleting     = "VolumeDeleting"
+	DiskDecommissioned  = "DiskDecommissioned"
+	MajorityDown        = "MajorityDown"
+	ListedMember        = "ListedMember"
+	NotListed           = "NotListed"
+	VolumeOfNoneOrOther = "VolumeOfNoneOrOther"
+	ReplacementOpen     = "ReplacementOpenHere"
+	VolumeUnreachable   = "VolumeUnreachable"
+	VolumeDeleting      = "VolumeDeleting"
 
 	KubernetesNodeNotReady = "KubernetesNodeNotReady"
 	ReplacementLabels      = "ReplacementLabels"
@@ -219,7 +219,7 @@ func Steps() []Step {
 		{"CureNewcomerIsMember", []words.Code{ListedMember}},
 		{"CureRecordNewcomer", []words.Code{ListedMember}},
 		{"CureStartAsNew", []words.Code{NotListed}},
-		{"ReplaceFormerNode", []words.Code{HostIDRecorded}},
+		{"ReplaceFormerNode", []words.Code{VolumeOfNoneOrOther}},
 		{"ReadLogOrReplace", []words.Code{MajorityDown}},
 		{"RunOrReplace", []words.Code{MajorityDown}},
 		{"MendOrReplace", []words.Code{MajorityDown}},

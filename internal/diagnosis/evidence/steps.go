@@ -92,6 +92,7 @@ var commands = map[words.Code][]string{
 	words.DiscardClaim:      {"delete pvc {claim} {in} --wait=false", "delete pod {pod} {in}"},
 	words.GiveOwnVolume:     {seeVolume},
 	words.TellVolume:        {seeVolume, force},
+	words.KeepOwnVolume:     {seeVolume, seeStatus},
 	words.SaveData:          {leave},
 	words.SaveVolumeAndData: {"patch persistentvolume {volume} --patch {retain}", leave},
 	words.BeginAnew:         {"scylla init reset {cluster} {in}"},
