@@ -122,6 +122,9 @@ func ended() *plugintest.Cluster {
 
 // A newcomer whose ScyllaDB has run for a while and that no node lists is reported, with how to look as the step; a newcomer that may be joining is not.
 func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
+	on := func(machine string) func(*plugintest.Cluster) {
+		return func(c *plugintest.Cluster) { c.Pod("demo-dc1-rack1-1").Spec.NodeName = machine }
+	}
 	const id = "99d2f3a2-9999-4999-8999-999999999999"
 	for name, tc := range map[string]struct {
 		running time.Duration
@@ -153,6 +156,14 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 				"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", recreating its Pod does not help: the outdated seed addresses are stored on its volume. " +
 				"Check its progress, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
 		}},
+		"40445: its Kubernetes node does not answer": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, on("lost"), nil},
+		"its Kubernetes node does not exist":         {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, on("gone"), nil},
+		"its Pod is lost": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+			c.Pod("demo-dc1-rack1-1").Status.Reason = "NodeLost"
+		}, nil},
+		"its reporter does not run": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+			c.Pod("demo-dc1-rack1-1").Status.InitContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+		}, nil},
 		"a node is DOWN meanwhile": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
 			c.Sees("demo-dc1-rack2-0", "demo-dc1-rack3-0", api.NodeStatusDown, scenes.Now.Add(-time.Minute))
 		}, nil},
@@ -164,7 +175,9 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 				tc.change(c)
 			}
 			var got []string
-			for _, f := range diagnosis.Of(cluster.New(scenes.Objects(c), cluster.SourceAuto, scenes.Now)) {
+			o := scenes.Objects(c)
+			o.Machines = map[string]string{"lost": cluster.KubernetesNodeNotReady, "gone": cluster.KubernetesNodeGone}
+			for _, f := range diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now)) {
 				if f.Kind == diagnosis.NodeUnheard {
 					got = append(got, said([]diagnosis.Finding{f})[0]+"; "+words.Text(f.Step))
 				}

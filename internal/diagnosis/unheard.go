@@ -81,12 +81,12 @@ func (s *scene) onlyRollouts() bool {
 }
 
 // runsSince returns since when ScyllaDB runs on a new node that no node lists and that lists no
-// node; zero for any other member.
+// node; zero for any other member. A row that is not kept up to date shows neither: the node may
+// have joined since.
 func (s *scene) runsSince(mb *cluster.Member) time.Time {
 	said := s.c.Said(mb.Member)
-	if mb.Service == nil || mb.Pod == nil || mb.Pod.DeletionTimestamp != nil || mb.HasJoined() || mb.ReplaceRequested ||
-		mb.Replacing != "" ||
-		said == nil || said.OperationMode != modeStarting || said.HostID == "" || len(said.ObservedNodes) > 0 {
+	if mb.Service == nil || mb.RowFrozen() || mb.HasJoined() || mb.ReplaceRequested || mb.Replacing != "" || said == nil ||
+		said.OperationMode != modeStarting || said.HostID == "" || len(said.ObservedNodes) > 0 {
 		return time.Time{}
 	}
 	if i, ok := s.m.Index(said.HostID); ok {

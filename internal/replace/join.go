@@ -128,6 +128,7 @@ func (m *machine) unheard(id hostid.ID) words.Message {
 	v := &verifier{rowEvidence: newOpinions(in, m.original, id, m.rec.IgnoreDead)}
 	switch started := in.Self.StartedAt(); {
 	case in.Self.Says().OperationMode != modeStarting || started.IsZero() || in.Now.Sub(started) < startingTime,
+		in.Self.RowFrozen(),
 		!in.OperationsKnown || len(maintenance.Open(in.Operations)) > 0,
 		v.of(id).Listing() > 0 || v.checkRows().result != OK || v.checkOthersUp().result != OK:
 		return words.Message{}

@@ -357,9 +357,10 @@ func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
 		"it streams":          {starts(time.Hour, func(in *Input) { in.Self.Report.OperationMode = "BOOTSTRAP" }), ""},
 		"its request is open": {starts(time.Hour, func(in *Input) { in.Operations = operation("replace", "running", hostNew) }), ""},
 		"nobody asked":        {starts(time.Hour, func(in *Input) { in.OperationsKnown = false }), ""},
-		"it does not run":     {starts(time.Hour, func(in *Input) { runs(in.Self.Pod, 0, corev1.ContainerState{}) }), ""},
-		"it is listed":        {setCell(starts(time.Hour), "*", hostNew, matrix.Up, matrix.StateReplacing), ""},
-		"another is DOWN":     {setCell(starts(time.Hour), "demo-a-0", hostB, matrix.Down, 0), ""},
+		"40445: its Kubernetes node does not answer": {starts(time.Hour, func(in *Input) { in.Self.Pod.Status.Reason = "NodeLost" }), ""},
+		"it does not run": {starts(time.Hour, func(in *Input) { runs(in.Self.Pod, 0, corev1.ContainerState{}) }), ""},
+		"it is listed":    {setCell(starts(time.Hour), "*", hostNew, matrix.Up, matrix.StateReplacing), ""},
+		"another is DOWN": {setCell(starts(time.Hour), "demo-a-0", hostB, matrix.Down, 0), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s := Next(tc.in); s.Action != ActionWaitJoin || s.Cure.Code != tc.want {

@@ -122,12 +122,28 @@ func (p *pod) lost() bool {
 // unheardCure is for a newcomer of which status prints how to look: a person finds in its log that it still looks for group 0, with addresses that its volume keeps, and no node
 // lists it.
 func (w *world) unheardCure(name string, p *pod) map[string]func() {
-	for _, f := range diagnosis.Of(cluster.New(w.objects(everything), cluster.SourceAuto, w.clock(person))) {
+	o := w.objects(everything)
+	o.Machines = w.machineStates()
+	for _, f := range diagnosis.Of(cluster.New(o, cluster.SourceAuto, w.clock(person))) {
 		if f.Kind == diagnosis.NodeUnheard && f.Scope.Nodes[0].Member == name {
 			return map[string]func(){"delete claim and Pod: unheard": func() { w.wipe(p) }}
 		}
 	}
 	return nil
+}
+
+// machineStates are the states of the Pods' Kubernetes nodes, as the node controller writes them.
+func (w *world) machineStates() map[string]string {
+	states := map[string]string{}
+	for _, name := range w.podNames.of(w.pods) {
+		if p := w.pods[name]; p.machine != nil {
+			states[p.machine.name] = cluster.KubernetesNodeReady
+			if p.status.lost {
+				states[p.machine.name] = cluster.KubernetesNodeNotReady
+			}
+		}
+	}
+	return states
 }
 
 // member is true for a host ID that the cluster lists.
