@@ -73,6 +73,10 @@ func (c *Cluster) WhyNotRemovable(hostID hostid.ID) words.Message {
 	return words.Message{}
 }
 
+// MayBeElsewhere reports whether a host ID that no member here has may be a node of another
+// datacenter: there is a sign of one. Otherwise the node was a member here.
+func (c *Cluster) MayBeElsewhere() bool { return !c.elsewhere().IsZero() }
+
 // Unknown returns the host IDs, UP or DOWN, that rows list and that nothing here explains: no
 // member has, replaces or reports them. They also have no row and no place in a report of another
 // datacenter. The caller must not change them.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
@@ -265,5 +266,65 @@ func TestNoHarmAMemberReplacesItselfOnlyByItsVolume(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAnOrphanComesBeforeAReplacement: a dead node that no Service records cancels each replacement. Where no other datacenter is known it was a member here: nothing starts it elsewhere.
+func TestAnOrphanComesBeforeAReplacement(t *testing.T) {
+	t.Parallel()
+	const own, orphan = "demo-dc1-rack2-0", "99d2f3a2-9999-4999-8999-999999999999"
+	seeds := func(c *plugintest.Cluster) {
+		scylla := cluster.ScyllaDBContainer(&c.Set("dc1", "rack1").Spec.Template.Spec)
+		scylla.Args = append(scylla.Args, "--seeds=10.99.0.1")
+	}
+	for name, tc := range map[string]struct {
+		orphan   bool
+		change   func(*plugintest.Cluster)
+		volume   bootstrap.Volume
+		of, self words.Code // the steps of the orphan, and of the member that is DOWN
+	}{
+		"43338: the member's barrier":  {true, nil, bootstrap.VolumeEmpty, words.SeeOrphan, words.OrphansFirst},
+		"its volume is used":           {true, nil, bootstrap.VolumeUsed, words.SeeOrphan, words.KeepOwnVolume},
+		"seeds of another datacenter":  {true, seeds, bootstrap.VolumeEmpty, words.StartElsewhere, words.ReplaceFormerNode},
+		"there is no orphaned host ID": {false, nil, bootstrap.VolumeEmpty, "", words.ReplaceFormerNode},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := plugintest.New(3, 1)
+			c.DownSince(own, time.Hour).NoRow(own).Says(func(_ plugintest.Node, r *api.NodeStatusReport) {
+				if tc.orphan {
+					r.ObservedNodes = append(r.ObservedNodes, api.ObservedNodeStatusReport{
+						HostID: orphan, Status: api.NodeStatusDown, Since: new(metav1.NewTime(scenes.Now.Add(-time.Hour))),
+					})
+				}
+			})
+			if tc.change != nil {
+				tc.change(c)
+			}
+			o := scenes.Objects(c)
+			o.Pods, o.Read = nil, o.Read&^cluster.KindPods // as a barrier reads them
+			snap := cluster.New(o, cluster.SourceReport, scenes.Now)
+			in, err := bootstrap.Of(snap, own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Volume, in.Member.Joined = tc.volume, new(false) // no restart
+			v := bootstrap.Decide(in)
+			diagnosis.Advise(snap, &v, diagnosis.Asks{Self: v.Self})
+			got := map[hostid.ID]words.Code{}
+			for _, b := range v.Blockers {
+				if b.Reason == words.NodeDown {
+					got[b.Observed.HostID] = b.Step.Code
+				}
+			}
+			if self := got[v.Self.HostID]; got[orphan] != tc.of || self != tc.self {
+				t.Errorf("steps %s and %s, want %s and %s", got[orphan], self, tc.of, tc.self)
+			}
+			for _, b := range bootstrap.HealthOf(snap).Blockers {
+				if step := diagnosis.Step(snap, &b); tc.of == words.SeeOrphan && slices.ContainsFunc(step.Commands, func(c words.Command) bool { return slices.Contains(c, "replace") }) {
+					t.Errorf("for another member: %s", words.Text(step))
+				}
+			}
+		})
 	}
 }

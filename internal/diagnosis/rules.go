@@ -141,6 +141,7 @@ var helps = []rule{
 	{steps: one(words.TellClustersApartFirst), when: func(a *asked) bool { return !a.m.SplitFact().IsZero() }},
 	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" },
 		take: of(words.StartMember, "node")},
+	{steps: one(words.OrphansFirst), when: whileOrphaned((*asked).machineIsGone)},
 	{steps: one(words.MendOrReplace), when: (*asked).machineIsGone, take: of(words.MendOrReplace, "kubernetesNode")},
 	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.ExcludeThenRemove,
 		words.GhostCannotGo},
@@ -155,7 +156,8 @@ var helps = []rule{
 		return a.isSelf() && a.fate().Joining &&
 			a.mayRollBack()
 	}},
-	{steps: one(words.ReplaceFormerNode), when: func(a *asked) bool { return a.isSelf() && a.volumeLost }},
+	{steps: one(words.OrphansFirst), when: whileOrphaned((*asked).isSelfWithoutData)},
+	{steps: one(words.ReplaceFormerNode), when: (*asked).isSelfWithoutData},
 	{steps: one(words.KeepOwnVolume), when: (*asked).isSelf},
 	{steps: one(words.WaitForJoin), when: func(a *asked) bool { return a.fate().Joining }},
 	{steps: one(words.WaitForGossip), when: reason(words.NodeUnknown)},
@@ -173,10 +175,13 @@ var helps = []rule{
 	// ScyllaDB refuses to remove a node that is leaving (storage_service.cc:2804): it must restart.
 	{steps: one(words.FinishLeavingOrRemove), when: isDown(state(matrix.StateLeaving))},
 	{steps: one(words.WaitForReplacement), when: isDown(state(matrix.StateBeingReplaced))},
+	{steps: one(words.SeeOrphan), when: isDown(func(a *asked) bool { return a.isOrphan(a.n) })},
 	{steps: one(words.StartElsewhere), when: isDown(func(a *asked) bool { return a.n.Member == "" && a.n.Row == nil })},
 	{steps: one(words.StartInItsDatacenter), when: isDown((*asked).isElsewhere),
 		take: of(words.StartInItsDatacenter, "datacenter")},
 	{steps: one(words.BringReport), when: isDown(not(isMember))}, // only a member is replaced
+	{steps: one(words.OrphansFirst),
+		when: whileOrphaned(isDown(func(a *asked) bool { return a.m.NodeReplaceable(a.n.HostID) }))},
 	{steps: one(words.ReadLogOrReplace),
 		when: isDown(func(a *asked) bool { return a.isFaulty() && a.m.NodeReplaceable(a.n.HostID) })},
 	{steps: one(words.RunOrReplace), when: isDown(func(a *asked) bool { return a.m.NodeReplaceable(a.n.HostID) })},
@@ -255,6 +260,12 @@ func state(states ...matrix.State) func(*asked) bool {
 
 func isDown(when func(*asked) bool) func(*asked) bool {
 	return func(a *asked) bool { return a.n.SeenDown > 0 && when(a) }
+}
+
+// whileOrphaned is for a step that replaces a node: ScyllaDB cancels it while an orphaned host ID is
+// DOWN.
+func whileOrphaned(when func(*asked) bool) func(*asked) bool {
+	return func(a *asked) bool { return when(a) && a.hasOrphan() }
 }
 
 func fault(f matrix.Fault) func(*asked) bool {

@@ -364,6 +364,26 @@ func (a *asked) fate() matrix.NodeFacts {
 
 func (a *asked) isSelf() bool { return a.Self.HostID != "" && a.n.HostID == a.Self.HostID }
 
+func (a *asked) isSelfWithoutData() bool { return a.isSelf() && a.volumeLost }
+
+// isOrphan reports whether the node is a member of the cluster that is DOWN and that nothing here
+// explains: no member has, replaces or reports it, and there is no sign of another datacenter.
+func (a *asked) isOrphan(n *matrix.Node) bool {
+	return n.HostID != "" && n.Member == "" && n.Row == nil && n.Joined && !n.Removed && n.SeenDown > 0 &&
+		n.SeenUp == 0 && a.m.Options().Fates[n.HostID] == (matrix.NodeFacts{}) && !a.c.MayBeElsewhere()
+}
+
+// hasOrphan reports whether a node other than the blocker's is an orphan.
+func (a *asked) hasOrphan() bool {
+	nodes := a.m.Nodes()
+	for i := range nodes {
+		if n := &nodes[i]; n.HostID != a.n.HostID && a.isOrphan(n) {
+			return true
+		}
+	}
+	return false
+}
+
 func (a *asked) isNormalMember() bool { return a.n.Member != "" && a.n.State == matrix.StateNormal }
 
 // recordsJoin reports whether a Service records the node's join: rows that have it as a new node

@@ -102,15 +102,17 @@ func ExcludeDead(in Input) words.Message {
 
 func (v *rowEvidence) excludeDead(target hostid.ID) words.Message {
 	dead, from, why := v.banned(target)
-	elsewhere := func(id hostid.ID) bool {
+	unrecorded := slices.ContainsFunc(dead, func(id hostid.ID) bool {
 		return !slices.ContainsFunc(v.in.Others, func(o *cluster.Member) bool { return o.RecordedID() == id })
-	}
+	})
 	manager := ""
 	if v.in.Operator {
 		manager = "the Scylla Operator"
 	}
 	switch {
-	case !why.IsZero() || len(dead) == 0 || slices.ContainsFunc(dead, elsewhere) || v.in.Operator && !v.in.Excludes:
+	case why.IsZero() && unrecorded && !v.in.Elsewhere: // it cannot be brought back: it was a member here
+		return words.New(words.OrphansFirst).Do(words.Scylla(v.in.Namespace, "status"))
+	case !why.IsZero() || len(dead) == 0 || unrecorded || v.in.Operator && !v.in.Excludes:
 		return words.New(words.OthersBringBackOnly, "manager",
 			manager).Do(words.Scylla(v.in.Namespace, "status", v.in.Cluster))
 	case !v.in.Excludes:

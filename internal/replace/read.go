@@ -73,8 +73,8 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		Self: self, Claims: c.Claims(member),
 		Others: slices.DeleteFunc(slices.Clone(c.Serviced()), func(m *cluster.Member) bool { return m == self }),
 		Matrix: c.Matrix(), Containers: c.Containers(), Operations: r.operations, OperationsKnown: r.known,
-		NotVerified: r.notVerified,
-		Operator:    self.OfOperator(), Paused: c.Paused(member), Barrier: r.barrier(self),
+		NotVerified: r.notVerified, Elsewhere: c.MayBeElsewhere(),
+		Operator: self.OfOperator(), Paused: c.Paused(member), Barrier: r.barrier(self),
 	}
 	recorded := self.RecordedID()
 	if in.Operator && recorded == "" {

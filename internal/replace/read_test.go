@@ -376,3 +376,27 @@ func TestAHostIDOfALastRowAloneNeedsNoRow(t *testing.T) {
 		})
 	}
 }
+
+// TestAnOrphanIsNotBroughtBack: where no other datacenter is known, a dead node that no Service records was a member here, and its member has another node by now.
+func TestAnOrphanIsNotBroughtBack(t *testing.T) {
+	const orphan = "dddddddd-0000-4000-8000-000000000004"
+	cell := func(id string, status api.NodeStatus) api.ObservedNodeStatusReport {
+		return api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: status, Since: new(metav1.NewTime(now.Add(-time.Hour)))}
+	}
+	for seeds, want := range map[string]words.Code{"": words.OrphansFirst, "--seeds=10.99.0.1": words.OthersBringBackOnly} {
+		b := service("b", hostB)
+		b.Labels[api.LabelReplace] = ""
+		rows := []api.ObservedNodeStatusReport{cell(hostA, "UP"), cell(hostC, "UP"), cell(hostB, "DOWN"), cell(orphan, "DOWN")}
+		sets := set("b", "scylladb/scylla:2025.2.1")
+		if seeds != "" {
+			sets.Spec.Template.Spec.Containers[0].Args = []string{seeds}
+		}
+		in := load(t, service("a", hostA), b, service("c", hostC), pod("a", says(hostA, "2025.2.1", rows...)),
+			pod("c", says(hostC, "2025.2.1", rows...)), sets).Input("demo-b-0", now, "id")
+		checks := replace.Next(*in).Checks
+		at := slices.IndexFunc(checks, func(c replace.Check) bool { return c.Name == replace.CheckOthersUp })
+		if got := checks[at].Cure.Code; got != want {
+			t.Errorf("seeds %q: %s, want %s", seeds, got, want)
+		}
+	}
+}

@@ -72,6 +72,8 @@ type Input struct {
 	// NotVerified are known datacenters whose nodes no reporter of this Kubernetes cluster can
 	// query.
 	NotVerified []string
+	// Elsewhere is true if a host ID that no member here has may be a node of another datacenter.
+	Elsewhere bool
 	// Operations are the open and failed operations of ScyllaDB's task manager, on any member.
 	// OperationsKnown is set if at least one node that is UP was queried; without it an empty list
 	// proves nothing.

@@ -254,6 +254,10 @@ var (
 	WaitForReplacement = define("WaitForReplacement", "wait until its replacement has joined")
 	StartElsewhere     = define("StartElsewhere",
 		"if it runs in another datacenter, start it there; check whether it is an orphaned host ID that can be removed: {1}")
+	SeeOrphan = define("SeeOrphan",
+		"no member here has this host ID, and no other datacenter is known; check whether it can be removed: {1}")
+	OrphansFirst = define("OrphansFirst",
+		"first check whether the host IDs that no member has can be removed: {1}; while they are DOWN, ScyllaDB cancels a replacement")
 	StartInItsDatacenter = define("StartInItsDatacenter",
 		"check that it is running and reachable where the Pods of datacenter {datacenter} are")
 	ReadLogOrReplace = define("ReadLogOrReplace", "check its log: {1}; if it is lost, replace it: {2}")

@@ -8,7 +8,7 @@ var (
 	InstallKinds = define("InstallKinds",
 		"install the CRDs ({1}), or read without them: --source=annotation or --source=live")
 	ReplaceFacts = ofReplacement("ReplaceFacts", "{facts;}", DataBringBack, DataRaise, ReplaceWaitRows,
-		OthersBringBackOnly, OthersBringBack, OthersExclude, OthersWait, OperationWait, ReplaceOnlyNormal)
+		OthersBringBackOnly, OthersBringBack, OthersExclude, OrphansFirst, OthersWait, OperationWait, ReplaceOnlyNormal)
 	ScyllaDBSaid = define("ScyllaDBSaid", "log of ScyllaDB on Pod {pod}: {text}")
 	LogCure      = define("LogCure", "{text}")
 

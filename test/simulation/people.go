@@ -235,6 +235,10 @@ func (w *world) ghostCommand() func() {
 			continue
 		}
 		id, ignore := ghost.HostID, []string(nil)
+		if ghost.Why.Code == words.GhostExcludeFirst { // excluded nodes need no ignore list
+			exclude := ghost.Why.Commands[0]
+			ignore = exclude[slices.Index(exclude, "excludenode")+1:]
+		}
 		if i := slices.Index(ghost.Command, "--ignore-dead-nodes"); i >= 0 {
 			ignore = api.SplitList(ghost.Command[i+1])
 		}

@@ -100,6 +100,7 @@ func TestFoundSeeds(t *testing.T) {
 // Seeds that once failed under policy reports.
 func TestFoundSeedsOfReports(t *testing.T) {
 	foundSeeds(t, Reports, map[uint64]string{
+		43338: "the printed replacement was cancelled each time by a dead node that no Service records",
 		43252: "a peer that had not renewed its row blocked a member whose join was recorded",
 	})
 }

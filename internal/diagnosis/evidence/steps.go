@@ -71,6 +71,8 @@ var commands = map[words.Code][]string{
 
 	words.BringReport:    {seeStatus},
 	words.StartElsewhere: {seeStatus},
+	words.SeeOrphan:      {seeStatus},
+	words.OrphansFirst:   {seeStatus},
 	words.SeeOtherSeed:   {seeStatus},
 	words.WaitForPermit:  {seeStatus},
 	words.SeeLeftover:    {"scylla status {cluster} --all {in}"},
