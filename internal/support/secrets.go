@@ -15,8 +15,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 )
 
-// Text removes likely secrets from a text: credentials in URLs, tokens of known forms, private
-// keys, and the values of names such as password or token.
+// Text removes likely secrets from a text: credentials in URLs, tokens and password hashes of known
+// forms, private keys, passwords in CQL statements, and the values of names such as password or
+// token.
 func Text(s string) string {
 	r := redactor{}
 	return r.text(s)
@@ -51,7 +52,7 @@ var (
 		"apikey": true, "accesskey": true, "secretkey": true, "privatekey": true, "credential": true,
 		"credentials": true, "creds": true,
 		"authorization": true, "authtoken": true, "bearer": true, "cookie": true, "jwt": true, "dsn": true,
-		"pass": true, "psk": true, "salt": true,
+		"pass": true, "psk": true, "salt": true, "salted": true, "pw": true,
 		"authkey": true, "pgpassword": true, "signature": true, "sig": true,
 	}
 	keyBefore = map[string]bool{"api": true, "access": true, "secret": true, "private": true, "encryption": true,
@@ -84,7 +85,11 @@ var (
 	privateKey     = pattern.Lazy(
 		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
 	knownTokens = pattern.Lazy(
-		`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}`)
+		`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{30,}|\bsk-[A-Za-z0-9_-]{20,}|\$(?:1|2[abxy]?|5|6|y)\$[./A-Za-z0-9=,$]{8,}`)
+	// passwordIs precedes the string of a CQL statement: CREATE USER a WITH PASSWORD 'b'.
+	passwordIs = pattern.Lazy(`(?i)\bpassword\s*=?\s*('|\$\$)`)
+	// cqlshFlag precedes the password on a command line of cqlsh: -p b, "-p", "b" and -pb.
+	cqlshFlag     = pattern.Lazy(`[\s"'\x60,\[]-p(\\*["']?[\s,=]*)`)
 	authorization = pattern.Lazy(
 		`(?i)\b(bearer\s+|authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:basic|bearer|digest|token)\s+)?)[^\s"'\\,;]+`)
 	schemeRedacted = pattern.Lazy(`^(?i:basic|bearer|digest|token)\s+\[redacted\]`)
@@ -95,7 +100,7 @@ var (
 func (r redactor) text(s string) string {
 	// Nearly all texts are names, times and states. Each rule below requires one of these
 	// characters.
-	if len(s) < 5 || !strings.ContainsAny(s, "=: ") && !knownTokens().MatchString(s) {
+	if len(s) < 5 || !strings.ContainsAny(s, "=: \t,") && !knownTokens().MatchString(s) {
 		return s
 	}
 	// The row of a large cluster is a long text without secrets. The search for a required
@@ -112,12 +117,68 @@ func (r redactor) text(s string) string {
 	if containsAny(s, tokenStarts) {
 		s = r.replace(knownTokens(), s, Redacted)
 	}
-	return r.namedValues(s)
+	return r.namedValues(r.commandLines(r.statements(s)))
+}
+
+// statements removes the passwords of CQL statements: the string after PASSWORD, up to its end or
+// the end of the text.
+func (r redactor) statements(s string) string {
+	if !containsAny(s, []string{"'", "$$"}) {
+		return s
+	}
+	var b strings.Builder
+	for {
+		at := passwordIs().FindStringSubmatchIndex(s)
+		if at == nil {
+			return b.String() + s
+		}
+		quote, rest := s[at[2]:at[3]], s[at[2]:]
+		n := valueLength(rest)
+		if quote == "$$" {
+			n = len(rest)
+			if end := strings.Index(rest[2:], "$$"); end >= 0 {
+				n = end + 4
+			}
+		}
+		b.WriteString(s[:at[2]])
+		if value := strings.Trim(rest[:n], "'$"); value == "" || value == Redacted {
+			b.WriteString(rest[:n])
+		} else {
+			b.WriteString(quote + r.out(RuleText) + quote)
+		}
+		s = rest[n:]
+	}
+}
+
+// commandLines removes the passwords from command lines of cqlsh, each up to the end of its line.
+func (r redactor) commandLines(s string) string {
+	i := strings.Index(s, "cqlsh")
+	if i < 0 {
+		return s
+	}
+	line, after := s[i:], ""
+	if end := strings.IndexByte(line, '\n'); end >= 0 {
+		line, after = line[:end], line[end:]
+	}
+	var b strings.Builder
+	b.WriteString(s[:i])
+	for at := cqlshFlag().FindStringIndex(line); at != nil; at = cqlshFlag().FindStringIndex(line) {
+		rest := line[at[1]:]
+		n := valueLength(rest)
+		b.WriteString(line[:at[1]])
+		if n > 0 && !strings.HasPrefix(strings.Trim(rest[:n], `"'\`), Redacted) {
+			b.WriteString(r.out(RuleText))
+		} else {
+			b.WriteString(rest[:n])
+		}
+		line = rest[n:]
+	}
+	return b.String() + line + r.commandLines(after)
 }
 
 // tokenStarts are texts; every match of knownTokens contains one.
 var tokenStarts = []string{"eyJ", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-",
-	"xox", "AIza", "sk-"}
+	"$1$", "$2$", "$2a$", "$2b$", "$2x$", "$2y$", "$5$", "$6$", "$y$", "xox", "AIza", "sk-"}
 
 // secretParts are lower-case texts; every secretName contains one. They are its shortest words.
 var secretParts = sync.OnceValue(func() []string {
@@ -275,7 +336,7 @@ func valueLength(s string) int {
 	if q := s[0]; q == '"' || q == '\'' {
 		for i := 1; i < len(s); i++ {
 			switch {
-			case s[i] == '\\' && q == '"':
+			case s[i] == '\\' && q == '"', q == '\'' && strings.HasPrefix(s[i:], "''"):
 				i++
 			case s[i] == q:
 				return i + 1
