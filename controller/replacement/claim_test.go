@@ -125,6 +125,27 @@ func TestAttack8ATargetThatReturnsRightAfterTheLabelKeepsItsClaim(t *testing.T) 
 	}
 }
 
+// TestNoHarm47TheControllerJudgesAgainWhenItIsBack: while no controller runs, a node whose replacement is requested, or recorded, comes back. What was judged before counts for nothing.
+func TestNoHarm47TheControllerJudgesAgainWhenItIsBack(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]int{"requested": 0, "recorded": 1, "marked for deletion": 2} {
+		for how, returns := range map[string]func(*world){"its peers see it": (*world).back, "its Pod is Ready": func(w *world) { w.updatePod(target, ready) }} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				w := newWorld(t)
+				w.ask()
+				w.steps(w.controller(), before, 0)
+				w.clock.Step(10 * time.Minute) // no controller runs
+				returns(w)
+				w.steps(w.controller(), 20, 2*time.Second)
+				w.untouched()
+				if got := w.events(replace.EventRefused); len(got) == 0 {
+					t.Error("no Event tells why")
+				}
+			})
+		}
+	}
+}
+
 // The mark of a process that has died proves nothing about requests in transit: it is set anew, and counts only then.
 func TestAnOldMarkIsMadeAnew(t *testing.T) {
 	t.Parallel()

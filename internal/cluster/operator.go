@@ -59,6 +59,16 @@ func (c *Cluster) OperatorOff() (why words.Message, since time.Time) {
 		l.Since
 }
 
+// OperatorLeads reports whether the Scylla Operator runs: its Lease is held and renewed, and its
+// Deployment, if it was read, has an available Pod.
+func (c *Cluster) OperatorLeads() bool {
+	if why, _ := c.OperatorOff(); !why.IsZero() || c.OperatorState == nil || c.TakenAt.IsZero() {
+		return false
+	}
+	l := LeaseAt(c.OperatorState.Lease, c.TakenAt)
+	return !l.Silent && l.Holder != ""
+}
+
 // ConditionWords returns the text of the operator's progressing and degraded conditions about
 // Services and StatefulSets that are true. Reason "AsExpected", the operator's default, is left
 // out.

@@ -83,15 +83,18 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.MakeNamedReport), when: because(words.SourceClusterReportGone),
 			take: of(words.MakeNamedReport, "report")},
 		{steps: one(words.RunControllerAndReporters), when: not(because(words.NoReportOf, words.ReportLost))},
+		disarm,
 		{steps: one(words.StartOperator), when: ofOperator},
 		{steps: one(words.RunController)},
 	},
 	words.ReportOutdated: {
 		{steps: one(words.ClearPodAnnotation), when: because(words.ReportFrozenByOneRow)},
+		disarm,
 		{steps: one(words.StartOperator), when: ofOperator},
 		{steps: one(words.RunController)},
 	},
 	words.ControllerSilent: {
+		disarm,
 		{steps: one(words.StartOperator), when: because(words.OperatorScaledDown, words.OperatorNotAvailable,
 			words.OperatorLeaseSilent)},
 		{steps: one(words.StartController)},
@@ -277,6 +280,12 @@ func not(when func(*asked) bool) func(*asked) bool {
 }
 
 func isMember(a *asked) bool { return a.b.Observed.Member != "" }
+
+// disarm is the only step while the start of the Scylla Operator would delete the volume of a
+// running node.
+var disarm = rule{steps: one(words.CancelBeforeStart),
+	when: func(a *asked) bool { return replace.ArmedMember(a.c) != "" },
+	take: func(a *asked) words.Message { return replace.Disarm(a.c.Namespace, replace.ArmedMember(a.c)) }}
 
 func ofOperator(a *asked) bool { return a.c.Operator }
 

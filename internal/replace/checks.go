@@ -34,6 +34,7 @@ const (
 	CheckStatefulSet  = "statefulset"
 	CheckLauncher     = "launcher"
 	CheckSeeds        = "seeds"
+	CheckOperator     = "operator"
 )
 
 // Limits of checks down-for and just-started. The health policy sets the usual minimum of DOWN.
@@ -122,6 +123,8 @@ func checks() []check {
 		// the new Pod gets the replace argument
 		{name: CheckLauncher, applies: func(v *verifier) bool { return !v.in.Operator },
 			run: (*verifier).checkLauncher},
+		// the Scylla Operator runs now: later it carries out a request without any check
+		{name: CheckOperator, applies: func(v *verifier) bool { return v.in.Operator }, run: (*verifier).checkOperator},
 		// the new Pod has a seed other than itself
 		{name: CheckSeeds, applies: func(v *verifier) bool { return v.in.Seeds != nil }, run: (*verifier).checkSeeds},
 	}

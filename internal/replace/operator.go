@@ -8,6 +8,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -59,6 +61,10 @@ func operatorDeletes(in Input, s Step) Step {
 	budget := in.Budget != "" ||
 		slices.ContainsFunc(in.Conditions, func(c string) bool { return strings.Contains(c, "disruption budget") })
 	switch {
+	case Armed(in):
+		s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorWouldDelete, "why", in.OperatorOff, "member",
+			in.Self.Member)
+		s.Cure = Disarm(in.Namespace, in.Self.Member)
 	case !in.OperatorOff.IsZero():
 		return operatorOff(in, s)
 	case budget:
@@ -68,6 +74,54 @@ func operatorDeletes(in Input, s Step) Step {
 		s.Action, s.Message = ActionDeletePVC, words.New(words.OperatorDeletes)
 	}
 	return s
+}
+
+// checkOperator requires that the operator runs. It deletes the PVC of a requested replacement
+// whenever it starts, even if the node is UP again by then.
+func (v *verifier) checkOperator() finding {
+	look := words.Kubectl(api.OperatorNamespace, "get", "deployment,pods")
+	switch {
+	case !v.in.OperatorOff.IsZero():
+		f := failed(v.in.OperatorOff, words.New(words.ReplaceStartOperator).Do(look))
+		f.hard = true
+		return f
+	case !v.in.OperatorLeads:
+		return unknown(words.New(words.ReplaceOperatorUnknown),
+			words.New(words.ReplaceSeeOperator, "check", CheckOperator).Do(look))
+	}
+	return ok(words.New(words.ReplaceOperatorLeads))
+}
+
+// Armed reports whether the Scylla Operator would delete the volume of a running node: its
+// replacement is requested, nothing is deleted yet, and it is UP in a row or its Pod is Ready.
+func Armed(in Input) bool {
+	rec, target := RecordOf(in.Self), in.Self.RecordedID()
+	if !in.Operator || !rec.Requested || rec.HasOriginal || !TooLate(in).IsZero() {
+		return false
+	}
+	v := newOpinions(&in, target, "", nil)
+	i, known := v.all.Index(target)
+	return len(v.of(target).Up) > 0 || known && v.all.Nodes()[i].SeenUp > 0 || v.checkNotAlive().result == Failed
+}
+
+// ArmedMember returns a member of the cluster whose request is Armed; empty if there is none.
+func ArmedMember(c *cluster.Cluster) string {
+	if !c.Operator {
+		return ""
+	}
+	r := Read(c)
+	for _, m := range r.Cluster.Serviced() {
+		if m.ReplaceRequested && Armed(*r.Input(m.Member, c.TakenAt, "")) {
+			return m.Member
+		}
+	}
+	return ""
+}
+
+// Disarm is the only step for such a member, before anything that starts the operator.
+func Disarm(namespace, member string) words.Message {
+	return evidence.Do(words.New(words.CancelBeforeStart, "member", member),
+		evidence.Facts{"namespace": namespace, "member": member})
 }
 
 // operatorOldPod handles a replacement whose old Pod was never evicted although the operator waits

@@ -82,6 +82,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	}
 	in.Away = WhileAway(c.Matrix(), recorded)
 	in.OperatorOff, _ = c.OperatorOff()
+	in.OperatorLeads = c.OperatorLeads()
 	if o := c.OperatorState; o != nil {
 		in.Conditions = cluster.ConditionWords(o.Conditions)
 		if len(o.Budgets) > 0 {

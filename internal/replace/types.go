@@ -94,6 +94,8 @@ type Input struct {
 	// is a disruption budget that blocks evictions.
 	OperatorOff words.Message
 	Budget      string
+	// OperatorLeads is set if the operator is known to run.
+	OperatorLeads bool
 	// Data is the location of the cluster's data from a live node. Nil if the caller did not query
 	// it, as in the controller, which relies on the CLI's checks for the user who made the request.
 	Data *Data

@@ -327,19 +327,13 @@ var (
 	PodEvicted           = define("PodEvicted",
 		"Pod {pod} (UID {uid}) of dead node {hostID} evicted (request {request})")
 	PodCannotBeEvicted = define("PodCannotBeEvicted", "Pod {pod} cannot be evicted")
-	PodCannotEnd       = ofReplacement("PodCannotEnd",
-		"Kubernetes node {node} is not responding, so nothing confirms that Pod {pod} has terminated", PodCannotEndCure,
-		SeeWhyPodStays)
-	PodEnds    = define("PodEnds", "wait until it has terminated")
-	PodOverdue = ofReplacement("PodOverdue",
-		"Pod {pod} should have terminated by {by}, but its Kubernetes node {node} has not stopped it", PodCannotEndCure,
-		SeeWhyPodStays)
-	PodNodeGone = ofReplacement("PodNodeGone",
-		"Kubernetes node {node} does not exist any more, so nothing confirms that Pod {pod} has terminated; Kubernetes deletes such a Pod after a minute",
-		PodCannotEndCure, SeeWhyPodStays)
-	SeeWhyPodStays   = define("SeeWhyPodStays", "check why the Pod is still there ({1}) and whether its Kubernetes node is Ready ({2}); delete neither")
-	PodCannotEndCure = define("PodCannotEndCure", "if that Kubernetes node is certainly off: {1} (or {2})")
-	OldNodeCameBack  = ofReplacement("OldNodeCameBack",
+	PodCannotEnd       = ofReplacement("PodCannotEnd", "Kubernetes node {node} is not responding, so nothing confirms that Pod {pod} has terminated", PodCannotEndCure, SeeWhyPodStays)
+	PodEnds            = define("PodEnds", "wait until it has terminated")
+	PodOverdue         = ofReplacement("PodOverdue", "Pod {pod} should have terminated by {by}, but its Kubernetes node {node} has not stopped it", PodCannotEndCure, SeeWhyPodStays)
+	PodNodeGone        = ofReplacement("PodNodeGone", "Kubernetes node {node} does not exist any more, so nothing confirms that Pod {pod} has terminated; Kubernetes deletes such a Pod after a minute", PodCannotEndCure, SeeWhyPodStays)
+	SeeWhyPodStays     = define("SeeWhyPodStays", "check why the Pod is still there ({1}) and whether its Kubernetes node is Ready ({2}); delete neither")
+	PodCannotEndCure   = define("PodCannotEndCure", "if that Kubernetes node is certainly off: {1} (or {2})")
+	OldNodeCameBack    = ofReplacement("OldNodeCameBack",
 		"the old node restarted after its PVC was deleted; Pod {pod} is not stopped: {evidence}", OldNodeCameBackCure,
 		OldNodeCameBackKeep)
 	OldNodeCameBackCure = define("OldNodeCameBackCure",
@@ -450,8 +444,14 @@ var (
 		"the new node joins as a plain new node; the dead node remains a member until it is removed ({1} lists it)")
 	OperatorHeldByBudget = define("OperatorHeldByBudget",
 		"the Scylla Operator deletes the PVC, but cannot evict the Pod: PodDisruptionBudget[ {budget}] allows no disruption")
-	OperatorOff        = define("OperatorOff", "nothing happens: {why}")
-	StartOperatorAgain = define("StartOperatorAgain",
+	OperatorOff            = define("OperatorOff", "nothing happens: {why}")
+	OperatorWouldDelete    = define("OperatorWouldDelete", "{member} is running again[: {why}]; the Scylla Operator checks nothing before it deletes the volume")
+	CancelBeforeStart      = define("CancelBeforeStart", "withdraw the request to replace {member} before the Scylla Operator starts: {1}")
+	ReplaceOperatorLeads   = define("ReplaceOperatorLeads", "the Scylla Operator is running")
+	ReplaceOperatorUnknown = ofReplacement("ReplaceOperatorUnknown", "whether the Scylla Operator is running is unknown: no renewed Lease of it was read", ReplaceSeeOperator)
+	ReplaceSeeOperator     = define("ReplaceSeeOperator", "check that the Scylla Operator is running ({1}), then continue with --skip-check={check}")
+	ReplaceStartOperator   = define("ReplaceStartOperator", "start the Scylla Operator first: later it would carry out this request without any check, even if the node is UP again: {1}")
+	StartOperatorAgain     = define("StartOperatorAgain",
 		"check that the Scylla Operator is running, or withdraw the request while nothing is deleted: {1}")
 	OperatorHasDeleted = define("OperatorHasDeleted", "the Scylla Operator has deleted the volume of {member}")
 	ClaimIsDeleted     = define("ClaimIsDeleted",

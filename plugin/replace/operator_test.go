@@ -10,6 +10,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -299,6 +300,110 @@ func TestBesideOperator8StatusWhileTheOperatorIsHeld(t *testing.T) {
 			}
 			if plan := (plugintest.Run{Objects: tc.objects, Args: []string{"replace", "-n", "demo", target, "--dry-run=client"}}).Do(t); tc.not != "" && strings.Contains(plan.Stdout+plan.Stderr, tc.not) {
 				t.Errorf("the plan says %q:\n%s%s", tc.not, plan.Stdout, plan.Stderr)
+			}
+		})
+	}
+}
+
+// operatorObjects are the Deployment and the Lease of a Scylla Operator.
+func operatorObjects(replicas, available int32, holder string, renewed time.Time) []client.Object {
+	return []client.Object{
+		&appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: api.OperatorNamespace, Name: api.OperatorName},
+			Spec:       appsv1.DeploymentSpec{Replicas: &replicas}, Status: appsv1.DeploymentStatus{AvailableReplicas: available},
+		},
+		&coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: api.OperatorNamespace, Name: api.OperatorLeaseName},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: renewed}},
+		},
+	}
+}
+
+// operated is the cluster with a Scylla Operator that runs.
+func operated(c *plugintest.Cluster) *plugintest.Cluster {
+	return c.Operator().Add(operatorObjects(1, 1, "operator-1", plugintest.Now)...)
+}
+
+// TestNoHarm47NoRequestWhileTheOperatorIsOff: the label was set, and "nothing happens" until the operator is back; then it deletes the claim of a node that is UP again.
+func TestNoHarm47NoRequestWhileTheOperatorIsOff(t *testing.T) {
+	long := plugintest.Now.Add(-time.Hour)
+	for name, tc := range map[string]struct {
+		operator []client.Object
+		skip     bool // may be skipped: nothing is known
+		runs     bool
+	}{
+		"it runs and leads":               {operator: operatorObjects(2, 2, "operator-1", plugintest.Now), runs: true},
+		"it is scaled to 0":               {operator: operatorObjects(0, 0, "operator-1", plugintest.Now)},
+		"no Pod of it is available":       {operator: operatorObjects(1, 0, "operator-1", plugintest.Now)},
+		"its Lease is not renewed":        {operator: operatorObjects(1, 1, "operator-1", long)},
+		"it leads by its Lease alone":     {operator: operatorObjects(1, 1, "operator-1", plugintest.Now)[1:], runs: true},
+		"nobody leads":                    {operator: operatorObjects(1, 1, "", plugintest.Now), skip: true},
+		"its Lease is unknown":            {operator: operatorObjects(1, 1, "", plugintest.Now)[:1], skip: true},
+		"nothing is known of it":          {skip: true},
+		"its Lease alone is not renewed":  {operator: operatorObjects(1, 1, "operator-1", long)[1:]},
+		"Lease released, and scaled to 0": {operator: operatorObjects(0, 0, "", long)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, skip := range []bool{false, true} {
+				s, r := newStage(t, dead().Operator().Add(tc.operator...))
+				r.Args = []string{"replace", "-n", "demo", target, "--yes", "--wait=false", "--skip-check", "no-operation,down-for"}
+				if skip {
+					r.Args[len(r.Args)-1] += ",operator"
+				}
+				res := r.Do(t)
+				_, labelled := s.service().Labels[api.LabelReplace]
+				if want := tc.runs || tc.skip && skip; labelled != want || res.Code != map[bool]int{true: 0, false: 2}[want] || !want && !strings.Contains(res.Stderr, "refused by 1 check: operator") {
+					t.Errorf("skip %v: exit %d, label set: %v, want %v\n%s%s", skip, res.Code, labelled, want, res.Stdout, res.Stderr)
+				}
+			}
+		})
+	}
+}
+
+// TestNoHarm47ARequestOfALivingNodeIsWithdrawnFirst: while the operator was off, the node came back; the printed step started the operator, which deletes its claim.
+func TestNoHarm47ARequestOfALivingNodeIsWithdrawnFirst(t *testing.T) {
+	const start = "get deployment,pods"
+	for name, tc := range map[string]struct {
+		cluster func() *plugintest.Cluster
+		off     bool
+		alive   bool
+	}{
+		"UP in every row, off": {prepared, true, true},
+		"UP in one row, off": {func() *plugintest.Cluster {
+			return dead().Sees("demo-dc1-rack1-0", target, api.NodeStatusUp, plugintest.Now)
+		}, true, true},
+		"DOWN and its Pod is Ready": {func() *plugintest.Cluster {
+			c := dead()
+			c.Pod(target).Status = prepared().Pod(target).Status
+			return c
+		}, true, true},
+		"DOWN, off":         {dead, true, false},
+		"UP, and it runs":   {prepared, false, true},
+		"DOWN, and it runs": {dead, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := tc.cluster()
+			c.Service(target).Labels[api.LabelReplace] = ""
+			if tc.off {
+				c.Operator().Add(operatorObjects(0, 0, "operator-1", plugintest.Now.Add(-time.Hour))...)
+			} else {
+				operated(c)
+			}
+			objects := c.Objects()
+			verbs := [][]string{{"replace", "status"}, {"replace", "status", target}}
+			if tc.off {
+				verbs = append(verbs, []string{"status"})
+			}
+			for _, args := range verbs {
+				got := plugintest.Run{Args: append(args, "-n", "demo"), Objects: objects}.Do(t)
+				text := strings.Join(strings.Fields(got.Stdout), " ")
+				if strings.Contains(text, "kubectl scylla replace cancel "+target) != tc.alive || tc.alive && (got.Code != 3 || strings.Contains(text, start)) {
+					t.Errorf("%v: exit %d, withdrawn first: want %v\n%s%s", args, got.Code, tc.alive, got.Stdout, got.Stderr)
+				}
+			}
+			client := plugintest.NewClient(objects, interceptor.Funcs{})
+			if got := (plugintest.Run{Client: client, Args: []string{"replace", "cancel", target, "-n", "demo"}}).Do(t); got.Code != 0 {
+				t.Errorf("the printed step: exit %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 			}
 		})
 	}

@@ -76,7 +76,7 @@ func TestGoldenPlans(t *testing.T) {
 		"ignore_dead.txt": run(t, ignoring(), target, "--dry-run=client", "--ignore-dead", plugintest.HostID(4)),
 		"no_terminal.txt": run(t, dead(), target),
 		"old_version.txt": run(t, old(), target, "--dry-run=client"),
-		"operator.txt":    run(t, dead().Operator(), target, "--dry-run=client"),
+		"operator.txt":    run(t, operated(dead()), target, "--dry-run=client"),
 		"refused_data.txt": data(run(t, dead(), target, "--yes"), func(context.Context, []corev1.Pod) ([]maintenance.Keyspace, error) {
 			return []maintenance.Keyspace{{Name: "app", Replicas: [][]hostid.ID{{hostid.ID(oldID), hostid.ID(plugintest.HostID(0)), hostid.ID(plugintest.HostID(2))}}}, {Name: "log", Replicas: [][]hostid.ID{{hostid.ID(oldID)}, {hostid.ID(plugintest.HostID(0))}}}}, nil
 		}),
@@ -513,7 +513,7 @@ func TestStatusWithGhosts(t *testing.T) {
 
 // Under the Scylla Operator only the label is set, and its own words are shown.
 func TestOperator(t *testing.T) {
-	s, r := newStage(t, dead().Operator())
+	s, r := newStage(t, operated(dead()))
 	s.byOp = true
 	r.Args = []string{"replace", "-n", "demo", target, "--yes", "--skip-check", "no-operation,down-for"}
 	res := r.Do(t)

@@ -113,6 +113,7 @@ var commands = map[words.Code][]string{
 	words.MakeNamedReport:           {"get scylladbstatusreports {report} {in}"},
 	words.MakeView:                  {"scylla install --upgrade"},
 	words.UpgradeForPermits:         {"scylla install --upgrade"},
+	words.CancelBeforeStart:         {"scylla replace cancel {member} {in}"},
 	words.StartOperator:             {"get deployment,pods -n {operatorNamespace}"},
 	words.ReadDegraded:              {"describe scylladbdatacenter {cluster} {in}"},
 
