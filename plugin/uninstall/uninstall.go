@@ -6,6 +6,7 @@
 package uninstall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -48,7 +49,8 @@ and namespace kubectl-scylla. It does not remove objects that another owner has 
 since, nor the CRDs: all reports would be deleted with them.
 
 It refuses while a replacement is open, and while a StatefulSet has our barrier: without the
-controller its Pods would wait indefinitely. Remove the barrier first: kubectl scylla inject --undo.`,
+controller its Pods would wait indefinitely. Remove the barrier first: kubectl scylla inject --undo.
+It also refuses while there is a remote, whose credential would stay valid: kubectl scylla remote remove.`,
 		Example: cli.Examples(
 			"# Show what would be removed, and what would stay",
 			"kubectl scylla uninstall --dry-run=client",
@@ -136,43 +138,83 @@ func (o *options) say(stay []string) error {
 	return nil
 }
 
-// refuse returns an error with the users of the controller, nil if there are none.
+// refuse returns an error with the users of the controller, nil if there are none. The step names
+// the first of them.
 func refuse(ctx context.Context, c client.Client) error {
-	var open, guarded []string
-	services := &metav1.PartialObjectMetadataList{}
-	services.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ServiceList"))
 	// An empty label value is also a request, by host ID. The Scylla Operator's clusters do not
 	// need our controller.
-	if err := c.List(ctx, services, client.HasLabels{api.LabelReplace}); err != nil {
-		return fmt.Errorf("list Services: %w", err)
+	open, err := labelled(ctx, c, "ServiceList", client.HasLabels{api.LabelReplace})
+	if err != nil {
+		return err
 	}
-	for _, s := range services.Items {
-		open = append(open, s.Namespace+"/"+s.Name)
+	guarded, clusters, err := withBarrier(ctx, c)
+	if err != nil {
+		return err
 	}
+	// Without the Secret the token in the other Kubernetes cluster stays valid, and the copies of
+	// its reports here are never updated again.
+	remotes, err := labelled(ctx, c, "SecretList", client.HasLabels{api.LabelRemoteKubeconfig},
+		client.InNamespace(manifests.Namespace))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(open) > 0:
+		return exit.WithHint(exit.Refusedf("a replacement is open on %s: it would not continue", some(namesOf(open))),
+			"wait until it has finished, or withdraw it",
+			words.Scylla(open[0].Namespace, "replace", "cancel", open[0].Name)...)
+	case len(guarded) > 0:
+		return exit.WithHint(exit.Refusedf("StatefulSet %s still has the barrier, which needs the controller",
+			some(guarded)),
+			"remove the barrier first",
+			words.Scylla(clusters[0].Namespace, "inject", cmp.Or(clusters[0].Name, "CLUSTER"), "--undo")...)
+	case len(remotes) > 0:
+		name := cmp.Or(remotes[0].Labels[api.LabelRemoteKubeconfig], remotes[0].Name)
+		return exit.WithHint(
+			exit.Refusedf("the controller has a credential of another Kubernetes cluster in Secret %s: there it would "+
+				"stay valid permanently", some(namesOf(remotes))),
+			"remove the remote first",
+			words.Scylla("", "remote", "remove", name)...)
+	}
+	return nil
+}
+
+func labelled(ctx context.Context, c client.Client, kind string, opts ...client.ListOption) (
+	[]metav1.PartialObjectMetadata, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	if err := c.List(ctx, list, opts...); err != nil {
+		return nil, fmt.Errorf("list %ss: %w", strings.TrimSuffix(kind, "List"), err)
+	}
+	return list.Items, nil
+}
+
+func namesOf(list []metav1.PartialObjectMetadata) []string {
+	var out []string
+	for i := range list {
+		out = append(out, list[i].Namespace+"/"+list[i].Name)
+	}
+	return out
+}
+
+// withBarrier returns the StatefulSets with our barrier, and their clusters in the same order.
+func withBarrier(ctx context.Context, c client.Client) (guarded []string, clusters []cluster.Key, err error) {
 	sets := &unstructured.UnstructuredList{}
 	sets.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSetList"))
 	if err := c.List(ctx, sets); err != nil {
-		return fmt.Errorf("list StatefulSets: %w", err)
+		return nil, nil, fmt.Errorf("list StatefulSets: %w", err)
 	}
 	for _, u := range sets.Items {
 		s := &appsv1.StatefulSet{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err != nil {
-			return fmt.Errorf("decode StatefulSet %s/%s: %w", u.GetNamespace(), u.GetName(), err)
+			return nil, nil, fmt.Errorf("decode StatefulSet %s/%s: %w", u.GetNamespace(), u.GetName(), err)
 		}
 		if s.Labels[api.LabelManagedBy] != api.ManagedByOperator && cluster.HasBarrier(&s.Spec.Template.Spec) {
 			guarded = append(guarded, s.Namespace+"/"+s.Name)
+			clusters = append(clusters, cluster.Key{Namespace: s.Namespace, Name: cluster.NameOf(s)})
 		}
 	}
-	switch {
-	case len(open) > 0:
-		return exit.WithHint(exit.Refusedf("a replacement is open on %s: it would not continue", some(open)),
-			"wait until it has finished, or withdraw it", words.Scylla("", "replace", "cancel")...)
-	case len(guarded) > 0:
-		return exit.WithHint(exit.Refusedf("StatefulSet %s still has the barrier, which needs the controller",
-			some(guarded)),
-			"remove the barrier first", words.Scylla("", "inject", "CLUSTER", "--undo")...)
-	}
-	return nil
+	return guarded, clusters, nil
 }
 
 // some returns the first names, because a complete list could fill the screen.

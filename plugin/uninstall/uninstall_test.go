@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 )
 
@@ -48,6 +53,42 @@ func installed(t *testing.T, changed string) client.Client {
 		},
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return nil },
 	}).Build()
+}
+
+// The step of a refusal works where it is pasted: it names the object and its namespace.
+func TestRefuse(t *testing.T) {
+	meta := func(namespace, name string, labels map[string]string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}
+	}
+	barrier := &appsv1.StatefulSet{ObjectMeta: meta("demo", "db-a", map[string]string{api.LabelCluster: "shop"})}
+	barrier.Spec.Template.Spec.InitContainers = []corev1.Container{{Name: api.ContainerBarrier}}
+	operators := barrier.DeepCopy()
+	operators.Labels[api.LabelManagedBy] = api.ManagedByOperator
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		want    string
+	}{
+		"nothing":                {nil, ""},
+		"the operator's barrier": {[]client.Object{operators}, ""},
+		"a replacement": {[]client.Object{&corev1.Service{ObjectMeta: meta("demo", "db-a-0", map[string]string{api.LabelReplace: ""})}},
+			"kubectl scylla replace cancel db-a-0 -n demo"},
+		"a barrier": {[]client.Object{barrier}, "kubectl scylla inject shop --undo -n demo"},
+		"a remote": {[]client.Object{&corev1.Secret{ObjectMeta: meta(manifests.Namespace, "kubectl-scylla-remote-eu", map[string]string{api.LabelRemoteKubeconfig: "eu"})}},
+			"kubectl scylla remote remove eu"},
+		"a remote without a name": {[]client.Object{&corev1.Secret{ObjectMeta: meta(manifests.Namespace, "x", map[string]string{api.LabelRemoteKubeconfig: ""})}},
+			"kubectl scylla remote remove x"},
+		"a Secret elsewhere": {[]client.Object{&corev1.Secret{ObjectMeta: meta("demo", "x", map[string]string{api.LabelRemoteKubeconfig: "eu"})}}, ""},
+	} {
+		c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(tc.objects...).Build()
+		err := refuse(t.Context(), c)
+		text := ""
+		if err != nil {
+			text = exit.Message(err)
+		}
+		if (err == nil) != (tc.want == "") || !strings.Contains(text, tc.want) || err != nil && exit.Code(err) != exit.CodeUsage {
+			t.Errorf("%s: %q, want %q", name, text, tc.want)
+		}
+	}
 }
 
 // A role of members is removed before the policies that limit it, and they stay while it stays.
