@@ -22,6 +22,22 @@ import (
 // superuser is the role that a new Secret names.
 const superuser = "admin"
 
+// createSecret is the command that creates the Secret from two files: a value in it would be visible
+// in the list of processes.
+func createSecret(key client.ObjectKey) []string {
+	return words.Kubectl(key.Namespace, "create", "secret", "generic", key.Name, "--from-file="+credential.UsernameKey,
+		"--from-file="+credential.PasswordKey)
+}
+
+// tellSecret prints how to create the Secret that the printed manifest needs. Nothing is written:
+// the current context need not be the cluster to which the manifest is applied.
+func (o *options) tellSecret(key client.ObjectKey) {
+	key.Namespace = cmp.Or(key.Namespace, o.o.Namespace)
+	o.d.Say(fmt.Sprintf("Secret %s is not in the manifest: create it before you apply the manifest, unless it exists. "+
+		"Write a role name and a password to the files %s and %s, without a newline, and then run:\n  %s\n", key,
+		credential.UsernameKey, credential.PasswordKey, o.d.Words().Shell(createSecret(key))))
+}
+
 // storeCredential creates the Secret of a managed root credential with the person's permissions,
 // unless it exists: it is stored first, used second, and never printed. If a cluster had a Secret
 // that is lost, no new one is created, because a new password does not open an existing role.
@@ -34,9 +50,7 @@ func (o *options) storeCredential(ctx context.Context, key client.ObjectKey) err
 	fail := func(err error) error {
 		return exit.WithHint(fmt.Errorf("create Secret %s with keys %s and %s: %w", key, credential.UsernameKey,
 			credential.PasswordKey, err),
-			"create it, or ask an administrator to create it",
-			words.Kubectl(key.Namespace, "create", "secret", "generic", key.Name, "--from-file="+credential.UsernameKey,
-				"--from-file="+credential.PasswordKey)...)
+			"create it, or ask an administrator to create it", createSecret(key)...)
 	}
 	switch err := c.Get(ctx, key, &corev1.Secret{}); {
 	case err == nil:

@@ -61,8 +61,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 
 It adds them, labels and RBAC rules to each StatefulSet of ScyllaDB, or names the field to fix and
 changes nothing. Run "kubectl scylla install" first. To change the image, run inject again.
-With -f it prints the changed manifest and applies nothing but a missing Secret of
---root-credential=managed.
+With -f it prints the changed manifest and applies nothing; for --root-credential=managed it prints
+the command that creates the Secret.
 With CLUSTER it shows the changes and asks for confirmation. If all nodes may restart (check
 --for=upgrade), it records their host IDs, has ScyllaDB flush system.local, and evicts one Pod at a
 time, when all nodes see each other UP. If interrupted, run it again to continue, or use --undo.
@@ -257,14 +257,6 @@ func (o *options) runManifest(ctx context.Context) error {
 				strings.Join(o.files, ", ")),
 			"check the file; for another image, name the container scylla")
 	}
-	for _, key := range m.Secrets {
-		if o.root == "" || o.output == "diff" {
-			break // a lost Secret is restored by a person
-		}
-		if err := o.storeCredential(ctx, key); err != nil {
-			return err
-		}
-	}
 	out := m.Text
 	if o.output == "diff" {
 		out = diff(m.Changes)
@@ -273,6 +265,11 @@ func (o *options) runManifest(ctx context.Context) error {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	o.tell(m)
+	if o.root != "" { // otherwise it exists since an earlier injection, or is lost
+		for _, key := range m.Secrets {
+			o.tellSecret(key)
+		}
+	}
 	return nil
 }
 

@@ -192,8 +192,11 @@ func (f *fixture) wrongPasswordAndLostSecret() {
 	b, err := json.Marshal(f.oneSet())
 	f.must(err)
 	f.must(os.WriteFile(manifest, b, 0o600))
-	if r := f.plugin("inject", "-f", manifest, "--image", images.AgentRef, "--root-credential=managed"); r.Code != 2 || !strings.Contains(r.Stderr, "a new password does not open an existing role") {
+	if r := f.plugin("inject", "-f", manifest, "--image", images.AgentRef, "--root-credential=managed"); r.Code != 0 || !strings.Contains(r.Stderr, "create it before you apply the manifest, unless it exists") {
 		f.t.Errorf("inject after the Secret was lost: exit %d\n%s", r.Code, r.Stderr)
+	}
+	if err := f.Client.Get(f.ctx, client.ObjectKeyFromObject(right), &corev1.Secret{}); !apierrors.IsNotFound(err) {
+		f.t.Errorf("inject -f has created a Secret: %v", err)
 	}
 	right.ObjectMeta = metav1.ObjectMeta{Namespace: right.Namespace, Name: right.Name}
 	f.must(f.Client.Create(f.ctx, right))

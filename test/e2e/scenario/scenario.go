@@ -142,7 +142,7 @@ type Cluster struct {
 	Version string
 	// Env is added to ScyllaDB's container.
 	Env map[string]string
-	// RootCredential is given to `inject`, in the cluster's own namespace: with managed it stores the Secret there. Empty: not given.
+	// RootCredential is given to `inject`, in the cluster's own namespace: with managed its Secret is applied with the manifest. Empty: not given.
 	RootCredential string
 	// Mutate, when set, changes each StatefulSet before it is applied.
 	Mutate func(*appsv1.StatefulSet)
@@ -177,6 +177,12 @@ func (w *World) guarded(ctx context.Context, c Cluster) ([]*unstructured.Unstruc
 	objs, err := manifests.Decode(strings.NewReader(r.Stdout))
 	if err != nil {
 		return nil, fmt.Errorf("decode what was injected: %w", err)
+	}
+	if c.RootCredential == "managed" {
+		objs = slices.Insert(objs, 0, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": api.RootCredentialSecret("demo")},
+			"stringData": map[string]any{"username": "admin", "password": "QXJ7ONLYINTHISTEST4WZKD2VA"},
+		}})
 	}
 	return objs, nil
 }
