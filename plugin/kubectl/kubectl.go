@@ -112,6 +112,7 @@ type verb struct {
 	d                          *cli.Deps
 	logs, all, yes             bool
 	program, member, container string
+	token                      string   // the user's --token, which is not among flags
 	typed, flags               []string // the command for the container, and the flags for kubectl
 }
 
@@ -135,7 +136,12 @@ func (v *verb) command(use, short, long string, examples ...string) *cobra.Comma
 // arguments sets the flags, the member and the command. Without --, the first argument is the
 // member.
 func (v *verb) arguments(cmd *cobra.Command, args []string) error {
-	v.typed, v.flags = args, cli.Handed(cmd.Flags(), "all", "container", "yes")
+	without := []string{"all", "container", "yes", "token"}
+	if t := v.d.Flags.BearerToken; t != nil && *t != "" {
+		v.token = *t
+		without = append(without, "kubeconfig", "user") // see withToken
+	}
+	v.typed, v.flags = args, cli.Handed(cmd.Flags(), without...)
 	before := cmd.ArgsLenAtDash()
 	if !v.all && len(args) > 0 && before != 0 {
 		v.member, v.typed = args[0], args[1:]
@@ -162,6 +168,11 @@ func (v *verb) run(ctx context.Context) error {
 		return exit.WithHint(exit.Refusedf("kubectl not found in PATH: it runs this command"),
 			"install kubectl, or add its directory to PATH")
 	}
+	remove, err := v.withToken()
+	if err != nil {
+		return err
+	}
+	defer remove()
 	for _, m := range against {
 		v.d.Warn("%s", v.d.Words().Text(m))
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -92,7 +93,7 @@ func TestHandsOver(t *testing.T) {
 		"a container that kubectl may know": {args: "exec rack2/1 -c debugger -- id", pod: "demo-dc1-rack2-1",
 			want: []string{"exec", "--kubeconfig", "--namespace=demo", "--container=debugger", "demo-dc1-rack2-1", "--", "id"}},
 		"flags of kubectl": {args: "exec rack3/0 --context=prod --as=ada --as-group=a --as-group=b,c --as-user-extra=k=v --token=secret --request-timeout=5s --insecure-skip-tls-verify --color=never -- id",
-			want: []string{"exec", "--as=ada", "--as-group=a", "--as-group=b,c", "--as-user-extra=k=v", "--context=prod", "--insecure-skip-tls-verify=true", "--kubeconfig", "--request-timeout=5s", "--token=secret",
+			want: []string{"exec", "--as=ada", "--as-group=a", "--as-group=b,c", "--as-user-extra=k=v", "--context=prod", "--insecure-skip-tls-verify=true", "--request-timeout=5s", "--kubeconfig", "--user=kubectl-scylla",
 				"--namespace=demo", "--container=" + api.ContainerScyllaDB, member, "--", "id"}},
 		"logs":            {args: "logs rack3/0", want: logs(member, api.ContainerScyllaDB, "--kubeconfig")},
 		"logs, terminal":  {args: "logs rack3/0 -f", terminal: terminal, want: logs(member, api.ContainerScyllaDB, "--follow=true", "--kubeconfig")},
@@ -115,6 +116,50 @@ func TestHandsOver(t *testing.T) {
 			}
 			if want := "one of " + pod + "\ntwo \x1b[31mred"; res.Stdout != want || res.Stderr != c.says+"beside\n" {
 				t.Errorf("stdout %q, stderr %q", res.Stdout, res.Stderr)
+			}
+		})
+	}
+}
+
+// The arguments of a process are visible to all users of the machine: a token is passed in a file that only this user can read, and that does not outlive kubectl.
+func TestTheTokenIsNoArgument(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	config := filepath.Join(t.TempDir(), "config")
+	const text = `{"apiVersion":"v1","kind":"Config","current-context":"test","clusters":[{"name":"c","cluster":{"server":"https://a.example"}}],
+"contexts":[{"name":"test","context":{"cluster":"c","user":"ada"}},{"name":"bare","context":{"cluster":"c"}}],"users":[{"name":"ada","user":{"tokenFile":"/nowhere","as":"bob"}},{"name":"eve","user":{"token":"other"}}]}`
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ flags, user string }{
+		"of the context":      {"", "ada"},
+		"given":               {"--user=eve", "eve"},
+		"a context without":   {"--context=bare", "kubectl-scylla"},
+		"logs of the context": {"--context=test", "ada"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := recorded(t)
+			args := slices.Concat([]string{"exec", "rack3/0", "-n", "demo", "--kubeconfig", config, "--token=s3cret"}, strings.Fields(c.flags), []string{"--", "id"})
+			r := plugintest.Run{Args: args, Objects: objects()}.Do(t)
+			all := strings.Join(got(member), " ")
+			if r.Code != 0 || strings.Contains(all, "s3cret") || !strings.Contains(all, "--user="+c.user) || strings.Count(all, "--kubeconfig") != 1 {
+				t.Errorf("exit %d: %s\n%s", r.Code, all, r.Stderr)
+			}
+			b, err := os.ReadFile(filepath.Join(os.Getenv("RECORD"), member+".kubeconfig"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mode, rest, _ := strings.Cut(string(b), "\n")
+			kubeconfig, err := clientcmd.Load([]byte(rest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			user := kubeconfig.AuthInfos[c.user]
+			if mode != "-rw-------" || user == nil || user.Token != "s3cret" || user.TokenFile != "" || c.user == "ada" && user.Impersonate != "bob" || kubeconfig.Clusters["c"].Server != "https://a.example" {
+				t.Errorf("mode %s, user %+v", mode, user)
+			}
+			if left, err := filepath.Glob(filepath.Join(temp, "kubectl-scylla-*")); err != nil || len(left) > 0 {
+				t.Errorf("left: %v, %v", left, err)
 			}
 		})
 	}
