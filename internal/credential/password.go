@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -67,10 +68,29 @@ var limitSecret = bounded.Limit{Bytes: 4 << 10, Cure: "store a shorter username 
 // ReadSecret reads the mounted Secret. The reason is empty, SecretAbsent if a key is missing, or
 // SecretInvalid. No text is trimmed, because the other users of the Secret would then have a
 // different password.
-func ReadSecret(dir string) (Secret, Reason) {
+func ReadSecret(dir string) (Secret, Reason) { return readSecret(dir, limitSecret.ReadFile) }
+
+// readSecret reads both keys from one folder. For a changed Secret the kubelet creates a new folder
+// and turns link ..data to it: two opens through the link could read keys of two Secrets.
+func readSecret(dir string, read func(what, name string) ([]byte, error)) (Secret, Reason) {
+	const tries = 10
+	for range tries {
+		link, err := os.Readlink(filepath.Join(dir, "..data"))
+		if err != nil {
+			link = "." // no mount of the kubelet
+		}
+		s, reason := readKeys(filepath.Join(dir, link), read)
+		if now, err := os.Readlink(filepath.Join(dir, "..data")); err != nil || now == link {
+			return s, reason
+		}
+	}
+	return Secret{}, SecretInvalid
+}
+
+func readKeys(dir string, read func(what, name string) ([]byte, error)) (Secret, Reason) {
 	var texts [2]string
 	for i, key := range []string{UsernameKey, PasswordKey} {
-		b, err := limitSecret.ReadFile("the mounted Secret", filepath.Join(dir, key))
+		b, err := read("the mounted Secret", filepath.Join(dir, key))
 		switch text := string(b); {
 		case errors.Is(err, fs.ErrNotExist):
 			return Secret{}, SecretAbsent

@@ -115,6 +115,58 @@ func TestReadSecret(t *testing.T) {
 	}
 }
 
+// The kubelet turns the link to the keys of a changed Secret at any moment: what is read are the keys of one Secret.
+func TestTheKeysAreOfOneSecret(t *testing.T) {
+	dir := t.TempDir()
+	turn := func(to string) {
+		t.Helper()
+		if err := errors.Join(os.Symlink(to, filepath.Join(dir, "..tmp")), os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"old", "new"} {
+		if err := os.Mkdir(filepath.Join(dir, ".."+name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{UsernameKey, PasswordKey} {
+			if err := os.WriteFile(filepath.Join(dir, ".."+name, key), []byte(name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, key := range []string{UsernameKey, PasswordKey} {
+		if err := os.Symlink("..data/"+key, filepath.Join(dir, key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, gone := range []bool{false, true} { // the folder of the old keys
+		turn("..old")
+		reads := 0
+		s, reason := readSecret(dir, func(what, name string) ([]byte, error) {
+			b, err := limitSecret.ReadFile(what, name)
+			if reads++; reads == 1 {
+				turn("..new")
+				if gone {
+					err = errors.Join(err, os.RemoveAll(filepath.Join(dir, "..old")))
+				}
+			}
+			return b, err
+		})
+		if s.Username != "new" || s.Password.Reveal() != "new" || reason != "" {
+			t.Errorf("old keys removed %t: username %q, password %q, %q", gone, s.Username, s.Password.Reveal(), reason)
+		}
+	}
+	n := 0
+	s, reason := readSecret(dir, func(string, string) ([]byte, error) {
+		n++
+		turn(fmt.Sprintf("..x%d", n))
+		return []byte("x"), nil
+	})
+	if s.Username != "" || reason != SecretInvalid {
+		t.Errorf("a Secret that changes at each read: username %q, %q", s.Username, reason)
+	}
+}
+
 func TestReportFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "credential.json")
 	var got Report
