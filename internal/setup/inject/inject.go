@@ -190,6 +190,7 @@ type plan struct {
 	account                   string
 	dataDir                   string               // ScyllaDB's working directory
 	mounts                    []corev1.VolumeMount // mounts below dataDir
+	env                       []corev1.EnvVar      // variables to which they refer
 	reporterPort, barrierPort int
 	heartbeatPort             int
 }
@@ -222,6 +223,7 @@ func (p *plan) check() {
 	p.checkVersion()
 	p.checkCommand()
 	p.checkData()
+	p.checkMounts()
 	p.checkEnv()
 	p.checkPlace()
 	p.checkAPI()
@@ -339,6 +341,10 @@ func (p *plan) checkData() {
 	if w := p.argument("--workdir", "-W"); w != "" {
 		p.dataDir = path.Clean(w)
 	}
+	if !path.IsAbs(p.dataDir) || strings.Contains(p.dataDir, "$(") || strings.Contains(p.dataDir, "$$") {
+		p.refuse("containers[%s].args: invalid --workdir=%s: must be an absolute path without variables",
+			p.scylla.Name, shorten(p.dataDir))
+	}
 	if d := p.argument("--data-file-directories"); d != "" && path.Clean(d) != p.dataDir+"/data" {
 		p.refuse(
 			"containers[%s].args: --data-file-directories=%s is not %s/data: the barrier reads only this directory",
@@ -357,7 +363,7 @@ func (p *plan) checkData() {
 		if !above && !below {
 			continue
 		}
-		m.ReadOnly = true
+		m.ReadOnly, m.MountPropagation = true, nil // propagation can require a privileged container
 		p.mounts = append(p.mounts, m)
 		if above || at == data || strings.HasPrefix(data+"/", at+"/") {
 			holds = true

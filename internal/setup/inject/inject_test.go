@@ -188,6 +188,24 @@ func TestRefusals(t *testing.T) {
 			list, _, _ := unstructured.NestedSlice(u.Object, "spec", "template", "spec", "containers")
 			edit("spec/template/spec/containers", append(list, object{"name": api.ContainerCredential, "image": "x"}))(u)
 		}, image, "spec.template.spec.containers: scylla-credential already exists"},
+		"a name that no object can have": {scylla("args", []any{"--dc=eu", "--rack=a", "--cluster-name=AWS_US_EAST_1"}), image,
+			`invalid cluster "AWS_US_EAST_1" for label scylla/cluster (a lowercase RFC 1123 subdomain`},
+		"capitals":           {scylla("args", []any{"--dc=eu", "--rack=a", "--cluster-name=Shop"}), image, `invalid cluster "Shop" for label scylla/cluster`},
+		"a relative workdir": {scylla("args", []any{"--workdir=data", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image, `invalid --workdir="data": must be an absolute path`},
+		"a workdir of a variable": {scylla("args", []any{"--workdir=/$(DIR)", "--dc=eu", "--rack=a", "--cluster-name=shop"}), image,
+			`invalid --workdir="/$(DIR)": must be an absolute path without variables`},
+		"a mount at our path": {scylla("volumeMounts", []any{object{"name": "data", "mountPath": "/var/lib/scylla"}, object{"name": "x", "mountPath": "/mnt/shared/"}}), image,
+			"containers[scylla].volumeMounts: volume x is mounted at /mnt/shared/, and inject mounts a volume of its own at /mnt/shared: use another path"},
+		"a mount below our path": {scylla("volumeMounts", []any{object{"name": "data", "mountPath": "/var/lib/scylla"}, object{"name": "x", "mountPath": "/mnt/shared/x"}}), image,
+			"volume x is mounted at /mnt/shared/x"},
+		"a mount above our path": {scylla("volumeMounts", []any{object{"name": "data", "mountPath": "/var/lib/scylla"}, object{"name": "x", "mountPath": "/mnt"}}), image,
+			"volume x is mounted at /mnt"},
+		"data in the query's folder": {func(u *unstructured.Unstructured) {
+			scylla("volumeMounts", []any{object{"name": "data", "mountPath": "/tmp"}})(u)
+			scylla("args", []any{"--workdir=/tmp", "--dc=eu", "--rack=a", "--cluster-name=shop"})(u)
+		}, image, "volume data is mounted at /tmp, and inject mounts a volume of its own at /tmp"},
+		"data above the token": {scylla("volumeMounts", []any{object{"name": "data", "mountPath": "/var"}}), image,
+			"volume data is mounted at /var, and inject mounts a volume of its own at /var/run/secrets/kubernetes.io/serviceaccount"},
 		"data in an emptyDir": {func(u *unstructured.Unstructured) {
 			unstructured.RemoveNestedField(u.Object, "spec", "volumeClaimTemplates")
 			edit("spec/template/spec/volumes", []any{object{"name": "data", "emptyDir": object{}}})(u)

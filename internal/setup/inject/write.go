@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 type object = map[string]any
@@ -149,18 +150,7 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	}
 	reporter["volumeMounts"] = append(
 		[]any{object{"name": volumeShared, "mountPath": api.MountShared, "readOnly": true}}, disk...)
-	if p.o.Heartbeat == HeartbeatLease { // poll is the reporter's default
-		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+
-			p.o.Heartbeat) //nolint:forcetypeassert // made above
-	}
-	if p.o.Interval != 0 && p.o.Interval != healthpolicy.Interval { // the reporter's default
-		reporter["args"] = append(reporter["args"].([]any), flagInterval+"="+
-			p.o.Interval.String()) //nolint:forcetypeassert // made above
-	}
-	if p.set.Spec.Template.Spec.HostNetwork { // the supervisord of another Pod may respond
-		reporter["args"] = append(reporter["args"].([]any),
-			"--scylla-supervisor-url=") //nolint:forcetypeassert // made above
-	}
+	p.reporterFlags(reporter)
 	shared := object{"name": volumeShared, "mountPath": api.MountShared}
 	copies := object{
 		"name": containerCopy, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
@@ -172,7 +162,7 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		"command":   []any{"/bin/sh", "-c", query(p.dataDir)},
 		"resources": p.queryResources(),
 		"volumeMounts": append(slices.Clone(data), shared,
-			object{"name": volumeShared, "mountPath": "/tmp", "subPath": "tmp"}),
+			object{"name": volumeShared, "mountPath": mountTmp, "subPath": "tmp"}),
 	}
 	barrier := object{
 		"name": api.ContainerBarrier, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
@@ -191,7 +181,29 @@ func (p *plan) initContainers() (before, after []any, err error) {
 			string(p.o.WhenSilent)) //nolint:forcetypeassert // made above
 	}
 	asks["securityContext"], barrier["securityContext"] = p.readerSecurity(), p.readerSecurity()
-	return append(p.withCredential(reporter, data), copies), []any{asks, barrier}, nil
+	before, after = append(p.withCredential(reporter, data), copies), []any{asks, barrier}
+	for _, c := range slices.Concat(before[1:len(before)-1], after) { // those with the mounts of the data
+		if err := p.withEnv(c.(object)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return before, after, nil
+}
+
+// reporterFlags adds the flags with values other than the reporter's defaults.
+func (p *plan) reporterFlags(reporter object) {
+	if p.o.Heartbeat == HeartbeatLease { // poll is the reporter's default
+		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+
+			p.o.Heartbeat) //nolint:forcetypeassert // made above
+	}
+	if p.o.Interval != 0 && p.o.Interval != healthpolicy.Interval { // the reporter's default
+		reporter["args"] = append(reporter["args"].([]any), flagInterval+"="+
+			p.o.Interval.String()) //nolint:forcetypeassert // made above
+	}
+	if p.set.Spec.Template.Spec.HostNetwork { // the supervisord of another Pod may respond
+		reporter["args"] = append(reporter["args"].([]any),
+			"--scylla-supervisor-url=") //nolint:forcetypeassert // made above
+	}
 }
 
 // withCredential returns the reporter and, if the cluster has one, the container of the root
@@ -240,6 +252,7 @@ func (p *plan) pullPolicy() corev1.PullPolicy {
 // the node has bootstrapped, and for its group 0. It always succeeds: the barrier judges the first
 // result, the reporter reports the second.
 func query(dataDir string) string {
+	dataDir = words.Shell(words.Command{dataDir})
 	ask := "/usr/bin/scylla sstable query --system-schema --scylla-data-dir=" + dataDir +
 		"/data --output-format=json --keyspace=system "
 	return ask + "--table=local --query=\"SELECT bootstrapped, host_id FROM scylla_sstable.local\" " +
