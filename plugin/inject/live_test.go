@@ -248,7 +248,9 @@ func (s *stage) evict(ctx context.Context, c client.Client, sub string, obj, bod
 // mayStop is what has to be true of a Pod whenever it is stopped.
 func (s *stage) mayStop(ctx context.Context, c client.Client, pod *corev1.Pod) {
 	var pods corev1.PodList
-	if err := c.List(ctx, &pods); err != nil || len(pods.Items) != 3 {
+	err := c.List(ctx, &pods)
+	pods.Items = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.Name == "backup" }) // of other software
+	if err != nil || len(pods.Items) != 3 {
 		s.t.Errorf("%s is stopped while %d of 3 Pods are there: %v", pod.Name, len(pods.Items), err)
 	}
 	guarded := len(pod.Spec.InitContainers) > 0
@@ -496,6 +498,27 @@ func TestLiveRefuses(t *testing.T) {
 				t.Errorf("exit %d, want %d and %q; wrote %v\n%s", r.Code, tc.code, tc.says, s.writes, r.Stderr)
 			}
 		})
+	}
+}
+
+// TestLiveUndoKeepsAnAccountInUse: a ServiceAccount that was added stays while any Pod or StatefulSet of the namespace uses it; its permissions go.
+func TestLiveUndoKeepsAnAccountInUse(t *testing.T) {
+	for name, user := range map[string]client.Object{
+		"a Pod": &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "inject", Name: "backup"}, Spec: corev1.PodSpec{ServiceAccountName: "scylla-member"}},
+		"a StatefulSet without Pods": &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "inject", Name: "backup"},
+			Spec: appsv1.StatefulSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{ServiceAccountName: "scylla-member"}}}},
+	} {
+		s := newStage(t, nil)
+		if r := s.run(agent, "--yes"); r.Code != 0 {
+			t.Fatal(r.Stderr)
+		}
+		if err := s.c.Create(t.Context(), user); err != nil {
+			t.Fatal(err)
+		}
+		s.writes = nil
+		if r := s.run("--undo", "--yes"); r.Code != 0 || slices.Contains(s.writes, "delete scylla-member") || !slices.Contains(s.writes, "delete kubectl-scylla-member-scylla-member") {
+			t.Errorf("%s uses it: exit %d, wrote %v\n%s", name, r.Code, s.writes, r.Stderr)
+		}
 	}
 }
 

@@ -97,9 +97,9 @@ func (l *live) clean(ctx context.Context, sets []set) error {
 }
 
 // leftovers returns the objects that only injected Pods need, after the last such Pod is gone.
-// These are the member Services that the controller created, and the added objects that no other
-// Pod of the namespace uses. It returns nothing while the controller manages a StatefulSet of the
-// cluster, or a Pod has a barrier.
+// These are the member Services that the controller created, and the added objects that no Pod of
+// the namespace uses: RoleBindings need a barrier, ServiceAccounts any Pod. It returns nothing
+// while the controller manages a StatefulSet of the cluster, or a Pod has a barrier.
 func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstructured, error) {
 	objects, err := l.objects(ctx, sets)
 	if err != nil {
@@ -125,10 +125,21 @@ func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstr
 	if err := l.c.List(ctx, &pods, client.InNamespace(l.key.Namespace)); err != nil {
 		return nil, fmt.Errorf("list Pods of namespace %s: %w", l.key.Namespace, err)
 	}
-	used := func(account string) bool {
-		return slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool {
-			return p.Spec.ServiceAccountName == account &&
-				cluster.HasBarrier(&p.Spec)
+	var all appsv1.StatefulSetList
+	if err := l.c.List(ctx, &all, client.InNamespace(l.key.Namespace)); err != nil {
+		return nil, fmt.Errorf("list StatefulSets of namespace %s: %w", l.key.Namespace, err)
+	}
+	var specs []*corev1.PodSpec
+	for i := range pods.Items {
+		specs = append(specs, &pods.Items[i].Spec)
+	}
+	for i := range all.Items { // they can have no Pod at the moment
+		specs = append(specs, &all.Items[i].Spec.Template.Spec)
+	}
+	used := func(u *unstructured.Unstructured) bool {
+		account := accountOf(u)
+		return slices.ContainsFunc(specs, func(s *corev1.PodSpec) bool {
+			return s.ServiceAccountName == account && (u.GetKind() == serviceAccounts.Kind || cluster.HasBarrier(s))
 		})
 	}
 	for _, gvk := range []schema.GroupVersionKind{roleBindings, serviceAccounts} {
@@ -138,8 +149,8 @@ func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstr
 			return nil, fmt.Errorf("list %ss of namespace %s: %w", gvk.Kind, l.key.Namespace, err)
 		}
 		for i := range list.Items {
-			if u := &list.Items[i]; u.GetAnnotations()[api.AnnotationInjected] == api.InjectedAdded &&
-				!used(accountOf(u)) {
+			u := &list.Items[i]
+			if u.GetAnnotations()[api.AnnotationInjected] == api.InjectedAdded && !used(u) {
 				out = append(out, u)
 			}
 		}
