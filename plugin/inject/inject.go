@@ -123,12 +123,13 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute,
 		"Timeout of one step, such as a node being UP again. Only with CLUSTER.")
 	f.StringSliceVar(&o.skip, "skip-check", nil,
-		"Checks to skip: data (a quorum of replicas per range). Only with CLUSTER.")
+		"Checks to skip: data (a quorum of replicas per range), create (the API server accepts the new Pod). Only "+
+			"with CLUSTER.")
 	o.dryRun.AddFlag(cmd)
 	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace",
 		"datacenter", "heartbeat", "rack", "root-credential", "status-report-interval", "when-controller-silent")
 	_ = cmd.RegisterFlagCompletionFunc("skip-check",
-		cobra.FixedCompletions([]string{checkData}, cobra.ShellCompDirectiveNoFileComp))
+		cobra.FixedCompletions([]string{checkData, checkCreate}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{"yaml", "diff"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("policy",
@@ -207,8 +208,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("-o yaml requires -f: for a running cluster, inject shows the changes")
 	case o.cluster != "" && o.o.Cluster != "":
 		return exit.Usagef("--cluster-label requires -f: running cluster %s keeps its name", o.cluster)
-	case slices.ContainsFunc(o.skip, func(s string) bool { return s != checkData }):
-		return exit.Usagef("unknown --skip-check=%q: use data", strings.Join(o.skip, ","))
+	case slices.ContainsFunc(o.skip, func(s string) bool { return s != checkData && s != checkCreate }):
+		return exit.Usagef("unknown --skip-check=%q: use one of data, create", strings.Join(o.skip, ","))
 	}
 	if o.cluster == "" {
 		for _, name := range []string{"yes", "timeout", "skip-check", "dry-run"} {

@@ -29,8 +29,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// checkData is the only check that can be skipped: with replication factor 1 or 2, some data is not
-// available while its node restarts.
+// checkData can be skipped: with replication factor 1 or 2, some data is not available while its
+// node restarts.
 const checkData = "data"
 
 // kinds of added objects.
@@ -67,7 +67,7 @@ func (o *options) runLive(ctx context.Context) error {
 	if err != nil || !todo {
 		return err
 	}
-	if err := l.mayBegin(ctx, sets); err != nil {
+	if err := l.mayBegin(ctx, sets, added); err != nil {
 		return err
 	}
 	switch {
@@ -106,8 +106,9 @@ func (l *live) goOn(err error) error {
 	again := []string{"inject", l.cluster}
 	back := append(slices.Clone(again), "--undo")
 	hint := "no further node is restarted; to continue: "
-	if slices.Contains(l.skip, checkData) {
-		again, back = append(again, "--skip-check="+checkData), append(back, "--skip-check="+checkData)
+	if len(l.skip) > 0 {
+		skip := "--skip-check=" + strings.Join(l.skip, ",")
+		again, back = append(again, skip), append(back, skip)
 	}
 	if l.undo {
 		hint += l.d.Words().Shell(words.Scylla(l.key.Namespace, back...))
@@ -315,7 +316,7 @@ func members(sets []set) int {
 // mayBegin refuses before any change if no controller leads or a node cannot be restarted safely.
 // An interrupted roll continues without this check, because it may itself be the reason why a node
 // is DOWN; each later step has its own check.
-func (l *live) mayBegin(ctx context.Context, sets []set) error {
+func (l *live) mayBegin(ctx context.Context, sets []set, added []*unstructured.Unstructured) error {
 	if !l.undo {
 		lease := &coordinationv1.Lease{}
 		switch err := l.c.Get(ctx, client.ObjectKey{Namespace: l.o.ControllerNamespace, Name: api.LeaseName}, lease); {
@@ -331,13 +332,16 @@ func (l *live) mayBegin(ctx context.Context, sets []set) error {
 				"install it first", words.Scylla("", l.install()...)...)
 		}
 	}
+	objects, err := l.objects(ctx, sets)
+	if err == nil {
+		err = l.allCreatable(ctx, sets, objects, added)
+	}
+	if err != nil {
+		return err
+	}
 	if slices.ContainsFunc(sets,
 		func(s set) bool { _, held := s.Have.GetAnnotations()[api.AnnotationRolling]; return held }) {
 		return nil
-	}
-	objects, err := l.objects(ctx, sets)
-	if err != nil {
-		return err
 	}
 	now, err := l.ask(ctx, objects)
 	if err != nil {

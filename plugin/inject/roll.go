@@ -93,6 +93,9 @@ func (l *live) step(ctx context.Context) (why string, err error) {
 	case inject.DoMend:
 		return l.evict(ctx, next.Member.Pod)
 	case inject.DoEvict:
+		if why, err := l.creatable(ctx, s, next.Member.Member, objects.Pods, nil); why != "" || err != nil {
+			return why, err
+		}
 		if why, err := l.well(ctx, objects, preflight.ForRestart, next.Member.Member); why != "" || err != nil {
 			return why, err
 		}

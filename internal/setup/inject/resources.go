@@ -42,6 +42,18 @@ func requests(c *corev1.Container) corev1.ResourceList {
 	return out
 }
 
+func limits(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }
+
+// Demand is what a ResourceQuota counts for a Pod, as far as an injection changes it.
+func Demand(spec *corev1.PodSpec) corev1.ResourceList {
+	r, l := demand(spec, requests), demand(spec, limits)
+	return corev1.ResourceList{
+		corev1.ResourceCPU: *r.Cpu(), corev1.ResourceRequestsCPU: *r.Cpu(), corev1.ResourceLimitsCPU: *l.Cpu(),
+		corev1.ResourceMemory: *r.Memory(), corev1.ResourceRequestsMemory: *r.Memory(),
+		corev1.ResourceLimitsMemory: *l.Memory(),
+	}
+}
+
 // demand returns the sum that Kubernetes reserves or limits for a Pod. Sidecars run at the same
 // time as the containers. Any other init container runs before, with the sidecars that precede it.
 func demand(spec *corev1.PodSpec, of func(*corev1.Container) corev1.ResourceList) corev1.ResourceList {

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
@@ -257,6 +259,32 @@ func (r *Running) WithTemplate() (*unstructured.Unstructured, error) {
 	annotations[api.AnnotationRolling] = string(text)
 	u.SetAnnotations(annotations)
 	return u, nil
+}
+
+// Pod returns a member's Pod as Kubernetes would create it from the desired template, under a
+// generated name.
+func (r *Running) Pod(member string) (*corev1.Pod, error) {
+	s, err := typed(r.Want)
+	if err != nil {
+		return nil, err
+	}
+	pod := &corev1.Pod{ObjectMeta: s.Spec.Template.ObjectMeta, Spec: s.Spec.Template.Spec}
+	pod.Namespace, pod.GenerateName = s.Namespace, s.Name+"-"
+	owner := metav1.NewControllerRef(s, appsv1.SchemeGroupVersion.WithKind("StatefulSet"))
+	pod.OwnerReferences = []metav1.OwnerReference{*owner}
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	pod.Labels[appsv1.StatefulSetPodNameLabel] = member
+	pod.Spec.Hostname, pod.Spec.Subdomain = member, s.Spec.ServiceName
+	for i := range s.Spec.VolumeClaimTemplates {
+		name := s.Spec.VolumeClaimTemplates[i].Name
+		claim := &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name + "-" + member}
+		others := slices.DeleteFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
+		pod.Spec.Volumes = append(others,
+			corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}})
+	}
+	return pod, nil
 }
 
 // Change returns the difference for display, without the fields that the API server sets.
