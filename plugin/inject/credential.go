@@ -22,8 +22,8 @@ import (
 // superuser is the role that a new Secret names.
 const superuser = "admin"
 
-// createSecret is the command that creates the Secret from two files: a value in it would be visible
-// in the list of processes.
+// createSecret is the command that creates the Secret from two files: all users of the machine can
+// read the arguments of a process.
 func createSecret(key client.ObjectKey) []string {
 	return words.Kubectl(key.Namespace, "create", "secret", "generic", key.Name, "--from-file="+credential.UsernameKey,
 		"--from-file="+credential.PasswordKey)
@@ -34,7 +34,8 @@ func createSecret(key client.ObjectKey) []string {
 func (o *options) tellSecret(key client.ObjectKey) {
 	key.Namespace = cmp.Or(key.Namespace, o.o.Namespace)
 	o.d.Say(fmt.Sprintf("Secret %s is not in the manifest: create it before you apply the manifest, unless it exists. "+
-		"Write a role name and a password to the files %s and %s, without a newline, and then run:\n  %s\n", key,
+		"Write a role name and a password to the files %s and %s, without a newline and readable only by you "+
+		"(umask 077). Remove them after this command:\n  %s\n", key,
 		credential.UsernameKey, credential.PasswordKey, o.d.Words().Shell(createSecret(key))))
 }
 
