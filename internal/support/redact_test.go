@@ -56,6 +56,12 @@ func TestRedact(t *testing.T) {
 			want: `{"kind":"Service","metadata":{"name":"s","annotations":{
 				"internal.scylla-operator.scylladb.com/host-id":"35d0f1a0-5ea1-4d00-8000-000000000000","scylla-operator.scylladb.com/managed-hash":"q8+cJiz+VHg2QAs5kspIWmMJlhYeUADPORC6IZ==",
 				"volume.kubernetes.io/selected-node":"n"}}}`},
+		"annotations: secrets within the texts of our own and the operator's": {
+			in: `{"kind":"Service","metadata":{"annotations":{"kubectl-scylla.scylladb.com/barrier":"get https://bob:pw1@h failed","scylla-operator.scylladb.com/x":"dbpassword=pw2",
+				"volume.kubernetes.io/selected-node":"token=pw3"}}}`,
+			want: `{"kind":"Service","metadata":{"annotations":{"kubectl-scylla.scylladb.com/barrier":"get https://[redacted]@h failed","scylla-operator.scylladb.com/x":"dbpassword=[redacted]",
+				"volume.kubernetes.io/selected-node":"token=[redacted]"}}}`,
+			tally: support.Tally{support.RuleText: 3}},
 		"a row stays the row that it is": {
 			in:   `{"kind":"Pod","metadata":{"annotations":{"` + api.AnnotationNodeStatusReport + `":"{\"observedNodes\":[{\"hostID\":\"a\",\"status\":\"UP\"}],\"hostID\":\"b\"}"}}}`,
 			want: `{"kind":"Pod","metadata":{"annotations":{"` + api.AnnotationNodeStatusReport + `":"{\"observedNodes\":[{\"hostID\":\"a\",\"status\":\"UP\"}],\"hostID\":\"b\"}"}}}`},
@@ -128,6 +134,11 @@ func TestText(t *testing.T) {
 		"a parameter of a URL":           {"url=https://h/p?token=abc&x=1 then", "url=https://h/p?token=[redacted] then"},
 		"name=value":                     {"PASSWORD=hunter2 USER=bob", "PASSWORD=[redacted] USER=bob"},
 		"name: value":                    {"authPassword: hunter2", "authPassword: [redacted]"},
+		"a name that ends in password":   {"DBPASSWORD=hunter2 x", "DBPASSWORD=[redacted] x"},
+		"a name that ends in passwd":     {"rootpasswd: hunter2", "rootpasswd: [redacted]"},
+		"a name that ends in secret":     {`{"clientsecret":"s3cr3t"}`, `{"clientsecret":"[redacted]"}`},
+		"a name that ends in apikey":     {"--cloudapikey hunter2 -x", "--cloudapikey [redacted] -x"},
+		"a name that ends in token":      {"accesstoken=abc next", "accesstoken=[redacted] next"},
 		"quoted with spaces":             {`password="two words" next`, `password="[redacted]" next`},
 		"JSON":                           {`{"user":"bob","clientSecret":"s3cr3t","n":1}`, `{"user":"bob","clientSecret":"[redacted]","n":1}`},
 		"JSON within a string":           {`"{\"token\":\"abc\",\"a\":1}"`, `"{\"token\":[redacted]\",\"a\":1}"`},

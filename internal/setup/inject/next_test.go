@@ -303,6 +303,48 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
+// What somebody has added to a list of an added container is a change: the template is written again. What the API server fills in is none.
+func TestWrittenIsExactAboutLists(t *testing.T) {
+	o := Options{Image: "agent:1", Cluster: "shop", ControllerNamespace: "kubectl-scylla"}
+	r, err := Plan(running(t), o, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := r.WithTemplate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := func(spec object) object { return spec["initContainers"].([]any)[0].(object) }
+	for name, tc := range map[string]struct {
+		change func(spec object)
+		want   bool
+	}{
+		"nothing":     {func(object) {}, true},
+		"a default":   {func(spec object) { first(spec)["terminationMessagePolicy"] = "File" }, true},
+		"an argument": {func(spec object) { first(spec)["args"] = append(first(spec)["args"].([]any), "--v=9") }, false},
+		"a variable": {func(spec object) {
+			first(spec)["env"] = append(first(spec)["env"].([]any), object{"name": "X", "value": "y"})
+		}, false},
+		"a mount": {func(spec object) {
+			first(spec)["volumeMounts"] = append(first(spec)["volumeMounts"].([]any), object{"name": "data", "mountPath": "/x"})
+		}, false},
+		"one argument less": {func(spec object) { first(spec)["args"] = first(spec)["args"].([]any)[1:] }, false},
+		"no arguments":      {func(spec object) { delete(first(spec), "args") }, false},
+		"another image":     {func(spec object) { first(spec)["image"] = "agent:0" }, false},
+	} {
+		u := held.DeepCopy()
+		_, spec := podTemplate(u)
+		tc.change(spec)
+		again, err := Plan(u, o, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := again.Written(); got != tc.want {
+			t.Errorf("%s: written %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
 // A second injection without the credential container, interrupted after each write, ends without it: the record always names the parts that the template has.
 func TestPartsThatGoAreRecordedUntilTheyAreGone(t *testing.T) {
 	with := func(mode credential.Mode) Options {
