@@ -61,10 +61,12 @@ const (
 	tokenOfAnother = "another Pod's"
 	// tokenWithCoreEvents is the token of an account that carries the ClusterRole and may also write Events of the core group.
 	tokenWithCoreEvents = "core Events"
-	ownEvents           = "writes Events about its own Pod only"
-	thisPod             = "writes to its own Pod only"
-	oneAnnotation       = "writes two annotations"
-	ownLease            = "writes the Lease of its own heartbeat only"
+	// tokenOfOperatorMember is the token of an account of --operator-member.
+	tokenOfOperatorMember = "operator's"
+	ownEvents             = "writes Events about its own Pod only"
+	thisPod               = "writes to its own Pod only"
+	oneAnnotation         = "writes two annotations"
+	ownLease              = "writes the Lease of its own heartbeat only"
 )
 
 // merge patches a Pod's metadata.
@@ -158,7 +160,7 @@ var attacks = []attack{
 	{name: "Event about a peer", tries: "a member writes an Event about a peer", happens: "refused", run: event("of-peer", "scylla-agent-barrier", "Pod", peer), refused: ownEvents},
 	{name: "Event about another kind", tries: "a member writes an Event about a Service of its own name", happens: "refused", run: event("of-kind", "scylla-agent-barrier", "Service", own), refused: ownEvents},
 	{name: "Event of no Pod", tries: "a token of the account for no Pod writes an Event about a Pod", happens: "refused", as: tokenOfNoPod, run: event("of-none", "scylla-agent-barrier", "Pod", own), refused: ownEvents},
-	{name: "Event that the controller wrote", tries: "a member changes an Event of the controller", happens: "refused", run: rewrite, refused: ownEvents},
+	{name: "Event that the controller wrote", tries: "a member changes an Event of the controller", happens: "refused", run: rewriteEvent("true"), refused: ownEvents},
 	{name: "Event by the old API", tries: "the same through core Events, with an extra permission", happens: "refused", as: tokenWithCoreEvents, run: func(ctx context.Context, c client.Client) error {
 		return c.Create(ctx, &corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "forged-core"}, EventTime: metav1.NowMicro(), ReportingController: api.ManagedByUs, ReportingInstance: "x",
@@ -166,7 +168,16 @@ var attacks = []attack{
 			InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Namespace: ns, Name: peer},
 		})
 	}, refused: ownEvents},
-	{name: "Event in nobody's name", tries: "a member writes an Event of an unknown controller", happens: "written, and proves nothing", run: event("else", "somebody", "Service", peer)},
+	{name: "Event in nobody's name", tries: "a member writes an Event of an unknown controller", happens: "refused", run: event("else", "somebody", "Service", peer), refused: ownEvents},
+	{name: "Event of the kubelet about its Pod", tries: "a member writes an Event of the kubelet about its own Pod", happens: "refused", run: event("as-kubelet", "kubelet", "Pod", own), refused: ownEvents},
+	{name: "Event that the kubelet wrote", tries: "a member changes an Event of the kubelet", happens: "refused", run: rewriteEvent("of-kubelet"), refused: ownEvents},
+	{name: "Event that the scheduler wrote", tries: "a member changes an Event of the scheduler about its own Pod", happens: "refused", run: rewriteEvent("of-scheduler"), refused: ownEvents},
+	{name: "Event that the operator wrote", tries: "a member changes an Event of the Scylla Operator", happens: "refused", run: rewriteEvent("of-operator"), refused: ownEvents},
+	{name: "Event that is deleted", tries: "a member deletes an Event of the kubelet, with an extra permission", happens: "refused", as: tokenWithCoreEvents,
+		run: remove(&eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "of-kubelet"}}), refused: ownEvents},
+	{name: "Event of an operator's Pod", tries: "a Pod of --operator-member changes an Event of the Scylla Operator", happens: "refused", as: tokenOfOperatorMember, run: rewriteEvent("of-operator"), refused: ownEvents},
+	{name: "Event of an operator's Pod of its own", tries: "a barrier in a Pod of --operator-member writes an Event about its own Pod", happens: "written", as: tokenOfOperatorMember,
+		run: event("own-operator", "scylla-agent-barrier", "Pod", own)},
 }
 
 // uids are those of the Pods, set once they are created.
@@ -195,10 +206,12 @@ func event(name, controller, kind, about string) func(context.Context, client.Cl
 	}
 }
 
-// rewrite changes the Event that TestAttacks writes as the controller.
-func rewrite(ctx context.Context, c client.Client) error {
-	e := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "true"}}
-	return c.Patch(ctx, e, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"said":"forged"}}}`)))
+// rewriteEvent changes an Event that TestAttacks writes in the name of another component.
+func rewriteEvent(name string) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error {
+		e := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
+		return c.Patch(ctx, e, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"said":"forged"}}}`)))
+	}
 }
 
 // covers names the packages of the product whose behaviour a test proves. Others read it in the source; running, it does nothing.
@@ -226,8 +239,11 @@ func TestAttacks(t *testing.T) {
 		}
 		uids[name] = pod.UID
 	}
-	if err := event("true", api.ManagedByUs, "Service", peer)(t.Context(), admin); err != nil {
-		t.Fatal(err)
+	for _, write := range []func(context.Context, client.Client) error{event("true", api.ManagedByUs, "Service", peer), event("of-kubelet", "kubelet", "Pod", peer),
+		event("of-scheduler", "default-scheduler", "Pod", own), event("of-operator", "scylla-operator", "Service", own)} {
+		if err := write(t.Context(), admin); err != nil {
+			t.Fatal(err)
+		}
 	}
 	token, err := c.Kubectl(t.Context(), "-n", ns, "create", "token", account, "--bound-object-kind=Pod", "--bound-object-name="+own)
 	if err != nil {
@@ -251,7 +267,10 @@ func TestAttacks(t *testing.T) {
 		cfg.Impersonate = rest.ImpersonationConfig{
 			UserName: "system:serviceaccount:" + ns + ":" + name, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"},
 		}
-		pod := map[string]string{tokenWithCoreEvents: own, tokenOfAnother: peer}[as]
+		if as == tokenOfOperatorMember {
+			name = account + "-of-operator"
+		}
+		pod := map[string]string{tokenWithCoreEvents: own, tokenOfAnother: peer, tokenOfOperatorMember: own}[as]
 		if pod != "" {
 			cfg.Impersonate.Extra = map[string][]string{"authentication.kubernetes.io/pod-name": {pod}, "authentication.kubernetes.io/pod-uid": {string(uids[pod])}}
 		}
@@ -337,7 +356,9 @@ func install(t *testing.T, c *cluster.Cluster) {
 		{"-n", ns, "create", "rolebinding", "x", "--clusterrole=kubectl-scylla-member", "--serviceaccount=" + ns + ":" + account},
 		{"-n", ns, "create", "serviceaccount", account + "-and-events"},
 		{"-n", ns, "create", "rolebinding", "y", "--clusterrole=kubectl-scylla-member", "--serviceaccount=" + ns + ":" + account + "-and-events"},
-		{"-n", ns, "create", "role", "events", "--verb=create", "--resource=events"},
+		{"-n", ns, "create", "role", "events", "--verb=create,delete", "--resource=events,events.events.k8s.io"},
+		{"-n", ns, "create", "serviceaccount", account + "-of-operator"},
+		{"-n", ns, "create", "rolebinding", "o", "--clusterrole=" + manifests.OperatorMemberRole, "--serviceaccount=" + ns + ":" + account + "-of-operator"},
 		{"-n", ns, "create", "rolebinding", "z", "--role=events", "--serviceaccount=" + ns + ":" + account + "-and-events"},
 		{"-n", ns, "create", "role", "elects", "--verb=create,update,patch,get", "--resource=leases.coordination.k8s.io,pods"},
 		{"-n", ns, "create", "rolebinding", "elects", "--role=elects", "--serviceaccount=" + ns + ":elects"},
