@@ -80,10 +80,14 @@ func Register(mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
-// nodeSaysMore passes updates that change a node's values about itself. The node's row changes far
-// more often, with every peer that starts or stops.
+// nodeSaysMore passes updates that change a node's values about itself, or after which they count.
+// The node's row changes far more often, with every peer that starts or stops.
 var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
+		return true
+	}
+	before, isPod := e.ObjectOld.(*corev1.Pod)
+	if after, ok := e.ObjectNew.(*corev1.Pod); isPod && ok && stale(before) && !stale(after) {
 		return true
 	}
 	was, _ := api.RowOf(e.ObjectOld.GetAnnotations())
@@ -287,9 +291,14 @@ func (r *reconciler) ensure(ctx context.Context, w *world, want *corev1.Service)
 	return nil
 }
 
-// record copies the node's values about itself from its Pod to its Service.
+// record copies the node's values about itself from its Pod to its Service. The row of a stale Pod
+// may be older than the Service.
 func (r *reconciler) record(ctx context.Context, w *world, svc *corev1.Service) error {
-	row, _ := rowOf(w.pods[svc.Name])
+	pod := w.pods[svc.Name]
+	if stale(pod) {
+		return nil
+	}
+	row, _ := rowOf(pod)
 	set := Record(svc.Annotations, row, r.o.Clock.Now())
 	if len(set) == 0 {
 		return nil

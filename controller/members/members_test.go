@@ -49,10 +49,11 @@ const (
 
 type bench struct {
 	*reconciler
-	t      testing.TB
-	client client.WithWatch
-	writes []string
-	fail   func(verb string, obj client.Object) error
+	deletes []client.DeleteOptions
+	t       testing.TB
+	client  client.WithWatch
+	writes  []string
+	fail    func(verb string, obj client.Object) error
 }
 
 func newBench(t testing.TB, objects ...client.Object) *bench {
@@ -84,6 +85,7 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 			if err := note("delete", obj); err != nil {
 				return err
 			}
+			b.deletes = append(b.deletes, *(&client.DeleteOptions{}).ApplyOptions(opts))
 			return c.Delete(ctx, obj, opts...)
 		},
 	})
@@ -224,6 +226,58 @@ func TestTheNodesWordIsRecorded(t *testing.T) {
 	}
 }
 
+// A stale row may be older than the Service, which a person may have changed since; once it is kept up to date it counts.
+func TestTheRowOfAStalePodIsNotRecorded(t *testing.T) {
+	fresh := pod("demo-r1-0", sees(h0, true, h0))
+	for name, change := range map[string]func(*corev1.Pod){
+		"deleted": func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{"x/y"}
+		},
+		"failed":               func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed },
+		"its reporter is gone": func(p *corev1.Pod) { p.Status.ContainerStatuses, p.Status.InitContainerStatuses = nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			old := fresh.DeepCopy()
+			change(old)
+			if !stale(old) || stale(fresh) {
+				t.Fatal("the Pods are not as meant")
+			}
+			for _, recorded := range []string{"", h7} {
+				b := newBench(t, set(1))
+				b.reconcile("demo-r1")
+				if recorded != "" {
+					s := b.service("demo-r1-0")
+					s.Annotations = map[string]string{api.AnnotationHostID: recorded, api.AnnotationNodeJoined: "false"}
+					if err := b.client.Update(t.Context(), s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := b.client.Create(t.Context(), withoutDeletion(old)); err != nil {
+					t.Fatal(err)
+				}
+				if old.DeletionTimestamp != nil {
+					if err := b.client.Delete(t.Context(), old.DeepCopy()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				b.reconcile("demo-r1")
+				if got := b.service("demo-r1-0").Annotations[api.AnnotationHostID]; got != recorded {
+					t.Errorf("recorded is %q, want %q", got, recorded)
+				}
+			}
+			if !nodeSaysMore.Update(event.UpdateEvent{ObjectOld: old, ObjectNew: fresh}) {
+				t.Error("a row that counts again wakes nobody")
+			}
+		})
+	}
+}
+
+func withoutDeletion(p *corev1.Pod) *corev1.Pod {
+	p = p.DeepCopy()
+	p.DeletionTimestamp = nil
+	return p
+}
+
 // grown is a cluster of two joined members whose StatefulSet was then scaled down to one.
 func grown(t *testing.T, second *corev1.Pod, first *corev1.Pod) *bench {
 	t.Helper()
@@ -275,6 +329,10 @@ func TestTheServiceOfANodeThatLeftGoes(t *testing.T) {
 	b := grown(t, nil, pod("demo-r1-0", sees(h0, true, h0)))
 	if res, w := b.reconcile("demo-r1"); res.RequeueAfter != 0 || len(w) != 1 || w[0] != "delete *v1.Service demo-r1-1" {
 		t.Errorf("%+v, written: %q", res, w)
+	}
+	// Another Service of that name, or one that was changed since, is not the one that was judged.
+	if p := b.deletes[len(b.deletes)-1].Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil || *p.ResourceVersion == "" {
+		t.Errorf("deleted with preconditions %+v", p)
 	}
 }
 
