@@ -191,6 +191,24 @@ func TestAReporterThatWasStartedAnew(t *testing.T) {
 	}
 }
 
+// A reporter makes a certificate at each start, and its address stays: a client that is pinned to the former one would miss it for ever.
+func TestAnotherCertificateAtTheSameAddress(t *testing.T) {
+	b := newBench(t, long)
+	now := b.serve("a", script(1, 2, 3))
+	before := now
+	before.Fingerprint = "0000000000000000000000000000000000000000000000000000000000000000"
+	b.round(before)
+	b.round(now)
+	b.round(now)
+	if got := b.Heard(now.Pod); got.Advanced.IsZero() || len(b.missed("a")) != 1 {
+		t.Errorf("%+v, missed %v", got, b.missed("a"))
+	}
+	b.round(before)
+	if got := b.Heard(now.Pod); !got.Advanced.IsZero() || len(b.missed("a")) != 2 {
+		t.Errorf("another certificate: %+v, missed %v", got, b.missed("a"))
+	}
+}
+
 // No slow member can hold up the loop: Ask returns while a hundred members and more hang, and the others are heard round after round.
 func TestMembersThatHangHoldUpNobody(t *testing.T) {
 	b := newBench(t, long)

@@ -260,3 +260,33 @@ func TestHeartbeatsGrowOld(t *testing.T) {
 	b.Look()
 	b.want("UNKNOWN UNKNOWN UNKNOWN")
 }
+
+// The first node must be well for the whole window: a heartbeat that is missed within it begins the window anew.
+func TestTheWindowOfTheFirstNodeBeginsAnewAfterAMissedHeartbeat(t *testing.T) {
+	for name, misses := range map[string]bool{"its heartbeat goes on": false, "its heartbeat is missed": true} {
+		t.Run(name, func(t *testing.T) {
+			b, all := withHeartbeats(t)
+			for _, r := range all {
+				b.edit(r.member, func(row *api.NodeStatusReport) { row.Coordinator = row.HostID })
+			}
+			b.live(5, all)
+			begun := func() bool {
+				t.Helper()
+				b.assemble()
+				return b.Initialisation(key, b.cluster(), &api.ScyllaDBStatusReportStatus{View: b.stored.DeepCopy()}).Now != nil
+			}
+			if begun() {
+				t.Fatal("it is initialised at once")
+			}
+			alive := all
+			if misses {
+				alive = nil
+			}
+			b.live(8, alive)
+			b.live(4, all)
+			if got := begun(); got == misses {
+				t.Errorf("initialised: %v", got)
+			}
+		})
+	}
+}
