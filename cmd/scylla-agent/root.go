@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -32,7 +31,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/version"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -239,24 +237,16 @@ func (a *agent) reporterCommand() *cobra.Command {
 	return cmd
 }
 
-//nolint:funlen // one flag after the other
 func (a *agent) barrierCommand() *cobra.Command {
 	var own pod
-	o := barrier.Options{
-		QueryFile: api.FileBootstrappedQuery, DataDir: barrier.DefaultDataDir,
-		LeaseNamespace: barrier.DefaultLeaseNamespace, TerminationLog: barrier.DefaultTerminationLog,
-	}
-	var gates, address, policy, silent string
-	var stabilisation time.Duration
+	var o barrier.Options
+	var parse func() error
 	cmd := &cobra.Command{
 		Use:   "barrier",
 		Short: "Wait until this member may start ScyllaDB, and show why it waits (init container)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("stabilisation") {
-				o.Stabilisation = &stabilisation
-			}
-			if err := parseBarrier(&o, gates, policy, silent); err != nil {
+			if err := parse(); err != nil {
 				return err
 			}
 			o.NewClient, o.Log = a.client, a.log
@@ -264,69 +254,12 @@ func (a *agent) barrierCommand() *cobra.Command {
 			if o.Service == "" {
 				o.Service = own.name
 			}
-			if address != "" && address != "0" {
-				o.Listen = func() (net.Listener, error) { return listen(address) }
-			}
 			return working(barrier.Run(cmd.Context(), o))
 		},
 	}
-	fs := cmd.Flags()
-	own.addFlags(fs)
-	fs.StringVar(&o.Service, "service-name", "", "name of the member Service (default: the Pod's name)")
-	fs.StringVar(&o.Cluster, "selector-label-value", "",
-		"value of the label that selects the reports (default: the Service's label "+api.LabelCluster+")")
-	fs.StringVar(&o.QueryFile, "query-file", o.QueryFile,
-		"output file of the query container; its exit code is in the file with the suffix .code")
-	fs.StringVar(&o.DataDir, "scylla-data-dir", o.DataDir,
-		"working directory or data directory of ScyllaDB, read if it is mounted")
-	fs.StringVar(&o.PVC, "pvc-name", "", "name of the member's PVC, for messages")
-	fs.StringVar(&o.Image, "scylla-image", "", "image of the query container; its tag contains the version")
-	fs.StringVar(&o.Version, "scylla-version", "", "version of ScyllaDB in the query container; overrides the image")
-	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace, "namespace of the controller's Lease")
-	fs.StringVar(&o.TerminationLog, "termination-log", o.TerminationLog,
-		"file for the reason of a refusal, written only if it exists")
-	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
-		"with one report only: accept host IDs without a status report if all reporters see them UP (external seeds)")
-	fs.DurationVar(&stabilisation, "stabilisation", barrier.DefaultStabilisation,
-		"how long all nodes must stay UP before the barrier opens; 0 opens at once (if unset: stabilisation in "+
-			"status.healthPolicy of the cluster's report)")
-	fs.StringVar(&policy, "policy", "",
-		"permits: also require a permit of the controller, one new node at a time; reports: require only status "+
-			"reports "+
-			"(default: permits; with the Scylla Operator: reports)")
-	fs.StringVar(&silent, "when-controller-silent", "",
-		"with permits, while no controller leads. Wait: wait for one; Peers: open once the reporter of every member "+
-			"confirms that it sees all nodes UP, without permit, hold or order "+
-			"(default: whenControllerSilent in status.healthPolicy of the cluster's report, else Wait)")
-	fs.StringVar(&gates, "feature-gates", "", barrier.GateBootstrapSynchronisation+"=true|false (default true)")
-	fs.StringVar(&address, "metrics-bind-address", ":8082",
-		"address of /metrics and /healthz while waiting; 0 disables it")
+	own.addFlags(cmd.Flags())
+	parse = barrier.AddFlags(cmd.Flags(), &o)
 	return cmd
-}
-
-// parseBarrier parses the barrier's text flags; usage errors name them.
-func parseBarrier(o *barrier.Options, gates, policy, silent string) error {
-	enabled, err := barrier.ParseFeatureGates(gates)
-	if err != nil {
-		return exit.Usagef("--feature-gates: %w", err)
-	}
-	o.Disabled = !enabled
-	if o.Version != "" {
-		if _, err := release.Parse(o.Version); err != nil {
-			return exit.Usagef("--scylla-version: %w", err)
-		}
-	}
-	if o.Stabilisation != nil && *o.Stabilisation < 0 {
-		return exit.Usagef("invalid --stabilisation=%v: must be a duration such as %v, or 0", *o.Stabilisation,
-			barrier.DefaultStabilisation)
-	}
-	if o.Policy, err = barrier.ParsePolicy(policy); err != nil {
-		return exit.Usagef("--policy: %w", err)
-	}
-	if o.WhenSilent, err = barrier.ParseWhenSilent(silent); err != nil {
-		return exit.Usagef("--when-controller-silent: %w", err)
-	}
-	return nil
 }
 
 func (a *agent) copyCommand() *cobra.Command {

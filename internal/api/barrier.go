@@ -13,8 +13,8 @@ import (
 )
 
 // AnnotationBarrier, on a new node's own Pod, is JSON (see BarrierWait): the blockers that only its
-// barrier can detect. Written and removed by the barrier, read by every other program that judges
-// the member. It only adds blockers and never opens a barrier.
+// barrier can detect. Written and removed by the barrier and the launcher, read by every other
+// program that judges the member. It only adds blockers and never opens a barrier.
 const AnnotationBarrier = "kubectl-scylla.scylladb.com/barrier"
 
 // Limits of a BarrierWait, because every Pod can write the annotation.
@@ -42,6 +42,10 @@ type BarrierWait struct {
 	// of an earlier Pod.
 	// +optional
 	EmptyVolume bool `json:"emptyVolume,omitempty"`
+	// Launcher is true if the Pod's barrier has opened, and the launcher waits by the same rules.
+	// It then decides more than a display: the controller judges the Pod as one in its barrier.
+	// +optional
+	Launcher bool `json:"launcher,omitempty"`
 }
 
 // BarrierRefusal is one blocker that the last check before opening found.

@@ -268,6 +268,17 @@ func (r *NodeStatusReport) KeepLast(last *LastRow) *LastRow {
 	return last
 }
 
+// LastHostID returns the host ID of the row, else of its last row; empty without either.
+func (r *NodeStatusReport) LastHostID() hostid.ID {
+	switch {
+	case r == nil:
+		return ""
+	case r.HostID == "" && r.LastRow != nil:
+		return r.LastRow.HostID
+	}
+	return r.HostID
+}
+
 // Plain converts a row to the cells of a datacenter report, without states and times.
 func Plain(cells []ObservedNodeStatusReport) []ObservedNode {
 	if cells == nil {

@@ -29,6 +29,9 @@ import (
 // Outside the Pod, the barrier's own reading of the data directory can still change the verdict.
 func Decide(in Input) Verdict {
 	in.self = in.Member.ByService()
+	if in.ownerOf(in.Ran) != "" {
+		in.Ran = "" // with host networking, another Pod's ScyllaDB may respond
+	}
 	v := in.decide()
 	switch {
 	case in.Refused != "":
@@ -240,24 +243,27 @@ func (in *Input) foreignVolume() bool {
 	switch {
 	case in.VolumeHostID == "" || in.VolumeHostID == in.self.HostID:
 		return false
-	case in.ownerOfVolume() != "":
+	case in.ownerOf(in.VolumeHostID) != "":
 		return true
 	}
 	joined := in.self.HostID != "" && in.Member.HasJoined() && in.replaces().IsZero()
 	return joined && listed(in.Matrix, in.self.HostID) && !listed(in.Matrix, in.VolumeHostID)
 }
 
-// ownerOfVolume returns the other member whose Service records the host ID in the volume, or whose
-// row has it; empty if there is none.
-func (in *Input) ownerOfVolume() string {
+// ownerOf returns the other member whose Service records a host ID, or whose row has it; empty if
+// there is none.
+func (in *Input) ownerOf(id hostid.ID) string {
+	if id == "" {
+		return ""
+	}
 	if i := slices.IndexFunc(in.Peers,
-		func(p *cluster.Member) bool { return p.RecordedID() == in.VolumeHostID }); i >= 0 {
+		func(p *cluster.Member) bool { return p.RecordedID() == id }); i >= 0 {
 		return in.Peers[i].Name()
 	}
 	if in.Matrix == nil {
 		return ""
 	}
-	at, ok := in.Matrix.Index(in.VolumeHostID)
+	at, ok := in.Matrix.Index(id)
 	if !ok {
 		return ""
 	}
@@ -290,11 +296,11 @@ func (in *Input) unusable() matrix.Blocker {
 		b.Cause = words.New(words.Decommissioned)
 	case in.foreignVolume() && in.self.HostID == "":
 		b.Reason = words.ForeignVolume
-		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "owner", in.ownerOfVolume())
+		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "owner", in.ownerOf(in.VolumeHostID))
 	case in.foreignVolume():
 		b.Reason = words.ForeignVolume
 		b.Cause = words.New(words.VolumeOfOtherHostID, "volume", in.VolumeHostID, "recorded", in.self.HostID, "owner",
-			in.ownerOfVolume())
+			in.ownerOf(in.VolumeHostID))
 	case !in.Banned.IsZero():
 		b.Cause = words.New(words.HostIDBanned, "evidence", in.Banned)
 	default:
@@ -309,7 +315,7 @@ func (in *Input) unusable() matrix.Blocker {
 // decide. Its Reason is empty if the owner is known, or if there is no other node whose copy it
 // could be.
 func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
-	if in.Volume != VolumeUsed || in.VolumeHostID != "" || in.self.HostID != "" || in.Member.HasJoined() || m.Empty() {
+	if in.Opened || in.Volume != VolumeUsed || in.VolumeHostID != "" || in.self.HostID != "" || in.Member.HasJoined() || m.Empty() {
 		return matrix.Blocker{}
 	}
 	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.self,

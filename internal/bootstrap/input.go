@@ -34,7 +34,7 @@ func Of(c *cluster.Cluster, member string) (Input, error) {
 		Rollouts:          maintenance.Rollouts(c, m), Version: m.ImageVersion(),
 		Held: held(c, m), LastListedBy: c.LastListedBy(self.HostID), Permission: permission(c, m),
 		Initialized: c.StatusReport != nil && c.StatusReport.Status.Initialized, Doubts: c.Doubts(member),
-		Banned: m.Banned(),
+		Banned: m.Banned(), Ran: m.RanAs(),
 	}
 	in.ControllerSilent, in.ControllerSilentSince = c.ControllerSilent()
 	if m.EmptyVolume() {

@@ -42,6 +42,10 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 			blockers = append(blockers, matrix.Blocker{Reason: words.PodToBeReplaced, Observed: in.self})
 		}
 	}
+	if in.Ran != "" {
+		// A request that ScyllaDB placed before its container ended is decided without this start.
+		blockers = slices.DeleteFunc(blockers, func(b matrix.Blocker) bool { return b.Observed.HostID == in.Ran })
+	}
 	matrix.SortBlockers(blockers)
 	if in.JudgedBy != "" {
 		notes = append(notes, words.New(words.JudgedByOverride, "report", in.JudgedBy, "annotation",

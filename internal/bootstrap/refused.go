@@ -93,7 +93,7 @@ func (in *Input) oneAtATime(m *matrix.Matrix) []matrix.Blocker {
 	seen := map[string]bool{}
 	for i := range nodes {
 		n := &nodes[i]
-		if !n.Self && n.HostID != in.self.HostID && n.State.NewNode() {
+		if !n.Self && n.HostID != in.self.HostID && n.HostID != in.Ran && n.State.NewNode() {
 			list = append(list, blocker(n.Ref, words.NewcomerOnItsWay))
 			seen[n.Member] = true
 		}

@@ -3,6 +3,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 // ScyllaDB does not flush system.local when a node has joined. So after a hard crash the disk may
 // have "no" for a node that all others list as a member. Such a node must not wait: only its start
 // makes it UP again. Three things are required:
-//   - the member has joined by its Service or by its own last row
+//   - the member has joined by its Service or by its own last row, or ScyllaDB has run in its Pod
 //   - every fresh row lists its host ID as a member, normal or leaving; or as a new node, if the
 //     Service records the join of this host ID
 //   - its volume was read, is not empty, and does not belong to another node, as far as known
@@ -26,7 +27,7 @@ import (
 // A member whose recorded node is to be replaced never qualifies: its data is deleted, or about to
 // be.
 func (in *Input) restart(m *matrix.Matrix) words.Message {
-	id := in.self.HostID
+	id := cmp.Or(in.Ran, in.self.HostID)
 	if id == "" || in.Volume == VolumeEmpty || in.Volume == VolumeUnreadable ||
 		in.VolumeHostID != "" && in.VolumeHostID != id {
 		return words.Message{}
@@ -36,10 +37,11 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 		requested && hostid.Known(target) == "" {
 		return words.Message{}
 	}
-	if !in.hasJoined(m) {
+	joined := in.hasJoined(m)
+	if !joined && in.Ran == "" {
 		return words.Message{}
 	}
-	said := knownBy(m, id, in.Member.Joined != nil)
+	said := knownBy(m, id, joined && in.Member.Joined != nil)
 	switch {
 	case said.against:
 		return words.Message{}
@@ -49,9 +51,9 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 			summary = words.StartsAsMemberIfVolumeHolds // from outside its Pod
 		}
 		return words.New(summary, "peer", said.peer.Name(), "hostID", id)
-	case said.fresh:
+	case said.fresh, !joined && in.first().Member != in.self.Member:
 		return words.Message{}
-	case in.Volume == VolumeUsed && in.VolumeHostID == id:
+	case joined && in.Volume == VolumeUsed && in.VolumeHostID == id:
 		// The whole cluster restarts at once, and no row is fresh: the host ID in the volume proves
 		// that the volume belongs to the member.
 		return words.New(words.StartsWithWholeCluster, "hostID", id)

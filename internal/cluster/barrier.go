@@ -53,6 +53,8 @@ func (m *Member) Barrier() BarrierState {
 		switch {
 		case st.State.Running != nil:
 			return BarrierState{Phase: BarrierWaiting, Since: known(st.State.Running.StartedAt)}
+		case waitsInLauncher(pod):
+			return BarrierState{Phase: BarrierWaiting, Since: known(metav1.NewTime(m.StartedAt()))}
 		case st.State.Terminated != nil && st.State.Terminated.ExitCode == 0:
 			return BarrierState{Phase: BarrierPassed, Since: known(st.State.Terminated.FinishedAt)}
 		case st.State.Terminated != nil:

@@ -111,19 +111,39 @@ func started(pod *corev1.Pod) bool {
 		return false
 	}
 	st := ScyllaDBStatus(pod)
-	return st != nil && st.State.Running != nil
+	return st != nil && st.State.Running != nil && !waitsInLauncher(pod)
 }
 
-// WaitsInBarrier reports whether its barrier runs.
-func (m *Member) WaitsInBarrier() bool { return m.Pod != nil && waitsInBarrier(m.Pod) }
+// WaitsInBarrier reports whether its barrier blocks it: the init container, or the launcher, which
+// repeats the barrier's judgement before the first start of ScyllaDB.
+func (m *Member) WaitsInBarrier() bool {
+	return m.Pod != nil && (waitsInBarrier(m.Pod) || waitsInLauncher(m.Pod))
+}
 
 func waitsInBarrier(pod *corev1.Pod) bool {
 	st := containerStatus(pod.Status.InitContainerStatuses, api.ContainerBarrier)
 	return st != nil && st.State.Running != nil && pod.DeletionTimestamp == nil
 }
 
-// PastBarrier reports whether the barrier of its present Pod has opened, even while its ScyllaDB
-// crashes.
+// waitsInLauncher reports whether the launcher of a Pod reports that it waits. It removes the
+// annotation before it starts ScyllaDB.
+func waitsInLauncher(pod *corev1.Pod) bool {
+	value, ok := pod.Annotations[api.AnnotationBarrier]
+	if !ok || pod.DeletionTimestamp != nil || !opened(pod) {
+		return false
+	}
+	w, err := api.DecodeBarrierWait(value)
+	return err == nil && w.Launcher
+}
+
+// opened reports whether the barrier container of a Pod has opened.
+func opened(pod *corev1.Pod) bool {
+	st := containerStatus(pod.Status.InitContainerStatuses, api.ContainerBarrier)
+	return st != nil && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0
+}
+
+// PastBarrier reports whether the barrier of its present Pod has opened and its launcher does not
+// wait, even while its ScyllaDB crashes.
 func (m *Member) PastBarrier() bool {
 	return m.Pod != nil && m.Pod.DeletionTimestamp == nil && passed(m.Pod)
 }
@@ -134,8 +154,16 @@ func passed(pod *corev1.Pod) bool {
 	if !HasBarrier(&pod.Spec) {
 		return started(pod)
 	}
-	st := containerStatus(pod.Status.InitContainerStatuses, api.ContainerBarrier)
-	return st != nil && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0
+	return opened(pod) && !waitsInLauncher(pod)
+}
+
+// RanAs returns the host ID with which ScyllaDB has run in its Pod while its launcher waits, by the
+// Pod's own row; empty if ScyllaDB has not responded there.
+func (m *Member) RanAs() hostid.ID {
+	if m.c == nil || m.Pod == nil || !waitsInLauncher(m.Pod) {
+		return ""
+	}
+	return m.c.Said(m.Ref.Member).LastHostID()
 }
 
 // HasBarrier reports whether the Pod has a barrier, which blocks it when it joins.

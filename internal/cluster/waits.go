@@ -10,11 +10,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// barrierWait returns the annotation of a Pod that waits in its barrier; nil if it does not wait or
+// barrierWait returns the annotation of a Pod that waits in its barrier or launcher; nil if it does not wait or
 // the annotation is not readable. It only adds detail to a wait that the Pod's status shows.
 func barrierWait(pod *corev1.Pod) *api.BarrierWait {
 	value, ok := pod.Annotations[api.AnnotationBarrier]
-	if !ok || !waitsInBarrier(pod) {
+	if !ok || !waitsInBarrier(pod) && !waitsInLauncher(pod) {
 		return nil
 	}
 	w, err := api.DecodeBarrierWait(value)

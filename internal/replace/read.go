@@ -152,9 +152,9 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 	})
 }
 
-// barrier returns the reasons why a Pod waits in its barrier, by the logic of the barrier.
+// barrier returns the reasons why a Pod waits in its barrier or launcher, by the logic of the barrier.
 func (r *Reading) barrier(m *cluster.Member) []words.Message {
-	if m.Pod == nil || !cluster.ContainerRuns(m.Pod, api.ContainerBarrier) {
+	if !m.WaitsInBarrier() {
 		return nil
 	}
 	in, err := bootstrap.Of(r.Cluster, m.Ref.Member)

@@ -61,8 +61,11 @@ type barrier struct {
 	began    time.Time
 	stable   time.Time // since when all is UP without a break
 	leave    leave
-	gone     bool // at the last look the Lease had no holder, or had not been renewed for too long
-	peers    peering
+	// launcher is set when the launcher judges; just while the window of the barrier that has just opened counts.
+	launcher, just bool
+
+	gone  bool // at the last look the Lease had no holder, or had not been renewed for too long
+	peers peering
 }
 
 // opening is the moment in which a barrier let a Pod through.
@@ -92,21 +95,28 @@ func (w *world) barriers() {
 		if w.judge(p) {
 			w.open(p)
 		}
-		w.sayEmpty(p)
+		w.say(p)
 	}
 }
 
-// sayEmpty has the Pod say that its barrier waits on an empty volume, as package barrier does; the annotation goes when the barrier opens.
-func (w *world) sayEmpty(p *pod) {
-	empty := p.stage == atBarrier && p.query.volume == bootstrap.VolumeEmpty && w.Rule != Operator
-	if _, says := p.obj.Annotations[api.AnnotationBarrier]; says == empty || w.cut[p.name] {
+// say has the Pod say that its barrier waits on an empty volume, or that its launcher waits, as package barrier does; the annotation goes when they open.
+func (w *world) say(p *pod) {
+	text := ""
+	switch {
+	case w.Rule == Operator:
+	case p.stage == launching && p.waits():
+		text = `{"launcher":true}`
+	case p.stage == atBarrier && p.query.volume == bootstrap.VolumeEmpty:
+		text = `{"emptyVolume":true}`
+	}
+	if p.obj.Annotations[api.AnnotationBarrier] == text || w.cut[p.name] {
 		return
 	}
 	o := p.obj.DeepCopy()
-	if !empty {
+	if text == "" {
 		delete(o.Annotations, api.AnnotationBarrier)
 	} else {
-		metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationBarrier, `{"emptyVolume":true}`)
+		metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationBarrier, text)
 	}
 	p.obj = o
 	w.wrote()
@@ -172,6 +182,7 @@ func (w *world) judge(p *pod) bool {
 		return false
 	}
 	v = w.byPeers(p, w.settle(p, v))
+	b.just = b.just && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return !isControllerSilent(x) })
 	if w.Trace && v.Summary.Key() != b.verdict.Summary.Key() {
 		w.tracef("%s: barrier: %s", p.name, v.Summary.Key())
 	}
@@ -193,7 +204,7 @@ func (w *world) settle(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 		return b.closed(w, v, blockers)
 	}
 	b.leave.had = w.permits()
-	if elapsed := w.now.Sub(b.stable); v.Decision.Stabilises() && elapsed < stabilisation {
+	if elapsed := w.now.Sub(b.stable); v.Decision.Stabilises() && elapsed < stabilisation && !b.just {
 		b.version = -1 // looks again each second
 		return wait(v, bootstrap.Stabilising(stabilisation, 0))
 	}
@@ -309,7 +320,14 @@ func (w *world) printed(p *pod) bootstrap.Verdict {
 func (w *world) input(p *pod, in bootstrap.Input) bootstrap.Input {
 	in.Disk, in.Volume, in.VolumeHostID = p.query.disk, p.query.volume, hostid.ID(p.query.hostID)
 	in.ControllerSilent, in.ControllerSilentSince, in.Held, in.Permission = words.Message{}, time.Time{}, nil, nil
-	if b := p.barrier; !b.advanced && !b.peers.asks {
+	b := p.barrier
+	if b.launcher {
+		in.Opened, in.Volume = true, w.query(p.claim.disk).volume
+		if row, err := api.DecodeNodeStatusReport(p.obj.Annotations[api.AnnotationNodeStatusReport]); err == nil {
+			in.Ran = row.LastHostID()
+		}
+	}
+	if !b.advanced && !b.peers.asks {
 		in.ControllerSilent = words.New(words.ControllerNamed, "controller", "controller-0")
 	}
 	return in
@@ -324,11 +342,11 @@ type startArgs struct {
 
 // launcher is the first thing that ScyllaDB's container does.
 type launcher struct {
-	next    time.Time
-	first   bool
-	version int
-	choice  bootstrap.SeedChoice
-	why     string
+	next   time.Time
+	first  bool
+	judges bool
+	choice bootstrap.SeedChoice
+	why    string
 }
 
 // launchers is one second of every launcher.
@@ -354,10 +372,9 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 	if w.Rule == OwnSeed {
 		return &startArgs{seeds: []string{p.obj.Status.PodIP}}, true
 	}
-	if w.cut[p.name] || l.version == w.version && l.choice.Code != words.SeedsFirstNode {
+	if w.cut[p.name] || !w.judgesAgain(p) {
 		return nil, false
 	}
-	l.version = w.version
 	svc := w.service[p.name]
 	if svc == nil {
 		return nil, false
@@ -386,11 +403,32 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 		l.first = false
 		return nil, false
 	case l.choice.Code == words.SeedsFirstNode && !l.first:
-		l.first = true // looks a second time
+		l.first, p.barrier.version = true, -1 // looks a second time
 		return nil, false
 	}
 	args.seeds = l.choice.Seeds
+	p.opened.byPeers = p.barrier.peers.opened
 	return args, true
+}
+
+// judgesAgain is the judgement of the barrier, which the launcher repeats before each start on a volume that is not known to be COMPLETED.
+func (w *world) judgesAgain(p *pod) bool {
+	switch w.Rule {
+	case Operator, LooksOnce, LooksOnceReports: // its sidecar does not, nor a planted bug
+		return true
+	}
+	if l := &p.launcher; !l.judges {
+		l.judges = true
+		p.barrier = &barrier{launcher: true, just: w.now.Sub(p.opened.at) < 30*time.Second}
+	}
+	opens := w.judge(p)
+	w.say(p)
+	return opens
+}
+
+// waits is true while the barrier of a Pod keeps it waiting, or its launcher by the same rules.
+func (p *pod) waits() bool {
+	return p.barrier != nil && (p.stage == atBarrier || p.stage == launching && p.barrier.launcher && !p.barrier.verdict.Satisfied)
 }
 
 // take reads one of the launcher's arguments.

@@ -113,7 +113,7 @@ func (w *world) why(name string) string {
 		return "it has no Pod" + text
 	case p.machine == nil || p.machine.off:
 		return "it has no machine" + text
-	case p.stage == atBarrier:
+	case p.waits():
 		why := p.barrier.verdict.Summary.Key()
 		for _, b := range w.printed(p).Blockers {
 			why += fmt.Sprintf("\n      %s %s about %s: %s; step %s", b.Reason, b.Observer.Name(), b.Observed.Name(), b.Cause.Key(), b.Step.Key())

@@ -100,11 +100,11 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 	case p != nil && p.stage == running && p.failed != "" && (p.proc == nil || !p.proc.disk.complete && p.proc.group == nil):
 		// The log says that this data directory can never be used again: delete the claim, the node joins anew.
 		return one("delete claim and Pod: "+p.failed, func() { w.wipe(p) })
-	case p != nil && p.stage == atBarrier && p.barrier != nil && w.Rule == Operator:
+	case p != nil && p.waits() && w.Rule == Operator:
 		if w.member(svc.Annotations[api.AnnotationHostID]) && p.query.volume == bootstrapEmpty {
 			return one("scylla/replace", func() { w.requestReplace(name) })
 		}
-	case p != nil && p.stage == atBarrier && p.barrier != nil:
+	case p != nil && p.waits():
 		return w.barrierCure(p)
 	}
 	return nil
@@ -349,7 +349,7 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 	if w.Rule == Operator {
 		return w.operatorReplacementCure(name, p)
 	}
-	if p != nil && p.stage == atBarrier && p.barrier != nil && !p.deleting && p.machine != nil && !p.machine.off {
+	if p != nil && p.waits() && !p.deleting && p.machine != nil && !p.machine.off {
 		if cure := w.barrierCure(p); cure != nil {
 			return cure
 		}

@@ -3,6 +3,7 @@
 package barrier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,6 +95,9 @@ type Options struct {
 	AskHeartbeat func(ctx context.Context, member string) (int64, error)
 	// AskView reads the view that a member's reporter relays; nil means HTTPS.
 	AskView func(ctx context.Context, member string, q viewwire.Question) (*viewwire.View, error)
+	// Launcher is set by the launcher, which repeats the judgement right before ScyllaDB starts; nil
+	// in the init container.
+	Launcher *Launcher
 	// Disabled is set if feature gate BootstrapSynchronisation is off.
 	Disabled bool
 	// Listen opens the port of /metrics and /healthz; nil serves nothing.
@@ -122,6 +126,9 @@ func Run(ctx context.Context, o Options) error {
 	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics(),
 		window: healthpolicy.Window(o.Stabilisation, nil), policy: healthpolicy.Of(nil)}
 	b.Log = b.Log.With("namespace", o.Namespace, "member", o.Service)
+	if o.Launcher != nil {
+		b.said.text = o.Launcher.Annotation
+	}
 	if o.Disabled {
 		b.Log.Info("open: feature gate BootstrapSynchronisation is off, nothing was checked")
 		return nil
@@ -166,11 +173,7 @@ func Run(ctx context.Context, o Options) error {
 		if stop != nil {
 			stop()
 		}
-		for b.changes != nil { // closed when the watches have stopped
-			if _, ok := <-b.changes; !ok {
-				b.changes = nil
-			}
-		}
+		b.drain()
 		wg.Wait()
 	}()
 	return b.wait(ctx)
@@ -202,8 +205,10 @@ type barrier struct {
 	notes        []words.Message
 
 	seen      *cluster.Cluster // the last reading, for next steps
+	name      string           // of the cluster, by the flag or the last Service read; else empty
 	ctx       context.Context  // of the watch: it ends with wait
-	watching  bool
+	watched   cluster.Key
+	unwatch   context.CancelFunc
 	changes   <-chan struct{}
 	shown     string // the last logged verdict without ages
 	lastShown time.Time
@@ -218,9 +223,13 @@ func (b *barrier) wait(ctx context.Context) error {
 			b.Log.Info("stopped while waiting")
 			return ctx.Err()
 		}
+		b.Launcher.judged(v)
+		if err := b.writeWait(ctx, v); err != nil && v.Satisfied && b.Launcher != nil {
+			// the controller would still judge this Pod as one that waits
+			v = b.blocked(b.unread(err))
+		}
 		v = b.advise(v)
 		b.metrics.observe(v)
-		b.writeWait(ctx, v)
 		switch {
 		case v.Satisfied:
 			b.opened(ctx, v, svc)
@@ -247,7 +256,7 @@ func (b *barrier) wait(ctx context.Context) error {
 // pause is the time until the next judgement without a change.
 func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	switch {
-	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.MemberServiceMissing }):
+	case serviceMissing(v):
 		return missingService
 	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.ControllerSilent }):
 		// A running controller renews its Lease every two seconds.
@@ -263,6 +272,10 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 	return reevaluate
 }
 
+func serviceMissing(v bootstrap.Verdict) bool {
+	return slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.MemberServiceMissing })
+}
+
 // judge reads the cluster and decides. It never uses a watch's cache: a broken watch looks like a
 // cluster without changes.
 func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service) {
@@ -273,9 +286,15 @@ func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service
 		return b.explainNoView(b.blocked(*trouble)), nil
 	}
 	b.watch(key)
+	if b.Launcher != nil {
+		b.readRan(ctx)
+	}
 	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
 	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true,
 		StatusReport: true, Member: b.Service})
+	if serviceMissing(v) {
+		b.name = "" // its label may have been corrected: read it again
+	}
 	return b.byPeers(ctx, key, b.explainNoView(b.settle(ctx, key, v, known)), known), svc
 }
 
@@ -301,6 +320,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	b.metrics.place(key, svc)
 	b.window, b.policy = healthpolicy.Window(b.Stabilisation, snap.StatusReport), snap.HealthPolicy()
 	b.learn(ctx, snap)
+	b.adopt(snap.StatusReport, key.Name)
 	if ours(snap) {
 		b.lease.key = snap.KeptAs()
 		in.ControllerSilent, in.ControllerSilentSince = b.lease.look(ctx, b.client, b.Clock.Now())
@@ -328,6 +348,9 @@ func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 	in.Disk, in.DiskDetail, in.Volume = b.disk, b.diskDetail, b.volume
 	in.VolumeDetail, in.VolumeHostID = b.volumeDetail, b.volumeHostID
 	in.AllowNonReporting = b.AllowNonReporting
+	if l := b.Launcher; l != nil {
+		in.Opened, in.Ran = true, l.ran
+	}
 	in.Banned = b.banned(snap, in)
 	if v, _, err := b.version(); err == nil {
 		in.Version = v // the version given to this barrier
@@ -342,8 +365,8 @@ func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
 
 // key returns the cluster of the member Service.
 func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
-	if b.Cluster != "" {
-		return cluster.Key{Namespace: b.Namespace, Name: b.Cluster}, nil
+	if b.name = cmp.Or(b.Cluster, b.name); b.name != "" {
+		return cluster.Key{Namespace: b.Namespace, Name: b.name}, nil
 	}
 	var svc corev1.Service
 	err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Service}, &svc)
@@ -360,17 +383,24 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 			Cause: words.New(words.ServiceLabelMissing, "label", api.LabelCluster),
 		}
 	}
-	b.Cluster = svc.Labels[api.LabelCluster]
-	return cluster.Key{Namespace: b.Namespace, Name: b.Cluster}, nil
+	b.name = svc.Labels[api.LabelCluster]
+	return cluster.Key{Namespace: b.Namespace, Name: b.name}, nil
 }
 
 // watch starts one watch once the cluster is known. If it fails, only the intervals remain.
 func (b *barrier) watch(key cluster.Key) {
-	if b.watching {
+	if b.watched == key {
 		return
 	}
-	b.watching = true
-	changes, err := kube.Watch(b.ctx, b.client, key, kube.WatchOptions{
+	if b.unwatch != nil {
+		b.unwatch()
+		b.drain()
+		b.relays.learned = time.Time{}
+	}
+	var ctx context.Context
+	ctx, b.unwatch = context.WithCancel(b.ctx)
+	b.watched = key
+	changes, err := kube.Watch(ctx, b.client, key, kube.WatchOptions{
 		Kinds: cluster.KindServices | cluster.KindReports | cluster.KindStatusReport, Quiet: quiet,
 		Connected: func(ok bool, err error) {
 			switch {
@@ -390,6 +420,15 @@ func (b *barrier) watch(key cluster.Key) {
 		return
 	}
 	b.changes = changes
+}
+
+// drain waits until the watches have stopped: they close their channel.
+func (b *barrier) drain() {
+	for b.changes != nil {
+		if _, ok := <-b.changes; !ok {
+			b.changes = nil
+		}
+	}
 }
 
 // advise adds the next steps to the verdict.

@@ -156,7 +156,9 @@ func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.S
 		attrs = append(attrs, "force", forcedBy(svc), "overruled", texts(v, time.Time{}))
 	}
 	b.Log.Info("open: "+words.Of(v.Self.Name(), v.Summary), attrs...)
-	b.events.opened(ctx, v, svc)
+	if b.Launcher == nil || b.events.told != "" { // else the barrier has emitted the same Event
+		b.events.opened(ctx, v, svc)
+	}
 }
 
 // forcedBy returns who forced and why, from the Service.

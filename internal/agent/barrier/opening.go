@@ -119,7 +119,7 @@ func (b *barrier) close(v bootstrap.Verdict, blockers []matrix.Blocker) bootstra
 
 // unstable returns how much longer all must stay UP.
 func (b *barrier) unstable(v bootstrap.Verdict) time.Duration {
-	if !v.Decision.Stabilises() {
+	if !v.Decision.Stabilises() || b.Launcher != nil && b.Launcher.Just {
 		return 0
 	}
 	return max(0, b.window-b.Clock.Since(b.stability.since))

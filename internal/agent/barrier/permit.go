@@ -69,9 +69,7 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	p.From(known.StatusReport, key.Name)
 	if p.View != nil {
 		now := b.Clock.Now()
-		if b.permits.views.Of(known.StatusReport.UID, known.StatusReport.CreationTimestamp.Time) {
-			b.relays.of(known.StatusReport.UID)
-			b.permits.views.Adopt(p.View, now)
+		if b.adopt(known.StatusReport, key.Name) {
 			p.Back = b.wentBack(p.View, now)
 			// This reading may be older than an earlier one: the newest view counts.
 			p.View = b.permits.views.Latest()
@@ -118,6 +116,18 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 		return blockers
 	}
 	return b.turned(p, blockersOf)
+}
+
+// adopt takes the view of the cluster's report, if it is newer. False for a report that was deleted
+// since, or that is another cluster's.
+func (b *barrier) adopt(r *api.ScyllaDBStatusReport, cluster string) bool {
+	if r == nil || r.Name != cluster || r.Status.View == nil ||
+		!b.permits.views.Of(r.UID, r.CreationTimestamp.Time) {
+		return false
+	}
+	b.relays.of(r.UID)
+	b.permits.views.Adopt(r.Status.View, b.Clock.Now())
+	return true
 }
 
 // ownPod returns the UID of this Pod: from the downward API, else by its name.

@@ -138,7 +138,7 @@ func (b *barrier) askForViews(pause time.Duration) {
 		wg.Go(func() {
 			answers[i], errs[i] = b.viewOf(ctx, m, viewwire.Question{
 				Address: m.address, Path: viewwire.RelayPath, Have: have, HaveOf: of,
-				Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.Cluster},
+				Cluster: types.NamespacedName{Namespace: b.Namespace, Name: b.name},
 			})
 		})
 	}

@@ -3,6 +3,7 @@
 package barrier
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,22 +33,25 @@ type waitAnnotation struct {
 	failed bool
 }
 
+// notKnown is the text of an annotation after a write whose result is unknown.
+const notKnown = "?"
+
 // writeWait writes the facts that only this barrier has to this Pod's annotation: the remaining
-// stabilisation time and the result of the final check. A failure does not change the barrier's
-// behaviour.
-func (b *barrier) writeWait(ctx context.Context, v bootstrap.Verdict) {
+// stabilisation time and the result of the final check. A failure does not change the behaviour of
+// the init container; the launcher does not start ScyllaDB if it cannot remove the annotation.
+func (b *barrier) writeWait(ctx context.Context, v bootstrap.Verdict) error {
 	text := ""
 	if w := b.heldBy(v); w != nil {
 		encoded, err := api.EncodeBarrierWait(w)
 		if err != nil {
 			b.Log.Warn("cannot encode the blockers", "error", oneLine(err))
-			return
+			return nil
 		}
 		text = encoded
 	}
 	now := b.Clock.Now()
 	if text == b.said.text || !v.Satisfied && !b.said.at.IsZero() && now.Sub(b.said.at) < sayPause {
-		return
+		return nil
 	}
 	b.said.at = now
 	if err := b.annotate(ctx, text); err != nil {
@@ -54,9 +59,13 @@ func (b *barrier) writeWait(ctx context.Context, v bootstrap.Verdict) {
 			b.said.failed = true // logged once: the annotation only supplements the log
 			b.Log.Warn("cannot write the blockers to this Pod", "error", oneLine(err))
 		}
-		return
+		if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+			b.said.text = notKnown
+		}
+		return fmt.Errorf("write annotation %s of Pod %s/%s: %w", api.AnnotationBarrier, b.Namespace, b.Pod, err)
 	}
 	b.said.text = text
+	return nil
 }
 
 // heldBy returns the verdict's wait beyond the reports, nil without one.
@@ -70,6 +79,10 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 			w = &api.BarrierWait{}
 		}
 		w.EmptyVolume = true
+	}
+	if b.Launcher != nil {
+		w = cmp.Or(w, &api.BarrierWait{})
+		w.Launcher = true
 	}
 	return w
 }

@@ -35,9 +35,10 @@ func NewCommand() *cobra.Command {
 			"other places, and the node\n" +
 			"itself only if it is the first node. A data directory that has completed its bootstrap starts with " +
 			"COMMAND unchanged if the API\n" +
-			"server does not respond in 5 seconds. A new one waits for the API server. With invalid labels, " +
-			"ScyllaDB never starts as a plain new node.\n\n" +
-			"Exit codes before COMMAND has started: 75 the API server did not respond in time (start again), 78 the " +
+			"server does not respond in 5 seconds. A new one waits for the API server, and until the judgement of " +
+			"its Pod's barrier, which launch\n" +
+			"repeats, lets it start. With invalid labels, ScyllaDB never starts as a plain new node.\n\n" +
+			"Exit codes before COMMAND has started: 2 waiting cannot help, 75 the API server did not respond in time (start again), 78 the " +
 			"labels must be corrected.",
 		Example: "  scylla-agent launch -- /docker-entrypoint.py --cluster-name=demo",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -52,8 +53,8 @@ func NewCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Command, o.Log = args, slog.Default()
-			var made client.Reader
-			o.Client = func() (client.Reader, error) {
+			var made client.WithWatch
+			o.Client = func() (client.WithWatch, error) {
 				if made != nil {
 					return made, nil
 				}

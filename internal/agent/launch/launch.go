@@ -2,13 +2,17 @@
 
 // Package launch runs right before ScyllaDB. It reads the Pod's member Service, adds the requested
 // replace arguments and the seeds to ScyllaDB's command line, and executes ScyllaDB. It does not
-// decide whether a node may be replaced (package replace does, before a deletion). It writes
-// nothing and does not keep running.
+// decide whether a node may be replaced (package replace does, before a deletion). It does not keep
+// running.
 //
 // A node with a bootstrapped data directory starts even if the API server does not answer: ScyllaDB
 // then ignores the replace arguments, and a restart must not depend on Kubernetes. Every other node
 // waits for the API server. A new node with a requested replacement must never start as a plain new
 // node. No new node may bootstrap a second cluster because it is its own only seed.
+//
+// Init containers do not run again when ScyllaDB's container restarts, and the launcher may wait
+// for hours. So it repeats the judgement of its Pod's barrier, with the barrier's own flags, before
+// each start of a node that is not known to be bootstrapped.
 package launch
 
 import (
@@ -28,6 +32,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/barrier"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
@@ -47,7 +52,7 @@ const (
 // Options of Run.
 type Options struct {
 	// Client is created at the first use, so that a bootstrapped node needs none.
-	Client func() (client.Reader, error)
+	Client func() (client.WithWatch, error)
 	// Namespace and Service name the member Service.
 	Namespace, Service string
 	// QueryFile has the output of the query container, QueryFile+".code" its exit code.
@@ -58,12 +63,14 @@ type Options struct {
 	// Command is the program to execute, with its arguments.
 	Command []string
 	Environ []string
-	Clock   clock.Clock
+	Clock   clock.WithTicker
 	Log     *slog.Logger
 	// Exec replaces the process and returns only an error; nil means syscall.Exec.
 	Exec func(path string, argv, environ []string) error
 	// Resolve looks up the names among the given seeds; nil means DNS.
 	Resolve func(ctx context.Context, host string) ([]string, error)
+	// Judge repeats the judgement of the Pod's barrier; nil means barrier.Run.
+	Judge func(context.Context, barrier.Options) error
 	// Patience is how long Run waits for the API server. It then returns an error whose exit code
 	// makes the kubelet restart the container, so that the wait shows as restarts. 0 waits
 	// indefinitely.
@@ -194,7 +201,7 @@ func Run(ctx context.Context, o Options) error {
 	o.Log.InfoContext(ctx, "the data directory is possibly not bootstrapped: reading the member Service", "reason",
 		detail,
 		"service", o.Namespace+"/"+o.Service)
-	how, err := o.ask(ctx)
+	how, err := o.decide(ctx)
 	if err != nil {
 		return err
 	}
@@ -224,10 +231,29 @@ func refuse(o Options, err error) error {
 	}
 }
 
-// answer is the result of ask: the arguments from the member Service, and the seeds.
+// answer is the result of ask: the arguments from the member Service, the seeds, and the Pod.
 type answer struct {
 	args   []string
 	choice bootstrap.SeedChoice
+	pod    *corev1.Pod
+}
+
+// decide returns the arguments and seeds of a start that the barrier's judgement allows now. That
+// judgement takes seconds or hours, so arguments and seeds are read again after it.
+func (o *Options) decide(ctx context.Context) (answer, error) {
+	for {
+		before, err := o.ask(ctx)
+		if err != nil {
+			return answer{}, err
+		}
+		judged, err := o.judge(ctx, before.pod)
+		if err != nil || !judged {
+			return before, err
+		}
+		if now, err := o.askOnce(ctx); err == nil && now.choice.Code == before.choice.Code {
+			return now, nil
+		}
+	}
 }
 
 // ask reads the Service and the other members until the start is decided. A member that appears to
@@ -295,6 +321,10 @@ func (o *Options) askOnce(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	pod := &corev1.Pod{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Service}, pod); err != nil {
+		return answer{}, fmt.Errorf("read Pod %s/%s: %w", o.Namespace, o.Service, err)
+	}
 	args, err := Arguments(svc.Labels, svc.Annotations)
 	if err != nil {
 		return answer{}, err
@@ -306,7 +336,7 @@ func (o *Options) askOnce(ctx context.Context) (answer, error) {
 	if !choice.Usable() {
 		return answer{}, waiting{words.Text(choice.Message())}
 	}
-	return answer{args, choice}, nil
+	return answer{args, choice, pod}, nil
 }
 
 // service reads the member Service.

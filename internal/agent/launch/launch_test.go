@@ -139,7 +139,7 @@ func TestMerge(t *testing.T) {
 
 // answers is an API server with one answer per request for the member Service; the last one repeats. Lists contain no other member.
 type answers struct {
-	client.Reader
+	client.WithWatch
 	list  []func() (*corev1.Service, error)
 	asked int
 }
@@ -153,6 +153,9 @@ func (a *answers) List(ctx context.Context, list client.ObjectList, opts ...clie
 }
 
 func (a *answers) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if _, ok := obj.(*corev1.Pod); ok {
+		return nil // without a barrier
+	}
 	if _, ok := obj.(*corev1.Service); !ok {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 	}
@@ -195,7 +198,7 @@ func run(t *testing.T, a *answers, query string, patience time.Duration) (*start
 		}
 	}
 	err := Run(t.Context(), Options{
-		Client: func() (client.Reader, error) {
+		Client: func() (client.WithWatch, error) {
 			if a == nil {
 				return nil, errors.New("no client")
 			}
@@ -283,8 +286,8 @@ func TestCommandWantsADash(t *testing.T) {
 // The real client finds the Service.
 func TestAskOnce(t *testing.T) {
 	svc, _ := service(map[string]string{api.LabelReplacingNodeHostID: oldID})()
-	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(svc).Build()
-	o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-d-0", Command: []string{"sh", "--seeds=x"},
+	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(svc, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "scylla", Name: "demo-d-0"}}).Build()
+	o := Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-d-0", Command: []string{"sh", "--seeds=x"},
 		Resolve: nowhere, Clock: clocktesting.NewFakeClock(time.Now())}
 	got, err := o.askOnce(t.Context())
 	if err != nil || !slices.Equal(got.args, []string{"--replace-node-first-boot=" + oldID}) || !slices.Equal(got.choice.Seeds, []string{"x"}) {

@@ -134,7 +134,7 @@ func TestA1SeedsOfTheLauncher(t *testing.T) {
 			}
 			c := tc.objects.Build()
 			o := Options{
-				Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: fmt.Sprintf("demo-r%d-0", tc.self), DataDir: dir,
+				Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: fmt.Sprintf("demo-r%d-0", tc.self), DataDir: dir,
 				Command: append([]string{"sh"}, strings.Fields(tc.command)...), Clock: clocktesting.NewFakeClock(began),
 				Resolve: func(_ context.Context, host string) ([]string, error) {
 					if host == "everybody" {
@@ -166,7 +166,7 @@ func TestA1SeedsOfTheLauncher(t *testing.T) {
 func TestA1SeedsAreThoseOfTheStart(t *testing.T) {
 	t.Parallel()
 	c := clients(member(1, "true", -2, 1), member(2, "true"), member(3, "")).Build()
-	o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-r3-0", Command: []string{"sh"},
+	o := Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-r3-0", Command: []string{"sh"},
 		Clock: clocktesting.NewFakeClock(began), Resolve: nowhere}
 	for _, want := range []string{"10.0.0.1", "10.0.0.2"} {
 		got, err := o.askOnce(t.Context())
@@ -206,7 +206,7 @@ func TestA1Restart(t *testing.T) {
 			t.Parallel()
 			c := tc.objects.Build()
 			var log strings.Builder
-			o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-r1-0", Command: []string{"sh", "--seeds", "x"},
+			o := Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-r1-0", Command: []string{"sh", "--seeds", "x"},
 				Clock: clocktesting.NewFakeClock(began), Resolve: nowhere, Log: slog.New(slog.NewTextHandler(&log, nil))}
 			if got := strings.Join(o.again(t.Context()), " "); got != tc.want {
 				t.Errorf("got %q, want %q\n%s", got, tc.want, log.String())
@@ -221,7 +221,7 @@ func TestA1NewcomerNeedsTheMembers(t *testing.T) {
 	c := clients(member(1, "")).WithInterceptorFuncs(interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no"))
 	}}).Build()
-	o := Options{Client: func() (client.Reader, error) { return c, nil }, Namespace: "scylla", Service: "demo-r1-0", Command: []string{"sh"},
+	o := Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-r1-0", Command: []string{"sh"},
 		Clock: clocktesting.NewFakeClock(began), Resolve: nowhere}
 	got, err := o.askOnce(t.Context())
 	if err == nil || len(got.choice.Seeds) > 0 {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package launch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/barrier"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// withBarrier is a member whose barrier, with these arguments, opened so long ago.
+func withBarrier(objects []client.Object, ago time.Duration, args ...string) []client.Object {
+	pod := objects[1].(*corev1.Pod)
+	pod.UID = "uid-3"
+	pod.Spec.InitContainers = append(withoutBarrier(objects)[1].(*corev1.Pod).Spec.InitContainers, corev1.Container{Name: api.ContainerBarrier, Args: args,
+		Env: []corev1.EnvVar{{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{}}, {Name: "WAIT", Value: "7s"}}})
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier,
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(time.Now().Add(-ago))}}}}
+	return objects
+}
+
+func withoutBarrier(objects []client.Object) []client.Object {
+	pod := objects[1].(*corev1.Pod)
+	pod.Spec.InitContainers = slices.DeleteFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
+	return objects
+}
+
+// TestTheLauncherRepeatsTheJudgementOfItsBarrier: before each start of a node that is not known to be bootstrapped, with the flags of the barrier, and with nothing else.
+func TestTheLauncherRepeatsTheJudgementOfItsBarrier(t *testing.T) {
+	two := func() []client.Object { return append(member(1, "true", 1, 2), member(2, "true", 1, 2)...) }
+	for name, tc := range map[string]struct {
+		objects func() []client.Object
+		query   string
+		refuses error
+		judges  bool
+		want    func(barrier.Options) bool
+	}{
+		"a new node": {func() []client.Object {
+			return withBarrier(member(3, ""), time.Hour, "barrier", "--policy=reports", "--lease-namespace=ours", "--stabilisation=$(WAIT)",
+				"--service-name=$(POD_NAME)", "--scylla-data-dir=/data", "--later=x", "--when-controller-silent=Peers")
+		}, unset, nil, true, func(o barrier.Options) bool {
+			return o.Policy == api.PolicyReports && o.LeaseNamespace == "ours" && *o.Stabilisation == 7*time.Second && o.Service == "demo-r3-0" &&
+				o.DataDir == "/data" && o.WhenSilent == api.WhenSilentPeers && o.PodUID == "uid-3" && !o.Launcher.Just && o.Listen != nil
+		}},
+		"right after the opening": {func() []client.Object { return withBarrier(member(3, ""), time.Second, "barrier") }, unset, nil, true,
+			func(o barrier.Options) bool { return o.Launcher.Just && o.Policy == "" && o.Stabilisation == nil }},
+		"without an answer about the disk": {func() []client.Object { return withBarrier(member(3, ""), time.Hour) }, "", nil, true, nil},
+		"refused":                          {func() []client.Object { return withBarrier(member(3, ""), time.Hour) }, unset, errors.New("banned"), true, nil},
+		"a restart":                        {func() []client.Object { return withBarrier(member(3, "true"), time.Hour) }, completed, nil, false, nil},
+		"a Pod without a barrier":          {func() []client.Object { return withoutBarrier(member(3, "")) }, unset, nil, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := clients(two(), tc.objects()).Build()
+				file := filepath.Join(t.TempDir(), "bootstrapped.json")
+				for path, text := range map[string]string{file: tc.query, file + ".code": "0"} {
+					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				judged, started := 0, ""
+				err := Run(t.Context(), Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-r3-0",
+					QueryFile: file, Command: []string{"sh"}, Environ: []string{"POD_NAME=demo-r3-0"}, Clock: clock.RealClock{}, Resolve: nowhere,
+					Log:  slog.New(slog.NewTextHandler(io.Discard, nil)),
+					Exec: func(_ string, argv, _ []string) error { started = strings.Join(argv, " "); return nil },
+					Judge: func(_ context.Context, o barrier.Options) error {
+						judged++
+						if tc.want != nil && !tc.want(o) {
+							t.Errorf("judges with %+v, launcher %+v", o, o.Launcher)
+						}
+						// meanwhile the first seed goes DOWN
+						for _, o := range append(member(1, "true"), member(2, "true", -1, 2)...) {
+							if err := c.Update(t.Context(), o); err != nil {
+								t.Fatal(err)
+							}
+						}
+						return tc.refuses
+					}})
+				if !errors.Is(err, tc.refuses) || (started == "") != (tc.refuses != nil) || (judged == 1) != tc.judges {
+					t.Errorf("%v, started %q, judged %d times", err, started, judged)
+				}
+				if tc.judges && tc.refuses == nil && started != "sh --seeds=10.0.0.2" {
+					t.Errorf("started %q, and the seeds have changed during the judgement", started)
+				}
+			})
+		})
+	}
+}
