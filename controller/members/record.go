@@ -84,7 +84,7 @@ func left(m *cluster.Member, others []*cluster.Member) (left bool, why string) {
 			continue
 		}
 		for _, o := range p.Report.ObservedNodes {
-			if o.HostID == id && o.State != api.NodeStateDecommissioned {
+			if o.HostID == id {
 				return false, p.Name() + " lists host ID " + string(id)
 			}
 		}

@@ -95,3 +95,26 @@ func TestRemovable(t *testing.T) {
 		})
 	}
 }
+
+// A StatefulSet whose newest spec its controller has not read yet is about to change its Pods: it is not at rest, and no new node goes before its rollout.
+func TestASpecThatWasNotReadIsARollout(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		generation, observed int64
+		want                 int
+	}{
+		"it was read":                  {2, 2, 0},
+		"it was not read":              {3, 2, 1},
+		"its status was never written": {1, 0, 0},
+	} {
+		st := stage.New(2, 1)
+		set := st.Sets["demo-rack1"]
+		set.Generation, set.Status.ObservedGeneration = tc.generation, tc.observed
+		set.Status.CurrentRevision, set.Status.UpdateRevision = "same", "same"
+		set.Status.Replicas, set.Status.UpdatedReplicas, set.Status.ReadyReplicas = 1, 1, 1
+		got := maintenance.Rollouts(read(st), nil)
+		if n := slices.IndexFunc(got, func(r maintenance.Rollout) bool { return r.StatefulSet == "demo-rack1" }) + 1; min(n, 1) != tc.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

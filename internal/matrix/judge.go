@@ -19,12 +19,6 @@ type finding struct {
 	more               int
 }
 
-// excuse has the requirements that the evidence waives for one node.
-type excuse struct {
-	row bool // needs no row of its own
-	up  bool // need not be UP or listed
-}
-
 func (g *grid) judge(opts Options) *Matrix {
 	opts.Names = g.names
 	m := &Matrix{grid: g, opts: opts, nodes: slices.Clone(g.base), required: make(bitset, chunks(len(g.base)))}
@@ -42,7 +36,7 @@ func (g *grid) judge(opts Options) *Matrix {
 	}
 	m.reporting = len(reporting)
 	m.forget(reporting, ownRow)
-	excuses := m.evidence(reporting)
+	rowless := m.evidence(reporting)
 
 	var findings []finding
 	for i := range m.nodes {
@@ -51,7 +45,7 @@ func (g *grid) judge(opts Options) *Matrix {
 		case n.HostID == "" && ownRow.has(i):
 			m.nameless++
 			findings = append(findings, finding{reason: words.HostIDMissing, observed: i, observer: -1})
-		case m.required.has(i) && !ownRow.has(i) && !m.lenient && !excuses[i].row:
+		case m.required.has(i) && !ownRow.has(i) && !m.lenient && !rowless[i]:
 			findings = append(findings, finding{reason: words.RowMissing, observed: i, observer: -1})
 		}
 	}
@@ -63,7 +57,7 @@ func (g *grid) judge(opts Options) *Matrix {
 			continue
 		}
 		m.nodes[l.node].Reports = false
-		if n := &m.nodes[l.node]; n.HostID == "" || n.Removed || excuses[l.node].row {
+		if n := &m.nodes[l.node]; n.HostID == "" || n.Removed || rowless[l.node] {
 			continue
 		}
 		f := finding{reason: words.RowMissing, observed: l.node, observer: -1}
@@ -78,7 +72,7 @@ func (g *grid) judge(opts Options) *Matrix {
 	m.coordinator = m.elect(reporting)
 	m.count(reporting)
 	m.members(mentioned)
-	findings = append(findings, m.pairs(reporting, excuses)...)
+	findings = append(findings, m.pairs(reporting)...)
 	m.clusters, m.strays = m.split(judged), m.others(judged)
 	if len(findings) > 0 {
 		m.parted, m.away = m.Partition() != nil, m.placesAway()
@@ -171,11 +165,11 @@ func (m *Matrix) isLenient() bool {
 	return true
 }
 
-// evidence sets every node's State and returns the waived requirements. Every reporting row that
-// mentions a node must agree. Other rows do not count: an old row may list a node as joining that
+// evidence sets every node's State, and returns which nodes need no row of their own. Every
+// reporting row that mentions a node must agree. Other rows do not count: an old row may list a node as joining that
 // has become a member since.
-func (m *Matrix) evidence(reporting []*line) []excuse {
-	excuses := make([]excuse, len(m.nodes))
+func (m *Matrix) evidence(reporting []*line) []bool {
+	rowless := make([]bool, len(m.nodes))
 	candidates := make(bitset, len(m.required))
 	found := false
 	for _, l := range reporting {
@@ -187,12 +181,11 @@ func (m *Matrix) evidence(reporting []*line) []excuse {
 		}
 	}
 	if !found {
-		return excuses
+		return rowless
 	}
 	for i := range candidates.all() {
 		n := &m.nodes[i]
-		first, agreed := true, true
-		e := excuse{row: true, up: true}
+		first, agreed, needsNone := true, true, true
 		for _, l := range reporting {
 			c := l.cell(i)
 			if c.Status == Missing {
@@ -202,34 +195,23 @@ func (m *Matrix) evidence(reporting []*line) []excuse {
 				n.State, first = c.State, false
 			}
 			agreed = agreed && n.State == c.State
-			row, up := c.State.relaxes()
-			e.row, e.up = e.row && row, e.up && up
+			needsNone = needsNone && c.State.inProgress()
 		}
 		if !agreed {
 			n.State = StateNormal
 		}
 		if !first {
-			excuses[i] = e
+			rowless[i] = needsNone
 		}
 	}
-	return excuses
+	return rowless
 }
 
-// relaxes returns the requirements that a state waives if all rows agree on it: row (it needs no
-// row), up (it need not be UP).
-func (s State) relaxes() (row, up bool) {
-	switch s {
-	case StateJoining, StateReplacing, StateLeaving:
-		// The operation is in progress: the node must be UP, but its row is not required. A new
-		// node gets a row after its join; a leaving node may have lost it already.
-		return true, false
-	case StateDecommissioned:
-		return true, true
-	}
-	// A node that is being replaced waives nothing. If the replacement is rolled back, its target
-	// stays banned and DOWN, and ScyllaDB would then cancel a join.
-	return false, false
-}
+// inProgress reports whether a node in the state must be UP, but needs no row: a new node gets one
+// after its join, and a leaving node may have lost it already. A node that is being replaced waives
+// nothing: if the replacement is rolled back, its target stays banned and DOWN, and ScyllaDB would
+// then cancel a join. Nothing writes DECOMMISSIONED into a cell, so it waives nothing.
+func (s State) inProgress() bool { return s.NewNode() || s == StateLeaving }
 
 // count sets the nodes' counters.
 func (m *Matrix) count(pairs []*line) {
@@ -274,15 +256,13 @@ func (m *Matrix) members(mentioned bitset) {
 
 func (s State) joined() bool { return !s.NewNode() && s != StateDecommissioned }
 
-// pairs returns every cell that is not UP and not excused. lines are ordered by node, so that two
+// pairs returns every cell that is not UP. lines are ordered by node, so that two
 // rows of one host ID are adjacent and give the same pair once.
-func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
+func (m *Matrix) pairs(lines []*line) []finding {
 	total := 0
 	for _, l := range lines {
-		for i := range m.required.minus(l.up) {
-			if !excuses[i].up {
-				total++
-			}
+		for range m.required.minus(l.up) {
+			total++
 		}
 	}
 	if total == 0 {
@@ -307,9 +287,6 @@ func (m *Matrix) pairs(lines []*line, excuses []excuse) []finding {
 	}
 	for _, l := range lines {
 		for i := range m.required.minus(l.up) {
-			if excuses[i].up {
-				continue
-			}
 			c, kind := l.cell(i), 1
 			switch c.Status {
 			case Down:

@@ -244,7 +244,7 @@ func TestEvidence(t *testing.T) {
 		"JOINING for some and REPLACING for others is evidence enough": {rows: with(Observation{Status: Up, State: StateJoining}, Observation{Status: Up, State: StateReplacing})},
 		"a LEAVING node that lost its row but is UP does not block":    {rows: with(Observation{Status: Up, State: StateLeaving})},
 		"a LEAVING node that is DOWN blocks":                           {rows: with(Observation{Status: Down, State: StateLeaving}), want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown}},
-		"a DECOMMISSIONED node need not be UP":                         {rows: with(Observation{Status: Down, State: StateDecommissioned})},
+		"a DECOMMISSIONED node that is DOWN blocks":                    {rows: with(Observation{Status: Down, State: StateDecommissioned}), want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing}},
 		"a BEING_REPLACED node with an open replacement blocks":        {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, display: true, want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing}},
 		"who wants to start waits for the end of a replacement":        {rows: with(Observation{Status: Down, State: StateBeingReplaced}), opts: replacing, want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing}},
 		"a BEING_REPLACED node without an open replacement blocks":     {rows: with(Observation{Status: Down, State: StateBeingReplaced}), want: []words.Code{words.NodeDown, words.NodeDown, words.NodeDown, words.RowMissing}},

@@ -115,7 +115,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 		delete(n.required, id)
 	}
 	for id := range n.required {
-		if !own[id] && !lenient && !n.excused(id, evidence, true) {
+		if !own[id] && !lenient && !n.excused(id, evidence) {
 			n.add(words.RowMissing, "", id)
 		}
 	}
@@ -126,7 +126,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 			for id := range n.required {
 				o, ok := says[i][id]
 				switch {
-				case ok && o.Status == Up || n.excused(id, evidence, false):
+				case ok && o.Status == Up:
 				case !ok:
 					n.add(words.NodeNotSeen, name, id)
 				case o.Status == Down:
@@ -135,7 +135,7 @@ func judgeNaively(rows []Row, opts Options) *naive {
 					n.add(words.NodeUnknown, name, id)
 				}
 			}
-		case r.Reporter.HostID == "" || forgotten[string(r.Reporter.HostID)] || n.excused(string(r.Reporter.HostID), evidence, true):
+		case r.Reporter.HostID == "" || forgotten[string(r.Reporter.HostID)] || n.excused(string(r.Reporter.HostID), evidence):
 		case !r.Trouble.IsZero():
 			n.add(words.RowError, "", name)
 		case !r.Stale.IsZero():
@@ -209,8 +209,8 @@ func (n *naive) isSelf(r Ref) bool {
 	return s.HostID != "" && s.HostID == r.HostID
 }
 
-// excused is true when every fresh row that mentions id has it in a state that needs no row (row), or need not be UP (!row).
-func (n *naive) excused(id string, says []map[string]Observation, row bool) bool {
+// excused is true when every fresh row that mentions id has it in a state that needs no row.
+func (n *naive) excused(id string, says []map[string]Observation) bool {
 	mentioned := false
 	for _, cells := range says {
 		o, ok := cells[id]
@@ -218,10 +218,7 @@ func (n *naive) excused(id string, says []map[string]Observation, row bool) bool
 			continue
 		}
 		mentioned = true
-		switch {
-		case o.State == StateDecommissioned:
-		case row && (o.State == StateJoining || o.State == StateReplacing || o.State == StateLeaving):
-		default:
+		if o.State != StateJoining && o.State != StateReplacing && o.State != StateLeaving {
 			return false
 		}
 	}

@@ -296,6 +296,25 @@ func TestStatesOfObservedNodes(t *testing.T) {
 	}
 }
 
+// Two members share an address while one replaces the other there: a list of addresses does not show which of them joins or leaves.
+func TestASharedAddressShowsNoState(t *testing.T) {
+	const other = "cccccccc-0000-4000-8000-00000000000c"
+	for _, path := range []string{"/storage_service/nodes/joining", "/storage_service/nodes/leaving"} {
+		n := newFakeNode(t, with(map[string]answer{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.2", other}), path: list("10.0.0.2"),
+		}))
+		row := ReadRow(t.Context(), n.client())
+		if len(row.ObservedNodes) != 3 {
+			t.Fatalf("%s: the row is %q", path, seen(row))
+		}
+		for _, o := range row.ObservedNodes {
+			if o.State != "" {
+				t.Errorf("%s: %s is %s", path, o.HostID, o.State)
+			}
+		}
+	}
+}
+
 // Up to 2025.2 the list of members is a map by address.
 func TestALostHostIDDoesNotVanish(t *testing.T) {
 	before := map[string]answer{pathVersion: text("2025.1.9-0.20250701.abcdef")}

@@ -130,6 +130,49 @@ func wantHolders(t *testing.T, p view.Permits, want ...string) {
 	}
 }
 
+// A member whose barrier has opened without a permit is joining: by force, or under policy reports. Until it has joined no other one gets a permit.
+func TestAMemberThatPassedWithoutAPermitIsJoining(t *testing.T) {
+	p := joins("b-1", "c-1")
+	opens(p.scene.Requests[1])
+	got := p.pass(time.Minute)
+	wantHolders(t, got)
+	if want := "b-1 PermitWaitsForNewcomer [c-1]"; !slices.Equal(reasons(got), []string{want}) {
+		t.Errorf("queue %q, want %q", reasons(got), want)
+	}
+	p.scene.Requests = p.scene.Requests[:1] // it has joined
+	wantHolders(t, p.pass(window), "b-1")
+}
+
+// A join needs members that are seen UP; a view without any has none.
+func TestNoJoinIsPermittedWithoutMembers(t *testing.T) {
+	for _, kind := range []api.PermitKind{api.PermitJoin, api.PermitReplace} {
+		p := joins("b-1")
+		p.scene.Requests[0].Kind, p.members = kind, nil
+		got := p.pass(time.Minute)
+		wantHolders(t, got)
+		if want := "b-1 ReportMissing []"; !slices.Equal(reasons(got), []string{want}) {
+			t.Errorf("%s: queue %q, want %q", kind, reasons(got), want)
+		}
+	}
+}
+
+// The window is one of the Pod with its volume: a PVC that was recreated under the same Pod, or a new Pod, begins it again.
+func TestTheWindowBeginsAgainWithAnotherVolume(t *testing.T) {
+	for name, change := range map[string]func(*view.Request){
+		"the PVC": func(r *view.Request) { r.ClaimUID = "another" },
+		"the Pod": func(r *view.Request) { newPod(*r, "another") },
+	} {
+		p := joins("b-1")
+		p.pass(window - view.Interval)
+		change(&p.scene.Requests[0])
+		p.now = p.now.Add(view.Interval)
+		if got := p.next(); len(got.Permits) > 0 {
+			t.Errorf("%s is another one, and has the window of the one before", name)
+		}
+		wantHolders(t, p.pass(window), "b-1")
+	}
+}
+
 // No member has a permit before all conditions have held for the window without interruption.
 func TestAPermitIsGivenAfterTheWindowAndNotBefore(t *testing.T) {
 	p := joins("b-1")
