@@ -205,7 +205,11 @@ func (w *world) read() *api.ScyllaDBStatusReport {
 		return n.lagging(w.now)
 	}
 	if len(n.published) > 0 && !w.healed && n.chance(0.05) {
-		return n.published[n.rng.IntN(len(n.published))].status
+		i := n.rng.IntN(len(n.published))
+		if last := i + 1; last < len(n.published) && w.now.Sub(n.published[last].at) > behind {
+			return w.status // no server is that far behind
+		}
+		return n.published[i].status
 	}
 	return w.status
 }

@@ -354,8 +354,9 @@ func (w *world) replacementCure(name string, p *pod) map[string]func() {
 			return cure
 		}
 	}
-	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))
-	in := replace.Read(c).Input(name, w.clock(person), "")
+	objects := w.objects(everything | cluster.KindPVCs)
+	objects.Machines = w.machineStates() // as replace status reads them
+	in := replace.Read(cluster.New(objects, cluster.SourceAuto, w.clock(person))).Input(name, w.clock(person), "")
 	if in == nil {
 		return nil
 	}
