@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -103,16 +104,16 @@ func Forces(o metav1.Object) bool {
 	return o.GetAnnotations()[api.AnnotationForceProceed] == api.ForceProceedValue
 }
 
-// Rolling reports whether a StatefulSet replaces its Pods by Pods of a new revision. A rollout with
-// a partition or with update strategy OnDelete may never end, so it does not count.
+// Rolling reports whether Kubernetes replaces a StatefulSet's Pods by Pods of a new revision. With
+// update strategy OnDelete it replaces none, with a partition only Pods with the highest ordinals.
 func Rolling(set *appsv1.StatefulSet) bool {
-	st := &set.Status
+	st, strategy := &set.Status, &set.Spec.UpdateStrategy
 	if st.UpdateRevision == "" || st.UpdateRevision == st.CurrentRevision ||
-		set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
+		strategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return false
 	}
-	r := set.Spec.UpdateStrategy.RollingUpdate
-	return r == nil || r.Partition == nil || *r.Partition == 0
+	r := strategy.RollingUpdate
+	return r == nil || ptr.Deref(r.Partition, 0) == 0 || st.UpdatedReplicas < st.Replicas-*r.Partition
 }
 
 // ScyllaDBStatus returns the status of ScyllaDB's container in a Pod, nil while the kubelet has not

@@ -71,10 +71,13 @@ var rules = map[words.Code][]rule{
 	words.FirstNodePending: {{steps: one(words.WaitForFirstNode), take: of(words.WaitForFirstNode, "first")}},
 	words.OneNewcomerAtATime: {
 		{steps: one(words.WaitForNewcomer), when: isMember, take: of(words.WaitForNewcomer, "node")}},
-	words.ReporterSilent:    {{steps: one(words.ReachReporter), when: isMember}},
-	words.RolloutInProgress: {{steps: one(words.WaitForRollout)}},
-	words.PodsNotReady:      {{steps: one(words.SeeNotReady)}},
-	words.Stabilising:       {{steps: one(words.WaitWhileAllStayUp)}},
+	words.ReporterSilent: {{steps: one(words.ReachReporter), when: isMember}},
+	words.RolloutInProgress: {
+		{steps: one(words.WaitForInject), when: because(words.PodsOfOldTemplate)},
+		{steps: one(words.WaitForRollout)},
+	},
+	words.PodsNotReady: {{steps: one(words.SeeNotReady)}},
+	words.Stabilising:  {{steps: one(words.WaitWhileAllStayUp)}},
 
 	// Reports, and the controllers that maintain them.
 	words.ReportMissing: {

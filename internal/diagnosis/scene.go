@@ -293,7 +293,7 @@ func (s *scene) rolloutOf(k int) (set string, changing bool) {
 		return "", false
 	}
 	set, _ = b.Cause.Params["statefulSet"].(string)
-	return cmp.Or(set, "?"), b.Cause.Code == words.PodsOfOldRevision
+	return cmp.Or(set, "?"), b.Cause.Code != words.FewerPodsReady
 }
 
 // inFate returns the nodes with one of the fates that no finding explains yet.

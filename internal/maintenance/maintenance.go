@@ -26,7 +26,8 @@ type work struct {
 	Known bool
 	// Replaced are the members with a replacement that is requested or open, by name.
 	Replaced []*cluster.Member
-	// Rolling are the StatefulSets whose Pods are being replaced by Pods of a new revision.
+	// Rolling are the StatefulSets whose Pods Kubernetes or inject replaces by Pods of a new
+	// revision.
 	Rolling []*appsv1.StatefulSet
 }
 
@@ -41,7 +42,7 @@ func UnderWay(c *cluster.Cluster) work {
 		}
 	}
 	for i := range c.StatefulSets {
-		if set := &c.StatefulSets[i]; cluster.Rolling(set) {
+		if set := &c.StatefulSets[i]; cluster.Rolling(set) || byInject(set) && ofOldRevision(set) {
 			w.Rolling = append(w.Rolling, set)
 		}
 	}

@@ -25,21 +25,21 @@ type Rollout struct {
 	Rolling bool
 }
 
-// Rollouts returns the StatefulSets that are not at rest: with Pods of a revision other than the
-// newest, or with fewer ready Pods than joined members. A node that restarts in the middle of a
-// join rolls the join back. Not counted are:
+// Rollouts returns the StatefulSets that are not at rest: with Pods that a rollout will replace, or
+// with fewer ready Pods than joined members. A node that restarts in the middle of a join rolls the
+// join back. Not counted are:
 //   - new nodes, because they have not joined
 //   - members that are replaced, leave or were removed
 //   - self and the dead nodes that its replacement ignores; nil for the whole cluster
+//   - a rollout that restarts no node
 func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 	var out []Rollout
 	var dead []hostid.ID
-	var own *appsv1.StatefulSet // self's StatefulSet, whose rollout waits for self
+	var own *appsv1.StatefulSet // self's StatefulSet
+	waits := false              // its rollout waits for self
 	if self != nil {
-		dead = self.IgnoredDead()
-		if set := self.StatefulSet; set != nil && ofOldRevision(&set.Status) && holder(c, set, self) != nil {
-			own = set
-		}
+		dead, own = self.IgnoredDead(), self.StatefulSet
+		waits = own != nil && ofOldRevision(own) && holder(c, own, self) != nil
 	}
 	joined := map[string]int32{}
 	for _, m := range c.Serviced() {
@@ -48,6 +48,7 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 			joined[m.StatefulSet.Name]++
 		}
 	}
+	nodes := nodesBySet(c, self)
 	for i := range c.StatefulSets {
 		set := &c.StatefulSets[i]
 		status := &set.Status
@@ -55,11 +56,18 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 		case status.UpdateRevision == "":
 			// Saved without status, or not yet read by the StatefulSet controller: no rollout is
 			// known.
-		case set.Generation > status.ObservedGeneration && status.ObservedGeneration > 0, ofOldRevision(status):
-			if own != nil && set.Name == own.Name || (own != nil || byHostID(self)) && goesFirst(c, self, set) {
+		case unobserved(set), ofOldRevision(set):
+			switch {
+			case own == nil || set.Name != own.Name:
+				if !nodes[set.Name] || (waits || byHostID(self)) && goesFirst(c, self, set) {
+					continue
+				}
+			case waits, len(nodes) == 0 && !unobserved(set):
+				// Until the first node has joined, no Pod becomes Ready, and a rollout does not
+				// pass a Pod that is not.
 				continue
 			}
-			out = append(out, Rollout{StatefulSet: set.Name, Cause: words.New(words.PodsOfOldRevision,
+			out = append(out, Rollout{StatefulSet: set.Name, Cause: words.New(causeOf(set),
 				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
 		case status.ReadyReplicas < joined[set.Name]:
 			pods, gate := notReady(c, set)
@@ -71,6 +79,46 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 		}
 	}
 	return out
+}
+
+// nodesBySet returns the StatefulSets with a Pod, other than self's, that runs a node or may start
+// one: it has joined, records a host ID, or its barrier has opened.
+func nodesBySet(c *cluster.Cluster, self *cluster.Member) map[string]bool {
+	nodes := map[string]bool{}
+	members := c.Members()
+	for i := range members {
+		m := &members[i]
+		if m.StatefulSet != nil && (self == nil || m.Member != self.Member) &&
+			(m.EverJoined() || m.RecordedID() != "" || m.HostID != "" || m.PastBarrier()) {
+			nodes[m.StatefulSet.Name] = true
+		}
+	}
+	return nodes
+}
+
+// byInject reports whether `kubectl scylla inject` replaces the Pods one by one.
+func byInject(set *appsv1.StatefulSet) bool {
+	_, is := set.Annotations[api.AnnotationRolling]
+	return is && onDelete(set)
+}
+
+func onDelete(set *appsv1.StatefulSet) bool {
+	return set.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
+}
+
+// causeOf distinguishes the rollouts that `kubectl rollout status` shows from those of inject.
+func causeOf(set *appsv1.StatefulSet) words.Code {
+	if byInject(set) {
+		return words.PodsOfOldTemplate
+	}
+	return words.PodsOfOldRevision
+}
+
+// unobserved reports whether a change of the StatefulSet may have started a rollout that its status
+// does not show yet. Without a rollout strategy no change starts one.
+func unobserved(set *appsv1.StatefulSet) bool {
+	return set.Generation > set.Status.ObservedGeneration && set.Status.ObservedGeneration > 0 &&
+		(!onDelete(set) || byInject(set))
 }
 
 // rolling is cluster.Rolling, unless each existing Pod is of the newest revision: then Pods that
@@ -105,9 +153,11 @@ func notReady(c *cluster.Cluster, set *appsv1.StatefulSet) (pods []string, gate 
 	return pods, gate
 }
 
-// ofOldRevision reports whether there are Pods of a revision other than the newest.
-func ofOldRevision(status *appsv1.StatefulSetStatus) bool {
-	return status.CurrentRevision != status.UpdateRevision && status.UpdatedReplicas < status.Replicas
+// ofOldRevision reports whether a rollout in progress has Pods left to replace. A user's OnDelete
+// and the Pods below a partition are no rollout: they stay until the user deletes them.
+func ofOldRevision(set *appsv1.StatefulSet) bool {
+	return (cluster.Rolling(set) || byInject(set) && set.Status.CurrentRevision != set.Status.UpdateRevision) &&
+		set.Status.UpdatedReplicas < set.Status.Replicas
 }
 
 // goesFirst reports whether a new node need not wait for the rollout of another StatefulSet,
@@ -131,7 +181,7 @@ func byHostID(m *cluster.Member) bool { return m != nil && m.Label(api.LabelRepl
 // an old revision. self, if set, is the new node in question. Without self, the holder must not
 // have started to join: its end would let the rollout continue.
 func holder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member) *cluster.Member {
-	if set.Generation > set.Status.ObservedGeneration && set.Status.ObservedGeneration > 0 {
+	if unobserved(set) {
 		return nil // the number of Pods of the newest revision is unknown
 	}
 	first, n := cluster.Ordinals(set)

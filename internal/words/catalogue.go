@@ -132,6 +132,8 @@ var (
 	HostIDRemoved     = define("HostIDRemoved", "host ID {hostID} was removed from the cluster: no node lists it")
 	PodsOfOldRevision = define("PodsOfOldRevision",
 		"StatefulSet {statefulSet} has {updated} of {replicas} Pods updated")
+	PodsOfOldTemplate = define("PodsOfOldTemplate",
+		"kubectl scylla inject restarts the Pods of StatefulSet {statefulSet}: {updated} of {replicas} Pods updated")
 	FewerPodsReady = define("FewerPodsReady",
 		"StatefulSet {statefulSet} has {ready} Ready Pods for {joined} joined {joined?member|members}[; not Ready: {pods&}][; readiness gate {gate} is not True]")
 
@@ -295,7 +297,9 @@ var (
 	WaitForFirstNode = define("WaitForFirstNode", "wait until {first} has joined; check its Pod: {1}")
 	SeeNotReady      = define("SeeNotReady", "check why it is not Ready: {1}")
 	WaitForRollout   = define("WaitForRollout", "wait until the rollout has finished: {1}")
-	GiveNewerImage   = define("GiveNewerImage",
+	WaitForInject    = define("WaitForInject",
+		"wait until kubectl scylla inject has finished; if it was interrupted, run the same command again; check the revision of each Pod: {1}")
+	GiveNewerImage = define("GiveNewerImage",
 		"use an image of {oldest} or later: ScyllaDB rejects and bans a node that lacks features that the cluster uses")
 	WaitForNewcomer    = define("WaitForNewcomer", "wait until {node} has joined: {1}")
 	WaitWhileAllStayUp = define("WaitWhileAllStayUp", "wait: no action is needed while all nodes stay UP")

@@ -94,6 +94,7 @@ func TestFoundSeeds(t *testing.T) {
 		40445: "a person was shown how to look at a new node whose machine was cut off, and deleted its PVC after it had joined",
 		47384: "a peer that had not renewed its row blocked a member whose join was recorded",
 		41709: "a new node whose host ID only a last row had recorded counted as a member",
+		42076: "the first node waited for another rack's rollout, which waited for the first node",
 	})
 }
 
