@@ -10,8 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func (b *bench) permitted() []string {
@@ -68,4 +73,61 @@ func TestNoHarm25APermitStaysWhenManyMembersSortBeforeIt(t *testing.T) {
 	if got := again.permitted(); !slices.Equal(got, want) {
 		t.Errorf("another controller leads, and permits are of %q, want %q", got, want)
 	}
+}
+
+// again deletes these objects of a member and makes them anew, with a PVC of another UID.
+func (b *bench) again(name, claim string, o []client.Object) {
+	b.t.Helper()
+	pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + name, UID: types.UID(claim)}}
+	for _, obj := range append(o, pvc) {
+		if err := client.IgnoreNotFound(b.client.Delete(b.t.Context(), obj.DeepCopyObject().(client.Object))); err != nil {
+			b.t.Fatal(err)
+		}
+		obj.SetResourceVersion("")
+		if err := b.client.Create(b.t.Context(), obj); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// The member with the Form permit stays the first node when its Service is created again, and is then younger than the others': the two waited for each
+// other, and so it is for a rack that is scaled to none and back.
+func TestTheFounderStaysTheFirstNode(t *testing.T) {
+	t.Parallel()
+	o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1)}
+	b := newBench(t, o...)
+	tracker := b.withViews(1)
+	b.again("demo-r1-0", "claim-1", waiting("r1", 0, time.Hour))
+	b.again("demo-r2-0", "claim-2", waiting("r2", 0, time.Minute))
+	b.reconcile()
+	b.pass(tracker, 2*view.Stabilisation)
+	if got, want := b.permitted(), []string{"demo-r1-0 claim-1"}; !slices.Equal(got, want) {
+		t.Fatalf("permits of %q, want %q", got, want)
+	}
+
+	recreated := waiting("r1", 0, 0)
+	recreated[1].SetUID("pod-2")
+	b.again("demo-r1-0", "claim-3", recreated)
+	b.reconcile()
+	b.pass(tracker, 2*view.Stabilisation)
+	if got, want := b.permitted(), []string{"demo-r1-0 claim-3"}; !slices.Equal(got, want) {
+		t.Errorf("permits of %q, want %q: queue %+v", got, want, b.status().Status.View.Queue)
+	}
+	c := b.cluster()
+	for member, want := range map[string]words.Code{"demo-r1-0": words.SeedsFirstNode, "demo-r2-0": words.SeedsFirstNodePending} {
+		in := bootstrap.StartOf(c, member)
+		in.Address = "10.0.0.1"
+		if got := bootstrap.Seeds(in); got.Code != want {
+			t.Errorf("launch of %s: %s %q, want %s", member, got.Code, got.Names, want)
+		}
+	}
+}
+
+func (b *bench) cluster() *cluster.Cluster {
+	b.t.Helper()
+	o, err := kube.Load(b.t.Context(), b.client, cluster.Key{Namespace: ns, Name: "demo"}, kube.LoadOptions{Source: cluster.SourceAuto, StatusReport: true})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return cluster.New(o, cluster.SourceAuto, b.clock.Now())
 }

@@ -150,3 +150,49 @@ func TestRow2RaisedRackByRack(t *testing.T) {
 		t.Errorf("events %s", e)
 	}
 }
+
+// The member with the Form permit is the one to which a new cluster is capped, while a StatefulSet may have it: else all counts were zero for ever.
+func TestTheFounderIsTheOneMember(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, append([]client.Object{handed("r1", "3"), handed("r2", "3")}, waiting("r1", 0, time.Hour)...)...)
+	tracker := b.withViews(1)
+	b.reconcile()
+	b.pass(tracker, 2*view.Stabilisation)
+	if v := b.status().Status.View; v.Founder != "demo-r1-0" {
+		t.Fatalf("founder %q", v.Founder)
+	}
+	for _, o := range waiting("r1", 0, time.Hour) {
+		if err := b.client.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.scale("demo-r1", 0)
+	b.again("demo-r2-0", "claim", waiting("r2", 0, time.Minute))
+	b.pass(tracker, 2*view.Stabilisation)
+	if got := b.counts(); got != "r1 1, r2 0" {
+		t.Errorf("the founder's rack was scaled to none: %s", got)
+	}
+	b.scale("demo-r1", 0)
+	if err := b.client.Delete(t.Context(), handed("r1", "3")); err != nil {
+		t.Fatal(err)
+	}
+	b.pass(tracker, 2*view.Stabilisation)
+	if got := b.counts(); got != "r2 1" {
+		t.Errorf("the founder's rack no longer exists: %s", got)
+	}
+	if got := b.permitted(); len(got) > 0 {
+		t.Errorf("a second member had the permit to bootstrap the cluster: %q", got)
+	}
+}
+
+func (b *bench) scale(name string, n int32) {
+	b.t.Helper()
+	s := &appsv1.StatefulSet{}
+	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, s); err != nil {
+		b.t.Fatal(err)
+	}
+	s.Spec.Replicas = &n
+	if err := b.client.Update(b.t.Context(), s); err != nil {
+		b.t.Fatal(err)
+	}
+}

@@ -33,6 +33,7 @@ func Of(c *cluster.Cluster, member string) (Input, error) {
 		Peers:             slices.DeleteFunc(c.Serviced(), func(p *cluster.Member) bool { return p == m }),
 		Rollouts:          maintenance.Rollouts(c, m), Version: m.ImageVersion(),
 		Held: held(c, m), LastListedBy: c.LastListedBy(self.HostID), Permission: permission(c, m),
+		FormHolder:  c.FormHolder(),
 		Initialized: c.StatusReport != nil && c.StatusReport.Status.Initialized, Doubts: c.Doubts(member),
 		Banned: m.Banned(), Ran: m.RanAs(),
 	}

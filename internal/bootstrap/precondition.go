@@ -90,7 +90,7 @@ func (in *Input) lostAlone() bool {
 // first returns the member that may be the first node, by the same rule as the launcher's choice of
 // seeds.
 func (in *Input) first() matrix.Ref {
-	if first := First(append(slices.Clip(in.Peers), in.Member)); first != in.Member {
+	if first := First(append(slices.Clip(in.Peers), in.Member), in.FormHolder); first != in.Member {
 		return first.Recorded()
 	}
 	return in.self

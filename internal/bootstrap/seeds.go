@@ -24,6 +24,9 @@ type Start struct {
 	// IPs of Services, not Pod IPs.
 	Address   string
 	ByService bool
+	// FormHolder is cluster.FormHolder: the only member that may bootstrap the cluster while it
+	// exists.
+	FormHolder string
 	// External are the seeds that the user gave. A seed that is a member of Members is left to the
 	// rule.
 	External []string
@@ -40,7 +43,7 @@ type Start struct {
 // StartOf returns the start of a member from objects with Services, Pods and reports. The caller
 // adds the address that the member will have and the seeds that the user gave.
 func StartOf(c *cluster.Cluster, member string) Start {
-	s := Start{Member: c.Member(member), Members: c.Serviced()}
+	s := Start{Member: c.Member(member), Members: c.Serviced(), FormHolder: c.FormHolder()}
 	if s.Member == nil {
 		s.Member = &cluster.Member{Ref: matrix.Ref{Member: member}}
 	}
@@ -98,12 +101,16 @@ func (c SeedChoice) Message() words.Message {
 	return words.New(c.Code, "names", c.Names, "seeds", c.Seeds)
 }
 
-// First returns the only member that may create the cluster while no member has joined: the one
-// with the oldest Service, then the first by name. Nil without members. Creation times have whole
-// seconds, so a member that is first must check again a second later.
-func First(members []*cluster.Member) *cluster.Member {
+// First returns the only member that may create the cluster while no member has joined: formHolder
+// if it is one of them, else the one with the oldest Service, then the first by name. Nil without
+// members. Creation times have whole seconds, so a member that is first must check again a second
+// later.
+func First(members []*cluster.Member, formHolder string) *cluster.Member {
 	if len(members) == 0 {
 		return nil
+	}
+	if at := slices.IndexFunc(members, func(m *cluster.Member) bool { return m.Ref.Member == formHolder }); at >= 0 {
+		return members[at]
 	}
 	return slices.MinFunc(members, byAge)
 }
@@ -158,7 +165,7 @@ func Seeds(s Start) SeedChoice {
 	case selfJoined:
 		return SeedChoice{Code: words.SeedsFirstNode, Seeds: []string{s.Address}, Names: []string{self}}
 	}
-	first := cmp.Or(First(s.Members), s.Member).Ref.Member
+	first := cmp.Or(First(s.Members, s.FormHolder), s.Member).Ref.Member
 	if first != self || s.Address == "" {
 		return SeedChoice{Code: words.SeedsFirstNodePending, Names: []string{first}}
 	}

@@ -80,6 +80,14 @@ func TestA1Seeds(t *testing.T) {
 			SeedChoice{words.SeedsFound, []string{"x"}, nil}},
 		"a second datacenter without external seeds": {"a", Start{Members: ms{sm("a", "r1", 9, "")}, Elsewhere: []string{"dc2"}}, false,
 			SeedChoice{words.SeedsElsewhere, nil, []string{"dc2"}}},
+		"the founder's Service was created again": {"b", Start{Members: ms{sm("a", "r1", 3, ""), sm("b", "r2", 0, "")}, FormHolder: "b"}, false,
+			SeedChoice{words.SeedsFirstNode, []string{"ip-b"}, []string{"b"}}},
+		"the oldest waits for the founder": {"a", Start{Members: ms{sm("a", "r1", 3, ""), sm("b", "r2", 0, "")}, FormHolder: "b"}, false,
+			SeedChoice{words.SeedsFirstNodePending, nil, []string{"b"}}},
+		"the founder no longer exists": {"a", Start{Members: ms{sm("a", "r1", 3, ""), sm("b", "r2", 0, "")}, FormHolder: "c"}, false,
+			SeedChoice{words.SeedsFirstNode, []string{"ip-a"}, []string{"a"}}},
+		"a founder after others have joined": {"b", Start{Members: ms{sm("a", "r1", 3, "ju"), sm("b", "r2", 0, "")}, FormHolder: "b"}, false,
+			SeedChoice{words.SeedsFound, []string{"ip-a"}, nil}},
 		"its own Service is not there yet": {"a", Start{}, false, SeedChoice{words.SeedsFirstNodePending, nil, []string{"a"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,6 +127,7 @@ func TestA1NeverASecondCluster(t *testing.T) {
 			members = append(members, seedMember(fmt.Sprintf("m%d", i), fmt.Sprintf("r%d", rapid.IntRange(1, 3).Draw(t, "rack")), rapid.IntRange(0, 2).Draw(t, "age"), flags))
 		}
 		external := rapid.SliceOf(rapid.SampledFrom([]string{"m0", "m1", "ip-m0", "ip-m1", "m0.demo.svc"})).Draw(t, "external")
+		founder := rapid.SampledFrom([]string{"", "m0", "m1", "m5", "gone"}).Draw(t, "founder")
 		founders := 0
 		for _, self := range members {
 			delete(self.Service.Annotations, api.AnnotationForceProceed)
@@ -126,7 +135,7 @@ func TestA1NeverASecondCluster(t *testing.T) {
 				self.Service.Annotations[api.AnnotationForceProceed] = api.ForceProceedValue
 			}
 			address := self.SeedAddress(false)
-			c := Seeds(Start{Member: self, Members: members, Address: address, External: external, Restart: rapid.Bool().Draw(t, "restart")})
+			c := Seeds(Start{Member: self, Members: members, Address: address, External: external, FormHolder: founder, Restart: rapid.Bool().Draw(t, "restart")})
 			others := joined
 			if self.HasJoined() {
 				others--

@@ -89,6 +89,8 @@ type Input struct {
 	// Initialized is true if the cluster report records that the cluster has had its first node: no
 	// member creates it again.
 	Initialized bool
+	// FormHolder is cluster.FormHolder.
+	FormHolder string
 	// Permission is the known state of Self's permit; nil if none is needed. It is one more
 	// condition, and never overrides the others.
 	Permission *Permission

@@ -33,6 +33,7 @@ type Cluster struct {
 	Operator bool
 
 	want        Source
+	formHolder  string      // WithFormHolder
 	rowless     []hostid.ID // host IDs whose rows are in no report
 	ix          *index
 	annotations map[string]decoded // by Pod name; without Pods that have no annotation

@@ -49,6 +49,25 @@ func (c *Cluster) ownReport() bool {
 		len(c.StatusReport.Datacenters) > 0
 }
 
+// WithFormHolder returns the same Cluster with a FormHolder that its report does not show yet.
+func (c *Cluster) WithFormHolder(member string) *Cluster {
+	other := *c
+	other.formHolder = member
+	return &other
+}
+
+// FormHolder returns the only member that has had a permit to bootstrap the cluster, by the
+// cluster's own report; empty if there is none.
+func (c *Cluster) FormHolder() string {
+	if c.formHolder != "" {
+		return c.formHolder
+	}
+	if r := c.StatusReport; r != nil && r.Name == c.Name && r.Status.View != nil {
+		return r.Status.View.Founder
+	}
+	return ""
+}
+
 // ByClusterReport reports whether report rows come from the cluster report.
 func (c *Cluster) ByClusterReport() bool {
 	return c.OverrideRef != "" || len(c.Reports) == 0 || c.ownReport()

@@ -68,8 +68,10 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 	if joined(c) {
 		kind = api.PermitJoin
 	}
-	names := map[string]bool{}
-	fit := 0
+	names, fit := map[string]bool{}, 0
+	if stored.View != nil {
+		c = c.WithFormHolder(stored.View.Founder)
+	}
 	for _, one := range c.JoinCandidates() {
 		uid, read := claims[one.PVCName]
 		holds := slices.ContainsFunc(carried(stored.View),

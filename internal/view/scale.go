@@ -76,6 +76,16 @@ type handed struct {
 	is, wants int // replicas
 }
 
+// upTo returns how many replicas the StatefulSet needs for a member, 0 if it cannot have so many.
+func (h *handed) upTo(member string) int {
+	text, ok := strings.CutPrefix(member, h.set.Name+"-")
+	ordinal, err := strconv.Atoi(text)
+	if n := ordinal - h.first + 1; ok && err == nil && n > 0 && n <= max(h.wants, h.is) {
+		return n
+	}
+	return 0
+}
+
 // raise gives the first rack with too few replicas the number that it wants, when every existing
 // member has joined.
 func raise(c *cluster.Cluster, ours []handed) []scaling {
@@ -107,13 +117,11 @@ func raise(c *cluster.Cluster, ours []handed) []scaling {
 func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []handed) []scaling {
 	applicants := c.JoinCandidates()
 	first := ""
-	if stored.View != nil {
-		first = stored.View.Founder
-	}
-	if first == "" {
-		if founder := bootstrap.First(applicants); founder != nil {
-			first = founder.Ref.Member
-		}
+	if v := stored.View; v != nil && (c.Member(v.Founder) != nil ||
+		slices.ContainsFunc(ours, func(h handed) bool { return h.upTo(v.Founder) > 0 })) {
+		first = v.Founder
+	} else if m := bootstrap.First(applicants, ""); m != nil {
+		first = m.Ref.Member
 	}
 	for _, a := range applicants {
 		if a.PastBarrier() && a.Ref.Member != first {
@@ -130,13 +138,7 @@ func capped(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, ours []h
 	}
 	var out []scaling
 	for _, h := range ours {
-		to := 0
-		if text, ok := strings.CutPrefix(first, h.set.Name+"-"); ok {
-			if n, err := strconv.Atoi(text); err == nil && n >= h.first {
-				to = min(n-h.first+1, max(h.wants, h.is))
-			}
-		}
-		if to != h.is {
+		if to := h.upTo(first); to != h.is {
 			out = append(out,
 				scaling{Set: h.set, Replicas: int32(to), Message: words.New(words.ReplicasAreCapped, "set", h.set.Name,
 					"from", h.is, "to", to, "wanted", h.wants)})

@@ -31,7 +31,7 @@ func (f *fixture) first() string {
 	for i := range list.Items {
 		members = append(members, &cluster.Member{Ref: matrix.Ref{Member: list.Items[i].Name}, Service: &list.Items[i]})
 	}
-	m := bootstrap.First(members)
+	m := bootstrap.First(members, "")
 	if m == nil {
 		f.t.Fatal("no member Services")
 	}
