@@ -6,9 +6,9 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -20,50 +20,65 @@ import (
 // other members come later in any case.
 const claimsAtOnce = 16
 
-// claimOf identifies a PVC by the Pod that uses it: while that Pod exists, Kubernetes keeps its
-// PVC, so one read is enough.
+// claimOf identifies a PVC by the Pod that waits with it. Kubernetes keeps the PVC of a Pod that
+// runs, so one read is enough; a Pod that was not scheduled yet may get another PVC.
 type claimOf struct {
 	pod   types.UID
 	claim string
 }
 
-// claims returns the UIDs of the data PVCs of members that wait to join, empty for a missing PVC.
-// If a PVC cannot be read, its member is omitted and gets no permit. A known PVC is never omitted,
-// because that would withdraw a valid permit and grant it to another member.
+// claims returns the UIDs of the data PVCs of members that wait in their barriers or have passed
+// them, empty for a missing PVC. If a PVC cannot be read or is being deleted, its member is omitted
+// and gets no permit. The PVC of a stored permit is omitted only if it is being deleted: the permit
+// would be withdrawn and granted to another member.
 func (r *reconciler) claims(ctx context.Context, m *memory, c *cluster.Cluster,
 	stored *api.StatusReportView) map[string]types.UID {
 	out, known := map[string]types.UID{}, map[claimOf]types.UID{}
 	asked := 0
 	for _, a := range c.JoinCandidates() {
-		if a.PodUID() == "" {
+		past := a.PastBarrier()
+		if !past && !a.WaitsInBarrier() {
 			continue
 		}
 		k := claimOf{a.PodUID(), a.PVCName}
 		uid, ok := m.claims[k]
-		if !ok {
-			uid, ok = permitted(stored, a)
-		}
-		if !ok {
-			if asked == claimsAtOnce {
+		granted, has := permitted(stored, a)
+		switch {
+		case ok:
+		case past:
+			if uid = granted; !has {
 				continue
 			}
+		case !has && asked == claimsAtOnce:
+			continue
+		default:
 			asked++
-			// By name, and metadata only: a list would make the client cache all PVCs.
-			p := &metav1.PartialObjectMetadata{}
-			p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
-			switch err := r.o.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: a.PVCName}, p); {
-			case err == nil:
-				uid = p.UID
-			case !apierrors.IsNotFound(err):
+			is, err := r.claim(ctx, types.NamespacedName{Namespace: c.Namespace, Name: a.PVCName})
+			switch {
+			case err != nil && !has:
 				r.o.Log.WarnContext(ctx, "PVC not read: its member gets no permit", "namespace", c.Namespace, "claim",
 					a.PVCName, "error", err)
 				continue
+			case err != nil:
+				out[a.PVCName] = granted
+				continue
+			case is.DeletionTimestamp != nil:
+				continue
 			}
+			uid = is.UID
 		}
 		known[k], out[a.PVCName] = uid, uid
 	}
 	m.claims = known
 	return out
+}
+
+// claim reads a PVC, by name and metadata only: a list would make the client cache all PVCs. It
+// returns an empty object for a missing PVC.
+func (r *reconciler) claim(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	p := &metav1.PartialObjectMetadata{}
+	p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
+	return p, client.IgnoreNotFound(r.o.Live.Get(ctx, key, p))
 }
 
 // permitted returns the PVC UID of the stored permit of a's Pod, false if there is none. A new

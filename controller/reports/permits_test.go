@@ -131,3 +131,90 @@ func (b *bench) cluster() *cluster.Cluster {
 	}
 	return cluster.New(o, cluster.SourceAuto, b.clock.Now())
 }
+
+// A PVC is bound to a Pod once its barrier runs with it. A Pod that was not scheduled may get another one, with the same controller and with the next.
+func TestAPermitIsForThePVCWithWhichTheBarrierRuns(t *testing.T) {
+	t.Parallel()
+	const name = "demo-r2-0"
+	for what, leader := range map[string]int64{"the same controller": 1, "another controller": 2} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			o := waiting("r2", 0, time.Hour)
+			pending := o[1].(*corev1.Pod)
+			ready := pending.Status.DeepCopy()
+			pending.Status = corev1.PodStatus{Phase: corev1.PodPending}
+			b := newBench(t, append(one(), set("demo-r2", "dc1", "r2", 1))...)
+			tracker := b.withViews(1)
+			b.again(name, "claim-1", o)
+			b.reconcile()
+			b.join()
+			b.pass(tracker, 2*view.Stabilisation)
+			// Its PVC is deleted, made again, and then it is scheduled.
+			b.again(name, "claim-2", nil)
+			if leader != 1 {
+				tracker = b.withViews(leader)
+			}
+			pod := &corev1.Pod{}
+			if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: name}, pod); err != nil {
+				t.Fatal(err)
+			}
+			pod.Status = *ready
+			if err := b.client.Status().Update(t.Context(), pod); err != nil {
+				t.Fatal(err)
+			}
+			b.reconcile()
+			b.pass(tracker, 4*view.Stabilisation)
+			if got, want := b.permitted(), []string{name + " claim-2"}; !slices.Equal(got, want) {
+				t.Errorf("permits of %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// A stored permit that names another PVC than the one with which the barrier waits is corrected by the next leader.
+func TestAPermitForAnotherPVCEndsWithItsLeader(t *testing.T) {
+	t.Parallel()
+	const name = "demo-r2-0"
+	b := newBench(t, append(one(), set("demo-r2", "dc1", "r2", 1))...)
+	tracker := b.withViews(1)
+	b.again(name, "claim-1", waiting("r2", 0, time.Hour))
+	b.reconcile()
+	b.join()
+	b.pass(tracker, 4*view.Stabilisation)
+	b.again(name, "claim-2", nil)
+	again := newBench(t)
+	again.client, again.clock = b.client, b.clock
+	again.reconciler.o.Client, again.reconciler.o.Live, again.reconciler.o.Clock = b.client, b.client, b.clock
+	tracker = again.withViews(2)
+	again.reconcile()
+	again.pass(tracker, 4*view.Stabilisation)
+	if got, want := again.permitted(), []string{name + " claim-2"}; !slices.Equal(got, want) {
+		t.Errorf("permits of %q, want %q", got, want)
+	}
+}
+
+// Kubernetes keeps a PVC that is being deleted only while its Pod exists: a node would lose its volume with the Pod.
+func TestNoPermitForAPVCThatIsBeingDeleted(t *testing.T) {
+	t.Parallel()
+	const name = "demo-r2-0"
+	b := newBench(t, append(one(), append(waiting("r2", 0, time.Hour), waiting("r3", 0, 0)...)...)...)
+	for claim, finalizers := range map[string][]string{name: {"kubernetes.io/pvc-protection"}, "demo-r3-0": nil} {
+		pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + claim, UID: types.UID("claim-" + claim), Finalizers: finalizers}}
+		if err := b.client.Create(t.Context(), pvc); err != nil {
+			t.Fatal(err)
+		}
+		if finalizers == nil {
+			continue
+		}
+		if err := b.client.Delete(t.Context(), pvc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tracker := b.withViews(1)
+	b.reconcile()
+	b.join()
+	b.pass(tracker, 4*view.Stabilisation)
+	if got, want := b.permitted(), []string{"demo-r3-0 claim-demo-r3-0"}; !slices.Equal(got, want) {
+		t.Errorf("permits of %q, want %q", got, want)
+	}
+}

@@ -98,6 +98,10 @@ func (b *barrier) unpermitted(ctx context.Context, key cluster.Key, v bootstrap.
 	claim := &metav1.PartialObjectMetadata{}
 	claim.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"))
 	switch err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: p.Claim}, claim); {
+	case err == nil && claim.DeletionTimestamp != nil:
+		// Kubernetes keeps it only for this Pod, so no permit is for it.
+		return []matrix.Blocker{{Reason: words.PermitForOther, Observed: v.Self,
+			Cause: words.New(words.ClaimIsBeingDeleted, "claim", p.Claim, "pod", b.Pod)}}
 	case err == nil:
 		p.ClaimUID = claim.UID
 	case apierrors.IsForbidden(err):

@@ -609,3 +609,25 @@ func TestNoHarm22APermitIsForOnePod(t *testing.T) {
 		})
 	}
 }
+
+// Kubernetes deletes the volume with this Pod: no permit is for it.
+func TestAPVCThatIsBeingDeletedNeverOpens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := withView(t, permittedView())
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + newcomer}}
+		w.update(claim, func() { claim.Finalizers = []string{"kubernetes.io/pvc-protection"} })
+		if err := w.c.Delete(t.Context(), claim); err != nil {
+			t.Fatal(err)
+		}
+		_, done := running(t, w)
+		for range 30 {
+			time.Sleep(5 * time.Second)
+			stillWaiting(t, done)
+			w.renew(nil)
+		}
+		if log, want := w.logged(), "PersistentVolumeClaim data-"+newcomer+" is Terminating"; !strings.Contains(log, want) {
+			t.Errorf("does not say %q:\n%s", want, log)
+		}
+	})
+}
