@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
@@ -216,5 +217,30 @@ func TestNoPermitForAPVCThatIsBeingDeleted(t *testing.T) {
 	b.pass(tracker, 4*view.Stabilisation)
 	if got, want := b.permitted(), []string{"demo-r3-0 claim-demo-r3-0"}; !slices.Equal(got, want) {
 		t.Errorf("permits of %q, want %q", got, want)
+	}
+}
+
+// A barrier that cannot open lets the next member join after some minutes.
+func TestABarrierThatCannotOpenDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
+	o := append(one(), set("demo-r2", "dc1", "r2", 1), set("demo-r3", "dc1", "r3", 1))
+	refused := waiting("r2", 0, time.Hour)
+	refused[1].SetAnnotations(map[string]string{api.AnnotationBarrier: `{"refusals":[{"reason":"NoOtherSeed"}]}`})
+	o = append(append(o, refused...), waiting("r3", 0, time.Hour)...)
+	b := newBench(t, o...)
+	tracker := b.withViews(1)
+	b.reconcile()
+	b.join()
+	b.pass(tracker, 4*view.Stabilisation)
+	if got, want := b.permitted(), []string{"demo-r2-0 "}; !slices.Equal(got, want) {
+		t.Fatalf("permits of %q, want %q", got, want)
+	}
+	b.pass(tracker, 4*time.Minute)
+	if got, want := b.permitted(), []string{"demo-r3-0 "}; !slices.Equal(got, want) {
+		t.Errorf("permits of %q, want %q", got, want)
+	}
+	q := b.status().Status.View.Queue
+	if len(q) != 1 || q[0].Member != "demo-r2-0" || q[0].Reason != string(words.PermitUnused) {
+		t.Errorf("queue %+v", q)
 	}
 }

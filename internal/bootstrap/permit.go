@@ -142,7 +142,7 @@ func Waits(w api.StatusReportViewWaiting) words.Message {
 	case words.PermitWaitsForPod, words.PermitWaitsForTurn, words.PermitWaitsForNewcomer, words.PermitWaitsForMembers,
 		words.PermitWaitsForTargetDown, words.PermitWaitsForStability, words.PermitOfFounder,
 		words.PermitWaitsForFirstNode, words.PermitWaitsForCredential, words.PermitWaitsForLeaving,
-		words.PermitWaitsForReading, words.PermitWaitsForSchema:
+		words.PermitWaitsForReading, words.PermitWaitsForSchema, words.PermitUnused:
 		return words.Message{Code: reason, Params: words.Params{"nodes": w.Nodes}}
 	}
 	if reason == words.PermitWaitsForLog && len(w.Nodes) > 0 {

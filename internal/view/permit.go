@@ -4,6 +4,7 @@ package view
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -26,6 +27,9 @@ const (
 	Renewal = healthpolicy.PeerCheck
 	// queueLimit is the maximum length of the queue in a view.
 	queueLimit = 64
+	// unusedLimit is how long a barrier may leave a permit unused, in addition to twice the window,
+	// while other members wait.
+	unusedLimit = 3 * time.Minute
 )
 
 // Request is a member that needs a permit, with the results of one poll of the cluster.
@@ -72,7 +76,7 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 	if stored.View != nil {
 		c = c.WithFormHolder(stored.View.Founder)
 	}
-	for _, one := range c.JoinCandidates() {
+	for _, one := range candidates(c, stored.View) {
 		uid, read := claims[one.PVCName]
 		holds := slices.ContainsFunc(carried(stored.View),
 			func(p api.StatusReportViewPermit) bool { return p.Member == one.Ref.Member })
@@ -122,6 +126,13 @@ func SceneOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus, claims 
 		}
 	}
 	return s
+}
+
+// candidates returns the members that want to join, latecomers at the end.
+func candidates(c *cluster.Cluster, stored *api.StatusReportView) []*cluster.Member {
+	all, late := c.JoinCandidates(), latecomers(stored)
+	slices.SortStableFunc(all, func(a, b *cluster.Member) int { return cmp.Compare(late[a.Name()], late[b.Name()]) })
+	return all
 }
 
 // judge uses the same decision as the member's barrier. False for a member that needs no permit: it
@@ -181,10 +192,10 @@ type GrantInput struct {
 	Now    time.Time
 }
 
-// Granter stores since when each request could have had a permit. The zero value stores nothing; a
-// process that takes over starts with it.
+// Granter stores since when each request could have had a permit, and since when each permit is
+// unused. The zero value stores nothing; a process that takes over starts with it.
 type Granter struct {
-	ready map[string]time.Time
+	ready, unused map[string]time.Time
 }
 
 // Permits are the part of a view about permits.
@@ -204,22 +215,15 @@ func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 		out.Founder = by.Stored.Founder
 	}
 	turn := turn{scene: s, by: by, founder: out.Founder}
+	late := latecomers(by.Stored)
 	active := slices.Clone(s.Strangers) // joining, or permitted to start
 	joins := len(active) == 0           // and all of them plain joins
 	held := map[string]bool{}
-	for _, p := range carried(by.Stored) {
-		a := s.applicant(p.Member)
-		if a == nil || a.PodUID() != p.PodUID || a.ClaimUID != p.PVCUID {
-			continue // it has joined, or its Pod or its PVC no longer exists
-		}
-		if why := turn.against(a); !a.PastBarrier() && (!a.WaitsInBarrier() || a.Kind != p.Kind || why.Reason != "") {
-			// withdrawn: its barrier no longer waits, it needs another kind, or there is a reason
-			// against it
-			continue
-		}
-		out.Permits, held[a.Name()] = append(out.Permits, p), true
-		active, joins = append(active, a.Name()), joins && p.Kind == api.PermitJoin
-		out.Open = out.Open || !a.PastBarrier()
+	out.Permits = g.carry(&turn, late)
+	for _, p := range out.Permits {
+		held[p.Member] = true
+		active, joins = append(active, p.Member), joins && p.Kind == api.PermitJoin
+		out.Open = out.Open || !s.applicant(p.Member).PastBarrier()
 	}
 	for i := range s.Requests {
 		if a := &s.Requests[i]; a.PastBarrier() && !held[a.Name()] {
@@ -227,8 +231,8 @@ func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 		}
 	}
 	ready := map[string]time.Time{}
-	for i := range s.Requests {
-		a := &s.Requests[i]
+	var queue []api.StatusReportViewWaiting
+	for _, a := range s.inTurn(late) {
 		if a.PastBarrier() || held[a.Name()] {
 			continue
 		}
@@ -237,7 +241,7 @@ func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 		case why.Reason != "":
 		case len(active) >= most:
 			why = waits(a, ahead(s, active), active...)
-		case !since(g.ready, ready, a, by):
+		case !since(g.ready, ready, a, by, by.Window) || late[a.Name()] == math.MaxInt:
 			why = waits(a, words.PermitWaitsForStability)
 			active, joins = append(active, a.Name()), joins && a.Kind == api.PermitJoin
 		// in parallel to the request's own stabilisation
@@ -252,12 +256,40 @@ func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 			out.Open, active, joins = true, append(active, a.Name()), joins && a.Kind == api.PermitJoin
 			continue
 		}
-		out.Waiting++
-		if len(out.Queue) < queueLimit {
-			out.Queue = append(out.Queue, why)
+		if a.WaitsInBarrier() && late[a.Name()] > 0 {
+			why = waits(a, words.PermitUnused)
 		}
+		queue = append(queue, why)
 	}
+	out.Waiting, out.Queue = int32(len(queue)), shortened(queue)
 	g.ready = ready
+	return out
+}
+
+// carry returns the stored permits that stay. A member with a permit that stays unused while others
+// wait is added to late: it goes to the end of the queue.
+func (g *Granter) carry(t *turn, late map[string]int) []api.StatusReportViewPermit {
+	var out []api.StatusReportViewPermit
+	unused := map[string]time.Time{}
+	for _, p := range carried(t.by.Stored) {
+		a := t.scene.applicant(p.Member)
+		if a == nil || a.PodUID() != p.PodUID || a.ClaimUID != p.PVCUID {
+			continue // it has joined, or its Pod or its PVC no longer exists
+		}
+		if why := t.against(a); !a.PastBarrier() && (!a.WaitsInBarrier() || a.Kind != p.Kind || why.Reason != "") {
+			// withdrawn: its barrier no longer waits, it needs another kind, or there is a reason
+			// against it
+			continue
+		}
+		// No other member may have the permit to bootstrap the cluster.
+		if since(g.unused, unused, a, t.by, unusedLimit+2*t.by.Window) && !a.PastBarrier() &&
+			p.Kind != api.PermitForm && t.scene.othersWait(a) {
+			late[a.Name()] = math.MaxInt
+			continue
+		}
+		out = append(out, p)
+	}
+	g.unused = unused
 	return out
 }
 
@@ -277,16 +309,16 @@ func (a *Request) permit(now time.Time) api.StatusReportViewPermit {
 	}
 }
 
-// since stores since when the member could have had a permit, and reports whether that is at least
-// by.Window ago.
-func since(was, is map[string]time.Time, a *Request, by GrantInput) bool {
+// since stores since when the request is in this state, and reports whether that is at least long
+// ago.
+func since(was, is map[string]time.Time, a *Request, by GrantInput, long time.Duration) bool {
 	key := string(a.Kind) + "/" + a.Name() + "/" + string(a.PodUID()) + "/" + string(a.ClaimUID)
 	from, ok := was[key]
 	if !ok {
 		from = by.Now
 	}
 	is[key] = from
-	return by.Now.Sub(from) >= by.Window
+	return by.Now.Sub(from) >= long
 }
 
 func carried(v *api.StatusReportView) []api.StatusReportViewPermit {
@@ -413,71 +445,4 @@ func (t *turn) most(a *Request, joins bool) int {
 		return max(1, t.by.Most)
 	}
 	return 1
-}
-
-// samePermits reports whether two views have the same permits. Since is not compared: it is for
-// display, and a controller whose views are not stored whole would give a permit repeatedly.
-func samePermits(a, b *api.StatusReportView) bool {
-	return a.Policy == b.Policy && a.Founder == b.Founder && a.Waiting == b.Waiting &&
-		slices.EqualFunc(a.Permits, b.Permits, func(x, y api.StatusReportViewPermit) bool {
-			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Member, y.Member), cmp.Compare(x.PVCUID, y.PVCUID),
-				cmp.Compare(x.PodUID, y.PodUID),
-				slices.Compare(x.Seeds, y.Seeds)) == 0
-		}) &&
-		slices.EqualFunc(a.Queue, b.Queue, func(x, y api.StatusReportViewWaiting) bool {
-			return x.Member == y.Member && x.Kind == y.Kind && x.Reason == y.Reason && slices.Equal(x.Nodes, y.Nodes)
-		})
-}
-
-// Values of Change.What.
-const (
-	PermitGranted   = "Granted"
-	PermitWithdrawn = "Withdrawn"
-	PermitUsed      = "Used" // its member has joined
-)
-
-// change is the change of one permit from one view to the next.
-type change struct {
-	What    string
-	Member  string
-	Kind    api.PermitKind
-	Message words.Message
-}
-
-// Changes returns the permits that were given, withdrawn or used. joined returns whether a member
-// has joined since.
-func Changes(was, is *api.StatusReportView, joined func(member string) bool) []change {
-	same := func(x api.StatusReportViewPermit) func(api.StatusReportViewPermit) bool {
-		return func(y api.StatusReportViewPermit) bool {
-			return x.Member == y.Member && x.Kind == y.Kind && x.PVCUID == y.PVCUID && x.PodUID == y.PodUID
-		}
-	}
-	var out []change
-	for _, p := range carried(was) {
-		if slices.ContainsFunc(carried(is), same(p)) {
-			continue
-		}
-		c := change{What: PermitWithdrawn, Member: p.Member, Kind: p.Kind}
-		at := slices.IndexFunc(is.Queue, func(w api.StatusReportViewWaiting) bool { return w.Member == p.Member })
-		switch {
-		case at >= 0:
-			c.Message = words.New(words.PermitIsWithdrawn, "member", p.Member, "kind", string(p.Kind), "why",
-				bootstrap.Waits(is.Queue[at]))
-		case joined(p.Member):
-			c.What, c.Message = PermitUsed, words.New(words.PermitIsUsed, "member", p.Member, "kind", string(p.Kind))
-		default:
-			c.Message = words.New(words.PermitIsWithdrawn, "member", p.Member, "kind", string(p.Kind), "why",
-				words.Message{})
-		}
-		out = append(out, c)
-	}
-	for _, p := range carried(is) {
-		if !slices.ContainsFunc(carried(was), same(p)) {
-			out = append(out, change{
-				What: PermitGranted, Member: p.Member, Kind: p.Kind,
-				Message: words.New(words.PermitIsGranted, "member", p.Member, "kind", string(p.Kind), "seeds", p.Seeds),
-			})
-		}
-	}
-	return out
 }

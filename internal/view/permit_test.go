@@ -404,3 +404,83 @@ func TestPermitsAreSafe(t *testing.T) {
 		}
 	})
 }
+
+// A barrier that does not open keeps its permit from the others for minutes at most: then it is the last in the queue, and those before it join.
+func TestAnUnusedPermitGoesToTheNext(t *testing.T) {
+	t.Parallel()
+	const limit = 3*time.Minute + 2*window
+	p := joins("a-1", "b-1", "c-1")
+	wantHolders(t, p.pass(window), "a-1")
+	wantHolders(t, p.pass(limit-view.Interval), "a-1")
+	wantHolders(t, p.pass(view.Interval))
+	if got, want := reasons(p.next()), []string{"b-1 PermitWaitsForStability []", "c-1 PermitWaitsForTurn [b-1]", "a-1 PermitUnused []"}; !slices.Equal(got, want) {
+		t.Errorf("queue %q, want %q", got, want)
+	}
+	wantHolders(t, p.pass(window), "b-1")
+	p.granter = view.Granter{} // another controller
+	opens(p.scene.Requests[1])
+	wantHolders(t, p.pass(time.Hour), "b-1") // it joins
+	p.scene.Requests = slices.Delete(p.scene.Requests, 1, 2)
+	wantHolders(t, p.pass(window), "c-1")
+	wantHolders(t, p.pass(limit+window), "a-1") // two that cannot open take turns
+	wantHolders(t, p.pass(limit+window), "c-1")
+	p.scene.Requests = slices.DeleteFunc(p.scene.Requests, func(r view.Request) bool { return r.Name() == "c-1" })
+	wantHolders(t, p.pass(window), "a-1")
+	wantHolders(t, p.pass(time.Hour), "a-1") // nobody else waits
+}
+
+func TestAnUnusedPermitThatNoOtherMemberCouldUseStays(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*play){
+		"the others cannot start":   func(p *play) { p.scene.Requests[1].Refused = string(words.NoOtherSeed) },
+		"the other's Pod is absent": func(p *play) { p.scene.Requests[1].Pod = nil },
+		"it has started":            func(p *play) { opens(p.scene.Requests[0]) },
+		"the first node of all": func(p *play) {
+			p.members = nil
+			for i := range p.scene.Requests {
+				p.scene.Requests[i].Kind = api.PermitForm
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := joins("a-1", "b-1")
+			if name != "it has started" {
+				change(p)
+			}
+			wantHolders(t, p.pass(window), "a-1")
+			change(p)
+			wantHolders(t, p.pass(time.Hour), "a-1")
+		})
+	}
+}
+
+// A new Pod of the member has a barrier of its own, and its turn is the ordinary one.
+func TestANewPodTakesItsTurnAgain(t *testing.T) {
+	t.Parallel()
+	p := joins("a-1", "b-1")
+	p.pass(window)
+	wantHolders(t, p.pass(3*time.Minute+2*window))
+	p.scene.Requests[0].Pod = nil
+	p.next()
+	newPod(p.scene.Requests[0], "pod-2")
+	if got, want := reasons(p.next()), []string{"a-1 PermitWaitsForStability []", "b-1 PermitWaitsForTurn [a-1]"}; !slices.Equal(got, want) {
+		t.Errorf("queue %q, want %q", got, want)
+	}
+}
+
+// However long the queue is, it records who has left a permit unused.
+func TestTheQueueKeepsThoseThatLeftAPermitUnused(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprintf("m-%03d", i))
+	}
+	p := joins(names...)
+	p.pass(window)
+	got := p.pass(3*time.Minute + 2*window)
+	if queue := reasons(got); len(queue) != 64 || queue[63] != "m-000 PermitUnused []" || got.Waiting != 100 {
+		t.Errorf("%d waiting, queue of %d: %q", got.Waiting, len(queue), queue)
+	}
+	wantHolders(t, p.pass(window), "m-001")
+}
