@@ -3,14 +3,20 @@
 package views_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
+	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -155,4 +161,46 @@ func TestWhatIsMeasuredOfTheView(t *testing.T) {
 	if b.look(1); b.seen.Served {
 		t.Errorf("measured by a process that has written none: %+v", b.seen)
 	}
+}
+
+// A client that has the view gets its age alone: for that, no view is copied and no member's heartbeat is looked up.
+func TestWhoHasTheViewCostsNoCopyOfIt(t *testing.T) {
+	b := newBench(t)
+	beats := &counted{}
+	b.Tracker = views.New(views.Options{Clock: b.clock, Epoch: func(context.Context) (int64, error) { return 1, nil }, Heartbeats: beats})
+	b.assemble()
+	b.Written(key, "report-1", b.stored)
+	get := func(tag string) *httptest.ResponseRecorder {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, viewwire.Path+"?namespace="+key.Namespace+"&name="+key.Name, http.NoBody)
+		r.Header.Set("If-None-Match", tag)
+		viewwire.Handler(b.Offered).ServeHTTP(w, r)
+		return w
+	}
+	beats.heard = 0
+	first := get("")
+	if first.Code != http.StatusOK || beats.heard == 0 {
+		t.Fatalf("%d, %d heartbeats looked up", first.Code, beats.heard)
+	}
+	full, err := b.Served(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (&viewwire.View{}); json.Unmarshal(first.Body.Bytes(), got) != nil || cmp.Diff(full, got) != "" {
+		t.Errorf("answered %s", first.Body)
+	}
+	beats.heard = 0
+	again := get(first.Header().Get("ETag"))
+	if again.Code != http.StatusNotModified || again.Body.Len() > 0 || again.Header().Get(viewwire.AgeHeader) != "0" || beats.heard > 0 {
+		t.Errorf("%d with %d bytes, age %q, %d heartbeats looked up", again.Code, again.Body.Len(), again.Header().Get(viewwire.AgeHeader), beats.heard)
+	}
+}
+
+// counted counts the heartbeats that are looked up.
+type counted struct{ heard int }
+
+func (c *counted) Ask(context.Context, []heartbeats.Target) {}
+func (c *counted) Wait()                                    {}
+func (c *counted) Heard(types.NamespacedName) view.Heartbeat {
+	c.heard++
+	return view.Heartbeat{}
 }
