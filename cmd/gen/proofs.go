@@ -52,7 +52,7 @@ var proofs = []proof{
 			"never lowered", []string{
 			"controller/reports TestTheFirstAttemptPrecedesTheSecondNode", "internal/credential TestPlan",
 			"internal/credential TestSettingsFollowGrowth"}},
-	{"I13", "a node that has been DOWN for the limit is named with the command that replaces it", []string{
+	{"I13", "a node that has been DOWN for the limit is named, and a replacement only if its volume is lost", []string{
 		"internal/matrix TestNodeReplaceable", "controller/reports TestNodeReplaceable",
 		"internal/view TestTakingOver"}},
 	{"I14", "the data of a poll may be 10 s old",

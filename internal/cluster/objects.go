@@ -62,7 +62,7 @@ type Objects struct {
 	// are Ready, or whose time is unknown, are left out.
 	NotReadySince map[string]time.Time
 	// Volumes are the Kubernetes nodes that can use a PersistentVolume, by volume name; empty if it
-	// can move. Only volumes of Pods without a Kubernetes node are read.
+	// can move. Only volumes of Pods that do not serve are read.
 	Volumes map[string][]string
 	// OperatorState is the visible state of the Scylla Operator if it manages the cluster; nil if
 	// not read.

@@ -68,6 +68,7 @@ const (
 	CauseCordon                  // the Kubernetes node of its volume is cordoned
 	CauseUnscheduled             // its Pod is unschedulable, and its volume can be used
 	CauseDataGone                // its volume is empty, and no other node has the data
+	CausePod                     // Kubernetes does not run its containers, for a known reason
 	CauseHalted                  // ScyllaDB does not start without help while its container runs
 	CauseStarting                // it is starting
 )
@@ -105,6 +106,8 @@ func (c *Cluster) cause(member string) (cause Cause, object string) {
 		return CauseDataGone, ""
 	case unscheduled(pod):
 		return c.unscheduled(member)
+	case c.KubernetesNode(pod).State != KubernetesNodeGone && !podTrouble(pod).IsZero():
+		return CausePod, ""
 	case !c.Halted(member).IsZero():
 		return CauseHalted, ""
 	case Starting(pod):

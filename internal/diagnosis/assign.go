@@ -233,7 +233,7 @@ func (s *scene) controller() {
 func (s *scene) rolling() {
 	for k := range s.h.Blockers {
 		set, changing := s.rolloutOf(k)
-		if !changing {
+		if !changing || s.stuck(set) {
 			continue
 		}
 		var restart []int
@@ -249,6 +249,14 @@ func (s *scene) rolling() {
 		}, k)
 		s.give(f, restart)
 	}
+}
+
+// stuck reports whether Kubernetes does not run the Pod of a node of the StatefulSet: its rollout
+// does not end by waiting, and that node is its cause.
+func (s *scene) stuck(set string) bool {
+	return slices.ContainsFunc(s.nodes, func(n node) bool {
+		return n.fate == down && n.set() == set && !s.c.Trouble(n.Member).IsZero()
+	})
 }
 
 func (s *scene) replaced() {

@@ -65,6 +65,8 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 		why = words.New(words.DataIsGone, "member", n.Name())
 	case s.c.KubernetesNode(pod).State == cluster.KubernetesNodeGone:
 		why = words.New(words.BecauseKubernetesNodeGone, "kubernetesNode", pod.Spec.NodeName)
+	case !s.c.Trouble(n.Member).IsZero():
+		why = s.c.Trouble(n.Member)
 	// containers with a status were on a Kubernetes node
 	case pod.Spec.NodeName == "" && len(pod.Status.ContainerStatuses) == 0:
 		why = words.New(words.BecauseNoPlace, "waits", cluster.PodWaiting(pod))

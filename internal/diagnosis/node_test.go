@@ -127,7 +127,7 @@ func TestNextSteps(t *testing.T) {
 	somewhere.Namespace = ""
 	d, e, s, m, g := words.NodeDown, words.RowError, words.RowStale, words.RowMissing, words.DatacenterNotVerified
 	const (
-		replace    = "check that it is running and reachable; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo"
+		reach      = "check that its Pod is running and reachable: kubectl get pod demo-rack3-0 -n demo"
 		logOf      = "kubectl logs demo-rack3-0 -c scylla -n demo"
 		resume     = "the replacement failed: kubectl scylla replace resume demo-rack3-0 -n demo"
 		underWay   = "wait until its replacement has finished; check its progress: kubectl scylla replace status demo-rack3-0 -n demo"
@@ -143,16 +143,16 @@ func TestNextSteps(t *testing.T) {
 	}{
 		"DOWN, and it lives": {down(matrix.StateNormal), demo, []words.Code{d, d}, "fix the network between it and the nodes that see it DOWN; do not replace it: it sends status reports, so it is running", ""},
 		"DOWN, and nobody says in which namespace": {
-			both(down(matrix.StateNormal), silent), somewhere, []words.Code{d, d, m}, "check that it is running and reachable; if it is lost, replace it: kubectl scylla replace " + idC, "",
+			both(down(matrix.StateNormal), silent), somewhere, []words.Code{d, d, m}, "check that its Pod is running and reachable: kubectl get pod demo-rack3-0", "",
 		},
 		"DOWN, and it lives in another namespace": {
 			both(both(down(matrix.StateNormal), silent), c(func(r *matrix.Row) { r.Namespace = "other" })), long, []words.Code{d, d, m},
-			"check that it is running and reachable; if it is lost, replace it: kubectl scylla replace " + idC + " -n other", "",
+			"check that its Pod is running and reachable: kubectl get pod demo-rack3-0 -n other", "",
 		},
-		"DOWN, and its ScyllaDB does not answer": {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), long, []words.Code{d, d, e}, "check its log: " + logOf + "; if it is lost, replace it: kubectl scylla replace " + idC + " -n demo", ""},
-		"DOWN, and it has no Pod":                {both(down(matrix.StateNormal), failed(matrix.FaultPod)), long, []words.Code{d, d, e}, replace, ""},
-		"DOWN, and its row is old":               {both(down(matrix.StateNormal), stale), long, []words.Code{d, d, s}, replace, ""},
-		"DOWN, and it has no row":                {both(down(matrix.StateNormal), silent), long, []words.Code{d, d, m}, replace, ""},
+		"DOWN, and its ScyllaDB does not answer": {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), long, []words.Code{d, d, e}, "check the ScyllaDB log: " + logOf, ""},
+		"DOWN, and it has no Pod":                {both(down(matrix.StateNormal), failed(matrix.FaultPod)), long, []words.Code{d, d, e}, reach, ""},
+		"DOWN, and its row is old":               {both(down(matrix.StateNormal), stale), long, []words.Code{d, d, s}, reach, ""},
+		"DOWN, and it has no row":                {both(down(matrix.StateNormal), silent), long, []words.Code{d, d, m}, reach, ""},
 		"DOWN, and nobody says since when":       {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), demo, []words.Code{d, d, e}, "check the ScyllaDB log: " + logOf, ""},
 		"DOWN while joining":                     {down(matrix.StateJoining), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, check its log: " + logOf, ""},
 		"DOWN while replacing":                   {down(matrix.StateReplacing), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, check its log: " + logOf, ""},

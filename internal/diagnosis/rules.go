@@ -186,12 +186,11 @@ var helps = []rule{
 	{steps: one(words.StartInItsDatacenter), when: isDown((*asked).isElsewhere),
 		take: of(words.StartInItsDatacenter, "datacenter")},
 	{steps: one(words.BringReport), when: isDown(not(isMember))}, // only a member is replaced
-	{steps: one(words.OrphansFirst),
-		when: whileOrphaned(isDown(func(a *asked) bool { return a.m.NodeReplaceable(a.n.HostID) }))},
-	{steps: one(words.ReadLogOrReplace),
-		when: isDown(func(a *asked) bool { return a.isFaulty() && a.m.NodeReplaceable(a.n.HostID) })},
-	{steps: one(words.RunOrReplace), when: isDown(func(a *asked) bool { return a.m.NodeReplaceable(a.n.HostID) })},
-	// it may recover without help
+	{steps: one(words.OrphansFirst), when: whileOrphaned(isDown(func(a *asked) bool {
+		return a.m.NodeReplaceable(a.n.HostID) || a.volumeGone()
+	}))},
+	{steps: one(words.ReplaceLost), when: isDown((*asked).volumeGone), take: (*asked).replaceLost},
+	// neither DOWN nor its age shows that the data is lost
 	{steps: one(words.ReadScyllaDBLog), when: isDown((*asked).isFaulty)},
 	{steps: one(words.ReachPod), when: isDown(func(*asked) bool { return true })},
 

@@ -338,7 +338,7 @@ func (a *asked) tellGroupApart() words.Message {
 func (s *asker) factsOf(member string) evidence.Facts {
 	return evidence.Facts{
 		"namespace": s.c.Namespace, "cluster": s.c.Name, "report": s.c.Name, "member": member, "pod": member,
-		"container": s.c.Containers().Container(member),
+		"container": s.c.Containers().Container(member), "log": replace.Log(s.c, member),
 	}
 }
 
@@ -434,4 +434,14 @@ func (a *asked) machineIsGone() bool {
 
 func (a *asked) whileCause() words.Message {
 	return replace.WhileCause(a.c, a.n.Member, a.cause, a.object)
+}
+
+// volumeGone reports whether the objects show that the node's volume no longer exists, and the
+// other nodes agree that it is DOWN.
+func (a *asked) volumeGone() bool {
+	return a.m.AllDown(a.n.HostID) && !a.c.VolumeGone(a.n.Member).IsZero()
+}
+
+func (a *asked) replaceLost() words.Message {
+	return evidence.Do(words.New(words.ReplaceLost, "why", a.c.VolumeGone(a.n.Member)), a.facts())
 }

@@ -102,11 +102,11 @@ func notReadySince(nodes []corev1.Node) map[string]time.Time {
 	return out
 }
 
-// readVolumes reads the node affinity of the volumes of unscheduled Pods, and returns the
+// readVolumes reads the node affinity of the volumes of Pods that do not serve, and returns the
 // Kubernetes nodes that it names. A volume that cannot be read is omitted.
 func (l *loader) readVolumes(ctx context.Context) (machines []string) {
 	for i := range l.o.Pods {
-		if l.o.Pods[i].Spec.NodeName != "" || len(l.o.Volumes) >= fewMachines {
+		if cluster.Serving(&l.o.Pods[i]) || len(l.o.Volumes) >= fewMachines {
 			continue
 		}
 		for j := range l.o.PVCs {

@@ -216,6 +216,17 @@ var byName = map[string]func([]byte, *saved) error{
 		maps.Copy(s.notReadySince, notReadySince([]corev1.Node{n}))
 		return nil
 	},
+	"PersistentVolume": func(raw []byte, s *saved) error {
+		var v corev1.PersistentVolume
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return err
+		}
+		if s.volumes == nil {
+			s.volumes = map[string][]string{}
+		}
+		s.volumes[v.Name] = boundTo(&v)
+		return nil
+	},
 	"PodDisruptionBudget": func(raw []byte, s *saved) error {
 		var b policyv1.PodDisruptionBudget
 		if err := json.Unmarshal(raw, &b); err != nil {

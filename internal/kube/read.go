@@ -49,6 +49,7 @@ type saved struct {
 	deployments []appsv1.Deployment
 	budgets     []policyv1.PodDisruptionBudget
 	machines    map[string]string // nil if no Node was saved
+	volumes     map[string][]string
 	// notReadySince is the time since which Kubernetes nodes have not been Ready, by name.
 	notReadySince map[string]time.Time
 	skipped       map[string]int // by kind
@@ -316,6 +317,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	}
 	s.statusReports(t)
 	s.operators(t)
+	s.goneNodes()
 	for _, kind := range slices.Sorted(maps.Keys(s.skipped)) {
 		t.notes = append(t.notes, fmt.Sprintf("%s skipped", words.Count(s.skipped[kind], "object", "objects")+
 			" of kind "+kind))
@@ -333,6 +335,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	for i, k := range keys {
 		c := t.byKey[k]
 		c.Notes, c.Machines, c.NotReadySince, c.SavedAt = t.notes, s.machines, s.notReadySince, s.newest
+		c.Volumes = s.volumes
 		for j := range s.leases {
 			if s.leases[j].Name == api.LeaseName {
 				c.Lease = &s.leases[j]
@@ -341,6 +344,23 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 		out[i] = *c
 	}
 	return out, nil
+}
+
+// goneNodes marks the Kubernetes nodes of saved volumes that do not exist. If the Kubernetes node
+// of a Pod was not saved either, the list of nodes is not complete and shows nothing.
+func (s *saved) goneNodes() {
+	if s.machines == nil || slices.ContainsFunc(s.pods, func(p corev1.Pod) bool {
+		return p.Spec.NodeName != "" && s.machines[p.Spec.NodeName] == ""
+	}) {
+		return
+	}
+	for _, nodes := range s.volumes {
+		for _, name := range nodes {
+			if s.machines[name] == "" {
+				s.machines[name] = cluster.KubernetesNodeGone
+			}
+		}
+	}
 }
 
 // check refuses names that no API server accepts, because printed commands contain them.

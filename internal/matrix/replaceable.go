@@ -8,43 +8,42 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
-// NodeReplaceable reports whether an output may name a replacement of the node. All other packages
-// use this function. All of this must be true:
+// NodeReplaceable reports whether the node is Dead and no cause is known that a replacement does
+// not remove: its Pod is not starting, Kubernetes runs its containers, and its Kubernetes node
+// responds. It does not show that the node's data is lost, so it is no evidence for a replacement.
+func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
+	return !m.opts.Fates[hostID].Passes && m.Dead(hostID)
+}
+
+// Dead reports whether the node is AllDown and, by the times in a majority of the rows, has been
+// DOWN since before Options.Settled. It is false for rows without times, such as the Scylla
+// Operator's.
+func (m *Matrix) Dead(hostID hostid.ID) bool {
+	// as check down-for of a replacement: the Pod's readiness is not evidence about gossip
+	since, known := m.Opinion(hostID).DownSince()
+	return known && m.AllDown(hostID) && !m.opts.Settled.IsZero() && !since.After(m.opts.Settled)
+}
+
+// AllDown reports whether the rows agree that one node is DOWN. All of this must be true:
 //   - the node is a normal member here
 //   - the cluster has no network partition
 //   - its rack and datacenter are not wholly DOWN
 //   - it has no usable row of its own
 //   - a majority of the other rows has it DOWN, no row has it UP, and no row contradicts itself
-//   - no other cause is known: its Pod is not starting, its Kubernetes node responds, and no
-//     replacement is open
-//   - by the times in a majority of the rows, it has been DOWN since before Options.Settled
-//
-// Rows without times, such as the Scylla Operator's, never make a node replaceable.
-func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
+//   - no replacement is open
+func (m *Matrix) AllDown(hostID hostid.ID) bool {
 	i, ok := m.index[hostID]
-	return ok && m.replaceable(&m.nodes[i])
-}
-
-func (m *Matrix) replaceable(n *Node) bool {
-	return !m.opts.Fates[n.HostID].Passes && m.dead(n)
-}
-
-// Dead is NodeReplaceable, but also true for a node that is DOWN for a known cause.
-func (m *Matrix) Dead(hostID hostid.ID) bool {
-	i, ok := m.index[hostID]
-	return ok && m.dead(&m.nodes[i])
-}
-
-func (m *Matrix) dead(n *Node) bool {
+	if !ok {
+		return false
+	}
+	n := &m.nodes[i]
 	fate := m.opts.Fates[n.HostID]
 	if _, _, away := m.PlaceAway(n.HostID); m.parted || away || n.Member == "" || n.HostID == "" ||
 		n.State != StateNormal || n.Reports || n.Removed || fate.Member != "" || fate.Joining {
 		return false
 	}
 	o := m.Opinion(n.HostID)
-	// as check down-for of a replacement: the Pod's readiness is not evidence about gossip
-	since, known := o.DownSince()
-	return known && len(o.Up) == 0 && len(o.Contradict) == 0 && !m.opts.Settled.IsZero() && !since.After(m.opts.Settled)
+	return o.MajorityDown() && len(o.Up) == 0 && len(o.Contradict) == 0
 }
 
 // DownSince returns since when a node has been DOWN by the majority of the rows. If these have no

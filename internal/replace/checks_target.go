@@ -158,6 +158,8 @@ func (v *verifier) checkDownFor() finding {
 	t, name, now, dead := v.of(v.target), v.name(v.target), v.in.Now, cmp.Or(v.in.Dead, healthpolicy.Dead)
 	since, known := t.DownSince()
 	switch {
+	case !known && !v.in.VolumeGone.IsZero():
+		return ok(v.in.VolumeGone) // a restart does not bring it back
 	case !known:
 		return unknown(words.New(words.ReplaceDownSinceUnknown, "node", name),
 			words.New(words.ReplaceCheckYourself, "check", CheckDownFor))

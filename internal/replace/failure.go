@@ -120,8 +120,7 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 func lookCure(in *Input) words.Message {
 	look := words.New(words.CureLook).Do(words.Scylla(in.Namespace, "describe", in.Self.Member))
 	if in.Self.Pod != nil {
-		look = look.Do(words.Kubectl(in.Namespace, "logs", in.Self.Pod.Name, "-c",
-			in.Containers.Container(in.Self.Pod.Name)))
+		look = look.Do(logOf(in))
 	}
 	return look
 }

@@ -137,7 +137,7 @@ func (m *machine) unheard(id hostid.ID) words.Message {
 		return words.New(words.CureNewSeeds, "node", id).Do(words.Kubectl(in.Namespace, "delete", "pod", p.Name))
 	}
 	return words.New(words.CureUnheard, "node", id).Do(
-		words.Kubectl(in.Namespace, "logs", p.Name, "-c", in.Containers.Container(p.Name)),
+		logOf(in),
 		words.Scylla(in.Namespace, "describe", in.Self.Member))
 }
 

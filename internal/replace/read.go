@@ -90,7 +90,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		}
 	}
 	cause, object := c.OnlyUnscheduled(member)
-	in.Unscheduled = WhileCause(c, member, cause, object)
+	in.Unscheduled, in.VolumeGone = WhileCause(c, member, cause, object), c.VolumeGone(member)
 	if !in.Paused.IsZero() {
 		in.Resume = HaltedStep(c, member, in.Paused.Code)
 	}

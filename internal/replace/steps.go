@@ -3,7 +3,9 @@
 package replace
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -31,7 +33,7 @@ func ReadNow(c *cluster.Cluster) words.Message {
 func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object string) words.Message {
 	f := evidence.Facts{
 		"namespace": c.Namespace, "cluster": c.Name, "member": member, "pod": member,
-		"container": c.Containers().Container(member), "lower": object, "kubernetesNode": object,
+		"container": c.Containers().Container(member), "log": Log(c, member), "lower": object, "kubernetesNode": object,
 	}
 	switch cause {
 	case cluster.CauseDecommissionLabel:
@@ -55,6 +57,8 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 		return evidence.Do(words.New(words.SeeSchedule), f)
 	case cluster.CauseDataGone:
 		return BeginAnew(c)
+	case cluster.CausePod:
+		return podStep(c, member, f)
 	case cluster.CauseHalted:
 		return HaltedStep(c, member, c.Halted(member).Code)
 	case cluster.CauseStarting:
@@ -69,7 +73,53 @@ func OfCauses() []words.Code {
 		words.SeeDecommissioned, words.WaitForLeaving, words.ForcePastZeroToken, words.LowerOrdinalFirst,
 		words.ApplyParallel, words.MendKubernetesNode, words.UncordonNode,
 		words.SeeSchedule, words.BeginAnew, words.WaitForStart,
+		words.DeleteOldPod, words.FixImage, words.FixConfig, words.FixMemory, words.SeeLastRun, words.SeePodEvents,
 	}, OfHalted())
+}
+
+// podStep is the step for a member whose containers Kubernetes does not run. Its Pod is deleted
+// only if it is of an old template and its PVCs stay.
+func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message {
+	why, object := c.Trouble(member), "the ScyllaCluster"
+	if set := c.StatefulSet(member); set != nil && !c.Operator {
+		object = "StatefulSet " + set.Name
+	}
+	if c.OldRevision(member) && c.KeepsClaims(member) {
+		return evidence.Do(words.New(words.DeleteOldPod, "pod", member, "object", object), f)
+	}
+	switch why.Code {
+	case words.PodImage:
+		return evidence.Do(words.New(words.FixImage, "object", object), f)
+	case words.PodConfig:
+		return evidence.Do(words.New(words.FixConfig, "object", object), f)
+	case words.PodMemory:
+		return evidence.Do(words.New(words.FixMemory, "container", why.Params["container"], "object", object), f)
+	case words.PodExits:
+		return evidence.Do(words.New(words.SeeLastRun), f)
+	}
+	return evidence.Do(words.New(words.SeePodEvents), f)
+}
+
+// Log returns the fact "log" of a member, for commands that show its log.
+func Log(c *cluster.Cluster, member string) string {
+	l := cluster.LogOf(c.Pod(member), c.Containers().Container(member))
+	return strings.Join(logArgs(cmp.Or(member, "POD"), l), " ")
+}
+
+// logOf is the command that shows the log of the new node of a replacement.
+func logOf(in *Input) words.Command {
+	pod := in.Self.Pod
+	return words.Kubectl(in.Namespace, logArgs(pod.Name, cluster.LogOf(pod, in.Containers.Container(pod.Name)))...)
+}
+
+func logArgs(pod string, l cluster.Log) []string {
+	switch {
+	case l.None:
+		return []string{"describe", "pod", pod}
+	case l.Previous:
+		return []string{"logs", pod, "-c", l.Container, "--previous"}
+	}
+	return []string{"logs", pod, "-c", l.Container}
 }
 
 // BeginAnew is the decision for a person after the data of a whole cluster is lost. The Scylla
@@ -84,7 +134,7 @@ func BeginAnew(c *cluster.Cluster) words.Message {
 
 // HaltedStep is the step for a member whose ScyllaDB does not recover, for the reason why.
 func HaltedStep(c *cluster.Cluster, member string, why words.Code) words.Message {
-	f := evidence.Facts{"namespace": c.Namespace, "pod": member, "container": c.Containers().Container(member)}
+	f := evidence.Facts{"namespace": c.Namespace, "pod": member, "log": Log(c, member)}
 	switch why {
 	case words.ScyllaDBDrained:
 		if !c.KeepsClaims(member) {

@@ -55,6 +55,8 @@ type Input struct {
 	Away words.Message
 	// Claims are the member's PVCs, read before Service and Pod: see the package.
 	Claims []*corev1.PersistentVolumeClaim
+	// VolumeGone is the evidence that the member's volume no longer exists; zero without any.
+	VolumeGone words.Message
 	// Unscheduled is the step for an unschedulable Pod whose volume can be used; else zero.
 	Unscheduled words.Message
 	// Paused is why the running ScyllaDB serves no clients: it was drained, or is in maintenance

@@ -83,22 +83,20 @@ func Policy() []limit {
 // ReasonDead is the reason of condition NodeReplaceable.
 const ReasonDead = "Dead"
 
-// Replaceable returns the condition with the nodes that may be replaced, each with its command, and
-// the number of nodes. The matrix decides which nodes these are. No component replaces or removes a
-// node because of the condition.
+// Replaceable returns the condition with the nodes that have been DOWN for long, and their number.
+// It names no replacement, because the controller reads no volume: `status` does, if the objects
+// show that the data is lost.
 func Replaceable(c *cluster.Cluster) (Condition, int) {
 	var names []string
-	var commands []words.Command
 	nodes := c.Matrix().Nodes()
 	for i := range nodes {
 		if n := &nodes[i]; c.Matrix().NodeReplaceable(n.HostID) {
 			names = append(names, n.Ref.String())
-			commands = append(commands, words.Scylla(c.Namespace, "replace", string(n.HostID)))
 		}
 	}
 	return Condition{
 		Type: api.ConditionNodeReplaceable, Status: metav1.ConditionTrue, Reason: ReasonDead,
 		Message: words.New(words.NodesReplaceable, "nodes", names, "dead", c.HealthPolicy().Dead.Duration).Do(
-			commands...),
+			words.Scylla(c.Namespace, "status", c.Name)),
 	}, len(names)
 }

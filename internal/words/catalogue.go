@@ -262,9 +262,8 @@ var (
 		"first check whether the host IDs that no member has can be removed: {1}; while they are DOWN, ScyllaDB cancels a replacement")
 	StartInItsDatacenter = define("StartInItsDatacenter",
 		"check that it is running and reachable where the Pods of datacenter {datacenter} are")
-	ReadLogOrReplace = define("ReadLogOrReplace", "check its log: {1}; if it is lost, replace it: {2}")
-	RunOrReplace     = define("RunOrReplace",
-		"check that it is running and reachable; if it is lost, replace it: {1}")
+	ReplaceLost = define("ReplaceLost",
+		"replace it, because {why}; this cannot be undone: {1}")
 	ReadScyllaDBLog = define("ReadScyllaDBLog", "check the ScyllaDB log: {1}")
 	ReachPod        = define("ReachPod", "check that its Pod is running and reachable: {1}")
 	RunController   = define("RunController", "check that the controller is running: it rewrites the report")

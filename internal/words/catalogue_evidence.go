@@ -48,7 +48,7 @@ var (
 		"A node without tokens and a node with tokens cannot replace each other: fix join_ring."+nothingDone)
 	ReplaceBootstrapped = define("ReplaceBootstrapped", "The volume has a member's data: remove the replace option.")
 	AddressExists       = define("AddressExists",
-		"A node with this address is a member: replace it (kubectl scylla replace) if it is lost."+nothingDone)
+		"A node with this address is a member: check which one with kubectl scylla status."+nothingDone)
 	NotAliveInTime     = define("NotAliveInTime", "The new node did not see every node UP in time."+lookFirst)
 	FeatureCheckFailed = define("FeatureCheckFailed",
 		"Its ScyllaDB version lacks features that the cluster has enabled: install the cluster's version. "+newVolume)

@@ -139,7 +139,18 @@ var (
 
 	WaitForLeaving = define("WaitForLeaving",
 		"wait: it is being decommissioned, and the Scylla Operator has no report of it until it has left; check its log: {1}")
-	WaitForStart      = define("WaitForStart", "wait: it is starting[ and waiting for {waits}]; check its Pod: {1}")
+	WaitForStart = define("WaitForStart", "wait: it is starting[ and waiting for {waits}]; check its Pod: {1}")
+	FixImage     = define("FixImage",
+		"fix the name of the image in {object}, its pull Secret, or access to its registry; no data is lost: {1}")
+	FixConfig = define("FixConfig",
+		"create the missing Secret, ConfigMap or key, or fix its name in {object}; no data is lost: {1}")
+	FixMemory = define("FixMemory",
+		"raise the memory limit of {container} in {object}, or lower ScyllaDB's --memory; no data is lost: {1}")
+	SeePodEvents = define("SeePodEvents", "check the Events of its Pod; no data is lost by this: {1}")
+	SeeLastRun   = define("SeeLastRun",
+		"check the end of its log; an exit code does not show that data is lost: {1}")
+	DeleteOldPod = define("DeleteOldPod",
+		"delete Pod {pod}: {object} has a newer template, but a rolling update does not replace a Pod that is not Ready. Its volume stays: {1}")
 	SeeHaltedScyllaDB = define("SeeHaltedScyllaDB",
 		"do not delete or replace anything yet; check its log: {1}[; and the meaning of its messages: {2}]")
 	RestartDrained = define("RestartDrained",

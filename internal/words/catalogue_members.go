@@ -35,6 +35,20 @@ var (
 	WaitsForReady          = define("WaitsForReady", "{container} to become ready")
 	WaitsForEnded          = define("WaitsForEnded", "{container}, which exited with code {code}[: {words}]")
 	WaitsForContainer      = define("WaitsForContainer", "{container} ({reason})[: {words}][: exit code {code}]")
-	Container              = define("Container", "container {container}")
-	InitContainer          = define("InitContainer", "init container {container}")
+	// Why Kubernetes does not run a Pod's containers.
+	PodImage      = define("PodImage", "{container} cannot pull its image[ {image}] ({reason})[: {words}]")
+	PodConfig     = define("PodConfig", "{container} lacks an object of its configuration ({reason})[: {words}]")
+	PodNotCreated = define("PodNotCreated", "{container} cannot be started ({reason})[: {words}]")
+	PodMemory     = define("PodMemory",
+		"{container} exceeded its memory limit[ of {limit}] (OOMKilled, {restarts} {restarts?restart|restarts})")
+	PodExits = define("PodExits",
+		"{container} exits with code {code} ([{reason}, ]{restarts} {restarts?restart|restarts})[: {words}]")
+	PodWasEvicted    = define("PodWasEvicted", "its Pod was evicted[: {words}]")
+	PodFailed        = define("PodFailed", "its Pod failed[ ({reason})][: {words}]")
+	ClaimIsLost      = define("ClaimIsLost", "the volume of PVC {claim} no longer exists (phase Lost)")
+	VolumeOfGoneNode = define("VolumeOfGoneNode",
+		"its volume {volume} is on Kubernetes node {kubernetesNode}, which no longer exists")
+
+	Container     = define("Container", "container {container}")
+	InitContainer = define("InitContainer", "init container {container}")
 )

@@ -19,7 +19,7 @@ var (
 			"Check the members ({1}); to give up all data and start again: {2}")
 
 	NodesReplaceable = define("NodesReplaceable",
-		"{nodes&} {nodes?has|have} been DOWN for {dead} or longer in the status reports of most members; replace {nodes?it|them} if permanently lost: {*}")
+		"{nodes&} {nodes?has|have} been DOWN for {dead} or longer in the status reports of most members; check whether their data is lost: {*}")
 
 	InitSplit = define("InitSplit", "nodes have joined, and they belong to two clusters of one name")
 	SplitIs   = define("SplitIs", "{why}. No node may join: {step}")

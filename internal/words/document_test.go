@@ -16,7 +16,7 @@ import (
 // A message has the same text and the same JSON after it was read again: printers copy documents by their JSON.
 func TestAMessageInADocument(t *testing.T) {
 	t.Parallel()
-	inner := words.New(words.ReadLogOrReplace).Do(words.Kubectl("demo", "logs", "a"), words.Scylla("demo", "replace", "1"))
+	inner := words.New(words.SeeDiscovery).Do(words.Kubectl("demo", "logs", "a"), words.Scylla("demo", "replace", "1"))
 	for name, tc := range map[string]struct {
 		message     words.Message
 		text, param string

@@ -40,7 +40,7 @@ func TestShellQuotesWhatIsNotPlain(t *testing.T) {
 func TestDocumentsHaveTheFlagsAgain(t *testing.T) {
 	t.Parallel()
 	p := words.Printer{Flags: []string{"--context=test"}}
-	inner := words.New(words.ReadLogOrReplace).Do(words.Kubectl("demo", "logs", "a"), words.Scylla("demo", "replace", "1"))
+	inner := words.New(words.SeeDiscovery).Do(words.Kubectl("demo", "logs", "a"), words.Scylla("demo", "replace", "1"))
 	step, plain := words.New(words.ResumeReplacement, "cure", inner), inner
 	for range 2 {
 		p.Flag(&step, &plain)

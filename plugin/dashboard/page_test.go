@@ -57,7 +57,7 @@ func TestThePageIsWhatDescribePrints(t *testing.T) {
 	if diff := cmp.Diff(ages.ReplaceAllString(out.String(), "AGE"), ages.ReplaceAllString(ansi.Strip(show.Facts(page.Lines)), "AGE")); diff != "" {
 		t.Errorf("the page differs (-verb +page):\n%s", diff)
 	}
-	if want := "kubectl --context=test logs demo-dc1-rack3-0 -c scylla -n demo"; page.Command != want || !strings.Contains(out.String(), "\n                 "+want+"\n") {
+	if want := "kubectl --context=test logs demo-dc1-rack3-0 -c scylla --previous -n demo"; page.Command != want || !strings.Contains(out.String(), "\n                 "+want+"\n") {
 		t.Errorf("y copies %q, and the verb prints\n%s", page.Command, out.String())
 	}
 	if errOut.Len() > 0 {

@@ -134,7 +134,7 @@ func TestNoHarm6AnExitCodeIsNoBan(t *testing.T) {
 							t.Errorf("%q is printed:\n%s%s", harm, got.Stdout, got.Stderr)
 						}
 					}
-					if look := "kubectl logs " + member + " -c scylla -n demo"; (args[0] == "status" || name == "replaces") && !strings.Contains(got.Stdout, look) {
+					if look := "kubectl logs " + member + " -c scylla "; (args[0] == "status" || name == "replaces") && !strings.Contains(got.Stdout, look) {
 						t.Errorf("no %q in:\n%s%s", look, got.Stdout, got.Stderr)
 					}
 				})

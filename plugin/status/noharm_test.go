@@ -94,6 +94,18 @@ func onlyDown(member, disk string) *plugintest.Cluster {
 	})
 }
 
+// pending has the Pod of onlyDown wait for a Kubernetes node.
+func pending(c *plugintest.Cluster) *plugintest.Cluster {
+	p := c.Pod("demo-dc1-rack3-0")
+	p.Spec.NodeName, p.Status.Phase = "", corev1.PodPending
+	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = nil, nil
+	p.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(plugintest.Now.Add(-time.Hour)),
+		Message: "0/4 nodes are available: 1 node(s) were unschedulable",
+	}}
+	return c
+}
+
 func machine(name string, ready corev1.ConditionStatus, since time.Duration, cordoned bool) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: cordoned},
@@ -104,16 +116,6 @@ func machine(name string, ready corev1.ConditionStatus, since time.Duration, cor
 // TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced: replace is named only where the machine with the volume is gone, or has been away for long.
 func TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced(t *testing.T) {
 	const member = "demo-dc1-rack3-0"
-	pending := func(c *plugintest.Cluster) *plugintest.Cluster {
-		p := c.Pod(member)
-		p.Spec.NodeName, p.Status.Phase = "", corev1.PodPending
-		p.Status.InitContainerStatuses, p.Status.ContainerStatuses = nil, nil
-		p.Status.Conditions = []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(plugintest.Now.Add(-time.Hour)),
-			Message: "0/4 nodes are available: 1 node(s) were unschedulable",
-		}}
-		return c
-	}
 	on := func(c *plugintest.Cluster, name string) *plugintest.Cluster {
 		c.Pod(member).Spec.NodeName = name
 		return c
@@ -208,19 +210,21 @@ func TestNoHarm9ARackThatIsAwayIsOneCauseEverywhere(t *testing.T) {
 	}
 }
 
-// TestNoHarm14StatusPrintsNoReplaceThatReplaceRefuses: the Scylla Operator's rows do not have since when a node is DOWN, so that replace cannot know it either.
+// TestNoHarm14StatusPrintsNoReplaceThatReplaceRefuses: the Scylla Operator's rows do not have since when a node is DOWN, so that replace cannot know it
+// either. A volume whose Kubernetes node was deleted does not come back, however long the node has been DOWN.
 func TestNoHarm14StatusPrintsNoReplaceThatReplaceRefuses(t *testing.T) {
 	const member = "demo-dc1-rack3-0"
 	for name, tc := range map[string]struct {
 		cluster *plugintest.Cluster
 		named   bool
 	}{
-		"rows with times":                {plugintest.New(4, 1).DownSince(member, time.Hour), true},
-		"rows of the Scylla Operator":    {plugintest.New(4, 1).DownSince(member, time.Hour).Operator(), false},
-		"rows of the Scylla Operator, 2": {plugintest.New(4, 1).DownSince(member, time.Hour).Operator().NoReports(), false},
+		"rows with times":                {pending(onlyDown(member, "disk")), true},
+		"rows of the Scylla Operator":    {pending(onlyDown(member, "disk")).Operator(), true},
+		"rows of the Scylla Operator, 2": {pending(onlyDown(member, "disk")).Operator().NoReports(), true},
+		"its volume may exist":           {onlyDown(member, "disk").Operator(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := tc.cluster.Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + member, UID: "claim", Labels: map[string]string{api.LabelCluster: "demo"}}})
+			c := tc.cluster
 			for i := range c.Pod(member).Status.Conditions { // its Pod has not been ready for as long
 				if at := &c.Pod(member).Status.Conditions[i]; at.Status == corev1.ConditionFalse {
 					at.LastTransitionTime = metav1.NewTime(plugintest.Now.Add(-time.Hour))
@@ -322,6 +326,78 @@ func TestNoHarm19CommandsNameTheContainer(t *testing.T) {
 			got := strings.Join(strings.Fields(strings.ReplaceAll(all.String(), "\\\n", "")), " ")
 			if strings.Contains(got, "-c scylla ") || !strings.Contains(got, tc.want) {
 				t.Errorf("want %q, and -c scylla nowhere, in\n%s", tc.want, all.String())
+			}
+		})
+	}
+}
+
+// TestNoHarm33WhatKubernetesSaysOfAPodComesFirst: the reason in the Pod's status is the cause, its step names what to change, and DOWN for an hour is no
+// reason to replace the node.
+func TestNoHarm33WhatKubernetesSaysOfAPodComesFirst(t *testing.T) {
+	const member = "demo-dc1-rack3-0"
+	waiting := func(reason, message string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+	}
+	ended := func(code int32, reason string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: metav1.NewTime(plugintest.Now.Add(-time.Minute))}}
+	}
+	looping := waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container")
+	const look = "kubectl describe pod " + member + " -n demo"
+	for name, tc := range map[string]struct {
+		is, was corev1.ContainerState
+		change  func(*corev1.Pod)
+		want    []string
+	}{
+		"ErrImagePull":      {is: waiting("ErrImagePull", "not found"), want: []string{"container scylla cannot pull its image", "(ErrImagePull): not found", "fix the name of the image in StatefulSet", look}},
+		"ImagePullBackOff":  {is: waiting("ImagePullBackOff", ""), want: []string{"(ImagePullBackOff)", "its pull Secret", look}},
+		"InvalidImageName":  {is: waiting("InvalidImageName", ""), want: []string{"(InvalidImageName)", "fix the name of the image", look}},
+		"a missing Secret":  {is: waiting("CreateContainerConfigError", `secret "x" not found`), want: []string{`(CreateContainerConfigError): secret "x" not found`, "create the missing Secret", look}},
+		"a missing command": {is: waiting("CreateContainerError", "no command specified"), want: []string{"cannot be started (CreateContainerError): no command specified", "check the Events of its Pod", look}},
+		"RunContainerError": {is: waiting("RunContainerError", ""), want: []string{"cannot be started (RunContainerError)", look}},
+		"a new reason":      {is: waiting("SomethingNew", "in its own words"), want: []string{"(SomethingNew): in its own words", look}},
+		"OOMKilled":         {is: looping, was: ended(137, "OOMKilled"), want: []string{"exceeded its memory limit (OOMKilled, 9 restarts)", "raise the memory limit of container scylla", look}},
+		"fs.aio-max-nr":     {is: looping, was: ended(7, "Error"), want: []string{"exits with code 7 (CrashLoopBackOff, 9 restarts)", "kubectl logs " + member + " -c scylla --previous -n demo", "an exit code does not show that data is lost"}},
+		"evicted": {
+			want: []string{"its Pod was evicted: The node was low on resource: ephemeral-storage", look},
+			change: func(p *corev1.Pod) {
+				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage"
+			},
+		},
+		"an init container": {
+			is: waiting("PodInitializing", ""), want: []string{"init container scylladb-bootstrap-barrier cannot pull its image", look},
+			change: func(p *corev1.Pod) {
+				p.Status.Phase = corev1.PodPending
+				for i := range p.Status.InitContainerStatuses {
+					if st := &p.Status.InitContainerStatuses[i]; st.Name == api.ContainerBarrier {
+						st.State, st.LastTerminationState = waiting("ImagePullBackOff", ""), corev1.ContainerState{}
+					}
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := onlyDown(member, "disk").Add(machine("disk", corev1.ConditionTrue, time.Hour, false))
+			p := c.Pod(member)
+			p.Spec.NodeName = "disk"
+			for i := range p.Status.ContainerStatuses {
+				if st := &p.Status.ContainerStatuses[i]; st.Name == "scylla" {
+					st.Ready, st.RestartCount, st.State, st.LastTerminationState = false, 9, tc.is, tc.was
+				}
+			}
+			if tc.change != nil {
+				tc.change(p)
+			}
+			for _, args := range [][]string{{"status", "demo", "--all"}, {"describe", member}, {"report", "demo", "-o", "wide"}} {
+				text := plugintest.Run{Args: append(args, "-n", "demo"), Objects: c.Objects()}.Transcript(t)
+				got := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
+				if strings.Contains(got, "scylla replace ") {
+					t.Errorf("%v: a replacement is named:\n%s", args, text)
+				}
+				for _, want := range tc.want {
+					if args[0] == "status" && !strings.Contains(got, want) {
+						t.Errorf("%v: want %q in\n%s", args, want, text)
+					}
+				}
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func TestPrintedCommandsRepeatTheFlags(t *testing.T) {
 	t.Parallel()
 	got := plugintest.Run{Args: []string{"status", "-n", "demo", "--context", "prod east", "--as", "ada"}, Objects: demoDown().Objects()}.Do(t)
 	for _, want := range []string{
-		"\n    kubectl '--context=prod east' --as=ada logs demo-dc1-rack3-0 -c scylla -n demo\n", "\ncontext prod east; 2 of 3 nodes seen UP",
+		"\n    kubectl '--context=prod east' --as=ada logs demo-dc1-rack3-0 -c scylla --previous -n demo\n", "\ncontext prod east; 2 of 3 nodes seen UP",
 	} {
 		if !strings.Contains(got.Stdout, want) {
 			t.Errorf("it lacks %q:\n%s%s", want, got.Stdout, got.Stderr)

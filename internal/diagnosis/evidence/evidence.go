@@ -135,6 +135,9 @@ var table = []Item{
 	{Code: ReplacementOpen, Origin: Kubernetes,
 		Field:  "the member Service's record of an open replacement, requested by a user for this lost node",
 		Volume: Unknown},
+	{Code: VolumeLost, Origin: Kubernetes,
+		Field: "the PVC in phase Lost, or its PersistentVolume bound to a Kubernetes node that no longer exists, and " +
+			"a majority of fresh status reports that show the node DOWN, none UP", Volume: Lost},
 	{Code: VolumeUnreachable, Origin: Kubernetes,
 		Field: "a PersistentVolume bound to the PVC, and an unschedulable Pod", Volume: Unknown},
 	{Code: VolumeDeleting, Origin: Kubernetes,
@@ -159,6 +162,7 @@ const (
 	ReplacementOpen     = "ReplacementOpenHere"
 	VolumeUnreachable   = "VolumeUnreachable"
 	VolumeDeleting      = "VolumeDeleting"
+	VolumeLost          = "VolumeLost"
 
 	KubernetesNodeNotReady = "KubernetesNodeNotReady"
 	ReplacementLabels      = "ReplacementLabels"
@@ -220,10 +224,8 @@ func Steps() []Step {
 		{"CureRecordNewcomer", []words.Code{ListedMember}},
 		{"CureStartAsNew", []words.Code{NotListed}},
 		{"ReplaceFormerNode", []words.Code{VolumeOfNoneOrOther}},
-		{"ReadLogOrReplace", []words.Code{MajorityDown}},
-		{"RunOrReplace", []words.Code{MajorityDown}},
+		{"ReplaceLost", []words.Code{VolumeLost}},
 		{"MendOrReplace", []words.Code{MajorityDown}},
-		{"NodesReplaceable", []words.Code{MajorityDown}},
 		{"OperatorLetEvict", []words.Code{MajorityDown}},
 		{"RecordedHostIDRemoved", []words.Code{NotListed}},
 		{"SaveData", []words.Code{VolumeDeleting}},

@@ -11,7 +11,7 @@ import (
 
 // Commands that several steps have.
 const (
-	seeLog      = "logs {pod} -c {container} {at}"
+	seeLog      = "{log...} {at}"
 	seePod      = "get pod {pod} {at}"
 	seeStatus   = "scylla status {in}"
 	seeCluster  = "scylla status {cluster} {in}"
@@ -37,8 +37,7 @@ var commands = map[words.Code][]string{
 	words.WaitForEviction:      {replaceHow},
 	words.ReplacedNodeLives:    {replaceHow},
 	words.ReplaceFormerNode:    {replaceNode},
-	words.ReadLogOrReplace:     {seeLog, replaceNode},
-	words.RunOrReplace:         {replaceNode},
+	words.ReplaceLost:          {replaceNode},
 	words.MendOrReplace:        {seeMachine, replaceNode},
 
 	words.WaitForRollback:       {seeLog},
@@ -59,6 +58,12 @@ var commands = map[words.Code][]string{
 	words.EndMaintenance:       {"get pod {pod} --output yaml {in}"},
 	words.SeeNotReady:          {"describe {object...} {in}"},
 	words.SeeSchedule:          {"describe pod {pod} {in}"},
+	words.FixImage:             {"describe pod {pod} {in}"},
+	words.FixConfig:            {"describe pod {pod} {in}"},
+	words.FixMemory:            {"describe pod {pod} {in}"},
+	words.SeePodEvents:         {"describe pod {pod} {in}"},
+	words.SeeLastRun:           {seeLog},
+	words.DeleteOldPod:         {"delete pod {pod} {in}"},
 	words.ReachReporter:        {"describe pod {pod} {in}"},
 	words.SeeStatefulSet:       {"describe statefulset {statefulSet} {in}"},
 	words.WaitForRollout:       {"rollout status statefulset/{statefulSet} {in}"},
@@ -135,6 +140,7 @@ var constants = Facts{
 	"retain":            `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`,
 	"operatorNamespace": api.OperatorNamespace,
 	"object":            "pod POD",
+	"log":               "logs POD -c CONTAINER",
 	"target":            "MEMBER",
 	"kubernetesNode":    "NODE",
 }

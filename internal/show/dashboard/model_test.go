@@ -307,10 +307,10 @@ func TestCopy(t *testing.T) {
 	if cmd == nil {
 		t.Fatal("nothing is copied")
 	}
-	if got, want := fmt.Sprint(cmd()), "kubectl logs demo-dc1-rack3-0 -c scylla -n demo"; got != want {
+	if got, want := fmt.Sprint(cmd()), "kubectl logs demo-dc1-rack3-0 -c scylla --previous -n demo"; got != want {
 		t.Errorf("copied %q, want %q", got, want)
 	}
-	s.has("copied: kubectl logs demo-dc1-rack3-0 -c scylla -n demo")
+	s.has("copied: kubectl logs demo-dc1-rack3-0 -c scylla --previous -n demo")
 	if cmd := s.press("N", "y"); cmd != nil {
 		t.Error("a step without a command is copied")
 	}

@@ -25,8 +25,6 @@ type Scene struct {
 	Nodes int
 	// FirstLine is what the first line of every output must contain.
 	FirstLine string
-	// MayReplace is true where a replacement may be suggested.
-	MayReplace bool
 
 	size size
 	make func(*set)
@@ -50,30 +48,29 @@ func Sizes() []int { return []int{12, 27, 99, 504} }
 
 type situation struct {
 	name, first string
-	mayReplace  bool
 	make        func(*set)
 }
 
 var situations = []situation{
-	{"healthy", "HEALTHY", false, func(*set) {}},
-	{"node", "demo-eu-central-1-rack2-1 DOWN", false, func(s *set) { s.Down("demo-eu-central-1-rack2-1") }},
-	{"node for long", "demo-eu-central-1-rack2-1 DOWN", true, func(s *set) { s.downSince("demo-eu-central-1-rack2-1", 10*time.Minute) }},
-	{"rack", "rack eu-central-1/rack2 DOWN", false, func(s *set) {
+	{"healthy", "HEALTHY", func(*set) {}},
+	{"node", "demo-eu-central-1-rack2-1 DOWN", func(s *set) { s.Down("demo-eu-central-1-rack2-1") }},
+	{"node for long", "demo-eu-central-1-rack2-1 DOWN", func(s *set) { s.downSince("demo-eu-central-1-rack2-1", 10*time.Minute) }},
+	{"rack", "rack eu-central-1/rack2 DOWN", func(s *set) {
 		s.dead(func(n plugintest.Node) bool { return n.Datacenter == "eu-central-1" && n.Rack == "rack2" })
 	}},
-	{"datacenter", "datacenter eu-central-1 DOWN", false, func(s *set) { s.dead(func(n plugintest.Node) bool { return n.Datacenter == "eu-central-1" }) }},
-	{"Kubernetes node", "Kubernetes node worker-7 is not responding", false, func(s *set) { s.lost("demo-eu-central-1-rack1-0", "demo-eu-central-1-rack2-1") }},
-	{"link", "demo-eu-central-1-rack1-0 and demo-us-east-1-rack1-0 do not see each other", false, func(s *set) {
+	{"datacenter", "datacenter eu-central-1 DOWN", func(s *set) { s.dead(func(n plugintest.Node) bool { return n.Datacenter == "eu-central-1" }) }},
+	{"Kubernetes node", "Kubernetes node worker-7 is not responding", func(s *set) { s.lost("demo-eu-central-1-rack1-0", "demo-eu-central-1-rack2-1") }},
+	{"link", "demo-eu-central-1-rack1-0 and demo-us-east-1-rack1-0 do not see each other", func(s *set) {
 		s.apart(s.Node("demo-eu-central-1-rack1-0"), s.Node("demo-us-east-1-rack1-0"))
 	}},
-	{"link one way", "demo-eu-central-1-rack1-0 sees running node demo-us-east-1-rack1-0 DOWN", false, func(s *set) {
+	{"link one way", "demo-eu-central-1-rack1-0 sees running node demo-us-east-1-rack1-0 DOWN", func(s *set) {
 		s.Sees("demo-eu-central-1-rack1-0", "demo-us-east-1-rack1-0", api.NodeStatusDown, since)
 	}},
-	{"partition", "do not see each other", false, (*set).partition},
-	{"rollout", "rollout in progress", false, func(s *set) { s.restarting("demo-eu-central-1-rack3-1", true) }},
-	{"restart", "demo-eu-central-1-rack3-1 starting", false, func(s *set) { s.restarting("demo-eu-central-1-rack3-1", false) }},
-	{"replacement", "replacement of demo-eu-central-1-rack1-0 in progress", false, (*set).replacement},
-	{"no rights", "you cannot list pods", false, func(s *set) { s.forbidden = true }},
+	{"partition", "do not see each other", (*set).partition},
+	{"rollout", "rollout in progress", func(s *set) { s.restarting("demo-eu-central-1-rack3-1", true) }},
+	{"restart", "demo-eu-central-1-rack3-1 starting", func(s *set) { s.restarting("demo-eu-central-1-rack3-1", false) }},
+	{"replacement", "replacement of demo-eu-central-1-rack1-0 in progress", (*set).replacement},
+	{"no rights", "you cannot list pods", func(s *set) { s.forbidden = true }},
 }
 
 // All returns every situation at every size of at most that many nodes; zero means all.
@@ -84,7 +81,7 @@ func All(most int) []Scene {
 			continue
 		}
 		for _, s := range situations {
-			out = append(out, Scene{Name: s.name, Nodes: n, FirstLine: s.first, MayReplace: s.mayReplace, size: sizes[n], make: s.make})
+			out = append(out, Scene{Name: s.name, Nodes: n, FirstLine: s.first, size: sizes[n], make: s.make})
 		}
 	}
 	return out
