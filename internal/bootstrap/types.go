@@ -51,11 +51,11 @@ type Input struct {
 	// VolumeHostID is the host ID in the data directory, by the same query; empty if the query did
 	// not return it.
 	VolumeHostID hostid.ID
-	// Opened is true for the launcher: the Pod's barrier has opened on this volume, so files without
-	// a known owner are those of this Pod's ScyllaDB.
+	// Opened is true for the launcher: the Pod's barrier has opened on this volume. Files on it
+	// without a known owner are those of this Pod's ScyllaDB.
 	Opened bool
-	// Ran is the host ID with which ScyllaDB has run in this Pod since its barrier opened; empty if
-	// it has not responded. It is the node on the volume, and is DOWN because it does not run now.
+	// Ran is the host ID with which ScyllaDB has run in this Pod since its barrier opened; empty
+	// without an answer. It is the node on the volume, and DOWN because it does not run now.
 	Ran hostid.ID
 	// AtBarrier is set by a reader outside the Pod while its barrier has not opened: a verdict that
 	// depends on the volume is then withheld. The member may have lost its volume, and would start

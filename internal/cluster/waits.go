@@ -10,8 +10,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
-// barrierWait returns the annotation of a Pod that waits in its barrier or launcher; nil if it does not wait or
-// the annotation is not readable. It only adds detail to a wait that the Pod's status shows.
+// barrierWait returns the annotation of a Pod that waits in its barrier or launcher; nil if it does
+// not wait or the annotation is not readable. It only adds detail to a wait.
 func barrierWait(pod *corev1.Pod) *api.BarrierWait {
 	value, ok := pod.Annotations[api.AnnotationBarrier]
 	if !ok || !waitsInBarrier(pod) && !waitsInLauncher(pod) {

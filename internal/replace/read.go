@@ -152,7 +152,7 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 	})
 }
 
-// barrier returns the reasons why a Pod waits in its barrier or launcher, by the logic of the barrier.
+// barrier returns why a Pod waits in its barrier or launcher, by the logic of the barrier.
 func (r *Reading) barrier(m *cluster.Member) []words.Message {
 	if !m.WaitsInBarrier() {
 		return nil

@@ -95,8 +95,7 @@ type Options struct {
 	AskHeartbeat func(ctx context.Context, member string) (int64, error)
 	// AskView reads the view that a member's reporter relays; nil means HTTPS.
 	AskView func(ctx context.Context, member string, q viewwire.Question) (*viewwire.View, error)
-	// Launcher is set by the launcher, which repeats the judgement right before ScyllaDB starts; nil
-	// in the init container.
+	// Launcher is set by the launcher, which judges again right before ScyllaDB starts; else nil.
 	Launcher *Launcher
 	// Disabled is set if feature gate BootstrapSynchronisation is off.
 	Disabled bool

@@ -12,7 +12,7 @@
 //
 // Init containers do not run again when ScyllaDB's container restarts, and the launcher may wait
 // for hours. So it repeats the judgement of its Pod's barrier, with the barrier's own flags, before
-// each start of a node that is not known to be bootstrapped.
+// each start of a node whose disk does not show that it is bootstrapped.
 package launch
 
 import (
