@@ -125,8 +125,8 @@ type memory struct {
 	lacks   map[types.UID]lacks
 }
 
-// renewal is when the mark of a pushed copy last changed, by our clock. fresh is false for the first
-// mark.
+// renewal is when the mark of a pushed copy last changed, by our clock. fresh is false for the
+// first mark.
 type renewal struct {
 	fresh bool
 	value string

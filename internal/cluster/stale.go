@@ -72,8 +72,8 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 }
 
 // RowFrozen reports whether the member's row, whatever it shows, is not kept up to date: its
-// reporter does not run, or its Kubernetes node does not respond or no longer exists. A Pod that was
-// not Ready before its Kubernetes node was lost does not show that in its conditions.
+// reporter does not run, or its Kubernetes node does not respond or no longer exists. A Pod that
+// was not Ready before its Kubernetes node was lost does not show that in its conditions.
 func (m *Member) RowFrozen() bool {
 	if m.Pod == nil {
 		return true

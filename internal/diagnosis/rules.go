@@ -267,8 +267,8 @@ func isDown(when func(*asked) bool) func(*asked) bool {
 	return func(a *asked) bool { return a.n.SeenDown > 0 && when(a) }
 }
 
-// whileOrphaned is for a step that replaces a node: ScyllaDB cancels it while an orphaned host ID is
-// DOWN.
+// whileOrphaned is for a step that replaces a node: ScyllaDB cancels it while an orphaned host ID
+// is DOWN.
 func whileOrphaned(when func(*asked) bool) func(*asked) bool {
 	return func(a *asked) bool { return when(a) && a.hasOrphan() }
 }

@@ -367,7 +367,7 @@ func (a *asked) isSelf() bool { return a.Self.HostID != "" && a.n.HostID == a.Se
 func (a *asked) isSelfWithoutData() bool { return a.isSelf() && a.volumeLost }
 
 // isOrphan reports whether the node is a member of the cluster that is DOWN and that nothing here
-// explains: no member has, replaces or reports it, and there is no sign of another datacenter.
+// explains: no member has, replaces or reports it, and nothing shows another datacenter.
 func (a *asked) isOrphan(n *matrix.Node) bool {
 	return n.HostID != "" && n.Member == "" && n.Row == nil && n.Joined && !n.Removed && n.SeenDown > 0 &&
 		n.SeenUp == 0 && a.m.Options().Fates[n.HostID] == (matrix.NodeFacts{}) && !a.c.MayBeElsewhere()

@@ -166,8 +166,8 @@ func (m *Matrix) isLenient() bool {
 }
 
 // evidence sets every node's State, and returns which nodes need no row of their own. Every
-// reporting row that mentions a node must agree. Other rows do not count: an old row may list a node as joining that
-// has become a member since.
+// reporting row that mentions a node must agree. Other rows do not count: an old row may list a
+// node as joining that has become a member since.
 func (m *Matrix) evidence(reporting []*line) []bool {
 	rowless := make([]bool, len(m.nodes))
 	candidates := make(bitset, len(m.required))

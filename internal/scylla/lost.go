@@ -24,10 +24,10 @@ type listing struct {
 	ended map[string]bool
 }
 
-// lost returns members of the last row that are missing from the list but possibly still exist, with
-// their address if known. Up to 2025.2 the list has one host ID per address, so a member that takes
-// the address of another one hides it, or is hidden by it. A member that has its address alone is
-// always listed.
+// lost returns members of the last row that are missing from the list but possibly still exist,
+// with their address if known. Up to 2025.2 the list has one host ID per address, so a member that
+// takes the address of another one hides it, or is hidden by it. A member that has its address
+// alone is always listed.
 func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task, v release.Version) map[string][]string {
 	out := map[string][]string{}
 	spare := sync.OnceValues(func() (bool, error) { return r.spareTokens(ctx, p) })
@@ -61,8 +61,9 @@ func (r *Reader) lost(ctx context.Context, p *picture, tasks []Task, v release.V
 	return out
 }
 
-// left reports whether there is evidence that a missing member, which gossip does not name, has left
-// the cluster. A holder of its address that was a member beside it has moved and replaced no node.
+// left reports whether there is evidence that a missing member, which gossip does not name, has
+// left the cluster. A holder of its address that was a member with it has moved and replaced no
+// node.
 func (r *Reader) left(ctx context.Context, p *picture, id string, tasks []Task, v release.Version,
 	spare func() (bool, error)) bool {
 	m := r.seen[id]
@@ -83,8 +84,8 @@ func (r *Reader) left(ctx context.Context, p *picture, id string, tasks []Task, 
 	case err != nil:
 		return m.ended != nil && removed(tasks, id, m.ended)
 	}
-	// It owned no tokens, or owns none any more. Each member owns some before 6.2, which has no tasks
-	// either.
+	// It owned no tokens, or owns none any more. Each member owns some before 6.2, which has no
+	// tasks either.
 	return m.owned || v.SupportsNodeOperations() == release.No || removed(tasks, id, m.ended) ||
 		m.ended == nil && m.status == api.NodeStatusUp
 }
@@ -100,8 +101,8 @@ func (r *Reader) newOwner(ctx context.Context, p *picture, address string) bool 
 	return err == nil && len(tokens) > 0
 }
 
-// removed reports whether a task that is not in before has removed or replaced id, or possibly id: up
-// to 2025.4 no task names its node.
+// removed reports whether a task that is not in before has removed or replaced id, or possibly id:
+// up to 2025.4 no task names its node.
 func removed(tasks []Task, id string, before map[string]bool) bool {
 	return slices.ContainsFunc(tasks, func(t Task) bool {
 		return t.State == "done" && !before[t.ID] && (t.HostID == "" || t.HostID == id) &&

@@ -2,6 +2,8 @@
 
 package simulation
 
+// Long: what each kind of person does is one short function, in one place.
+
 import (
 	"cmp"
 	"fmt"

@@ -253,8 +253,8 @@ func (v Version) ReplaceTaskNamesReplaced() Support {
 	return v.since(nil, &e)
 }
 
-// GossipsByHostID: gossip keeps each node under its host ID, as long as it is a member. 2025.2.0 and
-// later; before, a node takes over the entry of another one with its address.
+// GossipsByHostID: gossip keeps each member under its host ID. 2025.2.0 and later; before, a node
+// takes over the entry of another one with its address.
 func (v Version) GossipsByHostID() Support {
 	e := number(2025, 2)
 	return v.since(nil, &e)
