@@ -160,6 +160,34 @@ func (w *world) check(t *rapid.T) {
 	}
 }
 
+// Another container acts at any moment of a round: the result is true, or pending for one round.
+func TestTwoContainersAtOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		if !w.joined {
+			w.c.Join()
+			w.start = merged(w.start, w.c.Roles())
+		}
+		steps, at := 0, rapid.IntRange(1, 8).Draw(t, "the other one acts before step")
+		quiet := memory{c: w.c, step: func(effect func() *cql.Error) error { return refusal(effect()) }}
+		r := Round(t.Context(), memory{c: w.c, step: func(effect func() *cql.Error) error {
+			if steps++; steps > 50 {
+				t.Fatal("a round without an end")
+			}
+			if steps == at {
+				Round(t.Context(), quiet, w.in)
+			}
+			err := effect()
+			w.check(t)
+			return refusal(err)
+		}}, w.in)
+		if r.Code == Pending {
+			r = Round(t.Context(), quiet, w.in)
+		}
+		w.judge(t, r)
+	})
+}
+
 // round runs until Next stops or a crash; ended is false then.
 func (w *world) round(t *rapid.T, faults bool) (r api.RootCredential, ended bool) {
 	defer func() {

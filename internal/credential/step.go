@@ -115,7 +115,8 @@ func (c Config) Applies() bool { return slices.Contains(withPasswords, class(c.A
 // Next returns the next step, or Stop with the verdict. Both log-ins are known before any change.
 // The role is created only if its log-in was refused and no such role exists. The default superuser
 // is closed only after the Secret's role has logged in as a superuser in the same round, so that
-// one of the two can log in at every moment.
+// one of the two can log in at every moment. The log-in of the Secret's role is the later one:
+// another container may have created the role and closed the default superuser in between.
 func Next(f Facts) (Action, Verdict) {
 	switch {
 	case slices.Contains(otherwise, class(f.Config.Authenticator)):
@@ -128,10 +129,10 @@ func Next(f Facts) (Action, Verdict) {
 		return Stop, Verdict{Pending, f.Failure.Reason, f.Failure}
 	case f.Failure != nil:
 		return Stop, Verdict{Unknown, f.Failure.Reason, f.Failure}
-	case f.SecretReason == "" && f.Own == NotAsked:
-		return do(LogIn)
 	case f.Default == NotAsked:
 		return do(LogInDefault)
+	case f.SecretReason == "" && f.Own == NotAsked:
+		return do(LogIn)
 	case f.Own == Yes:
 		return f.loggedIn()
 	case f.SecretReason == "":
@@ -157,7 +158,7 @@ func (f Facts) loggedIn() (Action, Verdict) {
 		return stop(DefaultSuperuserOpen, SecretIsDefault)
 	case !f.Superuser:
 		return stop(DefaultSuperuserOpen, RoleNotSuperuser)
-	case f.Closed == Yes:
+	case f.Closed != NotAsked:
 		return stop(DefaultSuperuserOpen, NotYetEffective)
 	}
 	return do(CloseDefault)
@@ -171,7 +172,7 @@ func (f Facts) refused() (Action, Verdict) {
 		return stop(WrongPassword, RoleCannotLogIn)
 	case f.Created == Yes:
 		return stop(Pending, RoleNotVisible)
-	case f.Created == No, !f.changes():
+	case f.Created != NotAsked, !f.changes():
 		return stop(WrongPassword, "")
 	case f.Default == Yes:
 		return do(CreateAsDefault)
@@ -208,7 +209,8 @@ type Outcome struct {
 	Failure   *Failure
 }
 
-// After adds the outcome of a step. After a change, the log-in that shows its effect is due.
+// After adds the outcome of a step. After a change, the log-in that shows its effect is due; after
+// a refused one, both are, because another container may have acted.
 func (f Facts) After(a Action, o Outcome) Facts {
 	if f.Failure = nil; o.Answer == Unclear {
 		f.Failure = o.Failure
@@ -221,13 +223,16 @@ func (f Facts) After(a Action, o Outcome) Facts {
 	case ReadConfigured:
 		f.Configured = o.Answer
 	case CreateAsDefault, CreateOnSocket:
-		if f.Created = o.Answer; o.Answer == Yes {
+		if f.Created = o.Answer; o.Answer != Unclear {
 			f.Own = NotAsked
 		}
 	case CloseDefault:
 		if f.Closed = o.Answer; o.Answer == Yes {
 			f.Default = NotAsked
 		}
+	}
+	if refused := o.Answer == No || o.Answer == NoLogin; refused && (a == CreateAsDefault || a == CloseDefault) {
+		f.Own, f.Default = NotAsked, NotAsked
 	}
 	return f
 }

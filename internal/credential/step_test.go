@@ -31,7 +31,8 @@ func TestNext(t *testing.T) {
 		"certificates":                        {Facts{Config: Config{Authenticator: "com.scylladb.auth.CertificateAuthenticator"}}, Stop, "NotApplicable "},
 		"unknown class":                       {Facts{Config: Config{Authenticator: "com.example.Authenticator"}}, Stop, "Unknown Authenticator"},
 		"certificate of the client":           {Facts{Config: Config{Authenticator: password, ClientCertificate: true}}, Stop, "Unknown ClientCertificate"},
-		"nothing known":                       {Facts{Config: old}, LogIn, ""},
+		"nothing known":                       {Facts{Config: old}, LogInDefault, ""},
+		"default known":                       {Facts{Config: old, Default: No}, LogIn, ""},
 		"nothing known, no Secret":            {Facts{Config: old, SecretReason: SecretAbsent}, LogInDefault, ""},
 		"own log-in known":                    {Facts{Config: old, Own: No}, LogInDefault, ""},
 		"log-in unclear":                      {Facts{Config: old, Own: Unclear, Failure: lost}, Stop, "Unknown Unreachable"},
@@ -53,6 +54,9 @@ func TestNext(t *testing.T) {
 		"managed, created":                    {Facts{Mode: Managed, Config: old, Created: Yes, Default: Yes}, LogIn, ""},
 		"managed, created and refused":        {Facts{Mode: Managed, Config: old, Own: No, Created: Yes, Default: Yes}, Stop, "Pending RoleNotVisible"},
 		"managed, role exists":                {Facts{Mode: Managed, Config: old, Own: No, Created: No, Default: Yes}, Stop, "WrongPassword "},
+		"managed, role was created before":    {Facts{Mode: Managed, Config: old, Own: Yes, Superuser: true, Created: No, Default: NoLogin}, Stop, "Verified "},
+		"managed, closing refused":            {Facts{Mode: Managed, Config: old, Own: Yes, Superuser: true, Default: Yes, Closed: NoLogin}, Stop, "DefaultSuperuserOpen NotYetEffective"},
+		"managed, creation refused":           {Facts{Mode: Managed, Config: old, Own: No, Default: Yes, Created: NoLogin}, Stop, "WrongPassword "},
 		"managed, role without LOGIN":         {Facts{Mode: Managed, Config: old, Own: NoLogin, Default: Yes}, Stop, "WrongPassword RoleCannotLogIn"},
 		"managed, creation unclear":           {Facts{Mode: Managed, Config: young, Own: No, Default: No, Created: Unclear, Failure: &Failure{ManagerNotReady, 0}}, Stop, "Pending ManagerNotReady"},
 		"managed, close the default":          {Facts{Mode: Managed, Config: old, Own: Yes, Superuser: true, Default: Yes}, CloseDefault, ""},
@@ -93,6 +97,14 @@ func TestAfter(t *testing.T) {
 		f := Facts{Mode: Managed, Config: Config{Authenticator: password}, Own: No, Default: Yes}.After(a, Outcome{Answer: Unclear, Failure: lost})
 		if next, v := Next(f); next != Stop || Status(v.Code) != "Unknown" || v.Reason != TimedOut {
 			t.Errorf("after action %d: %d, %+v", a, next, v)
+		}
+	}
+	for _, answer := range []Answer{No, NoLogin} { // another container was faster
+		for _, a := range []Action{CreateAsDefault, CreateOnSocket, CloseDefault} {
+			f := Facts{Mode: Managed, Config: Config{Authenticator: password}, Own: No, Default: Yes}.After(a, Outcome{Answer: answer})
+			if f.Own != NotAsked || f.Default != NotAsked && a != CreateOnSocket {
+				t.Errorf("action %d was refused, and the earlier log-ins still count: %+v", a, f)
+			}
 		}
 	}
 	f := Facts{Own: No, Default: Yes}.After(CreateAsDefault, Outcome{Answer: Yes})

@@ -102,7 +102,7 @@ func TestRootCredentialUpTo20261(t *testing.T) {
 	covers(t, "internal/credential", "internal/credential/cql", "internal/agent/credential", "controller/reports", "internal/setup/inject", "plugin/inject")
 	t.Parallel()
 	pods(t, 3)
-	events := []string{"after LOGIN admin", "after LOGIN cassandra", "after CREATE ROLE", "before ALTER ROLE", "after ALTER ROLE"}
+	events := []string{"after LOGIN cassandra", "after LOGIN admin", "after CREATE ROLE", "before ALTER ROLE", "after ALTER ROLE"}
 	f := stageCluster(t, scenario.Cluster{
 		RootCredential: "managed", Mutate: withPasswords("2026.1.0"),
 		Env: map[string]string{"SCYLLASIM_CQL_HOLDS": strings.Join(events, ",")},
@@ -119,7 +119,7 @@ func TestRootCredentialFrom20262(t *testing.T) {
 	covers(t, "internal/credential", "internal/credential/cql", "internal/agent/credential", "internal/credential/finding", "plugin/check")
 	t.Parallel()
 	pods(t, 3)
-	events := []string{"after LOGIN admin", "after LOGIN cassandra", "before CREATE ROLE", "after CREATE ROLE"}
+	events := []string{"after LOGIN cassandra", "after LOGIN admin", "before CREATE ROLE", "after CREATE ROLE"}
 	f := stageCluster(t, scenario.Cluster{
 		RootCredential: "managed", Mutate: withPasswords("2026.2.0"),
 		Env: map[string]string{"SCYLLASIM_CQL_HOLDS": strings.Join(events, ","), "SCYLLASIM_CQL_TLS": "1"},
