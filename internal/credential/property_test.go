@@ -118,7 +118,7 @@ func drawWorld(t *rapid.T) *world {
 		text := rapid.SampledFrom([]string{"cassandra", "from the Secret", "another"}).Draw(t, name+"'s password")
 		return cql.Role{Superuser: rapid.Bool().Draw(t, name+" is a superuser"), CanLogIn: rapid.Bool().Draw(t, name+" can log in"), Hash: cql.Hash(text)}
 	}
-	for _, name := range []string{ours, theDefault, theirs} {
+	for _, name := range []string{ours, theDefault, theirs, "root"} {
 		if w.joined && rapid.IntRange(0, 2).Draw(t, name+" is set") == 0 {
 			w.c.SetRole(name, role(name))
 		}

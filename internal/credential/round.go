@@ -67,8 +67,10 @@ func perform(ctx context.Context, db Database, in Input, a Action) (o Outcome) {
 	switch a {
 	case LogInDefault, CreateAsDefault:
 		as = Login{Secret: defaultSecret}
-	case ReadConfigured, CreateOnSocket:
+	case CreateOnSocket:
 		as = Login{Socket: true}
+	case ReadConfigured: // as the role of the Secret, which is then a superuser
+		as.Socket = in.SecretReason != ""
 	}
 	s, err := db.Open(ctx, as)
 	if err != nil {

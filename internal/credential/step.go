@@ -61,8 +61,8 @@ type Facts struct {
 	Own, Default Answer
 	// Superuser is true if the Secret's role has logged in and is a superuser.
 	Superuser bool
-	// Configured: the role of the configuration is a superuser that can log in. Created, Closed:
-	// the change took effect.
+	// Configured: the role of the configuration was read, and is a superuser that can log in.
+	// Created, Closed: the change took effect.
 	Configured, Created, Closed Answer
 	// Failure is the cause of the Unclear answer.
 	Failure *Failure
@@ -148,7 +148,9 @@ func (f Facts) loggedIn() (Action, Verdict) {
 	switch {
 	case f.Default != Yes && !f.Superuser:
 		return stop(Missing, RoleNotSuperuser)
-	case f.Default != Yes && f.Config.Superuser != "":
+	case f.Default != Yes && f.Config.Superuser != "" && f.Configured == NotAsked:
+		return do(ReadConfigured)
+	case f.Default != Yes && f.Configured == Yes:
 		return stop(ByConfiguration, "")
 	case f.Default != Yes:
 		return stop(Verified, "")
@@ -196,7 +198,7 @@ func (f Facts) withoutSecret() (Action, Verdict) {
 		return stop(Unknown, SocketClosed)
 	case f.Configured == NotAsked:
 		return do(ReadConfigured)
-	case f.Configured == No:
+	case f.Configured != Yes:
 		return stop(Pending, RoleAbsent)
 	}
 	return stop(ByConfiguration, "")

@@ -252,8 +252,13 @@ func TestRound(t *testing.T) {
 		"by configuration, from 2026.2":    {root(young), true, credential.Verify, "", "", nil, "ByConfiguration closed", 0},
 		"by configuration, no socket":      {root(old), false, credential.Verify, "", "", func(n *node) { n.config["maintenance_socket"] = "ignore" }, "Unknown closed SocketClosed", 0},
 		"by configuration, Secret":         {root(old), false, credential.Verify, "root", plain, func(n *node) { n.config["maintenance_socket"] = "ignore" }, "ByConfiguration closed", 0},
-		"by configuration, role gone":      {root(young), false, credential.Managed, "", "", func(n *node) { n.SetRole("root", sim.Role{}) }, "Pending closed RoleAbsent", 0},
-		"no authentication":                {sim.Options{Release: "2026.1.0", AllowAll: true}, false, credential.Managed, "Admin", plain, nil, "NotApplicable unknown", 0},
+		"by configuration, another Secret": {root(old), false, credential.Verify, "Admin", plain, func(n *node) {
+			n.config["maintenance_socket"] = "ignore"
+			n.SetRole("root", sim.Role{})
+			n.SetRole("Admin", sim.Role{Superuser: true, CanLogIn: true, Hash: sim.Hash(plain)})
+		}, "Verified closed", 0},
+		"by configuration, role gone": {root(young), false, credential.Managed, "", "", func(n *node) { n.SetRole("root", sim.Role{}) }, "Pending closed RoleAbsent", 0},
+		"no authentication":           {sim.Options{Release: "2026.1.0", AllowAll: true}, false, credential.Managed, "Admin", plain, nil, "NotApplicable unknown", 0},
 		"certificate of the client": {old, true, credential.Managed, "Admin", plain, func(n *node) {
 			n.config["client_encryption_options"] = map[string]string{"enabled": "true", "require_client_auth": "true"}
 		}, "Unknown unknown ClientCertificate", 0},
