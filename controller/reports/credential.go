@@ -55,7 +55,7 @@ func (r *reconciler) credential(ctx context.Context, w *world, judged *cluster.C
 		s.RootCredential = &api.RootCredential{Mode: mode}
 	}
 	if said != nil && mode != "" && mode != api.CredentialOff {
-		s.RootCredential = said.Credential.DeepCopy()
+		*s.RootCredential = credential.Worst(*said.Credential.DeepCopy())
 		s.RootCredential.Member = acts
 		s.SelfInitialized = s.SelfInitialized || said.Credential.Code == credential.ByConfiguration
 	}

@@ -182,6 +182,9 @@ func TestTheRootCredentialInTheStatus(t *testing.T) {
 		{verified, "True", "Verified", "CredentialVerified"},
 		{`{"credential":{"mode":"managed","code":"WrongPassword","default":"closed"}}`, "False", "WrongPassword", "CredentialFailed"},
 		{`{"credential":{"mode":"managed","code":"Missing","reason":"SecretAbsent"}}`, "False", "Missing", "CredentialFailed"},
+		{`{"credential":{"mode":"managed","code":"Missing","reason":"SecretAbsent","default":"open"}}`, "False", "DefaultSuperuserOpen", "CredentialFailed"}, // of an older container
+		{`{"credential":{"mode":"managed","code":"Pending","reason":"ManagerNotReady"}}`, "Unknown", "ManagerNotReady", ""},
+		{`{"credential":{"mode":"managed","code":"WrongPassword","default":"open"}}`, "False", "DefaultSuperuserOpen", "CredentialFailed"},
 		{`{"credential":{"mode":"managed","code":"ByConfiguration"}}`, "True", "ByConfiguration", "CredentialVerified"},
 		{`{"credential":{"mode":"managed","code":"FromTheFuture"}}`, "Unknown", "FromTheFuture", ""},
 		{`{"credential":{"mode":"managed","code":"two words"}}`, "Unknown", "FromTheFuture", ""}, // is no result: the last one stays

@@ -109,6 +109,24 @@ const (
 	DefaultClosed  Default = "closed"
 )
 
+// Worst returns a result whose code names an open default superuser before a Secret that opens
+// nothing. Containers of an earlier version reported the Secret.
+func Worst(r api.RootCredential) api.RootCredential {
+	if r.Default != DefaultOpen || r.Code != Missing && r.Code != WrongPassword {
+		return r
+	}
+	if r.Code == WrongPassword && r.Reason == "" {
+		r.Reason = Incorrect
+	}
+	r.Code = DefaultSuperuserOpen
+	return r
+}
+
+// Refuses reports whether ScyllaDB has refused the log-in of the Secret's role.
+func Refuses(r *api.RootCredential) bool {
+	return r.Code == WrongPassword || r.Reason == Incorrect || r.Reason == RoleCannotLogIn
+}
+
 // Unreadable is the result if the configuration of the node is not readable.
 func Unreadable(mode Mode) api.RootCredential {
 	return api.RootCredential{Mode: mode, Code: Unknown, Reason: ConfigUnreadable, Default: DefaultUnknown}
@@ -131,7 +149,7 @@ const (
 // password). A new Secret starts a round at once.
 func (r *Report) Wait() time.Duration {
 	code := r.Credential.Code
-	good, refuses := Status(code) == metav1.ConditionTrue, code == WrongPassword || code == Missing
+	good, refuses := Status(code) == metav1.ConditionTrue, Refuses(&r.Credential) || code == Missing
 	switch {
 	case good && r.Rounds > 1, code == NotApplicable:
 		return daily

@@ -271,6 +271,9 @@ func (w *world) judge(t *rapid.T, r api.RootCredential) {
 	if (r.Default == DefaultOpen) != opens && r.Default != DefaultUnknown {
 		t.Fatalf("the default superuser is %s, and logs in: %t", r.Default, opens)
 	}
+	if opens && (r.Code == Missing || r.Code == WrongPassword) {
+		t.Fatalf("%+v, although the default superuser is open", r)
+	}
 	_, existed := w.start[w.in.Secret.Username]
 	manages := w.in.Mode == Managed && w.in.Config.Superuser == "" && w.in.SecretReason == ""
 	way := w.openable || !opens && w.in.Config.SocketRoles && w.in.Config.Socket != ""

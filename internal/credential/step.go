@@ -251,5 +251,5 @@ func (f Facts) result(v Verdict) api.RootCredential {
 	case No, NoLogin:
 		r.Default = DefaultClosed
 	}
-	return r
+	return Worst(r)
 }

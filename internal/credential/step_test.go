@@ -123,26 +123,29 @@ func TestWait(t *testing.T) {
 		code   Code
 		rounds int
 		want   time.Duration
+		reason Reason
 	}{
-		"first good result is confirmed":     {Verified, 1, time.Minute},
-		"then daily":                         {Verified, 2, 24 * time.Hour},
-		"by configuration":                   {ByConfiguration, 1, time.Minute},
-		"not applicable":                     {NotApplicable, 1, 24 * time.Hour},
-		"wrong once":                         {WrongPassword, 1, time.Minute},
-		"wrong twice":                        {WrongPassword, 2, time.Minute},
-		"three wrong answers slow it down":   {WrongPassword, 3, time.Hour},
-		"no Secret":                          {Missing, 2, time.Minute},
-		"no Secret for long":                 {Missing, 4, time.Hour},
-		"pending, first":                     {Pending, 1, 10 * time.Second},
-		"pending, second":                    {Pending, 2, 20 * time.Second},
-		"pending, at most":                   {Pending, 7, 10 * time.Minute},
-		"pending, for years":                 {Unknown, 1 << 40, 10 * time.Minute},
-		"open default, tried again at first": {DefaultSuperuserOpen, 1, 10 * time.Second},
+		"first good result is confirmed":     {Verified, 1, time.Minute, ""},
+		"then daily":                         {Verified, 2, 24 * time.Hour, ""},
+		"by configuration":                   {ByConfiguration, 1, time.Minute, ""},
+		"not applicable":                     {NotApplicable, 1, 24 * time.Hour, ""},
+		"wrong once":                         {WrongPassword, 1, time.Minute, ""},
+		"wrong twice":                        {WrongPassword, 2, time.Minute, ""},
+		"three wrong answers slow it down":   {WrongPassword, 3, time.Hour, ""},
+		"no Secret":                          {Missing, 2, time.Minute, ""},
+		"no Secret for long":                 {Missing, 4, time.Hour, ""},
+		"pending, first":                     {Pending, 1, 10 * time.Second, ""},
+		"pending, second":                    {Pending, 2, 20 * time.Second, ""},
+		"pending, at most":                   {Pending, 7, 10 * time.Minute, ""},
+		"pending, for years":                 {Unknown, 1 << 40, 10 * time.Minute, ""},
+		"open default, tried again at first": {DefaultSuperuserOpen, 1, 10 * time.Second, ""},
+		"open default, a refused Secret":     {DefaultSuperuserOpen, 3, time.Hour, Incorrect},
+		"open default, a role without LOGIN": {DefaultSuperuserOpen, 2, time.Minute, RoleCannotLogIn},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := Report{Rounds: tc.rounds}
-			r.Credential.Code = tc.code
+			r.Credential.Code, r.Credential.Reason = tc.code, tc.reason
 			if got := r.Wait(); got != tc.want {
 				t.Errorf("%s, want %s", got, tc.want)
 			}

@@ -37,7 +37,7 @@ var (
 	RootSocketClosed    = define("RootSocketClosed",
 		"it needs the maintenance socket: set maintenance_socket: workdir in scylla.yaml")
 	RootManagerNotReady   = define("RootManagerNotReady", "the node has not joined")
-	RootIncorrect         = define("RootIncorrect", "the log-in is refused")
+	RootIncorrect         = define("RootIncorrect", "ScyllaDB refuses the username and password of Secret {secret}")
 	RootRefused           = define("RootRefused", "ScyllaDB answered with an error")
 	RootUnreachable       = define("RootUnreachable", "CQL is not reachable")
 	RootTimedOut          = define("RootTimedOut", "CQL did not answer in time")

@@ -157,7 +157,7 @@ func (r *runner) step(ctx context.Context) {
 // apply applies the first settings. It does not log in with a password that ScyllaDB has refused.
 func (r *runner) apply(ctx context.Context, db cql.Database, in credential.Input, order credential.Order,
 	now time.Time) {
-	if r.report.Credential.Code == credential.WrongPassword {
+	if credential.Refuses(&r.report.Credential) {
 		in.SecretReason = credential.Incorrect
 	}
 	var before api.InitialSettings

@@ -154,6 +154,19 @@ func TestRounds(t *testing.T) {
 	step(2*time.Second, 3, credential.Verified, 1)
 }
 
+// While the default superuser is open, a refused password is not tried again for the settings.
+func TestRefusedPasswordIsNotTriedForTheSettings(t *testing.T) {
+	p := newPod(t, credential.Managed)
+	p.SetRole("admin", sim.Role{Superuser: true, CanLogIn: true, Hash: sim.Hash("another")})
+	p.mount(t, "admin", plain)
+	p.order(t, 1, nil)
+	p.step(t.Context())
+	r := p.result(t)
+	if r.Credential.Code != credential.DefaultSuperuserOpen || r.Credential.Reason != credential.Incorrect || p.Refused() != 2 { // before and after the creation
+		t.Errorf("%+v after %d refused log-ins", r.Credential, p.Refused())
+	}
+}
+
 // A container that starts again goes on where its file says, and another member's knows what was set.
 func TestGoesOn(t *testing.T) {
 	p := newPod(t, credential.Managed)

@@ -35,6 +35,8 @@ func TestOf(t *testing.T) {
 			"ALTER ROLE cassandra WITH SUPERUSER = false AND LOGIN = false; or let the cluster do both: kubectl scylla inject demo --root-credential=managed -n ns"},
 		"open, managed": {&api.RootCredential{Code: "DefaultSuperuserOpen", Reason: "SecretIsDefault", Mode: "managed"}, "False", "the default superuser cassandra logs in with its default password, and " +
 			"Secret demo-root-credential names the default superuser, which cannot close its own log-in: create a superuser of your own, log in as it, then run ALTER ROLE cassandra WITH SUPERUSER = false AND LOGIN = false"},
+		"open, another password": {&api.RootCredential{Code: "DefaultSuperuserOpen", Reason: "Incorrect", Mode: "managed"}, "False", "the default superuser cassandra logs in with its default password, and " +
+			"ScyllaDB refuses the username and password of Secret demo-root-credential: create a superuser of your own, log in as it, then run ALTER ROLE cassandra WITH SUPERUSER = false AND LOGIN = false"},
 		"missing": {&api.RootCredential{Code: "Missing", Reason: "SecretAbsent"}, "False", "there is no usable root credential: Secret demo-root-credential does not exist, or lacks username or password. " +
 			"Restore Secret demo-root-credential from your secret store. A new password does not open an existing role"},
 		"wrong password": {&api.RootCredential{Code: "WrongPassword"}, "False", "ScyllaDB refuses the username and password of Secret demo-root-credential. " +
