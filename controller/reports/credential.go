@@ -120,13 +120,14 @@ func settings(w *world, stored *api.InitialSettings, policy *api.StatusReportHea
 		return stored.DeepCopy()
 	}
 	out := &api.InitialSettings{}
-	switch {
-	case said != nil && said.Settings != nil:
-		out = said.Settings.DeepCopy()
-	case stored != nil:
+	if stored != nil {
 		out = stored.DeepCopy()
 		out.Items = slices.DeleteFunc(out.Items,
 			func(i api.InitialSetting) bool { return i.Name == api.SettingHealthPolicy })
+	}
+	if said != nil && said.Settings != nil { // what an earlier member has set is not another user's
+		is := credential.Merge(*said.Settings.DeepCopy(), out)
+		out = &is
 	}
 	if len(out.Items) == 0 {
 		b, err := json.Marshal(policy)
@@ -160,7 +161,8 @@ func pending(s *api.InitialSettings) (n int) {
 	return n
 }
 
-// announceSettings writes an Event when the settings of the keyspaces change.
+// announceSettings writes an Event when the settings of the keyspaces change; none while they are
+// only due.
 func (r *reconciler) announceSettings(ctx context.Context, was, is *api.ScyllaDBStatusReport) {
 	if is.Status.InitialSettings == nil || len(is.Status.InitialSettings.Items) < 2 ||
 		was.Status.InitialSettings != nil && was.Status.InitialSettings.Hash == is.Status.InitialSettings.Hash {
@@ -174,5 +176,7 @@ func (r *reconciler) announceSettings(ctx context.Context, was, is *api.ScyllaDB
 		r.o.Notice.Emit(ctx, was, corev1.EventTypeNormal, settingsApplied, "ApplySettings", text)
 		return
 	}
-	r.o.Notice.Emit(ctx, was, corev1.EventTypeNormal, settingsPending, "ApplySettings", text)
+	if text != "" {
+		r.o.Notice.Emit(ctx, was, corev1.EventTypeNormal, settingsPending, "ApplySettings", text)
+	}
 }

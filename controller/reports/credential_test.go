@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
@@ -36,9 +37,9 @@ func managed(t *testing.T) (*bench, *views.Tracker) {
 }
 
 // answers is the row of the first member with a result of its container.
-func (b *bench) answers(credential string) {
+func (b *bench) answers(result string) {
 	b.t.Helper()
-	b.say("demo-r1-0", strings.TrimSuffix(firstWell, "}\n")+`,"credential":`+credential+"}\n")
+	b.say("demo-r1-0", strings.TrimSuffix(firstWell, "}\n")+`,"credential":`+result+"}\n")
 }
 
 // setAnnotation annotates the first StatefulSet.
@@ -58,9 +59,12 @@ const verified = `{"credential":{"mode":"managed","code":"Verified","default":"c
 	`{"name":"system_distributed","state":"Applied","replication":"NetworkTopologyStrategy dc1=1","ours":["NetworkTopologyStrategy dc1=1"]},` +
 	`{"name":"system_traces","state":"Applied","replication":"NetworkTopologyStrategy dc1=1","ours":["NetworkTopologyStrategy dc1=1"],"repairDue":true}]}}`
 
+const due = `{"credential":{"mode":"managed","code":"Verified","default":"closed"},"settings":{"hash":"h0","items":[{"name":"system_traces","state":"Due","replication":"SimpleStrategy replication_factor=2","wanted":{"dc1":1},` +
+	`"ours":["SimpleStrategy replication_factor=2","NetworkTopologyStrategy dc1=1"]}]}}`
+
 // The first attempt precedes the second node's permit, and no attempt that stays away holds it up for longer than a minute.
 func TestTheFirstAttemptPrecedesTheSecondNode(t *testing.T) {
-	for name, answer := range map[string]string{"answered": verified, "failed": `{"credential":{"mode":"managed","code":"Pending","reason":"SocketClosed"}}`, "silent": ""} {
+	for name, answer := range map[string]string{"answered": verified, "failed": `{"credential":{"mode":"managed","code":"Pending","reason":"SocketClosed"}}`, "silent": "", "due": due} {
 		t.Run(name, func(t *testing.T) {
 			b, tracker := managed(t)
 			if v := b.status().Status.View; v.Credential != nil {
@@ -82,13 +86,30 @@ func TestTheFirstAttemptPrecedesTheSecondNode(t *testing.T) {
 				b.pass(tracker, view.Interval)
 			}
 			took, limit := b.clock.Since(b.status().Status.Initialization.At.Time), view.Attempt+3*view.Interval
-			if answer != "" {
+			settled := answer != "" && answer != due
+			if settled {
 				took, limit = b.clock.Since(since), 3*view.Interval
 			}
-			if got := b.permitted(); !slices.Equal(got, []string{"demo-r2-0 claim"}) || took > limit || answer == "" && took < view.Attempt {
+			if got := b.permitted(); !slices.Equal(got, []string{"demo-r2-0 claim"}) || took > limit || !settled && took < view.Attempt {
 				t.Errorf("permits of %q after %s, limit %s", got, took, limit)
 			}
 		})
+	}
+}
+
+// A setting that is only due is stored and in the order, and no Event says anything about it.
+func TestADueSettingIsStored(t *testing.T) {
+	b, tracker := managed(t)
+	b.pass(tracker, 2*view.Stabilisation)
+	b.answers(due)
+	b.pass(tracker, 4*view.Interval)
+	if c := b.status().Status.View.Credential; c == nil || c.Settings == nil || !credential.Ready(c.Settings, c.Settings) {
+		t.Errorf("the order does not have it: %+v", c)
+	}
+	for _, e := range b.events() {
+		if strings.Contains(e, "Settings") {
+			t.Errorf("Event %q", e)
+		}
 	}
 }
 
@@ -221,6 +242,11 @@ func TestTheRootCredentialInTheStatus(t *testing.T) {
 		if c := b.status().Status.View.Credential; c.Settings == nil || len(c.Settings.Items) != 3 {
 			t.Errorf("a later member does not know the settings: %+v", c)
 		}
+	}
+	b.answers(strings.ReplaceAll(verified, `,"ours":["NetworkTopologyStrategy dc1=1"]`, "")) // of a container that knows of no earlier one
+	b.pass(tracker, 2*view.Interval)
+	if i := b.status().Status.InitialSettings; !slices.Equal(i.Items[1].Ours, []string{"NetworkTopologyStrategy dc1=1"}) {
+		t.Errorf("what an earlier member has set is forgotten: %+v", i)
 	}
 	b.setAnnotation(api.AnnotationRepaired, "h1")
 	b.pass(tracker, 2*view.Interval)

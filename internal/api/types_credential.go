@@ -126,8 +126,12 @@ type InitialSetting struct {
 	RepairDue bool `json:"repairDue,omitempty"`
 }
 
-// SettingHealthPolicy is the name of the setting that is no keyspace.
-const SettingHealthPolicy = "healthPolicy"
+// SettingHealthPolicy is the name of the setting that is no keyspace. SettingDue is the state of a
+// setting that waits for the status to have its replication in Ours.
+const (
+	SettingHealthPolicy                     = "healthPolicy"
+	SettingDue          InitialSettingState = "Due"
+)
 
 // StatusReportViewCredential names the member that acts on the root credential and the first
 // settings.

@@ -45,9 +45,9 @@ func factor(d api.StatusReportViewDatacenter) int32 {
 // States of a setting.
 const (
 	Applied api.InitialSettingState = "Applied"
-	// Apply runs the statement if the setting is Due. A person runs it if the setting is ToDo,
-	// because the mode is not managed.
-	Due  api.InitialSettingState = "Due"
+	// Apply runs the statement of a setting that is Due once the status has its replication.
+	Due = api.SettingDue
+	// A person runs the statement of a setting that is ToDo, because the mode is not managed.
 	ToDo api.InitialSettingState = "ToDo"
 	// Waiting has a reason: NotQuiet, WouldLower, DatacenterGone, or why the statement failed.
 	Waiting api.InitialSettingState = "Waiting"
@@ -184,20 +184,38 @@ func Statement(keyspace string, wanted map[string]int32) string {
 // Quote returns text as a CQL string literal.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// Stored is what an earlier round has stored of the settings, and how the next is stored.
-type Stored struct {
-	Settings api.InitialSettings
-	Save     func(api.InitialSettings) error
+// Ready reports whether the status has the replication of a setting that is due.
+func Ready(s, status *api.InitialSettings) bool {
+	return s != nil && slices.ContainsFunc(s.Items, func(i api.InitialSetting) bool {
+		return i.State == Due && isStored(&i, status)
+	})
+}
+
+func isStored(item *api.InitialSetting, status *api.InitialSettings) bool {
+	if status == nil {
+		return false
+	}
+	i := indexOf(status.Items, item.Name)
+	return i >= 0 && slices.Contains(status.Items[i].Ours, wanted(item))
+}
+
+// wanted returns the wanted replication as one line.
+func wanted(i *api.InitialSetting) string {
+	options := map[string]string{"class": "NetworkTopologyStrategy"}
+	for dc, n := range i.Wanted {
+		options[dc] = strconv.FormatInt(int64(n), 10)
+	}
+	return replication(options)
 }
 
 // Apply reads, plans and, in mode managed, alters the keyspaces in one session as the Secret's
-// role. It saves before each statement the replication that the statement sets: after a crash
-// between the two, that replication is not another user's. Without a Secret it reads through the
+// role. A statement runs only if its replication is in t.Settings, the stored status: if the result
+// is lost, that replication is not another user's. Without a Secret it reads through the
 // maintenance socket and alters nothing.
 func Apply(
-	ctx context.Context, db Database, in Input, stored Stored, t *api.StatusReportViewCredential, now time.Time,
+	ctx context.Context, db Database, in Input, before api.InitialSettings, t *api.StatusReportViewCredential,
+	now time.Time,
 ) api.InitialSettings {
-	before := stored.Settings
 	as := Login{Secret: in.Secret}
 	if in.SecretReason != "" && in.Config.Applies() {
 		as.Socket, in.Mode = true, Verify
@@ -219,17 +237,16 @@ func Apply(
 		if item.State != Due {
 			continue
 		}
-		want, _, _ := target(current[item.Name], t)
-		item.Ours = remember(item.Ours, item.Replication, replication(want))
-		if err := stored.Save(settle(before, items, now, nil)); err != nil {
-			item.State, item.Reason = Waiting, Unreachable
+		want := wanted(item)
+		item.Ours = remember(item.Ours, item.Replication, want)
+		if !isStored(item, t.Settings) {
 			continue
 		}
 		if err := s.Alter(ctx, Statement(item.Name, item.Wanted)); err != nil {
 			item.State, item.Reason = Waiting, reasonOf(err)
 			continue
 		}
-		item.State, item.Replication, item.Wanted = Applied, replication(want), nil
+		item.State, item.Replication, item.Wanted = Applied, want, nil
 		item.RepairDue = item.RepairDue || nodesOf(t) > 1
 	}
 	return settle(before, items, now, nil)

@@ -3,7 +3,6 @@
 package credential
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -115,7 +114,11 @@ func TestSettingsFollowGrowth(t *testing.T) {
 		t.Helper()
 		at = at.Add(time.Hour)
 		before := s
-		s = Apply(t.Context(), db, in, Stored{s, func(api.InitialSettings) error { return nil }}, t1, at)
+		for range 2 { // the first result is what the status has before the second
+			stored := s
+			t1.Settings = &stored
+			s = Apply(t.Context(), db, in, s, t1, at)
+		}
 		for _, k := range Keyspaces() {
 			if got := replication(c.Replication(k)); got != want {
 				t.Errorf("%s has %q, want %q", k, got, want)
@@ -146,19 +149,27 @@ func TestSettingsFollowGrowth(t *testing.T) {
 	}
 }
 
-// What a crash between storing, altering and storing again leaves is ours; what could not be stored is not altered.
+// What a crash after storing and altering leaves is ours; what the status does not have is not altered.
 func TestSettingsSurviveACrash(t *testing.T) {
 	c := cql.New(cql.Options{Release: "2026.1.0", Datacenters: []string{"dc1"}})
 	db, in := managedInput(c)
 	first, second := order(counts{"dc1": {1, 1}}, true), order(counts{"dc1": {2, 2}}, true)
-	failed := Apply(t.Context(), db, in, Stored{api.InitialSettings{}, func(api.InitialSettings) error { return errors.New("disk full") }}, first, time.Time{})
-	if len(c.Statements()) != 0 || failed.Items[0].State != Waiting {
-		t.Errorf("altered without a record: %v, %+v", c.Statements(), failed)
+	status := Apply(t.Context(), db, in, api.InitialSettings{}, first, time.Time{})
+	if again := Apply(t.Context(), db, in, status, first, time.Time{}); len(c.Statements()) != 0 || again.Items[0].State != Due || Ready(&again, nil) || !Ready(&again, &status) {
+		t.Errorf("altered before it is stored: %v, %+v", c.Statements(), again)
 	}
-	var stored api.InitialSettings
-	Apply(t.Context(), db, in, Stored{api.InitialSettings{}, func(s api.InitialSettings) error { stored = s; return nil }}, first, time.Time{}) // its result is lost
-	s := Apply(t.Context(), db, in, Stored{stored, func(s api.InitialSettings) error { return nil }}, second, time.Time{})
-	for _, i := range s.Items {
+	first.Settings = &status
+	Apply(t.Context(), db, in, status, first, time.Time{}) // its result is lost
+	if len(c.Statements()) != 2 {
+		t.Errorf("stored, and not altered: %v", c.Statements())
+	}
+	second.Settings = &status
+	next := Apply(t.Context(), db, in, status, second, time.Time{})
+	if len(c.Statements()) != 2 || next.Items[0].State != Due {
+		t.Errorf("altered before it is stored: %v, %+v", c.Statements(), next)
+	}
+	second.Settings = &next
+	for _, i := range Apply(t.Context(), db, in, next, second, time.Time{}).Items {
 		if i.State != Applied || i.Replication != "NetworkTopologyStrategy dc1=2" {
 			t.Errorf("%+v", i)
 		}
@@ -170,7 +181,7 @@ func TestSettingsWithoutSecret(t *testing.T) {
 		c := cql.New(cql.Options{Release: release, Datacenters: []string{"dc1"}})
 		db, in := managedInput(c)
 		in.SecretReason, in.Secret = SecretAbsent, Secret{}
-		s := Apply(t.Context(), db, in, Stored{api.InitialSettings{}, nil}, order(counts{"dc1": {1, 1}}, true), time.Time{})
+		s := Apply(t.Context(), db, in, api.InitialSettings{}, order(counts{"dc1": {1, 1}}, true), time.Time{})
 		if len(c.Statements()) != 0 || s.Items[0].State != want || s.Items[0].Wanted == nil {
 			t.Errorf("%s: %v, %+v", release, c.Statements(), s)
 		}
@@ -178,7 +189,7 @@ func TestSettingsWithoutSecret(t *testing.T) {
 	c := cql.New(cql.Options{Release: "2026.1.0"})
 	db, in := managedInput(c)
 	in.Secret.Password = PasswordOf("another")
-	if s := Apply(t.Context(), db, in, Stored{api.InitialSettings{}, nil}, order(nil, false), time.Time{}); s.Items[0].State != Waiting || len(c.Statements()) != 0 {
+	if s := Apply(t.Context(), db, in, api.InitialSettings{}, order(nil, false), time.Time{}); s.Items[0].State != Waiting || len(c.Statements()) != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -202,7 +213,7 @@ func TestSettingsNeverLower(t *testing.T) {
 			return refusal(effect())
 		}}
 		in := Input{Mode: Managed, Config: Config{Authenticator: password}, Secret: defaultSecret}
-		var stored api.InitialSettings
+		var status, local api.InitialSettings // what the controller has stored, and the container's file
 		nodes := map[string]int32{}
 		for range rapid.IntRange(1, 8).Draw(t, "rounds") {
 			topo := order(counts{}, rapid.Bool().Draw(t, "quiet"))
@@ -221,14 +232,18 @@ func TestSettingsNeverLower(t *testing.T) {
 				was[k] = c.Replication(k)
 			}
 			statements := len(c.Statements())
-			for _, i := range Plan(was, topo, stored.Items, Managed) {
+			for _, i := range Plan(was, topo, Merge(local, &status).Items, Managed) {
 				if i.State == Foreign && !foreign[i.Name] {
 					t.Fatalf("what this container set counts as somebody else's: %+v", i)
 				}
 			}
-			s := Apply(t.Context(), m, in, Stored{stored, func(s api.InitialSettings) error { stored = s; return nil }}, topo, time.Time{})
-			if rapid.Bool().Draw(t, "stored") {
-				stored = s
+			topo.Settings = &status
+			s := Apply(t.Context(), m, in, Merge(local, &status), topo, time.Time{})
+			if local = s; rapid.Bool().Draw(t, "stored") {
+				status = Merge(local, &status)
+			}
+			if rapid.Bool().Draw(t, "recreated") {
+				local = api.InitialSettings{}
 			}
 			if !topo.Quiet && len(c.Statements()) > statements {
 				t.Fatalf("altered while a node is DOWN: %v", c.Statements())

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -64,12 +65,18 @@ func credentialOf(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) *a
 	return out
 }
 
-// attempting reports whether the only node has an order and no result yet, for Attempt at most.
+// attempting reports whether the only node has an order and no result yet, or a setting that waits
+// for the status to have it, for Attempt at most.
 func (s *JoinCandidates) attempting(c *cluster.Cluster, stored *api.ScyllaDBStatusReportStatus) bool {
 	if s.Credential == nil || stored.Initialization == nil || len(Of(c)) != 1 {
 		return false
 	}
 	said := c.Said(s.Credential.Member)
 	since := c.TakenAt.Sub(stored.Initialization.At.Time)
-	return (said == nil || said.Credential == nil) && since >= 0 && since < Attempt
+	return (said == nil || said.Credential == nil || due(said.Credential.Settings)) && since >= 0 && since < Attempt
+}
+
+func due(s *api.InitialSettings) bool {
+	return s != nil && slices.ContainsFunc(s.Items,
+		func(i api.InitialSetting) bool { return i.State == api.SettingDue })
 }

@@ -117,10 +117,11 @@ func (r *runner) step(ctx context.Context) {
 	secret := [3]string{in.Secret.Username, in.Secret.Password.Reveal(), string(in.SecretReason)}
 	login := !now.Before(r.next) || r.secret != [3]string{} && secret != r.secret
 	moved := order.Quiet && !maps.Equal(order.Datacenters, r.datacenters)
-	if r.secret = secret; !login && !moved && now.Before(r.settle) {
+	ready := order.Quiet && credential.Ready(r.report.Settings, order.Settings)
+	if r.secret = secret; !login && !moved && !ready && now.Before(r.settle) {
 		return
 	}
-	if order.Quiet {
+	if r.datacenters = nil; order.Quiet {
 		r.datacenters = order.Datacenters
 	}
 	bounded, cancel := context.WithTimeout(ctx, roundLimit)
@@ -165,10 +166,7 @@ func (r *runner) apply(ctx context.Context, db cql.Database, in credential.Input
 		before = *r.report.Settings
 	}
 	known := credential.Merge(before, order.Settings)
-	after := credential.Apply(ctx, db, in, credential.Stored{Settings: known, Save: func(s api.InitialSettings) error {
-		r.report.Settings = &s
-		return credential.Write(r.file(credential.ReportFile), r.report)
-	}}, &order.StatusReportViewCredential, now)
+	after := credential.Apply(ctx, db, in, known, &order.StatusReportViewCredential, now)
 	if r.tries++; after.Hash != before.Hash {
 		r.tries = 1
 	}

@@ -112,6 +112,11 @@ func TestActsOnlyByAnOrder(t *testing.T) {
 	}
 	p.order(t, 1, nil)
 	p.step(t.Context())
+	if s := p.result(t).Settings; s.Items[0].State != credential.Due || len(p.Statements()) != 2 {
+		t.Fatalf("altered before the status has it: %+v, %v", s, p.Statements())
+	}
+	p.order(t, 1, p.result(t).Settings)
+	p.step(t.Context())
 	r := p.result(t)
 	if r.Credential.Code != credential.Verified || r.Credential.Mode != credential.Managed || r.Settings.Items[0].State != credential.Applied || len(p.Statements()) != 4 {
 		t.Fatalf("%+v, %v", r, p.Statements())
@@ -129,8 +134,10 @@ func TestRounds(t *testing.T) {
 	step := func(after time.Duration, racks int32, want credential.Code, more int) {
 		t.Helper()
 		p.clock.Step(after)
-		p.order(t, racks, nil)
-		p.step(t.Context())
+		for range 2 { // the controller stores each result
+			p.order(t, racks, p.result(t).Settings)
+			p.step(t.Context())
+		}
 		if r := p.result(t); r.Credential.Code != want || p.Refused() != logins+more {
 			t.Errorf("after %s: %+v, %d refused log-ins, want %s and %d", after, r.Credential, p.Refused(), want, logins+more)
 		}
@@ -171,8 +178,10 @@ func TestRefusedPasswordIsNotTriedForTheSettings(t *testing.T) {
 func TestGoesOn(t *testing.T) {
 	p := newPod(t, credential.Managed)
 	p.mount(t, "admin", plain)
-	p.order(t, 1, nil)
-	p.step(t.Context())
+	for range 2 {
+		p.order(t, 1, p.result(t).Settings)
+		p.step(t.Context())
+	}
 	first := p.result(t)
 	before := p.Refused()
 	over, cancel := context.WithCancel(t.Context())
@@ -185,8 +194,38 @@ func TestGoesOn(t *testing.T) {
 	other.mount(t, "admin", plain)
 	other.order(t, 3, first.Settings)
 	other.step(t.Context())
+	other.order(t, 3, other.result(t).Settings)
+	other.step(t.Context())
 	if got := other.Replication("system_traces")["dc1"]; got != "3" {
 		t.Errorf("factor %s: %+v", got, other.result(t).Settings)
+	}
+}
+
+// A Pod that is recreated before the controller has stored its result: its settings are not another user's.
+func TestSettingsOfARecreatedPod(t *testing.T) {
+	const steps = 8
+	for lost := range steps {
+		p := newPod(t, credential.Managed)
+		p.mount(t, "admin", plain)
+		var status *api.InitialSettings
+		for i := range steps + 4 {
+			p.order(t, map[bool]int32{true: 1, false: 3}[i < steps/2], status)
+			p.step(t.Context())
+			p.clock.Step(interval)
+			if i == lost {
+				if err := os.Remove(p.file(credential.ReportFile)); err != nil {
+					t.Fatal(err)
+				}
+				p.runner = &runner{Options: p.Options}
+				continue
+			}
+			status = p.result(t).Settings
+		}
+		for _, i := range status.Items {
+			if i.State != credential.Applied || i.Replication != "NetworkTopologyStrategy dc1=3" {
+				t.Errorf("recreated after step %d: %+v", lost, i)
+			}
+		}
 	}
 }
 

@@ -424,9 +424,16 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// order is that of a quiet cluster of one node.
-func order(dc string) *api.StatusReportViewCredential {
-	return &api.StatusReportViewCredential{Datacenters: map[string]api.StatusReportViewDatacenter{dc: {Racks: 1, Nodes: 1}}, Quiet: true}
+// apply applies the settings of a quiet cluster of one node, once the status has them.
+func apply(t *testing.T, c credential.Config, in credential.Input, dc string) (s api.InitialSettings) {
+	t.Helper()
+	order := &api.StatusReportViewCredential{Datacenters: map[string]api.StatusReportViewDatacenter{dc: {Racks: 1, Nodes: 1}}, Quiet: true}
+	for range 2 {
+		stored := s
+		order.Settings = &stored
+		s = credential.Apply(t.Context(), Database{c}, in, s, order, time.Now())
+	}
+	return s
 }
 
 // The settings over the network, with ScyllaDB's own refusal of a datacenter that does not exist.
@@ -439,11 +446,10 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := credential.Input{Mode: credential.Managed, Config: c, Secret: credential.Secret{Username: "Admin", Password: credential.PasswordOf(plain)}}
-	save := func(api.InitialSettings) error { return nil }
-	if s := credential.Apply(t.Context(), Database{c}, in, credential.Stored{Settings: api.InitialSettings{}, Save: save}, order("dc9"), time.Now()); s.Items[0].State != credential.Waiting || s.Items[0].Reason != credential.Refused {
+	if s := apply(t, c, in, "dc9"); s.Items[0].State != credential.Waiting || s.Items[0].Reason != credential.Refused {
 		t.Errorf("%+v", s)
 	}
-	s := credential.Apply(t.Context(), Database{c}, in, credential.Stored{Settings: api.InitialSettings{}, Save: save}, order("dc1"), time.Now())
+	s := apply(t, c, in, "dc1")
 	for _, i := range s.Items {
 		if now := n.Replication(i.Name); i.State != credential.Applied || now["dc1"] != "1" || now["class"] != "org.apache.cassandra.locator.NetworkTopologyStrategy" {
 			t.Errorf("%+v: %v", i, now)
@@ -504,7 +510,7 @@ func TestNothingHasThePassword(t *testing.T) {
 		s := credential.Secret{Username: "Admin", Password: credential.PasswordOf(plain)}
 		in := credential.Input{Mode: credential.Managed, Config: c, Secret: s}
 		collect(in)
-		settings := credential.Apply(t.Context(), Database{c}, in, credential.Stored{Settings: api.InitialSettings{}, Save: func(api.InitialSettings) error { return nil }}, order("dc1"), time.Now())
+		settings := apply(t, c, in, "dc1")
 		collect(api.CredentialReport{Credential: n.round(t, credential.Managed, "Admin", plain), Settings: &settings})
 		collect(n.round(t, credential.Managed, "Admin", plain+"x"))
 		session, err := Database{c}.Open(t.Context(), credential.Login{Secret: s})
