@@ -271,6 +271,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 		set := remote.New(remote.Options{
 			Client: mgr.GetClient(), Notice: said, Log: log.With("controller", "remotes"), Clock: v.Clock,
 			Selector: v.remoteSelector, Namespace: v.RemoteKubeconfigNamespace, StaleAfter: v.RemoteStaleAfter,
+			AllowUnsafe: v.AllowUnsafeRemotes,
 		})
 		if err := remote.Register(mgr, set); err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/barrier"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
+	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
@@ -53,6 +54,9 @@ type Options struct {
 	Stabilisation time.Duration
 	// RemoteStaleAfter is how long a remote may be unreachable before its rows are stale.
 	RemoteStaleAfter time.Duration
+	// AllowUnsafeRemotes allows kubeconfigs of remotes whose server is not verified, or is
+	// link-local.
+	AllowUnsafeRemotes bool
 
 	// Log and Clock default to the process's.
 	Log   *slog.Logger
@@ -112,6 +116,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"namespace of those Secrets (default: namespace of the Lease)")
 	fs.DurationVar(&o.RemoteStaleAfter, "remote-stale-after", o.RemoteStaleAfter,
 		"how long a remote may not respond before its status reports are out of date and block")
+	fs.BoolVar(&o.AllowUnsafeRemotes, shared.FlagAllowUnsafe, o.AllowUnsafeRemotes,
+		"accept kubeconfigs of remotes with insecure-skip-tls-verify, plain http, proxy-url, a link-local address or "+
+			"redirects; such a remote may be another server, which gets the token")
 }
 
 // validated are Options that passed Validate.

@@ -3,14 +3,22 @@
 package remote
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 )
 
 const token = "s3cret-t0ken"
@@ -116,4 +124,47 @@ func TestOnlyOurOwnTextOfASecretIsRepeated(t *testing.T) {
 	if got := reasonOf(errors.New("secret sys/eu-secret: " + token)); got != "its API server is not reachable" {
 		t.Errorf("another's: %q", got)
 	}
+}
+
+// TestTheFlagReachesTheSecrets: a Set refuses what is not verified, unless its options allow it.
+func TestTheFlagReachesTheSecrets(t *testing.T) {
+	s := secret(strings.Replace(kubeconfig("{token: "+token+"}"), "https:", "http:", 1))
+	for _, allowed := range []bool{false, true} {
+		config, err := New(Options{Clock: clock.RealClock{}, AllowUnsafe: allowed}).fromSecret(s)
+		if err == nil {
+			_, err = config.RESTConfig()
+		}
+		if (err == nil) != allowed || !allowed && !strings.Contains(reasonOf(err), "--allow-unsafe-remotes") {
+			t.Errorf("allowed %t: %v", allowed, err)
+		}
+	}
+}
+
+// TestAnswersThatAreTooLargeAreAReason with a constant text.
+func TestAnswersThatAreTooLargeAreAReason(t *testing.T) {
+	err := fmt.Errorf("%s: %w", token, &bounded.TooLargeError{What: "an answer", Limit: "2 MiB"})
+	if got := reasonOf(err); got != "an answer is larger than 2 MiB" {
+		t.Error(got)
+	}
+}
+
+// mute answers no request for a watch.
+type mute struct{ client.WithWatch }
+
+func (mute) Watch(ctx context.Context, _ client.ObjectList, _ ...client.ListOption) (watch.Interface, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestARemoteThatAnswersNoWatchIsReadAgain: else its last rows would stay fresh.
+func TestARemoteThatAnswersNoWatchIsReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := testRunner(t, nil, clock.RealClock{})
+		r.client = mute{}
+		began := time.Now()
+		r.wait(t.Context())
+		if took := time.Since(began); took > contactInterval {
+			t.Errorf("after %s", took)
+		}
+	})
 }

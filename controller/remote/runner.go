@@ -81,6 +81,7 @@ type runner struct {
 	// Only the goroutine of run uses these.
 	client  client.WithWatch
 	renewed time.Time
+	version string            // of the last list
 	listed  map[string]string // resource versions by name
 }
 
@@ -159,11 +160,11 @@ func (r *runner) contact(ctx context.Context) (readErr, pushErr error) {
 		}
 		r.client = c
 	}
-	all, err := r.list(ctx)
+	all, version, err := r.config.List(ctx, r.client)
 	if err != nil {
-		return fmt.Errorf("list reports: %w", err), nil
+		return err, nil
 	}
-	r.listed = map[string]string{}
+	r.version, r.listed = version, map[string]string{}
 	for _, report := range all {
 		r.listed[report.Name] = report.ResourceVersion
 	}
@@ -196,22 +197,6 @@ func (r *runner) contact(ctx context.Context) (readErr, pushErr error) {
 		r.changed()
 	}
 	return nil, r.push(ctx, all, outgoing)
-}
-
-func (r *runner) list(ctx context.Context) ([]api.ScyllaDBDatacenterNodesStatusReport, error) {
-	var l api.ScyllaDBDatacenterNodesStatusReportList
-	if err := r.client.List(ctx, &l, r.selection()...); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(l.Items, func(a, b api.ScyllaDBDatacenterNodesStatusReport) int {
-		return strings.Compare(a.Name, b.Name)
-	})
-	return l.Items, nil
-}
-
-func (r *runner) selection() []client.ListOption {
-	return []client.ListOption{client.InNamespace(r.config.RemoteNamespace),
-		client.MatchingLabels{api.LabelReportSelector: r.config.RemoteCluster}}
 }
 
 // push writes our reports to the remote. It skips datacenters of the remote itself, and datacenters
@@ -319,9 +304,9 @@ func (r *runner) prune(ctx context.Context) error {
 		}
 		r.client = c
 	}
-	all, err := r.list(ctx)
+	all, _, err := r.config.List(ctx, r.client)
 	if err != nil {
-		return fmt.Errorf("list reports: %w", err)
+		return err
 	}
 	var errs []error
 	for i := range all {
@@ -375,11 +360,14 @@ func (r *runner) observe(ctx context.Context, err, pushErr error) {
 
 // wait returns after a possible change in the remote or here, at the latest after contactInterval.
 func (r *runner) wait(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
+	// The server may also not answer the request for a watch.
+	ctx, cancel := context.WithTimeout(ctx, contactInterval)
 	defer cancel()
 	t := r.clock.NewTimer(contactInterval)
 	defer t.Stop()
-	w, err := r.client.Watch(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{}, r.selection()...)
+	// From the version of the list on: a watch without one begins with all reports, in one answer.
+	w, err := r.client.Watch(ctx, &api.ScyllaDBDatacenterNodesStatusReportList{}, append(r.config.Selection(),
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: r.version}})...)
 	if err != nil {
 		// The next contact detects whether the remote is gone; until then polling is enough.
 		select {
@@ -402,8 +390,7 @@ func (r *runner) wait(ctx context.Context) {
 			if !ok {
 				return
 			}
-			// A watch without a resource version begins with the existing objects, which have just
-			// been read. Our own copies change at each renewal, which needs no other contact.
+			// Our own copies change at each renewal, which needs no other contact.
 			o, err := meta.Accessor(e.Object)
 			if err == nil &&
 				(r.listed[o.GetName()] == o.GetResourceVersion() ||
@@ -422,8 +409,10 @@ var errSelf = errors.New(
 // reasonOf returns why a contact failed. The text is constant while the cause is the same: no
 // ports, no addresses, no credentials.
 func reasonOf(err error) string {
+	if refusal := shared.Refusal(err); refusal != nil {
+		return refusal.Error()
+	}
 	var dns *net.DNSError
-	var secret *shared.SecretError
 	switch {
 	case errors.Is(err, errSelf):
 		return errSelf.Error()
@@ -443,8 +432,6 @@ func reasonOf(err error) string {
 		return "its API server's certificate is not trusted"
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
 		return "its API server does not respond in time"
-	case errors.As(err, &secret):
-		return secret.Error()
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

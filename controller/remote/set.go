@@ -46,7 +46,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 )
 
@@ -68,7 +67,9 @@ type Options struct {
 	Selector   labels.Selector // of Secrets
 	Namespace  string          // of Secrets
 	StaleAfter time.Duration   // default StaleAfter
-	// Dial returns the client of a remote; default: the function Dial.
+	// AllowUnsafe allows kubeconfigs whose server is not verified, or is link-local.
+	AllowUnsafe bool
+	// Dial returns the client of a remote; default: its Client.
 	Dial func(config) (client.WithWatch, error)
 }
 
@@ -97,22 +98,9 @@ func New(o Options) *Set {
 		o.StaleAfter = StaleAfter
 	}
 	if o.Dial == nil {
-		o.Dial = dial
+		o.Dial = config.Client
 	}
 	return &Set{o: o, started: make(chan struct{}), runners: map[types.NamespacedName]*running{}, begun: o.Clock.Now()}
-}
-
-// dial returns the client of a remote from its kubeconfig.
-func dial(c config) (client.WithWatch, error) {
-	cfg, err := c.RESTConfig()
-	if err != nil {
-		return nil, err
-	}
-	cl, err := kube.NewClient(cfg)
-	if err != nil {
-		return nil, c.KeyFault("is not usable")
-	}
-	return cl, nil
 }
 
 // Register adds the reconciler of Secrets and the runners to a manager.
@@ -165,7 +153,7 @@ func (s *Set) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.R
 		s.stop(ctx, req.NamespacedName, true)
 		return reconcile.Result{}, nil
 	}
-	config, err := fromSecret(secret)
+	config, err := s.fromSecret(secret)
 	if err == nil {
 		_, err = config.RESTConfig()
 	}
@@ -201,6 +189,12 @@ func (s *Set) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.R
 		r.run(runCtx)
 	})
 	return reconcile.Result{}, nil
+}
+
+func (s *Set) fromSecret(secret *corev1.Secret) (config, error) {
+	c, err := fromSecret(secret)
+	c.AllowUnsafe = s.o.AllowUnsafe
+	return c, err
 }
 
 func (s *Set) selected(secret *corev1.Secret) bool {
@@ -266,7 +260,7 @@ func (s *Set) configured(ctx context.Context, namespace, cluster string) ([]conf
 	slices.SortFunc(secrets.Items, func(a, b corev1.Secret) int { return strings.Compare(a.Name, b.Name) })
 	var all []configured
 	for i := range secrets.Items {
-		c, err := fromSecret(&secrets.Items[i])
+		c, err := s.fromSecret(&secrets.Items[i])
 		if c.Namespace == namespace && c.Cluster == cluster {
 			all = append(all, configured{c, &secrets.Items[i], err})
 		}

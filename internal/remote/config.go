@@ -30,6 +30,9 @@ type Config struct {
 	// Secret that configures the remote, and its UID, which marks the copies pushed because of it.
 	Secret types.NamespacedName
 	UID    types.UID
+	// AllowUnsafe allows a kubeconfig whose server is not verified, or is link-local. FromSecret
+	// does not set it: only the controller's flag does.
+	AllowUnsafe bool
 
 	kubeconfig []byte
 }
@@ -84,7 +87,7 @@ func FromSecret(s *corev1.Secret) (Config, error) {
 
 // RESTConfig converts the kubeconfig to a client configuration. Credentials must be inline: a user
 // with write access to the Secret must not be able to make the controller run commands or read
-// files. Errors contain nothing of the content.
+// files, or connect to a server that is not verified. Errors contain nothing of the content.
 func (c Config) RESTConfig() (*rest.Config, error) {
 	k, err := clientcmd.Load(c.kubeconfig)
 	if err != nil {
@@ -107,12 +110,17 @@ func (c Config) RESTConfig() (*rest.Config, error) {
 			c.KeyFault(
 				"refers to files: put credentials and certificates inline (kubectl config view --flatten --minify)")
 	}
+	if found := unsafeIn(cluster); found != "" && !c.AllowUnsafe {
+		return nil, c.refused(found)
+	}
 	cfg, err := clientcmd.NewDefaultClientConfig(*k, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		return nil, c.KeyFault("is not usable")
 	}
 	cfg.UserAgent = "kubectl-scylla-controller"
 	cfg.Timeout = 0 // watches are long; every request has its own deadline
+	cfg.QPS, cfg.Burst = 50, 100
+	c.restrict(cfg)
 	return cfg, nil
 }
 

@@ -97,9 +97,12 @@ func Kubeconfig(cfg *rest.Config, server, namespace, token string) ([]byte, erro
 				"its kubeconfig has no certificate authority, inline or as a file: the controller could not verify " +
 					"the API server")
 	}
+	cluster := &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: c.CAData, TLSServerName: c.ServerName}
+	if found := unsafeIn(cluster); found != "" {
+		return nil, fmt.Errorf("the controller refuses %s", found)
+	}
 	k := clientcmdapi.NewConfig()
-	k.Clusters["remote"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: c.CAData,
-		TLSServerName: c.ServerName}
+	k.Clusters["remote"] = cluster
 	k.AuthInfos["remote"] = &clientcmdapi.AuthInfo{Token: token}
 	k.Contexts["remote"] = &clientcmdapi.Context{Cluster: "remote", AuthInfo: "remote", Namespace: namespace}
 	k.CurrentContext = "remote"

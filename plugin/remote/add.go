@@ -122,6 +122,9 @@ func (o *options) add(ctx context.Context) error {
 // not work are never stored.
 func (o *options) make(ctx context.Context, hereClient client.Client, thereConfig *rest.Config, c shared.Config,
 	account string) error {
+	if _, err := shared.Kubeconfig(thereConfig, o.server, c.RemoteNamespace, ""); err != nil {
+		return exit.Refused(fmt.Errorf("remote %s: %w", o.name, err)) // before anything is created
+	}
 	thereClient, err := plain(thereConfig)
 	if err != nil {
 		return err
@@ -248,11 +251,7 @@ func (o *options) works(ctx context.Context, secret *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	cfg, err := config.RESTConfig()
-	if err != nil {
-		return err
-	}
-	c, err := kube.NewClient(cfg)
+	c, err := config.Client()
 	if err != nil {
 		return err
 	}

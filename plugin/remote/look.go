@@ -21,7 +21,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -63,6 +62,7 @@ func (o *options) list(ctx context.Context) error {
 	_, err = fmt.Fprintln(w, "NAME\tCLUSTER\tTHERE\tSERVER\tSECRET")
 	for i := range secrets {
 		c, _ := shared.FromSecret(&secrets[i])
+		c.AllowUnsafe = true // no request is sent
 		server := "?"
 		if cfg, cfgErr := c.RESTConfig(); cfgErr == nil {
 			server = cfg.Host
@@ -139,14 +139,13 @@ func try(ctx context.Context, c shared.Config) (reports int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	cl, err := kube.NewClient(cfg)
+	cl, err := c.Client()
 	if err != nil {
 		return 0, err
 	}
-	l := &api.ScyllaDBDatacenterNodesStatusReportList{}
-	if err := cl.List(ctx, l, client.InNamespace(c.RemoteNamespace),
-		client.MatchingLabels{api.LabelReportSelector: c.RemoteCluster}); err != nil {
-		return 0, fmt.Errorf("list status reports in namespace %s there: %w", c.RemoteNamespace, err)
+	l, _, err := c.List(ctx, cl)
+	if err != nil {
+		return 0, fmt.Errorf("namespace %s there: %w", c.RemoteNamespace, err)
 	}
 	for _, verb := range shared.Verbs {
 		allowed, err := may(ctx, cfg, authorizationv1.ResourceAttributes{Namespace: c.RemoteNamespace,
@@ -171,13 +170,13 @@ func try(ctx context.Context, c shared.Config) (reports int, err error) {
 				"its account has all permissions there: to create a restricted account, run kubectl scylla remote "+
 					"add %s", c.Name)
 	}
-	if len(l.Items) == 0 {
+	if len(l) == 0 {
 		return 0,
 			fmt.Errorf(
 				"no report of %s in namespace %s there: check that a controller is running there, and the name of "+
 					"the cluster", c.RemoteCluster, c.RemoteNamespace)
 	}
-	return len(l.Items), nil
+	return len(l), nil
 }
 
 func may(ctx context.Context, cfg *rest.Config, what authorizationv1.ResourceAttributes) (bool, error) {
