@@ -65,7 +65,7 @@ func containerTrouble(c *corev1.Container, kind words.Code, st *corev1.Container
 	why := func(code words.Code, more ...any) words.Message {
 		return words.New(code, append([]any{"container", words.New(kind, "container", c.Name)}, more...)...)
 	}
-	ended, reason := st.State.Terminated, ""
+	ended := st.State.Terminated
 	if w := st.State.Waiting; w != nil {
 		text := FirstLine(w.Message)
 		switch {
@@ -73,10 +73,12 @@ func containerTrouble(c *corev1.Container, kind words.Code, st *corev1.Container
 			return why(words.PodImage, "image", c.Image, "reason", w.Reason, "words", text)
 		case slices.Contains(configReasons, w.Reason):
 			return why(words.PodConfig, "reason", w.Reason, "words", text)
-		case w.Reason != reasonLoop || st.LastTerminationState.Terminated == nil:
+		case w.Reason != reasonLoop:
 			return why(words.PodNotCreated, "reason", w.Reason, "words", text)
+		case st.LastTerminationState.Terminated == nil:
+			return exits(c, kind, st, nil)
 		}
-		ended, reason = st.LastTerminationState.Terminated, w.Reason
+		ended = st.LastTerminationState.Terminated
 	}
 	if ended.Reason == reasonMemory {
 		limit := ""
@@ -85,8 +87,20 @@ func containerTrouble(c *corev1.Container, kind words.Code, st *corev1.Container
 		}
 		return why(words.PodMemory, "limit", limit, "restarts", int(st.RestartCount))
 	}
-	return why(words.PodExits, "code", ended.ExitCode, "reason", reason, "restarts", int(st.RestartCount), "words",
-		FirstLine(ended.Message))
+	return exits(c, kind, st, ended)
+}
+
+// exits returns that a container ends again and again, with its last exit if that is known.
+func exits(c *corev1.Container, kind words.Code, st *corev1.ContainerStatus,
+	ended *corev1.ContainerStateTerminated) words.Message {
+	m := words.New(words.PodExits, "container", c.Name, "restarts", int(st.RestartCount))
+	if kind == words.InitContainer {
+		m.Params["container"] = words.New(kind, "container", c.Name)
+	}
+	if ended != nil {
+		m.Params["code"], m.Params["words"] = ended.ExitCode, FirstLine(ended.Message)
+	}
+	return m
 }
 
 // OldRevision reports whether the member's Pod is not of the newest template of its StatefulSet. A
@@ -137,7 +151,8 @@ func LogOf(pod *corev1.Pod, database string) Log {
 	for _, st := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if st.Name == l.Container {
 			ran := st.State.Running != nil || st.State.Terminated != nil
-			l.Previous = !ran && st.LastTerminationState.Terminated != nil
+			loops := st.State.Waiting != nil && st.State.Waiting.Reason == reasonLoop
+			l.Previous = !ran && (loops || st.LastTerminationState.Terminated != nil)
 			l.None = !ran && !l.Previous
 		}
 	}

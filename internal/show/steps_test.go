@@ -57,7 +57,7 @@ func TestOneStepEverywhere(t *testing.T) {
 
 	const (
 		look = "the replacement failed: delete nothing yet: it is unknown whether the new volume is lost. Check whether a node lists its host ID, and check its log: " +
-			"kubectl scylla describe demo-dc1-rack3-0 -n demo; kubectl logs demo-dc1-rack3-0 -c scylla -n demo"
+			"kubectl scylla describe demo-dc1-rack3-0 -n demo; kubectl logs demo-dc1-rack3-0 -c scylla --previous -n demo"
 		underWay = "wait until its replacement has finished; check its progress: kubectl scylla replace status demo-dc1-rack3-0 -n demo"
 	)
 	tests := map[string]struct {
@@ -69,11 +69,13 @@ func TestOneStepEverywhere(t *testing.T) {
 	}{
 		"DOWN": {
 			objects: objects(down().Down(replacedMember)), hostID: id,
-			want: "check the ScyllaDB log: kubectl logs demo-dc1-rack3-0 -c scylla -n demo",
+			want: "check the end of its log; do not replace it yet: kubectl logs demo-dc1-rack3-0 -c scylla --previous -n demo",
+			pod:  "check the ScyllaDB log: kubectl logs demo-dc1-rack3-0 -c scylla -n demo",
 		},
 		"DOWN for long": {
 			objects: objects(downSince(down().Down(replacedMember), replacedMember, cluster.ReplaceHintAfter)), hostID: id,
-			want: "check the end of its log; an exit code does not show that data is lost: kubectl logs demo-dc1-rack3-0 -c scylla --previous -n demo",
+			want: "check the end of its log; do not replace it yet: kubectl logs demo-dc1-rack3-0 -c scylla --previous -n demo",
+			pod:  "check the ScyllaDB log: kubectl logs demo-dc1-rack3-0 -c scylla -n demo",
 		},
 		"a replacement is under way": {objects: objects(down().Replacing(replacedMember)), hostID: id, want: underWay},
 		"a replacement is asked for and held up": {

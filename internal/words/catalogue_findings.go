@@ -148,7 +148,7 @@ var (
 		"raise the memory limit of {container} in {object}, or lower ScyllaDB's --memory; no data is lost: {1}")
 	SeePodEvents = define("SeePodEvents", "check the Events of its Pod; no data is lost by this: {1}")
 	SeeLastRun   = define("SeeLastRun",
-		"check the end of its log; an exit code does not show that data is lost: {1}")
+		"check the end of its log; do not replace it yet: {1}")
 	DeleteOldPod = define("DeleteOldPod",
 		"delete Pod {pod}: {object} has a newer template, but a rolling update does not replace a Pod that is not Ready. Its volume stays: {1}")
 	SeeHaltedScyllaDB = define("SeeHaltedScyllaDB",

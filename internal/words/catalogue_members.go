@@ -42,7 +42,7 @@ var (
 	PodMemory     = define("PodMemory",
 		"{container} exceeded its memory limit[ of {limit}] (OOMKilled, {restarts} {restarts?restart|restarts})")
 	PodExits = define("PodExits",
-		"{container} exits with code {code} ([{reason}, ]{restarts} {restarts?restart|restarts})[: {words}]")
+		"{container} exits[ with code {code}], {restarts} {restarts?restart|restarts}[: {words}]")
 	PodWasEvicted    = define("PodWasEvicted", "its Pod was evicted[: {words}]")
 	PodFailed        = define("PodFailed", "its Pod failed[ ({reason})][: {words}]")
 	ClaimIsLost      = define("ClaimIsLost", "the volume of PVC {claim} no longer exists (phase Lost)")

@@ -68,7 +68,8 @@ func Nodetool(d *cli.Deps) *cobra.Command {
 	cmd := v.command("nodetool (MEMBER | --all) -- COMMAND [ARGS...]", "Run nodetool on one or all nodes",
 		`Before decommission, removenode, excludenode, rebuild, drain, stopdaemon, disablegossip and
 disablebinary it reads the cluster status. It asks for confirmation if a finding argues against the
-command, or if it would run on several nodes at once. The Scylla Operator does not detect their changes.
+command, or if it would run on several nodes at once. The Scylla Operator does not detect their
+changes.
 
 `, "# Which nodes does this node see?", "kubectl scylla nodetool rack1/0 -n demo -- status", "",
 		"# Do all nodes report the same?", "kubectl scylla nodetool --all -n demo -- status", "",

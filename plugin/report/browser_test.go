@@ -158,7 +158,7 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	dom := browse(t, browser, file, "--dump-dom")
 	for _, want := range []string{
-		"<title>✗ demo/demo: NOT HEALTHY</title>", `<meta name="viewport"`, "NOT HEALTHY</span>", "demo-dc1-rack3-0 DOWN: container scylla exits with code 1 (CrashLoopBackOff, 3 restarts)",
+		"<title>✗ demo/demo: NOT HEALTHY</title>", `<meta name="viewport"`, "NOT HEALTHY</span>", "demo-dc1-rack3-0 DOWN: scylla exits with code 1, 3 restarts",
 		`<svg xmlns="http://www.w3.org/2000/svg" class="mx"`, `role="img"`, "<title>demo-dc1-rack1-0 sees demo-dc1-rack3-0: DOWN</title>", `href="#mx-DOWN"`, `href="#mx-UP"`,
 		"<code>kubectl logs <span>demo-dc1-rack3-0</span> <span>-c</span> scylla <span>--previous</span> <span>-n</span> demo</code>", "demo-dc1-rack2-1", "CrashLoopBackOff", `<span class="w">Back-off</span> restarting failed container scylla (7 times)`,
 		"&lt;script&gt;", "ScyllaDBDatacenterNodesStatusReport",

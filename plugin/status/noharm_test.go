@@ -356,7 +356,7 @@ func TestNoHarm33WhatKubernetesSaysOfAPodComesFirst(t *testing.T) {
 		"RunContainerError": {is: waiting("RunContainerError", ""), want: []string{"cannot be started (RunContainerError)", look}},
 		"a new reason":      {is: waiting("SomethingNew", "in its own words"), want: []string{"(SomethingNew): in its own words", look}},
 		"OOMKilled":         {is: looping, was: ended(137, "OOMKilled"), want: []string{"exceeded its memory limit (OOMKilled, 9 restarts)", "raise the memory limit of container scylla", look}},
-		"fs.aio-max-nr":     {is: looping, was: ended(7, "Error"), want: []string{"exits with code 7 (CrashLoopBackOff, 9 restarts)", "kubectl logs " + member + " -c scylla --previous -n demo", "an exit code does not show that data is lost"}},
+		"fs.aio-max-nr":     {is: looping, was: ended(7, "Error"), want: []string{"scylla exits with code 7, 9 restarts", "kubectl logs " + member + " -c scylla --previous -n demo", "do not replace it yet"}},
 		"evicted": {
 			want: []string{"its Pod was evicted: The node was low on resource: ephemeral-storage", look},
 			change: func(p *corev1.Pod) {

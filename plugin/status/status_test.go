@@ -325,7 +325,7 @@ func TestWaitUntilHealthy(t *testing.T) {
 		if res.Code != 0 || !strings.Contains(res.Stdout, "HEALTHY demo/demo: 3 of 3") {
 			t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
 		}
-		if want := "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0 DOWN: container scylla exits with code 1 (CrashLoopBackOff, 3 restarts) (0s of "; !strings.Contains(res.Stderr, want) {
+		if want := "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0 DOWN: scylla exits with code 1, 3 restarts (0s of "; !strings.Contains(res.Stderr, want) {
 			t.Errorf("stderr:\n%s\nwant first:\n%s", res.Stderr, want)
 		}
 	})

@@ -50,7 +50,8 @@ since, nor the CRDs: all reports would be deleted with them.
 
 It refuses while a replacement is open, and while a StatefulSet has our barrier: without the
 controller its Pods would wait indefinitely. Remove the barrier first: kubectl scylla inject --undo.
-It also refuses while there is a remote, whose credential would stay valid: kubectl scylla remote remove.`,
+It also refuses while a remote exists, whose credential would stay valid: kubectl scylla remote
+remove.`,
 		Example: cli.Examples(
 			"# Show what would be removed, and what would stay",
 			"kubectl scylla uninstall --dry-run=client",

@@ -44,7 +44,7 @@ func TestKeys(t *testing.T) {
 		"n goes to the next blocker":            {"n", "rack3-0 on rack3-0", []string{"report error: cannot query the local ScyllaDB"}, nil},
 		"n goes round":                          {"n n n n", "rack1-0 on rack3-0", nil, nil},
 		"N goes back":                           {"N", "rack1-1 on rack2-0", []string{"does not list demo-dc1-rack2-0"}, nil},
-		"tab shows the blockers":                {"tab tab", "rack1-0 on rack3-0", []string{"check the ScyllaDB log"}, []string{"sees demo-dc1-rack3-0 DOWN for"}},
+		"tab shows the blockers":                {"tab tab", "rack1-0 on rack3-0", []string{"check the end of its log"}, []string{"sees demo-dc1-rack3-0 DOWN for"}},
 		"enter on a blocker jumps, and on to the next observer":    {"tab tab enter", "rack1-1 on rack3-0", nil, nil},
 		"a chosen blocker jumps to its pair":                       {"tab tab down down enter", "rack1-0 on rack2-1", nil, nil},
 		"esc leaves the pane":                                      {"tab tab esc", "rack1-0 on rack3-0", []string{"sees demo-dc1-rack3-0 DOWN for"}, nil},
@@ -216,7 +216,7 @@ func TestPartition(t *testing.T) {
 	}
 	s := newScreen(t, w, 120, 40)
 	s.has("PARTITION: fix the network; do not replace nodes. #1,2 | #3,4 do not see each other", "fix the network first")
-	s.lacks("check the ScyllaDB log")
+	s.lacks("check the end of its log")
 	w.not = nil
 	s.loads(w)
 	s.lacks("PARTITION")
@@ -464,7 +464,7 @@ func TestMouse(t *testing.T) {
 		t.Errorf("a click on a name selects %s", got)
 	}
 	click(find("Blockers "))
-	s.has("check the ScyllaDB log")
+	s.has("check the end of its log")
 	click(find("• demo-dc1-rack1-0 (a0010100) reports"))
 	if got := s.at(); got != "rack1-0 on rack2-1" {
 		t.Errorf("a click on a blocker selects %s", got)

@@ -65,7 +65,7 @@ func TestPage(t *testing.T) {
 	s.has("demo/demo-dc1-rack3-0: it is DOWN", "Fact 0:", "NOT HEALTHY demo/demo", "+", "L logs")
 	s.lacks("Who sees whom", "Fact 29", "--a-flag-that-is-long-enough-to-be-cut-on-the-screen-of-a-person")
 	// The command stands on one line, which is cut; y copies the whole.
-	s.has("                 kubectl --context=test logs demo-dc1-rack3-0 -c scylla --previous -n demo")
+	s.has("                 kubectl --context=test logs demo-dc1-rack3-0 -c scylla -n demo")
 	if got := fmt.Sprint(s.press("y")()); !strings.HasSuffix(got, "screen-of-a-person") || !strings.HasPrefix(got, "kubectl --context=test logs") {
 		t.Errorf("copied %q", got)
 	}
