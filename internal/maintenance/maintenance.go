@@ -26,8 +26,8 @@ type work struct {
 	Known bool
 	// Replaced are the members with a replacement that is requested or open, by name.
 	Replaced []*cluster.Member
-	// Rolling are the StatefulSets whose Pods Kubernetes or inject replaces by Pods of a new
-	// revision.
+	// Rolling are the StatefulSets whose Pods Kubernetes replaces by Pods of a new revision. The
+	// roll of inject itself waits until there are none.
 	Rolling []*appsv1.StatefulSet
 }
 
@@ -42,7 +42,7 @@ func UnderWay(c *cluster.Cluster) work {
 		}
 	}
 	for i := range c.StatefulSets {
-		if set := &c.StatefulSets[i]; cluster.Rolling(set) || byInject(set) && ofOldRevision(set) {
+		if set := &c.StatefulSets[i]; cluster.Rolling(set) {
 			w.Rolling = append(w.Rolling, set)
 		}
 	}
