@@ -315,7 +315,8 @@ func (in *Input) unusable() matrix.Blocker {
 // decide. Its Reason is empty if the owner is known, or if there is no other node whose copy it
 // could be.
 func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
-	if in.Opened || in.Volume != VolumeUsed || in.VolumeHostID != "" || in.self.HostID != "" || in.Member.HasJoined() || m.Empty() {
+	if in.Opened || in.Volume != VolumeUsed || in.VolumeHostID != "" || in.self.HostID != "" ||
+		in.Member.HasJoined() || m.Empty() {
 		return matrix.Blocker{}
 	}
 	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.self,

@@ -61,7 +61,8 @@ func (c *Cluster) BlockedByPodOrder() []held {
 		if j := joined(v); j == nil || !*j || c.going(v) {
 			continue
 		}
-		if lower := c.ix.pods[c.HeldByOrder(v.Name)]; lower != nil && (waitsInBarrier(lower) || waitsInLauncher(lower)) {
+		lower := c.ix.pods[c.HeldByOrder(v.Name)]
+		if lower != nil && (waitsInBarrier(lower) || waitsInLauncher(lower)) {
 			out = append(out, held{Member: v.Name, Set: c.ix.set(v.Name), Lower: lower})
 		}
 	}

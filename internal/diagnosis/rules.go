@@ -177,7 +177,8 @@ var helps = []rule{
 	// its own row proves that it runs
 	{steps: one(words.ReachCutOffNode), when: isDown(func(a *asked) bool { return a.n.Reports && a.isNormalMember() })},
 	{steps: one(words.ReachPod), when: isDown(func(a *asked) bool { return a.few() && a.isNormalMember() })},
-	{steps: one(words.WaitForJoin), when: isDown(func(a *asked) bool { return a.n.State.NewNode() && !a.recordsJoin() })},
+	{steps: one(words.WaitForJoin),
+		when: isDown(func(a *asked) bool { return a.n.State.NewNode() && !a.recordsJoin() })},
 	// ScyllaDB refuses to remove a node that is leaving (storage_service.cc:2804): it must restart.
 	{steps: one(words.FinishLeavingOrRemove), when: isDown(state(matrix.StateLeaving))},
 	{steps: one(words.WaitForReplacement), when: isDown(state(matrix.StateBeingReplaced))},

@@ -85,7 +85,8 @@ func (s *scene) onlyRollouts() bool {
 // have joined since.
 func (s *scene) runsSince(mb *cluster.Member) time.Time {
 	said := s.c.Said(mb.Member)
-	if mb.Service == nil || mb.RowFrozen() || mb.HasJoined() || mb.ReplaceRequested || mb.Replacing != "" || said == nil ||
+	if mb.Service == nil || mb.RowFrozen() || mb.HasJoined() || mb.ReplaceRequested || mb.Replacing != "" ||
+		said == nil ||
 		said.OperationMode != modeStarting || said.HostID == "" || len(said.ObservedNodes) > 0 {
 		return time.Time{}
 	}

@@ -40,8 +40,8 @@ func (c Config) refused(what string) error {
 	return c.KeyFault("refused unless the controller has --" + FlagAllowUnsafe + ": " + what)
 }
 
-// unsafeIn returns what in a kubeconfig's cluster would let another server answer for the remote, or
-// lead the controller to the services of its own Kubernetes node; empty if nothing does.
+// unsafeIn returns what in a kubeconfig's cluster would let another server answer for the remote,
+// or lead the controller to the services of its own Kubernetes node; empty if nothing does.
 func unsafeIn(cluster *clientcmdapi.Cluster) string {
 	var found []string
 	if cluster.InsecureSkipTLSVerify {

@@ -272,7 +272,8 @@ func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
 }
 
 func serviceMissing(v bootstrap.Verdict) bool {
-	return slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.MemberServiceMissing })
+	missing := func(x matrix.Blocker) bool { return x.Reason == words.MemberServiceMissing }
+	return slices.ContainsFunc(v.Blockers, missing)
 }
 
 // judge reads the cluster and decides. It never uses a watch's cache: a broken watch looks like a
@@ -496,5 +497,3 @@ func (b *barrier) claim(known string) string {
 	}
 	return "data-" + b.Service
 }
-
-func ours(s *cluster.Cluster) bool { return s != nil && s.Ours() }

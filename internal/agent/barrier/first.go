@@ -27,3 +27,5 @@ func (b *barrier) notFirst(ctx context.Context, v bootstrap.Verdict, known *clus
 	}
 	return nil
 }
+
+func ours(s *cluster.Cluster) bool { return s != nil && s.Ours() }

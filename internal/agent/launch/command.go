@@ -38,7 +38,8 @@ func NewCommand() *cobra.Command {
 			"server does not respond in 5 seconds. A new one waits for the API server, and until the judgement of " +
 			"its Pod's barrier, which launch\n" +
 			"repeats, lets it start. With invalid labels, ScyllaDB never starts as a plain new node.\n\n" +
-			"Exit codes before COMMAND has started: 2 waiting cannot help, 75 the API server did not respond in time (start again), 78 the " +
+			"Exit codes before COMMAND has started: 2 waiting cannot help, 75 the API server did not respond in " +
+			"time (start again), 78 the " +
 			"labels must be corrected.",
 		Example: "  scylla-agent launch -- /docker-entrypoint.py --cluster-name=demo",
 		Args: func(cmd *cobra.Command, args []string) error {

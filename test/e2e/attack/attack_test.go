@@ -264,11 +264,11 @@ func TestAttacks(t *testing.T) {
 		if as == tokenWithCoreEvents {
 			name = account + "-and-events"
 		}
-		cfg.Impersonate = rest.ImpersonationConfig{
-			UserName: "system:serviceaccount:" + ns + ":" + name, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"},
-		}
 		if as == tokenOfOperatorMember {
 			name = account + "-of-operator"
+		}
+		cfg.Impersonate = rest.ImpersonationConfig{
+			UserName: "system:serviceaccount:" + ns + ":" + name, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"},
 		}
 		pod := map[string]string{tokenWithCoreEvents: own, tokenOfAnother: peer, tokenOfOperatorMember: own}[as]
 		if pod != "" {
