@@ -99,6 +99,7 @@ func TestFoundSeeds(t *testing.T) {
 }
 
 // Seeds that once failed under policy reports.
+// Open: 1170, an endless wait of a replacement and its own StatefulSet's rollout for each other.
 func TestFoundSeedsOfReports(t *testing.T) {
 	foundSeeds(t, Reports, map[uint64]string{
 		43338: "the printed replacement was cancelled each time by a dead node that no Service records",
