@@ -58,13 +58,12 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 		renewed = l.Spec.RenewTime.Time
 	}
 	w.monitor.Observe(&l, now)
-	// A holder that stops releases the Lease: it renews it once more with an empty holder.
-	if w.looked && !renewed.Equal(w.renewed) && holder != "" {
+	if w.looked && !renewed.Equal(w.renewed) {
 		w.advanced = true
 	}
 	w.looked, w.renewed = true, renewed
 	switch who, since, gone := w.monitor.Silent(now); {
-	case holder == "":
+	case holder == "": // a holder that stops renews the Lease once more without a holder
 		w.advanced, w.gone = false, true
 		return words.New(words.LeaseWithoutHolder, "lease", name), w.first
 	case gone:

@@ -424,6 +424,37 @@ func TestA1ANewcomerWithItselfAsOnlySeedWaits(t *testing.T) {
 	}
 }
 
+// TestA1AFirstNodeByItsSeedsAloneWaits: launch would start the newcomer with itself as seed, though the barrier does not take it for the first node.
+func TestA1AFirstNodeByItsSeedsAloneWaits(t *testing.T) {
+	replacing := service(newcomer, "rack3", nil)
+	replacing.Labels[api.LabelReplacingNodeHostID] = idA
+	for name, objs := range map[string][]client.Object{
+		"rows without members, of another writer":   {service(newcomer, "rack3", nil), byOperator(allUp())},
+		"rows without members, of our controller":   {service(newcomer, "rack3", nil), allUp()},
+		"replacement of a node that nobody records": {replacing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, append(objs, lease("controller-1"))...)
+				own := &corev1.Pod{}
+				own.Namespace, own.Name = ns, newcomer
+				w.update(own, func() { launched(own) })
+				own.Status.PodIP = "10.0.0.3"
+				if err := w.c.Status().Update(t.Context(), own); err != nil {
+					t.Fatal(err)
+				}
+				ctx, done := running(t, w)
+				w.renews(ctx)
+				time.Sleep(time.Minute)
+				stillWaiting(t, done)
+				if log := w.logged(); !strings.Contains(log, "NoOtherSeed") {
+					t.Errorf("log:\n%s", log)
+				}
+			})
+		})
+	}
+}
+
 func TestStabilisingSaysWhatIsLeft(t *testing.T) {
 	for _, c := range []struct {
 		elapsed time.Duration
