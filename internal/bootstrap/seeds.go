@@ -64,10 +64,10 @@ func StartOf(c *cluster.Cluster, member string) Start {
 	return s
 }
 
-// SeedChoiceOf returns the choice of launch for the member on a new volume, without resolving host
+// SeedChoiceOf returns the choice of launch for the member on such a volume, without resolving host
 // names among the given seeds, which needs its Pod. launched is false if ScyllaDB is not started by
 // launch: then another program chooses. The Scylla Operator uses a similar rule.
-func SeedChoiceOf(c *cluster.Cluster, member string) (choice SeedChoice, launched bool) {
+func SeedChoiceOf(c *cluster.Cluster, member string, volume Volume) (choice SeedChoice, launched bool) {
 	m := c.Member(member)
 	if m == nil {
 		return SeedChoice{}, false
@@ -77,7 +77,8 @@ func SeedChoiceOf(c *cluster.Cluster, member string) (choice SeedChoice, launche
 		return SeedChoice{}, false
 	}
 	s := StartOf(c, member)
-	s.External, s.Restart, s.Address = external, false, cmp.Or(m.SeedAddress(false), member)
+	s.External, s.Volume, s.Address = external, volume, cmp.Or(m.SeedAddress(false), member)
+	s.Restart = s.Restart && volume == VolumeUsed
 	return Seeds(s), true
 }
 

@@ -226,7 +226,7 @@ func TestA1SeedChoice(t *testing.T) {
 				st.Pods[name].Status.PodIP = fmt.Sprintf("10.0.0.%d", i+1)
 			}
 			tc.change(st)
-			choice, launched := bootstrap.SeedChoiceOf(st.cluster(SourceAnnotation), "demo-rack3-0")
+			choice, launched := bootstrap.SeedChoiceOf(st.cluster(SourceAnnotation), "demo-rack3-0", bootstrap.VolumeEmpty)
 			if launched != tc.launched || choice.Usable() != tc.usable {
 				t.Errorf("%+v, launched %v", choice, launched)
 			}
@@ -234,6 +234,23 @@ func TestA1SeedChoice(t *testing.T) {
 				t.Errorf("itself among its seeds: %v", choice.Seeds)
 			}
 		})
+	}
+}
+
+// A first node that joined unrecorded has only its own volume to start on: the launcher chooses it, and so must the barrier's last look.
+func TestTheSeedsOfAFounderThatStartedBefore(t *testing.T) {
+	for volume, want := range map[bootstrap.Volume]words.Code{
+		bootstrap.VolumeUsed:       words.SeedsOwnVolume,
+		bootstrap.VolumeEmpty:      words.SeedsOnlySelfJoined,
+		bootstrap.VolumeUnreadable: words.SeedsOnlySelfJoined,
+	} {
+		st := newStage(t, 1, 1)
+		command(st, []string{"scylla-agent", "launch", "--", "/docker-entrypoint.py"})
+		st.Services["demo-rack1-0"].Annotations = map[string]string{api.AnnotationHostID: string(hostID(1, 0))}
+		st.Pods["demo-rack1-0"].Annotations = nil
+		if choice, _ := bootstrap.SeedChoiceOf(st.cluster(SourceAnnotation), "demo-rack1-0", volume); choice.Code != want {
+			t.Errorf("volume %d: %s, want %s", volume, choice.Code, want)
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		(c.FreshVolume(member) || self.Pod != nil && !self.Scheduled()) {
 		in.Unrecorded = c.LostHostID(member)
 	}
-	if choice, launched := bootstrap.SeedChoiceOf(c, member); launched {
+	if choice, launched := bootstrap.SeedChoiceOf(c, member, bootstrap.VolumeEmpty); launched {
 		in.Seeds = &choice
 	}
 	r.readVersion(in)

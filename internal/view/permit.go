@@ -164,7 +164,11 @@ func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
 		return false
 	}
 	a.Kind = needs
-	if choice, launched := bootstrap.SeedChoiceOf(c, a.Name()); launched {
+	volume := bootstrap.VolumeEmpty
+	if needs == api.PermitForm {
+		volume = bootstrap.VolumeUsed // a founder that started before, which only its barrier can tell
+	}
+	if choice, launched := bootstrap.SeedChoiceOf(c, a.Name(), volume); launched {
 		a.Seeds = choice.Seeds
 		if !choice.Usable() || choice.Code == words.SeedsFirstNode && needs != api.PermitForm {
 			a.Refused = string(words.NoOtherSeed)

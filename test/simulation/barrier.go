@@ -237,7 +237,7 @@ func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
 		}
 	}
 	carried := cluster.New(objects, cluster.SourceAnnotation, p.clock(w))
-	if choice, launched := bootstrap.SeedChoiceOf(carried, p.name); launched &&
+	if choice, launched := bootstrap.SeedChoiceOf(carried, p.name, w.query(p.claim.disk).volume); launched &&
 		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
 		return wait(v, bootstrap.NoOtherSeed(v.Self, choice))
 	}

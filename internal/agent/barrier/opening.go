@@ -175,7 +175,7 @@ func (b *barrier) lastLook(ctx context.Context, key cluster.Key, v bootstrap.Ver
 		return by
 	}
 	blockers := b.notFirst(ctx, v, carried)
-	if choice, launched := bootstrap.SeedChoiceOf(carried, b.Service); launched &&
+	if choice, launched := bootstrap.SeedChoiceOf(carried, b.Service, in.Volume); launched &&
 		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
 		blockers = append(blockers, bootstrap.NoOtherSeed(v.Self, choice))
 	}
