@@ -58,8 +58,10 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 			// known.
 		case unobserved(set), ofOldRevision(set):
 			switch {
+			case (waits || byHostID(self)) && goesFirst(c, self, set):
+				continue
 			case own == nil || set.Name != own.Name:
-				if !nodes[set.Name] || (waits || byHostID(self)) && goesFirst(c, self, set) {
+				if !nodes[set.Name] {
 					continue
 				}
 			case waits, len(nodes) == 0 && !unobserved(set):

@@ -98,6 +98,20 @@ func TestTheFirstNodeWaitsForNoRolloutThatWaitsForIt(t *testing.T) {
 	}
 }
 
+// A rollout stops at a new node, which waits for the dead node that a Pod of the same StatefulSet replaces: the two waited for each other.
+func TestAReplacementDoesNotWaitForItsRolloutThatWaitsForIt(t *testing.T) {
+	t.Parallel()
+	const replacement, set = "demo-rack1-0", "demo-rack1"
+	st := stage.New(2, 3)
+	waiting(st, replacement, set+"-2")
+	rolls(st, set, 1)
+	st.Services[replacement].Labels[api.LabelReplacingNodeHostID] = stage.HostID(1, 0)
+	holdUp(t, st, replacement)
+	holdUp(t, st, set+"-2") // it has the newest revision
+	st.Pods[set+"-2"], st.Services[set+"-2"] = stage.New(2, 3).Pods[set+"-2"], stage.New(2, 3).Services[set+"-2"]
+	holdUp(t, st, replacement, set+" PodsOfOldRevision") // it runs: Kubernetes goes on to the Pods below
+}
+
 // A rollout of a rack in which no node runs or starts restarts none.
 func TestARolloutThatRestartsNoNodeHoldsNobodyUp(t *testing.T) {
 	t.Parallel()

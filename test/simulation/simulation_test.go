@@ -101,6 +101,7 @@ func TestFoundSeeds(t *testing.T) {
 // Seeds that once failed under policy reports.
 func TestFoundSeedsOfReports(t *testing.T) {
 	foundSeeds(t, Reports, map[uint64]string{
+		1170:  "a replacement waited for the rollout of its own StatefulSet, which waited for a new node, which waited for the replacement",
 		50340: "the first node, which had joined unrecorded, had no other seed than itself at the barrier's last look",
 		43338: "the printed replacement was cancelled each time by a dead node that no Service records",
 		43252: "a peer that had not renewed its row blocked a member whose join was recorded",
