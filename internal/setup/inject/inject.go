@@ -6,6 +6,7 @@
 package inject
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -230,7 +231,7 @@ func (p *plan) check() {
 	p.reporterPort = freePort(spec, 8081)
 	p.barrierPort = freePort(spec, p.reporterPort+1)
 	p.heartbeatPort = freePort(spec, p.barrierPort+1)
-	p.account = spec.ServiceAccountName
+	p.account = cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	if p.account == "" || p.account == "default" {
 		p.account = DefaultServiceAccount
 	}

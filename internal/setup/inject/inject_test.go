@@ -320,6 +320,13 @@ func TestTheExampleIsInjected(t *testing.T) {
 	}
 }
 
+// stored writes the account's deprecated alias beside its name, as the API server does, which reads either.
+func stored(set *unstructured.Unstructured) {
+	if _, spec := podTemplate(set); spec["serviceAccountName"] != nil {
+		spec["serviceAccount"] = spec["serviceAccountName"]
+	}
+}
+
 // For any StatefulSet: Undo after injection restores it, and a second injection changes nothing.
 func TestUndoIsTheInverse(t *testing.T) {
 	plain := input(t, "plain.yaml")
@@ -334,6 +341,7 @@ func TestUndoIsTheInverse(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
+		stored(r.Object)
 		back, err := Undo(r.Object)
 		if err != nil {
 			rt.Fatal(err)
@@ -345,6 +353,7 @@ func TestUndoIsTheInverse(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
+		stored(again.Object)
 		if diff := cmp.Diff(r.Object.Object, again.Object.Object); diff != "" {
 			rt.Fatalf("twice (-once +twice):\n%s", diff)
 		}
@@ -375,6 +384,7 @@ func draw(rt *rapid.T, set *unstructured.Unstructured) {
 	}
 	if maybe("account") {
 		spec["serviceAccountName"] = rapid.SampledFrom([]string{"default", "mine", DefaultServiceAccount}).Draw(rt, "account's name")
+		spec["serviceAccount"] = spec["serviceAccountName"] // as the API server writes it
 	}
 	if maybe("token") {
 		spec["automountServiceAccountToken"] = maybe("mounted")

@@ -57,9 +57,9 @@ func undo(u *unstructured.Unstructured) (out *unstructured.Unstructured, volumes
 	switch rec.ServiceAccount {
 	case "":
 	case none:
-		delete(spec, "serviceAccountName")
+		setAccount(spec, "")
 	default:
-		spec["serviceAccountName"] = rec.ServiceAccount
+		setAccount(spec, rec.ServiceAccount)
 	}
 	if rec.TokenOff {
 		spec["automountServiceAccountToken"] = false

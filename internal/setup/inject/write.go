@@ -36,12 +36,9 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	rec.Labels, rec.PodLabels = setLabels(u.Object, own), setLabels(template, pod)
 	rec.Scraped = scrape(template, p.reporterPort)
 
-	if name, _ := spec["serviceAccountName"].(string); name != p.account {
-		rec.ServiceAccount = name
-		if name == "" {
-			rec.ServiceAccount = none
-		}
-		spec["serviceAccountName"] = p.account
+	if name := accountNamed(spec); name != p.account {
+		rec.ServiceAccount = cmp.Or(name, none)
+		setAccount(spec, p.account)
 	}
 	if mounted, ok := spec["automountServiceAccountToken"].(bool); ok && !mounted {
 		rec.TokenOff = true
@@ -380,4 +377,25 @@ func setLabels(o object, labels map[string]string) map[string]*string {
 		there[k] = v
 	}
 	return before
+}
+
+const fieldAccount, fieldAccountAlias = "serviceAccountName", "serviceAccount"
+
+func accountNamed(spec object) string {
+	name, _ := spec[fieldAccount].(string)
+	alias, _ := spec[fieldAccountAlias].(string)
+	return cmp.Or(name, alias)
+}
+
+// setAccount changes the deprecated alias too: the API server writes it beside the name, and takes
+// the name from it where only the name was removed.
+func setAccount(spec object, name string) {
+	for _, field := range []string{fieldAccount, fieldAccountAlias} {
+		switch _, has := spec[field]; {
+		case name == "":
+			delete(spec, field)
+		case has, field == fieldAccount:
+			spec[field] = name
+		}
+	}
 }
