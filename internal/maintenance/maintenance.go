@@ -26,8 +26,7 @@ type work struct {
 	Known bool
 	// Replaced are the members with a replacement that is requested or open, by name.
 	Replaced []*cluster.Member
-	// Rolling are the StatefulSets whose Pods Kubernetes replaces by Pods of a new revision. The
-	// roll of inject itself waits until there are none.
+	// Rolling are the StatefulSets with a rollout in progress, of Kubernetes or of inject.
 	Rolling []*appsv1.StatefulSet
 }
 
@@ -42,7 +41,9 @@ func UnderWay(c *cluster.Cluster) work {
 		}
 	}
 	for i := range c.StatefulSets {
-		if set := &c.StatefulSets[i]; cluster.Rolling(set) {
+		set := &c.StatefulSets[i]
+		// Without a revision no rollout is known: inject excludes its own roll in this way.
+		if set.Status.UpdateRevision != "" && (unobserved(set) || cluster.Rolling(set) || ofOldRevision(set)) {
 			w.Rolling = append(w.Rolling, set)
 		}
 	}

@@ -180,10 +180,13 @@ func TestOldPodsThatNobodyReplacesAreNoRollout(t *testing.T) {
 			if got := cluster.Rolling(set); got != tc.replaces {
 				t.Errorf("Kubernetes replaces Pods: %t, want %t", got, tc.replaces)
 			}
-			// the roll of inject itself waits until none is in progress
-			forCommands := tc.cause != "" && tc.cause != "PodsOfOldTemplate"
-			if got := len(maintenance.UnderWay(read(st)).Rolling) > 0; tc.observed && got != forCommands {
-				t.Errorf("in progress for the commands: %t, want %t", got, forCommands)
+			if got := len(maintenance.UnderWay(read(st)).Rolling) > 0; got != (tc.cause != "") {
+				t.Errorf("in progress for the commands: %t, want %t", got, tc.cause != "")
+			}
+			// inject leaves out its own roll in this way
+			set.Status.UpdateRevision = ""
+			if rolls := maintenance.UnderWay(read(st)).Rolling; len(rolls) > 0 {
+				t.Errorf("in progress without a revision: %d", len(rolls))
 			}
 		})
 	}
