@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -58,22 +59,33 @@ func TestNoHarm25APermitStaysWhenManyMembersSortBeforeIt(t *testing.T) {
 	}
 
 	// Its barrier has opened, and another controller leads.
-	pod := &corev1.Pod{}
-	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: name}, pod); err != nil {
-		t.Fatal(err)
-	}
-	pod.Status = past(waiting("r2", 0, time.Hour))[1].(*corev1.Pod).Status
-	if err := b.client.Status().Update(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
-	again := newBench(t)
-	again.client, again.clock = b.client, b.clock
-	again.reconciler.o.Client, again.reconciler.o.Live, again.reconciler.o.Clock = b.client, b.client, b.clock
-	again.withViews(2)
+	b.podStatus(name, past(waiting("r2", 0, time.Hour))[1].(*corev1.Pod).Status)
+	again, _ := b.nextLeader()
 	again.reconcile()
 	if got := again.permitted(); !slices.Equal(got, want) {
 		t.Errorf("another controller leads, and permits are of %q, want %q", got, want)
 	}
+}
+
+func (b *bench) podStatus(name string, is corev1.PodStatus) {
+	b.t.Helper()
+	pod := &corev1.Pod{}
+	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, pod); err != nil {
+		b.t.Fatal(err)
+	}
+	pod.Status = is
+	if err := b.client.Status().Update(b.t.Context(), pod); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// nextLeader is another process on the same objects.
+func (b *bench) nextLeader() (*bench, *views.Tracker) {
+	b.t.Helper()
+	next := newBench(b.t)
+	next.client, next.clock = b.client, b.clock
+	next.reconciler.o.Client, next.reconciler.o.Live, next.reconciler.o.Clock = b.client, b.client, b.clock
+	return next, next.withViews(2)
 }
 
 // again deletes these objects of a member and makes them anew, with a PVC of another UID.
@@ -137,7 +149,7 @@ func (b *bench) cluster() *cluster.Cluster {
 func TestAPermitIsForThePVCWithWhichTheBarrierRuns(t *testing.T) {
 	t.Parallel()
 	const name = "demo-r2-0"
-	for what, leader := range map[string]int64{"the same controller": 1, "another controller": 2} {
+	for what, leader := range map[string]bool{"the same controller": false, "another controller": true} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			o := waiting("r2", 0, time.Hour)
@@ -152,17 +164,10 @@ func TestAPermitIsForThePVCWithWhichTheBarrierRuns(t *testing.T) {
 			b.pass(tracker, 2*view.Stabilisation)
 			// Its PVC is deleted, made again, and then it is scheduled.
 			b.again(name, "claim-2", nil)
-			if leader != 1 {
-				tracker = b.withViews(leader)
+			if leader {
+				b, tracker = b.nextLeader()
 			}
-			pod := &corev1.Pod{}
-			if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: name}, pod); err != nil {
-				t.Fatal(err)
-			}
-			pod.Status = *ready
-			if err := b.client.Status().Update(t.Context(), pod); err != nil {
-				t.Fatal(err)
-			}
+			b.podStatus(name, *ready)
 			b.reconcile()
 			b.pass(tracker, 4*view.Stabilisation)
 			if got, want := b.permitted(), []string{name + " claim-2"}; !slices.Equal(got, want) {
@@ -183,10 +188,7 @@ func TestAPermitForAnotherPVCEndsWithItsLeader(t *testing.T) {
 	b.join()
 	b.pass(tracker, 4*view.Stabilisation)
 	b.again(name, "claim-2", nil)
-	again := newBench(t)
-	again.client, again.clock = b.client, b.clock
-	again.reconciler.o.Client, again.reconciler.o.Live, again.reconciler.o.Clock = b.client, b.client, b.clock
-	tracker = again.withViews(2)
+	again, tracker := b.nextLeader()
 	again.reconcile()
 	again.pass(tracker, 4*view.Stabilisation)
 	if got, want := again.permitted(), []string{name + " claim-2"}; !slices.Equal(got, want) {

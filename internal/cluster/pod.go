@@ -5,6 +5,7 @@ package cluster
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -133,40 +134,53 @@ func podWaiting(pod *corev1.Pod) (what words.Message, since time.Time) {
 		}
 		return words.New(words.WaitsForKubernetesNode), pod.CreationTimestamp.Time
 	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		st := containerStatus(pod.Status.InitContainerStatuses, c.Name)
-		if st != nil && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 && !isSidecar(c) {
-			continue
+	for a := range pendingContainers(pod) {
+		if a.kind == words.Container && a.st != nil && a.st.Ready {
+			break
 		}
-		if isSidecar(c) && st != nil && sidecarStarted(st) {
-			continue
-		}
-		what, since = containerWaiting(c.Name, true, st, pod)
-		if isSidecar(c) && what.Code == words.WaitsForFinish {
+		what, since = containerWaiting(a, pod)
+		if isSidecar(a.Container) && what.Code == words.WaitsForFinish {
 			what.Code = words.WaitsForStart // it never finishes
 		}
 		return what, since
 	}
-	c := ScyllaDBContainer(&pod.Spec)
-	if c == nil {
-		return words.Message{}, time.Time{}
-	}
-	st := containerStatus(pod.Status.ContainerStatuses, c.Name)
-	if st != nil && st.Ready {
-		return words.Message{}, time.Time{}
-	}
-	return containerWaiting(c.Name, false, st, pod)
+	return words.Message{}, time.Time{}
 }
 
-func containerWaiting(name string, init bool, st *corev1.ContainerStatus, pod *corev1.Pod) (words.Message, time.Time) {
-	kind := words.New(words.Container, "container", name)
-	if init {
-		kind = words.New(words.InitContainer, "container", name)
+// pending is a container with its status, nil if there is none, and kind InitContainer or
+// Container.
+type pending struct {
+	*corev1.Container
+	kind words.Code
+	st   *corev1.ContainerStatus
+}
+
+func (p pending) name() words.Message { return words.New(p.kind, "container", p.Name) }
+
+// pendingContainers yields the init containers that have not finished, or as sidecars not started,
+// in order, and then ScyllaDB's container.
+func pendingContainers(pod *corev1.Pod) iter.Seq[pending] {
+	return func(yield func(pending) bool) {
+		for i := range pod.Spec.InitContainers {
+			c := &pod.Spec.InitContainers[i]
+			st := containerStatus(pod.Status.InitContainerStatuses, c.Name)
+			passed := st != nil && (isSidecar(c) && sidecarStarted(st) ||
+				!isSidecar(c) && st.State.Terminated != nil && st.State.Terminated.ExitCode == 0)
+			if !passed && !yield(pending{c, words.InitContainer, st}) {
+				return
+			}
+		}
+		if c := ScyllaDBContainer(&pod.Spec); c != nil {
+			yield(pending{c, words.Container, containerStatus(pod.Status.ContainerStatuses, c.Name)})
+		}
 	}
+}
+
+func containerWaiting(a pending, pod *corev1.Pod) (words.Message, time.Time) {
+	kind, st := a.name(), a.st
 	switch {
 	case st == nil:
-	case st.State.Running != nil && init:
+	case st.State.Running != nil && a.kind == words.InitContainer:
 		return words.New(words.WaitsForFinish, "container", kind), st.State.Running.StartedAt.Time
 	case st.State.Running != nil:
 		since := podTransition(pod, corev1.ContainersReady)
@@ -202,34 +216,48 @@ func FirstLine(msg string) string {
 	return msg
 }
 
-// LogContainer returns the container with the relevant log of the member: ScyllaDB's once it has
-// run in this Pod, before that the container that it waits for.
-func LogContainer(pod *corev1.Pod) string {
-	db := ScyllaDBContainer(&pod.Spec)
-	if db != nil {
-		if st := containerStatus(pod.Status.ContainerStatuses, db.Name); st != nil &&
-			(st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil) {
-			return db.Name
+// Log is where a Pod shows why ScyllaDB is not Ready.
+type Log struct {
+	Container string
+	// Previous is true if only the previous run of the container has a log.
+	Previous bool
+	// None is true if no container of the Pod has run: only its Events show the reason.
+	None bool
+}
+
+// LogOf returns the log of ScyllaDB's container once it has run in this Pod, before that the log of
+// the init container that ran last. It is container database if nothing is known of a Pod's
+// containers.
+func LogOf(pod *corev1.Pod, database string) Log {
+	l := Log{Container: database}
+	if pod == nil || pod.Status.Phase == "" {
+		return l
+	}
+	l.None = true
+	has := func(st *corev1.ContainerStatus) bool {
+		if st == nil {
+			return false
+		}
+		runs := st.State.Running != nil || st.State.Terminated != nil
+		loops := st.State.Waiting != nil && st.State.Waiting.Reason == reasonLoop
+		if !runs && !loops && st.LastTerminationState.Terminated == nil {
+			return false
+		}
+		l = Log{Container: st.Name, Previous: !runs}
+		return true
+	}
+	if c := ScyllaDBContainer(&pod.Spec); c != nil {
+		l.Container = c.Name
+		if has(containerStatus(pod.Status.ContainerStatuses, c.Name)) {
+			return l
 		}
 	}
-	last := ""
 	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		st := containerStatus(pod.Status.InitContainerStatuses, c.Name)
-		if isSidecar(c) || st == nil || st.State.Waiting != nil && st.LastTerminationState.Terminated == nil {
-			continue // it is a running sidecar, or has no log yet
+		if c := &pod.Spec.InitContainers[i]; !isSidecar(c) {
+			has(containerStatus(pod.Status.InitContainerStatuses, c.Name))
 		}
-		last = c.Name
 	}
-	switch {
-	case last != "":
-		return last
-	case db != nil:
-		return db.Name
-	case len(pod.Spec.Containers) > 0:
-		return pod.Spec.Containers[0].Name
-	}
-	return ""
+	return l
 }
 
 // ContainerRuns reports whether that container of the Pod runs.

@@ -3,7 +3,6 @@
 package cluster
 
 import (
-	"cmp"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -40,62 +39,53 @@ func podTrouble(pod *corev1.Pod) words.Message {
 	case pod.Status.Phase == corev1.PodFailed:
 		return words.New(words.PodFailed, "reason", pod.Status.Reason, "words", FirstLine(pod.Status.Message))
 	}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		st := containerStatus(pod.Status.InitContainerStatuses, c.Name)
-		if st == nil || st.State.Terminated != nil && st.State.Terminated.ExitCode == 0 && !isSidecar(c) ||
-			isSidecar(c) && sidecarStarted(st) {
-			continue
-		}
-		if why := containerTrouble(c, words.InitContainer, st); !why.IsZero() {
+	for a := range pendingContainers(pod) {
+		if why := containerTrouble(a); !why.IsZero() {
 			return why
 		}
-	}
-	if c := ScyllaDBContainer(&pod.Spec); c != nil {
-		return containerTrouble(c, words.Container, containerStatus(pod.Status.ContainerStatuses, c.Name))
 	}
 	return words.Message{}
 }
 
 // containerTrouble returns why the container does not run; zero if it runs or is about to.
-func containerTrouble(c *corev1.Container, kind words.Code, st *corev1.ContainerStatus) words.Message {
+func containerTrouble(a pending) words.Message {
+	st := a.st
 	if !crashed(st) {
 		return words.Message{}
 	}
 	why := func(code words.Code, more ...any) words.Message {
-		return words.New(code, append([]any{"container", words.New(kind, "container", c.Name)}, more...)...)
+		return words.New(code, append([]any{"container", a.name()}, more...)...)
 	}
 	ended := st.State.Terminated
 	if w := st.State.Waiting; w != nil {
 		text := FirstLine(w.Message)
 		switch {
 		case slices.Contains(imageReasons, w.Reason):
-			return why(words.PodImage, "image", c.Image, "reason", w.Reason, "words", text)
+			return why(words.PodImage, "image", a.Image, "reason", w.Reason, "words", text)
 		case slices.Contains(configReasons, w.Reason):
 			return why(words.PodConfig, "reason", w.Reason, "words", text)
 		case w.Reason != reasonLoop:
 			return why(words.PodNotCreated, "reason", w.Reason, "words", text)
 		case st.LastTerminationState.Terminated == nil:
-			return exits(c, kind, st, nil)
+			return exits(a, nil)
 		}
 		ended = st.LastTerminationState.Terminated
 	}
 	if ended.Reason == reasonMemory {
 		limit := ""
-		if q := c.Resources.Limits.Memory(); !q.IsZero() {
+		if q := a.Resources.Limits.Memory(); !q.IsZero() {
 			limit = q.String()
 		}
 		return why(words.PodMemory, "limit", limit, "restarts", int(st.RestartCount))
 	}
-	return exits(c, kind, st, ended)
+	return exits(a, ended)
 }
 
 // exits returns that a container ends again and again, with its last exit if that is known.
-func exits(c *corev1.Container, kind words.Code, st *corev1.ContainerStatus,
-	ended *corev1.ContainerStateTerminated) words.Message {
-	m := words.New(words.PodExits, "container", c.Name, "restarts", int(st.RestartCount))
-	if kind == words.InitContainer {
-		m.Params["container"] = words.New(kind, "container", c.Name)
+func exits(a pending, ended *corev1.ContainerStateTerminated) words.Message {
+	m := words.New(words.PodExits, "container", a.Name, "restarts", int(a.st.RestartCount))
+	if a.kind == words.InitContainer {
+		m.Params["container"] = a.name()
 	}
 	if ended != nil {
 		m.Params["code"], m.Params["words"] = ended.ExitCode, FirstLine(ended.Message)
@@ -131,30 +121,4 @@ func (c *Cluster) VolumeGone(member string) words.Message {
 		return words.New(words.VolumeOfGoneNode, "volume", pvc.Spec.VolumeName, "kubernetesNode", n.Name)
 	}
 	return words.Message{}
-}
-
-// Log is where a Pod shows why ScyllaDB is not Ready.
-type Log struct {
-	Container string
-	// Previous is true if only the previous run of the container has a log.
-	Previous bool
-	// None is true if no container of the Pod has run: only its Events show the reason.
-	None bool
-}
-
-// LogOf returns the log of a Pod; of container database if nothing is known of its containers.
-func LogOf(pod *corev1.Pod, database string) Log {
-	if pod == nil || pod.Status.Phase == "" {
-		return Log{Container: database}
-	}
-	l := Log{Container: cmp.Or(LogContainer(pod), database), None: true}
-	for _, st := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if st.Name == l.Container {
-			ran := st.State.Running != nil || st.State.Terminated != nil
-			loops := st.State.Waiting != nil && st.State.Waiting.Reason == reasonLoop
-			l.Previous = !ran && (loops || st.LastTerminationState.Terminated != nil)
-			l.None = !ran && !l.Previous
-		}
-	}
-	return l
 }

@@ -75,7 +75,7 @@ func archived(c *support.Cluster, m *cluster.Member) *around {
 		case c.Snapshot.KubernetesNode(m.Pod).State == "":
 			a.missing = append(a.missing, "Kubernetes node: not in the saved objects")
 		}
-		name := cluster.LogContainer(m.Pod)
+		name := cluster.LogOf(m.Pod, "").Container
 		if i := slices.IndexFunc(c.Waiting, func(w support.Container) bool {
 			return w.Pod == m.Pod.Name &&
 				w.Container == name
@@ -134,7 +134,7 @@ func (a *around) keep(events []corev1.Event, m *cluster.Member) {
 }
 
 func (a *around) readLog(ctx context.Context, d *cli.Deps, m *cluster.Member) {
-	name := cluster.LogContainer(m.Pod)
+	name := cluster.LogOf(m.Pod, "").Container
 	if name == "" {
 		return
 	}

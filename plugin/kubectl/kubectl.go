@@ -265,7 +265,7 @@ func (v *verb) kubectl(ctx context.Context, bin string, m *cluster.Member, in io
 	case !v.logs:
 		container = db
 	default:
-		if container = cluster.LogContainer(m.Pod); container != db {
+		if container = cluster.LogOf(m.Pod, db).Container; container != db {
 			v.d.Say(fmt.Sprintf("%s: ScyllaDB has not started; showing container %s\n", m.Member, container))
 		}
 	}
