@@ -319,6 +319,24 @@ func TestTheViewIsServedBesideTheHeartbeat(t *testing.T) {
 	}
 }
 
+// A controller that starts again makes a certificate, and may keep its address.
+func TestAControllerThatStartsAgainIsFollowed(t *testing.T) {
+	controller := pinnedserver.Start(t, "controller", viewwire.Handler(func(types.NamespacedName) (*viewwire.View, error) {
+		return &viewwire.View{StatusReportView: *stamped(3, 7)}, nil
+	}))
+	w := newWorld(t, "")
+	f := w.follows(&leader{})
+	f.fetch = viewwire.Fetch
+	for _, fingerprint := range []string{strings.Repeat("a", 64), controller.Fingerprint} {
+		w.tells(controller.Address + " " + fingerprint)
+		f.next = time.Time{}
+		f.look(t.Context())
+		if v := f.relay.question().Have; (v != nil) != (fingerprint == controller.Fingerprint) {
+			t.Errorf("%s: %+v", fingerprint, v)
+		}
+	}
+}
+
 // A reporter that follows no controller has nothing to hand on, and answers as one that is older than views does: barriers that ask it lose its answer and nothing else.
 func TestAReporterThatFollowsNobodyKnowsOfNoViews(t *testing.T) {
 	address, c, stop := newWorld(t, "").served("")
