@@ -5,7 +5,8 @@
 // StatefulSet, a ScyllaDBDatacenter or a ScyllaCluster. The Secret of a remote may also have the
 // reference. Copies are removed once the origin no longer has the annotation. The package writes to
 // no Pod, so no Pod restarts. It removes the force annotation from the Service of a member whose
-// node has started: a force is for one start.
+// node has started: a force is for one start. From above a force is for members that have never
+// joined.
 //
 // It must not write to Services that our controller does not manage, nor judge whether forcing is
 // safe. It writes an Event for each forced member.
@@ -181,6 +182,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		for _, o := range objects {
 			sources = append(sources, Source{Name: o.kind + "/" + o.GetName(), Annotations: o.GetAnnotations()})
 			r.recordWarning(ctx, o.Object, o.kind, complained)
+		}
+		if j := cluster.Joined(svc); j != nil && *j {
+			withoutForce(sources)
 		}
 		want := propagate(svc.Annotations, append(sources, joined...))
 		spent := want[api.AnnotationForceProceed] == api.ForceProceedValue && cluster.NodeStarted(podOf[svc.Name])

@@ -47,6 +47,7 @@ const (
 	key  = api.AnnotationForceProceed
 	from = api.AnnotationForcePropagatedFrom
 	why  = api.AnnotationForceReason
+	over = api.AnnotationForceOverrides
 )
 
 func TestPropagate(t *testing.T) {
@@ -77,6 +78,14 @@ func TestPropagate(t *testing.T) {
 		"set by hand and the same above":           {service: m(key, "true"), sources: []Source{src("StatefulSet/a", key, "true")}, want: m(key, "true")},
 		"set by hand and another above":            {service: m(key, "true"), sources: []Source{src("StatefulSet/a", key, "false")}, want: m(key, "true")},
 		"a marker without a value is tidied":       {service: m(from, "StatefulSet/a"), sources: []Source{src("StatefulSet/a")}},
+		"copied with what it overrides":            {sources: []Source{src("StatefulSet/a", key, "true", over, "[1]")}, want: m(key, "true", from, "StatefulSet/a", over, "[1]")},
+		"forced again above":                       {service: m(key, "true", from, "StatefulSet/a", over, "[1]"), sources: []Source{src("StatefulSet/a", key, "true", over, "[2]")}, want: m(key, "true", from, "StatefulSet/a", over, "[2]")},
+		"recorded of a copy":                       {service: m(key, "true", from, "StatefulSet/a", over, "[1]"), sources: []Source{src("StatefulSet/a", key, "true")}, want: m(key, "true", from, "StatefulSet/a", over, "[1]")},
+		"recorded of a copy of another":            {service: m(key, "true", from, "StatefulSet/a", over, "[1]"), sources: []Source{src("StatefulSet/a"), src("ScyllaDBDatacenter/d", key, "true")}, want: m(key, "true", from, "ScyllaDBDatacenter/d")},
+		"recorded, and taken back":                 {service: m(key, "true", from, "StatefulSet/a", over, "[1]"), sources: []Source{src("StatefulSet/a")}},
+		"recorded of what is set by hand":          {service: m(key, "true", over, "[1]"), sources: []Source{src("StatefulSet/a", key, "true", over, "[2]")}, want: m(key, "true", over, "[1]")},
+		"a record without a force":                 {service: m(over, "[1]"), sources: []Source{src("StatefulSet/a")}},
+		"a record of a value that opens nothing":   {service: m(key, "no", over, "[1]"), sources: []Source{src("StatefulSet/a")}, want: m(key, "no")},
 		"the reference to a report too": {
 			sources: []Source{src("StatefulSet/a"), src("ScyllaDBDatacenter/d", api.AnnotationStatusReportOverrideRef, "global")},
 			want:    m(api.AnnotationStatusReportOverrideRef, "global", api.AnnotationOverrideRefPropagatedFrom, "ScyllaDBDatacenter/d"),
@@ -334,6 +343,41 @@ func TestNoHarm12AForceIsForOneStart(t *testing.T) {
 	}
 	if w := b.reconcile(); len(w) > 0 {
 		t.Errorf("a second time it wrote %q", w)
+	}
+}
+
+// A force on a StatefulSet was copied again to each later Pod of members that had joined, and lets it pass: with an empty volume, as a new node.
+func TestAForceFromAboveIsForNewMembers(t *testing.T) {
+	for _, owner := range []string{"StatefulSet", "ScyllaDBDatacenter", "ScyllaCluster"} {
+		joined, left, fresh, own := service("demo-r1-0", "demo-r1"), service("demo-r1-1", "demo-r1"), service("demo-r1-2", "demo-r1"), service("demo-r1-3", "demo-r1")
+		joined.Annotations = map[string]string{api.AnnotationNodeJoined: "true", api.AnnotationHostID: "h0"}
+		left.Annotations = map[string]string{api.AnnotationNodeJoined: "true", key: "true", from: owner + "/demo", over: "[]"} // copied before it joined
+		own.Annotations = map[string]string{api.AnnotationNodeJoined: "true", key: "true"}                                     // a person forces its restart
+		above := set("demo-r1")
+		objects := []client.Object{above, joined, left, fresh, own}
+		want := owner + "/demo"
+		if a := map[string]string{key: "true", over: "[1]"}; owner == "StatefulSet" {
+			above.Annotations, want = a, "StatefulSet/demo-r1"
+		} else {
+			o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Annotations: a}}
+			o.SetGroupVersionKind(kinds[slices.IndexFunc(kinds, func(k schema.GroupVersionKind) bool { return k.Kind == owner })])
+			objects = append(objects, o)
+		}
+		b := newBench(t, objects...)
+		b.reconcile()
+		for name, want := range map[string]map[string]string{
+			"demo-r1-0": {api.AnnotationNodeJoined: "true", api.AnnotationHostID: "h0"},
+			"demo-r1-1": {api.AnnotationNodeJoined: "true"},
+			"demo-r1-2": {key: "true", from: want, over: "[1]"},
+			"demo-r1-3": {api.AnnotationNodeJoined: "true", key: "true"},
+		} {
+			if diff := cmp.Diff(want, b.annotations(name)); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", owner, name, diff)
+			}
+		}
+		if w := slices.DeleteFunc(b.writes, func(w string) bool { return w != "patch demo-r1-2" }); len(w) != 1 {
+			t.Errorf("the force and its record are not one write: %q", w)
+		}
 	}
 }
 

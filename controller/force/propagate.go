@@ -16,11 +16,15 @@ type Source struct {
 	Annotations map[string]string
 }
 
-// propagated lists the copied annotations: key, the marker that names the origin, and an annotation
-// that is copied with it.
-var propagated = []struct{ key, marker, along string }{
-	{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom, api.AnnotationForceReason},
-	{api.AnnotationStatusReportOverrideRef, api.AnnotationOverrideRefPropagatedFrom, ""},
+// propagated lists the copied annotations: key, the marker that names the origin, and annotations
+// that are copied in the same write.
+var propagated = []struct {
+	key, marker string
+	along       []string
+}{
+	{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom,
+		[]string{api.AnnotationForceReason, api.AnnotationForceOverrides}},
+	{api.AnnotationStatusReportOverrideRef, api.AnnotationOverrideRefPropagatedFrom, nil},
 }
 
 // spend removes the force from the annotations of a member Service whose node has started: the
@@ -28,8 +32,17 @@ var propagated = []struct{ key, marker, along string }{
 // force, for members that have not started.
 func spend(service map[string]string) {
 	for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom,
-		api.AnnotationForceReason} {
+		api.AnnotationForceReason, api.AnnotationForceOverrides} {
 		delete(service, k)
+	}
+}
+
+// withoutForce takes the force from the sources of a member that has joined: from above it is for
+// new nodes, and each later Pod of the member would get it again.
+func withoutForce(sources []Source) {
+	for i := range sources {
+		sources[i].Annotations = maps.Clone(sources[i].Annotations)
+		delete(sources[i].Annotations, api.AnnotationForceProceed)
 	}
 }
 
@@ -41,6 +54,7 @@ func spend(service map[string]string) {
 //     correction.
 //   - An annotation that a user set on the Service itself is never overwritten.
 //   - A copy is removed once no source has the annotation.
+//   - The reasons that our controller recorded of a force stay while that force stays.
 func propagate(service map[string]string, sources []Source) map[string]string {
 	out := maps.Clone(service)
 	if out == nil {
@@ -59,12 +73,13 @@ func propagate(service map[string]string, sources []Source) map[string]string {
 				continue
 			}
 			said = true
+			same := out[p.key] == v && out[p.marker] == s.Name
 			out[p.key], out[p.marker] = v, s.Name
-			if p.along != "" {
-				if why, ok := s.Annotations[p.along]; ok {
-					out[p.along] = why
-				} else if marked {
-					delete(out, p.along)
+			for _, k := range p.along {
+				if text, ok := s.Annotations[k]; ok {
+					out[k] = text
+				} else if marked && !(same && k == api.AnnotationForceOverrides) {
+					delete(out, k)
 				}
 			}
 			break
@@ -72,10 +87,13 @@ func propagate(service map[string]string, sources []Source) map[string]string {
 		if !said && marked {
 			delete(out, p.key)
 			delete(out, p.marker)
-			if p.along != "" {
-				delete(out, p.along)
+			for _, k := range p.along {
+				delete(out, k)
 			}
 		}
+	}
+	if out[api.AnnotationForceProceed] != api.ForceProceedValue {
+		delete(out, api.AnnotationForceOverrides) // the next force has other reasons
 	}
 	return out
 }

@@ -325,7 +325,9 @@ func (r *reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 			try(r.delete(ctx, &w.sets[0], existing))
 		}
 	}
-	m.said = try(r.bringStatus(ctx, key, m, reading{w, h, local, foreign, unread, errors.Join(errs...)}, now))
+	in := reading{w, h, local, foreign, unread, errors.Join(errs...)}
+	m.said = try(r.bringStatus(ctx, key, m, in, now))
+	try(r.recordForces(ctx, in))
 	try(r.scale(ctx, w))
 	if r.o.Remotes != nil {
 		r.o.Remotes.Publish(key.Namespace, key.Name, publish)

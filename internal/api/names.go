@@ -54,7 +54,8 @@ const (
 	// to show the work that remains after a join.
 	AnnotationJoinedAt = "kubectl-scylla.scylladb.com/joined-at"
 
-	// AnnotationForceProceed set to exactly "true" opens the barrier whatever the reports contain.
+	// AnnotationForceProceed set to exactly "true" opens the barrier whatever the reports contain;
+	// at our barrier AnnotationForceOverrides limits it.
 	// A user sets it on the member Service, on ScyllaCluster or ScyllaDBDatacenter, and with our
 	// controller on the StatefulSet. The Scylla Operator (since 1.19) or our controller copies it
 	// to the member Services. Read by the barrier. Any other value blocks.

@@ -21,17 +21,14 @@ import (
 //   - a bootstrapped data directory opens, unless it belongs to another node
 //   - a data directory that can never start again refuses
 //   - a member that its peers list is a restart, and opens
-//   - force opens
+//   - force opens, unless a reason is new since it was given
 //   - every row must have every required node UP; for a replacement, all nodes except the replaced
 //     and ignored ones
 //   - only the first node of a cluster that never had one opens without such rows
 //
 // Outside the Pod, the barrier's own reading of the data directory can still change the verdict.
 func Decide(in Input) Verdict {
-	in.self = in.Member.ByService()
-	if in.ownerOf(in.Ran) != "" {
-		in.Ran = "" // with host networking, another Pod's ScyllaDB may respond
-	}
+	in.prepare()
 	v := in.decide()
 	switch {
 	case in.Refused != "":
@@ -58,10 +55,6 @@ func (v Verdict) restsOnVolume() bool {
 //
 //nolint:funlen // the order of the questions is the decision, and is easiest to read in one piece
 func (in Input) decide() Verdict {
-	in.Peers = without(in.Peers, func(p *cluster.Member) bool {
-		return p.Ref.Member != "" &&
-			p.Ref.Member == in.self.Member
-	})
 	v := Verdict{Self: in.self,
 		VolumeLost: in.Volume == VolumeEmpty || in.VolumeHostID != "" && in.VolumeHostID != in.self.HostID}
 
@@ -86,21 +79,15 @@ func (in Input) decide() Verdict {
 		return v.open(DecisionRestart, why)
 	}
 
-	_, forced := in.service().Annotations[api.AnnotationForceProceed]
 	if in.Member.Forced() {
-		v.Blockers, v.Notes = in.precondition(m, v.Notes)
-		v.Blockers = append(v.Blockers, in.malformed(false)...)
-		matrix.SortBlockers(v.Blockers)
-		if len(v.Blockers) == 0 {
-			return v.open(DecisionForced, words.New(words.StartsForced))
-		}
-		return v.open(DecisionForced, words.New(words.StartsForcedOverBlockers, "reasons", reasons(v.Blockers)))
+		return in.force(v, m)
 	}
+	_, forced := in.service().Annotations[api.AnnotationForceProceed]
 	v.Blockers, v.Notes = in.precondition(m, v.Notes)
 	v.Blockers = append(v.Blockers, in.malformed(forced)...)
-	if b := in.unknownVolume(m); b.Reason != "" && len(v.Blockers) == 0 {
-		// its step takes precedence over all others, so it comes first
-		v.Blockers = []matrix.Blocker{b}
+	if len(v.Blockers) == 0 {
+		// Its step is a force, which must not cover a DOWN node as well.
+		v.Blockers = in.unknownVolume(m)
 	}
 	matrix.SortBlockers(v.Blockers)
 	replaces := in.replaces()
@@ -137,6 +124,18 @@ func (in Input) decide() Verdict {
 		return v.open(DecisionAllUp, allUp(m.Health().Nodes))
 	}
 	return v
+}
+
+// prepare sets self, and takes it from its peers.
+func (in *Input) prepare() {
+	in.self = in.Member.ByService()
+	if in.ownerOf(in.Ran) != "" {
+		in.Ran = "" // with host networking, another Pod's ScyllaDB may respond
+	}
+	in.Peers = without(in.Peers, func(p *cluster.Member) bool {
+		return p.Ref.Member != "" &&
+			p.Ref.Member == in.self.Member
+	})
 }
 
 // service returns the Service of the member; empty if it has none.
@@ -200,7 +199,11 @@ func (v Verdict) open(d Decision, summary words.Message) Verdict {
 // Only returns a verdict that waits with only these blockers, at least one; the caller knows that
 // the others do not matter.
 func (v Verdict) Only(blockers []matrix.Blocker) Verdict {
-	v.Blockers, v.Summary = blockers, words.New(words.MustWait, "reasons", reasons(blockers))
+	summary := words.MustWait
+	if v.Summary.Code == words.ForceDoesNotCover {
+		summary = words.ForceDoesNotCover
+	}
+	v.Blockers, v.Summary = blockers, words.New(summary, "reasons", reasons(blockers))
 	return v
 }
 
@@ -312,15 +315,19 @@ func (in *Input) unusable() matrix.Blocker {
 // unknownVolume returns the blocker of a new node whose volume has ScyllaDB's files, while neither
 // the volume nor the Service shows their owner. A copy of a running member's volume looks the same
 // until system.local is flushed. So do the files of an interrupted first start, so a user must
-// decide. Its Reason is empty if the owner is known, or if there is no other node whose copy it
-// could be.
-func (in *Input) unknownVolume(m *matrix.Matrix) matrix.Blocker {
+// decide. None if the owner is known, or if there is no other node whose copy it could be. If the
+// volume is not seen here, the report of its barrier counts.
+func (in *Input) unknownVolume(m *matrix.Matrix) []matrix.Blocker {
+	if in.Volume == VolumeNotLooked {
+		return slices.DeleteFunc(slices.Clone(in.Held),
+			func(b matrix.Blocker) bool { return b.Reason != words.VolumeUnreadable })
+	}
 	if in.Opened || in.Volume != VolumeUsed || in.VolumeHostID != "" || in.self.HostID != "" ||
 		in.Member.HasJoined() || m.Empty() {
-		return matrix.Blocker{}
+		return nil
 	}
-	return matrix.Blocker{Reason: words.VolumeUnreadable, Observed: in.self,
-		Cause: words.New(words.VolumeOfUnknownHostID)}
+	return []matrix.Blocker{{Reason: words.VolumeUnreadable, Observed: in.self,
+		Cause: words.New(words.VolumeOfUnknownHostID)}}
 }
 
 // judged returns the matrix with Self as the new node.

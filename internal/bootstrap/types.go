@@ -98,7 +98,7 @@ type Input struct {
 	// needs no permit; empty otherwise.
 	JudgedBy string
 	// Held are more blockers that the member's own barrier has reported. They count only if there
-	// are no others.
+	// are no others, or if the member is forced.
 	Held []matrix.Blocker
 	// Doubts are reasons why the reports may be out of date: their controller is off, or the Pods'
 	// annotations differ.

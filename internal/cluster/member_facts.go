@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // OfOperator reports whether the Scylla Operator manages the member.
@@ -42,8 +43,40 @@ func (m *Member) JoinedAs(id hostid.ID) bool {
 // Decommissioning reports whether a decommission of the member was requested.
 func (m *Member) Decommissioning() bool { return m.Label(api.LabelDecommissioned) == "false" }
 
-// Forced reports whether its Service forces the start, whatever the reports show.
+// Forced reports whether its Service forces the start, despite the reasons that it records.
 func (m *Member) Forced() bool { return m.Service != nil && Forces(m.Service) }
+
+// ForceOverrides returns the reasons that the member's force records. recorded is false if there is
+// no record, and for a member of the Scylla Operator, whose barrier reads none: then the force
+// overrides all. An unreadable record covers nothing.
+func (m *Member) ForceOverrides() (list []api.ForceOverride, recorded bool) {
+	if m.Service == nil || m.OfOperator() {
+		return nil, false
+	}
+	value, recorded := m.Service.Annotations[api.AnnotationForceOverrides]
+	if list, err := api.DecodeForceOverrides(value); recorded && err == nil {
+		return list, true
+	}
+	return nil, recorded
+}
+
+// ForceCovers returns the recorded reasons for people, at most 4 messages.
+func (m *Member) ForceCovers() []words.Message {
+	const enough = 3
+	list, _ := m.ForceOverrides()
+	var out []words.Message
+	for _, r := range list[:min(len(list), enough)] {
+		name := r.Object
+		if id := hostid.Known(r.Object); id != "" && m.c != nil {
+			name = m.c.Named(r.Object).Name()
+		}
+		out = append(out, words.New(words.ForceOverride, "reason", r.Reason, "object", name))
+	}
+	if more := len(list) - enough; more > 0 {
+		out = append(out, words.New(words.ForceOverridesMore, "more", more))
+	}
+	return out
+}
 
 // Going reports whether the member has a Service but need not become ready: it is replaced, leaves,
 // or was removed.

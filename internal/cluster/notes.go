@@ -29,7 +29,7 @@ func (m *Member) Notes() []Note {
 		}
 	}
 	if m.Force != "" {
-		add(true, words.New(words.NoteForced, "value", m.Force))
+		add(true, words.New(words.NoteForced, "value", m.Force, "reasons", m.ForceCovers()))
 	}
 	add(false, m.Joining())
 	if label, on := m.Maintenance(); on {

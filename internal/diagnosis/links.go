@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -316,7 +317,7 @@ func (s *scene) notReady(k int) {
 // forced reports the forced members: their next start skips the barrier. A copy is reported with
 // its origin.
 func (s *scene) forced() {
-	var objects []string
+	var objects, blocked []string
 	undo := "--cluster " + s.c.Name
 	for i := range s.c.StatefulSets {
 		if set := &s.c.StatefulSets[i]; cluster.Forces(set) {
@@ -324,6 +325,11 @@ func (s *scene) forced() {
 		}
 	}
 	for _, m := range s.c.Members() {
+		if _, recorded := m.ForceOverrides(); recorded && m.Forced() {
+			if v, err := bootstrap.VerdictOf(s.c, m.Member); err == nil && v.Summary.Code == words.ForceDoesNotCover {
+				blocked = append(blocked, m.Name())
+			}
+		}
 		if !m.Forced() || m.Annotation(api.AnnotationForcePropagatedFrom) != "" && len(objects) > 0 {
 			continue
 		}
@@ -334,7 +340,7 @@ func (s *scene) forced() {
 		undo = "--cluster " + s.c.Name
 	}
 	if len(objects) > 0 {
-		s.remark(Finding{Kind: Forced, Message: words.New(words.FindingForced, "objects", objects),
+		s.remark(Finding{Kind: Forced, Message: words.New(words.FindingForced, "objects", objects, "blocked", blocked),
 			Step: s.do(words.TakeForceBack, evidence.Facts{"target": undo})})
 	}
 }

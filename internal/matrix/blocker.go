@@ -159,6 +159,23 @@ func (r Ref) String() string {
 
 func (r Ref) equal(other Ref) bool { return compareRefs(&r, &other) == 0 && r.Member == other.Member }
 
+// Object identifies what the blocker is about: a node by its host ID, else by its name; else a
+// StatefulSet or datacenter; empty for the whole cluster.
+func (b *Blocker) Object() string {
+	ref := b.Observed
+	if ref == (Ref{}) {
+		ref = b.Observer
+	}
+	set, _ := b.Cause.Params["statefulSet"].(string)
+	switch {
+	case ref.HostID != "":
+		return string(ref.HostID)
+	case ref.Member != "" || ref.Ordinal != nil:
+		return ref.Name()
+	}
+	return cmp.Or(set, ref.Datacenter)
+}
+
 // Count returns 1 + More.
 func (b Blocker) Count() int { return 1 + b.More }
 

@@ -78,8 +78,9 @@ var (
 	FindingNoNodes = define("FindingNoNodes",
 		"no node has joined yet, {newcomers} new {newcomers?node|nodes} waiting")
 	FindingSchemaDisagreement = define("FindingSchemaDisagreement", "the nodes have {count} different schema versions")
-	FindingForced             = define("FindingForced", "forced: {objects&}; the next start skips the barrier")
-	FindingVersionMix         = define("FindingVersionMix", "the nodes run different versions: {versions&}")
+	FindingForced             = define("FindingForced",
+		"forced: {objects&}; the next start skips the barrier[; reasons that the force does not cover block {blocked&}]")
+	FindingVersionMix = define("FindingVersionMix", "the nodes run different versions: {versions&}")
 
 	HostIDOfMember     = define("HostIDOfMember", "host ID {id} belongs to member {member}")
 	RunsAtOnce         = define("RunsAtOnce", "nodetool {command} would run on these nodes at once: {members&}; run it on one node, and on the next after every node is UP")

@@ -25,7 +25,10 @@ var (
 	RowOnly             = define("RowOnly", "it has a status report, but no Service or Pod here has its host ID")
 	ListedOnly          = define("ListedOnly", "peers list it as a member, but no Service or Pod here has its host ID")
 
-	NoteForced = define("NoteForced", "forced={value}")
+	NoteForced = define("NoteForced", "forced={value}[ for {reasons&}]")
+	// of the record of a force
+	ForceOverride      = define("ForceOverride", "{reason}[ of {object}]")
+	ForceOverridesMore = define("ForceOverridesMore", "{more} more")
 
 	WaitsForStatefulSet    = define("WaitsForStatefulSet", "StatefulSet {statefulSet} to create its Pod")
 	WaitsForEnd            = define("WaitsForEnd", "its Pod to terminate")

@@ -68,3 +68,11 @@ var (
 	PermitIsWithdrawn = define("PermitIsWithdrawn", "the permit of {member} ({kind}) is withdrawn[: {why}]")
 	PermitIsUsed      = define("PermitIsUsed", "{member} has joined with its permit ({kind})")
 )
+
+// What a force covers.
+var (
+	// ForceDoesNotCover is about reasons that are new since a user forced the start.
+	ForceDoesNotCover = define("ForceDoesNotCover", "must wait: its force does not cover: {reasons}")
+	ForceCovers       = define("ForceCovers",
+		"the force covers only {reasons&}; to override what is new, force again")
+)

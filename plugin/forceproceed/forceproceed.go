@@ -21,9 +21,11 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -50,7 +52,8 @@ type options struct {
 	reason                string
 	from                  string
 
-	reader *cli.Reader
+	reader   *cli.Reader
+	operator bool // the Scylla Operator runs the cluster
 }
 
 // NewCmd returns the command.
@@ -62,7 +65,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Short:   "Let a member start ScyllaDB even though its barrier blocks it",
 		Long: `Let a member start ScyllaDB even though its barrier blocks it.
 
-It shows the blockers to be ignored and asks for confirmation. If a node really is DOWN, ScyllaDB
+It shows the blockers to be ignored and asks for confirmation. It records them: a worse blocker
+that arises later blocks again until you force again. If a node really is DOWN, ScyllaDB
 permanently rejects the new node: its host ID is banned and its volume cannot be reused. Force only
 if you know better than the reports, for example if a reporter hangs. Replace dead nodes instead.
 Forcing does not override a decommissioned disk, a banned host ID or another node's volume, nor the
@@ -153,6 +157,7 @@ func (o *options) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	o.operator = p.snapshot.Operator
 	if o.undo {
 		for _, w := range p.warnings {
 			o.d.Warn("%s", w)
@@ -197,7 +202,8 @@ func (o *options) show(p *plan) ([]*document.BarrierVerdict, error) {
 	case len(docs) > 1:
 		o.d.Rendered(show.Barriers(list, opts) + "\n")
 	default:
-		o.d.Say("All members have joined: none is waiting. The force will apply to every member that is added later.\n")
+		o.d.Say("All members have joined: none is waiting. The force will apply to every member that is added later, " +
+			"and overrides no blocker that arises then.\n")
 		if text := document.NewViewStamp(p.snapshot).Text(o.reader.Now()); text != "" {
 			o.d.Say(text + "\n")
 		}
@@ -233,7 +239,7 @@ func (o *options) apply(ctx context.Context, p *plan, docs []*document.BarrierVe
 		who = o.d.WhoAmI(ctx)
 	}
 	for _, obj := range p.targets {
-		changed, err := o.annotate(ctx, obj)
+		changed, err := o.annotate(ctx, obj, docs)
 		if err != nil {
 			return err
 		}
@@ -247,13 +253,36 @@ func (o *options) apply(ctx context.Context, p *plan, docs []*document.BarrierVe
 	return nil
 }
 
-func (o *options) annotate(ctx context.Context, obj client.Object) (changed bool, err error) {
+// overrides returns the record of the force: the blockers that were shown, and those that an
+// earlier force of the object records. False for the Scylla Operator, whose barrier reads none.
+func (o *options) overrides(obj client.Object, docs []*document.BarrierVerdict) (string, bool) {
+	if o.operator {
+		return "", false
+	}
+	var had []api.ForceOverride
+	if cluster.Forces(obj) {
+		// an unreadable record covers nothing
+		had, _ = api.DecodeForceOverrides(obj.GetAnnotations()[api.AnnotationForceOverrides])
+	}
+	var shown []matrix.Blocker
+	for _, d := range docs {
+		if d.Verdict.Decision != bootstrap.DecisionRefuse { // a force does not override a refusal
+			shown = append(shown, d.Verdict.Blockers...)
+		}
+	}
+	value, err := api.EncodeForceOverrides(bootstrap.Overrides(had, shown))
+	return value, err == nil
+}
+
+func (o *options) annotate(ctx context.Context, obj client.Object, docs []*document.BarrierVerdict) (changed bool,
+	err error) {
 	mutate := func(obj client.Object) {
 		a := obj.GetAnnotations()
 		if o.undo {
 			delete(a, api.AnnotationForceProceed)
 			delete(a, api.AnnotationForceReason)
 			delete(a, api.AnnotationForcePropagatedFrom)
+			delete(a, api.AnnotationForceOverrides)
 			obj.SetAnnotations(a)
 			return
 		}
@@ -261,6 +290,9 @@ func (o *options) annotate(ctx context.Context, obj client.Object) (changed bool
 			a = map[string]string{}
 		}
 		a[api.AnnotationForceProceed] = api.ForceProceedValue
+		if value, ok := o.overrides(obj, docs); ok {
+			a[api.AnnotationForceOverrides] = value
+		}
 		// A user's force belongs to the user: the controller must not remove it.
 		delete(a, api.AnnotationForcePropagatedFrom)
 		if o.reason != "" {

@@ -47,7 +47,7 @@ func state(t testing.TB, c client.Client) string {
 	t.Helper()
 	var b strings.Builder
 	say := func(kind string, o client.Object) {
-		for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForceReason, api.AnnotationForcePropagatedFrom} {
+		for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForceReason, api.AnnotationForcePropagatedFrom, api.AnnotationForceOverrides} {
 			if v, ok := o.GetAnnotations()[k]; ok {
 				_, short, _ := strings.Cut(k, "/")
 				fmt.Fprintf(&b, "%s/%s %s=%q\n", kind, o.GetName(), short, v)
@@ -79,6 +79,14 @@ func state(t testing.TB, c client.Client) string {
 		fmt.Fprintf(&b, "event %s %s about %s/%s: %s\n", e.Type, e.Reason, e.Regarding.Kind, e.Regarding.Name, e.Note)
 	}
 	return b.String()
+}
+
+// recorded is a force past demo-dc1-rack1-0, while demo-dc1-rack3-0 is DOWN.
+func recorded() *plugintest.Cluster {
+	c := waits()
+	c.Service(newcomer).Annotations = map[string]string{api.AnnotationForceProceed: "true",
+		api.AnnotationForceOverrides: `[{"reason":"NodeDown","object":"` + c.Service("demo-dc1-rack1-0").Annotations[api.AnnotationHostID] + `"}]`}
+	return c
 }
 
 func TestForceProceed(t *testing.T) {
@@ -136,6 +144,7 @@ func TestForceProceed(t *testing.T) {
 		"an unknown format":                  {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y", "-o", "wide"}, Objects: waits().Objects()},
 		"nothing blocks":                     {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: func() []client.Object { c := plugintest.New(3, 1); c.Newcomer("dc1", "rack2", 1); return c.Objects() }()},
 		"forced already":                     {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: forced(waits()).Objects()},
+		"forced, and something is new":       {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: recorded().Objects()},
 		"undo":                               {Args: []string{"force-proceed", newcomer, "-n", "demo", "--undo"}, Objects: forced(waits()).Objects()},
 		"undo what is not forced":            {Args: []string{"force-proceed", newcomer, "-n", "demo", "--undo"}, Objects: waits().Objects()},
 		"undo what would come back":          {Args: []string{"force-proceed", newcomer, "-n", "demo", "--undo"}, Objects: propagated(true).Objects()},

@@ -15,8 +15,6 @@ import (
 
 // mayReplace are the golden files, by pattern, in which a replacement may be suggested, each with why. In every other one the situation forbids it.
 var mayReplace = map[string]string{
-	"test/e2e/testdata/script/barrier.txtar":  "the script may run longer than the five minutes for which nothing is suggested",
-	"test/e2e/testdata/script/status.txtar":   "the script may run longer than the five minutes for which nothing is suggested",
 	"test/e2e/testdata/script/operator.txtar": "what a person types",
 	"test/e2e/testdata/script/reader.txtar":   "what a person types",
 	"test/e2e/testdata/script/replace.txtar":  "what a person types",

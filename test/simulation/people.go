@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -209,14 +210,7 @@ func (w *world) command(c words.Command) func() {
 	case strings.HasPrefix(text, "kubectl scylla replace ") && len(args) == 4:
 		return w.replaceCommand(args[3])
 	case strings.HasPrefix(text, "kubectl scylla force-proceed"):
-		return func() {
-			w.annotate(last, func(_, annotations map[string]string) {
-				annotations[api.AnnotationForceProceed] = api.ForceProceedValue
-			})
-			w.after(time.Minute, func() {
-				w.annotate(last, func(_, annotations map[string]string) { delete(annotations, api.AnnotationForceProceed) })
-			})
-		}
+		return func() { w.force(last) }
 	case text == "kubectl scylla status":
 		return w.ghostCommand()
 	case strings.HasPrefix(text, "kubectl annotate service"):
@@ -227,6 +221,28 @@ func (w *world) command(c words.Command) func() {
 		return func() { w.annotate(args[3], func(labels, _ map[string]string) { write(labels, args[4:]) }) }
 	}
 	return nil
+}
+
+// force is kubectl scylla force-proceed: it overrides, and records, what the person has read. A minute later the person takes it back.
+func (w *world) force(name string) {
+	var read []matrix.Blocker
+	if p := w.pods[name]; p != nil && p.barrier != nil {
+		read = p.barrier.verdict.Blockers
+	}
+	record, err := api.EncodeForceOverrides(bootstrap.Overrides(nil, read))
+	if err != nil {
+		w.violate("the record of a force: %v", err)
+	}
+	w.tracef("the force of %s overrides %s", name, record)
+	w.annotate(name, func(_, annotations map[string]string) {
+		annotations[api.AnnotationForceProceed], annotations[api.AnnotationForceOverrides] = api.ForceProceedValue, record
+	})
+	w.after(time.Minute, func() {
+		w.annotate(name, func(_, annotations map[string]string) {
+			delete(annotations, api.AnnotationForceProceed)
+			delete(annotations, api.AnnotationForceOverrides)
+		})
+	})
 }
 
 // ghostCommand is what status prints of a host ID that no member has: a removenode, where it may be removed.

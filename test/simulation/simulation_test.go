@@ -91,9 +91,11 @@ func TestFoundSeeds(t *testing.T) {
 		20016: "another attempt was offered where the new node had joined unrecorded, and its machine was lost",
 		21028: "people did not forget removed nodes where as many were removed as are left",
 		21372: "nodes that joined and ended while no controller led were not recorded by their last rows",
+		40152: "a force past an unreadable volume opened over a node that was DOWN 86 s later",
 		40445: "a person was shown how to look at a new node whose machine was cut off, and deleted its PVC after it had joined",
 		47384: "a peer that had not renewed its row blocked a member whose join was recorded",
 		41709: "a new node whose host ID only a last row had recorded counted as a member",
+		50067: "a force past an unreadable volume covered a DOWN node that was shown with it",
 		42076: "the first node waited for another rack's rollout, which waited for the first node",
 	})
 }

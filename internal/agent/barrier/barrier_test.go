@@ -660,6 +660,38 @@ func TestForced(t *testing.T) {
 	})
 }
 
+// A force opened over a node that went DOWN after it was given, also at a barrier that started later: the record is on the Service.
+func TestAForceDoesNotCoverWhatIsNew(t *testing.T) {
+	record := func(id string) string { return `[{"reason":"NodeDown","object":"` + id + `"}]` }
+	synctest.Test(t, func(t *testing.T) {
+		svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceOverrides: record(idA)})
+		w := newWorld(t, append(others(), svc, lease("controller-1"), report(saw(idA, "UP", idB, "DOWN"), saw(idA, "UP", idB, "UP")))...)
+		ctx, done := running(t, w)
+		w.renews(ctx)
+		time.Sleep(time.Minute)
+		stillWaiting(t, done)
+		if want := "its force does not cover: demo-rack1-0 (8ebd2a16) sees demo-rack2-0 (35d00000) DOWN"; !strings.Contains(w.logged(), want) {
+			t.Errorf("log does not say %q:\n%s", want, w.logged())
+		}
+		events := w.events()
+		if len(events) == 0 || events[0].Reason != EventWaiting || !strings.Contains(events[0].Note, "does not cover") {
+			t.Errorf("events %+v", events)
+		}
+		var pod corev1.Pod
+		if err := w.c.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: newcomer}, &pod); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := api.DecodeBarrierWait(pod.Annotations[api.AnnotationBarrier]); err != nil || len(said.Refusals) != 1 || said.Refusals[0].Observed != idB {
+			t.Errorf("on the Pod is %q, %v", pod.Annotations[api.AnnotationBarrier], err)
+		}
+		w.update(svc, func() { svc.Annotations[api.AnnotationForceOverrides] = record(idB) })
+		opens(t, done)
+		if events := w.eventReasons(); !slices.Contains(events, EventForced) {
+			t.Errorf("events %v", events)
+		}
+	})
+}
+
 func TestForcedByFieldManager(t *testing.T) {
 	svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true"})
 	at := metav1.NewTime(time.Date(2026, 8, 1, 10, 0, 0, 0, time.UTC))

@@ -90,7 +90,8 @@ func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
 // waitBeyondReports returns why a verdict waits beyond the reports, nil if the reports show it.
 func (b *barrier) waitBeyondReports(v bootstrap.Verdict) *api.BarrierWait {
 	unread := func(x matrix.Blocker) bool { return x.Reason == words.VolumeUnreadable }
-	if b.stability.since.IsZero() && !slices.ContainsFunc(v.Blockers, unread) {
+	forced := v.Summary.Code == words.ForceDoesNotCover // the next force must name what only this barrier sees
+	if b.stability.since.IsZero() && !forced && !slices.ContainsFunc(v.Blockers, unread) {
 		return nil
 	}
 	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.Stabilising }) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+)
+
+// recordForces records, on the Service of each forced member, the reasons that its force overrides
+// when it is first seen, unless the user who forced has recorded them. The record outlives this
+// process and the barrier's. A barrier without a record opens: without a controller a force has the
+// Scylla Operator's meaning.
+func (r *reconciler) recordForces(ctx context.Context, in reading) error {
+	var judged *cluster.Cluster // only if needed
+	for _, m := range in.world.Serviced() {
+		_, recorded := m.ForceOverrides()
+		if recorded || !m.Forced() || m.OfOperator() || cluster.NodeStarted(m.Pod) {
+			continue
+		}
+		if judged == nil {
+			want := in.world.ClusterReport(in.foreign, in.unread)
+			want.Status.HealthPolicy = in.health.policy
+			judged = in.world.WithOwn(want)
+		}
+		overrides, err := bootstrap.OverridesOf(judged, m.Ref.Member)
+		if err != nil {
+			return fmt.Errorf("record the reasons that the force of %s overrides: %w", m.Name(), err)
+		}
+		text, err := api.EncodeForceOverrides(overrides)
+		if err != nil {
+			return err
+		}
+		svc := m.Service.DeepCopy()
+		// A conflict is decided again from the new Service.
+		if err := kube.PatchMetadata(ctx, r.o.Client, svc, func(s *corev1.Service) {
+			s.Annotations[api.AnnotationForceOverrides] = text
+		}); err != nil {
+			return fmt.Errorf("record the reasons that the force of %s overrides: %w", m.Name(), err)
+		}
+		r.o.Log.InfoContext(ctx, "reasons recorded that a force overrides", "namespace", svc.Namespace, "member",
+			svc.Name, "reasons", text)
+	}
+	return nil
+}
