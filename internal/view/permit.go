@@ -166,7 +166,7 @@ func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
 	a.Kind = needs
 	volume := bootstrap.VolumeEmpty
 	if needs == api.PermitForm {
-		volume = bootstrap.VolumeUsed // a founder that started before, which only its barrier can tell
+		volume = bootstrap.VolumeUsed // it may have started before, which only its barrier can tell
 	}
 	if choice, launched := bootstrap.SeedChoiceOf(c, a.Name(), volume); launched {
 		a.Seeds = choice.Seeds

@@ -387,7 +387,7 @@ func accountNamed(spec object) string {
 	return cmp.Or(name, alias)
 }
 
-// setAccount changes the deprecated alias too: the API server writes it beside the name, and takes
+// setAccount changes the deprecated alias too: the API server writes it with the name, and takes
 // the name from it where only the name was removed.
 func setAccount(spec object, name string) {
 	for _, field := range []string{fieldAccount, fieldAccountAlias} {
