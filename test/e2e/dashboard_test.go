@@ -377,7 +377,7 @@ var (
 	// Where a line is cut depends on how long its age is written.
 	// How many lines are left over depends on where the ages before them are wrapped.
 	anyMore = regexp.MustCompile(`\+[0-9]+ lines?`)
-	anyCut  = regexp.MustCompile(`(new node waiting for AGE:).*`)
+	anyCut  = regexp.MustCompile(`(new node waiting for AGE)[:…].*`)
 	// Several writes are one change or several, as they come.
 	anyCount = regexp.MustCompile(`Changes \d+ ?─*`)
 )
