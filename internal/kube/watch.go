@@ -29,6 +29,9 @@ type WatchOptions struct {
 	LeaseNamespace string
 	// Quiet is how long changes are collected into one signal; default 200 ms.
 	Quiet time.Duration
+	// Changed is called before the signal of each change, and of each new watch, with its kind. It
+	// must not block; may be nil.
+	Changed func(cluster.Kinds)
 	// Connected is called at each change: false with the reason if a watch was lost and could not
 	// be reopened at once, true when all watches are open. It must not block.
 	Connected func(ok bool, err error)
@@ -123,7 +126,10 @@ type watcher struct {
 	told *bool
 }
 
-func (w *watcher) signal() {
+func (w *watcher) signal(k cluster.Kinds) {
+	if w.opts.Changed != nil {
+		w.opts.Changed(k)
+	}
 	select {
 	case w.dirty <- struct{}{}:
 	default: // a pending signal covers this change
@@ -182,9 +188,9 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 		if err == nil {
 			w.state(i, true, nil)
 			// Events between two watches are lost.
-			w.signal()
+			w.signal(k.bit)
 			var events int
-			events, err = w.drain(ctx, stream)
+			events, err = w.drain(ctx, stream, k.bit)
 			if events > 0 {
 				delay = watchRetry
 			}
@@ -222,7 +228,7 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 // drain reads a watch to its end and returns the number of events. err is the server's error, nil
 // at a normal end or if no data arrived within WatchSilence: the caller then loads everything
 // again, as after each new watch.
-func (w *watcher) drain(ctx context.Context, stream watch.Interface) (events int, err error) {
+func (w *watcher) drain(ctx context.Context, stream watch.Interface, k cluster.Kinds) (events int, err error) {
 	defer stream.Stop()
 	silent := time.NewTimer(watchSilence)
 	defer silent.Stop()
@@ -241,7 +247,7 @@ func (w *watcher) drain(ctx context.Context, stream watch.Interface) (events int
 				return events, apierrors.FromObject(e.Object)
 			case e.Type != watch.Bookmark:
 				events++
-				w.signal()
+				w.signal(k)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -209,6 +210,8 @@ type barrier struct {
 	watched   cluster.Key
 	unwatch   context.CancelFunc
 	changes   <-chan struct{}
+	changed   atomic.Uint32 // the cluster.Kinds of the changes since the last judgement
+	last      earlier
 	shown     string // the last logged verdict without ages
 	lastShown time.Time
 }
@@ -252,30 +255,6 @@ func (b *barrier) wait(ctx context.Context) error {
 	}
 }
 
-// pause is the time until the next judgement without a change.
-func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
-	switch {
-	case serviceMissing(v):
-		return missingService
-	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.ControllerSilent }):
-		// A running controller renews its Lease every two seconds.
-		return shortest
-	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
-		return slices.Contains(aboutPermits, x.Reason) || isNoViewBlocker(x) && b.byPermits()
-	}):
-		// reporters are polled as often; a change of the view wakes wait at once
-		return b.policy.PeerCheck.Duration
-	case v.Pause != 0:
-		return max(shortest, v.Pause)
-	}
-	return reevaluate
-}
-
-func serviceMissing(v bootstrap.Verdict) bool {
-	missing := func(x matrix.Blocker) bool { return x.Reason == words.MemberServiceMissing }
-	return slices.ContainsFunc(v.Blockers, missing)
-}
-
 // judge reads the cluster and decides. It never uses a watch's cache: a broken watch looks like a
 // cluster without changes.
 func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service) {
@@ -289,13 +268,18 @@ func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service
 	if b.Launcher != nil {
 		b.readRan(ctx)
 	}
+	if v, ok := b.again(ctx, key); ok {
+		return v, nil
+	}
 	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
 	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true,
 		StatusReport: true, Member: b.Service})
 	if serviceMissing(v) {
 		b.name = "" // its label may have been corrected: read it again
 	}
-	return b.byPeers(ctx, key, b.explainNoView(b.settle(ctx, key, v, known)), known), svc
+	v = b.byPeers(ctx, key, b.explainNoView(b.settle(ctx, key, v, known)), known)
+	b.remember(v, known, svc)
+	return v, svc
 }
 
 func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOptions) (bootstrap.Verdict,
@@ -402,6 +386,7 @@ func (b *barrier) watch(key cluster.Key) {
 	b.watched = key
 	changes, err := kube.Watch(ctx, b.client, key, kube.WatchOptions{
 		Kinds: cluster.KindServices | cluster.KindReports | cluster.KindStatusReport, Quiet: quiet,
+		Changed: func(k cluster.Kinds) { b.changed.Or(uint32(k)) },
 		Connected: func(ok bool, err error) {
 			switch {
 			case ok:

@@ -33,8 +33,8 @@ func ParsePolicy(text string) (api.Policy, error) {
 	return "", fmt.Errorf("unknown policy %q: use one of %s, %s", text, api.PolicyPermits, api.PolicyReports)
 }
 
-// aboutPermits are the reasons of blockers that the controller's view shows.
-var aboutPermits = []words.Code{words.PermitPending, words.PermitForOther, words.ViewHeld, words.Isolated}
+// aboutPermits are the reasons of blockers that the next view, or a relayed one, may remove.
+var aboutPermits = []words.Code{words.PermitForOther, words.ViewHeld, words.Isolated}
 
 // permits is what the barrier has read of the controller's views.
 type permits struct {
