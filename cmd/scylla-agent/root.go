@@ -28,6 +28,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/mask"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/version"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -77,10 +78,11 @@ func execute(ctx context.Context, root *cobra.Command, args []string) error {
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		err = exit.Usage(err)
 	}
+	log := slog.New(slog.NewJSONHandler(root.ErrOrStderr(), &slog.HandlerOptions{ReplaceAttr: masked}))
 	switch text := exit.Message(err); {
 	case text == "":
 	case exit.Code(err) == exit.CodeInterrupted:
-		slog.New(slog.NewJSONHandler(root.ErrOrStderr(), nil)).Info(text)
+		log.Info(text)
 	case exit.Code(err) == exit.CodeUsage && !errors.As(err, new(*runError)):
 		_, _ = fmt.Fprintln(root.ErrOrStderr(), words.Visible(text))
 	default:
@@ -89,7 +91,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string) error {
 		if hint := exit.Hint(described); hint != "" {
 			attrs = append(attrs, "hint", hint)
 		}
-		slog.New(slog.NewJSONHandler(root.ErrOrStderr(), nil)).Error(described.Error(), attrs...)
+		log.Error(described.Error(), attrs...)
 	}
 	return err
 }
@@ -112,12 +114,29 @@ func (a *agent) setup(*cobra.Command) error {
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
 		return exit.Usagef("unknown --log-level=%q: use one of debug, info, warn, error", a.logLevel)
 	}
-	handler := slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level})
+	handler := slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: masked})
 	a.log = slog.New(handler)
 	slog.SetDefault(a.log)
 	klog.SetSlogLogger(a.log.With("logger", "client-go"))
 	ctrllog.SetLogger(logr.FromSlogHandler(handler))
 	return nil
+}
+
+// masked removes secrets from the texts of the log: some quote a container's message or ScyllaDB.
+func masked(_ []string, a slog.Attr) slog.Attr {
+	switch v := a.Value.Any().(type) {
+	case string:
+		a.Value = slog.StringValue(mask.Text(v))
+	case error:
+		a.Value = slog.StringValue(mask.Text(v.Error()))
+	case []string:
+		texts := make([]string, len(v))
+		for i := range v {
+			texts[i] = mask.Text(v[i])
+		}
+		a.Value = slog.AnyValue(texts)
+	}
+	return a
 }
 
 func (a *agent) restConfig() (*rest.Config, error) {

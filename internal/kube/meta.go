@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/mask"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -133,7 +134,7 @@ func Emit(ctx context.Context, c client.Client, regarding client.Object, e Event
 	if now.IsZero() {
 		now = time.Now()
 	}
-	note := cutNote(words.Clean(e.Note))
+	note := cutNote(words.Clean(mask.Text(e.Note)))
 	ev := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      eventName(regarding, gvk.Kind, e.Type, e.Reason, note),

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/mask"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 )
 
@@ -244,9 +245,10 @@ func errorMessage(body []byte, status int) string {
 	return "no message"
 }
 
-// clip cuts a text at a rune boundary and replaces bytes that are invalid in JSON.
+// clip removes secrets from a text, cuts it at a rune boundary, and replaces bytes that are invalid
+// in JSON.
 func clip(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.ToValidUTF8(mask.Text(text), "\uFFFD")
 	if len(text) <= maxErrorMessage {
 		return text
 	}

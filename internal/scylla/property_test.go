@@ -247,3 +247,11 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestNoHarm46NoPasswordInAnAnswer: ScyllaDB's words get into the annotation of the Pod, and from there into reports and conditions.
+func TestNoHarm46NoPasswordInAnAnswer(t *testing.T) {
+	const statement = "cannot run CREATE ROLE a WITH PASSWORD = 'hunter2'"
+	if got := clip(errorMessage([]byte(`{"message": "`+statement+`"}`), 500)); strings.Contains(got, "hunter2") || !strings.Contains(got, "CREATE ROLE a") {
+		t.Error(got)
+	}
+}

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/mask"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 // Redacted replaces a removed value, redactedLabel a label's value, which cannot have brackets.
 const (
-	Redacted      = "[redacted]"
+	Redacted      = mask.Redacted
 	redactedLabel = "redacted"
 )
 
@@ -187,7 +188,7 @@ func (r redactor) annotations(m map[string]any) map[string]any {
 
 // jsonText redacts texts within JSON and keeps valid JSON; without secrets it changes no byte.
 func (r redactor) jsonText(s string) string {
-	if Text(s) == s {
+	if mask.Text(s) == s {
 		return s
 	}
 	d := json.NewDecoder(strings.NewReader(s))
@@ -211,7 +212,7 @@ func (r redactor) labels(m map[string]any) map[string]any {
 		switch {
 		case !ok:
 			out[k] = r.field(k, v, nil) // a selector with matchLabels
-		case text != "" && text != redactedLabel && secretName(k) || Text(text) != text:
+		case text != "" && text != redactedLabel && mask.SecretName(k) || Text(text) != text:
 			r.out(RuleLabel)
 			out[k] = redactedLabel
 		default:
