@@ -89,7 +89,7 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 	found := &finder{cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), clock: clk, log: o.Log}
 	o.Kinds = found.kinds
 	byCluster := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
-		if name := obj.GetLabels()[api.LabelCluster]; name != "" {
+		if name := api.ClusterOf(obj.GetLabels()); name != "" {
 			return []reconcile.Request{
 				{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}}}
 		}
@@ -137,7 +137,7 @@ func startsWithForce(c client.Reader, pod client.Object) bool {
 //
 //nolint:funlen // the cases of one annotation, in the order in which they are tested
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	in := []client.ListOption{client.InNamespace(req.Namespace), client.MatchingLabels{api.LabelCluster: req.Name}}
+	in := []client.ListOption{client.InNamespace(req.Namespace), kube.OfCluster(req.Name)}
 	var services corev1.ServiceList
 	if err := r.o.Client.List(ctx, &services, in...); err != nil {
 		return reconcile.Result{}, fmt.Errorf("list services of cluster %s: %w", req, err)

@@ -166,7 +166,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 // owned reports whether another object than the StatefulSet controls a Service.
 func owned(svc *corev1.Service, set string) bool {
 	o := metav1.GetControllerOf(svc)
-	return o != nil && (o.Kind != kindStatefulSet || o.Name != set)
+	return o != nil && o.Kind != kindNamespace && (o.Kind != kindStatefulSet || o.Name != set)
 }
 
 // settle turns a conflict into a requeue: the cache will soon have the newer object.
@@ -188,7 +188,7 @@ type world struct {
 }
 
 func (r *reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespace, cluster string) (*world, error) {
-	in := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{api.LabelCluster: cluster}}
+	in := []client.ListOption{client.InNamespace(namespace), kube.OfCluster(cluster)}
 	var services corev1.ServiceList
 	if err := r.o.Client.List(ctx, &services, in...); err != nil {
 		return nil, fmt.Errorf("list services of cluster %s/%s: %w", namespace, cluster, err)
@@ -244,6 +244,12 @@ func (w *world) member(svc *corev1.Service) *cluster.Member {
 // ensure creates a member Service, or corrects the existing one.
 func (r *reconciler) ensure(ctx context.Context, w *world, want *corev1.Service) error {
 	svc := w.byName[want.Name]
+	if svc == nil || metav1.GetControllerOf(svc) == nil {
+		var err error
+		if want.OwnerReferences, err = r.namespaceOf(ctx, want.Namespace); err != nil {
+			return err
+		}
+	}
 	if svc == nil {
 		err := r.o.Client.Create(ctx, want)
 		if err == nil {

@@ -45,7 +45,7 @@ func (r *reconciler) orphans(ctx context.Context, key types.NamespacedName) (rec
 	waiting := false
 	for i := range all.Items {
 		svc := &all.Items[i]
-		name := svc.Labels[api.LabelCluster]
+		name := api.ClusterOf(svc.Labels)
 		if set, ok := scope.StatefulSetOf(svc.Name); !ok || set != key.Name || name == "" || !cluster.Managed(svc) ||
 			owned(svc, key.Name) {
 			continue

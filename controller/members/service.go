@@ -3,6 +3,8 @@
 package members
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,14 +12,16 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-const kindStatefulSet = "StatefulSet"
+const kindStatefulSet, kindNamespace = "StatefulSet", "Namespace"
 
 // ports of a ScyllaDB node, with the Scylla Operator's names.
 var ports = []struct {
@@ -33,9 +37,9 @@ var ports = []struct {
 	{"prometheus", 9180},
 }
 
-// Service returns the member Service of one ordinal, with the Pod's name. It has no owner: its
-// annotations must outlive the StatefulSet, which administrators often delete and recreate. Without
-// them, a member with a new volume would bootstrap a second cluster.
+// Service returns the member Service of one ordinal, with the Pod's name. No StatefulSet owns it:
+// its annotations must outlive the StatefulSet, which administrators often delete and recreate.
+// Without them, a member with a new volume would bootstrap a second cluster.
 func Service(s *appsv1.StatefulSet, place scope.Place, ordinal int32) *corev1.Service {
 	name := s.Name + "-" + strconv.Itoa(int(ordinal))
 	svc := &corev1.Service{
@@ -98,4 +102,27 @@ func adopt(svc *corev1.Service, want *corev1.Service, set string) {
 	// With an owner reference to the StatefulSet, garbage collection would delete the Service.
 	svc.OwnerReferences = slices.DeleteFunc(svc.OwnerReferences,
 		func(o metav1.OwnerReference) bool { return o.Kind == kindStatefulSet && o.Name == set })
+	if metav1.GetControllerOf(svc) == nil {
+		svc.OwnerReferences = append(svc.OwnerReferences, want.OwnerReferences...)
+	}
+}
+
+// namespaceOf returns the namespace as the controller of a member Service. The Scylla Operator
+// adopts each Service with the name of its ScyllaDBDatacenter in LabelCluster that no object
+// controls. Agents of earlier versions read that label, so it stays. Garbage collection deletes the
+// Service with its namespace only.
+func (r *reconciler) namespaceOf(ctx context.Context, name string) ([]metav1.OwnerReference, error) {
+	n := &metav1.PartialObjectMetadata{}
+	n.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kindNamespace))
+	err := r.o.Live.Get(ctx, types.NamespacedName{Name: name}, n)
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		// RBAC rules of an earlier version: members need their Services
+		r.o.Log.WarnContext(ctx, "cannot protect member Services from adoption", "namespace", name, "error", err)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read namespace %s: %w", name, err)
+	}
+	return []metav1.OwnerReference{{APIVersion: corev1.SchemeGroupVersion.String(), Kind: kindNamespace, Name: name,
+		UID: n.UID, Controller: new(true)}}, nil
 }

@@ -162,7 +162,7 @@ func TestContactReadsWhatIsTheirsAndPushesWhatTheyLack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{
-		api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: "demo", api.LabelReportSelector: "demo", api.LabelRemoteReport: "dc1",
+		api.LabelManagedBy: api.ManagedByUs, api.LabelReportSelector: "demo", api.LabelRemoteReport: "dc1",
 	}, got.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}

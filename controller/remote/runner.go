@@ -250,7 +250,6 @@ func (r *runner) outgoingCopy(o *api.ScyllaDBDatacenterNodesStatusReport) *api.S
 			Name:      scope.ObjectName(r.config.RemoteCluster, o.DatacenterName, "external"),
 			Labels: map[string]string{
 				api.LabelManagedBy:      api.ManagedByUs,
-				api.LabelCluster:        r.config.RemoteCluster,
 				api.LabelReportSelector: r.config.RemoteCluster,
 				api.LabelRemoteReport:   labelValue(o.DatacenterName),
 			},

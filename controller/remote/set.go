@@ -275,7 +275,7 @@ func LocalCluster(secret client.Object) types.NamespacedName {
 		return types.NamespacedName{}
 	}
 	return types.NamespacedName{Namespace: secret.GetAnnotations()[api.AnnotationRemoteLocalNamespace],
-		Name: secret.GetLabels()[api.LabelCluster]}
+		Name: api.ClusterOf(secret.GetLabels())}
 }
 
 // For returns the remotes configured for a local cluster, sorted by name. A remote that this

@@ -136,7 +136,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{}, nil
 	}
-	reading, err := r.read(ctx, cluster.Key{Namespace: req.Namespace, Name: cached.Labels[api.LabelCluster]})
+	reading, err := r.read(ctx, cluster.Key{Namespace: req.Namespace, Name: api.ClusterOf(cached.Labels)})
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("read the cluster of service %s: %w", req, err)
 	}
@@ -147,7 +147,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	step := replace.Next(*in)
 	r.log(ctx, svc, step)
-	r.at(req.NamespacedName, svc.Labels[api.LabelCluster], step.Phase())
+	r.at(req.NamespacedName, api.ClusterOf(svc.Labels), step.Phase())
 	return r.take(ctx, reading, svc, step)
 }
 

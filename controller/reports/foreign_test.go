@@ -68,7 +68,7 @@ func TestARemoteDatacenterIsCopiedAndCounted(t *testing.T) {
 	b.reconcile()
 	c := b.report(copyName)
 	if diff := cmp.Diff(map[string]string{
-		api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: "demo", api.LabelReportSelector: "demo", api.LabelRemoteReport: "eu",
+		api.LabelManagedBy: api.ManagedByUs, api.LabelReportSelector: "demo", api.LabelRemoteReport: "eu",
 	}, c.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}

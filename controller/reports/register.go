@@ -52,7 +52,7 @@ func Register(mgr ctrl.Manager, r *reconciler, sources ...source.Source) error {
 // byLabel maps an object to the cluster in one of its labels.
 func byLabel(label string) handler.MapFunc {
 	return func(_ context.Context, obj client.Object) []reconcile.Request {
-		name := obj.GetLabels()[label]
+		name := api.ClusterValue(obj.GetLabels()[label])
 		if name == "" {
 			return nil
 		}
@@ -87,5 +87,5 @@ var podSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, _ := api.RowOf(was.Annotations)
 	after, _ := api.RowOf(is.Annotations)
 	return was.UID != is.UID || before != after ||
-		cluster.SaysMore(was, is) || was.Labels[api.LabelCluster] != is.Labels[api.LabelCluster]
+		cluster.SaysMore(was, is) || api.ClusterOf(was.Labels) != api.ClusterOf(is.Labels)
 }}

@@ -31,6 +31,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/write"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
@@ -221,7 +222,7 @@ type world struct {
 }
 
 func (r *reconciler) read(ctx context.Context, key types.NamespacedName, m *memory, now time.Time) (*world, error) {
-	in := []client.ListOption{client.InNamespace(key.Namespace), client.MatchingLabels{api.LabelCluster: key.Name}}
+	in := []client.ListOption{client.InNamespace(key.Namespace), kube.OfCluster(key.Name)}
 	var sets appsv1.StatefulSetList
 	var services corev1.ServiceList
 	var pods corev1.PodList
@@ -446,7 +447,7 @@ func datacenterReports(key types.NamespacedName, w *world, local []cluster.Local
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: key.Namespace, Name: scope.ObjectName(key.Name, d.Datacenter), OwnerReferences: o,
 				Labels: map[string]string{
-					api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name, api.LabelDatacenter: d.Datacenter,
+					api.LabelManagedBy: api.ManagedByUs, api.LabelDatacenter: d.Datacenter,
 					api.LabelReportSelector: key.Name,
 				},
 			},

@@ -270,7 +270,7 @@ func TestReportsOfAHealthyCluster(t *testing.T) {
 	r := b.report(name)
 	wantMeta := metav1.ObjectMeta{
 		Labels: map[string]string{
-			api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelReportSelector: "demo",
+			api.LabelManagedBy: api.ManagedByUs, api.LabelDatacenter: "dc1", api.LabelReportSelector: "demo",
 		},
 		OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", UID: "uid-demo-r1"},

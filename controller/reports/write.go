@@ -5,7 +5,6 @@ package reports
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +23,8 @@ func desired(key types.NamespacedName, w *world, existing, want *api.ScyllaDBSta
 	if obj.Labels == nil {
 		obj.Labels = map[string]string{}
 	}
-	maps.Copy(obj.Labels, map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: key.Name})
+	obj.Labels[api.LabelManagedBy] = api.ManagedByUs
+	delete(obj.Labels, api.LabelCluster) // of an earlier version
 	obj.OwnerReferences = owners(w.sets, "")
 	c := want.DeepCopy() // the client decodes into the sent object; want must not change
 	obj.Membership, obj.Datacenters, obj.LastListed = c.Membership, c.Datacenters, c.LastListed

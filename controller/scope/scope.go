@@ -28,7 +28,7 @@ func PlaceOf(obj metav1.Object) (Place, error) {
 				k, obj.GetNamespace(), obj.GetName())
 		}
 	}
-	return Place{Namespace: obj.GetNamespace(), Cluster: l[api.LabelCluster], Datacenter: l[api.LabelDatacenter],
+	return Place{Namespace: obj.GetNamespace(), Cluster: api.ClusterOf(l), Datacenter: l[api.LabelDatacenter],
 		Rack: l[api.LabelRack]}, nil
 }
 

@@ -100,6 +100,9 @@ func merge(existing, want *api.ScyllaDBDatacenterNodesStatusReport) *api.ScyllaD
 		out.Labels = map[string]string{}
 	}
 	maps.Copy(out.Labels, want.Labels)
+	// The Scylla Operator deletes a report with the name of its ScyllaDBDatacenter here. Earlier
+	// versions wrote it, no reader uses it.
+	delete(out.Labels, api.LabelCluster)
 	maps.DeleteFunc(out.Annotations, func(k, _ string) bool {
 		_, wanted := want.Annotations[k]
 		return strings.HasPrefix(k, ownPrefix) && !wanted

@@ -2,6 +2,8 @@
 
 package api
 
+import "strings"
+
 // Annotations on Pods.
 const (
 	// AnnotationNodeStatusReport is one node's row as JSON (see NodeStatusReport). Written by the
@@ -138,6 +140,27 @@ const (
 	ManagedByUs       = "kubectl-scylla"
 	ManagedByOperator = "scylla-operator"
 )
+
+// ownCluster precedes the name of a cluster in LabelCluster on our StatefulSets. The Scylla
+// Operator adopts and deletes each StatefulSet whose LabelCluster is the name of its
+// ScyllaDBDatacenter. No name of a Kubernetes object has an underscore.
+const ownCluster = "own_"
+
+// OwnCluster returns the value of LabelCluster on an object of ours that the Scylla Operator could
+// adopt. A name that is too long for the prefix stays unchanged.
+func OwnCluster(name string) string {
+	if own := ownCluster + name; IsLabelValue(own) {
+		return own
+	}
+	return name
+}
+
+// ClusterOf returns the name of the cluster in an object's labels, with and without the prefix of
+// OwnCluster; empty if there is none.
+func ClusterOf(labels map[string]string) string { return ClusterValue(labels[LabelCluster]) }
+
+// ClusterValue returns the name of the cluster in the value of LabelCluster or LabelReportSelector.
+func ClusterValue(value string) string { return strings.TrimPrefix(value, ownCluster) }
 
 // FieldOwnerController is the field manager of the reports that our controller writes, in any
 // Kubernetes cluster.

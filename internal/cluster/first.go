@@ -35,7 +35,7 @@ func (c *Cluster) NotFirst(member string, all Neighbourhood) words.Message {
 		// its seeds are unknown: the caller is outside the Pod, which does not exist yet
 		return words.Message{}
 	}
-	if l := pod.Labels[api.LabelCluster]; l != "" && l != c.Name {
+	if l := api.ClusterOf(pod.Labels); l != "" && l != c.Name {
 		return words.New(words.PodIsOfCluster, "pod", l, "service", c.Name)
 	}
 	if set := statefulSetOf(pod); set != "" {
@@ -162,9 +162,9 @@ func (n Neighbourhood) service(name string) *corev1.Service {
 func (n Neighbourhood) clusterOf(p *corev1.Pod) string {
 	of := ""
 	if s := n.service(p.Name); s != nil {
-		of = s.Labels[api.LabelCluster]
+		of = api.ClusterOf(s.Labels)
 	}
-	return cmp.Or(of, p.Labels[api.LabelCluster])
+	return cmp.Or(of, api.ClusterOf(p.Labels))
 }
 
 func statefulSetOf(p *corev1.Pod) string {

@@ -83,7 +83,7 @@ func (c *Cluster) makeIndex() *index {
 	// PVCs without a label were listed with all other PVCs of their namespace.
 	wanted := sync.OnceValue(ix.wanted)
 	c.PVCs = slices.DeleteFunc(c.PVCs, func(p corev1.PersistentVolumeClaim) bool {
-		return p.Labels[api.LabelCluster] != c.Name && !wanted()[p.Name] && !ix.claims(p.Name)
+		return api.ClusterOf(p.Labels) != c.Name && !wanted()[p.Name] && !ix.claims(p.Name)
 	})
 	for i := range c.PVCs {
 		ix.pvcs[c.PVCs[i].Name] = &c.PVCs[i]

@@ -20,7 +20,7 @@ import (
 // racks of one cluster share, else the StatefulSet's name. All commands use this rule: StatefulSets
 // of one namespace with the same name are one cluster.
 func NameOf(s *appsv1.StatefulSet) string {
-	if name := s.Labels[api.LabelCluster]; name != "" {
+	if name := api.ClusterOf(s.Labels); name != "" {
 		return name
 	}
 	c := ScyllaDBContainer(&s.Spec.Template.Spec)
@@ -38,7 +38,7 @@ func NameOf(s *appsv1.StatefulSet) string {
 func Unprepared(list []appsv1.StatefulSet, name string) []appsv1.StatefulSet {
 	var out []appsv1.StatefulSet
 	for i := range list {
-		if s := &list[i]; s.Labels[api.LabelCluster] == "" && NameOf(s) == name {
+		if s := &list[i]; api.ClusterOf(s.Labels) == "" && NameOf(s) == name {
 			out = append(out, *s)
 		}
 	}

@@ -74,7 +74,7 @@ func ListClusters(ctx context.Context, c client.Reader, ns string, selector labe
 				if src.resource == cluster.ResourceServices && !cluster.NamesMember(o) {
 					continue
 				}
-				if name := o.Labels[src.label]; name != "" {
+				if name := api.ClusterValue(o.Labels[src.label]); name != "" {
 					found[cluster.Key{Namespace: o.Namespace, Name: name}] = true
 				}
 			}

@@ -34,7 +34,7 @@ func RecordedElsewhere(ctx context.Context, c client.Reader, key cluster.Key, id
 		for i := range list.Items {
 			s := &list.Items[i]
 			id := hostid.Known(s.Annotations[api.AnnotationHostID])
-			if wanted[id] && (s.Namespace != key.Namespace || s.Labels[api.LabelCluster] != key.Name) {
+			if wanted[id] && (s.Namespace != key.Namespace || api.ClusterOf(s.Labels) != key.Name) {
 				out[id] = s.Namespace + "/" + s.Name
 			}
 		}

@@ -8,7 +8,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -80,6 +82,27 @@ func listed[L any, T any, P interface {
 			return nil
 		},
 	}
+}
+
+// OfCluster selects the objects of a cluster by LabelCluster: in one request also our StatefulSets.
+func OfCluster(name string) client.ListOption {
+	values := []string{name}
+	if own := api.OwnCluster(name); own != name {
+		values = append(values, own)
+	}
+	one, err := labels.NewRequirement(api.LabelCluster, selection.In, values)
+	if err != nil {
+		return client.MatchingLabels{api.LabelCluster: name} // the API server refuses the value
+	}
+	return client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*one)}
+}
+
+// of selects the objects of the kind that belong to a cluster.
+func (k *kind) of(name string) client.ListOption {
+	if k.bit == cluster.KindStatefulSets {
+		return OfCluster(name)
+	}
+	return client.MatchingLabels{k.label: name}
 }
 
 // kindNamed returns the kind with that name, nil if it does not belong to clusters.

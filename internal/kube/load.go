@@ -182,7 +182,7 @@ func (l *loader) read(ctx context.Context) error {
 
 func (l *loader) list(ctx context.Context, k *kind) error {
 	list := k.newList()
-	err := l.c.List(ctx, list, client.InNamespace(l.o.Namespace), client.MatchingLabels{k.label: l.o.Name})
+	err := l.c.List(ctx, list, client.InNamespace(l.o.Namespace), k.of(l.o.Name))
 	if err == nil {
 		l.set(k.bit, func(o *cluster.Objects) { k.store(list, o) })
 		return nil

@@ -260,7 +260,7 @@ type sorting struct {
 // at returns the cluster that an object's label names, and creates it for its first object. It
 // returns nil if the label is missing.
 func (t *sorting) at(o metav1.Object, label string) *cluster.Objects {
-	k := cluster.Key{Namespace: o.GetNamespace(), Name: o.GetLabels()[label]}
+	k := cluster.Key{Namespace: o.GetNamespace(), Name: api.ClusterValue(o.GetLabels()[label])}
 	if k.Name == "" {
 		return nil
 	}

@@ -82,7 +82,7 @@ func (o WatchOptions) watched(key cluster.Key) []watched {
 		case w.name != "":
 			w.opts = append(w.opts, client.MatchingFields{metav1.ObjectNameField: w.name})
 		case w.label != "":
-			w.opts = append(w.opts, client.MatchingLabels{w.label: key.Name})
+			w.opts = append(w.opts, w.of(key.Name))
 		}
 		out = append(out, w)
 	}

@@ -224,7 +224,7 @@ func TestWatchAsksForItsClusterOnly(t *testing.T) {
 			}
 		}
 		want := map[string]string{
-			"Service": "db metadata.name=demo-rack1-0", "Pod": "db scylla/cluster=demo", "StatefulSet": "db scylla/cluster=demo",
+			"Service": "db metadata.name=demo-rack1-0", "Pod": "db scylla/cluster=demo", "StatefulSet": "db scylla/cluster in (demo,own_demo)",
 			"PersistentVolumeClaim":               "db scylla/cluster=demo",
 			"ScyllaDBDatacenterNodesStatusReport": "db " + api.LabelReportSelector + "=demo",
 			"ScyllaDBStatusReport":                "db", "Lease": "sys metadata.name=kubectl-scylla-controller",

@@ -61,10 +61,10 @@ func FromSecret(s *corev1.Secret) (Config, error) {
 	c := Config{
 		Name:      cmp.Or(s.Labels[api.LabelRemoteKubeconfig], s.Name),
 		Namespace: s.Annotations[api.AnnotationRemoteLocalNamespace],
-		Cluster:   s.Labels[api.LabelCluster],
+		Cluster:   api.ClusterOf(s.Labels),
 		RemoteNamespace: cmp.Or(s.Annotations[api.AnnotationRemoteNamespace],
 			s.Annotations[api.AnnotationRemoteLocalNamespace]),
-		RemoteCluster: cmp.Or(s.Annotations[api.AnnotationRemoteCluster], s.Labels[api.LabelCluster]),
+		RemoteCluster: cmp.Or(s.Annotations[api.AnnotationRemoteCluster], api.ClusterOf(s.Labels)),
 		StatusReport:  s.Annotations[api.AnnotationStatusReportOverrideRef],
 		Secret:        types.NamespacedName{Namespace: s.Namespace, Name: s.Name},
 		UID:           s.UID,

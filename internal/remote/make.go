@@ -115,7 +115,7 @@ func Here(c Config, namespace string, kubeconfig []byte) *unstructured.Unstructu
 		"type": "Opaque", "data": map[string]any{api.KeyKubeconfig: base64.StdEncoding.EncodeToString(kubeconfig)},
 	})
 	labels := u.GetLabels()
-	labels[api.LabelRemoteKubeconfig], labels[api.LabelCluster] = c.Name, c.Cluster
+	labels[api.LabelRemoteKubeconfig], labels[api.LabelCluster] = c.Name, api.OwnCluster(c.Cluster)
 	u.SetLabels(labels)
 	annotations := map[string]string{
 		api.AnnotationRemoteLocalNamespace: c.Namespace, api.AnnotationRemoteNamespace: c.RemoteNamespace,

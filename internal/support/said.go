@@ -106,7 +106,7 @@ func texts(list []string) []string {
 
 // unlabelled reports whether an object lacks the cluster's label: Open must then not require it.
 func unlabelled(s *cluster.Cluster) bool {
-	lacks := func(o metav1.Object) bool { return o.GetLabels()[api.LabelCluster] != s.Name }
+	lacks := func(o metav1.Object) bool { return api.ClusterOf(o.GetLabels()) != s.Name }
 	for i := range s.Services {
 		if lacks(&s.Services[i]) {
 			return true

@@ -72,8 +72,8 @@ func (r *Reader) clusterOf(ctx context.Context, ns, member string) string {
 	}
 	for _, obj := range []client.Object{&corev1.Service{}, &corev1.Pod{}} {
 		if err := r.c.Get(ctx, client.ObjectKey{Namespace: ns, Name: member}, obj); err == nil &&
-			obj.GetLabels()[api.LabelCluster] != "" {
-			return obj.GetLabels()[api.LabelCluster]
+			api.ClusterOf(obj.GetLabels()) != "" {
+			return api.ClusterOf(obj.GetLabels())
 		}
 	}
 	return ""

@@ -112,7 +112,7 @@ func (l *live) leftovers(ctx context.Context, sets []set) ([]*unstructured.Unstr
 	var out []*unstructured.Unstructured
 	for i := range objects.Services {
 		s := &objects.Services[i]
-		if s.Labels[api.LabelCluster] == l.key.Name && cluster.IsMemberService(s) && cluster.Managed(s) {
+		if api.ClusterOf(s.Labels) == l.key.Name && cluster.IsMemberService(s) && cluster.Managed(s) {
 			u := &unstructured.Unstructured{}
 			u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Service"))
 			u.SetNamespace(s.Namespace)

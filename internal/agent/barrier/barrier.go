@@ -361,13 +361,13 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 	case err != nil:
 		x := b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err))
 		return cluster.Key{}, &x
-	case svc.Labels[api.LabelCluster] == "":
+	case api.ClusterOf(svc.Labels) == "":
 		return cluster.Key{}, &matrix.Blocker{
 			Reason: words.LabelMissing, Observed: cluster.Place(b.Service, svc.Labels),
 			Cause: words.New(words.ServiceLabelMissing, "label", api.LabelCluster),
 		}
 	}
-	b.name = svc.Labels[api.LabelCluster]
+	b.name = api.ClusterOf(svc.Labels)
 	return cluster.Key{Namespace: b.Namespace, Name: b.name}, nil
 }
 

@@ -40,7 +40,7 @@ const resolveTime = 2 * time.Second
 
 // seeds chooses the seeds of the member with Service svc, or that it must not start.
 func (o *Options) seeds(ctx context.Context, c client.Reader, svc *corev1.Service) (bootstrap.SeedChoice, error) {
-	key := cluster.Key{Namespace: o.Namespace, Name: svc.Labels[api.LabelCluster]}
+	key := cluster.Key{Namespace: o.Namespace, Name: api.ClusterOf(svc.Labels)}
 	if key.Name == "" {
 		return bootstrap.SeedChoice{},
 			waiting{fmt.Sprintf("label %s is missing on its member Service, so the other members are unknown",

@@ -333,7 +333,7 @@ func (r *reporter) restore(ctx context.Context) error {
 		r.PodUID = pod.UID
 	}
 	r.restored = true
-	if name := pod.Labels[api.LabelCluster]; name != "" {
+	if name := api.ClusterOf(pod.Labels); name != "" {
 		r.relay.of(types.NamespacedName{Namespace: r.Namespace, Name: name})
 		r.metrics.info.WithLabelValues(r.Namespace, name, pod.Labels[api.LabelDatacenter]).Set(1)
 	}

@@ -63,7 +63,7 @@ func (p *plan) credentialVolumes() []any {
 // other objects contain it.
 func SecretOf(u *unstructured.Unstructured, beside []*unstructured.Unstructured) (types.NamespacedName, bool) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(),
-		Name: api.RootCredentialSecret(u.GetLabels()[api.LabelCluster])}
+		Name: api.RootCredentialSecret(api.ClusterOf(u.GetLabels()))}
 	there := slices.ContainsFunc(beside, func(b *unstructured.Unstructured) bool {
 		return b.GetKind() == "Secret" && b.GetName() == key.Name && b.GetNamespace() == key.Namespace
 	})

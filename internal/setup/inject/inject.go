@@ -420,7 +420,7 @@ func (p *plan) checkPlace() {
 // and with one another.
 func (p *plan) label(what, key, option, flag string, sources ...string) string {
 	value := option
-	for i, said := range append([]string{p.set.Spec.Template.Labels[key], p.set.Labels[key]}, sources...) {
+	for i, said := range append([]string{p.set.Spec.Template.Labels[key], api.ClusterValue(p.set.Labels[key])}, sources...) {
 		switch {
 		case said == "":
 		case value == "":
@@ -443,6 +443,9 @@ func (p *plan) label(what, key, option, flag string, sources ...string) string {
 	problems := validation.IsValidLabelValue(value)
 	if what == "cluster" {
 		problems = append(problems, validation.IsDNS1123Subdomain(value)...) // it names the report
+		if api.OwnCluster(value) == value {
+			problems = append(problems, "at most 59 characters")
+		}
 	}
 	if len(problems) > 0 {
 		p.refuse("invalid %s %q for label %s (%s): specify %s", what, value, key, problems[0], flag)

@@ -32,6 +32,7 @@ func (p *plan) write(u *unstructured.Unstructured) (*record, error) {
 	for k, v := range place {
 		own[k], pod[k] = v, v
 	}
+	own[api.LabelCluster] = api.OwnCluster(p.clusterName) // the Scylla Operator adopts StatefulSets, not Pods
 	template, spec := podTemplate(u)
 	rec.Labels, rec.PodLabels = setLabels(u.Object, own), setLabels(template, pod)
 	rec.Scraped = scrape(template, p.reporterPort)

@@ -250,7 +250,7 @@ func (c *checker) versions() {
 		if b := initContainer(s, api.ContainerBarrier); b != nil && image != "" && !operators(s) && b.Image != image {
 			c.add("versions", subject(s), Warning, words.New(words.AgentImageDiffers, "image", b.Image, "controller",
 				image),
-				words.New(words.StepInject).Do(words.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster],
+				words.New(words.StepInject).Do(words.Scylla(s.Namespace, "inject", api.ClusterOf(s.Labels),
 					"--image", image)))
 		}
 	}

@@ -38,7 +38,7 @@ func (c *checker) scylla() {
 	unknown := map[cluster.Key]bool{}
 	for i := range c.in.Pods {
 		p := &c.in.Pods[i]
-		key := cluster.Key{Namespace: p.Namespace, Name: p.Labels[api.LabelCluster]}
+		key := cluster.Key{Namespace: p.Namespace, Name: api.ClusterOf(p.Labels)}
 		container := cluster.ScyllaDBContainer(&p.Spec)
 		if key.Name == "" || container == nil {
 			continue

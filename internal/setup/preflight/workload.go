@@ -56,7 +56,7 @@ func (c *checker) gates(s *appsv1.StatefulSet) {
 	}
 	from, template := len(c.results), &s.Spec.Template.Spec
 	missing := missingGates(template)
-	inject := words.Scylla(s.Namespace, "inject", s.Labels[api.LabelCluster])
+	inject := words.Scylla(s.Namespace, "inject", api.ClusterOf(s.Labels))
 	for _, gate := range missing {
 		c.add("gates", subject(s), Failed, words.New(words.GateMissing, "gate", gate),
 			words.New(words.StepInject).Do(inject))
@@ -223,7 +223,7 @@ func (c *checker) forced() {
 		if s := &c.in.StatefulSets[i]; cluster.Forces(s) {
 			c.add("force", subject(s), Warning, words.New(words.ForcedNext, "annotation", api.AnnotationForceProceed),
 				words.New(words.StepUndoForce).Do(
-					words.Scylla(s.Namespace, "force-proceed", "--cluster", s.Labels[api.LabelCluster], "--undo")))
+					words.Scylla(s.Namespace, "force-proceed", "--cluster", api.ClusterOf(s.Labels), "--undo")))
 		}
 	}
 	for i := range c.in.Services {
