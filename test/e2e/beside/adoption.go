@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -75,6 +76,26 @@ func (d *Datacenter) Sync(ctx context.Context, c client.Client) (degraded []stri
 		}
 	}
 	return degraded, nil
+}
+
+// Replace begins the replacements that the operator finds when it starts, without any check of the nodes: sync_services.go:234-312, 432. It deletes the PVC of each member Service
+// with label scylla/replace that records no host ID to replace.
+func Replace(ctx context.Context, c client.Client, namespace string) error {
+	var services corev1.ServiceList
+	if err := c.List(ctx, &services, client.InNamespace(namespace), client.HasLabels{api.LabelReplace}); err != nil {
+		return fmt.Errorf("list services: %w", err)
+	}
+	for i := range services.Items {
+		s := &services.Items[i]
+		if s.Labels[api.LabelReplacingNodeHostID] != "" || s.Annotations[api.AnnotationHostID] == "" {
+			continue
+		}
+		pvc := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "data-" + s.Name}}
+		if err := client.IgnoreNotFound(c.Delete(ctx, pvc)); err != nil {
+			return fmt.Errorf("delete the PVC of %s: %w", s.Name, err)
+		}
+	}
+	return nil
 }
 
 func (d *Datacenter) claim(ctx context.Context, c client.Client, o *unstructured.Unstructured) (bool, error) {

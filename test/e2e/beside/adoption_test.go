@@ -23,6 +23,36 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/plane"
 )
 
+// operatorAway runs while the operator is off: a replacement of a node that is DOWN, the node is UP again, and the operator is back and carries out what it finds. A request
+// that an earlier version has accepted is withdrawn by the one printed step.
+func (w *wire) operatorAway(rows map[string]string) {
+	w.t.Helper()
+	uid := func() types.UID {
+		p := &corev1.PersistentVolumeClaim{}
+		if err := w.c.Get(w.t.Context(), types.NamespacedName{Namespace: w.namespace, Name: "data-" + third}, p); err != nil || p.DeletionTimestamp != nil {
+			w.t.Errorf("the PVC of a node that is UP again: %v, deleted %v", err, p.DeletionTimestamp)
+		}
+		return p.UID
+	}
+	before := uid()
+	for _, name := range []string{first, second} {
+		w.annotate(name, strings.ReplaceAll(rows[name], `"hostID":"`+idOf(2)+`","status":"UP"`, `"hostID":"`+idOf(2)+`","status":"DOWN"`))
+	}
+	w.want(2, "the Scylla Operator is scaled to 0", "replace", third, "--yes", "--wait=false", "--skip-check", "no-operation,down-for")
+	for _, name := range []string{first, second} {
+		w.annotate(name, rows[name])
+	}
+	if err := Replace(w.t.Context(), w.c, w.namespace); err != nil || uid() != before {
+		w.t.Errorf("the operator replaces a node that is UP: %v", err)
+	}
+	w.service(third, func(s *corev1.Service) { s.Labels[api.LabelReplace] = "" })
+	w.want(3, "kubectl scylla replace cancel "+third, "replace", "status", third)
+	w.want(0, "", "replace", "cancel", third)
+	if err := Replace(w.t.Context(), w.c, w.namespace); err != nil || uid() != before {
+		w.t.Errorf("the operator replaces a node whose request was withdrawn: %v", err)
+	}
+}
+
 // here returns the objects of a namespace that the operator may adopt, by kind and name.
 func (w *wire) here() map[string]*unstructured.Unstructured {
 	w.t.Helper()

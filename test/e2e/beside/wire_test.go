@@ -367,6 +367,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scyllacl
 	}
 	w.want(3, "the Scylla Operator is scaled to 0", "status")
 	w.want(3, "the Scylla Operator is scaled to 0", "barrier", newcomer)
+	w.operatorAway(rows)
 	w.kubectl(aliveRole(t), "apply", "-f", "-")
 	w.agent(ours, "the Scylla Operator is scaled to 0")
 	if err := w.c.Delete(t.Context(), off); err != nil {
