@@ -78,7 +78,7 @@ func propagate(service map[string]string, sources []Source) map[string]string {
 			for _, k := range p.along {
 				if text, ok := s.Annotations[k]; ok {
 					out[k] = text
-				} else if marked && !(same && k == api.AnnotationForceOverrides) {
+				} else if marked && (!same || k != api.AnnotationForceOverrides) {
 					delete(out, k)
 				}
 			}

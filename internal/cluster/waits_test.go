@@ -246,7 +246,7 @@ func TestTheSeedsOfAFounderThatStartedBefore(t *testing.T) {
 	} {
 		st := newStage(t, 1, 1)
 		command(st, []string{"scylla-agent", "launch", "--", "/docker-entrypoint.py"})
-		st.Services["demo-rack1-0"].Annotations = map[string]string{api.AnnotationHostID: string(hostID(1, 0))}
+		st.Services["demo-rack1-0"].Annotations = map[string]string{api.AnnotationHostID: hostID(1, 0)}
 		st.Pods["demo-rack1-0"].Annotations = nil
 		if choice, _ := bootstrap.SeedChoiceOf(st.cluster(SourceAnnotation), "demo-rack1-0", volume); choice.Code != want {
 			t.Errorf("volume %d: %s, want %s", volume, choice.Code, want)
