@@ -234,20 +234,22 @@ func reasons(blockers []matrix.Blocker) words.Message {
 	}
 }
 
-// foreignVolume reports whether the data directory belongs to another node. Its host ID differs
-// from the one in the member's Service, and one of these is true:
-//   - The ID is recorded for another member: the volume is that member's or a copy of it. ScyllaDB
-//     does not prevent two processes with one host ID.
-//   - The member has joined, rows list its recorded host ID, and no row lists the volume's.
+// foreignVolume reports whether the data directory belongs to another node:
+//   - Its host ID is recorded for another member, even if also for this one: the volume is that
+//     member's or a copy of it. ScyllaDB does not prevent two processes with one host ID.
+//   - The member has joined, rows list its recorded host ID, and no row lists the volume's, which
+//     differs.
 //
 // It is false if unknown: the Service may record the node that this one has replaced, or that was
 // removed. The new node of a replacement has a host ID that no member records yet.
 func (in *Input) foreignVolume() bool {
 	switch {
-	case in.VolumeHostID == "" || in.VolumeHostID == in.self.HostID:
+	case in.VolumeHostID == "":
 		return false
 	case in.ownerOf(in.VolumeHostID) != "":
 		return true
+	case in.VolumeHostID == in.self.HostID:
+		return false
 	}
 	joined := in.self.HostID != "" && in.Member.HasJoined() && in.replaces().IsZero()
 	return joined && listed(in.Matrix, in.self.HostID) && !listed(in.Matrix, in.VolumeHostID)
@@ -256,8 +258,11 @@ func (in *Input) foreignVolume() bool {
 // ownerOf returns the other member whose Service records a host ID, or whose row has it; empty if
 // there is none.
 func (in *Input) ownerOf(id hostid.ID) string {
-	if id == "" {
+	switch {
+	case id == "":
 		return ""
+	case id == in.self.HostID && len(in.SharedBy) > 0:
+		return in.SharedBy[0]
 	}
 	if i := slices.IndexFunc(in.Peers,
 		func(p *cluster.Member) bool { return p.RecordedID() == id }); i >= 0 {

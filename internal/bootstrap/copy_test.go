@@ -42,7 +42,7 @@ func TestNoHarm18ACopyOfAMembersVolumeNeverStarts(t *testing.T) {
 			maps.Copy(in.Member.Service.Annotations, forced)
 		}, DecisionRefuse, "demo-rack1-0"},
 		"of a replacement":           {idA, func(in *Input) { in.Member.Service.Labels[api.LabelReplacingNodeHostID] = idOwn }, DecisionRefuse, "demo-rack1-0"},
-		"its Service records it too": {idA, func(in *Input) { in.Member, in.Disk = member(ref("rack4", idA), ptr(true)), BootstrappedYes }, DecisionBootstrapped, ""},
+		"its Service records it too": {idA, func(in *Input) { in.Member, in.Disk = member(ref("rack4", idA), ptr(true)), BootstrappedYes }, DecisionRefuse, "demo-rack1-0"},
 		"its own Service records it": {idOwn, func(in *Input) { in.Member, in.Disk = member(ref("rack4", idOwn), ptr(true)), BootstrappedYes }, DecisionBootstrapped, ""},
 		"its own last row has it":    {idOwn, func(in *Input) { in.Disk, in.Matrix = BootstrappedYes, newMatrix(append(threeUp(), ownRow)) }, DecisionBootstrapped, ""},
 		"others list it, and no member has it": {idOwn, func(in *Input) {

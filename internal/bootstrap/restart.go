@@ -25,10 +25,10 @@ import (
 //   - its volume was read, is not empty, and does not belong to another node, as far as known
 //
 // A member whose recorded node is to be replaced never qualifies: its data is deleted, or about to
-// be.
+// be. Nor does one with the host ID of another member.
 func (in *Input) restart(m *matrix.Matrix) words.Message {
 	id := cmp.Or(in.Ran, in.self.HostID)
-	if id == "" || in.Volume == VolumeEmpty || in.Volume == VolumeUnreadable ||
+	if id == "" || in.ownerOf(id) != "" || in.Volume == VolumeEmpty || in.Volume == VolumeUnreadable ||
 		in.VolumeHostID != "" && in.VolumeHostID != id {
 		return words.Message{}
 	}

@@ -100,9 +100,11 @@ type Input struct {
 	// Held are more blockers that the member's own barrier has reported. They count only if there
 	// are no others, or if the member is forced.
 	Held []matrix.Blocker
-	// Doubts are reasons why the reports may be out of date: their controller is off, or the Pods'
-	// annotations differ.
+	// Doubts are reasons why the reports may be wrong: their controller is off, the Pods'
+	// annotations differ, or members share a host ID.
 	Doubts []matrix.Blocker
+	// SharedBy are the other members with the host ID that the member's Service records.
+	SharedBy []string
 	// AllowNonReporting is the shipped --single-report-allow-non-reporting-host-ids.
 	AllowNonReporting bool
 	// ControllerSilentSince is set if the controller that owns the reports has not renewed its

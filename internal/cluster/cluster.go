@@ -48,6 +48,7 @@ type Cluster struct {
 	elsewhere   func() words.Message // otherDatacenter, computed once
 	unrecorded  func() []string      // withoutHostID, computed once: each unknown host ID needs it
 	unknown     func() []hostid.ID
+	sharedIDs   func() map[hostid.ID][]string
 	// ourHostIDs, computed once: each unknown host ID needs it
 	ours func() map[hostid.ID]bool
 }
@@ -82,6 +83,7 @@ func (c *Cluster) later() *Cluster {
 	c.elsewhere = sync.OnceValue(c.otherDatacenter)
 	c.unrecorded = sync.OnceValue(c.withoutHostID)
 	c.unknown = sync.OnceValue(c.makeUnknown)
+	c.sharedIDs = sync.OnceValue(c.makeSharedIDs)
 	c.ours = sync.OnceValue(c.ourHostIDs)
 	return c
 }

@@ -147,14 +147,14 @@ func statuses(row *matrix.Row) map[hostid.ID]matrix.Status {
 	return out
 }
 
-// Doubts returns why the reports may be out of date, in addition to our controller not responding.
-// The Scylla Operator is off or degraded, or the Pods' annotations differ. self is left out: a new
-// node does not wait for its own row.
+// Doubts returns why the reports may be wrong, in addition to our controller not responding: the
+// Scylla Operator is off or degraded, the Pods' annotations differ, or members share a host ID.
+// self is left out: a new node does not wait for its own row.
 func (c *Cluster) Doubts(self string) []matrix.Blocker {
 	if c.Source != SourceReport {
-		return c.reportLost()
+		return append(c.reportLost(), c.sharedBlockers()...)
 	}
-	out := append(c.operatorBlockers(), c.withoutReport()...)
+	out := append(append(c.operatorBlockers(), c.withoutReport()...), c.sharedBlockers()...)
 	var names, unreadable []string
 	var first behindReport
 	for _, b := range c.behind {

@@ -217,10 +217,10 @@ func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 // ID: an unknown host ID may be that node.
 func (c *Cluster) withoutHostID() []string {
 	var out []string
-	twice := c.recordedTwice()
+	shared := c.sharedIDs()
 	for _, name := range c.ix.names() {
 		id := c.ix.refs[name].HostID
-		if id != "" && !c.replacedUnrecorded(name) && !twice[id] && (!c.unlisted(id) || c.heldAtBarrier(name)) {
+		if id != "" && !c.replacedUnrecorded(name) && len(shared[id]) == 0 && (!c.unlisted(id) || c.heldAtBarrier(name)) {
 			continue
 		}
 		if a := c.annotations[name]; a.report != nil && a.report.HostID != "" {
@@ -290,18 +290,6 @@ func (c *Cluster) replacedUnrecorded(name string) bool {
 	}
 	at, listed := c.all.Index(recordedHostID(v))
 	return c.all.Reporting() > 0 && (!listed || c.all.Nodes()[at].Removed)
-}
-
-// recordedTwice returns the host IDs that several members here record. All but one of these members
-// have a different host ID, and it is unknown which.
-func (c *Cluster) recordedTwice() map[hostid.ID]bool {
-	times, out := map[hostid.ID]int{}, map[hostid.ID]bool{}
-	for _, ref := range c.ix.refs {
-		if times[ref.HostID]++; times[ref.HostID] > 1 {
-			out[ref.HostID] = true
-		}
-	}
-	return out
 }
 
 // unlisted reports whether a Service records the host ID and no other node lists it, while others

@@ -3,6 +3,8 @@
 package diagnosis
 
 import (
+	"slices"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -13,6 +15,19 @@ import (
 func (s *scene) claims() {
 	for k := range s.h.Blockers {
 		b := &s.h.Blockers[k]
+		if b.Reason == words.HostIDShared {
+			explained := []int{k}
+			for i := range s.h.Blockers {
+				o := &s.h.Blockers[i]
+				members, _ := b.Cause.Params["members"].([]string)
+				// the member's row is missing because of the shared host ID
+				if (o.Reason == words.RowError || o.Reason == words.RowMissing) && slices.Contains(members, o.Observed.Member) {
+					explained = append(explained, i)
+				}
+			}
+			s.add(Finding{Kind: HostIDShared, Scope: Scope{Level: LevelCluster},
+				Message: words.New(words.FindingHostIDShared, "why", b.Cause), Step: b.Step}, explained...)
+		}
 		if b.Reason == words.DecommissionLabel {
 			s.add(Finding{
 				Kind: DecommissionLabel, Scope: Scope{Level: LevelNode, Nodes: []matrix.Ref{b.Observed}},

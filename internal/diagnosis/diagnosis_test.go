@@ -472,6 +472,14 @@ func TestOf(t *testing.T) {
 			o.Pods, o.Read = nil, o.Read&^cluster.KindPods
 			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePods, Kind: cluster.ProblemForbidden}}
 		}, want: []string{"RightsMissing: cluster not readable: you cannot list pods"}},
+		"two Services record one host ID": {cluster: plugintest.New(4, 1), change: func(o *cluster.Objects) {
+			for i := range o.Services {
+				if s := &o.Services[i]; s.Name == "demo-dc1-rack4-0" {
+					s.Annotations = map[string]string{api.AnnotationHostID: plugintest.HostID(1), api.AnnotationNodeJoined: "true"}
+				}
+			}
+		}, want: []string{"HostIDShared: several members have one host ID: demo-dc1-rack2-0 and demo-dc1-rack4-0 have host ID " + plugintest.HostID(1),
+			"ReportOutdated: the status report differs from the Pod annotations: the status report of demo-dc1-rack4-0 differs from its Pod's annotation"}},
 		"nobody has joined":    {cluster: newcomers(), want: []string{"NoNodes: no node has joined yet, 1 new node waiting"}},
 		"nobody says anything": {cluster: plugintest.New(1, 2).NoRow("demo-dc1-rack1-0").NoRow("demo-dc1-rack1-1"), want: []string{"Unknown: no status report from any node"}},
 		"two clusters": {cluster: secondCluster(), want: []string{

@@ -18,6 +18,7 @@ type Kind string
 // Kinds of findings, the most severe first.
 const (
 	SplitCluster Kind = "SplitCluster" // two clusters of one name
+	HostIDShared Kind = "HostIDShared" // several members have one host ID
 	// no node could be queried, or required data is missing
 	NobodyAsked Kind = "Unknown"
 	// the state is unknown because a permission is missing
@@ -58,7 +59,7 @@ const (
 )
 
 var gravity = []Kind{
-	SplitCluster, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting,
+	SplitCluster, HostIDShared, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting,
 	DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
 	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeEnded,

@@ -36,6 +36,7 @@ var rules = map[words.Code][]rule{
 			take: of(words.MendForeignVolume, "claim")},
 		{steps: one(words.GiveOwnVolume), take: of(words.GiveOwnVolume, "claim")},
 	},
+	words.HostIDShared: {{steps: one(words.SeeHostIDs)}},
 	words.VolumeUnreadable: {
 		{steps: one(words.TellVolume), when: because(words.VolumeOfUnknownHostID),
 			take: of(words.TellVolume, "member", "claim")},

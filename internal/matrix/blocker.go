@@ -21,6 +21,7 @@ var gravity = [...]words.Code{
 	words.SplitCluster,
 	words.DataDirectoryUnusable,
 	words.ForeignVolume,
+	words.HostIDShared,
 	words.ClaimDeleting,
 	words.DecommissionLabel,
 	words.ScyllaDBHalted,

@@ -100,6 +100,7 @@ var commands = map[words.Code][]string{
 
 	words.DiscardClaim:      {"delete pvc {claim} {in} --wait=false", "delete pod {pod} {in}"},
 	words.GiveOwnVolume:     {seeVolume},
+	words.SeeHostIDs:        {"scylla nodetool --all {in} -- info"},
 	words.TellVolume:        {seeVolume, force},
 	words.KeepOwnVolume:     {seeVolume, seeStatus},
 	words.SaveData:          {leave},

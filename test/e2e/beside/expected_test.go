@@ -38,7 +38,7 @@ var expectations = map[string]expectation{
 	"a joined member's Service has no host ID":                              {Waits, Waits, words.RowMissing, 3, "", ""},
 	"a joined member's Service has an empty host ID":                        {Waits, Waits, words.RowMissing, 3, "", ""},
 	"a joined member's Service has a host ID that is none":                  {Waits, Waits, words.RowMissing, 3, "", ""},
-	"two members' Services record one host ID":                              {Waits, Waits, words.RowMissing, 3, "", ""},
+	"two members' Services record one host ID":                              {Waits, Waits, words.HostIDShared, 3, "", ""},
 	"a host ID that no member has, UP for all":                              {Waits, Waits, words.RowMissing, 3, "", ""},
 	"a host ID that no member has, DOWN for all":                            {Waits, Waits, words.NodeDown, 3, "", ""},
 	"a host ID that no member has, for one alone":                           {Waits, Waits, words.RowMissing, 3, "", ""},
