@@ -65,14 +65,13 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Short:   "Let a member start ScyllaDB even though its barrier blocks it",
 		Long: `Let a member start ScyllaDB even though its barrier blocks it.
 
-It shows the blockers to be ignored and asks for confirmation. It records them: a worse blocker
-that arises later blocks again until you force again. If a node really is DOWN, ScyllaDB
-permanently rejects the new node: its host ID is banned and its volume cannot be reused. Force only
-if you know better than the reports, for example if a reporter hangs. Replace dead nodes instead.
-Forcing does not override a decommissioned disk, a banned host ID or another node's volume, nor the
-launcher, which waits for a seed that is UP (SeedsNotUp). Warning: with the Scylla Operator,
---datacenter and --cluster restart every Pod, one by one, and again with --undo. MEMBER and
---per-service restart nothing.
+It shows and records the blockers to be ignored, and asks for confirmation. A worse blocker that
+arises later blocks again. If a node really is DOWN, ScyllaDB permanently rejects the new node: its
+host ID is banned and its volume cannot be reused. Force only if you know better than the reports,
+for example if a reporter hangs. Replace dead nodes instead. Forcing does not override a
+decommissioned disk, a banned host ID or another node's volume, nor the launcher, which waits for a
+seed that is UP (SeedsNotUp). Warning: with the Scylla Operator, --datacenter and --cluster restart
+every Pod, one by one, and again with --undo. MEMBER and --per-service restart nothing.
 ` + cli.MemberForms + `
 Exit code: 0 forced or undone, 1 error, 2 refused or not confirmed.`,
 		Example: cli.Examples(
