@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,8 @@ func TestA7EvidenceSurvivesTheStatefulSet(t *testing.T) {
 		if err := p.get(ctx, "demo", member, svc); err != nil {
 			return err
 		}
-		if a := svc.Annotations; a[api.AnnotationHostID] != id || a[api.AnnotationNodeJoined] != "true" || len(svc.OwnerReferences) > 0 {
+		if a := svc.Annotations; a[api.AnnotationHostID] != id || a[api.AnnotationNodeJoined] != "true" ||
+			slices.ContainsFunc(svc.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind != "Namespace" }) {
 			return fmt.Errorf("annotations %v, owners %v", a, svc.OwnerReferences)
 		}
 		return nil

@@ -53,6 +53,9 @@ var alsoShown = []struct {
 		{"a silent pipe", "`--from` of a pipe without a writer, and SIGINT", "exit code 130 at once", "plugin TestAttack6InterruptWhileReadingSavedObjects"},
 		{"an archive that is none", "an archive with links or outside paths, or of another format", "refused", "internal/support TestOpenRefuses"},
 		{"a secret in a log", "passwords and tokens in logs, Events and YAML of an archive", "removed", "internal/support TestNoSecretSurvives"},
+		{"a secret in an Event", "a password in a container's message", "not in the Event that quotes it", "controller/replacement TestNoHarm46NoPasswordInAnEvent"},
+		{"a secret in our log", "a password in a text that our agent logs", "not in its log", "cmd/scylla-agent TestNoHarm46NoPasswordInTheLog"},
+		{"a secret in an answer", "a password in an error of ScyllaDB", "not in status reports", "internal/scylla TestNoHarm46NoPasswordInAnAnswer"},
 		{"a secret in a field", "nine kinds of secrets in every object of an archive", "removed", "plugin/report TestArchiveHoldsNoSecret"},
 	}},
 	{"Opening a barrier", []shown{
