@@ -220,7 +220,8 @@ func (c *Cluster) withoutHostID() []string {
 	shared := c.sharedIDs()
 	for _, name := range c.ix.names() {
 		id := c.ix.refs[name].HostID
-		if id != "" && !c.replacedUnrecorded(name) && len(shared[id]) == 0 && (!c.unlisted(id) || c.heldAtBarrier(name)) {
+		if id != "" && !c.replacedUnrecorded(name) && len(shared[id]) == 0 &&
+			(!c.unlisted(id) || c.heldAtBarrier(name)) {
 			continue
 		}
 		if a := c.annotations[name]; a.report != nil && a.report.HostID != "" {
@@ -231,7 +232,7 @@ func (c *Cluster) withoutHostID() []string {
 		if pod != nil {
 			st := ScyllaDBStatus(pod)
 			started = st != nil &&
-				(st.State.Running != nil || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil ||
+				(st.State.Running != nil && !waitsInLauncher(pod) || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil ||
 					st.RestartCount > 0) || c.hadAnotherPod(name, pod)
 		}
 		if j := joined(c.ix.services[name]); started || j != nil && *j {
@@ -305,7 +306,7 @@ func (c *Cluster) unlisted(id hostid.ID) bool {
 // node of a failed replacement.
 func (c *Cluster) heldAtBarrier(name string) bool {
 	pod := c.ix.pods[name]
-	return pod != nil && waitsInBarrier(pod)
+	return pod != nil && (waitsInBarrier(pod) || waitsInLauncher(pod))
 }
 
 // otherDatacenter returns the strongest sign that the cluster may have a datacenter whose members

@@ -9,7 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // A volume is fresh only where it is known that nothing ran on it before the Pod of today; it may be another's only where it is known to be older.
@@ -52,5 +55,40 @@ func TestAVolumeIsOfThePodThatItWasMadeWith(t *testing.T) {
 				t.Errorf("of another Pod %v, want %v", got, tc.anothers)
 			}
 		})
+	}
+}
+
+// A host ID that no member has may be that of a node which runs unrecorded. A launcher that waits in its container is no node: it waited for the removal of that host
+// ID, and the removal was not offered because of it.
+func TestAWaitingLauncherIsNoUnrecordedNode(t *testing.T) {
+	t.Parallel()
+	const name = "demo-rack2-0"
+	for what, tc := range map[string]struct {
+		waits    bool
+		restarts int32
+		ours     bool
+	}{
+		"ScyllaDB runs":                          {ours: true},
+		"the launcher waits":                     {waits: true},
+		"the launcher waits, after ScyllaDB ran": {waits: true, restarts: 1, ours: true},
+	} {
+		st := newStage(t, 2, 1)
+		st.Services[name].Annotations = nil
+		pod := st.Pods[name]
+		pod.Annotations = map[string]string{}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, RestartCount: tc.restarts,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}
+		if tc.waits {
+			value, err := api.EncodeBarrierWait(&api.BarrierWait{Launcher: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pod.Annotations[api.AnnotationBarrier] = value
+		}
+		why := st.cluster(SourceAuto).WhyNotRemovable(hostid.Known(hostID(2, 0)))
+		if got := why.Code == words.StrangerMayBeOurs; got != tc.ours {
+			t.Errorf("%s: %s, which says that it may be of a member here: %t, want %t", what, why.Code, got, tc.ours)
+		}
 	}
 }

@@ -96,6 +96,7 @@ func TestFoundSeeds(t *testing.T) {
 		47384: "a peer that had not renewed its row blocked a member whose join was recorded",
 		41709: "a new node whose host ID only a last row had recorded counted as a member",
 		50067: "a force past an unreadable volume covered a DOWN node that was shown with it",
+		50440: "a host ID was not offered for removal because of a member whose launcher waited for that removal",
 		42076: "the first node waited for another rack's rollout, which waited for the first node",
 	})
 }
