@@ -140,7 +140,8 @@ func (f *foreigners) copyOf(remoteName, datacenter, of string, racks []api.RackR
 			Namespace: f.key.Namespace, Name: scope.ObjectName(f.key.Name, remoteName, datacenter, "external"),
 			OwnerReferences: owners(f.w.sets, ""),
 			Labels: map[string]string{
-				api.LabelManagedBy: api.ManagedByUs, api.LabelReportSelector: f.key.Name, api.LabelRemoteReport: remoteName,
+				api.LabelManagedBy: api.ManagedByUs, api.LabelReportSelector: f.key.Name,
+				api.LabelRemoteReport: remoteName,
 			},
 			Annotations: map[string]string{
 				api.AnnotationCopy:   api.CopyPulled,

@@ -20,7 +20,7 @@ import (
 // Two members have one host ID, by their Services or by the row of a Pod whose Service records none: neither restarts by it, no new node joins, and the cluster is not healthy.
 func TestTwoMembersWithOneHostIDNeverRestartByIt(t *testing.T) {
 	t.Parallel()
-	id := string(stage.HostID(1, 0))
+	id := stage.HostID(1, 0)
 	records := func(st *stage.Stage, members ...string) {
 		for _, svc := range st.Services {
 			if svc.Annotations[api.AnnotationHostID] == id {

@@ -232,8 +232,8 @@ func (c *Cluster) withoutHostID() []string {
 		if pod != nil {
 			st := ScyllaDBStatus(pod)
 			started = st != nil &&
-				(st.State.Running != nil && !waitsInLauncher(pod) || st.State.Terminated != nil || st.LastTerminationState.Terminated != nil ||
-					st.RestartCount > 0) || c.hadAnotherPod(name, pod)
+				(st.State.Running != nil && !waitsInLauncher(pod) || st.State.Terminated != nil ||
+					st.LastTerminationState.Terminated != nil || st.RestartCount > 0) || c.hadAnotherPod(name, pod)
 		}
 		if j := joined(c.ix.services[name]); started || j != nil && *j {
 			out = append(out, name)

@@ -21,7 +21,8 @@ func (s *scene) claims() {
 				o := &s.h.Blockers[i]
 				members, _ := b.Cause.Params["members"].([]string)
 				// the member's row is missing because of the shared host ID
-				if (o.Reason == words.RowError || o.Reason == words.RowMissing) && slices.Contains(members, o.Observed.Member) {
+				if (o.Reason == words.RowError || o.Reason == words.RowMissing) &&
+					slices.Contains(members, o.Observed.Member) {
 					explained = append(explained, i)
 				}
 			}

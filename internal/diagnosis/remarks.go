@@ -59,8 +59,8 @@ const (
 )
 
 var gravity = []Kind{
-	SplitCluster, HostIDShared, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown, ClaimDeleting,
-	DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
+	SplitCluster, HostIDShared, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown,
+	ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
 	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeEnded,
 	SchemaDisagreement, VersionMix,

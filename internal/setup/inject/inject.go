@@ -420,7 +420,8 @@ func (p *plan) checkPlace() {
 // and with one another.
 func (p *plan) label(what, key, option, flag string, sources ...string) string {
 	value := option
-	for i, said := range append([]string{p.set.Spec.Template.Labels[key], api.ClusterValue(p.set.Labels[key])}, sources...) {
+	own := []string{p.set.Spec.Template.Labels[key], api.ClusterValue(p.set.Labels[key])}
+	for i, said := range append(own, sources...) {
 		switch {
 		case said == "":
 		case value == "":

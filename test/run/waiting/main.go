@@ -216,10 +216,11 @@ func control(ctx context.Context, cl client.Client, want *api.ScyllaDBStatusRepo
 		Name: api.LeaseName, Annotations: map[string]string{api.AnnotationKeeps: api.KeepMark("demo", "demo")}}}
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = new("controller"), new(int32(15))
 	var written time.Time
-	for failed := error(nil); ; {
+	for {
 		now := metav1.NowMicro()
 		lease.Spec.RenewTime = &now
-		if failed = cl.Update(ctx, lease); lease.UID == "" {
+		failed := cl.Update(ctx, lease)
+		if lease.UID == "" {
 			failed = cl.Create(ctx, lease)
 		}
 		if written.IsZero() || renewed > 0 && time.Since(written) >= renewed {
