@@ -177,8 +177,13 @@ func (w *world) barrierCure(p *pod) map[string]func() {
 		}
 	}
 	for _, note := range v.Notes {
-		if note.Code == words.MayWaitForItself || note.Code == words.JoinNotRecorded {
-			return map[string]func(){strings.Join(note.Commands[0], " "): w.command(note.Commands[0])}
+		// only if this is the volume of that host ID, says the note
+		if id, _ := note.Params["hostID"].(hostid.ID); (note.Code == words.MayWaitForItself || note.Code == words.JoinNotRecorded) &&
+			string(id) == p.claim.disk.id {
+			return map[string]func(){strings.Join(note.Commands[0], " "): func() {
+				w.force(p.name, nil)
+				w.after(20*time.Second, func() { w.forceAgain(p) })
+			}}
 		}
 	}
 	return nil
@@ -210,7 +215,7 @@ func (w *world) command(c words.Command) func() {
 	case strings.HasPrefix(text, "kubectl scylla replace ") && len(args) == 4:
 		return w.replaceCommand(args[3])
 	case strings.HasPrefix(text, "kubectl scylla force-proceed"):
-		return func() { w.force(last) }
+		return func() { w.force(last, nil) }
 	case text == "kubectl scylla status":
 		return w.ghostCommand()
 	case strings.HasPrefix(text, "kubectl annotate service"):
@@ -224,12 +229,12 @@ func (w *world) command(c words.Command) func() {
 }
 
 // force is kubectl scylla force-proceed: it overrides, and records, what the person has read. A minute later the person takes it back.
-func (w *world) force(name string) {
+func (w *world) force(name string, had []api.ForceOverride) {
 	var read []matrix.Blocker
 	if p := w.pods[name]; p != nil && p.barrier != nil {
 		read = p.barrier.verdict.Blockers
 	}
-	record, err := api.EncodeForceOverrides(bootstrap.Overrides(nil, read))
+	record, err := api.EncodeForceOverrides(bootstrap.Overrides(had, read))
 	if err != nil {
 		w.violate("the record of a force: %v", err)
 	}
@@ -267,6 +272,17 @@ func (w *world) ghostCommand() func() {
 		}
 	}
 	return nil
+}
+
+// forceAgain is a person who knows whose the volume is, and now reads that the force does not cover the volume.
+func (w *world) forceAgain(p *pod) {
+	svc := w.service[p.name]
+	other := func(b matrix.Blocker) bool { return b.Reason != words.VolumeUnreadable }
+	if svc == nil || p.barrier == nil || p.barrier.verdict.Summary.Code != words.ForceDoesNotCover || slices.ContainsFunc(p.barrier.verdict.Blockers, other) {
+		return
+	}
+	had, _ := (&cluster.Member{Service: svc}).ForceOverrides()
+	w.force(p.name, had)
 }
 
 // write is what kubectl makes of KEY=VALUE and KEY-.

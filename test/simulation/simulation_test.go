@@ -107,6 +107,8 @@ func TestFoundSeedsOfReports(t *testing.T) {
 		1170:  "a replacement waited for the rollout of its own StatefulSet, which waited for a new node, which waited for the replacement",
 		50340: "the first node, which had joined unrecorded, had no other seed than itself at the barrier's last look",
 		43338: "the printed replacement was cancelled each time by a dead node that no Service records",
+		50621: "a person forced a member past another member's node, for which the note asks to look at the volume first",
+		51146: "a person did not force again where the force did not cover the volume",
 		43252: "a peer that had not renewed its row blocked a member whose join was recorded",
 	})
 }
