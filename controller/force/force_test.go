@@ -529,3 +529,15 @@ func TestALostRaceIsRunAgain(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A value that forces nothing stays visible on every member, also on those that have joined.
+func TestAValueThatForcesNothingReachesJoinedMembers(t *testing.T) {
+	joined, above := service("demo-r1-0", "demo-r1"), set("demo-r1")
+	joined.Annotations = map[string]string{api.AnnotationNodeJoined: "true"}
+	above.Annotations = map[string]string{key: "not yet"}
+	b := newBench(t, above, joined)
+	b.reconcile()
+	if got := b.annotations("demo-r1-0")[key]; got != "not yet" {
+		t.Errorf("the member's Service says %q", got)
+	}
+}

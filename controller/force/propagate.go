@@ -38,11 +38,14 @@ func spend(service map[string]string) {
 }
 
 // withoutForce takes the force from the sources of a member that has joined: from above it is for
-// new nodes, and each later Pod of the member would get it again.
+// new nodes, and each later Pod of the member would get it again. A value that forces nothing stays
+// visible.
 func withoutForce(sources []Source) {
 	for i := range sources {
-		sources[i].Annotations = maps.Clone(sources[i].Annotations)
-		delete(sources[i].Annotations, api.AnnotationForceProceed)
+		if sources[i].Annotations[api.AnnotationForceProceed] == api.ForceProceedValue {
+			sources[i].Annotations = maps.Clone(sources[i].Annotations)
+			delete(sources[i].Annotations, api.AnnotationForceProceed)
+		}
 	}
 }
 
