@@ -14,12 +14,14 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -185,6 +187,8 @@ type world struct {
 	services []*corev1.Service
 	byName   map[string]*corev1.Service
 	pods     map[string]*corev1.Pod
+	// namespace returns the UID of the namespace, which is read once.
+	namespace func() (types.UID, error)
 }
 
 func (r *reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespace, cluster string) (*world, error) {
@@ -201,7 +205,8 @@ func (r *reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespac
 	if err := r.o.Client.List(ctx, &sets, in...); err != nil {
 		return nil, fmt.Errorf("list statefulsets of cluster %s/%s: %w", namespace, cluster, err)
 	}
-	w := &world{set: set, sets: sets.Items, byName: map[string]*corev1.Service{}, pods: map[string]*corev1.Pod{}}
+	w := &world{set: set, sets: sets.Items, byName: map[string]*corev1.Service{}, pods: map[string]*corev1.Pod{},
+		namespace: sync.OnceValues(func() (types.UID, error) { return r.namespaceUID(ctx, namespace) })}
 	for i := range services.Items {
 		s := &services.Items[i]
 		w.services = append(w.services, s)
@@ -245,10 +250,11 @@ func (w *world) member(svc *corev1.Service) *cluster.Member {
 func (r *reconciler) ensure(ctx context.Context, w *world, want *corev1.Service) error {
 	svc := w.byName[want.Name]
 	if svc == nil || metav1.GetControllerOf(svc) == nil {
-		var err error
-		if want.OwnerReferences, err = r.namespaceOf(ctx, want.Namespace); err != nil {
+		uid, err := w.namespace()
+		if err != nil {
 			return err
 		}
+		want.OwnerReferences = ownedBy(want.Namespace, uid)
 	}
 	if svc == nil {
 		err := r.o.Client.Create(ctx, want)

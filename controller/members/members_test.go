@@ -180,6 +180,31 @@ func TestOneServicePerOrdinal(t *testing.T) {
 	}
 }
 
+// TestTheNamespaceIsReadOnce: one request of the API server for all member Services without a controller. Without permission there is one warning, and members get their Services.
+func TestTheNamespaceIsReadOnce(t *testing.T) {
+	for name, refused := range map[string]error{"permitted": nil, "forbidden": apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, ns, nil)} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, set(3), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns, UID: "of-demo"}})
+			reads, log := 0, &strings.Builder{}
+			b.o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			b.o.Live = interceptor.NewClient(b.client, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+				if reads++; refused != nil {
+					return refused
+				}
+				return c.Get(ctx, key, obj, opts...)
+			}})
+			if _, w := b.reconcile("demo-r1"); len(w) != 3 || reads != 1 || strings.Count(log.String(), "level=WARN") != map[bool]int{true: 1}[refused != nil] {
+				t.Errorf("%d reads, written %q\n%s", reads, w, log)
+			}
+			for i := range 3 {
+				if o := metav1.GetControllerOf(b.service(fmt.Sprintf("demo-r1-%d", i))); (o != nil && o.UID == "of-demo") != (refused == nil) {
+					t.Errorf("controller of Service %d: %v", i, o)
+				}
+			}
+		})
+	}
+}
+
 func TestOrdinalsMayBeginElsewhere(t *testing.T) {
 	s := set(2)
 	s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 5}

@@ -107,22 +107,30 @@ func adopt(svc *corev1.Service, want *corev1.Service, set string) {
 	}
 }
 
-// namespaceOf returns the namespace as the controller of a member Service. The Scylla Operator
-// adopts each Service with the name of its ScyllaDBDatacenter in LabelCluster that no object
-// controls. Agents of earlier versions read that label, so it stays. Garbage collection deletes the
-// Service with its namespace only.
-func (r *reconciler) namespaceOf(ctx context.Context, name string) ([]metav1.OwnerReference, error) {
+// ownedBy returns the namespace as the controller of a member Service; nil if its UID is unknown.
+// The Scylla Operator adopts each Service with the name of its ScyllaDBDatacenter in LabelCluster
+// that no object controls. Agents of earlier versions read that label, so it stays. Garbage
+// collection deletes the Service with its namespace only.
+func ownedBy(namespace string, uid types.UID) []metav1.OwnerReference {
+	if uid == "" {
+		return nil
+	}
+	return []metav1.OwnerReference{{APIVersion: corev1.SchemeGroupVersion.String(), Kind: kindNamespace,
+		Name: namespace, UID: uid, Controller: new(true)}}
+}
+
+// namespaceUID reads the UID of a namespace; empty if RBAC rules of an earlier version forbid it,
+// because members need their Services.
+func (r *reconciler) namespaceUID(ctx context.Context, name string) (types.UID, error) {
 	n := &metav1.PartialObjectMetadata{}
 	n.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kindNamespace))
 	err := r.o.Live.Get(ctx, types.NamespacedName{Name: name}, n)
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		// RBAC rules of an earlier version: members need their Services
 		r.o.Log.WarnContext(ctx, "cannot protect member Services from adoption", "namespace", name, "error", err)
-		return nil, nil
+		return "", nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read namespace %s: %w", name, err)
+		return "", fmt.Errorf("read namespace %s: %w", name, err)
 	}
-	return []metav1.OwnerReference{{APIVersion: corev1.SchemeGroupVersion.String(), Kind: kindNamespace, Name: name,
-		UID: n.UID, Controller: new(true)}}, nil
+	return n.UID, nil
 }

@@ -26,9 +26,7 @@ func (r *reconciler) recordForces(ctx context.Context, in reading) error {
 			continue
 		}
 		if judged == nil {
-			want := in.world.ClusterReport(in.foreign, in.unread)
-			want.Status.HealthPolicy = in.health.policy
-			judged = in.world.WithOwn(want)
+			_, judged = in.report()
 		}
 		overrides, err := bootstrap.OverridesOf(judged, m.Ref.Member)
 		if err != nil {

@@ -36,6 +36,17 @@ type reading struct {
 	failed  error
 }
 
+// report returns the cluster report of a reading, and the Cluster judged by it.
+func (in reading) report() (*api.ScyllaDBStatusReport, *cluster.Cluster) {
+	want := in.world.ClusterReport(in.foreign, in.unread)
+	want.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs}
+	want.Status.HealthPolicy = in.health.policy
+	if in.world.status != nil {
+		want.Status.Group0ID = in.world.status.Status.Group0ID
+	}
+	return want, in.world.WithOwn(want)
+}
+
 // bringStatus writes the cluster report.
 func (r *reconciler) bringStatus(ctx context.Context, key types.NamespacedName, m *memory, in reading,
 	now time.Time) error {
@@ -47,13 +58,7 @@ func (r *reconciler) bringStatus(ctx context.Context, key types.NamespacedName, 
 		return fmt.Errorf("cluster report %s has the name of our report but is not ours: delete it, or label it %s=%s",
 			key, api.LabelManagedBy, api.ManagedByUs)
 	}
-	want := w.ClusterReport(in.foreign, in.unread)
-	want.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs}
-	want.Status.HealthPolicy = in.health.policy
-	if w.status != nil {
-		want.Status.Group0ID = w.status.Status.Group0ID
-	}
-	judged := w.WithOwn(want)
+	want, judged := in.report()
 	allUp, reasons, health := judge(judged, want)
 	init, initConditions := r.view(ctx, key, m, judged, w, want)
 	root := r.credential(ctx, w, judged, want, now)
