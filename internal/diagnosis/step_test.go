@@ -184,7 +184,8 @@ func TestNotesHaveTheirCommands(t *testing.T) {
 		}
 	}
 	want := []string{
-		"kubectl delete pvc data-demo-rack1-0 -n demo --wait=false", "kubectl delete pod demo-rack1-0 -n demo", "kubectl scylla force-proceed demo-rack1-0 -n demo",
+		"kubectl delete pvc data-demo-rack1-0 -n demo --wait=false", "kubectl delete pod demo-rack1-0 -n demo",
+		"kubectl get pvc data-demo-rack1-0 -o yaml -n demo", "kubectl scylla force-proceed demo-rack1-0 -n demo",
 		"kubectl annotate service demo-rack2-0 internal.scylla-operator.scylladb.com/host-id- internal.scylla-operator.scylladb.com/node-joined-scylladb-cluster- -n demo",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -371,9 +371,9 @@ var (
 	RackIsNew = define("RackIsNew",
 		"rack {rack} is new in datacenter {datacenter}: ScyllaDB rolls back a join that makes a keyspace RF-rack-invalid (valid: as many racks as the replication factor, or one)")
 	JoinNotRecorded = define("JoinNotRecorded",
-		"the nodes list {hostID} of {member} as a member that is DOWN, but no join is recorded on its Service, perhaps because its Kubernetes node failed first. Let {member} start only if its volume is the one of this host ID, and no later join was started on it: {1}")
+		"the nodes list {hostID} of {member} as a member that is DOWN, but no join is recorded on its Service, perhaps because its Kubernetes node failed first. See when its volume was made: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is this host ID, and no later join was started on it, let {member} start: {2}")
 	MayWaitForItself = define("MayWaitForItself",
-		"the volume of {member} contains files of a node, but no host ID is recorded for it. The node may be {hostID}, which is DOWN and belongs to no member here. Only if this is the volume of {hostID}, let it start: {1}")
+		"the volume of {member} contains files of a node, but no host ID is recorded for it. The node may be {hostID}, which is DOWN and belongs to no member here. See when the volume was made: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is {hostID}, let it start: {2}")
 	CoordinatorDecides = define("CoordinatorDecides",
 		"{coordinator}; only its gossip state decides whether a node can join")
 	JudgedByOverride = define("JudgedByOverride",
@@ -389,7 +389,8 @@ var (
 	StrangerRecorded  = define("StrangerRecorded", "Service {service} records it: it is a node of that cluster")
 	StrangerElsewhere = define("StrangerElsewhere",
 		"it is in [datacenter {datacenter}][, rack {rack}, which has no member here][another datacenter, unknown here ({sign})]")
-	StrangerMayBeOurs = define("StrangerMayBeOurs", "it may be the node of {members&}, whose host ID is unknown")
+	StrangerMayBeOurs = define("StrangerMayBeOurs",
+		"it may be the node of {members&}, whose host ID is unknown. ScyllaDB's log of its first start has \"Setting local host id to\"")
 	StrangerNoPlace   = define("StrangerNoPlace",
 		"its datacenter and rack are unknown: no majority of the status reports has them (try --source=live)")
 	StrangerShared = define("StrangerShared",

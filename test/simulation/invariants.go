@@ -41,7 +41,7 @@ func (w *world) longDown() []string {
 // restarts in its Pod.
 func (w *world) judgeStart(s *process) {
 	o := s.pod.opened
-	if d := s.disk; d.asked || d.group != nil || o == nil || o.decision == bootstrap.DecisionForced {
+	if d := s.disk; d.asked || d.group != nil || o == nil || o.decision == bootstrap.DecisionForced || w.removed(d.id) {
 		return
 	}
 	s.down = slices.DeleteFunc(w.longDown(), func(id string) bool { return id == s.replace || slices.Contains(s.ignore, id) })
@@ -50,6 +50,11 @@ func (w *world) judgeStart(s *process) {
 		w.violate("unsafe start: ScyllaDB of %s, let through at %s as %s, starts while %s has been out of reach for more than %s",
 			o.member, o.at.Sub(start).Round(time.Second), o.decision, shorts(s.down), bound)
 	}
+}
+
+// removed: a host ID that a group has removed before it was a member can ask for nothing (ask), so no node that is DOWN costs it anything.
+func (w *world) removed(id string) bool {
+	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] })
 }
 
 // judgeCancelled says whether the barrier could have known.

@@ -180,7 +180,7 @@ func (w *world) barrierCure(p *pod) map[string]func() {
 		// only if this is the volume of that host ID, says the note
 		if id, _ := note.Params["hostID"].(hostid.ID); (note.Code == words.MayWaitForItself || note.Code == words.JoinNotRecorded) &&
 			string(id) == p.claim.disk.id {
-			return map[string]func(){strings.Join(note.Commands[0], " "): func() {
+			return map[string]func(){strings.Join(note.Commands[1], " "): func() {
 				w.force(p.name, nil)
 				w.after(20*time.Second, func() { w.forceAgain(p) })
 			}}
@@ -254,7 +254,7 @@ func (w *world) force(name string, had []api.ForceOverride) {
 func (w *world) ghostCommand() func() {
 	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))
 	for _, ghost := range replace.Read(c).Ghosts(w.clock(person)) {
-		if len(ghost.Command) == 0 {
+		if len(ghost.Command) == 0 && !w.nobodys(ghost) {
 			continue
 		}
 		id, ignore := ghost.HostID, []string(nil)
@@ -272,6 +272,14 @@ func (w *world) ghostCommand() func() {
 		}
 	}
 	return nil
+}
+
+// nobodys is what a person finds who looks where the reason says, into the log of the first start of each of those members: it has another host ID.
+func (w *world) nobodys(ghost replace.Ghost) bool {
+	members, _ := ghost.Why.Params["members"].([]string)
+	return ghost.Why.Code == words.StrangerMayBeOurs && !slices.ContainsFunc(members, func(name string) bool {
+		return w.pods[name] == nil || w.pods[name].claim == nil || w.pods[name].claim.disk.id == string(ghost.HostID)
+	})
 }
 
 // forceAgain is a person who knows whose the volume is, and now reads that the force does not cover the volume.

@@ -109,6 +109,8 @@ func TestFoundSeedsOfReports(t *testing.T) {
 		43338: "the printed replacement was cancelled each time by a dead node that no Service records",
 		50621: "a person forced a member past another member's node, for which the note asks to look at the volume first",
 		51146: "a person did not force again where the force did not cover the volume",
+		53997: "a host ID that may be a waiting member's was not offered for removal, and nothing said how to look",
+		55118: "the judge blamed the start of a node whose host ID was removed, and which can ask for nothing",
 		43252: "a peer that had not renewed its row blocked a member whose join was recorded",
 	})
 }

@@ -93,8 +93,8 @@ var commands = map[words.Code][]string{
 	words.CheckOtherDatacenterThenForce: {force},
 	words.MendForceValue:                {force},
 	words.NameOneCluster:                {force},
-	words.JoinNotRecorded:               {force},
-	words.MayWaitForItself:              {force},
+	words.JoinNotRecorded:               {seeVolume, force},
+	words.MayWaitForItself:              {seeVolume, force},
 	words.ForcePastZeroToken:            {"scylla force-proceed MEMBER {in}"},
 	words.TakeForceBack:                 {"scylla force-proceed {target...} --undo {in}"},
 
