@@ -320,13 +320,8 @@ func (in *Input) unusable() matrix.Blocker {
 // unknownVolume returns the blocker of a new node whose volume has ScyllaDB's files, while neither
 // the volume nor the Service shows their owner. A copy of a running member's volume looks the same
 // until system.local is flushed. So do the files of an interrupted first start, so a user must
-// decide. None if the owner is known, or if there is no other node whose copy it could be. If the
-// volume is not seen here, the report of its barrier counts.
+// decide. None if the owner is known, or if there is no other node whose copy it could be.
 func (in *Input) unknownVolume(m *matrix.Matrix) []matrix.Blocker {
-	if in.Volume == VolumeNotLooked {
-		return slices.DeleteFunc(slices.Clone(in.Held),
-			func(b matrix.Blocker) bool { return b.Reason != words.VolumeUnreadable })
-	}
 	if in.Opened || in.Volume != VolumeUsed || in.VolumeHostID != "" || in.self.HostID != "" ||
 		in.Member.HasJoined() || m.Empty() {
 		return nil

@@ -69,7 +69,8 @@ func (in *Input) overridden(m *matrix.Matrix, notes []words.Message) ([]matrix.B
 	blockers = append(blockers, in.malformed(false)...)
 	blockers = append(blockers, in.unknownVolume(m)...)
 	for _, b := range in.Held {
-		if b.Reason == words.ControllerSilent && in.ControllerSilent.IsZero() {
+		if b.Reason == words.ControllerSilent && in.ControllerSilent.IsZero() ||
+			b.Reason == words.VolumeUnreadable && in.Volume == VolumeNotLooked {
 			blockers = append(blockers, b)
 		}
 	}
