@@ -183,9 +183,6 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			sources = append(sources, Source{Name: o.kind + "/" + o.GetName(), Annotations: o.GetAnnotations()})
 			r.recordWarning(ctx, o.Object, o.kind, complained)
 		}
-		if j := cluster.Joined(svc); j != nil && *j {
-			withoutForce(sources)
-		}
 		want := propagate(svc.Annotations, append(sources, joined...))
 		spent := want[api.AnnotationForceProceed] == api.ForceProceedValue && cluster.NodeStarted(podOf[svc.Name])
 		if spent {

@@ -37,18 +37,6 @@ func spend(service map[string]string) {
 	}
 }
 
-// withoutForce takes the force from the sources of a member that has joined: from above it is for
-// new nodes, and each later Pod of the member would get it again. A value that forces nothing stays
-// visible.
-func withoutForce(sources []Source) {
-	for i := range sources {
-		if sources[i].Annotations[api.AnnotationForceProceed] == api.ForceProceedValue {
-			sources[i].Annotations = maps.Clone(sources[i].Annotations)
-			delete(sources[i].Annotations, api.AnnotationForceProceed)
-		}
-	}
-}
-
 // propagate returns the annotations that a member Service should have. sources are ordered nearest
 // first.
 //
@@ -57,8 +45,11 @@ func withoutForce(sources []Source) {
 //     correction.
 //   - An annotation that a user set on the Service itself is never overwritten.
 //   - A copy is removed once no source has the annotation.
+//   - A force from above is for new nodes: each later Pod of a member that has joined would get it
+//     again. A value that forces nothing is copied all the same.
 //   - The reasons that our controller recorded of a force stay while that force stays.
 func propagate(service map[string]string, sources []Source) map[string]string {
+	joined := service[api.AnnotationNodeJoined] == "true"
 	out := maps.Clone(service)
 	if out == nil {
 		out = map[string]string{}
@@ -72,7 +63,7 @@ func propagate(service map[string]string, sources []Source) map[string]string {
 		said := false
 		for _, s := range sources {
 			v, ok := s.Annotations[p.key]
-			if !ok {
+			if !ok || joined && p.key == api.AnnotationForceProceed && v == api.ForceProceedValue {
 				continue
 			}
 			said = true
