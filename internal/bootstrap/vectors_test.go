@@ -77,37 +77,21 @@ func TestSSTableVectors(t *testing.T) {
 	}
 }
 
-// TestShouldProceedVectors holds Decide to the shipped order of labels, force, replacement and precondition. The precondition, a
-// boolean in the vectors, is a matrix here in which every node is UP, or one is DOWN.
-func TestShouldProceedVectors(t *testing.T) {
-	// differences maps a case to what Decide says instead, and why.
-	differences := map[string]struct {
-		why     string
-		proceed bool
-		reason  words.Code // of the first blocker
-	}{
-		"should-proceed-extra/force true but no datacenter label": {
-			why: "force opens whatever else is wrong: it is the last resort of the person on call", proceed: true, reason: words.LabelMissing,
-		},
-		"should-proceed-extra/force true but no rack label": {
-			why: "force opens whatever else is wrong", proceed: true, reason: words.LabelMissing,
-		},
-		"should-proceed-extra/empty datacenter and rack label values": {
-			why: "a malformed value never opens: no datacenter and no rack is called nothing", reason: words.LabelMissing,
-		},
-		"should-proceed-extra/ordinal over int32 wraps": {
-			why: "a malformed value never opens: the ordinal would be that of another member, whose row would be left out", reason: words.LabelMissing,
-		},
-		"should-proceed/service with node replacement label": {
-			why: "ScyllaDB cancels a replacement while another node is DOWN, after it has banned the target", reason: words.NodeDown,
-		},
-		"should-proceed-extra/replacing label with an empty value": {
-			why: "without a host ID ScyllaDB would start as a plain new node, past the barrier", reason: words.ReplaceRequestInvalid,
-		},
-	}
+// recorded is a case of the Scylla Operator as Decide's input, with the operator's answer.
+type recorded struct {
+	operator string
+	in       Input
+}
+
+// recordedCases are the cases of a file by ID. What a file does not give is a member without data, and one other node whose status is the answer of the precondition: in the cases
+// of the data directory it is DOWN.
+func recordedCases(t *testing.T, file string) map[string]recorded {
+	t.Helper()
 	var cases []struct {
 		ID    string
 		Input struct {
+			oracleCase
+			Stdout                *string
 			PreconditionSatisfied bool
 			Service               struct {
 				Namespace, Name     string
@@ -115,55 +99,77 @@ func TestShouldProceedVectors(t *testing.T) {
 			}
 		}
 		Expected struct {
-			Proceed bool
-			Error   string
+			Proceed, Satisfied, Bootstrapped bool
+			Error                            string
 		}
 	}
-	vectors.Read(t, "should-proceed-cases.json", &cases)
-	if len(cases) != 29 {
-		t.Fatalf("%d cases, want 29", len(cases))
-	}
-	used := 0
+	vectors.Read(t, file, &cases)
+	out := map[string]recorded{}
 	for _, c := range cases {
-		t.Run(c.ID, func(t *testing.T) {
-			other := hostids.UUID("other")
-			status := api.NodeStatusUp
+		r := recorded{operator: "waits", in: Input{Disk: BootstrappedNo, AllowNonReporting: c.Input.Allow}}
+		switch e := c.Expected; {
+		case e.Error != "":
+			r.operator = "ends with an error, again and again"
+		case e.Proceed || e.Satisfied || e.Bootstrapped:
+			r.operator = "opens"
+		}
+		reports := c.Input.reports()
+		if len(reports) == 0 && file != "precondition-cases.json" {
+			other, status := hostids.UUID("other"), api.NodeStatusUp
 			if !c.Input.PreconditionSatisfied {
 				status = api.NodeStatusDown
 			}
-			reports := []api.ScyllaDBDatacenterNodesStatusReport{{DatacenterName: "elsewhere", Racks: []api.RackReport{{Name: "rack9", Nodes: []api.NodeReport{
+			reports = []api.ScyllaDBDatacenterNodesStatusReport{{DatacenterName: "elsewhere", Racks: []api.RackReport{{Name: "rack9", Nodes: []api.NodeReport{
 				{HostID: &other, ObservedNodes: []api.ObservedNode{{HostID: other, Status: status}}},
 			}}}}}
-			self := &cluster.Member{Service: &corev1.Service{}, Namespace: c.Input.Service.Namespace}
-			self.Ref.Member, self.Service.Labels, self.Service.Annotations = c.Input.Service.Name, c.Input.Service.Labels, c.Input.Service.Annotations
-			v := Decide(Input{
-				Member: self, Disk: BootstrappedNo,
-				Matrix: matrix.New(matrix.FromReports(reports), matrix.Options{}), Reports: 1,
-			})
-			proceed, difference := c.Expected.Proceed, ""
-			if d, ok := differences[c.ID]; ok {
-				used++
-				difference = d.why
-				if d.proceed == c.Expected.Proceed {
-					t.Errorf("difference %q is none", d.why)
-				}
-				proceed = d.proceed
-				if len(v.Blockers) == 0 || v.Blockers[0].Reason != d.reason {
-					t.Errorf("blockers %+v, want %s first", v.Blockers, d.reason)
-				}
-			}
-			if v.Satisfied != proceed {
-				t.Errorf("Satisfied = %v (%s), want %v %s", v.Satisfied, words.Of(v.Self.Name(), v.Summary), proceed, difference)
-			}
-			if c.Expected.Error != "" && !proceed {
-				if r := v.Blockers[0].Reason; r != words.ForceValueInvalid && r != words.LabelMissing {
-					t.Errorf("the shipped barrier fails with %q, here %s comes first", c.Expected.Error, r)
-				}
-			}
-		})
+		}
+		r.in.Matrix, r.in.Reports = matrix.New(matrix.FromReports(reports), matrix.Options{}), len(reports)
+		if c.Input.Stdout != nil {
+			r.in.Disk, _ = ParseQuery([]byte(*c.Input.Stdout), 0)
+		}
+		r.in.Member = member(matrix.Ref{Member: fmt.Sprintf("self-%d", c.Input.Self.Ordinal), Datacenter: "dc1", Rack: "rack1"}, nil)
+		if file == "precondition-cases.json" {
+			r.in.Member = member(matrix.Ref{Member: fmt.Sprintf("self-%d", c.Input.Self.Ordinal), Datacenter: c.Input.Self.DC, Rack: c.Input.Self.Rack}, nil)
+		}
+		if svc := c.Input.Service; svc.Name != "" {
+			r.in.Member = &cluster.Member{Service: &corev1.Service{}, Namespace: svc.Namespace}
+			r.in.Member.Ref.Member, r.in.Member.Service.Labels, r.in.Member.Service.Annotations = svc.Name, svc.Labels, svc.Annotations
+		}
+		out[c.ID] = r
 	}
-	if used != len(differences) {
-		t.Errorf("%d of %d named differences were met", used, len(differences))
+	return out
+}
+
+// TestBarrierVectors decides each recorded case of the operator's barrier: its order of data directory, labels, force and replacement, and its precondition. The vectors have both
+// answers; where they differ, the reason is in the documents.
+func TestBarrierVectors(t *testing.T) {
+	for file, want := range map[string]int{"precondition-cases.json": 13, "should-proceed-cases.json": 29, "sstable-bootstrapped-cases.json": 24} {
+		cases, named := recordedCases(t, file), vectors.Barrier(t, file)
+		if len(cases) != want || len(named) != want {
+			t.Errorf("%s: %d cases and %d vectors, want %d", file, len(cases), len(named), want)
+		}
+		for _, c := range named {
+			t.Run(c.ID, func(t *testing.T) {
+				r, known := cases[c.ID]
+				if !known || r.operator != c.Operator {
+					t.Fatalf("recorded %t: the operator's barrier %s, and the vector has %q", known, r.operator, c.Operator)
+				}
+				v := Decide(r.in)
+				ours, reason := "waits", ""
+				switch {
+				case v.Satisfied:
+					ours = "opens"
+				case v.Decision == DecisionRefuse:
+					ours = "refuses"
+				}
+				if len(v.Blockers) > 0 {
+					reason = string(v.Blockers[0].Reason)
+				}
+				if ours != c.Ours || reason != c.Reason {
+					t.Errorf("our barrier %s (%s), want that it %s (%s): %s", ours, reason, c.Ours, c.Reason, words.Of(v.Self.Name(), v.Summary))
+				}
+			})
+		}
 	}
 }
 

@@ -19,85 +19,73 @@ import (
 )
 
 // TestBesideOperatorSituations judges each situation by the operator's rule, by our barrier in the Pod, and by the plugin, from the API server and
-// from a file. A situation has a documented reason exactly where the two barriers differ.
+// from a file, and compares the answers with the vectors.
 func TestBesideOperatorSituations(t *testing.T) {
-	all := situations()
-	if len(all) < 86 {
-		t.Errorf("%d situations", len(all))
+	expected := map[string]vectors.BarrierCase{}
+	for _, c := range vectors.Barrier(t, "situation") {
+		expected[c.ID] = c
 	}
-	named := map[string]bool{}
-	for _, s := range all {
+	for _, s := range situations() {
 		t.Run(s.name, func(t *testing.T) {
-			want, known := expectations[s.name]
-			if named[s.name] || !known {
-				t.Fatalf("twice %t, expected %t", named[s.name], known)
+			want, known := expected[s.name]
+			if !known {
+				t.Fatal("there is no vector for it, or it is there twice")
 			}
-			named[s.name] = true
+			delete(expected, s.name)
 			o := s.build(t)
-			if theirs := s.their(o); theirs != want.theirs {
-				t.Errorf("the operator's barrier %s, want that it %s", theirs, want.theirs)
+			if theirs := s.their(o); string(theirs) != want.Operator {
+				t.Errorf("the operator's barrier %s, want that it %s", theirs, want.Operator)
 			}
 			ours := s.our(t, o)
-			if ours.Answer != want.ours || ours.reason != want.reason {
-				t.Errorf("our barrier %s (%s), want that it %s (%s):\n%s", ours.Answer, ours.reason, want.ours, want.reason, ours.text)
+			if string(ours.Answer) != want.Ours || string(ours.reason) != want.Reason {
+				t.Errorf("our barrier %s (%s), want that it %s (%s):\n%s", ours.Answer, ours.reason, want.Ours, want.Reason, ours.text)
 			}
-			outside := want.ours
+			outside := want.Ours
 			for _, saved := range []bool{false, true} {
-				if other := map[bool]Answer{false: want.outside, true: want.saved}[saved]; other != "" {
+				if other := map[bool]string{false: want.Outside, true: want.Saved}[saved]; other != "" {
 					outside = other
 				}
 				said, status := s.outsider(t, o, saved)
-				if said.Answer != outside {
+				if string(said.Answer) != outside {
 					t.Errorf("saved %t: the plugin says that it %s, want %s:\n%s", saved, said.Answer, outside, said.text)
 				}
-				if status.Code != want.status && (!saved || want.saved == "") {
-					t.Errorf("saved %t: status ended with %d, want %d:\n%s%s", saved, status.Code, want.status, status.Stdout, status.Stderr)
+				if status.Code != want.Status && (!saved || want.Saved == "") {
+					t.Errorf("saved %t: status ended with %d, want %d:\n%s%s", saved, status.Code, want.Status, status.Stdout, status.Stderr)
 				}
-			}
-			switch d, differs := differences[s.name]; {
-			case differs != (want.theirs != want.ours):
-				t.Errorf("theirs %s, ours %s, and a reason is given: %t", want.theirs, want.ours, differs)
-			case differs && (d.row == "" || d.why == ""):
-				t.Errorf("the difference has no words")
 			}
 		})
 	}
-	for name := range expectations {
-		if !named[name] {
-			t.Errorf("expected, and no situation: %s", name)
-		}
+	for name := range expected {
+		t.Errorf("a vector, and no situation: %s", name)
 	}
 }
 
 const document = "../../../docs/scylla-operator.md"
 
-// TestBesideOperatorTheDocumentHasEveryDifference: the table of docs/scylla-operator.md is generated from the situations; -update writes it.
+// TestBesideOperatorTheDocumentHasEveryDifference: the table of docs/scylla-operator.md is generated from the vectors; -update writes it.
 func TestBesideOperatorTheDocumentHasEveryDifference(t *testing.T) {
 	type line struct {
-		row, theirs, why string
-		ours             []string
+		vectors.BarrierCase
+		ours []string
 	}
 	var lines []*line
-	for _, s := range situations() {
-		d, differs := differences[s.name]
-		if !differs {
+	for _, c := range vectors.Barrier(t, "") {
+		if c.Row == "" {
 			continue
 		}
-		want := expectations[s.name]
-		ours := string(want.ours)
-		if want.ours == Opens {
+		ours := c.Ours
+		if ours == string(Opens) {
 			ours = "*opens*"
+		} else if c.Reason != "" {
+			ours += ", `" + c.Reason + "`"
 		}
-		if want.reason != "" {
-			ours += ", `" + string(want.reason) + "`"
-		}
-		at := slices.IndexFunc(lines, func(l *line) bool { return l.row == d.row })
+		at := slices.IndexFunc(lines, func(l *line) bool { return l.Row == c.Row })
 		if at < 0 {
-			lines = append(lines, &line{row: d.row, theirs: string(want.theirs), why: d.why})
+			lines = append(lines, &line{BarrierCase: c})
 			at = len(lines) - 1
 		}
-		if l := lines[at]; l.theirs != string(want.theirs) || l.why != d.why {
-			t.Errorf("%s and %s are one row, and their words are not the same", s.name, l.row)
+		if l := lines[at]; l.Operator != c.Operator || l.Why != c.Why {
+			t.Errorf("%s and %s are one row, and their words are not the same", c.ID, l.ID)
 		} else if !slices.Contains(l.ours, ours) {
 			l.ours = append(l.ours, ours)
 		}
@@ -105,7 +93,7 @@ func TestBesideOperatorTheDocumentHasEveryDifference(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| situation | the operator's barrier | ours | why |\n|---|---|---|---|\n")
 	for _, l := range lines {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", l.row, l.theirs, strings.ReplaceAll(strings.Join(l.ours, " or "), "or waits, ", "or "), l.why)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", l.Row, l.Operator, strings.ReplaceAll(strings.Join(l.ours, " or "), "or waits, ", "or "), l.Why)
 	}
 	data, err := os.ReadFile(document)
 	if err != nil {
@@ -124,7 +112,7 @@ func TestBesideOperatorTheDocumentHasEveryDifference(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(b.String(), now); diff != "" {
-		t.Errorf("%s is not what the situations say; go test ./test/e2e/beside -update (-want +got):\n%s", document, diff)
+		t.Errorf("%s is not what the vectors say; go test ./test/e2e/beside -update (-want +got):\n%s", document, diff)
 	}
 }
 

@@ -180,7 +180,7 @@ func (s *situation) their(o *objects) Answer {
 	if s.query == queryFailed {
 		return Fails
 	}
-	return Barrier(o.service(s.who()), s.query == queryCompleted, reports, s.lenient(o))
+	return Barrier(o.service(s.who()), strings.Contains(s.query, `"COMPLETED"`), reports, s.lenient(o))
 }
 
 func (s *situation) who() string {

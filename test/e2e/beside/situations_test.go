@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // Parts of situations.
@@ -206,6 +207,21 @@ func conditions(typ, status, reason, message string) func(*objects) {
 	}
 }
 
+// overridden names a cluster report of another program on the newcomer's Service, with these cells in each row; none where there is no such report.
+func overridden(cells ...api.ObservedNodeStatusReport) func(*objects) {
+	return func(o *objects) {
+		annotations(newcomer, map[string]string{api.AnnotationStatusReportOverrideRef: "everywhere"})(o)
+		if len(cells) == 0 {
+			return
+		}
+		d := api.StatusReportDatacenter{Name: "dc1"}
+		for i := range everybody {
+			d.Nodes = append(d.Nodes, api.StatusReportNode{HostID: idOf(i), ObservedNodes: cells})
+		}
+		o.add(&api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "everywhere"}, Datacenters: []api.StatusReportDatacenter{d}})
+	}
+}
+
 // joining is a second newcomer whose ScyllaDB runs: its Service records its host ID, and the joined annotation is "false" or absent.
 func joining(joined string) func(*plugintest.Cluster) {
 	return func(c *plugintest.Cluster) {
@@ -340,6 +356,11 @@ func situations() []situation {
 			})
 		}},
 
+		// A report of another program, by annotation.
+		{name: "an override names a report that does not exist", objects: overridden()},
+		{name: "an override names a report in which a node is DOWN", objects: overridden(append(stage.Sees(api.NodeStatusUp, idOf(0), idOf(1)), stage.Sees(api.NodeStatusDown, idOf(2))...)...)},
+		{name: "an override names a report in which all are UP", objects: overridden(stage.Sees(api.NodeStatusUp, idOf(0), idOf(1), idOf(2))...)},
+
 		// Force.
 		{name: "forced, a node is DOWN", cluster: down(third), objects: annotations(newcomer, force("true"))},
 		{name: "forced, all UP", objects: annotations(newcomer, force("true"))},
@@ -400,6 +421,9 @@ func situations() []situation {
 		}},
 		{name: "back, nobody lists it any more", member: third, files: usedVolume, cluster: backAgain, objects: nobodySees(idOf(2))},
 		{name: "its join was cut short while a node is DOWN", member: third, files: usedVolume, query: queryNo, cluster: also(backAgain, down(second)), objects: annotations(third, map[string]string{api.AnnotationNodeJoined: "false"})},
+		{name: "back with another member's host ID, its disk says so", member: third, query: queryCompleted, files: usedVolume, cluster: backAgain, objects: annotations(third, map[string]string{api.AnnotationHostID: idOf(1)})},
+		{name: "back with a completed copy of another member's volume", member: third, query: `[{"bootstrapped":"COMPLETED","host_id":"` + idOf(1) + `"}]`, files: usedVolume, cluster: backAgain},
+		{name: "back with another member's host ID, its join was cut short while a node is DOWN", member: third, query: `[{"bootstrapped":"IN_PROGRESS"}]`, files: usedVolume, cluster: also(backAgain, down(second)), objects: annotations(third, map[string]string{api.AnnotationHostID: idOf(1)})},
 		{name: "its disk was decommissioned", query: queryDecommissioned, files: usedVolume},
 		{name: "its query failed", query: queryFailed},
 
