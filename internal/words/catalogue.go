@@ -391,7 +391,7 @@ var (
 		"it is in [datacenter {datacenter}][, rack {rack}, which has no member here][another datacenter, unknown here ({sign})]")
 	StrangerMayBeOurs = define("StrangerMayBeOurs",
 		"it may be the node of {members&}, whose host ID is unknown. ScyllaDB's log of its first start has \"Setting local host id to\"")
-	StrangerNoPlace   = define("StrangerNoPlace",
+	StrangerNoPlace = define("StrangerNoPlace",
 		"its datacenter and rack are unknown: no majority of the status reports has them (try --source=live)")
 	StrangerShared = define("StrangerShared",
 		"datacenter {datacenter} has nodes that are not members here: {nodes&}")
