@@ -95,6 +95,6 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 func mayReplace(step words.Message) bool {
 	return slices.ContainsFunc(step.Commands, func(c words.Command) bool {
 		return slices.Contains(c, "replace") &&
-			!slices.Contains(c, "status")
+			!slices.Contains(c, "status") && !slices.Contains(c, "cancel")
 	})
 }

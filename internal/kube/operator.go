@@ -33,6 +33,8 @@ type operatorDatacenter struct {
 		ScyllaDB struct {
 			ExternalSeeds []string `json:"externalSeeds"`
 		} `json:"scyllaDB"`
+		// Without a value it depends on the operator's version.
+		DisableAutomaticOrphanedNodeReplacement bool `json:"disableAutomaticOrphanedNodeReplacement"`
 	} `json:"spec"`
 	Status struct {
 		Conditions []metav1.Condition `json:"conditions"`
@@ -44,6 +46,7 @@ func (dc *operatorDatacenter) put(state *cluster.OperatorState) {
 	state.Conditions = dc.Status.Conditions
 	state.ExternalSeeds = dc.Spec.ScyllaDB.ExternalSeeds
 	state.ScyllaDBCluster = dc.Labels[api.LabelParentScyllaDBCluster]
+	state.KeepsOrphans = dc.Spec.DisableAutomaticOrphanedNodeReplacement
 }
 
 // readOperator reads the Scylla Operator's state if it manages the cluster: its conditions about

@@ -114,7 +114,8 @@ var (
 	ServiceSelectsOther = ofCheck("ServiceSelectsOther", "Service {service} does not select the Pod of its name",
 		StepService)
 	PodGateMissing = ofCheck("PodGateMissing",
-		"it is running without {gate}, which its StatefulSet has: the Pod is older than the change", StepRoll)
+		"it is running without {gate}, which its StatefulSet has: the Pod is older than the change", StepRoll,
+		StepOperatorRolls)
 	NamesResolve = define("NamesResolve",
 		"{names} DNS names, each with the address of its Pod, by Services and EndpointSlices")
 	NameLeadsElsewhere = ofCheck("NameLeadsElsewhere",
@@ -124,6 +125,20 @@ var (
 	NoGoverningService = ofCheck("NoGoverningService",
 		"its headless Service {service} does not exist or is not headless: POD.{service} does not resolve",
 		StepGoverning)
+	OperatorGateThere   = define("OperatorGateThere", "the Scylla Operator's barrier is configured")
+	OperatorGateMissing = ofCheck("OperatorGateMissing",
+		"the Scylla Operator's barrier ({gate}) is missing: its joins are unprotected", StepFeatureGate)
+	OperatorRuns    = define("OperatorRuns", "the Scylla Operator runs and is not degraded")
+	OperatorNotSeen = ofCheck("OperatorNotSeen",
+		"unknown whether the Scylla Operator runs: its Deployment and its Lease were not found, or you cannot read them",
+		StepAskRights)
+	OperatorReplacesOrphans = ofCheck("OperatorReplacesOrphans",
+		"the Scylla Operator may replace a node by itself if the Kubernetes node of its volume is gone, without a check that it is DOWN",
+		StepKeepOrphans)
+	RemoteReport = ofCheck("RemoteReport",
+		"a remote of kubectl-scylla wrote it: the Scylla Operator's barrier waits for its rows", StepRemoveRemote)
+	RemoteAccount = ofCheck("RemoteAccount", "a remote of kubectl-scylla uses it: its token does not expire",
+		StepRemoveRemote)
 	ForcedNext = ofCheck("ForcedNext",
 		"it has annotation {annotation}=true: the next start skips the barrier", StepUndoForce)
 	ReportersAnswer       = define("ReportersAnswer", "{reporters} reporters respond")
@@ -160,6 +175,13 @@ var (
 	StepService       = define("StepService",
 		"label the StatefulSet app.kubernetes.io/managed-by=kubectl-scylla: then the controller creates the Service")
 	StepUndoForce   = define("StepUndoForce", "remove it, unless you still want that start to skip the barrier: {1}")
+	StepFeatureGate = define("StepFeatureGate",
+		"turn on the Scylla Operator's feature gate BootstrapSynchronisation, which requires ScyllaDB 2025.2.0 or later; the operator then restarts its Pods one by one")
+	StepOperatorRolls = define("StepOperatorRolls", "wait until the Scylla Operator has restarted it: {1}")
+	StepKeepOrphans   = define("StepKeepOrphans",
+		"unless you want this, set disableAutomaticOrphanedNodeReplacement: true in the ScyllaDBDatacenter or ScyllaDBCluster, or automaticOrphanedNodeCleanup: false in the ScyllaCluster")
+	StepRemoveRemote = define("StepRemoveRemote",
+		"if that remote is no longer needed, remove it in the Kubernetes cluster where it was added: {1}")
 	StepReporterLog = define("StepReporterLog", "check its log: {1}")
 	StepKubernetes  = define("StepKubernetes", "upgrade Kubernetes")
 )

@@ -46,8 +46,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Long: `Check that joins are protected, or whether maintenance is safe now. It changes nothing.
 
 It checks CRDs, permissions, admission policy, controller, versions, Pod templates, Pods, probes,
-seeds, PodDisruptionBudgets, images, member Services, DNS names, clocks and each reporter. Each
-problem has a next step and a link. Whether nodes see each other UP: use "kubectl scylla status".
+seeds, PodDisruptionBudgets, images, member Services, DNS names, clocks and each reporter, or the
+Scylla Operator and its barrier where only it has clusters. Each problem has a next step and a link.
 
 --for checks whether an operation is safe now. It queries every node: each must see all others UP,
 and no other operation may be in progress. While the nodes are stopped, every range must keep a

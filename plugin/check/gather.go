@@ -35,6 +35,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/version"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
 )
@@ -75,7 +76,10 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 		return nil, err
 	}
 	o.installation(ctx, c, in)
-	in.Access = o.access(ctx, c, namespace, in)
+	if !o.pre {
+		o.operator(ctx, c, namespace, in)
+	}
+	in.Access = append(in.Access, o.access(ctx, c, namespace, in)...)
 	if !o.pre {
 		in.Denials = denials(ctx, cfg, scheme, in)
 		in.Reach = reach(ctx, cfg, in.Pods)
@@ -179,6 +183,43 @@ func (o *options) objects(ctx context.Context, c client.Client, namespace string
 		in.Reports = reports.Items
 	}
 	return nil
+}
+
+// operator reads the Scylla Operator's clusters, and what `install` and `remote add` applied in
+// their namespaces.
+func (o *options) operator(ctx context.Context, c client.Client, namespace string, in *preflight.Input) {
+	seen := map[cluster.Key]bool{}
+	for i := range in.StatefulSets {
+		set := &in.StatefulSets[i]
+		key := cluster.Key{Namespace: set.Namespace, Name: api.ClusterOf(set.Labels)}
+		if set.Labels[api.LabelManagedBy] != api.ManagedByOperator || seen[key] {
+			continue
+		}
+		seen[key] = true
+		s, err := o.d.Load(ctx, c, key, kube.Everything("", ""))
+		if err != nil {
+			in.Operator.Err = exit.Describe(err).Error()
+			continue
+		}
+		in.Operator.Clusters = append(in.Operator.Clusters, s)
+	}
+	if len(seen) == 0 {
+		return
+	}
+	var bindings rbacv1.RoleBindingList
+	if err := c.List(ctx, &bindings, client.InNamespace(namespace),
+		client.MatchingLabels{manifests.PartOfLabel: manifests.FieldOwner}); err != nil {
+		in.Access = append(in.Access, preflight.Access{Who: preflight.You, For: "check", Right: "list rolebindings",
+			Namespace: namespace})
+	}
+	for i := range bindings.Items {
+		switch b := &bindings.Items[i]; {
+		case b.RoleRef.Name == manifests.OperatorMemberRole:
+			in.Operator.Member = true
+		case strings.HasPrefix(b.RoleRef.Name, remote.SecretName("")):
+			in.Operator.Remotes = append(in.Operator.Remotes, b.Namespace+"/"+b.RoleRef.Name)
+		}
+	}
 }
 
 // installation reads the objects that `install` applied.
@@ -297,7 +338,7 @@ func (o *options) access(ctx context.Context, c client.Client, namespace string,
 	}
 	add(preflight.You, "", namespace, rights)
 	if !o.pre {
-		if in.Controller != nil {
+		if in.Controller != nil && in.Ours() {
 			add(preflight.TheController, "system:serviceaccount:"+manifests.Namespace+":"+api.LeaseName, namespace,
 				ofController)
 		}

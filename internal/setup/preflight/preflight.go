@@ -107,6 +107,8 @@ type Input struct {
 	PDBs         []policyv1.PodDisruptionBudget
 	// PDBErr is the read error of the disruption budgets.
 	PDBErr string
+	// Operator is about the Scylla Operator's clusters.
+	Operator Operator
 	// Reports of the clusters that could be read.
 	Reports []api.ScyllaDBStatusReport
 	// Reach has by "namespace/name" of a Pod the error of its reporter; empty if the reporter
@@ -118,7 +120,9 @@ type Input struct {
 func Check(in *Input) []Result {
 	c := &checker{in: in}
 	c.kubernetes()
-	c.kinds()
+	if in.Ours() {
+		c.kinds()
+	}
 	c.rights()
 	c.clock()
 	if in.Pre {
@@ -126,6 +130,8 @@ func Check(in *Input) []Result {
 	}
 	if !in.Pre {
 		c.aggregation()
+	}
+	if !in.Pre && in.Ours() {
 		c.policy()
 		c.denials()
 		c.controller()
@@ -140,6 +146,9 @@ func Check(in *Input) []Result {
 			c.update(s)
 			c.budget(s)
 		}
+	}
+	if !in.Pre {
+		c.operator()
 	}
 	c.scylla()
 	c.images()

@@ -283,16 +283,6 @@ func TestPreWithoutTheQuery(t *testing.T) {
 	}
 }
 
-// The Scylla Operator's own StatefulSets are not checked.
-func TestTheOperatorsOwnAreNotChecked(t *testing.T) {
-	in := well()
-	in.StatefulSets[0].Labels[api.LabelManagedBy] = api.ManagedByOperator
-	in.StatefulSets[0].Spec.Template.Spec.InitContainers = nil
-	if diff := cmp.Diff([]words.Code(nil), said(in)); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // Every admission policy that install applies is looked for, under the name that it has there; the canary is install's own.
 func TestEveryPolicyIsLookedFor(t *testing.T) {
 	objects, err := manifests.Objects(manifests.Options{Image: "x"})

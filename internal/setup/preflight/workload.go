@@ -197,7 +197,7 @@ func (c *checker) services() {
 	from, seen := len(c.results), 0
 	for i := range c.in.Pods {
 		p := &c.in.Pods[i]
-		if p.Labels[api.LabelCluster] == "" || c.in.Pre {
+		if p.Labels[api.LabelCluster] == "" || c.in.Pre || p.Labels[api.LabelManagedBy] == api.ManagedByOperator {
 			continue
 		}
 		seen++
