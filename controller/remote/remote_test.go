@@ -141,7 +141,7 @@ func TestContactReadsWhatIsTheirsAndPushesWhatTheyLack(t *testing.T) {
 	third.Labels = map[string]string{api.LabelRemoteReport: "us"}
 	echo := ours("dc2b")
 	echo.Labels = map[string]string{api.LabelRemoteReport: "eu"}
-	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{ours("dc1"), ours("dc2"), third, echo})
+	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{ours("dc1"), ours("dc2"), third, echo}, false)
 
 	contact := func() {
 		t.Helper()
@@ -180,7 +180,7 @@ func TestContactReadsWhatIsTheirsAndPushesWhatTheyLack(t *testing.T) {
 		t.Errorf("the copies were not renewed: %q", w)
 	}
 	// A leader that has just started knows only its own report: reports that another controller pushed stay.
-	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")})
+	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")}, false)
 	contact()
 	if w := f.take(); len(w) != 0 {
 		t.Errorf("written there: %q", w)
@@ -194,6 +194,18 @@ func TestContactReadsWhatIsTheirsAndPushesWhatTheyLack(t *testing.T) {
 	f.take()
 	contact()
 	if diff := cmp.Diff([]string{"delete " + one}, f.take()); diff != "" {
+		t.Errorf("written there (-want +got):\n%s", diff)
+	}
+	// Nothing is left of the cluster here.
+	r.Publish(nil, true)
+	contact()
+	if diff := cmp.Diff([]string{"delete " + three}, f.take()); diff != "" {
+		t.Errorf("written there (-want +got):\n%s", diff)
+	}
+	// It is back.
+	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{third}, false)
+	contact()
+	if diff := cmp.Diff([]string{"create " + three}, f.take()); diff != "" {
 		t.Errorf("written there (-want +got):\n%s", diff)
 	}
 	// The remote is removed from the configuration.
@@ -241,7 +253,7 @@ func TestARemoteThatMayOnlyBeReadIsNotOld(t *testing.T) {
 	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
 	f := newFar(theirs("own", "dc2"))
 	r, _ := testRunner(t, f, clk)
-	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")})
+	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")}, false)
 	f.set(nil, apierrors.NewForbidden(schema.GroupResource{Resource: "reports"}, "x", errors.New("no")))
 	for range 5 {
 		clk.Step(StaleAfter)
@@ -258,7 +270,7 @@ func TestTheClusterItselfIsNoRemote(t *testing.T) {
 	self.UID = "near-dc1"
 	f := newFar(self)
 	r, _ := testRunner(t, f, clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0)))
-	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")})
+	r.Publish([]api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")}, false)
 	if err, _ := r.contact(t.Context()); !errors.Is(err, errSelf) {
 		t.Errorf("error %v", err)
 	}
@@ -347,7 +359,7 @@ func TestARemoteFromItsSecretToItsEnd(t *testing.T) {
 	if s := n.states(t); len(s) != 1 || s[0].Name != "eu" || s[0].Read || s[0].Stale {
 		t.Fatalf("before it was asked: %+v", s)
 	}
-	n.Publish("demo", "demo", nil)
+	n.Publish("demo", "demo", nil, false)
 	n.reconcile(t)
 	n.told(t)
 	if s := n.states(t); len(s) != 1 || !s[0].Read || len(s[0].Reports) != 1 {
@@ -366,7 +378,7 @@ func TestARemoteFromItsSecretToItsEnd(t *testing.T) {
 	}
 
 	// A report that is published here arrives in the remote.
-	n.Publish("demo", "demo", []api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")})
+	n.Publish("demo", "demo", []api.ScyllaDBDatacenterNodesStatusReport{ours("dc1")}, false)
 	name := types.NamespacedName{Namespace: "far", Name: scope.ObjectName("demo", "dc1", "external")}
 	for got := ""; got != "create "+name.Name; {
 		select {

@@ -76,6 +76,7 @@ type runner struct {
 	started     time.Time
 	lastContact time.Time
 	outgoing    []api.ScyllaDBDatacenterNodesStatusReport
+	gone        bool          // nothing is left of the local cluster
 	wake        chan struct{} // outgoing has changed
 
 	// Only the goroutine of run uses these.
@@ -103,16 +104,17 @@ func (r *runner) State() State {
 	return s
 }
 
-// Publish sets the reports of other datacenters that the remote should have.
-func (r *runner) Publish(reports []api.ScyllaDBDatacenterNodesStatusReport) {
+// Publish sets the reports of other datacenters that the remote should have, and whether the local
+// cluster is gone.
+func (r *runner) Publish(reports []api.ScyllaDBDatacenterNodesStatusReport, gone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.EqualFunc(r.outgoing, reports, func(a, b api.ScyllaDBDatacenterNodesStatusReport) bool {
+	if gone == r.gone && slices.EqualFunc(r.outgoing, reports, func(a, b api.ScyllaDBDatacenterNodesStatusReport) bool {
 		return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion
 	}) {
 		return
 	}
-	r.outgoing = reports
+	r.outgoing, r.gone = reports, gone
 	select {
 	case r.wake <- struct{}{}:
 	default:
@@ -169,7 +171,7 @@ func (r *runner) contact(ctx context.Context) (readErr, pushErr error) {
 		r.listed[report.Name] = report.ResourceVersion
 	}
 	r.mu.Lock()
-	outgoing := r.outgoing
+	outgoing, gone := r.outgoing, r.gone
 	r.mu.Unlock()
 	for i := range all {
 		if slices.ContainsFunc(outgoing, func(o api.ScyllaDBDatacenterNodesStatusReport) bool {
@@ -196,12 +198,13 @@ func (r *runner) contact(ctx context.Context) (readErr, pushErr error) {
 	if !same {
 		r.changed()
 	}
-	return nil, r.push(ctx, all, outgoing)
+	return nil, r.push(ctx, all, outgoing, gone)
 }
 
 // push writes our reports to the remote. It skips datacenters of the remote itself, and datacenters
 // that the remote's own controller pulls.
-func (r *runner) push(ctx context.Context, there, outgoing []api.ScyllaDBDatacenterNodesStatusReport) error {
+func (r *runner) push(ctx context.Context, there, outgoing []api.ScyllaDBDatacenterNodesStatusReport,
+	gone bool) error {
 	known := map[string]bool{}
 	ours := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
 	for i := range there {
@@ -232,8 +235,9 @@ func (r *runner) push(ctx context.Context, there, outgoing []api.ScyllaDBDatacen
 	}
 	for name, t := range ours {
 		// A datacenter that is only unknown here at this moment remains. A copy is removed only if
-		// the remote has its own report of the datacenter, so that its rows do not count twice.
-		if wanted[name] || !known[t.DatacenterName] {
+		// the remote has its own report of the datacenter, so that its rows do not count twice, or
+		// if the cluster here is gone.
+		if wanted[name] || !known[t.DatacenterName] && !gone {
 			continue
 		}
 		if err := r.remove(ctx, t); err != nil {

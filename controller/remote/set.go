@@ -323,13 +323,14 @@ func (s *Set) stateOf(c config, invalid error) State {
 }
 
 // Publish sets the reports of other datacenters that each remote of a cluster should have. Reports
-// that came from a remote are not sent back to it.
-func (s *Set) Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport) {
+// that came from a remote are not sent back to it. gone is set once nothing is left of the cluster
+// here: then each remote loses the copies that were pushed because of it.
+func (s *Set) Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport, gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.runners {
 		if r.config.Namespace == namespace && r.config.Cluster == cluster {
-			r.Publish(reports)
+			r.Publish(reports, gone)
 		}
 	}
 }

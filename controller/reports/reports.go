@@ -51,7 +51,7 @@ const maxBackOff = time.Minute
 // remotes is the part of package remote that the reconciler needs.
 type remotes interface {
 	For(ctx context.Context, namespace, cluster string) ([]remote.State, error)
-	Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport)
+	Publish(namespace, cluster string, reports []api.ScyllaDBDatacenterNodesStatusReport, gone bool)
 }
 
 // Views computes the view of a cluster after each assembly; stored is the view in its report.
@@ -219,6 +219,9 @@ type world struct {
 	reports map[string]*report   // reports that the cluster's barriers select, by name
 	status  *api.ScyllaDBStatusReport
 	remotes []remote.State
+	// gone is set if the cluster has no StatefulSet, Pod or Service. A member Service outlives its
+	// StatefulSet while its node may be a member.
+	gone bool
 }
 
 func (r *reconciler) read(ctx context.Context, key types.NamespacedName, m *memory, now time.Time) (*world, error) {
@@ -241,7 +244,7 @@ func (r *reconciler) read(ctx context.Context, key types.NamespacedName, m *memo
 			return nil, fmt.Errorf("list %s of cluster %s: %w", l.what, key, err)
 		}
 	}
-	w := &world{reports: map[string]*report{}}
+	w := &world{reports: map[string]*report{}, gone: len(sets.Items)+len(services.Items)+len(pods.Items) == 0}
 	for _, s := range sets.Items {
 		if _, err := scope.PlaceOf(&s); err == nil && cluster.Managed(&s) {
 			w.sets = append(w.sets, s)
@@ -331,7 +334,7 @@ func (r *reconciler) bring(ctx context.Context, key types.NamespacedName, m *mem
 	try(r.recordForces(ctx, in))
 	try(r.scale(ctx, w))
 	if r.o.Remotes != nil {
-		r.o.Remotes.Publish(key.Namespace, key.Name, publish)
+		r.o.Remotes.Publish(key.Namespace, key.Name, publish, false)
 	}
 	return again, errors.Join(errs...)
 }
@@ -382,6 +385,9 @@ func (r *reconciler) remove(ctx context.Context, key types.NamespacedName, w *wo
 	}
 	r.failed.Forget(key)
 	r.o.Metrics.Forget(key.Namespace, key.Name)
+	if r.o.Remotes != nil && w.gone {
+		r.o.Remotes.Publish(key.Namespace, key.Name, nil, true)
+	}
 	var errs []error
 	for _, existing := range w.reports {
 		// The controller that pushed a copy also deletes it.

@@ -64,13 +64,14 @@ type bench struct {
 type fakeRemotes struct {
 	states    []remote.State
 	published []api.ScyllaDBDatacenterNodesStatusReport
+	gone      bool
 }
 
 func (f *fakeRemotes) For(context.Context, string, string) ([]remote.State, error) {
 	return f.states, nil
 }
-func (f *fakeRemotes) Publish(_, _ string, r []api.ScyllaDBDatacenterNodesStatusReport) {
-	f.published = r
+func (f *fakeRemotes) Publish(_, _ string, r []api.ScyllaDBDatacenterNodesStatusReport, gone bool) {
+	f.published, f.gone = r, gone
 }
 
 func newBench(t testing.TB, objects ...client.Object) *bench {
@@ -535,6 +536,22 @@ func TestReportsGoWithTheirCluster(t *testing.T) {
 	b.reconcile()
 	if diff := cmp.Diff([]string{"pushed"}, b.names()); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
+	}
+	// The copies in remotes stay while a Pod or a member Service is left.
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}} {
+		if b.remote.gone {
+			t.Error("the remotes are told that the cluster is gone")
+		}
+		if err := b.client.List(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		if err := meta.EachListItem(list, func(o runtime.Object) error { return b.client.Delete(t.Context(), o.(client.Object)) }); err != nil {
+			t.Fatal(err)
+		}
+		b.reconcile()
+	}
+	if !b.remote.gone {
+		t.Error("the remotes are not told that the cluster is gone")
 	}
 	if err := b.client.Get(t.Context(), demo.NamespacedName, &api.ScyllaDBStatusReport{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the cluster report is still there: %v", err)

@@ -54,12 +54,14 @@ func (c *Cluster) KnowsEnough(self matrix.Ref) error {
 }
 
 // Ours reports whether our controller writes the reports, or will: there is none yet, and our
-// controller creates the member Services. A new cluster has no other sign of our controller.
+// controller creates the member Services. A new cluster has no other sign of our controller. A
+// report that was copied here proves nothing about the controller here.
 func (c *Cluster) Ours() bool {
-	if len(c.Reports) == 0 && c.StatusReport == nil {
+	reports := slices.DeleteFunc(slices.Clone(c.Reports),
+		func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return isRemote(&r) })
+	if len(reports) == 0 && c.StatusReport == nil {
 		return slices.ContainsFunc(c.Services, func(s corev1.Service) bool { return Managed(&s) })
 	}
-	return slices.ContainsFunc(c.Reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool {
-		return r.Labels[api.LabelManagedBy] == api.ManagedByUs
-	}) || c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs
+	return slices.ContainsFunc(reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return Managed(&r) }) ||
+		c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs
 }

@@ -94,22 +94,59 @@ func (c *Cluster) reportRows() []matrix.Row {
 func (c *Cluster) datacenterRows(reports []api.ScyllaDBDatacenterNodesStatusReport) []matrix.Row {
 	rows := matrix.FromReports(reports)
 	remote, by := c.remotePlaces(), c.comparison()
-	stale := map[string]*api.ScyllaDBDatacenterNodesStatusReport{}
+	stale := map[string]time.Time{}
 	for i := range reports {
-		if _, old := reports[i].Annotations[api.AnnotationStaleSince]; old {
-			stale[reports[i].DatacenterName] = &reports[i]
+		if since, old := c.copyStale(&reports[i]); old {
+			stale[reports[i].DatacenterName] = since
 		}
 	}
 	for i := range rows {
 		r := &rows[i]
 		c.refine(r, by, remote[placeKey(r.Reporter)])
-		if old := stale[r.Reporter.Datacenter]; old != nil && r.Stale.IsZero() {
+		if since, old := stale[r.Reporter.Datacenter]; old && r.Stale.IsZero() {
 			r.Stale = matrix.Trouble{Code: words.DatacenterUnreadable, Object: r.Reporter.Datacenter}
-			r.StaleSince, _ = time.Parse(time.RFC3339, old.Annotations[api.AnnotationStaleSince])
+			r.StaleSince = since
 		}
 	}
 	by.take()
 	return rows
+}
+
+// copyStale reports whether the report of another datacenter is marked as out of date, or was
+// pushed here and is no longer renewed, and since when. In a namespace of the Scylla Operator no
+// controller marks it.
+func (c *Cluster) copyStale(r *api.ScyllaDBDatacenterNodesStatusReport) (since time.Time, stale bool) {
+	if text, marked := r.Annotations[api.AnnotationStaleSince]; marked {
+		since, _ = time.Parse(time.RFC3339, text)
+		return since, true
+	}
+	if r.Annotations[api.AnnotationCopy] != api.CopyPushed || c.TakenAt.IsZero() {
+		return time.Time{}, false
+	}
+	e := LastOwner(r.ManagedFields, "annotations", api.AnnotationCopyRenewed)
+	if e == nil || c.TakenAt.Sub(e.Time.Time) <= c.HealthPolicy().Dead.Duration {
+		return time.Time{}, false
+	}
+	return e.Time.Time, true
+}
+
+// LeftReport returns a report that was pushed here and is no longer renewed, whose nodes no fresh
+// row lists, and since when; nil if there is none.
+func (c *Cluster) LeftReport() (left *api.ScyllaDBDatacenterNodesStatusReport, since time.Time) {
+	for i := range c.Reports {
+		r := &c.Reports[i]
+		since, stale := c.copyStale(r)
+		if !stale || r.Annotations[api.AnnotationCopy] != api.CopyPushed {
+			continue
+		}
+		listed := slices.ContainsFunc(c.all.Nodes(), func(n matrix.Node) bool {
+			return n.Datacenter == r.DatacenterName && !n.Removed
+		})
+		if !listed && c.all.Reporting() > 0 {
+			return r, since
+		}
+	}
+	return nil, time.Time{}
 }
 
 // remotePlaces returns the places whose only reports are copies from elsewhere.

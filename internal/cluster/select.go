@@ -43,7 +43,7 @@ func Managed(obj metav1.Object) bool {
 // members have no Pods here.
 func isRemote(r *api.ScyllaDBDatacenterNodesStatusReport) bool {
 	_, ok := r.Labels[api.LabelRemoteReport]
-	return ok
+	return ok || r.Annotations[api.AnnotationCopy] != ""
 }
 
 // IsMemberService reports whether the Service belongs to one member, not to the cluster.

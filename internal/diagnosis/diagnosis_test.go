@@ -24,6 +24,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // said is a finding as a test writes it: "Kind: sentence".
@@ -523,6 +524,13 @@ func TestOf(t *testing.T) {
 		"different schemas": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Facts = map[string]cluster.LiveFacts{"demo-dc1-rack1-0": {Schemas: map[string][]string{"a": {"10.0.0.1"}, "b": {"10.0.0.2"}, "UNREACHABLE": {"10.0.0.3"}}}}
 		}, want: []string{"remark SchemaDisagreement: the nodes have 2 different schema versions"}},
+		"a report that was left behind": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			left := api.ScyllaDBDatacenterNodesStatusReport{DatacenterName: "eu"}
+			left.Name, left.Labels, left.Annotations = "left", map[string]string{api.LabelReportSelector: o.Name, api.LabelRemoteReport: "eu"}, map[string]string{api.AnnotationCopy: api.CopyPushed}
+			left.ManagedFields = stage.Written(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationCopyRenewed + `":{}}}}`)
+			left.ManagedFields[0].Time.Time = scenes.Now.Add(-time.Hour)
+			o.Reports = append(o.Reports, left)
+		}, want: []string{"remark ReportLeftBehind: report left of datacenter eu, copied here from elsewhere, has not been renewed, and no node here lists its nodes; the Scylla Operator's barrier waits for them"}},
 		"part of the cluster not readable": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePVCs, Kind: cluster.ProblemForbidden}}
 		}, want: []string{"remark RightsMissing: part of the cluster not readable: you cannot list persistentvolumeclaims"}},

@@ -56,6 +56,8 @@ const (
 	NodeEnded          Kind = "NodeEnded"
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
+	// remark: a controller elsewhere has copied a report here, and no longer renews it
+	ReportLeftBehind Kind = "ReportLeftBehind"
 )
 
 var gravity = []Kind{
@@ -63,7 +65,7 @@ var gravity = []Kind{
 	ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
 	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeEnded,
-	SchemaDisagreement, VersionMix,
+	SchemaDisagreement, VersionMix, ReportLeftBehind,
 }
 
 // Kinds returns every kind, the most severe first.
@@ -96,6 +98,11 @@ func (s *scene) remarks() {
 				len(versions)), Step: words.New(words.WaitForSchema)})
 	}
 	s.mix()
+	if r, since := s.c.LeftReport(); r != nil {
+		s.remark(Finding{Kind: ReportLeftBehind, Since: since,
+			Message: words.New(words.FindingReportLeftBehind, "report", r.Name, "datacenter", r.DatacenterName),
+			Step:    s.do(words.DeleteLeftReport, evidence.Facts{"report": r.Name})})
+	}
 }
 
 func (s *scene) remark(f Finding) {

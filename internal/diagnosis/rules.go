@@ -235,6 +235,7 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingNodeEnded:          one(words.SeeWhyEnded),
 	words.FindingSchemaDisagreement: one(words.WaitForSchema),
 	words.FindingVersionMix:         one(words.FinishUpgrade),
+	words.FindingReportLeftBehind:   one(words.DeleteLeftReport),
 }
 
 // StepsFor returns the steps for a reason, or for a finding's message, without duplicates, in the

@@ -6,13 +6,16 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Verbs are the controller's verbs on reports in a remote namespace, the only permissions of its
@@ -21,6 +24,9 @@ var Verbs = []string{"get", "list", "watch", "create", "update", "delete"}
 
 // Resource is the resource of Verbs.
 const Resource = "scylladbdatacenternodesstatusreports"
+
+// accountPrefix begins the names of the account there and of the Secret here.
+const accountPrefix = "kubectl-scylla-remote-"
 
 // partOf is the label on every object that the plugin creates.
 const partOf = "app.kubernetes.io/part-of"
@@ -31,11 +37,21 @@ func Account(name, home string) string {
 	if len(home) > 8 {
 		home = home[:8]
 	}
-	return "kubectl-scylla-remote-" + name + "-" + home
+	return accountPrefix + name + "-" + home
+}
+
+// DeleteAccount returns the command that deletes a ServiceAccount with its token and permissions.
+func DeleteAccount(namespace, account string) words.Command {
+	return words.Kubectl(namespace, "delete", "serviceaccount,role,rolebinding,secret", account)
+}
+
+// IsAccount reports whether a ServiceAccount was created by "remote add", here or elsewhere.
+func IsAccount(o client.Object) bool {
+	return strings.HasPrefix(o.GetName(), accountPrefix) && o.GetLabels()[partOf] == "kubectl-scylla"
 }
 
 // SecretName returns the name of the local Secret.
-func SecretName(name string) string { return "kubectl-scylla-remote-" + name }
+func SecretName(name string) string { return accountPrefix + name }
 
 func object(apiVersion, kind, namespace, name string, rest map[string]any) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: rest}

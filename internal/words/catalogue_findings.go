@@ -85,6 +85,10 @@ var (
 	FindingSchemaDisagreement = define("FindingSchemaDisagreement", "the nodes have {count} different schema versions")
 	FindingForced             = define("FindingForced",
 		"forced: {objects&}; the next start skips the barrier[; reasons that the force does not cover block {blocked&}]")
+	FindingReportLeftBehind = define("FindingReportLeftBehind",
+		"report {report} of datacenter {datacenter}, copied here from elsewhere, has not been renewed[ for {age}], and no node here lists its nodes; the Scylla Operator's barrier waits for them")
+	DeleteLeftReport = define("DeleteLeftReport",
+		"if that controller was uninstalled or its remote removed, delete the copy: {1}. A controller that still runs recreates it")
 	FindingVersionMix = define("FindingVersionMix", "the nodes run different versions: {versions&}")
 
 	HostIDOfMember     = define("HostIDOfMember", "host ID {id} belongs to member {member}")

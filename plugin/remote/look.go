@@ -14,6 +14,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -206,9 +207,9 @@ func newRemoveCmd(d *cli.Deps) *cobra.Command {
 		Short: "Remove the controller's access to another Kubernetes cluster",
 		Long: `Remove the controller's access to another Kubernetes cluster.
 
-It deletes the Secret here. The controller then stops reading the remote, and deletes the copies of
-its reports. With --remote-context or --remote-kubeconfig it also deletes the account there,
-otherwise it prints the command for that.
+It deletes the Secret here, and the copies there of the reports here. The controller then stops
+reading the remote, and deletes the copies of its reports. With --remote-context or
+--remote-kubeconfig it also deletes the account there, otherwise it prints the command for that.
 
 Joins here then no longer wait for the nodes there. If nodes here still list that datacenter, joins
 wait with DatacenterNotVerified.`,
@@ -270,6 +271,11 @@ func (o *options) remove(ctx context.Context) error {
 			return err
 		}
 	}
+	if there != nil { // without the account no controller can recreate them
+		if err := o.copiesGone(ctx, there, config); err != nil {
+			return err
+		}
+	}
 	for _, s := range secrets {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
@@ -279,10 +285,43 @@ func (o *options) remove(ctx context.Context) error {
 			return err
 		}
 	}
-	if there == nil {
-		return o.say(
-			"the account there still exists; to remove it, run there:\n  kubectl delete "+
-				"serviceaccount,role,rolebinding,secret %s -n %s", account, config.RemoteNamespace)
+	if there != nil {
+		return nil
+	}
+	if o.dryRun == cli.DryRunNone {
+		// The controller does the same, if it runs and has not stopped before.
+		cl, err := config.Client()
+		if err == nil {
+			err = o.copiesGone(ctx, cl, config)
+		}
+		if err != nil {
+			o.d.Warn("copies of the reports here may remain there (%s); to delete them, run there: kubectl delete "+
+				"%s -l %s=%s,%s -n %s", words.Clean(exit.Describe(err).Error()), shared.Resource,
+				api.LabelReportSelector, config.RemoteCluster, api.LabelRemoteReport, config.RemoteNamespace)
+		}
+	}
+	return o.say("the account there still exists; to remove it, run there:\n  %s",
+		o.d.Words().Shell(shared.DeleteAccount(config.RemoteNamespace, account)))
+}
+
+// copiesGone deletes the copies that the controller has pushed there because of the remote's
+// Secret.
+func (o *options) copiesGone(ctx context.Context, c client.Client, config shared.Config) error {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"))
+	if err := c.List(ctx, l, config.Selection()...); err != nil {
+		if meta.IsNoMatchError(err) {
+			return nil
+		}
+		return fmt.Errorf("list the reports in namespace %s there: %w", config.RemoteNamespace, err)
+	}
+	for i := range l.Items {
+		if l.Items[i].GetAnnotations()[api.AnnotationCopyPusher] != string(config.UID) {
+			continue
+		}
+		if err := o.gone(ctx, c, &l.Items[i], "there"); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -51,7 +52,7 @@ since, nor the CRDs: all reports would be deleted with them.
 It refuses while a replacement is open, and while a StatefulSet has our barrier: without the
 controller its Pods would wait indefinitely. Remove the barrier first: kubectl scylla inject --undo.
 It also refuses while a remote exists, whose credential would stay valid: kubectl scylla remote
-remove.`,
+remove. It lists the accounts and copied reports that controllers elsewhere have here.`,
 		Example: cli.Examples(
 			"# Show what would be removed, and what would stay",
 			"kubectl scylla uninstall --dry-run=client",
@@ -100,6 +101,11 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	theirs, err := elsewhere(ctx, c, o.d.Words().Shell)
+	if err != nil {
+		return err
+	}
+	stay = append(stay, theirs...)
 	if len(remove) == 0 {
 		o.d.Say("kubectl-scylla is not installed here\n")
 		return o.say(stay)
@@ -148,6 +154,7 @@ func refuse(ctx context.Context, c client.Client) error {
 	if err != nil {
 		return err
 	}
+	open = slices.DeleteFunc(open, func(s metav1.PartialObjectMetadata) bool { return cluster.OwnedByOperator(&s) })
 	guarded, clusters, err := withBarrier(ctx, c)
 	if err != nil {
 		return err
@@ -170,14 +177,64 @@ func refuse(ctx context.Context, c client.Client) error {
 			"remove the barrier first",
 			words.Scylla(clusters[0].Namespace, "inject", cmp.Or(clusters[0].Name, "CLUSTER"), "--undo")...)
 	case len(remotes) > 0:
+		accounts, err := accountsOf(ctx, c, remotes)
+		if err != nil {
+			return err
+		}
 		name := cmp.Or(remotes[0].Labels[api.LabelRemoteKubeconfig], remotes[0].Name)
 		return exit.WithHint(
-			exit.Refusedf("the controller has a credential of another Kubernetes cluster in Secret %s: there it would "+
-				"stay valid permanently", some(namesOf(remotes))),
-			"remove the remote first",
+			exit.Refusedf("the controller has credentials of other Kubernetes clusters, which would stay valid "+
+				"permanently, as would the copies of its reports there: %s", strings.Join(accounts, ", ")),
+			"remove each remote first, with --remote-context also its account there",
 			words.Scylla("", "remote", "remove", name)...)
 	}
 	return nil
+}
+
+// accountsOf returns the remotes of Secrets with their accounts there.
+func accountsOf(ctx context.Context, c client.Client, secrets []metav1.PartialObjectMetadata) ([]string, error) {
+	home := &metav1.PartialObjectMetadata{}
+	home.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := c.Get(ctx, client.ObjectKey{Name: manifests.Namespace}, home); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read namespace %s: %w", manifests.Namespace, err)
+	}
+	var out []string
+	for i := range secrets {
+		r, _ := remote.FromSecret(&corev1.Secret{ObjectMeta: secrets[i].ObjectMeta}) // of the names alone
+		out = append(out, fmt.Sprintf("%s (ServiceAccount %s/%s there)", words.Clean(r.Name),
+			words.Clean(r.RemoteNamespace), words.Clean(remote.Account(r.Name, string(home.UID)))))
+	}
+	return out, nil
+}
+
+// elsewhere returns what controllers of other Kubernetes clusters have here, with the command that
+// removes it: their accounts, and the copies of their reports.
+func elsewhere(ctx context.Context, c client.Client, shell func(words.Command) string) ([]string, error) {
+	var out []string
+	accounts, err := labelled(ctx, c, "ServiceAccountList")
+	if err != nil {
+		return nil, err
+	}
+	for i := range accounts {
+		if a := &accounts[i]; remote.IsAccount(a) {
+			out = append(out, fmt.Sprintf("serviceaccount/%s in namespace %s stays: a controller elsewhere reads reports "+
+				"with its token, which does not expire; if it no longer does: %s", a.Name, a.Namespace,
+				shell(remote.DeleteAccount(a.Namespace, a.Name))))
+		}
+	}
+	reports := &metav1.PartialObjectMetadataList{}
+	reports.SetGroupVersionKind(api.GroupVersion.WithKind("ScyllaDBDatacenterNodesStatusReportList"))
+	if err := c.List(ctx, reports, client.HasLabels{api.LabelRemoteReport}); err != nil && !meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("list status reports: %w", err)
+	}
+	for i := range reports.Items {
+		if r := &reports.Items[i]; r.Annotations[api.AnnotationCopy] == api.CopyPushed {
+			out = append(out, fmt.Sprintf("scylladbdatacenternodesstatusreport/%s in namespace %s stays: a controller "+
+				"elsewhere copies it here; if it no longer does: %s", r.Name, r.Namespace,
+				shell(words.Kubectl(r.Namespace, "delete", "scylladbdatacenternodesstatusreport", r.Name))))
+		}
+	}
+	return out, nil
 }
 
 func labelled(ctx context.Context, c client.Client, kind string, opts ...client.ListOption) (

@@ -22,7 +22,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // installed is an API server with everything that install applies. Somebody else has applied the ClusterRole changed.
@@ -72,9 +74,16 @@ func TestRefuse(t *testing.T) {
 		"the operator's barrier": {[]client.Object{operators}, ""},
 		"a replacement": {[]client.Object{&corev1.Service{ObjectMeta: meta("demo", "db-a-0", map[string]string{api.LabelReplace: ""})}},
 			"kubectl scylla replace cancel db-a-0 -n demo"},
-		"a barrier": {[]client.Object{barrier}, "kubectl scylla inject shop --undo -n demo"},
+		"a replacement by the operator": {[]client.Object{&corev1.Service{ObjectMeta: meta("demo", "op-a-0", map[string]string{api.LabelReplace: "", api.LabelManagedBy: api.ManagedByOperator})}}, ""},
+		"a barrier":                     {[]client.Object{barrier}, "kubectl scylla inject shop --undo -n demo"},
 		"a remote": {[]client.Object{&corev1.Secret{ObjectMeta: meta(manifests.Namespace, "kubectl-scylla-remote-eu", map[string]string{api.LabelRemoteKubeconfig: "eu"})}},
 			"kubectl scylla remote remove eu"},
+		"the account of a remote": {[]client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: manifests.Namespace, UID: "12345678-9"}},
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: manifests.Namespace, Name: "kubectl-scylla-remote-eu", Labels: map[string]string{api.LabelRemoteKubeconfig: "eu"},
+				Annotations: map[string]string{api.AnnotationRemoteLocalNamespace: "shop", api.AnnotationRemoteNamespace: "far"}}},
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: manifests.Namespace, Name: "kubectl-scylla-remote-us", Labels: map[string]string{api.LabelRemoteKubeconfig: "us"},
+				Annotations: map[string]string{api.AnnotationRemoteLocalNamespace: "shop"}}}},
+			"eu (ServiceAccount far/kubectl-scylla-remote-eu-12345678 there), us (ServiceAccount shop/kubectl-scylla-remote-us-12345678 there)"},
 		"a remote without a name": {[]client.Object{&corev1.Secret{ObjectMeta: meta(manifests.Namespace, "x", map[string]string{api.LabelRemoteKubeconfig: ""})}},
 			"kubectl scylla remote remove x"},
 		"a Secret elsewhere": {[]client.Object{&corev1.Secret{ObjectMeta: meta("demo", "x", map[string]string{api.LabelRemoteKubeconfig: "eu"})}}, ""},
@@ -88,6 +97,23 @@ func TestRefuse(t *testing.T) {
 		if (err == nil) != (tc.want == "") || !strings.Contains(text, tc.want) || err != nil && exit.Code(err) != exit.CodeUsage {
 			t.Errorf("%s: %q, want %q", name, text, tc.want)
 		}
+	}
+}
+
+// TestNoHarm47WhatControllersElsewhereHaveHere: accounts with tokens that do not expire, and copied reports, which block the operator's barrier, are listed with the command that removes them.
+func TestNoHarm47WhatControllersElsewhereHaveHere(t *testing.T) {
+	account := remote.There("demo", remote.Account("eu", "12345678"))[0]
+	other := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "kubectl-scylla-remote-of-a-user"}}
+	report := func(name, copied string) client.Object {
+		return &api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: "op", Name: name,
+			Labels: map[string]string{api.LabelRemoteReport: "eu"}, Annotations: map[string]string{api.AnnotationCopy: copied}}}
+	}
+	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(account, other, report("pushed", api.CopyPushed), report("pulled", api.CopyPulled)).Build()
+	got, err := elsewhere(t.Context(), c, func(c words.Command) string { return strings.Join(c, " ") })
+	if err != nil || len(got) != 2 ||
+		!strings.HasSuffix(got[0], "kubectl delete serviceaccount,role,rolebinding,secret kubectl-scylla-remote-eu-12345678 -n demo") ||
+		!strings.HasSuffix(got[1], "kubectl delete scylladbdatacenternodesstatusreport pushed -n op") {
+		t.Errorf("%v, %q", err, got)
 	}
 }
 

@@ -118,6 +118,7 @@ var commands = map[words.Code][]string{
 		api.AnnotationNodeJoined + "- {in}"},
 
 	words.RunControllerAndReporters: {"scylla report {in}"},
+	words.DeleteLeftReport:          {"delete scylladbdatacenternodesstatusreports {report} {in}"},
 	words.MakeNamedReport:           {"get scylladbstatusreports {report} {in}"},
 	words.MakeView:                  {"scylla install --upgrade"},
 	words.UpgradeForPermits:         {"scylla install --upgrade"},

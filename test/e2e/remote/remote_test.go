@@ -200,14 +200,17 @@ func TestRemoteBetweenTwoControlPlanes(t *testing.T) {
 	if out := here.scylla(2, "remote remove eu %s", to); !strings.Contains(out, "cannot ask for confirmation") {
 		t.Error(out)
 	}
-	if out := here.scylla(0, "remote remove eu %s --dry-run=client", to); strings.Count(out, "(dry run)") != 5 {
+	if out := here.scylla(0, "remote remove eu %s --dry-run=client", to); strings.Count(out, "(dry run)") != 6 {
 		t.Error(out)
 	}
 	if _, err := here.secret("eu"); err != nil {
 		t.Fatal(err)
 	}
-	if out := here.scylla(0, "remote remove eu %s --yes", to); strings.Count(out, "deleted") != 5 {
+	if out := here.scylla(0, "remote remove eu %s --yes", to); strings.Count(out, "deleted") != 6 {
 		t.Error(out)
+	}
+	if err := there.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: pushed}, &api.ScyllaDBDatacenterNodesStatusReport{}); !apierrors.IsNotFound(err) {
+		t.Errorf("our report is left behind there: %v", err)
 	}
 	if _, err := here.secret("eu"); !apierrors.IsNotFound(err) {
 		t.Errorf("the Secret is still there: %v", err)
