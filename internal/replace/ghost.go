@@ -39,10 +39,12 @@ func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 			known[id] = true
 		}
 	}
+	arrives := arriving(&in)
 	in.Self = &cluster.Member{} // here the row of the member counts like any other
 	v := newOpinions(&in, "", "", nil)
 	nodes := v.m.Nodes()
 	var out []Ghost
+	var up []hostid.ID
 	for _, id := range v.expected() {
 		i, _ := v.m.Index(id)
 		if known[id] || nodes[i].Row != nil && nodes[i].Row.Reported {
@@ -59,9 +61,28 @@ func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 		if g.Why = stranger(id); g.Why.IsZero() {
 			g.Command, g.Why = v.removeNode(id)
 		}
+		if len(t.Up) > 0 {
+			up = append(up, id)
+		}
 		out = append(out, g)
 	}
+	if len(up) <= arrives {
+		out = slices.DeleteFunc(out, func(g Ghost) bool { return slices.Contains(up, g.HostID) })
+	}
 	return out
+}
+
+// arriving returns the number of new nodes whose host ID no object records yet, of replacements by
+// the Scylla Operator. Its reports have no states: such a node is only UP in them.
+func arriving(in *Input) int {
+	n := 0
+	for _, m := range append(slices.Clone(in.Others), in.Self) {
+		rec, one := RecordOf(m), Input{Self: m}
+		if in.Operator && rec.Requested && rec.HasOriginal && newcomerID(&one, rec.Original) == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // removeNode returns the exact command, to run on a member that every row has UP. It names every

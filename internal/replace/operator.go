@@ -45,9 +45,10 @@ func State(in Input) Step {
 	case oldPodStays(in, rec.Original):
 		s = operatorOldPod(in, s)
 	default:
-		if s = operatorJoin(in, s, id); s.Action == ActionFinish && !in.OperatorOff.IsZero() {
-			s = operatorOff(in, s)
-		}
+		s = operatorJoin(in, s, id)
+	}
+	if !in.OperatorOff.IsZero() && s.Action != ActionFail && !Armed(in) {
+		s = operatorOff(in, s)
 	}
 	for _, c := range in.Conditions {
 		s.Waiting = append(s.Waiting, words.New(words.OperatorCondition, "condition", c))
@@ -65,8 +66,6 @@ func operatorDeletes(in Input, s Step) Step {
 		s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorWouldDelete, "why", in.OperatorOff, "member",
 			in.Self.Member)
 		s.Cure = Disarm(in.Namespace, in.Self.Member)
-	case !in.OperatorOff.IsZero():
-		return operatorOff(in, s)
 	case budget:
 		s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorHeldByBudget, "budget", in.Budget)
 		s.Cure = words.New(words.CureBudget).Do(words.Kubectl(in.Namespace, "get", "poddisruptionbudgets,pods"))
@@ -140,9 +139,24 @@ func operatorOldPod(in Input, s Step) Step {
 	return s
 }
 
+// operatorOff is the step of each phase while the operator does not run. The step names
+// a withdrawal only while a PVC exists that nothing deletes. Once the host ID is recorded, the new node joins
+// without the operator, whose report then goes out of date.
 func operatorOff(in Input, s Step) Step {
-	s.Action, s.Message, s.Waiting = ActionHoldEviction, words.New(words.OperatorOff, "why", in.OperatorOff), nil
-	s.Cure = words.New(words.StartOperatorAgain).Do(words.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))
+	look := words.Kubectl(api.OperatorNamespace, "get", "deployment,pods")
+	s.Cure = words.New(words.StartOperatorToEnd).Do(look)
+	switch {
+	case s.Original != "" && s.Action == ActionFinish:
+		s.OperatorOff, s.Message = true, words.New(words.OperatorOffAtEnd, "why", in.OperatorOff)
+	case s.Original != "":
+		s.OperatorOff, s.Message = true, words.New(words.OperatorOffMeanwhile, "state", s.Message, "why", in.OperatorOff)
+	case len(in.Claims) > 0 && TooLate(in).IsZero():
+		s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOff, "why", in.OperatorOff)
+		s.Cure = words.New(words.StartOperatorAgain).Do(look)
+	default:
+		s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOffDeleted, "why", in.OperatorOff)
+		s.Cure = words.New(words.StartOperatorToRecord).Do(look)
+	}
 	return s
 }
 

@@ -267,6 +267,8 @@ type Step struct {
 	Events    []Event
 	// Refused is set while the API server refuses the deletion or eviction of the step.
 	Refused *Refusal
+	// OperatorOff is true if the Scylla Operator, which ends the replacement, does not run.
+	OperatorOff bool
 	// Last is the outcome of the last replacement, if none is open.
 	Last *Last
 }
@@ -288,7 +290,7 @@ func (s Step) Allowed(c *cluster.Cluster) Step {
 
 // Held reports whether the replacement is blocked until something else changes.
 func (s Step) Held() bool {
-	return s.Action == ActionRefuse || s.Action == ActionHoldEviction || s.Refused != nil
+	return s.Action == ActionRefuse || s.Action == ActionHoldEviction || s.Refused != nil || s.OperatorOff
 }
 
 // Last is the outcome of a replacement; it is the value of api.AnnotationReplaceLast.

@@ -428,47 +428,6 @@ var (
 	CureOperatorByHand = define("CureOperatorByHand",
 		"the Scylla Operator has no second attempt: follow its documentation (recover from a failed replacement)")
 
-	// The Scylla Operator's own procedure.
-	OperatorManages      = define("OperatorManages", "the Scylla Operator manages this member and replaces its node")
-	OperatorLabelRemoved = define("OperatorLabelRemoved",
-		"label {label} was removed during the replacement: the Scylla Operator no longer finishes it, and every later start of this member replaces {original}")
-	OperatorOldPod = define("OperatorOldPod",
-		"Pod {pod} still belongs to the old node: because of label {label} the Scylla Operator does not evict it, and waits for a new host ID")
-	OperatorLetEvict = define("OperatorLetEvict",
-		"remove the label; then the Scylla Operator evicts the Pod and records the host ID again: {1}")
-	OperatorSeeOldPod    = define("OperatorSeeOldPod", "check whether the old node is DOWN: {1}")
-	OperatorEndByHand    = define("OperatorEndByHand", "when the new node has joined, remove the label: {1}")
-	OperatorDeletes      = define("OperatorDeletes", "the Scylla Operator deletes PVC and Pod and records the host ID")
-	OperatorNoOriginal   = define("OperatorNoOriginal", "the Scylla Operator recorded no usable host ID: {why}")
-	OperatorPlainNewNode = define("OperatorPlainNewNode",
-		"the new node joins as a plain new node; the dead node remains a member until it is removed ({1} lists it)")
-	OperatorHeldByBudget = define("OperatorHeldByBudget",
-		"the Scylla Operator deletes the PVC, but cannot evict the Pod: PodDisruptionBudget[ {budget}] allows no disruption")
-	OperatorOff            = define("OperatorOff", "nothing happens: {why}")
-	OperatorWouldDelete    = define("OperatorWouldDelete", "{member} is running again[: {why}]; the Scylla Operator checks nothing before it deletes the volume")
-	CancelBeforeStart      = define("CancelBeforeStart", "withdraw the request to replace {member} before the Scylla Operator starts: {1}")
-	ReplaceOperatorLeads   = define("ReplaceOperatorLeads", "the Scylla Operator is running")
-	ReplaceOperatorUnknown = ofReplacement("ReplaceOperatorUnknown", "whether the Scylla Operator is running is unknown: no renewed Lease of it was read", ReplaceSeeOperator)
-	ReplaceSeeOperator     = define("ReplaceSeeOperator", "check that the Scylla Operator is running ({1}), then continue with --skip-check={check}")
-	ReplaceStartOperator   = define("ReplaceStartOperator", "start the Scylla Operator first: later it would carry out this request without any check, even if the node is UP again: {1}")
-	StartOperatorAgain     = define("StartOperatorAgain",
-		"check that the Scylla Operator is running, or withdraw the request while nothing is deleted: {1}")
-	OperatorHasDeleted = define("OperatorHasDeleted", "the Scylla Operator has deleted the volume of {member}")
-	ClaimIsDeleted     = define("ClaimIsDeleted",
-		"do not remove the label: PVC {claim} is being deleted or is deleted, and only the label names the node to replace")
-	VolumeDeleted = define("VolumeDeleted",
-		"the volume of {member} is deleted, and the cluster may have banned the old node")
-	PutLabelBack   = define("PutLabelBack", "restore the host ID {hostID} before the new Pod starts: {1}")
-	PutRequestBack = define("PutRequestBack",
-		"request it again; the Scylla Operator records the host ID once the old Pod is evicted: {1}")
-	RecordLost = define("RecordLost",
-		"the volume of {member} is being deleted, and no label names the node to replace any more: its new node would start as a plain new node")
-	OperatorWaitsForPod   = define("OperatorWaitsForPod", "the Scylla Operator is waiting for the new Pod")
-	OperatorRemovesLabels = define("OperatorRemovesLabels", "the Scylla Operator is removing the labels")
-	OperatorCondition     = define("OperatorCondition", "{condition}")
-	OperatorReplaced      = define("OperatorReplaced",
-		"node {original} was replaced by {node}[, which the Scylla Operator does not report {joined}]")
-
 	// Orphaned host IDs.
 	GhostListed    = define("GhostListed", "{by&} {by?lists|list} {hostID}, which belongs to no member here")
 	GhostElsewhere = define("GhostElsewhere",

@@ -108,7 +108,7 @@ func newStatusCmd(d *cli.Deps) *cobra.Command {
 NODE it shows the open or last replacement of that member.
 
 Exit code: 0 all in progress or finished, 3 a replacement has failed or is blocked by a check, a
-PodDisruptionBudget or the API server.`,
+PodDisruptionBudget, the API server, or a Scylla Operator that does not run.`,
 		Example: cli.Examples(
 			"# Progress and failures in this namespace",
 			"kubectl scylla replace status -n demo",

@@ -202,7 +202,8 @@ func (d *ClusterStatus) addSections(j *diagnosis.Judged, m *cluster.Member, n No
 	case m.State == cluster.MemberGhost:
 		d.Ghosts = append(d.Ghosts, m.Name())
 	}
-	if replaced != nil {
+	// A report that is out of date has the replaced node in the place of the new one.
+	if named := j.Cluster.Member(m.Ref.Member); replaced != nil && (named == nil || named.HostID == m.HostID) {
 		d.Replacements = append(d.Replacements, *replaced)
 	}
 }
