@@ -139,9 +139,9 @@ func operatorOldPod(in Input, s Step) Step {
 	return s
 }
 
-// operatorOff is the step of each phase while the operator does not run. The step names
-// a withdrawal only while a PVC exists that nothing deletes. Once the host ID is recorded, the new node joins
-// without the operator, whose report then goes out of date.
+// operatorOff is the step of each phase while the operator does not run. The step names a
+// withdrawal only while a PVC exists that nothing deletes. Once the host ID is recorded, the new
+// node joins without the operator, whose report then goes out of date.
 func operatorOff(in Input, s Step) Step {
 	look := words.Kubectl(api.OperatorNamespace, "get", "deployment,pods")
 	s.Cure = words.New(words.StartOperatorToEnd).Do(look)

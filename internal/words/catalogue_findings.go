@@ -15,7 +15,7 @@ var (
 	HostIDShared    = define("HostIDShared", "several members have one host ID[: {why}]")
 	HostIDOfMembers = define("HostIDOfMembers", "{members&} have host ID {hostID}")
 	SeeHostIDs      = define("SeeHostIDs",
-		"compare the host IDs of the nodes themselves: {1}. Then correct the Service of the other member, or give it an empty volume of its own. Two nodes with the same host ID must never run")
+		"two nodes with the same host ID must never run. Compare the host IDs of the nodes themselves, then correct the Service of the other member, or give it an empty volume of its own: {1}")
 	FindingHostIDShared      = define("FindingHostIDShared", "several members have one host ID: {why}")
 	FindingDecommissionLabel = define("FindingDecommissionLabel",
 		"Service {service} has label scylla/decommissioned=true, but {rows} current status {rows?report lists|reports list} {node} as a normal member: the Scylla Operator may delete its PVC without a decommission")

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -133,6 +134,9 @@ func (d *ClusterStatus) counted(by string) string {
 		text = "no node has a status report"
 	case d.Unread():
 		text = "status of " + words.Count(c.Nodes, "node", "nodes") + " unknown"
+	case d.shared() > 0:
+		text = fmt.Sprintf("%d of %s seen UP%s, of %d members", c.Up, words.Count(c.Nodes, "host ID", "host IDs"), by,
+			c.Nodes+d.shared())
 	}
 	failed := 0
 	for i := range d.Replacements {
@@ -154,6 +158,22 @@ func (d *ClusterStatus) counted(by string) string {
 		}
 	}
 	return text
+}
+
+// shared returns how many members have the host ID of another member.
+func (d *ClusterStatus) shared() int {
+	owner, n := map[hostid.ID]string{}, 0
+	for i := range d.Nodes {
+		id, member := d.Nodes[i].HostID, d.Nodes[i].Member
+		switch first, known := owner[id]; {
+		case id == "" || member == "":
+		case !known:
+			owner[id] = member
+		case first != member:
+			n++
+		}
+	}
+	return n
 }
 
 // Trouble selects the nodes that are listed separately.
