@@ -46,7 +46,7 @@ func spend(service map[string]string) {
 //   - An annotation that a user set on the Service itself is never overwritten.
 //   - A copy is removed once no source has the annotation.
 //   - A force from above is for new nodes: each later Pod of a member that has joined would get it
-//     again. A value that forces nothing is copied all the same.
+//     again. A value that forces nothing is still copied.
 //   - The reasons that our controller recorded of a force stay while that force stays.
 func propagate(service map[string]string, sources []Source) map[string]string {
 	joined := service[api.AnnotationNodeJoined] == "true"

@@ -192,6 +192,9 @@ const (
 	ContainerReporter          = "scylla-reporter"            // native sidecar
 	ContainerBarrier           = "scylladb-bootstrap-barrier" // init container, as in the operator
 	ContainerBootstrappedQuery = "scylladb-bootstrapped-query"
+	// ContainerIgnition is the Scylla Operator's: ScyllaDB waits until it is ready
+	// (pkg/naming/constants.go).
+	ContainerIgnition = "scylladb-ignition"
 	// VolumeShared is the emptyDir between the query and the barrier, mounted at MountShared.
 	VolumeShared = "scylla-shared"
 	MountShared  = "/mnt/shared"

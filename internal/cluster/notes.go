@@ -56,7 +56,7 @@ func (m *Member) Joining() words.Message {
 	if percent == nil && annotated.OperationMode != modeNormal { // a live query does not return it
 		percent = annotated.JoinedPercent
 	}
-	if p := ptr.Deref(percent, -1); 0 <= p && p < 100 && m.Says().OperationMode != modeNormal {
+	if p := ptr.Deref(percent, -1); 0 <= p && p <= 100 && m.Says().OperationMode != modeNormal {
 		return words.New(words.Joining, "percent", int(p))
 	}
 	return words.Message{}

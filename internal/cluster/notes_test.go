@@ -128,7 +128,7 @@ func TestJoining(t *testing.T) {
 		"joining":        {"JOINING", 43, []string{"joining, 43 %"}},
 		"begun":          {"BOOTSTRAP", 0, []string{"joining, 0 %"}},
 		"it has joined":  {"NORMAL", 43, nil},
-		"over":           {"JOINING", 100, nil},
+		"over":           {"JOINING", 100, []string{"joining, 100 %"}},
 		"below zero":     {"JOINING", -1, nil},
 		"more than full": {"JOINING", 4300, nil},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -170,6 +171,14 @@ func pendingContainers(pod *corev1.Pod) iter.Seq[pending] {
 				return
 			}
 		}
+		for i := range pod.Spec.Containers {
+			c := &pod.Spec.Containers[i]
+			st := containerStatus(pod.Status.ContainerStatuses, c.Name)
+			// the Scylla Operator's ScyllaDB waits for this container
+			if c.Name == api.ContainerIgnition && st != nil && !st.Ready && !yield(pending{c, words.Container, st}) {
+				return
+			}
+		}
 		if c := ScyllaDBContainer(&pod.Spec); c != nil {
 			yield(pending{c, words.Container, containerStatus(pod.Status.ContainerStatuses, c.Name)})
 		}
@@ -225,9 +234,9 @@ type Log struct {
 	None bool
 }
 
-// LogOf returns the log of ScyllaDB's container once it has run in this Pod, before that the log of
-// the init container that ran last. It is container database if nothing is known of a Pod's
-// containers.
+// LogOf returns the log of ScyllaDB's container once it has run in this Pod and the Pod waits for
+// it, before that the log of the init container that ran last. It is container database if nothing
+// is known of a Pod's containers.
 func LogOf(pod *corev1.Pod, database string) Log {
 	l := Log{Container: database}
 	if pod == nil || pod.Status.Phase == "" {
@@ -246,6 +255,9 @@ func LogOf(pod *corev1.Pod, database string) Log {
 		l = Log{Container: st.Name, Previous: !runs}
 		return true
 	}
+	if st := containerStatus(pod.Status.ContainerStatuses, api.ContainerIgnition); st != nil && !st.Ready && has(st) {
+		return l
+	}
 	if c := ScyllaDBContainer(&pod.Spec); c != nil {
 		l.Container = c.Name
 		if has(containerStatus(pod.Status.ContainerStatuses, c.Name)) {
@@ -253,8 +265,9 @@ func LogOf(pod *corev1.Pod, database string) Log {
 		}
 	}
 	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; !isSidecar(c) {
-			has(containerStatus(pod.Status.InitContainerStatuses, c.Name))
+		c := &pod.Spec.InitContainers[i]
+		if st := containerStatus(pod.Status.InitContainerStatuses, c.Name); !isSidecar(c) || st != nil && !sidecarStarted(st) {
+			has(st)
 		}
 	}
 	return l

@@ -130,6 +130,12 @@ func (c *Cluster) DataGone(member string) bool {
 	return len(recorded) == 1 && c.otherDatacenter().IsZero() && recorded[0].Labels[api.LabelReplacingNodeHostID] == ""
 }
 
+// Unschedulable reports whether the scheduler has found no Kubernetes node for the Pod.
+func Unschedulable(pod *corev1.Pod) bool {
+	c := podCondition(pod, corev1.PodScheduled)
+	return unscheduled(pod) && c != nil && c.Reason == corev1.PodReasonUnschedulable
+}
+
 // unscheduled reports whether the Pod waits for a Kubernetes node. Containers with a status were on
 // a node.
 func unscheduled(pod *corev1.Pod) bool {

@@ -490,7 +490,7 @@ func TestOf(t *testing.T) {
 				"no majority of the status reports has them (try --source=live)",
 		}},
 		"a newcomer whose container ended": {cluster: ended(), want: []string{
-			"remark NodeEnded: the ScyllaDB container of demo-dc1-rack1-1 exited with code 0 before the node joined; the code does not show the cause",
+			"remark NodeNotStarted: the ScyllaDB container of demo-dc1-rack1-1 exited with code 0 before the node joined; the code does not show the cause",
 		}},
 		"a newcomer that nobody has heard of": {
 			cluster: started(10*time.Minute, &api.NodeStatusReport{HostID: "99d2f3a2-9999-4999-8999-999999999999", OperationMode: "STARTING"}),

@@ -51,9 +51,8 @@ const (
 	Forced          Kind = "Forced"          // remark: a start will skip its barrier
 	NodeUnheard     Kind = "NodeUnheard"     // remark: a new node runs, and no node lists it
 	// remark: label scylla/node-maintenance is older than a day
-	NodeMaintenance Kind = "NodeMaintenance"
-	// remark: the container of a new node ended before it joined, and nothing shows why
-	NodeEnded          Kind = "NodeEnded"
+	NodeMaintenance    Kind = "NodeMaintenance"
+	NodeNotStarted     Kind = "NodeNotStarted"     // remark: a new node does not start
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 	// remark: a controller elsewhere has copied a report here, and no longer renews it
@@ -64,7 +63,7 @@ var gravity = []Kind{
 	SplitCluster, HostIDShared, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown,
 	ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
-	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeEnded,
+	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeNotStarted,
 	SchemaDisagreement, VersionMix, ReportLeftBehind,
 }
 
@@ -84,7 +83,7 @@ func (s *scene) remarks() {
 	s.forced()
 	s.maintenance()
 	s.unheard()
-	s.ended()
+	s.newNodes()
 	versions := map[string]bool{}
 	for _, facts := range s.c.Facts {
 		for v := range facts.Schemas {

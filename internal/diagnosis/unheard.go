@@ -10,6 +10,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -53,24 +54,75 @@ func (s *scene) unheard() {
 	}
 }
 
-// ended reports new nodes whose container ended before they joined, without a ScyllaDB log or a
-// node's answer that shows why. Its exit code is the exit code of the image's entrypoint: 0 after
-// SIGTERM and after an error of its own, whatever ScyllaDB ended with
-// (dist/docker/docker-entrypoint.py).
-func (s *scene) ended() {
-	for _, name := range s.c.Newcomers() {
-		end := cluster.LastEnd(s.c.Pod(name))
-		if v, err := bootstrap.VerdictOf(s.c, name); end == nil ||
-			err == nil && v.Decision == bootstrap.DecisionRefuse {
+// slowStart is how long a Pod may be without a ready ScyllaDB before that is reported: longer than
+// an image and a volume need on most clusters. A join takes longer, and is reported as one.
+const slowStart = 10 * time.Minute
+
+// newNodes reports new nodes that do not start, with the step for what Kubernetes says of their
+// Pods. A node that waits in its barrier has the barrier's reasons.
+func (s *scene) newNodes() {
+	members := s.c.Members()
+	for i := range members {
+		m := &members[i]
+		if m.State != cluster.MemberNewcomer || m.Service == nil || m.Pod == nil || m.Pod.DeletionTimestamp != nil ||
+			m.ReplaceRequested || m.Replacing != "" || s.explained(m) {
 			continue
 		}
-		self := s.c.Place(name)
-		s.remark(Finding{
-			Kind: NodeEnded, Scope: Scope{Nodes: []matrix.Ref{self}}, Since: end.FinishedAt.Time,
-			Message: words.New(words.FindingNodeEnded, "node", self.Name(), "code", int(end.ExitCode)),
-			Step:    s.do(words.SeeWhyEnded, s.asker.factsOf(name)),
-		})
+		if f := s.newNode(m); !f.Message.IsZero() {
+			f.Kind, f.Scope = NodeNotStarted, Scope{Nodes: []matrix.Ref{m.Ref}}
+			s.remark(f)
+		}
 	}
+}
+
+// explained reports whether a finding about the member exists.
+func (s *scene) explained(m *cluster.Member) bool {
+	return slices.ContainsFunc(s.findings, func(f *Finding) bool {
+		return slices.ContainsFunc(f.Scope.Nodes, func(n matrix.Ref) bool { return n.Member == m.Member })
+	})
+}
+
+// newNode returns why a new node does not start, without Kind and Scope. The exit code of its
+// container shows nothing: the image's entrypoint ends with 0 after SIGTERM and after an error of
+// its own, whatever ScyllaDB ended with (dist/docker/docker-entrypoint.py).
+func (s *scene) newNode(m *cluster.Member) Finding {
+	name, facts := m.Name(), s.asker.factsOf(m.Member)
+	notReady := func(since time.Time, why, step words.Message) Finding {
+		return Finding{Message: words.New(words.FindingNodeNotServing, "node", name, "why", why), Since: since, Step: step}
+	}
+	made := m.Pod.CreationTimestamp.Time
+	if on := m.Pod.Spec.NodeName; s.c.NodeLost(m.Pod) {
+		return Finding{Message: words.New(words.FindingKubernetesNodeDown, "kubernetesNode", on, "nodes", []string{name}),
+			Step: replace.WhileCause(s.c, m.Member, cluster.CauseKubernetesNode, on)}
+	}
+	if v, err := bootstrap.VerdictOf(s.c, m.Member); m.WaitsInBarrier() ||
+		err == nil && v.Decision == bootstrap.DecisionRefuse {
+		return Finding{}
+	}
+	why, end := s.c.Trouble(m.Member), cluster.LastEnd(m.Pod)
+	switch {
+	case end != nil && (why.IsZero() || why.Code == words.PodExits):
+		return Finding{Message: words.New(words.FindingNodeEnded, "node", name, "code", int(end.ExitCode)),
+			Since: end.FinishedAt.Time, Step: s.do(words.SeeWhyEnded, facts)}
+	case !why.IsZero():
+		return notReady(made, why, replace.WhileCause(s.c, m.Member, cluster.CausePod, ""))
+	case cluster.Unschedulable(m.Pod):
+		cause, object := s.c.OnlyUnscheduled(m.Member)
+		if cause == cluster.CauseNone {
+			cause = cluster.CauseUnscheduled
+		}
+		return notReady(made, words.New(words.BecauseNoPlace, "waits", cluster.PodWaiting(m.Pod)),
+			replace.WhileCause(s.c, m.Member, cause, object))
+	}
+	since, slow := made, s.do(words.SeePodEvents, facts)
+	if st := cluster.ScyllaDBStatus(m.Pod); st != nil && st.State.Running != nil {
+		since, slow = st.State.Running.StartedAt.Time, s.do(words.SeeSlowStart, facts)
+	}
+	if s.c.TakenAt.IsZero() || since.IsZero() || s.c.TakenAt.Sub(since) < slowStart {
+		return Finding{}
+	}
+	return notReady(since,
+		words.New(words.BecauseNotJoined, "joining", m.Joining(), "waits", cluster.PodWaiting(m.Pod)), slow)
 }
 
 // onlyRollouts reports whether all nodes see each other UP, and rollouts of StatefulSets are the

@@ -24,6 +24,10 @@ func answer(d *document.BarrierVerdict) (string, grid.Mark) {
 	switch {
 	case bootstrap.Verdict(d.Verdict).Unsure():
 		return "UNSURE", grid.Unknown
+	case d.Verdict.Satisfied && d.NotRunning().Code == words.BarrierNotReached:
+		return "NOT STARTED", grid.Unknown
+	case d.Verdict.Satisfied && !d.NotRunning().IsZero():
+		return "PASSED", grid.Up
 	case d.Verdict.Satisfied:
 		return "OPEN", grid.Up
 	case d.Verdict.Decision == bootstrap.DecisionRefuse:
@@ -43,7 +47,10 @@ func Barrier(d *document.BarrierVerdict, o Options) string {
 	}
 	word, mark := answer(d)
 	predicate := d.Verdict.Predicate()
-	if word == "WAIT" {
+	switch word {
+	case "NOT STARTED", "PASSED":
+		predicate = words.Text(d.NotRunning())
+	case "WAIT":
 		predicate = strings.TrimPrefix(predicate, "must wait: ") // the word before it
 	}
 	p := &painter{d: &document.ClusterStatus{Header: d.Header}, o: o, g: g}
@@ -205,6 +212,9 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 		word, mark := answer(d)
 		verdict := Cell{Text: g.Marks[mark] + " " + strings.ToLower(word), Style: StyleOf(mark)}
 		why := d.Verdict.Predicate()
+		if not := d.NotRunning(); d.Verdict.Satisfied && !not.IsZero() {
+			why = words.Text(not)
+		}
 		if groups, _ := matrix.GroupBlockers(d.Verdict.Blockers); len(groups) > 0 && !d.Verdict.Satisfied {
 			why = words.Aging(groups[0].Message(), groups[0].Since, d.At())
 		}

@@ -371,9 +371,9 @@ var (
 	RackIsNew = define("RackIsNew",
 		"rack {rack} is new in datacenter {datacenter}: ScyllaDB rolls back a join that makes a keyspace RF-rack-invalid (valid: as many racks as the replication factor, or one)")
 	JoinNotRecorded = define("JoinNotRecorded",
-		"the nodes list {hostID} of {member} as a member that is DOWN, but no join is recorded on its Service, perhaps because its Kubernetes node failed first. See when its volume was made: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is this host ID, and no later join was started on it, let {member} start: {2}")
+		"the nodes list {hostID} of {member} as a member that is DOWN, but no join is recorded on its Service, perhaps because its Kubernetes node failed first. See when its volume was created: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is this host ID, and no later join was started on it, let {member} start: {2}")
 	MayWaitForItself = define("MayWaitForItself",
-		"the volume of {member} contains files of a node, but no host ID is recorded for it. The node may be {hostID}, which is DOWN and belongs to no member here. See when the volume was made: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is {hostID}, let it start: {2}")
+		"the volume of {member} contains files of a node, but no host ID is recorded for it. The node may be {hostID}, which is DOWN and belongs to no member here. See when the volume was created: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is {hostID}, let it start: {2}")
 	CoordinatorDecides = define("CoordinatorDecides",
 		"{coordinator}; only its gossip state decides whether a node can join")
 	JudgedByOverride = define("JudgedByOverride",
@@ -480,22 +480,4 @@ var (
 	ScyllaDBQueryFailsOnNull = define("ScyllaDBQueryFailsOnNull",
 		"{detail}; ScyllaDB {version} fails for a node that has started but not joined (fixed in 2025.2.3)")
 	OperationFailed = define("OperationFailed", "{operation} of host ID {hostID} failed[: {error}]")
-)
-
-// Codes of internal/show and internal/diagnosis.
-var (
-	BarrierRefuses       = define("BarrierRefuses", "cannot start, its barrier rejects it: {message}")
-	MemberWithoutService = define("MemberWithoutService",
-		"has no member Service yet, so its barrier cannot determine its position")
-	NewcomerWithoutMember = define("NewcomerWithoutMember", "{detail}")
-	NotJudged             = define("NotJudged", "{error}")
-
-	ReplacementAttemptFailed = define("ReplacementAttemptFailed", "{summary}; {cure}")
-
-	ResumeReplacement = define("ResumeReplacement", "the replacement failed: {cure}")
-	ReplacementWaits  = define("ReplacementWaits", "the replacement is waiting: {cure}")
-	RemoveGhost       = define("RemoveGhost", "remove this orphaned host ID, which belongs to no member: {1}")
-	ExcludeThenRemove = define("ExcludeThenRemove",
-		"{first}; then remove this orphaned host ID, which belongs to no member: {1}")
-	GhostCannotGo = define("GhostCannotGo", "do not remove it, although it belongs to no member here: {why}")
 )

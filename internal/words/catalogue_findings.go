@@ -98,9 +98,12 @@ var (
 	BecauseNoPod              = define("BecauseNoPod", "it has no Pod")
 	BecauseKubernetesNodeGone = define("BecauseKubernetesNodeGone",
 		"its Kubernetes node {kubernetesNode} no longer exists")
-	KubernetesNodeIs = define("KubernetesNodeIs", "its Kubernetes node {kubernetesNode} is {state}")
-	BecausePod       = define("BecausePod", "its Pod is {state}")
-	BecauseNoPlace   = define("BecauseNoPlace", "its Pod is waiting for {waits}")
+	KubernetesNodeIs  = define("KubernetesNodeIs", "its Kubernetes node {kubernetesNode} is {state}")
+	BecausePod        = define("BecausePod", "its Pod is {state}")
+	BecauseNoPlace    = define("BecauseNoPlace", "its Pod is waiting for {waits}")
+	BarrierHasOpened  = define("BarrierHasOpened", "its barrier has opened")
+	BarrierNotReached = define("BarrierNotReached", "nothing blocks it, but its barrier does not run yet")
+	BecauseNotJoined  = define("BecauseNotJoined", "it is [{joining}, and ]waiting for {waits}")
 
 	ScyllaDBEnded = define("ScyllaDBEnded",
 		"its ScyllaDB process exited[ {how}][ at {ended}], but its container still runs")
@@ -156,6 +159,8 @@ var (
 		"create the missing Secret, ConfigMap or key, or fix its name in {object}; no data is lost: {1}")
 	FixMemory = define("FixMemory",
 		"raise the memory limit of {container} in {object}, or lower ScyllaDB's --memory; no data is lost: {1}")
+	SeeSlowStart = define("SeeSlowStart",
+		"do not delete anything; check its log for what it is doing, and the Events of its Pod: {1}; {2}")
 	SeePodEvents = define("SeePodEvents", "check the Events of its Pod; no data is lost by this: {1}")
 	SeeLastRun   = define("SeeLastRun",
 		"check the end of its log; do not replace it yet: {1}")
@@ -199,4 +204,22 @@ var (
 	AfterWaitNewcomer    = define("AfterWaitNewcomer",
 		"not yet: {node} is joining; run cleanup once, after the last join")
 	AfterWaitAllUp = define("AfterWaitAllUp", "not yet: {up} of {nodes} nodes are UP")
+)
+
+// Codes of internal/show and internal/diagnosis.
+var (
+	BarrierRefuses       = define("BarrierRefuses", "cannot start, its barrier rejects it: {message}")
+	MemberWithoutService = define("MemberWithoutService",
+		"has no member Service yet, so its barrier cannot determine its position")
+	NewcomerWithoutMember = define("NewcomerWithoutMember", "{detail}")
+	NotJudged             = define("NotJudged", "{error}")
+
+	ReplacementAttemptFailed = define("ReplacementAttemptFailed", "{summary}; {cure}")
+
+	ResumeReplacement = define("ResumeReplacement", "the replacement failed: {cure}")
+	ReplacementWaits  = define("ReplacementWaits", "the replacement is waiting: {cure}")
+	RemoveGhost       = define("RemoveGhost", "remove this orphaned host ID, which belongs to no member: {1}")
+	ExcludeThenRemove = define("ExcludeThenRemove",
+		"{first}; then remove this orphaned host ID, which belongs to no member: {1}")
+	GhostCannotGo = define("GhostCannotGo", "do not remove it, although it belongs to no member here: {why}")
 )

@@ -238,7 +238,7 @@ func (d *Document) find(status *document.ClusterStatus, m *cluster.Member) {
 		}
 	}
 	for _, f := range d.Findings {
-		if !f.Remark && d.NextStep.IsZero() {
+		if d.NextStep.IsZero() { // problems come first
 			d.NextStep = f.Step
 		}
 	}

@@ -67,12 +67,15 @@ func (d *Document) head(p *page) {
 	name := cmp.Or(n.Member, string(n.HostID))
 	verdict, style := "no problems found", show.Good
 	problems := slices.DeleteFunc(slices.Clone(d.Findings), func(f document.Finding) bool { return f.Remark })
+	remarks := slices.DeleteFunc(slices.Clone(d.Findings), func(f document.Finding) bool { return !f.Remark })
 	switch {
 	case len(problems) > 0:
 		// The line begins with the name already.
 		verdict, style = strings.TrimPrefix(problems[0].Text(p.now), name+" "), show.Bad
 	case d.Newcomer != nil && !d.Newcomer.MayStart:
 		verdict, style = words.Text(d.Newcomer.Summary), show.Warn
+	case len(remarks) > 0:
+		verdict, style, remarks = strings.TrimPrefix(remarks[0].Text(p.now), name+" "), show.Warn, remarks[1:]
 	}
 	p.line(style, show.Clean(d.Namespace+"/"+name), verdict)
 	for _, f := range d.Findings {
@@ -80,10 +83,8 @@ func (d *Document) head(p *page) {
 			p.line(show.Plain, "Evidence", words.Text(f.Evidence))
 		}
 	}
-	for _, f := range d.Findings {
-		if f.Remark {
-			p.line(show.Plain, "Remark", f.Text(p.now))
-		}
+	for _, f := range remarks {
+		p.line(show.Plain, "Remark", f.Text(p.now))
 	}
 	for _, f := range problems[min(1, len(problems)):] {
 		p.line(show.Bad, "Also", f.Text(p.now))

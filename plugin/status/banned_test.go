@@ -89,7 +89,7 @@ func TestBesideOperator8ABannedNewcomerIsNotHealthy(t *testing.T) {
 					t.Errorf("status of a file ended with %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
 				}
 				got = plugintest.Run{Objects: all, Args: []string{"barrier", "demo-dc1-rack2-1", "-n", "demo"}, Setup: logs(t, tc.log)}.Do(t)
-				if got.Code != code || strings.Contains(got.Stdout, "OPEN") != (tc.want == "") {
+				if got.Code != code || strings.Contains(got.Stdout, "PASSED") != (tc.want == "") {
 					t.Errorf("barrier ended with %d:\n%s%s", got.Code, got.Stdout, got.Stderr)
 				}
 			})

@@ -62,6 +62,7 @@ var commands = map[words.Code][]string{
 	words.FixConfig:            {"describe pod {pod} {in}"},
 	words.FixMemory:            {"describe pod {pod} {in}"},
 	words.SeePodEvents:         {"describe pod {pod} {in}"},
+	words.SeeSlowStart:         {seeLog, "describe pod {pod} {in}"},
 	words.SeeLastRun:           {seeLog},
 	words.DeleteOldPod:         {"delete pod {pod} {in}"},
 	words.ReachReporter:        {"describe pod {pod} {in}"},

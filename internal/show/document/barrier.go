@@ -186,6 +186,25 @@ func (d *BarrierVerdict) Waits() bool {
 	return d.Membership == cluster.MemberNewcomer && !d.Verdict.Satisfied
 }
 
+// NotRunning returns why "may start" is not said of a new node: its Pod has passed its barrier, or
+// does not run it yet. Zero while the barrier runs.
+func (d *BarrierVerdict) NotRunning() words.Message {
+	if d.Membership != cluster.MemberNewcomer {
+		return words.Message{}
+	}
+	return notRunning(&d.Barrier)
+}
+
+func notRunning(s *cluster.BarrierState) words.Message {
+	switch s.Phase {
+	case cluster.BarrierWaiting, cluster.BarrierAbsent:
+		return words.Message{}
+	case cluster.BarrierPassed:
+		return words.New(words.BarrierHasOpened)
+	}
+	return words.New(words.BarrierNotReached)
+}
+
 // Why returns the most severe blocker in one line, else the summary.
 func (d *BarrierVerdict) Why() string {
 	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)

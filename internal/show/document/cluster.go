@@ -222,6 +222,11 @@ func newNewcomer(j *diagnosis.Judged, m *cluster.Member) Newcomer {
 	}
 	v := &start.Verdict
 	n.MayStart, n.Decision, n.Summary = v.Satisfied, string(v.Decision), v.Summary
+	if state := m.Barrier(); v.Satisfied {
+		if not := notRunning(&state); !not.IsZero() {
+			n.Summary = not
+		}
+	}
 	for _, b := range v.Blockers {
 		n.Blockers += b.Count()
 	}

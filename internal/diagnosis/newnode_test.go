@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
+)
+
+// A new node that does not start was HEALTHY, "may start", without a word of it: what its Pod says decides, as for a node that is DOWN.
+func TestANewNodeThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	const look = "check the Events of its Pod; no data is lost by this: kubectl describe pod demo-dc1-rack1-1 -n demo"
+	waits := func(reason, message string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+	}
+	first := func(reason, message string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = pod.Status.InitContainerStatuses[:1], nil
+			pod.Status.InitContainerStatuses[0] = corev1.ContainerStatus{Name: pod.Spec.InitContainers[0].Name, State: waits(reason, message)}
+		}
+	}
+	for what, tc := range map[string]struct {
+		age    time.Duration
+		change func(*corev1.Pod)
+		want   []string
+	}{
+		"its containers are being created": {9 * time.Minute, first("PodInitializing", ""), nil},
+		"they have been for longer": {11 * time.Minute, first("PodInitializing", ""), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: it is waiting for init container scylla-reporter (PodInitializing); " + look}},
+		"an image does not exist": {time.Minute, first("ErrImagePull", "not found"), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: init container scylla-reporter cannot pull its image (ErrImagePull): not found; " +
+				"fix the name of the image in StatefulSet demo-dc1-rack1, its pull Secret, or access to its registry; no data is lost: kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"a Secret does not exist": {time.Minute, first("CreateContainerConfigError", `secret "x" not found`), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: init container scylla-reporter lacks an object of its configuration (CreateContainerConfigError): secret \"x\" not found; " +
+				"create the missing Secret, ConfigMap or key, or fix its name in StatefulSet demo-dc1-rack1; no data is lost: kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"it is evicted": {time.Minute, func(pod *corev1.Pod) {
+			pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}
+		}, []string{"NodeNotStarted: demo-dc1-rack1-1 not Ready: its Pod was evicted: The node was low on resource: memory.; " + look}},
+		"no Kubernetes node has room": {time.Minute, func(pod *corev1.Pod) {
+			pod.Spec.NodeName = ""
+			pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"}}}
+		}, []string{"NodeNotStarted: demo-dc1-rack1-1 not Ready: its Pod is waiting for scheduling: 0/3 nodes are available; " +
+			"check why its Pod is not scheduled: kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"its Kubernetes node does not answer": {time.Minute, func(pod *corev1.Pod) { pod.Spec.NodeName = "lost" }, []string{
+			"NodeNotStarted: Kubernetes node lost is not responding: demo-dc1-rack1-1 runs on it; " +
+				"check Kubernetes node lost and bring it back: kubectl describe node lost"}},
+		"ScyllaDB runs": {9 * time.Minute, runs(9 * time.Minute), nil},
+		"ScyllaDB has run for longer": {time.Hour, runs(11 * time.Minute), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: it is waiting for container scylla to become ready; " +
+				"do not delete anything; check its log for what it is doing, and the Events of its Pod: " +
+				"kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"it has received all data": {time.Hour, joins(100), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: it is joining, 100 %, and waiting for container scylla to become ready; " +
+				"do not delete anything; check its log for what it is doing, and the Events of its Pod: " +
+				"kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"its ignition is not ready": {time.Hour, func(pod *corev1.Pod) {
+			runs(time.Hour)(pod)
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: api.ContainerIgnition})
+			ignition := pod.Status.ContainerStatuses[0]
+			ignition.Name = api.ContainerIgnition
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, ignition)
+		}, []string{"NodeNotStarted: demo-dc1-rack1-1 not Ready: it is waiting for container scylladb-ignition to become ready; " +
+			"do not delete anything; check its log for what it is doing, and the Events of its Pod: " +
+			"kubectl logs demo-dc1-rack1-1 -c scylladb-ignition -n demo; kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"it waits at its barrier": {time.Hour, func(*corev1.Pod) {}, nil},
+		"it is being deleted":     {time.Hour, func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: scenes.Now} }, nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			c := plugintest.New(3, 1)
+			pod := c.Pod(c.Newcomer("dc1", "rack1", 1))
+			pod.CreationTimestamp.Time = scenes.Now.Add(-tc.age)
+			tc.change(pod)
+			o := scenes.Objects(c)
+			o.Machines = map[string]string{"lost": cluster.KubernetesNodeNotReady}
+			var got []string
+			for _, f := range diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now)) {
+				if !f.Remark {
+					t.Errorf("a new node blocks: %s", said([]diagnosis.Finding{f})[0])
+				}
+				got = append(got, string(f.Kind)+": "+words.Text(f.Message)+"; "+words.Text(f.Step))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// runs has a Pod past its barrier, with ScyllaDB that has run for so long.
+func runs(age time.Duration) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		for i := range pod.Status.InitContainerStatuses {
+			if s := &pod.Status.InitContainerStatuses[i]; s.Name != api.ContainerReporter {
+				s.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+			}
+		}
+		pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: scenes.Now.Add(-age)}}}
+	}
+}
+
+// joins has a node that has received that much of its data.
+func joins(percent int32) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		runs(time.Hour)(pod)
+		text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{OperationMode: "BOOTSTRAP", JoinedPercent: &percent})
+		if err != nil {
+			panic(err) // strings always marshal
+		}
+		pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: text}
+	}
+}
