@@ -20,6 +20,20 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
+// RowUnchangedSince returns since when the member's row has not changed: the later write of the
+// report and of the Pod's annotation, because a report is not written while its writer is away. Zero
+// if one of them is unknown.
+func (m *Member) RowUnchangedSince() time.Time {
+	if m.Pod == nil || m.RowWritten.IsZero() {
+		return time.Time{}
+	}
+	at := writtenAt(m.Pod.ManagedFields, "f:"+api.AnnotationNodeStatusReport)
+	if !at.IsZero() && m.RowWritten.After(at) {
+		return m.RowWritten
+	}
+	return at
+}
+
 // OfOperator reports whether the Scylla Operator manages the member.
 func (m *Member) OfOperator() bool {
 	return m.c != nil && m.c.Operator || m.Service != nil && OwnedByOperator(m.Service)

@@ -5,6 +5,7 @@ package replace
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
@@ -157,9 +158,15 @@ func (v *rowEvidence) checkDown() finding {
 func (v *verifier) checkDownFor() finding {
 	t, name, now, dead := v.of(v.target), v.name(v.target), v.in.Now, cmp.Or(v.in.Dead, healthpolicy.Dead)
 	since, known := t.DownSince()
+	least, bounded := v.downAtLeast(t)
 	switch {
 	case !known && !v.in.VolumeGone.IsZero():
 		return ok(v.in.VolumeGone) // a restart does not bring it back
+	case !known && bounded && now.Sub(least) >= dead:
+		return ok(words.New(words.ReplaceDownAtLeast, "node", name, "since", clock(least, now)))
+	case !known && bounded:
+		return unknown(words.New(words.ReplaceDownSinceUnknown, "node", name),
+			words.New(words.ReplaceWaitUntil, "until", clock(least.Add(dead), now)))
 	case !known:
 		return unknown(words.New(words.ReplaceDownSinceUnknown, "node", name),
 			words.New(words.ReplaceCheckYourself, "check", CheckDownFor))
@@ -174,6 +181,25 @@ func (v *verifier) checkDownFor() finding {
 			words.New(words.ReplaceWaitUntil, "until", clock(since.Add(dead), now)))
 	}
 	return ok(words.New(words.ReplaceDownSince, "node", name, "since", clock(since, now)))
+}
+
+// downAtLeast returns a time before which a majority saw the node DOWN, for rows without times, as
+// the Scylla Operator's: since a row was written, it has not changed. False if too few write times
+// are known.
+func (v *verifier) downAtLeast(t matrix.Opinion) (least time.Time, known bool) {
+	var times []time.Time
+	nodes := v.m.Nodes()
+	for _, o := range v.in.Others {
+		down := slices.ContainsFunc(t.Down, func(i int) bool { return nodes[i].Member == o.Ref.Member })
+		if at := o.RowUnchangedSince(); down && !at.IsZero() {
+			times = append(times, at)
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	if majority := t.Total()/2 + 1; len(times) >= majority {
+		return times[majority-1], true
+	}
+	return time.Time{}, false
 }
 
 // checkNotAlive cannot be skipped: the eviction, after the deletion of the PVC, repeats it.

@@ -85,6 +85,7 @@ var (
 	FindingSchemaDisagreement = define("FindingSchemaDisagreement", "the nodes have {count} different schema versions")
 	FindingForced             = define("FindingForced",
 		"forced: {objects&}; the next start skips the barrier[; reasons that the force does not cover block {blocked&}]")
+	NewcomerRuns            = define("NewcomerRuns", "ScyllaDB is running, no barrier delays it")
 	FindingReportLeftBehind = define("FindingReportLeftBehind",
 		"report {report} of datacenter {datacenter}, copied here from elsewhere, has not been renewed[ for {age}], and no node here lists its nodes; the Scylla Operator's barrier waits for them")
 	DeleteLeftReport = define("DeleteLeftReport",

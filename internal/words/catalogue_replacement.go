@@ -87,12 +87,14 @@ var (
 	NodeSeenDown = define("NodeSeenDown",
 		"{by&} {by?sees|see} {node} DOWN ({down} of {total} fresh status reports), none UP")
 	ReplaceDownSinceUnknown = ofReplacement("ReplaceDownSinceUnknown",
-		"how long {node} has been DOWN is unknown, so it may be a restart", ReplaceCheckYourself)
+		"how long {node} has been DOWN is unknown, so it may be a restart", ReplaceCheckYourself, ReplaceWaitUntil)
 	ReplaceCheckYourself = define("ReplaceCheckYourself",
 		"check how long it has been DOWN, then continue with --skip-check={check}")
 	ReplaceDownTooShort = ofReplacement("ReplaceDownTooShort",
 		"{node} has been DOWN since {since}, which is less than {minimum}: it may be a restart", ReplaceWaitUntil)
-	ReplaceWaitUntil = define("ReplaceWaitUntil", "wait until {until}, then retry if it is still DOWN")
+	ReplaceWaitUntil   = define("ReplaceWaitUntil", "wait until {until}, then retry if it is still DOWN")
+	ReplaceDownAtLeast = define("ReplaceDownAtLeast",
+		"{node} has been DOWN since {since} or longer, by the last changes of the status reports")
 	ReplaceDownSince = define("ReplaceDownSince", "{node} has been DOWN since {since}")
 	PodAbsent        = define("PodAbsent", "the Pod does not exist")
 	PodUnscheduled   = define("PodUnscheduled", "Pod {pod} is waiting for {waits}, and its volume is intact")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	sim "github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // putBack is the command that requests a lost replacement again while the old Pod exists.
@@ -459,4 +460,49 @@ func second(objects []client.Object) []client.Object {
 		}
 	}
 	return slices.DeleteFunc(objects, func(o client.Object) bool { _, ours := o.(*api.ScyllaDBStatusReport); return ours })
+}
+
+// TestNoHarm47HowLongItHasBeenDown: the operator's rows have no times, so down-for was unknown forever. Report and annotations are written at changes only: their last write is a lower bound.
+func TestNoHarm47HowLongItHasBeenDown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		report time.Duration
+		rows   [3]time.Duration // ages of the last writes, of three witnesses
+		want   string
+	}{
+		"long":                            {time.Hour, [3]time.Duration{time.Hour, time.Hour, time.Hour}, "down-for ok demo-dc1-rack2-0 (36d1f2a1) has been DOWN since 11:00:00 UTC or longer"},
+		"not yet":                         {time.Hour, [3]time.Duration{4 * time.Minute, 4 * time.Minute, time.Hour}, "> down-for: wait until 12:01:00 UTC"},
+		"the operator was away meanwhile": {time.Hour, [3]time.Duration{2 * time.Minute, time.Minute, 2 * time.Minute}, "> down-for: wait until 12:03:00 UTC"},
+		"a majority":                      {time.Hour, [3]time.Duration{time.Hour, time.Minute, 6 * time.Minute}, "has been DOWN since 11:54:00 UTC or longer"},
+		"unknown":                         {0, [3]time.Duration{}, "> down-for: check how long it has been DOWN"},
+		"unknown of the annotations":      {time.Hour, [3]time.Duration{time.Hour}, "> down-for: check how long it has been DOWN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := operated(dead()).Objects()
+			written := func(o client.Object, fields string, age time.Duration) {
+				if o.SetManagedFields(nil); age > 0 {
+					f := sim.Written(fields)
+					f[0].Time.Time = plugintest.Now.Add(-age)
+					o.SetManagedFields(f)
+				}
+			}
+			others := 0
+			for _, o := range objects {
+				switch o := o.(type) {
+				case *api.ScyllaDBDatacenterNodesStatusReport:
+					written(o, `{"f:racks":{}}`, tc.report)
+				case *corev1.Pod:
+					if o.Name == target {
+						continue
+					}
+					age := tc.rows[others]
+					others++
+					written(o, `{"f:metadata":{"f:annotations":{"f:`+api.AnnotationNodeStatusReport+`":{}}}}`, age)
+				}
+			}
+			got := plugintest.Run{Objects: objects, Args: []string{"replace", target, "-n", "demo", "--dry-run=client"}}.Do(t)
+			if text := strings.Join(strings.Fields(got.Stdout), " "); !strings.Contains(text, tc.want) {
+				t.Errorf("want %q\n%s%s", tc.want, got.Stdout, got.Stderr)
+			}
+		})
+	}
 }

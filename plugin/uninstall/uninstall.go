@@ -217,8 +217,8 @@ func elsewhere(ctx context.Context, c client.Client, shell func(words.Command) s
 	}
 	for i := range accounts {
 		if a := &accounts[i]; remote.IsAccount(a) {
-			out = append(out, fmt.Sprintf("serviceaccount/%s in namespace %s stays: a controller elsewhere reads reports "+
-				"with its token, which does not expire; if it no longer does: %s", a.Name, a.Namespace,
+			out = append(out, fmt.Sprintf("serviceaccount/%s in namespace %s stays: a controller elsewhere reads "+
+				"reports with its token, which does not expire; if it no longer does: %s", a.Name, a.Namespace,
 				shell(remote.DeleteAccount(a.Namespace, a.Name))))
 		}
 	}

@@ -230,6 +230,10 @@ func newNewcomer(j *diagnosis.Judged, m *cluster.Member) Newcomer {
 	for _, b := range v.Blockers {
 		n.Blockers += b.Count()
 	}
+	// A launcher may wait in a running container.
+	if !v.Satisfied && (cluster.NodeStarted(m.Pod) || m.OfOperator() && m.Started()) {
+		n.Summary = words.New(words.NewcomerRuns)
+	}
 	return n
 }
 
