@@ -18,6 +18,7 @@ const (
 	seeVolume   = "get pvc {claim} -o yaml {in}"
 	seeMachine  = "describe node {kubernetesNode}"
 	describe    = "scylla describe {pod} {in}"
+	connect     = "scylla remote add NAME {cluster} --remote-context CONTEXT --remote-namespace NAMESPACE {in}"
 	force       = "scylla force-proceed {member} {in}"
 	replaceNode = "scylla replace {hostID} {at}"
 	replaceHow  = "scylla replace status {member} {in}"
@@ -87,8 +88,8 @@ var commands = map[words.Code][]string{
 	words.AskNodes:       {"scylla status {cluster} --source live {in}"},
 	words.ReadNow:        {seeCluster},
 	words.FirstJoins:     {"scylla barrier {in}"},
-	words.SeeThere:       {"scylla remote add NAME {cluster} --remote-context CONTEXT {in}"},
-	words.GhostElsewhere: {"scylla remote add NAME {cluster} --remote-context CONTEXT {in}"},
+	words.SeeThere:       {connect},
+	words.GhostElsewhere: {connect},
 
 	words.CheckElsewhereThenForce:       {force},
 	words.CheckOtherDatacenterThenForce: {force},
