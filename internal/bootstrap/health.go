@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Health is the health of the cluster for every display, condition and metric: a cluster in which a
@@ -31,6 +32,16 @@ func HealthOf(c *cluster.Cluster) Health {
 		rolloutBlockers(maintenance.Rollouts(c, nil)), c.Doubts(""))
 	beside := slices.Concat(banned(c), c.Beside())
 	h := m.Health()
+	if accepted := c.AcceptedUnread(); len(accepted) > 0 { // a new node does not wait for their rows
+		h.Blockers = slices.DeleteFunc(slices.Clone(h.Blockers), func(b matrix.Blocker) bool {
+			out := b.Reason == words.RowMissing && slices.Contains(accepted, b.Observed.HostID)
+			if out {
+				h.Total -= b.Count()
+			}
+			return out
+		})
+		h.AllUp = h.Nodes > 0 && h.Total == 0
+	}
 	out := Health{Healthy: h.AllUp && len(outdated)+len(beside) == 0, Nodes: h.Nodes, Up: h.Up,
 		Total: h.Total + len(outdated) + len(beside)}
 	out.Blockers = slices.Concat(h.Blockers, outdated, beside)

@@ -425,7 +425,9 @@ func (s *scene) strangers() {
 			f.Kind, f.Message = NodeDown, words.New(words.FindingNodeDownElsewhere, "node", n.Name(), "why", why)
 			// a node with a row has its datacenter's reports here
 			if replace.IsElsewhere(why) && n.Row == nil {
-				f.Step = s.do(words.SeeThere, nil)
+				if f.Step = s.do(words.SeeThere, nil); s.c.Operator {
+					f.Step = words.New(words.CheckThere)
+				}
 			}
 		}
 		if mayReplace(f.Step) {

@@ -531,6 +531,13 @@ func TestOf(t *testing.T) {
 			left.ManagedFields[0].Time.Time = scenes.Now.Add(-time.Hour)
 			o.Reports = append(o.Reports, left)
 		}, want: []string{"remark ReportLeftBehind: report left of datacenter eu, copied here from elsewhere, has not been renewed, and no node here lists its nodes; the Scylla Operator's barrier waits for them"}},
+		"a datacenter of external seeds": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			list := plugintest.New(3, 1).AddDatacenter("dc2", 1, 2).OperatorObjects("dc1", nil)
+			for _, obj := range list {
+				delete(obj.GetLabels(), api.LabelParentScyllaDBCluster)
+			}
+			*o = scenes.Read(o.Key, list)
+		}, want: []string{"remark DatacenterNotRead: 2 nodes of another datacenter have no status report here, which the Scylla Operator's barrier accepts (--single-report-allow-non-reporting-host-ids); every node here sees them UP"}},
 		"part of the cluster not readable": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePVCs, Kind: cluster.ProblemForbidden}}
 		}, want: []string{"remark RightsMissing: part of the cluster not readable: you cannot list persistentvolumeclaims"}},

@@ -57,6 +57,8 @@ const (
 	VersionMix         Kind = "VersionMix"         // remark
 	// remark: a controller elsewhere has copied a report here, and no longer renews it
 	ReportLeftBehind Kind = "ReportLeftBehind"
+	// remark: the Scylla Operator's barrier accepts a datacenter without rows
+	DatacenterNotRead Kind = "DatacenterNotRead"
 )
 
 var gravity = []Kind{
@@ -64,7 +66,7 @@ var gravity = []Kind{
 	ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
 	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeNotStarted,
-	SchemaDisagreement, VersionMix, ReportLeftBehind,
+	SchemaDisagreement, VersionMix, ReportLeftBehind, DatacenterNotRead,
 }
 
 // Kinds returns every kind, the most severe first.
@@ -97,6 +99,10 @@ func (s *scene) remarks() {
 				len(versions)), Step: words.New(words.WaitForSchema)})
 	}
 	s.mix()
+	if n := len(s.c.AcceptedUnread()); n > 0 {
+		s.remark(Finding{Kind: DatacenterNotRead, Message: words.New(words.FindingDatacenterNotRead, "count", n),
+			Step: words.New(words.CheckThere)})
+	}
 	if r, since := s.c.LeftReport(); r != nil {
 		s.remark(Finding{Kind: ReportLeftBehind, Since: since,
 			Message: words.New(words.FindingReportLeftBehind, "report", r.Name, "datacenter", r.DatacenterName),

@@ -5,6 +5,7 @@ package diagnosis
 import (
 	"slices"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -128,6 +129,7 @@ var rules = map[words.Code][]rule{
 
 	// A node that is DOWN, not seen or not reporting.
 	words.RowMissing: append([]rule{
+		{steps: one(words.CheckThereThenForce), when: onlyUnreadElsewhere, take: forceSelf(words.CheckThereThenForce)},
 		{steps: one(words.RenewReport), when: because(words.JoinedAndNotReported, words.JoinedAndReportedAsNewcomer)},
 	}, helps...),
 	words.HostIDMissing: append([]rule{
@@ -224,7 +226,8 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingNodeDown:           {words.SeeStatefulSet, words.SeeSchedule},
 	words.FindingNodeNotServing: {words.SeeStatefulSet, words.SeeSchedule, words.SeeSlowStart,
 		words.SeePodEvents},
-	words.FindingNodeDownElsewhere:  {words.SeeThere, words.SeeLeftover},
+	words.FindingNodeDownElsewhere:  {words.SeeThere, words.CheckThere, words.SeeLeftover},
+	words.FindingDatacenterNotRead:  one(words.CheckThere),
 	words.FindingGhost:              one(words.SeeLeftover),
 	words.FindingLinkDownGroups:     one(words.MendLinkBetween),
 	words.FindingLinkDown:           one(words.MendLinkBetween),
@@ -294,6 +297,15 @@ var disarm = rule{steps: one(words.CancelBeforeStart),
 	take: func(a *asked) words.Message { return replace.Disarm(a.c.Namespace, replace.ArmedMember(a.c)) }}
 
 func ofOperator(a *asked) bool { return a.c.Operator }
+
+// onlyUnreadElsewhere reports whether the cluster's only blockers are missing rows of nodes that
+// every fresh row has UP, in a datacenter that nothing of ours can read.
+func onlyUnreadElsewhere(a *asked) bool {
+	unread := a.c.UnreadElsewhere()
+	return len(unread) > 0 && !slices.ContainsFunc(bootstrap.HealthOf(a.c).Blockers, func(b matrix.Blocker) bool {
+		return b.Reason != words.RowMissing || !slices.Contains(unread, b.Observed.HostID)
+	})
+}
 
 // of takes a step whose sentence has these facts as parameters.
 func of(step words.Code, params ...string) func(*asked) words.Message {

@@ -144,7 +144,7 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 	}
 	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), func(id hostid.ID) words.Message {
 		why := maintenance.Removable(r.Cluster, id)
-		if IsElsewhere(why) {
+		if IsElsewhere(why) && !r.Cluster.Operator { // our controller ignores the Scylla Operator's clusters
 			return evidence.Do(words.New(words.GhostElsewhere, "why", why),
 				evidence.Facts{"namespace": r.Cluster.Namespace, "cluster": r.Cluster.Name})
 		}

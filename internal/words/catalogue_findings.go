@@ -147,8 +147,14 @@ var (
 	WaitForSchema = define("WaitForSchema", "wait until the nodes agree before you change the schema")
 	TakeForceBack = define("TakeForceBack",
 		"remove the force, unless you still want that start to skip the barrier: {1}")
-	SeeLeftover = define("SeeLeftover", "check its details: {1}")
-	SeeThere    = define("SeeThere",
+	SeeLeftover              = define("SeeLeftover", "check its details: {1}")
+	FindingDatacenterNotRead = define("FindingDatacenterNotRead",
+		"{count} {count?node|nodes} of another datacenter {count?has|have} no status report here, which the Scylla Operator's barrier accepts (--single-report-allow-non-reporting-host-ids); every node here sees {count?it|them} UP")
+	CheckThere = define("CheckThere",
+		"do not remove it; check where it runs that every node sees every node UP, also before a node joins here")
+	CheckThereThenForce = define("CheckThereThenForce",
+		"do not remove it: it is in a datacenter that is not readable here. Check there that every node sees every node UP. Only if nothing else blocks the new node, let it skip the barrier: {1}")
+	SeeThere = define("SeeThere",
 		"do not remove it; check it where it runs, and give the controller here access to its datacenter: {1}")
 
 	WaitForLeaving = define("WaitForLeaving",

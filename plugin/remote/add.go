@@ -20,6 +20,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
@@ -89,6 +90,9 @@ func (o *options) add(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := o.refuseOperators(ctx, c); err != nil {
+		return err
+	}
 	thereConfig, err := o.there()
 	if err != nil {
 		return err
@@ -116,6 +120,25 @@ func (o *options) add(ctx context.Context) error {
 		}
 	}
 	return o.make(ctx, hereClient, thereConfig, c, account)
+}
+
+// refuseOperators refuses a cluster of the Scylla Operator: our controller ignores it, so the
+// remote would have no effect, and its token would not expire. A cluster that cannot be read is not
+// refused.
+func (o *options) refuseOperators(ctx context.Context, config shared.Config) error {
+	c, err := o.d.NewClient()
+	if err != nil {
+		return err
+	}
+	objects, err := kube.Load(ctx, c, cluster.Key{Namespace: config.Namespace, Name: config.Cluster},
+		kube.LoadOptions{StatefulSets: true})
+	if err != nil || !objects.OfOperator() {
+		return nil //nolint:nilerr // the cluster may be created later
+	}
+	return exit.WithHint(exit.Refusedf("the Scylla Operator manages cluster %s/%s: the controller ignores it, so a "+
+		"remote has no effect", config.Namespace, config.Cluster),
+		"the operator copies the reports of a ScyllaDBCluster; check any other datacenter where it runs",
+		words.Scylla(config.Namespace, "status", config.Cluster)...)
 }
 
 // make creates the remote account, tests it, and then creates the local Secret: credentials that do

@@ -92,6 +92,7 @@ var commands = map[words.Code][]string{
 	words.GhostElsewhere: {connect},
 
 	words.CheckElsewhereThenForce:       {force},
+	words.CheckThereThenForce:           {force},
 	words.CheckOtherDatacenterThenForce: {force},
 	words.MendForceValue:                {force},
 	words.NameOneCluster:                {force},
