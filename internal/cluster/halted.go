@@ -57,10 +57,10 @@ func (c *Cluster) KeepsClaims(member string) bool {
 }
 
 // container returns the status of the member's ScyllaDB container if it runs on a Kubernetes node
-// that responds; nil otherwise.
+// that responds; nil otherwise, and while its launcher waits, before ScyllaDB.
 func (c *Cluster) container(member string) *corev1.ContainerStatus {
 	pod := c.ix.pods[member]
-	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) {
+	if pod == nil || pod.DeletionTimestamp != nil || c.NodeLost(pod) || waitsInLauncher(pod) {
 		return nil
 	}
 	if st := ScyllaDBStatus(pod); st != nil && st.State.Running != nil {

@@ -86,6 +86,10 @@ func TestAWaitingLauncherIsNoUnrecordedNode(t *testing.T) {
 			}
 			pod.Annotations[api.AnnotationBarrier] = value
 		}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(start.Add(-time.Hour))}}
+		if got := st.cluster(SourceAuto).Halted(name).Code == words.ScyllaDBStartsLong; got == tc.waits {
+			t.Errorf("%s: starting for long: %t", what, got)
+		}
 		why := st.cluster(SourceAuto).WhyNotRemovable(hostid.Known(hostID(2, 0)))
 		if got := why.Code == words.StrangerMayBeOurs; got != tc.ours {
 			t.Errorf("%s: %s, which says that it may be of a member here: %t, want %t", what, why.Code, got, tc.ours)

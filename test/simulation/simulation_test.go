@@ -92,6 +92,8 @@ func TestFoundSeeds(t *testing.T) {
 		21028: "people did not forget removed nodes where as many were removed as are left",
 		21372: "nodes that joined and ended while no controller led were not recorded by their last rows",
 		40152: "a force past an unreadable volume opened over a node that was DOWN 86 s later",
+		57082: "a launcher that waits counted as a node that does not start, and hid a new node that no node had heard of",
+		57562: "a launcher that waits counted as a node that does not start, and hid a new node that no node had heard of",
 		40445: "a person was shown how to look at a new node whose machine was cut off, and deleted its PVC after it had joined",
 		47384: "a peer that had not renewed its row blocked a member whose join was recorded",
 		41709: "a new node whose host ID only a last row had recorded counted as a member",
