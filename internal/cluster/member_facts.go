@@ -21,8 +21,8 @@ import (
 )
 
 // RowUnchangedSince returns since when the member's row has not changed: the later write of the
-// report and of the Pod's annotation, because a report is not written while its writer is away. Zero
-// if one of them is unknown.
+// report and of the Pod's annotation, because a report is not written while its writer is away.
+// Zero if one of them is unknown.
 func (m *Member) RowUnchangedSince() time.Time {
 	if m.Pod == nil || m.RowWritten.IsZero() {
 		return time.Time{}

@@ -89,7 +89,7 @@ var (
 	FindingReportLeftBehind = define("FindingReportLeftBehind",
 		"report {report} of datacenter {datacenter}, copied here from elsewhere, has not been renewed[ for {age}], and no node here lists its nodes; the Scylla Operator's barrier waits for them")
 	DeleteLeftReport = define("DeleteLeftReport",
-		"if that controller was uninstalled or its remote removed, delete the copy: {1}. A controller that still runs recreates it")
+		"check which controller wrote the copy and when: {1}. Only if that controller was uninstalled or its remote removed, delete the copy")
 	FindingVersionMix = define("FindingVersionMix", "the nodes run different versions: {versions&}")
 
 	HostIDOfMember     = define("HostIDOfMember", "host ID {id} belongs to member {member}")

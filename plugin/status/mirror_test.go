@@ -41,7 +41,7 @@ func TestNoHarm47AMirrorOfOurs(t *testing.T) {
 	}{
 		"renewed":     {of(5 * time.Second), 0, "5 of 5 nodes seen UP by all"},
 		"not renewed": {of(time.Hour), 3, "no usable status report from eu/rack1/0 and eu/rack1/1"},
-		"left behind": {append(one.OperatorObjects("dc1", nil), copied), 0, "kubectl delete scylladbdatacenternodesstatusreports demo-eu-external-1c1up -n demo"},
+		"left behind": {append(one.OperatorObjects("dc1", nil), copied), 0, "kubectl get scylladbdatacenternodesstatusreports demo-eu-external-1c1up --output yaml --show-managed-fields -n demo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := plugintest.Run{Objects: append(tc.objects, silent), Args: []string{"status", "-n", "demo"}}.Do(t)

@@ -121,7 +121,7 @@ var commands = map[words.Code][]string{
 		api.AnnotationNodeJoined + "- {in}"},
 
 	words.RunControllerAndReporters: {"scylla report {in}"},
-	words.DeleteLeftReport:          {"delete scylladbdatacenternodesstatusreports {report} {in}"},
+	words.DeleteLeftReport:          {"get scylladbdatacenternodesstatusreports {report} --output yaml --show-managed-fields {in}"},
 	words.MakeNamedReport:           {"get scylladbstatusreports {report} {in}"},
 	words.MakeView:                  {"scylla install --upgrade"},
 	words.UpgradeForPermits:         {"scylla install --upgrade"},
