@@ -266,7 +266,8 @@ func LogOf(pod *corev1.Pod, database string) Log {
 	}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
-		if st := containerStatus(pod.Status.InitContainerStatuses, c.Name); !isSidecar(c) || st != nil && !sidecarStarted(st) {
+		st := containerStatus(pod.Status.InitContainerStatuses, c.Name)
+		if !isSidecar(c) || st != nil && !sidecarStarted(st) {
 			has(st)
 		}
 	}

@@ -38,7 +38,8 @@ func (c *Cluster) UnreadElsewhere() []hostid.ID {
 func (c *Cluster) AcceptedUnread() []hostid.ID {
 	members := c.Serviced()
 	if c.ReportCount() != 1 || len(members) == 0 || c.scyllaDBCluster() != "" ||
-		slices.ContainsFunc(c.rows, func(r matrix.Row) bool { return r.Reporter.Datacenter != members[0].Datacenter }) ||
+		slices.ContainsFunc(c.rows,
+			func(r matrix.Row) bool { return r.Reporter.Datacenter != members[0].Datacenter }) ||
 		slices.ContainsFunc(members, func(m *Member) bool { return !m.AllowsNonReporting() }) {
 		return nil
 	}

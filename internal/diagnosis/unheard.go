@@ -88,12 +88,15 @@ func (s *scene) explained(m *cluster.Member) bool {
 func (s *scene) newNode(m *cluster.Member) Finding {
 	name, facts := m.Name(), s.asker.factsOf(m.Member)
 	notReady := func(since time.Time, why, step words.Message) Finding {
-		return Finding{Message: words.New(words.FindingNodeNotServing, "node", name, "why", why), Since: since, Step: step}
+		return Finding{Message: words.New(words.FindingNodeNotServing, "node", name, "why", why),
+			Since: since, Step: step}
 	}
 	made := m.Pod.CreationTimestamp.Time
 	if on := m.Pod.Spec.NodeName; s.c.NodeLost(m.Pod) {
-		return Finding{Message: words.New(words.FindingKubernetesNodeDown, "kubernetesNode", on, "nodes", []string{name}),
-			Step: replace.WhileCause(s.c, m.Member, cluster.CauseKubernetesNode, on)}
+		return Finding{
+			Message: words.New(words.FindingKubernetesNodeDown, "kubernetesNode", on, "nodes", []string{name}),
+			Step:    replace.WhileCause(s.c, m.Member, cluster.CauseKubernetesNode, on),
+		}
 	}
 	if v, err := bootstrap.VerdictOf(s.c, m.Member); m.WaitsInBarrier() ||
 		err == nil && v.Decision == bootstrap.DecisionRefuse {

@@ -149,7 +149,8 @@ func operatorOff(in Input, s Step) Step {
 	case s.Original != "" && s.Action == ActionFinish:
 		s.OperatorOff, s.Message = true, words.New(words.OperatorOffAtEnd, "why", in.OperatorOff)
 	case s.Original != "":
-		s.OperatorOff, s.Message = true, words.New(words.OperatorOffMeanwhile, "state", s.Message, "why", in.OperatorOff)
+		s.OperatorOff = true
+		s.Message = words.New(words.OperatorOffMeanwhile, "state", s.Message, "why", in.OperatorOff)
 	case len(in.Claims) > 0 && TooLate(in).IsZero():
 		s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOff, "why", in.OperatorOff)
 		s.Cure = words.New(words.StartOperatorAgain).Do(look)

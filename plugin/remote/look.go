@@ -264,15 +264,8 @@ func (o *options) remove(ctx context.Context) error {
 			return err
 		}
 	}
-	// The account first: only the Secret has its name.
-	objects := shared.There(config.RemoteNamespace, account)
-	for i := len(objects) - 1; i >= 0 && there != nil; i-- {
-		if err := o.gone(ctx, there, objects[i], "there"); err != nil {
-			return err
-		}
-	}
-	if there != nil { // without the account no controller can recreate them
-		if err := o.copiesGone(ctx, there, config); err != nil {
+	if there != nil {
+		if err := o.goneThere(ctx, there, config, account); err != nil {
 			return err
 		}
 	}
@@ -287,8 +280,7 @@ func (o *options) remove(ctx context.Context) error {
 	}
 	if there != nil {
 		return nil
-	}
-	if o.dryRun == cli.DryRunNone {
+	} else if o.dryRun == cli.DryRunNone {
 		// The controller does the same, if it runs and has not stopped before.
 		cl, err := config.Client()
 		if err == nil {
@@ -302,6 +294,18 @@ func (o *options) remove(ctx context.Context) error {
 	}
 	return o.say("the account there still exists; to remove it, run there:\n  %s",
 		o.d.Words().Shell(shared.DeleteAccount(config.RemoteNamespace, account)))
+}
+
+// goneThere removes the account there first, because only the Secret here has its name, and then
+// the copies, which no controller can recreate without the account.
+func (o *options) goneThere(ctx context.Context, there client.Client, config shared.Config, account string) error {
+	objects := shared.There(config.RemoteNamespace, account)
+	for i := len(objects) - 1; i >= 0; i-- {
+		if err := o.gone(ctx, there, objects[i], "there"); err != nil {
+			return err
+		}
+	}
+	return o.copiesGone(ctx, there, config)
 }
 
 // copiesGone deletes the copies that the controller has pushed there because of the remote's

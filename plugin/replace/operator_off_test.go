@@ -78,7 +78,7 @@ func (p phase) row(n *api.NodeReport) {
 		return
 	}
 	if p.oldGone {
-		n.ObservedNodes = slices.DeleteFunc(n.ObservedNodes, func(o api.ObservedNode) bool { return string(o.HostID) == oldID })
+		n.ObservedNodes = slices.DeleteFunc(n.ObservedNodes, func(o api.ObservedNode) bool { return o.HostID == oldID })
 	}
 	if p.listed {
 		n.ObservedNodes = append(n.ObservedNodes, api.ObservedNode{HostID: newID(1), Status: api.NodeStatusUp})

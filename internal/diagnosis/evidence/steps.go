@@ -121,13 +121,14 @@ var commands = map[words.Code][]string{
 		api.AnnotationNodeJoined + "- {in}"},
 
 	words.RunControllerAndReporters: {"scylla report {in}"},
-	words.DeleteLeftReport:          {"get scylladbdatacenternodesstatusreports {report} --output yaml --show-managed-fields {in}"},
-	words.MakeNamedReport:           {"get scylladbstatusreports {report} {in}"},
-	words.MakeView:                  {"scylla install --upgrade"},
-	words.UpgradeForPermits:         {"scylla install --upgrade"},
-	words.CancelBeforeStart:         {"scylla replace cancel {member} {in}"},
-	words.StartOperator:             {"get deployment,pods -n {operatorNamespace}"},
-	words.ReadDegraded:              {"describe scylladbdatacenter {cluster} {in}"},
+	words.DeleteLeftReport: {
+		"get scylladbdatacenternodesstatusreports {report} --output yaml --show-managed-fields {in}"},
+	words.MakeNamedReport:   {"get scylladbstatusreports {report} {in}"},
+	words.MakeView:          {"scylla install --upgrade"},
+	words.UpgradeForPermits: {"scylla install --upgrade"},
+	words.CancelBeforeStart: {"scylla replace cancel {member} {in}"},
+	words.StartOperator:     {"get deployment,pods -n {operatorNamespace}"},
+	words.ReadDegraded:      {"describe scylladbdatacenter {cluster} {in}"},
 
 	words.ResetMembersRun:  {seeCluster},
 	words.ResetNodesUp:     {seeCluster},
