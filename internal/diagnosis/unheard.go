@@ -98,8 +98,10 @@ func (s *scene) newNode(m *cluster.Member) Finding {
 			Step:    replace.WhileCause(s.c, m.Member, cluster.CauseKubernetesNode, on),
 		}
 	}
-	if v, err := bootstrap.VerdictOf(s.c, m.Member); m.WaitsInBarrier() ||
-		err == nil && v.Decision == bootstrap.DecisionRefuse {
+	if m.WaitsInBarrier() {
+		return Finding{}
+	}
+	if v, err := bootstrap.VerdictOf(s.c, m.Member); err == nil && v.Decision == bootstrap.DecisionRefuse {
 		return Finding{}
 	}
 	why, end := s.c.Trouble(m.Member), cluster.LastEnd(m.Pod)
