@@ -118,10 +118,10 @@ func (c *Cluster) WithLive(live map[string]*api.NodeStatusReport, facts map[stri
 }
 
 // WithElsewhere returns the same Cluster with the Services of other namespaces and clusters that
-// record its unknown host IDs: see Objects.Elsewhere.
-func (c *Cluster) WithElsewhere(services map[hostid.ID]string) *Cluster {
+// record its unknown host IDs, and the volumes of its namespace: see Objects.Elsewhere and Claimed.
+func (c *Cluster) WithElsewhere(services map[hostid.ID]string, claimed map[string]string) *Cluster {
 	other := *c
-	other.Elsewhere = services
+	other.Elsewhere, other.Claimed = services, claimed
 	return other.judge(c.want)
 }
 

@@ -103,11 +103,15 @@ func (ix *index) wanted() map[string]bool {
 	return wanted
 }
 
-// claims reports whether a PVC belongs to a member: its name is TEMPLATE-MEMBER.
+// claims reports whether a PVC belongs to a member, or to an ordinal of a StatefulSet: its name is
+// TEMPLATE-MEMBER.
 func (ix *index) claims(name string) bool {
 	for i := range name {
 		if name[i] == '-' {
 			if _, ok := ix.refs[name[i+1:]]; ok {
+				return true
+			}
+			if set, _, ok := cutOrdinal(name[i+1:]); ok && ix.sets[set] != nil {
 				return true
 			}
 		}

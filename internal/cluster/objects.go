@@ -64,6 +64,9 @@ type Objects struct {
 	// Volumes are the Kubernetes nodes that can use a PersistentVolume, by volume name; empty if it
 	// can move. Only volumes of Pods that do not serve are read.
 	Volumes map[string][]string
+	// Claimed are the PersistentVolumes that are bound to, or kept for, a PVC of this namespace, by
+	// PVC name; nil if they were not read.
+	Claimed map[string]string
 	// OperatorState is the visible state of the Scylla Operator if it manages the cluster; nil if
 	// not read.
 	OperatorState *OperatorState

@@ -23,6 +23,7 @@ import (
 //   - its peers report a datacenter and rack whose nodes are all members here
 //   - no Service elsewhere records it
 //   - no other host ID is unknown
+//   - no volume of its rack is without a member
 //   - its peers have it DOWN and not UP
 func (c *Cluster) WhyNotRemovable(hostID hostid.ID) words.Message {
 	if !c.knowsServices() {
@@ -48,6 +49,9 @@ func (c *Cluster) WhyNotRemovable(hostID hostid.ID) words.Message {
 			by = append(by, c.all.Nodes()[i].Ref.String())
 		}
 		return words.New(words.StrangerNotDown, "by", by)
+	}
+	if left := c.LeftVolumes(dc, rack); len(left) > 0 {
+		return left[0].fact()
 	}
 	if dc == "" || rack == "" {
 		return words.New(words.StrangerNoPlace)

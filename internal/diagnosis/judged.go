@@ -93,7 +93,7 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 	}
 	if strangers {
 		j.Ghosts = read().Ghosts(j.Now)
-		known.ghosts(j.Ghosts)
+		known.ghosts(c, j.Ghosts)
 	}
 	j.Health = bootstrap.HealthOf(c)
 	j.Findings = From(c, j.Health, known)
@@ -150,15 +150,16 @@ func (k *Known) learn(m *cluster.Member, r *Replacing, newcomer hostid.ID) {
 	}
 }
 
-func (k *Known) ghosts(all []replace.Ghost) {
+func (k *Known) ghosts(c *cluster.Cluster, all []replace.Ghost) {
 	for _, g := range all {
 		switch {
-		case len(g.Command) > 0 && !g.Why.IsZero():
-			k.step(g.HostID, words.New(words.ExcludeThenRemove, "first", g.Why).Do(g.Command))
 		case len(g.Command) > 0:
-			k.step(g.HostID, words.New(words.RemoveGhost).Do(g.Command))
+			k.step(g.HostID, words.New(words.RemoveGhost, "first", g.Why).Do(g.Command))
 		default:
 			k.step(g.HostID, words.New(words.GhostCannotGo, "why", g.Why))
+			if g.Why.Code == words.StrangerLeftVolume {
+				k.step(g.HostID, replace.KeepLeftVolume(c, g.Why))
+			}
 		}
 	}
 }

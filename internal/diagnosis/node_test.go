@@ -131,7 +131,7 @@ func TestNextSteps(t *testing.T) {
 		logOf      = "kubectl logs demo-rack3-0 -c scylla -n demo"
 		resume     = "the replacement failed: kubectl scylla replace resume demo-rack3-0 -n demo"
 		underWay   = "wait until its replacement has finished; check its progress: kubectl scylla replace status demo-rack3-0 -n demo"
-		removenode = "remove this orphaned host ID, which belongs to no member: kubectl exec demo-rack1-0 -n demo -c scylla -- nodetool removenode " + gone
+		removenode = "remove this orphaned host ID, which belongs to no member; this cannot be undone: kubectl scylla nodetool demo-rack1-0 -n demo -- removenode " + gone
 	)
 	tests := map[string]struct {
 		change func([]matrix.Row) []matrix.Row

@@ -120,7 +120,7 @@ func TestEveryReasonHasAStep(t *testing.T) {
 		}
 	}
 	command, optional := regexp.MustCompile(`\{[1-9*]\}`), regexp.MustCompile(`\[[^]]*\]`)
-	byReplacement := []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.ExcludeThenRemove, words.GhostCannotGo}
+	byReplacement := []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.GhostCannotGo}
 	check := func(step words.Code) {
 		sentence, ok := words.Sentence(step)
 		made := len(evidence.Facts{}.Commands(step))

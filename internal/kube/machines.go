@@ -76,6 +76,9 @@ type Machines struct {
 	at     time.Time
 	states map[string]string // nil if the Kubernetes nodes could not be read
 	since  map[string]time.Time
+
+	claimedAt time.Time
+	claimed   map[client.ObjectKey]string // nil if the PersistentVolumes could not be read
 }
 
 // notReadySince returns the time since which each Kubernetes node of the last read has not been

@@ -225,7 +225,10 @@ var byName = map[string]func([]byte, *saved) error{
 			return err
 		}
 		if s.volumes == nil {
-			s.volumes = map[string][]string{}
+			s.volumes, s.claimed = map[string][]string{}, map[client.ObjectKey]string{}
+		}
+		if ref := v.Spec.ClaimRef; ref != nil {
+			s.claimed[client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}] = v.Name
 		}
 		s.volumes[v.Name] = boundTo(&v)
 		return nil

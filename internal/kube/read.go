@@ -21,6 +21,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -50,6 +51,8 @@ type saved struct {
 	budgets     []policyv1.PodDisruptionBudget
 	machines    map[string]string // nil if no Node was saved
 	volumes     map[string][]string
+	// claimed are the names of PersistentVolumes by the PVC of their claimRef; nil without any
+	claimed map[client.ObjectKey]string
 	// notReadySince is the time since which Kubernetes nodes have not been Ready, by name.
 	notReadySince map[string]time.Time
 	skipped       map[string]int // by kind
@@ -335,7 +338,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	for i, k := range keys {
 		c := t.byKey[k]
 		c.Notes, c.Machines, c.NotReadySince, c.SavedAt = t.notes, s.machines, s.notReadySince, s.newest
-		c.Volumes = s.volumes
+		c.Volumes, c.Claimed = s.volumes, claimsIn(s.claimed, k.Namespace)
 		for j := range s.leases {
 			if s.leases[j].Name == api.LeaseName {
 				c.Lease = &s.leases[j]

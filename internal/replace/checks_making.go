@@ -122,7 +122,7 @@ func checkStatefulSet(in *Input) finding {
 		return unknown(words.New(words.OrdinalUnknown, "member", member), makes)
 	case int(*in.Self.Ordinal) < first || int(*in.Self.Ordinal) >= first+n:
 		return failed(words.New(words.StatefulSetScaledAway, "set", ss.Name, "replicas", n, "member", member),
-			words.New(words.StatefulSetRemoveNode))
+			words.New(words.StatefulSetScaleBack, "wanted", int(*in.Self.Ordinal)-first+1))
 	case len(ss.Spec.VolumeClaimTemplates) == 0:
 		return failed(words.New(words.StatefulSetNoVolume, "set", ss.Name), words.New(words.StatefulSetNeedsVolume))
 	case pod != nil && !in.Self.Owned() && in.Self.Deleting():

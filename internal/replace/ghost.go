@@ -152,10 +152,9 @@ func (v *rowEvidence) named(nodes []hostid.ID) (names, ids []string) {
 	return names, ids
 }
 
-// nodetool returns the beginning of a nodetool command that runs on a member.
+// nodetool returns the beginning of a nodetool command that runs on a member, and asks first.
 func (v *rowEvidence) nodetool(member, command string) words.Command {
-	return append(words.Kubectl(v.in.Namespace, "exec", member), "-c", v.in.Containers.Container(member), "--",
-		"nodetool", command)
+	return append(words.Scylla(v.in.Namespace, "nodetool", member), "--", command)
 }
 
 // banned returns the sorted nodes, other than id, that a command may ban, and a member that every

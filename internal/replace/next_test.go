@@ -365,7 +365,7 @@ func TestChecks(t *testing.T) {
 		}), CheckOthersUp, OK, "each of the 3 other nodes"},
 		"a host ID without member":          {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no status report"},
 		"another node down":                 {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
-		"NoHarm17: another node is dead":    {excludes(0), CheckOthersUp, Failed, "exclude it: that bans it permanently, and a join still requires every node UP, until it is replaced or removed: kubectl exec demo-a-0 -n scylla -c scylla -- nodetool excludenode " + hostC},
+		"NoHarm17: another node is dead":    {excludes(0), CheckOthersUp, Failed, "exclude it: that bans it permanently, and a join still requires every node UP, until it is replaced or removed: kubectl scylla nodetool demo-a-0 -n scylla -- excludenode " + hostC},
 		"NoHarm17: another may return":      {excludes(time.Second), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
 		"NoHarm17: the same, before 2026.1": {change(excludes(0), old), CheckOthersUp, Failed, "bring these nodes back; if they are permanently lost, name them with --ignore-dead"},
 		"NoHarm17: may return, 2025.4":      {change(excludes(time.Second), old), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN"},
@@ -410,7 +410,7 @@ func TestChecks(t *testing.T) {
 		"by address: headless, the Pod": {change(requested(), func(in *Input) { in.ByHostID, in.Self.Service.Spec.ClusterIP = release.No, "None" }), CheckAddress, OK, "10.244.4.9"},
 		"another rack":                  {change(requested(), func(in *Input) { in.Self.Rack = "z" }), CheckPlace, Failed, "was in dc1/d, its member is in dc1/z"},
 		"no place":                      {change(requested(), func(in *Input) { in.Self.Rack = "" }), CheckPlace, Unknown, "lacks label"},
-		"scaled away":                   {change(requested(), func(in *Input) { in.Self.StatefulSet.Spec.Replicas = new(int32(0)) }), CheckStatefulSet, Failed, "removenode"},
+		"scaled away":                   {change(requested(), func(in *Input) { in.Self.StatefulSet.Spec.Replicas = new(int32(0)) }), CheckStatefulSet, Failed, "scale it back to 1"},
 		"no StatefulSet":                {change(requested(), func(in *Input) { in.Self.StatefulSet = nil }), CheckStatefulSet, Unknown, "not found"},
 		"no volume to exchange":         {change(requested(), func(in *Input) { in.Self.StatefulSet.Spec.VolumeClaimTemplates = nil }), CheckStatefulSet, Failed, "no volume claim template"},
 		"no launcher":                   {change(requested(), func(in *Input) { in.Self.StatefulSet.Spec.Template.Spec.Containers[0].Command = nil }), CheckLauncher, Failed, "plain new one"},
@@ -512,13 +512,13 @@ func TestGhosts(t *testing.T) {
 	}
 	in = setCell(in, "*", hostNew, matrix.Down, 0)
 	got := ghosts(in, none)
-	want := "kubectl exec demo-a-0 -n scylla -c scylla -- nodetool removenode --ignore-dead-nodes " + hostOld + " " + hostNew
+	want := "kubectl scylla nodetool demo-a-0 -n scylla -- removenode --ignore-dead-nodes " + hostOld + " " + hostNew
 	if len(got) != 1 || words.Shell(got[0].Command) != want {
 		t.Errorf("got %+v, want command %s", got, want)
 	}
 	in.Excludes = true
-	first := words.New(words.GhostExcludeFirst, "nodes", []string{"demo-d-0 (" + hostOld[:8] + ")"}).Do(words.Command{"kubectl", "exec", "demo-a-0", "-n", "scylla", "-c", "scylla", "--", "nodetool", "excludenode", hostOld})
-	want = "kubectl exec demo-a-0 -n scylla -c scylla -- nodetool removenode " + hostNew
+	first := words.New(words.GhostExcludeFirst, "nodes", []string{"demo-d-0 (" + hostOld[:8] + ")"}).Do(words.Command{"kubectl", "scylla", "nodetool", "demo-a-0", "-n", "scylla", "--", "excludenode", hostOld})
+	want = "kubectl scylla nodetool demo-a-0 -n scylla -- removenode " + hostNew
 	if got := ghosts(in, none); len(got) != 1 || words.Shell(got[0].Command) != want || got[0].Why.Key() != first.Key() {
 		t.Errorf("where excludenode exists, got %+v, want first %v, then %s", got, first, want)
 	}

@@ -142,7 +142,7 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 	if len(r.Cluster.Services) == 0 {
 		return nil
 	}
-	return ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), func(id hostid.ID) words.Message {
+	out := ghosts(*r.Input(r.Cluster.Services[0].Name, now, ""), func(id hostid.ID) words.Message {
 		why := maintenance.Removable(r.Cluster, id)
 		if IsElsewhere(why) && !r.Cluster.Operator { // our controller ignores the Scylla Operator's clusters
 			return evidence.Do(words.New(words.GhostElsewhere, "why", why),
@@ -150,6 +150,16 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 		}
 		return why
 	})
+	for i := range out {
+		if g := &out[i]; len(g.Command) > 0 && r.Cluster.Claimed == nil {
+			look := words.New(words.SeeClaimedVolumes).Do(words.Kubectl("", "get", "pv"))
+			if !g.Why.IsZero() {
+				look.Params = words.Params{"first": g.Why}
+			}
+			g.Why = look
+		}
+	}
+	return out
 }
 
 // barrier returns why a Pod waits in its barrier or launcher, by the logic of the barrier.

@@ -175,7 +175,7 @@ func plain(s string) string {
 // The command that is shown on a narrow screen is the command, once a shell has joined its lines.
 func TestGhostHasItsCommand(t *testing.T) {
 	d := document.NewClusterStatus(diagnosis.Judge(ghostly(t), plugintest.Now, nil))
-	want := "kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode 3cd7f8a7-5ea1-4d00-8000-000000000007"
+	want := "kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- removenode 3cd7f8a7-5ea1-4d00-8000-000000000007"
 	if len(d.Leftovers) != 1 || d.Leftovers[0].Command != want || d.Leftovers[0].HostID != d.GossipOnly[0] {
 		t.Fatalf("leftovers %+v, gossip only %v", d.Leftovers, d.GossipOnly)
 	}

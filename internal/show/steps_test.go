@@ -91,7 +91,7 @@ func TestOneStepEverywhere(t *testing.T) {
 		},
 		"a ghost": {
 			objects: ghost.Leftover("demo-dc1-rack4-0"), hostID: ghostID,
-			want: "remove this orphaned host ID, which belongs to no member: kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- nodetool removenode " + ghostID,
+			want: "check that no PersistentVolume is kept for the PVC of a former member, because it may have the data of this node: kubectl get pv; then remove this orphaned host ID, which belongs to no member; this cannot be undone: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- removenode " + ghostID,
 			pod:  "if it runs in another datacenter, start it there; check whether it is an orphaned host ID that can be removed: kubectl scylla status -n demo",
 		},
 		"a partition": {objects: objects(partition), member: "demo-dc1-rack2-2", want: "fix the network first (routes, firewalls, NetworkPolicies; ports 7000 and 7001); do not replace any node"},

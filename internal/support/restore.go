@@ -109,7 +109,8 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 	}
 	snap.Offline, snap.Problems, snap.Notes, snap.Live, snap.Facts = was.Offline, was.Problems, was.Notes, was.Live,
 		was.Facts
-	snap.Elsewhere, snap.Volumes, snap.NotReadySince = was.Elsewhere, was.Volumes, was.NotReadySince
+	snap.Elsewhere, snap.Volumes, snap.Claimed, snap.NotReadySince = was.Elsewhere, was.Volumes, was.Claimed,
+		was.NotReadySince
 	for member, row := range snap.Live {
 		if row == nil {
 			delete(snap.Live, member)

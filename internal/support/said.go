@@ -35,7 +35,9 @@ type said struct {
 	Elsewhere map[hostid.ID]string `json:"elsewhere,omitempty"`
 	// Volumes are the Kubernetes nodes on which volumes of unscheduled Pods can be used.
 	// NotReadySince is since when Kubernetes nodes are not Ready.
-	Volumes       map[string][]string  `json:"volumes,omitempty"`
+	Volumes map[string][]string `json:"volumes,omitempty"`
+	// Claimed are the names of PersistentVolumes by their PVC, if a host ID has no member.
+	Claimed       map[string]string    `json:"claimed,omitzero"`
 	NotReadySince map[string]time.Time `json:"kubernetesNodesNotReadySince,omitempty"`
 	// Machines are the states of Kubernetes nodes that were not collected themselves.
 	Machines    map[string]string `json:"kubernetesNodes,omitempty"`
@@ -50,7 +52,7 @@ func (a *Archive) said(c *Cluster) said {
 	out := said{
 		Key: s.Key, Offline: s.Offline, Requested: cmp.Or(c.Requested, cluster.SourceAuto), Source: s.Source,
 		SourceReason: words.Text(s.SourceReason),
-		Notes:        texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Volumes: s.Volumes,
+		Notes:        texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Volumes: s.Volumes, Claimed: s.Claimed,
 		NotReadySince: s.NotReadySince, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes,
 		Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
 	}

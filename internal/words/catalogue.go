@@ -393,6 +393,8 @@ var (
 		"it may be the node of {members&}, whose host ID is unknown. ScyllaDB's log of its first start has \"Setting local host id to\"")
 	StrangerNoPlace = define("StrangerNoPlace",
 		"its datacenter and rack are unknown: no majority of the status reports has them (try --source=live)")
+	StrangerLeftVolume = define("StrangerLeftVolume",
+		"[PersistentVolume {volume}, kept for PVC {claim},][PVC {claim}] may have its data, and no member has it")
 	StrangerShared = define("StrangerShared",
 		"datacenter {datacenter} has nodes that are not members here: {nodes&}")
 	StrangerOthers = define("StrangerOthers",

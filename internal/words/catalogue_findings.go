@@ -225,8 +225,15 @@ var (
 
 	ResumeReplacement = define("ResumeReplacement", "the replacement failed: {cure}")
 	ReplacementWaits  = define("ReplacementWaits", "the replacement is waiting: {cure}")
-	RemoveGhost       = define("RemoveGhost", "remove this orphaned host ID, which belongs to no member: {1}")
-	ExcludeThenRemove = define("ExcludeThenRemove",
-		"{first}; then remove this orphaned host ID, which belongs to no member: {1}")
+	RemoveGhost       = define("RemoveGhost",
+		"[{first}; then ]remove this orphaned host ID, which belongs to no member; this cannot be undone: {1}")
+	SeeClaimedVolumes = define("SeeClaimedVolumes",
+		"check that no PersistentVolume is kept for the PVC of a former member, because it may have the data of this node: {1}[; {first}]")
+	ScaleBack = define("ScaleBack",
+		"do not remove it: StatefulSet {statefulSet} has {replicas} {replicas?replica|replicas}, and the volume of {member} still exists. If it was scaled down by mistake, scale it back to {wanted}, and the node returns: {1}. Check the volume: {2}")
+	ScaleBackOrLook = define("ScaleBackOrLook",
+		"do not remove it: [StatefulSet {statefulSet}][rack {rack} of the ScyllaCluster] has {replicas} {replicas?replica|replicas}, and the volume of {member} still exists. If it was scaled down by mistake, scale it back to {wanted}, and the node returns. Check the volume: {1}")
+	SeeLeftVolume = define("SeeLeftVolume",
+		"do not remove it: the volume of {member} still exists, and may have its data; check it: {1}")
 	GhostCannotGo = define("GhostCannotGo", "do not remove it, although it belongs to no member here: {why}")
 )

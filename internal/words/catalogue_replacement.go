@@ -263,9 +263,9 @@ var (
 		StatefulSetMustMake)
 	StatefulSetScaledAway = ofReplacement("StatefulSetScaledAway",
 		"StatefulSet {set} has {replicas} {replicas?replica|replicas}, so it will not recreate {member}",
-		StatefulSetRemoveNode)
-	StatefulSetRemoveNode = define("StatefulSetRemoveNode",
-		"the StatefulSet was scaled down: remove the node with removenode instead")
+		StatefulSetScaleBack)
+	StatefulSetScaleBack = define("StatefulSetScaleBack",
+		"no Pod is created for it, so nothing replaces it. If the StatefulSet was scaled down by mistake, scale it back to {wanted}, and the node returns with its volume")
 	StatefulSetNoVolume = ofReplacement("StatefulSetNoVolume",
 		"StatefulSet {set} has no volume claim template: there is no volume to replace", StatefulSetNeedsVolume)
 	StatefulSetNeedsVolume = define("StatefulSetNeedsVolume", "a replacement requires an empty data directory")

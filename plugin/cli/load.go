@@ -398,9 +398,8 @@ func (r *Reader) load(ctx context.Context, key cluster.Key) (*cluster.Cluster, e
 		return nil, err
 	}
 	if unknown := s.Unknown(); len(unknown) > 0 {
-		if found := kube.RecordedElsewhere(ctx, r.c, s.Key, unknown); len(found) > 0 {
-			s = s.WithElsewhere(found)
-		}
+		s = s.WithElsewhere(kube.RecordedElsewhere(ctx, r.c, s.Key, unknown),
+			r.machines.Claimed(ctx, r.c, s.Namespace, time.Now()))
 	}
 	return r.Logs.Banned(ctx, s), nil
 }

@@ -302,7 +302,7 @@ func TestNoHarm19CommandsNameTheContainer(t *testing.T) {
 		want    string
 	}{
 		"DOWN":                    {plugintest.New(4, 1).Down(gone).Objects(), "kubectl logs " + gone + " -c db"},
-		"a ghost":                 {plugintest.New(4, 2).DownSince(gone, time.Hour).Leftover(gone), "-c db -- nodetool removenode"},
+		"a ghost":                 {plugintest.New(4, 2).DownSince(gone, time.Hour).Leftover(gone), "kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- removenode"},
 		"a claim is deleted":      {deleting.Objects(), "kubectl exec " + gone + " -n demo -c db -- nodetool decommission"},
 		"the operator removes it": {leaving.Operator().Objects(), "kubectl logs " + gone + " -c db"},
 		"two clusters":            {split.Objects(), "-c db -- cqlsh"},

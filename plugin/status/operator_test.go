@@ -46,19 +46,19 @@ func TestBesideOperator1NoRemovenodeForANodeOfAnotherDatacenter(t *testing.T) {
 		"its copied report is gone":                    {two().OperatorObjects("dc1", nil), elsewhere},
 		"the whole datacenter is cut off":              {cutOff.OperatorObjects("dc1", nil), elsewhere},
 		"nothing but external seeds tells of it":       {nameless(cutOff.OperatorObjects("dc1", nil)), elsewhere + ", unknown here (its Pods have seeds that are not members here: 10.2.0.7)"},
-		"one datacenter, and nobody has the host ID":   {lone.Leftover("demo-dc1-rack4-0"), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
+		"one datacenter, and nobody has the host ID":   {lone.Leftover("demo-dc1-rack4-0"), "-- removenode " + lone.Node("demo-dc1-rack4-0").HostID},
 		"one datacenter, and the host ID's node is UP": {plugintest.New(4, 1).Leftover("demo-dc1-rack4-0"), "do not remove: it is not DOWN: demo-dc1-rack1-0 (35d0f1a0), demo-dc1-rack2-0 (36d1f2a1) and demo-dc1-rack3-0 (37d2f3a2) see it UP"},
 		"one datacenter, and a member without host ID": {withoutHostID(lone), "do not remove: it may be the node of demo-dc1-rack4-0, whose host ID is unknown"},
 		"one datacenter, and a Pod made anew on an older volume": {
 			heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Minute), "do not remove: it may be the node of demo-dc1-rack4-0, whose host ID is unknown",
 		},
 		"one datacenter, and a Pod made anew whose barrier found the volume empty": {
-			emptyVolume(heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Minute)), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID,
+			emptyVolume(heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Minute)), "-- removenode " + lone.Node("demo-dc1-rack4-0").HostID,
 		},
 		"one datacenter, and a Pod at its barrier whose ScyllaDB has run before": {
 			ranBefore(heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Second)), "do not remove: it may be the node of demo-dc1-rack4-0, whose host ID is unknown",
 		},
-		"one datacenter, and a newcomer with a volume as old as its Pod": {heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Second), "nodetool removenode " + lone.Node("demo-dc1-rack4-0").HostID},
+		"one datacenter, and a newcomer with a volume as old as its Pod": {heldAtBarrier(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour), time.Second), "-- removenode " + lone.Node("demo-dc1-rack4-0").HostID},
 		"a replacement that nobody recorded the end of":                  {unrecordedReplacement(plugintest.New(4, 1).DownSince("demo-dc1-rack4-0", time.Hour)), "do not remove: it may be the node of demo-dc1-rack4-0, whose host ID is unknown"},
 		"one datacenter, and only the claim is left":                     {onlyClaim(lone), "do not remove: it may be the node of demo-dc1-rack4-0, whose host ID is unknown"},
 		"one datacenter, and the lenient flag is given":                  {lenient(placeless), elsewhere + ", unknown here (its barriers run with --single-report-allow-non-reporting-host-ids, which is for external seeds)"},

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,7 +40,8 @@ func TestStatusOfReplacements(t *testing.T) {
 // Saved objects tell failure and ghosts as the API server does.
 func TestSavedReplacementsShowTheSame(t *testing.T) {
 	for name, objects := range map[string][]client.Object{
-		"failed": failedReplacement().Objects(), "ghost": plugintest.New(3, 2).DownSince("demo-dc1-rack2-1", time.Hour).Leftover("demo-dc1-rack2-1"),
+		"failed": failedReplacement().Objects(), "ghost": append(plugintest.New(3, 2).DownSince("demo-dc1-rack2-1", time.Hour).Leftover("demo-dc1-rack2-1"),
+			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "of-another"}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := plugintest.Run{Args: []string{"status", "-o", "json", "-n", "demo", "demo"}, Objects: objects}.Do(t)

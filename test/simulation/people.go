@@ -252,7 +252,9 @@ func (w *world) force(name string, had []api.ForceOverride) {
 
 // ghostCommand is what status prints of a host ID that no member has: a removenode, where it may be removed.
 func (w *world) ghostCommand() func() {
-	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(person))
+	o := w.objects(everything | cluster.KindPVCs)
+	o.Claimed = map[string]string{} // a disk goes with its claim
+	c := cluster.New(o, cluster.SourceAuto, w.clock(person))
 	for _, ghost := range replace.Read(c).Ghosts(w.clock(person)) {
 		if len(ghost.Command) == 0 && !w.nobodys(ghost) {
 			continue

@@ -16,6 +16,7 @@ const (
 	seeStatus   = "scylla status {in}"
 	seeCluster  = "scylla status {cluster} {in}"
 	seeVolume   = "get pvc {claim} -o yaml {in}"
+	seeLeft     = "describe {left...} {at}"
 	seeMachine  = "describe node {kubernetesNode}"
 	describe    = "scylla describe {pod} {in}"
 	connect     = "scylla remote add NAME {cluster} --remote-context CONTEXT --remote-namespace NAMESPACE {in}"
@@ -57,6 +58,9 @@ var commands = map[words.Code][]string{
 	words.WaitForFirstNode:     {"get pod {first} {in}"},
 	words.WaitForNewcomer:      {seePod},
 	words.EndMaintenance:       {"get pod {pod} --output yaml {in}"},
+	words.ScaleBack:            {"scale statefulset {statefulSet} --replicas={wanted} {in}", seeLeft},
+	words.ScaleBackOrLook:      {seeLeft},
+	words.SeeLeftVolume:        {seeLeft},
 	words.SeeNotReady:          {"describe {object...} {in}"},
 	words.SeeSchedule:          {"describe pod {pod} {in}"},
 	words.FixImage:             {"describe pod {pod} {in}"},
