@@ -39,6 +39,7 @@ type Cluster struct {
 	annotations map[string]decoded // by Pod name; without Pods that have no annotation
 	carried     func() *reading    // rows of the annotations, computed once
 	rows        []matrix.Row
+	clocksOff   []ClockOff
 	behind      []behindReport // members whose Pod annotation differs from the report
 	all         *matrix.Matrix
 	membersOf   func() []Member

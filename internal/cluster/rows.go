@@ -31,7 +31,7 @@ func (c *Cluster) makeRows() []matrix.Row {
 		rows = c.reportRows()
 	}
 	slices.SortStableFunc(rows, func(a, b matrix.Row) int { return compareRefs(a.Reporter, b.Reporter) })
-	return rows
+	return c.boundTimes(rows)
 }
 
 func compareRefs(a, b matrix.Ref) int {

@@ -53,6 +53,7 @@ const (
 	// remark: label scylla/node-maintenance is older than a day
 	NodeMaintenance    Kind = "NodeMaintenance"
 	NodeNotStarted     Kind = "NodeNotStarted"     // remark: a new node does not start
+	ClockOff           Kind = "ClockOff"           // remark: the clock of a Kubernetes node is wrong
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 	// remark: a controller elsewhere has copied a report here, and no longer renews it
@@ -66,7 +67,7 @@ var gravity = []Kind{
 	ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
 	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeNotStarted,
-	SchemaDisagreement, VersionMix, ReportLeftBehind, DatacenterNotRead,
+	ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind, DatacenterNotRead,
 }
 
 // Kinds returns every kind, the most severe first.
@@ -86,6 +87,7 @@ func (s *scene) remarks() {
 	s.maintenance()
 	s.unheard()
 	s.newNodes()
+	s.clocks()
 	versions := map[string]bool{}
 	for _, facts := range s.c.Facts {
 		for v := range facts.Schemas {

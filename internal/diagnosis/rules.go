@@ -240,6 +240,8 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingSchemaDisagreement: one(words.WaitForSchema),
 	words.FindingVersionMix:         one(words.FinishUpgrade),
 	words.FindingReportLeftBehind:   one(words.DeleteLeftReport),
+	words.FindingClockAhead:         one(words.SeeClock),
+	words.FindingClockBehind:        one(words.SeeClock),
 }
 
 // StepsFor returns the steps for a reason, or for a finding's message, without duplicates, in the

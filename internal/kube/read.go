@@ -206,15 +206,18 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 	return nil
 }
 
-// newest returns the newest time in an object's JSON, including annotations that contain JSON, else
-// zero. A deletion time is in the future by the grace period.
+// newest returns the newest time in an object's JSON, else zero. A deletion time is in the future
+// by the grace period. Times in annotations and in rows are by the clock of one node, which can be
+// wrong.
 func newest(raw []byte) time.Time {
 	const quote = `"20`
 	var at time.Time
 	for i := bytes.Index(raw, []byte(quote)); i >= 0; {
 		text := raw[i+1:]
 		end := bytes.IndexAny(text[:min(len(text), len(time.RFC3339Nano))], `\"`)
-		if end > 0 && !bytes.Contains(raw[max(0, i-len(deleted)-4):i], []byte(deleted)) {
+		before := raw[max(0, i-len(deleted)-4):i]
+		if end > 0 && !bytes.Contains(before, []byte(deleted)) && !bytes.HasSuffix(before, []byte(`"since":`)) &&
+			!bytes.HasSuffix(before, []byte(`\`)) {
 			if t, err := time.Parse(time.RFC3339Nano, string(text[:end])); err == nil {
 				at = later(at, t)
 			}

@@ -69,9 +69,13 @@ var (
 		"the disk of {node} is {percent} % full: ScyllaDB 2025.4 and later reject writes, repairs and tablets at 98 %")
 	GiveDiskSpace = define("GiveDiskSpace",
 		"add nodes to its rack, or enlarge its volume; do not delete files on the volume")
-	NoteDisk                 = define("NoteDisk", "disk {percent} %")
-	NoteDiskUnknown          = define("NoteDiskUnknown", "disk unknown")
-	Joining                  = define("Joining", "joining, {percent} %")
+	NoteDisk          = define("NoteDisk", "disk {percent} %")
+	NoteDiskUnknown   = define("NoteDiskUnknown", "disk unknown")
+	Joining           = define("Joining", "joining, {percent} %")
+	FindingClockAhead = define("FindingClockAhead",
+		"the {nodes?clock|clocks} of {nodes&} {nodes?is|are} at least {by} ahead; {nodes?its|their} times are not used")
+	FindingClockBehind = define("FindingClockBehind",
+		"the {nodes?clock|clocks} of {nodes&} {nodes?is|are} at least {by} behind; {nodes?its|their} times are not used")
 	FindingGhost             = define("FindingGhost", "{node} is orphaned: it belongs to no member")
 	FindingRightsMissing     = define("FindingRightsMissing", "cluster not readable: you cannot {rights&}")
 	FindingRightsMissingPart = define("FindingRightsMissingPart",
@@ -229,6 +233,7 @@ var (
 		"[{first}; then ]remove this orphaned host ID, which belongs to no member; this cannot be undone: {1}")
 	SeeClaimedVolumes = define("SeeClaimedVolumes",
 		"check that no PersistentVolume is kept for the PVC of a former member, because it may have the data of this node: {1}[; {first}]")
+	SeeClock  = define("SeeClock", "compare its time with that of another node, and fix its time synchronization: {1}")
 	ScaleBack = define("ScaleBack",
 		"do not remove it: StatefulSet {statefulSet} has {replicas} {replicas?replica|replicas}, and the volume of {member} still exists. If it was scaled down by mistake, scale it back to {wanted}, and the node returns: {1}. Check the volume: {2}")
 	ScaleBackOrLook = define("ScaleBackOrLook",

@@ -58,6 +58,7 @@ var commands = map[words.Code][]string{
 	words.WaitForFirstNode:     {"get pod {first} {in}"},
 	words.WaitForNewcomer:      {seePod},
 	words.EndMaintenance:       {"get pod {pod} --output yaml {in}"},
+	words.SeeClock:             {"exec {pod} {in} -c {container} -- date -u"},
 	words.ScaleBack:            {"scale statefulset {statefulSet} --replicas={wanted} {in}", seeLeft},
 	words.ScaleBackOrLook:      {seeLeft},
 	words.SeeLeftVolume:        {seeLeft},
