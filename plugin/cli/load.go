@@ -249,8 +249,8 @@ func (r *Reader) All(ctx context.Context) ([]*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if more := r.parts(ctx, ns); len(more) > 0 {
-		keys = append(keys, more...)
+	for _, p := range r.parts(ctx, ns) {
+		keys = append(keys, p.Key)
 	}
 	if len(keys) == 0 {
 		return nil, r.none(ctx, ns)
@@ -351,8 +351,15 @@ func (r *Reader) Cluster(ctx context.Context, name string) (*cluster.Cluster, er
 	p := r.d.Busy("finding cluster " + name)
 	key, err := kube.ResolveCluster(ctx, r.c, ns, name)
 	p.Stop()
-	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok && e.Known == 0 {
-		return nil, r.none(ctx, ns) // there is no cluster with any name
+	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
+		part, perr := r.part(ctx, ns, name)
+		elsewhere, missing := errors.AsType[*cluster.NotFoundError](perr)
+		switch {
+		case !missing || e.Known == 0 && elsewhere.Known > 0:
+			key, err = part, perr
+		case e.Known == 0:
+			return nil, r.none(ctx, ns) // there is no cluster with any name
+		}
 	}
 	if err != nil {
 		return nil, err
