@@ -81,7 +81,7 @@ var (
 		"time for which a node must have been DOWN before any output suggests replacing it")
 
 	ControllerView = define("ControllerView",
-		"controller[ view {epoch}.{seq}]: {up} of {members} members UP[; DOWN: {down}][; UNKNOWN: {unknown}][; blocks new nodes: {hold}]"+
+		"controller[ view {epoch}.{seq}]: {up} of {members} members UP[; DOWN: {down}][; UNKNOWN: {unknown}][; {pending&} not counted as UP yet][; blocks new nodes: {hold}]"+
 			"[; permit: {permitted&}][; {waiting} in the queue for a permit]"+
 			"[; unchanged for {age}]")
 	ControllerViewAge = define("ControllerViewAge", "controller view {epoch}.{seq}[; unchanged for {age}]")

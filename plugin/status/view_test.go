@@ -70,6 +70,12 @@ func TestStatusSaysTheView(t *testing.T) {
 			&api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-12 * time.Second)), Members: []api.StatusReportViewMember{up, up}},
 			"controller: 2 of 2 members UP; unchanged for 12s",
 		},
+		"all UP in the rows, and not yet in the view": {
+			&api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-3 * time.Second)), Members: []api.StatusReportViewMember{
+				up, {Name: "demo-dc1-rack2-0", State: api.NodeStatusUnknown}, {Name: "demo-dc1-rack3-0", State: api.NodeStatusDown},
+			}},
+			"controller: 1 of 3 members UP; demo-dc1-rack2-0 and demo-dc1-rack3-0 not counted as UP yet; unchanged for 3s",
+		},
 		"not all UP, and held": {
 			&api.StatusReportView{Epoch: 1, Seq: 2, ObservedAt: metav1.NewTime(plugintest.Now.Add(-3 * time.Minute)), Hold: "RolloutInProgress", Members: []api.StatusReportViewMember{
 				up, {Name: "demo-dc1-rack2-0", State: api.NodeStatusDown}, {HostID: "0f0e0d0c-0000-4000-8000-000000000000", State: "?"},

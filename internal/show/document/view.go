@@ -55,6 +55,10 @@ func viewOf(s *cluster.Cluster) *api.StatusReportView {
 	return s.StatusReport.Status.View.DeepCopy()
 }
 
+// viewFollows is how long a view may differ from rows that have all nodes UP: the controller counts
+// a node as UP after it has stayed UP for some polls.
+const viewFollows = time.Minute
+
 // ViewText returns the controller's view in one line, with its number if numbered, without names
 // and age if brief; empty without one. Its age depends on two clocks, which the sentence states.
 func (d *ClusterStatus) ViewText(numbered, brief bool) string {
@@ -86,6 +90,12 @@ func (d *ClusterStatus) ViewText(numbered, brief bool) string {
 		len(v.Members))
 	if !brief {
 		m.Params["down"], m.Params["unknown"], m.Params["age"] = down, unknown, words.Ago(v.ObservedAt.Time, d.At())
+	}
+	if pending := append(down, unknown...); d.Healthy && !brief && len(pending) > 0 &&
+		d.At().Sub(v.ObservedAt.Time) < viewFollows {
+		delete(m.Params, "down")
+		delete(m.Params, "unknown")
+		m.Params["pending"] = pending
 	}
 	if v.Hold != "" {
 		hold := words.Code(v.Hold)
