@@ -420,7 +420,9 @@ func (s *scene) strangers() {
 		n := &s.nodes[i]
 		f := Finding{Kind: Ghost, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})},
 			Message: words.New(words.FindingGhost, "node", n.Name()), Evidence: s.numbers(n), Step: s.step(n)}
-		if n.fate == away {
+		if n.fate == away && n.up > 0 && n.down > 0 {
+			s.seenBoth(&f, n)
+		} else if n.fate == away {
 			why := maintenance.Removable(s.c, n.HostID)
 			f.Kind, f.Message = NodeDown, words.New(words.FindingNodeDownElsewhere, "node", n.Name(), "why", why)
 			// a node with a row has its datacenter's reports here
@@ -434,5 +436,19 @@ func (s *scene) strangers() {
 			f.Step = s.do(words.SeeLeftover, nil)
 		}
 		s.give(s.add(f), []int{i})
+	}
+}
+
+// seenBoth completes the finding about a node without a member here that some nodes see UP and
+// others DOWN.
+func (s *scene) seenBoth(f *Finding, n *node) {
+	f.Kind, f.Evidence = NodeDown, words.Message{}
+	f.Message = words.New(words.FindingSeenBoth, "node", n.Name(), "down", n.down, "up", n.up, "rows", n.rows)
+	var by []string
+	for _, i := range s.m.Opinion(n.HostID).Down {
+		by = append(by, s.nodes[i].Name())
+	}
+	if f.Step = words.New(words.SeeWhereItRuns); 2*n.down <= n.rows {
+		f.Kind, f.Step = LinkDown, words.New(words.MendLinksToward, "observers", by)
 	}
 }

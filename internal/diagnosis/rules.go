@@ -227,6 +227,7 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingNodeNotServing: {words.SeeStatefulSet, words.SeeSchedule, words.SeeSlowStart,
 		words.SeePodEvents},
 	words.FindingNodeDownElsewhere:  {words.SeeThere, words.CheckThere, words.SeeLeftover},
+	words.FindingSeenBoth:           {words.SeeWhereItRuns, words.MendLinksToward},
 	words.FindingDatacenterNotRead:  one(words.CheckThere),
 	words.FindingGhost:              one(words.SeeLeftover),
 	words.FindingLinkDownGroups:     one(words.MendLinkBetween),

@@ -24,7 +24,9 @@ var (
 	FindingNodeDown           = define("FindingNodeDown", "{node} DOWN[ for {age}][: {why}]")
 	FindingNodeNotServing     = define("FindingNodeNotServing", "{node} not Ready[ for {age}]: {why}")
 	FindingNodeSeesItselfDown = define("FindingNodeSeesItselfDown", "{node} sees itself DOWN[ for {age}]")
-	FindingNodeDownElsewhere  = define("FindingNodeDownElsewhere",
+	FindingSeenBoth           = define("FindingSeenBoth",
+		"{down} of {rows} nodes {down?sees|see} {node} DOWN, {up} {up?sees|see} it UP; it belongs to no member here")
+	FindingNodeDownElsewhere = define("FindingNodeDownElsewhere",
 		"{node} DOWN[ for {age}], and it belongs to no member here[: {why}]")
 	FindingNodeStarting = define("FindingNodeStarting", "{nodes&} starting[ (for {age})][: waiting for {waits}]")
 	FindingLinkDown     = define("FindingLinkDown",
@@ -233,7 +235,10 @@ var (
 		"[{first}; then ]remove this orphaned host ID, which belongs to no member; this cannot be undone: {1}")
 	SeeClaimedVolumes = define("SeeClaimedVolumes",
 		"check that no PersistentVolume is kept for the PVC of a former member, because it may have the data of this node: {1}[; {first}]")
-	SeeClock  = define("SeeClock", "compare its time with that of another node, and fix its time synchronization: {1}")
+	SeeClock        = define("SeeClock", "compare its time with that of another node, and fix its time synchronization: {1}")
+	SeeWhereItRuns  = define("SeeWhereItRuns", "do not remove it, because it is running; check it where it runs")
+	MendLinksToward = define("MendLinksToward",
+		"do not remove it, because it is running; check routes, firewalls and NetworkPolicies from {observers&} to it, ports 7000 and 7001")
 	ScaleBack = define("ScaleBack",
 		"do not remove it: StatefulSet {statefulSet} has {replicas} {replicas?replica|replicas}, and the volume of {member} still exists. If it was scaled down by mistake, scale it back to {wanted}, and the node returns: {1}. Check the volume: {2}")
 	ScaleBackOrLook = define("ScaleBackOrLook",

@@ -119,6 +119,9 @@ func NewBarrierList(clusters []*diagnosis.Judged) (*BarrierVerdictList, error) {
 			if m.Member == "" || m.State == cluster.MemberRemote {
 				continue
 			}
+			if m.Service == nil && m.Pod == nil && m.State != cluster.MemberNewcomer {
+				continue // an ordinal that no StatefulSet wants
+			}
 			if m.Service == nil {
 				l.Items = append(l.Items,
 					*newBarrierVerdict(j, &m,
