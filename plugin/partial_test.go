@@ -80,7 +80,7 @@ func forwards(t *testing.T, c *plugintest.Cluster, in map[string]trouble) func(c
 			if live[n.Name] != nil {
 				continue
 			}
-			row := &api.NodeStatusReport{HostID: hostid.ID(n.HostID), OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: "2026.1.0"}
+			row := &api.NodeStatusReport{HostID: hostid.ID(n.HostID), OwnsTokens: new(true), OperationMode: "NORMAL", ScyllaVersion: n.Version}
 			for _, m := range c.Nodes {
 				row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: hostid.ID(m.HostID), Status: api.NodeStatusUp})
 			}

@@ -91,7 +91,9 @@ type Member struct {
 	// reporter the row is out of date by at most now - RowWritten. Zero if unknown (saved objects
 	// have no write times).
 	RowWritten time.Time `json:"rowWritten,omitzero"`
-	// Version and OperationMode are what the node reports; Image is the ScyllaDB container's image.
+	// Version and OperationMode are what the node reports. A version that it does not report, as
+	// with the Scylla Operator, is the tag of the image that its container runs. Image is the image
+	// in the Pod's spec.
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`

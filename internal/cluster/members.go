@@ -139,6 +139,7 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 			mb.RowWritten = c.rowWritten(mb.Pod, row.Reporter)
 		}
 	}
+	mb.Version = cmp.Or(mb.Version, mb.runningVersion())
 	if mb.Pod != nil {
 		mb.Waiting, mb.WaitingSince = podWaiting(mb.Pod)
 		if c := ScyllaDBContainer(&mb.Pod.Spec); c != nil {

@@ -103,6 +103,19 @@ func (m *Member) ImageVersion() release.Version {
 	return v
 }
 
+// runningVersion returns the version in the tag of the image that ScyllaDB's container runs by the
+// kubelet's word; empty if ScyllaDB does not run, or the image has no version. The image in the
+// Pod's spec does not count: it may have changed since the container started.
+func (m *Member) runningVersion() string {
+	if !m.Started() || m.Process != nil {
+		return ""
+	}
+	if v, err := release.OfImage(ScyllaDBStatus(m.Pod).Image); err == nil {
+		return v.Raw
+	}
+	return ""
+}
+
 // Started reports whether its ScyllaDB runs: no barrier blocks it any more.
 func (m *Member) Started() bool { return started(m.Pod) }
 

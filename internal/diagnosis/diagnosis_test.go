@@ -515,6 +515,11 @@ func TestOf(t *testing.T) {
 			}
 		}},
 		"different versions": {cluster: versions, want: []string{"remark VersionMix: the nodes run different versions: 2025.2.1 and 2025.3.0"}},
+		"one version, by a report in full and by the tag of an image": {cluster: plugintest.New(3, 1).Says(func(by plugintest.Node, said *api.NodeStatusReport) {
+			if said.ScyllaVersion = ""; by.Name == "demo-dc1-rack1-0" {
+				said.ScyllaVersion = "2025.2.1-0.20250801.9d1b1e2"
+			}
+		})},
 		"a member that is forced": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Services[0].Annotations[api.AnnotationForceProceed] = "true"
 		}, want: []string{"remark Forced: forced: demo-dc1-rack1-0; the next start skips the barrier"}},

@@ -5,7 +5,9 @@ package diagnosis
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
@@ -351,6 +353,14 @@ func (s *scene) mix() {
 	for i := range s.nodes {
 		if n := &s.nodes[i]; n.member != nil && n.member.Version != "" && n.HostID != "" && !n.Removed {
 			count[n.member.Version]++
+		}
+	}
+	// The tag of an image has no package release, which the report of another node may add.
+	all := slices.Sorted(maps.Keys(count))
+	for _, tag := range all {
+		if i := slices.IndexFunc(all, func(v string) bool { return strings.HasPrefix(v, tag+"-0.") }); i >= 0 {
+			count[all[i]] += count[tag]
+			delete(count, tag)
 		}
 	}
 	if len(count) < 2 {

@@ -99,7 +99,7 @@ func TestNoHarm17ASecondDeadNodeIsExcluded(t *testing.T) {
 				}
 			}
 			got := plugintest.Run{Objects: objects, Args: []string{"replace", "-n", "demo", target, "--dry-run=client", "--ignore-dead", other}}.Do(t)
-			said := strings.Contains(got.Stderr, "-- nodetool excludenode "+id) && strings.Contains(got.Stderr, "bans it permanently, and a join still requires every node UP")
+			said := strings.Contains(got.Stderr, "-- excludenode "+id) && strings.Contains(got.Stderr, "bans it permanently, and a join still requires every node UP")
 			if got.Code != 2 || said != tc.exclude || !tc.exclude && (strings.Contains(got.Stderr, "excludenode") || !strings.Contains(got.Stderr, look)) || strings.Contains(got.Stderr, "ignore_dead_nodes_for_replace") {
 				t.Errorf("exit %d, excludenode %v, want %v:\n%s%s", got.Code, said, tc.exclude, got.Stdout, got.Stderr)
 			}

@@ -197,7 +197,8 @@ type Node struct {
 	Seen *Seen `json:"seen,omitempty"`
 	// Row is the state of the node's own row.
 	Row RowState `json:"row"`
-	// Version and OperationMode are the node's own report, Image is its container's.
+	// Version and OperationMode are the node's own report; a version that it does not report is the
+	// tag of the image that runs. Image is the image in the Pod's spec.
 	Version       string `json:"version,omitempty"`
 	OperationMode string `json:"operationMode,omitempty"`
 	Image         string `json:"image,omitempty"`

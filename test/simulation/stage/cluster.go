@@ -185,7 +185,7 @@ func (c *Cluster) NewPod(name, dc, rack string) *corev1.Pod {
 			{Name: api.ContainerBootstrappedQuery, Ready: true, State: finished},
 			{Name: api.ContainerBarrier, Ready: true, State: finished},
 		},
-		ContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, Started: &started, State: running(Start)}},
+		ContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, Started: &started, State: running(Start), Image: "docker.io/scylladb/scylla:" + c.version}},
 	}
 	return p
 }
