@@ -67,6 +67,9 @@ type Objects struct {
 	// Claimed are the PersistentVolumes that are bound to, or kept for, a PVC of this namespace, by
 	// PVC name; nil if they were not read.
 	Claimed map[string]string
+	// Events are Kubernetes' warnings about members that are not Ready, the newest first; see
+	// SetEvents.
+	Events []corev1.Event
 	// OperatorState is the visible state of the Scylla Operator if it manages the cluster; nil if
 	// not read.
 	OperatorState *OperatorState

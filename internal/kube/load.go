@@ -38,7 +38,8 @@ type LoadOptions struct {
 	StatefulSets, PVCs, StatusReport, Lease bool
 	// Operator reads the state of the Scylla Operator if it manages the cluster.
 	Operator bool
-	// Machines also reads the Kubernetes nodes of the Pods, and caches them; nil reads none.
+	// Machines also reads the Kubernetes nodes of the Pods, and the warnings about members that are
+	// not Ready, and caches them; nil reads none.
 	Machines *Machines
 	// LeaseNamespace is the namespace of the controller's Lease; empty reads no Lease.
 	LeaseNamespace string
@@ -158,6 +159,7 @@ func (l *loader) readAll(ctx context.Context) error {
 	if l.opts.Machines != nil {
 		l.o.Machines = l.opts.Machines.read(ctx, l.c, l.o.Pods, time.Now(), l.readVolumes(ctx)...)
 		l.o.NotReadySince = l.opts.Machines.notReadySince()
+		l.readEvents(ctx)
 	}
 	return nil
 }

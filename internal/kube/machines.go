@@ -77,6 +77,8 @@ type Machines struct {
 	states map[string]string // nil if the Kubernetes nodes could not be read
 	since  map[string]time.Time
 
+	warnings map[string]warnings // by namespace
+
 	claimedAt time.Time
 	claimed   map[client.ObjectKey]string // nil if the PersistentVolumes could not be read
 }

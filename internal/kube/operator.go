@@ -233,6 +233,13 @@ var byName = map[string]func([]byte, *saved) error{
 		s.volumes[v.Name] = boundTo(&v)
 		return nil
 	},
+	"Event": func(raw []byte, s *saved) error {
+		e, err := decodeEvent(raw)
+		if err == nil {
+			s.events = append(s.events, e)
+		}
+		return err
+	},
 	"PodDisruptionBudget": func(raw []byte, s *saved) error {
 		var b policyv1.PodDisruptionBudget
 		if err := json.Unmarshal(raw, &b); err != nil {

@@ -55,6 +55,7 @@ type saved struct {
 	claimed map[client.ObjectKey]string
 	// notReadySince is the time since which Kubernetes nodes have not been Ready, by name.
 	notReadySince map[string]time.Time
+	events        []corev1.Event
 	skipped       map[string]int // by kind
 	read          cluster.Kinds
 	objects       int
@@ -342,6 +343,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 		c := t.byKey[k]
 		c.Notes, c.Machines, c.NotReadySince, c.SavedAt = t.notes, s.machines, s.notReadySince, s.newest
 		c.Volumes, c.Claimed = s.volumes, claimsIn(s.claimed, k.Namespace)
+		c.SetEvents(s.events)
 		for j := range s.leases {
 			if s.leases[j].Name == api.LeaseName {
 				c.Lease = &s.leases[j]

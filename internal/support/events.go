@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limits) {
@@ -47,27 +47,13 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 		}
 	}
 	slices.SortStableFunc(cl.Events, func(a, b corev1.Event) int {
-		return cmp.Or(EventTime(&a).Compare(EventTime(&b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cluster.EventTime(&a).Compare(cluster.EventTime(&b)), cmp.Compare(a.Name, b.Name))
 	})
 	if more := len(cl.Events) - limits.Events; more > 0 {
 		cl.Events = slices.Clone(cl.Events[more:])
 		cl.LeftOut = append(cl.LeftOut,
 			LeftOut{What: "events", Why: TooBig, Detail: fmt.Sprintf("the oldest %d of the cluster's events", more)})
 	}
-}
-
-// EventTime returns the time of an event's last occurrence; zero if it has no time.
-func EventTime(e *corev1.Event) time.Time {
-	at := e.LastTimestamp.Time
-	if e.Series != nil && e.Series.LastObservedTime.After(at) {
-		at = e.Series.LastObservedTime.Time
-	}
-	for _, t := range []time.Time{e.EventTime.Time, e.FirstTimestamp.Time, e.CreationTimestamp.Time} {
-		if at.IsZero() {
-			at = t
-		}
-	}
-	return at
 }
 
 // related returns whether an object belongs to the cluster. Deleted Pods do if their StatefulSet

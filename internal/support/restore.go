@@ -45,7 +45,7 @@ func (s *Saved) clusters(files map[string][]byte, rows map[string]map[string]str
 }
 
 // notObjects are the files without objects of the snapshot.
-var notObjects = []string{saidName, eventsName, waitingName, nodesName, operatorName, tablesName}
+var notObjects = []string{saidName, waitingName, nodesName, operatorName, tablesName}
 
 // restore creates one cluster from the files below dir.
 func restore(dir string, files map[string][]byte, rows map[string]map[string]string) (*Cluster, error) {

@@ -197,7 +197,7 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.Cluster
 	for i := range a.events {
 		e := &a.events[i]
 		d.Events = append(d.Events, Event{
-			Time: document.TimePtr(support.EventTime(e)), Type: e.Type, Reason: e.Reason,
+			Time: document.TimePtr(cluster.EventTime(e)), Type: e.Type, Reason: e.Reason,
 			Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Message: e.Message, Count: e.Count,
 		})
 	}

@@ -42,7 +42,7 @@ func (a *around) miss(what string, err error) {
 
 func gather(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Cluster, m *cluster.Member) *around {
 	if reader.Saved() {
-		return archived(reader.Archived(s), m)
+		return archived(s, reader.Archived(s), m)
 	}
 	a := &around{}
 	if m.Pod != nil && m.Pod.Spec.NodeName != "" {
@@ -57,11 +57,14 @@ func gather(ctx context.Context, d *cli.Deps, reader *cli.Reader, s *cluster.Clu
 	return a
 }
 
-// archived returns the data of an archive; saved objects have none.
-func archived(c *support.Cluster, m *cluster.Member) *around {
+// archived returns the data of an archive. Other saved objects have only warnings.
+func archived(s *cluster.Cluster, c *support.Cluster, m *cluster.Member) *around {
 	a := &around{}
 	if c == nil {
 		a.missing = []string{"saved objects contain no Events, logs or Kubernetes nodes"}
+		if a.keep(s.Events, m); len(a.events) > 0 {
+			a.missing = []string{"saved objects contain no logs, and only the newest warnings of the Events"}
+		}
 		return a
 	}
 	if m.Pod != nil {
@@ -130,7 +133,7 @@ func (a *around) keep(events []corev1.Event, m *cluster.Member) {
 		}
 	}
 	slices.SortStableFunc(a.events,
-		func(x, y corev1.Event) int { return support.EventTime(&x).Compare(support.EventTime(&y)) })
+		func(x, y corev1.Event) int { return cluster.EventTime(&x).Compare(cluster.EventTime(&y)) })
 }
 
 func (a *around) readLog(ctx context.Context, d *cli.Deps, m *cluster.Member) {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
@@ -131,7 +132,7 @@ func (r *Report) eventChanges(events []corev1.Event) {
 		if e.Series != nil {
 			count = max(count, e.Series.Count)
 		}
-		r.add(support.EventTime(e), "Event", e.Type == corev1.EventTypeWarning, e.InvolvedObject.Kind+" "+
+		r.add(cluster.EventTime(e), "Event", e.Type == corev1.EventTypeWarning, e.InvolvedObject.Kind+" "+
 			e.InvolvedObject.Name, e.Reason+": "+e.Message, count)
 		if len(r.Changes) > before {
 			r.Changes[before].Routine = e.Type != corev1.EventTypeWarning && routine[e.Reason]

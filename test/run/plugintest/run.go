@@ -108,7 +108,15 @@ type Result struct {
 
 // NewClient is a fake API server that holds the objects and knows our kinds.
 func NewClient(objects []client.Object, funcs interceptor.Funcs) client.WithWatch {
-	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithReturnManagedFields().WithStatusSubresource(&api.ScyllaDBStatusReport{}).WithObjects(machines(copies(objects))...).WithInterceptorFuncs(funcs).Build()
+	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithReturnManagedFields().WithStatusSubresource(&api.ScyllaDBStatusReport{}).WithIndex(&corev1.Event{}, "type", typeOf).WithObjects(machines(copies(objects))...).WithInterceptorFuncs(funcs).Build()
+}
+
+// typeOf lets Events be selected by their type, as an API server does.
+func typeOf(o client.Object) []string {
+	if e, ok := o.(*corev1.Event); ok {
+		return []string{e.Type}
+	}
+	return nil
 }
 
 // machines adds the Kubernetes nodes that Pods are on and that are not among the objects: each is ready.
