@@ -165,7 +165,7 @@ func (c *Cluster) hasJoinedByService(member string) bool {
 // Beside returns the blockers of the cluster that do not block new nodes: nodes that do not start,
 // volumes that are being deleted, and wrong labels.
 func (c *Cluster) Beside() []matrix.Blocker {
-	return slices.Concat(c.haltedBlockers(), c.claimBlockers(), c.labelBlockers())
+	return slices.Concat(c.haltedBlockers(), c.claimBlockers(), c.labelBlockers(), c.decommissionBlockers())
 }
 
 // haltedBlockers returns the new nodes that do not start without help, if no row shows this. A

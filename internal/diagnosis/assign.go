@@ -95,6 +95,7 @@ func (s *scene) assign() {
 	s.partition()
 	s.controller()
 	s.claims()
+	s.decommissions()
 	s.rolling()
 	s.replaced()
 	s.places()

@@ -32,6 +32,7 @@ const (
 	ClaimDeleting Kind = "ClaimDeleting"
 	// on the Service of a member: the Scylla Operator deletes its PVC by the label
 	DecommissionLabel  Kind = "DecommissionLabel"
+	DecommissionStuck  Kind = "DecommissionStuck"  // of a member: it does not end without help
 	KubernetesNodeDown Kind = "KubernetesNodeDown" // and the nodes on it
 	ReplacementFailed  Kind = "ReplacementFailed"  // it waits for a user
 	NodeDown           Kind = "NodeDown"           // one node
@@ -54,6 +55,7 @@ const (
 	NodeMaintenance    Kind = "NodeMaintenance"
 	NodeNotStarted     Kind = "NodeNotStarted"     // remark: a new node does not start
 	ClockOff           Kind = "ClockOff"           // remark: the clock of a Kubernetes node is wrong
+	DecommissionOpen   Kind = "DecommissionOpen"   // remark: a node is leaving
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 	// remark: a controller elsewhere has copied a report here, and no longer renews it
@@ -64,10 +66,10 @@ const (
 
 var gravity = []Kind{
 	SplitCluster, HostIDShared, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown,
-	ClaimDeleting, DecommissionLabel, KubernetesNodeDown, ReplacementFailed,
+	ClaimDeleting, DecommissionLabel, DecommissionStuck, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
 	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeNotStarted,
-	ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind, DatacenterNotRead,
+	DecommissionOpen, ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind, DatacenterNotRead,
 }
 
 // Kinds returns every kind, the most severe first.
@@ -87,6 +89,7 @@ func (s *scene) remarks() {
 	s.maintenance()
 	s.unheard()
 	s.newNodes()
+	s.leaving()
 	s.clocks()
 	versions := map[string]bool{}
 	for _, facts := range s.c.Facts {

@@ -67,6 +67,9 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.SaveData), take: of(words.SaveData, "pod")},
 	},
 	words.DecommissionLabel: {{steps: one(words.SeeDecommissioned)}},
+	words.DecommissionStuck: {{steps: []words.Code{words.AddNodeOrLowerRF, words.SeeDecommission,
+		words.SeeSlowDecommission, words.ScaleDownDecommissioned, words.KeepDecommissioned},
+		take: (*asked).stuckDecommission}},
 	words.ScyllaDBHalted: {{steps: replace.OfHalted(), take: func(a *asked) words.Message {
 		return replace.HaltedStep(a.c, a.b.Observed.Member, a.b.Cause.Code)
 	}}},
@@ -237,6 +240,7 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingNodeHearsNot:       one(words.MendLinksOf),
 	words.FindingForced:             one(words.TakeForceBack),
 	words.FindingNodeUnheard:        one(words.SeeDiscovery),
+	words.FindingDecommissionOpen:   one(words.WaitForDecommission),
 	words.FindingNodeEnded:          one(words.SeeWhyEnded),
 	words.FindingSchemaDisagreement: one(words.WaitForSchema),
 	words.FindingVersionMix:         one(words.FinishUpgrade),

@@ -155,7 +155,7 @@ func (s *scene) look() {
 	for k := range s.h.Blockers {
 		r := s.h.Blockers[k].Reason
 		if i, j := s.pair(k); j >= 0 && !s.apart(i, j) && !ofStatefulSet(r) && r != words.ClaimDeleting &&
-			r != words.DecommissionLabel && r != words.ScyllaDBHalted {
+			r != words.DecommissionLabel && r != words.DecommissionStuck && r != words.ScyllaDBHalted {
 			s.nodes[j].about = append(s.nodes[j].about, k)
 		}
 	}

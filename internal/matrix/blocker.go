@@ -24,6 +24,7 @@ var gravity = [...]words.Code{
 	words.HostIDShared,
 	words.ClaimDeleting,
 	words.DecommissionLabel,
+	words.DecommissionStuck,
 	words.ScyllaDBHalted,
 	words.ForceValueInvalid,
 	words.ReplaceRequestInvalid,

@@ -16,7 +16,7 @@ import (
 
 func TestReasonsAreStableAndRanked(t *testing.T) {
 	want := []words.Code{
-		"SplitCluster", "DataDirectoryUnusable", "ForeignVolume", "HostIDShared", "ClaimDeleting", "DecommissionLabel", "ScyllaDBHalted", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "VolumeUnreadable", "VersionTooOld", "Isolated", "ControllerSilent",
+		"SplitCluster", "DataDirectoryUnusable", "ForeignVolume", "HostIDShared", "ClaimDeleting", "DecommissionLabel", "DecommissionStuck", "ScyllaDBHalted", "ForceValueInvalid", "ReplaceRequestInvalid", "LabelMissing", "VolumeUnreadable", "VersionTooOld", "Isolated", "ControllerSilent",
 		"ReportMissing", "ReplacedNodeUp", "PodToBeReplaced", "NodeDown", "NoOtherSeed", "SeedsOfAnotherCluster", "ReportOutdated", "OperatorDegraded", "RolloutInProgress", "PodsNotReady",
 		"FirstNodePending", "OneNewcomerAtATime", "ReporterSilent", "RowError", "RowMissing", "HostIDMissing", "RowStale", "NodeUnknown", "NodeNotSeen", "DatacenterNotVerified",
 		"PermitForOther", "ViewHeld", "PermitPending", "Stabilising",

@@ -9,6 +9,7 @@ package evidence
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -116,6 +117,11 @@ var table = []Item{
 		Field: "/task_manager/list_module_tasks/node_ops: state failed, type bootstrap or replace, entity the host ID",
 		First: "2026.1", Source: []string{"node_ops/task_manager_module.cc", coordinator + ":4960"}, Volume: Lost,
 		Bans: true},
+	// The same error of a decommission that is rolled back: "Rolled back: Failed to drain tablets"
+	// (topology_coordinator.cc:3518), and of one that is refused (topology_state_machine.cc:273).
+	{Code: TabletsWithoutPlace, Origin: REST,
+		Field: "/task_manager/task_status: error of a failed decommission", First: "6.0",
+		Source: []string{"service/tablet_allocator.cc:4185"}, Volume: Kept},
 	{Code: DiskDecommissioned, Origin: Disk, Field: "system.local.bootstrapped = DECOMMISSIONED", First: "5.2",
 		Source: []string{service + ":2007"}, Volume: Lost},
 	{Code: MajorityDown, Origin: REST,
@@ -154,6 +160,7 @@ var table = []Item{
 
 // Codes of evidence that is not a log text.
 const (
+	TabletsWithoutPlace = "TabletsWithoutPlace"
 	DiskDecommissioned  = "DiskDecommissioned"
 	MajorityDown        = "MajorityDown"
 	ListedMember        = "ListedMember"
@@ -168,6 +175,16 @@ const (
 	ReplacementLabels      = "ReplacementLabels"
 	OrderedStart           = "OrderedStart"
 )
+
+// WithoutPlace reports whether ScyllaDB's error of a decommission means that the node's data has no
+// other place: up to 2025.4 it has two texts for tablets, from 2026.1 one also for racks.
+func WithoutPlace(text string) bool {
+	return slices.ContainsFunc([]string{
+		"Unable to find new replica for tablet",
+		"There are nodes with tablets to drain but no candidate nodes",
+		"its removal would make some existing keyspace RF-rack-invalid",
+	}, func(known string) bool { return strings.Contains(text, known) })
+}
 
 // Table returns all evidence.
 func Table() []Item {

@@ -18,6 +18,7 @@ const (
 	seeVolume   = "get pvc {claim} -o yaml {in}"
 	seeLeft     = "describe {left...} {at}"
 	seeMachine  = "describe node {kubernetesNode}"
+	tasks       = "scylla nodetool {member} {in} -- tasks list node_ops"
 	describe    = "scylla describe {pod} {in}"
 	connect     = "scylla remote add NAME {cluster} --remote-context CONTEXT --remote-namespace NAMESPACE {in}"
 	force       = "scylla force-proceed {member} {in}"
@@ -119,6 +120,12 @@ var commands = map[words.Code][]string{
 	words.LabelService:      {"label service {member} {label}=NAME {in}"},
 	words.SeeDecommissioned: {"scylla nodetool {member} {in} -- status",
 		"get service {member} --output yaml --show-managed-fields {in}"},
+	words.AddNodeOrLowerRF:        {"exec {pod} {in} -c {container} -- cqlsh -e {replication}"},
+	words.SeeDecommission:         {seeLog},
+	words.SeeSlowDecommission:     {tasks, seeLog},
+	words.WaitForDecommission:     {tasks},
+	words.KeepDecommissioned:      {describe},
+	words.ScaleDownDecommissioned: {"scale statefulset {statefulSet} --replicas={wanted} {in}"},
 	words.SeeMaintenance: {"get service {member} --output yaml --show-managed-fields {in}",
 		"label service {member} " + api.LabelNodeMaintenance + "- {in}"},
 	words.ClearPodAnnotation: {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
@@ -148,6 +155,7 @@ type Facts map[string]string
 var constants = Facts{
 	// A node stores the ID of its group 0 there, and the REST API does not have it.
 	"query":             "SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'",
+	"replication":       "SELECT keyspace_name, replication FROM system_schema.keyspaces",
 	"retain":            `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`,
 	"operatorNamespace": api.OperatorNamespace,
 	"object":            "pod POD",
