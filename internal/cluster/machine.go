@@ -94,10 +94,10 @@ const SelectedNode = "volume.kubernetes.io/selected-node"
 
 // NodeLost reports whether the Pod's Kubernetes node is not responding: by the Pod's conditions,
 // and by the node's state if it was read. A node that no longer exists never responds again, so
-// nothing waits for it.
+// nothing waits for it. False if the Pod names none.
 func (o *Objects) NodeLost(pod *corev1.Pod) bool {
 	n := o.KubernetesNode(pod)
-	return n.State != KubernetesNodeGone && (n.Lost() || nodeLost(pod))
+	return n.Name != "" && n.State != KubernetesNodeGone && (n.Lost() || nodeLost(pod))
 }
 
 // Fact returns the state as a fact; zero if it is unknown.

@@ -3,18 +3,27 @@
 package cluster_test
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 func TestNodeLost(t *testing.T) {
 	t.Parallel()
-	well := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "a"}}
-	said := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "a"}, Status: corev1.PodStatus{Reason: "NodeLost"}}
+	pod := func(node, reason string) *corev1.Pod {
+		return &corev1.Pod{
+			Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}}},
+			Status: corev1.PodStatus{Reason: reason, Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+				{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+			}},
+		}
+	}
+	well, said, nameless := pod("a", ""), pod("a", "NodeLost"), pod("", "NodeLost")
 	for name, tc := range map[string]struct {
 		pod   *corev1.Pod
 		state string
@@ -29,12 +38,17 @@ func TestNodeLost(t *testing.T) {
 		"the Pod says so":                        {said, "", true, "a"},
 		"it does not exist any more":             {well, "Gone", false, "a (Gone)"},
 		"the Pod says so of one that is no more": {said, "Gone", false, "a (Gone)"},
+		"the Pod says so and names none":         {nameless, "", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := Objects{Machines: map[string]string{"a": tc.state}}
 			if got := o.NodeLost(tc.pod); got != tc.want {
 				t.Errorf("NodeLost is %t", got)
+			}
+			why, _ := Stale(tc.pod)
+			if text := words.Text(why.Message("demo/a")); tc.pod != well && (why.IsZero() || strings.Contains(text, "node ,")) {
+				t.Errorf("its row is stale because %q", text)
 			}
 			if got := o.KubernetesNode(tc.pod).String(); got != tc.shown {
 				t.Errorf("it is shown as %q", got)

@@ -64,6 +64,8 @@ func Stale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 		// The reporter's readiness shows that its loop polls. The operator's reporter shares
 		// ScyllaDB's container, whose readiness is ScyllaDB's.
 		return of(words.ReporterNotReady, ""), podTransition(pod, corev1.ContainersReady)
+	case nodeLost(pod) && pod.Spec.NodeName == "":
+		return of(words.ContainerUnknown, ""), podTransition(pod, corev1.PodReady)
 	case nodeLost(pod):
 		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName},
 			podTransition(pod, corev1.PodReady)

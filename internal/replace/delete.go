@@ -154,11 +154,10 @@ const overdue = time.Minute
 // cannotEnd returns why the old Pod cannot terminate, and the remedy; else zero. The remedy deletes
 // the Kubernetes node only if the node controller reports that it is not responding.
 func (in *Input) cannotEnd() (why, cure words.Message) {
-	p := in.Self.Pod
-	if !in.Self.Deleting() || !in.Self.Scheduled() {
+	p, node := in.Self.Pod, in.Self.KubernetesNode()
+	if !in.Self.Deleting() || node.Name == "" {
 		return words.Message{}, words.Message{}
 	}
-	node := in.Self.KubernetesNode()
 	gone := node.State == cluster.KubernetesNodeGone
 	switch lost := in.Self.KubernetesNodeLost() && !node.Ready(); {
 	case lost && !gone:
