@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,14 +38,28 @@ type BarrierState struct {
 	End     *corev1.ContainerStateTerminated `json:"-"`
 	// Refused is true if the barrier ended because waiting cannot help.
 	Refused bool `json:"refused,omitempty"`
+	// OfOperator is true if the barrier is the Scylla Operator's own program.
+	OfOperator bool `json:"-"`
 }
 
 // Barrier returns the state of the barrier in the member's Pod.
 func (m *Member) Barrier() BarrierState {
-	pod := m.Pod
-	if pod == nil {
+	if m.Pod == nil {
 		return BarrierState{Phase: BarrierNoPod}
 	}
+	s := m.barrierState()
+	s.OfOperator = slices.ContainsFunc(m.Pod.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == api.ContainerBarrier &&
+			strings.Contains(strings.Join(slices.Concat(c.Command, c.Args), " "), operatorBarrier)
+	})
+	return s
+}
+
+// operatorBarrier is the command of the Scylla Operator's barrier.
+const operatorBarrier = "run-bootstrap-barrier"
+
+func (m *Member) barrierState() BarrierState {
+	pod := m.Pod
 	has := HasBarrier(&pod.Spec)
 	for _, st := range pod.Status.InitContainerStatuses {
 		if st.Name != api.ContainerBarrier {

@@ -180,6 +180,9 @@ func contradiction(d *document.BarrierVerdict) string {
 			d.Name + " -c " + api.ContainerBarrier + " -n " + d.Namespace
 	case d.Barrier.Phase == cluster.BarrierPassed && !d.Verdict.Satisfied:
 		return "the Pod has already passed its barrier; this verdict applies to a restart"
+	case d.Barrier.Phase == cluster.BarrierWaiting && d.Verdict.Satisfied && d.Barrier.OfOperator:
+		return "the Scylla Operator's barrier is still running: a node that joined can take 35s to appear in its " +
+			"report, and it may wait although this verdict is OPEN"
 	case d.Barrier.Phase == cluster.BarrierWaiting && d.Verdict.Satisfied:
 		return "the barrier is still running: it opens within seconds, unless all nodes must stay UP for longer or " +
 			"its reports differ"
