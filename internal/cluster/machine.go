@@ -92,12 +92,12 @@ func (c *Cluster) volumeNode(member string) (n KubernetesNode, pinned, moves boo
 // scheduler writes it.
 const SelectedNode = "volume.kubernetes.io/selected-node"
 
-// NodeLost reports whether the Pod's Kubernetes node is not responding: by the Pod's conditions,
-// and by the node's state if it was read. A node that no longer exists never responds again, so
+// NodeLost reports whether the Pod's Kubernetes node is not responding: by its own state if that
+// was read, else by the Pod's conditions. A node that no longer exists never responds again, so
 // nothing waits for it. False if the Pod names none.
 func (o *Objects) NodeLost(pod *corev1.Pod) bool {
 	n := o.KubernetesNode(pod)
-	return n.Name != "" && n.State != KubernetesNodeGone && (n.Lost() || nodeLost(pod))
+	return n.Name != "" && (n.Lost() || n.State == "" && nodeLost(pod))
 }
 
 // Fact returns the state as a fact; zero if it is unknown.

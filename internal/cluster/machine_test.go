@@ -30,15 +30,17 @@ func TestNodeLost(t *testing.T) {
 		want  bool
 		shown string
 	}{
-		"nothing is known":                       {well, "", false, "a"},
-		"it is ready":                            {well, "Ready", false, "a"},
-		"it is cordoned":                         {well, "Ready,SchedulingDisabled", false, "a (Ready,SchedulingDisabled)"},
-		"it is not ready":                        {well, "NotReady", true, "a (NotReady)"},
-		"it is drained and not ready":            {well, "NotReady,SchedulingDisabled", true, "a (NotReady,SchedulingDisabled)"},
-		"the Pod says so":                        {said, "", true, "a"},
-		"it does not exist any more":             {well, "Gone", false, "a (Gone)"},
-		"the Pod says so of one that is no more": {said, "Gone", false, "a (Gone)"},
-		"the Pod says so and names none":         {nameless, "", false, ""},
+		"nothing is known":                        {well, "", false, "a"},
+		"it is ready":                             {well, "Ready", false, "a"},
+		"it is cordoned":                          {well, "Ready,SchedulingDisabled", false, "a (Ready,SchedulingDisabled)"},
+		"it is not ready":                         {well, "NotReady", true, "a (NotReady)"},
+		"it is drained and not ready":             {well, "NotReady,SchedulingDisabled", true, "a (NotReady,SchedulingDisabled)"},
+		"the Pod says so":                         {said, "", true, "a"},
+		"the Pod says so of one that is Ready":    {said, "Ready", false, "a"},
+		"the Pod says so of one that is cordoned": {said, "Ready,SchedulingDisabled", false, "a (Ready,SchedulingDisabled)"},
+		"it does not exist any more":              {well, "Gone", false, "a (Gone)"},
+		"the Pod says so of one that is no more":  {said, "Gone", false, "a (Gone)"},
+		"the Pod says so and names none":          {nameless, "", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

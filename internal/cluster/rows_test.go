@@ -115,6 +115,16 @@ func TestRowsGoStaleWithTheirReporter(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the Node is Ready, the Pod says otherwise", func(t *testing.T) {
+		t.Parallel()
+		st := newStage(t, 1, 2)
+		st.Pods["demo-rack1-0"].Status.Conditions[1].Status = corev1.ConditionFalse
+		o := st.objects()
+		o.Machines = map[string]string{"worker-1": KubernetesNodeReady}
+		if got := New(o, SourceReport, start).Rows()[0]; said(got.Stale, got) != "Pod db/demo-rack1-0 has condition Ready False, although its containers are ready" {
+			t.Errorf("stale %q", said(got.Stale, got))
+		}
+	})
 	t.Run("Pods not read", func(t *testing.T) {
 		t.Parallel()
 		st := newStage(t, 1, 2)

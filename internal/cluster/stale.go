@@ -25,7 +25,10 @@ func (c *Cluster) rowStale(pod *corev1.Pod) (matrix.Trouble, time.Time) {
 		return matrix.Trouble{Code: words.PodGone}, time.Time{}
 	}
 	why, since := Stale(pod)
-	if why.IsZero() && gateShut(pod) && c.NodeLost(pod) {
+	switch {
+	case why.Code == words.KubernetesNodeSilent && c.KubernetesNode(pod).Ready():
+		why.Code = words.PodMarkedNotReady // the Node object is newer than what was written into the Pod
+	case why.IsZero() && gateShut(pod) && c.NodeLost(pod):
 		// The Pod's conditions do not show it: the node controller sets Ready to False, which it
 		// already is.
 		return matrix.Trouble{Code: words.KubernetesNodeSilent, Object: pod.Spec.NodeName}, time.Time{}

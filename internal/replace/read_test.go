@@ -49,7 +49,7 @@ func set(rack, image string, command ...string) *appsv1.StatefulSet {
 func pod(rack string, report *api.NodeStatusReport) *corev1.Pod {
 	p := stage.Bare(ns, "demo").NewPod("demo-"+rack+"-0", "dc1", rack)
 	text, _ := api.EncodeNodeStatusReport(report) // plain strings
-	p.UID, p.Spec.NodeName = "pod", "k1"
+	p.UID, p.Spec.NodeName, p.CreationTimestamp = "pod", "k1", metav1.NewTime(now.Add(-24*time.Hour))
 	p.Annotations = map[string]string{api.AnnotationNodeStatusReport: text}
 	return p
 }

@@ -25,6 +25,8 @@ var (
 	ReporterNotReady     = define("ReporterNotReady", "container {object} of Pod {pod} is not ready")
 	KubernetesNodeSilent = define("KubernetesNodeSilent",
 		"Pod {pod} is on Kubernetes node {object}, which is not responding")
+	PodMarkedNotReady = define("PodMarkedNotReady",
+		"Pod {pod} has condition Ready False, although its containers are ready")
 	NotInAnnotation = define("NotInAnnotation",
 		"Pod {pod} has no status report any more, but the datacenter report still has it")
 	DatacenterUnreadable = define("DatacenterUnreadable", "the report of datacenter {object} is no longer readable")
@@ -49,6 +51,7 @@ var rows = []Code{
 	ContainerNotRunning,
 	ReporterNotReady,
 	KubernetesNodeSilent,
+	PodMarkedNotReady,
 	NotInAnnotation,
 	DatacenterUnreadable,
 }
