@@ -123,6 +123,7 @@ func (a *agent) setup(*cobra.Command) error {
 }
 
 // masked removes secrets from the texts of the log: some quote a container's message or ScyllaDB.
+// A value without JSON is logged by its String, else by its type.
 func masked(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
@@ -135,6 +136,18 @@ func masked(_ []string, a slog.Attr) slog.Attr {
 			texts[i] = mask.Text(v[i])
 		}
 		a.Value = slog.AnyValue(texts)
+	default:
+		if _, err := json.Marshal(v); err == nil {
+			break
+		}
+		text := fmt.Sprintf("%T", v)
+		switch v := v.(type) {
+		case fmt.Stringer:
+			text = v.String()
+		case float64: // infinite or not a number
+			text = fmt.Sprint(v)
+		}
+		a.Value = slog.StringValue(mask.Text(text))
 	}
 	return a
 }
