@@ -156,12 +156,17 @@ func (k *Known) ghosts(c *cluster.Cluster, all []replace.Ghost) {
 		case len(g.Command) > 0:
 			k.step(g.HostID, words.New(words.RemoveGhost, "first", g.Why).Do(g.Command))
 		default:
-			k.step(g.HostID, words.New(words.GhostCannotGo, "why", g.Why))
-			if g.Why.Code == words.StrangerLeftVolume {
-				k.step(g.HostID, replace.KeepLeftVolume(c, g.Why))
-			}
+			k.step(g.HostID, keep(c, g.Why))
 		}
 	}
+}
+
+// keep returns the step for a host ID that must not be removed because of why.
+func keep(c *cluster.Cluster, why words.Message) words.Message {
+	if why.Code == words.StrangerLeftVolume {
+		return replace.KeepLeftVolume(c, why)
+	}
+	return words.New(words.GhostCannotGo, "why", why)
 }
 
 func (k *Known) step(hostID hostid.ID, step words.Message) {

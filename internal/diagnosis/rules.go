@@ -188,6 +188,11 @@ var helps = []rule{
 	// ScyllaDB refuses to remove a node that is leaving (storage_service.cc:2804): it must restart.
 	{steps: one(words.FinishLeavingOrRemove), when: isDown(state(matrix.StateLeaving))},
 	{steps: one(words.WaitForReplacement), when: isDown(state(matrix.StateBeingReplaced))},
+	{steps: []words.Code{words.GhostCannotGo, words.ScaleBack, words.ScaleBackOrLook, words.SeeLeftVolume},
+		when: isDown(func(a *asked) bool {
+			return a.isOrphan(a.n) && a.c.KnowsPods() && !a.c.WhyNotRemovable(a.n.HostID).IsZero()
+		}),
+		take: func(a *asked) words.Message { return keep(a.c, a.c.WhyNotRemovable(a.n.HostID)) }},
 	{steps: one(words.SeeOrphan), when: isDown(func(a *asked) bool { return a.isOrphan(a.n) })},
 	{steps: one(words.StartElsewhere), when: isDown(func(a *asked) bool { return a.n.Member == "" && a.n.Row == nil })},
 	{steps: one(words.StartInItsDatacenter), when: isDown((*asked).isElsewhere),
