@@ -34,7 +34,7 @@ func (s *scene) unasked() {
 	default:
 		s.add(Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster},
 			Message: words.New(words.FindingNobodyAsked, "why", s.silence()),
-			Step:    s.do(words.AskNodes, nil)}, s.all()...)
+			Step:    s.ask()}, s.all()...)
 	}
 }
 
@@ -57,6 +57,20 @@ func (s *scene) silence() words.Message {
 		why = b.Cause
 	}
 	return why
+}
+
+// ask returns the step for a cluster without a usable row: where each ScyllaDB has refused its
+// reporter's query, the plugin's query is refused as well.
+func (s *scene) ask() words.Message {
+	if s.silence().Code == words.ScyllaDBNoAnswer {
+		for _, b := range s.h.Blockers {
+			if b.Reason == words.RowError && b.Observed.Member != "" {
+				return evidence.Do(words.New(words.SeeSilentLog, "node", b.Observed.Name()),
+					s.asker.factsOf(b.Observed.Member))
+			}
+		}
+	}
+	return s.do(words.AskNodes, nil)
 }
 
 // rights returns the missing permissions, such as "list pods", without those that hide no data.

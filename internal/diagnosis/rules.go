@@ -225,7 +225,7 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingRightsMissing:      one(words.GetRights),
 	words.FindingRightsMissingPart:  one(words.GetRights),
 	words.FindingNoNodes:            one(words.FirstJoins),
-	words.FindingNobodyAsked:        one(words.AskNodes),
+	words.FindingNobodyAsked:        {words.AskNodes, words.SeeSilentLog},
 	words.FindingPartition:          one(words.MendNetwork),
 	words.FindingDatacenterDown:     one(words.SeeDatacenter),
 	words.FindingRackDown:           one(words.SeeRack),

@@ -147,6 +147,8 @@ var (
 		"check routes, firewalls and NetworkPolicies between {node} and the others, ports 7000 and 7001; do not replace {node}: all nodes are running")
 	GetRights = define("GetRights",
 		"request these permissions, or use an account that has them; no node is known to be at fault")
+	SeeSilentLog = define("SeeSilentLog",
+		"no ScyllaDB answers its reporter; check the end of a log, for example of {node}: {1}")
 	AskNodes      = define("AskNodes", "query the nodes directly: {1}")
 	FirstJoins    = define("FirstJoins", "check what they are waiting for: {1}")
 	FinishUpgrade = define("FinishUpgrade", "finish the upgrade, if one is in progress")

@@ -91,6 +91,7 @@ var commands = map[words.Code][]string{
 	words.SeeOtherSeed:   {seeStatus},
 	words.WaitForPermit:  {seeStatus},
 	words.SeeLeftover:    {"scylla status {cluster} --all {in}"},
+	words.SeeSilentLog:   {seeLog},
 	words.AskNodes:       {"scylla status {cluster} --source live {in}"},
 	words.ReadNow:        {seeCluster},
 	words.FirstJoins:     {"scylla barrier {in}"},
