@@ -31,8 +31,10 @@ func (s *scene) down() {
 		}
 		made := s.add(f)
 		s.give(made, []int{i})
-		// One row may have had the state long before the others.
-		if since := s.m.DownSince(n.HostID); !since.IsZero() {
+		// One row may have had the state long before the others. Rows without times have the Pod's.
+		if since := s.m.DownSince(n.HostID); !n.DownSince.IsZero() {
+			made.Since = n.DownSince
+		} else if !since.IsZero() {
 			made.Since = since
 		}
 	}

@@ -216,7 +216,8 @@ func SortBlockers(blockers []Blocker) {
 type Group struct {
 	Reason   words.Code `json:"reason"`
 	Observed Ref        `json:"observed,omitzero"`
-	Since    time.Time  `json:"since,omitzero"` // the earliest
+	// Since is the earliest; of a node that is DOWN the latest, as Node.DownSince.
+	Since time.Time `json:"since,omitzero"`
 	// Observers are the nodes whose rows show it; empty if the blockers are not about pairs.
 	Observers []Ref `json:"observers,omitempty"`
 	// Total is how many blockers the group stands for, including those that Blocker.More counts.
@@ -254,7 +255,8 @@ func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 		}
 		g := &groups[i]
 		g.Total += b.Count()
-		if earlier(b.Since, g.Since) {
+		if b.Reason == words.NodeDown && b.Since.After(g.Since) ||
+			b.Reason != words.NodeDown && earlier(b.Since, g.Since) {
 			g.Since = b.Since
 		}
 		if b.Observer != (Ref{}) {

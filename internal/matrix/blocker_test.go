@@ -121,9 +121,9 @@ func TestGroupBlockers(t *testing.T) {
 			blockers: []Blocker{down(memberA, time.Second, 0)}, total: 1,
 			want: []string{"demo-rack1-0 (8ebd0fc0) sees demo-rack3-0 (1ffac2bb) DOWN for 1s"},
 		},
-		"two see one DOWN, since the earlier": {
+		"two see one DOWN, since the later": {
 			blockers: []Blocker{down(memberA, time.Second, 0), down(memberB, time.Minute, 0)}, total: 2,
-			want: []string{"demo-rack3-0 (1ffac2bb) is seen DOWN for 1m0s by demo-rack1-0, demo-rack2-0"},
+			want: []string{"demo-rack3-0 (1ffac2bb) is seen DOWN for 1s by demo-rack1-0, demo-rack2-0"},
 		},
 		"many are counted, those that are not listed too": {
 			blockers: []Blocker{down(memberA, 0, 0), down(memberB, 0, 0), down(memberC, 0, 0), down(member("rack1", 1, "x"), 0, 871)}, total: 875,

@@ -228,7 +228,7 @@ func (m *Matrix) count(pairs []*line) {
 			switch c.Status {
 			case Down:
 				n.SeenDown++
-				if earlier(c.Since, n.DownSince) {
+				if c.Since.After(n.DownSince) {
 					n.DownSince = c.Since
 				}
 			case Missing:

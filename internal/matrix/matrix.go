@@ -102,7 +102,8 @@ type Node struct {
 	SeenUp, SeenDown, SeenUnknown, NotSeen int
 	// Own is the status of itself in the row of a node that Reports.
 	Own Status
-	// DownSince is the earliest Since of a row that has the node DOWN; zero if unknown.
+	// DownSince is the latest Since of the rows that have the node DOWN, so since when all of these
+	// have it DOWN; zero if unknown.
 	DownSince time.Time
 }
 

@@ -225,7 +225,7 @@ func (p *page) opinions(name string, all []Opinion, none string) {
 				continue
 			}
 			names = append(names, nameOf(&all[i].Ref))
-			if t := document.TimeOf(all[i].Since); !t.IsZero() && (since.IsZero() || t.Before(since)) {
+			if t := document.TimeOf(all[i].Since); t.After(since) {
 				since = t
 			}
 		}
