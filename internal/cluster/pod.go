@@ -252,7 +252,7 @@ func LogOf(pod *corev1.Pod, database string) Log {
 		if !runs && !loops && st.LastTerminationState.Terminated == nil {
 			return false
 		}
-		l = Log{Container: st.Name, Previous: !runs}
+		l = Log{Container: st.Name, Previous: !runs || endsAgain(st)}
 		return true
 	}
 	if st := containerStatus(pod.Status.ContainerStatuses, api.ContainerIgnition); st != nil && !st.Ready && has(st) {

@@ -99,6 +99,9 @@ func (c *Cluster) cause(member string) (cause Cause, object string) {
 		if lower := c.HeldByOrder(member); lower != "" {
 			return CauseOrder, lower
 		}
+		if !c.notCreated(member).IsZero() {
+			return CausePod, ""
+		}
 		return CauseNone, ""
 	case c.NodeLost(pod):
 		return CauseKubernetesNode, pod.Spec.NodeName
@@ -106,7 +109,7 @@ func (c *Cluster) cause(member string) (cause Cause, object string) {
 		return CauseDataGone, ""
 	case unscheduled(pod):
 		return c.unscheduled(member)
-	case c.KubernetesNode(pod).State != KubernetesNodeGone && !podTrouble(pod).IsZero():
+	case c.KubernetesNode(pod).State != KubernetesNodeGone && !c.Trouble(member).IsZero():
 		return CausePod, ""
 	case !c.Halted(member).IsZero():
 		return CauseHalted, ""
@@ -149,7 +152,7 @@ func unscheduled(pod *corev1.Pod) bool {
 func (c *Cluster) unscheduled(member string) (cause Cause, object string) {
 	n, pinned, _ := c.volumeNode(member)
 	switch {
-	case pinned && n.State == KubernetesNodeGone:
+	case pinned && n.State == KubernetesNodeGone, c.claimLost(member):
 		return CauseNone, ""
 	case pinned && n.Lost():
 		return CauseKubernetesNode, n.Name

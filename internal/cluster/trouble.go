@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -25,27 +26,42 @@ const (
 	reasonEvicted = "Evicted"
 )
 
-// Trouble returns why Kubernetes does not run ScyllaDB in the member's Pod, by the fields of the
-// Pod's status; zero if it runs, starts or is not scheduled. None of these shows that the data of
-// the member is lost.
-func (c *Cluster) Trouble(member string) words.Message { return podTrouble(c.ix.pods[member]) }
-
-func podTrouble(pod *corev1.Pod) words.Message {
+// Trouble returns why Kubernetes does not run ScyllaDB in the member's Pod, or does not create the
+// Pod: by the fields of the Pod's status and its claims, and the Events that explain them. It is
+// zero if ScyllaDB runs or starts, and for a Pod that waits its turn. None of these shows that the
+// data of the member is lost.
+func (c *Cluster) Trouble(member string) words.Message {
+	pod := c.ix.pods[member]
 	switch {
-	case pod == nil || pod.DeletionTimestamp != nil:
-		return words.Message{}
+	case pod == nil:
+		return c.notCreated(member)
+	case pod.DeletionTimestamp != nil:
+		return c.notEnded(pod)
 	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == reasonEvicted:
-		return words.New(words.PodWasEvicted, "words", FirstLine(pod.Status.Message))
+		text := FirstLine(pod.Status.Message)
+		m := words.New(words.PodWasEvicted, "words", text)
+		if found := evictedFor().FindStringSubmatch(text); found != nil {
+			m.Params["resource"], m.Params["kubernetesNode"] = found[1]+found[2], pod.Spec.NodeName
+		}
+		return m
 	case pod.Status.Phase == corev1.PodFailed:
 		return words.New(words.PodFailed, "reason", pod.Status.Reason, "words", FirstLine(pod.Status.Message))
+	case unscheduled(pod):
+		return c.noPlace(pod)
 	}
 	for a := range pendingContainers(pod) {
 		if why := containerTrouble(a); !why.IsZero() {
 			return why
 		}
+		if why := c.endedByProbe(pod, a); !why.IsZero() {
+			return why
+		}
 	}
-	return words.Message{}
+	return c.notBegun(pod)
 }
+
+// evictedFor matches the resource in the kubelet's message about an eviction.
+var evictedFor = pattern.Lazy(`low on resource: ([a-z0-9.-]*[a-z0-9])|local (ephemeral)[- ]storage`)
 
 // containerTrouble returns why the container does not run; zero if it runs or is about to.
 func containerTrouble(a pending) words.Message {
@@ -72,13 +88,18 @@ func containerTrouble(a pending) words.Message {
 		ended = st.LastTerminationState.Terminated
 	}
 	if ended.Reason == reasonMemory {
-		limit := ""
-		if q := a.Resources.Limits.Memory(); !q.IsZero() {
-			limit = q.String()
-		}
-		return why(words.PodMemory, "limit", limit, "restarts", int(st.RestartCount))
+		return outOfMemory(a)
 	}
 	return exits(a, ended)
+}
+
+// outOfMemory returns that a container ended at its memory limit.
+func outOfMemory(a pending) words.Message {
+	limit := ""
+	if q := a.Resources.Limits.Memory(); !q.IsZero() {
+		limit = q.String()
+	}
+	return words.New(words.PodMemory, "container", a.name(), "limit", limit, "restarts", int(a.st.RestartCount))
 }
 
 // exits returns that a container ends again and again, with its last exit if that is known.
@@ -89,6 +110,9 @@ func exits(a pending, ended *corev1.ContainerStateTerminated) words.Message {
 	}
 	if ended != nil {
 		m.Params["code"], m.Params["words"] = ended.ExitCode, FirstLine(ended.Message)
+		if ended.Reason != "Error" && ended.Reason != "Completed" && ended.Reason != "" {
+			m.Params["reason"] = ended.Reason
+		}
 	}
 	return m
 }
@@ -111,7 +135,7 @@ func (c *Cluster) VolumeGone(member string) words.Message {
 	if pvc == nil {
 		return words.Message{}
 	}
-	if pvc.Status.Phase == corev1.ClaimLost {
+	if c.claimLost(member) {
 		return words.New(words.ClaimIsLost, "claim", pvc.Name)
 	}
 	// a Pod on another Kubernetes node contradicts the volume's affinity
@@ -121,4 +145,10 @@ func (c *Cluster) VolumeGone(member string) words.Message {
 		return words.New(words.VolumeOfGoneNode, "volume", pvc.Spec.VolumeName, "kubernetesNode", n.Name)
 	}
 	return words.Message{}
+}
+
+// claimLost reports whether the volume of the member's claim no longer exists.
+func (c *Cluster) claimLost(member string) bool {
+	pvc := c.ix.pvcs[c.ix.pvcName(member)]
+	return pvc != nil && pvc.Status.Phase == corev1.ClaimLost
 }

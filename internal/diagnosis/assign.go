@@ -284,10 +284,28 @@ func (s *scene) replaced() {
 		if why := s.known.Failed[old]; !why.IsZero() {
 			f.Kind, f.Message = ReplacementFailed,
 				words.New(words.FindingReplacementFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)
+		} else if why, step := s.replacementStuck(cmp.Or(fates[old].Member, n.Member)); !why.IsZero() {
+			f.Message.Params["why"], f.Step = why, step
 		}
 		f.Evidence = s.numbers(n)
 		s.give(s.add(f), []int{i})
 	}
+}
+
+// replacementStuck returns why Kubernetes does not run the new Pod of a replacement, and the step:
+// it does not continue by waiting. The claim of the former node is deleted first, so a claim that
+// is gone is no reason.
+func (s *scene) replacementStuck(member string) (why, step words.Message) {
+	m := s.c.Member(member)
+	if m == nil || m.Replacing == "" {
+		return why, step
+	}
+	switch why = s.c.Trouble(member); {
+	case why.IsZero(), why.Code == words.PodExits, why.Params["first"] == words.PlaceNoClaim,
+		why.Params["first"] == words.PlaceClaimEnds:
+		return words.Message{}, words.Message{}
+	}
+	return why, replace.WhileCause(s.c, member, cluster.CausePod, "")
 }
 
 // step returns the step of the most severe blocker about a node.

@@ -226,6 +226,7 @@ func TestNoHarm8ADeadScyllaDBIsNotStarting(t *testing.T) {
 		return c
 	}
 	const long = 10 * time.Minute
+	recent := metav1.NewTime(scenes.Now.Add(-time.Minute))
 	claim := func(deleting *metav1.Time) func(*cluster.Objects) {
 		return func(o *cluster.Objects) {
 			o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + member, DeletionTimestamp: deleting, Finalizers: []string{"kubernetes.io/pvc-protection"}}})
@@ -278,7 +279,9 @@ func TestNoHarm8ADeadScyllaDBIsNotStarting(t *testing.T) {
 		}), step: wait, want: starting},
 		"on the Kubernetes node's network": {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Spec.HostNetwork = true }), step: wait, want: starting},
 		"of a reporter that is away":       {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false }), step: wait, want: starting},
-		"of a Pod that ends":               {cluster: onPod(dead(mode("DRAINED"), time.Minute), func(p *corev1.Pod) { p.DeletionTimestamp = &at }), want: []string{"NodeStarting: " + member + " starting: waiting for its Pod to terminate"}, step: wait},
+		"of a Pod that ends":               {cluster: onPod(dead(mode("DRAINED"), time.Minute), func(p *corev1.Pod) { p.DeletionTimestamp = &recent }), want: []string{"NodeStarting: " + member + " starting: waiting for its Pod to terminate"}, step: wait},
+		"of a Pod that does not end": {cluster: onPod(dead(mode("DRAINED"), time.Minute), func(p *corev1.Pod) { p.DeletionTimestamp = &at }), step: "kubectl describe pod " + member + " -n demo",
+			want: isDown("its Pod has been Terminating for 10m0s after its grace period; container scylla still runs")},
 		// New nodes, which no row lists.
 		"a new node that ended": {cluster: started(long, process("EXITED", new(int32(1)))), step: strings.Replace(look, member, newcomer, 1),
 			want: notServing("its ScyllaDB process exited with status 1 at 2026-11-21 11:50:00 UTC and is restarted in its container")},

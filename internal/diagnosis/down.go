@@ -57,6 +57,9 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 	why := words.Message{}
 	switch {
 	case pod == nil && s.c.KnowsPods():
+		if why = s.c.Trouble(n.Member); !why.IsZero() {
+			break
+		}
 		why = words.New(words.BecauseNoPod)
 		if step.Code == words.ApplyParallel || step.Code == words.LowerOrdinalFirst {
 			break // the reason is known

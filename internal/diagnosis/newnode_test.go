@@ -47,12 +47,13 @@ func TestANewNodeThatDoesNotStart(t *testing.T) {
 				"create the missing Secret, ConfigMap or key, or fix its name in StatefulSet demo-dc1-rack1; no data is lost: kubectl describe pod demo-dc1-rack1-1 -n demo"}},
 		"it is evicted": {time.Minute, func(pod *corev1.Pod) {
 			pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}
-		}, []string{"NodeNotStarted: demo-dc1-rack1-1 not Ready: its Pod was evicted: The node was low on resource: memory.; " + look}},
+		}, []string{"NodeNotStarted: demo-dc1-rack1-1 not Ready: its Pod was evicted: The node was low on resource: memory.; " +
+			"free memory on Kubernetes node worker-1; its StatefulSet then creates the Pod again, and no data is lost: kubectl describe node worker-1"}},
 		"no Kubernetes node has room": {time.Minute, func(pod *corev1.Pod) {
 			pod.Spec.NodeName = ""
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
 				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"}}}
-		}, []string{"NodeNotStarted: demo-dc1-rack1-1 not Ready: its Pod is waiting for scheduling: 0/3 nodes are available; " +
+		}, []string{"NodeNotStarted: demo-dc1-rack1-1 not Ready: no Kubernetes node takes its Pod: 0/3 nodes are available; " +
 			"check why its Pod is not scheduled: kubectl describe pod demo-dc1-rack1-1 -n demo"}},
 		"its Kubernetes node does not answer": {time.Minute, func(pod *corev1.Pod) { pod.Spec.NodeName = "lost" }, []string{
 			"NodeNotStarted: Kubernetes node lost is not responding: demo-dc1-rack1-1 runs on it; " +

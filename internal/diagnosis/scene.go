@@ -206,7 +206,7 @@ func (s *scene) fateOf(n *node) fate {
 	case s.c.DataGone(n.Member):
 		return down
 	}
-	if s.c.Halted(n.Member).IsZero() && cluster.Starting(pod) {
+	if s.c.Halted(n.Member).IsZero() && s.c.Trouble(n.Member).IsZero() && cluster.Starting(pod) {
 		return starting
 	}
 	return down

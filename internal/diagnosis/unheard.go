@@ -64,8 +64,8 @@ func (s *scene) newNodes() {
 	members := s.c.Members()
 	for i := range members {
 		m := &members[i]
-		if m.State != cluster.MemberNewcomer || m.Service == nil || m.Pod == nil || m.Pod.DeletionTimestamp != nil ||
-			m.ReplaceRequested || m.Replacing != "" || s.explained(m) {
+		if m.State != cluster.MemberNewcomer || m.Service == nil || m.ReplaceRequested || m.Replacing != "" ||
+			s.explained(m) || (m.Pod == nil || m.Pod.DeletionTimestamp != nil) && s.c.Trouble(m.Member).IsZero() {
 			continue
 		}
 		if f := s.newNode(m); !f.Message.IsZero() {
@@ -91,6 +91,9 @@ func (s *scene) newNode(m *cluster.Member) Finding {
 		return Finding{Message: words.New(words.FindingNodeNotServing, "node", name, "why", why),
 			Since: since, Step: step}
 	}
+	if m.Pod == nil {
+		return notReady(m.Created(), s.c.Trouble(m.Member), replace.WhileCause(s.c, m.Member, cluster.CausePod, ""))
+	}
 	made := m.Pod.CreationTimestamp.Time
 	if on := m.Pod.Spec.NodeName; s.c.NodeLost(m.Pod) {
 		return Finding{
@@ -109,15 +112,17 @@ func (s *scene) newNode(m *cluster.Member) Finding {
 	case end != nil && (why.IsZero() || why.Code == words.PodExits):
 		return Finding{Message: words.New(words.FindingNodeEnded, "node", name, "code", int(end.ExitCode)),
 			Since: end.FinishedAt.Time, Step: s.do(words.SeeWhyEnded, facts)}
-	case !why.IsZero():
-		return notReady(made, why, replace.WhileCause(s.c, m.Member, cluster.CausePod, ""))
 	case cluster.Unschedulable(m.Pod):
 		cause, object := s.c.OnlyUnscheduled(m.Member)
 		if cause == cluster.CauseNone {
 			cause = cluster.CauseUnscheduled
 		}
-		return notReady(made, words.New(words.BecauseNoPlace, "waits", cluster.PodWaiting(m.Pod)),
-			replace.WhileCause(s.c, m.Member, cause, object))
+		if why.IsZero() {
+			why = words.New(words.BecauseNoPlace, "waits", cluster.PodWaiting(m.Pod))
+		}
+		return notReady(made, why, replace.WhileCause(s.c, m.Member, cause, object))
+	case !why.IsZero():
+		return notReady(made, why, replace.WhileCause(s.c, m.Member, cluster.CausePod, ""))
 	}
 	since, slow := made, s.do(words.SeePodEvents, facts)
 	if st := cluster.ScyllaDBStatus(m.Pod); st != nil && st.State.Running != nil {

@@ -53,11 +53,9 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 		return evidence.Do(words.New(words.MendKubernetesNode, "kubernetesNode", object), f)
 	case cluster.CauseCordon:
 		return evidence.Do(words.New(words.UncordonNode, "kubernetesNode", object), f)
-	case cluster.CauseUnscheduled:
-		return evidence.Do(words.New(words.SeeSchedule), f)
 	case cluster.CauseDataGone:
 		return BeginAnew(c)
-	case cluster.CausePod:
+	case cluster.CausePod, cluster.CauseUnscheduled:
 		return podStep(c, member, f)
 	case cluster.CauseHalted:
 		return HaltedStep(c, member, c.Halted(member).Code)
@@ -72,32 +70,8 @@ func OfCauses() []words.Code {
 	return slices.Concat([]words.Code{
 		words.SeeDecommissioned, words.WaitForLeaving, words.ForcePastZeroToken, words.LowerOrdinalFirst,
 		words.ApplyParallel, words.MendKubernetesNode, words.UncordonNode,
-		words.SeeSchedule, words.BeginAnew, words.WaitForStart,
-		words.DeleteOldPod, words.FixImage, words.FixConfig, words.FixMemory, words.SeeLastRun, words.SeePodEvents,
-	}, OfHalted())
-}
-
-// podStep is the step for a member whose containers Kubernetes does not run. Its Pod is deleted
-// only if it is of an old template and its PVCs stay.
-func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message {
-	why, object := c.Trouble(member), "the ScyllaCluster"
-	if set := c.StatefulSet(member); set != nil && !c.Operator {
-		object = "StatefulSet " + set.Name
-	}
-	if c.OldRevision(member) && c.KeepsClaims(member) {
-		return evidence.Do(words.New(words.DeleteOldPod, "pod", member, "object", object), f)
-	}
-	switch why.Code {
-	case words.PodImage:
-		return evidence.Do(words.New(words.FixImage, "object", object), f)
-	case words.PodConfig:
-		return evidence.Do(words.New(words.FixConfig, "object", object), f)
-	case words.PodMemory:
-		return evidence.Do(words.New(words.FixMemory, "container", why.Params["container"], "object", object), f)
-	case words.PodExits:
-		return evidence.Do(words.New(words.SeeLastRun), f)
-	}
-	return evidence.Do(words.New(words.SeePodEvents), f)
+		words.BeginAnew, words.WaitForStart,
+	}, OfPods(), OfHalted())
 }
 
 // Log returns the fact "log" of a member, for commands that show its log.

@@ -47,7 +47,7 @@ var (
 		"no response from the controller[ for {age}][: {controller}]; its reports may be out of date")
 	FindingRollout = define("FindingRollout",
 		"rollout in progress[ for {age}]: {why}[; restarting: {nodes&}]")
-	FindingReplacementOpen   = define("FindingReplacementOpen", "replacement of {node} in progress[ (DOWN for {age})]")
+	FindingReplacementOpen   = define("FindingReplacementOpen", "replacement of {node} in progress[ (DOWN for {age})][: {why}]")
 	FindingReplacementFailed = define("FindingReplacementFailed",
 		"replacement of {node} failed[ (DOWN for {age})]: {why}")
 	FindingNodeUnheard = define("FindingNodeUnheard",

@@ -45,7 +45,31 @@ var (
 	PodMemory     = define("PodMemory",
 		"{container} exceeded its memory limit[ of {limit}] (OOMKilled, {restarts} {restarts?restart|restarts})")
 	PodExits = define("PodExits",
-		"{container} exits[ with code {code}], {restarts} {restarts?restart|restarts}[: {words}]")
+		"{container} exits[ with code {code}][ ({reason})], {restarts} {restarts?restart|restarts}[: {words}]")
+	PodNoPlace     = define("PodNoPlace", "no Kubernetes node takes its Pod: {reasons&}")
+	PlaceNoClaim   = define("PlaceNoClaim", "PVC {claim} does not exist")
+	PlaceClaimEnds = define("PlaceClaimEnds", "PVC {claim} is being deleted")
+	PlaceUnbound   = define("PlaceUnbound", "[{count} {count?has|have} ]no volume for its PVC")
+	PlaceResource  = define("PlaceResource", "[{count} {count?has|have} ]too little {resource}")
+	PlaceFull      = define("PlaceFull", "[{count} {count?has|have} ]the maximum number of Pods")
+	PlaceVolumes   = define("PlaceVolumes", "[{count} {count?has|have} ]the maximum number of volumes")
+	PlaceCordon    = define("PlaceCordon", "[{count} {count?is|are} ]cordoned")
+	PlaceTaint     = define("PlaceTaint", "[{count} {count?has|have} ]a taint[ {taint}]")
+	PlaceApart     = define("PlaceApart", "[{count} ]excluded by its Pod affinity or topology spread")
+	PlaceAffinity  = define("PlaceAffinity", "[{count} ]without the labels of its node affinity")
+	PlaceVolume    = define("PlaceVolume", "[{count} ]cannot use its volume")
+	PlaceOther     = define("PlaceOther", "[{count} ]{words}")
+	ClaimNotBound  = define("ClaimNotBound",
+		"PVC {claim} has no volume[ (StorageClass {class})][: {words}]")
+	PodNotAllowed = define("PodNotAllowed", "StatefulSet {statefulSet} cannot create its Pod: {words}")
+	PodNotEnded   = define("PodNotEnded",
+		"its Pod has been Terminating[ for {for}] after its grace period[; container {container} still runs][; finalizers {finalizers&} keep it]")
+	PodLacks    = define("PodLacks", "its Pod mounts {missing}, which does not exist")
+	PodMount    = define("PodMount", "a volume of its Pod cannot be mounted: {words}")
+	PodAttach   = define("PodAttach", "its volume cannot be attached: {words}")
+	PodNotBegun = define("PodNotBegun", "its Pod does not start ({reason}): {words}")
+	PodProbe    = define("PodProbe",
+		"its {probe} probe ends {container} before it is ready, {restarts} {restarts?restart|restarts}")
 	PodWasEvicted    = define("PodWasEvicted", "its Pod was evicted[: {words}]")
 	PodFailed        = define("PodFailed", "its Pod failed[ ({reason})][: {words}]")
 	ClaimIsLost      = define("ClaimIsLost", "the volume of PVC {claim} no longer exists (phase Lost)")

@@ -5,6 +5,7 @@ package words
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // All returns every code that has a sentence, in order.
@@ -26,3 +27,9 @@ func OfReplacements() map[Code][]Code { return ofReplacements }
 
 // Rows returns the codes of the reasons why a row is missing, or may be old.
 func Rows() []Code { return slices.Sorted(slices.Values(rows)) }
+
+// Takes reports whether the sentence of a code has that parameter.
+func Takes(c Code, param string) bool {
+	text := sentences[c]
+	return strings.Contains(text, "{"+param+"}") || strings.Contains(text, "{"+param+"&}")
+}

@@ -134,13 +134,13 @@ func TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced(t *testing.T) {
 		},
 		"its volume is on a Ready Kubernetes node": {
 			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionTrue, time.Hour, false)),
-			want:    "check why its Pod is not scheduled: kubectl describe pod " + member, refused: "1 node(s) were unschedulable, and its volume is intact",
+			want:    "uncordon a Kubernetes node that can use its volume, when its maintenance is finished; no data is lost: kubectl get nodes", refused: "1 node(s) were unschedulable, and its volume is intact",
 		},
 		"its volume can move": {
-			cluster: pending(onlyDown(member, "")), want: "check why its Pod is not scheduled: kubectl describe pod " + member, refused: "and its volume is intact",
+			cluster: pending(onlyDown(member, "")), want: "uncordon a Kubernetes node that can use its volume, when its maintenance is finished; no data is lost: kubectl get nodes", refused: "and its volume is intact",
 		},
 		"nobody can say where its volume is": {
-			cluster: pending(plugintest.New(4, 1).DownSince(member, time.Hour)), want: "check why its Pod is not scheduled: kubectl describe pod " + member,
+			cluster: pending(plugintest.New(4, 1).DownSince(member, time.Hour)), want: "uncordon a Kubernetes node that can use its volume, when its maintenance is finished; no data is lost: kubectl get nodes",
 		},
 		"its volume is on a Kubernetes node that was deleted": {cluster: pending(onlyDown(member, "disk")), want: replace, replaces: true},
 		"its volume is on a Kubernetes node that is away for a minute": {
@@ -358,7 +358,7 @@ func TestNoHarm33WhatKubernetesSaysOfAPodComesFirst(t *testing.T) {
 		"OOMKilled":         {is: looping, was: ended(137, "OOMKilled"), want: []string{"exceeded its memory limit (OOMKilled, 9 restarts)", "raise the memory limit of container scylla", look}},
 		"fs.aio-max-nr":     {is: looping, was: ended(7, "Error"), want: []string{"scylla exits with code 7, 9 restarts", "kubectl logs " + member + " -c scylla --previous -n demo", "do not replace it yet"}},
 		"evicted": {
-			want: []string{"its Pod was evicted: The node was low on resource: ephemeral-storage", look},
+			want: []string{"its Pod was evicted: The node was low on resource: ephemeral-storage", "free ephemeral-storage on Kubernetes node disk; its StatefulSet then creates the Pod again"},
 			change: func(p *corev1.Pod) {
 				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage"
 			},

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// PodRule is one line of the table of what Kubernetes says about a Pod that does not run: a cause
+// has one step.
+type PodRule struct {
+	// Cause is a code of cluster.Trouble, or the reason of the scheduler that decides.
+	Cause, Step words.Code
+	// With is the parameter of the cause that this step needs; without it the next rule applies.
+	With string
+}
+
+// podRules serve nodes that are DOWN, new nodes and replacements. A cause without a rule is shown
+// in Kubernetes' words, with SeePodEvents.
+var podRules = []PodRule{
+	{words.PodImage, words.FixImage, ""},
+	{words.PodConfig, words.FixConfig, ""},
+	{words.PodMemory, words.FixMemory, ""},
+	{words.PodProbe, words.FixProbe, ""},
+	{words.PodExits, words.SeeLastRun, ""},
+	{words.PodWasEvicted, words.FreeMachine, "resource"},
+	{words.PodLacks, words.FixLacking, ""},
+	{words.PodMount, words.FixMount, "kubernetesNode"},
+	{words.PodAttach, words.FixAttach, ""},
+	{words.PodNotAllowed, words.FixQuota, "quota"},
+	{words.PodNotAllowed, words.FixRefusal, ""},
+	{words.PodNotEnded, words.SeeEnding, ""},
+	{words.ClaimNotBound, words.FixClaim, ""},
+
+	{words.PlaceNoClaim, words.SeeClaims, ""},
+	{words.PlaceClaimEnds, words.SeeClaims, ""},
+	{words.PlaceUnbound, words.FixClaim, "claim"},
+	{words.PlaceResource, words.MakeRoomOn, "kubernetesNode"},
+	{words.PlaceResource, words.MakeRoom, ""},
+	{words.PlaceFull, words.AddMachine, ""},
+	{words.PlaceVolumes, words.AddMachine, ""},
+	{words.PlaceApart, words.AddMachine, ""},
+	{words.PlaceCordon, words.UncordonAny, ""},
+	{words.PlaceTaint, words.FixTaint, ""},
+	{words.PlaceAffinity, words.FixAffinity, ""},
+	{words.PlaceVolume, words.FixVolumePlace, "volume"},
+	{words.PodNoPlace, words.SeeSchedule, ""},
+}
+
+// PodRules returns the table, for the documents.
+func PodRules() []PodRule { return slices.Clone(podRules) }
+
+// OfPods are the steps of the table, and those for any cause.
+func OfPods() []words.Code {
+	out := []words.Code{words.DeleteOldPod, words.SeeSchedule, words.SeePodEvents}
+	for _, r := range podRules {
+		if !slices.Contains(out, r.Step) {
+			out = append(out, r.Step)
+		}
+	}
+	return out
+}
+
+// podStep is the step for a member whose Pod Kubernetes does not create, place or run. The Pod is
+// deleted only if it is of an old template and its PVCs stay.
+func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message {
+	why, object := c.Trouble(member), "the ScyllaCluster"
+	if set := c.StatefulSet(member); set != nil && !c.Operator {
+		object = "StatefulSet " + set.Name
+	}
+	if c.OldRevision(member) && c.KeepsClaims(member) {
+		return evidence.Do(words.New(words.DeleteOldPod, "pod", member, "object", object), f)
+	}
+	if why.IsZero() {
+		return evidence.Do(words.New(words.SeeSchedule), f)
+	}
+	step := words.Message{Code: words.SeePodEvents}
+	first, _ := why.Params["first"].(words.Code)
+	for _, r := range podRules {
+		if (r.Cause == why.Code || r.Cause == first) && (r.With == "" || why.Params[r.With] != nil &&
+			why.Params[r.With] != "") {
+			step.Code = r.Step
+			break
+		}
+	}
+	step.Params = words.Params{}
+	if words.Takes(step.Code, "object") {
+		step.Params["object"] = object
+	}
+	for _, name := range []string{"container", "resource", "taint", "claim", "class", "size", "volume", "quota", "probe",
+		"kubernetesNode", "missing", "statefulSet"} {
+		v := why.Params[name]
+		if text, ok := v.(string); ok {
+			f[name] = cmp.Or(text, f[name])
+		}
+		if v != nil && v != "" && words.Takes(step.Code, name) {
+			step.Params[name] = v
+		}
+	}
+	if len(step.Params) == 0 {
+		step.Params = nil
+	}
+	return evidence.Do(step, f)
+}
