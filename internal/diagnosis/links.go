@@ -258,13 +258,16 @@ func (s *scene) rest() {
 	}
 	for _, j := range order {
 		n := &s.nodes[j]
-		observers := 0
+		observers, code := 0, words.FindingNodeNotListed
 		for _, k := range unsure[j] {
 			observers += s.h.Blockers[k].Count()
+			if s.h.Blockers[k].Reason == words.NodeUnknown {
+				code = words.FindingNodeNotSure
+			}
 		}
 		s.add(Finding{
 			Kind: unclear, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{j})},
-			Message:  words.New(words.FindingNodeNotSure, "node", n.Name(), "observers", observers),
+			Message:  words.New(code, "node", n.Name(), "observers", observers),
 			Evidence: s.numbers(n), Step: s.h.Blockers[unsure[j][0]].Step,
 		}, unsure[j]...)
 	}

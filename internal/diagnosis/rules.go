@@ -92,19 +92,21 @@ var rules = map[words.Code][]rule{
 			take: of(words.MakeNamedReport, "report")},
 		{steps: one(words.RunControllerAndReporters), when: not(because(words.NoReportOf, words.ReportLost))},
 		disarm,
+		{steps: one(words.SeeOperatorLog), when: operatorLeads},
 		{steps: one(words.StartOperator), when: ofOperator},
 		{steps: one(words.RunController)},
 	},
 	words.ReportOutdated: {
 		{steps: one(words.ClearPodAnnotation), when: because(words.ReportFrozenByOneRow)},
 		disarm,
+		{steps: one(words.SeeOperatorLog), when: operatorLeads},
 		{steps: one(words.StartOperator), when: ofOperator},
 		{steps: one(words.RunController)},
 	},
 	words.ControllerSilent: {
 		disarm,
-		{steps: one(words.StartOperator), when: because(words.OperatorScaledDown, words.OperatorNotAvailable,
-			words.OperatorLeaseSilent)},
+		{steps: one(words.ScaleOperatorBack), when: because(words.OperatorScaledDown)},
+		{steps: one(words.StartOperator), when: because(words.OperatorNotAvailable, words.OperatorLeaseSilent)},
 		{steps: one(words.StartController)},
 	},
 	words.OperatorDegraded: {{steps: one(words.ReadDegraded)}},
@@ -309,6 +311,8 @@ var disarm = rule{steps: one(words.CancelBeforeStart),
 	take: func(a *asked) words.Message { return replace.Disarm(a.c.Namespace, replace.ArmedMember(a.c)) }}
 
 func ofOperator(a *asked) bool { return a.c.Operator }
+
+func operatorLeads(a *asked) bool { return a.c.Operator && a.c.OperatorLeads() }
 
 // onlyUnreadElsewhere reports whether the cluster's only blockers are missing rows of nodes that
 // every fresh row has UP, in a datacenter that nothing of ours can read.

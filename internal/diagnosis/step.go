@@ -239,9 +239,9 @@ func (a *asked) facts() evidence.Facts {
 		if pod := firstOf(a.b.Cause.Params["pods"]); pod != "" {
 			f["object"] = "pod " + pod
 		}
-	case words.ControllerSilent:
+	case words.ControllerSilent, words.ReportMissing, words.ReportOutdated:
 		if o := a.c.OperatorState; o != nil {
-			f["operatorNamespace"], _, _ = strings.Cut(o.Deployment, "/")
+			f["operatorNamespace"], f["operator"], _ = strings.Cut(o.Deployment, "/")
 		}
 	}
 	return f

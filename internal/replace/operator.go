@@ -78,7 +78,7 @@ func operatorDeletes(in Input, s Step) Step {
 // checkOperator requires that the operator runs. It deletes the PVC of a requested replacement
 // whenever it starts, even if the node is UP again by then.
 func (v *verifier) checkOperator() finding {
-	look := words.Kubectl(api.OperatorNamespace, "get", "deployment,pods")
+	look := seeOperator(v.in.OperatorOff)
 	switch {
 	case !v.in.OperatorOff.IsZero():
 		f := failed(v.in.OperatorOff, words.New(words.ReplaceStartOperator).Do(look))
@@ -89,6 +89,15 @@ func (v *verifier) checkOperator() finding {
 			words.New(words.ReplaceSeeOperator, "check", CheckOperator).Do(look))
 	}
 	return ok(words.New(words.ReplaceOperatorLeads))
+}
+
+// seeOperator returns the command that shows why the operator does not run.
+func seeOperator(off words.Message) words.Command {
+	step := words.StartOperator
+	if off.Code == words.OperatorScaledDown {
+		step = words.ScaleOperatorBack
+	}
+	return evidence.Facts{}.Commands(step)[0]
 }
 
 // Armed reports whether the Scylla Operator would delete the volume of a running node: its
@@ -143,7 +152,7 @@ func operatorOldPod(in Input, s Step) Step {
 // withdrawal only while a PVC exists that nothing deletes. Once the host ID is recorded, the new
 // node joins without the operator, whose report then goes out of date.
 func operatorOff(in Input, s Step) Step {
-	look := words.Kubectl(api.OperatorNamespace, "get", "deployment,pods")
+	look := seeOperator(in.OperatorOff)
 	s.Cure = words.New(words.StartOperatorToEnd).Do(look)
 	switch {
 	case s.Original != "" && s.Action == ActionFinish:

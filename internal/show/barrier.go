@@ -24,9 +24,9 @@ func answer(d *document.BarrierVerdict) (string, grid.Mark) {
 	switch {
 	case bootstrap.Verdict(d.Verdict).Unsure():
 		return "UNSURE", grid.Unknown
-	case d.Verdict.Satisfied && d.NotRunning().Code == words.BarrierNotReached:
+	case d.Verdict.Satisfied && d.Instead().Code == words.BarrierNotReached:
 		return "NOT STARTED", grid.Unknown
-	case d.Verdict.Satisfied && !d.NotRunning().IsZero():
+	case d.Verdict.Satisfied && !d.Instead().IsZero():
 		return "PASSED", grid.Up
 	case d.Verdict.Satisfied:
 		return "OPEN", grid.Up
@@ -49,7 +49,7 @@ func Barrier(d *document.BarrierVerdict, o Options) string {
 	predicate := d.Verdict.Predicate()
 	switch word {
 	case "NOT STARTED", "PASSED":
-		predicate = words.Text(d.NotRunning())
+		predicate = words.Text(d.Instead())
 	case "WAIT":
 		predicate = strings.TrimPrefix(predicate, "must wait: ") // the word before it
 	}
@@ -215,7 +215,7 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 		word, mark := answer(d)
 		verdict := Cell{Text: g.Marks[mark] + " " + strings.ToLower(word), Style: StyleOf(mark)}
 		why := d.Verdict.Predicate()
-		if not := d.NotRunning(); d.Verdict.Satisfied && !not.IsZero() {
+		if not := d.Instead(); d.Verdict.Satisfied && !not.IsZero() {
 			why = words.Text(not)
 		}
 		if groups, _ := matrix.GroupBlockers(d.Verdict.Blockers); len(groups) > 0 && !d.Verdict.Satisfied {

@@ -129,6 +129,34 @@ func (r redactor) value(v any, f fields) any {
 // writtenFields are the fields whose time of writing is the age of a row.
 var writtenFields = []string{"f:" + api.AnnotationNodeStatusReport, "f:racks", "f:datacenters"}
 
+// ownedFields are the labels and annotations whose writer and time are facts.
+var ownedFields = map[string][]string{
+	"annotations": {api.AnnotationCopyRenewed}, "labels": {api.LabelDecommissioned, api.LabelNodeMaintenance},
+}
+
+// owned returns the part of an entry of managedFields about ownedFields, nil if there is none.
+func owned(entry map[string]any) map[string]any {
+	set, _ := entry["fieldsV1"].(map[string]any)
+	all, _ := set["f:metadata"].(map[string]any)
+	var out map[string]any
+	for in, keys := range ownedFields {
+		have, _ := all["f:"+in].(map[string]any)
+		about := map[string]any{}
+		for _, key := range keys {
+			if _, has := have["f:"+key]; has {
+				about["f:"+key] = map[string]any{}
+			}
+		}
+		if len(about) > 0 {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out["f:"+in] = about
+		}
+	}
+	return out
+}
+
 func (r redactor) metadata(m map[string]any) map[string]any {
 	out := map[string]any{}
 	for k, v := range only(m, "name", "generateName", "namespace", "uid", "resourceVersion", "generation",
@@ -152,6 +180,9 @@ func (r redactor) metadata(m map[string]any) map[string]any {
 			if strings.Contains(string(raw), f) {
 				about[f] = map[string]any{}
 			}
+		}
+		if metadata := owned(entry); metadata != nil {
+			about["f:metadata"] = metadata
 		}
 		if len(about) > 0 {
 			e := only(entry, "manager", "operation", "time", "apiVersion", "fieldsType")

@@ -74,6 +74,11 @@ func TestRedact(t *testing.T) {
 				"fieldsV1":{"f:metadata":{"f:annotations":{"f:` + api.AnnotationNodeStatusReport + `":{},"v:\"hunter2\"":{}}}}},{"manager":"kubectl","fieldsV1":{"f:spec":{}}}]}}`,
 			want: `{"kind":"Pod","metadata":{"managedFields":[{"manager":"scylla-agent","operation":"Update","time":"2026-11-21T12:00:00Z","fieldsType":"FieldsV1",
 				"fieldsV1":{"f:` + api.AnnotationNodeStatusReport + `":{}}}]}}`},
+		"and who wrote the labels and annotations that count": {
+			in: `{"kind":"Service","metadata":{"managedFields":[{"manager":"kubectl-label","operation":"Update","time":"2026-11-21T12:00:00Z","fieldsType":"FieldsV1",
+				"fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:` + api.LabelNodeMaintenance + `":{},"f:hunter2":{}},"f:annotations":{"f:hunter2":{}}}}}]}}`,
+			want: `{"kind":"Service","metadata":{"managedFields":[{"manager":"kubectl-label","operation":"Update","time":"2026-11-21T12:00:00Z","fieldsType":"FieldsV1",
+				"fieldsV1":{"f:metadata":{"f:labels":{"f:` + api.LabelNodeMaintenance + `":{}}}}}]}}`},
 		"of volumes those that are claims": {
 			in: `{"kind":"Pod","spec":{"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"data-0"}},{"name":"b","secret":{"secretName":"tls"}},
 				{"name":"c","csi":{"driver":"d","volumeAttributes":{"clientSecret":"x"}}}]}}`,

@@ -41,6 +41,8 @@ var (
 		"{node} and {count} other nodes do not see each other[ (for {age})], but all are running")
 	FindingNodeNotSure = define("FindingNodeNotSure",
 		"{observers} {observers?node reports|nodes report} {node} as UNKNOWN[ for {age}]")
+	FindingNodeNotListed = define("FindingNodeNotListed",
+		"{observers} {observers?node does|nodes do} not list {node}[ for {age}]")
 	FindingReporterSilent = define("FindingReporterSilent",
 		"no usable status report from {nodes&}[ for {age}][: {why}]")
 	FindingControllerSilent = define("FindingControllerSilent",
@@ -95,7 +97,7 @@ var (
 	FindingReportLeftBehind = define("FindingReportLeftBehind",
 		"report {report} of datacenter {datacenter}, copied here from elsewhere, has not been renewed[ for {age}], and no node here lists its nodes; the Scylla Operator's barrier waits for them")
 	DeleteLeftReport = define("DeleteLeftReport",
-		"check which controller wrote the copy and when: {1}. Only if that controller was uninstalled or its remote removed, delete the copy")
+		"delete the copy only if the controller that wrote it was uninstalled or its remote removed; check which controller that was, and when: {1}")
 	FindingVersionMix = define("FindingVersionMix", "the nodes run different versions: {versions&}")
 
 	HostIDOfMember     = define("HostIDOfMember", "host ID {id} belongs to member {member}")

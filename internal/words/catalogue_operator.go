@@ -26,7 +26,11 @@ var (
 	ReplaceOperatorUnknown = ofReplacement("ReplaceOperatorUnknown", "whether the Scylla Operator is running is unknown: no renewed Lease of it was read", ReplaceSeeOperator)
 	ReplaceSeeOperator     = define("ReplaceSeeOperator", "check that the Scylla Operator is running ({1}), then continue with --skip-check={check}")
 	ReplaceStartOperator   = define("ReplaceStartOperator", "start the Scylla Operator first: later it would carry out this request without any check, even if the node is UP again: {1}")
-	StartOperatorAgain     = define("StartOperatorAgain",
+	ScaleOperatorBack      = define("ScaleOperatorBack",
+		"check who scaled the Scylla Operator to 0 and why, then scale it back, because only it updates its report; its Events show the former number: {1}")
+	SeeOperatorLog = define("SeeOperatorLog",
+		"the Scylla Operator is running and has not written this report; check its log: {1}")
+	StartOperatorAgain = define("StartOperatorAgain",
 		"check that the Scylla Operator is running, or withdraw the request while nothing is deleted: {1}")
 	OperatorOffDeleted = define("OperatorOffDeleted",
 		"the PVC is deleted, is being deleted or was not found, and the host ID of the dead node is not recorded yet: {why}")

@@ -263,12 +263,13 @@ func text(results []preflight.Result) string {
 		count[r.State]++
 	}
 	var b strings.Builder
+	warnings := words.Count(count[preflight.Warning], "warning", "warnings")
 	switch failed, unknown := count[preflight.Failed], count[preflight.Unknown]; {
 	case failed+unknown == 0:
-		fmt.Fprintf(&b, "%s: %d checks, %d warnings\n\n", show.Good.Paint("ok"), len(results), count[preflight.Warning])
+		fmt.Fprintf(&b, "%s: %s, %s\n\n", show.Good.Paint("ok"), words.Count(len(results), "check", "checks"), warnings)
 	default:
-		fmt.Fprintf(&b, "%s: %d of %d checks failed, %d could not run, %d warnings\n\n", show.Bad.Paint("not ok"),
-			failed, len(results), unknown, count[preflight.Warning])
+		fmt.Fprintf(&b, "%s: %d of %s failed, %d could not run, %s\n\n", show.Bad.Paint("not ok"), failed,
+			words.Count(len(results), "check", "checks"), unknown, warnings)
 	}
 	look := map[preflight.State]show.Style{preflight.Failed: show.Bad, preflight.Unknown: show.Warn,
 		preflight.Warning: show.Warn, preflight.OK: show.Good}

@@ -58,7 +58,8 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 	scheme := kube.NewScheme()
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
 	utilruntime.Must(discoveryv1.AddToScheme(scheme))
-	c, err := client.New(cfg, client.Options{Scheme: scheme})
+	utilruntime.Must(rbacv1.AddToScheme(scheme))
+	c, err := o.d.ClientOf(cfg, scheme)
 	if err != nil {
 		return nil, fmt.Errorf("create client: %w", err)
 	}
@@ -81,7 +82,7 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 	}
 	in.Access = append(in.Access, o.access(ctx, c, namespace, in)...)
 	if !o.pre {
-		in.Denials = denials(ctx, cfg, scheme, in)
+		in.Denials = o.denials(ctx, cfg, scheme, in)
 		in.Reach = reach(ctx, cfg, in.Pods)
 	}
 	if ctx.Err() != nil {
@@ -370,7 +371,8 @@ func accounts(sets []appsv1.StatefulSet) []string {
 // foreign annotation on one of its Pods, without that Pod's token. It is a dry run, so nothing
 // changes even if the write is allowed. An account without permission to patch Pods has its own
 // result.
-func denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, in *preflight.Input) []preflight.Denial {
+func (o *options) denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme,
+	in *preflight.Input) []preflight.Denial {
 	var all []preflight.Denial
 	for _, account := range accounts(in.StatefulSets) {
 		namespace, name, _ := strings.Cut(account, "/")
@@ -389,7 +391,7 @@ func denials(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme, in *
 		as := rest.CopyConfig(cfg)
 		as.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + namespace + ":" + name,
 			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}}
-		c, err := client.New(as, client.Options{Scheme: scheme})
+		c, err := o.d.ClientOf(as, scheme)
 		if err == nil {
 			err = c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: d.Pod}},
 				client.RawPatch(types.MergePatchType,

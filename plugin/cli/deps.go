@@ -57,6 +57,8 @@ type Deps struct {
 	// RESTConfig, NewClient, ReadLive and WhoAmI access the API server; tests replace them.
 	RESTConfig func() (*rest.Config, error)
 	NewClient  func() (client.WithWatch, error)
+	// ClientOf returns a client with other kinds than NewClient's.
+	ClientOf func(cfg *rest.Config, scheme *runtime.Scheme) (client.Client, error)
 	// ReadLive returns the same cluster with the rows and facts from each node's own API.
 	ReadLive func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error)
 	// Replication returns the replication of every keyspace, from the first of these Pods that
@@ -92,6 +94,9 @@ func New(streams genericiooptions.IOStreams, clk clock.WithTicker, environ []str
 			return nil, err
 		}
 		return kube.NewClient(cfg)
+	}
+	d.ClientOf = func(cfg *rest.Config, scheme *runtime.Scheme) (client.Client, error) {
+		return client.New(cfg, client.Options{Scheme: scheme})
 	}
 	d.ReadLive = func(ctx context.Context, s *cluster.Cluster, opts kube.LiveOptions) (*cluster.Cluster, error) {
 		cfg, err := d.RESTConfig()

@@ -125,11 +125,13 @@ func (d *Document) next(p *page) {
 		p.command(words.Scylla(d.Namespace, "barrier", d.Node.Member))
 	}
 	if d.OtherProblems > 0 {
-		which := "the cluster has 1 problem unrelated to this node"
-		if d.OtherProblems > 1 {
-			which = fmt.Sprintf("the cluster has %d problems unrelated to this node", d.OtherProblems)
+		which := "the cluster has " + words.Count(d.OtherProblems, "problem", "problems")
+		if d.Newcomer != nil && !d.Newcomer.MayStart {
+			which += ", which may block this new node:"
+		} else {
+			which += " unrelated to this node:"
 		}
-		p.line(show.Warn, "Elsewhere", which+":")
+		p.line(show.Warn, "Elsewhere", which)
 		p.command(words.Scylla(d.Namespace, "status", d.Cluster))
 	}
 }
@@ -195,7 +197,11 @@ func processText(n *document.Node) string {
 }
 
 func (d *Document) seen(p *page) {
-	p.opinions("Seen by", d.SeenBy, "no node has a usable status report")
+	none := "no node has a usable status report"
+	if d.Node.HostID == "" {
+		none = "its host ID is unknown"
+	}
+	p.opinions("Seen by", d.SeenBy, none)
 	own := d.Node.Row
 	text := ""
 	if own.Status != document.RowOK && own.Status != document.RowNone {

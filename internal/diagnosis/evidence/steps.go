@@ -158,6 +158,8 @@ var commands = map[words.Code][]string{
 	words.UpgradeForPermits: {"scylla install --upgrade"},
 	words.CancelBeforeStart: {"scylla replace cancel {member} {in}"},
 	words.StartOperator:     {"get deployment,pods -n {operatorNamespace}"},
+	words.ScaleOperatorBack: {"describe deployment {operator} -n {operatorNamespace}"},
+	words.SeeOperatorLog:    {"logs deployment/{operator} -n {operatorNamespace} --tail 100"},
 	words.ReadDegraded:      {"describe scylladbdatacenter {cluster} {in}"},
 
 	words.ResetMembersRun:  {seeCluster},
@@ -176,6 +178,7 @@ var constants = Facts{
 	"replication":       "SELECT keyspace_name, replication FROM system_schema.keyspaces",
 	"retain":            `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`,
 	"operatorNamespace": api.OperatorNamespace,
+	"operator":          api.OperatorName,
 	"object":            "pod POD",
 	"log":               "logs POD -c CONTAINER",
 	"target":            "MEMBER",

@@ -81,7 +81,8 @@ func (c *checker) operatorOf(s *cluster.Cluster) {
 	from, subject, h := len(c.results), "cluster "+s.Key.String(), bootstrap.HealthOf(s)
 	diagnosis.From(s, h, diagnosis.Known{}) // gives the blockers their steps
 	for _, b := range h.Blockers {
-		if b.Reason == words.ControllerSilent || b.Reason == words.OperatorDegraded {
+		switch b.Reason {
+		case words.ControllerSilent, words.OperatorDegraded, words.ReportMissing:
 			c.add("operator", subject, Failed, words.New(b.Reason, "why", b.Cause), b.Step)
 		}
 	}

@@ -74,7 +74,8 @@ func TestOperatorsNamespace(t *testing.T) {
 		"one Pod of an older template": {change: func(o *cluster.Objects) { o.Pods[1].Spec.InitContainers = nil }, want: []string{"failed PodGateMissing StepOperatorRolls"}},
 		"scaled to 0": {change: func(o *cluster.Objects) {
 			o.OperatorState.Replicas, o.OperatorState.Available = 0, 0
-		}, want: []string{"failed ControllerSilent StartOperator"}},
+		}, want: []string{"failed ControllerSilent ScaleOperatorBack"}},
+		"its report was deleted: its barriers open": {change: func(o *cluster.Objects) { o.Reports = nil }, want: []string{"failed ReportMissing SeeOperatorLog"}},
 		"scaled to 0, and a request that it would carry out": {change: func(o *cluster.Objects) {
 			o.OperatorState.Replicas, o.OperatorState.Available = 0, 0
 			o.Services[0].Labels[api.LabelReplace] = ""

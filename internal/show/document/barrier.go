@@ -42,6 +42,8 @@ type BarrierVerdict struct {
 	Replacement *Replacement `json:"replacement,omitempty"`
 	// View is the controller's view, with its age; absent if our controller writes none.
 	View *ViewStamp `json:"view,omitempty"`
+
+	running bool // its ScyllaDB runs
 }
 
 // BarrierVerdictList is the document of `kubectl scylla barrier` without a member: waiting members.
@@ -79,6 +81,10 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 	// Only the Pod can read its data directory: otherwise every member would have this note.
 	d.Verdict.Notes = slices.DeleteFunc(slices.Clone(d.Verdict.Notes),
 		func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
+	if r, _ := s.LeftReport(); r != nil && d.Barrier.OfOperator {
+		d.Verdict.Notes = append(d.Verdict.Notes, words.New(words.FindingReportLeftBehind, "report", r.Name, "datacenter",
+			r.DatacenterName))
+	}
 	if note := d.failure(); !note.IsZero() {
 		d.Verdict.Notes = append(d.Verdict.Notes, note)
 	}
@@ -90,7 +96,7 @@ func newBarrierVerdict(j *diagnosis.Judged, m *cluster.Member, v Verdict) *Barri
 		Header: header(KindBarrierVerdict, m.Member, j.Cluster, j.Made), Cluster: j.Cluster.Name, Membership: m.State,
 		Pod: m.PodState, Verdict: v,
 		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m),
-		MemberNotes: noteTexts(m.Notes(), false),
+		MemberNotes: noteTexts(m.Notes(), false), running: running(m),
 	}
 }
 
@@ -189,20 +195,28 @@ func (d *BarrierVerdict) Waits() bool {
 	return d.Membership == cluster.MemberNewcomer && !d.Verdict.Satisfied
 }
 
-// NotRunning returns why "may start" is not said of a new node: its Pod has passed its barrier, or
-// does not run it yet. Zero while the barrier runs.
-func (d *BarrierVerdict) NotRunning() words.Message {
+// Instead returns what is said of a new node in place of "may start": its ScyllaDB runs, or its
+// barrier has opened or does not run yet. Zero while the barrier runs.
+func (d *BarrierVerdict) Instead() words.Message {
 	if d.Membership != cluster.MemberNewcomer {
 		return words.Message{}
 	}
-	return notRunning(&d.Barrier)
+	return instead(d.running, &d.Barrier)
 }
 
-func notRunning(s *cluster.BarrierState) words.Message {
-	switch s.Phase {
-	case cluster.BarrierWaiting, cluster.BarrierAbsent:
+// running reports whether a new node's ScyllaDB runs, so that nothing delays its start. In our Pods
+// a launcher may wait in a running container.
+func running(m *cluster.Member) bool {
+	return cluster.NodeStarted(m.Pod) || m.OfOperator() && m.Started()
+}
+
+func instead(running bool, s *cluster.BarrierState) words.Message {
+	switch {
+	case running:
+		return words.New(words.NewcomerRuns)
+	case s.Phase == cluster.BarrierWaiting || s.Phase == cluster.BarrierAbsent:
 		return words.Message{}
-	case cluster.BarrierPassed:
+	case s.Phase == cluster.BarrierPassed:
 		return words.New(words.BarrierHasOpened)
 	}
 	return words.New(words.BarrierNotReached)

@@ -222,17 +222,12 @@ func newNewcomer(j *diagnosis.Judged, m *cluster.Member) Newcomer {
 	}
 	v := &start.Verdict
 	n.MayStart, n.Decision, n.Summary = v.Satisfied, string(v.Decision), v.Summary
-	if state := m.Barrier(); v.Satisfied {
-		if not := notRunning(&state); !not.IsZero() {
-			n.Summary = not
-		}
+	state := m.Barrier()
+	if not := instead(running(m), &state); v.Satisfied && !not.IsZero() || not.Code == words.NewcomerRuns {
+		n.Summary = not
 	}
 	for _, b := range v.Blockers {
 		n.Blockers += b.Count()
-	}
-	// A launcher may wait in a running container.
-	if !v.Satisfied && (cluster.NodeStarted(m.Pod) || m.OfOperator() && m.Started()) {
-		n.Summary = words.New(words.NewcomerRuns)
 	}
 	return n
 }

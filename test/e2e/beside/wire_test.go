@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -101,6 +102,9 @@ func (w *wire) run(args ...string) plugintest.Result {
 	}
 	got := plugintest.Run{Args: args, Client: w.c, Clock: clock.RealClock{}, Live: nobody, Setup: func(d *cli.Deps) {
 		d.RESTConfig = func() (*rest.Config, error) { return rest.CopyConfig(w.cfg), nil }
+		d.ClientOf = func(cfg *rest.Config, scheme *runtime.Scheme) (client.Client, error) {
+			return client.New(cfg, client.Options{Scheme: scheme})
+		}
 	}}.Do(w.t)
 	fmt.Fprintf(w.said, "$ %v -> %d\n%s%s", args, got.Code, got.Stdout, got.Stderr)
 	return got

@@ -20,14 +20,20 @@ import (
 	"testing"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
@@ -108,7 +114,11 @@ type Result struct {
 
 // NewClient is a fake API server that holds the objects and knows our kinds.
 func NewClient(objects []client.Object, funcs interceptor.Funcs) client.WithWatch {
-	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithReturnManagedFields().WithStatusSubresource(&api.ScyllaDBStatusReport{}).WithIndex(&corev1.Event{}, "type", typeOf).WithObjects(machines(copies(objects))...).WithInterceptorFuncs(funcs).Build()
+	scheme := kube.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{discoveryv1.AddToScheme, rbacv1.AddToScheme} {
+		utilruntime.Must(add(scheme)) // the kinds that check reads
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(kube.NewMapper()).WithReturnManagedFields().WithStatusSubresource(&api.ScyllaDBStatusReport{}).WithIndex(&corev1.Event{}, "type", typeOf).WithObjects(machines(copies(objects))...).WithInterceptorFuncs(funcs).Build()
 }
 
 // typeOf lets Events be selected by their type, as an API server does.
@@ -117,6 +127,29 @@ func typeOf(o client.Object) []string {
 		return []string{e.Type}
 	}
 	return nil
+}
+
+// of is the fake client for a program that knows the kinds of a scheme, and that has every permission.
+func of(c client.WithWatch, scheme *runtime.Scheme) client.Client {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			switch review := o.(type) {
+			case *authorizationv1.SelfSubjectAccessReview:
+				review.Status.Allowed = true
+			case *authorizationv1.SubjectAccessReview:
+				review.Status.Allowed = true
+			default:
+				return c.Create(ctx, o, opts...)
+			}
+			return nil
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, err := apiutil.GVKForObject(list, scheme); err != nil {
+				return err
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
 }
 
 // machines adds the Kubernetes nodes that Pods are on and that are not among the objects: each is ready.
@@ -205,6 +238,7 @@ func (r Run) deps(t testing.TB, out, errOut io.Writer) *cli.Deps {
 	}
 	if c != nil {
 		d.NewClient = func() (client.WithWatch, error) { return c, nil }
+		d.ClientOf = func(_ *rest.Config, scheme *runtime.Scheme) (client.Client, error) { return of(c, scheme), nil }
 		host := sync.OnceValue(func() string { return server(t, r.Logs) })
 		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: host()}, nil }
 	}
@@ -254,8 +288,13 @@ func server(t testing.TB, logs map[string]string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Path == "/version" {
+		switch r.URL.Path {
+		case "/version":
+			w.Header().Set("Date", Now.UTC().Format(http.TimeFormat))
 			_, _ = fmt.Fprint(w, `{"major":"1","minor":"37","gitVersion":"v1.37.2"}`)
+			return
+		case "/apis/" + api.GroupVersion.String():
+			_, _ = fmt.Fprintf(w, `{"kind":"APIResourceList","groupVersion":%q,"resources":[{"name":"scylladbstatusreports"},{"name":"scylladbdatacenternodesstatusreports"}]}`, api.GroupVersion)
 			return
 		}
 		if log, has := logs[path.Base(path.Dir(r.URL.Path))+"/"+r.URL.Query().Get("container")]; has && path.Base(r.URL.Path) == "log" {
