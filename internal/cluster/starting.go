@@ -193,6 +193,22 @@ func notReadySince(pod *corev1.Pod) time.Time {
 	return podTransition(pod, corev1.PodScheduled)
 }
 
+// StartingSince returns since when the member's Pod has been starting: since its containers, its
+// init containers or the Pod itself got that far; zero if unknown.
+func (m *Member) StartingSince() time.Time {
+	if !m.WaitingSince.IsZero() || m.Pod == nil {
+		return m.WaitingSince
+	}
+	since := m.StartedAt()
+	if c := podCondition(m.Pod, corev1.PodInitialized); c != nil && c.LastTransitionTime.After(since) {
+		since = c.LastTransitionTime.Time
+	}
+	if at := notReadySince(m.Pod); at.After(since) {
+		since = at
+	}
+	return since
+}
+
 // addTransientSteps adds to the nodes' fates whether their cause is known, and since when their
 // Pods have not been Ready. It keeps an existing fate, for example of a replacement.
 func (c *Cluster) addTransientSteps(fates map[hostid.ID]matrix.NodeFacts) {

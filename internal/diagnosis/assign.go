@@ -281,6 +281,9 @@ func (s *scene) replaced() {
 		old := cmp.Or(s.known.Newcomers[n.HostID], n.HostID)
 		f := Finding{Kind: ReplacementOpen, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})},
 			Message: words.New(words.FindingReplacementOpen, "node", n.Name()), Step: s.step(n)}
+		if known, recorded := fates[old]; recorded && !known.Open && n.member != nil && n.member.ReplaceRequested {
+			f.Message.Code = words.FindingReplacementRequested
+		}
 		if why := s.known.Failed[old]; !why.IsZero() {
 			f.Kind, f.Message = ReplacementFailed,
 				words.New(words.FindingReplacementFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)
@@ -443,7 +446,7 @@ func (s *scene) starting() {
 	f := s.add(Finding{
 		Kind: NodeStarting, Scope: Scope{Level: LevelNode, Nodes: s.refs(nodes)},
 		Message: words.New(words.FindingNodeStarting, "nodes", s.names(nodes), "waits", waits), Evidence: s.numbers(n),
-		Step: s.do(words.WaitForStart, evidence.Facts{"pod": n.Name()}, "waits", waits),
+		Step: replace.StartStep(s.c, n.Member),
 	})
 	s.give(f, nodes)
 }

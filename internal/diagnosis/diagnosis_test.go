@@ -269,7 +269,7 @@ func TestNoHarm8ADeadScyllaDBIsNotStarting(t *testing.T) {
 		"refused for a minute":  {cluster: dead(mode(""), time.Minute), step: wait, want: starting},
 		"STARTING for long":     {cluster: dead(mode("STARTING"), long), step: look, want: isDown("its container has been running for 10m0s without becoming Ready")},
 		"STARTING for a minute": {cluster: dead(mode("STARTING"), time.Minute), step: wait, want: starting},
-		"JOINING for long":      {cluster: dead(mode("JOINING"), long), step: wait, want: starting},
+		"JOINING for long":      {cluster: dead(mode("JOINING"), long), step: look, want: starting},
 		"long in its barrier, and started a minute ago": {cluster: onPod(dead(mode(""), long), func(p *corev1.Pod) {
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(scenes.Now.Add(-time.Minute))})
 		}), step: wait, want: starting},

@@ -145,7 +145,8 @@ func (k *Known) learn(m *cluster.Member, r *Replacing, newcomer hostid.ID) {
 		k.step(old, words.New(words.ResumeReplacement, "cure", s.Cure))
 		k.step(newcomer, k.Steps[old])
 	// other blockers are checks, and replace status shows them all
-	case !s.Cure.IsZero() && (!s.Held() || s.Refused != nil):
+	case !s.Cure.IsZero() && (!s.Held() || s.Refused != nil || s.Cure.Code == words.StartOperatorAgain ||
+		s.Cure.Code == words.StartOperatorToRecord):
 		k.step(old, words.New(words.ReplacementWaits, "cure", s.Cure))
 	}
 }

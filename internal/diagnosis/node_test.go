@@ -130,7 +130,7 @@ func TestNextSteps(t *testing.T) {
 		reach      = "check that its Pod is running and reachable: kubectl get pod demo-rack3-0 -n demo"
 		logOf      = "kubectl logs demo-rack3-0 -c scylla -n demo"
 		resume     = "the replacement failed: kubectl scylla replace resume demo-rack3-0 -n demo"
-		underWay   = "wait until its replacement has finished; check its progress: kubectl scylla replace status demo-rack3-0 -n demo"
+		underWay   = "wait up to 12h0m until its replacement has finished; check its progress: kubectl scylla replace status demo-rack3-0 -n demo"
 		removenode = "remove this orphaned host ID, which belongs to no member; this cannot be undone: kubectl scylla nodetool demo-rack1-0 -n demo -- removenode " + gone
 	)
 	tests := map[string]struct {
@@ -154,13 +154,13 @@ func TestNextSteps(t *testing.T) {
 		"DOWN, and its row is old":               {both(down(matrix.StateNormal), stale), long, []words.Code{d, d, s}, reach, ""},
 		"DOWN, and it has no row":                {both(down(matrix.StateNormal), silent), long, []words.Code{d, d, m}, reach, ""},
 		"DOWN, and nobody says since when":       {both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), demo, []words.Code{d, d, e}, "check the ScyllaDB log: " + logOf, ""},
-		"DOWN while joining":                     {down(matrix.StateJoining), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, check its log: " + logOf, ""},
-		"DOWN while replacing":                   {down(matrix.StateReplacing), demo, []words.Code{d, d, d}, "wait until it has joined; if it stopped, check its log: " + logOf, ""},
+		"DOWN while joining":                     {down(matrix.StateJoining), demo, []words.Code{d, d, d}, "wait up to 12h0m until it has joined; if it stopped, check its log: " + logOf, ""},
+		"DOWN while replacing":                   {down(matrix.StateReplacing), demo, []words.Code{d, d, d}, "wait up to 12h0m until it has joined; if it stopped, check its log: " + logOf, ""},
 		"DOWN while leaving": {
 			down(matrix.StateLeaving), demo, []words.Code{d, d, d},
 			"start it again so that it can finish leaving; check its log for why it stopped: " + logOf, "",
 		},
-		"being replaced, and no more is known": {down(matrix.StateBeingReplaced), demo, []words.Code{d, d, d}, "wait until its replacement has joined", ""},
+		"being replaced, and no more is known": {down(matrix.StateBeingReplaced), demo, []words.Code{d, d, d}, "wait up to 12h0m until its replacement has joined", ""},
 		"out of sight": {
 			parted, demo, []words.Code{d, d, d, d}, "fix the network first (routes, firewalls, NetworkPolicies; ports 7000 and 7001); do not replace any node", "",
 		},
@@ -171,7 +171,7 @@ func TestNextSteps(t *testing.T) {
 		}, []words.Code{d, d, s}, underWay, ""},
 		"a replacement is asked for": {
 			both(down(matrix.StateNormal), silent), fate(matrix.NodeFacts{Member: "demo-rack3-0"}), []words.Code{d, d, m},
-			"wait: its replacement is requested; check its progress: kubectl scylla replace status demo-rack3-0 -n demo", "",
+			"wait up to 2m0s: its replacement is requested; check its progress: kubectl scylla replace status demo-rack3-0 -n demo", "",
 		},
 		"a replacement failed": {
 			both(down(matrix.StateNormal), failed(matrix.FaultScyllaDB)), fate(matrix.NodeFacts{Member: "demo-rack3-0", Open: true}), []words.Code{d, d, e}, resume, idC,
@@ -190,10 +190,10 @@ func TestNextSteps(t *testing.T) {
 			both(down(matrix.StateNormal), unmade), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d, m}, former, "",
 		},
 		"a newcomer whose join was cut short": {
-			down(matrix.StateJoining), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d}, "wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
+			down(matrix.StateJoining), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d}, "wait up to 30m0s until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
 		},
 		"a newcomer of rows without states": {
-			both(down(matrix.StateNormal), stateless), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d, m}, "wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
+			both(down(matrix.StateNormal), stateless), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d, m}, "wait up to 30m0s until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
 		},
 		"a ghost": {ghost, demo, []words.Code{d, d, d, m}, removenode, gone},
 		"a host ID that nobody here knows": {
@@ -204,7 +204,7 @@ func TestNextSteps(t *testing.T) {
 		"its Pod cannot be reached":    {failed(matrix.FaultPod), demo, []words.Code{e}, "check that its Pod is running and reachable: kubectl get pod demo-rack3-0 -n demo", ""},
 		"its row cannot be read": {
 			failed(matrix.FaultReporter), demo, []words.Code{e},
-			"wait for its next status report; if the problem persists, check the reporter log: kubectl logs demo-rack3-0 -c scylla-reporter -n demo", "",
+			"wait up to 5m0s for its next status report; if the problem persists, check the reporter log: kubectl logs demo-rack3-0 -c scylla-reporter -n demo", "",
 		},
 		"the report does not fit together": {failed(matrix.FaultReport), demo, []words.Code{e}, "check that the controller is running: it rewrites the report", ""},
 		"its row is old":                   {stale, demo, []words.Code{s}, "check that it and its reporter are running: kubectl get pod demo-rack3-0 -n demo", ""},

@@ -9,6 +9,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -101,7 +102,7 @@ func (s *scene) remarks() {
 	if len(versions) > 1 {
 		s.remark(
 			Finding{Kind: SchemaDisagreement, Message: words.New(words.FindingSchemaDisagreement, "count",
-				len(versions)), Step: words.New(words.WaitForSchema)})
+				len(versions)), Step: replace.Waited(words.New(words.WaitForSchema), 0, nil)})
 	}
 	s.mix()
 	if n := len(s.c.AcceptedUnread()); n > 0 {

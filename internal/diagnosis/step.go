@@ -178,10 +178,13 @@ func (s *asker) step(b *matrix.Blocker) words.Message {
 		if r.when != nil && !r.when(a) {
 			continue
 		}
+		step := words.Message{}
 		if r.take != nil {
-			return replace.Allowed(s.c, r.take(a))
+			step = r.take(a)
+		} else {
+			step = a.do(r.steps[0])
 		}
-		return replace.Allowed(s.c, a.do(r.steps[0]))
+		return replace.Allowed(s.c, a.waited(step))
 	}
 	return words.Message{}
 }

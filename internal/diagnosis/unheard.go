@@ -56,7 +56,7 @@ func (s *scene) unheard() {
 
 // slowStart is how long a Pod may be without a ready ScyllaDB before that is reported: longer than
 // an image and a volume need on most clusters. A join takes longer, and is reported as one.
-const slowStart = 10 * time.Minute
+const slowStart = cluster.LimitStart
 
 // newNodes reports new nodes that do not start, with the step for what Kubernetes says of their
 // Pods. A node that waits in its barrier has the barrier's reasons.

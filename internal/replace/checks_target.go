@@ -144,7 +144,7 @@ func (v *rowEvidence) checkDown() finding {
 			words.New(words.ReplaceAliveCannot))
 	case !t.MajorityDown():
 		return unknown(words.New(words.ReplaceNoMajority, "down", len(t.Down), "total", t.Total(), "node", name,
-			"unsure", v.labels(t.Unknown), "not", v.labels(t.NotListed)), words.New(words.ReplaceWaitMajority))
+			"unsure", v.labels(t.Unknown), "not", v.labels(t.NotListed)), words.New(words.ReplaceWaitMajority).Do(words.Scylla(v.in.Namespace, "status")))
 	case len(t.Contradict) > 0:
 		return unknown(words.New(words.ReplaceContradicted, "by", v.labels(t.Contradict), "node", name),
 			words.New(words.ReplaceWaitAgreement))
@@ -263,7 +263,8 @@ func (v *verifier) checkAttempt() finding {
 	if v.newcomer == "" {
 		return ok(words.New(words.AttemptNoNewcomer))
 	}
-	wait, name := words.New(words.AttemptWait), short(v.newcomer)
+	wait, name := words.New(words.AttemptWait).Do(words.Scylla(v.in.Namespace, "replace", "status")),
+		short(v.newcomer)
 	for _, op := range maintenance.Open(v.in.Operations) {
 		// Released versions report the new node of a replacement, later ones the replaced node.
 		if op.HostID == v.newcomer || op.HostID == v.target && op.Type == "replace" {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -71,6 +73,10 @@ func operatorDeletes(in Input, s Step) Step {
 		s.Cure = words.New(words.CureBudget).Do(words.Kubectl(in.Namespace, "get", "poddisruptionbudgets,pods"))
 	default:
 		s.Action, s.Message = ActionDeletePVC, words.New(words.OperatorDeletes)
+		if i := slices.IndexFunc(in.Claims, func(p *corev1.PersistentVolumeClaim) bool { return !goes(p) }); i >= 0 {
+			s.Cure = words.New(words.OperatorHasNotBegun, "claim", in.Claims[i].Name).Do(
+				words.Kubectl(api.OperatorNamespace, "get", "deployment,pods"))
+		}
 	}
 	return s
 }

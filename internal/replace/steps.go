@@ -39,7 +39,7 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 	case cluster.CauseDecommissionLabel:
 		return evidence.Do(words.New(words.SeeDecommissioned), f)
 	case cluster.CauseLeaving:
-		return evidence.Do(words.New(words.WaitForLeaving), f)
+		return Waited(evidence.Do(words.New(words.WaitForLeaving), f), leavingFor(c, member), f)
 	case cluster.CauseLeftOut:
 		return evidence.Do(words.New(words.ForcePastZeroToken, "node", member), f)
 	case cluster.CauseOrder:
@@ -60,7 +60,7 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 	case cluster.CauseHalted:
 		return HaltedStep(c, member, c.Halted(member).Code)
 	case cluster.CauseStarting:
-		return evidence.Do(words.New(words.WaitForStart, "waits", cluster.PodWaiting(c.Pod(member))), f)
+		return StartStep(c, member)
 	}
 	return words.Message{}
 }
@@ -70,7 +70,7 @@ func OfCauses() []words.Code {
 	return slices.Concat([]words.Code{
 		words.SeeDecommissioned, words.WaitForLeaving, words.ForcePastZeroToken, words.LowerOrdinalFirst,
 		words.ApplyParallel, words.MendKubernetesNode, words.UncordonNode,
-		words.BeginAnew, words.WaitForStart,
+		words.BeginAnew, words.WaitForStart, words.SeeBarrier, words.SeeSlowStart,
 	}, OfPods(), OfHalted())
 }
 

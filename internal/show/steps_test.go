@@ -58,7 +58,7 @@ func TestOneStepEverywhere(t *testing.T) {
 	const (
 		look = "the replacement failed: delete nothing yet: it is unknown whether the new volume is lost. Check whether a node lists its host ID, and check its log: " +
 			"kubectl scylla describe demo-dc1-rack3-0 -n demo; kubectl logs demo-dc1-rack3-0 -c scylla --previous -n demo"
-		underWay = "wait until its replacement has finished; check its progress: kubectl scylla replace status demo-dc1-rack3-0 -n demo"
+		underWay = "wait up to 12h0m until its replacement has finished; check its progress: kubectl scylla replace status demo-dc1-rack3-0 -n demo"
 	)
 	tests := map[string]struct {
 		objects []client.Object
@@ -80,7 +80,7 @@ func TestOneStepEverywhere(t *testing.T) {
 		"a replacement is under way": {objects: objects(down().Replacing(replacedMember)), hostID: id, want: underWay},
 		"a replacement is asked for and held up": {
 			objects: objects(requested), hostID: id,
-			want: "wait: its replacement is requested; check its progress: kubectl scylla replace status demo-dc1-rack3-0 -n demo",
+			want: "wait up to 2m0s: its replacement is requested; check its progress: kubectl scylla replace status demo-dc1-rack3-0 -n demo",
 		},
 		"a replacement failed":                         {objects: objects(down().Replacing(replacedMember).Exited(replacedMember, 1)), hostID: id, want: look, pod: underWay},
 		"a replacement failed whose new node is known": {objects: objects(listed), hostID: id, want: look, pod: underWay},

@@ -224,19 +224,19 @@ var (
 	StartMember = define("StartMember",
 		"check that {node} starts; its host ID is recorded on its Service once ScyllaDB has one")
 	ReplacementOpen = define("ReplacementOpen",
-		"wait until its replacement has finished; check its progress: {1}")
+		"wait[ up to {limit}] until its replacement has finished; check its progress: {1}")
 	ReplacementRequested = define("ReplacementRequested",
-		"wait: its replacement is requested; check its progress: {1}")
+		"wait[ up to {limit}]: its replacement is requested; check its progress: {1}")
 	WaitForRollback = define("WaitForRollback",
-		"wait until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: {1}")
+		"wait[ up to {limit}] until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: {1}")
 	ReplaceFormerNode = define("ReplaceFormerNode",
 		"replace the former node of this member, which the cluster still lists: {1}")
 	KeepOwnVolume = define("KeepOwnVolume",
 		"do not replace it: nothing shows that its volume is lost; check the volume: {1}, and which nodes list it: {2}")
 	WaitForGossip = define("WaitForGossip",
-		"wait until gossip has settled; if this persists, compare nodetool status on both nodes")
+		"wait[ up to {limit}] until gossip has settled; if this persists, compare nodetool status on both nodes")
 	WaitForMembership = define("WaitForMembership",
-		"wait until all nodes list the same members; if this persists, compare nodetool status on both nodes")
+		"wait[ up to {limit}] until all nodes list the same members; if this persists, compare nodetool status on both nodes")
 	BringReport = define("BringReport",
 		"if it runs in another datacenter, copy that datacenter's report here; check whether it is an orphaned host ID that can be removed: {1}")
 	KeepDatacenterReport = define("KeepDatacenterReport",
@@ -250,10 +250,10 @@ var (
 		"fix the network between it and the nodes that see it DOWN; do not replace it: it sends status reports, so it is running")
 	MendLink = define("MendLink",
 		"fix the network between it and the nodes that see it DOWN; do not replace it: it sends status reports, and most see it UP")
-	WaitForJoin           = define("WaitForJoin", "wait until it has joined; if it stopped, check its log: {1}")
+	WaitForJoin           = define("WaitForJoin", "wait[ up to {limit}] until it has joined; if it stopped, check its log: {1}")
 	FinishLeavingOrRemove = define("FinishLeavingOrRemove",
 		"start it again so that it can finish leaving; check its log for why it stopped: {1}")
-	WaitForReplacement = define("WaitForReplacement", "wait until its replacement has joined")
+	WaitForReplacement = define("WaitForReplacement", "wait[ up to {limit}] until its replacement has joined")
 	StartElsewhere     = define("StartElsewhere",
 		"if it runs in another datacenter, start it there; check whether it is an orphaned host ID that can be removed: {1}")
 	SeeOrphan = define("SeeOrphan",
@@ -268,7 +268,7 @@ var (
 	ReachPod        = define("ReachPod", "check that its Pod is running and reachable: {1}")
 	RunController   = define("RunController", "check that the controller is running: it rewrites the report")
 	ReadReporterLog = define("ReadReporterLog",
-		"wait for its next status report; if the problem persists, check the reporter log: {1}")
+		"wait[ up to {limit}] for its next status report; if the problem persists, check the reporter log: {1}")
 	CheckElsewhereThenForce = define("CheckElsewhereThenForce",
 		"check there manually that every node sees every node UP, then let the new node skip the barrier: {1}")
 
@@ -293,15 +293,15 @@ var (
 		"check manually that every node of the other datacenter sees every node UP, then let the new node skip the barrier: {1}")
 	StartController = define("StartController",
 		"restart the controller; until then the reports may be out of date")
-	WaitForFirstNode = define("WaitForFirstNode", "wait until {first} has joined; check its Pod: {1}")
+	WaitForFirstNode = define("WaitForFirstNode", "wait[ up to {limit}] until {first} has joined; check its Pod: {1}")
 	SeeNotReady      = define("SeeNotReady", "check why it is not Ready: {1}")
-	WaitForRollout   = define("WaitForRollout", "wait until the rollout has finished: {1}")
+	WaitForRollout   = define("WaitForRollout", "wait[ up to {limit}] until the rollout has finished: {1}")
 	WaitForInject    = define("WaitForInject",
-		"wait until kubectl scylla inject has finished; if it was interrupted, run the same command again; check the revision of each Pod: {1}")
+		"wait[ up to {limit}] until kubectl scylla inject has finished; if it was interrupted, run the same command again; check the revision of each Pod: {1}")
 	GiveNewerImage = define("GiveNewerImage",
 		"use an image of {oldest} or later: ScyllaDB rejects and bans a node that lacks features that the cluster uses")
-	WaitForNewcomer    = define("WaitForNewcomer", "wait until {node} has joined: {1}")
-	WaitWhileAllStayUp = define("WaitWhileAllStayUp", "wait: no action is needed while all nodes stay UP")
+	WaitForNewcomer    = define("WaitForNewcomer", "wait[ up to {limit}] until {node} has joined: {1}")
+	WaitWhileAllStayUp = define("WaitWhileAllStayUp", "wait[ up to {limit}]: no action is needed while all nodes stay UP")
 	ReachReporter      = define("ReachReporter",
 		"check that its reporter is running and that the new node's Pod can connect to it (NetworkPolicies): {1}")
 	SeeOtherSeed = define("SeeOtherSeed",
@@ -318,7 +318,7 @@ var (
 		"check where the volume of PVC {claim} came from: {1}. If it is a copy or a restored backup, give {member} an empty volume. Only if it was empty at the first start of {member}, which was interrupted, let it start: {2}")
 	MountVolume = define("MountVolume",
 		"mount the ScyllaDB volume read-only in the barrier's container, so that the container's user can read it")
-	WaitForEviction   = define("WaitForEviction", "wait: the next Pod starts as the replacement: {1}")
+	WaitForEviction   = define("WaitForEviction", "wait[ up to {limit}]: the next Pod starts as the replacement: {1}")
 	ReplacedNodeLives = define("ReplacedNodeLives",
 		"do not replace a running node; check which nodes are replaced and ignored: {1}")
 	RenewReport = define("RenewReport",
@@ -472,7 +472,7 @@ var (
 	MakeNamedReport = define("MakeNamedReport",
 		"check that the program that writes ScyllaDBStatusReport {report} is running, or remove the annotation that names it: {1}")
 	BarrierRetries = define("BarrierRetries",
-		"wait: the barrier retries, and never opens without reading the reports")
+		"wait[ up to {limit}]: the barrier retries, and never opens without reading the reports")
 
 	QueryLeftNoAnswer    = define("QueryLeftNoAnswer", "no result of the query: {error}")
 	VolumeNotRead        = define("VolumeNotRead", "cannot read {dir}: {error}")

@@ -49,7 +49,9 @@ var (
 		"no response from the controller[ for {age}][: {controller}]; its reports may be out of date")
 	FindingRollout = define("FindingRollout",
 		"rollout in progress[ for {age}]: {why}[; restarting: {nodes&}]")
-	FindingReplacementOpen   = define("FindingReplacementOpen", "replacement of {node} in progress[ (DOWN for {age})][: {why}]")
+	FindingReplacementOpen      = define("FindingReplacementOpen", "replacement of {node} in progress[ (DOWN for {age})][: {why}]")
+	FindingReplacementRequested = define("FindingReplacementRequested",
+		"replacement of {node} requested[ (DOWN for {age})], but not begun")
 	FindingReplacementFailed = define("FindingReplacementFailed",
 		"replacement of {node} failed[ (DOWN for {age})]: {why}")
 	FindingNodeUnheard = define("FindingNodeUnheard",
@@ -154,7 +156,7 @@ var (
 	AskNodes      = define("AskNodes", "query the nodes directly: {1}")
 	FirstJoins    = define("FirstJoins", "check what they are waiting for: {1}")
 	FinishUpgrade = define("FinishUpgrade", "finish the upgrade, if one is in progress")
-	WaitForSchema = define("WaitForSchema", "wait until the nodes agree before you change the schema")
+	WaitForSchema = define("WaitForSchema", "wait[ up to {limit}] until the nodes agree before you change the schema")
 	TakeForceBack = define("TakeForceBack",
 		"remove the force, unless you still want that start to skip the barrier: {1}")
 	SeeLeftover              = define("SeeLeftover", "check its details: {1}")
@@ -168,8 +170,8 @@ var (
 		"do not remove it; check it where it runs, and give the controller here access to its datacenter: {1}")
 
 	WaitForLeaving = define("WaitForLeaving",
-		"wait: it is being decommissioned, and the Scylla Operator has no report of it until it has left; check its log: {1}")
-	WaitForStart = define("WaitForStart", "wait: it is starting[ and waiting for {waits}]; check its Pod: {1}")
+		"wait[ up to {limit}]: it is being decommissioned, and the Scylla Operator has no report of it until it has left; check its log: {1}")
+	WaitForStart = define("WaitForStart", "wait[ up to {limit}]: it is starting[ and waiting for {waits}]; check its Pod: {1}")
 	FixImage     = define("FixImage",
 		"fix the name of the image in {object}, its pull Secret, or access to its registry; no data is lost: {1}")
 	FixConfig = define("FixConfig",

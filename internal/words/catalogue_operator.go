@@ -11,9 +11,11 @@ var (
 		"Pod {pod} still belongs to the old node: because of label {label} the Scylla Operator does not evict it, and waits for a new host ID")
 	OperatorLetEvict = define("OperatorLetEvict",
 		"remove the label; then the Scylla Operator evicts the Pod and records the host ID again: {1}")
-	OperatorSeeOldPod    = define("OperatorSeeOldPod", "check whether the old node is DOWN: {1}")
-	OperatorEndByHand    = define("OperatorEndByHand", "when the new node has joined, remove the label: {1}")
-	OperatorDeletes      = define("OperatorDeletes", "the Scylla Operator deletes PVC and Pod and records the host ID")
+	OperatorSeeOldPod   = define("OperatorSeeOldPod", "check whether the old node is DOWN: {1}")
+	OperatorEndByHand   = define("OperatorEndByHand", "when the new node has joined, remove the label: {1}")
+	OperatorDeletes     = define("OperatorDeletes", "the Scylla Operator deletes PVC and Pod and records the host ID")
+	OperatorHasNotBegun = define("OperatorHasNotBegun",
+		"the Scylla Operator deletes the PVC within seconds of a request. If PVC {claim} still exists after a minute, check that the operator is running: {1}")
 	OperatorNoOriginal   = define("OperatorNoOriginal", "the Scylla Operator recorded no usable host ID: {why}")
 	OperatorPlainNewNode = define("OperatorPlainNewNode",
 		"the new node joins as a plain new node; the dead node remains a member until it is removed ({1} lists it)")

@@ -53,7 +53,7 @@ var (
 		"for more than {limit} the API server has returned controller view {shown}, which is older than view {seen} that this barrier has read, and no member may start with an older one: "+
 			"Kubernetes was restored from an older backup, or the API server is behind")
 
-	WaitForPermit = define("WaitForPermit", "wait for the permit; to show the queue: {1}")
+	WaitForPermit = define("WaitForPermit", "wait[ up to {limit}] for the permit; to show the queue: {1}")
 	MakeView      = define("MakeView",
 		"check that the controller is running; if it is older than this barrier, upgrade it and its CRDs: {1}")
 	GoByReports       = define("GoByReports", "let the barrier use status reports only: --policy=reports")

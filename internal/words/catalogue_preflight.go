@@ -23,7 +23,7 @@ var (
 	BudgetSpentNow = ofCheck("BudgetSpentNow", "it allows {allowed} disruptions now; {pods} would be stopped",
 		StepWaitNow)
 	BudgetAllowsNow = define("BudgetAllowsNow", "no PodDisruptionBudget prevents it")
-	StepWaitNow     = define("StepWaitNow", "wait until it has ended, then check again")
+	StepWaitNow     = define("StepWaitNow", "check again once this has ended[; what is in progress now: {1}]")
 	StepQuorumNow   = define("StepQuorumNow",
 		"stop one node at a time, and none that has data with a replication factor of 1 or 2; or accept that queries fail meanwhile")
 	StepDrainFirst = define("StepDrainFirst",
@@ -177,7 +177,7 @@ var (
 	StepUndoForce   = define("StepUndoForce", "remove it, unless you still want that start to skip the barrier: {1}")
 	StepFeatureGate = define("StepFeatureGate",
 		"turn on the Scylla Operator's feature gate BootstrapSynchronisation, which requires ScyllaDB 2025.2.0 or later; the operator then restarts its Pods one by one")
-	StepOperatorRolls = define("StepOperatorRolls", "wait until the Scylla Operator has restarted it: {1}")
+	StepOperatorRolls = define("StepOperatorRolls", "check that the Scylla Operator restarts it: {1}")
 	StepKeepOrphans   = define("StepKeepOrphans",
 		"unless you want this, set disableAutomaticOrphanedNodeReplacement: true in the ScyllaDBDatacenter or ScyllaDBCluster, or automaticOrphanedNodeCleanup: false in the ScyllaCluster")
 	StepRemoveRemote = define("StepRemoveRemote",

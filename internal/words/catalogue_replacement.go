@@ -80,7 +80,7 @@ var (
 		"a running node cannot be replaced; decommission it, or wait until all nodes see it DOWN")
 	ReplaceNoMajority = ofReplacement("ReplaceNoMajority",
 		"{down} of {total} fresh status reports show {node} DOWN, which is not a majority[; {unsure&} {unsure?reports|report} UNKNOWN (the address may be shared with a running node)][; {not&} {not?does|do} not list it]", ReplaceWaitMajority)
-	ReplaceWaitMajority = define("ReplaceWaitMajority", "wait until a majority sees it DOWN")
+	ReplaceWaitMajority = define("ReplaceWaitMajority", "check which nodes see it DOWN: a majority must[: {1}]")
 	ReplaceContradicted = ofReplacement("ReplaceContradicted",
 		"{by&} {by?has a contradictory status report|have contradictory status reports} about {node}",
 		ReplaceWaitAgreement)
@@ -122,7 +122,7 @@ var (
 		AttemptWait)
 	AttemptReplacing = ofReplacement("AttemptReplacing",
 		"{by&} {by?lists|list} new node {node} as replacing: the attempt is in progress", AttemptWait)
-	AttemptWait   = define("AttemptWait", "wait until it ends; nothing has failed yet")
+	AttemptWait   = define("AttemptWait", "check its progress; nothing has failed yet[: {1}]")
 	AttemptJoined = ofReplacement("AttemptJoined", "new node {node} owns tokens: it has joined",
 		AttemptGoesOn)
 	AttemptGoesOn = define("AttemptGoesOn", "the replacement continues automatically; show its progress: {1}")
@@ -160,7 +160,7 @@ var (
 	NoOtherRow      = define("NoOtherRow", "no other node has a status report")
 	NoOtherFreshRow = ofReplacement("NoOtherFreshRow", "no other node has a fresh status report",
 		ReplaceSeeStatus)
-	ReplaceWaitRows = define("ReplaceWaitRows", "wait for the status reports")
+	ReplaceWaitRows = define("ReplaceWaitRows", "check why status reports are missing[: {1}]")
 	RowFreshOne     = define("RowFreshOne", "the other node has a fresh status report")
 	RowsFresh       = define("RowsFresh", "each of the {others} other nodes has a fresh status report")
 	NodeSeenDownBy  = define("NodeSeenDownBy", "{by&} {by?sees|see} {node} DOWN")
@@ -171,7 +171,7 @@ var (
 		"bring these nodes back first[: check why and for how long they are DOWN: {1}][; {manager} cannot make one node ignore others]")
 	OthersBringBack = define("OthersBringBack",
 		"bring these nodes back; if they are permanently lost, name them with --ignore-dead")
-	OthersWait  = define("OthersWait", "wait until all nodes see each other UP")
+	OthersWait  = define("OthersWait", "check which nodes do not see each other UP[: {1}]")
 	OtherIsUp   = define("OtherIsUp", "the other node is UP")
 	OthersAreUp = define("OthersAreUp",
 		"each of the {others} other nodes is UP in every fresh status report")
@@ -206,7 +206,7 @@ var (
 	OperationOpen = define("OperationOpen", `ScyllaDB is running "{operation}" of {node}`)
 	NodeIsInState = define("NodeIsInState", "{node} is {state}")
 	OperationWait = define("OperationWait",
-		"wait until this has ended: ScyllaDB changes its topology one step at a time")
+		"check its progress: ScyllaDB changes its topology one step at a time[: {1}]")
 	OperationsNotAsked = ofReplacement("OperationsNotAsked",
 		"no node could be queried for open topology operations", OperationsLookYourself)
 	OperationsLookYourself = define("OperationsLookYourself",

@@ -72,7 +72,7 @@ func TestNoHarm32ADrainOfTwoMembersNamesTheFirst(t *testing.T) {
 		"any may go first":                {1, [][]hostid.ID{{a, b, c}}, first + "demo-dc1-rack1-0"},
 		"the first has the only copy":     {1, [][]hostid.ID{{a}, {a, b, c}}, first + "demo-dc1-rack2-0"},
 		"each has an only copy":           {1, [][]hostid.ID{{a}, {b}, {c}}, ""},
-		"the budget allows none":          {0, [][]hostid.ID{{a, b, c}}, "wait until it has ended"},
+		"the budget allows none":          {0, [][]hostid.ID{{a, b, c}}, "check again once this has ended"},
 		"the location of data is unknown": {1, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestBesideOperator10AJoiningMemberIsWaitedFor(t *testing.T) {
 		}
 	}
 	got := plugintest.Run{Objects: objects, Args: []string{"status", "-n", "demo", "-o", "wide"}}.Do(t)
-	if got.Code != 3 || !strings.Contains(got.Stdout, "wait until it has joined") || strings.Contains(got.Stdout, "reporter writes") {
+	if got.Code != 3 || !strings.Contains(got.Stdout, "until it has joined") || strings.Contains(got.Stdout, "reporter writes") {
 		t.Errorf("exit %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 }

@@ -107,14 +107,14 @@ func (s *safety) underWay() {
 	w := maintenance.UnderWay(s.Cluster)
 	for _, op := range w.Operations {
 		s.add("operations", s.subject, Failed, cluster.OperationFact(op, s.name(op.HostID)),
-			words.New(words.StepWaitNow))
+			s.waitNow())
 	}
 	for _, m := range w.Replaced {
 		s.add("operations", "member "+m.Namespace+"/"+m.Member, Failed, words.New(words.ReplacementNow),
-			words.New(words.StepWaitNow))
+			s.waitNow())
 	}
 	for _, set := range w.Rolling {
-		s.add("operations", subject(set), Failed, words.New(words.RolloutNow), words.New(words.StepWaitNow))
+		s.add("operations", subject(set), Failed, words.New(words.RolloutNow), s.waitNow())
 	}
 	if from == len(s.results) && !w.Known {
 		s.add("operations", s.subject, Unknown, words.New(words.OperationsUnknownNow))
@@ -231,7 +231,7 @@ func (s *safety) budgets() {
 			}
 		}
 		if allowed := int(p.Status.DisruptionsAllowed); len(pods) > allowed {
-			step := words.New(words.StepWaitNow)
+			step := s.waitNow()
 			if allowed > 0 { // waiting does not help a drain of several Pods at once
 				step = s.oneByOne(step)
 			}
@@ -240,4 +240,9 @@ func (s *safety) budgets() {
 		}
 	}
 	s.fine(from, "budget", s.subject, words.New(words.BudgetAllowsNow))
+}
+
+// waitNow is the step while something else is in progress.
+func (s *safety) waitNow() words.Message {
+	return words.New(words.StepWaitNow).Do(words.Scylla(s.Cluster.Namespace, "status"))
 }

@@ -19,9 +19,9 @@ func TestBesideOperator10Words(t *testing.T) {
 	says := map[string]string{
 		"its join was cut short while a node is DOWN":                   "its join was interrupted, and ScyllaDB rolls it back automatically",
 		"a node is being decommissioned":                                "it is being decommissioned, and the Scylla Operator has no report of it until it has left",
-		"another node joins and is listed UP":                           "wait until it has joined",
-		"another node joins, its Service says nothing yet":              "wait: it is starting",
-		"another node joins and is listed DOWN":                         "wait: it is starting",
+		"another node joins and is listed UP":                           "until it has joined",
+		"another node joins, its Service says nothing yet":              "it is starting",
+		"another node joins and is listed DOWN":                         "it is starting",
 		"the report is lost":                                            "its own barriers open without one",
 		"two datacenters, the report here is lost":                      "none from datacenter dc1, where members have joined",
 		"force has no value":                                            `is ""; only "true" skips the barrier`,
