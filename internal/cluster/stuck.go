@@ -87,7 +87,8 @@ func (c *Cluster) notBegun(pod *corev1.Pod) words.Message {
 	}
 	for i := range c.Events {
 		e := c.event("Pod", pod.Name, c.Events[i].Reason)
-		if e == nil || e.Type != corev1.EventTypeWarning || e.Reason == reasonUnhealthy || e.Reason == "FailedScheduling" {
+		if e == nil || e.Type != corev1.EventTypeWarning || e.Reason == reasonUnhealthy ||
+			e.Reason == "FailedScheduling" {
 			continue
 		}
 		text := FirstLine(e.Message)
@@ -119,7 +120,8 @@ func (c *Cluster) endedByProbe(pod *corev1.Pod, a pending) words.Message {
 	}
 	for _, reason := range []string{reasonKilling, reasonUnhealthy} {
 		e := c.event("Pod", pod.Name, reason)
-		if e == nil || e.InvolvedObject.FieldPath != "" && !strings.Contains(e.InvolvedObject.FieldPath, "{"+a.Name+"}") {
+		if e == nil ||
+			e.InvolvedObject.FieldPath != "" && !strings.Contains(e.InvolvedObject.FieldPath, "{"+a.Name+"}") {
 			continue
 		}
 		if kind := probe().FindStringSubmatch(e.Message); kind != nil {

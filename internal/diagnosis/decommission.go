@@ -79,7 +79,8 @@ func (s *scene) anyMember() (one matrix.Ref) {
 // explainedBy reports whether a finding of that kind about the member exists.
 func (s *scene) explainedBy(kind Kind, m *cluster.Member) bool {
 	return slices.ContainsFunc(s.findings, func(f *Finding) bool {
-		return f.Kind == kind && slices.ContainsFunc(f.Scope.Nodes, func(n matrix.Ref) bool { return n.Member == m.Member })
+		return f.Kind == kind &&
+			slices.ContainsFunc(f.Scope.Nodes, func(n matrix.Ref) bool { return n.Member == m.Member })
 	})
 }
 

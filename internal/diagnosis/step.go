@@ -178,7 +178,7 @@ func (s *asker) step(b *matrix.Blocker) words.Message {
 		if r.when != nil && !r.when(a) {
 			continue
 		}
-		step := words.Message{}
+		var step words.Message
 		if r.take != nil {
 			step = r.take(a)
 		} else {

@@ -39,7 +39,7 @@ func (v *verifier) checkIgnoreList() finding {
 			return failed(words.New(words.IgnoredNoMember, "node", name), words.New(words.IgnoredTakeOff))
 		case !t.MajorityDown() || len(t.Contradict) > 0:
 			return unknown(words.New(words.IgnoredNoMajority, "down", len(t.Down), "total", t.Total(), "node", name),
-				words.New(words.ReplaceWaitMajority).Do(words.Scylla(v.in.Namespace, "status")))
+				words.New(words.ReplaceWaitMajority).Do(v.statusCommand()))
 		}
 		good = append(good, name)
 	}
@@ -66,7 +66,7 @@ func (v *verifier) checkRows() finding {
 		missing = append(missing, words.New(words.NoOtherRow))
 	}
 	if len(missing) > 0 {
-		return unknown(words.New(words.ReplaceFacts, "facts", missing), words.New(words.ReplaceWaitRows).Do(words.Scylla(v.in.Namespace, "status")))
+		return unknown(words.New(words.ReplaceFacts, "facts", missing), words.New(words.ReplaceWaitRows).Do(v.statusCommand()))
 	}
 	if len(expected) == 1 {
 		return ok(words.New(words.RowFreshOne))
@@ -98,7 +98,7 @@ func (v *verifier) checkOthersUp() finding {
 	case len(down) > 0:
 		return failed(words.New(words.ReplaceFacts, "facts", append(down, unsure...)), v.excludeDead(v.target))
 	case len(unsure) > 0:
-		return unknown(words.New(words.ReplaceFacts, "facts", unsure), words.New(words.OthersWait).Do(words.Scylla(v.in.Namespace, "status")))
+		return unknown(words.New(words.ReplaceFacts, "facts", unsure), words.New(words.OthersWait).Do(v.statusCommand()))
 	case !v.heard():
 		return unknown(words.New(words.NoOtherFreshRow), seeStatus(v.in))
 	case len(expected) == 1:
@@ -185,7 +185,7 @@ func (v *verifier) checkNoOperation() finding {
 	found = slices.CompactFunc(found, func(a, b words.Message) bool { return compareMessages(a, b) == 0 })
 	switch {
 	case len(found) > 0:
-		return failed(words.New(words.ReplaceFacts, "facts", found), words.New(words.OperationWait).Do(words.Scylla(v.in.Namespace, "status")))
+		return failed(words.New(words.ReplaceFacts, "facts", found), words.New(words.OperationWait).Do(v.statusCommand()))
 	case !v.in.OperationsKnown:
 		return unknown(words.New(words.OperationsNotAsked),
 			words.New(words.OperationsLookYourself, "check", CheckNoOperation))
@@ -224,3 +224,6 @@ func laterThan(o *cluster.Member, in *Input, rec Record) bool {
 	}
 	return o.Member > in.Self.Member
 }
+
+// statusCommand is the command that shows the cluster.
+func (v *rowEvidence) statusCommand() words.Command { return words.Scylla(v.in.Namespace, "status") }

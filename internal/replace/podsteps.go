@@ -92,8 +92,8 @@ func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message 
 	if words.Takes(step.Code, "object") {
 		step.Params["object"] = object
 	}
-	for _, name := range []string{"container", "resource", "taint", "claim", "class", "size", "volume", "quota", "probe",
-		"kubernetesNode", "missing", "statefulSet"} {
+	for _, name := range []string{"container", "resource", "taint", "claim", "class", "size", "volume", "quota",
+		"probe", "kubernetesNode", "missing", "statefulSet"} {
 		v := why.Params[name]
 		if text, ok := v.(string); ok {
 			f[name] = cmp.Or(text, f[name])

@@ -82,8 +82,8 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 	d.Verdict.Notes = slices.DeleteFunc(slices.Clone(d.Verdict.Notes),
 		func(note words.Message) bool { return note.Code == words.DataDirectoryUnread })
 	if r, _ := s.LeftReport(); r != nil && d.Barrier.OfOperator {
-		d.Verdict.Notes = append(d.Verdict.Notes, words.New(words.FindingReportLeftBehind, "report", r.Name, "datacenter",
-			r.DatacenterName))
+		d.Verdict.Notes = append(d.Verdict.Notes,
+			words.New(words.FindingReportLeftBehind, "report", r.Name, "datacenter", r.DatacenterName))
 	}
 	if note := d.failure(); !note.IsZero() {
 		d.Verdict.Notes = append(d.Verdict.Notes, note)
