@@ -107,6 +107,10 @@ type Member struct {
 	// original host ID of an open replacement.
 	ReplaceRequested bool      `json:"replaceRequested,omitempty"`
 	Replacing        hostid.ID `json:"replacing,omitempty"`
+	// LeftReplacing is the replaced host ID in the label of a replacement that has ended, which
+	// LeftRows rows show. Such a label is no open replacement.
+	LeftReplacing hostid.ID `json:"leftReplacing,omitempty"`
+	LeftRows      int       `json:"-"`
 	// Force is the value of the force annotation on the Service, empty if absent.
 	Force string `json:"force,omitempty"`
 

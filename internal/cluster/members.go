@@ -139,6 +139,9 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 			mb.RowWritten = c.rowWritten(mb.Pod, row.Reporter)
 		}
 	}
+	if mb.LeftReplacing, mb.LeftRows = c.leftReplacing(&mb); mb.LeftReplacing != "" {
+		mb.Replacing = ""
+	}
 	mb.Version = cmp.Or(mb.Version, mb.runningVersion())
 	if mb.Pod != nil {
 		mb.Waiting, mb.WaitingSince = podWaiting(mb.Pod)

@@ -574,6 +574,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	seen[diagnosis.ClockOff] = true                                                  // TestTimesOfAWrongClock
+	seen[diagnosis.ReplacingLabelLeft] = true                                        // TestTheLabelOfAReplacementThatHasEnded
 	seen[diagnosis.DecommissionStuck], seen[diagnosis.DecommissionOpen] = true, true // TestADecommissionThatDoesNotEnd
 	for _, kind := range diagnosis.Kinds() {
 		if !seen[kind] {

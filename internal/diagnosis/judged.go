@@ -74,7 +74,7 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 		m := &members[i]
 		strangers = strangers || m.Service == nil && m.Pod == nil && m.HostID != ""
 		rec := replace.RecordOf(m)
-		if !rec.Requested && !rec.Open() && rec.Request == "" {
+		if !rec.Requested && !rec.Open() && rec.Request == "" || m.LeftReplacing != "" {
 			if m.State == cluster.MemberNewcomer && m.Service != nil {
 				names = append(names, m.Ref.Member)
 			}

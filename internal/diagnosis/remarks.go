@@ -53,10 +53,12 @@ const (
 	Forced          Kind = "Forced"          // remark: a start will skip its barrier
 	NodeUnheard     Kind = "NodeUnheard"     // remark: a new node runs, and no node lists it
 	// remark: label scylla/node-maintenance is older than a day
-	NodeMaintenance    Kind = "NodeMaintenance"
-	NodeNotStarted     Kind = "NodeNotStarted"     // remark: a new node does not start
-	ClockOff           Kind = "ClockOff"           // remark: the clock of a Kubernetes node is wrong
-	DecommissionOpen   Kind = "DecommissionOpen"   // remark: a node is leaving
+	NodeMaintenance  Kind = "NodeMaintenance"
+	NodeNotStarted   Kind = "NodeNotStarted"   // remark: a new node does not start
+	ClockOff         Kind = "ClockOff"         // remark: the clock of a Kubernetes node is wrong
+	DecommissionOpen Kind = "DecommissionOpen" // remark: a node is leaving
+	// remark: the label of a replacement that has ended
+	ReplacingLabelLeft Kind = "ReplacingLabelLeft"
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
 	// remark: a controller elsewhere has copied a report here, and no longer renews it
@@ -70,7 +72,7 @@ var gravity = []Kind{
 	ClaimDeleting, DecommissionLabel, DecommissionStuck, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
 	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeNotStarted,
-	DecommissionOpen, ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind, DatacenterNotRead,
+	DecommissionOpen, ReplacingLabelLeft, ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind, DatacenterNotRead,
 }
 
 // Kinds returns every kind, the most severe first.
@@ -91,6 +93,7 @@ func (s *scene) remarks() {
 	s.unheard()
 	s.newNodes()
 	s.leaving()
+	s.leftLabels()
 	s.clocks()
 	versions := map[string]bool{}
 	for _, facts := range s.c.Facts {

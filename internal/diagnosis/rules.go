@@ -247,6 +247,7 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingNodeHearsNot:       one(words.MendLinksOf),
 	words.FindingForced:             one(words.TakeForceBack),
 	words.FindingNodeUnheard:        one(words.SeeDiscovery),
+	words.FindingReplacingLabelLeft: one(words.RemoveReplacingLabel),
 	words.FindingDecommissionOpen:   one(words.WaitForDecommission),
 	words.FindingNodeEnded:          one(words.SeeWhyEnded),
 	words.FindingSchemaDisagreement: one(words.WaitForSchema),

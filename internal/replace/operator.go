@@ -19,6 +19,9 @@ import (
 // procedure as shown by its labels. Reasons to wait and failures use the same logic. Do not execute
 // its step.
 func State(in Input) Step {
+	if left := LeftLabel(in.Self); !left.IsZero() {
+		return Step{Action: ActionNone, Message: left, Cure: RemoveLeftLabel(in.Self)}
+	}
 	if !in.Operator {
 		return Next(in)
 	}

@@ -71,6 +71,9 @@ func OpenAlready(in Input) words.Message {
 	if !rec.Open() || Superseded(in) != "" {
 		return words.Message{}
 	}
+	if left := LeftLabel(in.Self); !left.IsZero() {
+		return left
+	}
 	since := ""
 	if !rec.StartedAt.IsZero() {
 		since = stamp(rec.StartedAt)

@@ -49,7 +49,11 @@ var (
 		"no response from the controller[ for {age}][: {controller}]; its reports may be out of date")
 	FindingRollout = define("FindingRollout",
 		"rollout in progress[ for {age}]: {why}[; restarting: {nodes&}]")
-	FindingReplacementOpen      = define("FindingReplacementOpen", "replacement of {node} in progress[ (DOWN for {age})][: {why}]")
+	FindingReplacementOpen    = define("FindingReplacementOpen", "replacement of {node} in progress[ (DOWN for {age})][: {why}]")
+	FindingReplacingLabelLeft = define("FindingReplacingLabelLeft",
+		"Service {service} still has the label of a replacement that has ended: none of {rows} status reports lists {original}, and all list {node} as a normal member")
+	RemoveReplacingLabel = define("RemoveReplacingLabel",
+		"remove the label: on an empty volume, {member} would try to replace {original} again, which no node lists: {1}")
 	FindingReplacementRequested = define("FindingReplacementRequested",
 		"replacement of {node} requested[ (DOWN for {age})], but not begun")
 	FindingReplacementFailed = define("FindingReplacementFailed",

@@ -170,6 +170,9 @@ func open(in replace.Input) error {
 	if why.IsZero() {
 		return nil
 	}
+	if !replace.LeftLabel(in.Self).IsZero() {
+		return exit.WithStep(exit.Refusedf("%s", words.Text(why)), replace.RemoveLeftLabel(in.Self))
+	}
 	hint := words.New(words.ReplaceSeeHowFar).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Member))
 	if !in.Operator {
 		// The Scylla Operator resumes automatically or never.

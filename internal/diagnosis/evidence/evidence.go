@@ -244,6 +244,7 @@ func Steps() []Step {
 		{"ReplaceLost", []words.Code{VolumeLost}},
 		{"MendOrReplace", []words.Code{MajorityDown}},
 		{"OperatorLetEvict", []words.Code{MajorityDown}},
+		{"RemoveReplacingLabel", []words.Code{ListedMember}},
 		{"RecordedHostIDRemoved", []words.Code{NotListed}},
 		{"SaveData", []words.Code{VolumeDeleting}},
 		{"SaveVolumeAndData", []words.Code{VolumeDeleting}},

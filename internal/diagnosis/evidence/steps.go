@@ -156,7 +156,8 @@ var commands = map[words.Code][]string{
 	words.ScaleDownDecommissioned: {"scale statefulset {statefulSet} --replicas={wanted} {in}"},
 	words.SeeMaintenance: {"get service {member} --output yaml --show-managed-fields {in}",
 		"label service {member} " + api.LabelNodeMaintenance + "- {in}"},
-	words.ClearPodAnnotation: {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
+	words.ClearPodAnnotation:   {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
+	words.RemoveReplacingLabel: {"label service {member} " + api.LabelReplacingNodeHostID + "- {in}"},
 	words.RecordedHostIDRemoved: {"annotate service {member} " + api.AnnotationHostID + "- " +
 		api.AnnotationNodeJoined + "- {in}"},
 
