@@ -147,7 +147,7 @@ const (
 const ownCluster = "own_"
 
 // OwnCluster returns the value of LabelCluster on an object of ours that the Scylla Operator could
-// adopt. A name that is too long for the prefix stays unchanged.
+// adopt. A name of more than 59 characters stays unchanged: inject refuses it.
 func OwnCluster(name string) string {
 	if own := ownCluster + name; IsLabelValue(own) {
 		return own

@@ -19,6 +19,9 @@ var (
 	ScyllaDBClusterGVK    = GroupVersion.WithKind("ScyllaDBCluster")
 )
 
+// OperatorGVKs are the GVKs of the Scylla Operator's objects that have members.
+var OperatorGVKs = []schema.GroupVersionKind{ScyllaDBDatacenterGVK, ScyllaClusterGVK, ScyllaDBClusterGVK}
+
 // AddToScheme registers the types of this package.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,

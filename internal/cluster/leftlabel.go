@@ -23,7 +23,8 @@ func (c *Cluster) leftReplacing(mb *Member) (original hostid.ID, rows int) {
 		return "", 0 // its controller continues it
 	}
 	id := recordedHostID(v)
-	if id == "" || id == original || !mb.HasJoined() || !mb.Ready() || mb.Says().HostID != "" && mb.Says().HostID != id {
+	if id == "" || id == original || !mb.HasJoined() || !mb.Ready() ||
+		mb.Says().HostID != "" && mb.Says().HostID != id {
 		return "", 0
 	}
 	nodes := c.all.Nodes()

@@ -36,6 +36,9 @@ type OperatorState struct {
 	// Budgets are the cluster's disruption budgets that allow no eviction now, not even of a Pod
 	// that is not Ready.
 	Budgets []string `json:"budgets,omitempty"`
+	// Namesakes are the operator's objects with the cluster's namespace and name, as "ScyllaCluster
+	// demo". They are read if the operator could adopt objects of ours.
+	Namesakes []string `json:"namesakes,omitempty"`
 	// Lease is the operator's leader election.
 	Lease *coordinationv1.Lease `json:"lease,omitempty"`
 }

@@ -63,6 +63,8 @@ const (
 	VersionMix         Kind = "VersionMix"         // remark
 	// remark: a controller elsewhere has copied a report here, and no longer renews it
 	ReportLeftBehind Kind = "ReportLeftBehind"
+	// remark: the Scylla Operator adopts and deletes objects of ours
+	BesideOperator Kind = "BesideOperator"
 	// remark: the Scylla Operator's barrier accepts a datacenter without rows
 	DatacenterNotRead Kind = "DatacenterNotRead"
 )
@@ -71,8 +73,9 @@ var gravity = []Kind{
 	SplitCluster, HostIDShared, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown,
 	ClaimDeleting, DecommissionLabel, DecommissionStuck, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
-	NodeStarting, ReporterSilent, unclear, NoNodes, DiskFull, Forced, NodeUnheard, NodeMaintenance, NodeNotStarted,
-	DecommissionOpen, ReplacingLabelLeft, ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind, DatacenterNotRead,
+	NodeStarting, ReporterSilent, unclear, NoNodes, BesideOperator, DiskFull, Forced, NodeUnheard, NodeMaintenance,
+	NodeNotStarted, DecommissionOpen, ReplacingLabelLeft, ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind,
+	DatacenterNotRead,
 }
 
 // Kinds returns every kind, the most severe first.
@@ -87,6 +90,7 @@ func (s *scene) remarks() {
 		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights),
 			Step: words.New(words.GetRights)})
 	}
+	s.adoptable()
 	s.disks()
 	s.forced()
 	s.maintenance()

@@ -253,6 +253,8 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingSchemaDisagreement: one(words.WaitForSchema),
 	words.FindingVersionMix:         one(words.FinishUpgrade),
 	words.FindingReportLeftBehind:   one(words.DeleteLeftReport),
+	words.FindingBesideOperator:     {words.PartFromOperator, words.ProtectServices},
+	words.FindingAdopted:            {words.PartAdopted, words.ProtectServices},
 	words.FindingClockAhead:         one(words.SeeClock),
 	words.FindingClockBehind:        one(words.SeeClock),
 }

@@ -153,6 +153,7 @@ func (l *loader) readAll(ctx context.Context) error {
 	if err := l.readOperator(ctx); err != nil {
 		return err
 	}
+	l.readNamesakes(ctx)
 	if err := l.readUnlabelledPVCs(ctx); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -158,6 +160,42 @@ func putDeployment(state *cluster.OperatorState, d *appsv1.Deployment) {
 	}
 }
 
+// OperatorsOf returns the metadata of the Scylla Operator's objects with this namespace and name.
+// If one cannot be read, it returns the others with the error.
+func OperatorsOf(ctx context.Context, c client.Reader, key cluster.Key) ([]*metav1.PartialObjectMetadata, error) {
+	var out []*metav1.PartialObjectMetadata
+	var errs []error
+	for _, gvk := range api.OperatorGVKs {
+		obj := &metav1.PartialObjectMetadata{}
+		obj.SetGroupVersionKind(gvk)
+		switch err := c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, obj); {
+		case err == nil:
+			out = append(out, obj)
+		case !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err):
+			errs = append(errs, fmt.Errorf("get %s %s: %w", gvk.Kind, key, err))
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// readNamesakes reads the operator's objects of the cluster's name, if it could adopt objects of
+// ours.
+func (l *loader) readNamesakes(ctx context.Context) {
+	if a := l.o.Adoptable(); !l.opts.Operator || len(a.StatefulSets)+len(a.Services) == 0 {
+		return
+	}
+	found, _ := OperatorsOf(ctx, l.c, l.o.Key) // a forbidden kind is unknown
+	if len(found) == 0 {
+		return
+	}
+	if l.o.OperatorState == nil {
+		l.o.OperatorState = &cluster.OperatorState{}
+	}
+	for _, obj := range found {
+		l.o.OperatorState.Namesakes = append(l.o.OperatorState.Namesakes, obj.Kind+" "+obj.Name)
+	}
+}
+
 // isOperator reports whether a saved Deployment is the Scylla Operator's.
 func isOperator(d *appsv1.Deployment) bool {
 	return d.Name == api.OperatorName || d.Labels["app.kubernetes.io/name"] == api.OperatorName &&
@@ -172,6 +210,7 @@ func (s *saved) operators(t *sorting) {
 		for i := range s.datacenters {
 			if dc := &s.datacenters[i]; dc.Namespace == key.Namespace && dc.Name == key.Name {
 				dc.put(state)
+				state.Namesakes = append(state.Namesakes, api.ScyllaDBDatacenterGVK.Kind+" "+dc.Name)
 				found = true
 			}
 		}

@@ -66,7 +66,8 @@ func (v *verifier) checkRows() finding {
 		missing = append(missing, words.New(words.NoOtherRow))
 	}
 	if len(missing) > 0 {
-		return unknown(words.New(words.ReplaceFacts, "facts", missing), words.New(words.ReplaceWaitRows).Do(v.statusCommand()))
+		return unknown(words.New(words.ReplaceFacts, "facts", missing),
+			words.New(words.ReplaceWaitRows).Do(v.statusCommand()))
 	}
 	if len(expected) == 1 {
 		return ok(words.New(words.RowFreshOne))
@@ -98,7 +99,8 @@ func (v *verifier) checkOthersUp() finding {
 	case len(down) > 0:
 		return failed(words.New(words.ReplaceFacts, "facts", append(down, unsure...)), v.excludeDead(v.target))
 	case len(unsure) > 0:
-		return unknown(words.New(words.ReplaceFacts, "facts", unsure), words.New(words.OthersWait).Do(v.statusCommand()))
+		return unknown(words.New(words.ReplaceFacts, "facts", unsure),
+			words.New(words.OthersWait).Do(v.statusCommand()))
 	case !v.heard():
 		return unknown(words.New(words.NoOtherFreshRow), seeStatus(v.in))
 	case len(expected) == 1:
@@ -185,7 +187,8 @@ func (v *verifier) checkNoOperation() finding {
 	found = slices.CompactFunc(found, func(a, b words.Message) bool { return compareMessages(a, b) == 0 })
 	switch {
 	case len(found) > 0:
-		return failed(words.New(words.ReplaceFacts, "facts", found), words.New(words.OperationWait).Do(v.statusCommand()))
+		return failed(words.New(words.ReplaceFacts, "facts", found),
+			words.New(words.OperationWait).Do(v.statusCommand()))
 	case !v.in.OperationsKnown:
 		return unknown(words.New(words.OperationsNotAsked),
 			words.New(words.OperationsLookYourself, "check", CheckNoOperation))

@@ -144,7 +144,8 @@ func (v *rowEvidence) checkDown() finding {
 			words.New(words.ReplaceAliveCannot))
 	case !t.MajorityDown():
 		return unknown(words.New(words.ReplaceNoMajority, "down", len(t.Down), "total", t.Total(), "node", name,
-			"unsure", v.labels(t.Unknown), "not", v.labels(t.NotListed)), words.New(words.ReplaceWaitMajority).Do(v.statusCommand()))
+			"unsure", v.labels(t.Unknown), "not", v.labels(t.NotListed)),
+			words.New(words.ReplaceWaitMajority).Do(v.statusCommand()))
 	case len(t.Contradict) > 0:
 		return unknown(words.New(words.ReplaceContradicted, "by", v.labels(t.Contradict), "node", name),
 			words.New(words.ReplaceWaitAgreement))

@@ -52,6 +52,16 @@ var (
 		"request it again; the Scylla Operator records the host ID once the old Pod is evicted: {1}")
 	RecordLost = define("RecordLost",
 		"the volume of {member} is being deleted, and no label names the node to replace any more: its new node would start as a plain new node")
+	FindingBesideOperator = define("FindingBesideOperator",
+		"{objects&} {objects?has|have} label scylla/cluster={cluster}, and {owner} exists in this namespace: the Scylla Operator adopts them and deletes the StatefulSets")
+	FindingAdopted = define("FindingAdopted",
+		"{objects&} {objects?has|have} label scylla/cluster={cluster}, and {owner} of the Scylla Operator has adopted some of them: the operator deletes StatefulSets that it did not create")
+	PartFromOperator = define("PartFromOperator",
+		"check what it selects: {1}; then, before {owner} is changed or deleted, give the StatefulSets a label that it does not select, which restarts no Pod: {2}")
+	PartAdopted = define("PartAdopted",
+		"check what it selects: {1}; give the StatefulSets a label that it does not select, which restarts no Pod: {2}; then check that their ownerReferences do not name {owner}: with it, Kubernetes deletes what it owns: {3}")
+	ProtectServices = define("ProtectServices",
+		"upgrade the controller, which gives its Services an owner, so that the Scylla Operator does not adopt them: {1}")
 	OperatorWaitsForPod   = define("OperatorWaitsForPod", "waiting for the new Pod, which its StatefulSet creates")
 	OperatorRemovesLabels = define("OperatorRemovesLabels", "the Scylla Operator is removing the labels")
 	OperatorCondition     = define("OperatorCondition", "{condition}")

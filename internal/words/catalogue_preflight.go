@@ -125,6 +125,15 @@ var (
 	NoGoverningService = ofCheck("NoGoverningService",
 		"its headless Service {service} does not exist or is not headless: POD.{service} does not resolve",
 		StepGoverning)
+	AdoptedSet = ofCheck("AdoptedSet",
+		"{owner} of the Scylla Operator has adopted it, and deletes StatefulSets that it did not create", StepRelabel)
+	AdoptableNow = ofCheck("AdoptableNow",
+		"its label scylla/cluster lets {owner} of the Scylla Operator adopt and delete it", StepRelabel)
+	AdoptableLater = ofCheck("AdoptableLater",
+		"its label scylla/cluster={cluster} would let a ScyllaDBDatacenter of that name adopt and delete it",
+		StepRelabel)
+	StepRelabel = define("StepRelabel",
+		"give it a label that the Scylla Operator does not select, which restarts no Pod: {1}")
 	OperatorGateThere   = define("OperatorGateThere", "the Scylla Operator's barrier is configured")
 	OperatorGateMissing = ofCheck("OperatorGateMissing",
 		"the Scylla Operator's barrier ({gate}) is missing: its joins are unprotected", StepFeatureGate)

@@ -190,9 +190,15 @@ func (o *options) objects(ctx context.Context, c client.Client, namespace string
 // their namespaces.
 func (o *options) operator(ctx context.Context, c client.Client, namespace string, in *preflight.Input) {
 	seen := map[cluster.Key]bool{}
+	in.Operator.Namesakes = map[cluster.Key]string{}
 	for i := range in.StatefulSets {
 		set := &in.StatefulSets[i]
 		key := cluster.Key{Namespace: set.Namespace, Name: api.ClusterOf(set.Labels)}
+		if _, may := cluster.Selected(set, key.Name); may && in.Operator.Namesakes[key] == "" {
+			if found, _ := kube.OperatorsOf(ctx, c, key); len(found) > 0 { // a forbidden kind is unknown
+				in.Operator.Namesakes[key] = found[0].Kind + " " + found[0].Name
+			}
+		}
 		if set.Labels[api.LabelManagedBy] != api.ManagedByOperator || seen[key] {
 			continue
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/credential"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
@@ -158,6 +159,10 @@ func (l *live) look(ctx context.Context) ([]set, error) {
 	var sets []set
 	var errs []error
 	var names []string
+	operators, err := l.operators(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for i := range list.Items {
 		s := &list.Items[i]
 		name := cluster.NameOf(s)
@@ -175,7 +180,7 @@ func (l *live) look(ctx context.Context) ([]set, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := inject.Plan(have, l.o, beside, l.undo)
+		r, err := inject.Plan(have, l.o, append(beside, operators...), l.undo)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -225,6 +230,29 @@ func (l *live) configMaps(ctx context.Context, s *appsv1.StatefulSet) ([]*unstru
 		default:
 			out = append(out, u)
 		}
+	}
+	return out, nil
+}
+
+// operators returns the Scylla Operator's objects with the cluster's name.
+func (l *live) operators(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	if l.undo {
+		return nil, nil
+	}
+	found, err := kube.OperatorsOf(ctx, l.c, l.key)
+	switch {
+	case apierrors.IsForbidden(err):
+		l.d.Warn("whether the Scylla Operator has a cluster of this name is unknown: %s", exit.Describe(err))
+	case err != nil:
+		return nil, err
+	}
+	var out []*unstructured.Unstructured
+	for _, obj := range found {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(obj.GroupVersionKind())
+		u.SetNamespace(obj.Namespace)
+		u.SetName(obj.Name)
+		out = append(out, u)
 	}
 	return out, nil
 }

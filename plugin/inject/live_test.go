@@ -20,7 +20,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -464,25 +466,28 @@ func TestLiveRefuses(t *testing.T) {
 		says   string
 		writes string // the last one that was taken
 	}{
-		"the operator's":        {change: own, args: []string{agent}, code: 2, says: "the Scylla Operator manages it"},
-		"a shell script":        {change: script, args: []string{agent}, code: 2, says: "is a shell script"},
-		"no such cluster":       {args: []string{agent, "-n", "demo"}, code: 2, says: `no cluster "shop" in namespace demo`},
-		"no image":              {code: 2, says: "specify the image"},
-		"a file besides":        {args: []string{agent, "-f", plain}, code: 2, says: "-f cannot be used with"},
-		"a manifest":            {args: []string{agent, "-o", "yaml"}, code: 2, says: "-o yaml requires -f"},
-		"another name":          {args: []string{agent, "--cluster-label=other"}, code: 2, says: "shop keeps its name"},
-		"an unknown check":      {args: []string{agent, "--skip-check=all"}, code: 2, says: `unknown --skip-check="all"`},
-		"a floating tag":        {args: []string{"--image=agent"}, code: 2, says: "or add --allow-floating-tag"},
-		"one accepted, stopped": {stage: func(s *stage) { s.held = true }, args: []string{"--image=agent", "--allow-floating-tag"}, code: 4, says: "--image agent --allow-floating-tag -n inject", writes: "template db-a"},
-		"and no controller":     {stage: func(s *stage) { s.lease(false) }, args: []string{"--image=agent", "--allow-floating-tag"}, code: 2, says: "install --image agent --allow-floating-tag"},
-		"no controller":         {stage: func(s *stage) { s.lease(false) }, args: []string{agent}, code: 2, says: "no controller leads"},
-		"a node is DOWN":        {stage: func(s *stage) { s.down["db-b-0"] = true }, args: []string{agent}, code: 2, says: "cannot be restarted now"},
-		"an old ScyllaDB":       {change: old, args: []string{agent}, code: 2, says: "ScyllaDB 2025.1.4 is older than 2025.2.0"},
-		"an old one accepted":   {change: old, stage: func(s *stage) { s.held = true }, args: []string{agent, "--allow-version"}, code: 4, says: "--allow-version -n inject", writes: "template db-a"},
-		"a budget":              {stage: func(s *stage) { s.held = true }, args: []string{agent}, code: 4, says: "a PodDisruptionBudget currently forbids evicting db-a-0", writes: "template db-a"},
-		"it does not come back": {stage: func(s *stage) { s.noPod = true }, args: []string{agent}, code: 4, says: "Pod db-a-0 does not exist", writes: "evict db-a-0"},
-		"somebody else writes":  {stage: func(s *stage) { s.taken = true }, args: []string{agent}, code: 4, says: "another client changed it meanwhile", writes: "label Pod db-a-0"},
-		"server dry run":        {args: []string{agent, "--dry-run=server"}, code: 0, says: "statefulset inject/db-c configured (server dry run)", writes: "apply"},
+		"the operator's": {change: own, args: []string{agent}, code: 2, says: "the Scylla Operator manages it"},
+		"the operator's object of the name": {stage: func(s *stage) { s.beside(api.ScyllaClusterGVK, "shop") }, args: []string{agent}, code: 2,
+			says: "ScyllaCluster inject/shop of the Scylla Operator has the name of this cluster"},
+		"the operator's object of another": {stage: func(s *stage) { s.beside(api.ScyllaDBDatacenterGVK, "other"); s.held = true }, args: []string{agent}, code: 4, says: "forbids evicting", writes: "template db-a"},
+		"a shell script":                   {change: script, args: []string{agent}, code: 2, says: "is a shell script"},
+		"no such cluster":                  {args: []string{agent, "-n", "demo"}, code: 2, says: `no cluster "shop" in namespace demo`},
+		"no image":                         {code: 2, says: "specify the image"},
+		"a file besides":                   {args: []string{agent, "-f", plain}, code: 2, says: "-f cannot be used with"},
+		"a manifest":                       {args: []string{agent, "-o", "yaml"}, code: 2, says: "-o yaml requires -f"},
+		"another name":                     {args: []string{agent, "--cluster-label=other"}, code: 2, says: "shop keeps its name"},
+		"an unknown check":                 {args: []string{agent, "--skip-check=all"}, code: 2, says: `unknown --skip-check="all"`},
+		"a floating tag":                   {args: []string{"--image=agent"}, code: 2, says: "or add --allow-floating-tag"},
+		"one accepted, stopped":            {stage: func(s *stage) { s.held = true }, args: []string{"--image=agent", "--allow-floating-tag"}, code: 4, says: "--image agent --allow-floating-tag -n inject", writes: "template db-a"},
+		"and no controller":                {stage: func(s *stage) { s.lease(false) }, args: []string{"--image=agent", "--allow-floating-tag"}, code: 2, says: "install --image agent --allow-floating-tag"},
+		"no controller":                    {stage: func(s *stage) { s.lease(false) }, args: []string{agent}, code: 2, says: "no controller leads"},
+		"a node is DOWN":                   {stage: func(s *stage) { s.down["db-b-0"] = true }, args: []string{agent}, code: 2, says: "cannot be restarted now"},
+		"an old ScyllaDB":                  {change: old, args: []string{agent}, code: 2, says: "ScyllaDB 2025.1.4 is older than 2025.2.0"},
+		"an old one accepted":              {change: old, stage: func(s *stage) { s.held = true }, args: []string{agent, "--allow-version"}, code: 4, says: "--allow-version -n inject", writes: "template db-a"},
+		"a budget":                         {stage: func(s *stage) { s.held = true }, args: []string{agent}, code: 4, says: "a PodDisruptionBudget currently forbids evicting db-a-0", writes: "template db-a"},
+		"it does not come back":            {stage: func(s *stage) { s.noPod = true }, args: []string{agent}, code: 4, says: "Pod db-a-0 does not exist", writes: "evict db-a-0"},
+		"somebody else writes":             {stage: func(s *stage) { s.taken = true }, args: []string{agent}, code: 4, says: "another client changed it meanwhile", writes: "label Pod db-a-0"},
+		"server dry run":                   {args: []string{agent, "--dry-run=server"}, code: 0, says: "statefulset inject/db-c configured (server dry run)", writes: "apply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, tc.change)
@@ -538,6 +543,16 @@ func TestLiveUndoLeavesWhatItDidNotMake(t *testing.T) {
 }
 
 // lease removes that of the controller.
+func (s *stage) beside(gvk schema.GroupVersionKind, name string) {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(gvk)
+	o.SetNamespace("inject")
+	o.SetName(name)
+	if err := s.c.Create(s.t.Context(), o); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func (s *stage) lease(there bool) {
 	if !there {
 		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: cli.DefaultControllerNamespace, Name: api.LeaseName}}

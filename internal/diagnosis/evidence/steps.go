@@ -16,6 +16,8 @@ const (
 	seeStatus   = "scylla status {in}"
 	seeCluster  = "scylla status {cluster} {in}"
 	seeVolume   = "get pvc {claim} -o yaml {in}"
+	seeSelected = "get statefulsets,services --selector " + api.LabelCluster + "={cluster} {in}"
+	relabel     = "label statefulset {statefulSets...} " + api.LabelCluster + "={own} --overwrite {in}"
 	seeLeft     = "describe {left...} {at}"
 	seeMachine  = "describe node {kubernetesNode}"
 	tasks       = "scylla nodetool {member} {in} -- tasks list node_ops"
@@ -171,6 +173,9 @@ var commands = map[words.Code][]string{
 	words.StartOperator:     {"get deployment,pods -n {operatorNamespace}"},
 	words.ScaleOperatorBack: {"describe deployment {operator} -n {operatorNamespace}"},
 	words.SeeOperatorLog:    {"logs deployment/{operator} -n {operatorNamespace} --tail 100"},
+	words.PartFromOperator:  {seeSelected, relabel},
+	words.PartAdopted:       {seeSelected, relabel, "get statefulsets {statefulSets...} --output yaml {in}"},
+	words.ProtectServices:   {"scylla install --upgrade"},
 	words.ReadDegraded:      {"describe scylladbdatacenter {cluster} {in}"},
 
 	words.ResetMembersRun:  {seeCluster},
@@ -193,6 +198,8 @@ var constants = Facts{
 	"object":            "pod POD",
 	"log":               "logs POD -c CONTAINER",
 	"target":            "MEMBER",
+	"statefulSets":      "STATEFULSET",
+	"own":               "own_CLUSTER",
 	"kubernetesNode":    "NODE",
 }
 

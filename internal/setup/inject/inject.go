@@ -138,6 +138,7 @@ func statefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured
 	if err != nil {
 		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
 	}
+	_, injected := u.GetAnnotations()[api.AnnotationInjected]
 	u, taken, err := undo(u)
 	if err != nil {
 		return nil, err
@@ -146,8 +147,9 @@ func statefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured
 	if err != nil {
 		return nil, err
 	}
-	p := plan{o: o, set: s, config: configOf(s, beside)}
+	p := plan{o: o, set: s, config: configOf(s, beside), injected: injected}
 	p.check()
+	p.checkOperator(beside)
 	if err := errors.Join(p.errs...); err != nil {
 		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
 	}
@@ -183,8 +185,10 @@ type plan struct {
 	o      Options
 	set    *appsv1.StatefulSet
 	config config
-	errs   []error
-	notes  []string
+	// injected is true if the StatefulSet was injected before.
+	injected bool
+	errs     []error
+	notes    []string
 
 	scylla                    *corev1.Container
 	clusterName, dc, rack     string

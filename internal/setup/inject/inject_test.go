@@ -4,6 +4,7 @@ package inject
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -238,6 +239,43 @@ func TestRefusals(t *testing.T) {
 			}
 			if m != nil {
 				t.Errorf("a manifest was returned:\n%s", m.Text)
+			}
+		})
+	}
+}
+
+// TestBesideOperator1OneNameTwice: the barriers of two clusters of one name in a namespace read the reports of both. A cluster that is injected gets its new label, with a warning.
+func TestBesideOperator1OneNameTwice(t *testing.T) {
+	t.Parallel()
+	object := func(kind, version, namespace, name string) string {
+		return fmt.Sprintf("\n---\napiVersion: scylla.scylladb.com/%s\nkind: %s\nmetadata: {namespace: %s, name: %s}\n", version, kind, namespace, name)
+	}
+	plain := input(t, "plain.yaml")
+	guarded, err := Stream(plain, image, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		in      []byte
+		beside  string
+		refused bool
+		noted   bool
+	}{
+		"ScyllaDBDatacenter":     {plain, object("ScyllaDBDatacenter", "v1alpha1", "shop", "shop"), true, false},
+		"ScyllaCluster":          {plain, object("ScyllaCluster", "v1", "shop", "shop"), true, false},
+		"ScyllaDBCluster":        {plain, object("ScyllaDBCluster", "v1alpha1", "shop", "shop"), true, false},
+		"of another namespace":   {plain, object("ScyllaCluster", "v1", "other", "shop"), false, false},
+		"of another name":        {plain, object("ScyllaCluster", "v1", "shop", "other"), false, false},
+		"injected before":        {guarded.Text, object("ScyllaCluster", "v1", "shop", "shop"), false, true},
+		"another kind of theirs": {plain, object("ScyllaDBMonitoring", "v1alpha1", "shop", "shop"), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := Stream(append(slices.Clone(tc.in), tc.beside...), image, false)
+			if (err != nil) != tc.refused || err != nil && !strings.Contains(err.Error(), "create one of the two clusters in another namespace") {
+				t.Fatalf("%v", err)
+			}
+			if m != nil && strings.Contains(strings.Join(m.Changes[0].Notes, " "), "label that the operator does not select") != tc.noted {
+				t.Errorf("%q", m.Changes[0].Notes)
 			}
 		})
 	}

@@ -20,6 +20,9 @@ type Operator struct {
 	Clusters []*cluster.Cluster
 	// Err is why a cluster could not be read.
 	Err string
+	// Namesakes are its objects with the namespace and name of a cluster, if it can adopt a
+	// StatefulSet of ours there.
+	Namesakes map[cluster.Key]string
 	// Member is true if `install --operator-member` gave an account there our permissions.
 	Member bool
 	// Remotes are the ServiceAccounts ("namespace/name") that `remote add` created there.
@@ -50,6 +53,29 @@ func (c *checker) operator() {
 	for _, account := range c.in.Operator.Remotes {
 		c.add("remote", "serviceaccount "+account, Warning, words.New(words.RemoteAccount),
 			words.New(words.StepRemoveRemote).Do(words.Scylla("", "remote", "list")))
+	}
+}
+
+// adoption checks that the operator selects no StatefulSet of ours.
+func (c *checker) adoption() {
+	for i := range c.in.StatefulSets {
+		s := &c.in.StatefulSets[i]
+		name := api.ClusterOf(s.Labels)
+		owner, may := cluster.Selected(s, name)
+		if !may || api.OwnCluster(name) == name {
+			continue
+		}
+		relabel := words.New(words.StepRelabel).Do(words.Kubectl(s.Namespace, "label", "statefulset", s.Name,
+			api.LabelCluster+"="+api.OwnCluster(name), "--overwrite"))
+		there := c.in.Operator.Namesakes[cluster.Key{Namespace: s.Namespace, Name: name}]
+		switch {
+		case owner != "":
+			c.add("adoption", subject(s), Failed, words.New(words.AdoptedSet, "owner", owner), relabel)
+		case there != "":
+			c.add("adoption", subject(s), Failed, words.New(words.AdoptableNow, "owner", there), relabel)
+		default:
+			c.add("adoption", subject(s), Warning, words.New(words.AdoptableLater, "cluster", name), relabel)
+		}
 	}
 }
 

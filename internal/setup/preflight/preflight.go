@@ -148,6 +148,7 @@ func Check(in *Input) []Result {
 		}
 	}
 	if !in.Pre {
+		c.adoption()
 		c.operator()
 	}
 	c.scylla()

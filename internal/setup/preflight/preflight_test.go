@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -75,7 +76,7 @@ func well() *preflight.Input {
 			Status:     corev1.PodStatus{PodIP: "10.0.0.7", ContainerStatuses: []corev1.ContainerStatus{{Image: "scylla:2026.2", ImageID: "sha256:1"}}},
 		}},
 		StatefulSets: []appsv1.StatefulSet{{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Labels: map[string]string{api.LabelCluster: "demo", api.LabelManagedBy: api.ManagedByUs}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Labels: map[string]string{api.LabelCluster: api.OwnCluster("demo"), api.LabelManagedBy: api.ManagedByUs}},
 			Spec: appsv1.StatefulSetSpec{
 				ServiceName:          "db",
 				VolumeClaimTemplates: make([]corev1.PersistentVolumeClaim, 1),
@@ -123,7 +124,16 @@ func TestEachFaultHasItsLine(t *testing.T) {
 		want  words.Code
 		state preflight.State
 	}{
-		"old Kubernetes":                  {func(in *preflight.Input) { in.KubernetesMinor = 28 }, words.KubernetesTooOld, preflight.Failed},
+		"old Kubernetes": {func(in *preflight.Input) { in.KubernetesMinor = 28 }, words.KubernetesTooOld, preflight.Failed},
+		"a label that lets the operator adopt it, later": {func(in *preflight.Input) { in.StatefulSets[0].Labels[api.LabelCluster] = "demo" }, words.AdoptableLater, preflight.Warning},
+		"a label that lets the operator adopt it": {func(in *preflight.Input) {
+			in.StatefulSets[0].Labels[api.LabelCluster] = "demo"
+			in.Operator.Namesakes = map[cluster.Key]string{{Namespace: "demo", Name: "demo"}: "ScyllaCluster demo"}
+		}, words.AdoptableNow, preflight.Failed},
+		"adopted": {func(in *preflight.Input) {
+			in.StatefulSets[0].Labels[api.LabelCluster] = "demo"
+			in.StatefulSets[0].OwnerReferences = []metav1.OwnerReference{{APIVersion: "scylla.scylladb.com/v1alpha1", Kind: "ScyllaDBDatacenter", Name: "demo", Controller: new(true)}}
+		}, words.AdoptedSet, preflight.Failed},
 		"kind missing":                    {func(in *preflight.Input) { in.Kinds[0].Served = nil }, words.KindMissing, preflight.Failed},
 		"kind of another version":         {func(in *preflight.Input) { in.Kinds[0].Served = []string{"v1"} }, words.KindNotServed, preflight.Failed},
 		"kinds may not be read":           {func(in *preflight.Input) { in.Kinds[0].Err = "forbidden" }, words.CannotTell, preflight.Unknown},
