@@ -4,6 +4,8 @@ package cluster
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -20,6 +22,66 @@ func (c *Cluster) WithBanned(said map[string]words.Message) *Cluster {
 	other := *c
 	other.Banned = maps.Clone(said)
 	return other.judge(c.want)
+}
+
+// LogError is a known error in ScyllaDB's log that ends the process.
+type LogError struct {
+	Code words.Code
+	// Text is the message.
+	Text string
+}
+
+// brief returns the start of the message without the words that every such message begins with.
+func (e LogError) brief() string {
+	text := FirstLine(e.Text)
+	for _, before := range []string{"FATAL: Exception during startup, aborting: ", "Startup failed: "} {
+		text = strings.TrimPrefix(text, before)
+	}
+	if inner, found := strings.CutPrefix(text, "std::runtime_error ("); found {
+		text = strings.TrimSuffix(inner, ")")
+	}
+	if r := []rune(text); len(r) > 100 {
+		return string(r[:100]) + "…"
+	}
+	return text
+}
+
+// WithLogs returns the same Cluster with the known errors in the logs of members that do not run,
+// by member name. Notes are about logs that could not be read.
+func (c *Cluster) WithLogs(logged map[string]LogError, notes ...string) *Cluster {
+	if len(logged)+len(notes) == 0 {
+		return c
+	}
+	other := *c
+	other.Logged = maps.Clone(logged)
+	other.Notes = append(slices.Clip(other.Notes), notes...)
+	return other.judge(c.want)
+}
+
+// logged returns the known error in the log of a member whose container ends again and again, or
+// runs while its ScyllaDB does not.
+func (c *Cluster) logged(member string, ends words.Message) words.Message {
+	said, known := c.Logged[member]
+	pod := c.ix.pods[member]
+	if !known || pod == nil || pod.DeletionTimestamp != nil || serving(pod) ||
+		said.Code == words.ShadowRound && c.startsLong(member).IsZero() {
+		return words.Message{}
+	}
+	if ends.IsZero() {
+		ends = c.ended(member)
+	}
+	m := words.New(words.PodSays, "text", said.brief(), "first", said.Code)
+	if !ends.IsZero() {
+		m.Params["ends"] = ends
+	}
+	if on := pod.Spec.NodeName; on != "" {
+		m.Params["kubernetesNode"] = on
+	}
+	if pvc := c.ix.pvcs[c.ix.pvcName(member)]; said.Code == words.DiskNoSpace && pvc != nil {
+		maps.Copy(m.Params, c.unbound(pvc).Params)
+		delete(m.Params, "words")
+	}
+	return m
 }
 
 // Newcomers returns the names, sorted, of the members whose ScyllaDB has run and that have not

@@ -88,6 +88,9 @@ type Objects struct {
 	// join, by member; see WithBanned.
 	Banned map[string]words.Message
 
+	// Logged is the known error in the log of a member that does not run, by member; see WithLogs.
+	Logged map[string]LogError
+
 	// Read distinguishes an empty list from a list that was not read. If it is zero, a list without
 	// objects was not read.
 	Read Kinds

@@ -31,6 +31,16 @@ const (
 // zero if ScyllaDB runs or starts, and for a Pod that waits its turn. None of these shows that the
 // data of the member is lost.
 func (c *Cluster) Trouble(member string) words.Message {
+	why := c.podTrouble(member)
+	if why.IsZero() || why.Code == words.PodExits {
+		if said := c.logged(member, why); !said.IsZero() {
+			return said
+		}
+	}
+	return why
+}
+
+func (c *Cluster) podTrouble(member string) words.Message {
 	pod := c.ix.pods[member]
 	switch {
 	case pod == nil:

@@ -304,7 +304,7 @@ func (s *scene) replacementStuck(member string) (why, step words.Message) {
 		return why, step
 	}
 	switch why = s.c.Trouble(member); {
-	case why.IsZero(), why.Code == words.PodExits, why.Params["first"] == words.PlaceNoClaim,
+	case why.IsZero(), why.Code == words.PodExits, why.Code == words.PodSays, why.Params["first"] == words.PlaceNoClaim,
 		why.Params["first"] == words.PlaceClaimEnds:
 		return words.Message{}, words.Message{}
 	}

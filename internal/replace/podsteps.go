@@ -37,6 +37,14 @@ var podRules = []PodRule{
 	{words.PodNotEnded, words.SeeEnding, ""},
 	{words.ClaimNotBound, words.FixClaim, ""},
 
+	{words.AioExhausted, words.RaiseAio, "kubernetesNode"},
+	{words.DiskNoSpace, words.GrowVolume, "claim"},
+	{words.SSTableMalformed, words.SeeSSTable, "kubernetesNode"},
+	{words.DuplicateAddress, words.SeeAddresses, ""},
+	{words.ScyllaDBKilled, words.SeeKilled, "kubernetesNode"},
+	{words.AddressExists, words.SeeAddressOfOther, ""},
+	{words.PodSays, words.SeeHaltedScyllaDB, ""},
+
 	{words.PlaceNoClaim, words.SeeClaims, ""},
 	{words.PlaceClaimEnds, words.SeeClaims, ""},
 	{words.PlaceUnbound, words.FixClaim, "claim"},

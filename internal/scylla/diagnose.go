@@ -70,13 +70,28 @@ var failures = []known{
 	{words.OtherOperation, pattern.Lazy(`Other bootstrapping/leaving/moving nodes detected, cannot bootstrap`)},
 	{words.GossipStatusUnknown, pattern.Lazy(`has gossip status=UNKNOWN\. Try fixing it before adding new node`)},
 	{words.NoSeedReached, pattern.Lazy(`Unable to gossip with any nodes`)},
+	{words.ReplaceNotInGossip, pattern.Lazy(`Cannot replace_address \S+ because it doesn't exist in gossip`)},
+	{words.AioExhausted, pattern.Lazy(`Could not setup Async I/O`)},
+	{words.DiskNoSpace, pattern.Lazy(`No space left on device`)},
+	{words.SSTableMalformed, pattern.Lazy(`malformed_sstable_exception|bufsize_mismatch_exception`)},
+	{words.DuplicateAddress, pattern.Lazy(`duplicate IP for host_id`)},
+	{words.ScyllaDBKilled, pattern.Lazy(`terminated by SIGKILL; not expected`)},
+	{words.TabletsNotDrained, pattern.Lazy(`tablets draining failed with|Failed to drain tablets`)},
+	{words.MemberWithoutAddress, pattern.Lazy(`No ip address for \S+ when one is expected|does not have HOST_ID application_state`)},
+	{words.LastVoter, pattern.Lazy(`The configuration must have at least one voter`)},
 	{words.ShadowRound, pattern.Lazy(`Gossip shadow round started with nodes=`)},
 	{words.StartupFailed, pattern.Lazy(`Startup failed: `)},
 }
 
 // own matches the last lines of a process: only there does a text above refer to the node itself. A
 // coordinator logs the same texts about other nodes.
-var own = pattern.Lazy(`Startup failed: |received notification of being banned from the cluster`)
+var own = pattern.Lazy(`Startup failed: |received notification of being banned from the cluster|` +
+	`FATAL: Exception during startup|No space left on device|duplicate IP for host_id|terminated by SIGKILL; not expected`)
+
+// ofOperations matches errors of operations, which a running node logs also about other nodes: they
+// count if nothing else ended the process.
+var ofOperations = pattern.Lazy(`tablets draining failed with|Failed to drain tablets|No ip address for \S+ when one is expected|does not have HOST_ID application_state|` +
+	`The configuration must have at least one voter`)
 
 // prefix matches the text of ScyllaDB's logger before a message: "ERROR 2025-09-01 12:00:00,123
 // [shard 0:main] init - ". A container runtime may add a timestamp before that prefix.
@@ -106,7 +121,7 @@ const maxLine = 16 << 10
 // words.ShadowRound: the process is contacting its seeds, and has not begun discovery.
 func FirstError(log io.Reader) (Diagnosis, bool) {
 	r := bufio.NewReaderSize(log, maxLine)
-	var first, shadow Diagnosis
+	var first, shadow, operation Diagnosis
 	found, looks := false, false
 	for {
 		line, err := r.ReadSlice('\n')
@@ -126,10 +141,15 @@ func FirstError(log io.Reader) (Diagnosis, bool) {
 			if d, ok := Recognise(text); ok && (!found || d.Lost() && !first.Lost()) {
 				first, found = d, true
 			}
+		} else if operation.Code == "" && ofOperations().MatchString(text) {
+			operation, _ = Recognise(text)
 		}
 		if err != nil {
 			if looks && (!found || first.Code == words.NoSeedReached) {
 				return shadow, true
+			}
+			if !found && operation.Code != "" {
+				return operation, true
 			}
 			return first, found
 		}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -123,7 +124,7 @@ func (c *Container) diagnose(log []byte, limits Limits) bool {
 	return ok
 }
 
-// fetch reads a log's head and, if it is longer, its tail, and sets First and Last.
+// fetch reads a log's head and, if it is longer, its tail, returns both, and sets First and Last.
 func (c *Container) fetch(ctx context.Context, server Server, namespace string, limits Limits, previous bool) ([]byte,
 	error) {
 	head, err := read(ctx, server, namespace, c.Pod, &corev1.PodLogOptions{Container: c.Container, Previous: previous,
@@ -141,6 +142,7 @@ func (c *Container) fetch(ctx context.Context, server Server, namespace string, 
 			if f, l := errorLines(tail); l != "" {
 				first, last = cmp.Or(first, f), l
 			}
+			head = slices.Concat(head, []byte("\n"), tail)
 		}
 	}
 	if first != "" {
@@ -148,6 +150,18 @@ func (c *Container) fetch(ctx context.Context, server Server, namespace string, 
 			&LogError{Line: c.line(last, limits), Previous: previous}
 	}
 	return head, nil
+}
+
+// Take sets First, Last and Diagnosis from a log that the user has.
+func (c *Container) Take(log []byte) {
+	limits := Limits{}.withDefaults()
+	if first, last := errorLines(log); first != "" {
+		c.First, c.Last = &LogError{Line: c.line(first, limits)}, &LogError{Line: c.line(last, limits)}
+	}
+	if d, ok := scylla.FirstError(bytes.NewReader(log)); ok {
+		d.Text = c.line(d.Text, limits)
+		c.Diagnosis = &d
+	}
 }
 
 func (*Container) line(s string, limits Limits) string {

@@ -39,3 +39,39 @@ var (
 	FixVolumePlace = define("FixVolumePlace",
 		"bring back or add a Kubernetes node that can use volume {volume}, as its node affinity requires; treat the volume as intact: {1}")
 )
+
+// Causes that ScyllaDB's log has, in addition to the texts about joins, and their steps.
+var (
+	ReplaceNotInGossip = define("ReplaceNotInGossip",
+		"No node has the address to replace: it is a former address, or a replacement has ended before. Replace by host ID; compare it with kubectl scylla status."+nothingDone+cancelOrTake)
+	AioExhausted = define("AioExhausted",
+		"The Kubernetes node has too few asynchronous I/O requests left: raise its sysctl fs.aio-max-nr, or give ScyllaDB fewer CPUs."+nothingDone)
+	DiskNoSpace = define("DiskNoSpace",
+		"A file system is full: enlarge the PersistentVolumeClaim, or remove snapshots with nodetool clearsnapshot on a node that runs. Do not delete files on the volume.")
+	SSTableMalformed = define("SSTableMalformed",
+		"ScyllaDB could not read one file. This does not show that the volume is lost as a whole: check the disk of the Kubernetes node, and which file the log names. Delete nothing yet.")
+	DuplicateAddress = define("DuplicateAddress",
+		"Two addresses of one host ID are in system.peers. Do not restart nodes that are UP: they may end with the same error. Compare both addresses with the addresses of the Pods.")
+	ScyllaDBKilled = define("ScyllaDBKilled",
+		"The ScyllaDB process was killed inside its container, by the kernel (out of memory) or by a person: check the kernel log and the memory of the Kubernetes node.")
+	TabletsNotDrained = define("TabletsNotDrained",
+		"A node cannot leave, because no other node may take its tablets: add a node to its rack, or lower the replication factor, and then decommission it again.")
+	MemberWithoutAddress = define("MemberWithoutAddress",
+		"ScyllaDB knows a member without its address: check which node has this host ID and that it runs. Restarting nodes that are UP does not help.")
+	LastVoter = define("LastVoter",
+		"The operation would remove the last voter of group 0: it ran on a cluster of one node, or there are several clusters with one name (kubectl scylla status).")
+
+	PodSays  = define("PodSays", "[{ends}; ]its log: {text}")
+	RaiseAio = define("RaiseAio",
+		"raise sysctl fs.aio-max-nr on Kubernetes node {kubernetesNode}, or give ScyllaDB fewer CPUs in {object}; no data is lost: {1}")
+	GrowVolume = define("GrowVolume",
+		"enlarge PVC {claim}[ (now {size})] if its StorageClass[ {class}] allows expansion; do not delete files on the volume, and do not replace it: {1}")
+	SeeSSTable = define("SeeSSTable",
+		"do not delete or replace it: one damaged file does not show that its volume is lost. Check the disk of Kubernetes node {kubernetesNode} and the file that its log names: {1}")
+	SeeAddresses = define("SeeAddresses",
+		"do not restart nodes that are UP: they may end with the same error. Compare the two addresses in its log with the Pods: {1}")
+	SeeKilled = define("SeeKilled",
+		"check the memory and the kernel log of Kubernetes node {kubernetesNode} (out of memory), and who ended the process; no data is lost: {1}")
+	SeeAddressOfOther = define("SeeAddressOfOther",
+		"do not replace anything, although the log suggests it: check which Pod has this address: {1}; and whether its volume is its own, by the host ID in its log: {2}")
+)

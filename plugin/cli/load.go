@@ -320,8 +320,8 @@ func (r *Reader) savedIn(name string) ([]*cluster.Cluster, error) {
 	for _, s := range r.saved.Snapshots() {
 		names = append(names, s.Key.String())
 		if (ns == "" || r.flags.AllNamespaces || s.Namespace == ns) && (name == "" || s.Name == name) {
-			// For saved objects, Banned uses the archive's results and reads nothing.
-			found = append(found, r.Logs.Banned(context.Background(), s))
+			// For saved objects, it uses the archive's results and reads nothing.
+			found = append(found, r.Logs.Read(context.Background(), s))
 		}
 	}
 	if len(found) == 0 {
@@ -408,7 +408,7 @@ func (r *Reader) load(ctx context.Context, key cluster.Key) (*cluster.Cluster, e
 		s = s.WithElsewhere(kube.RecordedElsewhere(ctx, r.c, s.Key, unknown),
 			r.machines.Claimed(ctx, r.c, s.Namespace, time.Now()))
 	}
-	return r.Logs.Banned(ctx, s), nil
+	return r.Logs.Read(ctx, s), nil
 }
 
 func (r *Reader) options() kube.LoadOptions {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
@@ -36,6 +38,8 @@ type LogReader struct {
 	// Archived returns the archived data of a cluster, whose logs are then not read; nil if nothing
 	// is archived (see Reader.Archived).
 	Archived func(*cluster.Cluster) *support.Cluster
+	// Given are logs that the user has, by member; they take precedence.
+	Given map[string][]byte
 
 	read map[string]logged // by Pod UID
 }
@@ -44,6 +48,8 @@ type LogReader struct {
 type logged struct {
 	found *scylla.Diagnosis
 	at    time.Time
+	// denied is true if reading logs is forbidden.
+	denied bool
 }
 
 // FirstError returns the first known error in the log of a Pod's ScyllaDB, nil if there is none or
@@ -51,6 +57,12 @@ type logged struct {
 // objects have none.
 func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid string,
 	restarts int32) *scylla.Diagnosis {
+	if log, ok := l.Given[pod]; ok {
+		if d, found := scylla.FirstError(bytes.NewReader(log)); found {
+			return &d
+		}
+		return nil
+	}
 	if l.Archived != nil {
 		if c := l.Archived(s); c != nil {
 			i := slices.IndexFunc(c.Waiting, func(w support.Container) bool {
@@ -72,14 +84,15 @@ func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid
 		return known.found
 	}
 	c := support.Container{Pod: pod, Container: s.Containers().Container(pod), Restarts: restarts}
+	denied := false
 	if server, err := l.server(); err == nil {
 		// No permission, or no such container run: the other evidence remains.
-		_ = c.ReadLog(ctx, server, s.Namespace, support.Limits{})
+		denied = apierrors.IsForbidden(c.ReadLog(ctx, server, s.Namespace, support.Limits{}))
 	}
 	if l.read == nil {
 		l.read = map[string]logged{}
 	}
-	l.read[uid] = logged{c.Diagnosis, now}
+	l.read[uid] = logged{c.Diagnosis, now, denied}
 	return c.Diagnosis
 }
 
@@ -158,6 +171,45 @@ func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Clu
 		}
 	}
 	return s.WithBanned(said)
+}
+
+// maxLogged limits the members whose logs Load reads for the reason why they do not run.
+const maxLogged = 4
+
+// Read returns the cluster with what the logs show: see Banned and Explained.
+func (l *LogReader) Read(ctx context.Context, s *cluster.Cluster) *cluster.Cluster {
+	return l.Explained(ctx, l.Banned(ctx, s))
+}
+
+// Explained returns the cluster with the known errors in the logs of members that do not run: their
+// containers end, or run and are not ready. If the user cannot read logs, that is a note.
+func (l *LogReader) Explained(ctx context.Context, s *cluster.Cluster) *cluster.Cluster {
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	said, notes := map[string]cluster.LogError{}, []string(nil)
+	count := 0
+	for _, member := range slices.Sorted(maps.Keys(s.Unready())) {
+		pod, restarts := started(s, member)
+		if pod == nil || cluster.Serving(pod) {
+			continue
+		}
+		if l.Given[member] == nil && !s.Offline { // it is read now
+			if count++; count > maxLogged {
+				continue
+			}
+		}
+		d := l.FirstError(ctx, s, pod.Name, string(pod.UID), restarts)
+		if d == nil {
+			d = endError(pod)
+		}
+		if d != nil {
+			said[member] = cluster.LogError{Code: d.Code, Text: d.Text}
+		}
+		if l.read[string(pod.UID)].denied && len(notes) == 0 {
+			notes = []string{"log of " + pod.Name + " not read: no permission; request verb get on resource pods/log"}
+		}
+	}
+	return s.WithLogs(said, notes...)
 }
 
 // endError returns the first known error in the termination message of the Pod's ScyllaDB, nil if

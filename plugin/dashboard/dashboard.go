@@ -154,7 +154,7 @@ func (o *options) Run(ctx context.Context) error {
 	if !reader.Saved() {
 		opts.Live = true
 		l := &loader{clock: o.d.Clock, readLive: o.d.ReadLive, c: reader.Client(), key: first.Key,
-			source: cluster.Source(o.read.Source), leases: o.read.ControllerNamespace, banned: reader.Logs.Banned,
+			source: cluster.Source(o.read.Source), leases: o.read.ControllerNamespace, banned: reader.Logs.Read,
 			looked: looked, ask: first.Source == cluster.SourceLive, last: snapshot}
 		feed = withPast(l.run, func(ctx context.Context) dashboard.Past {
 			return past(ctx, reader, first, cluster.Source(o.read.Source))

@@ -6,12 +6,15 @@ package describe
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
@@ -20,6 +23,7 @@ type options struct {
 	d      *cli.Deps
 	read   cli.ReadFlags
 	output cli.OutputFlags
+	log    string
 }
 
 // NewCmd returns the command.
@@ -47,12 +51,17 @@ Exit code: 0 shown, whatever the status, 2 no such member, 1 error.`,
 			"# Its IP address, for a script",
 			"kubectl scylla describe rack3/0 -n demo -o jsonpath='{.pod.ip}'",
 			"",
+			"# What a saved log means",
+			"kubectl scylla describe rack2/1 -n demo --log scylla.log",
+			"",
 			"# From an archive",
 			"kubectl scylla describe rack2/1 --from sample:incident",
 		),
 	}, cli.GroupInspect, d.CompleteMembers, o)
 	o.read.AddFlags(cmd, false)
 	o.output.AddFlags(cmd, "wide")
+	cmd.Flags().StringVar(&o.log, "log", "", "file with the log of the member's ScyllaDB, as written by kubectl logs "+
+		"(- for standard input): the errors in it are explained")
 	return cmd
 }
 
@@ -73,7 +82,11 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	doc, err := Read(ctx, o.d, reader, o.Name)
+	log, err := o.given()
+	if err != nil {
+		return err
+	}
+	doc, err := read(ctx, o.d, reader, o.Name, log)
 	if err != nil {
 		return err
 	}
@@ -84,18 +97,52 @@ func (o *options) Run(ctx context.Context) error {
 	return o.d.Print(show.Facts(doc.Facts(opts)), opts)
 }
 
+// limitLog bounds a given log.
+var limitLog = bounded.Limit{Bytes: 32 << 20, Cure: "give only its end: tail -c 8M"}
+
+// given reads the log of --log; nil without it.
+func (o *options) given() ([]byte, error) {
+	switch o.log {
+	case "":
+		return nil, nil
+	case "-":
+		return limitLog.Read(o.d.Streams.In, "the log")
+	}
+	log, err := limitLog.ReadFile("the log", o.log)
+	if err != nil {
+		return nil, exit.WithHint(fmt.Errorf("read log: %w", err), "check the path after --log")
+	}
+	return log, nil
+}
+
 // Read returns the description of the member that typed names. The document lists parts that could
 // not be read. Errors: no such member, or the cluster cannot be read.
 func Read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string) (*Document, error) {
+	return read(ctx, d, reader, typed, nil)
+}
+
+// read is Read with a log that the user has; nil for none.
+func read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string, log []byte) (*Document, error) {
 	s, m, err := reader.Member(ctx, typed)
 	if err != nil {
 		return nil, err
+	}
+	if log != nil && m.Member != "" {
+		reader.Logs.Given = map[string][]byte{m.Member: log}
+		s = reader.Logs.Read(ctx, s)
+		if again := s.Member(m.Member); again != nil {
+			m = *again
+		}
 	}
 	p := d.Busy("reading the objects of " + typed)
 	defer p.Stop()
 	// The whole cluster's status: findings concern the cluster.
 	status := document.NewClusterStatus(reader.Logs.Judge(ctx, s))
 	around := gather(ctx, d, reader, s, &m)
+	if log != nil {
+		around.log = &support.Container{Pod: m.Member, Container: s.Containers().Container(m.Member)}
+		around.log.Take(log)
+	}
 	if ctx.Err() != nil {
 		return nil, exit.Interrupted(ctx.Err())
 	}

@@ -372,7 +372,7 @@ func TestArchiveWithoutRights(t *testing.T) {
 	if res.Code != 0 {
 		t.Errorf("exit %d", res.Code)
 	}
-	live := plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: troubled().Objects(), Funcs: noPVCs}.Do(t)
+	live := plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: troubled().Objects(), Funcs: noPVCs, Setup: server(t, forbidden)}.Do(t)
 	saved := plugintest.Run{Args: []string{"status", "--from", name}}.Do(t)
 	if diff := cmp.Diff(plugintest.AsArchived(live.Stdout), saved.Stdout); diff != "" || live.Code != saved.Code {
 		t.Errorf("exit %d and %d (-live +saved):\n%s", live.Code, saved.Code, diff)

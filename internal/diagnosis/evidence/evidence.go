@@ -107,6 +107,23 @@ var table = []Item{
 	{Code: words.LegacyTopology, First: "2026.2", Source: []string{service + ":2111"}, Volume: Kept},
 	{Code: words.OtherOperation, First: "5.2", Last: "2026.1", Source: []string{service + ":3616"}, Volume: Kept},
 	{Code: words.GossipStatusUnknown, First: "5.2", Last: "2026.1", Source: []string{service + ":3611"}, Volume: Kept},
+	{Code: words.ReplaceNotInGossip, First: "5.2", Last: "2026.1", Source: []string{service + ":3693"}, Volume: Kept},
+	// Seastar's reactor; the process ends with status 7.
+	{Code: words.AioExhausted, First: "5.2", Source: []string{"main.cc:2869"}, Volume: Kept},
+	// The text of errno ENOSPC, also of the image's entrypoint.
+	{Code: words.DiskNoSpace, First: "5.2", Source: []string{"main.cc:629", "main.cc:2848"}, Volume: Unknown},
+	// One file: it does not show that the volume is lost as a whole.
+	{Code: words.SSTableMalformed, First: "5.2", Source: []string{"sstables/exceptions.hh:20"}, Volume: Unknown},
+	// An internal error, which ends the process where it aborts on these.
+	{Code: words.DuplicateAddress, First: "6.0", Source: []string{"db/system_keyspace.cc:1935"}, Volume: Unknown},
+	// The text of supervisord, which runs ScyllaDB in its image.
+	{Code: words.ScyllaDBKilled, First: "5.2",
+		Source: []string{"dist/docker/etc/supervisord.conf.d/scylla-server.conf:1"},
+		Volume: Unknown},
+	{Code: words.TabletsNotDrained, First: "6.0", Source: []string{coordinator + ":3517"}, Volume: Unknown},
+	{Code: words.MemberWithoutAddress, First: "2025.1",
+		Source: []string{"service/address_map.hh:320", "gms/gossiper.cc:1455"}, Volume: Unknown},
+	{Code: words.LastVoter, First: "5.2", Source: []string{"raft/raft.hh:170"}, Volume: Unknown},
 	{Code: words.NoSeedReached, First: "5.2", Source: []string{"gms/gossiper.cc:1996"}, Volume: Kept},
 	// The seeds of the command line are tried until one answers. Peers are on disk only after
 	// discovery has begun (raft_group0.cc:531), and a new Pod on this volume uses its own seeds.

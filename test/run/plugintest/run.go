@@ -241,6 +241,9 @@ func (r Run) deps(t testing.TB, out, errOut io.Writer) *cli.Deps {
 		d.ClientOf = func(_ *rest.Config, scheme *runtime.Scheme) (client.Client, error) { return of(c, scheme), nil }
 		host := sync.OnceValue(func() string { return server(t, r.Logs) })
 		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: host()}, nil }
+		if _, bubble := clk.(bubbleClock); bubble {
+			d.RESTConfig = func() (*rest.Config, error) { return nil, fmt.Errorf("a bubble has no network") }
+		}
 	}
 	d.ReadLive = func(context.Context, *cluster.Cluster, kube.LiveOptions) (*cluster.Cluster, error) {
 		return nil, fmt.Errorf("this test has no nodes to ask")

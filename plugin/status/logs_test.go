@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+)
+
+const loggedBy = "demo-dc1-rack3-0"
+
+// loops is a cluster with a member whose ScyllaDB ends again and again, with that termination message.
+func loops(message string) *plugintest.Cluster {
+	c := plugintest.New(3, 1).DownSince(loggedBy, 20*time.Minute)
+	p := c.Pod(loggedBy)
+	p.Spec.NodeName = "worker-3"
+	st := &p.Status.ContainerStatuses[0]
+	st.Ready, st.RestartCount, st.State = false, 14, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	st.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: message, FinishedAt: metav1.NewTime(plugintest.Now.Add(-time.Minute))}
+	return c.Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + loggedBy}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-3", StorageClassName: new("fast")}})
+}
+
+// ended is a log line of ScyllaDB.
+func ended(text string) string {
+	return "ERROR 2026-11-21 11:59:20,123 [shard  0:main] init - Startup failed: " + text + "\n"
+}
+
+// What ScyllaDB's log says decides the step, whether the log is read, in the Pod's status, or given by a person; none of them replaces the node.
+func TestWhatTheLogSaysDecides(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ log, want string }{
+		"aio-max-nr": {"FATAL: Exception during startup, aborting: std::runtime_error (Could not setup Async I/O: Resource temporarily unavailable.)\n" +
+			"2026-11-21 11:59:01,107 INFO exited: scylla (exit status 7; not expected)\n", "raise sysctl fs.aio-max-nr on Kubernetes node worker-3, or give ScyllaDB fewer CPUs in StatefulSet demo-dc1-rack3; no data is lost"},
+		"no space": {ended("storage_io_error (Storage I/O error: 28: No space left on device)"),
+			"enlarge PVC data-" + loggedBy + " if its StorageClass fast allows expansion; do not delete files on the volume"},
+		"a damaged file": {ended("sstables::malformed_sstable_exception (Failed to read partition from SSTable /var/lib/scylla/data/app/t-1/me-3g-big-Data.db)"),
+			"do not delete or replace it: one damaged file does not show that its volume is lost. Check the disk of Kubernetes node worker-3"},
+		"a duplicate address": {"ERROR 2026-11-21 11:59:20,123 [shard  0:main] system_keyspace - duplicate IP for host_id 9f3b2c11-77aa-4c2b-9d10-0000000000aa, first IP 10.1.0.21, second IP 10.1.0.22\nAborting on shard 0\n",
+			"do not restart nodes that are UP: they may end with the same error"},
+		"an address of another": {ended("std::runtime_error (A node with address 10.1.0.2 already exists, cancelling join. Use replace_address if you want to replace this node.)"),
+			"do not replace anything, although the log suggests it: check which Pod has this address"},
+		"killed": {"2026-11-21 11:58:00,100 INFO exited: scylla (terminated by SIGKILL; not expected)\n",
+			"check the memory and the kernel log of Kubernetes node worker-3 (out of memory)"},
+		"no majority": {ended("service::raft_operation_timeout_error (group [0aa1] raft operation [read_barrier] timed out)"),
+			"do not delete or replace anything yet; check its log"},
+		"seeds": {ended("std::runtime_error (Unable to gossip with any nodes={10.0.0.1} (ShadowRound).)"),
+			"do not delete or replace anything yet; check its log"},
+	} {
+		file := filepath.Join(t.TempDir(), "scylla.log")
+		if err := os.WriteFile(file, []byte(tc.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for how, run := range map[string]plugintest.Run{
+			"read":  {Args: []string{"status", "demo", "-n", "demo"}, Objects: loops("").Objects(), Logs: map[string]string{loggedBy + "/scylla": tc.log}},
+			"ended": {Args: []string{"status", "demo", "-n", "demo"}, Objects: loops(tc.log).Objects()},
+			"given": {Args: []string{"describe", loggedBy, "-n", "demo", "--log", file}, Objects: loops("").Objects()},
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				text := run.Transcript(t)
+				got := strings.Join(strings.Fields(text), " ")
+				if !strings.Contains(got, tc.want) || !strings.Contains(got, "14 restarts") || strings.Contains(got, "scylla replace ") {
+					t.Errorf("want %q, and no replacement, in\n%s", tc.want, text)
+				}
+			})
+		}
+	}
+}
+
+// That logs must not be read is a note, and the Pod's own words remain.
+func TestLogsThatMustNotBeReadAreANote(t *testing.T) {
+	t.Parallel()
+	denied := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"pods is forbidden"}`)
+	}))
+	t.Cleanup(denied.Close)
+	text := plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: loops("").Objects(), Setup: func(d *cli.Deps) {
+		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: denied.URL}, nil }
+	}}.Transcript(t)
+	for _, want := range []string{"scylla exits with code 1, 14 restarts", "note: log of " + loggedBy + " not read: no permission; request verb get on resource pods/log"} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+	}
+}
