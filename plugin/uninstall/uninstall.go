@@ -207,8 +207,13 @@ func accountsOf(ctx context.Context, c client.Client, secrets []metav1.PartialOb
 	return out, nil
 }
 
+// whoWrote returns the command that shows who wrote an object, and when.
+func whoWrote(namespace, kind, name string) words.Command {
+	return words.Kubectl(namespace, "get", kind, name, "--output", "yaml", "--show-managed-fields")
+}
+
 // elsewhere returns what controllers of other Kubernetes clusters have here, with the command that
-// removes it: their accounts, and the copies of their reports.
+// shows whether they still use it: their accounts, and the copies of their reports.
 func elsewhere(ctx context.Context, c client.Client, shell func(words.Command) string) ([]string, error) {
 	var out []string
 	accounts, err := labelled(ctx, c, "ServiceAccountList")
@@ -217,9 +222,9 @@ func elsewhere(ctx context.Context, c client.Client, shell func(words.Command) s
 	}
 	for i := range accounts {
 		if a := &accounts[i]; remote.IsAccount(a) {
-			out = append(out, fmt.Sprintf("serviceaccount/%s in namespace %s stays: a controller elsewhere reads "+
-				"reports with its token, which does not expire; if it no longer does: %s", a.Name, a.Namespace,
-				shell(remote.DeleteAccount(a.Namespace, a.Name))))
+			out = append(out, fmt.Sprintf("serviceaccount/%s in namespace %s stays: a controller elsewhere may read "+
+				"reports with its token, which does not expire; remove the remote there, or check who made it: %s",
+				a.Name, a.Namespace, shell(whoWrote(a.Namespace, "serviceaccount", a.Name))))
 		}
 	}
 	reports := &metav1.PartialObjectMetadataList{}
@@ -230,8 +235,8 @@ func elsewhere(ctx context.Context, c client.Client, shell func(words.Command) s
 	for i := range reports.Items {
 		if r := &reports.Items[i]; r.Annotations[api.AnnotationCopy] == api.CopyPushed {
 			out = append(out, fmt.Sprintf("scylladbdatacenternodesstatusreport/%s in namespace %s stays: a controller "+
-				"elsewhere copies it here; if it no longer does: %s", r.Name, r.Namespace,
-				shell(words.Kubectl(r.Namespace, "delete", "scylladbdatacenternodesstatusreport", r.Name))))
+				"elsewhere may renew it; remove the remote there, or check when it was renewed: %s", r.Name,
+				r.Namespace, shell(whoWrote(r.Namespace, "scylladbdatacenternodesstatusreport", r.Name))))
 		}
 	}
 	return out, nil

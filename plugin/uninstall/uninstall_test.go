@@ -100,7 +100,7 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// TestNoHarm47WhatControllersElsewhereHaveHere: accounts with tokens that do not expire, and copied reports, which block the operator's barrier, are listed with the command that removes them.
+// TestNoHarm47WhatControllersElsewhereHaveHere: accounts with tokens that do not expire, and copied reports, which block the operator's barrier, are listed with the command that shows whether they are in use: nothing here proves that they are not.
 func TestNoHarm47WhatControllersElsewhereHaveHere(t *testing.T) {
 	account := remote.There("demo", remote.Account("eu", "12345678"))[0]
 	other := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "kubectl-scylla-remote-of-a-user"}}
@@ -111,8 +111,8 @@ func TestNoHarm47WhatControllersElsewhereHaveHere(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(account, other, report("pushed", api.CopyPushed), report("pulled", api.CopyPulled)).Build()
 	got, err := elsewhere(t.Context(), c, func(c words.Command) string { return strings.Join(c, " ") })
 	if err != nil || len(got) != 2 ||
-		!strings.HasSuffix(got[0], "kubectl delete serviceaccount,role,rolebinding,secret kubectl-scylla-remote-eu-12345678 -n demo") ||
-		!strings.HasSuffix(got[1], "kubectl delete scylladbdatacenternodesstatusreport pushed -n op") {
+		!strings.HasSuffix(got[0], "kubectl get serviceaccount kubectl-scylla-remote-eu-12345678 --output yaml --show-managed-fields -n demo") ||
+		!strings.HasSuffix(got[1], "kubectl get scylladbdatacenternodesstatusreport pushed --output yaml --show-managed-fields -n op") {
 		t.Errorf("%v, %q", err, got)
 	}
 }
