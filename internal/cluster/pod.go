@@ -185,6 +185,27 @@ func pendingContainers(pod *corev1.Pod) iter.Seq[pending] {
 	}
 }
 
+// sidecars yields the sidecars and the containers other than ScyllaDB's that are not ready.
+func sidecars(pod *corev1.Pod) iter.Seq[pending] {
+	return func(yield func(pending) bool) {
+		database := ScyllaDBContainer(&pod.Spec)
+		for i := range pod.Spec.InitContainers {
+			c := &pod.Spec.InitContainers[i]
+			st := containerStatus(pod.Status.InitContainerStatuses, c.Name)
+			if isSidecar(c) && st != nil && !st.Ready && !yield(pending{c, words.InitContainer, st}) {
+				return
+			}
+		}
+		for i := range pod.Spec.Containers {
+			c := &pod.Spec.Containers[i]
+			st := containerStatus(pod.Status.ContainerStatuses, c.Name)
+			if c != database && st != nil && !st.Ready && !yield(pending{c, words.Container, st}) {
+				return
+			}
+		}
+	}
+}
+
 func containerWaiting(a pending, pod *corev1.Pod) (words.Message, time.Time) {
 	kind, st := a.name(), a.st
 	switch {
@@ -272,6 +293,19 @@ func LogOf(pod *corev1.Pod, database string) Log {
 		}
 	}
 	return l
+}
+
+// SidecarLog returns the log of the container that a Pod with a ready ScyllaDB waits for.
+func SidecarLog(pod *corev1.Pod) Log {
+	for a := range sidecars(pod) {
+		if st := a.st; st.State.Running != nil || st.State.Terminated != nil {
+			return Log{Container: a.Name, Previous: endsAgain(st)}
+		} else if st.LastTerminationState.Terminated != nil {
+			return Log{Container: a.Name, Previous: true}
+		}
+		break
+	}
+	return Log{None: true}
 }
 
 // ContainerRuns reports whether that container of the Pod runs.

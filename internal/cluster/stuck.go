@@ -125,8 +125,12 @@ func (c *Cluster) endedByProbe(pod *corev1.Pod, a pending) words.Message {
 			continue
 		}
 		if kind := probe().FindStringSubmatch(e.Message); kind != nil {
-			return words.New(words.PodProbe, "container", a.name(), "probe", strings.ToLower(kind[1]), "restarts",
+			m := words.New(words.PodProbe, "container", a.name(), "probe", strings.ToLower(kind[1]), "restarts",
 				int(st.RestartCount))
+			if c.Operator {
+				m.Params["setBy"] = "Scylla Operator"
+			}
+			return m
 		}
 	}
 	last := st.LastTerminationState.Terminated

@@ -60,24 +60,44 @@ func (c *Cluster) podTrouble(member string) words.Message {
 		return c.noPlace(pod)
 	}
 	for a := range pendingContainers(pod) {
-		if why := containerTrouble(a); !why.IsZero() {
-			return why
-		}
-		if why := c.endedByProbe(pod, a); !why.IsZero() {
+		if why := c.containerTrouble(pod, a); !why.IsZero() {
+			if ours := a.Container == ScyllaDBContainer(&pod.Spec); ours &&
+				(why.Code == words.PodMemory || why.Code == words.PodProbe) {
+				why.Params["database"] = "ScyllaDB"
+			}
 			return why
 		}
 	}
 	return c.notBegun(pod)
 }
 
+// SidecarTrouble returns why a Pod is not Ready although its ScyllaDB is: another container that
+// does not run, or is not ready. It is zero if there is none. The node itself is not affected.
+func (c *Cluster) SidecarTrouble(member string) words.Message {
+	pod := c.ix.pods[member]
+	if pod == nil || !serving(pod) {
+		return words.Message{}
+	}
+	for a := range sidecars(pod) {
+		why := c.containerTrouble(pod, a)
+		if why.IsZero() {
+			what, _ := containerWaiting(a, pod)
+			why = words.New(words.SidecarNotReady, "container", a.name(), "waits", what)
+		}
+		return why
+	}
+	return words.Message{}
+}
+
 // evictedFor matches the resource in the kubelet's message about an eviction.
 var evictedFor = pattern.Lazy(`low on resource: ([a-z0-9.-]*[a-z0-9])|local (ephemeral)[- ]storage`)
 
-// containerTrouble returns why the container does not run; zero if it runs or is about to.
-func containerTrouble(a pending) words.Message {
+// containerTrouble returns why the container does not run, or is restarted again and again; zero if
+// it runs or is about to.
+func (c *Cluster) containerTrouble(pod *corev1.Pod, a pending) words.Message {
 	st := a.st
 	if !crashed(st) {
-		return words.Message{}
+		return c.endedByProbe(pod, a)
 	}
 	why := func(code words.Code, more ...any) words.Message {
 		return words.New(code, append([]any{"container", a.name()}, more...)...)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -192,6 +193,81 @@ func TestWhatKubernetesSaysDecides(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A container beside a ready ScyllaDB keeps its Pod from being Ready: it is named with its step.
+func TestAContainerBesideScyllaDB(t *testing.T) {
+	t.Parallel()
+	for what, tc := range map[string]struct {
+		state, last corev1.ContainerState
+		sidecar     bool
+		why, step   string
+	}{
+		"its image": {state: waits("ImagePullBackOff", `Back-off pulling image "registry/agent:1"`),
+			why:  `container agent cannot pull its image registry/agent:1 (ImagePullBackOff): Back-off pulling image "registry/agent:1"`,
+			step: "fix the name of the image in StatefulSet demo-dc1-rack1, its pull Secret, or access to its registry; no data is lost: " + room},
+		"it exits": {state: waits("CrashLoopBackOff", ""), last: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 2, Message: "no token"}},
+			why:  "agent exits with code 2, 7 restarts: no token",
+			step: "check the log of this container; ScyllaDB in the same Pod is ready: kubectl logs MEMBER -c agent --previous -n demo"},
+		"its memory": {state: waits("CrashLoopBackOff", ""), last: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}},
+			why:  "container agent exceeded its memory limit (OOMKilled, 7 restarts)",
+			step: "raise the memory limit of container agent in StatefulSet demo-dc1-rack1; no data is lost: " + room},
+		"it runs": {state: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(scenes.Now.Add(-time.Hour))}},
+			why:  "its Pod is waiting for container agent to become ready",
+			step: "check the log of this container; ScyllaDB in the same Pod is ready: kubectl logs MEMBER -c agent -n demo"},
+		"a sidecar": {state: waits("CreateContainerConfigError", `secret "agent" not found`), sidecar: true,
+			why:  `init container agent lacks an object of its configuration (CreateContainerConfigError): secret "agent" not found`,
+			step: "create the missing Secret, ConfigMap or key, or fix its name in StatefulSet demo-dc1-rack1; no data is lost: " + room},
+	} {
+		for kind, rolling := range map[string]bool{"PodsNotReady": false, "RolloutInProgress": true} {
+			t.Run(what+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				c, member := plugintest.New(3, 1), "demo-dc1-rack1-0"
+				pod := c.Pod(member)
+				agent := corev1.Container{Name: "agent", Image: "registry/agent:1"}
+				st := corev1.ContainerStatus{Name: "agent", State: tc.state, LastTerminationState: tc.last, RestartCount: 7}
+				if tc.sidecar {
+					agent.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
+					pod.Spec.InitContainers, pod.Status.InitContainerStatuses = append(pod.Spec.InitContainers, agent), append(pod.Status.InitContainerStatuses, st)
+				} else {
+					pod.Spec.Containers, pod.Status.ContainerStatuses = append(pod.Spec.Containers, agent), append(pod.Status.ContainerStatuses, st)
+				}
+				for i := range pod.Status.Conditions {
+					if k := &pod.Status.Conditions[i]; k.Type == corev1.PodReady || k.Type == corev1.ContainersReady {
+						k.Status, k.Reason = corev1.ConditionFalse, "ContainersNotReady"
+					}
+				}
+				o := scenes.Objects(c)
+				for i := range o.StatefulSets {
+					if set := &o.StatefulSets[i]; set.Name == "demo-dc1-rack1" {
+						set.Status = appsv1.StatefulSetStatus{Replicas: 1, UpdatedReplicas: 1, CurrentRevision: "r", UpdateRevision: "r"}
+						if rolling {
+							set.Status.CurrentRevision, set.Status.UpdatedReplicas = "q", 0
+						}
+					}
+				}
+				put, got := strings.NewReplacer("MEMBER", member), []string(nil)
+				for _, f := range diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now)) {
+					why, _ := f.Message.Params["why"].(words.Message)
+					got = append(got, string(f.Kind), words.Text(why), words.Text(f.Step))
+				}
+				want := []string{kind, tc.why, put.Replace(tc.step)}
+				if rolling {
+					got[1] = tc.why // the rollout and its numbers
+				}
+				if rolling && what == "it runs" {
+					want[2] = "wait up to 12h0m until the rollout has finished: kubectl rollout status statefulset/demo-dc1-rack1 -n demo"
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func waits(reason, message string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 }
 
 func without(pods []corev1.Pod, name string) []corev1.Pod {

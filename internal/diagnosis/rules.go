@@ -18,6 +18,9 @@ type rule struct {
 	take  func(*asked) words.Message // nil: the one step, which has no parameters
 }
 
+var ofSidecar = rule{steps: replace.OfSidecars(),
+	when: func(a *asked) bool { return a.sidecarStep().Code != "" }, take: (*asked).sidecarStep}
+
 // rules are the steps for each reason of a blocker; the first rule that applies counts. Package
 // evidence has the commands of a step, and the evidence for a step that cannot be undone.
 var rules = map[words.Code][]rule{
@@ -78,11 +81,15 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.WaitForNewcomer), when: isMember, take: of(words.WaitForNewcomer, "node")}},
 	words.ReporterSilent: {{steps: one(words.ReachReporter), when: isMember}},
 	words.RolloutInProgress: {
+		ofSidecar,
 		{steps: one(words.WaitForInject), when: because(words.PodsOfOldTemplate)},
 		{steps: one(words.WaitForRollout)},
 	},
-	words.PodsNotReady: {{steps: one(words.SeeNotReady)}},
-	words.Stabilising:  {{steps: one(words.WaitWhileAllStayUp)}},
+	words.PodsNotReady: {
+		ofSidecar,
+		{steps: one(words.SeeNotReady)},
+	},
+	words.Stabilising: {{steps: one(words.WaitWhileAllStayUp)}},
 
 	// Reports, and the controllers that maintain them.
 	words.ReportMissing: {

@@ -250,6 +250,22 @@ func (a *asked) facts() evidence.Facts {
 	return f
 }
 
+// sidecarStep is the step for a Pod of a StatefulSet that is not Ready because of a container that
+// is not ScyllaDB's. While Pods change, such a container may still be starting.
+func (a *asked) sidecarStep() words.Message {
+	set, _ := a.b.Cause.Params["statefulSet"].(string)
+	for _, m := range a.c.Members() {
+		if m.StatefulSet == nil || m.StatefulSet.Name != set {
+			continue
+		}
+		if why := a.c.SidecarTrouble(m.Member); !why.IsZero() &&
+			(a.b.Reason == words.PodsNotReady || why.Code != words.SidecarNotReady) {
+			return replace.SidecarStep(a.c, m.Member, why)
+		}
+	}
+	return words.Message{}
+}
+
 func firstOf(list any) string {
 	if names, ok := list.([]string); ok && len(names) > 0 {
 		return names[0]

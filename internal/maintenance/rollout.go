@@ -73,11 +73,12 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 				"statefulSet", set.Name, "updated", status.UpdatedReplicas, "replicas", status.Replicas)})
 		case status.ReadyReplicas < joined[set.Name]:
 			pods, gate := notReady(c, set)
-			out = append(out,
-				Rollout{StatefulSet: set.Name, Rolling: rolling(c, set), Cause: words.New(words.FewerPodsReady,
-					"statefulSet", set.Name, "ready", status.ReadyReplicas, "joined", int(joined[set.Name]), "pods",
-					pods,
-					"gate", gate)})
+			cause := words.New(words.FewerPodsReady, "statefulSet", set.Name, "ready", status.ReadyReplicas, "joined",
+				int(joined[set.Name]), "pods", pods, "gate", gate)
+			if len(pods) > 0 {
+				cause.Params["why"] = c.SidecarTrouble(pods[0])
+			}
+			out = append(out, Rollout{StatefulSet: set.Name, Rolling: rolling(c, set), Cause: cause})
 		}
 	}
 	return out

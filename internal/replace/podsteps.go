@@ -5,6 +5,7 @@ package replace
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
@@ -26,8 +27,10 @@ var podRules = []PodRule{
 	{words.PodImage, words.FixImage, ""},
 	{words.PodConfig, words.FixConfig, ""},
 	{words.PodMemory, words.FixMemory, ""},
+	{words.PodProbe, words.SeeProbe, "setBy"},
 	{words.PodProbe, words.FixProbe, ""},
 	{words.PodExits, words.SeeLastRun, ""},
+	{words.SidecarNotReady, words.SeeContainerLog, ""},
 	{words.PodWasEvicted, words.FreeMachine, "resource"},
 	{words.PodLacks, words.FixLacking, ""},
 	{words.PodMount, words.FixMount, "kubernetesNode"},
@@ -74,20 +77,45 @@ func OfPods() []words.Code {
 	return out
 }
 
+// OfSidecars are the steps of SidecarStep.
+func OfSidecars() []words.Code {
+	return []words.Code{words.FixImage, words.FixConfig, words.FixMemory, words.SeeProbe, words.FixProbe,
+		words.SeeContainerLog, words.SeePodEvents}
+}
+
 // podStep is the step for a member whose Pod Kubernetes does not create, place or run. The Pod is
 // deleted only if it is of an old template and its PVCs stay.
 func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message {
-	why, object := c.Trouble(member), "the ScyllaCluster"
-	if set := c.StatefulSet(member); set != nil && !c.Operator {
-		object = "StatefulSet " + set.Name
-	}
+	why, object := c.Trouble(member), templateOf(c, member)
 	if c.OldRevision(member) && c.KeepsClaims(member) {
 		return evidence.Do(words.New(words.DeleteOldPod, "pod", member, "object", object), f)
 	}
 	if why.IsZero() {
 		return evidence.Do(words.New(words.SeeSchedule), f)
 	}
-	step := words.Message{Code: words.SeePodEvents}
+	return stepOf(why, object, f)
+}
+
+// templateOf is the object that has the template of the member's Pod.
+func templateOf(c *cluster.Cluster, member string) string {
+	if set := c.StatefulSet(member); set != nil && !c.Operator {
+		return "StatefulSet " + set.Name
+	}
+	return "the ScyllaCluster"
+}
+
+// SidecarStep is the step for a Pod that is not Ready for the reason why, a cluster.SidecarTrouble.
+func SidecarStep(c *cluster.Cluster, member string, why words.Message) words.Message {
+	if why.Code == words.PodExits {
+		why.Code = words.SidecarNotReady
+	}
+	return stepOf(why, templateOf(c, member), evidence.Facts{"namespace": c.Namespace, "pod": member,
+		"log": strings.Join(logArgs(member, cluster.SidecarLog(c.Pod(member))), " ")})
+}
+
+// stepOf is the step of the table for a cause, with the parameters of the cause.
+func stepOf(why words.Message, object string, f evidence.Facts) words.Message {
+	step := words.New(words.SeePodEvents)
 	first, _ := why.Params["first"].(words.Code)
 	for _, r := range podRules {
 		if (r.Cause == why.Code || r.Cause == first) && (r.With == "" || why.Params[r.With] != nil &&
@@ -96,22 +124,20 @@ func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message 
 			break
 		}
 	}
-	step.Params = words.Params{}
-	if words.Takes(step.Code, "object") {
-		step.Params["object"] = object
-	}
-	for _, name := range []string{"container", "resource", "taint", "claim", "class", "size", "volume", "quota",
-		"probe", "kubernetesNode", "missing", "statefulSet"} {
-		v := why.Params[name]
-		if text, ok := v.(string); ok {
-			f[name] = cmp.Or(text, f[name])
-		}
-		if v != nil && v != "" && words.Takes(step.Code, name) {
+	put := func(name string, v any) {
+		if v != "" && words.Takes(step.Code, name) {
+			if step.Params == nil {
+				step.Params = words.Params{}
+			}
 			step.Params[name] = v
 		}
 	}
-	if len(step.Params) == 0 {
-		step.Params = nil
+	put("object", object)
+	for name, v := range why.Params {
+		if text, ok := v.(string); ok {
+			f[name] = cmp.Or(text, f[name])
+		}
+		put(name, v)
 	}
 	return evidence.Do(step, f)
 }

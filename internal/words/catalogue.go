@@ -135,7 +135,7 @@ var (
 	PodsOfOldTemplate = define("PodsOfOldTemplate",
 		"kubectl scylla inject restarts the Pods of StatefulSet {statefulSet}: {updated} of {replicas} Pods updated")
 	FewerPodsReady = define("FewerPodsReady",
-		"StatefulSet {statefulSet} has {ready} Ready Pods for {joined} joined {joined?member|members}[; not Ready: {pods&}][; readiness gate {gate} is not True]")
+		"StatefulSet {statefulSet} has {ready} Ready Pods for {joined} joined {joined?member|members}[; not Ready: {pods&}][; readiness gate {gate} is not True][: {why}]")
 
 	TwoClustersOfOneName = define("TwoClustersOfOneName",
 		"the members listed by {parts} have no host ID in common, and all these nodes are in operation[; their topology coordinators are {coordinators}]")

@@ -181,7 +181,7 @@ var (
 	FixConfig = define("FixConfig",
 		"create the missing Secret, ConfigMap or key, or fix its name in {object}; no data is lost: {1}")
 	FixMemory = define("FixMemory",
-		"raise the memory limit of {container} in {object}, or lower ScyllaDB's --memory; no data is lost: {1}")
+		"raise the memory limit of {container} in {object}[, or lower {database}'s --memory]; no data is lost: {1}")
 	SeeSlowStart = define("SeeSlowStart",
 		"do not delete anything; check its log for what it is doing, and the Events of its Pod: {1}; {2}")
 	SeePodEvents = define("SeePodEvents", "check the Events of its Pod; no data is lost by this: {1}")

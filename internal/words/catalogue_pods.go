@@ -5,8 +5,11 @@ package words
 // Steps for what Kubernetes says about a Pod that does not run, of internal/replace.
 var (
 	FixProbe = define("FixProbe",
-		"give {container} more time in {object}: a startupProbe, or a higher failureThreshold of its {probe} probe. ScyllaDB replays its commit log before it responds, and each restart begins that again; no data is lost: {1}")
-	FixLacking = define("FixLacking",
+		"give {container} more time in {object}: a startupProbe, or a higher failureThreshold of its {probe} probe[. {database} replays its commit log before it responds, and each restart begins that again]; no data is lost: {1}")
+	SeeProbe = define("SeeProbe",
+		"the {setBy} sets this probe, and the ScyllaCluster has no field for it: check in its log why the start takes so long[. {database} replays its commit log before it responds, and each restart begins that again]; no data is lost: {1}")
+	SeeContainerLog = define("SeeContainerLog", "check the log of this container; ScyllaDB in the same Pod is ready: {1}")
+	FixLacking      = define("FixLacking",
 		"create {missing}, or fix its name in {object}; its Pod then starts, and no data is lost: {1}")
 	FixMount = define("FixMount",
 		"check the volume and its driver on Kubernetes node {kubernetesNode}; treat the data as intact: {1}")

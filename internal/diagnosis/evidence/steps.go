@@ -72,6 +72,8 @@ var commands = map[words.Code][]string{
 	words.FixMemory:            {"describe pod {pod} {in}"},
 	words.SeePodEvents:         {"describe pod {pod} {in}"},
 	words.FixProbe:             {seeLog},
+	words.SeeProbe:             {seeLog},
+	words.SeeContainerLog:      {seeLog},
 	words.RaiseAio:             {seeLog},
 	words.GrowVolume:           {"get pvc,storageclass {in}"},
 	words.SeeSSTable:           {seeLog},
