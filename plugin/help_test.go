@@ -36,7 +36,8 @@ func TestHelpFitsOnOneScreen(t *testing.T) {
 // otherMeaning are the flags of one name that mean different things in different verbs, each with why; "VERB --FLAG" is one verb's exception.
 var otherMeaning = map[string]string{
 	"all":                           "status: all lines of the output; exec, cqlsh, nodetool: all nodes; replace status: finished replacements as well",
-	"datacenter":                    "inject: a name that the manifest lacks; force-proceed: what is forced",
+	"datacenter":                    "inject: a name that the manifest lacks; force-proceed: what is forced; check: what leaves",
+	"rack":                          "inject: a name that the manifest lacks; check: what leaves",
 	"undo":                          "inject and force-proceed revert different things",
 	"skip-check":                    "inject has one check to skip",
 	"inject --output":               "its formats depend on -f",

@@ -70,6 +70,8 @@ func Removable(c *cluster.Cluster, id hostid.ID) words.Message {
 // Keyspace is where the replicas of a keyspace are.
 type Keyspace struct {
 	Name string
+	// Tablets is true if its replicas are those of tablets.
+	Tablets bool
 	// Replicas are the distinct sets of nodes with the same data, by host ID, sorted.
 	Replicas [][]hostid.ID
 }

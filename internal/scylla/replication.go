@@ -89,7 +89,7 @@ func (c *Client) Replication(ctx context.Context) ([]maintenance.Keyspace, error
 		if err != nil {
 			return nil, fmt.Errorf("keyspace %s: %w", name, err)
 		}
-		out = append(out, maintenance.Keyspace{Name: name, Replicas: ring.sets})
+		out = append(out, maintenance.Keyspace{Name: name, Tablets: byTable, Replicas: ring.sets})
 	}
 	return out, nil
 }

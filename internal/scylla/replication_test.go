@@ -104,7 +104,7 @@ func TestNoHarm20TabletsAreDescribedTableByTable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := []maintenance.Keyspace{{Name: "app", Replicas: [][]hostid.ID{{id}}}, {Name: "old", Replicas: [][]hostid.ID{{id}}}}
+			want := []maintenance.Keyspace{{Name: "app", Tablets: true, Replicas: [][]hostid.ID{{id}}}, {Name: "old", Replicas: [][]hostid.ID{{id}}}}
 			if diff := cmp.Diff(want, got); diff != "" || asked != 1 {
 				t.Errorf("asked for tablets %d times (-want +got)\n%s", asked, diff)
 			}

@@ -29,8 +29,11 @@ var formats = []string{"json", "yaml", "junit"}
 
 type options struct {
 	d *cli.Deps
-	// purpose is the value of --for; what names the member or the Kubernetes node.
-	purpose, what string
+	// purpose is the value of --for; what names the members or the Kubernetes node. datacenter and
+	// rack select the members of a decommission instead.
+	purpose          string
+	what             []string
+	datacenter, rack string
 
 	pre, anyVersion bool
 	all             bool
@@ -41,40 +44,34 @@ type options struct {
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := &cobra.Command{
-		Use:   "check [--for=restart MEMBER | --for=drain KUBERNETES_NODE | --for=scale|upgrade]",
+		Use: "check [--for=restart MEMBER | --for=drain KUBERNETES_NODE | --for=scale|upgrade | " +
+			"--for=decommission MEMBER...]",
 		Short: "Check that joins are protected, or whether maintenance is safe now",
 		Long: `Check that joins are protected, or whether maintenance is safe now. It changes nothing.
 
-It checks CRDs, permissions, admission policy, controller, versions, Pod templates, Pods, probes,
-seeds, PodDisruptionBudgets, images, member Services, DNS names, clocks and each reporter, or the
-Scylla Operator and its barrier where only it has clusters. Each problem has a next step and a link.
+It checks the installation, permissions, versions, Pods, seeds, PodDisruptionBudgets, names, clocks
+and each reporter, or the Scylla Operator and its barrier. Each problem has a next step and a link.
 
 --for checks whether an operation is safe now. It queries every node: each must see all others UP,
 and no other operation may be in progress. While the nodes are stopped, every range must keep a
-quorum of replicas, and every PodDisruptionBudget must allow it.
+quorum of replicas, and every PodDisruptionBudget must allow it. --for=decommission instead checks
+that Kubernetes can remove the Pods, and that the other nodes have a place for every replica.
 
-Exit code: 0 no check failed (warnings do not count), 3 a check failed or could not run (with --for:
-not safe now), 2 no such member or Kubernetes node, or --allow-version is required, 1 error.`,
+Exit code: 0 no check failed (warnings do not count), 3 a check failed, or its result is unknown
+(with --for: not safe now), 2 no such member, or --allow-version is required, 1 error.`,
 		Example: cli.Examples(
-			"# Are the prerequisites of install and inject met?",
+			"# Are the prerequisites of install and inject met? Is every join in namespace demo protected?",
 			"kubectl scylla check --pre -n demo",
-			"",
-			"# Is every join in namespace demo protected?",
-			"kubectl scylla check -n demo",
+			"kubectl scylla check -n demo -o junit > check.xml",
 			"",
 			"# Is it safe to restart this node, or to drain this Kubernetes node?",
 			"kubectl scylla check -n demo --for=restart rack1/0",
 			"kubectl scylla check -n demo --for=drain worker-9",
 			"",
-			"# Is it safe to add a node, or to upgrade?",
-			"kubectl scylla check -n demo --for=scale",
-			"kubectl scylla check -n demo --for=upgrade -o json",
-			"",
-			"# For a CI pipeline",
-			"kubectl scylla check -n demo -o junit > check.xml",
+			"# May this datacenter leave, and in which steps?",
+			"kubectl scylla check -n demo --for=decommission --datacenter=dc2",
 		),
 		GroupID:               cli.GroupInspect,
-		Args:                  cli.AtMost(1),
 		ValidArgsFunction:     d.CompleteMembers,
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
@@ -85,6 +82,9 @@ not safe now), 2 no such member or Kubernetes node, or --allow-version is requir
 	f.StringVar(&o.purpose, "for", "", "Operation to check. One of: "+strings.Join(preflight.Purposes(), ", ")+".")
 	_ = cmd.RegisterFlagCompletionFunc("for",
 		cobra.FixedCompletions(preflight.Purposes(), cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&o.datacenter, "datacenter", "", "Datacenter that may leave, with --for=decommission.")
+	f.StringVar(&o.rack, "rack", "", "Rack that may leave, with --for=decommission.")
+	_ = cmd.RegisterFlagCompletionFunc("datacenter", d.CompleteDatacenters)
 	f.BoolVarP(&o.all, "all-namespaces", "A", false, cli.AllNamespacesUsage)
 	f.StringVarP(&o.output, "output", "o", "", "Output format. One of: "+strings.Join(formats, ", ")+".")
 	cmd.MarkFlagsMutuallyExclusive("for", "pre")
@@ -95,9 +95,7 @@ not safe now), 2 no such member or Kubernetes node, or --allow-version is requir
 
 // Complete sets the member or the Kubernetes node.
 func (o *options) Complete(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		o.what = args[0]
-	}
+	o.what = args
 	return nil
 }
 
@@ -106,16 +104,28 @@ func (o *options) Validate(*cobra.Command) error {
 	if o.output != "" && !slices.Contains(formats, o.output) {
 		return exit.Usagef("unknown output format %q: use one of %s", o.output, strings.Join(formats, ", "))
 	}
-	named := o.purpose == preflight.ForRestart || o.purpose == preflight.ForDrain
+	most, chosen := 0, o.datacenter+o.rack != ""
+	switch o.purpose {
+	case preflight.ForRestart, preflight.ForDrain:
+		most = 1
+	case preflight.ForDecommission:
+		most = len(o.what)
+	}
+	leaves := o.purpose == preflight.ForDecommission
 	switch {
 	case o.purpose != "" && !slices.Contains(preflight.Purposes(), o.purpose):
 		return exit.Usagef("unknown --for=%q: use one of %s", o.purpose, strings.Join(preflight.Purposes(), ", "))
 	case o.anyVersion && !o.pre:
 		return exit.Usagef("--allow-version requires --pre")
-	case named && o.what == "":
+	case chosen && !leaves:
+		return exit.Usagef("--datacenter and --rack require --for=%s", preflight.ForDecommission)
+	case leaves && chosen == (len(o.what) > 0):
+		return exit.Usagef("--for=%s requires members, or a --datacenter or --rack", o.purpose)
+	case most == 1 && len(o.what) == 0:
 		return exit.Usagef("--for=%s requires a member (restart) or a Kubernetes node (drain)", o.purpose)
-	case !named && o.what != "":
-		return exit.Usagef("unexpected argument %q: only --for=restart and --for=drain take a name", o.what)
+	case len(o.what) > most:
+		return exit.Usagef("unexpected argument %q: --for=restart and --for=drain take one name, "+
+			"--for=decommission takes several", o.what[most])
 	}
 	return nil
 }
@@ -131,12 +141,12 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.end(preflight.Check(in))
+	return o.end(preflight.Check(in), nil)
 }
 
-// end shows the results and returns the verdict.
-func (o *options) end(results []preflight.Result) error {
-	if err := o.print(results); err != nil {
+// end shows the results, and the steps of the action if it has several, and returns the verdict.
+func (o *options) end(results []preflight.Result, steps []words.Message) error {
+	if err := o.print(results, steps); err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(results, func(r preflight.Result) bool {
@@ -150,22 +160,22 @@ func (o *options) end(results []preflight.Result) error {
 	return nil
 }
 
-func (o *options) print(results []preflight.Result) error {
+func (o *options) print(results []preflight.Result, steps []words.Message) error {
 	var b []byte
 	var err error
 	switch o.output {
 	case "json":
-		b, err = json.MarshalIndent(newDocument(results, o.d.Words()), "", "    ")
+		b, err = json.MarshalIndent(newDocument(results, steps, o.d.Words()), "", "    ")
 		b = append(words.VisibleJSON(b), '\n')
 	case "yaml":
-		b, err = yaml.Marshal(newDocument(results, o.d.Words()))
+		b, err = yaml.Marshal(newDocument(results, steps, o.d.Words()))
 		b = []byte(words.Visible(string(b)))
 	case "junit":
 		b, err = xml.MarshalIndent(newSuite(results), "", "  ")
 		b = []byte(xml.Header + words.VisibleMarkup(string(b)) + "\n")
 	default:
 		opts := o.d.Options(false)
-		return o.d.Print(text(results), opts)
+		return o.d.Print(text(results)+ordered(steps), opts)
 	}
 	if err != nil {
 		return fmt.Errorf("encode results: %w", err)
@@ -182,6 +192,8 @@ type report struct {
 	Kind       string          `json:"kind"`
 	State      preflight.State `json:"state"`
 	Results    []result        `json:"results"`
+	// Steps are the steps of --for=decommission in their order.
+	Steps []words.Message `json:"steps,omitempty"`
 }
 
 type result struct {
@@ -194,11 +206,14 @@ type result struct {
 	Link string `json:"link,omitempty"`
 }
 
-func newDocument(results []preflight.Result, p words.Printer) *report {
+func newDocument(results []preflight.Result, steps []words.Message, p words.Printer) *report {
 	d := &report{APIVersion: document.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
 	for _, r := range results {
 		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Flagged(r.Text), p.Flagged(r.Step),
 			link(r)})
+	}
+	for _, step := range steps {
+		d.Steps = append(d.Steps, p.Flagged(step))
 	}
 	return d
 }
@@ -284,6 +299,18 @@ func text(results []preflight.Result) string {
 			fmt.Fprintf(&b, "%[1]s%[2]s\n%[1]s%[3]s\n", strings.Repeat(" ", 22), words.Text(r.Step),
 				show.Dim.Paint(link(r)))
 		}
+	}
+	return b.String()
+}
+
+// ordered returns the steps as a numbered list; empty without any.
+func ordered(steps []words.Message) string {
+	var b strings.Builder
+	for i, step := range steps {
+		if i == 0 {
+			b.WriteString("\nIn this order:\n")
+		}
+		fmt.Fprintf(&b, "%2d. %s\n", i+1, words.Text(step))
 	}
 	return b.String()
 }

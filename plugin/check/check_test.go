@@ -31,7 +31,7 @@ func TestExitCode(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		o := &options{d: &cli.Deps{Flags: genericclioptions.NewConfigFlags(false), Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}, output: "json"}
-		if got := exit.Code(o.end(tc.results)); got != tc.want {
+		if got := exit.Code(o.end(tc.results, nil)); got != tc.want {
 			t.Errorf("%s: exit %d, want %d", name, got, tc.want)
 		}
 	}

@@ -21,14 +21,17 @@ import (
 
 // The actions that a user plans.
 const (
-	ForRestart = "restart"
-	ForDrain   = "drain"
-	ForScale   = "scale"
-	ForUpgrade = "upgrade"
+	ForRestart      = "restart"
+	ForDrain        = "drain"
+	ForScale        = "scale"
+	ForUpgrade      = "upgrade"
+	ForDecommission = "decommission"
 )
 
 // Purposes lists them.
-func Purposes() []string { return []string{ForRestart, ForDrain, ForScale, ForUpgrade} }
+func Purposes() []string {
+	return []string{ForRestart, ForDrain, ForScale, ForUpgrade, ForDecommission}
+}
 
 // Now is the input of the checks whether an action is safe now.
 type Now struct {
@@ -36,9 +39,11 @@ type Now struct {
 	// Cluster holds the nodes' own responses.
 	Cluster *cluster.Cluster
 	// Stopped are the members that stop at the same time: one for a restart, all on the Kubernetes
-	// node for a drain.
+	// node for a drain. For a decommission they are the members that leave, one after the other.
 	Stopped []cluster.Member
-	PDBs    []policyv1.PodDisruptionBudget
+	// Datacenter is the datacenter that is removed as a whole; empty if none is.
+	Datacenter string
+	PDBs       []policyv1.PodDisruptionBudget
 	// PDBErr is why disruption budgets could not be read, DataErr why the replica placement is
 	// unknown.
 	PDBErr, DataErr string
@@ -52,11 +57,14 @@ func Safe(in *Now) []Result {
 	s.nodes()
 	s.answers()
 	s.underWay()
-	if in.For != ForScale {
+	switch in.For {
+	case ForRestart, ForDrain:
 		s.data()
-	}
-	if in.For == ForRestart || in.For == ForDrain {
 		s.budgets()
+	case ForUpgrade:
+		s.data()
+	case ForDecommission:
+		s.leave()
 	}
 	return c.results
 }
@@ -115,6 +123,9 @@ func (s *safety) underWay() {
 	}
 	for _, set := range w.Rolling {
 		s.add("operations", subject(set), Failed, words.New(words.RolloutNow), s.waitNow())
+	}
+	if s.For == ForDecommission {
+		s.joins(w.Operations)
 	}
 	if from == len(s.results) && !w.Known {
 		s.add("operations", s.subject, Unknown, words.New(words.OperationsUnknownNow))
