@@ -5,7 +5,6 @@ package cluster
 import (
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
@@ -145,17 +144,6 @@ func exits(a pending, ended *corev1.ContainerStateTerminated) words.Message {
 		}
 	}
 	return m
-}
-
-// OldRevision reports whether the member's Pod is not of the newest template of its StatefulSet. A
-// rolling update does not replace such a Pod while it is not Ready (kubernetes issue 67250).
-func (c *Cluster) OldRevision(member string) bool {
-	pod, set := c.ix.pods[member], c.StatefulSet(member)
-	if pod == nil || set == nil || set.Status.ObservedGeneration != set.Generation {
-		return false
-	}
-	revision := pod.Labels[appsv1.ControllerRevisionHashLabelKey]
-	return revision != "" && set.Status.UpdateRevision != "" && revision != set.Status.UpdateRevision
 }
 
 // VolumeGone returns the objects that show that a member's volume, or its place, no longer exists;

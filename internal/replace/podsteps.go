@@ -79,7 +79,7 @@ func OfPods() []words.Code {
 
 // OfSidecars are the steps of SidecarStep.
 func OfSidecars() []words.Code {
-	return []words.Code{words.FixImage, words.FixConfig, words.FixMemory, words.SeeProbe, words.FixProbe,
+	return []words.Code{words.RestartOldPod, words.FixImage, words.FixConfig, words.FixMemory, words.SeeProbe, words.FixProbe,
 		words.SeeContainerLog, words.SeePodEvents}
 }
 
@@ -87,8 +87,8 @@ func OfSidecars() []words.Code {
 // deleted only if it is of an old template and its PVCs stay.
 func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message {
 	why, object := c.Trouble(member), templateOf(c, member)
-	if c.OldRevision(member) && c.KeepsClaims(member) {
-		return evidence.Do(words.New(words.DeleteOldPod, "pod", member, "object", object), f)
+	if policy := c.StuckOldPod(member); policy != "" {
+		return evidence.Do(words.New(words.DeleteOldPod, "pod", member, "object", object, "policy", policy), f)
 	}
 	if why.IsZero() {
 		return evidence.Do(words.New(words.SeeSchedule), f)
@@ -106,11 +106,16 @@ func templateOf(c *cluster.Cluster, member string) string {
 
 // SidecarStep is the step for a Pod that is not Ready for the reason why, a cluster.SidecarTrouble.
 func SidecarStep(c *cluster.Cluster, member string, why words.Message) words.Message {
+	f := evidence.Facts{"namespace": c.Namespace, "pod": member,
+		"log": strings.Join(logArgs(member, cluster.SidecarLog(c.Pod(member))), " ")}
+	if policy := c.StuckOldPod(member); policy != "" && why.Code != words.SidecarNotReady {
+		return evidence.Do(words.New(words.RestartOldPod, "pod", member, "object", templateOf(c, member), "policy",
+			policy), f)
+	}
 	if why.Code == words.PodExits {
 		why.Code = words.SidecarNotReady
 	}
-	return stepOf(why, templateOf(c, member), evidence.Facts{"namespace": c.Namespace, "pod": member,
-		"log": strings.Join(logArgs(member, cluster.SidecarLog(c.Pod(member))), " ")})
+	return stepOf(why, templateOf(c, member), f)
 }
 
 // stepOf is the step of the table for a cause, with the parameters of the cause.

@@ -188,7 +188,9 @@ var (
 	SeeLastRun   = define("SeeLastRun",
 		"check the end of its log; do not replace it yet: {1}")
 	DeleteOldPod = define("DeleteOldPod",
-		"delete Pod {pod}: {object} has a newer template, but a rolling update does not replace a Pod that is not Ready. Its volume stays: {1}")
+		"delete Pod {pod}: {object} now has another template, but with {policy} Kubernetes does not replace a Pod that is not Ready. Its volume stays: {1}")
+	RestartOldPod = define("RestartOldPod",
+		"{object} now has another template, but with {policy} Kubernetes does not replace a Pod that is not Ready. ScyllaDB runs in it: check that a restart is safe: {1}; then delete the Pod, its volume stays: {2}")
 	SeeHaltedScyllaDB = define("SeeHaltedScyllaDB",
 		"do not delete or replace anything yet; check its log: {1}[; and the meaning of its messages: {2}]")
 	RestartDrained = define("RestartDrained",

@@ -99,6 +99,7 @@ var commands = map[words.Code][]string{
 	words.SeeSlowStart:         {seeLog, "describe pod {pod} {in}"},
 	words.SeeLastRun:           {seeLog},
 	words.DeleteOldPod:         {"delete pod {pod} {in}"},
+	words.RestartOldPod:        {"scylla check --for=restart {pod} {in}", "delete pod {pod} {in}"},
 	words.ReachReporter:        {"describe pod {pod} {in}"},
 	words.SeeStatefulSet:       {"describe statefulset {statefulSet} {in}"},
 	words.WaitForRollout:       {"rollout status statefulset/{statefulSet} {in}"},
