@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -38,7 +39,7 @@ func codesPage() (text []byte, used map[string]bool) {
 			}
 		}
 	}
-	for _, step := range diagnosis.StepsFor(words.NodeDown) {
+	for _, step := range append(diagnosis.StepsFor(words.NodeDown), replace.OfPods()...) {
 		p.share(step)
 	}
 	for _, step := range evidence.Steps() {
@@ -119,12 +120,30 @@ func (p *codes) sections() []section {
 		rows.entries = append(rows.entries, entry{code: c})
 	}
 	return []section{
-		findings, blockers, rows,
+		findings, blockers, rows, pods(),
 		group("Checks", "`kubectl scylla check` prints these.", words.OfChecks()),
 		group("Replacements",
 			"`kubectl scylla replace MEMBER` and `kubectl scylla replace status` print these. [Replace a "+
 				"node](../replace-a-node.md) has the procedure.", words.OfReplacements()),
 	}
+}
+
+// pods returns the causes that Kubernetes or ScyllaDB's log gives for a Pod that does not run.
+func pods() section {
+	s := section{"Why a Pod does not run",
+		"The cause that a finding names for a node that is DOWN, a new node or a replacement, from the status of the Pod, its " +
+			"Events, its PVC and its StatefulSet, or from ScyllaDB's log. It has one step, and none deletes data. The texts of the log are under [Evidence](#evidence).", nil, false}
+	for _, r := range replace.PodRules() {
+		if slices.ContainsFunc(evidence.Table(), func(e evidence.Item) bool { return e.Code == r.Cause }) {
+			continue // listed there, with its step
+		}
+		if n := len(s.entries); n > 0 && s.entries[n-1].code == r.Cause {
+			s.entries[n-1].steps = append(s.entries[n-1].steps, r.Step)
+			continue
+		}
+		s.entries = append(s.entries, entry{code: r.Cause, steps: []words.Code{r.Step}})
+	}
+	return s
 }
 
 // group returns the section of a package's codes with steps.
@@ -322,6 +341,11 @@ func (p *codes) item(e evidence.Item, texts []string, remedy string) {
 	fmt.Fprintf(&p.Builder, "\n**%s** %s%s%s.", e.Code, field, versions, source)
 	if remedy = strings.TrimSpace(remedy); remedy != "" {
 		p.WriteString("<br>" + cell(remedy))
+	}
+	for _, r := range replace.PodRules() {
+		if r.Cause == e.Code {
+			p.WriteString("<br>→ " + to(r.Step))
+		}
 	}
 	p.WriteString("\n")
 }

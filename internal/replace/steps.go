@@ -41,6 +41,12 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 	case cluster.CauseLeaving:
 		return Waited(evidence.Do(words.New(words.WaitForLeaving), f), leavingFor(c, member), f)
 	case cluster.CauseLeftOut:
+		for _, m := range c.Members() {
+			if m.State == cluster.MemberNewcomer && !m.PastBarrier() {
+				f["target"] = m.Member
+				break
+			}
+		}
 		return evidence.Do(words.New(words.ForcePastZeroToken, "node", member), f)
 	case cluster.CauseOrder:
 		f["statefulSet"] = c.StatefulSet(member).Name

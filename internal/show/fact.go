@@ -24,7 +24,8 @@ type Fact struct {
 func StepFacts(name string, style Style, m words.Message, p words.Printer) []Fact {
 	var out []Fact
 	for _, part := range p.Parts(m) {
-		text := strings.Trim(part.Text, " ;&")
+		// a full stop or semicolon would begin the line after a command
+		text := strings.TrimRight(strings.TrimLeft(part.Text, " ;&."), " ;&")
 		if text == "" {
 			continue
 		}

@@ -133,7 +133,7 @@ var commands = map[words.Code][]string{
 	words.NameOneCluster:                {force},
 	words.JoinNotRecorded:               {seeVolume, force},
 	words.MayWaitForItself:              {seeVolume, force},
-	words.ForcePastZeroToken:            {"scylla force-proceed MEMBER {in}"},
+	words.ForcePastZeroToken:            {"scylla force-proceed {target} {in}"},
 	words.TakeForceBack:                 {"scylla force-proceed {target...} --undo {in}"},
 
 	words.DiscardClaim:      {"delete pvc {claim} {in} --wait=false", "delete pod {pod} {in}"},
