@@ -31,7 +31,29 @@ func (c *Cluster) Halted(member string) words.Message {
 	if why := c.ended(member); !why.IsZero() {
 		return why
 	}
+	if why := c.unready(member); !why.IsZero() {
+		return why
+	}
 	return c.startsLong(member)
+}
+
+// unready returns that a member's container has been running for longer than a start takes, and
+// that its ScyllaDB was Ready in it and no longer responds, or has never been Ready as far as is
+// known: its process may have been ended and started again in the container.
+func (c *Cluster) unready(member string) words.Message {
+	st, pod := c.container(member), c.ix.pods[member]
+	if st == nil || serving(pod) || c.TakenAt.IsZero() || c.mode(member) != "" || !c.hasJoinedByService(member) {
+		return words.Message{}
+	}
+	begun, since := st.State.Running.StartedAt.Time, podTransition(pod, corev1.PodReady)
+	if passed := podCondition(pod, corev1.PodInitialized); passed != nil && passed.LastTransitionTime.After(begun) {
+		begun = passed.LastTransitionTime.Time // the barrier is an init container
+	}
+	runs := c.TakenAt.Sub(begun)
+	if begun.IsZero() || runs < LimitStart || !since.IsZero() && since.Sub(begun) < time.Minute {
+		return words.Message{}
+	}
+	return words.New(words.ScyllaDBUnready, "for", runs.Truncate(time.Second))
 }
 
 // Paused is Halted for a node that responds: it was drained, or is in maintenance mode.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -32,9 +31,12 @@ func (s *scene) unasked() {
 			Message: words.New(words.FindingNoNodes, "newcomers", s.newcomers()),
 			Step:    s.do(words.FirstJoins, nil)})
 	default:
-		s.add(Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster},
-			Message: words.New(words.FindingNobodyAsked, "why", s.silence()),
-			Step:    s.ask()}, s.all()...)
+		f := s.allStarting()
+		if f.Message.IsZero() {
+			f = Finding{Kind: NobodyAsked, Scope: Scope{Level: LevelCluster},
+				Message: words.New(words.FindingNobodyAsked, "why", s.silence()), Step: s.ask()}
+		}
+		s.add(f, s.all()...)
 	}
 }
 
@@ -112,8 +114,12 @@ func (s *scene) assign() {
 	s.decommissions()
 	s.rolling()
 	s.replaced()
+	s.findCauses()
+	s.elsewhere()
 	s.places()
 	s.kubernetesNodes()
+	s.sharedCauses()
+	s.restarted()
 	s.starting()
 	s.down()
 	s.strangers()
@@ -176,12 +182,20 @@ func (s *scene) partition() {
 			parts[p] = append(parts[p], i)
 		}
 	}
-	s.add(Finding{
+	f := Finding{
 		Kind: Partition, Scope: Scope{Level: LevelCluster},
 		Message: words.New(words.FindingPartition, "parts", s.partNames(parts)),
 		Evidence: words.New(words.NumbersPairs, "down", downPairs, "pairs", reporting*reporting-same, "nodes",
 			reporting), Step: words.New(words.MendNetwork),
-	}, cross...)
+	}
+	if len(parts) == reporting && reporting > 2 {
+		f.Message = words.New(words.FindingNoneSeesAny, "nodes", reporting)
+		if s.newServices() {
+			f.Message.Params["why"] = words.New(words.VolumesOlderThanServices)
+			f.Step = s.do(words.SeeFormerAddresses, nil)
+		}
+	}
+	s.add(f, cross...)
 }
 
 // partNames names groups of nodes by datacenters if none is in two groups, else by racks, else by
@@ -390,10 +404,14 @@ func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
 			}
 			onOne = onOne && n.fate == lost
 		}
-		if startingNow == len(nodes) || onOne && len(machines) == 1 {
+		alone, one := s.causeOf(nodes)
+		if startingNow == len(nodes) || onOne && len(machines) == 1 || one && !alone {
 			continue
 		}
 		f := made(nodes)
+		if one {
+			s.explainPlace(&f, nodes)
+		}
 		f.Evidence = words.New(words.NumbersGroup, "rows", rows, "starting", numberOrNone(startingNow),
 			"kubernetesNodes", numberOrNone(len(machines)))
 		s.give(s.add(f), nodes)
@@ -449,42 +467,4 @@ func (s *scene) starting() {
 		Step: replace.StartStep(s.c, n.Member),
 	})
 	s.give(f, nodes)
-}
-
-func (s *scene) strangers() {
-	for _, i := range s.inFate(ghost, away) {
-		n := &s.nodes[i]
-		f := Finding{Kind: Ghost, Scope: Scope{Level: LevelNode, Nodes: s.refs([]int{i})},
-			Message: words.New(words.FindingGhost, "node", n.Name()), Evidence: s.numbers(n), Step: s.step(n)}
-		if n.fate == away && n.up > 0 && n.down > 0 {
-			s.seenBoth(&f, n)
-		} else if n.fate == away {
-			why := maintenance.Removable(s.c, n.HostID)
-			f.Kind, f.Message = NodeDown, words.New(words.FindingNodeDownElsewhere, "node", n.Name(), "why", why)
-			// a node with a row has its datacenter's reports here
-			if replace.IsElsewhere(why) && n.Row == nil {
-				if f.Step = s.do(words.SeeThere, nil); s.c.Operator {
-					f.Step = words.New(words.CheckThere)
-				}
-			}
-		}
-		if mayReplace(f.Step) {
-			f.Step = s.do(words.SeeLeftover, nil)
-		}
-		s.give(s.add(f), []int{i})
-	}
-}
-
-// seenBoth completes the finding about a node without a member here that some nodes see UP and
-// others DOWN.
-func (s *scene) seenBoth(f *Finding, n *node) {
-	f.Kind, f.Evidence = NodeDown, words.Message{}
-	f.Message = words.New(words.FindingSeenBoth, "node", n.Name(), "down", n.down, "up", n.up, "rows", n.rows)
-	var by []string
-	for _, i := range s.m.Opinion(n.HostID).Down {
-		by = append(by, s.nodes[i].Name())
-	}
-	if f.Step = words.New(words.SeeWhereItRuns); 2*n.down <= n.rows {
-		f.Kind, f.Step = LinkDown, words.New(words.MendLinksToward, "observers", by)
-	}
 }

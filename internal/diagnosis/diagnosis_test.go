@@ -225,6 +225,12 @@ func TestNoHarm8ADeadScyllaDBIsNotStarting(t *testing.T) {
 		change(c.Pod(member))
 		return c
 	}
+	// begun has the container started so long ago.
+	begun := func(ago time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(scenes.Now.Add(-ago))
+		}
+	}
 	const long = 10 * time.Minute
 	recent := metav1.NewTime(scenes.Now.Add(-time.Minute))
 	claim := func(deleting *metav1.Time) func(*cluster.Objects) {
@@ -265,20 +271,20 @@ func TestNoHarm8ADeadScyllaDBIsNotStarting(t *testing.T) {
 		"in maintenance mode": {cluster: dead(mode("MAINTENANCE"), time.Minute), step: "kubectl get pod " + member + " --output yaml -n demo",
 			want: isDown("it is in maintenance mode: it is running, but connects to no other node")},
 		// Without an answer of supervisord the time decides.
-		"refused for long":      {cluster: dead(mode(""), long), step: look, want: isDown("its container has been running for 10m0s without becoming Ready")},
-		"refused for a minute":  {cluster: dead(mode(""), time.Minute), step: wait, want: starting},
-		"STARTING for long":     {cluster: dead(mode("STARTING"), long), step: look, want: isDown("its container has been running for 10m0s without becoming Ready")},
-		"STARTING for a minute": {cluster: dead(mode("STARTING"), time.Minute), step: wait, want: starting},
-		"JOINING for long":      {cluster: dead(mode("JOINING"), long), step: look, want: starting},
+		"refused for long, after it was Ready":     {cluster: dead(mode(""), long), step: look, want: isDown("its container has been running for 1h0m, but ScyllaDB in it does not respond")},
+		"refused for a minute, after it was Ready": {cluster: dead(mode(""), time.Minute), step: look, want: isDown("its container has been running for 1h0m, but ScyllaDB in it does not respond")},
+		"refused for long":                         {cluster: onPod(dead(mode(""), long), begun(long)), step: look, want: isDown("its container has been running for 10m0s without becoming Ready")},
+		"refused for a minute":                     {cluster: onPod(dead(mode(""), time.Minute), begun(time.Minute)), step: wait, want: starting},
+		"STARTING for long":                        {cluster: dead(mode("STARTING"), long), step: look, want: isDown("its container has been running for 10m0s without becoming Ready")},
+		"STARTING for a minute":                    {cluster: dead(mode("STARTING"), time.Minute), step: wait, want: starting},
+		"JOINING for long":                         {cluster: dead(mode("JOINING"), long), step: look, want: starting},
 		"long in its barrier, and started a minute ago": {cluster: onPod(dead(mode(""), long), func(p *corev1.Pod) {
 			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(scenes.Now.Add(-time.Minute))})
 		}), step: wait, want: starting},
 		// What supervisord said is not about this ScyllaDB.
-		"of the container before": {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) {
-			p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(scenes.Now.Add(-time.Minute))
-		}), step: wait, want: starting},
-		"on the Kubernetes node's network": {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Spec.HostNetwork = true }), step: wait, want: starting},
-		"of a reporter that is away":       {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false }), step: wait, want: starting},
+		"of the container before":          {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), begun(time.Minute)), step: wait, want: starting},
+		"on the Kubernetes node's network": {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Spec.HostNetwork = true; begun(time.Minute)(p) }), step: wait, want: starting},
+		"of a reporter that is away":       {cluster: onPod(dead(process("EXITED", new(int32(0))), time.Minute), func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false; begun(time.Minute)(p) }), step: wait, want: starting},
 		"of a Pod that ends":               {cluster: onPod(dead(mode("DRAINED"), time.Minute), func(p *corev1.Pod) { p.DeletionTimestamp = &recent }), want: []string{"NodeStarting: " + member + " starting: waiting for its Pod to terminate"}, step: wait},
 		"of a Pod that does not end": {cluster: onPod(dead(mode("DRAINED"), time.Minute), func(p *corev1.Pod) { p.DeletionTimestamp = &at }), step: "kubectl describe pod " + member + " -n demo",
 			want: isDown("its Pod has been Terminating for 10m0s after its grace period; container scylla still runs")},
@@ -372,7 +378,7 @@ func TestOf(t *testing.T) {
 		"two racks of three":       {cluster: unseen(plugintest.New(3, 2), rack("dc1", "rack1"), rack("dc1", "rack2")), want: []string{"LinkDown: dc1/rack1 (2) and dc1/rack2 (2) do not see each other; other nodes see both"}},
 		"a rack and a node": {
 			cluster: twoDatacenters().Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1").Down("demo-dc2-rack1-0"),
-			want:    []string{"RackDown: rack dc1/rack1 DOWN: all 2 of its nodes", "NodeDown: demo-dc2-rack1-0 DOWN: scylla exits with code 1, 3 restarts"},
+			want:    []string{"NodeDown: demo-dc1-rack1-0, demo-dc1-rack1-1 and demo-dc2-rack1-0 DOWN, each: scylla exits with code 1, 3 restarts"},
 		},
 		"a node and a link": {
 			cluster: plugintest.New(3, 2).Down("demo-dc1-rack3-0").Sees("demo-dc1-rack1-0", "demo-dc1-rack2-0", down, time.Time{}),

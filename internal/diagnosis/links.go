@@ -37,8 +37,60 @@ func (s *scene) links() {
 		}
 		return n.Datacenter + "\x00" + n.Rack
 	})
+	s.oneWay(bad, "datacenter ", func(n *node) string { return n.Datacenter })
+	s.oneWay(bad, "rack ", func(n *node) string { return strings.TrimPrefix(n.Datacenter+"/"+n.Rack, "/") })
 	for len(bad) > 0 {
 		s.star(bad)
+	}
+}
+
+// oneWay finds places that all other nodes see DOWN, or whose nodes see all other nodes DOWN.
+func (s *scene) oneWay(bad map[link][]int, kind string, place func(*node) string) {
+	in := map[string][]int{}
+	var reporting []int
+	for i := range s.nodes {
+		if n := &s.nodes[i]; n.Reports && n.HostID != "" {
+			reporting = append(reporting, i)
+			in[place(n)] = append(in[place(n)], i)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(in)) {
+		nodes, others := in[p], len(reporting)-len(in[p])
+		inside := make([]bool, len(s.nodes))
+		for _, i := range nodes {
+			inside[i] = true
+		}
+		if len(nodes) < 2 || others < 2 || len(bad) < len(nodes)*others {
+			continue
+		}
+		for _, way := range []struct {
+			code words.Code
+			of   func(i, j int) link
+		}{
+			{words.FindingPlaceNotHeard, func(i, j int) link { return link{j, i} }},
+			{words.FindingPlaceHearsNot, func(i, j int) link { return link{i, j} }},
+		} {
+			var links []link
+			for _, i := range nodes {
+				for _, j := range reporting {
+					if l := way.of(i, j); !inside[j] && bad[l] != nil {
+						links = append(links, l)
+					}
+				}
+			}
+			if len(links) < len(nodes)*others {
+				continue
+			}
+			f := s.add(Finding{Kind: LinkDown, Scope: Scope{Level: LevelLink, Nodes: s.refs(nodes)},
+				Message: words.New(way.code, "place", kind+p, "nodes", len(nodes), "observers", others),
+				Evidence: words.New(words.NumbersPairs, "down", len(links), "pairs", len(links), "nodes",
+					len(reporting)),
+				Step: words.New(words.MendLinksOfPlace, "place", kind+p)})
+			for _, l := range links {
+				s.explain(f, bad[l]...)
+				delete(bad, l)
+			}
+		}
 	}
 }
 

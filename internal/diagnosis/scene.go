@@ -76,6 +76,7 @@ type scene struct {
 	findings []*Finding
 	taken    []bool // blockers that are explained
 	asker    *asker
+	causes   [][]int // nodes that are DOWN for one reason
 }
 
 func newScene(c *cluster.Cluster, h bootstrap.Health, known Known) *scene {

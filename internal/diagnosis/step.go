@@ -97,6 +97,11 @@ func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, said given) {
 		}
 	}
 	v.Notes = slices.Clone(v.Notes)
+	split := c.Matrix().SplitFact()
+	if blocks := func(b matrix.Blocker) bool { return b.Reason == words.SplitCluster }; !split.IsZero() &&
+		!slices.ContainsFunc(v.Blockers, blocks) {
+		v.Notes = append(v.Notes, words.New(words.StartsInSplit, "why", split))
+	}
 	for i := range v.Notes {
 		v.Notes[i] = a.note(v.Notes[i])
 	}

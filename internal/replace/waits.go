@@ -38,6 +38,7 @@ var waits = map[words.Code]wait{
 	words.ReadReporterLog:      {cluster.LimitReread, words.PastReporter},
 	words.WaitForSchema:        {cluster.LimitSchema, words.PastSchema},
 	words.WaitForStart:         {cluster.LimitStart, words.SeeSlowStart},
+	words.WaitForAll:           {cluster.LimitStart, words.SeeSilentLog},
 	words.WaitForLeaving:       {cluster.DecommissionRequested, words.SeeSlowDecommission},
 	words.WaitForDecommission:  {cluster.DecommissionUnchanged, words.SeeSlowDecommission},
 }

@@ -7,9 +7,9 @@ var (
 	FindingSplitCluster   = define("FindingSplitCluster", "two clusters have the same name: {why}")
 	FindingPartition      = define("FindingPartition", "{parts&} do not see each other[ (for {age})]")
 	FindingDatacenterDown = define("FindingDatacenterDown",
-		"datacenter {datacenter} DOWN[ for {age}]: all {nodes} of its nodes")
+		"datacenter {datacenter} DOWN[ for {age}]: all {nodes} of its nodes[: {why}]")
 	FindingRackDown = define("FindingRackDown",
-		"rack {datacenter}/{rack} DOWN[ for {age}]: all {nodes} of its nodes")
+		"rack {datacenter}/{rack} DOWN[ for {age}]: all {nodes} of its nodes[: {why}]")
 	FindingClaimDeleting = define("FindingClaimDeleting",
 		"PersistentVolumeClaim {claim} of running node {node} Terminating[ for {age}]: its data is lost when Pod {pod} stops")
 	HostIDShared    = define("HostIDShared", "several members have one host ID[: {why}]")
@@ -124,8 +124,10 @@ var (
 		"its ScyllaDB process exited[ {how}][ at {ended}], but its container still runs")
 	ScyllaDBStartsOver = define("ScyllaDBStartsOver",
 		"its ScyllaDB process exited[ {how}][ at {ended}] and is restarted in its container")
-	EndedWithStatus    = define("EndedWithStatus", "with status {status}")
-	EndedBySignal      = define("EndedBySignal", "on a signal")
+	EndedWithStatus = define("EndedWithStatus", "with status {status}")
+	EndedBySignal   = define("EndedBySignal", "on a signal")
+	ScyllaDBUnready = define("ScyllaDBUnready",
+		"its container has been running for {for}, but ScyllaDB in it does not respond")
 	ScyllaDBStartsLong = define("ScyllaDBStartsLong",
 		"its container has been running for {for} without becoming Ready")
 	ScyllaDBDrained = define("ScyllaDBDrained",

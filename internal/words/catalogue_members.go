@@ -43,9 +43,9 @@ var (
 	PodConfig     = define("PodConfig", "{container} lacks an object of its configuration ({reason})[: {words}]")
 	PodNotCreated = define("PodNotCreated", "{container} cannot be started ({reason})[: {words}]")
 	PodMemory     = define("PodMemory",
-		"{container} exceeded its memory limit[ of {limit}] (OOMKilled, {restarts} {restarts?restart|restarts})")
+		"{container} exceeded its memory limit[ of {limit}] (OOMKilled[, {restarts} {restarts?restart|restarts}])")
 	PodExits = define("PodExits",
-		"{container} exits[ with code {code}][ ({reason})], {restarts} {restarts?restart|restarts}[: {words}]")
+		"{container} exits[ with code {code}][ ({reason})][, {restarts} {restarts?restart|restarts}][: {words}]")
 	SidecarNotReady = define("SidecarNotReady", "its Pod is waiting for {waits}")
 	PodNoPlace      = define("PodNoPlace", "no Kubernetes node takes its Pod: {reasons&}")
 	PlaceNoClaim    = define("PlaceNoClaim", "PVC {claim} does not exist")
@@ -70,7 +70,7 @@ var (
 	PodAttach   = define("PodAttach", "its volume cannot be attached: {words}")
 	PodNotBegun = define("PodNotBegun", "its Pod does not start ({reason}): {words}")
 	PodProbe    = define("PodProbe",
-		"its {probe} probe ends {container} before it is ready, {restarts} {restarts?restart|restarts}")
+		"its {probe} probe ends {container} before it is ready[, {restarts} {restarts?restart|restarts}]")
 	PodWasEvicted    = define("PodWasEvicted", "its Pod was evicted[: {words}]")
 	PodFailed        = define("PodFailed", "its Pod failed[ ({reason})][: {words}]")
 	ClaimIsLost      = define("ClaimIsLost", "the volume of PVC {claim} no longer exists (phase Lost)")

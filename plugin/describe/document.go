@@ -17,6 +17,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -216,13 +217,13 @@ func nodeOf(status *document.ClusterStatus, m *cluster.Member) document.Node {
 }
 
 // find adds the findings about the member: those that name it, and those that name no node and
-// explain a blocker about it, such as a network partition.
+// explain a blocker about it, such as a network partition. Every node is in a split cluster.
 func (d *Document) find(status *document.ClusterStatus, m *cluster.Member) {
 	about := func(r matrix.Ref) bool {
 		return r.HostID != "" && r.HostID == m.HostID || r.Member != "" && r.Member == m.Member
 	}
 	for _, f := range status.Findings {
-		mine := slices.ContainsFunc(f.Scope.Nodes, about)
+		mine := f.Kind == diagnosis.SplitCluster || slices.ContainsFunc(f.Scope.Nodes, about)
 		for _, i := range f.Explains {
 			if i < len(status.Blockers) {
 				// A node that sees another DOWN may itself be healthy: only the observed node
