@@ -64,6 +64,8 @@ type Objects struct {
 	// Volumes are the Kubernetes nodes that can use a PersistentVolume, by volume name; empty if it
 	// can move. Only volumes of Pods that do not serve are read.
 	Volumes map[string][]string
+	// Classes are the StorageClasses of the PVCs of full volumes, by name; nil if not read.
+	Classes map[string]StorageClass
 	// Claimed are the PersistentVolumes that are bound to, or kept for, a PVC of this namespace, by
 	// PVC name; nil if they were not read.
 	Claimed map[string]string

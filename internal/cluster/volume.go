@@ -2,7 +2,88 @@
 
 package cluster
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// StorageClass is what decides whether its volumes can be enlarged.
+type StorageClass struct {
+	// Expands is allowVolumeExpansion. Local is true without a provisioner, as for local volumes.
+	Expands bool `json:"expands,omitempty"`
+	Local   bool `json:"local,omitempty"`
+}
+
+// NoProvisioner is the provisioner of a StorageClass for volumes that people create.
+const NoProvisioner = "kubernetes.io/no-provisioner"
+
+// Full reports whether the member's volume is the cause of its trouble, or will soon be: it is
+// nearly full, or the log of ScyllaDB shows that it is full.
+func (m *Member) Full() bool {
+	percent, known := m.DiskUsed()
+	return known && percent >= DiskFull || m.objects().Logged[m.Ref.Member].Code == words.DiskNoSpace
+}
+
+// Growth is whether the member's volume can be enlarged.
+type Growth struct {
+	Claim, Class string
+	// Size is the requested size, Capacity the present one; zero if unknown. Capacity < Size while
+	// the volume is being enlarged.
+	Size, Capacity resource.Quantity
+	// Read is true if the StorageClass was read.
+	Read bool
+	StorageClass
+}
+
+// Growth returns what the PVC and its StorageClass show; without a Claim if the PVC is unknown.
+func (m *Member) Growth() (g Growth) {
+	if m.PVC == nil {
+		return g
+	}
+	g.Claim, g.Size, g.Capacity = m.PVC.Name, *m.PVC.Spec.Resources.Requests.Storage(),
+		*m.PVC.Status.Capacity.Storage()
+	if name := m.PVC.Spec.StorageClassName; name != nil {
+		g.Class = *name
+		g.StorageClass, g.Read = m.objects().Classes[g.Class]
+	}
+	return g
+}
+
+// Growing reports whether the volume is being enlarged.
+func (g *Growth) Growing() bool { return !g.Capacity.IsZero() && g.Capacity.Cmp(g.Size) < 0 }
+
+// Larger returns one and a half times the requested size, in whole GiB.
+func (g *Growth) Larger() string {
+	const gib = 1 << 30
+	return resource.NewQuantity((g.Size.Value()*3/2+gib-1)/gib*gib, resource.BinarySI).String()
+}
+
+// ClassesOfFull returns the StorageClasses of the members whose volume is full, sorted.
+func (c *Cluster) ClassesOfFull() []string {
+	names := map[string]bool{}
+	members := c.Members()
+	for i := range members {
+		if g := members[i].Growth(); g.Class != "" && members[i].Full() {
+			names[g.Class] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// WithClasses returns the same Cluster with these StorageClasses.
+func (c *Cluster) WithClasses(classes map[string]StorageClass) *Cluster {
+	if len(classes) == 0 {
+		return c
+	}
+	other := *c
+	other.Classes = classes
+	return other.judge(c.want)
+}
 
 // Volume returns the used bytes and the size of the member's data volume, false if unknown. The
 // size is the capacity in its PVC. What is used is the percentage in its annotation, else the size

@@ -137,7 +137,7 @@ func (s *scene) disks() {
 			s.remark(Finding{
 				Kind: DiskFull, Scope: Scope{Nodes: []matrix.Ref{m.Ref}},
 				Message: words.New(words.FindingDiskFull, "node", m.Name(), "percent", percent),
-				Step:    s.do(words.GiveDiskSpace, nil),
+				Step:    replace.VolumeStep(s.c, m.Member),
 			})
 		}
 	}

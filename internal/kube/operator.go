@@ -272,6 +272,22 @@ var byName = map[string]func([]byte, *saved) error{
 		s.volumes[v.Name] = boundTo(&v)
 		return nil
 	},
+	storageClass.Kind: func(raw []byte, s *saved) error {
+		var class struct {
+			Metadata             metav1.ObjectMeta `json:"metadata"`
+			Provisioner          string            `json:"provisioner"`
+			AllowVolumeExpansion bool              `json:"allowVolumeExpansion"`
+		}
+		if err := json.Unmarshal(raw, &class); err != nil {
+			return err
+		}
+		if s.classes == nil {
+			s.classes = map[string]cluster.StorageClass{}
+		}
+		s.classes[class.Metadata.Name] = cluster.StorageClass{Expands: class.AllowVolumeExpansion,
+			Local: class.Provisioner == cluster.NoProvisioner}
+		return nil
+	},
 	"Event": func(raw []byte, s *saved) error {
 		e, err := decodeEvent(raw)
 		if err == nil {

@@ -51,6 +51,7 @@ type saved struct {
 	budgets     []policyv1.PodDisruptionBudget
 	machines    map[string]string // nil if no Node was saved
 	volumes     map[string][]string
+	classes     map[string]cluster.StorageClass
 	// claimed are the names of PersistentVolumes by the PVC of their claimRef; nil without any
 	claimed map[client.ObjectKey]string
 	// notReadySince is the time since which Kubernetes nodes have not been Ready, by name.
@@ -342,7 +343,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	for i, k := range keys {
 		c := t.byKey[k]
 		c.Notes, c.Machines, c.NotReadySince, c.SavedAt = t.notes, s.machines, s.notReadySince, s.newest
-		c.Volumes, c.Claimed = s.volumes, claimsIn(s.claimed, k.Namespace)
+		c.Volumes, c.Claimed, c.Classes = s.volumes, claimsIn(s.claimed, k.Namespace), s.classes
 		c.SetEvents(s.events)
 		for j := range s.leases {
 			if s.leases[j].Name == api.LeaseName {

@@ -67,6 +67,7 @@ func NewMapper() meta.RESTMapper {
 		corev1.SchemeGroupVersion.WithKind("Node"),
 		corev1.SchemeGroupVersion.WithKind("Namespace"),
 		corev1.SchemeGroupVersion.WithKind("PersistentVolume"),
+		storageClass,
 	} {
 		m.Add(gvk, meta.RESTScopeRoot)
 	}

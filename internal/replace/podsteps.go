@@ -41,7 +41,7 @@ var podRules = []PodRule{
 	{words.ClaimNotBound, words.FixClaim, ""},
 
 	{words.AioExhausted, words.RaiseAio, "kubernetesNode"},
-	{words.DiskNoSpace, words.GrowVolume, "claim"},
+	{words.DiskNoSpace, words.SeeVolumeGrowth, "claim"},
 	{words.SSTableMalformed, words.SeeSSTable, "kubernetesNode"},
 	{words.DuplicateAddress, words.SeeAddresses, ""},
 	{words.ScyllaDBKilled, words.SeeKilled, "kubernetesNode"},
@@ -68,7 +68,7 @@ func PodRules() []PodRule { return slices.Clone(podRules) }
 
 // OfPods are the steps of the table, and those for any cause.
 func OfPods() []words.Code {
-	out := []words.Code{words.DeleteOldPod, words.SeeSchedule, words.SeePodEvents}
+	out := append([]words.Code{words.DeleteOldPod, words.SeeSchedule, words.SeePodEvents}, OfVolumes()...)
 	for _, r := range podRules {
 		if !slices.Contains(out, r.Step) {
 			out = append(out, r.Step)
@@ -79,8 +79,8 @@ func OfPods() []words.Code {
 
 // OfSidecars are the steps of SidecarStep.
 func OfSidecars() []words.Code {
-	return []words.Code{words.RestartOldPod, words.FixImage, words.FixConfig, words.FixMemory, words.SeeProbe, words.FixProbe,
-		words.SeeContainerLog, words.SeePodEvents}
+	return []words.Code{words.RestartOldPod, words.FixImage, words.FixConfig, words.FixMemory, words.SeeProbe,
+		words.FixProbe, words.SeeContainerLog, words.SeePodEvents}
 }
 
 // podStep is the step for a member whose Pod Kubernetes does not create, place or run. The Pod is
@@ -93,7 +93,44 @@ func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message 
 	if why.IsZero() {
 		return evidence.Do(words.New(words.SeeSchedule), f)
 	}
+	if first, _ := why.Params["first"].(words.Code); first == words.DiskNoSpace {
+		return VolumeStep(c, member)
+	}
 	return stepOf(why, object, f)
+}
+
+// VolumeStep is the step for a member whose volume is full or nearly full.
+func VolumeStep(c *cluster.Cluster, member string) words.Message {
+	f := evidence.Facts{"namespace": c.Namespace, "pod": member}
+	m := c.Member(member)
+	if m == nil || m.PVC == nil {
+		return evidence.Do(words.New(words.SeeVolumeGrowth), f)
+	}
+	g := m.Growth()
+	step := words.New(words.SeeVolumeGrowth, "claim", g.Claim, "class", g.Class)
+	f["claim"] = g.Claim
+	if !g.Size.IsZero() {
+		step.Params["size"] = g.Size.String()
+	}
+	switch {
+	case g.Growing():
+		step.Code, step.Params["capacity"] = words.VolumeGrows, g.Capacity.String()
+	case !g.Read:
+	case g.Local:
+		step.Code = words.VolumeLocal
+	case !g.Expands:
+		step.Code = words.VolumeFixed
+	case !g.Size.IsZero():
+		step.Code, step.Params["object"], step.Params["larger"] = words.GrowVolume, templateOf(c, member), g.Larger()
+		f["patch"] = `{"spec":{"resources":{"requests":{"storage":"` + g.Larger() + `"}}}}`
+	}
+	return evidence.Do(step, f)
+}
+
+// OfVolumes are the steps of VolumeStep.
+func OfVolumes() []words.Code {
+	return []words.Code{words.GrowVolume, words.SeeVolumeGrowth, words.VolumeFixed, words.VolumeLocal,
+		words.VolumeGrows}
 }
 
 // templateOf is the object that has the template of the member's Pod.

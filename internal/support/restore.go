@@ -111,6 +111,7 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 		was.Facts
 	snap.Elsewhere, snap.Volumes, snap.Claimed, snap.NotReadySince = was.Elsewhere, was.Volumes, was.Claimed,
 		was.NotReadySince
+	snap.Classes = was.Classes
 	for member, row := range snap.Live {
 		if row == nil {
 			delete(snap.Live, member)

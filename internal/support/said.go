@@ -36,6 +36,8 @@ type said struct {
 	// Volumes are the Kubernetes nodes on which volumes of unscheduled Pods can be used.
 	// NotReadySince is since when Kubernetes nodes are not Ready.
 	Volumes map[string][]string `json:"volumes,omitempty"`
+	// Classes are the StorageClasses of full volumes.
+	Classes map[string]cluster.StorageClass `json:"classes,omitempty"`
 	// Claimed are the names of PersistentVolumes by their PVC, if a host ID has no member.
 	Claimed       map[string]string    `json:"claimed,omitzero"`
 	NotReadySince map[string]time.Time `json:"kubernetesNodesNotReadySince,omitempty"`
@@ -53,6 +55,7 @@ func (a *Archive) said(c *Cluster) said {
 		Key: s.Key, Offline: s.Offline, Requested: cmp.Or(c.Requested, cluster.SourceAuto), Source: s.Source,
 		SourceReason: words.Text(s.SourceReason),
 		Notes:        texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Volumes: s.Volumes, Claimed: s.Claimed,
+		Classes:       s.Classes,
 		NotReadySince: s.NotReadySince, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes,
 		Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
 	}

@@ -77,8 +77,6 @@ var (
 	NoteMaintenance = define("NoteMaintenance", "label node-maintenance[ for {age}][, set by {manager}]")
 	FindingDiskFull = define("FindingDiskFull",
 		"the disk of {node} is {percent} % full: ScyllaDB 2025.4 and later reject writes, repairs and tablets at 98 %")
-	GiveDiskSpace = define("GiveDiskSpace",
-		"add nodes to its rack, or enlarge its volume; do not delete files on the volume")
 	NoteDisk          = define("NoteDisk", "disk {percent} %")
 	NoteDiskUnknown   = define("NoteDiskUnknown", "disk unknown")
 	Joining           = define("Joining", "joining, {percent} %")

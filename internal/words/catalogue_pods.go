@@ -68,7 +68,15 @@ var (
 	RaiseAio = define("RaiseAio",
 		"raise sysctl fs.aio-max-nr on Kubernetes node {kubernetesNode}, or give ScyllaDB fewer CPUs in {object}; no data is lost: {1}")
 	GrowVolume = define("GrowVolume",
-		"enlarge PVC {claim}[ (now {size})] if its StorageClass[ {class}] allows expansion; do not delete files on the volume, and do not replace it: {1}")
+		"enlarge PVC {claim}[ (now {size})], which cannot be undone: StorageClass {class} allows it; {larger} is an example: {1}. The template in {object} keeps the old size for PVCs created later. Do not delete files on the volume, and do not replace it")
+	SeeVolumeGrowth = define("SeeVolumeGrowth",
+		"enlarge its volume[, PVC {claim}][ (now {size})], if its StorageClass[ {class}] allows expansion; do not delete files on the volume, and do not replace it: {1}")
+	VolumeFixed = define("VolumeFixed",
+		"add nodes to its rack, or remove snapshots that are not needed: StorageClass {class} does not allow PVC {claim} to be enlarged. Do not delete files on the volume, and do not replace it. Show the snapshots: {1}")
+	VolumeLocal = define("VolumeLocal",
+		"add nodes to its rack, or remove snapshots that are not needed: PVC {claim} has a local volume (StorageClass {class}), which cannot be enlarged. Do not delete files on the volume, and do not replace it. Show the snapshots: {1}")
+	VolumeGrows = define("VolumeGrows",
+		"PVC {claim} is being enlarged from {capacity} to {size}: check what this waits for: {1}. Do not delete files on the volume, and do not replace it")
 	SeeSSTable = define("SeeSSTable",
 		"do not delete or replace it: one damaged file does not show that its volume is lost. Check the disk of Kubernetes node {kubernetesNode} and the file that its log names: {1}")
 	SeeAddresses = define("SeeAddresses",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
@@ -42,6 +43,9 @@ type LogReader struct {
 	Given map[string][]byte
 
 	read map[string]logged // by Pod UID
+	// classes are the StorageClasses of full volumes, classesAt is when they were read.
+	classes   map[string]cluster.StorageClass
+	classesAt time.Time
 }
 
 // logged is the result of one read of a Pod's log.
@@ -176,9 +180,27 @@ func (l *LogReader) Banned(ctx context.Context, s *cluster.Cluster) *cluster.Clu
 // maxLogged limits the members whose logs Load reads for the reason why they do not run.
 const maxLogged = 4
 
-// Read returns the cluster with what the logs show: see Banned and Explained.
+// Read returns the cluster with what the logs show: see Banned and Explained. If a volume is full,
+// it also reads whether it can be enlarged.
 func (l *LogReader) Read(ctx context.Context, s *cluster.Cluster) *cluster.Cluster {
-	return l.Explained(ctx, l.Banned(ctx, s))
+	return l.growth(ctx, l.Explained(ctx, l.Banned(ctx, s)))
+}
+
+// growth returns the cluster with the StorageClasses of its full volumes. Saved objects have them,
+// or not.
+func (l *LogReader) growth(ctx context.Context, s *cluster.Cluster) *cluster.Cluster {
+	names := s.ClassesOfFull()
+	if s.Offline || len(names) == 0 || l.Archived != nil && l.Archived(s) != nil {
+		return s
+	}
+	if now := l.Deps.Clock.Now(); l.classes == nil || now.Sub(l.classesAt) >= logEvery {
+		c, err := l.Deps.NewClient()
+		if err != nil {
+			return s
+		}
+		l.classes, l.classesAt = kube.StorageClasses(ctx, c, names), now
+	}
+	return s.WithClasses(l.classes)
 }
 
 // Explained returns the cluster with the known errors in the logs of members that do not run: their

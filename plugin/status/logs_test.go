@@ -45,7 +45,7 @@ func TestWhatTheLogSaysDecides(t *testing.T) {
 		"aio-max-nr": {"FATAL: Exception during startup, aborting: std::runtime_error (Could not setup Async I/O: Resource temporarily unavailable.)\n" +
 			"2026-11-21 11:59:01,107 INFO exited: scylla (exit status 7; not expected)\n", "raise sysctl fs.aio-max-nr on Kubernetes node worker-3, or give ScyllaDB fewer CPUs in StatefulSet demo-dc1-rack3; no data is lost"},
 		"no space": {ended("storage_io_error (Storage I/O error: 28: No space left on device)"),
-			"enlarge PVC data-" + loggedBy + " if its StorageClass fast allows expansion; do not delete files on the volume"},
+			"enlarge its volume, PVC data-" + loggedBy + ", if its StorageClass fast allows expansion; do not delete files on the volume"},
 		"a damaged file": {ended("sstables::malformed_sstable_exception (Failed to read partition from SSTable /var/lib/scylla/data/app/t-1/me-3g-big-Data.db)"),
 			"do not delete or replace it: one damaged file does not show that its volume is lost. Check the disk of Kubernetes node worker-3"},
 		"a duplicate address": {"ERROR 2026-11-21 11:59:20,123 [shard  0:main] system_keyspace - duplicate IP for host_id 9f3b2c11-77aa-4c2b-9d10-0000000000aa, first IP 10.1.0.21, second IP 10.1.0.22\nAborting on shard 0\n",
