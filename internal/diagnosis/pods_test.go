@@ -85,7 +85,22 @@ func podCases() map[string]podCase {
 			why: "scylla exits with code 137, 22 restarts", step: "check the end of its log; do not replace it yet: kubectl logs MEMBER -c scylla --previous -n demo"},
 		"it is out of memory again and again": {change: again("OOMKilled", 5*time.Minute),
 			why: "container scylla exceeded its memory limit (OOMKilled, 22 restarts)", step: "raise the memory limit of container scylla in StatefulSet SET, or lower ScyllaDB's --memory; no data is lost: " + room},
-		"too little memory": {change: noPlace("0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod."),
+		"an init container is out of memory": {change: func(pod *corev1.Pod) {
+			pending(pod)
+			pod.Status.InitContainerStatuses[1] = corev1.ContainerStatus{Name: pod.Spec.InitContainers[1].Name, RestartCount: 2, State: waits("CrashLoopBackOff", ""),
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "OOMKilled"}}}
+		},
+			why:  "init container scylladb-bootstrapped-query exceeded its memory limit (OOMKilled, 2 restarts)",
+			step: "raise the memory limit of init container scylladb-bootstrapped-query in StatefulSet SET; no data is lost: " + room},
+		"a warning about a former Pod of this name": {change: pending, events: func(pod, _ string) []corev1.Event {
+			e := warned("Pod", pod, "FailedMount", `MountVolume.SetUp failed for volume "certs" : secret "demo-tls" not found`)
+			e.LastTimestamp = metav1.NewTime(scenes.Now.Add(-time.Hour))
+			return []corev1.Event{e}
+		}, more: func(o *cluster.Objects) {
+			later := warned("Pod", o.Events[0].InvolvedObject.Name, "FailedCreatePodSandBox", "no address left")
+			o.Events = append(o.Events, later)
+		}, why: "its Pod does not start (FailedCreatePodSandBox): no address left", step: "check the Events of its Pod; no data is lost by this: " + room},
+		"too little memory": {change: noPlace("0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."),
 			why:  "no Kubernetes node takes its Pod: 3 have too little memory",
 			step: "free memory on a Kubernetes node, add one, or lower the request of its Pod in StatefulSet SET; no data is lost: " + room},
 		"too little cpu where its volume is": {change: noPlace("0/3 nodes are available: 2 node(s) had volume node affinity conflict, 1 Insufficient cpu."),
@@ -192,6 +207,21 @@ func TestWhatKubernetesSaysDecides(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The Scylla Operator sets its probes: no field of a ScyllaCluster changes them.
+func TestTheProbesOfTheOperator(t *testing.T) {
+	t.Parallel()
+	c, member := plugintest.New(3, 1).Operator(), "demo-dc1-rack3-0"
+	podCases()["its probe ends it"].change(c.Down(member).Pod(member))
+	o := scenes.Objects(c)
+	o.SetEvents([]corev1.Event{warned("Pod", member, "Unhealthy", "Startup probe failed: HTTP probe failed with statuscode: 503")})
+	f := diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now))[0]
+	const want = "the Scylla Operator sets this probe, and the ScyllaCluster has no field for it: check in its log why the start takes so long. " +
+		"ScyllaDB replays its commit log before it responds, and each restart begins that again; no data is lost: kubectl logs demo-dc1-rack3-0 -c scylla --previous -n demo"
+	if diff := cmp.Diff(want, words.Text(f.Step)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
