@@ -77,6 +77,7 @@ func (o *options) gather(ctx context.Context) (*preflight.Input, error) {
 		return nil, err
 	}
 	o.installation(ctx, c, in)
+	in.Zones = zones(ctx, c, in.Pods)
 	if !o.pre {
 		o.operator(ctx, c, namespace, in)
 	}

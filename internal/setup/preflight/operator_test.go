@@ -41,6 +41,7 @@ func besides(change func(*cluster.Objects)) *preflight.Input {
 			o.Services = append(o.Services, *obj)
 		case *corev1.Pod:
 			obj.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: obj.Name[:strings.LastIndex(obj.Name, "-")], Controller: new(true)}}
+			obj.Spec.NodeName = "on-" + obj.Name
 			o.Pods = append(o.Pods, *obj)
 		case *appsv1.StatefulSet:
 			o.StatefulSets = append(o.StatefulSets, *obj)

@@ -107,6 +107,9 @@ type Input struct {
 	PDBs         []policyv1.PodDisruptionBudget
 	// PDBErr is the read error of the disruption budgets.
 	PDBErr string
+	// Zones are the zone labels of the Pods' Kubernetes nodes, by name; an unknown one is
+	// absent.
+	Zones map[string]string
 	// Operator is about the Scylla Operator's clusters.
 	Operator Operator
 	// Reports of the clusters that could be read.
@@ -152,6 +155,7 @@ func Check(in *Input) []Result {
 		c.operator()
 	}
 	c.scylla()
+	c.racks()
 	c.images()
 	c.services()
 	c.names()

@@ -353,3 +353,45 @@ func TestNoHarm19TheContainerMayHaveAnyName(t *testing.T) {
 		t.Errorf("without any gate (-want +got):\n%s", diff)
 	}
 }
+
+// Racks that fail together are a warning; one zone for a whole datacenter, or an unknown one, is none.
+func TestRacks(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pods, zones string // RACK@NODE and NODE=ZONE
+		want        []words.Code
+	}{
+		"one rack for each node and zone":      {"a@1 b@2 c@3", "1=x 2=y 3=z", nil},
+		"two racks on one Kubernetes node":     {"a@1 b@1 c@3", "1=x 3=z", []words.Code{words.RacksOnOneNode, words.RacksInOneZone}},
+		"the same, the zones unknown":          {"a@1 b@1 c@3", "", []words.Code{words.RacksOnOneNode}},
+		"two members of one rack on one":       {"a@1 a@1 b@2", "1=x 2=y", nil},
+		"two racks in one zone":                {"a@1 b@2 c@3", "1=x 2=x 3=z", []words.Code{words.RacksInOneZone}},
+		"all racks in one zone":                {"a@1 b@2 c@3", "1=x 2=x 3=x", nil},
+		"a rack in two zones":                  {"a@1 a@2 b@3", "1=x 2=y 3=z", []words.Code{words.RackInZones}},
+		"a zone of one node is unknown":        {"a@1 a@2 b@3", "1=x 3=z", nil},
+		"a Pod without a Kubernetes node":      {"a@1 b@", "1=x", nil},
+		"another datacenter on the same nodes": {"a@1 d2/b@1", "1=x", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := well()
+			in.Zones = map[string]string{}
+			for _, z := range strings.Fields(tc.zones) {
+				node, zone, _ := strings.Cut(z, "=")
+				in.Zones[node] = zone
+			}
+			for _, p := range strings.Fields(tc.pods) {
+				place, node, _ := strings.Cut(p, "@")
+				dc, rack, two := strings.Cut(place, "/")
+				if !two {
+					dc, rack = "d1", place
+				}
+				pod := in.Pods[0].DeepCopy()
+				pod.Spec.NodeName = node
+				pod.Labels[api.LabelDatacenter], pod.Labels[api.LabelRack] = dc, rack
+				in.Pods = append(in.Pods, *pod)
+			}
+			if diff := cmp.Diff(tc.want, said(in)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
