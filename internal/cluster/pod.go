@@ -265,16 +265,11 @@ func LogOf(pod *corev1.Pod, database string) Log {
 	}
 	l.None = true
 	has := func(st *corev1.ContainerStatus) bool {
-		if st == nil {
-			return false
+		of := logOf(st)
+		if !of.None {
+			l = of
 		}
-		runs := st.State.Running != nil || st.State.Terminated != nil
-		loops := st.State.Waiting != nil && st.State.Waiting.Reason == reasonLoop
-		if !runs && !loops && st.LastTerminationState.Terminated == nil {
-			return false
-		}
-		l = Log{Container: st.Name, Previous: !runs || endsAgain(st)}
-		return true
+		return !of.None
 	}
 	if st := containerStatus(pod.Status.ContainerStatuses, api.ContainerIgnition); st != nil && !st.Ready && has(st) {
 		return l
@@ -298,12 +293,31 @@ func LogOf(pod *corev1.Pod, database string) Log {
 // SidecarLog returns the log of the container that a Pod with a ready ScyllaDB waits for.
 func SidecarLog(pod *corev1.Pod) Log {
 	for a := range sidecars(pod) {
-		if st := a.st; st.State.Running != nil || st.State.Terminated != nil {
-			return Log{Container: a.Name, Previous: endsAgain(st)}
-		} else if st.LastTerminationState.Terminated != nil {
-			return Log{Container: a.Name, Previous: true}
-		}
-		break
+		return logOf(a.st)
+	}
+	return Log{None: true}
+}
+
+// LogOfContainer returns the log of one container, even if its Pod was not read.
+func LogOfContainer(pod *corev1.Pod, name string) Log {
+	if pod == nil || pod.Status.Phase == "" {
+		return Log{Container: name}
+	}
+	st := containerStatus(pod.Status.InitContainerStatuses, name)
+	if st == nil {
+		st = containerStatus(pod.Status.ContainerStatuses, name)
+	}
+	return logOf(st)
+}
+
+// logOf returns the log of a container; None if it has not run, and if its last run is gone.
+func logOf(st *corev1.ContainerStatus) Log {
+	switch {
+	case st == nil:
+	case st.State.Running != nil || st.State.Terminated != nil:
+		return Log{Container: st.Name, Previous: endsAgain(st)}
+	case st.LastTerminationState.Terminated != nil:
+		return Log{Container: st.Name, Previous: true}
 	}
 	return Log{None: true}
 }

@@ -105,7 +105,7 @@ func TestLogOf(t *testing.T) {
 				continue
 			}
 			now := st.State.Running != nil || st.State.Terminated != nil
-			before := st.LastTerminationState.Terminated != nil || st.State.Waiting != nil && st.State.Waiting.Reason == "CrashLoopBackOff"
+			before := st.LastTerminationState.Terminated != nil
 			if now == l.Previous || !now && !before {
 				t.Fatalf("%+v of a container with state %+v, before %+v", l, st.State, st.LastTerminationState)
 			}

@@ -363,6 +363,7 @@ func (s *asker) factsOf(member string) evidence.Facts {
 	return evidence.Facts{
 		"namespace": s.c.Namespace, "cluster": s.c.Name, "report": s.c.Name, "member": member, "pod": member,
 		"container": s.c.Containers().Container(member), "log": replace.Log(s.c, member),
+		"reporterLog": replace.ReporterLog(s.c, member),
 	}
 }
 

@@ -21,7 +21,7 @@ var bounded = map[words.Code]string{
 // TestNoWaitWithoutAnEnd: a step that said "wait" said so for ever, and named nothing that one could look at.
 func TestNoWaitWithoutAnEnd(t *testing.T) {
 	t.Parallel()
-	facts := evidence.Facts{"namespace": "demo", "cluster": "demo", "member": "demo-rack1-0", "pod": "demo-rack1-0", "node": "demo-rack1-0", "statefulSet": "demo-rack1", "report": "demo",
+	facts := evidence.Facts{"namespace": "demo", "cluster": "demo", "member": "demo-rack1-0", "pod": "demo-rack1-0", "reporterLog": "logs demo-rack1-0 -c scylla-reporter", "node": "demo-rack1-0", "statefulSet": "demo-rack1", "report": "demo",
 		"log": "logs demo-rack1-0 -c scylla", "container": "scylla"}
 	found := 0
 	for _, code := range words.All() {

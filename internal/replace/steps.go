@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
@@ -80,10 +81,23 @@ func OfCauses() []words.Code {
 	}, OfPods(), OfHalted())
 }
 
-// Log returns the fact "log" of a member, for commands that show its log.
+// Log returns the fact "log" of a member, for commands that show its log: without a Pod, what
+// creates it.
 func Log(c *cluster.Cluster, member string) string {
-	l := cluster.LogOf(c.Pod(member), c.Containers().Container(member))
-	return strings.Join(logArgs(cmp.Or(member, "POD"), l), " ")
+	pod := c.Pod(member)
+	if set := c.StatefulSet(member); pod == nil && set != nil && c.KnowsPods() {
+		return "describe statefulset " + set.Name
+	}
+	return strings.Join(logArgs(cmp.Or(member, "POD"), cluster.LogOf(pod, c.Containers().Container(member))), " ")
+}
+
+// ReporterLog is Log for the member's reporter.
+func ReporterLog(c *cluster.Cluster, member string) string {
+	pod := c.Pod(member)
+	if log := Log(c, member); pod == nil && strings.HasPrefix(log, "describe") {
+		return log
+	}
+	return strings.Join(logArgs(cmp.Or(member, "POD"), cluster.LogOfContainer(pod, api.ContainerReporter)), " ")
 }
 
 // logOf is the command that shows the log of the new node of a replacement.

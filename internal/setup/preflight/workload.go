@@ -241,8 +241,15 @@ func (c *checker) reporters() {
 	for _, name := range slices.Sorted(maps.Keys(c.in.Reach)) {
 		if why := c.in.Reach[name]; why != "" {
 			ns, pod, _ := strings.Cut(name, "/")
+			look := words.Kubectl(ns, "logs", pod, "-c", api.ContainerReporter)
+			for i := range c.in.Pods {
+				if p := &c.in.Pods[i]; p.Namespace == ns && p.Name == pod &&
+					cluster.LogOfContainer(p, api.ContainerReporter).None {
+					look = words.Kubectl(ns, "describe", "pod", pod)
+				}
+			}
 			c.add("reporters", "pod "+name, Failed, words.New(words.ReporterDoesNotAnswer, "why", why),
-				words.New(words.StepReporterLog).Do(words.Kubectl(ns, "logs", pod, "-c", api.ContainerReporter)))
+				words.New(words.StepReporterLog).Do(look))
 		}
 	}
 	if len(c.in.Reach) > 0 {

@@ -131,7 +131,8 @@ func (w *world) snapshot() *cluster.Cluster {
 					panic(err)
 				}
 				o.Annotations = map[string]string{api.AnnotationNodeStatusReport: v}
-				o.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
+				o.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+					LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}
 			}
 			if p.name == w.deleting {
 				s.PVCs = append(s.PVCs, goingClaim(w.labels(p), &o))
