@@ -49,6 +49,7 @@ const (
 	ReporterSilent  Kind = "ReporterSilent"  // a node that is UP has no usable row
 	unclear         Kind = "Unclear"         // a blocker that no other kind explains
 	NoNodes         Kind = "NoNodes"         // no node has joined yet
+	MajorityLost    Kind = "MajorityLost"    // remark: no topology change is possible
 	DiskFull        Kind = "DiskFull"        // remark: a node will soon reject writes
 	Forced          Kind = "Forced"          // remark: a start will skip its barrier
 	NodeUnheard     Kind = "NodeUnheard"     // remark: a new node runs, and no node lists it
@@ -73,7 +74,8 @@ var gravity = []Kind{
 	SplitCluster, HostIDShared, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown,
 	ClaimDeleting, DecommissionLabel, DecommissionStuck, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
-	NodeStarting, ReporterSilent, unclear, NoNodes, BesideOperator, DiskFull, Forced, NodeUnheard, NodeMaintenance,
+	NodeStarting, ReporterSilent, unclear, NoNodes, MajorityLost, BesideOperator, DiskFull, Forced, NodeUnheard,
+	NodeMaintenance,
 	NodeNotStarted, DecommissionOpen, ReplacingLabelLeft, ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind,
 	DatacenterNotRead,
 }
@@ -90,6 +92,7 @@ func (s *scene) remarks() {
 		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights),
 			Step: words.New(words.GetRights)})
 	}
+	s.majority()
 	s.adoptable()
 	s.disks()
 	s.forced()

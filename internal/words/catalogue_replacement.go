@@ -196,7 +196,7 @@ var (
 	QuorumLost = ofReplacement("QuorumLost",
 		"only {up} of {total} members are running, which is not a majority", QuorumBringBack)
 	QuorumBringBack = define("QuorumBringBack",
-		"ScyllaDB cannot change its topology without a majority; bring nodes back first")
+		"ScyllaDB cannot change its topology without a majority; bring nodes back first. Only if that is impossible, see the Manual Recovery Procedure in ScyllaDB's manual (Handling Node Failures), which cannot be undone")
 	MemberIsReplaced     = define("MemberIsReplaced", "{member} is being replaced[ ({original})]")
 	MemberDecommissioned = define("MemberDecommissioned", "{node} is being decommissioned (label {label}=false)")
 	TargetDecommissioned = define("TargetDecommissioned",

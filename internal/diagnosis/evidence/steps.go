@@ -102,6 +102,8 @@ var commands = map[words.Code][]string{
 	words.FixVolumePlace:       {"get persistentvolume {volume} -o yaml"},
 	words.SeeSlowStart:         {seeLog, "describe pod {pod} {in}"},
 	words.SeeLastRun:           {seeLog},
+	words.BringBackMajority:    {"scylla nodetool {pod} {in} -- status"},
+	words.BringBackMajorityOld: {"scylla nodetool {pod} {in} -- status"},
 	words.DeleteOldPod:         {"delete pod {pod} {in}"},
 	words.RestartOldPod:        {"scylla check --for=restart {pod} {in}", "delete pod {pod} {in}"},
 	words.ReachReporter:        {"describe pod {pod} {in}"},

@@ -237,6 +237,13 @@ func (v Version) SupportsNodeOperations() Support {
 	return v.since(&o, &e)
 }
 
+// RecoversByLeader: a lost majority of group 0 is recovered with option recovery_leader, also with
+// tablets. 2025.2.0 and later.
+func (v Version) RecoversByLeader() Support {
+	e := number(2025, 2)
+	return v.since(nil, &e)
+}
+
 // KnowsTopologyByRaft: Raft may manage the topology, and the node reports whether it does. Open
 // source 6.0.0; Enterprise 2025.1.0 at the latest. Only used if a node does not report it.
 func (v Version) KnowsTopologyByRaft() Support {
