@@ -364,7 +364,7 @@ func TestDecide(t *testing.T) {
 				in.Peers = append(in.Peers, removed(member(ref("rack5", idOwn), ptr(true))))
 			}, decision: DecisionAllUp,
 			summary: "demo-rack4-0 may start: all 3 nodes are seen UP by all nodes that report",
-			notes:   []string{"no node lists host ID " + idOwn + " of demo-rack5-0 any more: it was removed, and barriers ignore it; to remove it from the Service: "},
+			notes:   []string{"no node lists host ID " + idOwn + " of demo-rack5-0 any more: it was removed, and barriers ignore it; to remove it from the Service, which cannot be undone: "},
 		},
 		"a rollout holds up a join": {
 			in: func(in *Input) {

@@ -22,7 +22,7 @@ func TestTheLabelOfAReplacementThatHasEnded(t *testing.T) {
 	t.Parallel()
 	const member, original = "demo-dc1-rack1-0", "99999999-5ea1-4d00-8000-000000000009"
 	left := []string{"ReplacingLabelLeft: Service demo-dc1-rack1-0 still has the label of a replacement that has ended: none of 3 status reports lists " + original + ", and all list demo-dc1-rack1-0 as a normal member; " +
-		"remove the label: on an empty volume, demo-dc1-rack1-0 would try to replace " + original + " again, which no node lists: " +
+		"remove the label, which cannot be undone: on an empty volume, demo-dc1-rack1-0 would try to replace " + original + " again, which no node lists: " +
 		"kubectl label service demo-dc1-rack1-0 internal.scylla-operator.scylladb.com/replacing-node-hostid- -n demo"}
 	for what, tc := range map[string]struct {
 		change func(*plugintest.Cluster)

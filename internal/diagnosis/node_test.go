@@ -107,7 +107,7 @@ func TestNextSteps(t *testing.T) {
 	itself := func(f matrix.NodeFacts) matrix.Options {
 		return matrix.Options{Self: &memberC, Namespace: "demo", Fates: map[hostid.ID]matrix.NodeFacts{idC: f}}
 	}
-	const former = "replace the former node of this member, which the cluster still lists: kubectl scylla replace " + idC + " -n demo"
+	const former = "replace the former node of this member, which the cluster still lists; this cannot be undone: kubectl scylla replace " + idC + " -n demo"
 	// unmade is a row of ours that could not be made: it does not even have the mode of its node.
 	unmade := c(func(r *matrix.Row) {
 		r.Observed, r.NoStates, r.Trouble = nil, true, matrix.Trouble{Code: words.ScyllaDBNoAnswer, Words: "connection refused"}
@@ -181,7 +181,7 @@ func TestNextSteps(t *testing.T) {
 		},
 		"the former node of the very member that wants to start": {
 			down(matrix.StateNormal), matrix.Options{Self: &memberC, Namespace: "demo"}, []words.Code{d, d, m},
-			"replace the former node of this member, which the cluster still lists: kubectl scylla replace " + idC + " -n demo", "",
+			"replace the former node of this member, which the cluster still lists; this cannot be undone: kubectl scylla replace " + idC + " -n demo", "",
 		},
 		"a member whose Service does not say yet that it has joined, and that wants to start": {
 			down(matrix.StateNormal), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d, m}, former, "",
@@ -214,11 +214,11 @@ func TestNextSteps(t *testing.T) {
 		"it has no row": {silent, demo, []words.Code{m}, "check that demo-rack3-0 is running and that its reporter updates the Pod's annotation", ""},
 		"a datacenter that nobody can ask": {
 			nil, matrix.Options{Self: newcomer(), Namespace: "demo", NotVerified: []string{"dc2"}}, []words.Code{g},
-			"check there manually that every node sees every node UP, then let the new node skip the barrier: kubectl scylla force-proceed demo-rack1-1 -n demo", "",
+			"check there manually that every node sees every node UP, then let the new node skip the barrier; its start cannot be undone: kubectl scylla force-proceed demo-rack1-1 -n demo", "",
 		},
 		"a datacenter that nobody can ask, for nobody in particular": {
 			nil, matrix.Options{NotVerified: []string{"dc2"}}, []words.Code{g},
-			"check there manually that every node sees every node UP, then let the new node skip the barrier: kubectl scylla force-proceed MEMBER", "",
+			"check there manually that every node sees every node UP, then let the new node skip the barrier; its start cannot be undone: kubectl scylla force-proceed MEMBER", "",
 		},
 	}
 	for name, tc := range tests {

@@ -36,7 +36,7 @@ func ready(c *plugintest.Cluster, name string, is corev1.ConditionStatus) {
 // waits for it.
 func TestOrderedReadyHoldsAMember(t *testing.T) {
 	const lower, higher = "demo-dc1-rack1-0", "demo-dc1-rack1-1"
-	const parallel = "delete StatefulSet demo-dc1-rack1 but not its Pods: kubectl delete statefulset demo-dc1-rack1 --cascade=orphan -n demo; then apply it again with podManagementPolicy Parallel. " +
+	const parallel = "delete StatefulSet demo-dc1-rack1 but not its Pods, which cannot be undone without its manifest: kubectl delete statefulset demo-dc1-rack1 --cascade=orphan -n demo; then apply it again with podManagementPolicy Parallel. " +
 		"With OrderedReady it does not create Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not Ready"
 	for name, tc := range map[string]struct {
 		change func(*plugintest.Cluster)

@@ -97,7 +97,7 @@ func TestNext(t *testing.T) {
 			}
 		}), ActionWaitJoin, "replace resume demo-d-0 --ignore-dead=" + hostB},
 		"its new volume is on a Kubernetes node that is gone": {noNode(newPod(), 2*time.Minute), ActionWaitJoin,
-			"is permanently lost, start again with an empty volume: kubectl scylla replace resume demo-d-0 -n scylla"},
+			"is permanently lost, start again with an empty volume, which cannot be undone: kubectl scylla replace resume demo-d-0 -n scylla"},
 		"the same while it joined":       {noNode(joining(matrix.StateReplacing, false), 2*time.Minute), ActionWaitJoin, "volume pv-8 of PersistentVolumeClaim data-demo-d-0"},
 		"streams":                        {joining(matrix.StateReplacing, false), ActionWaitJoin, "owns no tokens yet (mode BOOTSTRAP)"},
 		"normal but not by its own word": {joining(matrix.StateNormal, false), ActionWaitJoin, "owns no tokens"},
@@ -185,7 +185,7 @@ func oneOfTwoClaims() Input {
 	return in
 }
 
-// removedB simulates a removenode of demo-b-0, whose Pod waits with an empty volume: its row has an error, and no other row lists it.
+// removedB simulates a removenode of demo-b-0, whose Pod waits with an empty volume, which cannot be undone: its row has an error, and no other row lists it.
 func removedB(in *Input) {
 	unlist(in, hostB)
 	eachRow(in, func(i int, r *matrix.Row) {

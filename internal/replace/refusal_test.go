@@ -166,15 +166,15 @@ func TestCures(t *testing.T) {
 		in   Input
 		want string
 	}{
-		"all others UP": {change(newPod(), says("RolledBack")), "resume the replacement; this deletes the new volume, which cannot be reused: " + resume + ns},
+		"all others UP": {change(newPod(), says("RolledBack")), "resume the replacement; this deletes the new volume, which cannot be reused, and cannot be undone: " + resume + ns},
 		"another node down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says("JoinCancelled")),
-			"the new volume cannot be reused. Bring demo-c-0 (cccccccc) back first, then: " + resume + ns + "; or, if permanently lost: " + resume + " --ignore-dead=" + hostC + ns},
+			"the new volume cannot be reused. Bring demo-c-0 (cccccccc) back first, then resume, which cannot be undone: " + resume + ns + "; or, if permanently lost: " + resume + " --ignore-dead=" + hostC + ns},
 		"another node down, one ignored": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), func(in *Input) {
 			in.Self.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostNew
 			says("JoinCancelled")(in)
 		}), "--ignore-dead=" + hostNew + "," + hostC},
 		"refused because another node is down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says(words.ReplaceOtherDown)),
-			"bring demo-c-0 (cccccccc) back: nothing was stored, and ScyllaDB retries automatically; or, if permanently lost: " + resume + " --ignore-dead=" + hostC},
+			"bring demo-c-0 (cccccccc) back: nothing was stored, and ScyllaDB retries automatically; or, if permanently lost, continue without it, which cannot be undone: " + resume + " --ignore-dead=" + hostC},
 		"refused, and it is back": {change(newPod(), says(words.ReplaceOtherDown)), "bring that node back: nothing was stored, and ScyllaDB retries automatically"},
 		"unknown, begun elsewhere": {change(operatorBegun(), says(words.ReplacedNodeNotFound)),
 			"host ID " + hostOld + " is not a member: it is wrong, or was removed meanwhile (kubectl scylla status -n scylla lists the members). It cannot be replaced: " +

@@ -142,7 +142,7 @@ var (
 	OtherGroupThanRecorded = define("OtherGroupThanRecorded",
 		"{nodes&} {nodes?has|have} group 0 ID {group} on disk, but the cluster is recorded with group 0 ID {recorded}")
 	TellGroupApart = define("TellGroupApart",
-		"check which cluster the node belongs to ({1}); only if group 0 was recreated to recover a lost majority, clear the recorded ID: {2}")
+		"check which cluster the node belongs to ({1}); only if group 0 was recreated to recover a lost majority, clear the recorded ID, which cannot be undone: {2}")
 	TwoGroupsOfOneName = define("TwoGroupsOfOneName",
 		"{parts} have different group 0 IDs on disk, {groups}, and all these nodes are in operation[; their topology coordinators are {coordinators}]")
 	TopologyCoordinator = define("TopologyCoordinator",
@@ -230,7 +230,7 @@ var (
 	WaitForRollback = define("WaitForRollback",
 		"wait[ up to {limit}] until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: {1}")
 	ReplaceFormerNode = define("ReplaceFormerNode",
-		"replace the former node of this member, which the cluster still lists: {1}")
+		"replace the former node of this member, which the cluster still lists; this cannot be undone: {1}")
 	KeepOwnVolume = define("KeepOwnVolume",
 		"do not replace it: nothing shows that its volume is lost; check the volume: {1}, and which nodes list it: {2}")
 	WaitForGossip = define("WaitForGossip",
@@ -270,27 +270,27 @@ var (
 	ReadReporterLog = define("ReadReporterLog",
 		"wait[ up to {limit}] for its next status report; if the problem persists, check the reporter log: {1}")
 	CheckElsewhereThenForce = define("CheckElsewhereThenForce",
-		"check there manually that every node sees every node UP, then let the new node skip the barrier: {1}")
+		"check there manually that every node sees every node UP, then let the new node skip the barrier; its start cannot be undone: {1}")
 
 	DiscardClaim = define("DiscardClaim",
-		"delete PVC {claim}; the member then starts as a new node[: {1} && {2}]")
+		"delete PVC {claim}, which cannot be undone; the member then starts as a new node[: {1} && {2}]")
 	DiscardClaimOf = define("DiscardClaimOf",
-		"delete the PVC of {member}; the member then starts as a new node")
-	MendForceValue   = define("MendForceValue", `set it to "true", or remove it with --undo: {1}`)
+		"delete the PVC of {member}, which cannot be undone; the member then starts as a new node")
+	MendForceValue   = define("MendForceValue", `set it to "true", after which its start cannot be undone, or remove it with --undo: {1}`)
 	MendReplaceLabel = define("MendReplaceLabel",
 		"set it to the host ID of the node to replace, or remove the label. Without a host ID, ScyllaDB would start as an ordinary new node")
 	EmptyReplaceLabel = define("EmptyReplaceLabel",
-		"set the label to the empty value; the controller determines the address. With this address, ScyllaDB would replace the node that had it: {1}")
+		"set the label to the empty value; the controller determines the address. With this address, ScyllaDB would replace the node that had it. A replacement cannot be undone: {1}")
 	NameOneCluster = define("NameOneCluster",
-		"fix label scylla/cluster or --seeds; if it is to join nodes elsewhere, check manually that each of them sees every node UP, then let it skip the barrier: {1}")
+		"fix label scylla/cluster or --seeds; if it is to join nodes elsewhere, check manually that each of them sees every node UP, then let it skip the barrier; its start cannot be undone: {1}")
 	LabelService = define("LabelService", "label the Service: {1}")
 	NameService  = define("NameService", "name the Service after its Pod: STATEFULSET-ORDINAL")
 	BeginAnew    = define("BeginAnew",
-		"restore its former volume or a backup while this Pod waits; or, only if no copy is left, start with an empty cluster[: {1}]")
+		"restore its former volume or a backup while this Pod waits; or, only if no copy is left, start with an empty cluster, which cannot be undone[: {1}]")
 	RunControllerAndReporters = define("RunControllerAndReporters",
 		"check that the controller and the reporters of all joined members are running; collect the details: {1}")
 	CheckOtherDatacenterThenForce = define("CheckOtherDatacenterThenForce",
-		"check manually that every node of the other datacenter sees every node UP, then let the new node skip the barrier: {1}")
+		"check manually that every node of the other datacenter sees every node UP, then let the new node skip the barrier; its start cannot be undone: {1}")
 	StartController = define("StartController",
 		"restart the controller; until then the reports may be out of date")
 	WaitForFirstNode = define("WaitForFirstNode", "wait[ up to {limit}] until {first} has joined; check its Pod: {1}")
@@ -315,7 +315,7 @@ var (
 	GiveOwnVolume = define("GiveOwnVolume",
 		"give the member an empty volume of its own, or bind the correct one to PVC {claim}. Two nodes with the same host ID must never run. Check where its volume came from: {1}")
 	TellVolume = define("TellVolume",
-		"check where the volume of PVC {claim} came from: {1}. If it is a copy or a restored backup, give {member} an empty volume. Only if it was empty at the first start of {member}, which was interrupted, let it start: {2}")
+		"check where the volume of PVC {claim} came from: {1}. If it is a copy or a restored backup, give {member} an empty volume. Only if it was empty at the first start of {member}, which was interrupted, let it start, which cannot be undone: {2}")
 	MountVolume = define("MountVolume",
 		"mount the ScyllaDB volume read-only in the barrier's container, so that the container's user can read it")
 	WaitForEviction   = define("WaitForEviction", "wait[ up to {limit}]: the next Pod starts as the replacement: {1}")
@@ -361,7 +361,7 @@ var (
 	DataDirectoryUnread = define("DataDirectoryUnread",
 		"the data directory could not be read ({why}), so the status reports were used instead")
 	RecordedHostIDRemoved = define("RecordedHostIDRemoved",
-		"no node lists host ID {hostID} of {member} any more: it was removed, and barriers ignore it; to remove it from the Service: {1}")
+		"no node lists host ID {hostID} of {member} any more: it was removed, and barriers ignore it; to remove it from the Service, which cannot be undone: {1}")
 	DatacenterTakenOnTrust = define("DatacenterTakenOnTrust",
 		"datacenter {datacenter} is unverified: its nodes are not reachable from here")
 	HostIDTakenOnTrust = define("HostIDTakenOnTrust",
@@ -371,9 +371,9 @@ var (
 	RackIsNew = define("RackIsNew",
 		"rack {rack} is new in datacenter {datacenter}: ScyllaDB rolls back a join that makes a keyspace RF-rack-invalid (valid: as many racks as the replication factor, or one)")
 	JoinNotRecorded = define("JoinNotRecorded",
-		"the nodes list {hostID} of {member} as a member that is DOWN, but no join is recorded on its Service, perhaps because its Kubernetes node failed first. See when its volume was created: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is this host ID, and no later join was started on it, let {member} start: {2}")
+		"the nodes list {hostID} of {member} as a member that is DOWN, but no join is recorded on its Service, perhaps because its Kubernetes node failed first. See when its volume was created: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is this host ID, and no later join was started on it, let {member} start, which cannot be undone: {2}")
 	MayWaitForItself = define("MayWaitForItself",
-		"the volume of {member} contains files of a node, but no host ID is recorded for it. The node may be {hostID}, which is DOWN and belongs to no member here. See when the volume was created: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is {hostID}, let it start: {2}")
+		"the volume of {member} contains files of a node, but no host ID is recorded for it. The node may be {hostID}, which is DOWN and belongs to no member here. See when the volume was created: {1}. ScyllaDB's log of its first start on it has \"Setting local host id to\". Only if that is {hostID}, let it start, which cannot be undone: {2}")
 	CoordinatorDecides = define("CoordinatorDecides",
 		"{coordinator}; only its gossip state decides whether a node can join")
 	JudgedByOverride = define("JudgedByOverride",

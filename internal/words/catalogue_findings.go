@@ -53,7 +53,7 @@ var (
 	FindingReplacingLabelLeft = define("FindingReplacingLabelLeft",
 		"Service {service} still has the label of a replacement that has ended: none of {rows} status reports lists {original}, and all list {node} as a normal member")
 	RemoveReplacingLabel = define("RemoveReplacingLabel",
-		"remove the label: on an empty volume, {member} would try to replace {original} again, which no node lists: {1}")
+		"remove the label, which cannot be undone: on an empty volume, {member} would try to replace {original} again, which no node lists: {1}")
 	FindingReplacementRequested = define("FindingReplacementRequested",
 		"replacement of {node} requested[ (DOWN for {age})], but not begun")
 	FindingReplacementFailed = define("FindingReplacementFailed",
@@ -169,7 +169,7 @@ var (
 	CheckThere = define("CheckThere",
 		"do not remove it; check where it runs that every node sees every node UP, also before a node joins here")
 	CheckThereThenForce = define("CheckThereThenForce",
-		"do not remove it: it is in a datacenter that is not readable here. Check there that every node sees every node UP. Only if nothing else blocks the new node, let it skip the barrier: {1}")
+		"do not remove it: it is in a datacenter that is not readable here. Check there that every node sees every node UP. Only if nothing else blocks the new node, let it skip the barrier; its start cannot be undone: {1}")
 	SeeThere = define("SeeThere",
 		"do not remove it; check it where it runs, and give the controller here access to its datacenter: {1}")
 
@@ -198,20 +198,20 @@ var (
 	EndMaintenance = define("EndMaintenance",
 		"when the maintenance is finished, remove maintenance_mode from its arguments or its scylla.yaml, and restart it; check its Pod: {1}")
 	ApplyParallel = define("ApplyParallel",
-		"delete StatefulSet {statefulSet} but not its Pods: {1}; then apply it again with podManagementPolicy Parallel. With OrderedReady it does not create Pod {node} while {lower} is not Ready")
+		"delete StatefulSet {statefulSet} but not its Pods, which cannot be undone without its manifest: {1}; then apply it again with podManagementPolicy Parallel. With OrderedReady it does not create Pod {node} while {lower} is not Ready")
 	ForcePastZeroToken = define("ForcePastZeroToken",
-		"only if nothing else blocks the new node, let it skip the barrier: {1}. {node} has joined without tokens, for which the Scylla Operator waits indefinitely")
+		"only if nothing else blocks the new node, let it skip the barrier; its start cannot be undone: {1}. {node} has joined without tokens, for which the Scylla Operator waits indefinitely")
 	LowerOrdinalFirst = define("LowerOrdinalFirst",
 		"check what {lower} is waiting for: {1}. StatefulSet {statefulSet} does not create Pod {node} while {lower} is not Ready (podManagementPolicy OrderedReady)")
 	SaveData = define("SaveData",
-		"do not restart or delete Pod {pod}, and do not drain its Kubernetes node: the data would be lost. While every other node is UP: if the others have all its data, replace the node; otherwise decommission it, which moves the data: {1}")
+		"do not restart or delete Pod {pod}, and do not drain its Kubernetes node: the data would be lost. While every other node is UP: if the others have all its data, replace the node; otherwise decommission it, which moves the data and cannot be undone: {1}")
 	SaveVolumeAndData = define("SaveVolumeAndData",
-		"do not restart or delete Pod {pod}, and do not drain its Kubernetes node: the data would be lost. First set volume {volume} to Retain: {1}. Then, while every other node is UP: if the others have all its data, replace the node; otherwise decommission it, which moves the data: {2}")
+		"do not restart or delete Pod {pod}, and do not drain its Kubernetes node: the data would be lost. First set volume {volume} to Retain: {1}. Then, while every other node is UP: if the others have all its data, replace the node; otherwise decommission it, which moves the data and cannot be undone: {2}")
 	SeeDecommissioned = define("SeeDecommissioned",
 		"do not scale its rack down and do not upgrade the Scylla Operator until you know which is right. Check what the nodes list: {1}; and who set the label: {2}")
 	MendKubernetesNode = define("MendKubernetesNode", "check Kubernetes node {kubernetesNode} and bring it back: {1}")
 	MendOrReplace      = define("MendOrReplace",
-		"check Kubernetes node {kubernetesNode} and bring it back: {1}; if it will not return, replace its ScyllaDB node: {2}")
+		"check Kubernetes node {kubernetesNode} and bring it back: {1}; if it will not return, replace its ScyllaDB node, which cannot be undone: {2}")
 	UncordonNode = define("UncordonNode",
 		"uncordon Kubernetes node {kubernetesNode}, which has its volume, when its maintenance is finished: {1}")
 

@@ -10,9 +10,9 @@ var (
 	OperatorOldPod = define("OperatorOldPod",
 		"Pod {pod} still belongs to the old node: because of label {label} the Scylla Operator does not evict it, and waits for a new host ID")
 	OperatorLetEvict = define("OperatorLetEvict",
-		"remove the label; then the Scylla Operator evicts the Pod and records the host ID again: {1}")
+		"remove the label; then the Scylla Operator evicts the Pod and records the host ID again, which cannot be undone: {1}")
 	OperatorSeeOldPod   = define("OperatorSeeOldPod", "check whether the old node is DOWN: {1}")
-	OperatorEndByHand   = define("OperatorEndByHand", "when the new node has joined, remove the label: {1}")
+	OperatorEndByHand   = define("OperatorEndByHand", "when the new node has joined, remove the label, which cannot be undone: {1}")
 	OperatorDeletes     = define("OperatorDeletes", "the Scylla Operator deletes PVC and Pod and records the host ID")
 	OperatorHasNotBegun = define("OperatorHasNotBegun",
 		"the Scylla Operator deletes the PVC within seconds of a request. If PVC {claim} still exists after a minute, check that the operator is running: {1}")
@@ -47,9 +47,9 @@ var (
 		"do not remove the label: PVC {claim} is being deleted or is deleted, and only the label names the node to replace")
 	VolumeDeleted = define("VolumeDeleted",
 		"the volume of {member} is deleted, and the cluster may have banned the old node")
-	PutLabelBack   = define("PutLabelBack", "restore the host ID {hostID} before the new Pod starts: {1}")
+	PutLabelBack   = define("PutLabelBack", "restore the host ID {hostID} before the new Pod starts; its start cannot be undone: {1}")
 	PutRequestBack = define("PutRequestBack",
-		"request it again; the Scylla Operator records the host ID once the old Pod is evicted: {1}")
+		"request it again; the Scylla Operator records the host ID once the old Pod is evicted, which cannot be undone: {1}")
 	RecordLost = define("RecordLost",
 		"the volume of {member} is being deleted, and no label names the node to replace any more: its new node would start as a plain new node")
 	FindingBesideOperator = define("FindingBesideOperator",

@@ -22,7 +22,7 @@ var (
 	ReplaceRequestReadable   = define("ReplaceRequestReadable", "label and annotations of the request are readable")
 	ReplaceLabelMalformed    = ofReplacement("ReplaceLabelMalformed",
 		`label {label}="{value}" is neither empty nor an IP address`, ReplaceEmptyLabel)
-	ReplaceEmptyLabel   = define("ReplaceEmptyLabel", "set it to the empty value: {1}")
+	ReplaceEmptyLabel   = define("ReplaceEmptyLabel", "set it to the empty value; a replacement cannot be undone: {1}")
 	ReplaceCheckUnknown = ofReplacement("ReplaceCheckUnknown",
 		`annotation {annotation} names check "{check}", which does not exist`, ReplaceSkippableChecks)
 	ReplaceCheckNotSkippable = ofReplacement("ReplaceCheckNotSkippable",
@@ -30,7 +30,7 @@ var (
 	ReplaceSkippableChecks = define("ReplaceSkippableChecks", "the checks that can be skipped are {checks}")
 	ReplaceIsOpen          = define("ReplaceIsOpen",
 		"a replacement[ of {original}] is open on {member}[ since {since}]; a second one would lose its host ID")
-	ReplaceSeeHowFar = define("ReplaceSeeHowFar", "show its progress: {1}[; if it has failed: {2}]")
+	ReplaceSeeHowFar = define("ReplaceSeeHowFar", "show its progress: {1}[; if it has failed, resume it, which cannot be undone: {2}]")
 
 	// The node that is replaced.
 	ReplaceOriginalRecorded = define("ReplaceOriginalRecorded",
@@ -334,14 +334,14 @@ var (
 	PodOverdue         = ofReplacement("PodOverdue", "Pod {pod} should have terminated by {by}, but its Kubernetes node {node} has not stopped it", PodCannotEndCure, SeeWhyPodStays)
 	PodNodeGone        = ofReplacement("PodNodeGone", "Kubernetes node {node} does not exist any more, so nothing confirms that Pod {pod} has terminated; Kubernetes deletes such a Pod after a minute", PodCannotEndCure, SeeWhyPodStays)
 	SeeWhyPodStays     = define("SeeWhyPodStays", "check why the Pod is still there ({1}) and whether its Kubernetes node is Ready ({2}); delete neither")
-	PodCannotEndCure   = define("PodCannotEndCure", "if that Kubernetes node is certainly off: {1} (or {2})")
+	PodCannotEndCure   = define("PodCannotEndCure", "only if that Kubernetes node is certainly off, because this cannot be undone: {1} (or {2})")
 	OldNodeCameBack    = ofReplacement("OldNodeCameBack",
 		"the old node restarted after its PVC was deleted; Pod {pod} is not stopped: {evidence}", OldNodeCameBackCure,
 		OldNodeCameBackKeep)
 	OldNodeCameBackCure = define("OldNodeCameBackCure",
-		"its data exists only as long as this Pod: decommission the node ({1}), or stop ScyllaDB so that the replacement continues")
+		"its data exists only as long as this Pod: decommission the node, which cannot be undone ({1}), or stop ScyllaDB so that the replacement continues")
 	OldNodeCameBackKeep = define("OldNodeCameBackKeep",
-		"its PVC is deleted with this Pod. To save the data, first retain volume {volume}: {1}; then decommission the node: {2}. Or stop ScyllaDB: the replacement continues, and the data stays in that volume until you delete it")
+		"its PVC is deleted with this Pod. To save the data, first retain volume {volume}: {1}; then decommission the node, which cannot be undone: {2}. Or stop ScyllaDB: the replacement continues, and the data stays in that volume until you delete it")
 	ReplaceRefusedYet   = define("ReplaceRefusedYet", "{what} yet: {says}")
 	ReplaceRefusedUntil = define("ReplaceRefusedUntil",
 		"refused {times} {times?time|times} since {since}, next try at {next}; nothing else is deleted until then")
@@ -394,31 +394,31 @@ var (
 	NewcomerIsMember = define("NewcomerIsMember",
 		"new node {node} is already a normal member, and {original} is removed: it was restarted before it had recorded that it joined, and cannot start again. {says}")
 	CureNewcomerIsMember = define("CureNewcomerIsMember",
-		"do not delete its volume: it belongs to a member. Replace the new node's own host ID: {1}")
+		"do not delete its volume: it belongs to a member. Replace the new node's own host ID, which cannot be undone: {1}")
 	CureResume = define("CureResume",
-		"resume the replacement; this deletes the new volume, which cannot be reused: {1}")
+		"resume the replacement; this deletes the new volume, which cannot be reused, and cannot be undone: {1}")
 	CureIgnoreOther = define("CureIgnoreOther",
-		"{nodes&} must also be replaced, and {nodes?waits|wait} for this replacement. If {nodes?it is|they are} permanently lost, continue without {nodes?it|them}: {1}")
+		"{nodes&} must also be replaced, and {nodes?waits|wait} for this replacement. If {nodes?it is|they are} permanently lost, continue without {nodes?it|them}, which cannot be undone: {1}")
 	CureVolumeLost = define("CureVolumeLost",
-		"if the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, start again with an empty volume: {1}")
+		"if the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, start again with an empty volume, which cannot be undone: {1}")
 	CureStartAsNew = define("CureStartAsNew",
-		"neither the replaced node nor the new one is a member any more: nothing is left to replace. Remove the request from {member} and let it join as a new node on an empty volume: {1}; then: {2}; then: {3}; then: {4}")
+		"neither the replaced node nor the new one is a member any more: nothing is left to replace. Remove the request from {member} and let it join as a new node on an empty volume, which cannot be undone: {1}; then: {2}; then: {3}; then: {4}")
 	CureNewSeeds = define("CureNewSeeds",
 		"new node {node} reaches none of the addresses that it was started with as seeds, and has not begun discovery. Recreate its Pod to refresh them: {1}")
 	CureUnheard = define("CureUnheard",
 		"no node knows new node {node}: delete nothing yet. Once its log has \"found no local group 0. Discovering\", recreating its Pod does not help: the outdated seed addresses are stored on its volume. Check its progress, and whether a node lists it: {1}; {2}")
 	CureNewcomerLost = define("CureNewcomerLost",
-		"the new node is already a member. If the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, replace the new node's own host ID: {1}")
+		"the new node is already a member. If the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, replace the new node's own host ID, which cannot be undone: {1}")
 	CureRecordNewcomer = define("CureRecordNewcomer",
-		"{node} has replaced the original, and its Pod and volume were deleted before its host ID was recorded. Record it on the Service of {member}, then replace it: {1}; then: {2}")
+		"{node} has replaced the original, and its Pod and volume were deleted before its host ID was recorded. Record it on the Service of {member}, then replace it, which cannot be undone: {1}; then: {2}")
 	CureUnrecordedLost = define("CureUnrecordedLost",
-		"{node} has replaced the original, and its host ID was not recorded. If the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, record the host ID on the Service of {member}, then replace it: {1}; then: {2}")
+		"{node} has replaced the original, and its host ID was not recorded. If the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, record the host ID on the Service of {member}, then replace it, which cannot be undone: {1}; then: {2}")
 	CureResumeAfter = define("CureResumeAfter",
-		"the new volume cannot be reused. Bring {nodes&} back first, then: {1}; or, if permanently lost: {2}")
+		"the new volume cannot be reused. Bring {nodes&} back first, then resume, which cannot be undone: {1}; or, if permanently lost: {2}")
 	CureBringBack = define("CureBringBack",
 		"bring {nodes&} back: nothing was stored, and ScyllaDB retries automatically")
 	CureBringBackOrResume = define("CureBringBackOrResume",
-		"bring {nodes&} back: nothing was stored, and ScyllaDB retries automatically; or, if permanently lost: {1}")
+		"bring {nodes&} back: nothing was stored, and ScyllaDB retries automatically; or, if permanently lost, continue without {nodes?it|them}, which cannot be undone: {1}")
 	CureNothingStored = define("CureNothingStored",
 		"fix the reason in ScyllaDB's message, or withdraw the replacement: nothing was stored, the new volume is not lost and no node is banned. Show details: {1}")
 	CureLook = define("CureLook",

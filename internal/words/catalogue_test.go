@@ -226,7 +226,7 @@ func TestText(t *testing.T) {
 		"what is there is said":       {words.New(words.KeepDatacenterReport, "datacenter", "dc1"), "check that the report of its datacenter dc1 is updated and readable"},
 		"hidden characters are seen":  {words.New("Else", "why", "a\u202eb\nc"), "Else: a<U+202E>b c"},
 		"a message within a message":  {words.New("Else", "why", []words.Message{words.New("A"), words.New("B", "why", 3)}), "Else: A, B: 3"},
-		"a command":                   {words.New(words.ReplaceFormerNode).Do(words.Scylla("demo", "replace", "x; id")), "replace the former node of this member, which the cluster still lists: kubectl scylla replace 'x; id' -n demo"},
+		"a command":                   {words.New(words.ReplaceFormerNode).Do(words.Scylla("demo", "replace", "x; id")), "replace the former node of this member, which the cluster still lists; this cannot be undone: kubectl scylla replace 'x; id' -n demo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -241,7 +241,7 @@ func TestPartsTellCommandsApart(t *testing.T) {
 	t.Parallel()
 	m := words.New(words.MendOrReplace, "kubernetesNode", "k1").Do(words.Kubectl("demo", "logs", "a", "-c", "scylla"), words.Scylla("demo", "replace", "1"))
 	want := []words.Part{
-		{Text: "check Kubernetes node k1 and bring it back: "}, {Text: "kubectl logs a -c scylla -n demo", Command: true}, {Text: "; if it will not return, replace its ScyllaDB node: "}, {Text: "kubectl scylla replace 1 -n demo", Command: true},
+		{Text: "check Kubernetes node k1 and bring it back: "}, {Text: "kubectl logs a -c scylla -n demo", Command: true}, {Text: "; if it will not return, replace its ScyllaDB node, which cannot be undone: "}, {Text: "kubectl scylla replace 1 -n demo", Command: true},
 	}
 	if diff := cmp.Diff(want, words.Printer{}.Parts(m)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

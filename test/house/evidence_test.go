@@ -69,6 +69,19 @@ func TestNoHarm10EveryIrreversibleStepHasItsEvidence(t *testing.T) {
 			t.Errorf("%s prints %q without evidence: add it to internal/diagnosis/evidence, or print how to look", c, commands)
 		}
 	}
+	for _, c := range words.All() {
+		for _, command := range (evidence.Facts{}).Commands(c) {
+			if evidence.Destroys(command) {
+				made[string(c)] = append(made[string(c)], words.Shell(command)) // also what asks before it acts
+			}
+		}
+	}
+	for c, commands := range made {
+		text, _ := words.Sentence(words.Code(c))
+		if !strings.Contains(text, "cannot be undone") && !strings.Contains(text, "{cure}") && c != "StepDrainFirst" { // a Pod that moves keeps its volume
+			t.Errorf("%s prints %q without the words \"cannot be undone\": %s", c, commands, text)
+		}
+	}
 	for c := range asked {
 		if made[c] == nil {
 			t.Errorf("%s prints no such command any more", c)

@@ -130,9 +130,9 @@ func TestHintsHaveTheFlags(t *testing.T) {
 		want string
 	}{
 		"a command":     {exit.WithHint(errors.New("no"), "see why", words.Kubectl("demo", "get", "pod", "a")...), "see why: kubectl '--context=a b' get pod a -n demo"},
-		"a step":        {exit.WithStep(errors.New("no"), step), "replace the former node of this member, which the cluster still lists: kubectl scylla '--context=a b' replace 1 -n demo"},
+		"a step":        {exit.WithStep(errors.New("no"), step), "replace the former node of this member, which the cluster still lists; this cannot be undone: kubectl scylla '--context=a b' replace 1 -n demo"},
 		"no command":    {exit.WithHint(errors.New("no"), "see: kubectl scylla status --help"), "see: kubectl scylla status --help"},
-		"the first one": {exit.WithHint(exit.WithStep(errors.New("no"), step), "another"), "replace the former node of this member, which the cluster still lists: kubectl scylla '--context=a b' replace 1 -n demo"},
+		"the first one": {exit.WithHint(exit.WithStep(errors.New("no"), step), "another"), "replace the former node of this member, which the cluster still lists; this cannot be undone: kubectl scylla '--context=a b' replace 1 -n demo"},
 		"an empty step": {exit.WithStep(errors.New("no"), words.Message{}), ""},
 	} {
 		want := "error: no\n" + tc.want

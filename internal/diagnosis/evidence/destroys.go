@@ -13,7 +13,8 @@ import (
 // destructive are all verbs that delete, remove, drain or force, by program. A verb of several
 // words has its words in this order, with any arguments between them.
 var destructive = map[string][]string{
-	"kubectl": {"delete", "drain", "evict", "replace --force", "taint NoExecute"},
+	"kubectl": {"delete", "drain", "evict", "replace --force", "taint NoExecute",
+		"patch pvc"},
 	"scylla": {"replace", "force-proceed", "force-bootstrap", "init reset", "uninstall", "remote remove",
 		"inject --undo"},
 	"nodetool": {"decommission", "removenode", "excludenode", "assassinate", "drain", "stopdaemon"},

@@ -274,6 +274,7 @@ func Steps() []Step {
 		{"ReplaceEmptyLabel", []words.Code{ReplacementLabels}},
 		{"OperatorEndByHand", []words.Code{ReplacementLabels}},
 		{"ApplyParallel", []words.Code{OrderedStart}},
+		{"GrowVolume", []words.Code{words.DiskNoSpace}},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -369,7 +370,15 @@ func (m *model) copy() tea.Cmd {
 		m.note.text = "nothing to copy: this blocker has no command"
 		return nil
 	}
-	command := m.opts.Words.Shell(b.step.Commands[0])
+	return m.clip(m.opts.Words.Shell(b.step.Commands[0]))
+}
+
+// clip copies a command that can be undone: no single key gives a node or its data up.
+func (m *model) clip(command string) tea.Cmd {
+	if evidence.Destroys(strings.Fields(command)) {
+		m.note.text = "not copied, because it cannot be undone: " + command
+		return nil
+	}
 	m.note.text = "copied: " + command
 	return tea.SetClipboard(command)
 }

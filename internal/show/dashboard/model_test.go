@@ -315,6 +315,15 @@ func TestCopy(t *testing.T) {
 		t.Error("a step without a command is copied")
 	}
 	s.has("nothing to copy: this blocker has no command")
+	for command, copied := range map[string]bool{
+		"kubectl describe pod a -n demo": true, "kubectl scylla replace status a -n demo": true, "kubectl delete pod a -n demo": true,
+		"kubectl scylla replace a -n demo": false, "kubectl delete pvc a -n demo": false, "kubectl scylla force-proceed a": false,
+		"kubectl scylla nodetool a -- removenode ID": false, "kubectl exec a -- nodetool decommission": false, "kubectl scylla init reset a": false,
+	} {
+		if cmd := s.clip(command); (cmd != nil) != copied {
+			t.Errorf("%s is copied: %v", command, cmd != nil)
+		}
+	}
 }
 
 // Racks and datacenters are opened level by level, and left again.

@@ -219,8 +219,7 @@ func (m *model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 			m.note.text = "nothing to copy: this node has no command"
 			return nil
 		}
-		m.note.text = "copied: " + m.page.page.Command
-		return tea.SetClipboard(m.page.page.Command)
+		return m.clip(m.page.page.Command)
 	case key.Matches(msg, k.Logs, k.Shell, k.CQL, k.Nodetool):
 		return m.inPod(msg, m.page.nodes[0])
 	}
