@@ -114,6 +114,9 @@ type NodeStatusReport struct {
 	// JoinedPercent is how much of its data a joining or replacing node has received; nil if it
 	// does neither, or if unknown. Additive.
 	JoinedPercent *int32 `json:"joinedPercent,omitempty"`
+	// VnodeKeyspaces is whether a keyspace of users has vnodes: only such a keyspace needs a
+	// cleanup after a join. Nil if unknown, as from an older reporter. Additive.
+	VnodeKeyspaces *bool `json:"vnodeKeyspaces,omitempty"`
 	// Credential is the result of the credential container; nil if the Pod has none, or if it has
 	// not acted. Additive.
 	Credential *CredentialReport `json:"credential,omitempty"`

@@ -99,7 +99,12 @@ func After(c *cluster.Cluster, now time.Time) []Afterwards {
 		if last[r.Datacenter].Member != r.Member {
 			continue
 		}
-		if a := afterJoin(c, r, records); len(a.Tasks) > 0 {
+		if a := afterJoin(c, r, records); slices.ContainsFunc(a.Tasks, func(t task) bool {
+			return t.Message.Code != words.AfterCleanupTablets // a cluster without vnodes has no tasks
+		}) {
+			if age := young(c, records, now); age > 0 {
+				a.Message = words.New(words.AfterCreated, "node", r.String(), "created", age)
+			}
 			out = append(out, a)
 		}
 	}
@@ -149,6 +154,9 @@ func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 			// A member that owns no tokens has no user data. [derived]
 			t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterCleanupNoTokens, "node", r.String()),
 				nil
+		case said != nil && said.HostID == r.HostID && said.VnodeKeyspaces != nil && !*said.VnodeKeyspaces:
+			// Tablets are cleaned up automatically (nodetool-commands/cluster/cleanup.rst).
+			t.State, t.Message, t.Command = taskNotNeeded, words.New(words.AfterCleanupTablets, "node", r.String()), nil
 		}
 		a.Tasks = append(a.Tasks, t)
 	}
@@ -156,6 +164,23 @@ func afterJoin(c *cluster.Cluster, newcomer record, all []record) Afterwards {
 		a.Wait = waits(c)
 	}
 	return a
+}
+
+// young returns the age of a cluster all of whose nodes have joined within Fresh, as their records
+// show; zero for any other.
+func young(c *cluster.Cluster, records []record, now time.Time) (age time.Duration) {
+	for i := range c.Matrix().Nodes() {
+		n := &c.Matrix().Nodes()[i]
+		if !n.Joined || n.Removed {
+			continue
+		}
+		at := slices.IndexFunc(records, func(r record) bool { return r.HostID == n.HostID })
+		if at < 0 || records[at].joined.IsZero() || records[at].original != "" || now.Sub(records[at].joined) > Fresh {
+			return 0
+		}
+		age = max(age, now.Sub(records[at].joined))
+	}
+	return age
 }
 
 // waits returns why neither a repair nor a cleanup should start now: ScyllaDB's documentation

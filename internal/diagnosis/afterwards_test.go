@@ -66,6 +66,32 @@ func TestC4AfterAnOperation(t *testing.T) {
 			"  Open run cleanup on ONE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
 			"  Open run cleanup on TWO, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack2-0 -n demo -- cleanup",
 		}},
+		"no keyspace has vnodes": {func(c *plugintest.Cluster) {
+			joins(c, three, time.Hour)
+			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.VnodeKeyspaces = new(false) })
+		}, nil},
+		"one node knows of no vnodes, an older reporter says nothing": {func(c *plugintest.Cluster) {
+			joins(c, three, time.Hour)
+			c.Says(func(n plugintest.Node, r *api.NodeStatusReport) {
+				if n.Name == two {
+					r.VnodeKeyspaces = new(false)
+				}
+			})
+		}, []string{
+			"Joined: THREE has joined",
+			"  Open run cleanup on ONE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
+			"  NotNeeded no cleanup of TWO needed: no keyspace of users has vnodes",
+		}},
+		"a keyspace has vnodes, in a cluster that is new": {func(c *plugintest.Cluster) {
+			joins(c, one, 3*time.Hour)
+			joins(c, two, 2*time.Hour)
+			joins(c, three, time.Hour)
+			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.VnodeKeyspaces = new(true) })
+		}, []string{
+			"Joined: THREE has joined a cluster that was created 3h0m ago; only data that was written before it joined needs a cleanup",
+			"  Open run cleanup on ONE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
+			"  Open run cleanup on TWO, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack2-0 -n demo -- cleanup",
+		}},
 		"a join of yesterday": {func(c *plugintest.Cluster) { joins(c, three, diagnosis.Fresh+time.Second) }, nil},
 		"one cleanup serves two joins": {func(c *plugintest.Cluster) { joins(c, three, time.Hour); joins(c, two, time.Minute) }, []string{
 			"Joined: TWO has joined",

@@ -376,6 +376,13 @@ func (c *Client) RepairBased(ctx context.Context) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
+// HasVnodeKeyspaces reports whether a keyspace of users has vnodes, not tablets. Before 6.0 the
+// filter is ignored, and every keyspace has vnodes.
+func (c *Client) HasVnodeKeyspaces(ctx context.Context) (bool, error) {
+	names, err := c.strings(ctx, "/storage_service/keyspaces?type=user&replication=vnodes")
+	return len(names) > 0, err
+}
+
 // TopologyUpgrade returns "done" if Raft manages the topology, otherwise another text (before 6.0:
 // 404).
 func (c *Client) TopologyUpgrade(ctx context.Context) (string, error) {

@@ -112,6 +112,7 @@ func (r *Reader) read(ctx context.Context) api.NodeStatusReport {
 	row.LegacyTopology = r.legacy(ctx, &row)
 	row.Coordinator = r.coordinator(ctx, &row)
 	row.RepairBased = r.repairBased(ctx, &row)
+	row.VnodeKeyspaces = r.vnodes(ctx, &row)
 
 	p, err := r.picture(ctx)
 	if err == nil {

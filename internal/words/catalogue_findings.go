@@ -225,8 +225,11 @@ var (
 		"run cleanup on {node}, one node at a time, off-peak: ScyllaDB does not record whether this was done")
 	AfterCleanupNewer    = define("AfterCleanupNewer", "no cleanup of {node} needed: its data is newer than the join")
 	AfterCleanupNoTokens = define("AfterCleanupNoTokens", "no cleanup of {node} needed: it owns no tokens")
-	AfterWaitOperation   = define("AfterWaitOperation", "not yet: a topology operation is in progress")
-	AfterWaitNewcomer    = define("AfterWaitNewcomer",
+	AfterCleanupTablets  = define("AfterCleanupTablets", "no cleanup of {node} needed: no keyspace of users has vnodes")
+	AfterCreated         = define("AfterCreated",
+		"{node} has joined a cluster that was created {created} ago; only data that was written before it joined needs a cleanup")
+	AfterWaitOperation = define("AfterWaitOperation", "not yet: a topology operation is in progress")
+	AfterWaitNewcomer  = define("AfterWaitNewcomer",
 		"not yet: {node} is joining; run cleanup once, after the last join")
 	AfterWaitAllUp = define("AfterWaitAllUp", "not yet: {up} of {nodes} nodes are UP")
 )

@@ -23,7 +23,7 @@ func TestSameRow(t *testing.T) {
 			OperationMode: "m", OwnsTokens: new(true), ScyllaVersion: "v", LegacyTopology: true, Coordinator: "c", Group0ID: "g", RepairBased: []string{"r"},
 			Places:     []api.NodePlace{{HostID: "a", Datacenter: "d", Rack: "k"}},
 			Operations: []api.NodeOperation{{Type: "t", State: "s", HostID: "o", Error: "e"}}, Heartbeat: &api.ReportHeartbeat{Port: 1, Fingerprint: "p"},
-			Process: &api.ScyllaDBProcess{State: "s", ExitStatus: new(int32(1)), Ended: new(at)}, DiskUsedPercent: new(int32(1)), JoinedPercent: new(int32(1))}
+			Process: &api.ScyllaDBProcess{State: "s", ExitStatus: new(int32(1)), Ended: new(at)}, DiskUsedPercent: new(int32(1)), JoinedPercent: new(int32(1)), VnodeKeyspaces: new(true)}
 	}
 	if !sameRow(full(), full()) || !sameRow(&api.NodeStatusReport{}, &api.NodeStatusReport{}) {
 		t.Error("rows of the same words are not the same")
