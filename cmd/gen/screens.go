@@ -83,8 +83,9 @@ func printed(line string) (string, error) {
 		return "", fmt.Errorf("%q reads no sample", line)
 	}
 	var out, errs bytes.Buffer
+	// what a person sees on a terminal of 80 columns; colours need a terminal that is one
 	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errs}, clock.RealClock{},
-		nil, func() cli.Terminal { return cli.Terminal{} })
+		nil, func() cli.Terminal { return cli.Terminal{Out: true, Width: 80, Height: 60} })
 	if code := plugin.Execute(context.Background(), d, append([]string{plugin.Name}, args...)); code != exit.CodeOK &&
 		code != exit.CodeNotMet {
 		return "", fmt.Errorf("%s: exit code %d: %s", line, code, errs.String())

@@ -40,9 +40,6 @@ func (e LogError) brief() string {
 	if inner, found := strings.CutPrefix(text, "std::runtime_error ("); found {
 		text = strings.TrimSuffix(inner, ")")
 	}
-	if r := []rune(text); len(r) > 100 {
-		return string(r[:100]) + "…"
-	}
 	return text
 }
 

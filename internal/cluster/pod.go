@@ -236,12 +236,11 @@ func containerWaiting(a pending, pod *corev1.Pod) (words.Message, time.Time) {
 	return words.New(words.WaitsForStart, "container", kind), pod.CreationTimestamp.Time
 }
 
-// FirstLine returns the first line of a container's message, at most 200 characters, so that it
-// fits a table.
+// FirstLine returns the first line of a container's message, at most 500 characters.
 func FirstLine(msg string) string {
 	msg, _, _ = strings.Cut(strings.TrimSpace(msg), "\n")
-	if r := []rune(msg); len(r) > 200 {
-		return string(r[:200]) + "…"
+	if r := []rune(msg); len(r) > 500 {
+		return string(r[:500]) + "…"
 	}
 	return msg
 }

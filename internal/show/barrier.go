@@ -119,10 +119,7 @@ func blockerLines(d *document.BarrierVerdict, o Options, now time.Time) []string
 		}
 	}
 	most := o.Height - 8
-	if o.Height <= 0 {
-		most = 60
-	}
-	if o.Wide || len(lines) <= max(most, 6) {
+	if o.Wide || o.Height <= 0 || len(lines) <= max(most, 6) {
 		return lines
 	}
 	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)

@@ -15,10 +15,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// maxPlainMatrix is the maximum number of nodes of a whole matrix without a height limit: a larger
-// one is unreadable.
-const maxPlainMatrix = 40
-
 // maxPartial is the maximum number of lines near the verdict that list missing parts.
 const maxPartial = 6
 
@@ -61,13 +57,8 @@ func Cluster(d *document.ClusterStatus, o Options) string {
 	if o.NoHeaders {
 		return strings.Join(append(p.chosen(), ""), "\n")
 	}
-	if o.Wide || o.All {
+	if o.Wide || o.All || o.Height <= 0 {
 		return p.draw(details[0])
-	}
-	if o.Height <= 0 {
-		level := details[0]
-		level.matrix = len(d.Nodes) <= maxPlainMatrix && fits
-		return p.draw(level)
 	}
 	var text string
 	for _, level := range details {

@@ -46,8 +46,8 @@ func (p *painter) square(s *square) []string {
 	for _, name := range s.names {
 		label = max(label, Width(name))
 	}
-	if p.o.Width > 0 && !p.o.Wide {
-		label = max(0, min(label, s.room(p.o.Width)))
+	if room := s.room(p.o.Width); p.o.Width > 0 && !p.o.Wide && room < label {
+		label = distinctWidth(s.names, max(0, room), label, p.g.Ellipsis)
 	}
 	head := strings.Repeat(" ", s.digits+gap+label+1)
 	if s.beside != nil {

@@ -4,6 +4,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -175,14 +176,20 @@ func (t *Table) fit(width int, ellipsis string, limited bool) (rows [][]Cell, sp
 		space = narrowGap
 	}
 	total += space * (len(widths) - 1)
-	limit := append([]int(nil), widths...)
+	limit := slices.Clone(widths)
+	least := make([]int, len(widths))
+	for i, c := range t.Columns {
+		least[i] = max(c.Min, headerWidth(c, t.NoHeader))
+		if limited && total > width && c.Middle {
+			least[i] = max(least[i], distinctWidth(t.column(i), least[i], widths[i], ellipsis))
+		}
+	}
 	for _, last := range []bool{false, true} {
 		// Shorten the widest column by one cell until the table fits: names get similar lengths.
 		for limited && total > width {
 			widest := -1
 			for i, c := range t.Columns {
-				if c.Min > 0 && c.Last == last && limit[i] > max(c.Min, headerWidth(c, t.NoHeader)) &&
-					(widest < 0 || limit[i] > limit[widest]) {
+				if c.Min > 0 && c.Last == last && limit[i] > least[i] && (widest < 0 || limit[i] > limit[widest]) {
 					widest = i
 				}
 			}
@@ -205,6 +212,31 @@ func (t *Table) fit(width int, ellipsis string, limited bool) (rows [][]Cell, sp
 		}
 	}
 	return rows, space
+}
+
+func (t *Table) column(i int) []string {
+	out := make([]string, len(t.Rows))
+	for r, row := range t.Rows {
+		out[r] = cleanCell(row[i].Text)
+	}
+	return out
+}
+
+// distinctWidth returns the smallest width from least to most at which different names, truncated
+// in the middle, are still different.
+func distinctWidth(names []string, least, most int, ellipsis string) int {
+	for width := least; width < most; width++ {
+		of := map[string]string{}
+		if !slices.ContainsFunc(names, func(name string) bool {
+			short := Shorten(name, width, true, ellipsis)
+			was, known := of[short]
+			of[short] = name
+			return known && was != name
+		}) {
+			return width
+		}
+	}
+	return most
 }
 
 func headerWidth(c Column, none bool) int {

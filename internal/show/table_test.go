@@ -66,10 +66,16 @@ func TestTableFitsWheneverItsColumnsAllow(t *testing.T) {
 			least += c.Min
 			_ = i
 		}
+		draw := rapid.StringOf(rapid.RuneFrom([]rune("abc-.é日✓ ")))
+		name := draw.Draw(t, "name") // of every row: different names may need more
 		for range rapid.IntRange(1, 5).Draw(t, "rows") {
 			var row []Cell
-			for range n {
-				row = append(row, Cell{Text: rapid.StringOf(rapid.RuneFrom([]rune("abc-.é日✓ "))).Draw(t, "text"), Style: Style(rapid.IntRange(0, 6).Draw(t, "style"))})
+			for i := range n {
+				if table.Columns[i].Middle {
+					row = append(row, Cell{Text: name})
+					continue
+				}
+				row = append(row, Cell{Text: draw.Draw(t, "text"), Style: Style(rapid.IntRange(0, 6).Draw(t, "style"))})
 			}
 			table.Rows = append(table.Rows, row)
 		}
@@ -83,6 +89,24 @@ func TestTableFitsWheneverItsColumnsAllow(t *testing.T) {
 		}
 		if got, want := strings.Count(text, "\n"), len(table.Rows)+1; got != want {
 			t.Fatalf("%d lines, want %d: %q", got, want, text)
+		}
+	})
+}
+
+// Two names that differ never look the same, however narrow the screen is.
+func TestNamesStayDistinct(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := Table{Columns: []Column{{Header: "M", Min: 1, Middle: true}, {Header: "H"}}}
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`orders-(eu|us)-[a-c]{1,6}-rack[1-3]-[0-9]{1,2}`), 1, 8, rapid.ID[string]).Draw(t, "names")
+		for _, name := range names {
+			table.Rows = append(table.Rows, []Cell{Text(name), Text("x")})
+		}
+		seen := map[string]bool{}
+		for line := range strings.Lines(table.String(rapid.IntRange(1, 40).Draw(t, "width"), "…")) {
+			seen[line] = true
+		}
+		if len(seen) != len(names)+1 {
+			t.Fatalf("%d different lines of %d names", len(seen)-1, len(names))
 		}
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -107,14 +106,6 @@ func New(streams genericiooptions.IOStreams, clk clock.WithTicker, environ []str
 	}
 	d.WhoAmI, d.Replication, d.FlushLocal = d.whoAmI, d.replication, d.flushLocal
 	return d
-}
-
-// Columns returns the width from variable COLUMNS, else otherwise.
-func (d *Deps) Columns(otherwise int) int {
-	if n, err := strconv.Atoi(d.env("COLUMNS")); err == nil && n > 0 {
-		return n
-	}
-	return otherwise
 }
 
 // env reads one variable of Environ.

@@ -22,12 +22,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// The default screen size if standard output is not a terminal. The status of any cluster fits it.
-const (
-	plainWidth  = 80
-	plainHeight = 24
-)
-
 type options struct {
 	// The cluster as typed; empty means all that the flags select.
 	cli.Argument
@@ -124,11 +118,6 @@ func (o *options) print(docs []document.ClusterStatus) error {
 	if o.Output.Text() {
 		opts := o.table.Options(o.d.Options(o.Output.Format() == "wide"))
 		opts.All = o.all
-		// A file or a pipe has no size. A list of clusters, full output, and script output are not
-		// shortened.
-		if opts.Width <= 0 && o.single(docs) && !opts.All && !opts.Wide && !opts.NoHeaders {
-			opts.Width, opts.Height = o.d.Columns(plainWidth), plainHeight
-		}
 		return o.d.Print(o.text(docs, opts), opts)
 	}
 	docs = o.choose(docs)

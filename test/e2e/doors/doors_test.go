@@ -5,6 +5,9 @@ package doors
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
 	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/readme"
@@ -65,9 +69,39 @@ func TestDoorWithoutACluster(t *testing.T) {
 		}
 	}
 	shown := exec.CommandContext(t.Context(), program, "status", "--from", "sample:incident")
-	shown.Env = []string{"PATH=" + dir, "HOME=" + dir}
-	screen, _ := shown.Output() // it ends with 3, as above
-	if diff := cmp.Diff(readme.Screen(t, "../../..", "kubectl scylla status --from sample:incident"), string(screen)); diff != "" {
+	shown.Env = []string{"PATH=" + dir, "HOME=" + dir, "NO_COLOR=1", "LANG=C.UTF-8"}
+	if diff := cmp.Diff(readme.Screen(t, "../../..", "kubectl scylla status --from sample:incident"), onTerminal(t, shown)); diff != "" {
 		t.Errorf("the README's screen is not what is printed (-README +printed):\n%s", diff)
 	}
+}
+
+// onTerminal runs a program on a terminal of 80 columns, and returns its screen.
+func onTerminal(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	fd := int(master.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0), unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 80})); err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = terminal
+	err = cmd.Start()
+	_ = terminal.Close() // the reader ends when the program has ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen, _ := io.ReadAll(master) // Linux ends it with EIO
+	_ = cmd.Wait()                  // exit code 3, as above
+	return strings.ReplaceAll(string(screen), "\r\n", "\n")
 }

@@ -33,7 +33,7 @@ func TestNoStepEndsInACircle(t *testing.T) {
 		sources[name] = plugintest.Run{Args: []string{"--from", "-"}, Stdin: string(plugintest.SavedYAML(t, objects))}
 	}
 	for _, s := range scenes.All(12) {
-		saved(s.String(), listed(s.Objects()))
+		saved(s.String(), scenes.Listed(s.Objects()))
 	}
 	saved("an orphan", plugintest.New(4, 2).DownSince(gone, time.Hour).Leftover(gone))
 	saved("an orphan, without member Services", slices.DeleteFunc(plugintest.New(4, 2).DownSince(gone, time.Hour).NoReports().Leftover(gone),

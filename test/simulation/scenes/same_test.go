@@ -31,7 +31,7 @@ func TestLiveFileAndArchiveAreOneCluster(t *testing.T) {
 	all := slices.DeleteFunc(scenes.All(12), func(s scenes.Scene) bool { return s.Name == "no rights" })
 	rapid.Check(t, func(rt *rapid.T) {
 		scene := rapid.SampledFrom(all).Draw(rt, "scene")
-		objects := damaged(rt, listed(scene.Objects()))
+		objects := damaged(rt, scenes.Listed(scene.Objects()))
 		source := rapid.SampledFrom([]cluster.Source{cluster.SourceAuto, cluster.SourceReport, cluster.SourceAnnotation}).Draw(rt, "source")
 		key := scene.Objects().Key
 
@@ -68,30 +68,6 @@ func TestLiveFileAndArchiveAreOneCluster(t *testing.T) {
 		}
 		same(rt, "archive", live, opened.Clusters[0].Snapshot)
 	})
-}
-
-// listed are the objects of a scene, without what only the reading adds.
-func listed(o cluster.Objects) []client.Object {
-	var out []client.Object
-	for i := range o.Services {
-		out = append(out, &o.Services[i])
-	}
-	for i := range o.Pods {
-		out = append(out, &o.Pods[i])
-	}
-	for i := range o.StatefulSets {
-		out = append(out, &o.StatefulSets[i])
-	}
-	for i := range o.PVCs {
-		out = append(out, &o.PVCs[i])
-	}
-	for i := range o.Reports {
-		out = append(out, &o.Reports[i])
-	}
-	if o.StatusReport != nil {
-		out = append(out, o.StatusReport)
-	}
-	return out
 }
 
 // damaged removes objects, removes fields that decisions use, and garbles rows.

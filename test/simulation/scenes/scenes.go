@@ -264,3 +264,27 @@ func Read(key cluster.Key, objects []client.Object) cluster.Objects {
 	}
 	return o
 }
+
+// Listed are the objects of a cluster that was read, one by one.
+func Listed(o cluster.Objects) []client.Object {
+	var out []client.Object
+	for i := range o.Services {
+		out = append(out, &o.Services[i])
+	}
+	for i := range o.Pods {
+		out = append(out, &o.Pods[i])
+	}
+	for i := range o.StatefulSets {
+		out = append(out, &o.StatefulSets[i])
+	}
+	for i := range o.PVCs {
+		out = append(out, &o.PVCs[i])
+	}
+	for i := range o.Reports {
+		out = append(out, &o.Reports[i])
+	}
+	if o.StatusReport != nil {
+		out = append(out, o.StatusReport)
+	}
+	return out
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package scenes_test
+package harm
 
 import (
 	"os"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
@@ -22,7 +23,7 @@ var table = regexp.MustCompile(`(?m)^\d+ of \d+ nodes`)
 
 // TestTheScreensOfTheOnCallPage: each section about a frequent call shows what status prints for it; -update writes it.
 func TestTheScreensOfTheOnCallPage(t *testing.T) {
-	const page = "../../../docs/on-call.md"
+	const page = "../../../../docs/on-call.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +36,7 @@ func TestTheScreensOfTheOnCallPage(t *testing.T) {
 			t.Fatalf("no call %q", name)
 		}
 		shown[name] = true
-		got := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: call.Objects, Logs: call.Logs}.Do(t)
+		got := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: call.Objects, Logs: call.Logs, Terminal: cli.Terminal{Out: true, Width: 80, Height: 60}}.Do(t)
 		first := got.Stdout[:table.FindStringIndex(got.Stdout)[0]]
 		var b strings.Builder
 		for line := range strings.Lines("$ kubectl scylla status -n demo\n" + first) {
