@@ -85,7 +85,7 @@ func From(c *cluster.Cluster, h bootstrap.Health, known Known) []Finding {
 	s.remarks()
 	out := make([]Finding, 0, len(s.findings))
 	for _, f := range s.findings {
-		if mayReplace(f.Step) && f.Kind != NodeDown && f.Kind != KubernetesNodeDown && f.Kind != ReplacementOpen &&
+		if MayReplace(f.Step) && f.Kind != NodeDown && f.Kind != KubernetesNodeDown && f.Kind != ReplacementOpen &&
 			f.Kind != ReplacementFailed {
 			f.Step = s.do(words.AskNodes, nil)
 		}

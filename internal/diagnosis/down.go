@@ -96,8 +96,8 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 	return words.New(words.FindingNodeDown, "node", n.Name(), "why", why), step
 }
 
-// mayReplace reports whether the step names a replacement.
-func mayReplace(step words.Message) bool {
+// MayReplace reports whether the step names a replacement.
+func MayReplace(step words.Message) bool {
 	return slices.ContainsFunc(step.Commands, func(c words.Command) bool {
 		return slices.Contains(c, "replace") &&
 			!slices.Contains(c, "status") && !slices.Contains(c, "cancel")

@@ -32,7 +32,7 @@ func (s *scene) whyDown(n *node) (why words.Message, key string, at time.Time) {
 		why = s.c.Halted(n.Member)
 	}
 	step := s.step(n)
-	if why.IsZero() || step.IsZero() || mayReplace(step) || evidence.Irreversible(step) {
+	if why.IsZero() || step.IsZero() || MayReplace(step) || evidence.Irreversible(step) {
 		return words.Message{}, "", time.Time{}
 	}
 	key = fmt.Sprint(why.Code, step.Code)
@@ -304,7 +304,7 @@ func (s *scene) strangers() {
 				}
 			}
 		}
-		if mayReplace(f.Step) {
+		if MayReplace(f.Step) {
 			f.Step = s.do(words.SeeLeftover, nil)
 		}
 		s.give(s.add(f), []int{i})

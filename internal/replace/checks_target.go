@@ -221,7 +221,8 @@ func (v *rowEvidence) checkNotAlive() finding {
 // manyRestarts is the restart count from which a Pod is in a crash loop, not starting.
 const manyRestarts = 3
 
-// checkJustStarted fails while a Pod starts on an intact volume: a restart, not a dead node.
+// checkJustStarted fails while a Pod starts on an intact volume, or its ScyllaDB runs and is not
+// Ready: a restart, not a dead node.
 func (v *verifier) checkJustStarted() finding {
 	m, p, now := v.in.Self, v.in.Self.Pod, v.in.Now
 	intact := len(v.in.Claims) > 0 && !slices.ContainsFunc(v.in.Claims, goes)
@@ -246,6 +247,9 @@ func (v *verifier) checkJustStarted() finding {
 		return failed(words.New(words.ContainerYoung, "pod", p.Name, "since", clock(started, now)), wait)
 	case m.Rolling():
 		return failed(words.New(words.StatefulSetRolling, "set", m.StatefulSet.Name), wait)
+	case !started.IsZero() && now.Sub(started) >= startingTime && !m.Ready() && v.in.VolumeGone.IsZero():
+		return failed(words.New(words.ContainerUnready, "pod", p.Name, "since", clock(started, now)),
+			words.New(words.ReplaceReadLog, "check", CheckJustStarted).Do(logOf(v.in)))
 	}
 	return ok(words.New(words.PodNotStarting, "pod", p.Name))
 }

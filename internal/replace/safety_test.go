@@ -62,6 +62,8 @@ func TestARestartIsNotADeath(t *testing.T) {
 		}), CheckJustStarted, Failed, "it is waiting for init container x"},
 		"a container that was started again": {pod(starts(1)), CheckJustStarted, Failed,
 			"was started at 09:59:00 UTC"},
+		"ScyllaDB that has been running and is not Ready": {pod(func(_ *cluster.Member, p *corev1.Pod) { runs(p, 0, running(t0.Add(-time.Hour))) }), CheckJustStarted, Failed,
+			"has been running since 09:00:00 UTC on an intact volume, and is not Ready"},
 		"a crash loop is no start": {pod(starts(7)), CheckJustStarted, OK, ""},
 		"a rollout":                {change(requested(), rolls), CheckJustStarted, Failed, "has a rolling update in progress"},
 		"a lost Kubernetes node":   {pod(func(_ *cluster.Member, p *corev1.Pod) { p.Status.Reason = "NodeLost"; made(p, t0) }), CheckJustStarted, OK, "is not responding"},

@@ -116,6 +116,10 @@ var (
 		ReplaceStartingWait)
 	ReplaceStartingWait = define("ReplaceStartingWait",
 		"it is starting: wait. If it does not start, continue with --skip-check={check}")
+	ContainerUnready = ofReplacement("ContainerUnready",
+		"ScyllaDB's container in Pod {pod} has been running since {since} on an intact volume, and is not Ready", ReplaceReadLog)
+	ReplaceReadLog = define("ReplaceReadLog",
+		"do not replace it yet: check its log, because ScyllaDB may recover on this volume: {1}; to override: --skip-check={check}")
 	PodNotStarting    = define("PodNotStarting", "Pod {pod} is not starting")
 	AttemptNoNewcomer = define("AttemptNoNewcomer", "no new node of an earlier attempt is known")
 	AttemptOperation  = ofReplacement("AttemptOperation", `ScyllaDB is still running "{operation}" of {node}`,

@@ -54,12 +54,19 @@ type PlanDocument struct {
 	StreamsKnown bool        `json:"streamsKnown"`
 	Banned       []hostid.ID `json:"banned"`
 	Checks       []CheckInfo `json:"checks"`
+	// Findings are the problems of the cluster, as status shows them.
+	Findings []document.Finding `json:"findings,omitempty"`
 	// Partial lists the parts that could not be read.
 	Partial []cluster.Problem `json:"partial,omitempty"`
 }
 
 // Repeat: see StatusDocument.
-func (d *PlanDocument) Repeat(p words.Printer) { repeatChecks(p, d.Checks) }
+func (d *PlanDocument) Repeat(p words.Printer) {
+	repeatChecks(p, d.Checks)
+	for i := range d.Findings {
+		p.Flag(&d.Findings[i].Message, &d.Findings[i].Step)
+	}
+}
 
 // CheckInfo is one check. Evidence is the fact, `Cure` the fix for an administrator, absent if the
 // result is ok.
@@ -259,6 +266,7 @@ func newPlanDocument(now time.Time, s *subject, p replace.Plan) *PlanDocument {
 		Partial: s.reading.Cluster.Partial(),
 	}
 	d.Member.HostID = p.Original
+	d.Findings = document.NewClusterStatus(diagnosis.Judge(s.reading.Cluster, now, nil)).Problems()
 	if pod := s.in.Self.Pod; pod != nil {
 		d.Pod = &PodInfo{Name: pod.Name, UID: string(pod.UID), KubernetesNode: pod.Spec.NodeName}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
@@ -74,6 +75,7 @@ func (d *PlanDocument) Text(o show.Options) string {
 	b.line("  place     %s/%s", show.Clean(orDash(d.Member.Datacenter)), show.Clean(orDash(d.Member.Rack)))
 	b.line("  how       ScyllaDB %s, %s, done by %s", show.Clean(orDash(d.Version)), show.Clean(how), d.ManagedBy)
 	b.line("")
+	d.status(b, o)
 	d.deleted(b)
 	b.line("%s", show.Strong.Paint("Then"))
 	from := "streams the data from"
@@ -108,6 +110,32 @@ func (d *PlanDocument) Text(o show.Options) string {
 type lines struct{ strings.Builder }
 
 func (l *lines) line(format string, args ...any) { _, _ = fmt.Fprintf(l, format+"\n", args...) }
+
+// status repeats the problems of the cluster before the person is asked. A step that names this
+// very command is left out.
+func (d *PlanDocument) status(b *lines, o show.Options) {
+	const most = 4
+	if len(d.Findings) == 0 {
+		return
+	}
+	b.line("%s", show.Strong.Paint("Status"))
+	for i := range d.Findings[:min(most, len(d.Findings))] {
+		f := &d.Findings[i]
+		texts := []string{f.Text(d.GeneratedAt.Time)}
+		if !f.Step.IsZero() && !diagnosis.MayReplace(f.Step) {
+			texts = append(texts, "> "+words.Text(f.Step))
+		}
+		for _, text := range texts {
+			for _, l := range show.Wrap(text, room(o, 4), "  ") {
+				b.line("  %s", show.Clean(l))
+			}
+		}
+	}
+	if more := len(d.Findings) - most; more > 0 {
+		b.line("  and %s", words.Count(more, "more problem", "more problems"))
+	}
+	b.line("")
+}
 
 // deleted lists the objects to delete.
 func (d *PlanDocument) deleted(b *lines) {
