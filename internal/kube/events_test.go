@@ -47,7 +47,7 @@ func TestSavedEventsOfBothAPIsAreRead(t *testing.T) {
 			if diff := cmp.Diff([]string{"Pod", "demo-rack1-0", "FailedMount", "no room", "2026-11-21T11:59:00Z"}, say); diff != "" {
 				t.Error(diff)
 			}
-			if len(got[0].Notes) > 0 {
+			if strings.Contains(strings.Join(got[0].Notes, " "), "skipped") {
 				t.Error("the Event must not be a note:", got[0].Notes)
 			}
 		})

@@ -33,9 +33,6 @@ import (
 // maxDepth limits the nesting of Lists.
 const maxDepth = 4
 
-// savedCure is the end of each error about saved objects.
-const savedCure = `save them with "kubectl get service,pod,statefulset,pvc,scylladbdatacenternodesstatusreports,scylladbstatusreports -o yaml"`
-
 // saved collects decoded objects before they are sorted into clusters.
 type saved struct {
 	services []corev1.Service
@@ -70,9 +67,13 @@ type saved struct {
 // the item of a List) that cannot be decoded. Nothing is dropped without an error, because a
 // cluster with a missing report could look healthy.
 func Read(r io.Reader) ([]cluster.Objects, error) {
-	in := bufio.NewReader(limitSaved.Reader(r, "the input"))
+	in := bufio.NewReaderSize(limitSaved.Reader(r, "the input"), peeked)
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
 		_, _ = in.Discard(len(mark)) // already peeked
+	}
+	head, _ := in.Peek(peeked) // an error is the decoder's
+	if err := notObject(head); err != nil {
+		return nil, err
 	}
 	s := &saved{skipped: map[string]int{}}
 	n := 0
@@ -148,9 +149,9 @@ func (s *saved) document(doc []byte, n *int) error {
 	if err := checkYAML(doc); err != nil {
 		return fmt.Errorf("document %d: %w", *n, err)
 	}
-	raw, err := yaml.YAMLToJSON(doc)
+	raw, err := yaml.YAMLToJSONStrict(doc)
 	if err != nil {
-		return fmt.Errorf("document %d: %w", *n, err)
+		return fmt.Errorf("document %d: %w", *n, twice(err))
 	}
 	if bytes.Equal(raw, []byte("null")) {
 		*n-- // only comments
@@ -345,6 +346,10 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 		c.Notes, c.Machines, c.NotReadySince, c.SavedAt = t.notes, s.machines, s.notReadySince, s.newest
 		c.Volumes, c.Claimed, c.Classes = s.volumes, claimsIn(s.claimed, k.Namespace), s.classes
 		c.SetEvents(s.events)
+		if s.machines == nil && len(c.Unready()) > 0 {
+			c.Notes = append(slices.Clip(c.Notes),
+				"no Kubernetes nodes are saved, which can have the cause; "+savedCure)
+		}
 		for j := range s.leases {
 			if s.leases[j].Name == api.LeaseName {
 				c.Lease = &s.leases[j]

@@ -130,7 +130,7 @@ func (s *saved) yamlList(doc []byte) (bool, error) {
 	if len(items) == 0 || int64(len(head)) > limitYAML.Bytes {
 		return false, nil
 	}
-	raw, err := yaml.YAMLToJSON(head)
+	raw, err := yaml.YAMLToJSONStrict(head)
 	if err != nil {
 		return false, nil //nolint:nilerr // the whole may be YAML; if not, its error names the line
 	}
@@ -148,7 +148,7 @@ func (s *saved) yamlList(doc []byte) (bool, error) {
 				fmt.Errorf("item %d: %w", i+1, &bounded.TooLargeError{What: "it", Limit: bounded.Size(limitYAML.Bytes),
 					Cure: leaveOut})
 		}
-		if objects[i], err = yaml.YAMLToJSON(item); err != nil {
+		if objects[i], err = yaml.YAMLToJSONStrict(item); err != nil {
 			return false, nil //nolint:nilerr // as above
 		}
 	}

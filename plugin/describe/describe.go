@@ -30,7 +30,7 @@ type options struct {
 func NewCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	cmd := cli.NewCmd(&cobra.Command{
-		Use:     "describe MEMBER",
+		Use:     "describe [MEMBER]",
 		Aliases: []string{"node"},
 		Short:   "Show details of one node: status, Pod, log, Events and next step",
 		Long: `Show details of one node: status, Pod, log, Events and next step.
@@ -51,7 +51,7 @@ Exit code: 0 shown, whatever the status, 2 no such member, 1 error.`,
 			"# Its IP address, for a script",
 			"kubectl scylla describe rack3/0 -n demo -o jsonpath='{.pod.ip}'",
 			"",
-			"# What a saved log means",
+			"# What a saved log means; without a member, the log alone",
 			"kubectl scylla describe rack2/1 -n demo --log scylla.log",
 			"",
 			"# From an archive",
@@ -67,7 +67,7 @@ Exit code: 0 shown, whatever the status, 2 no such member, 1 error.`,
 
 // Validate requires a member.
 func (o *options) Validate(*cobra.Command) error {
-	if o.Name == "" {
+	if o.Name == "" && o.log == "" {
 		return exit.Usagef("specify a member")
 	}
 	if err := o.read.Validate(); err != nil {
@@ -78,11 +78,19 @@ func (o *options) Validate(*cobra.Command) error {
 
 // Run reads and shows.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(ctx, o.read)
+	log, err := o.given()
 	if err != nil {
 		return err
 	}
-	log, err := o.given()
+	opts := o.d.Options(o.output.Format() == "wide")
+	if o.Name == "" {
+		doc := newLogDocument(log, o.d.Clock.Now())
+		if !o.output.Text() {
+			return o.output.Document(o.d, doc)
+		}
+		return o.d.Print(show.Facts(doc.logFacts(opts)), opts)
+	}
+	reader, err := o.d.NewReader(ctx, o.read)
 	if err != nil {
 		return err
 	}
@@ -93,7 +101,6 @@ func (o *options) Run(ctx context.Context) error {
 	if !o.output.Text() {
 		return o.output.Document(o.d, doc)
 	}
-	opts := o.d.Options(o.output.Format() == "wide")
 	return o.d.Print(show.Facts(doc.Facts(opts)), opts)
 }
 

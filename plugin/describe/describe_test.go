@@ -95,6 +95,8 @@ func TestDescribe(t *testing.T) {
 		"a healthy cluster's node": {Args: []string{"describe", "rack1/0", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects()},
 		"a member without a Pod":   {Args: []string{"describe", dead, "-n", "demo"}, Objects: gone().Objects()},
 		"without rights":           {Args: []string{"describe", dead, "-n", "demo"}, Objects: scene().Objects(), Funcs: refused},
+		"a log alone":              {Args: []string{"describe", "--log", "-"}, Stdin: "ERROR 2026-11-21 11:40:11,123 [shard 0:main] init - Startup failed: std::runtime_error (A node with address 10.1.0.2 already exists, cancelling join. Use replace_address if you want to replace this node.)\n"},
+		"the log of a lost volume": {Args: []string{"describe", "--log", "-"}, Stdin: "ERROR 2026-11-21 11:40:11,123 [shard 0:main] init - Startup failed: std::runtime_error (This node was decommissioned and will not rejoin the ring unless override_decommission=true has been set,or all existing data is removed and the node is bootstrapped again)\n"},
 		"an archive":               {Args: []string{"describe", "rack3/0", "--from", "sample:incident"}},
 		"nobody":                   {Args: []string{"describe", "-n", "demo"}, Objects: scene().Objects()},
 		"an unknown member":        {Args: []string{"describe", "rack9/0", "-n", "demo"}, Objects: scene().Objects()},

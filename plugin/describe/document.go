@@ -190,9 +190,9 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.Cluster
 		}
 	}
 	if a.log != nil {
-		d.Log = &Log{Container: a.log.Container, First: a.log.First, Last: a.log.Last, Diagnosis: a.log.Diagnosis}
+		d.Log = newLog(a.log)
 		if f := a.log.Diagnosis; f != nil {
-			d.Log.Evidence, d.Log.Cure = words.Text(evidence.Message(f.Code)), document.LogCure(s, f.Code)
+			d.Log.Cure = document.LogCure(s, f.Code)
 		}
 	}
 	for i := range a.events {
@@ -201,6 +201,32 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.Cluster
 			Time: document.TimePtr(cluster.EventTime(e)), Type: e.Type, Reason: e.Reason,
 			Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Message: e.Message, Count: e.Count,
 		})
+	}
+	return d
+}
+
+func newLog(c *support.Container) *Log {
+	l := &Log{Container: c.Container, First: c.First, Last: c.Last, Diagnosis: c.Diagnosis}
+	if f := c.Diagnosis; f != nil {
+		l.Evidence = words.Text(evidence.Message(f.Code))
+	}
+	return l
+}
+
+// newLogDocument describes a log alone. Without the member's objects nothing shows how old the log
+// is, so an error that means the loss of a volume has no step.
+func newLogDocument(log []byte, now time.Time) *Document {
+	c := &support.Container{Container: api.ContainerScyllaDB}
+	c.Take(log)
+	d := &Document{
+		TypeMeta:    metav1.TypeMeta{APIVersion: document.APIVersion, Kind: Kind},
+		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), Log: newLog(c),
+	}
+	if f := c.Diagnosis; f != nil &&
+		!slices.ContainsFunc(evidence.Table(), func(e evidence.Item) bool {
+			return e.Code == f.Code && e.Volume == evidence.Lost
+		}) {
+		d.Log.Cure = words.Text(scylla.Cure(f.Code))
 	}
 	return d
 }

@@ -45,6 +45,13 @@ func (d *Document) Facts(o show.Options) []show.Fact {
 	return p.facts
 }
 
+// logFacts are the facts of a log alone.
+func (d *Document) logFacts(o show.Options) []show.Fact {
+	p := &page{o: o}
+	d.log(p)
+	return p.facts[1:] // without the blank line before the log
+}
+
 // line adds one fact. It removes control sequences from external text.
 func (p *page) line(s show.Style, name, text string) {
 	if text != "" {

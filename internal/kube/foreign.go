@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
+)
+
+// savedCure is the end of each error about saved objects. The loop saves the rest if a kind is not
+// installed or cannot be listed.
+const savedCure = "save them with: for k in service pod statefulset pvc pdb event node pv storageclass " +
+	"scylladbdatacenternodesstatusreports scylladbstatusreports; do kubectl get $k -n NAMESPACE -o json; done " +
+	"> cluster.json"
+
+// notObjects matches the first lines of files that people have and that are not objects, with what
+// they are.
+var notObjects = []struct {
+	begins func() *regexp.Regexp
+	what   string
+}{
+	{pattern.Lazy(`(?m)\A(?:.*\n){0,8}?(?:INFO|WARN|ERROR|DEBUG|TRACE) +\d{4}-\d\d-\d\d[ T]`),
+		"a log of ScyllaDB; explain it with: kubectl scylla describe --log FILE"},
+	{pattern.Lazy(`(?m)\A(?:.*\n){0,8}?(?:Status=Up/Down|Datacenter: \S+\s*$)`), "the output of nodetool status"},
+}
+
+// peeked is how much of a file is examined for that.
+const peeked = 4 << 10
+
+// notObject returns an error for a file that begins as one of them.
+func notObject(head []byte) error {
+	for _, not := range notObjects {
+		if not.begins().Match(head) {
+			return fmt.Errorf("not Kubernetes objects: it is %s; %s", not.what, savedCure)
+		}
+	}
+	return nil
+}
+
+// duplicate matches the error of a strict decoder about a key that an object has twice.
+var duplicate = pattern.Lazy(`line (\d+): key "([^"]+)" already set`)
+
+// twice returns an error about a key that an object has twice, with the fix. A decoder keeps only
+// the last of objects that were joined without a separator.
+func twice(err error) error {
+	if m := duplicate().FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("line %s: field %s occurs twice in one object; separate objects with a line ---", m[1], m[2])
+	}
+	return err
+}
