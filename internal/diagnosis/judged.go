@@ -14,10 +14,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// Logs are the diagnoses of replacements from the logs of ScyllaDB containers, by member; nil if no
-// logs were read.
-type Logs map[string]*replace.Diagnosis
-
 // Judged is one cluster with the verdicts about it. Every document shows these, and decides
 // nothing.
 type Judged struct {
@@ -54,7 +50,7 @@ type start struct {
 
 // Judge judges a cluster, the starts of its new members, and the starts of the named members. made
 // is when the documents are created.
-func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judged {
+func Judge(c *cluster.Cluster, made time.Time, names ...string) *Judged {
 	j := &Judged{Cluster: c, Made: made, Now: made, Replacing: map[string]Replacing{}, Starts: map[string]start{}}
 	if !c.TakenAt.IsZero() {
 		j.Now = c.TakenAt
@@ -84,7 +80,7 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 		r := Replacing{Requested: rec.Requested, Original: cmp.Or(m.Replacing, rec.Original)}
 		var newcomer hostid.ID
 		if len(c.Pods) > 0 { // not read does not mean absent
-			r.Step, newcomer = stateOf(read(), m, j.Now, logs, &rec)
+			r.Step, newcomer = stateOf(read(), m, j.Now, &rec)
 		}
 		if r.Step != nil {
 			known.learn(m, &r, newcomer)
@@ -112,14 +108,18 @@ func Judge(c *cluster.Cluster, made time.Time, logs Logs, names ...string) *Judg
 
 // stateOf returns the state of a member's replacement, nil if the required objects were not read,
 // and the host ID of its new node.
-func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, logs Logs, rec *replace.Record) (*replace.Step,
-	hostid.ID) {
+func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, rec *replace.Record) (*replace.Step, hostid.ID) {
 	c, in := r.Cluster, r.Input(m.Ref.Member, now, "")
 	if in == nil {
 		return nil, ""
 	}
-	in.Log = logs[m.Ref.Member]
-	s := replace.State(*in).Allowed(c)
+	s := replace.State(*in)
+	if phase := s.Phase(); phase == replace.PhaseJoin || phase == replace.PhaseFailed { // else it is the old node's log
+		if in.Log = replace.FailureOf(m.Ref.Member, c.Logged[m.Ref.Member]); in.Log != nil {
+			s = replace.State(*in)
+		}
+	}
+	s = s.Allowed(c)
 	if !in.Operator && len(c.PVCs) == 0 && (len(rec.PVCUIDs) > 0 || rec.Accepted == "") {
 		// PVCs that were not read look like deleted PVCs.
 		switch s.Phase() {

@@ -19,7 +19,7 @@ func TestJudgeLeavesTheNamesAlone(t *testing.T) {
 	want := []string{"demo-dc1-rack3-0", "demo-dc1-rack1-0", "demo-dc1-rack1-0"}
 	names := append(make([]string, 0, 8), want...)
 	c := cluster.New(scenes.Objects(plugintest.New(3, 1)), cluster.SourceAuto, scenes.Now)
-	j := diagnosis.Judge(c, scenes.Now, nil, names...)
+	j := diagnosis.Judge(c, scenes.Now, names...)
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("the names (-want +got):\n%s", diff)
 	}

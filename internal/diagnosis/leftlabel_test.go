@@ -60,7 +60,7 @@ func TestTheLabelOfAReplacementThatHasEnded(t *testing.T) {
 			tc.change(c)
 			made := cluster.New(scenes.Objects(c), cluster.SourceAuto, scenes.Now)
 			var got []string
-			for _, f := range diagnosis.Judge(made, scenes.Now, nil).Findings {
+			for _, f := range diagnosis.Judge(made, scenes.Now).Findings {
 				if f.Kind == diagnosis.ReplacingLabelLeft {
 					got = append(got, string(f.Kind)+": "+words.Text(f.Message)+"; "+words.Text(f.Step))
 				}

@@ -247,7 +247,7 @@ func (v *verifier) checkJustStarted() finding {
 		return failed(words.New(words.ContainerYoung, "pod", p.Name, "since", clock(started, now)), wait)
 	case m.Rolling():
 		return failed(words.New(words.StatefulSetRolling, "set", m.StatefulSet.Name), wait)
-	case !started.IsZero() && now.Sub(started) >= startingTime && !m.Ready() && v.in.VolumeGone.IsZero():
+	case !started.IsZero() && now.Sub(started) >= startingTime && !m.Ready() && !v.in.Ended && v.in.VolumeGone.IsZero():
 		return failed(words.New(words.ContainerUnready, "pod", p.Name, "since", clock(started, now)),
 			words.New(words.ReplaceReadLog, "check", CheckJustStarted).Do(logOf(v.in)))
 	}

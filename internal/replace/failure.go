@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -54,6 +55,16 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		return nil
 	}
 	return diagnoseExit(in)
+}
+
+// FailureOf returns what a known error in the log of a Pod's ScyllaDB shows about its replacement:
+// why it failed, or that it contacts its seeds; nil if the error concerns only this start. The fix
+// of a replacement differs from the fix of a join.
+func FailureOf(pod string, e cluster.LogError) *Diagnosis {
+	if evidence.VolumeOf(e.Code) != evidence.Lost && !Refused(e.Code) && e.Code != words.ShadowRound {
+		return nil
+	}
+	return &Diagnosis{Code: e.Code, Text: words.New(words.ScyllaDBSaid, "pod", pod, "text", e.Text)}
 }
 
 // diagnoseExit explains a container that exited without a known ScyllaDB log line. The exit code

@@ -91,6 +91,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	}
 	cause, object := c.OnlyUnscheduled(member)
 	in.Unscheduled, in.VolumeGone = WhileCause(c, member, cause, object), c.VolumeGone(member)
+	in.Ended = c.Halted(member).Code == words.ScyllaDBEnded
 	if !in.Paused.IsZero() {
 		in.Resume = HaltedStep(c, member, in.Paused.Code)
 	}

@@ -62,6 +62,8 @@ type Input struct {
 	// Paused is why the running ScyllaDB serves no clients: it was drained, or is in maintenance
 	// mode. Resume is the remedy. Both are zero otherwise.
 	Paused, Resume words.Message
+	// Ended is true if ScyllaDB's process has ended in its running container, and is not restarted.
+	Ended bool
 	// Barrier lists the reasons of the barrier to wait, while the Pod is in its barrier.
 	Barrier []words.Message
 	// Seeds is launch's choice for the new node; nil if the Pod does not use launch.

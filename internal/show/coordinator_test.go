@@ -51,7 +51,7 @@ func TestC3TheCoordinatorIsShown(t *testing.T) {
 		if string(s.Source) != source {
 			t.Fatalf("source %s, want %s", s.Source, source)
 		}
-		d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+		d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now))
 		if text := plain(show.Cluster(d, show.Options{})); !strings.Contains(text, "the topology coordinator is demo-dc1-rack3-0") {
 			t.Errorf("%s: status does not show it:\n%s", source, text)
 		}
@@ -72,7 +72,7 @@ func TestC3TheCoordinatorIsShown(t *testing.T) {
 		if b := doc.Blockers[0]; !b.Coordinator || b.Observer.Member != coordinator.Name {
 			t.Errorf("%s: the first blocker is %+v", source, b)
 		}
-		v, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
+		v, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, newcomer), newcomer)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,8 +30,8 @@ func TestAHostileHostIDIsNoCommand(t *testing.T) {
 	}
 	c.Service(replacedMember).Annotations[api.AnnotationHostID] = hostile
 	s := load(t, c.Down(replacedMember))
-	status := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
-	barrier, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
+	status := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now))
+	barrier, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, newcomer), newcomer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestC1OpenOperationsAreShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			said := plugintest.New(3, 1).Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Operations = c.operations })
 			for source, s := range map[string]*cluster.Cluster{"reports": load(t, said), "annotations": load(t, said.NoReports())} {
-				d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+				d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now))
 				if diff := cmp.Diff(c.want, d.UnderWay()); diff != "" || len(d.Operations) != c.listed {
 					t.Errorf("%s: %d operations, under way (-want +got):\n%s", source, len(d.Operations), diff)
 				}

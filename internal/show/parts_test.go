@@ -61,7 +61,7 @@ func TestTheListSaysWhyAForcedMemberMayStart(t *testing.T) {
 	t.Parallel()
 	c := plugintest.New(3, 2).Down("demo-dc1-rack3-0")
 	c.Service(c.Newcomer("dc1", "rack2", 2)).Annotations = map[string]string{api.AnnotationForceProceed: api.ForceProceedValue}
-	list, err := document.NewBarrierList([]*diagnosis.Judged{diagnosis.Judge(load(t, c), plugintest.Now, nil)})
+	list, err := document.NewBarrierList([]*diagnosis.Judged{diagnosis.Judge(load(t, c), plugintest.Now)})
 	if err != nil {
 		t.Fatal(err)
 	}

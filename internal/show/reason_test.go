@@ -71,7 +71,7 @@ func TestListsShowTheFirstReasonWhole(t *testing.T) {
 			for i := range tc.newcomers {
 				c.Newcomer("dc1", "rack2", int32(2+i))
 			}
-			j := diagnosis.Judge(load(t, c), plugintest.Now, nil)
+			j := diagnosis.Judge(load(t, c), plugintest.Now)
 			list, err := document.NewBarrierList([]*diagnosis.Judged{j})
 			if err != nil {
 				t.Fatal(err)

@@ -53,7 +53,7 @@ func TestReplacementStates(t *testing.T) {
 	}})
 	cases := map[string]struct {
 		cluster   *plugintest.Cluster
-		logs      diagnosis.Logs
+		logs      map[string]cluster.LogError
 		drop      func(*cluster.Cluster)
 		phase     replace.Phase
 		code      string
@@ -66,7 +66,7 @@ func TestReplacementStates(t *testing.T) {
 		"ended with 0": {cluster: failing(3, 1, 0), phase: replace.PhaseFailed, code: string(words.ExitedBeforeJoining), cure: "delete nothing yet",
 			say: "ScyllaDB on Pod demo-dc1-rack3-0 exited with code 0"},
 		"the launcher tries again": {cluster: failing(3, 1, replace.ExitLaunchRetry), phase: replace.PhaseJoin, say: "is being replaced"},
-		"its log says why": {cluster: replacing(3, 1), logs: diagnosis.Logs{replacedMember: {Code: "JoinCancelled", Text: words.New("ScyllaDBSaid", "pod", replacedMember, "text", "Canceled. Dead nodes: {}")}},
+		"its log says why": {cluster: replacing(3, 1), logs: map[string]cluster.LogError{replacedMember: {Code: words.JoinCancelled, Text: "Canceled. Dead nodes: {}"}},
 			phase: replace.PhaseFailed, code: "JoinCancelled", cure: resume, say: "Canceled. Dead nodes"},
 		"held up": {cluster: requested, phase: replace.PhaseVerify, held: true, say: "nothing is deleted"},
 		"the Scylla Operator's": {cluster: failing(3, 1, 1).Operator(), phase: replace.PhaseFailed, code: string(words.ExitedBeforeJoining),
@@ -79,12 +79,12 @@ func TestReplacementStates(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := load(t, tc.cluster)
+			s := load(t, tc.cluster).WithLogs(tc.logs)
 			if tc.drop != nil {
 				tc.drop(s)
 			}
 			before := s.Source
-			d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, tc.logs))
+			d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now))
 			if len(d.Replacements) != 1 {
 				t.Fatalf("%d replacements", len(d.Replacements))
 			}
@@ -102,7 +102,7 @@ func TestReplacementStates(t *testing.T) {
 			if s.Source != before {
 				t.Errorf("the snapshot was turned to source %s", s.Source)
 			}
-			b, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, tc.logs, replacedMember), replacedMember)
+			b, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, replacedMember), replacedMember)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +137,7 @@ func failureText(r document.Replacement) string {
 func TestFailedReplacementFitsTheScreen(t *testing.T) {
 	for name, s := range map[string]*cluster.Cluster{"a failed replacement": load(t, failing(3, 4, 1)), "a ghost host ID": ghostly(t)} {
 		t.Run(name, func(t *testing.T) {
-			text := show.Cluster(document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil)), show.Options{Width: 80, Height: 24})
+			text := show.Cluster(document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now)), show.Options{Width: 80, Height: 24})
 			for line := range strings.Lines(text) {
 				if len([]rune(plain(line))) > 81 && !isCommand(line) {
 					t.Errorf("too wide: %s", line)
@@ -149,7 +149,7 @@ func TestFailedReplacementFitsTheScreen(t *testing.T) {
 			plugintest.Golden(t, "80x24/"+strings.ReplaceAll(name, " ", "-")+".txt", text)
 		})
 	}
-	b, err := document.NewBarrierVerdict(diagnosis.Judge(load(t, failing(3, 4, 1)), plugintest.Now, nil, replacedMember), replacedMember)
+	b, err := document.NewBarrierVerdict(diagnosis.Judge(load(t, failing(3, 4, 1)), plugintest.Now, replacedMember), replacedMember)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func plain(s string) string {
 
 // The command that is shown on a narrow screen is the command, once a shell has joined its lines.
 func TestGhostHasItsCommand(t *testing.T) {
-	d := document.NewClusterStatus(diagnosis.Judge(ghostly(t), plugintest.Now, nil))
+	d := document.NewClusterStatus(diagnosis.Judge(ghostly(t), plugintest.Now))
 	want := "kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- removenode 3cd7f8a7-5ea1-4d00-8000-000000000007"
 	if len(d.Leftovers) != 1 || d.Leftovers[0].Command != want || d.Leftovers[0].HostID != d.GossipOnly[0] {
 		t.Fatalf("leftovers %+v, gossip only %v", d.Leftovers, d.GossipOnly)

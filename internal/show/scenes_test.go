@@ -35,7 +35,7 @@ func TestScenes(t *testing.T) {
 	for _, s := range scenes.All(0) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			d := document.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil))
+			d := document.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now))
 			for _, size := range []struct{ width, height int }{{80, 24}, {120, 40}} {
 				text := show.Cluster(d, show.Options{Width: size.width, Height: size.height})
 				lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

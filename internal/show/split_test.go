@@ -43,7 +43,7 @@ func TestC5ASecondClusterIsTheFirstThingSaid(t *testing.T) {
 			if s.Source != cluster.SourceAnnotation {
 				t.Fatalf("source %s", s.Source)
 			}
-			d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+			d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now))
 			if d.Healthy || len(d.Findings) == 0 || d.Findings[0].Kind != diagnosis.SplitCluster || len(d.Split) != 2 || d.Partition != nil {
 				t.Fatalf("healthy %v, findings %+v, split %v, partition %v", d.Healthy, d.Findings, d.Split, d.Partition)
 			}
@@ -56,7 +56,7 @@ func TestC5ASecondClusterIsTheFirstThingSaid(t *testing.T) {
 					t.Errorf("no %q in:\n%s", want, text)
 				}
 			}
-			v, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, newcomer), newcomer)
+			v, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, newcomer), newcomer)
 			if err != nil {
 				t.Fatal(err)
 			}

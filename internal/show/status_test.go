@@ -47,7 +47,7 @@ func loadCluster(t testing.TB, key cluster.Key, objects []client.Object) *cluste
 
 func documentOf(t testing.TB, c *plugintest.Cluster) *document.ClusterStatus {
 	t.Helper()
-	return document.NewClusterStatus(diagnosis.Judge(load(t, c), plugintest.Now, nil))
+	return document.NewClusterStatus(diagnosis.Judge(load(t, c), plugintest.Now))
 }
 
 // situations of twelve nodes, each a screen that an administrator reads during an incident.
@@ -235,7 +235,7 @@ func BenchmarkStatusOfThousandNodes(b *testing.B) {
 	s := load(b, plugintest.New(10, 100).Down("demo-dc1-rack3-7"))
 	b.ReportAllocs()
 	for b.Loop() {
-		d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
+		d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now))
 		_ = show.Cluster(d, show.Options{Width: 80, Height: 24})
 	}
 }

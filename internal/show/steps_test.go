@@ -106,8 +106,8 @@ func TestOneStepEverywhere(t *testing.T) {
 				pod = tc.want
 			}
 			s := loadObjects(t, tc.objects)
-			d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now, nil))
-			b, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, nil, member), member)
+			d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now))
+			b, err := document.NewBarrierVerdict(diagnosis.Judge(s, plugintest.Now, member), member)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -87,7 +87,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (runtime.Object,
 		}
 		judged := make([]*diagnosis.Judged, len(snapshots))
 		for i, s := range snapshots {
-			judged[i] = diagnosis.Judge(s, o.d.Clock.Now(), nil, s.MayWait()...)
+			judged[i] = diagnosis.Judge(s, o.d.Clock.Now(), s.MayWait()...)
 		}
 		l, err := document.NewBarrierList(judged)
 		return l, snapshots, err
@@ -97,7 +97,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (runtime.Object,
 		return nil, nil, err
 	}
 	o.Name = m.Member
-	d, err := document.NewBarrierVerdict(reader.Logs.Judge(ctx, s, o.Name), o.Name)
+	d, err := document.NewBarrierVerdict(diagnosis.Judge(s, o.d.Clock.Now(), o.Name), o.Name)
 	return d, []*cluster.Cluster{s}, err
 }
 

@@ -14,9 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -109,51 +108,6 @@ func (l *LogReader) server() (support.Server, error) {
 	return support.NewServer(cfg)
 }
 
-// Failure returns what a log shows about a replacement: why it failed, or that it contacts its
-// seeds. It returns nil if the text only concerns this start. The fix of a replacement differs from
-// the fix of a plain join, so package replace provides it.
-func Failure(pod string, d *scylla.Diagnosis) *replace.Diagnosis {
-	if d == nil || !d.Lost() && !replace.Refused(d.Code) && d.Code != words.ShadowRound {
-		return nil
-	}
-	return &replace.Diagnosis{Code: d.Code, Text: words.New(words.ScyllaDBSaid, "pod", pod, "text", d.Text)}
-}
-
-// Judge is diagnosis.Judge, with the logs of new nodes whose replacement has possibly failed. It
-// reads no logs without such a node.
-func (l *LogReader) Judge(ctx context.Context, s *cluster.Cluster, names ...string) *diagnosis.Judged {
-	now := l.Deps.Clock.Now()
-	j := diagnosis.Judge(s, now, nil, names...)
-	if logs := l.replacements(ctx, s, j.Replacing); logs != nil {
-		return diagnosis.Judge(s, now, logs, names...)
-	}
-	return j
-}
-
-func (l *LogReader) replacements(ctx context.Context, s *cluster.Cluster,
-	open map[string]diagnosis.Replacing) diagnosis.Logs {
-	ctx, cancel := context.WithTimeout(ctx, logTimeout)
-	defer cancel()
-	var logs diagnosis.Logs
-	for _, member := range slices.Sorted(maps.Keys(open)) {
-		step := open[member].Step
-		if step == nil || step.Phase() != replace.PhaseJoin && step.Phase() != replace.PhaseFailed {
-			continue
-		}
-		pod, restarts := started(s, member)
-		if pod == nil {
-			continue
-		}
-		if f := Failure(pod.Name, l.FirstError(ctx, s, pod.Name, string(pod.UID), restarts)); f != nil {
-			if logs == nil {
-				logs = diagnosis.Logs{}
-			}
-			logs[member] = f
-		}
-	}
-	return logs
-}
-
 // Banned reads the logs of new nodes whose ScyllaDB has run. It returns the cluster with the log
 // errors of nodes that ScyllaDB will never let join. If the user cannot read logs, the cluster is
 // unchanged.
@@ -210,7 +164,11 @@ func (l *LogReader) Explained(ctx context.Context, s *cluster.Cluster) *cluster.
 	defer cancel()
 	said, notes := map[string]cluster.LogError{}, []string(nil)
 	count := 0
-	for _, member := range slices.Sorted(maps.Keys(s.Unready())) {
+	members := slices.Sorted(maps.Keys(s.Unready()))
+	slices.SortStableFunc(members, func(a, b string) int { // a failed replacement cannot end by itself
+		return matrix.FalseFirst(!replaced(s, a), !replaced(s, b))
+	})
+	for _, member := range members {
 		pod, restarts := started(s, member)
 		if pod == nil || cluster.Serving(pod) {
 			continue
@@ -232,6 +190,11 @@ func (l *LogReader) Explained(ctx context.Context, s *cluster.Cluster) *cluster.
 		}
 	}
 	return s.WithLogs(said, notes...)
+}
+
+func replaced(s *cluster.Cluster, member string) bool {
+	m := s.Member(member)
+	return m != nil && (m.Replacing != "" || m.ReplaceRequested)
 }
 
 // endError returns the first known error in the termination message of the Pod's ScyllaDB, nil if

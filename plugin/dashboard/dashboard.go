@@ -121,7 +121,7 @@ func (o *options) Validate(cmd *cobra.Command) error {
 
 // statusOf returns a function that computes the document of a cluster on demand.
 func statusOf(c *cluster.Cluster, now time.Time) func() *document.ClusterStatus {
-	return func() *document.ClusterStatus { return document.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
+	return func() *document.ClusterStatus { return document.NewClusterStatus(diagnosis.Judge(c, now)) }
 }
 
 // Run shows one frame, or the dashboard until the user ends it.

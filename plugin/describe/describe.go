@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
@@ -144,7 +145,7 @@ func read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string, lo
 	p := d.Busy("reading the objects of " + typed)
 	defer p.Stop()
 	// The whole cluster's status: findings concern the cluster.
-	status := document.NewClusterStatus(reader.Logs.Judge(ctx, s))
+	status := document.NewClusterStatus(diagnosis.Judge(s, d.Clock.Now()))
 	around := gather(ctx, d, reader, s, &m)
 	if log != nil {
 		around.log = &support.Container{Pod: m.Member, Container: s.Containers().Container(m.Member)}

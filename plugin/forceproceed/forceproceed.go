@@ -186,7 +186,7 @@ func (o *options) show(p *plan) ([]*document.BarrierVerdict, error) {
 	opts := o.d.Options(false)
 	opts.Profile = show.Profile(o.d.Streams.ErrOut, o.d.Color, o.d.Environ)
 	opts.Height = 0
-	list, err := document.NewBarrierListOf(diagnosis.Judge(p.snapshot, o.reader.Now(), nil, p.members...), p.members)
+	list, err := document.NewBarrierListOf(diagnosis.Judge(p.snapshot, o.reader.Now(), p.members...), p.members)
 	if err != nil {
 		return nil, err
 	}

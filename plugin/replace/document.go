@@ -266,7 +266,7 @@ func newPlanDocument(now time.Time, s *subject, p replace.Plan) *PlanDocument {
 		Partial: s.reading.Cluster.Partial(),
 	}
 	d.Member.HostID = p.Original
-	d.Findings = document.NewClusterStatus(diagnosis.Judge(s.reading.Cluster, now, nil)).Problems()
+	d.Findings = document.NewClusterStatus(diagnosis.Judge(s.reading.Cluster, now)).Problems()
 	if pod := s.in.Self.Pod; pod != nil {
 		d.Pod = &PodInfo{Name: pod.Name, UID: string(pod.UID), KubernetesNode: pod.Spec.NodeName}
 	}

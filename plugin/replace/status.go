@@ -20,7 +20,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
 // look reads the cluster again and judges the member's replacement.
@@ -61,8 +60,8 @@ func (o *options) judged(ctx context.Context, s *subject) replace.Step {
 	d := o.readLog(ctx, s)
 	switch {
 	case d == nil:
-	case cli.Failure(s.member(), d) != nil:
-		s.in.Log = cli.Failure(s.member(), d)
+	case replace.FailureOf(s.member(), cluster.LogError{Code: d.Code, Text: d.Text}) != nil:
+		s.in.Log = replace.FailureOf(s.member(), cluster.LogError{Code: d.Code, Text: d.Text})
 		step = replace.State(*s.in)
 	case step.Action != replace.ActionFail:
 		step.Waiting = append(step.Waiting, words.New(words.ScyllaDBSaid, "pod", s.member(), "text", d.Text))

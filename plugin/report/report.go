@@ -20,6 +20,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/page"
@@ -246,7 +247,7 @@ func (o *options) gather(ctx context.Context, reader *cli.Reader, s *cluster.Clu
 // page returns the page of one packed cluster.
 func (o *options) page(ctx context.Context, saved *support.Saved, c *support.Cluster) *page.Report {
 	logs := cli.LogReader{Deps: o.d, Archived: saved.Cluster}
-	return page.New(c, document.NewClusterStatus(logs.Judge(ctx, c.Snapshot)))
+	return page.New(c, document.NewClusterStatus(diagnosis.Judge(logs.Read(ctx, c.Snapshot), o.d.Clock.Now())))
 }
 
 func (o *options) show(reports []*page.Report) error {

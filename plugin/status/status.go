@@ -17,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
@@ -103,7 +104,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) ([]document.Clus
 	}
 	docs := make([]document.ClusterStatus, len(snapshots))
 	for i, s := range snapshots {
-		docs[i] = *document.NewClusterStatus(reader.Logs.Judge(ctx, s))
+		docs[i] = *document.NewClusterStatus(diagnosis.Judge(s, o.d.Clock.Now()))
 	}
 	return docs, snapshots, nil
 }

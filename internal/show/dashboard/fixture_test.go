@@ -352,5 +352,5 @@ var lightBackground = tea.BackgroundColorMsg{Color: color.White}
 
 // statusOf makes the document of a cluster.
 func statusOf(c *cluster.Cluster, now time.Time) func() *document.ClusterStatus {
-	return func() *document.ClusterStatus { return document.NewClusterStatus(diagnosis.Judge(c, now, nil)) }
+	return func() *document.ClusterStatus { return document.NewClusterStatus(diagnosis.Judge(c, now)) }
 }

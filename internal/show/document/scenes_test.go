@@ -48,7 +48,7 @@ func TestScenes(t *testing.T) {
 	var all strings.Builder
 	first := map[string]string{}
 	for _, s := range scenes.All(0) {
-		got := codes(document.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil)))
+		got := codes(document.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now)))
 		want, has := first[s.Name]
 		if !has {
 			first[s.Name] = got

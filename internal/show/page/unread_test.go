@@ -22,7 +22,7 @@ func TestNobodyAskedIsNoNodesTrouble(t *testing.T) {
 			continue
 		}
 		var b bytes.Buffer
-		if err := page.HTML(&b, page.New(&support.Cluster{Snapshot: s.Cluster()}, document.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now, nil)))); err != nil {
+		if err := page.HTML(&b, page.New(&support.Cluster{Snapshot: s.Cluster()}, document.NewClusterStatus(diagnosis.Judge(s.Cluster(), scenes.Now)))); err != nil {
 			t.Fatal(err)
 		}
 		for _, words := range []string{"with trouble</span>", "0/42 UP", "<b>0<small>/504</small></b> seen UP"} {
