@@ -56,6 +56,7 @@ type PlanDocument struct {
 	Checks       []CheckInfo `json:"checks"`
 	// Findings are the problems of the cluster, as status shows them.
 	Findings []document.Finding `json:"findings,omitempty"`
+	at       time.Time          // of the findings
 	// Partial lists the parts that could not be read.
 	Partial []cluster.Problem `json:"partial,omitempty"`
 }
@@ -266,7 +267,8 @@ func newPlanDocument(now time.Time, s *subject, p replace.Plan) *PlanDocument {
 		Partial: s.reading.Cluster.Partial(),
 	}
 	d.Member.HostID = p.Original
-	d.Findings = document.NewClusterStatus(diagnosis.Judge(s.reading.Cluster, now)).Problems()
+	j := diagnosis.Judge(s.reading.Cluster, now)
+	d.Findings, d.at = document.NewClusterStatus(j).Problems(), j.Now
 	if pod := s.in.Self.Pod; pod != nil {
 		d.Pod = &PodInfo{Name: pod.Name, UID: string(pod.UID), KubernetesNode: pod.Spec.NodeName}
 	}

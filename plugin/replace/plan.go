@@ -121,9 +121,9 @@ func (d *PlanDocument) status(b *lines, o show.Options) {
 	b.line("%s", show.Strong.Paint("Status"))
 	for i := range d.Findings[:min(most, len(d.Findings))] {
 		f := &d.Findings[i]
-		texts := []string{f.Text(d.GeneratedAt.Time)}
+		texts := []string{f.Text(d.at)}
 		if !f.Step.IsZero() && !diagnosis.MayReplace(f.Step) {
-			texts = append(texts, "> "+words.Text(f.Step))
+			texts = append(texts, "> "+o.Words.Text(f.Step))
 		}
 		for _, text := range texts {
 			for _, l := range show.Wrap(text, room(o, 4), "  ") {
