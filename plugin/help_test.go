@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,6 +33,25 @@ func TestHelpFitsOnOneScreen(t *testing.T) {
 		}
 	})
 }
+
+// TestHelpNamesOnlyFlagsThatExist: the description of a command names its own flags; those of another command follow its name.
+func TestHelpNamesOnlyFlagsThatExist(t *testing.T) {
+	named := regexp.MustCompile(`\b\w*[ (,:.|]*--[a-z][a-z-]*`)
+	each(tree("kubectl-scylla"), func(cmd *cobra.Command) {
+		_ = cmd.InheritedFlags() // adds the root's flags
+		for _, text := range named.FindAllString(cmd.Long+"\n"+cmd.Use, -1) {
+			before, flag, _ := strings.Cut(text, "--")
+			if other, _, err := cmd.Root().Find(strings.FieldsFunc(before, notLetter)); err == nil && other != cmd.Root() && other.Flags().Lookup(flag) != nil {
+				continue
+			}
+			if cmd.Flags().Lookup(flag) == nil && text != "accept --from" { // demo: the verbs that read a sample
+				t.Errorf("%s has no --%s: %q", cmd.CommandPath(), flag, text)
+			}
+		}
+	})
+}
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) && r != '-' }
 
 // otherMeaning are the flags of one name that mean different things in different verbs, each with why; "VERB --FLAG" is one verb's exception.
 var otherMeaning = map[string]string{

@@ -71,6 +71,7 @@ func TestRefusalsOfTheCommandLine(t *testing.T) {
 		"a flag of kubectl with a slip":  {"status", "--sever", "x"},
 		"flags that exclude each other":  {"status", "--watch", "--wait"},
 		"an image with a floating tag":   {"install", "--image", "example.com/scylla-agent:latest", "-o", "yaml"},
+		"an image with a space":          {"install", "--image", "foo bar:1", "-o", "yaml"},
 		"a namespace to install into":    {"install", "--no-controller", "-n", "demo", "-o", "yaml"},
 	}
 	for name, args := range cases {

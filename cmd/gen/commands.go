@@ -20,8 +20,8 @@ Here you find every command of ` + "`kubectl scylla`" + ` with its options, and 
 | code | meaning | example |
 |---|---|---|
 | 0 | yes | the cluster is healthy; the member may start; the change is done |
-| 1 | error | the API server is not reachable; a permission is missing; the cluster or member does not exist |
-| 2 | wrong usage, or refused | an unknown flag; not confirmed; a check forbids the change |
+| 1 | error | the API server is not reachable; a permission is missing; the cluster does not exist |
+| 2 | wrong usage, or refused | an unknown flag or member; not confirmed; a check forbids the change |
 | 3 | condition not met, or unknown | ` + "`status`" + `: not healthy; ` + "`barrier`" + `: a member must wait |
 | 4 | timed out | ` + "`--wait`" + ` took longer than ` + "`--timeout`" + ` |
 | 130 | interrupted | Ctrl-C |

@@ -44,7 +44,7 @@ uses the same logic as the barrier. It lists each blocker with its duration and 
 a running member it shows whether the member could restart now. Without MEMBER it lists the waiting
 members.
 ` + cli.MemberForms + `
-Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 1 error.`,
+Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 2 no such member, 1 error.`,
 		Example: cli.Examples(
 			"# List the waiting members",
 			"kubectl scylla barrier -n demo",

@@ -121,8 +121,12 @@ func (o *options) Validate(*cobra.Command) error {
 		return exit.Usagef("--datacenter and --rack require --for=%s", preflight.ForDecommission)
 	case leaves && chosen == (len(o.what) > 0):
 		return exit.Usagef("--for=%s requires members, or a --datacenter or --rack", o.purpose)
+	case most == 1 && len(o.what) == 0 && o.purpose == preflight.ForDrain:
+		return exit.WithHint(exit.Usagef("--for=drain requires a Kubernetes node: --for=drain KUBERNETES_NODE"),
+			"list the Kubernetes nodes", words.Kubectl("", "get", "nodes")...)
 	case most == 1 && len(o.what) == 0:
-		return exit.Usagef("--for=%s requires a member (restart) or a Kubernetes node (drain)", o.purpose)
+		return exit.WithHint(exit.Usagef("--for=restart requires a member: --for=restart MEMBER"),
+			"list the members", words.Scylla(o.d.NamespaceGiven(), "status")...)
 	case len(o.what) > most:
 		return exit.Usagef("unexpected argument %q: --for=restart and --for=drain take one name, "+
 			"--for=decommission takes several", o.what[most])

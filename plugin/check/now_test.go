@@ -140,7 +140,8 @@ func TestSafeNow(t *testing.T) {
 		"an upgrade":                 {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{all}, 0, []string{"every token range keeps a quorum"}},
 		"an upgrade, data of RF 2":   {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{"without demo-dc1-rack1-0, too few", "without demo-dc1-rack2-0, too few"}},
 		"an upgrade in JUnit":        {scene(0), []string{"--for=upgrade", "-o", "junit"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{`<failure message="without demo-dc1-rack1-0, too few replicas of app`}},
-		"a restart of nobody":        {scene(0), []string{"--for=restart"}, live(), [][]hostid.ID{all}, 2, []string{"--for=restart requires a member"}},
+		"a restart of nobody":        {scene(0), []string{"--for=restart"}, live(), [][]hostid.ID{all}, 2, []string{"error: --for=restart requires a member: --for=restart MEMBER\nlist the members: kubectl scylla status"}},
+		"a drain of nothing":         {scene(0), []string{"--for=drain"}, live(), [][]hostid.ID{all}, 2, []string{"error: --for=drain requires a Kubernetes node: --for=drain KUBERNETES_NODE\nlist the Kubernetes nodes: kubectl get nodes"}},
 		"a purpose of nobody":        {scene(0), []string{"--for=fun"}, live(), [][]hostid.ID{all}, 2, []string{`unknown --for="fun"`}},
 		"a name too many":            {scene(0), []string{"--for=scale", "x"}, live(), [][]hostid.ID{all}, 2, []string{`unexpected argument "x"`}},
 	}

@@ -24,8 +24,14 @@ func AddFloatingTagFlag(cmd *cobra.Command, allowed *bool) {
 		"Allow an --image without a digest whose tag is latest or missing.")
 }
 
-// CheckImage refuses an image of scylla-agent that may change between pulls.
+// CheckImage refuses what is not an image reference, which the API server would accept and no
+// kubelet could pull, and an image of scylla-agent that may change between pulls.
 func CheckImage(image string, allowed bool) error {
+	if _, _, err := release.Reference(image); image != "" && err != nil {
+		return exit.WithHint(exit.Usagef("invalid --image: %w", err),
+			"an image reference is [REGISTRY/]NAME:TAG or [REGISTRY/]NAME@sha256:DIGEST, "+
+				"NAME in lower case and without spaces")
+	}
 	if allowed || !release.Floating(image) {
 		return nil
 	}

@@ -73,7 +73,7 @@ decommissioned disk, a banned host ID or another node's volume, nor the launcher
 seed that is UP (SeedsNotUp). Warning: with the Scylla Operator, --datacenter and --cluster restart
 every Pod, one by one, and again with --undo. MEMBER and --per-service restart nothing.
 ` + cli.MemberForms + `
-Exit code: 0 forced or undone, 1 error, 2 refused or not confirmed.`,
+Exit code: 0 forced or undone, 2 no such member, refused or not confirmed, 1 error.`,
 		Example: cli.Examples(
 			"# Show what would be ignored, change nothing",
 			"kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client",

@@ -96,7 +96,7 @@ later with its old disk would belong to the old cluster.
 --group0 resets only the ID of group 0, which the recovery of a lost majority changes. Nodes may
 run: the ID that they report is then recorded.
 
-Exit code: 0 reset, or nothing to reset, 1 error, 2 refused or not confirmed.`,
+Exit code: 0 reset, or nothing to reset, 2 no such cluster, refused or not confirmed, 1 error.`,
 		Example: cli.Examples(
 			"# Show what would be reset, or why it is refused",
 			"kubectl scylla init reset demo -n demo --dry-run",

@@ -35,8 +35,14 @@ const help = cli.MemberForms + `
 
 Runs kubectl from PATH and passes it the given flags, such as --context.
 
-Exit code: that of kubectl or of the command; with --all 1 if it failed on any node;
+`
+
+// The exit codes of logs, and of the verbs that run a command.
+const (
+	logsCodes = `Exit code: that of kubectl; 2 if refused before: no such member, no Pod, or no kubectl.`
+	runCodes  = `Exit code: that of kubectl or of the command; with --all 1 if it failed on any node;
 2 if refused before: no such member, not running, not confirmed, or no kubectl.`
+)
 
 // Exec returns the command exec.
 func Exec(d *cli.Deps) *cobra.Command {
@@ -118,8 +124,12 @@ type verb struct {
 }
 
 func (v *verb) command(use, short, long string, examples ...string) *cobra.Command {
+	codes := runCodes
+	if v.logs {
+		codes = logsCodes
+	}
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: short + ".\n\n" + long + help, Example: cli.Examples(examples...),
+		Use: use, Short: short, Long: short + ".\n\n" + long + help + codes, Example: cli.Examples(examples...),
 		GroupID:               cli.GroupOperate,
 		DisableFlagsInUseLine: true, Args: v.arguments, ValidArgsFunction: v.d.CompleteMembers,
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },

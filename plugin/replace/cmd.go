@@ -75,7 +75,7 @@ characters of the host ID. Then it labels the member Service with scylla/replace
 the Scylla Operator) replaces the node. Ctrl-C stops only the display; to withdraw: replace cancel.
 The cluster bans the dead node as soon as the new node requests the replacement, even if that fails.
 A failed attempt is therefore resumed, not undone: same original host ID, fresh volume.
-Exit code: 0 replaced (or requested), 1 attempt failed, 2 refused by a check, 4 --timeout exceeded.`,
+Exit code: 0 replaced (or requested), 1 attempt failed, 2 no such node or refused, 4 --timeout over.`,
 		Example: cli.Examples(
 			"# Show what would happen, and whether it is allowed",
 			"kubectl scylla replace demo-dc1-rack3-0 -n demo --dry-run=client",
@@ -108,7 +108,7 @@ func newStatusCmd(d *cli.Deps) *cobra.Command {
 NODE it shows the open or last replacement of that member.
 
 Exit code: 0 all in progress or finished, 3 a replacement has failed or is blocked by a check, a
-PodDisruptionBudget, the API server, or a Scylla Operator that does not run.`,
+PodDisruptionBudget, the API server, or a Scylla Operator that does not run, 2 no such node.`,
 		Example: cli.Examples(
 			"# Progress and failures in this namespace",
 			"kubectl scylla replace status -n demo",
@@ -138,8 +138,8 @@ func newResumeCmd(d *cli.Deps) *cobra.Command {
 		Long: `Resume a failed attempt with the original host ID and a fresh volume. Plan, checks and progress are
 as with replace.
 
-Exit code: 0 replaced (with --wait=false: requested), 1 attempt failed, 2 refused by a check, 4
-not replaced within --timeout.`,
+Exit code: 0 replaced (with --wait=false: requested), 1 attempt failed, 2 no such node or refused by
+a check, 4 not replaced within --timeout.`,
 		Example: cli.Examples(
 			"# Resume after a failed attempt",
 			"kubectl scylla replace resume demo-dc1-rack2-0 -n demo",
@@ -166,7 +166,7 @@ func newCancelCmd(d *cli.Deps) *cobra.Command {
 		Short: "Withdraw a request; possible until the volume is deleted",
 		Long: `Withdraw the request to replace a node; possible until its volume is deleted.
 
-Exit code: 0 withdrawn, 2 too late, 4 not withdrawn within --timeout.`,
+Exit code: 0 withdrawn, 2 no such node or too late, 4 not withdrawn within --timeout, 1 error.`,
 		Example: cli.Examples(
 			"# Withdraw the request",
 			"kubectl scylla replace cancel demo-dc1-rack3-0 -n demo",

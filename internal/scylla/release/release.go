@@ -118,18 +118,26 @@ var imageReference = pattern.Lazy(
 // running version may differ from the tag: see Effective.
 func OfImage(ref string) (Version, error) { return images.of(ref, ofImage) }
 
-func ofImage(ref string) (Version, error) {
+// Reference returns the tag and the digest of an image reference, or an error if ref is none.
+func Reference(ref string) (tag, digest string, err error) {
 	m := imageReference().FindStringSubmatch(ref)
 	if m == nil {
-		return Version{}, fmt.Errorf("%q is not an image reference", ref)
+		return "", "", fmt.Errorf("%q is not an image reference", ref)
 	}
-	host, tag, digest := strings.TrimSuffix(m[1], "/"), m[3], m[4]
 	// Only a name with a dot or port, or localhost, is a registry; any other first part belongs to
 	// the path, in lower case.
+	host := strings.TrimSuffix(m[1], "/")
 	if host != "" && host != "localhost" && !strings.ContainsAny(host, ".:[") && strings.ToLower(host) != host {
-		return Version{}, fmt.Errorf("%q is not an image reference: the repository must be lower case", ref)
+		return "", "", fmt.Errorf("%q is not an image reference: the repository must be lower case", ref)
 	}
+	return m[3], m[4], nil
+}
+
+func ofImage(ref string) (Version, error) {
+	tag, digest, err := Reference(ref)
 	switch {
+	case err != nil:
+		return Version{}, err
 	case tag == "" && digest != "":
 		return Version{}, fmt.Errorf("image %q has a digest but no tag: its version is unknown", ref)
 	case tag == "":
