@@ -148,7 +148,7 @@ func TestBadInput(t *testing.T) {
 	for _, verb := range [][]string{{"status"}, {"barrier"}, {"report"}, {"describe", "x"}, {"dashboard", "--once"}, {"replace", "x", "--dry-run"}, {"replace", "status"}} {
 		for from, want := range map[string]string{
 			missing: "no such file", broken: "document 1: yaml: line 1", words: "not a Kubernetes object", empty: "no objects in 0 documents", other: "no cluster in the objects", cut: "document 1",
-			dir: "is a directory",
+			dir: "broken.yaml: document 1: yaml: line 1",
 		} {
 			all = append(all, bad{append(append([]string{}, verb...), "--from", from), want, 1})
 		}

@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 
@@ -15,13 +16,16 @@ const savedCure = "save them with: for k in service pod statefulset pvc pdb even
 	"scylladbdatacenternodesstatusreports scylladbstatusreports; do kubectl get $k -n NAMESPACE -o json; done " +
 	"> cluster.json"
 
+// ErrNoCluster is returned by Read if no object belongs to a cluster.
+var ErrNoCluster = errors.New("no cluster in the objects")
+
 // notObjects matches the first lines of files that people have and that are not objects, with what
 // they are.
 var notObjects = []struct {
 	begins func() *regexp.Regexp
 	what   string
 }{
-	{pattern.Lazy(`(?m)\A(?:.*\n){0,8}?(?:INFO|WARN|ERROR|DEBUG|TRACE) +\d{4}-\d\d-\d\d[ T]`),
+	{pattern.Lazy(`(?m)\A(?:.*\n){0,8}?(?:20\S+Z +)?(?:INFO|WARN|ERROR|DEBUG|TRACE) +\d{4}-\d\d-\d\d[ T]`),
 		"a log of ScyllaDB; explain it with: kubectl scylla describe --log FILE"},
 	{pattern.Lazy(`(?m)\A(?:.*\n){0,8}?(?:Status=Up/Down|Datacenter: \S+\s*$)`), "the output of nodetool status"},
 }

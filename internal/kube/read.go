@@ -334,7 +334,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	slices.Sort(t.notes)
 	if len(t.byKey) == 0 {
 		return nil,
-			fmt.Errorf("no cluster in the objects: no member Service, Pod, StatefulSet or report has label %s; %s",
+			fmt.Errorf("%w: no member Service, Pod, StatefulSet or report has label %s; %s", ErrNoCluster,
 				api.LabelCluster, savedCure)
 	}
 	keys := slices.SortedFunc(maps.Keys(t.byKey), func(a, b cluster.Key) int {

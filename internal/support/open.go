@@ -15,12 +15,12 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
 // Bounds of what Open reads. Pack writes nothing larger.
@@ -41,6 +41,8 @@ type Saved struct {
 	TakenAt time.Time
 	// Clusters are sorted by namespace and name. Those of plain saved objects are only snapshots.
 	Clusters []*Cluster
+	// Logs are those of ScyllaDB that were saved with plain objects, by Pod.
+	Logs map[string][]byte
 }
 
 // Snapshots returns the snapshots of all clusters.
@@ -100,22 +102,16 @@ func (c *Cluster) use(source cluster.Source) error {
 	return nil
 }
 
-// Open reads an archive or plain saved objects (see kube.Read), depending on the first bytes. An
-// archive is not trusted: the error is why it is invalid, and nothing is written to disk.
+// Open reads an archive, plain saved objects (see kube.Read), or either of them compressed,
+// depending on the first bytes. An archive is not trusted: the error is why it is invalid, and
+// nothing is written to disk.
 func Open(r io.Reader) (*Saved, error) {
 	b := bufio.NewReader(r)
-	if magic, _ := b.Peek(4); !bytes.Equal(magic, []byte("PK\x03\x04")) && !bytes.Equal(magic, []byte("PK\x05\x06")) {
-		snapshots, err := kube.Read(b)
-		if err != nil {
-			return nil, err
-		}
-		s := &Saved{}
-		for _, one := range snapshots {
-			s.TakenAt = one.SavedAt // one time for the whole file
-			s.Clusters = append(s.Clusters, &Cluster{Snapshot: cluster.New(one, cluster.SourceAuto, one.SavedAt),
-				Requested: cluster.SourceAuto})
-		}
-		return s, nil
+	switch magic, _ := b.Peek(4); {
+	case bytes.HasPrefix(magic, []byte("\x1f\x8b")):
+		return openGzip(b)
+	case !bytes.Equal(magic, []byte("PK\x03\x04")) && !bytes.Equal(magic, []byte("PK\x05\x06")):
+		return newGathered().stream(b)
 	}
 	data, err := bounded.Limit{Bytes: maxPacked, Cure: `not an archive of "kubectl scylla report --archive"`}.Read(b,
 		"the file")
@@ -143,7 +139,7 @@ func checkDirectory(data []byte) error {
 		binary.LittleEndian.Uint32(data[end+16:])
 	switch {
 	case int(files) > maxFiles:
-		return fmt.Errorf("it has %d files, more than %d", files, maxFiles)
+		return fmt.Errorf("it has %d files, more than %d; extract it, and read its directory", files, maxFiles)
 	case size > maxDirectory:
 		return fmt.Errorf("its directory has %d bytes, more than %d", size, maxDirectory)
 	case int64(from)+int64(size) != int64(end) ||
@@ -160,6 +156,9 @@ func open(data []byte) (*Saved, error) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, fmt.Errorf("%w; copy it again, it is damaged or truncated", err)
+	}
+	if !slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == manifestName }) {
+		return openZip(z.File)
 	}
 	byName := map[string]*zip.File{}
 	for _, f := range z.File {

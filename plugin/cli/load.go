@@ -67,8 +67,8 @@ type ReadFlags struct {
 const AllNamespacesUsage = "Include clusters in all namespaces."
 
 // FromUsage is the usage of --from.
-const FromUsage = "Saved objects to read: an archive (report --archive), output of \"kubectl get -o yaml\", - for " +
-	"standard input, or sample:NAME."
+const FromUsage = "Saved objects: an archive, output of \"kubectl get -o yaml\", must-gather, cluster-info dump, - (standard " +
+	"input), or sample:NAME."
 
 // AddFlags binds --source and --from; many also binds -A and -l.
 func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
@@ -159,7 +159,7 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 	} else if saved.Clusters[0].Snapshot.Old {
 		d.Say(words.Saved("saved objects", saved.TakenAt, now) + "\n")
 	}
-	r.saved = saved
+	r.saved, r.Logs.Given = saved, saved.Logs
 	return r, nil
 }
 
@@ -184,12 +184,29 @@ func (r *Reader) Quiet() *Reader {
 	}
 	quiet.Streams.ErrOut = io.Discard
 	out := &Reader{d: quiet, flags: r.flags, c: r.c, saved: r.saved}
-	out.Logs = LogReader{Deps: quiet, Archived: out.Archived}
+	out.Logs = LogReader{Deps: quiet, Archived: out.Archived, Given: r.Logs.Given}
 	return out
 }
 
 // Deps returns the dependencies of the Reader.
 func (r *Reader) Deps() *Deps { return r.d }
+
+// openSaved reads a file or, as of must-gather, a directory.
+func openSaved(in io.Reader) (*support.Saved, error) {
+	f, isFile := in.(*os.File)
+	if !isFile {
+		return support.Open(in)
+	}
+	if info, err := f.Stat(); err != nil || !info.IsDir() {
+		return support.Open(in)
+	}
+	root, err := os.OpenRoot(f.Name())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // read only
+	return support.OpenDirectory(root.FS())
+}
 
 func (d *Deps) readSaved(name string) (*support.Saved, error) {
 	in, what := d.Streams.In, "standard input"
@@ -208,7 +225,7 @@ func (d *Deps) readSaved(name string) (*support.Saved, error) {
 		defer func() { _ = f.Close() }() // read only
 		in, what = f, name
 	}
-	saved, err := support.Open(in)
+	saved, err := openSaved(in)
 	if err != nil {
 		return nil, fmt.Errorf("read saved objects from %s: %w", what, err)
 	}

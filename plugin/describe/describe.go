@@ -135,7 +135,9 @@ func read(ctx context.Context, d *cli.Deps, reader *cli.Reader, typed string, lo
 	if err != nil {
 		return nil, err
 	}
-	if log != nil && m.Member != "" {
+	if log == nil {
+		log = reader.Logs.Given[m.Member] // saved with the objects
+	} else if m.Member != "" {
 		reader.Logs.Given = map[string][]byte{m.Member: log}
 		s = reader.Logs.Read(ctx, s)
 		if again := s.Member(m.Member); again != nil {

@@ -98,3 +98,31 @@ func TestLogsThatMustNotBeReadAreANote(t *testing.T) {
 		}
 	}
 }
+
+// TestADirectoryOfMustGather: what another tool has gathered is read with the logs in it, by status and by describe.
+func TestADirectoryOfMustGather(t *testing.T) {
+	const member = "demo-dc1-rack3-0"
+	dir := t.TempDir()
+	pod := filepath.Join(dir, "namespaces", "demo", "pods", member)
+	if err := os.MkdirAll(pod, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{
+		filepath.Join(dir, "all.yaml"): plugintest.SavedYAML(t, plugintest.New(3, 1).Down(member).Objects()),
+		filepath.Join(pod, "scylla.previous"): []byte("2026-11-21T11:40:11.123456789Z FATAL: Exception during startup, aborting: " +
+			"std::runtime_error (Could not setup Async I/O: Resource temporarily unavailable. The most common cause is not enough request capacity in /proc/sys/fs/aio-max-nr.)\n"),
+	} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]string{
+		"status":             "raise sysctl fs.aio-max-nr on Kubernetes node worker-1",
+		"describe " + member: "AioExhausted",
+	} {
+		got := plugintest.Run{Args: append(strings.Fields(args), "-n", "demo", "--from", dir)}.Do(t)
+		if !strings.Contains(got.Stdout, want) {
+			t.Errorf("%s: want %q in\n%s%s", args, want, got.Stdout, got.Stderr)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package support_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+)
+
+const gatheredMember = "demo-dc1-rack3-0"
+
+// mustGather has the files of the Scylla Operator's must-gather: one object in each, and logs.
+func mustGather(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{
+		"mg/namespaces/demo/pods/" + gatheredMember + "/scylla.current":      []byte("INFO  2026-11-21 11:50:00,000 [shard 0:main] init - later\n"),
+		"mg/namespaces/demo/pods/" + gatheredMember + "/scylla.previous":     []byte("ERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n"),
+		"mg/namespaces/demo/pods/" + gatheredMember + "/agent.current":       []byte("not ScyllaDB's\n"),
+		"mg/scylla-operator-must-gather.log":                                 []byte("I1121 11:50:00 gathering\n"),
+		"mg/namespaces/demo/configmaps/other.yaml":                           []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n  namespace: demo\n"),
+		"mg/namespaces/demo/pods/" + gatheredMember + "/nodetool-status.log": []byte("Datacenter: dc1\n"),
+	}
+	for _, o := range plugintest.New(3, 1).Down(gatheredMember).Objects() {
+		kind := fmt.Sprintf("%T", o)
+		out["mg/namespaces/demo/"+strings.ToLower(kind[strings.Index(kind, ".")+1:])+"s/"+o.GetName()+".yaml"] = plugintest.SavedYAML(t, []client.Object{o})
+	}
+	return out
+}
+
+func tgz(t *testing.T, files map[string][]byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(files[name]))}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = w.Write(files[name])
+	}
+	_, _ = w.Close(), z.Close()
+	return b.Bytes()
+}
+
+func zipOf(files map[string][]byte) []byte {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, _ := w.Create(name) // into memory
+		_, _ = f.Write(files[name])
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+func gz(text []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(text)
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// dump is what cluster-info dump prints: Lists as JSON, and the logs between them.
+func dump(t *testing.T, parts string) []byte {
+	t.Helper()
+	objects := slices.DeleteFunc(plugintest.New(3, 1).Down(gatheredMember).Objects(), func(o client.Object) bool { _, is := o.(*corev1.Pod); return !is })
+	return append(plugintest.SavedYAML(t, objects), []byte(parts)...)
+}
+
+const dumped = "\n==== START logs for container scylla of pod demo/" + gatheredMember + " ====\nERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n{\"kind\": \"Pod\"}\n---\n" +
+	"==== END logs for container scylla of pod demo/" + gatheredMember + " ====\n==== START logs for container agent of pod demo/x ====\nno\n==== END logs for container agent of pod demo/x ====\n"
+
+// TestOpenWhatOthersGather: every form in which a must-gather or a cluster-info dump is kept has the same cluster, and the logs of ScyllaDB, the oldest run first.
+func TestOpenWhatOthersGather(t *testing.T) {
+	t.Parallel()
+	files, dir := mustGather(t), t.TempDir()
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const both = "ERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n\nINFO  2026-11-21 11:50:00,000 [shard 0:main] init - later\n\n"
+	for what, tc := range map[string]struct {
+		open func() (*support.Saved, error)
+		log  string
+	}{
+		"a directory":   {func() (*support.Saved, error) { return support.OpenDirectory(os.DirFS(dir)) }, both},
+		"a .tgz":        {func() (*support.Saved, error) { return support.Open(bytes.NewReader(tgz(t, files))) }, both},
+		"a .zip":        {func() (*support.Saved, error) { return support.Open(bytes.NewReader(zipOf(files))) }, both},
+		"a .gz":         {func() (*support.Saved, error) { return support.Open(bytes.NewReader(gz(dump(t, "")))) }, ""},
+		"a dump":        {func() (*support.Saved, error) { return support.Open(bytes.NewReader(dump(t, dumped))) }, "ERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n{\"kind\": \"Pod\"}\n---\n\n"},
+		"a dump, .gz":   {func() (*support.Saved, error) { return support.Open(bytes.NewReader(gz(dump(t, dumped)))) }, "ERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n{\"kind\": \"Pod\"}\n---\n\n"},
+		"byte for byte": {func() (*support.Saved, error) { return support.Open(&slow{dump(t, dumped)}) }, "ERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n{\"kind\": \"Pod\"}\n---\n\n"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, err := tc.open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(s.Clusters) != 1 || len(s.Clusters[0].Snapshot.Pods) != 3 {
+				t.Fatalf("%d clusters", len(s.Clusters))
+			}
+			if diff := cmp.Diff(tc.log, string(s.Logs[gatheredMember])); diff != "" || len(s.Logs) > 1 {
+				t.Errorf("%d logs (-want +got):\n%s", len(s.Logs), diff)
+			}
+		})
+	}
+}
+
+// slow gives one byte at a time.
+type slow struct{ left []byte }
+
+func (s *slow) Read(p []byte) (int, error) {
+	if len(s.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:1], s.left)
+	s.left = s.left[n:]
+	return n, nil
+}
+
+// TestGatheredErrorsNameTheFile: of many files the one that is wrong is named, and a damaged archive is.
+func TestGatheredErrorsNameTheFile(t *testing.T) {
+	t.Parallel()
+	wrong := mustGather(t)
+	wrong["mg/namespaces/demo/pods/bad.yaml"] = []byte("kind: Pod\nmetadata: [\n")
+	whole := tgz(t, mustGather(t))
+	for what, tc := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"a file that cannot be decoded": {tgz(t, wrong), "mg/namespaces/demo/pods/bad.yaml: document 1: "},
+		"a truncated archive":           {whole[:len(whole)/2], "it is damaged or truncated"},
+		"no cluster":                    {tgz(t, map[string][]byte{"a.yaml": []byte("kind: ConfigMap\nmetadata: {name: a}\n")}), "no cluster in the objects"},
+		"no objects":                    {zipOf(map[string][]byte{"a.txt": []byte("x")}), "no objects in files of YAML or JSON"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			if _, err := support.Open(bytes.NewReader(tc.data)); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
