@@ -316,6 +316,18 @@ func TestPodStateAndWaiting(t *testing.T) {
 			}
 		})
 	}
+	running, starts := stage.NewPod(t, "x-0", 1, nil), stage.NewPod(t, "x-0", 1, nil)
+	running.Status.ContainerStatuses[0].Ready = false
+	starts.Status.Phase, starts.Status.InitContainerStatuses = corev1.PodPending, nil
+	for want, pod := range map[string]*corev1.Pod{
+		"its Pod is Running, with 1 of 2 containers Ready":          running,
+		"its Pod is starting: 0 of 3 init containers have finished": starts,
+		"its Pod is None": nil,
+	} {
+		if got := words.Text(BecausePod(pod)); got != want {
+			t.Errorf("in a sentence: %q, want %q", got, want)
+		}
+	}
 	if got := PodState(nil); got != "None" {
 		t.Errorf("no Pod: %q", got)
 	}

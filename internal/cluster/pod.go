@@ -18,8 +18,30 @@ import (
 // PodState joins kubectl's STATUS and READY columns. A restartable init container (native sidecar)
 // counts as init container and as container.
 func PodState(pod *corev1.Pod) string {
+	word, between, done, of := podStatus(pod)
+	if of == 0 {
+		return word
+	}
+	return fmt.Sprintf("%s%s%d/%d", word, between, done, of)
+}
+
+// BecausePod is PodState in a sentence.
+func BecausePod(pod *corev1.Pod) words.Message {
+	switch word, between, done, of := podStatus(pod); {
+	case of == 0:
+		return words.New(words.BecausePod, "state", word)
+	case between == ":":
+		return words.New(words.BecausePodStarts, "passed", done, "inits", of)
+	default:
+		return words.New(words.BecausePod, "state", word, "ready", done, "containers", of)
+	}
+}
+
+// podStatus returns the STATUS column, and how many of its containers are ready or, after a colon,
+// how many of its init containers have finished.
+func podStatus(pod *corev1.Pod) (word, between string, done, of int) {
 	if pod == nil {
-		return "None"
+		return "None", "", 0, 0
 	}
 	inits := len(pod.Spec.InitContainers)
 	passed, ready, failed := initState(pod)
@@ -38,25 +60,25 @@ func PodState(pod *corev1.Pod) string {
 	through := c != nil && c.Status == corev1.ConditionTrue
 	switch {
 	case pod.DeletionTimestamp != nil:
-		return fmt.Sprintf("Terminating %d/%d", ready, total)
+		return "Terminating", " ", ready, total
 	case failed != "" && !through:
-		return "Init:" + failed
+		return "Init:" + failed, "", 0, 0
 	case passed < inits && !through && pod.Status.Phase == corev1.PodPending && podScheduled(pod):
-		return fmt.Sprintf("Init:%d/%d", passed, inits)
+		return "Init", ":", passed, inits
 	}
 	for i := range pod.Status.ContainerStatuses {
 		st := &pod.Status.ContainerStatuses[i]
 		if w := st.State.Waiting; w != nil && failing(w.Reason) {
-			return fmt.Sprintf("%s %d/%d", w.Reason, ready, total)
+			return w.Reason, " ", ready, total
 		}
 	}
 	switch {
 	case failed != "": // a sidecar, long after the start
-		return "Init:" + failed
+		return "Init:" + failed, "", 0, 0
 	case pod.Status.Phase == corev1.PodRunning:
-		return fmt.Sprintf("Running %d/%d", ready, total)
+		return "Running", " ", ready, total
 	}
-	return cmp.Or(string(pod.Status.Phase), "Unknown")
+	return cmp.Or(string(pod.Status.Phase), "Unknown"), "", 0, 0
 }
 
 // initState walks the init containers in order up to the starting one. passed counts those before

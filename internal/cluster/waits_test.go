@@ -34,7 +34,7 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 		want   string
 	}{
 		"it says nothing":      {want: "may start: all 6 nodes are seen UP"},
-		"all must stay UP":     {says: stabilising, want: "must wait: all nodes are UP, but not for long enough: they must stay UP for 10s, 6s left"},
+		"all must stay UP":     {says: stabilising, want: "must wait: all nodes are UP, but not for long enough: they must stay UP for 6s more"},
 		"a reporter is silent": {says: silent, want: "must wait: no response from the reporter of demo-rack2-0: connection refused"},
 		"a reporter has no address": {
 			says: &api.BarrierWait{Refusals: []api.BarrierRefusal{{Reason: "ReporterSilent", Observed: hostID(2, 0), Cause: words.Coded(words.New(words.ReporterWithoutAddress))}}},
@@ -74,7 +74,7 @@ func TestA3WhatABarrierSaysIsSeenFromOutside(t *testing.T) {
 		}, want: "may start: it is forced"},
 		"clocks differ": {
 			says: &api.BarrierWait{StableSince: new(metav1.NewTime(start.Add(time.Hour).Add(time.Hour).UTC())), StableFor: metav1.Duration{Duration: 10 * time.Second}},
-			want: "must wait: all nodes are UP, but not for long enough: they must stay UP for 10s, 10s left",
+			want: "must wait: all nodes are UP, but not for long enough: they must stay UP for 10s more",
 		},
 	}
 	for name, tc := range tests {

@@ -412,7 +412,11 @@ func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
 		if one {
 			s.explainPlace(&f, nodes)
 		}
-		f.Evidence = words.New(words.NumbersGroup, "rows", rows, "starting", numberOrNone(startingNow),
+		numbers := words.NumbersGroup
+		if rows == 0 {
+			numbers = words.NumbersNoGroup
+		}
+		f.Evidence = words.New(numbers, "rows", rows, "starting", numberOrNone(startingNow),
 			"kubernetesNodes", numberOrNone(len(machines)))
 		s.give(s.add(f), nodes)
 	}

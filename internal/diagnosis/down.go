@@ -82,7 +82,7 @@ func (s *scene) downMessage(n *node) (message, step words.Message) {
 		if why = s.c.Halted(n.Member); !why.IsZero() {
 			break
 		}
-		why = words.New(words.BecausePod, "state", cluster.PodState(pod))
+		why = cluster.BecausePod(pod)
 		for _, k := range n.about {
 			// A Pod without trouble explains nothing; the reason for its missing row does.
 			if b := &s.h.Blockers[k]; cluster.Serving(pod) && b.Reason == words.RowError && !b.Cause.IsZero() {

@@ -64,6 +64,10 @@ func TestMaintenanceIsNamedAsAPossibleCause(t *testing.T) {
 			change:  func(o *cluster.Objects) { notReady(o, "demo-dc1-rack2") },
 			want:    []string{"PodsNotReady: "},
 		},
+		"every node": {
+			cluster: plugintest.New(1, 2).Down("demo-dc1-rack1-0").Down("demo-dc1-rack1-1"),
+			want:    []string{"DatacenterDown: no status report of another node shows them"},
+		},
 		"a rack of two": {
 			cluster: plugintest.New(3, 2).Operator().Down("demo-dc1-rack3-0").Down("demo-dc1-rack3-1").Maintenance("demo-dc1-rack3-0", time.Hour).Maintenance("demo-dc1-rack3-1", time.Hour),
 			want:    []string{"RackDown: reported by 4 other nodes; a possible cause: demo-dc1-rack3-0 and demo-dc1-rack3-1 have label scylla/node-maintenance, which keeps the Pod from being Ready"},

@@ -84,7 +84,7 @@ var (
 		"{version}, but {node} runs {oldest}, the oldest version in the cluster")
 	NewcomerOnItsWay    = define("NewcomerOnItsWay", "{node} is joining")
 	NewcomerBefore      = define("NewcomerBefore", "{node} is also waiting, and joins first")
-	MustStayUp          = define("MustStayUp", "they must stay UP for {window}, {left} left")
+	MustStayUp          = define("MustStayUp", "they must stay UP for {left} more")
 	VolumeOfOtherHostID = define("VolumeOfOtherHostID",
 		"it contains host ID {volume}[ of {owner}][, but its Service records {recorded}]")
 	VolumeOfUnknownHostID = define("VolumeOfUnknownHostID",

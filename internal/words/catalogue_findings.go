@@ -111,8 +111,11 @@ var (
 	BecauseNoPod              = define("BecauseNoPod", "it has no Pod")
 	BecauseKubernetesNodeGone = define("BecauseKubernetesNodeGone",
 		"its Kubernetes node {kubernetesNode} no longer exists")
-	KubernetesNodeIs  = define("KubernetesNodeIs", "its Kubernetes node {kubernetesNode} is {state}")
-	BecausePod        = define("BecausePod", "its Pod is {state}")
+	KubernetesNodeIs = define("KubernetesNodeIs", "its Kubernetes node {kubernetesNode} is {state}")
+	BecausePod       = define("BecausePod",
+		"its Pod is {state}[, with {ready} of {containers} {containers?container|containers} Ready]")
+	BecausePodStarts = define("BecausePodStarts",
+		"its Pod is starting: {passed} of {inits} {inits?init container has|init containers have} finished")
 	BecauseNoPlace    = define("BecauseNoPlace", "its Pod is waiting for {waits}")
 	BarrierHasOpened  = define("BarrierHasOpened", "its barrier has opened")
 	BarrierNotReached = define("BarrierNotReached", "nothing blocks it, but its barrier does not run yet")
@@ -125,9 +128,9 @@ var (
 	EndedWithStatus = define("EndedWithStatus", "with status {status}")
 	EndedBySignal   = define("EndedBySignal", "on a signal")
 	ScyllaDBUnready = define("ScyllaDBUnready",
-		"its container has been running for {for}, but ScyllaDB in it does not respond")
+		"its container has been running[ for {for}], but ScyllaDB in it does not respond")
 	ScyllaDBStartsLong = define("ScyllaDBStartsLong",
-		"its container has been running for {for} without becoming Ready")
+		"its container has been running[ for {for}] without becoming Ready")
 	ScyllaDBDrained = define("ScyllaDBDrained",
 		"it was drained (nodetool drain): it is running, and accepts clients again after a restart")
 	ScyllaDBInMaintenance = define("ScyllaDBInMaintenance",
@@ -140,6 +143,8 @@ var (
 	WhereItIs    = define("WhereItIs", "{ip} on {kubernetesNode}")
 	NumbersGroup = define("NumbersGroup",
 		"reported by {rows} other {rows?node|nodes}[; {starting} {starting?is|are} starting][; {kubernetesNodes} Kubernetes {kubernetesNodes?node is|nodes are} also not responding]")
+	NumbersNoGroup = define("NumbersNoGroup",
+		"no status report of another node shows them[; {starting} {starting?is|are} starting][; {kubernetesNodes} Kubernetes {kubernetesNodes?node is|nodes are} also not responding]")
 	NumbersSilent   = define("NumbersSilent", "{silent} status {silent?report|reports} missing, {rows} present")
 	NumbersVersions = define("NumbersVersions", "{counts}")
 

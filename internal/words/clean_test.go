@@ -70,6 +70,19 @@ func TestAge(t *testing.T) {
 	}
 }
 
+// A sentence has one age: the cause gives its own only if the finding has none.
+func TestASentenceHasOneAge(t *testing.T) {
+	m := words.New(words.FindingNodeDown, "node", "a-0", "why", words.New(words.ScyllaDBUnready, "for", time.Hour))
+	for age, want := range map[string]string{
+		"12s": "a-0 DOWN for 12s: its container has been running, but ScyllaDB in it does not respond",
+		"":    "a-0 DOWN: its container has been running for 1h0m, but ScyllaDB in it does not respond",
+	} {
+		if got := words.Aged(m, age); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // The variation selectors of Mongolian are drawn as nothing, as the others are.
 func TestNoHarm33CleanShowsMongolianSelectors(t *testing.T) {
 	for _, r := range []rune{0x180b, 0x180c, 0x180d, 0x180e, 0x180f} {

@@ -217,9 +217,15 @@ func Saved(what string, taken, now time.Time) string {
 }
 
 // Aged returns the text of m with an age such as "12s": at {age} of its sentence, else at its end.
+// The age of its cause is left out: two in one sentence are mistaken for each other.
 func Aged(m Message, age string) string {
 	if age == "" {
 		return Text(m)
+	}
+	if why, ok := m.Params["why"].(Message); ok && why.Params["for"] != nil {
+		m.Params, why.Params = maps.Clone(m.Params), maps.Clone(why.Params)
+		delete(why.Params, "for")
+		m.Params["why"] = why
 	}
 	if !strings.Contains(sentences[m.Code], "{age}") {
 		return Text(m) + " (for " + age + ")"

@@ -138,7 +138,7 @@ func TestA3StabilisationBeginsAnewAfterABreak(t *testing.T) {
 		if said == nil || said.StableFor.Duration != 10*time.Second || time.Since(said.StableSince.Time) > 10*time.Second {
 			t.Errorf("the Pod says %+v at %v", said, time.Now())
 		}
-		if log := w.logged(); !strings.Contains(log, "Stabilising") || !strings.Contains(log, "they must stay UP for 10s, 10s left") {
+		if log := w.logged(); !strings.Contains(log, "Stabilising") || !strings.Contains(log, "they must stay UP for 10s more") {
 			t.Errorf("does not say what it waits for:\n%s", log)
 		}
 		opens(t, done)
