@@ -61,6 +61,13 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{[]string{"status", "--kubeconfig", config, "--context", ""}, "prod\tcurrent context\ntest\n:4\n"},
 		{[]string{"describe", "--kubeconfig", config, "--context", "te"}, "test\n:4\n"},
 		{[]string{"force"}, "force-proceed\tLet a member start ScyllaDB even though its barrier blocks it\nforce-bootstrap\tAlias of force-proceed\n:4\n"},
+		{[]string{"status", "--from", "sample:inc"}, "sample:incident\ta node has failed, and a new node is waiting\n:4\n"},
+		{[]string{"status", "--from", "s"}, ":0\n"}, // files
+		{[]string{"describe", "--from", "sample:incident", "demo-dc1-rack3"}, "demo-dc1-rack3-0\tMember, Pod Running 1/2\n:4\n"},
+		{[]string{"status", "--from", "sample:incident", ""}, "demo\n:4\n"},
+		{[]string{"describe", "--from", "-", ""}, ":4\n"},
+		{[]string{"version", "--"}, "--color\tWhen to use colour. auto: on terminals only; respects NO_COLOR and CLICOLOR_FORCE.\n--context\tThe name of the kubeconfig context to use\n--namespace\tIf present, the namespace scope for this CLI request\n--help\thelp for version\n--output\tOutput format. One of: short, json, yaml.\n:4\n"},
+		{[]string{"version", "--cl"}, "--client-certificate\tPath to a client certificate file for TLS\n--client-key\tPath to a client key file for TLS\n--cluster\tThe name of the kubeconfig cluster to use\n:4\n"},
 		{[]string{"force-bootstrap", "--per"}, "--per-service\tWith --datacenter or --cluster: annotate only the Services of members that have not joined.\n:4\n"},
 	} {
 		r := plugintest.Run{Args: append([]string{"__complete"}, tc.args...), Objects: objects}.Do(t)

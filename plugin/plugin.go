@@ -166,6 +166,7 @@ func helpCmd() *cobra.Command {
 func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 	root := NewCmd(d, args[0])
 	root.SetArgs(args[1:])
+	hideUntilTyped(root, args[1:])
 	ran := false
 	for _, cmd := range root.Commands() {
 		wrap(cmd, d, &ran)

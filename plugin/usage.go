@@ -93,6 +93,18 @@ func split(cmd *cobra.Command) (explained *pflag.FlagSet, rare, global []string)
 	return explained, rare, global
 }
 
+// hideUntilTyped hides the flags of kubectl from a completion of all flags: one that is typed up to
+// its first letter is completed.
+func hideUntilTyped(root *cobra.Command, args []string) {
+	if len(args) == 0 || !strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) ||
+		strings.Trim(args[len(args)-1], "-") != "" {
+		return
+	}
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		f.Hidden = f.Hidden || !ours[f.Name] || f.Name == "kubeconfig"
+	})
+}
+
 // fold returns words in lines of at most width cells.
 func fold(words []string, width int) string {
 	var lines []string

@@ -116,7 +116,12 @@ func (d *Deps) CompleteDatacenters(cmd *cobra.Command, _ []string, toComplete st
 
 func (d *Deps) complete(cmd *cobra.Command, toComplete string, names func(*cluster.Cluster, cluster.Key) []string,
 	load bool) ([]string, cobra.ShellCompDirective) {
-	return complete(cmd, toComplete, func(ctx context.Context) []string { return d.candidates(ctx, names, load) })
+	return complete(cmd, toComplete, func(ctx context.Context) []string {
+		if from := cmd.Flags().Lookup("from"); from != nil && from.Value.String() != "" {
+			return d.saved(ctx, from.Value.String(), names)
+		}
+		return d.candidates(ctx, names, load)
+	})
 }
 
 // complete returns the distinct candidates that begin with the typed text, within

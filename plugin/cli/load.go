@@ -66,17 +66,13 @@ type ReadFlags struct {
 // AllNamespacesUsage is the usage of --all-namespaces.
 const AllNamespacesUsage = "Include clusters in all namespaces."
 
-// FromUsage is the usage of --from.
-const FromUsage = "Saved objects: an archive, output of \"kubectl get -o yaml\", must-gather, cluster-info dump, - (standard " +
-	"input), or sample:NAME."
-
 // AddFlags binds --source and --from; many also binds -A and -l.
 func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
 	f.Source = SourceFlag(cluster.SourceAuto)
 	cmd.Flags().Var(&f.Source, "source",
 		"Source of status reports: report, annotation (of Pods), live (each node by port-forward), auto (the first "+
 			"that has any).")
-	cmd.Flags().StringVar(&f.From, "from", "", FromUsage)
+	AddFromFlag(cmd, &f.From)
 	cmd.Flags().StringVar(&f.ControllerNamespace, "controller-namespace", DefaultControllerNamespace,
 		"Namespace of the controller's Lease. If empty, the Lease is not checked.")
 	_ = cmd.RegisterFlagCompletionFunc("source",

@@ -98,7 +98,7 @@ Exit code: 0 forced or undone, 2 no such member, refused or not confirmed, 1 err
 	f.StringVar(&o.cluster, "cluster", "", "ScyllaDB cluster (not kubectl's) to force, or that of --datacenter.")
 	f.BoolVar(&o.perService, "per-service", false,
 		"With --datacenter or --cluster: annotate only the Services of members that have not joined.")
-	f.StringVar(&o.from, "from", "", cli.FromUsage)
+	cli.AddFromFlag(cmd, &o.from)
 	cli.Rarely(cmd, "from")
 	f.BoolVar(&o.undo, "undo", false, "Stop forcing: remove the annotations.")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
