@@ -35,8 +35,9 @@ func StepFacts(name string, style Style, m words.Message, p words.Printer) []Fac
 	return out
 }
 
-// Facts returns the page as text, with a bold first name.
-func Facts(facts []Fact) string {
+// Facts returns the page as text of at most width cells, 0 for no limit, with a bold first name.
+// A text continues at FactColumn; the text after the first name at column 2.
+func Facts(facts []Fact, width int) string {
 	var b strings.Builder
 	for i, f := range facts {
 		name := f.Name
@@ -45,10 +46,23 @@ func Facts(facts []Fact) string {
 		}
 		if f.Text != "" {
 			pad := strings.Repeat(" ", max(1, FactColumn-len(name)))
+			indent := strings.Repeat(" ", FactColumn)
 			if i == 0 {
-				name = Strong.Paint(f.Name) + ":"
+				name, indent = Strong.Paint(f.Name)+":", "  "
 			}
-			b.WriteString(name + pad + f.Style.Paint(f.Text))
+			limit := width
+			if f.Command {
+				limit = 0
+			}
+			// A word as wide as what precedes the text stands for it.
+			lead := Width(name + pad)
+			lines := Wrap(strings.Repeat("_", lead)+f.Text, limit, indent)
+			lines[0] = lines[0][lead:]
+			for k, line := range lines {
+				rest := strings.TrimLeft(line, " ")
+				lines[k] = line[:len(line)-len(rest)] + f.Style.Paint(rest)
+			}
+			b.WriteString(name + pad + strings.Join(lines, "\n"))
 		}
 		b.WriteByte('\n')
 	}

@@ -48,8 +48,23 @@ func TestFollowUpTasksAreShownUntilNoneIsLeft(t *testing.T) {
 
 func TestFacts(t *testing.T) {
 	t.Parallel()
-	got := plain(show.Facts([]show.Fact{{Name: "Pod", Text: "Running"}, {Text: "on node-1"}, {}, {Name: "A name beyond the column", Text: "text"}}))
+	got := plain(show.Facts([]show.Fact{{Name: "Pod", Text: "Running"}, {Text: "on node-1"}, {}, {Name: "A name beyond the column", Text: "text"}}, 0))
 	want := "Pod:             Running\n" + strings.Repeat(" ", show.FactColumn) + "on node-1\n\nA name beyond the column: text\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestFactsWrap: texts continue below their begin, those of the title below it; a command is not broken.
+func TestFactsWrap(t *testing.T) {
+	t.Parallel()
+	command := "kubectl logs demo-dc1-rack1-0 -n demo --container scylla"
+	got := plain(show.Facts([]show.Fact{
+		{Name: "demo/demo-dc1-rack1-0", Text: "DOWN for 12s: no answer from it at all", Style: show.Bad},
+		{Name: "Next", Text: "do not delete it; check its own log", Style: show.Strong}, {Text: command, Command: true},
+	}, 40))
+	pad := "\n" + strings.Repeat(" ", show.FactColumn)
+	want := "demo/demo-dc1-rack1-0: DOWN for 12s: no\n  answer from it at all\nNext:            do not delete it; check" + pad + "its own log" + pad + command + "\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -54,7 +54,7 @@ func TestThePageIsWhatDescribePrints(t *testing.T) {
 		t.Fatal(err)
 	}
 	ages := regexp.MustCompile(`\d+[dhms][0-9dhms]*`)
-	if diff := cmp.Diff(ages.ReplaceAllString(out.String(), "AGE"), ages.ReplaceAllString(ansi.Strip(show.Facts(page.Lines)), "AGE")); diff != "" {
+	if diff := cmp.Diff(ages.ReplaceAllString(out.String(), "AGE"), ages.ReplaceAllString(ansi.Strip(show.Facts(page.Lines, 0)), "AGE")); diff != "" {
 		t.Errorf("the page differs (-verb +page):\n%s", diff)
 	}
 	if want := "kubectl --context=test logs demo-dc1-rack3-0 -c scylla --previous -n demo"; page.Command != want || !strings.Contains(out.String(), "\n                 "+want+"\n") {

@@ -89,7 +89,7 @@ func (o *options) Run(ctx context.Context) error {
 		if !o.output.Text() {
 			return o.output.Document(o.d, doc)
 		}
-		return o.d.Print(show.Facts(doc.logFacts(opts)), opts)
+		return o.d.Print(show.Facts(doc.logFacts(opts), opts.Width), opts)
 	}
 	reader, err := o.d.NewReader(ctx, o.read)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *options) Run(ctx context.Context) error {
 	if !o.output.Text() {
 		return o.output.Document(o.d, doc)
 	}
-	return o.d.Print(show.Facts(doc.Facts(opts)), opts)
+	return o.d.Print(show.Facts(doc.Facts(opts), opts.Width), opts)
 }
 
 // limitLog bounds a given log.
