@@ -4,6 +4,7 @@ package plugin_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -14,22 +15,32 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
-// TestHelpFitsOnOneScreen: 40 lines of 100 columns. A command of an example is not broken, because it is copied; the root lists all commands.
+// TestHelpFitsOnOneScreen: 54 lines of 80 columns, and at most three examples. A command of an example is not broken, because it is copied; the root lists all commands.
 func TestHelpFitsOnOneScreen(t *testing.T) {
 	each(tree("kubectl-scylla"), func(cmd *cobra.Command) {
-		most := 40
+		most := 54
 		if !cmd.HasParent() {
-			most = 60
+			most = 70
 		}
 		args := append(strings.Fields(cmd.CommandPath())[2:], "--help")
 		text := plugintest.Run{Args: args}.Do(t).Stdout
 		if n := strings.Count(text, "\n"); n > most || n < 10 {
 			t.Errorf("%s: help has %d lines, want 10 to %d", cmd.CommandPath(), n, most)
 		}
+		examples := 0
 		for line := range strings.Lines(text) {
-			if len(line) > 101 && !strings.Contains(line, "  kubectl ") {
+			if strings.HasPrefix(line, "  # ") {
+				examples++
+			}
+			if len([]rune(line)) > 81 && !strings.HasPrefix(line, "  kubectl ") {
 				t.Errorf("%s: help is %d wide: %s", cmd.CommandPath(), len(line), line)
 			}
+		}
+		if examples > 3 {
+			t.Errorf("%s: help has %d examples, want the three that people type most", cmd.CommandPath(), examples)
+		}
+		if got, want := strings.Fields(text), strings.Fields(cmd.Long); cmd.Long != "" && !slices.Equal(got[:len(want)], want) {
+			t.Errorf("%s: help breaks or loses a word of its description:\n%s", cmd.CommandPath(), text)
 		}
 	})
 }

@@ -130,6 +130,7 @@ each node sees the others, explains why a new node is waiting, and replaces dead
 	// Cobra does not complete aliases. Readers of the proposal look for this one.
 	root.ValidArgs = []string{cobra.CompletionWithDesc(forceproceed.Alias, "Alias of force-proceed")}
 	root.SetUsageFunc(usage)
+	root.SetHelpFunc(help)
 	return root
 }
 

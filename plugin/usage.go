@@ -3,17 +3,80 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
 // ours are the root's persistent flags that the help explains.
 var ours = map[string]bool{"color": true, "namespace": true, "context": true, "kubeconfig": true}
+
+// helpWidth is the width of the help, as of a terminal of 80 columns.
+const helpWidth = 80
+
+// sourceWidth is the width up to which the descriptions of the commands are filled.
+const sourceWidth = 100
+
+// help writes a command's description, filled to helpWidth, and its usage.
+func help(cmd *cobra.Command, _ []string) {
+	var b strings.Builder
+	paragraph, before := "", ""
+	flush := func() {
+		if paragraph != "" {
+			writeLines(&b, show.Wrap(paragraph, helpWidth, ""))
+		}
+		paragraph = ""
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)), "\n") {
+		first, _, _ := strings.Cut(line, " ")
+		name := listed.FindString(line)
+		switch {
+		case name != "":
+			flush()
+			writeLines(&b, hanging(name, line[len(name):]))
+		case paragraph != "" && line != "" && !begins.MatchString(line) && len(before)+1+len(first) > sourceWidth:
+			paragraph += " " + line // the sentence continues
+		case line == "":
+			flush()
+			b.WriteByte('\n')
+		default:
+			flush()
+			paragraph = line
+		}
+		before = line
+	}
+	flush()
+	_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", b.String(), cmd.UsageString())
+}
+
+// begins is the begin of a line that continues no other.
+var begins = regexp.MustCompile(`^(Exit code|MEMBER): `)
+
+// listed is the name in a line of a list.
+var listed = regexp.MustCompile(`^ +\S+ +`)
+
+// hanging wraps a text after a name, and continues it below its begin.
+func hanging(name, text string) []string {
+	lines := show.Wrap(text, helpWidth-len(name), "")
+	for i := range lines {
+		lines[i] = name + lines[i]
+		name = strings.Repeat(" ", len(name))
+	}
+	return lines
+}
+
+func writeLines(b *strings.Builder, lines []string) {
+	for _, line := range lines {
+		b.WriteString(line + "\n")
+	}
+}
 
 // usage writes a command's usage: examples first, because users look for them, and only the most
 // used of kubectl's twenty flags. It is not a template: a template engine linked from cobra would
@@ -21,11 +84,12 @@ var ours = map[string]bool{"color": true, "namespace": true, "context": true, "k
 func usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	if cmd.HasExample() {
-		fmt.Fprintf(&b, "Examples:\n%s\n\n", strings.ReplaceAll(cmd.Example, "\n\n", "\n"))
+		typed, _ := cli.SplitExamples(cmd.Example)
+		fmt.Fprintf(&b, "Examples:\n%s\n\n", strings.Join(typed, "\n"))
 	}
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() {
-		fmt.Fprintf(&b, "  %s [flags]\n", cmd.UseLine())
+		writeLines(&b, show.Wrap("  "+cmd.UseLine()+" [flags]", helpWidth, "    "))
 		if len(cmd.Aliases) > 0 {
 			fmt.Fprintf(&b, "  Alias: %s\n", strings.Join(cmd.Aliases, ", "))
 		}
@@ -37,24 +101,25 @@ func usage(cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "\n%s\n", group.Title)
 		for _, sub := range cmd.Commands() {
 			if sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
-				fmt.Fprintf(&b, "  %-*s  %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+				lead := fmt.Sprintf("  %-*s  ", sub.NamePadding(), sub.Name())
+				writeLines(&b, hanging(lead, sub.Short))
 			}
 		}
 	}
 	explained, rare, global := split(cmd)
 	if explained.HasAvailableFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", explained.FlagUsagesWrapped(100))
+		fmt.Fprintf(&b, "\nFlags:\n%s", explained.FlagUsagesWrapped(helpWidth))
 	}
 	if len(rare) > 0 {
-		names := fold(rare, 98)
-		if head := "Rarely used, see docs/reference/commands.md:"; len(head)+len(names) <= 100 {
+		names := fold(rare, helpWidth)
+		if head := "Rarely used, see docs/reference/commands.md:"; len(head)+len(names) <= helpWidth {
 			fmt.Fprintf(&b, "\n%s%s\n", head, names[1:])
 		} else {
 			fmt.Fprintf(&b, "\n%s\n%s\n", head, names)
 		}
 	}
 	if len(global) > 0 {
-		fmt.Fprintf(&b, "\nGlobal flags of kubectl:\n%s\n", fold(global, 98))
+		fmt.Fprintf(&b, "\nGlobal flags of kubectl:\n%s\n", fold(global, helpWidth))
 	}
 	if len(rare) == 0 {
 		b.WriteString("\n")
@@ -66,7 +131,7 @@ func usage(cmd *cobra.Command) error {
 	if cmd.HasParent() {
 		more = append(more, "Global flags (-n, --context ...): "+cmd.Root().CommandPath()+" --help")
 	}
-	fmt.Fprintln(&b, strings.Join(more, ". "))
+	writeLines(&b, more)
 	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 	return err
 }

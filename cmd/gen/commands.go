@@ -8,12 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
 const commandsHead = `# Commands
 
 Here you find every command of ` + "`kubectl scylla`" + ` with its options, and the meaning of an exit code. ` + "`go run ./cmd/gen`" + ` writes this page from the help of the commands.
-` + "`kubectl scylla COMMAND --help`" + ` also has examples.
+` + "`kubectl scylla COMMAND --help`" + ` has the three examples of each that people type most; further ones are here.
 
 ## Exit codes
 
@@ -108,6 +110,9 @@ func command(b *strings.Builder, cmd *cobra.Command, shared *pflag.FlagSet, else
 		}
 	})
 	fence(b, usages(flags))
+	if _, rest := cli.SplitExamples(cmd.Example); len(rest) > 0 {
+		fence(b, strings.Join(rest, "\n"))
+	}
 	if len(also) > 0 {
 		fmt.Fprintf(b, "Also: %s.\n\n", strings.Join(also, ", "))
 	}

@@ -60,7 +60,7 @@ that Kubernetes can remove the Pods, and that the other nodes have a place for e
 Exit code: 0 no check failed (warnings do not count), 3 a check failed, or its result is unknown
 (with --for: not safe now), 2 no such member, or --allow-version is required, 1 error.`,
 		Example: cli.Examples(
-			"# Are the prerequisites of install and inject met? Is every join in namespace demo protected?",
+			"# Are the prerequisites met, and is every join in namespace demo protected?",
 			"kubectl scylla check --pre -n demo",
 			"kubectl scylla check -n demo -o junit > check.xml",
 			"",

@@ -86,6 +86,13 @@ func Examples(lines ...string) string {
 	return strings.Join(lines, "\n")
 }
 
+// SplitExamples returns the examples that the help shows, which people type most, and the rest.
+func SplitExamples(examples string) (typed, rest []string) {
+	all := strings.Split(examples, "\n\n")
+	n := min(3, len(all))
+	return all[:n], all[n:]
+}
+
 // completionTimeout limits how long a shell waits for a completion.
 const completionTimeout = 2 * time.Second
 

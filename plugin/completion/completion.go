@@ -50,7 +50,7 @@ kubectl_complete-scylla. The scripts of the shells complete the command kubectl-
 			"# Complete kubectl-scylla in this bash session",
 			"source <(kubectl scylla completion bash)",
 			"",
-			"# Complete kubectl-scylla in every zsh: source this file in ~/.zshrc, after compinit",
+			"# Complete it in every zsh: source this file in ~/.zshrc, after compinit",
 			"kubectl scylla completion zsh > ~/.kubectl-scylla.zsh",
 		),
 		GroupID:               cli.GroupSetup,

@@ -68,7 +68,7 @@ With CLUSTER it shows the changes and asks for confirmation. If all nodes may re
 time, when all nodes see each other UP. If interrupted, run it again to continue, or use --undo.
 Exit code: 0 done, 2 refused, 4 a step exceeded --timeout, 130 interrupted, 1 error.`,
 		Example: cli.Examples(
-			"# A new cluster, protected from its first node on; -o diff shows only the changes",
+			"# A new cluster, protected from its first node on; -o diff shows the changes",
 			"kubectl scylla inject -f scylladb.yaml --image registry.example.com/scylla-agent@sha256:DIGEST | "+
 				"kubectl apply -f -",
 			"",

@@ -72,7 +72,7 @@ older one --allow-downgrade: no join with a permit, replacement or inject may be
 			"# Apply them with your copy of the scylla-agent image",
 			"kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --yes",
 			"",
-			"# Let the Pods of a ScyllaDBDatacenter run our barrier (docs/scylla-operator.md)",
+			"# Let the Pods of a ScyllaDBDatacenter run it (docs/scylla-operator.md)",
 			"kubectl scylla install --no-controller --operator-member demo:db-member --yes",
 		),
 		GroupID:               cli.GroupSetup,

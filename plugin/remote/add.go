@@ -53,7 +53,7 @@ namespace kubectl-scylla here. Run it again to recreate the Secret.`,
 			"# Cluster demo in namespace demo here has a datacenter in namespace demo there",
 			"kubectl scylla remote add eu demo -n demo --remote-kubeconfig eu.kubeconfig",
 			"",
-			"# It has a different name there, and Pods use a different address of its API server",
+			"# With another name there, and another address of its API server for Pods",
 			"kubectl scylla remote add eu demo -n demo --remote-context eu --remote-namespace db --remote-cluster "+
 				"db-eu --remote-server https://10.0.0.1:6443",
 		),

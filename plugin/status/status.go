@@ -49,14 +49,17 @@ further problems; then the table of nodes, and the matrix "Who sees whom", a sta
 UNKNOWN means that no status report could be read, or no node has joined. It does not mean DOWN.
 Exit code: 0 healthy, 3 not healthy or unknown, 4 not healthy within --timeout, 1 error.`,
 		Example: cli.Examples(
-			"# Query each node of namespace demo; requires no controller, report or agent",
-			"kubectl scylla status -n demo --source live",
+			"# Is the cluster of namespace demo healthy?",
+			"kubectl scylla status -n demo",
 			"",
 			"# Wait until it is healthy, at most ten minutes",
 			"kubectl scylla status demo -n demo --wait --timeout 10m",
 			"",
 			"# Members that any node sees DOWN, for a script",
 			`kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`,
+			"",
+			"# Query each node; requires no controller, report or agent",
+			"kubectl scylla status -n demo --source live",
 		),
 	}, cli.GroupInspect, d.CompleteClusters, o)
 	o.Formats = []string{"table", "wide"}
