@@ -114,7 +114,7 @@ func TestPrintedCommandsReadTheSavedObjectsAgain(t *testing.T) {
 		})
 	}
 	r := plugintest.Run{Args: []string{"barrier", "--from", "sample:incident"}}.Do(t)
-	if want := "kubectl scylla barrier demo-dc1-rack2-1 -n demo --from sample:incident"; !strings.Contains(r.Stdout, want) {
+	if want := "kubectl scylla describe demo-dc1-rack3-0 -n demo --from sample:incident"; !strings.Contains(r.Stdout, want) {
 		t.Errorf("%q is missing:\n%s", want, r.Stdout)
 	}
 }

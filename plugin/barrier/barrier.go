@@ -42,7 +42,7 @@ A new node must not start while any node sees another node DOWN: ScyllaDB would 
 it, and its volume could not be reused. The barrier, an init container, makes it wait. This command
 uses the same logic as the barrier. It lists each blocker with its duration and the next step. For
 a running member it shows whether the member could restart now. Without MEMBER it lists the waiting
-members.
+members, or explains the only one.
 ` + cli.MemberForms + `
 Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 2 no such member, 1 error.`,
 		Example: cli.Examples(
@@ -52,8 +52,8 @@ Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 2 no suc
 			"# Why is this member waiting?",
 			"kubectl scylla barrier demo-dc1-rack2-1 -n demo",
 			"",
-			"# Wait until it may start, at most 30 minutes",
-			"kubectl scylla barrier demo-dc1-rack2-1 -n demo --wait --timeout 30m",
+			"# Wait until each waiting member may start, at most 30 minutes",
+			"kubectl scylla barrier -n demo --wait --timeout 30m",
 			"",
 			"# In an archive or a sample, without a cluster",
 			"kubectl scylla barrier demo-dc1-rack2-1 --from sample:incident -o yaml",
@@ -65,9 +65,6 @@ Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 2 no suc
 
 // Validate checks arguments and flags.
 func (o *options) Validate(cmd *cobra.Command) error {
-	if o.Name == "" && o.Wait.Wait {
-		return exit.Usagef("--wait requires a member")
-	}
 	return o.ShowFlags.Validate(cmd)
 }
 
@@ -108,6 +105,9 @@ func (o *options) print(doc runtime.Object) error {
 		case *document.BarrierVerdict:
 			return o.d.Print(show.Barrier(d, opts), opts)
 		case *document.BarrierVerdictList:
+			if len(d.Items) == 1 && len(d.Partial) == 0 {
+				return o.d.Print(show.Barrier(&d.Items[0], opts), opts)
+			}
 			return o.d.Print(show.Barriers(d, opts), opts)
 		}
 	}
@@ -153,18 +153,32 @@ func key(doc runtime.Object) string {
 }
 
 func (o *options) subject(_ runtime.Object, snapshots []*cluster.Cluster) string {
+	if o.Name == "" {
+		return "all waiting members to be allowed to start"
+	}
 	return fmt.Sprintf("member %s/%s to be allowed to start", snapshots[0].Namespace, o.Name)
 }
 
-// free is the condition of --wait.
+// free is the condition of --wait: the member may start, or each waiting member may.
 func (o *options) free(doc runtime.Object) (bool, string, error) {
-	d, ok := doc.(*document.BarrierVerdict)
-	if !ok {
-		return false, "", fmt.Errorf("wait for %s: got a list", o.Name)
+	var all []document.BarrierVerdict
+	switch d := doc.(type) {
+	case *document.BarrierVerdict:
+		all = append(all, *d)
+	case *document.BarrierVerdictList:
+		all = d.Items
 	}
-	if d.Verdict.Decision == bootstrap.DecisionRefuse {
-		// Waiting cannot help: the user must act.
-		return false, "", exit.ConditionNotMet(nil)
+	why := ""
+	for i := range all {
+		switch d := &all[i]; {
+		case d.Verdict.Decision == bootstrap.DecisionRefuse:
+			// Waiting cannot help: the user must act.
+			return false, "", exit.ConditionNotMet(nil)
+		case !d.Verdict.Satisfied && why == "":
+			if why = d.Why(); o.Name == "" {
+				why = d.Name + ": " + why
+			}
+		}
 	}
-	return d.Verdict.Satisfied, d.Why(), nil
+	return why == "", why, nil
 }

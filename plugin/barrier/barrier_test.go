@@ -87,7 +87,7 @@ func TestBarrier(t *testing.T) {
 		"an unknown member":             {Args: []string{"barrier", "demo-dc1-rack2-7", "-n", "demo"}, Objects: waits().Objects()},
 		"a member of another namespace": {Args: []string{"barrier", "analytics-eu-rack1-1", "-n", "demo"}, Objects: append(waits().Objects(), other.Objects()...)},
 		"a member found anywhere":       {Args: []string{"barrier", "analytics-eu-rack1-1", "-A"}, Objects: append(waits().Objects(), other.Objects()...)},
-		"wait for nobody":               {Args: []string{"barrier", "-n", "demo", "--wait"}, Objects: waits().Objects()},
+		"wait for nobody":               {Args: []string{"barrier", "-n", "demo", "--wait", "--timeout=0"}, Objects: waits().Objects()},
 		"wait without time":             {Args: []string{"barrier", newcomer, "-n", "demo", "--wait", "--timeout=0"}, Objects: waits().Objects()},
 		"wait for what is so":           {Args: []string{"barrier", newcomer, "-n", "demo", "--wait"}, Objects: healthy().Objects()},
 		"an unknown format":             {Args: []string{"barrier", newcomer, "-o", "table"}, Objects: waits().Objects()},
