@@ -136,14 +136,17 @@ func TestSafeNow(t *testing.T) {
 		"a drain of no node":         {scene(1), []string{"--for=drain", "worker-9"}, live(), [][]hostid.ID{all}, 2, []string{`Kubernetes node "worker-9" not found`}},
 		"an unknown member":          {scene(1), []string{"--for=restart", "rack9/0"}, live(), [][]hostid.ID{all}, 2, []string{`no member "rack9/0"`}},
 		"a scale":                    {scene(0), []string{"--for=scale"}, live(), nil, 0, []string{"all nodes see each other UP"}},
-		"a scale, one DOWN":          {scene(1).Down("demo-dc1-rack2-0"), []string{"--for=scale"}, live(), nil, 3, []string{"demo-dc1-rack2-0 DOWN"}},
-		"an upgrade":                 {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{all}, 0, []string{"every token range keeps a quorum"}},
-		"an upgrade, data of RF 2":   {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{"without demo-dc1-rack1-0, too few", "without demo-dc1-rack2-0, too few"}},
-		"an upgrade in JUnit":        {scene(0), []string{"--for=upgrade", "-o", "junit"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{`<failure message="without demo-dc1-rack1-0, too few replicas of app`}},
-		"a restart of nobody":        {scene(0), []string{"--for=restart"}, live(), [][]hostid.ID{all}, 2, []string{"error: --for=restart requires a member: --for=restart MEMBER\nlist the members: kubectl scylla status"}},
-		"a drain of nothing":         {scene(0), []string{"--for=drain"}, live(), [][]hostid.ID{all}, 2, []string{"error: --for=drain requires a Kubernetes node: --for=drain KUBERNETES_NODE\nlist the Kubernetes nodes: kubectl get nodes"}},
-		"a purpose of nobody":        {scene(0), []string{"--for=fun"}, live(), [][]hostid.ID{all}, 2, []string{`unknown --for="fun"`}},
-		"a name too many":            {scene(0), []string{"--for=scale", "x"}, live(), [][]hostid.ID{all}, 2, []string{`unexpected argument "x"`}},
+		"a scale, a decommission failed": {scene(0).Says(func(_ plugintest.Node, said *api.NodeStatusReport) {
+			said.Operations = append(said.Operations, api.NodeOperation{Type: "decommission", State: "failed", HostID: all[2], Error: "Rolled back: Failed to drain tablets"})
+		}), []string{"--for=scale"}, live(), nil, 3, []string{"decommission of demo-dc1-rack3-0 failed", "Failed to drain tablets"}},
+		"a scale, one DOWN":        {scene(1).Down("demo-dc1-rack2-0"), []string{"--for=scale"}, live(), nil, 3, []string{"demo-dc1-rack2-0 DOWN"}},
+		"an upgrade":               {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{all}, 0, []string{"every token range keeps a quorum"}},
+		"an upgrade, data of RF 2": {scene(0), []string{"--for=upgrade"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{"without demo-dc1-rack1-0, too few", "without demo-dc1-rack2-0, too few"}},
+		"an upgrade in JUnit":      {scene(0), []string{"--for=upgrade", "-o", "junit"}, live(), [][]hostid.ID{{hostid.ID(a), hostid.ID(b)}}, 3, []string{`<failure message="without demo-dc1-rack1-0, too few replicas of app`}},
+		"a restart of nobody":      {scene(0), []string{"--for=restart"}, live(), [][]hostid.ID{all}, 2, []string{"error: --for=restart requires a member: --for=restart MEMBER\nlist the members: kubectl scylla status"}},
+		"a drain of nothing":       {scene(0), []string{"--for=drain"}, live(), [][]hostid.ID{all}, 2, []string{"error: --for=drain requires a Kubernetes node: --for=drain KUBERNETES_NODE\nlist the Kubernetes nodes: kubectl get nodes"}},
+		"a purpose of nobody":      {scene(0), []string{"--for=fun"}, live(), [][]hostid.ID{all}, 2, []string{`unknown --for="fun"`}},
+		"a name too many":          {scene(0), []string{"--for=scale", "x"}, live(), [][]hostid.ID{all}, 2, []string{`unexpected argument "x"`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
