@@ -102,9 +102,9 @@ func (c *Cluster) use(source cluster.Source) error {
 	return nil
 }
 
-// Open reads an archive, plain saved objects (see kube.Read), or either of them compressed,
-// depending on the first bytes. An archive is not trusted: the error is why it is invalid, and
-// nothing is written to disk.
+// Open reads an archive, plain saved objects (see kube.Read), also compressed with gzip, or a tar
+// or zip file of such objects, depending on the first bytes. An archive is not trusted: the error
+// is why it is invalid, and nothing is written to disk.
 func Open(r io.Reader) (*Saved, error) {
 	b := bufio.NewReader(r)
 	switch magic, _ := b.Peek(4); {

@@ -63,11 +63,6 @@ Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 2 no suc
 	return cmd
 }
 
-// Validate checks arguments and flags.
-func (o *options) Validate(cmd *cobra.Command) error {
-	return o.ShowFlags.Validate(cmd)
-}
-
 // Run explains why one member waits, or lists the waiting members.
 func (o *options) Run(ctx context.Context) error {
 	return cli.Show(ctx, o.d, &o.ShowFlags, cli.Shown[runtime.Object]{
