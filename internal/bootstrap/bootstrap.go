@@ -219,19 +219,22 @@ func allUp(nodes int) words.Message {
 	return words.New(words.StartsAsAllNodesAreUp, "nodes", nodes)
 }
 
-// reasons returns the most severe group of blockers, and how many more there are. It omits ages:
-// the same facts give the same message.
+// reasons returns the most severe group of blockers, and how many more groups there are. It omits
+// ages: the same facts give the same message.
 func reasons(blockers []matrix.Blocker) words.Message {
-	groups, total := matrix.GroupBlockers(blockers)
-	gravest := groups[0].Message()
-	switch rest := total - groups[0].Total; rest {
+	groups, _ := matrix.GroupBlockers(blockers)
+	return AndMore(groups[0].Message(), len(groups)-1)
+}
+
+// AndMore returns the first of several reasons with the number of the others.
+func AndMore(reason words.Message, more int) words.Message {
+	switch more {
 	case 0:
-		return gravest
+		return reason
 	case 1:
-		return words.New(words.AndOneMoreReason, "reason", gravest)
-	default:
-		return words.New(words.AndMoreReasons, "reason", gravest, "more", rest)
+		return words.New(words.AndOneMoreReason, "reason", reason)
 	}
+	return words.New(words.AndMoreReasons, "reason", reason, "more", more)
 }
 
 // foreignVolume reports whether the data directory belongs to another node:

@@ -232,7 +232,7 @@ func TestDecide(t *testing.T) {
 				rows := append(threeUp(), matrix.Row{Reporter: ref("rack5", idB), Reported: true, Stale: matrix.Trouble{Code: words.PodGone}, Observed: cells(matrix.Up, idOwn)})
 				in.Matrix = newMatrix(rows)
 			}), decision: DecisionWait,
-			summary: "demo-rack4-0 must wait: no status report from host ID " + idOwn + ", and 4 more reasons",
+			summary: "demo-rack4-0 must wait: no status report from host ID " + idOwn + ", and 2 more reasons",
 			reasons: []words.Code{words.RowMissing, words.RowStale, words.NodeNotSeen, words.NodeNotSeen, words.NodeNotSeen},
 		},
 		"a newcomer that stopped while JOINING is no restart": {

@@ -42,9 +42,11 @@ type Replacing struct {
 	Step *replace.Step
 }
 
-// start is the verdict of a member's barrier, with its steps. Err is why it could not be judged.
+// start is the verdict of a member's barrier, with its steps and the causes of its blockers, the
+// decisive one first. Err is why it could not be judged.
 type start struct {
 	Verdict bootstrap.Verdict
+	Causes  []Cause
 	Err     error
 }
 
@@ -95,13 +97,14 @@ func Judge(c *cluster.Cluster, made time.Time, names ...string) *Judged {
 	j.Findings = From(c, j.Health, known)
 	j.Afterwards = After(c, j.Now)
 	slices.Sort(names)
-	steps := stepsOf(c, j.Health.Blockers)
+	steps := stepsOf(c, j.Health.Blockers, j.Findings)
 	for _, name := range slices.Compact(names) {
 		v, err := bootstrap.VerdictOf(c, name)
+		var causes []Cause
 		if err == nil {
-			advise(c, &v, Asks{Self: c.Member(name).ByService(), Known: known}, steps)
+			causes = advise(c, &v, Asks{Self: c.Member(name).ByService(), Known: known}, steps)
 		}
-		j.Starts[name] = start{Verdict: v, Err: err}
+		j.Starts[name] = start{Verdict: v, Causes: causes, Err: err}
 	}
 	return j
 }

@@ -46,58 +46,39 @@ func Advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks) {
 	var said given
 	if c.KnowsPods() && len(v.Blockers) > 0 {
 		health := bootstrap.HealthOf(c)
-		From(c, health, asks.Known)
-		said = stepsOf(c, health.Blockers)
+		said = stepsOf(c, health.Blockers, From(c, health, asks.Known))
 	}
 	advise(c, v, asks, said)
 }
 
-// given are the steps of a cluster's own blockers.
-type given map[pairKey]words.Message
-
-// stepsOf returns the steps of the cluster's own blockers; none if the Pods were not read.
-func stepsOf(c *cluster.Cluster, blockers []matrix.Blocker) given {
-	g := given{}
-	if c.KnowsPods() {
-		for i := range blockers {
-			g[keyOf(&blockers[i])] = blockers[i].Step
-			if k, ok := ofCluster(&blockers[i]); ok && g[k].IsZero() {
-				g[k] = blockers[i].Step
-			}
-		}
-	}
-	return g
-}
-
-// step returns the step of a member's blocker that the cluster also has. A blocker without a node,
-// such as a missing report, is one problem with one step, even if the cluster has it for another
-// cause.
-func (g given) step(b *matrix.Blocker) (words.Message, bool) {
-	if step, ok := g[keyOf(b)]; ok {
-		return step, true
-	}
-	if k, ok := ofCluster(b); ok {
-		step, known := g[k]
-		return step, known
-	}
-	return words.Message{}, false
-}
-
-// advise is Advise if the cluster's own blockers have their steps.
-func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, said given) {
+// advise is Advise if the cluster's own blockers have their steps. It returns the causes of the
+// blockers, and names the first one in the summary of a verdict that waits.
+func advise(c *cluster.Cluster, v *bootstrap.Verdict, asks Asks, said given) []Cause {
 	a := newAsker(c, asks)
 	a.volumeLost = v.VolumeLost
 	v.Blockers = slices.Clone(v.Blockers)
 	a.steps(v.Blockers)
+	own := func(b *matrix.Blocker) bool {
+		return b.Hearsay || b.Observed.HostID != "" && b.Observed.HostID == asks.Self.HostID
+	}
 	for i := range v.Blockers {
 		b := &v.Blockers[i]
-		if step, ok := said.step(b); ok && !b.Hearsay &&
-			(b.Observed.HostID == "" || b.Observed.HostID != asks.Self.HostID) {
-			b.Step = step
+		if k, ok := said.key(b); ok && !own(b) {
+			b.Step = said.steps[k]
 		}
 	}
+	causes := said.causes(v, own)
+	if len(causes) > 0 && causes[0].Finding != nil && v.Summary.Code == words.MustWait {
+		v.Summary = words.New(words.MustWait, "reasons", bootstrap.AndMore(causes[0].Message(), len(causes)-1))
+	}
+	a.notes(v)
+	return causes
+}
+
+// notes gives each note of a verdict its step, and adds what is known of a split.
+func (a *asker) notes(v *bootstrap.Verdict) {
 	v.Notes = slices.Clone(v.Notes)
-	split := c.Matrix().SplitFact()
+	split := a.c.Matrix().SplitFact()
 	if blocks := func(b matrix.Blocker) bool { return b.Reason == words.SplitCluster }; !split.IsZero() &&
 		!slices.ContainsFunc(v.Blockers, blocks) {
 		v.Notes = append(v.Notes, words.New(words.StartsInSplit, "why", split))

@@ -221,7 +221,9 @@ func TestABarrierGivesTheStepOfTheCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			step, ok := stepsOf(c, ofCluster).step(&tc.blocker)
+			said := stepsOf(c, ofCluster, nil)
+			k, ok := said.key(&tc.blocker)
+			step := said.steps[k]
 			if diff := cmp.Diff(tc.want, step); diff != "" || ok != !tc.want.IsZero() {
 				t.Errorf("found %t (-want +got):\n%s", ok, diff)
 			}

@@ -36,65 +36,74 @@ func answer(d *document.BarrierVerdict) (string, grid.Mark) {
 	return "WAIT", grid.Down
 }
 
-// Barrier draws the verdict: answer, state of the Pod, blockers with their next steps.
+// Barrier draws the verdict: answer with its cause and next step, state of the Pod, blockers by
+// cause.
 func Barrier(d *document.BarrierVerdict, o Options) string {
-	g, now := o.glyphs(), d.At()
+	p := &painter{d: &document.ClusterStatus{Header: d.Header}, o: o, g: o.glyphs()}
+	sections := [][]string{p.answerLines(d), p.failureLines(d), p.blockerLines(d), p.remarkLines(d)}
 	var b strings.Builder
-	add := func(lines ...string) {
+	for _, lines := range sections {
+		if len(lines) > 0 && b.Len() > 0 {
+			b.WriteString("\n")
+		}
 		for _, line := range lines {
 			b.WriteString(line + "\n")
 		}
 	}
+	return b.String()
+}
+
+// answerLines are the answer, the decisive cause with its step, and the state of the Pod.
+func (p *painter) answerLines(d *document.BarrierVerdict) []string {
 	word, mark := answer(d)
 	predicate := d.Verdict.Predicate()
+	var cause []string
 	switch word {
 	case "NOT STARTED", "PASSED":
 		predicate = words.Text(d.Instead())
 	case "WAIT":
 		predicate = strings.TrimPrefix(predicate, "must wait: ") // the word before it
-	}
-	p := &painter{d: &document.ClusterStatus{Header: d.Header}, o: o, g: g}
-	add(Wrap(StyleOf(mark).Paint(g.Marks[mark]+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+p.partialMark()+": "+
-		Clean(predicate), o.Width, "  ")...)
-	add(Wrap(Dim.Paint(Clean(standing(d, now))), o.Width, "  ")...)
-	add(slices.Concat(viewLines(d, o, now), p.partial(detail{}))...)
-	if r := d.Replacement; r != nil && (r.Failure != nil || r.Held || r.Cure != "") {
-		title := "The replacement requires action"
-		if r.Failure != nil {
-			title = "The replacement failed"
+		if causes := d.Causes(); len(causes) > 0 && d.Verdict.Summary.Code == words.MustWait {
+			predicate = d.Why()
+			if f := causes[0].Finding; f != nil && !f.Evidence.IsZero() {
+				cause = p.each(Dim, p.wrap("  "+words.Text(f.Evidence), "    "))
+			}
+			cause = append(cause, stepLines(causes[0].Step(), p.o)...)
 		}
-		add("", Bad.Paint(title))
-		add(Wrap("  "+Clean(r.Summary), o.Width, "    ")...)
-		add(cureLines(r, o, g, "  ")...)
 	}
-	if len(d.Verdict.Blockers) > 0 {
-		title := "Blockers"
-		if d.Verdict.Satisfied {
-			title = "Overridden blockers"
-		}
-		total := 0
-		for _, blocker := range d.Verdict.Blockers {
-			total += blocker.Count()
-		}
-		add("", Strong.Paint(title)+fmt.Sprintf(" (%d)", total))
-		add(blockerLines(d, o, now)...)
+	lines := p.wrap(StyleOf(mark).Paint(p.g.Marks[mark]+" "+word)+" "+Strong.Paint(d.Namespace+"/"+d.Name)+
+		p.partialMark()+": "+Clean(predicate), "  ")
+	return slices.Concat(lines, cause, p.wrap(Dim.Paint(Clean(standing(d, d.At()))), "  "), viewLines(d, p.o, d.At()),
+		p.partial(detail{}))
+}
+
+// failureLines are a replacement that failed or requires action, with its remedy.
+func (p *painter) failureLines(d *document.BarrierVerdict) []string {
+	r := d.Replacement
+	if r == nil || r.Failure == nil && !r.Held && r.Cure == "" {
+		return nil
 	}
-	var tail []string
+	title := "The replacement requires action"
+	if r.Failure != nil {
+		title = "The replacement failed"
+	}
+	return slices.Concat([]string{Bad.Paint(title)}, p.wrap("  "+Clean(r.Summary), "    "), cureLines(r, p.o, p.g, "  "))
+}
+
+// remarkLines are the notes of the verdict, a warning if it differs from the Pod, and the notes of
+// the cluster.
+func (p *painter) remarkLines(d *document.BarrierVerdict) []string {
+	var lines []string
 	for _, note := range d.Verdict.Notes {
 		if note.Code == words.ReplacementAttemptFailed {
 			continue // already shown above
 		}
-		tail = append(tail, Wrap(Dim.Paint("note:")+" "+o.Words.Text(note), o.Width, "  ")...)
+		lines = append(lines, p.wrap(Dim.Paint("note:")+" "+p.o.Words.Text(note), "  ")...)
 	}
 	if warning := contradiction(d); warning != "" {
-		tail = append(tail, Wrap(Warn.Paint("warning:")+" "+Clean(warning), o.Width, "  ")...)
+		lines = append(lines, p.wrap(Warn.Paint("warning:")+" "+Clean(warning), "  ")...)
 	}
-	tail = append(tail, p.notes()...)
-	if len(tail) > 0 {
-		add("")
-		add(tail...)
-	}
-	return b.String()
+	return append(lines, p.notes()...)
 }
 
 // viewLines returns the controller's view and its age; nil without one.
@@ -105,25 +114,81 @@ func viewLines(d *document.BarrierVerdict, o Options, now time.Time) []string {
 	return Wrap(Dim.Paint(d.View.Text(now)), o.Width, "  ")
 }
 
-// blockerLines lists each blocker with both names and host IDs if they fit the screen, else grouped
-// by observed node.
-func blockerLines(d *document.BarrierVerdict, o Options, now time.Time) []string {
-	var lines []string
-	g := o.glyphs()
-	for i, blocker := range d.Verdict.Blockers {
-		lines = append(lines, Wrap(Bad.Paint(g.Dot)+" "+words.Aging(blocker.Message(), blocker.Since, now), o.Width,
-			"  ")...)
-		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].Step.Key() != blocker.Step.Key()
-		if !blocker.Step.IsZero() && last {
-			lines = append(lines, stepLines(blocker.Step, o)...)
+// sameReason is how many nodes with one blocker a terminal names before it counts them.
+const sameReason = 3
+
+// blockerLines lists the blockers by cause: its groups, and its step unless the answer has it. It
+// lists each pair of nodes if everything is requested; a terminal counts what is repeated.
+func (p *painter) blockerLines(d *document.BarrierVerdict) []string {
+	if len(d.Verdict.Blockers) == 0 {
+		return nil
+	}
+	title, total := "Blockers", 0
+	if d.Verdict.Satisfied {
+		title = "Overridden blockers"
+	}
+	for _, blocker := range d.Verdict.Blockers {
+		total += blocker.Count()
+	}
+	causes := d.Causes()
+	if answered := d.Verdict.Summary.Code == words.MustWait; answered && len(causes) == 1 && causes[0].Finding == nil {
+		return nil // the answer is this blocker
+	}
+	head := Strong.Paint(title) + fmt.Sprintf(" (%d)", total)
+	if p.o.Wide {
+		return append([]string{head}, p.pairLines(d)...)
+	}
+	lines := []string{head}
+	told := map[string]bool{}
+	for i := range causes {
+		cause, margin := &causes[i], ""
+		step := cause.Step().Key()
+		told[step] = told[step] || i == 0 && d.Verdict.Summary.Code == words.MustWait
+		if i > 0 && cause.Finding != nil {
+			lines = append(lines, p.wrap(Bad.Paint(p.g.Dot)+" "+
+				Clean(words.Aging(cause.Message(), cause.Since(), d.At())), "  ")...)
+			margin = "  "
+		}
+		lines = append(lines, p.groupLines(cause.Groups, margin, d.At())...)
+		if last := i+1 == len(causes) || causes[i+1].Step().Key() != step; last && step != "" && !told[step] {
+			lines, told[step] = append(lines, stepLines(cause.Step(), p.o)...), true
 		}
 	}
-	most := o.Height - 8
-	if o.Wide || o.Height <= 0 || len(lines) <= max(most, 6) {
-		return lines
+	return lines
+}
+
+// groupLines returns one line per group; on a terminal one line per reason if it has many groups.
+func (p *painter) groupLines(groups []matrix.Group, margin string, now time.Time) []string {
+	byReason := map[words.Code][]matrix.Group{}
+	for _, g := range groups {
+		byReason[g.Reason] = append(byReason[g.Reason], g)
 	}
-	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)
-	return groupLines(groups, now, o, max(most, 6)/2)
+	var lines []string
+	for i := range groups {
+		g := &groups[i]
+		text := words.Aging(g.Message(), g.Since, now)
+		if same := byReason[g.Reason]; p.o.Height > 0 && len(same) > sameReason {
+			if same[0].Observed != g.Observed {
+				continue
+			}
+			text = words.Text(words.New(words.AndOfMoreNodes, "fact", text, "more", len(same)-1))
+		}
+		lines = append(lines, p.wrap(margin+Bad.Paint(p.g.Dot)+" "+text, margin+"  ")...)
+	}
+	return lines
+}
+
+// pairLines lists each blocker, with the names and host IDs of both nodes.
+func (p *painter) pairLines(d *document.BarrierVerdict) []string {
+	var lines []string
+	for i, blocker := range d.Verdict.Blockers {
+		lines = append(lines, p.wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(blocker.Message(), blocker.Since, d.At()), "  ")...)
+		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].Step.Key() != blocker.Step.Key()
+		if !blocker.Step.IsZero() && last {
+			lines = append(lines, stepLines(blocker.Step, p.o)...)
+		}
+	}
+	return lines
 }
 
 // standing returns the state of the Pod and of its barrier.
@@ -215,8 +280,8 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 		if not := d.Instead(); d.Verdict.Satisfied && !not.IsZero() {
 			why = words.Text(not)
 		}
-		if groups, _ := matrix.GroupBlockers(d.Verdict.Blockers); len(groups) > 0 && !d.Verdict.Satisfied {
-			why = words.Aging(groups[0].Message(), groups[0].Since, d.At())
+		if !d.Verdict.Satisfied && len(d.Causes()) > 0 {
+			why = d.Why()
 		}
 		since := words.Ago(document.TimeOf(d.Barrier.Since), d.At())
 		row := []Cell{Text(d.Name), verdict, Text(string(d.Barrier.Phase)), Text(dash(since)), Text(why)}
@@ -225,7 +290,11 @@ func Barriers(l *document.BarrierVerdictList, o Options) string {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t.reasons(o, len(t.Columns)-4) + views + partial + Dim.Paint("Show one: "+
+	steps := stepsOf(l, o)
+	if o.Height > 0 {
+		o.Height = max(1, o.Height-strings.Count(steps, "\n"))
+	}
+	return t.reasons(o, len(t.Columns)-4) + steps + views + partial + Dim.Paint("Show one: "+
 		o.Words.Shell(words.Scylla(l.Items[0].Namespace, "barrier", l.Items[0].Name))) + "\n"
 }
 
@@ -243,4 +312,31 @@ func viewText(l *document.BarrierVerdictList, o Options) string {
 		}
 	}
 	return b.String()
+}
+
+// stepsOf returns the step of each decisive cause once, with the cause if there are several.
+func stepsOf(l *document.BarrierVerdictList, o Options) string {
+	var lines []string
+	steps, told := map[string]bool{}, map[string]bool{}
+	for i := range l.Items {
+		if causes := l.Items[i].Causes(); len(causes) > 0 {
+			steps[causes[0].Step().Key()] = true
+		}
+	}
+	for i := range l.Items {
+		d := &l.Items[i]
+		causes := d.Causes()
+		if len(causes) == 0 || d.Verdict.Satisfied || causes[0].Step().IsZero() || told[causes[0].Step().Key()] {
+			continue
+		}
+		told[causes[0].Step().Key()] = true
+		if len(steps) > 1 {
+			lines = append(lines, Wrap(Bad.Paint(o.glyphs().Dot)+" "+Clean(words.Text(causes[0].Message())), o.Width, "  ")...)
+		}
+		lines = append(lines, stepLines(causes[0].Step(), o)...)
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
 }

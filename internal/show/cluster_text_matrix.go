@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -298,27 +296,4 @@ func ranges(numbers []int) string {
 		i = j + 1
 	}
 	return "#" + strings.Join(parts, ",")
-}
-
-// groupLines returns at most most blockers with their next steps, equal steps once.
-func groupLines(groups []matrix.Group, now time.Time, o Options, most int) []string {
-	var lines []string
-	for i, group := range groups {
-		if i >= most {
-			rest := 0
-			for _, r := range groups[i:] {
-				rest += r.Count()
-			}
-			lines = append(lines,
-				Dim.Paint(fmt.Sprintf("  and %s (all with --all)", words.Count(rest, "more blocker", "more blockers"))))
-			break
-		}
-		step := group.Step
-		lines = append(lines, Wrap(Bad.Paint(o.glyphs().Dot)+" "+words.Aging(group.Message(), group.Since, now),
-			o.Width, "  ")...)
-		if last := i+1 == min(len(groups), most) || groups[i+1].Step.Key() != step.Key(); last && !step.IsZero() {
-			lines = append(lines, stepLines(step, o)...)
-		}
-	}
-	return lines
 }

@@ -78,15 +78,12 @@ func TestC3TheCoordinatorIsShown(t *testing.T) {
 		}
 		text := strings.Join(strings.Fields(plain(show.Barrier(v, show.Options{}))), " ")
 		for _, want := range []string{
-			"demo-dc1-rack3-0 (37d2f3a2) sees demo-dc1-rack2-0", "demo-dc1-rack3-0 is the topology coordinator",
+			"is seen DOWN for 10s by demo-dc1-rack3-0, demo-dc1-rack1-0; demo-dc1-rack3-0 is the topology coordinator",
 			"note: the topology coordinator is demo-dc1-rack3-0; only its gossip state decides whether a node can join",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: the verdict does not say %q:\n%s", source, want, text)
 			}
-		}
-		if strings.Index(text, "demo-dc1-rack3-0 (37d2f3a2) sees") > strings.Index(text, "demo-dc1-rack1-0 (35d0f1a0) sees") {
-			t.Errorf("%s: the coordinator is not named first:\n%s", source, text)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestAHostileHostIDIsNoCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for who, text := range map[string]string{"status": show.Cluster(status, show.Options{}), "barrier": show.Barrier(barrier, show.Options{})} {
+	for who, text := range map[string]string{"status": show.Cluster(status, show.Options{Wide: true}), "barrier": show.Barrier(barrier, show.Options{})} {
 		if !strings.Contains(text, `"x; touch /tmp/p #\u202e" is not a host ID`) || strings.Contains(text, "\u202e") {
 			t.Errorf("%s:\n%s", who, text)
 		}

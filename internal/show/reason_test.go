@@ -77,7 +77,7 @@ func TestListsShowTheFirstReasonWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := show.Barriers(list, tc.options)
-			if got := strings.Count(oneLine(text), "demo-dc1-rack1-1, demo-dc1-rack2-0 and 2 more"); got != tc.whole {
+			if got := strings.Count(oneLine(text), "demo-dc1-rack3-0 DOWN for 12s: scylla exits with code 1, 3 restarts"); got != tc.whole {
 				t.Errorf("%d whole reasons, want %d:\n%s", got, tc.whole, text)
 			}
 			for i := range tc.newcomers {

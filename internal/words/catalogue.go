@@ -180,6 +180,7 @@ var (
 	ControllerNamed       = define("ControllerNamed", "{controller}")
 	AndOneMoreReason      = define("AndOneMoreReason", "{reason}, and one more reason")
 	AndMoreReasons        = define("AndMoreReasons", "{reason}, and {more} more reasons")
+	AndOfMoreNodes        = define("AndOfMoreNodes", "{fact}; the same applies to {more} more nodes (-o wide)")
 	MemberItselfHasJoined = define("MemberItselfHasJoined", "{member} itself has joined before")
 	MemberHasJoined       = define("MemberHasJoined", "{member} has joined")
 	MemberHasHostID       = define("MemberHasHostID", "{member} has a host ID")

@@ -156,7 +156,7 @@ func TestWaitUntilItMayStart(t *testing.T) {
 		if res.Code != 0 || !strings.Contains(res.Stdout, "OPEN demo/"+newcomer) {
 			t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
 		}
-		if !strings.Contains(res.Stderr, "waiting for member demo/"+newcomer+" to be allowed to start: demo-dc1-rack3-0 (37d2f3a2) is seen DOWN") {
+		if !strings.Contains(res.Stderr, "waiting for member demo/"+newcomer+" to be allowed to start: demo-dc1-rack3-0 DOWN for ") {
 			t.Errorf("stderr does not say what is waited for:\n%s", res.Stderr)
 		}
 	})

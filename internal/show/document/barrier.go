@@ -15,7 +15,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -26,6 +25,9 @@ type BarrierVerdict struct {
 	Cluster string `json:"cluster"`
 	// Verdict: satisfied, decision, summary, blockers, notes, member.
 	Verdict Verdict `json:"verdict"`
+	// Findings are the findings of ClusterStatus that hold the member back; they explain blockers
+	// of Verdict, by index.
+	Findings []Finding `json:"findings"`
 	// Membership is a value of cluster.MemberState.
 	Membership cluster.MemberState `json:"membership"`
 	// Pod is the Pod's state as in ClusterStatus.
@@ -44,6 +46,7 @@ type BarrierVerdict struct {
 	View *ViewStamp `json:"view,omitempty"`
 
 	running bool // its ScyllaDB runs
+	causes  []diagnosis.Cause
 }
 
 // BarrierVerdictList is the document of `kubectl scylla barrier` without a member: waiting members.
@@ -76,6 +79,12 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 	}
 	m := s.Member(member)
 	d := newBarrierVerdict(j, m, Verdict(start.Verdict))
+	d.causes = start.Causes
+	for _, c := range d.causes {
+		if c.Finding != nil {
+			d.Findings = append(d.Findings, newFindings([]diagnosis.Finding{*c.Finding})...)
+		}
+	}
 	d.Pod, d.View, d.Replacement = cmp.Or(m.PodState, "None"), NewViewStamp(s),
 		replacementOf(j, m, PodText(cmp.Or(m.PodState, "None"), d.MemberNotes))
 	// Only the Pod can read its data directory: otherwise every member would have this note.
@@ -94,7 +103,7 @@ func NewBarrierVerdict(j *diagnosis.Judged, member string) (*BarrierVerdict, err
 func newBarrierVerdict(j *diagnosis.Judged, m *cluster.Member, v Verdict) *BarrierVerdict {
 	return &BarrierVerdict{
 		Header: header(KindBarrierVerdict, m.Member, j.Cluster, j.Made), Cluster: j.Cluster.Name, Membership: m.State,
-		Pod: m.PodState, Verdict: v,
+		Pod: m.PodState, Verdict: v, Findings: []Finding{},
 		Waiting: words.Text(m.Waiting), Since: TimePtr(m.WaitingSince), Barrier: barrierOf(m),
 		MemberNotes: noteTexts(m.Notes(), false), running: running(m),
 	}
@@ -222,13 +231,21 @@ func instead(running bool, s *cluster.BarrierState) words.Message {
 	return words.New(words.BarrierNotReached)
 }
 
-// Why returns the most severe blocker in one line, else the summary.
+// Causes returns why the member must wait, the decisive cause first.
+func (d *BarrierVerdict) Causes() []diagnosis.Cause { return d.causes }
+
+// Why returns the decisive cause in one line, with its age and the number of the others; else the
+// summary.
 func (d *BarrierVerdict) Why() string {
-	groups, _ := matrix.GroupBlockers(d.Verdict.Blockers)
-	if len(groups) == 0 {
+	if len(d.causes) == 0 {
 		return d.Verdict.Sentence()
 	}
-	return words.Aging(groups[0].Message(), groups[0].Since, d.At())
+	first := &d.causes[0]
+	text := words.Aging(first.Message(), first.Since(), d.At())
+	if more := len(d.causes) - 1; more > 0 {
+		text += "; and " + words.Count(more, "more reason", "more reasons")
+	}
+	return text
 }
 
 // InContext is Header.InContext of every document.

@@ -29,6 +29,7 @@ func (l *ClusterStatusList) Repeat(p words.Printer) { Repeat(p, l.Items) }
 
 // Repeat as for ClusterStatus.
 func (d *BarrierVerdict) Repeat(p words.Printer) {
+	Repeat(p, d.Findings)
 	repeatBlockers(p, d.Verdict.Blockers)
 	p.Flag(&d.Verdict.Summary)
 	for i := range d.Verdict.Notes {
