@@ -40,11 +40,8 @@ func (m *Member) Notes() []Note {
 		}
 		add(true, words.New(words.NoteMaintenance, "age", age, "manager", label.By))
 	}
-	switch percent, known := m.DiskUsed(); {
-	case known:
+	if percent, known := m.DiskUsed(); known {
 		add(percent >= DiskFull, words.New(words.NoteDisk, "percent", percent))
-	case m.annotated().Heartbeat != nil: // of our reporter, without the mount
-		add(false, words.New(words.NoteDiskUnknown))
 	}
 	return out
 }

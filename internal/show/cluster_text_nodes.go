@@ -115,12 +115,10 @@ func (p *painter) hostID(r matrix.Ref) string {
 }
 
 func (p *painter) version(n document.Node) string {
-	if p.o.Wide || n.Version == "" {
+	if p.o.Wide {
 		return dash(n.Version)
 	}
-	// "2025.2.1-0.20250901.abc": only the wide table shows the build.
-	v, _, _ := strings.Cut(n.Version, "-0.")
-	return v
+	return dash(n.Release())
 }
 
 func (*painter) seen(s *document.Seen) Cell {

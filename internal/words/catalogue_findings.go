@@ -78,7 +78,6 @@ var (
 	FindingDiskFull = define("FindingDiskFull",
 		"the disk of {node} is {percent} % full: ScyllaDB 2025.4 and later reject writes, repairs and tablets at 98 %")
 	NoteDisk          = define("NoteDisk", "disk {percent} %")
-	NoteDiskUnknown   = define("NoteDiskUnknown", "disk unknown")
 	Joining           = define("Joining", "joining, {percent} %")
 	FindingClockAhead = define("FindingClockAhead",
 		"the {nodes?clock|clocks} of {nodes&} {nodes?is|are} at least {by} ahead; {nodes?its|their} times are not used")

@@ -163,6 +163,9 @@ func kubeconfigCause(err error) error {
 // Namespace returns the value of -n, else the namespace of the kubeconfig's context, else
 // "default".
 func (d *Deps) Namespace() (string, error) {
+	if given := d.NamespaceGiven(); given != "" {
+		return given, nil // the loader below keeps the first value
+	}
 	ns, _, err := d.Flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return "",

@@ -49,12 +49,13 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Short:   "Watch a cluster in a live full-screen dashboard",
 		Long: `Watch a cluster in a live full-screen dashboard.
 
-In the matrix, lines are reporters and columns are the nodes that they observe. Move with the arrow
-keys or the mouse. The panes show the selected pair, the blockers, and past and new changes.
+In the matrix, lines are reporters and columns are the nodes that they observe. The verdict shows
+the cause with its next step. The panes show the selected pair, the findings, and all changes.
 
-  n next blocker   y copy the command of its next step   / filter   z group by rack or datacenter
-  enter on two nodes: describe the node with the problem; on a group: open it   ? all keys
-  L logs   x exec (a shell)   c cqlsh   t nodetool status   f force-proceed   r replace
+  n next finding          y copy its command        / filter
+  z group by rack         enter describe the node   C other clusters
+  L logs   x exec         c cqlsh                   t nodetool status
+  f force-proceed         r replace                 ? all keys
 
 f and r show what they will do and ask for confirmation. If the API server is not reachable, the
 screen turns grey and shows the last known state with its age.
@@ -124,16 +125,75 @@ func statusOf(c *cluster.Cluster, now time.Time) func() *document.ClusterStatus 
 	return func() *document.ClusterStatus { return document.NewClusterStatus(diagnosis.Judge(c, now)) }
 }
 
-// Run shows one frame, or the dashboard until the user ends it.
+// Run shows one frame, or the dashboard until the user ends it, of one cluster after the other.
 func (o *options) Run(ctx context.Context) error {
 	reader, err := o.d.NewReader(ctx, o.read)
 	if err != nil {
 		return err
 	}
-	first, err := reader.Cluster(ctx, o.Name)
-	if err != nil {
-		return err
+	for {
+		first, err := reader.Cluster(ctx, o.Name)
+		choose := !o.once && o.Name == "" && reader.MustChoose(err)
+		if err == nil {
+			err = o.show(ctx, reader, first)
+			choose = errors.Is(err, dashboard.ErrChoose)
+		}
+		if !choose {
+			return err
+		}
+		if left, err := o.choose(ctx, reader, first, err); left || err != nil {
+			return err
+		}
 	}
+}
+
+// choose shows the list of clusters. If there is nothing to choose, the error is why.
+func (o *options) choose(ctx context.Context, reader *cli.Reader, shown *cluster.Cluster, why error) (left bool,
+	err error) {
+	keys, err := reader.Choices(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(keys) == 0 {
+		return false, why
+	}
+	at, names := -1, make([]string, len(keys))
+	for i, k := range keys {
+		if names[i] = k.String(); shown != nil && k == shown.Key {
+			at = i
+		}
+	}
+	look := o.d.Options(false)
+	chosen, err := dashboard.Choose(ctx, names, at, dashboard.Options{Profile: look.Profile, ASCII: look.ASCII},
+		o.terminal())
+	if err != nil {
+		return false, interrupted(ctx, err)
+	}
+	if chosen < 0 {
+		return shown == nil, nil
+	}
+	o.d.Flags.Namespace, o.Name = &keys[chosen].Namespace, keys[chosen].Name
+	return false, nil
+}
+
+// terminal is where the dashboard is shown.
+func (o *options) terminal() dashboard.Terminal {
+	term := dashboard.Terminal{Out: o.d.Streams.Out, Environ: o.d.Environ}
+	if o.d.Terminal().In {
+		term.In = o.d.Streams.In
+	}
+	return term
+}
+
+func interrupted(ctx context.Context, err error) error {
+	if errors.Is(err, dashboard.ErrInterrupted) || ctx.Err() != nil {
+		return exit.Interrupted(err)
+	}
+	return err
+}
+
+// show shows one cluster.
+func (o *options) show(ctx context.Context, reader *cli.Reader, first *cluster.Cluster) error {
 	look := o.d.Options(false)
 	looked := o.read.ControllerNamespace != ""
 	now := o.d.Clock.Now()
@@ -160,15 +220,7 @@ func (o *options) Run(ctx context.Context) error {
 			return past(ctx, reader, first, cluster.Source(o.read.Source))
 		})
 	}
-	term := dashboard.Terminal{Out: o.d.Streams.Out, Environ: o.d.Environ}
-	if o.d.Terminal().In {
-		term.In = o.d.Streams.In
-	}
-	err = dashboard.Run(ctx, dashboard.NewModel(snapshot, opts), term, feed)
-	if errors.Is(err, dashboard.ErrInterrupted) || ctx.Err() != nil {
-		return exit.Interrupted(err)
-	}
-	return err
+	return interrupted(ctx, dashboard.Run(ctx, dashboard.NewModel(snapshot, opts), o.terminal(), feed))
 }
 
 // dumb reports whether the terminal can only write lines.

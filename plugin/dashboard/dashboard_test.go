@@ -3,6 +3,7 @@
 package dashboard_test
 
 import (
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,4 +39,32 @@ func TestDashboard(t *testing.T) {
 		"once from standard input":       {Args: []string{"dashboard", "--from", "-", "--once", "--width", "80", "--height", "24"}, Stdin: string(plugintest.SavedYAML(t, down().Objects()))},
 	}
 	plugintest.Screens(t, cases, plugintest.Run.Transcript)
+}
+
+// Several clusters are a list on a terminal, also in other namespaces than the kubeconfig's; once, they are an error.
+func TestSeveralClusters(t *testing.T) {
+	two := append(plugintest.New(3, 1).Objects(), plugintest.NewNamed("shop", "carts", "dc1", 1, 2).Objects()...)
+	same := append(plugintest.New(3, 1).Objects(), plugintest.NewNamed("demo", "second", "dc1", 1, 2).Objects()...)
+	tty := cli.Terminal{In: true, Out: true, Err: true, Width: 80, Height: 24}
+	for name, tc := range map[string]struct {
+		args    []string
+		objects []client.Object
+		code    int
+	}{
+		"two in the namespace":       {[]string{"-n", "demo"}, same, 0},
+		"none in the namespace":      {nil, two, 0},
+		"none in the given one":      {[]string{"-n", "nowhere"}, two, 1},
+		"once":                       {[]string{"-n", "demo", "--once"}, same, 2},
+		"a name that does not exist": {[]string{"-n", "demo", "other"}, same, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := plugintest.Run{Args: append([]string{"dashboard"}, tc.args...), Objects: tc.objects, Terminal: tty, Environ: []string{"TERM=xterm-256color"}, Stdin: "q"}.Do(t)
+			if r.Code != tc.code {
+				t.Errorf("exit code %d, want %d: %s", r.Code, tc.code, r.Stderr)
+			}
+			if listed := strings.Contains(r.Stdout, "\x1b[?1049h"); listed != (tc.code == 0) {
+				t.Errorf("a list is shown: %v\n%q", listed, r.Stdout)
+			}
+		})
+	}
 }

@@ -121,7 +121,7 @@ type byNode struct {
 func newByNode(f *facts) *byNode {
 	a := &byNode{
 		level{title: "Who sees whom", least: 2, most: 3,
-			facts: []fact{{title: "Pod"}, {title: "IP"}, {title: "version"}, {title: "rack"}}}, f}
+			facts: []fact{{title: "Pod"}, {title: "version"}, {title: "rack"}, {title: "IP"}}}, f}
 	digits := len(strconv.Itoa(len(f.nodes)))
 	for i := range f.nodes {
 		n := &f.nodes[i]
@@ -129,7 +129,7 @@ func newByNode(f *facts) *byNode {
 			key: n.key(), name: n.label(), lead: fmt.Sprintf("%*d ", digits, i+1), tail: " " + string(n.flag),
 			nodes: []int{i}, row: 1, column: n.trouble(),
 			above: []string{cmp.Or(n.Datacenter, "?"), cmp.Or(n.Rack, "?")},
-			facts: []string{n.Pod, n.PodIP, n.Version, n.Rack},
+			facts: []string{n.Pod, n.Release(), n.Rack, n.PodIP},
 		}
 		if n.reports {
 			it.row = 2 * len(f.grid.Nodes[i].NotUp)

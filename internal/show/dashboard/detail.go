@@ -156,7 +156,7 @@ func (v *view) node(lines []textLine, w int, role string, n *shownNode) []textLi
 		add(v.warn, "%s", v.noRow(n))
 	}
 	add(paint{}, "%s", v.facts(n))
-	if n.Detail != "" {
+	if n.Detail != "" && (n.newcomer == nil || n.HostID != "") { // a new node has none yet
 		add(v.dim, "%s", n.Detail)
 	}
 	for _, note := range n.Notes {
@@ -172,7 +172,7 @@ func (v *view) node(lines []textLine, w int, role string, n *shownNode) []textLi
 	return lines
 }
 
-// facts returns place, version, state, Pod and row of a node in one line.
+// facts returns place, version, state, Pod and row of a node in one line; its page has the rest.
 func (v *view) facts(n *shownNode) string {
 	facts := []string{n.place()}
 	add := func(lead, text string) {
@@ -180,7 +180,7 @@ func (v *view) facts(n *shownNode) string {
 			facts = append(facts, lead+text)
 		}
 	}
-	add("ScyllaDB ", n.Version)
+	add("ScyllaDB ", n.Release())
 	add("", cmp.Or(n.OperationMode, n.State))
 	if n.State != n.OperationMode && n.OperationMode != "" {
 		add("others report ", n.State)
@@ -193,9 +193,8 @@ func (v *view) facts(n *shownNode) string {
 		pod += " on " + on
 	}
 	add("", pod)
-	add("IP ", n.PodIP)
 	if n.Membership != cluster.MemberJoined {
-		add("", string(n.Membership))
+		add("", document.MembershipText(n.Membership))
 	}
 	if written := document.TimeOf(n.Row.Written); n.newcomer == nil && n.Row.Status == document.RowOK &&
 		!written.IsZero() && !v.now.IsZero() {

@@ -61,11 +61,10 @@ type facts struct {
 	coordinator    string                  // the topology coordinator; empty if unknown
 	view           *document.ViewStamp     // the controller's view; nil without one
 	partial        []string
-	partition      [][]int
 	nodes          []shownNode
 	grid           *grid.Grid
 	index          document.Index
-	blockers       []blocker
+	findings       []finding
 	mayReplace     bool     // a replacement is open, or a node may be replaced
 	levels         []axis   // nodes, racks and, if there are several, datacenters
 	ended          []Change // containers that had exited before
@@ -87,13 +86,15 @@ type shownNode struct {
 	replacements  []string
 }
 
-// blocker is one reason why a new node must wait, with every node whose row shows it.
-type blocker struct {
-	key       string // the same in every snapshot
-	observed  int    // -1 if it is about no node
-	observers []int
-	step      words.Message // the next step; y copies its first command
-	text      func(now time.Time) string
+// finding is a finding at one node, or a new node that waits without one.
+type finding struct {
+	key string // the same in every snapshot
+	// stops are the pairs that show it, each reporter and observed; a node alone is twice in it.
+	stops   [][2]int
+	problem bool          // the verdict shows the text of the first problem
+	further bool          // an earlier finding has the same step
+	step    words.Message // the next step; y copies its first command
+	text    func(now time.Time) string
 }
 
 // label returns the name of a node on the screen, never empty.
@@ -115,10 +116,10 @@ func (n *shownNode) trouble() int {
 	return weight
 }
 
-// observer returns observer i modulo their number, or the observed node without observers.
-func (b *blocker) observer(i int) int {
-	if len(b.observers) == 0 {
-		return b.observed
+// columnOf returns the node, or -1 if no other node can list it.
+func (f *facts) columnOf(node int) int {
+	if node >= 0 && !f.nodes[node].column {
+		return -1
 	}
-	return b.observers[i%len(b.observers)]
+	return node
 }

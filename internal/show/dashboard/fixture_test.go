@@ -89,6 +89,18 @@ func (w *world) sees(by, of string, s api.NodeStatus) *world {
 	return w
 }
 
+// apart lets the nodes of two racks see each other DOWN.
+func (w *world) apart() *world {
+	for _, a := range w.places() {
+		for _, b := range w.places() {
+			if a.rack != b.rack {
+				w.sees(a.name, b.name, api.NodeStatusDown)
+			}
+		}
+	}
+	return w
+}
+
 func (w *world) labels(p place) map[string]string {
 	return map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: p.dc, api.LabelRack: p.rack, api.LabelManagedBy: api.ManagedByUs}
 }

@@ -4,10 +4,11 @@ package dashboard
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
@@ -87,9 +88,9 @@ func reason(err error) string {
 	return clean(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// header is the verdict, the source of the rows, and the warnings.
+// header is the verdict with the next step, the source of the rows, and the warnings.
 func (s *Snapshot) header(v *view, l *link, w, h int) []string {
-	lines := append(s.verdictLines(v, w, h), s.originLine(v, w))
+	lines := slices.Concat(s.verdictLines(v, w, h), s.nextStep(v, w, h), []string{s.originLine(v, w)})
 	if text := l.banner(v); text != "" {
 		for i, line := range wrapped(nil, w-2, "", paint{}, text) {
 			if i == 1 && h < tall || i == 2 {
@@ -97,9 +98,6 @@ func (s *Snapshot) header(v *view, l *link, w, h int) []string {
 			}
 			lines = append(lines, v.fresh.banner.of(" "+padded(line.text, w-1)))
 		}
-	}
-	if len(s.partition) > 0 {
-		lines = append(lines, v.cause(v.fresh.bad, s.partitionText(), w, h)...)
 	}
 	if h > MinHeight {
 		lines = append(lines, s.partialLines(v, w, h)...)
@@ -116,6 +114,44 @@ func (v *view) cause(look paint, text string, w, h int) []string {
 		return []string{look.of(v.fitted(text, w))}
 	}
 	return texts(wrapped(nil, w, "  ", look, text))
+}
+
+// nextStep is the step of the first finding, so that it is in view whatever the panes show. A
+// finding that the verdict does not show comes first. Its first command stays if not all fits.
+func (s *Snapshot) nextStep(v *view, w, h int) []string {
+	if len(s.findings) == 0 {
+		return nil
+	}
+	var lines []textLine
+	x, room := &s.findings[0], max(1, h/8)
+	if !x.problem {
+		lines = v.cut(wrapped(nil, w, "  ", v.warn, v.Dot+" "+x.text(v.now)), w, room)
+	}
+	step := v.step(nil, w, x.step)
+	if h >= tall {
+		room = h / 4
+	}
+	v.stepShown = len(step) <= room
+	if !v.stepShown && len(x.step.Commands) > 0 && !evidence.Destroys(x.step.Commands[0]) {
+		lead := "    "
+		if room == 1 {
+			lead = "  " + v.Arrow + " "
+		}
+		text := textLine{v.fitted(lead+v.words.Shell(x.step.Commands[0]), w), v.strong}
+		if !slices.ContainsFunc(step[:room], func(l textLine) bool { return l.text == text.text }) {
+			return texts(append(append(lines, step[:room-1]...), text))
+		}
+	}
+	return texts(append(lines, v.cut(step, w, room)...))
+}
+
+// cut returns at most n lines and marks the last if lines are missing.
+func (v *view) cut(lines []textLine, w, n int) []textLine {
+	if len(lines) > n {
+		lines = lines[:n]
+		lines[n-1].text = v.fitted(lines[n-1].text, w-2) + " " + v.Ellipsis
+	}
+	return lines
 }
 
 // verdictLines show the cause, in further lines if the first is too short.
@@ -238,25 +274,5 @@ func (s *Snapshot) partialLines(v *view, w, h int) []string {
 		}
 		lines = wrapped(lines, w, "  ", v.warn, lead+text)
 	}
-	if room := max(1, h/8); len(lines) > room {
-		lines = lines[:room]
-		lines[room-1].text = v.fitted(lines[room-1].text, w-2) + " " + v.Ellipsis
-	}
-	return texts(lines)
-}
-
-func (s *Snapshot) partitionText() string {
-	var parts []string
-	for _, part := range s.partition {
-		var numbers []string
-		for _, i := range part[:min(4, len(part))] {
-			numbers = append(numbers, strconv.Itoa(i+1))
-		}
-		text := "#" + strings.Join(numbers, ",")
-		if n := len(part) - 4; n > 0 {
-			text += fmt.Sprintf(" and %d more", n)
-		}
-		parts = append(parts, text)
-	}
-	return "PARTITION: fix the network; do not replace nodes. " + strings.Join(parts, " | ") + " do not see each other"
+	return texts(v.cut(lines, w, max(1, h/8)))
 }

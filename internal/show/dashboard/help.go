@@ -85,7 +85,7 @@ func helpLines(v *view, k *keyMap, w int) []string {
 		"logs, exec (a shell), cqlsh and nodetool (status) run the commands of the same name on that node; the " +
 			"dashboard returns when they end.")
 	text(
-		"y copies the command of the selected blocker's next step, or on a page the node's, if the terminal allows " +
+		"y copies the command of the selected finding's next step, or on a page the node's, if the terminal allows " +
 			"it (OSC 52).")
 	return lines
 }

@@ -60,7 +60,7 @@ func (s *Snapshot) diff(next *Snapshot) []Change {
 			log.add(false, false, "%s is gone", s.nodes[j].label())
 		}
 	}
-	switch a, b := len(s.partition), len(next.partition); {
+	switch a, b := len(s.doc.Partition), len(next.doc.Partition); {
 	case a == b:
 	case b > 0:
 		log.add(false, true, "the cluster is split into %d parts that do not see each other", b)

@@ -15,7 +15,7 @@ type keyMap struct {
 	Filter, Sort, Zoom                                                key.Binding
 	Force, Replace, Copy                                              key.Binding
 	Logs, Shell, CQL, Nodetool                                        key.Binding
-	Help, Quit, Interrupt                                             key.Binding
+	Clusters, Help, Quit, Interrupt                                   key.Binding
 }
 
 // defaultKeyMap has arrows, and the keys of vi. ascii names the arrows.
@@ -33,14 +33,15 @@ func defaultKeyMap(ascii bool) keyMap {
 		PageUp: bind("pgup", "page up", "pgup", "ctrl+b"), PageDown: bind("pgdn", "page down", "pgdown", "ctrl+f"),
 		Top: bind("g", "first row", "g"), Bottom: bind("G", "last row", "G"),
 		First: bind("home/0", "first column", "home", "0"), Last: bind("end/$", "last column", "end", "$"),
-		Next: bind("n", "next blocker", "n"), Previous: bind("N", "previous blocker", "N"),
+		Next: bind("n", "next finding", "n"), Previous: bind("N", "previous finding", "N"),
 		Enter: bind("enter", "open", "enter"), Back: bind("esc", "back", "esc", "backspace"),
 		Tab: bind("tab", "next pane", "tab"), BackTab: bind("shift+tab", "previous pane", "shift+tab"),
 		Filter: bind("/", "filter", "/"), Sort: bind("s", "sort", "s"), Zoom: bind("z", "nodes or racks", "z"),
 		Force: bind("f", "force-proceed", "f"), Replace: bind("r", "replace", "r"),
-		Copy: bind("y", "copy the command", "y"),
+		Copy: bind("y", "copy", "y"),
 		Logs: bind("L", "logs", "L"), Shell: bind("x", "exec", "x"), CQL: bind("c", "cqlsh", "c"),
 		Nodetool: bind("t", "nodetool", "t"),
+		Clusters: bind("C", "clusters", "C"),
 		Help:     bind("?", "help", "?"), Quit: bind("q", "quit", "q"),
 		Interrupt: bind("ctrl+c", "interrupt", "ctrl+c"),
 	}
@@ -56,14 +57,15 @@ type offered struct {
 // and the key to replace if there is nothing to replace: no text may suggest a forbidden action.
 func (k keyMap) shortHelp(can offered) []key.Binding {
 	keys := []key.Binding{k.Help, k.Quit, k.Enter}
-	if can.force {
-		keys = append(keys, k.Force)
-	}
 	if can.replace {
 		keys = append(keys, k.Replace)
 	}
-	keys = append(keys, k.Next, k.Filter, k.Tab, k.Zoom)
-	return append(append(keys, k.inPod(can)...), k.Sort, k.Copy)
+	keys = append(keys, k.Next, k.Copy)
+	if can.force {
+		keys = append(keys, k.Force)
+	}
+	keys = append(keys, k.Filter, k.Tab, k.Zoom)
+	return append(append(keys, k.inPod(can)...), k.Clusters, k.Sort)
 }
 
 // inPod are the keys for the Pod of a node.
@@ -79,7 +81,7 @@ func (k keyMap) FullHelp() [][]key.Binding {
 	return [][]key.Binding{
 		{k.Up, k.Down, k.Left, k.Right, k.PageUp, k.PageDown, k.Top, k.Bottom, k.First, k.Last},
 		{k.Next, k.Previous, k.Enter, k.Back, k.Tab, k.BackTab, k.Filter, k.Sort, k.Zoom},
-		{k.Force, k.Replace, k.Logs, k.Shell, k.CQL, k.Nodetool, k.Copy, k.Help, k.Quit, k.Interrupt},
+		{k.Force, k.Replace, k.Logs, k.Shell, k.CQL, k.Nodetool, k.Copy, k.Clusters, k.Help, k.Quit, k.Interrupt},
 	}
 }
 

@@ -14,7 +14,7 @@ type paneID uint8
 const (
 	paneMatrix paneID = iota
 	paneDetail
-	paneBlockers
+	paneFindings
 	paneHistory
 	panes
 )
@@ -78,12 +78,12 @@ func (m *model) beside(v *view, l *layout, body int) {
 	w = min(max(w, least), m.width-sidePane-divider)
 	l.rects[paneMatrix] = rect{0, top, w, body}
 	x, pw := w+divider, m.width-w-divider
-	heights := [panes]int{paneDetail: 5, paneBlockers: 4, paneHistory: 3}
+	heights := [panes]int{paneDetail: 5, paneFindings: 4, paneHistory: 3}
 	left := body - 2 // blank lines between
 	for _, h := range heights {
 		left -= h
 	}
-	for _, p := range []paneID{m.focus, paneDetail, paneBlockers, paneHistory} {
+	for _, p := range []paneID{m.focus, paneDetail, paneFindings, paneHistory} {
 		if p != paneMatrix {
 			more := max(0, min(left, 1+m.need(v, p, pw)-heights[p]))
 			heights[p] += more
@@ -133,8 +133,8 @@ func (m *model) also() paneID {
 	switch {
 	case m.focus != paneMatrix:
 		return paneMatrix
-	case len(m.snap.blockers) > 0:
-		return paneBlockers
+	case len(m.snap.findings) > 0:
+		return paneFindings
 	case len(m.changes.log) > 0:
 		return paneHistory
 	}
@@ -142,10 +142,11 @@ func (m *model) also() paneID {
 }
 
 func (m *model) drawPanes(v *view, c *canvas, l layout) {
-	for y := l.rects[paneMatrix].y; l.side && y < m.height-1; y++ {
-		c.at(l.rects[paneDetail].x-2, y, v.dim.of(v.Bar))
-	}
-	if !l.side { // one line has all titles; the shown pane begins below it
+	if l.side {
+		for y := range l.rects[paneMatrix].h {
+			c.at(l.rects[paneDetail].x-2, l.rects[paneMatrix].y+y, v.dim.of(v.Bar))
+		}
+	} else { // one line has all titles; the shown pane begins below it
 		for p := paneDetail; p < panes; p++ {
 			name := v.dim.of(m.pane(p).title())
 			if p == m.shown() {
@@ -220,9 +221,9 @@ func (m *model) click(msg tea.MouseClickMsg) {
 	}
 	for p := paneDetail; p < panes; p++ {
 		if r := lay.rects[p]; r.contains(msg.X, msg.Y) {
-			_, owner := m.blockers.items(v, r.w, r.h-1, m.focus == p)
-			if y := msg.Y - r.y - 1; p == paneBlockers && y >= 0 && y < len(owner) {
-				m.blockers.at, m.blockers.jumps = owner[y], 0
+			_, owner := m.findings.items(v, r.w, r.h-1, m.focus == p)
+			if y := msg.Y - r.y - 1; p == paneFindings && y >= 0 && y < len(owner) {
+				m.findings.at, m.findings.jumps = owner[y], 0
 				m.jump()
 			}
 			m.focus = p

@@ -58,7 +58,7 @@ func (l *list) draw(v *view, w, h int, focused bool) []textLine {
 }
 
 // items fills at most h lines, and returns the item of each line. The selected item is in the
-// middle, in full; the others are in full if they fit.
+// middle, in full; the others as far as they fit.
 func (l *list) items(v *view, w, h int, focused bool) (lines []textLine, owner []int) {
 	n := l.len()
 	if n == 0 {
@@ -71,9 +71,9 @@ func (l *list) items(v *view, w, h int, focused bool) (lines []textLine, owner [
 		if i != l.at {
 			text = []textLine{l.short(v, i, w)}
 			if n <= manyItems && room > 0 {
-				if all := l.full(v, i, w, false); len(all)-1 <= room {
-					text, room = all, room-len(all)+1
-				}
+				all := l.full(v, i, w, false)
+				text = all[:min(len(all), room+1)]
+				room -= len(text) - 1
 			}
 		}
 		for _, t := range text {
@@ -83,63 +83,73 @@ func (l *list) items(v *view, w, h int, focused bool) (lines []textLine, owner [
 	return lines, owner
 }
 
-// blockersPane lists the blockers, most severe first.
-type blockersPane struct {
+// findingsPane lists the findings, most severe first.
+type findingsPane struct {
 	list
 	s *Snapshot
-	// jumps counts how often enter or n went to a pair of the selected blocker; each time to the
-	// next observer.
+	// jumps counts how often enter or n went to a pair of the selected finding; each time to the
+	// next pair.
 	jumps int
 }
 
-// title counts lines to read, not pairs: two halves of 504 nodes are 95,256 pairs, but 504 nodes
-// that are DOWN.
-func (b *blockersPane) title() string { return fmt.Sprintf("Blockers %d", b.len()) }
-func (b *blockersPane) len() int      { return len(b.s.blockers) }
+// title counts nodes, not pairs: two halves of 504 nodes are 95,256 pairs.
+func (b *findingsPane) title() string { return fmt.Sprintf("Findings %d", b.len()) }
+func (b *findingsPane) len() int      { return len(b.s.findings) }
 
-func (b *blockersPane) none() string {
+func (b *findingsPane) none() string {
 	if !b.s.doc.Healthy {
 		return "none, but the status of the nodes is unknown"
 	}
 	return "none: all nodes see each other UP"
 }
 
-func (b *blockersPane) update(msg tea.KeyPressMsg, k *keyMap, v *view, w, h int) {
+func (b *findingsPane) update(msg tea.KeyPressMsg, k *keyMap, v *view, w, h int) {
 	was := b.at
 	if b.list.update(msg, k, v, w, h); b.at != was {
 		b.jumps = 0
 	}
 }
 
-func (b *blockersPane) full(v *view, i, w int, focused bool) []textLine {
-	bl, mark := &b.s.blockers[i], v.Dot
+func (b *findingsPane) full(v *view, i, w int, focused bool) []textLine {
+	x, mark := &b.s.findings[i], v.Dot
 	if focused {
 		mark = v.Cursor
 	}
-	lines := wrapped(nil, w, "  ", v.bad, mark+" "+bl.text(v.now))
-	return v.step(lines, w, bl.step)
+	lines := wrapped(nil, w, "  ", b.look(v, x), mark+" "+x.text(v.now))
+	if x.further || i == 0 && v.stepShown {
+		return lines
+	}
+	return v.step(lines, w, x.step)
 }
 
-func (b *blockersPane) short(v *view, i, w int) textLine {
-	return textLine{v.fitted(v.Dot+" "+b.s.blockers[i].text(v.now), w), v.bad}
+func (*findingsPane) look(v *view, x *finding) paint {
+	if x.problem {
+		return v.bad
+	}
+	return v.warn
 }
 
-// chosen returns nil without blockers.
-func (b *blockersPane) chosen() *blocker {
-	if b.at >= len(b.s.blockers) {
+func (b *findingsPane) short(v *view, i, w int) textLine {
+	x := &b.s.findings[i]
+	return textLine{v.fitted(v.Dot+" "+x.text(v.now), w), b.look(v, x)}
+}
+
+// chosen returns nil without findings.
+func (b *findingsPane) chosen() *finding {
+	if b.at >= len(b.s.findings) {
 		return nil
 	}
-	return &b.s.blockers[b.at]
+	return &b.s.findings[b.at]
 }
 
-// load keeps the same blocker selected.
-func (b *blockersPane) load(s *Snapshot) {
+// load keeps the same finding selected.
+func (b *findingsPane) load(s *Snapshot) {
 	key := ""
 	if b.s != nil && b.chosen() != nil {
 		key = b.chosen().key
 	}
 	b.s = s
-	b.at = max(0, slices.IndexFunc(s.blockers, func(bl blocker) bool { return bl.key == key }))
+	b.at = max(0, slices.IndexFunc(s.findings, func(x finding) bool { return x.key == key }))
 }
 
 // changesPane lists what has changed, newest first.

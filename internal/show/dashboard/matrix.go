@@ -87,11 +87,13 @@ func (m *matrixPane) load(s *Snapshot) {
 	}
 }
 
-// point puts the cursor on the most severe pair.
+// point puts the cursor on the first finding.
 func (m *matrixPane) point() {
-	if len(m.s.blockers) > 0 {
-		b := &m.s.blockers[0]
-		m.seek(b.observer(0), b.observed)
+	for _, x := range m.s.findings {
+		if len(x.stops) > 0 {
+			m.seek(x.stops[0][0], m.s.columnOf(x.stops[0][1]))
+			return
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ type model struct {
 	link          link
 	matrix        matrixPane
 	detail        detailPane
-	blockers      blockersPane
+	findings      findingsPane
 	changes       changesPane
 	focus         paneID
 	help          *helpPane // nil while closed
@@ -80,6 +80,7 @@ type model struct {
 	prompt        prompt
 	note          note
 	interrupted   bool // Ctrl-C ended it
+	choose        bool // the key for clusters ended it
 	once          bool // it is drawn once and reads no key
 }
 
@@ -90,7 +91,7 @@ func NewModel(first *Snapshot, opts Options) *model {
 	}
 	m := &model{opts: opts, keys: defaultKeyMap(opts.ASCII), glyphs: show.NewGlyphs(opts.ASCII), prompt: newPrompt(),
 		link: link{live: opts.Live, contact: opts.Now()}}
-	m.blockers.lister, m.changes.lister = &m.blockers, &m.changes
+	m.findings.lister, m.changes.lister = &m.findings, &m.changes
 	m.detail = detailPane{matrix: &m.matrix, view: viewport.New()}
 	m.themes(true)
 	m.load(first)
@@ -107,8 +108,8 @@ func (m *model) themes(dark bool) {
 // pane returns the panes next to or below the matrix.
 func (m *model) pane(p paneID) pane {
 	switch p {
-	case paneBlockers:
-		return &m.blockers
+	case paneFindings:
+		return &m.findings
 	case paneHistory:
 		return &m.changes
 	}
@@ -190,14 +191,14 @@ func (m *model) remember(c *Change) {
 	}
 }
 
-// load sets a snapshot. Cursor, selected blocker and menu stay on their nodes.
+// load sets a snapshot. Cursor, selected finding and menu stay on their nodes.
 func (m *model) load(s *Snapshot) {
 	m.snap = s
 	m.changes.add(m.focus == paneHistory, s.changes...)
 	m.matrix.load(s)
-	m.blockers.load(s)
+	m.findings.load(s)
 	if !m.matrix.touched {
-		m.blockers.jumps = 1 // the cursor is on its first pair
+		m.findings.jumps = 1 // the cursor is on its first pair
 	}
 	m.prompt.row, m.prompt.column = m.matrix.key(m.matrix.rows.item()), m.matrix.key(m.matrix.columns.item())
 	if m.menu != nil {
@@ -277,6 +278,9 @@ func (m *model) command(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, k.Quit):
 		return tea.Quit
+	case key.Matches(msg, k.Clusters):
+		m.choose = true
+		return tea.Quit
 	case key.Matches(msg, k.Help):
 		m.help = newHelpPane(m.view(), k, m.width, m.height-1)
 	case key.Matches(msg, k.Tab):
@@ -291,9 +295,9 @@ func (m *model) command(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.Filter):
 		return m.prompt.begin(&m.matrix)
 	case key.Matches(msg, k.Next):
-		m.nextBlocker(1)
+		m.nextFinding(1)
 	case key.Matches(msg, k.Previous):
-		m.nextBlocker(-1)
+		m.nextFinding(-1)
 	case key.Matches(msg, k.Copy):
 		return m.copy()
 	case key.Matches(msg, k.Force):
@@ -315,10 +319,10 @@ func (m *model) command(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// enter opens the selection: a blocker's pair, two racks, the page of a node.
+// enter opens the selection: a finding's pair, two racks, the page of a node.
 func (m *model) enter() tea.Cmd {
 	switch {
-	case m.focus == paneBlockers:
+	case m.focus == paneFindings:
 		m.jump()
 	case m.focus == paneDetail, m.focus == paneMatrix && !m.matrix.open():
 		return m.openPage()
@@ -326,48 +330,49 @@ func (m *model) enter() tea.Cmd {
 	return nil
 }
 
-// nextBlocker goes to the next blocker and its pair. The first press goes to the selected one if
-// the cursor is elsewhere.
-func (m *model) nextBlocker(by int) {
-	n := m.blockers.len()
+// nextFinding goes to the next finding and its node or pair. The first press goes to the selected
+// one if the cursor is elsewhere.
+func (m *model) nextFinding(by int) {
+	n := m.findings.len()
 	if n == 0 {
-		m.note.text = "no blockers: a new node could join now"
+		m.note.text = m.findings.none()
 		return
 	}
-	if n > 1 {
-		if m.blockers.jumps > 0 {
-			m.blockers.at = (m.blockers.at + by + n) % n
+	for range n { // to one that is at a node
+		if n > 1 && m.findings.jumps > 0 {
+			m.findings.at, m.findings.jumps = (m.findings.at+by+n)%n, 0
 		}
-		m.blockers.jumps = 0
+		if len(m.findings.chosen().stops) > 0 {
+			break
+		}
+		m.findings.jumps = 1
 	}
 	m.jump()
 }
 
-// jump puts the cursor on the next pair of the selected blocker.
+// jump puts the cursor on the next pair of the selected finding.
 func (m *model) jump() {
-	b := m.blockers.chosen()
+	b := m.findings.chosen()
 	if b == nil {
 		return
 	}
-	row, column := b.observer(m.blockers.jumps), b.observed
-	m.blockers.jumps++
-	if row < 0 {
-		m.note.text = "nothing to jump to: " + b.text(time.Time{})
+	if len(b.stops) == 0 {
+		m.note.text = "no single node: " + b.text(time.Time{})
 		return
 	}
-	if column >= 0 && !m.snap.nodes[column].column {
-		column = -1
-	}
+	stop := b.stops[m.findings.jumps%len(b.stops)]
+	m.findings.jumps++
+	row, column := stop[0], m.snap.columnOf(stop[1])
 	if m.matrix.show(row, column) {
 		m.note.text = "filter cleared to show the pair"
 	}
 }
 
-// copy copies the command of the selected blocker's next step to the clipboard.
+// copy copies the command of the selected finding's next step to the clipboard.
 func (m *model) copy() tea.Cmd {
-	b := m.blockers.chosen()
+	b := m.findings.chosen()
 	if b == nil || len(b.step.Commands) == 0 {
-		m.note.text = "nothing to copy: this blocker has no command"
+		m.note.text = "nothing to copy: this finding has no command"
 		return nil
 	}
 	return m.clip(m.opts.Words.Shell(b.step.Commands[0]))

@@ -29,20 +29,12 @@ type Terminal struct {
 	Environ []string
 }
 
-// Run shows the dashboard until the user leaves it or ctx ends. Errors: ErrInterrupted; ctx's; the
-// terminal's. feed may be nil.
+// Run shows the dashboard until the user leaves it or ctx ends. Errors: ErrInterrupted; ErrChoose;
+// ctx's; the terminal's. feed may be nil.
 func Run(ctx context.Context, m *model, term Terminal, feed Feed) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	options := []tea.ProgramOption{
-		tea.WithContext(ctx), tea.WithOutput(term.Out), tea.WithEnvironment(term.Environ), tea.WithoutSignalHandler(),
-	}
-	if term.In != nil {
-		options = append(options, tea.WithInput(term.In))
-	}
-	// Without colours the renderer keeps bold and underline; the model paints nothing for NoTTY.
-	options = append(options, tea.WithColorProfile(max(m.opts.Profile, colorprofile.ASCII)))
-	p := tea.NewProgram(m, options...)
+	p := program(ctx, m, term, m.opts.Profile)
 	var wg sync.WaitGroup
 	if feed != nil {
 		wg.Go(func() { feed(ctx, func(msg any) { p.Send(msg) }) })
@@ -57,9 +49,25 @@ func Run(ctx context.Context, m *model, term Terminal, feed Feed) error {
 	case interrupted != nil:
 		return interrupted
 	case err != nil:
-		return fmt.Errorf("run the dashboard: %w", err)
+		return terminalFailed(err)
+	case m.choose:
+		return ErrChoose
 	}
 	return nil
+}
+
+func terminalFailed(err error) error { return fmt.Errorf("run the dashboard: %w", err) }
+
+// program runs a model on the terminal.
+func program(ctx context.Context, m tea.Model, term Terminal, profile colorprofile.Profile) *tea.Program {
+	options := []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithOutput(term.Out), tea.WithEnvironment(term.Environ), tea.WithoutSignalHandler(),
+	}
+	if term.In != nil {
+		options = append(options, tea.WithInput(term.In))
+	}
+	// Without colours the renderer keeps bold and underline; the model paints nothing for NoTTY.
+	return tea.NewProgram(m, append(options, tea.WithColorProfile(max(profile, colorprofile.ASCII)))...)
 }
 
 // Once draws one frame of width x height cells and reads no key.

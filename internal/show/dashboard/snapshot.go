@@ -217,16 +217,9 @@ func newFacts(s *cluster.Cluster, doc *document.ClusterStatus) *facts {
 			f.nodes[j].coordinates = true
 		}
 	}
-	f.addBlockers(doc)
+	f.addFindings(doc)
 	f.mayReplace = len(doc.Replacements) > 0 ||
 		slices.ContainsFunc(f.who.Nodes(), func(n matrix.Node) bool { return f.who.NodeReplaceable(n.HostID) })
-	for _, part := range doc.Partition {
-		nodes := make([]int, len(part))
-		for i, id := range part {
-			nodes[i] = f.index.ByID[id]
-		}
-		f.partition = append(f.partition, nodes)
-	}
 	racks, datacenters := newByGroup(f, grid.ByRack), newByGroup(f, grid.ByDatacenter)
 	f.levels = []axis{nil, racks}
 	if len(datacenters.items) > 1 {
@@ -315,31 +308,86 @@ func (f *facts) addEnded(n *shownNode, pod *corev1.Pod) {
 	}
 }
 
-func (f *facts) addBlockers(doc *document.ClusterStatus) {
-	groups, _ := matrix.GroupBlockers(doc.Blockers)
-	rights := len(doc.Findings) > 0 && doc.Findings[0].Rights()
-	if rights {
-		// There is only one step, and it is about no node.
-		cause := &doc.Findings[0]
-		f.blockers = append(f.blockers, blocker{key: string(cause.Kind), observed: -1, step: cause.Step,
-			text: func(now time.Time) string { return clean(cause.Text(now)) }})
+// addFindings lists the problems, then new nodes that wait, then other remarks.
+func (f *facts) addFindings(doc *document.ClusterStatus) {
+	var remarks []finding
+	waiting := slices.Clone(doc.Newcomers)
+	for i := range doc.Findings {
+		x := &doc.Findings[i]
+		known := len(waiting)
+		waiting = slices.DeleteFunc(waiting, func(n document.Newcomer) bool {
+			return slices.ContainsFunc(x.Scope.Nodes, func(r matrix.Ref) bool { return r.Member == n.Member })
+		})
+		if list := f.atNodes(x, doc.Blockers); x.Remark && len(waiting) == known {
+			remarks = append(remarks, list...)
+		} else {
+			f.findings = append(f.findings, list...)
+		}
 	}
+	for i := range waiting {
+		n := &waiting[i]
+		f.findings = append(f.findings, finding{
+			key: "waits " + n.Member, stops: f.alone(n.Ref),
+			step: words.New(words.SeeBarrier).Do(words.Scylla(doc.Namespace, "barrier", n.Member)),
+			text: func(now time.Time) string {
+				return clean(n.Ref.String() + " waiting" + words.Since(document.TimeOf(n.Since), now) + ": " +
+					words.Text(n.Summary))
+			},
+		})
+	}
+	f.findings = append(f.findings, remarks...)
+}
+
+// atNodes returns a finding once for each node that its blockers observe, the first with its text.
+func (f *facts) atNodes(x *document.Finding, blockers []matrix.Blocker) []finding {
+	var out []finding
+	mine := make([]matrix.Blocker, len(x.Explains))
+	for i, k := range x.Explains {
+		mine[i] = blockers[k]
+	}
+	at := map[matrix.Ref]int{}
+	groups, _ := matrix.GroupBlockers(mine)
 	for i := range groups {
 		g := &groups[i]
-		if rights {
-			g.Step = words.Message{}
+		k, ok := at[g.Observed]
+		if !ok {
+			k, at[g.Observed] = len(out), len(out)
+			out = append(out, finding{
+				key: string(x.Kind) + " " + g.Observed.String(), problem: !x.Remark, further: k > 0, step: x.Step,
+				text: func(now time.Time) string { return clean(words.Aging(g.Message(), g.Since, now)) },
+			})
 		}
-		b := blocker{
-			key: string(g.Reason) + " " + g.Observed.String(), observed: f.index.Find(g.Observed), step: g.Step,
-			text: func(now time.Time) string { return clean(words.Aging(g.Message(), g.Since, now)) },
-		}
-		for _, o := range g.Observers {
-			if j := f.index.Find(o); j >= 0 {
-				b.observers = append(b.observers, j)
-			}
-		}
-		f.blockers = append(f.blockers, b)
+		out[k].stops = append(out[k].stops, f.stops(g)...)
 	}
+	if len(out) == 0 {
+		out = []finding{{key: string(x.Kind), problem: !x.Remark, step: x.Step, stops: f.alone(x.Scope.Nodes...)}}
+	}
+	out[0].text = func(now time.Time) string { return clean(x.Text(now)) }
+	return out
+}
+
+// stops are the pairs of a group, or its node alone.
+func (f *facts) stops(g *matrix.Group) (out [][2]int) {
+	observed := f.index.Find(g.Observed)
+	for _, o := range g.Observers {
+		if i := f.index.Find(o); i >= 0 {
+			out = append(out, [2]int{i, observed})
+		}
+	}
+	if len(out) == 0 {
+		return f.alone(g.Observed)
+	}
+	return out
+}
+
+// alone are the nodes without a pair.
+func (f *facts) alone(nodes ...matrix.Ref) (out [][2]int) {
+	for _, r := range nodes {
+		if i := f.index.Find(r); i >= 0 {
+			out = append(out, [2]int{i, i})
+		}
+	}
+	return out
 }
 
 // flags are the characters after a node's name, by its state, else by its membership; see help.

@@ -19,6 +19,7 @@ type view struct {
 	show.Glyphs
 	color, stale bool
 	once         bool // no key is read
+	stepShown    bool // the header has the whole step of the first finding
 	wall         time.Time
 	words        words.Printer
 	context      string // if it is not the current one

@@ -40,6 +40,8 @@ func TestGoldenFrames(t *testing.T) {
 			w.problems = []cluster.Problem{{Verb: "list", Resource: "pods", Kind: cluster.ProblemForbidden, Message: "pods may not be listed in namespace demo"}}
 			return w
 		},
+		"partition": func() *world { return newWorld(2, 2).apart() },
+		"waiting":   func() *world { w := newWorld(3, 1); w.newcomers = []string{"demo-dc1-rack1-1"}; return w },
 		"no rights": func() *world {
 			w := newWorld(3, 2)
 			w.unread = true
@@ -97,7 +99,7 @@ func TestOnceOffersNoKey(t *testing.T) {
 // What a key opens, at the size that most terminals have.
 func TestGoldenViews(t *testing.T) {
 	for name, keys := range map[string]string{
-		"blockers": "tab tab", "changes": "shift+tab", "help": "?", "choice": "r", "filter": "/ state:down", "racks": "z", "rack": "z enter", "newcomer": "down down",
+		"findings": "tab tab", "changes": "shift+tab", "help": "?", "choice": "r", "filter": "/ state:down", "racks": "z", "rack": "z enter", "newcomer": "down down",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t, demo(), 80, 24, plain, func(o *Options) { o.Actions.Replace = func(string) error { return nil } })

@@ -10,6 +10,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
+// Release returns the version without its build: 2025.2.1 of 2025.2.1-0.20250901.abc.
+func (n *Node) Release() string {
+	release, _, _ := strings.Cut(n.Version, "-0.")
+	return release
+}
+
 // NoteTexts returns all notes of a node as texts.
 func (n *Node) NoteTexts() []string { return noteTexts(n.Notes, false) }
 
