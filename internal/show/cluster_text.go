@@ -303,7 +303,7 @@ func (p *painter) gossipOnly(level detail) []string {
 	if len(ids) == 0 {
 		return nil
 	}
-	title := Strong.Paint("Host IDs without a member") + fmt.Sprintf(" (%d)", len(ids))
+	title := Strong.Paint("Orphaned host IDs") + fmt.Sprintf(" (%d)", len(ids))
 	return append([]string{title}, level.limited(len(ids), "  ", "more", "more", func(i int) []string {
 		lines := []string{"  " + Clean(string(ids[i]))}
 		at := slices.IndexFunc(p.d.Leftovers, func(g document.Leftover) bool { return g.HostID == ids[i] })

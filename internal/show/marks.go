@@ -16,6 +16,7 @@ var marks = [grid.Marks]struct {
 	style        Style
 }{
 	grid.None:    {"", "no fresh status report", Plain},
+	grid.Absent:  {"", "no host ID yet", Plain},
 	grid.Self:    {"", "itself", Dim},
 	grid.Up:      {"U", grid.Up.String(), Good},
 	grid.Down:    {"D", grid.Down.String(), Bad},
@@ -50,14 +51,14 @@ type Glyphs struct {
 func NewGlyphs(ascii bool) Glyphs {
 	if ascii {
 		return Glyphs{
-			Marks: [grid.Marks]string{grid.None: " ", grid.Self: "-", grid.Up: "+", grid.Down: "x",
+			Marks: [grid.Marks]string{grid.None: " ", grid.Absent: "o", grid.Self: "-", grid.Up: "+", grid.Down: "x",
 				grid.Unknown: "?", grid.Missing: "."},
 			Ellipsis: "~", Bar: "|", Line: "-", Arrow: "->", Dot: "*", Cursor: ">", Middot: "|",
 		}
 	}
 	return Glyphs{
-		Marks: [grid.Marks]string{grid.None: " ", grid.Self: "–", grid.Up: "✓", grid.Down: "✗", grid.Unknown: "?",
-			grid.Missing: "·"},
+		Marks: [grid.Marks]string{grid.None: " ", grid.Absent: "○", grid.Self: "–", grid.Up: "✓", grid.Down: "✗",
+			grid.Unknown: "?", grid.Missing: "·"},
 		Ellipsis: "…", Bar: "│", Line: "─", Arrow: "→", Dot: "•", Cursor: "▶", Middot: "·",
 	}
 }

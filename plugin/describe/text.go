@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
@@ -101,7 +102,7 @@ func (d *Document) head(p *page) {
 	p.line(show.Plain, "Host ID", cmp.Or(string(n.HostID), "unknown"))
 	p.line(show.Plain, "Place", placeText(n))
 	membership := document.MembershipText(n.Membership)
-	if n.Detail != "" {
+	if n.Detail != "" && n.Membership != cluster.MemberGhost { // its text has the detail
 		membership += ", " + n.Detail
 	}
 	p.line(show.Plain, "Membership", membership)

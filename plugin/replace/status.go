@@ -282,7 +282,7 @@ func (l *StatusList) Text(now time.Time, o show.Options) string {
 		b.WriteString(l.Items[i].Text(now, o))
 	}
 	if len(l.Ghosts) > 0 {
-		b.WriteString("\n" + show.Strong.Paint("Host IDs without a member") + " (listed by the cluster)\n")
+		b.WriteString("\n" + show.Strong.Paint("Orphaned host IDs") + " (listed by the cluster)\n")
 		for _, g := range l.Ghosts {
 			for _, t := range show.Wrap(show.Clean(g.Cluster+": "+words.Text(g.Evidence)), room(o, 2), "") {
 				b.WriteString("  " + t + "\n")

@@ -80,7 +80,8 @@ func newTheme(profile colorprofile.Profile, dark, grey bool) *theme {
 		banner: newPaint(plain.Bold(true).Foreground(c("#FFFFFF", "#000000")).Background(c("#B03A00", "#FF7A33"))),
 	}
 	looks := [grid.Marks]lipgloss.Style{
-		grid.None: fg(faint), grid.Self: fg(faint), grid.Up: fg(green), grid.Down: fg(red).Bold(!grey),
+		grid.None: fg(faint), grid.Absent: fg(faint), grid.Self: fg(faint), grid.Up: fg(green),
+		grid.Down:    fg(red).Bold(!grey),
 		grid.Unknown: fg(orange), grid.Missing: fg(purple),
 	}
 	for m, look := range looks {

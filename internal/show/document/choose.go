@@ -100,8 +100,13 @@ func (d *ClusterStatus) ChosenNodes(problems bool, by SortFlag) []Node {
 
 // MembershipText returns the state for tables and pages.
 func MembershipText(s cluster.MemberState) string {
-	if s == cluster.MemberNewcomer {
+	switch s {
+	case cluster.MemberNewcomer:
 		return "new node, not joined"
+	case cluster.MemberGhost:
+		return "member without a Pod"
+	case cluster.MemberGossipOnly:
+		return "orphaned"
 	}
 	return string(s)
 }

@@ -16,7 +16,8 @@ import (
 type Mark uint8
 
 const (
-	None Mark = iota // no usable row
+	None   Mark = iota // no usable row
+	Absent             // no node can list it: it has no host ID yet
 	Self
 	Up
 	Down
@@ -29,7 +30,8 @@ const (
 var Worst = [...]Mark{Down, Unknown, Missing, Up}
 
 var statuses = [Marks]api.NodeStatus{
-	None: "none", Self: "self", Up: api.NodeStatusUp, Down: api.NodeStatusDown, Unknown: api.NodeStatusUnknown,
+	None: "none", Absent: "absent", Self: "self", Up: api.NodeStatusUp, Down: api.NodeStatusDown,
+	Unknown: api.NodeStatusUnknown,
 	Missing: api.NodeStatusMissing,
 }
 
@@ -41,7 +43,7 @@ func Of(s api.NodeStatus) Mark {
 	return Unknown
 }
 
-// String returns UP, DOWN, UNKNOWN or MISSING; none and self if there is no pair.
+// String returns UP, DOWN, UNKNOWN or MISSING; none, absent and self if there is no pair.
 func (m Mark) String() string { return string(statuses[m]) }
 
 // Status returns the mark as a status for documents.
@@ -85,8 +87,11 @@ func (g *Grid) At(i, j int) Mark {
 	if i == j {
 		return Self
 	}
-	if !n.Reports || !g.Nodes[j].Listed {
+	switch {
+	case !n.Reports:
 		return None
+	case !g.Nodes[j].Listed:
+		return Absent
 	}
 	if k, found := slices.BinarySearchFunc(n.NotUp, j,
 		func(p Pair, of int) int { return cmp.Compare(p.Of, of) }); found {

@@ -2,7 +2,10 @@
 
 package grid
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // By is what one line of a grid represents.
 type By uint8
@@ -145,7 +148,15 @@ func (s *Groups) Mark(a, b int) Mark {
 	if s.By == ByNode && a == b {
 		return Self
 	}
-	return s.Cells[a][b].Worst()
+	switch reports := func(i int) bool { return s.grid.Nodes[i].Reports }; {
+	case s.Cells[a][b].Total() > 0:
+		return s.Cells[a][b].Worst()
+	case !slices.ContainsFunc(s.List[a].Nodes, reports):
+		return None
+	case s.List[b].listed == 0:
+		return Absent
+	}
+	return Self // the only node that reports, on itself
 }
 
 // All counts every pair.
@@ -159,13 +170,14 @@ func (s *Groups) All() Tally {
 	return all
 }
 
-// Fit returns the finest grid of at most Most lines; by datacenter if neither nodes nor racks fit.
+// Fit returns the finest grid of all nodes with at most Most lines; by datacenter if neither nodes
+// nor racks fit.
 func (g *Grid) Fit() *Groups {
-	if len(g.Listed()) <= Most {
-		return g.Group(ByNode, false)
+	if len(g.Nodes) <= Most {
+		return g.Group(ByNode, true)
 	}
-	if racks := g.Group(ByRack, false); len(racks.List) <= Most {
+	if racks := g.Group(ByRack, true); len(racks.List) <= Most {
 		return racks
 	}
-	return g.Group(ByDatacenter, false)
+	return g.Group(ByDatacenter, true)
 }

@@ -44,10 +44,10 @@ func (g *picture) title(i, j int) string {
 	switch m := g.Mark(i, j); {
 	case m == grid.Self:
 		return a
-	case m == grid.None && g.By == grid.ByNode:
-		return a + " has no fresh status report"
 	case m == grid.None:
-		return a + ": no fresh status report of others on " + b
+		return a + " has no fresh status report"
+	case m == grid.Absent:
+		return b + " has no host ID yet, so no status report can list it"
 	case g.By == grid.ByNode:
 		return a + " sees " + b + ": " + show.WordOf(m)
 	}

@@ -25,11 +25,26 @@ var styleText string
 
 // pageTemplate is parsed on demand: most runs draw no page.
 func pageTemplate(r *Report) (*template.Template, error) {
+	said := map[string]bool{}
+	// once returns a step's text unless the page has it already.
+	once := func(text string) string {
+		if said[text] {
+			return ""
+		}
+		said[text] = true
+		return text
+	}
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"leftOut": LeftOutLine, "commandWords": commandWords, "proseParts": proseParts, "ago": r.ago,
 		"about": change.about, "used": used, "age": r.objectAge,
 		"finding": func(f *document.Finding) string { return f.Text(r.At()) },
-		"text":    words.Text, "step": words.Printer{}.Parts,
+		"text":    words.Text, "once": once, "membership": document.MembershipText,
+		"step": func(m words.Message) []words.Part {
+			if once(words.Text(m)) == "" {
+				return nil
+			}
+			return words.Printer{}.Parts(m)
+		},
 	}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
@@ -138,9 +153,8 @@ type pageData struct {
 	Verdict, Kind     string
 	Glyph             string
 	FactList          []fact
-	PartitionText     string
-	BlockerList       []blocker
-	MoreBlockers      []blocker
+	BlockerList       []string
+	MoreBlockers      []string
 	BlockerLines      int
 	Matrix            template.HTML
 	MatrixText        string
@@ -188,7 +202,7 @@ func newPage(r *Report) *pageData {
 	g := newGrid(r)
 	d := &pageData{
 		Report: r, Style: template.CSS(svgStyle + styleText), //nolint:gosec // both are constants of this package
-		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(), PartitionText: r.partitionText(),
+		Verdict: v.text, Kind: v.kind, Glyph: v.glyph, FactList: r.facts(),
 		MatrixText: g.summary(r), MatrixBy: g.By.String(), WideMatrix: len(g.List) > 8, Lists: r.lists(),
 		Generated: words.Moment(r.GeneratedAt.Time), Folded: len(r.Nodes) > allNodes,
 	}

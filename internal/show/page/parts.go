@@ -3,7 +3,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,70 +60,23 @@ func (r *Report) facts() []fact {
 	return out
 }
 
-// maxNamed is the maximum number of named nodes of a part.
-const maxNamed = 4
-
-// partitionText returns the warning of the status; empty without a partition.
-func (r *Report) partitionText() string {
-	if len(r.Partition) == 0 {
-		return ""
-	}
-	const cure = " Fix the network; do not replace nodes."
-	if slices.ContainsFunc(r.Partition, func(part []hostid.ID) bool { return len(part) > maxNamed }) {
-		// Four names of hundreds do not help: the finding names datacenters and racks.
-		for i := range r.Findings {
-			if f := &r.Findings[i]; f.Partition() {
-				return f.Text(r.At()) + "." + cure
-			}
-		}
-	}
-	names := map[hostid.ID]string{}
-	for _, n := range r.Nodes {
-		names[n.HostID] = n.Name()
-	}
-	parts := make([]string, len(r.Partition))
-	for i, part := range r.Partition {
-		var who []string
-		for _, id := range part[:min(maxNamed, len(part))] {
-			who = append(who, cmp.Or(names[id], string(id)))
-		}
-		parts[i] = strings.Join(who, ", ")
-		if more := len(part) - len(who); more > 0 {
-			parts[i] += fmt.Sprintf(" and %d more", more)
-		}
-	}
-	return strings.Join(parts, "; and ") + ": these parts do not see each other." + cure
-}
-
-// blocker is a group of blockers for drawing.
-type blocker struct {
-	Text string
-	// Step is the next step in parts: texts and commands.
-	Step []words.Part
-}
-
 const maxBlockers = 100
 
 // blockers returns the lines, and their number without the limit. One line represents all blockers
-// with the same text about one node.
-func (r *Report) blockers() ([]blocker, int) {
+// with the same text about one node. Its step is at the finding.
+func (r *Report) blockers() ([]string, int) {
 	groups, _ := matrix.GroupBlockers(r.Blockers)
 	lines := len(groups)
 	more := len(groups) - maxBlockers
 	if more > 0 {
 		groups = groups[:maxBlockers]
 	}
-	out := make([]blocker, 0, len(groups)+1)
-	for i, g := range groups {
-		b := blocker{Text: words.Aging(g.Message(), g.Since, r.At())}
-		same := i+1 < len(groups) && groups[i+1].Step.Key() == g.Step.Key()
-		if !same && g.Step.Code != words.MendNetwork { // the line about the partition has that step
-			b.Step = words.Printer{}.Parts(g.Step)
-		}
-		out = append(out, b)
+	out := make([]string, 0, len(groups)+1)
+	for _, g := range groups {
+		out = append(out, words.Aging(g.Message(), g.Since, r.At()))
 	}
 	if more > 0 {
-		out = append(out, blocker{Text: fmt.Sprintf("and %d more", more)})
+		out = append(out, fmt.Sprintf("and %d more", more))
 	}
 	return out, lines
 }
@@ -167,7 +119,7 @@ func (r *Report) lists() []list {
 	add("Follow-up tasks", items)
 	add("Topology operations in progress", r.UnderWay())
 	add("Members without a Pod", r.Ghosts)
-	add("Host IDs without a member", hostid.Texts(r.GossipOnly))
+	add("Orphaned host IDs", hostid.Texts(r.GossipOnly))
 	items = nil
 	for _, v := range slices.Sorted(maps.Keys(r.Schemas)) {
 		items = append(items, v+": "+strings.Join(r.Schemas[v], ", "))

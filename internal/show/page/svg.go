@@ -29,7 +29,7 @@ text.mx-cnt{font:600 11px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu San
 .mx-DOWN{fill:var(--down)}.mx-DOWN-i{stroke:var(--down-i)}text.mx-DOWN-t{fill:var(--down-i)}
 .mx-UNKNOWN{fill:var(--unk)}.mx-UNKNOWN-i{stroke:var(--unk-i)}text.mx-UNKNOWN-t{fill:var(--unk-i)}
 .mx-MISSING{fill:var(--mis)}.mx-MISSING-i{stroke:var(--mis-i)}text.mx-MISSING-t{fill:var(--mis-i)}
-.mx-none{fill:var(--none)}.mx-none-i{stroke:var(--none-i)}.mx-self{fill:none}.mx-self-i{stroke:var(--rule)}
+.mx-none{fill:var(--none)}.mx-none-i{stroke:var(--none-i)}.mx-absent{fill:var(--none)}.mx-absent-i{stroke:var(--none-i)}.mx-self{fill:none}.mx-self-i{stroke:var(--rule)}
 `
 
 // glyphPaths are drawn, because fonts differ. Each is in a square of 24.
@@ -37,11 +37,12 @@ var glyphPaths = [grid.Marks]string{
 	grid.Up: "M6.5 12.6l3.7 3.8 7.3-8.4", grid.Down: "M7.5 7.5l9 9M16.5 7.5l-9 9",
 	grid.Missing: "M12 12v.1M7.4 12v.1M16.6 12v.1",
 	grid.Unknown: "M8.8 9.2a3.2 3.2 0 1 1 4.9 2.7c-1.2.8-1.7 1.3-1.7 2.4M12 17.6v.1", grid.None: "M5 19L19 5",
-	grid.Self: "M9 12h6",
+	grid.Absent: "M12 8a4 4 0 1 0 .1 0",
+	grid.Self:   "M9 12h6",
 }
 
-// drawn are the marks in the order of the legend, which omits the last.
-var drawn = [...]grid.Mark{grid.Up, grid.Down, grid.Unknown, grid.Missing, grid.None, grid.Self}
+// drawn are the marks in the order of the legend.
+var drawn = [...]grid.Mark{grid.Up, grid.Down, grid.Unknown, grid.Missing, grid.None, grid.Absent, grid.Self}
 
 const (
 	cell      = 24 // of a node; groups are wider
@@ -213,7 +214,7 @@ func (d *drawing) definitions(more string) {
 			continue
 		}
 		x := (d.w - cell) / 2
-		if d.g.By != grid.ByNode && s != grid.Up && s != grid.None {
+		if d.g.By != grid.ByNode && s.NotUp() {
 			x = 2 // the count follows
 		}
 		fmt.Fprintf(b,
@@ -314,7 +315,7 @@ func (d *drawing) legend(y0, width int) (text string, used, lines int) {
 	var b strings.Builder
 	x, y := 0, y0
 	lines = 1
-	for _, s := range drawn[:len(drawn)-1] {
+	for _, s := range drawn {
 		if !d.used[s] {
 			continue
 		}

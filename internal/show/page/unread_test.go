@@ -30,7 +30,7 @@ func TestNobodyAskedIsNoNodesTrouble(t *testing.T) {
 				t.Errorf("%s: the page says %q", s, words)
 			}
 		}
-		if got, want := strings.Count(b.String(), "unknown</span>"), map[string]int{"no rights": 12, "rack": 0}[s.Name]; got != want {
+		if got, want := strings.Count(b.String(), "</span> unknown</span>"), map[string]int{"no rights": 12, "rack": 0}[s.Name]; got != want {
 			t.Errorf("%s: %d racks are not known, want %d", s, got, want)
 		}
 		if s.Name == "rack" && !strings.Contains(b.String(), "42 with problems") {
