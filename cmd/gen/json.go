@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	lines "github.com/kubectl-scylla/kubectl-scylla/internal/show"
 )
 
 // jsonPage returns docs/reference/json.md. A test compares it with the document types.
@@ -14,7 +15,9 @@ func jsonPage() []byte {
 	for _, k := range diagnosis.Kinds() {
 		kinds = append(kinds, string(k))
 	}
-	return []byte(strings.NewReplacer("'", "`", "{kinds}", strings.Join(kinds, ", ")).Replace(jsonText))
+	return []byte(strings.NewReplacer("'", "`", "{quote}", "'", "{kinds}", strings.Join(kinds, ", "),
+		"{nodes}", lines.PlainNodes, "{wide}", lines.PlainWide, "{clusters}", lines.PlainClusters,
+		"{barriers}", lines.PlainBarriers).Replace(jsonText))
 }
 
 // A single quotation mark is replaced by a backquote.
@@ -33,6 +36,19 @@ Every field of '-o json' and '-o yaml'.
 
 A *reference* to a node has 'hostID', 'member' (Pod and Service), 'datacenter', 'rack', 'ordinal'.
 A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'commands[]' in their order: 'args', and 'shell', which is safe to paste into a POSIX shell.
+
+## Lines for awk, names for kubectl
+
+'--no-headers' prints lines with a fixed number of columns, one word each, '-' for an empty one: 'kubectl scylla status --no-headers | awk {quote}$3=="DOWN"{print $1}{quote}'. A column keeps its number.
+
+| lines of | columns |
+|---|---|
+| 'status', 'report': one per node | '{nodes}' |
+| with '-o wide' also | '{wide}' |
+| 'status' with '-A' or '-l': one per cluster | '{clusters}' |
+| 'barrier': one per member | '{barriers}' |
+
+'-o name' prints Pods, such as 'pod/demo-dc1-rack1-0'; with '--problems' only Pods of nodes with problems.
 
 ## ClusterStatus
 

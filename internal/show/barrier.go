@@ -39,6 +39,9 @@ func answer(d *document.BarrierVerdict) (string, grid.Mark) {
 // Barrier draws the verdict: answer with its cause and next step, state of the Pod, blockers by
 // cause.
 func Barrier(d *document.BarrierVerdict, o Options) string {
+	if o.NoHeaders {
+		return PlainBarrier([]document.BarrierVerdict{*d})
+	}
 	p := &painter{d: &document.ClusterStatus{Header: d.Header}, o: o, g: o.glyphs()}
 	sections := [][]string{p.answerLines(d), p.failureLines(d), p.blockerLines(d), p.remarkLines(d)}
 	var b strings.Builder
@@ -87,7 +90,8 @@ func (p *painter) failureLines(d *document.BarrierVerdict) []string {
 	if r.Failure != nil {
 		title = "The replacement failed"
 	}
-	return slices.Concat([]string{Bad.Paint(title)}, p.wrap("  "+Clean(r.Summary), "    "), cureLines(r, p.o, p.g, "  "))
+	return slices.Concat([]string{Bad.Paint(title)}, p.wrap("  "+Clean(r.Summary), "    "),
+		cureLines(r, p.o, p.g, "  "))
 }
 
 // remarkLines are the notes of the verdict, a warning if it differs from the Pod, and the notes of
@@ -182,7 +186,8 @@ func (p *painter) groupLines(groups []matrix.Group, margin string, now time.Time
 func (p *painter) pairLines(d *document.BarrierVerdict) []string {
 	var lines []string
 	for i, blocker := range d.Verdict.Blockers {
-		lines = append(lines, p.wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(blocker.Message(), blocker.Since, d.At()), "  ")...)
+		text := words.Aging(blocker.Message(), blocker.Since, d.At())
+		lines = append(lines, p.wrap(Bad.Paint(p.g.Dot)+" "+text, "  ")...)
 		last := i+1 == len(d.Verdict.Blockers) || d.Verdict.Blockers[i+1].Step.Key() != blocker.Step.Key()
 		if !blocker.Step.IsZero() && last {
 			lines = append(lines, stepLines(blocker.Step, p.o)...)
@@ -254,6 +259,9 @@ func contradiction(d *document.BarrierVerdict) string {
 
 // Barriers draws one line per waiting member, and the command for one member.
 func Barriers(l *document.BarrierVerdictList, o Options) string {
+	if o.NoHeaders {
+		return PlainBarrier(l.Items)
+	}
 	p := &painter{d: &document.ClusterStatus{Header: document.Header{Partial: l.Partial}}, o: o}
 	partial := ""
 	for _, line := range p.partial(detail{}) {
@@ -331,7 +339,8 @@ func stepsOf(l *document.BarrierVerdictList, o Options) string {
 		}
 		told[causes[0].Step().Key()] = true
 		if len(steps) > 1 {
-			lines = append(lines, Wrap(Bad.Paint(o.glyphs().Dot)+" "+Clean(words.Text(causes[0].Message())), o.Width, "  ")...)
+			text := Bad.Paint(o.glyphs().Dot) + " " + Clean(words.Text(causes[0].Message()))
+			lines = append(lines, Wrap(text, o.Width, "  ")...)
 		}
 		lines = append(lines, stepLines(causes[0].Step(), o)...)
 	}

@@ -8,9 +8,6 @@ import "github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 func (p *painter) chosen() []string {
 	list := p.d.Chosen(p.o.Problems, p.o.SortBy)
 	if len(list) == 0 {
-		if p.o.NoHeaders {
-			return nil
-		}
 		return []string{"No node has a problem."}
 	}
 	nodes, numbers := make([]document.Node, len(list)), make([]int, len(list))

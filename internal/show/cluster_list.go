@@ -13,15 +13,18 @@ import (
 // Clusters draws one line per cluster.
 func Clusters(l *document.ClusterStatusList, o Options) string {
 	g := o.glyphs()
-	t := &Table{NoHeader: o.NoHeaders,
+	t := &Table{
 		Columns: []Column{{Header: "NAMESPACE", Min: 8}, {Header: "CLUSTER", Min: 8, Middle: true}, {Header: "HEALTH"},
 			{Header: grid.Up.String()}, {Header: "PROBLEMS"},
 			{Header: "NEWCOMERS"}, {Header: "SOURCE"}, {Header: "CAUSE", Min: 13}}}
 	var partial []string
-	for _, d := range l.Items {
+	var plain [][]string
+	for i := range l.Items {
+		d := &l.Items[i]
 		if o.Problems && d.Healthy {
 			continue
 		}
+		plain = append(plain, plainCluster(d))
 		health := Cell{Text: g.Marks[d.Mark()] + " " + strings.ToLower(d.Verdict), Style: StyleOf(d.Mark())}
 		if len(d.Partial) > 0 {
 			health.Text += " (partial)"
@@ -36,11 +39,11 @@ func Clusters(l *document.ClusterStatusList, o Options) string {
 				Text(fmt.Sprint(d.Counts.Problems)), Text(fmt.Sprint(d.Counts.Newcomers)), Text(string(d.Source.Used)),
 				Text(cause)})
 	}
-	if len(t.Rows) == 0 && len(l.Items) > 0 && !o.NoHeaders {
+	switch {
+	case o.NoHeaders:
+		return ScriptTable(plain)
+	case len(t.Rows) == 0 && len(l.Items) > 0:
 		return fmt.Sprintf("No cluster of %d has a problem.\n", len(l.Items))
-	}
-	if o.NoHeaders {
-		partial = nil
 	}
 	return t.reasons(o, 2) + strings.Join(partial, "")
 }

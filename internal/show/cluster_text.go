@@ -54,9 +54,6 @@ func Cluster(d *document.ClusterStatus, o Options) string {
 	p := &painter{d: d, o: o, g: o.glyphs()}
 	p.index()
 	fits := p.byNode().fits(o)
-	if o.NoHeaders {
-		return strings.Join(append(p.chosen(), ""), "\n")
-	}
 	if o.Wide || o.All || o.Height <= 0 {
 		return p.draw(details[0])
 	}

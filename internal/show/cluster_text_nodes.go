@@ -43,7 +43,7 @@ func splitLines(text string) []string {
 
 // nodeTable has one line per node. numbers are their numbers; nil counts from 1.
 func (p *painter) nodeTable(nodes []document.Node, numbers []int) []string {
-	t := &Table{NoHeader: p.o.NoHeaders, Columns: []Column{
+	t := &Table{Columns: []Column{
 		{Header: "#", Right: true}, {Header: "DC", Min: 4, Last: true}, {Header: "RACK", Min: 4, Last: true},
 		{Header: "MEMBER", Min: 12, Middle: true, Last: true}, {Header: "HOST ID"},
 		{Header: "SEEN"}, {Header: "VERSION", Min: 7}, {Header: "REPORT", Min: 6, Last: true}, {Header: "POD", Min: 8},

@@ -96,7 +96,7 @@ func (t *Table) reasons(o Options, named int) string {
 	for cut < len(rows) && rows[cut][last].Text == reason(t.Rows[cut]) {
 		cut++
 	}
-	if cut == len(rows) || t.NoHeader {
+	if cut == len(rows) {
 		return t.String(room, ellipsis)
 	}
 	short := Table{Columns: t.Columns[:last], Indent: t.Indent}

@@ -26,7 +26,8 @@ type options struct {
 	// The member as typed; empty lists the waiting members.
 	cli.Argument
 	cli.ShowFlags
-	d *cli.Deps
+	plain cli.PlainFlag
+	d     *cli.Deps
 }
 
 // NewCmd returns the command.
@@ -55,12 +56,24 @@ Exit code: 0 may start, 3 must wait, 4 must still wait after --timeout, 2 no suc
 			"# Wait until each waiting member may start, at most 30 minutes",
 			"kubectl scylla barrier -n demo --wait --timeout 30m",
 			"",
+			"# Members that must wait, for a script",
+			"kubectl scylla barrier -n demo --no-headers | awk '$3==\"WAIT\"{print $1}'",
+			"",
 			"# In an archive or a sample, without a cluster",
 			"kubectl scylla barrier demo-dc1-rack2-1 --from sample:incident -o yaml",
 		),
 	}, cli.GroupInspect, d.CompleteMembers, o)
 	o.AddFlags(cmd, "the member may start")
+	o.plain.AddFlag(cmd)
 	return cmd
+}
+
+// Validate refuses conflicting flags.
+func (o *options) Validate(cmd *cobra.Command) error {
+	if err := o.ShowFlags.Validate(cmd); err != nil {
+		return err
+	}
+	return o.plain.Validate(&o.Output)
 }
 
 // Run explains why one member waits, or lists the waiting members.
@@ -96,6 +109,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) (runtime.Object,
 func (o *options) print(doc runtime.Object) error {
 	if o.Output.Text() {
 		opts := o.d.Options(o.Output.Format() == "wide")
+		opts.NoHeaders = o.plain.NoHeaders
 		switch d := doc.(type) {
 		case *document.BarrierVerdict:
 			return o.d.Print(show.Barrier(d, opts), opts)
@@ -105,9 +119,6 @@ func (o *options) print(doc runtime.Object) error {
 			}
 			return o.d.Print(show.Barriers(d, opts), opts)
 		}
-	}
-	if l, ok := doc.(*document.BarrierVerdictList); ok && o.Output.Name() {
-		return o.Output.Document(o.d, cli.Items(l.Items)...)
 	}
 	return o.Output.Document(o.d, doc)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -79,11 +81,11 @@ func (f *OutputFlags) Format() string {
 	return ""
 }
 
-// Name reports whether -o name is set, which prints items instead of lists.
-func (f *OutputFlags) Name() bool { return !f.Text() && *f.print.OutputFormat == "name" }
-
 // Document prints documents in the requested format. Their commands repeat the user's flags.
 func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
+	if *f.print.OutputFormat == "name" {
+		docs = podsOf(docs)
+	}
 	for _, doc := range docs {
 		d.repeat(doc)
 		shown := doc
@@ -109,6 +111,22 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 		}
 	}
 	return nil
+}
+
+// podsOf replaces documents of members by the members' Pods: -o name prints what kubectl accepts.
+func podsOf(docs []runtime.Object) (out []runtime.Object) {
+	for _, doc := range docs {
+		members, ok := doc.(interface{ Pods() []string })
+		if !ok {
+			out = append(out, doc)
+			continue
+		}
+		for _, name := range members.Pods() {
+			out = append(out, &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+				ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+	}
+	return out
 }
 
 // wholeNumbers returns the same document with numbers that a JSONPath prints in full, as for

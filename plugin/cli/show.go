@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -188,16 +187,4 @@ func (w *waiting[T]) await(ctx context.Context, d *Deps, reader *Reader, timeout
 			return s.Wished(w.doc)
 		},
 	})
-}
-
-// Items returns the documents of a list one by one, as -o name prints them.
-func Items[T any, P interface {
-	*T
-	runtime.Object
-}](list []T) []runtime.Object {
-	items := make([]runtime.Object, len(list))
-	for i := range list {
-		items[i] = P(&list[i])
-	}
-	return items
 }

@@ -391,3 +391,11 @@ func machineOf(s *cluster.Cluster, m *cluster.Member, a *around) *KubernetesNode
 	}
 	return k
 }
+
+// Pods returns the name of the node's Pod, for -o name; nil without one.
+func (d *Document) Pods() []string {
+	if d.Pod == nil {
+		return nil
+	}
+	return []string{d.Pod.Name}
+}

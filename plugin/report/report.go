@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -258,16 +257,17 @@ func (o *options) show(reports []*page.Report) error {
 		return o.showPage(reports[0])
 	}
 	opts := o.table.Options(o.d.Options(o.output.Format() == formatWide))
-	texts := make([]string, len(reports))
+	texts, clusters := make([]string, len(reports)), make([]*document.ClusterStatus, len(reports))
 	for i, r := range reports {
-		texts[i] = r.Text(opts)
+		clusters[i] = &r.ClusterStatus
+		if !opts.NoHeaders {
+			texts[i] = r.Text(opts)
+		}
 	}
-	between := "\n"
 	if opts.NoHeaders {
-		between = ""
-		o.nameLines(reports, texts)
+		return o.d.Print(show.Nodes(clusters, opts), opts)
 	}
-	return o.d.Print(strings.Join(texts, between), opts)
+	return o.d.Print(strings.Join(texts, "\n"), opts)
 }
 
 // showPage draws the complete page before it writes any of it: a partial page would look complete.
@@ -282,25 +282,6 @@ func (o *options) showPage(r *page.Report) error {
 	return nil
 }
 
-// nameLines adds the cluster to each line of a table without headers, if there are several
-// clusters.
-func (o *options) nameLines(reports []*page.Report, texts []string) {
-	if !o.several() {
-		return
-	}
-	wide := 0
-	for _, r := range reports {
-		wide = max(wide, len(r.Namespace)+1+len(r.Name))
-	}
-	for i, r := range reports {
-		var b strings.Builder
-		for line := range strings.Lines(texts[i]) {
-			fmt.Fprintf(&b, "%-*s  %s", wide, r.Namespace+"/"+r.Name, line)
-		}
-		texts[i] = b.String()
-	}
-}
-
 // document prints the reports; several clusters are a list.
 func (o *options) document(reports []*page.Report) error {
 	for _, r := range reports {
@@ -310,13 +291,6 @@ func (o *options) document(reports []*page.Report) error {
 	}
 	if !o.several() {
 		return o.output.Document(o.d, reports[0])
-	}
-	if o.output.Name() {
-		items := make([]runtime.Object, len(reports))
-		for i, r := range reports {
-			items[i] = r
-		}
-		return o.output.Document(o.d, items...)
 	}
 	return o.output.Document(o.d, page.NewList(reports))
 }

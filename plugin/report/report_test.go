@@ -106,12 +106,12 @@ func TestLinesOfSeveralClustersSayWhose(t *testing.T) {
 	if r.Code != 0 || len(lines) != 3 {
 		t.Fatalf("%+v", r)
 	}
-	for i, want := range []string{"demo/demo     1  dc1  rack1  demo-dc1-rack1-0", "demo/demo     2  dc1  rack1  demo-dc1-rack1-1", "other/second  1  dc1  rack1  second-dc1-rack1-0"} {
-		if !strings.HasPrefix(lines[i], want) {
+	for i, want := range []string{"  demo/demo", "  demo/demo", "  other/second"} {
+		if !strings.HasSuffix(lines[i], want) {
 			t.Errorf("line %d is %q, want %q", i+1, lines[i], want)
 		}
 	}
-	if one := (plugintest.Run{Args: []string{"report", "-n", "demo", "--no-headers"}, Objects: objects}).Do(t); !strings.HasPrefix(one.Stdout, "1  dc1") {
+	if one := (plugintest.Run{Args: []string{"report", "-n", "demo", "--no-headers"}, Objects: objects}).Do(t); !strings.HasPrefix(one.Stdout, "demo-dc1-rack1-0  ") {
 		t.Errorf("of one cluster: %+v", one)
 	}
 }

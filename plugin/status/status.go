@@ -56,7 +56,7 @@ Exit code: 0 healthy, 3 not healthy or unknown, 4 not healthy within --timeout, 
 			"kubectl scylla status demo -n demo --wait --timeout 10m",
 			"",
 			"# Members that any node sees DOWN, for a script",
-			`kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`,
+			`kubectl scylla status demo -n demo --no-headers | awk '$3=="DOWN"{print $1}'`,
 			"",
 			"# Query each node; requires no controller, report or agent",
 			"kubectl scylla status -n demo --source live",
@@ -128,9 +128,6 @@ func (o *options) print(docs []document.ClusterStatus) error {
 	if o.single(docs) {
 		return o.Output.Document(o.d, &docs[0])
 	}
-	if o.Output.Name() {
-		return o.Output.Document(o.d, cli.Items(docs)...)
-	}
 	return o.Output.Document(o.d, document.NewClusterStatusList(docs))
 }
 
@@ -153,10 +150,16 @@ func (o *options) choose(docs []document.ClusterStatus) []document.ClusterStatus
 }
 
 func (o *options) text(docs []document.ClusterStatus, opts show.Options) string {
-	if o.single(docs) {
+	switch several := o.Read.AllNamespaces || o.Read.Selector != ""; {
+	case opts.NoHeaders && (opts.Wide || !several):
+		clusters := make([]*document.ClusterStatus, len(docs))
+		for i := range docs {
+			clusters[i] = &docs[i]
+		}
+		return show.Nodes(clusters, opts)
+	case o.single(docs):
 		return show.Cluster(&docs[0], opts)
-	}
-	if !opts.Wide {
+	case !opts.Wide:
 		return show.Clusters(document.NewClusterStatusList(docs), opts)
 	}
 	texts := make([]string, len(docs))

@@ -81,6 +81,8 @@ func TestStatus(t *testing.T) {
 		"json":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "json"}, Objects: down.Objects()},
 		"jsonpath":                           {Args: []string{"status", "demo", "-n", "demo", "-o", `jsonpath={.nodes[?(@.seen.status=="DOWN")].member}`}, Objects: down.Objects()},
 		"go-template":                        {Args: []string{"status", "demo", "-n", "demo", "-o", `go-template={{.healthy}} {{len .nodes}}`}, Objects: down.Objects()},
+		"lines for awk":                      {Args: []string{"status", "-n", "demo", "--no-headers"}, Objects: down.Objects()},
+		"lines for awk on a terminal":        {Args: []string{"status", "-n", "demo", "--no-headers", "-o", "wide"}, Objects: down.Objects(), Terminal: cli.Terminal{Out: true, Width: 80, Height: 24}},
 		"a list of names":                    {Args: []string{"status", "-A", "-o", "name"}, Objects: everywhere},
 		"a list as json":                     {Args: []string{"status", "-n", "demo", "-l", "scylla/cluster=demo", "-o", "jsonpath={.kind} {.items[*].metadata.name}"}, Objects: two},
 		"several clusters in a namespace":    {Args: []string{"status", "-n", "demo"}, Objects: two},

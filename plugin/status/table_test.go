@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/output"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
@@ -32,10 +33,12 @@ func TestTableFlags(t *testing.T) {
 		stderr string
 	}{
 		"only problems":           {args: "--problems", stdout: []string{"4  dc1  rack3  demo-dc1-rack3-0"}, not: "1  dc1  rack1  demo-dc1-rack1-0  35d0f1a0  UP", code: 3},
-		"the worst first":         {args: "--sort-by seen --no-headers", stdout: []string{"4  dc1  rack3  demo-dc1-rack3-0", "1  dc1  rack1"}, not: "NOT HEALTHY", code: 3},
+		"the worst first":         {args: "--sort-by seen --no-headers", stdout: []string{"demo-dc1-rack3-0  37d2f3a2-5ea1-4d00-8000-000000000002  DOWN  2/2  error  -", "demo-dc1-rack1-0"}, not: "NOT HEALTHY", code: 3},
 		"problems as a document":  {args: "--problems -o jsonpath={.nodes[*].member}", stdout: []string{"demo-dc1-rack2-1 demo-dc1-rack3-0"}, code: 3},
 		"table is the plain text": {args: "-o table", stdout: []string{"✗ NOT HEALTHY"}, code: 3},
-		"several clusters":        {args: "-A --problems --no-headers", stdout: []string{"demo"}, not: "NAMESPACE", code: 3},
+		"several clusters":        {args: "-A --problems --no-headers", stdout: []string{"demo  demo  NOT_HEALTHY  2/3  1  1  report  NodeDown  0"}, not: "NAMESPACE", code: 3},
+		"Pods for kubectl":        {args: "-o name --problems", stdout: []string{"pod/demo-dc1-rack2-1", "pod/demo-dc1-rack3-0"}, not: "rack1", code: 3},
+		"a format that is none":   {args: "-o xml", code: 2, stderr: `unknown output format "xml": use one of table, wide, json, yaml, name, jsonpath=`},
 		"an order that is none":   {args: "--sort-by age", code: 2, stderr: "must be one of host-id"},
 		"headers of a document":   {args: "--no-headers -o json", code: 2, stderr: "--no-headers requires a table"},
 		"the order of no nodes":   {args: "-A --sort-by seen", code: 2, stderr: "--sort-by applies to nodes only"},
@@ -208,7 +211,38 @@ func TestAPipeIsWhole(t *testing.T) {
 		}
 	}
 	script := plugintest.Run{Args: []string{"status", "-n", "demo", "--no-headers"}, Objects: clusters["60 nodes"]}.Do(t)
-	if n := strings.Count(script.Stdout, "\n"); n != 60 || !strings.Contains(script.Stdout, "fresh, unchanged 4m0s") {
+	if n := strings.Count(script.Stdout, "\n"); n != 60 || !strings.Contains(script.Stdout, "  fresh  4m0s  Running           2/2  ") {
 		t.Errorf("--no-headers has %d lines, want one of each node:\n%s", n, script.Stdout)
+	}
+}
+
+// TestEveryLineHasTheColumns that the page names, one word each, also of a node without a Pod, a host ID or a report; awk '$3=="DOWN"{print $1}' finds the node.
+func TestEveryLineHasTheColumns(t *testing.T) {
+	t.Parallel()
+	left := demoDown()
+	left.Pod("demo-dc1-rack2-0").Status.Phase = corev1.PodPending
+	for name, objects := range map[string][]client.Object{
+		"a node is DOWN": left.Objects(), "begins": begins(), "no reports": plugintest.New(3, 1).NoReports().Objects(), "60 nodes": plugintest.New(4, 15).Down("demo-dc1-rack3-0").Objects(),
+	} {
+		for args, columns := range map[string]string{
+			"status --no-headers": show.PlainNodes, "status -o wide --no-headers": show.PlainNodes + " " + show.PlainWide,
+			"status -A --no-headers": show.PlainClusters, "barrier --no-headers": show.PlainBarriers, "report --no-headers": show.PlainNodes,
+		} {
+			for _, terminal := range []cli.Terminal{{}, {Out: true, Width: 80, Height: 24}} {
+				got := plugintest.Run{Args: append(strings.Fields(args), "-n", "demo"), Objects: objects, Terminal: terminal}.Do(t)
+				down := ""
+				for line := range strings.Lines(got.Stdout) {
+					words := strings.Fields(line)
+					if len(words) != len(strings.Fields(columns)) {
+						t.Errorf("%s: %s: want the columns %s:\n%s", name, args, columns, line)
+					} else if words[2] == "DOWN" {
+						down += words[0]
+					}
+				}
+				if (down == "demo-dc1-rack3-0") != (strings.HasPrefix(columns, show.PlainNodes) && (name == "60 nodes" || name == "a node is DOWN")) {
+					t.Errorf("%s: %s: DOWN is %q:\n%s", name, args, down, got.Stdout)
+				}
+			}
+		}
 	}
 }

@@ -43,3 +43,11 @@ func (l *List) InContext(name string) {
 		r.InContext(name)
 	}
 }
+
+// Pods returns the names of all Pods, for -o name.
+func (l *List) Pods() (names []string) {
+	for _, r := range l.Items {
+		names = append(names, r.Pods()...)
+	}
+	return names
+}

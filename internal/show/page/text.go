@@ -25,9 +25,6 @@ func (r *Report) Text(o show.Options) string {
 	}
 	var b strings.Builder
 	b.WriteString(show.Cluster(&r.ClusterStatus, full))
-	if o.NoHeaders {
-		return b.String()
-	}
 	section := func(title string, n int, body string) {
 		if body != "" {
 			fmt.Fprintf(&b, "\n%s (%d)\n%s", show.Strong.Paint(title), n, body)
