@@ -57,6 +57,7 @@ func (g *gathered) add(name string, r io.Reader) error {
 	dir, file := path.Split(path.Clean(name))
 	container, run := strings.TrimSuffix(file, path.Ext(file)), path.Ext(file)
 	switch {
+	case file == "io_properties.yaml": // of ScyllaDB, copied by must-gather
 	case slices.Contains([]string{".yaml", ".yml", ".json"}, run):
 		data, err := g.read(name, r)
 		if err == nil {

@@ -33,6 +33,7 @@ func mustGather(t *testing.T) map[string][]byte {
 		"mg/namespaces/demo/pods/" + gatheredMember + "/scylla.current":      []byte("INFO  2026-11-21 11:50:00,000 [shard 0:main] init - later\n"),
 		"mg/namespaces/demo/pods/" + gatheredMember + "/scylla.previous":     []byte("ERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n"),
 		"mg/namespaces/demo/pods/" + gatheredMember + "/agent.current":       []byte("not ScyllaDB's\n"),
+		"mg/namespaces/demo/pods/" + gatheredMember + "/io_properties.yaml":  []byte("disks:\n  - mountpoint: /var/lib/scylla\n"),
 		"mg/scylla-operator-must-gather.log":                                 []byte("I1121 11:50:00 gathering\n"),
 		"mg/namespaces/demo/configmaps/other.yaml":                           []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n  namespace: demo\n"),
 		"mg/namespaces/demo/pods/" + gatheredMember + "/nodetool-status.log": []byte("Datacenter: dc1\n"),
@@ -100,6 +101,10 @@ func TestOpenWhatOthersGather(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	many := maps.Clone(files) // as many Pods of the Scylla Operator's namespaces write
+	for i := range 2000 {
+		many[fmt.Sprintf("mg/namespaces/scylla-operator/pods/p%d/x.current", i)] = []byte("log\n")
+	}
 	const both = "ERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n\nINFO  2026-11-21 11:50:00,000 [shard 0:main] init - later\n\n"
 	for what, tc := range map[string]struct {
 		open func() (*support.Saved, error)
@@ -108,6 +113,7 @@ func TestOpenWhatOthersGather(t *testing.T) {
 		"a directory":   {func() (*support.Saved, error) { return support.OpenDirectory(os.DirFS(dir)) }, both},
 		"a .tgz":        {func() (*support.Saved, error) { return support.Open(bytes.NewReader(tgz(t, files))) }, both},
 		"a .zip":        {func() (*support.Saved, error) { return support.Open(bytes.NewReader(zipOf(files))) }, both},
+		"a large .zip":  {func() (*support.Saved, error) { return support.Open(bytes.NewReader(zipOf(many))) }, both},
 		"a .gz":         {func() (*support.Saved, error) { return support.Open(bytes.NewReader(gz(dump(t, "")))) }, ""},
 		"a dump":        {func() (*support.Saved, error) { return support.Open(bytes.NewReader(dump(t, dumped))) }, "ERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n{\"kind\": \"Pod\"}\n---\n\n"},
 		"a dump, .gz":   {func() (*support.Saved, error) { return support.Open(bytes.NewReader(gz(dump(t, dumped)))) }, "ERROR 2026-11-21 11:40:00,000 [shard 0:main] init - first\n{\"kind\": \"Pod\"}\n---\n\n"},

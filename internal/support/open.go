@@ -28,7 +28,8 @@ const (
 	maxTotal     = 128 * mib // of all unpacked files together; kube.Read accepts no more
 	maxPacked    = 64 * mib  // of the archive file
 	maxFiles     = 1024
-	maxDirectory = mib // of the zip directory; a name has at most 700 bytes
+	maxDirectory = 4 * mib // of the zip directory, of maxGathered files
+	maxEntry     = 1024    // of one file in it; a name of ours has at most 700 bytes
 	maxManifest  = 4 * mib
 )
 
@@ -138,10 +139,10 @@ func checkDirectory(data []byte) error {
 	files, size, from := binary.LittleEndian.Uint16(data[end+10:]), binary.LittleEndian.Uint32(data[end+12:]),
 		binary.LittleEndian.Uint32(data[end+16:])
 	switch {
-	case int(files) > maxFiles:
-		return fmt.Errorf("it has %d files, more than %d; extract it, and read its directory", files, maxFiles)
-	case size > maxDirectory:
-		return fmt.Errorf("its directory has %d bytes, more than %d", size, maxDirectory)
+	case int(files) > maxGathered:
+		return fmt.Errorf("it has %d files, more than %d; %s", files, maxGathered, limitGathered.Cure)
+	case size > min(maxDirectory, maxEntry*uint32(files)):
+		return fmt.Errorf("its directory has %d bytes, too many for %d files", size, files)
 	case int64(from)+int64(size) != int64(end) ||
 		end >= locator && bytes.HasPrefix(data[end-locator:], []byte("PK\x06\x07")):
 		return errors.New("its directory is not at the recorded offset; copy it again, it is damaged or truncated")
@@ -159,6 +160,10 @@ func open(data []byte) (*Saved, error) {
 	}
 	if !slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == manifestName }) {
 		return openZip(z.File)
+	}
+	if len(z.File) > maxFiles {
+		return nil, fmt.Errorf("it has %d files, more than %d; it is not an archive that this tool wrote", len(z.File),
+			maxFiles)
 	}
 	byName := map[string]*zip.File{}
 	for _, f := range z.File {
