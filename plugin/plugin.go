@@ -183,7 +183,7 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 		err = exit.Interrupted(err)
 	}
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
-		err = whereToLook(cmd, err, e)
+		err = whereToLook(cmd, err, e, d.NamespaceGiven())
 	}
 	if text := exit.MessageBy(err, d.Words()); text != "" {
 		d.Say(text + "\n")
@@ -192,18 +192,18 @@ func Execute(ctx context.Context, d *cli.Deps, args []string) int {
 }
 
 // whereToLook adds the command that lists the existing objects.
-func whereToLook(cmd *cobra.Command, err error, e *cluster.NotFoundError) error {
+func whereToLook(cmd *cobra.Command, err error, e *cluster.NotFoundError, namespace string) error {
 	changed := func(name string) bool {
 		f := cmd.Flags().Lookup(name)
 		return f != nil && f.Changed
 	}
 	switch {
-	case e.What == "member" && len(e.Nearest) == 0:
-		return exit.WithHint(err, "list the members", words.Scylla("", "status")...)
-	case e.What == "cluster" && e.Known == 0 && !changed("from") && !changed("all-namespaces"):
+	case e.What == "member":
+		return exit.WithHint(err, "list the members", words.Scylla(namespace, "status")...)
+	case e.What == "cluster" && !changed("from") && !changed("all-namespaces"):
 		return exit.WithHint(err, "list all clusters", words.Scylla("", "status", "-A")...)
 	}
-	return err
+	return exit.WithHint(err, "list the clusters", words.Scylla(namespace, "status")...)
 }
 
 // wrap records that a command's body was reached, and whether it can read saved objects.

@@ -22,10 +22,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
-func fileName(name string) string {
-	return strings.NewReplacer(" ", "-", ":", "", ",", "").Replace(name) + ".txt"
-}
-
 func tree(argv0 string) *cobra.Command {
 	var out bytes.Buffer
 	d := cli.New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}, clock.RealClock{}, nil, func() cli.Terminal { return cli.Terminal{} })
@@ -47,40 +43,6 @@ func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"status", "--help"}, {"barrier", "--help"}, {"force-proceed", "--help"}, {"completion", "--help"}, {"version", "--help"}} {
 		t.Run(args[0], func(t *testing.T) {
 			plugintest.Golden(t, "help-"+args[0]+".txt", plugintest.Run{Args: args}.Transcript(t))
-		})
-	}
-}
-
-func TestRefusalsOfTheCommandLine(t *testing.T) {
-	cases := map[string][]string{
-		"an unknown command":             {"statsu"},
-		"an unknown command like none":   {"frobnicate"},
-		"an unknown flag of the root":    {"--frobnicate"},
-		"a flag without its value":       {"status", "--namespace"},
-		"a duration without a unit":      {"status", "--wait", "--timeout", "5"},
-		"a switch that is neither":       {"status", "--wait=perhaps"},
-		"a number that is none":          {"dashboard", "--once", "--width", "wide"},
-		"an unknown colour":              {"status", "--color", "sometimes"},
-		"a version with arguments":       {"version", "x"},
-		"a version in an unknown format": {"version", "-o", "xml"},
-		"no shell":                       {"completion"},
-		"an unknown shell":               {"completion", "tcsh"},
-		"help about an unknown command":  {"help", "statsu"},
-		"an alias with a slip":           {"force-boostrap", "x"},
-		"a flag with a slip":             {"barrier", "x", "--wathc"},
-		"a flag of kubectl with a slip":  {"status", "--sever", "x"},
-		"flags that exclude each other":  {"status", "--watch", "--wait"},
-		"an image with a floating tag":   {"install", "--image", "example.com/scylla-agent:latest", "-o", "yaml"},
-		"an image with a space":          {"install", "--image", "foo bar:1", "-o", "yaml"},
-		"a namespace to install into":    {"install", "--no-controller", "-n", "demo", "-o", "yaml"},
-	}
-	for name, args := range cases {
-		t.Run(name, func(t *testing.T) {
-			res := plugintest.Run{Args: args}.Do(t)
-			if res.Code != 2 || res.Stdout != "" || strings.Count(res.Stderr, "\n") != 2 {
-				t.Errorf("want exit 2 and two lines on standard error only, got exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
-			}
-			plugintest.Golden(t, fileName(name), plugintest.Run{Args: args}.Transcript(t))
 		})
 	}
 }

@@ -165,7 +165,7 @@ func TestBadInput(t *testing.T) {
 		"status --source=nope": `invalid --source="nope": must be one of auto, report, annotation, live`, "status --sort-by=nope": `invalid --sort-by="nope": must be one of`, "status --color=x": `invalid --color="x": must be one of`,
 		"status -o nope": `unknown output format "nope"`, "status -o jsonpath={.x": "invalid -o jsonpath={.x: unclosed action", "status -o go-template={{.x": "invalid -o go-template={{.x: ",
 		"status --timeout=5": `invalid --timeout="5"`, "status a b": "unexpected argument", "status --watch": "saved objects do not change",
-		"report --archive " + dir + "/no/a.zip": "directory " + dir + "/no does not exist: create it first",
+		"report --archive " + dir + "/no/a.zip": "directory " + dir + "/no does not exist",
 	} {
 		code := 2
 		if strings.HasPrefix(line, "report --archive") {

@@ -94,7 +94,7 @@ func (c *Cluster) later() *Cluster {
 func (c *Cluster) Using(source Source) (*Cluster, error) {
 	if source == SourceLive && c.Live == nil {
 		return nil,
-			errors.New("source live queries ScyllaDB, and saved objects contain no answer; use report or annotation")
+			errors.New("source live queries ScyllaDB, and saved objects contain no answer")
 	}
 	if source == c.want {
 		return c, nil

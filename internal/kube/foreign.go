@@ -10,9 +10,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 )
 
-// savedCure is the end of each error about saved objects. The loop saves the rest if a kind is not
-// installed or cannot be listed.
-const savedCure = "save them with: for k in service pod statefulset pvc pdb event node pv storageclass " +
+// SaveAll is how to save a cluster's objects; its loop saves the rest if a kind is not installed or
+// cannot be listed.
+const SaveAll = "save them with: for k in service pod statefulset pvc pdb event node pv storageclass " +
 	"scylladbdatacenternodesstatusreports scylladbstatusreports; do kubectl get $k -n NAMESPACE -o json; done " +
 	"> cluster.json"
 
@@ -37,7 +37,7 @@ const peeked = 4 << 10
 func notObject(head []byte) error {
 	for _, not := range notObjects {
 		if not.begins().Match(head) {
-			return fmt.Errorf("not Kubernetes objects: it is %s; %s", not.what, savedCure)
+			return fmt.Errorf("not Kubernetes objects: it is %s", not.what)
 		}
 	}
 	return nil

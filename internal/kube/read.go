@@ -87,17 +87,17 @@ func Read(r io.Reader) ([]cluster.Objects, error) {
 			if bounded.IsTooLarge(err) {
 				return nil, err
 			}
-			return nil, fmt.Errorf("document %d: %w; %s", n+1, err, savedCure)
+			return nil, fmt.Errorf("document %d: %w", n+1, err)
 		}
 		if err := s.document(doc, &n); err != nil {
 			if bounded.IsTooLarge(err) {
 				return nil, err
 			}
-			return nil, fmt.Errorf("%w; %s", err, savedCure)
+			return nil, err
 		}
 	}
 	if s.objects == 0 {
-		return nil, fmt.Errorf("no objects in %s; %s", words.Count(n, "document", "documents"), savedCure)
+		return nil, fmt.Errorf("no objects in %s", words.Count(n, "document", "documents"))
 	}
 	return s.clusters()
 }
@@ -334,8 +334,8 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	slices.Sort(t.notes)
 	if len(t.byKey) == 0 {
 		return nil,
-			fmt.Errorf("%w: no member Service, Pod, StatefulSet or report has label %s; %s", ErrNoCluster,
-				api.LabelCluster, savedCure)
+			fmt.Errorf("%w: no member Service, Pod, StatefulSet or report has label %s", ErrNoCluster,
+				api.LabelCluster)
 	}
 	keys := slices.SortedFunc(maps.Keys(t.byKey), func(a, b cluster.Key) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -348,7 +348,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 		c.SetEvents(s.events)
 		if s.machines == nil && len(c.Unready()) > 0 {
 			c.Notes = append(slices.Clip(c.Notes),
-				"no Kubernetes nodes are saved, which can have the cause; "+savedCure)
+				"no Kubernetes nodes are saved, which can have the cause; "+SaveAll)
 		}
 		for j := range s.leases {
 			if s.leases[j].Name == api.LeaseName {
@@ -381,8 +381,8 @@ func (s *saved) goneNodes() {
 func check(o metav1.Object, kind string) error {
 	for _, name := range slices.Sorted(maps.Keys(o.GetLabels())) {
 		if value := o.GetLabels()[name]; !api.IsLabelValue(value) {
-			return fmt.Errorf("%s %s/%s: label %.80s has the invalid value %.300q; %s", kind, o.GetNamespace(),
-				o.GetName(), name, value, savedCure)
+			return fmt.Errorf("%s %s/%s: label %.80s has the invalid value %.300q", kind, o.GetNamespace(),
+				o.GetName(), name, value)
 		}
 	}
 	pod, ok := o.(*corev1.Pod)
@@ -405,8 +405,8 @@ func check(o metav1.Object, kind string) error {
 	}
 	for _, name := range names {
 		if !api.IsName(name) {
-			return fmt.Errorf("%s %s/%s: %.300q is not a valid name of a Kubernetes node, PVC or container; %s", kind,
-				pod.Namespace, pod.Name, name, savedCure)
+			return fmt.Errorf("%s %s/%s: %.300q is not a valid name of a Kubernetes node, PVC or container", kind,
+				pod.Namespace, pod.Name, name)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/atomicfile"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 )
 
 // WriteTo writes the zip file, deterministically.
@@ -59,8 +60,8 @@ var ErrExists = errors.New("already exists")
 func Writable(name string, force bool) error {
 	dir, err := os.Stat(filepath.Dir(name))
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("write %s: directory %s does not exist: create it first", filepath.Base(name),
-			filepath.Dir(name))
+		return exit.WithHint(fmt.Errorf("write %s: directory %s does not exist", filepath.Base(name),
+			filepath.Dir(name)), "create the directory first")
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, errors.Unwrap(err))

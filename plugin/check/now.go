@@ -68,7 +68,8 @@ func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Clu
 	if o.purpose == preflight.ForDrain {
 		switch err := reader.Client().Get(ctx, client.ObjectKey{Name: o.what[0]}, &corev1.Node{}); {
 		case apierrors.IsNotFound(err):
-			return nil, nil, exit.Refusedf("Kubernetes node %q not found", o.what[0])
+			return nil, nil, exit.WithHint(exit.Refusedf("Kubernetes node %q not found", o.what[0]),
+				"list the Kubernetes nodes", words.Kubectl("", "get", "nodes")...)
 		case err != nil && !apierrors.IsForbidden(err): // the Pods name their Kubernetes node
 			return nil, nil, fmt.Errorf("get Kubernetes node %s: %w", o.what[0], err)
 		}
@@ -126,7 +127,9 @@ func (o *options) leaving(ctx context.Context, reader *cli.Reader) ([]*cluster.C
 		}
 	}
 	if of == nil {
-		return nil, nil, exit.Refusedf("no member of %s in this namespace", strings.Join(o.chosen(), " and "))
+		return nil, nil, exit.WithHint(
+			exit.Refusedf("no member of %s in this namespace", strings.Join(o.chosen(), " and ")),
+			"list the members", words.Scylla(o.d.NamespaceGiven(), "status")...)
 	}
 	return []*cluster.Cluster{of}, func(*cluster.Cluster) []cluster.Member { return named }, nil
 }

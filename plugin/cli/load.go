@@ -145,7 +145,7 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 	}
 	r.Age(saved)
 	if err := saved.Use(cluster.Source(flags.Source)); err != nil {
-		return nil, exit.Usage(err)
+		return nil, exit.WithHint(exit.Usage(err), "omit --source to use what is saved")
 	}
 	if now := d.Clock.Now(); saved.Manifest != nil {
 		if r.sample() {
@@ -213,7 +213,7 @@ func (d *Deps) readSaved(name string) (*support.Saved, error) {
 		}
 		f, err := open(name)
 		if unknown, ok := errors.AsType[*samples.UnknownError](err); ok {
-			return nil, exit.Usage(unknown)
+			return nil, exit.WithHint(exit.Usage(unknown), "list the samples", words.Scylla("", "demo")...)
 		}
 		if err != nil {
 			return nil, exit.WithHint(fmt.Errorf("read saved objects: %w", err), "check the path after --from")
@@ -223,7 +223,7 @@ func (d *Deps) readSaved(name string) (*support.Saved, error) {
 	}
 	saved, err := openSaved(in)
 	if err != nil {
-		return nil, fmt.Errorf("read saved objects from %s: %w", what, err)
+		return nil, exit.WithHint(fmt.Errorf("read saved objects from %s: %w", what, err), kube.SaveAll)
 	}
 	if len(saved.Clusters) == 0 {
 		return nil, exit.WithHint(fmt.Errorf("no ScyllaDB cluster found in %s", what),

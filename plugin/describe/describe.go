@@ -6,7 +6,6 @@ package describe
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -118,7 +117,7 @@ func (o *options) given() ([]byte, error) {
 	}
 	log, err := limitLog.ReadFile("the log", o.log)
 	if err != nil {
-		return nil, exit.WithHint(fmt.Errorf("read log: %w", err), "check the path after --log")
+		return nil, exit.WithHint(err, "check the path after --log")
 	}
 	return log, nil
 }

@@ -84,7 +84,8 @@ func (o *options) runCancel(ctx context.Context) error {
 		return exit.WithStep(exit.Refusedf("%s", words.Text(words.New(words.RecordLost, "member", s.member()))), lost)
 	}
 	if !rec.Requested && !rec.Open() {
-		return exit.Refusedf("no replacement of %s is requested: nothing to cancel", s.member())
+		return exit.WithHint(exit.Refusedf("no replacement of %s is requested: nothing to cancel", s.member()),
+			"list the replacements", words.Scylla(s.key.Namespace, "replace", "status")...)
 	}
 	if err := o.tooLate(ctx, s); err != nil {
 		return err

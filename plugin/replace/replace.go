@@ -149,7 +149,7 @@ func (o *options) mayAsk(s *subject) error {
 			"follow its documentation: recover from a failed replacement")
 	case o.resume && !rec.Open():
 		return exit.WithHint(exit.Refusedf("no replacement of %s is open: nothing to resume", s.member()),
-			"start one", words.Scylla(s.key.Namespace, "replace", s.member())...)
+			"list the replacements", words.Scylla(s.key.Namespace, "replace", "status")...)
 	case o.original != "" && rec.HasOriginal && rec.OriginalError.IsZero() && rec.Original != o.original:
 		return exit.Refusedf("the original host ID %s is recorded on %s and never overwritten: omit --host-id",
 			rec.Original, s.member())

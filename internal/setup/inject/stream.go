@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -58,7 +59,7 @@ type document struct {
 func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 	docs, err := split(in)
 	if err != nil {
-		return nil, fmt.Errorf("read the manifest: %w; correct it there", err)
+		return nil, exit.WithHint(fmt.Errorf("read the manifest: %w", err), "correct the manifest")
 	}
 	var all []*unstructured.Unstructured
 	for i := range docs {

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+)
+
+// typed are the commands of a page as a person copies them: a line of a code block, or code within a sentence. What stands below a prompt
+// is a screen, which other tests print.
+func typed(t *testing.T, page string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range regexp.MustCompile("(?m)^    (kubectl scylla .*)$|`(kubectl scylla [^`]*)`").FindAllStringSubmatch(string(data), -1) {
+		if command := strings.TrimSpace(m[1] + m[2]); !slices.Contains(out, command) {
+			out = append(out, command)
+		}
+	}
+	return out
+}
+
+// step is what a command of a page does in one situation.
+type step struct {
+	in   string // healthy, live, down, waits, replaced, nothing, server
+	code int
+	want string // in its output
+}
+
+// server stands for a real API server: a fake one cannot run these, test/e2e does. Here their flags are parsed.
+const server = "server"
+
+// walked are the commands of the pages in which a person is led, by situation.
+var walked = map[string]step{
+	// looking
+	"kubectl scylla version":                                       {"nothing", 0, "kubectl-scylla "},
+	"kubectl scylla demo":                                          {"nothing", 0, "kubectl scylla barrier --from sample:incident"},
+	"kubectl scylla status --from sample:incident":                 {"nothing", 3, "demo-dc1-rack3-0 DOWN for 5m32s"},
+	"kubectl scylla barrier --from sample:incident":                {"nothing", 3, "WAIT demo/demo-dc1-rack2-1"},
+	"kubectl scylla dashboard --from sample:partition":             {"nothing", 2, "requires a terminal"},
+	"kubectl scylla dashboard -n NAMESPACE":                        {"down", 2, "requires a terminal"},
+	"kubectl scylla status -n NAMESPACE":                           {"down", 3, "demo-dc1-rack3-0 DOWN for 12s"},
+	"kubectl scylla status CLUSTER --all -n NAMESPACE":             {"down", 3, "Blockers ("},
+	"kubectl scylla status -A":                                     {"down", 3, "demo-dc1-rack3-0 DOWN for 12s"},
+	"kubectl scylla status -n NAMESPACE --source=live":             {"live", 0, "3 of 3 nodes seen UP by all\nsource: live (ScyllaDB answered on 3 of 3 Pods)"},
+	"kubectl scylla status -n NAMESPACE --wait":                    {"healthy", 0, "HEALTHY demo/demo: 3 of 3 nodes seen UP by all"},
+	"kubectl scylla status -n NAMESPACE --source=live --wait":      {"live", 0, "3 of 3 nodes seen UP by all\nsource: live (ScyllaDB answered on 3 of 3 Pods)"},
+	"kubectl scylla barrier MEMBER -n NAMESPACE":                   {"waits", 3, "WAIT demo/demo-dc1-rack2-1: demo-dc1-rack3-0 DOWN"},
+	"kubectl scylla barrier POD -n NAMESPACE":                      {"waits", 3, "WAIT demo/demo-dc1-rack2-1: demo-dc1-rack3-0 DOWN"},
+	"kubectl scylla barrier -n NAMESPACE --wait":                   {"healthy", 0, "No member is waiting"},
+	"kubectl scylla describe MEMBER -n NAMESPACE":                  {"down", 0, "demo/demo-dc1-rack3-0: DOWN"},
+	"kubectl scylla describe --log FILE":                           {"nothing", 0, "has been banned"},
+	"kubectl scylla describe MEMBER -n NAMESPACE --log FILE":       {"down", 0, "has been banned"},
+	"kubectl scylla report -n NAMESPACE":                           {"down", 0, "demo-dc1-rack3-0"},
+	"kubectl scylla report -n NAMESPACE --archive report.zip":      {"down", 0, "report.zip"},
+	"kubectl scylla status --from report.zip":                      {"nothing", 3, "demo-dc1-rack3-0 DOWN"},
+	"kubectl scylla nodetool MEMBER -n NAMESPACE -- status":        {"live", 0, "one of demo-dc1-rack3-0"},
+	"kubectl scylla nodetool MEMBER -n NAMESPACE -- clearsnapshot": {"live", 0, "one of demo-dc1-rack3-0"},
+	// before maintenance
+	"kubectl scylla check -n NAMESPACE":                                            {"healthy", 3, "the admission policy kubectl-scylla-own-pod-only is missing"},
+	"kubectl scylla check --pre -n NAMESPACE":                                      {"healthy", 0, "ok: 19 checks"},
+	"kubectl scylla check --for=restart MEMBER -n NAMESPACE":                       {"live", 0, "ok: 5 checks"},
+	"kubectl scylla check --for=drain KUBERNETES_NODE -n NAMESPACE":                {"live", 3, "move one node at a time, demo-dc1-rack1-0 first: kubectl drain worker-1"},
+	"kubectl scylla check --for=scale -n NAMESPACE":                                {"live", 0, "ok: 3 checks"},
+	"kubectl scylla check --for=upgrade -n NAMESPACE":                              {"live", 0, "ok: 4 checks"},
+	"kubectl scylla check --for=decommission MEMBER -n NAMESPACE":                  {"live", 3, "2 nodes remain: once one is DOWN"},
+	"kubectl scylla check --for=decommission --datacenter=DATACENTER -n NAMESPACE": {"live", 3, "ScyllaDB refuses to decommission the last one"},
+	// force
+	"kubectl scylla force-proceed MEMBER -n NAMESPACE --dry-run=client":                              {"waits", 0, "service/demo-dc1-rack2-1 annotated (dry run)"},
+	`kubectl scylla force-proceed MEMBER -n NAMESPACE --reason "its reporter hangs, the node is UP"`: {"waits", 2, "3 blockers will be ignored"},
+	`kubectl scylla force-proceed MEMBER -n NAMESPACE --reason "rack3/0 is UP, its reporter hangs"`:  {"waits", 2, "3 blockers will be ignored"},
+	"kubectl scylla force-proceed MEMBER -n NAMESPACE --undo":                                        {"waits", 0, "service/demo-dc1-rack2-1 not forced"},
+	// replacement
+	"kubectl scylla replace": {"nothing", 2, "specify a node: its Pod"},
+	"kubectl scylla replace MEMBER -n NAMESPACE --dry-run=client":                                {"down", 2, "Refused: 3 checks failed (down-for, statefulset, launcher)"},
+	"kubectl scylla replace MEMBER -n NAMESPACE":                                                 {"down", 2, "Refused: 3 checks failed (down-for, statefulset, launcher)"},
+	"kubectl scylla replace demo-dc1-rack3-0 --from sample:incident --dry-run --skip-check=data": {"nothing", 0, "Replace demo/demo-dc1-rack3-0"},
+	"kubectl scylla replace status --from sample:replacement":                                    {"nothing", 3, "Failed demo/demo-dc1-rack3-0"},
+	"kubectl scylla replace status -n NAMESPACE":                                                 {"replaced", 0, "Join demo/demo-dc1-rack3-0"},
+	"kubectl scylla replace resume MEMBER -n NAMESPACE":                                          {"replaced", 2, "Refused: 2 checks failed (down-for, launcher)"},
+	"kubectl scylla replace cancel MEMBER -n NAMESPACE":                                          {"replaced", 2, "too late to cancel"},
+	// set up
+	"kubectl scylla install --image IMAGE":                                                {server, 0, "Usage:"},
+	"kubectl scylla install --image IMAGE --dry-run=client -o yaml > kubectl-scylla.yaml": {"nothing", 0, "kind: Deployment"},
+	"kubectl scylla install --image IMAGE --upgrade":                                      {server, 0, "Usage:"},
+	"kubectl scylla install --image OLDER-IMAGE --allow-downgrade":                        {server, 0, "Usage:"},
+	"kubectl scylla uninstall":                                                            {server, 0, "Usage:"},
+	"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE":                            {server, 0, "Usage:"},
+	"kubectl scylla inject CLUSTER -n NAMESPACE --image IMAGE --dry-run=client":           {server, 0, "Usage:"},
+	"kubectl scylla inject CLUSTER -n NAMESPACE --image OLDER-IMAGE":                      {server, 0, "Usage:"},
+	"kubectl scylla inject CLUSTER -n NAMESPACE --undo":                                   {server, 0, "Usage:"},
+	"kubectl scylla inject -f scylladb.yaml --image IMAGE > guarded.yaml":                 {"nothing", 0, "scylladb-bootstrap-barrier"},
+	"kubectl scylla init reset CLUSTER -n NAMESPACE --dry-run":                            {"healthy", 2, "cannot be reset: ScyllaDB is running in demo-dc1-rack1-0"},
+	`kubectl scylla init reset CLUSTER -n NAMESPACE --reason "..."`:                       {"healthy", 2, "cannot be reset: ScyllaDB is running in demo-dc1-rack1-0"},
+	"kubectl scylla remote add":                                                           {"nothing", 2, "specify a name for the remote Kubernetes cluster"},
+	"kubectl scylla report --archive":                                                     {"nothing", 2, "flag needs an argument: --archive"},
+}
+
+// TestEveryCommandOfThePagesIsTyped walks through the pages as a person does, command by command.
+func TestEveryCommandOfThePagesIsTyped(t *testing.T) {
+	manifest, err := os.ReadFile("../docs/examples/scylladb.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := plugintest.New(3, 1).Down("demo-dc1-rack3-0")
+	waits.Newcomer("dc1", "rack2", 1)
+	situations := map[string][]client.Object{
+		"nothing": nil, server: nil, "live": plugintest.New(3, 1).Objects(), "healthy": plugintest.New(3, 1).Objects(), "down": plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(),
+		"waits": waits.Objects(), "replaced": plugintest.New(3, 1).Replacing("demo-dc1-rack3-0").Objects(),
+	}
+	var commands []string
+	for _, page := range []string{"start.md", "on-call.md", "replace-a-node.md", "protect-joins.md"} {
+		commands = append(commands, typed(t, page)...)
+	}
+	for command := range walked {
+		if !slices.Contains(commands, command) {
+			t.Errorf("no page has %s", command)
+		}
+	}
+	here, err := filepath.Abs("kubectl/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", here+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("RECORD", t.TempDir())
+	t.Chdir(t.TempDir())
+	for file, text := range map[string]string{"scylladb.yaml": string(manifest), "scylla.log": "ERROR init - Startup failed: this node has been banned from the cluster\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range commands {
+		step, ok := walked[command]
+		if !ok {
+			t.Errorf("no row types %s", command)
+			continue
+		}
+		member := "demo-dc1-rack3-0"
+		if step.in == "waits" {
+			member = "demo-dc1-rack2-1"
+		}
+		line, _, _ := strings.Cut(strings.NewReplacer("KUBERNETES_NODE", "worker-1", "MEMBER", member, "POD", member, "NAMESPACE", "demo", "CLUSTER", "demo", "DATACENTER", "dc1",
+			"OLDER-IMAGE", "example.com/scylla-agent:0.9", "IMAGE", "example.com/scylla-agent:1", "FILE", "scylla.log").Replace(command), " > ")
+		args := shellwords(line)
+		if step.in == server {
+			args = append(args, "--help")
+		}
+		if slices.Contains(args, "--wait") {
+			args = append(args, "--timeout=0") // the condition is met at once, or the test fails
+		}
+		r := plugintest.Run{Args: args[2:], Objects: situations[step.in], Live: answers}.Do(t)
+		if r.Code != step.code || !strings.Contains(r.Stdout+r.Stderr, step.want) || step.want == "" {
+			t.Errorf("%s: exit %d, want %d and %q\n%.600s%.500s", line, r.Code, step.code, step.want, r.Stdout, r.Stderr)
+		}
+	}
+}
+
+// shellwords splits a line of the pages as a shell does: at spaces, but not within double quotes.
+func shellwords(line string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(`"([^"]*)"|(\S+)`).FindAllStringSubmatch(line, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	return out
+}
+
+// answers are those of nodes that see each other UP.
+func answers(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
+	rows, facts := map[string]*api.NodeStatusReport{}, map[string]cluster.LiveFacts{}
+	for i := range s.Pods {
+		row := &api.NodeStatusReport{HostID: s.Member(s.Pods[i].Name).HostID, OperationMode: "NORMAL", ScyllaVersion: "2025.2.1", OwnsTokens: new(true)}
+		for k := range s.Pods {
+			row.ObservedNodes = append(row.ObservedNodes, api.ObservedNodeStatusReport{HostID: s.Member(s.Pods[k].Name).HostID, Status: api.NodeStatusUp})
+		}
+		rows[s.Pods[i].Name], facts[s.Pods[i].Name] = row, cluster.LiveFacts{Vitals: cluster.Vitals{LoadBytes: new(int64(20 << 30))}}
+	}
+	return s.WithLive(rows, facts, nil), nil
+}
