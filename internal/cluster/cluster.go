@@ -72,6 +72,7 @@ func (c *Cluster) judge(want Source) *Cluster {
 	c.Source, c.SourceReason = c.choose(want)
 	c.rows = c.makeRows()
 	c.all = matrix.New(c.rows, c.options(c.names()))
+	c.Old = c.Old || len(c.Disputes()) > 0
 	return c.later()
 }
 

@@ -41,7 +41,7 @@ func (m *Member) Notes() []Note {
 		add(true, words.New(words.NoteMaintenance, "age", age, "manager", label.By))
 	}
 	if percent, known := m.DiskUsed(); known {
-		add(percent >= DiskFull, words.New(words.NoteDisk, "percent", percent))
+		add(percent >= DiskFull, words.New(words.NoteDisk, "percent", percent, "by", m.DiskUsedBy()))
 	}
 	return out
 }
@@ -65,10 +65,21 @@ func (m *Member) Joining() words.Message {
 const DiskFull = 90
 
 // DiskUsed returns how full the volume with the node's data is, in percent; false if unknown. With
-// every source it is read from the annotation of the Pod.
+// every source it is read from the annotation of the Pod, else from the saved output of df.
 func (m *Member) DiskUsed() (percent int, known bool) {
 	used := ptr.Deref(m.annotated().DiskUsedPercent, -1)
+	if m.DiskUsedBy() != "" {
+		used = *m.objects().Gathered[m.Ref.Member].DiskUsedPercent
+	}
 	return int(used), 0 <= used && used <= 100
+}
+
+// DiskUsedBy returns the file that DiskUsed is read from; empty for the annotation of the Pod.
+func (m *Member) DiskUsedBy() string {
+	if m.annotated().DiskUsedPercent != nil || m.objects().Gathered[m.Ref.Member].DiskUsedPercent == nil {
+		return ""
+	}
+	return "df.log"
 }
 
 // annotated returns the report in the annotation of the member's Pod, with every source; empty if

@@ -93,6 +93,9 @@ type Objects struct {
 	// Logged is the known error in the log of a member that does not run, by member; see WithLogs.
 	Logged map[string]LogError
 
+	// Gathered is what commands printed in a Pod, saved with its objects; by member.
+	Gathered map[string]Gathered
+
 	// Read distinguishes an empty list from a list that was not read. If it is zero, a list without
 	// objects was not read.
 	Read Kinds
@@ -104,8 +107,8 @@ type Objects struct {
 	Offline bool
 	// SavedAt is the newest time in a file of saved objects; zero if it has none.
 	SavedAt time.Time
-	// Old is true for saved objects that are too old for a step that cannot be undone; see
-	// Cluster.Aged.
+	// Old is true for saved objects that are too old for a step that cannot be undone, or that
+	// contradict themselves; see Cluster.Aged and Disputes.
 	Old bool
 	// Decoder caches decoded annotations across Clusters; nil decodes all again.
 	Decoder *Decoder

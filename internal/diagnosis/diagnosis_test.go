@@ -523,6 +523,9 @@ func TestOf(t *testing.T) {
 				o.Services[i].ManagedFields = nil
 			}
 		}},
+		"a saved nodetool status that differs": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
+			o.Gathered = map[string]cluster.Gathered{"demo-dc1-rack1-0": {Status: map[hostid.ID]string{hostid.ID(plugintest.HostID(1)): "DN"}}}
+		}, want: []string{"remark NodetoolDiffers: demo-dc1-rack2-0 is DN by nodetool-status.log of demo-dc1-rack1-0, and UP by its status report"}},
 		"different versions": {cluster: versions, want: []string{"remark VersionMix: the nodes run different versions: 2025.2.1 and 2025.3.0"}},
 		"one version, by a report in full and by the tag of an image": {cluster: plugintest.New(3, 1).Says(func(by plugintest.Node, said *api.NodeStatusReport) {
 			if said.ScyllaVersion = ""; by.Name == "demo-dc1-rack1-0" {

@@ -62,6 +62,8 @@ const (
 	ReplacingLabelLeft Kind = "ReplacingLabelLeft"
 	SchemaDisagreement Kind = "SchemaDisagreement" // remark
 	VersionMix         Kind = "VersionMix"         // remark
+	// remark: nodetool status, saved with the objects, differs from a status report
+	NodetoolDiffers Kind = "NodetoolDiffers"
 	// remark: a controller elsewhere has copied a report here, and no longer renews it
 	ReportLeftBehind Kind = "ReportLeftBehind"
 	// remark: the Scylla Operator adopts and deletes objects of ours
@@ -74,7 +76,7 @@ var gravity = []Kind{
 	SplitCluster, HostIDShared, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown,
 	ClaimDeleting, DecommissionLabel, DecommissionStuck, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
-	NodeStarting, ReporterSilent, unclear, NoNodes, MajorityLost, BesideOperator, DiskFull, Forced, NodeUnheard,
+	NodeStarting, ReporterSilent, unclear, NoNodes, NodetoolDiffers, MajorityLost, BesideOperator, DiskFull, Forced, NodeUnheard,
 	NodeMaintenance,
 	NodeNotStarted, DecommissionOpen, ReplacingLabelLeft, ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind,
 	DatacenterNotRead,
@@ -92,6 +94,7 @@ func (s *scene) remarks() {
 		s.remark(Finding{Kind: RightsMissing, Message: words.New(words.FindingRightsMissingPart, "rights", rights),
 			Step: words.New(words.GetRights)})
 	}
+	s.disputes()
 	s.majority()
 	s.adoptable()
 	s.disks()
@@ -131,6 +134,28 @@ func (s *scene) remark(f Finding) {
 	s.add(f)
 }
 
+// disputes reports nodes that the saved nodetool status shows differently from a status report.
+func (s *scene) disputes() {
+	all := s.c.Disputes()
+	for len(all) > 0 {
+		first := all[0]
+		var members []string
+		all = slices.DeleteFunc(all, func(d cluster.Dispute) bool {
+			same := d.Of == first.Of && d.Nodetool == first.Nodetool
+			if same {
+				members = append(members, d.Member)
+			}
+			return same
+		})
+		s.remark(Finding{
+			Kind: NodetoolDiffers, Scope: Scope{Nodes: []matrix.Ref{first.Of}},
+			Message: words.New(words.FindingNodetoolDiffers, "members", members, "node", first.Of.Name(),
+				"code", first.Nodetool, "status", first.Row.String()),
+			Step: s.do(words.SeeWhichIsNewer, evidence.Facts{"pod": first.Member}),
+		})
+	}
+}
+
 // disks reports nodes with a nearly full disk.
 func (s *scene) disks() {
 	members := s.c.Members()
@@ -139,7 +164,7 @@ func (s *scene) disks() {
 		if percent, known := m.DiskUsed(); known && percent >= cluster.DiskFull {
 			s.remark(Finding{
 				Kind: DiskFull, Scope: Scope{Nodes: []matrix.Ref{m.Ref}},
-				Message: words.New(words.FindingDiskFull, "node", m.Name(), "percent", percent),
+				Message: words.New(words.FindingDiskFull, "node", m.Name(), "percent", percent, "by", m.DiskUsedBy()),
 				Step:    replace.VolumeStep(s.c, m.Member),
 			})
 		}

@@ -266,6 +266,7 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingNodeEnded:          one(words.SeeWhyEnded),
 	words.FindingSchemaDisagreement: one(words.WaitForSchema),
 	words.FindingVersionMix:         one(words.FinishUpgrade),
+	words.FindingNodetoolDiffers:    one(words.SeeWhichIsNewer),
 	words.FindingReportLeftBehind:   one(words.DeleteLeftReport),
 	words.FindingBesideOperator:     {words.PartFromOperator, words.ProtectServices},
 	words.FindingAdopted:            {words.PartAdopted, words.ProtectServices},

@@ -34,8 +34,9 @@ var limitGathered = bounded.Limit{Bytes: 2 * maxTotal, Cure: "remove the objects
 // gathered collects the objects of many files, one or several in each, and the logs of ScyllaDB.
 type gathered struct {
 	names   []string
-	objects map[string][]byte             // by file
-	logs    map[string]*[len(runs)][]byte // by Pod
+	objects map[string][]byte                // by file
+	logs    map[string]*[len(runs)][]byte    // by Pod
+	printed map[cluster.Key]cluster.Gathered // output of commands, by namespace and Pod
 	files   int
 	left    int64
 }
@@ -44,7 +45,8 @@ type gathered struct {
 var runs = [...]string{".terminated", ".previous", ".current"}
 
 func newGathered() *gathered {
-	return &gathered{objects: map[string][]byte{}, logs: map[string]*[len(runs)][]byte{}, left: limitGathered.Bytes}
+	return &gathered{objects: map[string][]byte{}, logs: map[string]*[len(runs)][]byte{},
+		printed: map[cluster.Key]cluster.Gathered{}, left: limitGathered.Bytes}
 }
 
 // add reads one file. Objects are in files of YAML or JSON, and a log is CONTAINER.current,
@@ -57,6 +59,12 @@ func (g *gathered) add(name string, r io.Reader) error {
 	dir, file := path.Split(path.Clean(name))
 	container, run := strings.TrimSuffix(file, path.Ext(file)), path.Ext(file)
 	switch {
+	case file == nodetoolFile || file == dfFile:
+		text, err := g.read(name, io.LimitReader(r, maxPrinted))
+		// NAMESPACE/pods/POD/FILE
+		pod := cluster.Key{Namespace: path.Base(path.Dir(path.Dir(path.Clean(dir)))), Name: path.Base(dir)}
+		g.printed[pod] = takePrinted(g.printed[pod], file, string(text))
+		return err
 	case file == "io_properties.yaml": // of ScyllaDB, copied by must-gather
 	case slices.Contains([]string{".yaml", ".yml", ".json"}, run):
 		data, err := g.read(name, r)
@@ -134,6 +142,17 @@ func (g *gathered) saved() (*Saved, error) {
 		return nil, err
 	}
 	s.Logs = g.joined()
+	for _, c := range s.Clusters {
+		of := map[string]cluster.Gathered{}
+		for pod, printed := range g.printed {
+			if pod.Namespace == c.Snapshot.Namespace {
+				of[pod.Name] = printed
+			}
+		}
+		if len(of) > 0 {
+			c.Snapshot = c.Snapshot.WithGathered(of)
+		}
+	}
 	return s, nil
 }
 

@@ -20,7 +20,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
@@ -166,6 +168,72 @@ func TestGatheredErrorsNameTheFile(t *testing.T) {
 			t.Parallel()
 			if _, err := support.Open(bytes.NewReader(tc.data)); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// What must-gather stores beside the objects is evidence: df is the disk of the member, and nodetool status a second witness. Where it contradicts a status report,
+// no step that cannot be undone is shown.
+func TestGatheredCommands(t *testing.T) {
+	t.Parallel()
+	const pods = "mg/namespaces/demo/pods/"
+	status := func(third string) []byte {
+		return []byte("Datacenter: dc1\n===============\nStatus=Up/Down\n|/ State=Normal/Leaving/Joining/Moving\n--  Address     Load     Tokens Owns Host ID                              Rack\n" +
+			"UN  10.0.0.1  1.00 GB  256  ?  " + plugintest.HostID(0) + "  rack1\nUN  10.0.0.2  1.00 GB  256  ?  " + plugintest.HostID(1) + "  rack2\n" +
+			third + "  10.0.0.3  1.00 GB  256  ?  " + plugintest.HostID(2) + "  rack3\n")
+	}
+	df := func(percent int) []byte {
+		return fmt.Appendf(nil, "Filesystem      Size  Used Avail Use%% Mounted on\noverlay          95G   94G    1G  99%% /\n/dev/nvme1n1    1.8T  1.7T   90G  %d%% /var/lib/scylla\n", percent)
+	}
+	for name, tc := range map[string]struct {
+		files map[string][]byte
+		want  []string
+		old   bool
+	}{
+		"nodetool agrees": {files: map[string][]byte{"demo-dc1-rack1-0/nodetool-status.log": status("DN")}},
+		"it has the node UP": {
+			files: map[string][]byte{"demo-dc1-rack1-0/nodetool-status.log": status("UN")}, old: true,
+			want: []string{"demo-dc1-rack3-0 is UN by nodetool-status.log of demo-dc1-rack1-0, and DOWN by its status report" +
+				" -> do not rely on either: the objects and the files were saved at different times; check the present status: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- status"},
+		},
+		"of two members": {
+			files: map[string][]byte{"demo-dc1-rack1-0/nodetool-status.log": status("UN"), "demo-dc1-rack2-0/nodetool-status.log": status("UN")}, old: true,
+			want: []string{"demo-dc1-rack3-0 is UN by nodetool-status.log of demo-dc1-rack1-0 and demo-dc1-rack2-0, and DOWN by their status reports" +
+				" -> do not rely on either: the objects and the files were saved at different times; check the present status: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- status"},
+		},
+		"a command that failed":        {files: map[string][]byte{"demo-dc1-rack1-0/nodetool-status.log": []byte("error: connection refused UN 127.0.0.1\n"), "demo-dc1-rack1-0/df.log": []byte("df: x\n")}},
+		"of a member without a row":    {files: map[string][]byte{gatheredMember + "/nodetool-status.log": status("UN")}},
+		"the disk is fine":             {files: map[string][]byte{"demo-dc1-rack1-0/df.log": df(40)}},
+		"only the container's is full": {files: map[string][]byte{"demo-dc1-rack1-0/df.log": []byte("overlay 95G 94G 1G 99% /\n")}},
+		"the disk is full": {
+			files: map[string][]byte{"demo-dc1-rack1-0/df.log": df(95)},
+			want:  []string{"the disk of demo-dc1-rack1-0 is 95 % full by its df.log: ScyllaDB 2025.4 and later reject writes, repairs and tablets at 98 %"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := mustGather(t)
+			delete(files, pods+gatheredMember+"/nodetool-status.log")
+			for file, text := range tc.files {
+				files[pods+file] = text
+			}
+			s, err := support.Open(bytes.NewReader(tgz(t, files)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := s.Clusters[0].Snapshot
+			var got []string
+			for _, f := range diagnosis.Judge(c, plugintest.Now).Findings {
+				switch f.Kind {
+				case diagnosis.NodetoolDiffers:
+					got = append(got, words.Text(f.Message)+" -> "+words.Text(f.Step))
+				case diagnosis.DiskFull:
+					got = append(got, words.Text(f.Message))
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || c.Old != tc.old {
+				t.Errorf("old: %v; findings (-want +got):\n%s", c.Old, diff)
 			}
 		})
 	}

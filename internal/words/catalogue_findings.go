@@ -76,8 +76,8 @@ var (
 		"check who set the label, and that no work on the node is in progress, such as an upgrade by the Scylla Operator: {1}; then remove the label: {2}")
 	NoteMaintenance = define("NoteMaintenance", "label node-maintenance[ for {age}][, set by {manager}]")
 	FindingDiskFull = define("FindingDiskFull",
-		"the disk of {node} is {percent} % full: ScyllaDB 2025.4 and later reject writes, repairs and tablets at 98 %")
-	NoteDisk          = define("NoteDisk", "disk {percent} %")
+		"the disk of {node} is {percent} % full[ by its {by}]: ScyllaDB 2025.4 and later reject writes, repairs and tablets at 98 %")
+	NoteDisk          = define("NoteDisk", "disk {percent} %[ by {by}]")
 	Joining           = define("Joining", "joining, {percent} %")
 	FindingClockAhead = define("FindingClockAhead",
 		"the {nodes?clock|clocks} of {nodes&} {nodes?is|are} at least {by} ahead; {nodes?its|their} times are not used")
@@ -101,6 +101,10 @@ var (
 		"report {report} of datacenter {datacenter}, copied here from elsewhere, has not been renewed[ for {age}], and no node here lists its nodes; the Scylla Operator's barrier waits for them")
 	DeleteLeftReport = define("DeleteLeftReport",
 		"delete the copy only if the controller that wrote it was uninstalled or its remote removed; check which controller that was, and when: {1}")
+	FindingNodetoolDiffers = define("FindingNodetoolDiffers",
+		"{node} is {code} by nodetool-status.log of {members&}, and {status} by {members?its status report|their status reports}")
+	SeeWhichIsNewer = define("SeeWhichIsNewer",
+		"do not rely on either: the objects and the files were saved at different times; check the present status: {1}")
 	FindingVersionMix = define("FindingVersionMix", "the nodes run different versions: {versions&}")
 
 	HostIDOfMember     = define("HostIDOfMember", "host ID {id} belongs to member {member}")

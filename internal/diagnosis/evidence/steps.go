@@ -103,6 +103,7 @@ var commands = map[words.Code][]string{
 	words.SeeSlowStart:         {seeLog, "describe pod {pod} {in}"},
 	words.SeeLastRun:           {seeLog},
 	words.BringBackMajority:    {"scylla nodetool {pod} {in} -- status"},
+	words.SeeWhichIsNewer:      {"scylla nodetool {pod} {in} -- status"},
 	words.BringBackMajorityOld: {"scylla nodetool {pod} {in} -- status"},
 	words.DeleteOldPod:         {"delete pod {pod} {in}"},
 	words.RestartOldPod:        {"scylla check --for=restart {pod} {in}", "delete pod {pod} {in}"},
