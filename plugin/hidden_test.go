@@ -31,7 +31,7 @@ func TestAttack5NothingHiddenIsInAnyOutput(t *testing.T) {
 	}
 	quotes := 0
 	for _, args := range []string{
-		"status", "status -o wide", "status -o json", "status -o yaml", "status -A -o json", "status -o jsonpath={.nodes[*].version}", "status -o go-template={{.nodes}}",
+		"status", "status -o wide", "status -o json", "status -o yaml", "status -A -o json", "status -o jsonpath={.items[*].nodes[*].version}", "status -o go-template={{.items}}",
 		"report -o html", "report -o wide", "report -o json", "describe demo-dc1-rack1-0", "describe demo-dc1-rack1-0 -o json",
 		"barrier demo-dc1-rack2-1 -o json", "dashboard --once",
 	} {

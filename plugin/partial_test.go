@@ -179,11 +179,14 @@ func TestWithoutTheRightToForward(t *testing.T) {
 			if !strings.Contains(res.Stdout, "source: "+from) || strings.Count(strings.ReplaceAll(res.Stdout, " \n", "\n"), right) != 1 {
 				t.Errorf("%s --source=%s: exit %d\n%s%s", verb, source, res.Code, res.Stdout, res.Stderr)
 			}
-			var doc struct{ Partial []cluster.Problem }
+			var list struct {
+				Items []struct{ Partial []cluster.Problem }
+			}
 			run.Args = []string{"status", "-n", "demo", "--source", source, "-o", "json"}
-			if err := json.Unmarshal([]byte(run.Do(t).Stdout), &doc); err != nil || len(doc.Partial) != 1 ||
-				doc.Partial[0].Verb != "create" || doc.Partial[0].Resource != "pods/portforward" || doc.Partial[0].Namespace != "demo" {
-				t.Errorf("document: %v %+v", err, doc)
+			if err := json.Unmarshal([]byte(run.Do(t).Stdout), &list); err != nil || len(list.Items) != 1 || len(list.Items[0].Partial) != 1 {
+				t.Errorf("document: %v %+v", err, list)
+			} else if p := list.Items[0].Partial[0]; p.Verb != "create" || p.Resource != "pods/portforward" || p.Namespace != "demo" {
+				t.Errorf("document: %+v", list)
 			}
 		}
 	}

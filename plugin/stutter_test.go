@@ -176,8 +176,8 @@ func TestBadInput(t *testing.T) {
 	all = append(all, bad{[]string{"remote", "add"}, "specify a name for the remote Kubernetes cluster", 2},
 		bad{[]string{"describe", "10.0.0.1", "--from", "sample:incident"}, `no member "10.0.0.1"`, 2})
 	for format, want := range map[string]string{
-		"jsonpath={.nodes.x}": "print ClusterStatus in the format of -o: x is not found", "jsonpath={.nodes[99].x}": "array index out of bounds: index 99, length 4", "go-template={{.nodes.x}}": "can't evaluate field x",
-		"go-template={{.nope | len}}": "print ClusterStatus in the format of -o: ",
+		"jsonpath={.items.x}": "print ClusterStatusList in the format of -o: x is not found", "jsonpath={.items[99].x}": "array index out of bounds: index 99, length 1", "go-template={{.items.x}}": "can't evaluate field x",
+		"go-template={{.nope | len}}": "print ClusterStatusList in the format of -o: ",
 	} {
 		all = append(all, bad{[]string{"status", "--from", "sample:incident", "--allow-missing-template-keys=false", "-o", format}, want, 1})
 	}

@@ -25,7 +25,9 @@ const jsonText = `# JSON
 
 Every field of '-o json' and '-o yaml'.
 
-'apiVersion: kubectl-scylla/v1' may get new fields; it changes and removes none. Fields without a value are absent.
+'apiVersion: kubectl-scylla/v1' may get new fields; it changes and removes none. Fields without a value are absent; a list is always there, '[]' if it is empty.
+
+Every command that reads prints a list with 'items[]', also for one cluster, node or member: 'kind' is 'ClusterStatusList', 'ClusterReportList', 'BarrierVerdictList', 'NodeDescriptionList' or 'ReplacementStatusList'.
 
 ## All documents
 
@@ -35,7 +37,7 @@ Every field of '-o json' and '-o yaml'.
 - 'notes[]'.
 
 A *reference* to a node has 'hostID', 'member' (Pod and Service), 'datacenter', 'rack', 'ordinal'.
-A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'commands[]' in their order: 'args', and 'shell', which is safe to paste into a POSIX shell.
+A *message* has 'code' ([codes](codes.md)), 'params', 'text', and 'commands[]' of a step in their order: 'args', and 'shell', which is safe to paste into a POSIX shell.
 
 ## Lines for awk, names for kubectl
 
@@ -52,7 +54,7 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'com
 
 ## ClusterStatus
 
-'status' prints one for a single cluster, else a 'ClusterStatusList' with 'items[]'. '--problems' and '--sort-by' change 'nodes[]' only.
+'status' prints one per cluster. '--problems' and '--sort-by' change 'nodes[]' only.
 
 - 'healthy': all nodes see each other UP. 'verdict': HEALTHY, NOT HEALTHY or UNKNOWN. 'summary': the most severe finding, without its age. 'managedBy'.
 - 'counts': 'nodes', 'up' in every row, 'reporting' (fresh rows), 'problems' (findings that are not remarks), 'blockers', 'newcomers'.
@@ -75,7 +77,7 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'com
 
 ## ClusterReport
 
-'report' prints all fields of ClusterStatus and these; 'ClusterReportList' has 'items[]'.
+'report' prints all fields of ClusterStatus and these.
 
 - 'context'. 'places[]': 'member', 'podIP', 'kubernetesNode', 'kubernetesNodeState'.
 - 'reports[]', objects with rows: 'kind', 'name', 'datacenter', 'nodes', 'rows', 'remote', 'used' for the verdict, 'written'.
@@ -90,7 +92,7 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'com
 
 ## BarrierVerdict
 
-'barrier' prints one for a member, else a 'BarrierVerdictList' with 'items[]', 'views[]' ('namespace', 'cluster', 'epoch', 'seq', 'observedAt') and 'partial[]'.
+'barrier' prints one per waiting member, or the named one. The list also has 'views[]' ('namespace', 'cluster', 'epoch', 'seq', 'observedAt') and 'partial[]'.
 
 - 'cluster', 'membership', 'pod', 'waiting', 'since', 'memberNotes[]', 'replacement' (as above), 'view' ('epoch', 'seq', 'observedAt').
 - 'verdict': 'satisfied', 'decision' (AlreadyBootstrapped, RestartOfMember, Forced, Replacing, AllNodesUp, FirstNode, Wait, Refuse), 'summary', 'blockers[]', 'notes[]', 'member'.
@@ -107,7 +109,7 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and in a step 'com
 
 ## ReplacementStatus
 
-'replace status' prints it; 'ReplacementStatusList' has 'items[]' and 'ghosts[]', orphaned host IDs ('cluster', and the fields of 'leftovers[]').
+'replace status' prints it. The list also has 'ghosts[]', orphaned host IDs ('cluster', and the fields of 'leftovers[]').
 
 - 'cluster', 'member', 'managedBy', 'request', 'attempt', 'phase' (as above, Cancelled or None), 'held', 'message', 'waiting[]', 'cure', 'checks[]', 'afterwards'.
 - 'refused', by the API server: 'uid' of the object, 'message', 'budget' if a disruption budget refuses, 'times', 'since', 'next'.

@@ -39,7 +39,7 @@ type Scope struct {
 	Rack           string `json:"rack,omitempty"`
 	KubernetesNode string `json:"kubernetesNode,omitempty"`
 	// Nodes are the affected nodes; empty for a network partition, which affects all nodes.
-	Nodes []matrix.Ref `json:"nodes,omitempty"`
+	Nodes []matrix.Ref `json:"nodes"`
 }
 
 // Finding is one cause.

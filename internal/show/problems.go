@@ -34,7 +34,7 @@ func (p *painter) explained() []string {
 	if len(groups) == 0 {
 		return nil
 	}
-	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a new node waits for", len(groups))}
+	lines := []string{Strong.Paint("Blockers") + fmt.Sprintf(" (%d): what a new node waits for", p.d.Counts.Blockers)}
 	for _, g := range groups {
 		lines = append(lines, Wrap(Bad.Paint(p.g.Dot)+" "+words.Aging(g.Message(), g.Since, p.d.At()), p.o.Width,
 			"  ")...)

@@ -203,7 +203,7 @@ func TestNoNoiseWhenNothingIsOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{"replacements", "leftovers", "failure", "phase"} {
+		for _, word := range []string{"original", "hostIDs", "failure", "phase"} {
 			if strings.Contains(string(data), `"`+word+`"`) {
 				t.Errorf("%s: field %s in %s", name, word, data)
 			}

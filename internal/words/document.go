@@ -20,8 +20,19 @@ func (m Message) document(text string) ([]byte, error) {
 		Code     Code      `json:"code"`
 		Params   Params    `json:"params,omitempty"`
 		Text     string    `json:"text"`
-		Commands []Command `json:"commands,omitempty"`
-	}{m.Code, m.Params, text, m.Commands})
+		Commands []Command `json:"commands"`
+	}{m.Code, m.Params, text, append([]Command{}, m.Commands...)})
+}
+
+// Step is a next step in a document; the zero Step has no text and no commands.
+type Step Message
+
+// MarshalJSON returns the step's document, which is never null.
+func (s Step) MarshalJSON() ([]byte, error) {
+	if Message(s).IsZero() {
+		return []byte(`{"code":"","text":"","commands":[]}`), nil
+	}
+	return Message(s).MarshalJSON()
 }
 
 // UnmarshalJSON reads a message of a document, and a Coded. It ignores the text, which is generated

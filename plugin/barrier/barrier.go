@@ -120,6 +120,9 @@ func (o *options) print(doc runtime.Object) error {
 			return o.d.Print(show.Barriers(d, opts), opts)
 		}
 	}
+	if d, ok := doc.(*document.BarrierVerdict); ok {
+		return o.Output.Document(o.d, d.List())
+	}
 	return o.Output.Document(o.d, doc)
 }
 

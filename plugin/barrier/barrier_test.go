@@ -55,7 +55,7 @@ func TestBarrier(t *testing.T) {
 		"may start": {Args: []string{"barrier", newcomer, "-n", "demo"}, Objects: healthy().Objects()},
 		"json":      {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "json"}, Objects: waits().Objects()},
 		"yaml":      {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "yaml"}, Objects: healthy().Objects()},
-		"a field":   {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "jsonpath={.verdict.blockers[*].reason}"}, Objects: waits().Objects()},
+		"a field":   {Args: []string{"barrier", newcomer, "-n", "demo", "-o", "jsonpath={.items[*].verdict.blockers[*].reason}"}, Objects: waits().Objects()},
 		"many blockers on a terminal": {Args: []string{"barrier", newcomer, "-n", "demo"}, Terminal: narrow, Objects: with(plugintest.New(3, 8).Down("demo-dc1-rack3-0"), func(c *plugintest.Cluster) {
 			// rack2-1 exists in a cluster of this size: another newcomer, under the next ordinal, then answers to the name.
 			c.Newcomer("dc1", "rack2", 8)
@@ -122,7 +122,7 @@ func pending(p *corev1.Pod) {
 func TestSavedObjectsGiveTheSameVerdict(t *testing.T) {
 	for name, c := range map[string]*plugintest.Cluster{"must wait": waits(), "may start": healthy(), "operator's": waits().Operator()} {
 		t.Run(name, func(t *testing.T) {
-			fields := `jsonpath={.verdict.satisfied} {.verdict.decision} {.verdict.summary} {.verdict.blockers[*].reason} {.verdict.blockers[*].observed.hostID} {.barrier.phase} {.pod}`
+			fields := `jsonpath={range .items[*]}{.verdict.satisfied} {.verdict.decision} {.verdict.summary} {.verdict.blockers[*].reason} {.verdict.blockers[*].observed.hostID} {.barrier.phase} {.pod}{end}`
 			live := plugintest.Run{Args: []string{"barrier", newcomer, "-n", "demo", "-o", fields}, Objects: c.Objects()}.Do(t)
 			file := plugintest.Run{Args: []string{"barrier", newcomer, "--from", plugintest.Save(t, c.Objects()), "-o", fields}}.Do(t)
 			stdin := plugintest.Run{Args: []string{"barrier", newcomer, "--from", "-", "-o", fields}, Stdin: string(plugintest.SavedYAML(t, c.Objects()))}.Do(t)

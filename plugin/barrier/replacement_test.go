@@ -14,7 +14,7 @@ func TestBarrierOfReplacements(t *testing.T) {
 	failed := plugintest.New(4, 1).Replacing(member).Exited(member, 1).Objects()
 	plugintest.Screens(t, map[string]plugintest.Run{
 		"a failed replacement": {Args: []string{"barrier", member, "-n", "demo"}, Objects: failed},
-		"a failed replacement as JSON": {Args: []string{"barrier", member, "-n", "demo", "-o", "jsonpath={.replacement}{\"\\n\"}{.verdict.notes}"},
+		"a failed replacement as JSON": {Args: []string{"barrier", member, "-n", "demo", "-o", "jsonpath={.items[0].replacement}{\"\\n\"}{.items[0].verdict.notes}"},
 			Objects: failed},
 	}, plugintest.Run.Transcript)
 }

@@ -197,7 +197,7 @@ type report struct {
 	State      preflight.State `json:"state"`
 	Results    []result        `json:"results"`
 	// Steps are the steps of --for=decommission in their order.
-	Steps []words.Message `json:"steps,omitempty"`
+	Steps []words.Message `json:"steps"`
 }
 
 type result struct {
@@ -219,6 +219,7 @@ func newDocument(results []preflight.Result, steps []words.Message, p words.Prin
 	for _, step := range steps {
 		d.Steps = append(d.Steps, p.Flagged(step))
 	}
+	document.FillLists(d)
 	return d
 }
 

@@ -21,6 +21,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -88,6 +89,7 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 	}
 	for _, doc := range docs {
 		d.repeat(doc)
+		document.FillLists(doc)
 		shown := doc
 		if strings.HasPrefix(*f.print.OutputFormat, "jsonpath") {
 			if u, err := wholeNumbers(doc); err == nil {

@@ -52,7 +52,7 @@ Exit code: 0 shown, whatever the status, 2 no such member, 1 error.`,
 			"kubectl scylla describe rack2/1 -n demo --log scylla.log",
 			"",
 			"# Its IP address, for a script",
-			"kubectl scylla describe rack3/0 -n demo -o jsonpath='{.pod.ip}'",
+			"kubectl scylla describe rack3/0 -n demo -o jsonpath='{.items[*].pod.ip}'",
 			"",
 			"# From an archive",
 			"kubectl scylla describe rack2/1 --from sample:incident",
@@ -86,7 +86,7 @@ func (o *options) Run(ctx context.Context) error {
 	if o.Name == "" {
 		doc := newLogDocument(log, o.d.Clock.Now())
 		if !o.output.Text() {
-			return o.output.Document(o.d, doc)
+			return o.output.Document(o.d, document.NewList(KindList, doc))
 		}
 		return o.d.Print(show.Facts(doc.logFacts(opts), opts.Width), opts)
 	}
@@ -99,7 +99,7 @@ func (o *options) Run(ctx context.Context) error {
 		return err
 	}
 	if !o.output.Text() {
-		return o.output.Document(o.d, doc)
+		return o.output.Document(o.d, document.NewList(KindList, doc))
 	}
 	return o.d.Print(show.Facts(doc.Facts(opts), opts.Width), opts)
 }

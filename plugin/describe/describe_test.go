@@ -101,7 +101,7 @@ func TestDescribe(t *testing.T) {
 		"nobody":                   {Args: []string{"describe", "-n", "demo"}, Objects: scene().Objects()},
 		"an unknown member":        {Args: []string{"describe", "rack9/0", "-n", "demo"}, Objects: scene().Objects()},
 		"as YAML":                  {Args: []string{"describe", dead, "-n", "demo", "-o", "yaml"}, Objects: scene().Objects(), Setup: logs(t)},
-		"a field":                  {Args: []string{"describe", dead, "-n", "demo", "-o", "jsonpath={.pod.ip} {.kubernetesNode.cordoned}"}, Objects: scene().Objects()},
+		"a field":                  {Args: []string{"describe", dead, "-n", "demo", "-o", "jsonpath={.items[*].pod.ip} {.items[*].kubernetesNode.cordoned}"}, Objects: scene().Objects()},
 		"on a narrow terminal":     {Args: []string{"describe", dead, "-n", "demo"}, Objects: scene().Objects(), Terminal: cli.Terminal{Out: true, Width: 80, Height: 24}},
 	}
 	plugintest.Screens(t, cases, plugintest.Run.Transcript)
@@ -112,12 +112,14 @@ func TestDescribeEveryNodeOfTheSamples(t *testing.T) {
 	for _, sample := range []string{"healthy", "incident", "partition", "replacement", "multi-dc"} {
 		status := plugintest.Run{Args: []string{"status", "--from", "sample:" + sample, "-o", "json"}}.Do(t)
 		var doc struct {
-			Nodes []struct{ HostID, Member string }
+			Items []struct {
+				Nodes []struct{ HostID, Member string }
+			}
 		}
-		if err := json.Unmarshal([]byte(status.Stdout), &doc); err != nil || len(doc.Nodes) == 0 {
+		if err := json.Unmarshal([]byte(status.Stdout), &doc); err != nil || len(doc.Items) != 1 {
 			t.Fatalf("%s: %v: %s", sample, err, status.Stderr)
 		}
-		for _, n := range doc.Nodes {
+		for _, n := range doc.Items[0].Nodes {
 			name := n.HostID
 			if name == "" {
 				name = n.Member

@@ -29,6 +29,9 @@ import (
 // Kind of the document in document.APIVersion.
 const Kind = "NodeDescription"
 
+// KindList is the kind of the list that `describe` prints.
+const KindList = "NodeDescriptionList"
+
 // Document is the description of one node.
 type Document struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -47,13 +50,13 @@ type Document struct {
 	Node document.Node `json:"node"`
 	// Findings are the findings about this node, most severe first; OtherProblems counts the
 	// cluster's other findings. NextStep is the recommended step.
-	Findings      []document.Finding `json:"findings,omitempty"`
+	Findings      []document.Finding `json:"findings"`
 	OtherProblems int                `json:"otherProblems,omitempty"`
 	NextStep      words.Message      `json:"nextStep,omitzero"`
 	// SeenBy has the node's status in every other node's row, Sees the other nodes' statuses in its
 	// own row.
-	SeenBy []Opinion `json:"seenBy,omitempty"`
-	Sees   []Opinion `json:"sees,omitempty"`
+	SeenBy []Opinion `json:"seenBy"`
+	Sees   []Opinion `json:"sees"`
 	// Pod, Claim and KubernetesNode are absent if they do not exist.
 	Pod            *Pod            `json:"pod,omitempty"`
 	Claim          *Claim          `json:"claim,omitempty"`
@@ -63,9 +66,9 @@ type Document struct {
 	Replacement *document.Replacement `json:"replacement,omitempty"`
 	Log         *Log                  `json:"log,omitempty"`
 	// Events about its Pod, Service and PVC, newest last.
-	Events []Event `json:"events,omitempty"`
+	Events []Event `json:"events"`
 	// Partial lists the parts that could not be read.
-	Partial []string `json:"partial,omitempty"`
+	Partial []string `json:"partial"`
 }
 
 // Opinion is the status of one node in another node's row.

@@ -55,10 +55,10 @@ type PlanDocument struct {
 	Banned       []hostid.ID `json:"banned"`
 	Checks       []CheckInfo `json:"checks"`
 	// Findings are the problems of the cluster, as status shows them.
-	Findings []document.Finding `json:"findings,omitempty"`
+	Findings []document.Finding `json:"findings"`
 	at       time.Time          // of the findings
 	// Partial lists the parts that could not be read.
-	Partial []cluster.Problem `json:"partial,omitempty"`
+	Partial []cluster.Problem `json:"partial"`
 }
 
 // Repeat: see StatusDocument.
@@ -127,7 +127,7 @@ type StatusDocument struct {
 	// Message is the state in one sentence, Waiting its blockers, `Cure` the fix for an
 	// administrator.
 	Message words.Message   `json:"message"`
-	Waiting []words.Message `json:"waiting,omitempty"`
+	Waiting []words.Message `json:"waiting"`
 	Cure    words.Message   `json:"cure,omitzero"`
 	// OriginalHostID is replaced by NewHostID.
 	OriginalHostID hostid.ID    `json:"originalHostID,omitempty"`
@@ -136,9 +136,9 @@ type StatusDocument struct {
 	FinishedAt     *metav1.Time `json:"finishedAt,omitempty"`
 	// Diagnosis is why the attempt failed.
 	Diagnosis *DiagnosisInfo `json:"diagnosis,omitempty"`
-	Checks    []CheckInfo    `json:"checks,omitempty"`
+	Checks    []CheckInfo    `json:"checks"`
 	// Conditions are the Scylla Operator's messages.
-	Conditions []string `json:"conditions,omitempty"`
+	Conditions []string `json:"conditions"`
 	// Afterwards are the tasks that ScyllaDB's documentation recommends next, for a day after the
 	// end of the replacement.
 	Afterwards *document.Afterwards `json:"afterwards,omitempty"`
@@ -189,7 +189,7 @@ type StatusList struct {
 	Items           []StatusDocument `json:"items"`
 	// `Ghosts` are orphaned host IDs: a cluster still lists them and no member has them. Each has
 	// the command that removes it.
-	Ghosts []GhostInfo `json:"ghosts,omitempty"`
+	Ghosts []GhostInfo `json:"ghosts"`
 }
 
 // GhostInfo is an orphaned host ID of a cluster.

@@ -478,6 +478,13 @@ func TestGhostsAreTheSameEverywhere(t *testing.T) {
 				if err := json.Unmarshal([]byte(res.Stdout), &doc); err != nil {
 					t.Fatal(err, res.Stdout, res.Stderr)
 				}
+				if args[0] == "status" {
+					var items []map[string]json.RawMessage
+					if err := json.Unmarshal(doc["items"], &items); err != nil || len(items) != 1 {
+						t.Fatal(err, res.Stdout)
+					}
+					doc = items[0]
+				}
 				if doc[field] != nil {
 					var out []struct{ HostID string }
 					if err := json.Unmarshal(doc[field], &out); err != nil {

@@ -282,17 +282,14 @@ func (o *options) showPage(r *page.Report) error {
 	return nil
 }
 
-// document prints the reports; several clusters are a list.
+// document prints the list of reports.
 func (o *options) document(reports []*page.Report) error {
 	for _, r := range reports {
 		if o.table.Problems || o.table.SortBy != "" {
 			r.Nodes = r.ChosenNodes(o.table.Problems, o.table.SortBy)
 		}
 	}
-	if !o.several() {
-		return o.output.Document(o.d, reports[0])
-	}
-	return o.output.Document(o.d, page.NewList(reports))
+	return o.output.Document(o.d, document.NewList(page.KindList, reports...))
 }
 
 // pages returns the names of the pages in an archive.

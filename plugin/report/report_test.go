@@ -134,7 +134,7 @@ func TestReport(t *testing.T) {
 		"table on a terminal":         {Args: args(), Objects: troubled().Objects(), Terminal: narrow},
 		"healthy":                     {Args: args("-o", "table"), Objects: plugintest.New(3, 1).Objects()},
 		"json":                        {Args: args("-o", "json"), Objects: troubled().Objects()},
-		"a field":                     {Args: args("-o", "jsonpath={.kind} {.changes[0].text}"), Objects: troubled().Objects()},
+		"a field":                     {Args: args("-o", "jsonpath={.items[0].kind} {.items[0].changes[0].text}"), Objects: troubled().Objects()},
 		"html":                        {Args: args("-o", "html"), Objects: troubled().Objects()},
 		"events may not be listed":    {Args: args(), Objects: troubled().Objects(), Funcs: noEvents},
 		"an unknown cluster":          {Args: []string{"report", "dema", "-n", "demo"}, Objects: troubled().Objects()},
@@ -459,7 +459,7 @@ func TestArchiveShowsWhatWasLive(t *testing.T) {
 				if _, ok := s.(*corev1.Service); ok {
 					// Without the log: an archive has none of a container that is well.
 					verbs = append(verbs, []string{"barrier", s.GetName()},
-						[]string{"describe", s.GetName(), "-o", "jsonpath={.node} {.seenBy} {.sees} {.findings} {.pod} {.claim} {.kubernetesNode} {.newcomer} {.replacement} {.events}"})
+						[]string{"describe", s.GetName(), "-o", "jsonpath={range .items[*]}{.node} {.seenBy} {.sees} {.findings} {.pod} {.claim} {.kubernetesNode} {.newcomer} {.replacement} {.events}{end}"})
 				}
 			}
 			for _, verb := range verbs {
@@ -561,7 +561,7 @@ func TestArchiveTellsWhyAReplacementFailed(t *testing.T) {
 				}
 			}
 			for _, verb := range [][]string{
-				{"status", "demo"}, {"status", "demo", "-o", "json"}, {"barrier", replaced}, {"report", "demo", "-o", "jsonpath={.replacements}"}, {"dashboard", "demo", "--once"},
+				{"status", "demo"}, {"status", "demo", "-o", "json"}, {"barrier", replaced}, {"report", "demo", "-o", "jsonpath={.items[0].replacements}"}, {"dashboard", "demo", "--once"},
 				{"replace", "status"}, {"replace", "status", "-o", "json"}, {"replace", "status", replaced},
 			} {
 				live := plugintest.Run{Args: append(verb[:len(verb):len(verb)], "-n", "demo"), Objects: tc.objects, Setup: setup}.Do(t)

@@ -31,9 +31,9 @@ func failedReplacement() *plugintest.Cluster {
 func TestStatusOfReplacements(t *testing.T) {
 	ghost := plugintest.New(3, 2).DownSince("demo-dc1-rack2-1", time.Hour).Leftover("demo-dc1-rack2-1")
 	plugintest.Screens(t, map[string]plugintest.Run{
-		"a failed replacement as JSON": {Args: []string{"status", "demo", "-n", "demo", "-o", "jsonpath={.replacements}"},
+		"a failed replacement as JSON": {Args: []string{"status", "demo", "-n", "demo", "-o", "jsonpath={.items[0].replacements}"},
 			Objects: failedReplacement().Objects()},
-		"a ghost as JSON": {Args: []string{"status", "demo", "-n", "demo", "-o", "jsonpath={.leftovers}"}, Objects: ghost},
+		"a ghost as JSON": {Args: []string{"status", "demo", "-n", "demo", "-o", "jsonpath={.items[0].leftovers}"}, Objects: ghost},
 	}, plugintest.Run.Transcript)
 }
 
@@ -95,7 +95,7 @@ func TestArchivedReplacementShowsTheSame(t *testing.T) {
 	if res := (plugintest.Run{Args: []string{"report", "demo", "-n", "demo", "--archive", name}, Objects: failedReplacement().Objects()}).Do(t); res.Code == 1 {
 		t.Fatalf("exit %d\n%s", res.Code, res.Stderr)
 	}
-	fields := "jsonpath={.replacements}"
+	fields := "jsonpath={.items[0].replacements}"
 	live := plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "-o", fields}, Objects: failedReplacement().Objects()}.Do(t)
 	archived := plugintest.Run{Args: []string{"status", "--from", name, "-o", fields}}.Do(t)
 	if diff := cmp.Diff(live.Stdout, plugintest.WithoutFrom(archived.Stdout)); diff != "" || !strings.Contains(live.Stdout, `"failure"`) {

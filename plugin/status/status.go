@@ -112,8 +112,7 @@ func (o *options) load(ctx context.Context, reader *cli.Reader) ([]document.Clus
 	return docs, snapshots, nil
 }
 
-// single reports whether the output is one document: a script that requests all clusters always
-// gets a list.
+// single reports whether the text is of one cluster, not a table of clusters.
 func (o *options) single(docs []document.ClusterStatus) bool {
 	return len(docs) == 1 && !o.Read.AllNamespaces && o.Read.Selector == ""
 }
@@ -124,11 +123,7 @@ func (o *options) print(docs []document.ClusterStatus) error {
 		opts.All = o.all
 		return o.d.Print(o.text(docs, opts), opts)
 	}
-	docs = o.choose(docs)
-	if o.single(docs) {
-		return o.Output.Document(o.d, &docs[0])
-	}
-	return o.Output.Document(o.d, document.NewClusterStatusList(docs))
+	return o.Output.Document(o.d, document.NewClusterStatusList(o.choose(docs)))
 }
 
 // choose returns the documents with the selected nodes. With several clusters, --problems omits

@@ -79,8 +79,8 @@ func TestStatus(t *testing.T) {
 		"wide":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "wide"}, Objects: down.Objects()},
 		"a forgotten maintenance label wide": {Args: []string{"status", "demo", "-n", "demo", "-o", "wide"}, Objects: maintained.Objects()},
 		"json":                               {Args: []string{"status", "demo", "-n", "demo", "-o", "json"}, Objects: down.Objects()},
-		"jsonpath":                           {Args: []string{"status", "demo", "-n", "demo", "-o", `jsonpath={.nodes[?(@.seen.status=="DOWN")].member}`}, Objects: down.Objects()},
-		"go-template":                        {Args: []string{"status", "demo", "-n", "demo", "-o", `go-template={{.healthy}} {{len .nodes}}`}, Objects: down.Objects()},
+		"jsonpath":                           {Args: []string{"status", "demo", "-n", "demo", "-o", `jsonpath={.items[*].nodes[?(@.seen.status=="DOWN")].member}`}, Objects: down.Objects()},
+		"go-template":                        {Args: []string{"status", "demo", "-n", "demo", "-o", `go-template={{range .items}}{{.healthy}} {{len .nodes}}{{end}}`}, Objects: down.Objects()},
 		"lines for awk":                      {Args: []string{"status", "-n", "demo", "--no-headers"}, Objects: down.Objects()},
 		"lines for awk on a terminal":        {Args: []string{"status", "-n", "demo", "--no-headers", "-o", "wide"}, Objects: down.Objects(), Terminal: cli.Terminal{Out: true, Width: 80, Height: 24}},
 		"a list of names":                    {Args: []string{"status", "-A", "-o", "name"}, Objects: everywhere},
@@ -236,10 +236,11 @@ func TestSavedObjectsShowTheSame(t *testing.T) {
 // facts is a document without what tells when and how it was read.
 func facts(t *testing.T, document string) map[string]any {
 	t.Helper()
-	var m map[string]any
-	if err := json.Unmarshal([]byte(document), &m); err != nil {
+	var list struct{ Items []map[string]any }
+	if err := json.Unmarshal([]byte(document), &list); err != nil || len(list.Items) != 1 {
 		t.Fatalf("%v in %s", err, document)
 	}
+	m := list.Items[0]
 	for _, k := range []string{"takenAt", "generatedAt", "source", "notes"} {
 		delete(m, k)
 	}
@@ -284,7 +285,7 @@ func TestLiveWhenNothingElseSpeaks(t *testing.T) {
 	for name, args := range map[string][]string{
 		"auto takes live": {"status", "-n", "demo"},
 		"live wide":       {"status", "-n", "demo", "--source=live", "-o", "wide"},
-		"live JSONPath":   {"status", "-n", "demo", "--source=live", "-o", "jsonpath={range .nodes[*]}{.member} {.uptimeSeconds} {.loadBytes} {.tokens}{\"\\n\"}{end}"},
+		"live JSONPath":   {"status", "-n", "demo", "--source=live", "-o", "jsonpath={range .items[*].nodes[*]}{.member} {.uptimeSeconds} {.loadBytes} {.tokens}{\"\\n\"}{end}"},
 		"live described":  {"describe", "rack1/0", "-n", "demo", "--source=live"},
 	} {
 		runs[name] = plugintest.Run{Args: args, Objects: c.Objects(), Live: live}

@@ -34,7 +34,7 @@ func TestTableFlags(t *testing.T) {
 	}{
 		"only problems":           {args: "--problems", stdout: []string{"4  dc1  rack3  demo-dc1-rack3-0"}, not: "1  dc1  rack1  demo-dc1-rack1-0  35d0f1a0  UP", code: 3},
 		"the worst first":         {args: "--sort-by seen --no-headers", stdout: []string{"demo-dc1-rack3-0  37d2f3a2-5ea1-4d00-8000-000000000002  DOWN  2/2  error  -", "demo-dc1-rack1-0"}, not: "NOT HEALTHY", code: 3},
-		"problems as a document":  {args: "--problems -o jsonpath={.nodes[*].member}", stdout: []string{"demo-dc1-rack2-1 demo-dc1-rack3-0"}, code: 3},
+		"problems as a document":  {args: "--problems -o jsonpath={.items[*].nodes[*].member}", stdout: []string{"demo-dc1-rack2-1 demo-dc1-rack3-0"}, code: 3},
 		"table is the plain text": {args: "-o table", stdout: []string{"✗ NOT HEALTHY"}, code: 3},
 		"several clusters":        {args: "-A --problems --no-headers", stdout: []string{"demo  demo  NOT_HEALTHY  2/3  1  1  report  NodeDown  0"}, not: "NAMESPACE", code: 3},
 		"Pods for kubectl":        {args: "-o name --problems", stdout: []string{"pod/demo-dc1-rack2-1", "pod/demo-dc1-rack3-0"}, not: "rack1", code: 3},
@@ -164,7 +164,7 @@ func TestAWatchedDocumentHasNoDates(t *testing.T) {
 			}
 			for dec := json.NewDecoder(strings.NewReader(got.Stdout)); dec.More(); {
 				var doc map[string]any
-				if err := dec.Decode(&doc); err != nil || doc["kind"] != "ClusterStatus" {
+				if err := dec.Decode(&doc); err != nil || doc["kind"] != "ClusterStatusList" {
 					t.Fatalf("standard output is no sequence of documents: %v", err)
 				}
 			}

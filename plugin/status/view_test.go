@@ -40,14 +40,14 @@ func TestEveryVerbSaysHowOldTheViewIs(t *testing.T) {
 		"status":            {[]string{"status", "demo"}, short},
 		"status -o wide":    {[]string{"status", "demo", "-o", "wide"}, long + ": 1 of 1 members UP"},
 		"barrier":           {[]string{"barrier", "demo-dc1-rack1-0"}, long + "; unchanged for 12s"},
-		"barrier as JSON":   {[]string{"barrier", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
+		"barrier as JSON":   {[]string{"barrier", "demo-dc1-rack1-0", "-o", "jsonpath={range .items[*]}{.view.epoch}.{.view.seq} {.view.observedAt}{end}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
 		"who waits":         {[]string{"barrier"}, long + "; unchanged for 12s"},
 		"who waits as JSON": {[]string{"barrier", "-o", "jsonpath={.views[0].namespace}/{.views[0].cluster} {.views[0].epoch}.{.views[0].seq}"}, "demo/demo 3.41"},
 		"describe":          {[]string{"describe", "demo-dc1-rack1-0"}, "Based on: controller view 3.41; unchanged for 12s"},
-		"describe as JSON":  {[]string{"describe", "demo-dc1-rack1-0", "-o", "jsonpath={.view.epoch}.{.view.seq} {.view.observedAt}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
+		"describe as JSON":  {[]string{"describe", "demo-dc1-rack1-0", "-o", "jsonpath={range .items[*]}{.view.epoch}.{.view.seq} {.view.observedAt}{end}"}, "3.41 " + v.ObservedAt.UTC().Format(time.RFC3339)},
 		"report":            {[]string{"report", "demo"}, short},
 		"report as HTML":    {[]string{"report", "demo", "-o", "html"}, long},
-		"status as JSON":    {[]string{"status", "demo", "-o", "jsonpath={.view.epoch}.{.view.seq}"}, "3.41"},
+		"status as JSON":    {[]string{"status", "demo", "-o", "jsonpath={range .items[*]}{.view.epoch}.{.view.seq}{end}"}, "3.41"},
 	} {
 		args := append(c.args, "-n", "demo")
 		if got := strings.Join(strings.Fields(plugintest.Run{Args: args, Objects: viewed(t, v)}.Do(t).Stdout), " "); !strings.Contains(got, c.want) {
@@ -90,12 +90,13 @@ func TestStatusSaysTheView(t *testing.T) {
 			if has := strings.Contains(text, "controller: "); has != (tt.want != "") || !strings.Contains(text, tt.want+"\n") {
 				t.Errorf("want %q in:\n%s", tt.want, text)
 			}
-			var d struct {
-				View *api.StatusReportView `json:"view"`
+			var list struct {
+				Items []struct{ View *api.StatusReportView }
 			}
-			if err := json.Unmarshal([]byte(plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "-o", "json"}, Objects: objects}.Do(t).Stdout), &d); err != nil {
+			if err := json.Unmarshal([]byte(plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "-o", "json"}, Objects: objects}.Do(t).Stdout), &list); err != nil || len(list.Items) != 1 {
 				t.Fatal(err)
 			}
+			d := list.Items[0]
 			if (d.View == nil) != (tt.view == nil) || d.View != nil && (d.View.Epoch != tt.view.Epoch || d.View.Seq != tt.view.Seq || len(d.View.Members) != len(tt.view.Members)) {
 				t.Errorf("JSON has the view %+v, want %+v", d.View, tt.view)
 			}

@@ -167,13 +167,15 @@ func (f *fixture) identities() map[string]string {
 	f.t.Helper()
 	res := f.plugin("status", "shop", "-n", f.namespace, "--source=live", "-o", "json")
 	var doc struct {
-		Nodes []struct{ Member, HostID string }
+		Items []struct {
+			Nodes []struct{ Member, HostID string }
+		}
 	}
-	if err := json.Unmarshal([]byte(res.Stdout), &doc); err != nil {
+	if err := json.Unmarshal([]byte(res.Stdout), &doc); err != nil || len(doc.Items) != 1 {
 		f.t.Fatal(err, res.Stdout)
 	}
 	out := map[string]string{}
-	for _, m := range doc.Nodes {
+	for _, m := range doc.Items[0].Nodes {
 		if m.HostID != "" {
 			out[m.Member] = m.HostID
 		}

@@ -116,7 +116,7 @@ var demoExamples = []example{
 	{line: "kubectl get services,pods,scylladbdatacenternodesstatusreports -n demo -o yaml | kubectl scylla tui --from -",
 		asks: "HEALTHY demo/demo", answer: typed(q)},
 	{line: "kubectl scylla describe demo-dc1-rack3-0 -n demo", says: "Seen by:         UP: 2 of 2"},
-	{line: "kubectl scylla describe rack3/0 -n demo -o jsonpath='{.pod.ip}'", says: "."},
+	{line: "kubectl scylla describe rack3/0 -n demo -o jsonpath='{.items[*].pod.ip}'", says: "."},
 	{line: "kubectl scylla logs rack1/0 -n demo --tail 50", says: "scylla"},
 	// Nothing has crashed yet.
 	{line: "kubectl scylla logs rack1/0 -n demo --previous", code: 1, says: "previous terminated container"},
@@ -134,6 +134,7 @@ var demoExamples = []example{
 	// A reporter hangs, so newcomers wait, although every node is UP.
 	{do: (*fixture).newcomersWait},
 	{line: "kubectl scylla barrier -n demo", code: 3, says: newcomer},
+	{line: `kubectl scylla barrier -n demo --no-headers | awk '$3=="WAIT"{print $1}'`, says: newcomer},
 	{line: "kubectl scylla barrier demo-dc1-rack2-1 -n demo", code: 3, says: "✗ WAIT demo/demo-dc1-rack2-1"},
 	{line: "kubectl scylla barrier demo-dc1-rack2-1 -n demo --wait --timeout 30m", says: "✓ ", meanwhile: true},
 	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client", says: " will be ignored: if a node really is DOWN"},
@@ -152,7 +153,7 @@ var demoExamples = []example{
 	// A node dies.
 	{do: (*fixture).reporterHeals},
 	{do: func(f *fixture) { f.dies(dead) }},
-	{line: `kubectl scylla status demo -n demo -o jsonpath='{.nodes[?(@.seen.status=="DOWN")].member}'`, code: 3, says: dead},
+	{line: `kubectl scylla status demo -n demo --no-headers | awk '$3=="DOWN"{print $1}'`, says: dead},
 	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo --dry-run=client", says: "service/demo-dc1-rack3-0 labeled (dry run)"},
 	{line: "kubectl scylla replace demo-dc1-rack3-0 -n demo", asks: "to continue:", answer: first8, says: "was replaced by"},
 

@@ -45,7 +45,7 @@ func (f *fixture) live() {
 		t.Fatalf("status of a healthy cluster: exit %d\n%s%s", healthy.Code, healthy.Stdout, healthy.Stderr)
 	}
 	contains(t, "status --source=live", healthy.Stdout, "HEALTHY", "3 of 3 nodes seen UP by all", "source: live (ScyllaDB answered on 3 of 3 Pods)")
-	if r := f.plugin("status", "--source=live", "-o", "jsonpath={.source.used} {.healthy}"); r.Stdout != "live true" {
+	if r := f.plugin("status", "--source=live", "-o", "jsonpath={.items[*].source.used} {.items[*].healthy}"); r.Stdout != "live true" {
 		t.Errorf("the document says %q, want \"live true\"; exit %d\n%s", r.Stdout, r.Code, r.Stderr)
 	}
 	if r := f.plugin("dashboard", "--once", "--source=live"); r.Code != 0 {
@@ -59,7 +59,7 @@ func (f *fixture) liveInPart() {
 	t := f.t
 	f.kill(dead, rack1+"-0")
 	f.untilRow(rack2+"-0", `"DOWN"`)
-	if r := f.plugin("status", "--source=live", "-o", `jsonpath={.nodes[?(@.seen.status=="DOWN")].member}`); r.Stdout != dead {
+	if r := f.plugin("status", "--source=live", "-o", `jsonpath={.items[*].nodes[?(@.seen.status=="DOWN")].member}`); r.Stdout != dead {
 		t.Errorf("%q is DOWN, want %s; exit %d\n%s", r.Stdout, dead, r.Code, r.Stderr)
 	}
 	r := f.plugin("status", "--source=live", "--all")

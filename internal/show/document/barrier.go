@@ -38,7 +38,7 @@ type BarrierVerdict struct {
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
 	// MemberNotes are the notes of the node in ClusterStatus, as texts.
-	MemberNotes []string `json:"memberNotes,omitempty"`
+	MemberNotes []string `json:"memberNotes"`
 	// Replacement is the member's open replacement, as in ClusterStatus; absent without one. The
 	// verdict's notes include a failed one.
 	Replacement *Replacement `json:"replacement,omitempty"`
@@ -54,9 +54,9 @@ type BarrierVerdictList struct {
 	metav1.TypeMeta `json:",inline"`
 	Items           []BarrierVerdict `json:"items"`
 	// Views are the controller views of all clusters that were read, with their ages.
-	Views []ClusterView `json:"views,omitempty"`
+	Views []ClusterView `json:"views"`
 	// Partial lists the unreadable parts: the list may lack waiting members.
-	Partial []cluster.Problem `json:"partial,omitempty"`
+	Partial []cluster.Problem `json:"partial"`
 
 	at time.Time // when the clusters were read, for the ages of their views
 }
@@ -171,6 +171,16 @@ func NewBarrierListOf(j *diagnosis.Judged, members []string) (*BarrierVerdictLis
 		l.Items = append(l.Items, *d)
 	}
 	return l, nil
+}
+
+// List returns the list of this member alone.
+func (d *BarrierVerdict) List() *BarrierVerdictList {
+	l := &BarrierVerdictList{TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: KindBarrierList},
+		Items: []BarrierVerdict{*d}, Partial: d.Partial}
+	if d.View != nil {
+		l.Views = []ClusterView{{Namespace: d.Namespace, Cluster: d.Cluster, ViewStamp: *d.View}}
+	}
+	return l
 }
 
 // add adds a cluster's problems and its controller view.

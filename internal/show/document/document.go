@@ -45,9 +45,9 @@ type Header struct {
 	// Source of the rows, with the reason for the choice.
 	Source SourceInfo `json:"source,omitzero"`
 	// Partial lists the unreadable parts; the rest of the document is valid.
-	Partial []cluster.Problem `json:"partial,omitempty"`
+	Partial []cluster.Problem `json:"partial"`
 	// Notes are remarks on the reading itself.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 }
 
 // SourceInfo is the source of the rows.
@@ -131,34 +131,34 @@ type ClusterStatus struct {
 	Coordinator *Coordinator `json:"coordinator,omitempty"`
 	// Findings are the causes, most severe first, then remarks. Each explains some of the blockers,
 	// and every blocker has one finding.
-	Findings []Finding `json:"findings,omitempty"`
+	Findings []Finding `json:"findings"`
 	// Nodes, ordered by datacenter, rack, ordinal, host ID. The text counts them from 1.
 	Nodes []Node `json:"nodes"`
 	// Rows of the nodes that report, each with the nodes that are not UP in it. A node with a host
 	// ID that notUp lacks is UP in that row.
-	Rows []Row `json:"rows,omitempty"`
+	Rows []Row `json:"rows"`
 	// Blockers are why a new node could not join now, most severe first.
-	Blockers Blockers `json:"blockers,omitempty"`
+	Blockers Blockers `json:"blockers"`
 	// New nodes that have not joined, each with the reason why it waits.
-	Newcomers []Newcomer `json:"newcomers,omitempty"`
+	Newcomers []Newcomer `json:"newcomers"`
 	// Replacements that are open.
-	Replacements []Replacement `json:"replacements,omitempty"`
+	Replacements []Replacement `json:"replacements"`
 	// Operations are open topology operations of ScyllaDB's task manager, and recently failed ones.
-	Operations []Operation `json:"operations,omitempty"`
+	Operations []Operation `json:"operations"`
 	// Names of members without a Pod, and host IDs that nodes list but no Kubernetes object has.
-	Ghosts     []string    `json:"ghosts,omitempty"`
-	GossipOnly []hostid.ID `json:"gossipOnly,omitempty"`
+	Ghosts     []string    `json:"ghosts"`
+	GossipOnly []hostid.ID `json:"gossipOnly"`
 	// Leftovers are the orphaned host IDs of GossipOnly, left by failed replacements and joins.
 	// Each has the nodes that list it, and the command to remove it or why it must not be removed.
-	Leftovers []Leftover `json:"leftovers,omitempty"`
+	Leftovers []Leftover `json:"leftovers"`
 	// Afterwards are the operations that ended within a day, latest first, with the next tasks from
 	// ScyllaDB's documentation.
-	Afterwards []Afterwards `json:"afterwards,omitempty"`
+	Afterwards []Afterwards `json:"afterwards"`
 	// Partition lists the parts of nodes, by host ID, that do not see each other; empty if
 	// connected.
-	Partition [][]hostid.ID `json:"partition,omitempty"`
+	Partition [][]hostid.ID `json:"partition"`
 	// Split lists the clusters, by host ID, if nodes belong to several with the same name.
-	Split [][]hostid.ID `json:"split,omitempty"`
+	Split [][]hostid.ID `json:"split"`
 	// Schemas maps schema versions to node addresses, only if they disagree and only with source
 	// live.
 	Schemas map[string][]string `json:"schemas,omitempty"`
@@ -215,7 +215,7 @@ type Node struct {
 	// Force is the value of the force annotation on the member Service.
 	Force string `json:"force,omitempty"`
 	// Notes are further facts, as messages.
-	Notes []cluster.Note `json:"notes,omitempty"`
+	Notes []cluster.Note `json:"notes"`
 }
 
 // Seen is how the rows of the other nodes see a node, without the node's own row.
@@ -290,7 +290,7 @@ type RowState struct {
 // Row lists the nodes that are not UP in one node's row.
 type Row struct {
 	Observer matrix.Ref `json:"observer"`
-	NotUp    []Pair     `json:"notUp,omitempty"`
+	NotUp    []Pair     `json:"notUp"`
 }
 
 // Pair is one pair that is not UP.
@@ -310,7 +310,7 @@ type Newcomer struct {
 	Waiting string       `json:"waiting,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
 	// Notes are the notes of the node, as texts.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 	// MayStart, Decision and Summary are the barrier's verdict. Summary has no subject: "must wait:
 	// ...".
 	MayStart bool          `json:"mayStart"`
@@ -351,7 +351,7 @@ type Replacement struct {
 	// Held is set while a check blocks it.
 	Held bool `json:"held,omitempty"`
 	// Waiting lists what it waits for.
-	Waiting []string `json:"waiting,omitempty"`
+	Waiting []string `json:"waiting"`
 	// Failure is why the attempt failed, else absent.
 	Failure *Failure `json:"failure,omitempty"`
 	// The action for an administrator, including after a failure.

@@ -3,6 +3,7 @@
 package document
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -27,9 +28,18 @@ type Finding struct {
 	// Since is when it began; absent if unknown.
 	Since *metav1.Time `json:"since,omitempty"`
 	// Explains are the blockers that it explains, by index in the document's list.
-	Explains []int `json:"explains,omitempty"`
+	Explains []int `json:"explains"`
 	// Remark is set for a finding that delays no new node: with remarks alone a cluster is healthy.
 	Remark bool `json:"remark,omitempty"`
+}
+
+// MarshalJSON returns the finding with its step, which is always an object.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	type finding Finding
+	return json.Marshal(struct {
+		finding
+		Step words.Step `json:"step"`
+	}{finding(f), words.Step(f.Step)})
 }
 
 // Text returns the cause in one line, with its age at now; without the age for a zero time.

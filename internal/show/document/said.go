@@ -56,8 +56,8 @@ type verdict struct {
 	Satisfied bool               `json:"satisfied"`
 	Decision  bootstrap.Decision `json:"decision"`
 	Summary   words.About        `json:"summary"`
-	Blockers  Blockers           `json:"blockers,omitempty"`
-	Notes     []words.Message    `json:"notes,omitempty"`
+	Blockers  Blockers           `json:"blockers"`
+	Notes     []words.Message    `json:"notes"`
 	Self      matrix.Ref         `json:"member"`
 }
 

@@ -25,7 +25,7 @@ type Report struct {
 	// Context is the kubeconfig's context; absent if unknown.
 	Context string `json:"context,omitempty"`
 	// Places are where members run: Pod IP and Kubernetes node.
-	Places []Place `json:"places,omitempty"`
+	Places []Place `json:"places"`
 	// Reports are the source objects of the report.
 	Reports []Object `json:"reports"`
 	// Changes, newest first, from rows, Events and conditions.
@@ -33,9 +33,9 @@ type Report struct {
 	// ChangesLeftOut counts older changes beyond the limit of the list.
 	ChangesLeftOut int `json:"changesLeftOut,omitempty"`
 	// Waiting are troubled containers, with the errors of their logs.
-	Waiting []support.Container `json:"waitingContainers,omitempty"`
+	Waiting []support.Container `json:"waitingContainers"`
 	// LeftOut lists unreadable parts beyond Partial: Events, logs.
-	LeftOut []support.LeftOut `json:"leftOut,omitempty"`
+	LeftOut []support.LeftOut `json:"leftOut"`
 	// Versions of each component.
 	Versions Versions `json:"versions"`
 

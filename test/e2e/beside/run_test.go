@@ -282,17 +282,20 @@ func (s *situation) outsider(t *testing.T, o *objects, saved bool) (answer, plug
 		return plugintest.Run{Args: append(args, "-n", "demo"), Objects: o.all, Live: nobody}.Do(t)
 	}
 	said := run("barrier", s.who(), "-o", "json")
-	var doc struct {
-		Verdict struct {
-			Satisfied bool
-			Decision  string
-			Summary   struct{ Code words.Code }
-			Blockers  []struct{ Reason words.Code }
+	var list struct {
+		Items []struct {
+			Verdict struct {
+				Satisfied bool
+				Decision  string
+				Summary   struct{ Code words.Code }
+				Blockers  []struct{ Reason words.Code }
+			}
 		}
 	}
-	if err := json.Unmarshal([]byte(said.Stdout), &doc); err != nil {
+	if err := json.Unmarshal([]byte(said.Stdout), &list); err != nil || len(list.Items) != 1 {
 		t.Fatalf("barrier -o json: %v\n%s%s", err, said.Stdout, said.Stderr)
 	}
+	doc := list.Items[0]
 	got := answer{Answer: Waits, text: said.Stdout}
 	switch {
 	case doc.Verdict.Satisfied:

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harm
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+)
+
+// document is what a person may count in the JSON of a cluster.
+type document struct {
+	TakenAt time.Time
+	Counts  struct{ Nodes, Up, Problems, Blockers, Newcomers int }
+	Summary string
+	Nodes   []struct{ Member string }
+	Blockers,
+	Newcomers []struct {
+		Member   string
+		More     int
+		Blockers int
+	}
+	Findings []struct {
+		Since  time.Time
+		Remark bool
+		Step   *struct {
+			Text     string
+			Commands []struct{ Shell string }
+		}
+	}
+}
+
+// TestTextAndJSONHaveTheSameNumbers: what a screen counts is what the documents count, in every sample and saved cluster.
+func TestTextAndJSONHaveTheSameNumbers(t *testing.T) {
+	sources := map[string]source{}
+	for _, name := range []string{"healthy", "incident", "partition", "replacement", "multi-dc"} {
+		sources["sample "+name] = source{run: plugintest.Run{Args: []string{"--from", "sample:" + name}}}
+	}
+	maps.Copy(sources, cases(t))
+	compared := map[string]int{}
+	for name, src := range sources {
+		if len(src.run.Args) == 0 {
+			continue // a log whose cluster was not saved
+		}
+		do := func(args ...string) string {
+			run := src.run
+			run.Args = append(args, run.Args...)
+			return run.Do(t).Stdout
+		}
+		read := func(verb string) (items []document) {
+			var list struct{ Items []document }
+			if err := json.Unmarshal([]byte(do(verb, "-o", "json")), &list); err != nil {
+				t.Errorf("%s: %s: %v", name, verb, err)
+			}
+			return list.Items
+		}
+		same := func(what string, text, json int) {
+			t.Helper()
+			if compared[what]++; text != json {
+				t.Errorf("%s: %s: %d in the text, %d in the JSON", name, what, text, json)
+			}
+		}
+		docs, text := read("status"), do("status", "--all")
+		if len(docs) != 1 {
+			continue
+		}
+		d := docs[0]
+		for _, report := range read("report") {
+			if diff := cmp.Diff(d.Counts, report.Counts); diff != "" {
+				t.Errorf("%s: (-status +report)\n%s", name, diff)
+			}
+		}
+		for what, json := range map[string]int{
+			`(?m)^Blockers \((\d+)\)`: d.Counts.Blockers, `(?m)^New nodes \((\d+)\)`: d.Counts.Newcomers, `(\d+) of \d+ nodes? seen UP`: d.Counts.Up,
+			`\d+ of (\d+) nodes? seen UP`: d.Counts.Nodes, `; and (\d+) more problems?`: d.Counts.Problems - 1,
+		} {
+			if m := regexp.MustCompile(what).FindStringSubmatch(text); m != nil {
+				n, _ := strconv.Atoi(m[1])
+				same(what, n, json)
+			}
+		}
+		total := 0
+		for _, b := range d.Blockers {
+			total += 1 + b.More
+		}
+		same("blockers[]", total, d.Counts.Blockers)
+		same("newcomers[]", len(d.Newcomers), d.Counts.Newcomers)
+		same("lines for awk", strings.Count(do("status", "--no-headers"), "\n"), len(d.Nodes))
+		for _, n := range d.Newcomers {
+			if line := strings.Fields(do("barrier", n.Member, "--no-headers")); len(line) == 7 {
+				blockers, _ := strconv.Atoi(line[5])
+				same("blockers of a new node", blockers, n.Blockers)
+			}
+			if m := regexp.MustCompile(`(?m)^Blockers \((\d+)\)`).FindStringSubmatch(do("barrier", n.Member, "-o", "wide")); m != nil {
+				blockers, _ := strconv.Atoi(m[1])
+				same("its screen", blockers, n.Blockers)
+			}
+		}
+		for _, f := range d.Findings {
+			if age := words.Ago(f.Since, d.TakenAt); !f.Since.IsZero() && !d.TakenAt.IsZero() && !strings.Contains(text, " "+age) {
+				t.Errorf("%s: no age %s in\n%s", name, age, text)
+			}
+			if f.Step == nil || f.Step.Commands == nil {
+				t.Errorf("%s: a finding has no step, or no list of commands", name)
+			}
+		}
+	}
+	if len(compared) < 10 {
+		t.Errorf("too little is compared: %v", compared)
+	}
+}
