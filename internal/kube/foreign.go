@@ -46,6 +46,19 @@ func notObject(head []byte) error {
 // duplicate matches the error of a strict decoder about a key that an object has twice.
 var duplicate = pattern.Lazy(`line (\d+): key "([^"]+)" already set`)
 
+// twiceError is a field that one JSON object has twice. A decoder keeps only the last of joined
+// objects.
+type twiceError struct {
+	field string
+	line  int // within the object
+}
+
+func (e *twiceError) Error() string {
+	return fmt.Sprintf(
+		"line %d of the object: field %s occurs twice in one object; put each object into braces of its own", e.line,
+		e.field)
+}
+
 // twice returns an error about a key that an object has twice, with the fix. A decoder keeps only
 // the last of objects that were joined without a separator.
 func twice(err error) error {

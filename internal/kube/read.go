@@ -171,6 +171,9 @@ func (s *saved) object(raw []byte, kind string, depth int) error {
 		return errors.New("not a Kubernetes object: no fields")
 	}
 	head, err := headOf(raw)
+	if joined, ok := errors.AsType[*twiceError](err); ok {
+		return joined
+	}
 	if err != nil {
 		return fmt.Errorf("not a Kubernetes object: %w", inWords(err))
 	}

@@ -179,6 +179,7 @@ func TestReadOfOddInput(t *testing.T) {
 		"flow-style YAML":            "{kind: Service, metadata: {name: c-0, namespace: ns, labels: {scylla/cluster: c}}, spec: {selector: {statefulset.kubernetes.io/pod-name: c-0}}}",
 		"report alone":               report,
 		"joined without a separator": service + service,
+		"joined in braces":           "{\n\"kind\":\"Service\",\"metadata\":{\"name\":\"a\"},\n\"kind\":\"Service\",\"metadata\":{\"name\":\"b\"}}",
 		"joined in a List":           "kind: List\nitems:\n- kind: Service\n  metadata:\n    name: c-0\n  kind: Service\n  metadata:\n    name: c-1\n",
 		"a log of ScyllaDB":          "Linux 5.15\nINFO  2026-11-21 11:40:00,001 [shard 0:main] init - starting\n",
 		"output of nodetool status":  "Datacenter: dc1\n===============\nStatus=Up/Down\n|/ State=Normal/Leaving/Joining/Moving\n",

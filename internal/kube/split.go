@@ -114,8 +114,8 @@ type head struct {
 	items []byte // nil if there is no list
 }
 
-// headOf reads only the head of a valid JSON object. As in encoding/json, case does not matter and
-// the last field of a name counts. Error: a field has the wrong type.
+// headOf reads only the head of a valid JSON object. As in encoding/json, case does not matter.
+// Error: a field has the wrong type, or occurs twice, as in objects that were joined.
 func headOf(raw []byte) (*head, error) {
 	var small struct {
 		Kind       json.RawMessage `json:"kind,omitempty"`
@@ -123,7 +123,13 @@ func headOf(raw []byte) (*head, error) {
 		Metadata   json.RawMessage `json:"metadata,omitempty"`
 	}
 	h := &head{}
+	seen := map[string]bool{}
 	for name, value := range fields(raw) {
+		if seen[strings.ToLower(name)] {
+			line := 1 + bytes.Count(raw[:cap(raw)-cap(value)], []byte("\n")) // value is a part of raw
+			return nil, &twiceError{field: name, line: line}
+		}
+		seen[strings.ToLower(name)] = true
 		switch {
 		case strings.EqualFold(name, "kind"):
 			small.Kind = value
