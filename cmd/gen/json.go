@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
@@ -17,7 +18,49 @@ func jsonPage() []byte {
 	}
 	return []byte(strings.NewReplacer("'", "`", "{quote}", "'", "{kinds}", strings.Join(kinds, ", "),
 		"{nodes}", lines.PlainNodes, "{wide}", lines.PlainWide, "{clusters}", lines.PlainClusters,
-		"{barriers}", lines.PlainBarriers).Replace(jsonText))
+		"{barriers}", lines.PlainBarriers, "{questions}", questions()).Replace(jsonText))
+}
+
+// questions returns the table of jq's filters. A test runs each row of the page.
+func questions() string {
+	var b strings.Builder
+	for _, q := range [][4]string{
+		{"Is every cluster healthy?", "status", `all(.items[]; .healthy)`, "false"},
+		{"How many nodes are UP?", "status", `.items[].counts | "\(.up)/\(.nodes)"`, "2/3"},
+		{"Which nodes are not UP?", "status", `.items[].nodes[] | select(.seen and .seen.status != "UP") | .member`,
+			"demo-dc1-rack3-0"},
+		{"Who sees whom DOWN?", "status",
+			`.items[].rows[] | .observer.member as $by | .notUp[] | "\($by) \(.observed[:8]) \(.status)"`,
+			"demo-dc1-rack1-0 37d2f3a2 DOWN, demo-dc1-rack2-0 37d2f3a2 DOWN"},
+		{"What are the causes?", "status", `.items[].findings[] | "\(.kind) \([.scope.nodes[].member] | join(","))"`,
+			"NodeDown demo-dc1-rack3-0"},
+		{"Since when?", "status", `.items[].findings[].since`, "2026-11-23T12:22:28Z"},
+		{"Which commands come next?", "status", `.items[].findings[].step.commands[].shell`,
+			"kubectl logs demo-dc1-rack3-0 -c scylla -n demo, " +
+				"kubectl scylla describe demo-dc1-rack3-0 -n demo --from sample:incident"},
+		{"May a new node join?", "barrier", `.items[] | "\(.metadata.name) \(.verdict.satisfied)"`,
+			"demo-dc1-rack2-1 false"},
+		{"How many blockers?", "status", `.items[].counts.blockers`, "4"},
+		{"Which blockers, by reason?", "status",
+			`.items[].blockers | group_by(.reason)[] | "\(.[0].reason) \(map(1 + (.more // 0)) | add)"`,
+			"NodeDown 2, PodsNotReady 1, RowError 1"},
+		{"Which members must wait?", "barrier", `.items[] | select(.verdict.satisfied | not) | .metadata.name`,
+			"demo-dc1-rack2-1"},
+		{"Which nodes block them?", "barrier", `[.items[].verdict.blockers[].observed.member // empty] | unique[]`,
+			"demo-dc1-rack3-0"},
+		{"Which reports are not fresh?", "status",
+			`.items[].nodes[] | select(.row.status != "ok") | "\(.member) \(.row.status)"`,
+			"demo-dc1-rack2-1 error, demo-dc1-rack3-0 error"},
+		{"Which controller view?", "status", `.items[].view | "\(.epoch).\(.seq)"`, "2.820"},
+		{"Which versions run?", "status", `[.items[].nodes[].version // empty] | unique[]`,
+			"2026.2.0-0.20260801.5d1c7e09ab34"},
+		{"Is anything unreadable?", "status", `any(.items[]; .partial != [])`, "false"},
+		{"In which state is a Pod?", "describe rack3/0", `.items[].pod.state`, "Running 1/2"},
+	} {
+		filter := strings.ReplaceAll(q[2], "|", `\|`)
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` | `%s` |\n", q[0], q[1], filter, q[3])
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // A single quotation mark is replaced by a backquote.
@@ -28,6 +71,14 @@ Every field of '-o json' and '-o yaml'.
 'apiVersion: kubectl-scylla/v1' may get new fields; it changes and removes none. Fields without a value are absent; a list is always there, '[]' if it is empty.
 
 Every command that reads prints a list with 'items[]', also for one cluster, node or member: 'kind' is 'ClusterStatusList', 'ClusterReportList', 'BarrierVerdictList', 'NodeDescriptionList' or 'ReplacementStatusList'.
+
+## Questions for jq
+
+'kubectl scylla COMMAND --from sample:incident -o json | jq -r FILTER', with FILTER in quotation marks. Every line is tested.
+
+| question | COMMAND | FILTER | answer |
+|---|---|---|---|
+{questions}
 
 ## All documents
 
