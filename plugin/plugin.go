@@ -211,9 +211,9 @@ func wrap(cmd *cobra.Command, d *cli.Deps, ran *bool) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
 			from := c.Flags().Lookup("from")
-			*ran, d.ReadsFiles, d.From = true, from != nil, ""
+			*ran, d.ReadsFiles, d.From = true, from != nil, nil
 			if from != nil {
-				d.From = from.Value.String()
+				d.From = cli.FromValues(from)
 			}
 			if from != nil && from.Changed && from.Value.String() == "" {
 				// --from=$FILE with an unset variable must not show the running cluster.

@@ -47,9 +47,9 @@ type Printer struct {
 	// Flags are the given kubectl flags, to be repeated in every kubectl command: --context,
 	// --kubeconfig, --as. Each is one argument: "--context=test".
 	Flags []string
-	// From is the given --from, to be repeated in every command of ours that can read saved
+	// From are the given --from, to be repeated in every command of ours that can read saved
 	// objects.
-	From string
+	From []string
 }
 
 // Shell is Shell with the flags after "kubectl" or "kubectl scylla".
@@ -68,8 +68,10 @@ func (p Printer) WithFlags(c Command) Command {
 	if !p.has(c[at:]) {
 		c = slices.Concat(c[:at], p.Flags, c[at:])
 	}
-	if p.From != "" && at == 2 && readsSaved(c[at+len(p.Flags):]) {
-		c = slices.Concat(c, Command{"--from", p.From})
+	if at == 2 && readsSaved(c[at+len(p.Flags):]) {
+		for _, from := range p.From {
+			c = append(slices.Clip(c), "--from", from)
+		}
 	}
 	return c
 }
@@ -110,7 +112,7 @@ func (p Printer) Flag(messages ...*Message) {
 // Flagged returns the message with the flags in its commands, and in the commands of messages among
 // its parameters.
 func (p Printer) Flagged(m Message) Message {
-	if len(p.Flags) == 0 && p.From == "" {
+	if len(p.Flags)+len(p.From) == 0 {
 		return m
 	}
 	out := m

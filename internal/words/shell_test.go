@@ -60,7 +60,7 @@ func TestDocumentsHaveTheFlagsAgain(t *testing.T) {
 // TestCommandsOfSavedObjectsReadThemAgain: only commands of ours that can, and once however often.
 func TestCommandsOfSavedObjectsReadThemAgain(t *testing.T) {
 	t.Parallel()
-	p := words.Printer{Flags: []string{"--context=test"}, From: "a b.zip"}
+	p := words.Printer{Flags: []string{"--context=test"}, From: []string{"a b.zip"}}
 	for _, c := range []struct {
 		command words.Command
 		read    bool
@@ -93,7 +93,7 @@ func TestCommandsOfSavedObjectsReadThemAgain(t *testing.T) {
 		}
 	}
 	m := words.New(words.SayCommand).Do(words.Scylla("demo", "status"))
-	if got := words.Text((words.Printer{From: "-"}).Flagged(m)); got != "kubectl scylla status -n demo --from -" {
+	if got := words.Text((words.Printer{From: []string{"-"}}).Flagged(m)); got != "kubectl scylla status -n demo --from -" {
 		t.Errorf("the message is %s", got)
 	}
 }

@@ -50,9 +50,9 @@ type Deps struct {
 	Environ []string
 	// Terminal is called each time, because a window can change its size.
 	Terminal func() Terminal
-	// ReadsFiles is true while a command with --from runs; From is its value.
+	// ReadsFiles is true while a command with --from runs; From are its values.
 	ReadsFiles bool
-	From       string
+	From       []string
 	// RESTConfig, NewClient, ReadLive and WhoAmI access the API server; tests replace them.
 	RESTConfig func() (*rest.Config, error)
 	NewClient  func() (client.WithWatch, error)

@@ -51,8 +51,9 @@ func (*SourceFlag) Type() string { return "source" }
 // ReadFlags select what a read command reads, and from where.
 type ReadFlags struct {
 	Source SourceFlag
-	// From is an archive, a file of saved objects, or "-".
+	// From is an archive, a file of saved objects, or "-"; More are further ones.
 	From string
+	More []string
 	// AllNamespaces and Selector select clusters.
 	AllNamespaces bool
 	Selector      string
@@ -72,7 +73,7 @@ func (f *ReadFlags) AddFlags(cmd *cobra.Command, many bool) {
 	cmd.Flags().Var(&f.Source, "source",
 		"Source of status reports: report, annotation (of Pods), live (each node by port-forward), auto (the first "+
 			"that has any).")
-	AddFromFlag(cmd, &f.From)
+	f.AddFromFlag(cmd)
 	cmd.Flags().StringVar(&f.ControllerNamespace, "controller-namespace", DefaultControllerNamespace,
 		"Namespace of the controller's Lease. If empty, the Lease is not checked.")
 	_ = cmd.RegisterFlagCompletionFunc("source",
@@ -136,7 +137,7 @@ func (d *Deps) NewReader(ctx context.Context, flags ReadFlags) (*Reader, error) 
 		r.c = c
 		return r, nil
 	}
-	saved, err := bounded.Until(ctx, func() (*support.Saved, error) { return d.readSaved(flags.From) })
+	saved, err := bounded.Until(ctx, func() (*support.Saved, error) { return d.readAll(flags) })
 	if ctx.Err() != nil {
 		return nil, exit.Interrupted(fmt.Errorf("read saved objects from %s: %w", flags.From, context.Cause(ctx)))
 	}
@@ -167,7 +168,9 @@ func (r *Reader) Age(saved *support.Saved) {
 	}
 }
 
-func (r *Reader) sample() bool { return strings.HasPrefix(r.flags.From, samples.Prefix) }
+func (r *Reader) sample() bool {
+	return strings.HasPrefix(r.flags.From, samples.Prefix) && len(r.flags.More) == 0
+}
 
 // Quiet returns a second Reader of the same source without progress output, for callers that own
 // the terminal. Both may be used at the same time.

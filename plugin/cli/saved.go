@@ -4,22 +4,83 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kubectl-scylla/kubectl-scylla/docs/samples"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 )
 
 // FromUsage is the usage of --from.
-const FromUsage = "Saved objects: an archive, output of \"kubectl get -o yaml\", must-gather, cluster-info dump, " +
-	"- (standard input), or sample:NAME."
+const FromUsage = "Saved objects: an archive, \"kubectl get -o yaml\", must-gather, cluster-info dump, - (standard " +
+	"input), or sample:NAME. Repeatable."
 
 // AddFromFlag binds --from.
-func AddFromFlag(cmd *cobra.Command, from *string) {
-	cmd.Flags().StringVar(from, "from", "", FromUsage)
+func (f *ReadFlags) AddFromFlag(cmd *cobra.Command) {
+	cmd.Flags().Var(&fromFlag{&f.From, &f.More}, "from", FromUsage)
 	_ = cmd.RegisterFlagCompletionFunc("from", completeFrom)
+}
+
+// fromFlag is the value of a repeatable --from.
+type fromFlag struct {
+	first *string
+	more  *[]string
+}
+
+func (f *fromFlag) String() string {
+	if f.first == nil {
+		return ""
+	}
+	return *f.first
+}
+
+// Set implements pflag.Value.
+func (f *fromFlag) Set(text string) error {
+	switch {
+	case *f.first == "":
+		*f.first = text
+	case text == "":
+		return errors.New("is empty")
+	default:
+		*f.more = append(*f.more, text)
+	}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*fromFlag) Type() string { return "string" }
+
+// FromValues returns the values of --from.
+func FromValues(f *pflag.Flag) []string {
+	if f.Value.String() == "" {
+		return nil
+	}
+	values := []string{f.Value.String()}
+	if many, ok := f.Value.(*fromFlag); ok {
+		values = append(values, *many.more...)
+	}
+	return values
+}
+
+// readAll reads every file of --from.
+func (d *Deps) readAll(flags ReadFlags) (*support.Saved, error) {
+	first, err := d.readSaved(flags.From)
+	if err != nil || len(flags.More) == 0 {
+		return first, err
+	}
+	all, names := []*support.Saved{first}, append([]string{flags.From}, flags.More...)
+	for _, name := range flags.More {
+		saved, err := d.readSaved(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, saved)
+	}
+	return support.Merge(all, names)
 }
 
 // completeFrom completes --from: the samples once sample is typed, else files.

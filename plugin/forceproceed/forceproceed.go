@@ -50,7 +50,7 @@ type options struct {
 	perService, undo, yes bool
 	dryRun                cli.DryRunFlag
 	reason                string
-	from                  string
+	read                  cli.ReadFlags // --from alone
 
 	reader   *cli.Reader
 	operator bool // the Scylla Operator runs the cluster
@@ -98,7 +98,7 @@ Exit code: 0 forced or undone, 2 no such member, refused or not confirmed, 1 err
 	f.StringVar(&o.cluster, "cluster", "", "ScyllaDB cluster (not kubectl's) to force, or that of --datacenter.")
 	f.BoolVar(&o.perService, "per-service", false,
 		"With --datacenter or --cluster: annotate only the Services of members that have not joined.")
-	cli.AddFromFlag(cmd, &o.from)
+	o.read.AddFromFlag(cmd)
 	cli.Rarely(cmd, "from")
 	f.BoolVar(&o.undo, "undo", false, "Stop forcing: remove the annotations.")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
@@ -130,7 +130,7 @@ func (o *options) Validate(*cobra.Command) error {
 		return exit.Usagef("a member cannot be used together with --datacenter or --cluster")
 	case o.member != "" && o.perService:
 		return exit.Usagef("--per-service requires --datacenter or --cluster")
-	case o.from != "" && (o.dryRun != cli.DryRunClient || o.undo):
+	case o.read.From != "" && (o.dryRun != cli.DryRunClient || o.undo):
 		return exit.Usagef(
 			"saved objects cannot be forced: use --from with --dry-run=client to show what would be ignored")
 	case o.undo && o.reason != "":
@@ -143,8 +143,8 @@ func (o *options) Validate(*cobra.Command) error {
 
 // Run shows the blockers, asks for confirmation, and annotates.
 func (o *options) Run(ctx context.Context) error {
-	reader, err := o.d.NewReader(ctx, cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceAuto), From: o.from,
-		ControllerNamespace: cli.DefaultControllerNamespace})
+	o.read.Source, o.read.ControllerNamespace = cli.SourceFlag(cluster.SourceAuto), cli.DefaultControllerNamespace
+	reader, err := o.d.NewReader(ctx, o.read)
 	if err != nil {
 		return err
 	}
