@@ -18,7 +18,8 @@ func jsonPage() []byte {
 	}
 	return []byte(strings.NewReplacer("'", "`", "{quote}", "'", "{kinds}", strings.Join(kinds, ", "),
 		"{nodes}", lines.PlainNodes, "{wide}", lines.PlainWide, "{clusters}", lines.PlainClusters,
-		"{barriers}", lines.PlainBarriers, "{questions}", questions()).Replace(jsonText))
+		"{barriers}", lines.PlainBarriers, "{checks}", lines.PlainChecks,
+		"{remotes}", lines.PlainRemotes, "{tests}", lines.PlainTests, "{questions}", questions()).Replace(jsonText))
 }
 
 // questions returns the table of jq's filters. A test runs each row of the page.
@@ -70,7 +71,7 @@ Every field of '-o json' and '-o yaml'.
 
 'apiVersion: kubectl-scylla/v1' may get new fields; it changes and removes none. Fields without a value are absent; a list is always there, '[]' if it is empty.
 
-Every command that reads prints a list with 'items[]', also for one cluster, node or member: 'kind' is 'ClusterStatusList', 'ClusterReportList', 'BarrierVerdictList', 'NodeDescriptionList' or 'ReplacementStatusList'.
+Every command that reads prints a list with 'items[]', also for one cluster, node or member: 'kind' is 'ClusterStatusList', 'ClusterReportList', 'BarrierVerdictList', 'NodeDescriptionList', 'ReplacementStatusList' or 'RemoteList'.
 
 ## Questions for jq
 
@@ -100,8 +101,10 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and 'commands[]' o
 | with '-o wide' also | '{wide}' |
 | 'status' with '-A' or '-l': one per cluster | '{clusters}' |
 | 'barrier': one per member | '{barriers}' |
+| 'check': one per check | '{checks}' |
+| 'remote list', 'remote check': one per remote | '{remotes}', '{tests}' |
 
-'-o name' prints Pods, such as 'pod/demo-dc1-rack1-0'; with '--problems' only Pods of nodes with problems.
+'-o name' prints Pods, such as 'pod/demo-dc1-rack1-0'; with '--problems' only Pods of nodes with problems. 'remote list' prints Secrets.
 
 ## ClusterStatus
 
@@ -173,6 +176,10 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and 'commands[]' o
 - 'cluster', 'source', 'view', 'rootCredential', 'node', 'findings[]', 'otherProblems', 'nextStep', 'seenBy[]', 'sees[]' ('status', 'since'), 'newcomer', 'replacement', 'partial[]' (texts).
 - 'pod': 'name', 'state', 'ip', 'created', 'waiting', 'waitingSince', 'restarts', 'containers[]' ('ready', 'lastEnd'). 'claim': 'exists', 'phase', 'volume', 'size'. 'kubernetesNode': 'cordoned', 'why'.
 - 'log': 'container', 'firstError', 'lastError', 'diagnosis', 'evidence', 'cure'. 'events[]': 'type', 'reason', 'object', 'message', 'count'.
+
+## RemoteList
+
+'remote list' prints it: 'name', 'namespace', 'cluster', 'remoteNamespace', 'remoteCluster', 'server' there, 'secret'.
 
 ## Check and Version
 

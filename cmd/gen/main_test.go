@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/support"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/version"
 )
@@ -177,7 +178,7 @@ func TestJSONIsComplete(t *testing.T) {
 	}
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[document.ClusterStatusList](), reflect.TypeFor[document.BarrierVerdictList](), reflect.TypeFor[reportpage.List](), reflect.TypeFor[reportpage.Report](), reflect.TypeFor[support.Manifest](),
-		reflect.TypeFor[replace.PlanDocument](), reflect.TypeFor[replace.StatusList](), reflect.TypeFor[version.Document](), reflect.TypeFor[describe.Document](),
+		reflect.TypeFor[replace.PlanDocument](), reflect.TypeFor[replace.StatusList](), reflect.TypeFor[version.Document](), reflect.TypeFor[describe.Document](), reflect.TypeFor[remote.List](),
 	} {
 		look(typ)
 	}

@@ -18,6 +18,10 @@ const (
 	// PlainClusters are the columns of several clusters, PlainBarriers those of `barrier`.
 	PlainClusters = "NAMESPACE CLUSTER VERDICT UP PROBLEMS NEW-NODES SOURCE CAUSE UNREADABLE"
 	PlainBarriers = "MEMBER NAMESPACE VERDICT BARRIER SINCE BLOCKERS CAUSE"
+	// PlainChecks are the columns of `check`, PlainRemotes and PlainTests those of `remote`.
+	PlainChecks  = "STATE CHECK SUBJECT CODE"
+	PlainRemotes = "NAME CLUSTER THERE SERVER SECRET"
+	PlainTests   = "NAME STATE REPORTS RESULT"
 )
 
 // ScriptTable draws a table for programs: no headers, colours or marks, never shortened, one word
@@ -32,6 +36,17 @@ func ScriptTable(rows [][]string) string {
 		t.Columns, t.Rows = make([]Column, len(row)), append(t.Rows, cells)
 	}
 	return t.String(0, "")
+}
+
+// Script draws the rows as ScriptTable does.
+func (t *Table) Script() string {
+	rows := make([][]string, len(t.Rows))
+	for i, row := range t.Rows {
+		for _, c := range row {
+			rows[i] = append(rows[i], c.Text)
+		}
+	}
+	return ScriptTable(rows)
 }
 
 // Nodes draws one line per chosen node of the clusters, in the columns PlainNodes; o.Wide adds

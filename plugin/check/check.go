@@ -7,14 +7,14 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/preflight"
@@ -24,8 +24,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 )
 
-// formats of -o.
-var formats = []string{"json", "yaml", "junit"}
+// formatJUnit is the format of pipelines.
+const formatJUnit = "junit"
 
 type options struct {
 	d *cli.Deps
@@ -37,7 +37,8 @@ type options struct {
 
 	pre, anyVersion bool
 	all             bool
-	output          string
+	output          cli.OutputFlags
+	plain           cli.PlainFlag
 }
 
 // NewCmd returns the command.
@@ -86,10 +87,11 @@ Exit code: 0 no check failed (warnings do not count), 3 a check failed, or its r
 	f.StringVar(&o.rack, "rack", "", "Rack that may leave, with --for=decommission.")
 	_ = cmd.RegisterFlagCompletionFunc("datacenter", d.CompleteDatacenters)
 	f.BoolVarP(&o.all, "all-namespaces", "A", false, cli.AllNamespacesUsage)
-	f.StringVarP(&o.output, "output", "o", "", "Output format. One of: "+strings.Join(formats, ", ")+".")
+	o.output.NoName = true
+	o.output.AddFlags(cmd, formatJUnit)
+	o.plain.AddFlag(cmd)
 	cmd.MarkFlagsMutuallyExclusive("for", "pre")
 	cmd.MarkFlagsMutuallyExclusive("for", "all-namespaces")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -101,8 +103,11 @@ func (o *options) Complete(_ *cobra.Command, args []string) error {
 
 // Validate checks arguments and flags.
 func (o *options) Validate(*cobra.Command) error {
-	if o.output != "" && !slices.Contains(formats, o.output) {
-		return exit.Usagef("unknown output format %q: use one of %s", o.output, strings.Join(formats, ", "))
+	if err := o.output.Validate(); err != nil {
+		return err
+	}
+	if err := o.plain.Validate(&o.output); err != nil {
+		return err
 	}
 	most, chosen := 0, o.datacenter+o.rack != ""
 	switch o.purpose {
@@ -165,37 +170,39 @@ func (o *options) end(results []preflight.Result, steps []words.Message) error {
 }
 
 func (o *options) print(results []preflight.Result, steps []words.Message) error {
-	var b []byte
-	var err error
-	switch o.output {
-	case "json":
-		b, err = json.MarshalIndent(newDocument(results, steps, o.d.Words()), "", "    ")
-		b = append(words.VisibleJSON(b), '\n')
-	case "yaml":
-		b, err = yaml.Marshal(newDocument(results, steps, o.d.Words()))
-		b = []byte(words.Visible(string(b)))
-	case "junit":
-		b, err = xml.MarshalIndent(newSuite(results), "", "  ")
-		b = []byte(xml.Header + words.VisibleMarkup(string(b)) + "\n")
-	default:
-		opts := o.d.Options(false)
+	if !o.output.Text() {
+		return o.output.Document(o.d, newDocument(results, steps, o.d.Words()))
+	}
+	switch opts := o.d.Options(false); {
+	case o.plain.NoHeaders:
+		return o.d.Print(lines(results), opts)
+	case o.output.Format() != formatJUnit:
 		return o.d.Print(text(results)+ordered(steps), opts)
 	}
+	b, err := xml.MarshalIndent(newSuite(results), "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode results: %w", err)
 	}
-	if _, err := o.d.Streams.Out.Write(b); err != nil {
+	if _, err := o.d.Streams.Out.Write([]byte(xml.Header + words.VisibleMarkup(string(b)) + "\n")); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
 	return nil
 }
 
+// lines returns one line per result for awk, in the columns show.PlainChecks.
+func lines(results []preflight.Result) string {
+	rows := make([][]string, len(results))
+	for i, r := range results {
+		rows[i] = []string{string(r.State), r.Check, r.Subject, string(r.Text.Code)}
+	}
+	return show.ScriptTable(rows)
+}
+
 // report is the document of -o json and -o yaml.
 type report struct {
-	APIVersion string          `json:"apiVersion"`
-	Kind       string          `json:"kind"`
-	State      preflight.State `json:"state"`
-	Results    []result        `json:"results"`
+	metav1.TypeMeta `json:",inline"`
+	State           preflight.State `json:"state"`
+	Results         []result        `json:"results"`
 	// Steps are the steps of --for=decommission in their order.
 	Steps []words.Message `json:"steps"`
 }
@@ -211,7 +218,8 @@ type result struct {
 }
 
 func newDocument(results []preflight.Result, steps []words.Message, p words.Printer) *report {
-	d := &report{APIVersion: document.APIVersion, Kind: "Check", State: preflight.Worst(results), Results: []result{}}
+	d := &report{TypeMeta: metav1.TypeMeta{APIVersion: document.APIVersion, Kind: "Check"},
+		State: preflight.Worst(results)}
 	for _, r := range results {
 		d.Results = append(d.Results, result{r.Check, r.Subject, r.State, p.Flagged(r.Text), p.Flagged(r.Step),
 			link(r)})
@@ -219,9 +227,11 @@ func newDocument(results []preflight.Result, steps []words.Message, p words.Prin
 	for _, step := range steps {
 		d.Steps = append(d.Steps, p.Flagged(step))
 	}
-	document.FillLists(d)
 	return d
 }
+
+// DeepCopyObject implements runtime.Object for the printers of cli-runtime.
+func (r *report) DeepCopyObject() runtime.Object { return document.DeepCopy(r) }
 
 // link returns the page about a result with a step, else "".
 func link(r preflight.Result) string {

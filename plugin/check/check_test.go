@@ -4,8 +4,10 @@ package check
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -30,7 +32,12 @@ func TestExitCode(t *testing.T) {
 		"not to be found out": {[]preflight.Result{{State: preflight.Unknown, Text: words.New(words.CannotTell)}}, 3},
 	} {
 		var out bytes.Buffer
-		o := &options{d: &cli.Deps{Flags: genericclioptions.NewConfigFlags(false), Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}, output: "json"}
+		o := &options{d: &cli.Deps{Flags: genericclioptions.NewConfigFlags(false), Streams: genericiooptions.IOStreams{Out: &out, ErrOut: &out}}}
+		cmd := &cobra.Command{}
+		o.output.AddFlags(cmd)
+		if err := errors.Join(cmd.Flags().Set("output", "json"), o.output.Validate()); err != nil {
+			t.Fatal(err)
+		}
 		if got := exit.Code(o.end(tc.results, nil)); got != tc.want {
 			t.Errorf("%s: exit %d, want %d", name, got, tc.want)
 		}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,6 +29,8 @@ type OutputFlags struct {
 	print   *genericclioptions.PrintFlags
 	formats []string // in addition to those of cli-runtime
 	printer printers.ResourcePrinter
+	// NoName refuses -o name, for documents that are about no object.
+	NoName bool
 }
 
 // AddFlags binds the flags. text are the command's own formats ("wide"); the empty format is always
@@ -47,9 +48,13 @@ func (f *OutputFlags) AddFlags(cmd *cobra.Command, text ...string) {
 }
 
 func (f *OutputFlags) allowed() []string {
-	return append(slices.Clone(f.formats), "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...",
+	all := append(slices.Clone(f.formats), "json", "yaml", "name", "jsonpath=...", "jsonpath-file=...",
 		"go-template=...", "go-template-file=...")
+	return slices.DeleteFunc(all, func(format string) bool { return f.NoName && format == "name" })
 }
+
+// Bound reports whether the command has the flags.
+func (f *OutputFlags) Bound() bool { return f.print != nil }
 
 // Validate creates the printer, so that an invalid format or template is refused before any
 // request.
@@ -61,8 +66,8 @@ func (f *OutputFlags) Validate() error {
 		return nil
 	}
 	p, err := f.print.ToPrinter()
-	if err != nil {
-		if genericclioptions.IsNoCompatiblePrinterError(err) {
+	if refused := f.NoName && format == "name"; err != nil || refused {
+		if refused || genericclioptions.IsNoCompatiblePrinterError(err) {
 			return exit.Usagef("unknown output format %q: use one of %s", format, strings.Join(f.allowed(), ", "))
 		}
 		return exit.Usage(fmt.Errorf("invalid -o %s: %w", format, templateError(err)))
@@ -85,7 +90,7 @@ func (f *OutputFlags) Format() string {
 // Document prints documents in the requested format. Their commands repeat the user's flags.
 func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 	if *f.print.OutputFormat == "name" {
-		docs = podsOf(docs)
+		docs = named(docs)
 	}
 	for _, doc := range docs {
 		d.repeat(doc)
@@ -115,17 +120,22 @@ func (f *OutputFlags) Document(d *Deps, docs ...runtime.Object) error {
 	return nil
 }
 
-// podsOf replaces documents of members by the members' Pods: -o name prints what kubectl accepts.
-func podsOf(docs []runtime.Object) (out []runtime.Object) {
-	for _, doc := range docs {
-		members, ok := doc.(interface{ Pods() []string })
-		if !ok {
-			out = append(out, doc)
-			continue
-		}
-		for _, name := range members.Pods() {
-			out = append(out, &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+// named replaces documents by the objects that they are about: -o name prints what kubectl accepts.
+func named(docs []runtime.Object) (out []runtime.Object) {
+	add := func(kind string, names []string) {
+		for _, name := range names {
+			out = append(out, &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind},
 				ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+	}
+	for _, doc := range docs {
+		switch doc := doc.(type) {
+		case interface{ Pods() []string }:
+			add("Pod", doc.Pods())
+		case interface{ Secrets() []string }:
+			add("Secret", doc.Secrets())
+		default:
+			out = append(out, doc)
 		}
 	}
 	return out

@@ -3,12 +3,11 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -24,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
@@ -32,7 +32,7 @@ import (
 func newListCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	o.act = o.list
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the remotes that the controller here reads",
 		Long: `List the remotes that the controller here reads, from the Secrets in its namespace: name, cluster
@@ -52,37 +52,42 @@ here and there, and API server. It does not contact the remotes.`,
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
 	}
+	o.output.AddFlags(cmd)
+	o.plain.AddFlag(cmd)
+	return cmd
 }
 
 func (o *options) list(ctx context.Context) error {
 	secrets, err := o.remotes(ctx)
-	if err != nil || len(secrets) == 0 {
+	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(o.d.Streams.Out, 0, 0, 3, ' ', 0)
-	_, err = fmt.Fprintln(w, "NAME\tCLUSTER\tTHERE\tSERVER\tSECRET")
-	for i := range secrets {
-		c, _ := shared.FromSecret(&secrets[i])
-		c.AllowUnsafe = true // no request is sent
-		server := "?"
-		if cfg, cfgErr := c.RESTConfig(); cfgErr == nil {
-			server = cfg.Host
-		}
-		_, lineErr := fmt.Fprintf(w, "%s\t%s/%s\t%s/%s\t%s\t%s\n", words.Clean(c.Name), words.Clean(c.Namespace),
-			c.Cluster, words.Clean(c.RemoteNamespace), words.Clean(c.RemoteCluster),
-			words.Clean(server), c.Secret.Name)
-		err = errors.Join(err, lineErr)
+	if !o.output.Text() {
+		return o.output.Document(o.d, newList(secrets))
 	}
-	if err = errors.Join(err, w.Flush()); err != nil {
-		return fmt.Errorf("write to standard output: %w", err)
+	t := &show.Table{Columns: []show.Column{{Header: "NAME"}, {Header: "CLUSTER"}, {Header: "THERE"},
+		{Header: "SERVER"}, {Header: "SECRET"}}}
+	for _, r := range newList(secrets).Items {
+		t.Rows = append(t.Rows, []show.Cell{show.Text(r.Name), show.Text(r.Namespace + "/" + r.Cluster),
+			show.Text(r.RemoteNamespace + "/" + r.RemoteCluster), show.Text(cmp.Or(r.Server, "?")),
+			show.Text(r.Secret)})
 	}
-	return nil
+	return o.table(t)
+}
+
+// table draws a table, or its lines for awk.
+func (o *options) table(t *show.Table) error {
+	opts := o.d.Options(false)
+	if o.plain.NoHeaders {
+		return o.d.Print(t.Script(), opts)
+	}
+	return o.d.Print(t.String(0, ""), opts)
 }
 
 func newCheckCmd(d *cli.Deps) *cobra.Command {
 	o := &options{d: d}
 	o.act = o.check
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "check [NAME]",
 		Short: "Test each remote with the controller's credentials",
 		Long: `Test each remote, or one, with the controller's credentials: the Secret is valid, the API server
@@ -104,6 +109,8 @@ Exit code: 0 all tests passed, 3 a test failed, 1 error.`,
 		DisableFlagsInUseLine: true,
 		RunE:                  cli.Run(o),
 	}
+	o.plain.AddFlag(cmd)
+	return cmd
 }
 
 func (o *options) check(ctx context.Context) error {
@@ -112,21 +119,25 @@ func (o *options) check(ctx context.Context) error {
 		return err
 	}
 	bad := 0
+	t := &show.Table{Columns: []show.Column{{Header: "NAME"}, {Header: "STATE"}, {Header: "REPORTS"},
+		{Header: "RESULT"}}}
 	for i := range secrets {
 		c, err := shared.FromSecret(&secrets[i])
 		reports := 0
 		if err == nil {
 			reports, err = try(ctx, c)
 		}
-		line := fmt.Sprintf("ok      %s: %d reports of %s in namespace %s, and all required permissions", c.Name,
-			reports, c.RemoteCluster, c.RemoteNamespace)
+		state, result := "ok", fmt.Sprintf("%d reports of %s in namespace %s, and all required permissions", reports,
+			c.RemoteCluster, c.RemoteNamespace)
 		if err != nil {
 			bad++
-			line = fmt.Sprintf("failed  %s: %s", words.Clean(c.Name), words.Clean(exit.Describe(err).Error()))
+			state, result = "failed", exit.Describe(err).Error()
 		}
-		if err := o.say("%s", line); err != nil {
-			return err
-		}
+		t.Rows = append(t.Rows,
+			[]show.Cell{show.Text(c.Name), show.Text(state), show.Text(fmt.Sprint(reports)), show.Text(result)})
+	}
+	if err := o.table(t); err != nil {
+		return err
 	}
 	if bad > 0 {
 		return exit.ConditionNotMet(nil)

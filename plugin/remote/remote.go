@@ -21,7 +21,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -40,7 +39,9 @@ type options struct {
 	dryRun           cli.DryRunFlag
 	act              func(context.Context) error
 	// adds is true for the command that needs the remote.
-	adds bool
+	adds   bool
+	output cli.OutputFlags // of list
+	plain  cli.PlainFlag   // of list and check
 }
 
 // NewCmd returns the command, which only contains the subcommands.
@@ -100,8 +101,13 @@ func (o *options) Validate(*cobra.Command) error {
 			manifests.Namespace)
 	case o.dryRun == cli.DryRunServer:
 		return exit.Usagef("--dry-run=server cannot be used, because it creates no token: use --dry-run=client")
+	case !o.output.Bound():
+		return nil
 	}
-	return nil
+	if err := o.output.Validate(); err != nil {
+		return err
+	}
+	return o.plain.Validate(&o.output)
 }
 
 // Run executes the command.
@@ -172,11 +178,7 @@ func home(ctx context.Context, c client.Client) (string, error) {
 // remotes returns the Secrets of remotes, or only the one with the name if set. If there are none,
 // it prints a message on standard error.
 func (o *options) remotes(ctx context.Context) ([]corev1.Secret, error) {
-	cfg, err := o.d.RESTConfig()
-	if err != nil {
-		return nil, err
-	}
-	c, err := kube.NewClient(cfg)
+	c, err := o.d.NewClient()
 	if err != nil {
 		return nil, err
 	}
