@@ -95,6 +95,9 @@ func command(b *strings.Builder, cmd *cobra.Command, shared *pflag.FlagSet, else
 			b.WriteString(text + "\n\n")
 		}
 	}
+	for _, alias := range cmd.Aliases {
+		fmt.Fprintf(b, "Alias: `%s %s`.\n\n", cmd.Parent().CommandPath(), alias)
+	}
 	if cmd.Runnable() {
 		fence(b, strings.TrimSuffix(cmd.UseLine(), " [flags]"))
 	}

@@ -206,6 +206,26 @@ func wrongCommand(t *testing.T, line string) {
 	}
 }
 
+// A command is found by each of its names in the reference, and force-bootstrap in the README.
+func TestPagesHaveTheAliases(t *testing.T) {
+	page := string(commandsPage(tree()))
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, cmd := range documented(tree()) {
+		for _, alias := range cmd.Aliases {
+			if n++; !strings.Contains(page, "Alias: `"+cmd.Parent().CommandPath()+" "+alias+"`.\n") {
+				t.Errorf("docs/reference/commands.md lacks %s, which is %s", alias, cmd.CommandPath())
+			}
+		}
+	}
+	if n < 5 || !strings.Contains(string(readme), "`force-bootstrap`") {
+		t.Errorf("%d aliases, and the README has force-bootstrap: %t", n, strings.Contains(string(readme), "`force-bootstrap`"))
+	}
+}
+
 // What the pages that people write tell to type must exist.
 func TestPagesNameCommandsThatExist(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
