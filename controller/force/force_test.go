@@ -450,14 +450,17 @@ func TestTheReportOfARemote(t *testing.T) {
 }
 
 func TestForceFromTheScyllaOperatorsObjects(t *testing.T) {
-	for _, gvk := range kinds {
+	for _, gvk := range []schema.GroupVersionKind{
+		{Group: "scylla.scylladb.com", Version: "v1alpha1", Kind: "ScyllaDBDatacenter"},
+		{Group: "scylla.scylladb.com", Version: "v1", Kind: "ScyllaCluster"},
+	} {
 		t.Run(gvk.Kind, func(t *testing.T) {
-			o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Annotations: map[string]string{key: "true"}}}
+			o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo", Annotations: map[string]string{"scylla-operator.scylladb.com/force-proceed-to-bootstrap": "true"}}}
 			o.SetGroupVersionKind(gvk)
 			b := newBench(t, append(demoCluster(), o)...)
 			b.reconcile()
 			for _, name := range []string{"demo-r1-0", "demo-r1-1", "demo-r2-0"} {
-				if a := b.annotations(name); a[key] != "true" || a[from] != gvk.Kind+"/demo" {
+				if a := b.annotations(name); a["scylla-operator.scylladb.com/force-proceed-to-bootstrap"] != "true" || a[from] != gvk.Kind+"/demo" {
 					t.Errorf("%s: %v", name, a)
 				}
 			}

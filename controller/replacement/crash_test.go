@@ -3,6 +3,7 @@
 package replacement
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -498,7 +499,8 @@ func TestOperatorsServiceIsLeftAlone(t *testing.T) {
 // An old version uses the procedure by address, reports so, and keeps the original host ID all the same.
 func TestOldVersionByAddress(t *testing.T) {
 	w := newWorld(t)
-	w.image = "docker.io/scylladb/scylla:5.1.18"
+	var log bytes.Buffer
+	w.image, w.log = "docker.io/scylladb/scylla:5.1.18", &log
 	for _, name := range []string{"demo-a", "demo-b", "demo-c", "demo-d"} {
 		set := w.set(name[5:])
 		w.must(w.raw.Delete(t.Context(), set))
@@ -518,6 +520,16 @@ func TestOldVersionByAddress(t *testing.T) {
 	}
 	if got := w.events(replace.EventAddressDeprecated); len(got) != 1 || !strings.Contains(got[0], "deprecated") {
 		t.Errorf("events %q", got)
+	}
+	// The warning is in the log too, once.
+	warned := 0
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "level=WARN") && strings.Contains(line, "deprecated") && strings.Contains(line, "service="+target) {
+			warned++
+		}
+	}
+	if warned != 1 {
+		t.Errorf("%d warnings in the log:\n%s", warned, log.String())
 	}
 }
 

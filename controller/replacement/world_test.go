@@ -3,9 +3,11 @@
 package replacement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -72,6 +74,7 @@ type world struct {
 	raw   client.WithWatch // used by the simulated parts
 	clock *clocktesting.FakeClock
 	image string
+	log   io.Writer // the controller's log; nil for none
 
 	// onCall runs before every request of the controller, with its number from 0; an error is the request's answer, without effect.
 	// onDone runs after it, and its error hides the effect. errKilled ends the process: none of its later requests has any effect.
@@ -490,7 +493,7 @@ type process struct {
 func (w *world) controller() process {
 	dead := &atomic.Bool{}
 	c := w.client(dead)
-	log := slog.New(slog.DiscardHandler)
+	log := slog.New(slog.NewTextHandler(cmp.Or[io.Writer](w.log, io.Discard), nil))
 	w.processes++
 	id := fmt.Sprintf("invented-by-%d", w.processes)
 	return process{newReconciler(Options{Client: c, Live: c, Notice: notice.New(c, w.clock, log), Log: log, Clock: w.clock, NewID: func() string { return id },

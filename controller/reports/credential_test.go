@@ -210,6 +210,7 @@ func TestTheRootCredentialInTheStatus(t *testing.T) {
 		{`{"credential":{"mode":"managed","code":"FromTheFuture"}}`, "Unknown", "FromTheFuture", ""},
 		{`{"credential":{"mode":"managed","code":"two words"}}`, "Unknown", "FromTheFuture", ""}, // is no result: the last one stays
 	}
+	configured := false
 	for _, tc := range tests {
 		before := b.events()
 		b.answers(tc.answer)
@@ -225,6 +226,11 @@ func TestTheRootCredentialInTheStatus(t *testing.T) {
 			t.Errorf("%s: condition %+v, Events %q; want %s %s, %q", tc.answer, c, fresh, tc.status, tc.reason, tc.event)
 		}
 		b.wantGauge("kubectl_scylla_cluster_root_credential", 1) // of the present code, and of no other
+		// A Secret is not self-initialisation. Once true it stays.
+		configured = configured || strings.Contains(tc.answer, "ByConfiguration")
+		if got := b.status().Status.SelfInitialized; got != configured {
+			t.Errorf("%s: selfInitialized %t", tc.answer, got)
+		}
 	}
 	s := b.status().Status
 	if !s.SelfInitialized || s.RootCredential.Member != "demo-r1-0" {

@@ -49,6 +49,25 @@ func TestAnnotationsOfTheOperator(t *testing.T) {
 	}
 }
 
+// TestNamesOfTheSourceTexts: the names that the texts and the Scylla Operator use, letter by letter. Another program or a person writes or reads each.
+func TestNamesOfTheSourceTexts(t *testing.T) {
+	for want, got := range map[string]string{
+		"scylla-operator.scylladb.com/force-proceed-to-bootstrap":                   api.AnnotationForceProceed,
+		"internal.scylla.scylladb.com/scylladb-node-status-report":                  api.AnnotationNodeStatusReport,
+		"internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref": api.AnnotationStatusReportOverrideRef,
+		"internal.scylla-operator.scylladb.com/host-id":                             api.AnnotationHostID,
+		"internal.scylla-operator.scylladb.com/replacing-node-hostid":               api.LabelReplacingNodeHostID,
+		"scylla/replace":             api.LabelReplace,
+		"scylladb-bootstrap-barrier": api.ContainerBarrier,
+		"UP":                         string(api.NodeStatusUp),
+		"DOWN":                       string(api.NodeStatusDown),
+	} {
+		if got != want {
+			t.Errorf("%q, the texts have %q", got, want)
+		}
+	}
+}
+
 func TestDecodeNodeStatusReport(t *testing.T) {
 	boom, yes := "connection refused", true
 	tests := map[string]struct {

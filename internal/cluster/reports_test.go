@@ -385,6 +385,27 @@ func TestClusterReportStaysSmall(t *testing.T) {
 }
 
 // TestWholeRowsUpTo32Nodes: in a small cluster each row is as in the proposal, but for those that may be old; in a larger one none is.
+// TestEachNodeHasItsOwnRow: three nodes that differ in what they see, and in how many nodes.
+func TestEachNodeHasItsOwnRow(t *testing.T) {
+	t.Parallel()
+	want := [][]api.NodeStatus{{"UP", "UP", "DOWN"}, {"UP", "UP", "UP"}, {"UNKNOWN", "UP", "UP"}}
+	c := uniform(t, 3, func(i int, row []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
+		for n := range row {
+			row[n].Status = want[i][n]
+		}
+		return row
+	})
+	got := map[string][]api.NodeStatus{}
+	for _, n := range c.ClusterReport(nil, nil).Datacenters[0].Nodes {
+		for _, seen := range n.ObservedNodes {
+			got[n.Member] = append(got[n.Member], seen.Status)
+		}
+	}
+	if diff := cmp.Diff(map[string][]api.NodeStatus{"demo-r-0": want[0], "demo-r-1": want[1], "demo-r-2": want[2]}, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
 func TestWholeRowsUpTo32Nodes(t *testing.T) {
 	t.Parallel()
 	old := func(n int) *Cluster {

@@ -62,3 +62,25 @@ func TestPeersWaitForTheViewToGrowOld(t *testing.T) {
 		opens(t, done)
 	})
 }
+
+// TestOnlyTheWatchOpensAtOnce: the change comes shortly after a judgement, so that the next one by
+// the interval is 7 to 10 seconds away.
+func TestOnlyTheWatchOpensAtOnce(t *testing.T) {
+	for _, after := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second} {
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				down := report(saw(idA, "UP", idB, "DOWN"), nil)
+				w := newWorld(t, append(peers(), byOperator(down))...)
+				_, done := running(t, w)
+				time.Sleep(5*time.Minute + after)
+				stillWaiting(t, done)
+				w.update(down, func() { down.Racks = allUp().Racks })
+				began := time.Now()
+				opens(t, done)
+				if took := time.Since(began); took > 2*time.Second {
+					t.Errorf("took %v: not the watch, but the interval opened it", took)
+				}
+			})
+		})
+	}
+}

@@ -114,3 +114,40 @@ func TestNoHarm31TheControllerHasRoomForAThousandNodes(t *testing.T) {
 		t.Errorf("%d Deployments", deployments)
 	}
 }
+
+// TestWhatShortensAnOutageOfTheController: tight probes that answer on a busy Kubernetes node, a
+// priority above the default of 0, and a budget that never blocks a drain for good.
+func TestWhatShortensAnOutageOfTheController(t *testing.T) {
+	objects, err := Objects(Options{Image: "x", Replicas: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"Deployment": `"livenessProbe":{"httpGet":{"path":"/healthz","port":"health"},"initialDelaySeconds":10,"periodSeconds":5,"timeoutSeconds":10}` +
+			`|"readinessProbe":{"httpGet":{"path":"/readyz","port":"health"},"periodSeconds":2,"timeoutSeconds":5}` +
+			`|"priorityClassName":"kubectl-scylla-controller"|{"containerPort":8081,"name":"health"}|"--health-probe-bind-address=:8081"` +
+			`|"--leader-elect"|"matchLabels":{"app.kubernetes.io/component":"controller","app.kubernetes.io/name":"kubectl-scylla"}`,
+		"PriorityClass": `"name":"kubectl-scylla-controller"|"preemptionPolicy":"PreemptLowerPriority"|"value":1000000`,
+		"PodDisruptionBudget": `"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app.kubernetes.io/component":"controller",` +
+			`"app.kubernetes.io/name":"kubectl-scylla"}},"unhealthyPodEvictionPolicy":"AlwaysAllow"}`,
+	}
+	for _, u := range objects {
+		parts, ok := want[u.GetKind()]
+		if !ok {
+			continue
+		}
+		delete(want, u.GetKind())
+		text, err := u.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range strings.SplitSeq(parts, "|") {
+			if !strings.Contains(string(text), part) {
+				t.Errorf("%s lacks %s:\n%s", u.GetKind(), part, text)
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not among the objects: %v", want)
+	}
+}

@@ -28,6 +28,36 @@ func with(change func(p *api.StatusReportHealthPolicy)) *api.StatusReportHealthP
 	return p
 }
 
+// TestNumbersOfTheSourceTexts states each default as the texts give it: the constants of this package
+// do not appear.
+func TestNumbersOfTheSourceTexts(t *testing.T) {
+	p := Standard(Stabilisation, 1)
+	of := Of(nil) // what a barrier takes without a report
+	for name, tt := range map[string]struct {
+		got, of any
+		want    any
+	}{
+		"dead_server_last_contact_threshold 5m":         {p.Dead.Duration.String(), of.Dead.Duration.String(), "5m0s"},
+		"last_contact_threshold 10s":                    {p.Contact.Duration.String(), of.Contact.Duration.String(), "10s"},
+		"server_stabilization_time 10s":                 {p.Stabilisation.Duration.String(), of.Stabilisation.Duration.String(), "10s"},
+		"max_trailing_logs 1000":                        {p.Trailing, of.Trailing, int64(1000)},
+		"min_quorum 3":                                  {p.MinQuorum, of.MinQuorum, int32(3)},
+		"min_quorum of 5 replicas":                      {Standard(0, 5).MinQuorum, Standard(0, 5).MinQuorum, int32(5)},
+		"pollInterval 2s":                               {p.LookInterval.Duration.String(), of.LookInterval.Duration.String(), "2s"},
+		"failureThreshold 3":                            {p.MissedLooks, of.MissedLooks, int32(3)},
+		"leaseTimeout 20s":                              {p.ViewLimit.Duration.String(), of.ViewLimit.Duration.String(), "20s"},
+		"peerCheckInterval 5s":                          {p.PeerCheck.Duration.String(), of.PeerCheck.Duration.String(), "5s"},
+		"interval of a row 5s":                          {Interval.String(), Interval.String(), "5s"},
+		"the window of the first node and of a barrier": {First(nil).String(), Window(nil, nil).String(), "10s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]any{tt.want, tt.want}, []any{tt.got, tt.of}); diff != "" {
+				t.Errorf("(-text +policy, and the one without a report):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestResolve(t *testing.T) {
 	tests := map[string]struct {
 		in   Input
