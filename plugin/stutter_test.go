@@ -182,7 +182,7 @@ func TestBadInput(t *testing.T) {
 		all = append(all, bad{[]string{"status", "--from", "sample:incident", "--allow-missing-template-keys=false", "-o", format}, want, 1})
 	}
 	all = append(all, bad{[]string{"status", "--from", "sample:incident", "-o", "go-template-file=" + missing}, "open " + missing, 2})
-	for _, f := range []struct{ file, want string }{{missing, "no such file"}, {broken, "read the manifest: document 1: yaml: line 1"}, {other, "no StatefulSet runs ScyllaDB"}} {
+	for _, f := range []struct{ file, want string }{{missing, "does not exist"}, {broken, "read the manifest: document 1: yaml: line 1"}, {other, "no StatefulSet runs ScyllaDB"}} {
 		all = append(all, bad{[]string{"inject", "--image", "a:1", "-f", f.file}, f.want, 0})
 	}
 	for _, b := range all {

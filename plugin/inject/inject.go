@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +32,7 @@ var limit = bounded.Limit{Bytes: 16 << 20, Cure: "specify only the manifest of t
 
 type options struct {
 	d      *cli.Deps
-	files  []string
+	files  files
 	output string
 	policy string
 	silent string
@@ -90,7 +89,7 @@ Exit code: 0 done, 2 refused, 4 a step exceeded --timeout, 130 interrupted, 1 er
 
 func (o *options) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.files, "filename", "f", nil, "Manifest (YAML or JSON), - for standard input. Can be repeated.")
+	o.files.addFlags(cmd)
 	f.StringVar(&o.o.Image, "image", version.AgentImage(), "Image of scylla-agent.")
 	cli.AddFloatingTagFlag(cmd, &o.floating)
 	f.StringVar(&o.o.Cluster, "cluster-label", "", "Value of label scylla/cluster, if it is not in the manifest.")
@@ -144,7 +143,6 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("root-credential",
 		cobra.FixedCompletions([]string{string(credential.Off), string(credential.Verify), string(credential.Managed)},
 			cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
 // Complete sets the namespace of objects that name none.
@@ -169,10 +167,10 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 // Validate checks arguments and flags.
 func (o *options) Validate(cmd *cobra.Command) error {
 	switch {
-	case len(o.files) == 0 && o.cluster == "":
-		return exit.Usagef("specify a manifest with -f FILE (-f - for standard input), or a running cluster")
-	case len(o.files) > 0 && o.cluster != "":
-		return exit.Usagef("-f cannot be used with the running cluster %q", o.cluster)
+	case !o.files.set() && o.cluster == "":
+		return exit.Usagef("specify a manifest with -f FILE (-f - for standard input) or -k DIRECTORY, or a running cluster")
+	case (o.files.set() || o.files.recursive) && o.cluster != "":
+		return exit.Usagef("-f, -k and -R cannot be used with the running cluster %q", o.cluster)
 	case o.undo && o.o.Image != "":
 		return exit.Usagef("--image cannot be used with --undo")
 	case !o.undo && o.o.Image == "":
@@ -233,21 +231,11 @@ func (o *options) Run(ctx context.Context) error {
 }
 
 func (o *options) runManifest(ctx context.Context) error {
-	var in bytes.Buffer
-	for _, name := range o.files {
-		b, err := bounded.Until(ctx, func() ([]byte, error) { return o.read(name) })
-		if err != nil {
-			if ctx.Err() != nil {
-				return exit.Interrupted(fmt.Errorf("read %s: %w", name, context.Cause(ctx)))
-			}
-			return err
-		}
-		if in.Len() > 0 {
-			in.WriteString("\n---\n")
-		}
-		in.Write(b)
+	in, err := o.read(ctx)
+	if err != nil {
+		return err
 	}
-	m, err := inject.Stream(in.Bytes(), o.o, o.undo)
+	m, err := inject.Stream(in, o.o, o.undo)
 	if err != nil {
 		return exit.Refused(err)
 	}
@@ -255,7 +243,7 @@ func (o *options) runManifest(ctx context.Context) error {
 		return exit.WithHint(
 			exit.Refusedf(
 				"%s: no StatefulSet runs ScyllaDB (a container named scylla, or with an image scylladb/scylla)",
-				strings.Join(o.files, ", ")),
+				strings.Join(o.files.all(), ", ")),
 			"check the file; for another image, name the container scylla")
 	}
 	out := m.Text
@@ -272,22 +260,6 @@ func (o *options) runManifest(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (o *options) read(name string) ([]byte, error) {
-	if name == "-" {
-		return limit.Read(o.d.Streams.In, "the manifest")
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, exit.WithHint(fmt.Errorf("read manifest: %w", err), "check the path after -f; - is standard input")
-	}
-	defer func() { _ = f.Close() }() // read only
-	b, err := limit.Read(f, name)
-	if err != nil {
-		return nil, fmt.Errorf("read manifest %s: %w", name, err)
-	}
-	return b, nil
 }
 
 // tell prints the changes on standard error, with warnings about applying them.

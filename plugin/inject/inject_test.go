@@ -55,7 +55,7 @@ func TestInject(t *testing.T) {
 		"by a Lease":          {[]string{"-f", plain, image, "--heartbeat=lease", "-o", "diff"}, "", 0, "+        - --heartbeat=lease\n", "one write per Pod to the API server, 0.2 per second"},
 		"no such heartbeat":   {[]string{"-f", plain, image, "--heartbeat=Lease"}, "", 2, "", `unknown --heartbeat="Lease": use one of poll, lease`},
 		"heartbeat and undo":  {[]string{"-f", done, "--heartbeat=lease", "--undo"}, "", 2, "", "--heartbeat cannot be used with --undo"},
-		"a file that is not":  {[]string{"-f", "absent.yaml", image}, "", 1, "", "absent.yaml: no such file"},
+		"a file that is not":  {[]string{"-f", "absent.yaml", image}, "", 1, "", "the path \"absent.yaml\" does not exist"},
 		"broken YAML":         {[]string{"-f", broken, image}, "", 2, "", "read the manifest: document 1: "},
 		"nothing of ours":     {[]string{"-f", "-", image}, "kind: Pod\n", 2, "", "no StatefulSet runs ScyllaDB"},
 		"no place":            {[]string{"-f", "-", image}, strings.ReplaceAll(plainText(t), "--rack=a", "--smp=1"), 2, "", "specify --rack"},

@@ -473,7 +473,7 @@ func TestLiveRefuses(t *testing.T) {
 		"a shell script":                   {change: script, args: []string{agent}, code: 2, says: "is a shell script"},
 		"no such cluster":                  {args: []string{agent, "-n", "demo"}, code: 2, says: `no cluster "shop" in namespace demo`},
 		"no image":                         {code: 2, says: "specify the image"},
-		"a file besides":                   {args: []string{agent, "-f", plain}, code: 2, says: "-f cannot be used with"},
+		"a file besides":                   {args: []string{agent, "-f", plain}, code: 2, says: "-f, -k and -R cannot be used with"},
 		"a manifest":                       {args: []string{agent, "-o", "yaml"}, code: 2, says: "-o yaml requires -f"},
 		"another name":                     {args: []string{agent, "--cluster-label=other"}, code: 2, says: "shop keeps its name"},
 		"an unknown check":                 {args: []string{agent, "--skip-check=all"}, code: 2, says: `unknown --skip-check="all"`},

@@ -25,7 +25,7 @@ type budget struct {
 }
 
 var budgets = []budget{
-	{binary: "bin/kubectl-scylla", megabyte: 49.5, start: 20 * time.Millisecond, ratio: 16},
+	{binary: "bin/kubectl-scylla", megabyte: 50, start: 20 * time.Millisecond, ratio: 16},
 	{binary: "bin/scylla-agent", megabyte: 40, start: 20 * time.Millisecond, ratio: 16,
 		forbid: []string{"text/template.(*state)", "html/template.(*Template)", "github.com/olekukonko/tablewriter.", "charm.land/bubbletea"}},
 }
