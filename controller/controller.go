@@ -290,8 +290,8 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 		keeper = keep.New(keep.Options{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Log: log.With("controller", "keep"),
 			Namespace: v.LeaseNamespace, Holder: holder(), Duration: v.LeaseDuration, Interval: v.RetryPeriod,
-			Clusters: r.Clusters,
-			ViewAt:   served.at(v.PodIP),
+			Clusters: r.Clusters, Off: !v.synchronise,
+			ViewAt: served.at(v.PodIP),
 			Alive: func() error {
 				return errors.Join(progress.Check(), p.silent(max(v.LeaseDuration, 3*pulseInterval)))
 			},

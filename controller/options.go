@@ -108,7 +108,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.Stabilisation, "stabilisation", o.Stabilisation,
 		"how long all nodes must stay UP before a member gets its permit; 0 grants it at once")
 	fs.StringVar(&o.FeatureGates, "feature-gates", o.FeatureGates,
-		barrier.GateBootstrapSynchronisation+
+		api.GateBootstrapSynchronisation+
 			"=true|false (default true); false removes the reports, so that none that is out of date is used")
 	fs.StringVar(&o.RemoteKubeconfigSelector, "remote-kubeconfig-selector", o.RemoteKubeconfigSelector,
 		"label selector of the Secrets with kubeconfigs of remote Kubernetes clusters; empty turns remotes off")
@@ -144,7 +144,7 @@ func (o Options) Validate() error {
 func (o Options) validate() (validated, error) {
 	v := validated{Options: o}
 	var err error
-	if v.synchronise, err = barrier.ParseFeatureGates(o.FeatureGates); err != nil {
+	if v.synchronise, err = api.ParseFeatureGates(o.FeatureGates); err != nil {
 		return v, exit.Usagef("--feature-gates: %w", err)
 	}
 	for _, ns := range o.Namespaces {

@@ -59,6 +59,9 @@ type Options struct {
 	Duration, Interval time.Duration
 	// Clusters lists the clusters whose reports this controller must keep.
 	Clusters func(context.Context) ([]types.NamespacedName, error)
+	// Off is set if feature gate BootstrapSynchronisation is off: the Lease then lists the clusters
+	// as unprotected, and none as kept.
+	Off bool
 	// ViewAt is the value of api.AnnotationViewAt; empty if this process serves no views.
 	ViewAt string
 	// Alive returns an error if the loop does not run or its cache may be out of date, else nil.
@@ -146,7 +149,11 @@ func (k *Keeper) Round(ctx context.Context) error {
 		err = k.o.Alive()
 	}
 	var marks []string
-	if err == nil {
+	switch {
+	case err != nil:
+	case k.o.Off:
+		marks = marksOf(keys)
+	default:
 		marks, err = k.proof(keys)
 	}
 	if err == nil {
@@ -193,13 +200,12 @@ func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 	defer k.mu.Unlock()
 	now := k.o.Clock.Now()
 	wanted := map[types.NamespacedName]bool{}
-	var marks []string
-	var missing []types.NamespacedName
+	var proven, missing []types.NamespacedName
 	for _, key := range keys {
 		wanted[key] = true
 		began, ok := k.kept[key]
 		if ok = ok && now.Sub(began) < k.o.Duration; ok {
-			marks = append(marks, api.KeepMark(key.Namespace, key.Name))
+			proven = append(proven, key)
 		} else {
 			missing = append(missing, key)
 		}
@@ -212,19 +218,27 @@ func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
 	maps.DeleteFunc(k.failed, func(key types.NamespacedName, _ error) bool { return forget(key) })
 
 	switch {
-	case len(missing) > 0 && len(marks) == 0:
+	case len(missing) > 0 && len(proven) == 0:
 		return nil, fmt.Errorf("the reports of all %d clusters are out of date: %w", len(keys), k.why(missing[0]))
 	// A new leader renews only once every cluster was assembled, or once the Lease's duration has
 	// passed: barriers wait no longer than that for failing clusters.
 	case len(missing) > 0 && k.proven.IsZero() && now.Sub(k.started) < k.o.Duration:
 		return nil, fmt.Errorf("the reports of %d of %d clusters are not assembled yet", len(missing), len(keys))
-	case len(marks) > maxMarks:
+	case len(proven) > maxMarks:
 		k.o.Log.Error("too many clusters for one controller: divide the namespaces with --namespaces", "clusters",
-			len(marks), "limit", maxMarks)
-		marks = marks[:maxMarks]
+			len(proven), "limit", maxMarks)
+	}
+	return marksOf(proven), nil
+}
+
+// marksOf returns the sorted marks of at most maxMarks clusters.
+func marksOf(keys []types.NamespacedName) []string {
+	var marks []string
+	for _, key := range keys[:min(len(keys), maxMarks)] {
+		marks = append(marks, api.KeepMark(key.Namespace, key.Name))
 	}
 	slices.Sort(marks)
-	return marks, nil
+	return marks
 }
 
 // why returns the last failure of a cluster. The caller holds mu.
@@ -263,7 +277,12 @@ func (k *Keeper) renew(ctx context.Context, marks []string) error {
 		l.Spec.AcquireTime, l.Spec.HolderIdentity = &now, &k.o.Holder
 	}
 	l.Spec.RenewTime, l.Spec.LeaseDurationSeconds = &now, ptr.To(int32(max(1, k.o.Duration/time.Second)))
-	metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationKeeps, strings.Join(marks, " "))
+	list, other := api.AnnotationKeeps, api.AnnotationUnprotected
+	if k.o.Off {
+		list, other = other, list
+	}
+	delete(l.Annotations, other)
+	metav1.SetMetaDataAnnotation(&l.ObjectMeta, list, strings.Join(marks, " "))
 	if delete(l.Annotations, api.AnnotationViewAt); k.o.ViewAt != "" {
 		metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationViewAt, k.o.ViewAt)
 	}
@@ -310,6 +329,7 @@ func (k *Keeper) giveUp(ctx context.Context) {
 	now := metav1.NewMicroTime(k.o.Clock.Now())
 	l.Spec.HolderIdentity, l.Spec.RenewTime = ptr.To(""), &now
 	delete(l.Annotations, api.AnnotationKeeps)
+	delete(l.Annotations, api.AnnotationUnprotected)
 	delete(l.Annotations, api.AnnotationViewAt)
 	if err := k.write(ctx, l); err != nil {
 		k.o.Log.WarnContext(ctx, "Lease not released; it will expire", "error", err)

@@ -311,3 +311,40 @@ func TestTheLeaseSaysWhereViewsAreServed(t *testing.T) {
 		t.Errorf("one that serves no views took over, and the Lease says %q", at())
 	}
 }
+
+// TestAControllerWhoseGateIsOffListsItsClustersAsUnprotected: it proves nothing of reports, and takes the list away when it stops or is turned on again.
+func TestAControllerWhoseGateIsOffListsItsClustersAsUnprotected(t *testing.T) {
+	w := newWorld(t, a, b)
+	unprotected := func() []string {
+		l := &coordinationv1.Lease{}
+		if err := w.client.Get(t.Context(), types.NamespacedName{Namespace: sys, Name: api.LeaseName}, l); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(l.Annotations[api.AnnotationUnprotected])
+	}
+	off := w.keeper("off")
+	off.o.Off = true
+	w.round(off)
+	w.want("off", "off")
+	marks := []string{api.KeepMark(a.Namespace, a.Name), api.KeepMark(b.Namespace, b.Name)}
+	slices.Sort(marks)
+	if got := unprotected(); !slices.Equal(got, marks) {
+		t.Errorf("unprotected: %v, want %v", got, marks)
+	}
+	on := w.keeper("on")
+	on.Assembled(a, w.clock.Now(), nil)
+	on.Assembled(b, w.clock.Now(), nil)
+	w.round(on)
+	w.want("on again", "on", a, b)
+	if got := unprotected(); len(got) > 0 {
+		t.Errorf("unprotected after it was turned on: %v", got)
+	}
+	again := w.keeper("again")
+	again.o.Off = true
+	w.round(again)
+	again.giveUp(t.Context())
+	w.want("released", "")
+	if got := unprotected(); len(got) > 0 {
+		t.Errorf("unprotected after the end: %v", got)
+	}
+}

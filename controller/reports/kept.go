@@ -71,9 +71,6 @@ func notWritten(why error) metav1.Condition {
 
 // Clusters returns the clusters whose reports this reconciler must keep.
 func (r *reconciler) Clusters(ctx context.Context) ([]types.NamespacedName, error) {
-	if r.o.Off {
-		return nil, nil
-	}
 	var sets appsv1.StatefulSetList
 	if err := r.o.Client.List(ctx, &sets); err != nil {
 		return nil, fmt.Errorf("list statefulsets: %w", err)

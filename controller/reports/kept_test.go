@@ -174,10 +174,6 @@ func TestWhatCannotBeReadIsNotKept(t *testing.T) {
 	if _, err := b.Reconcile(t.Context(), demo); err == nil || (*told)[len(*told)-1] == nil {
 		t.Errorf("told %v", *told)
 	}
-	b.o.Off = true
-	if keys, err := b.Clusters(t.Context()); err != nil || len(keys) != 0 {
-		t.Errorf("switched off, it keeps %v, %v", keys, err)
-	}
 }
 
 // A row that an attacker makes unwritable is dropped alone, and the other members' rows are still written.

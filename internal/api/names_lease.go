@@ -21,6 +21,11 @@ const (
 // barriers and the CLI. No controller keeps the reports of a cluster that is not listed.
 const AnnotationKeeps = "kubectl-scylla.scylladb.com/keeps"
 
+// AnnotationUnprotected on the Lease LeaseName lists, as AnnotationKeeps does, the clusters for
+// which its holder runs with feature gate BootstrapSynchronisation off: their barriers open.
+// Written by the controller, read by barriers and the CLI.
+const AnnotationUnprotected = "kubectl-scylla.scylladb.com/unprotected"
+
 // AnnotationViewAt on the Lease LeaseName is where its holder serves the controller views: address
 // with port, a blank, and the fingerprint of the certificate. Written by the leading controller,
 // read by the barriers and the CLI.

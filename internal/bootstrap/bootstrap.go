@@ -21,6 +21,7 @@ import (
 //   - a bootstrapped data directory opens, unless it belongs to another node
 //   - a data directory that can never start again refuses
 //   - a member that its peers list is a restart, and opens
+//   - feature gate BootstrapSynchronisation off opens
 //   - force opens, unless a reason is new since it was given
 //   - every row must have every required node UP; for a replacement, all nodes except the replaced
 //     and ignored ones
@@ -79,6 +80,9 @@ func (in Input) decide() Verdict {
 		return v.open(DecisionRestart, why)
 	}
 
+	if in.Unprotected != "" {
+		return v.open(DecisionUnprotected, words.New(words.StartsUnprotected, "controller", in.Unprotected))
+	}
 	if in.Member.Forced() {
 		return in.force(v, m)
 	}

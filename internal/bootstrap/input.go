@@ -38,6 +38,7 @@ func Of(c *cluster.Cluster, member string) (Input, error) {
 		Banned: m.Banned(), Ran: m.RanAs(), SharedBy: c.SharedBy(member),
 	}
 	in.ControllerSilent, in.ControllerSilentSince = c.ControllerSilent()
+	in.Unprotected = c.UnprotectedBy()
 	if m.EmptyVolume() {
 		in.Volume = VolumeEmpty // found by its barrier
 	}

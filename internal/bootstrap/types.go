@@ -114,6 +114,10 @@ type Input struct {
 	// is unknown. Zero if it responds, or is not ours.
 	ControllerSilent words.Message
 
+	// Unprotected names the controller for which feature gate BootstrapSynchronisation is off;
+	// empty if it is on or unknown.
+	Unprotected string
+
 	self matrix.Ref // Member.ByService, computed once
 }
 
@@ -126,10 +130,12 @@ const (
 	DecisionRestart   Decision = "RestartOfMember"
 	DecisionForced    Decision = "Forced"
 	DecisionReplacing Decision = "Replacing"
-	DecisionAllUp     Decision = "AllNodesUp"
-	DecisionGenesis   Decision = "FirstNode"
-	DecisionWait      Decision = "Wait"
-	DecisionRefuse    Decision = "Refuse" // waiting cannot help
+	// feature gate BootstrapSynchronisation is off
+	DecisionUnprotected Decision = "Unprotected"
+	DecisionAllUp       Decision = "AllNodesUp"
+	DecisionGenesis     Decision = "FirstNode"
+	DecisionWait        Decision = "Wait"
+	DecisionRefuse      Decision = "Refuse" // waiting cannot help
 )
 
 // Verdict is the result of Decide, with every blocker. The same value feeds text, JSON, dashboard,

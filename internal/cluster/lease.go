@@ -38,6 +38,25 @@ func Keeps(l *coordinationv1.Lease, key Key) bool {
 	return slices.Contains(strings.Fields(l.Annotations[api.AnnotationKeeps]), api.KeepMark(key.Namespace, key.Name))
 }
 
+// Unprotects reports whether a Lease records that feature gate BootstrapSynchronisation is off for
+// a cluster. It does not check whether the Lease is renewed.
+func Unprotects(l *coordinationv1.Lease, key Key) bool {
+	return slices.Contains(strings.Fields(l.Annotations[api.AnnotationUnprotected]),
+		api.KeepMark(key.Namespace, key.Name))
+}
+
+// UnprotectedBy returns the controller that renews its Lease and for which feature gate
+// BootstrapSynchronisation is off; empty if it is on or unknown.
+func (c *Cluster) UnprotectedBy() string {
+	if c.Lease == nil || c.TakenAt.IsZero() || !Unprotects(c.Lease, c.Key) {
+		return ""
+	}
+	if st := LeaseAt(c.Lease, c.TakenAt); !st.Silent {
+		return st.Holder
+	}
+	return ""
+}
+
 // KeptAs returns the cluster whose reports the controller must maintain: this cluster, or the one
 // whose report judges this cluster if our controller writes it.
 func (c *Cluster) KeptAs() Key {
@@ -58,7 +77,7 @@ func (c *Cluster) LeaseState() LeaseState {
 		// A controller released it that stops or cannot write: no barrier opens by it from then on.
 		st.Silent, st.Since = true, c.Lease.Spec.RenewTime.Time
 		return st
-	case Keeps(c.Lease, c.KeptAs()):
+	case Keeps(c.Lease, c.KeptAs()), Unprotects(c.Lease, c.Key):
 		return st
 	}
 	st.Silent, st.NotKept = true, true

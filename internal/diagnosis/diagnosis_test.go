@@ -587,6 +587,7 @@ func TestOf(t *testing.T) {
 	seen[diagnosis.DecommissionStuck], seen[diagnosis.DecommissionOpen] = true, true // TestADecommissionThatDoesNotEnd
 	seen[diagnosis.BesideOperator] = true                                            // plugin/status.TestBesideOperator1OurStatefulSetsThatItAdopts
 	seen[diagnosis.MajorityLost] = true                                              // TestGroup0WithoutMajority
+	seen[diagnosis.Unprotected] = true                                               // plugin/status.TestTheGateIsShown
 	for _, kind := range diagnosis.Kinds() {
 		if !seen[kind] {
 			t.Errorf("no test and no scene has a finding of kind %s", kind)

@@ -52,7 +52,9 @@ const (
 	MajorityLost    Kind = "MajorityLost"    // remark: no topology change is possible
 	DiskFull        Kind = "DiskFull"        // remark: a node will soon reject writes
 	Forced          Kind = "Forced"          // remark: a start will skip its barrier
-	NodeUnheard     Kind = "NodeUnheard"     // remark: a new node runs, and no node lists it
+	// remark: feature gate BootstrapSynchronisation is off, so no join is protected
+	Unprotected Kind = "Unprotected"
+	NodeUnheard Kind = "NodeUnheard" // remark: a new node runs, and no node lists it
 	// remark: label scylla/node-maintenance is older than a day
 	NodeMaintenance  Kind = "NodeMaintenance"
 	NodeNotStarted   Kind = "NodeNotStarted"   // remark: a new node does not start
@@ -76,8 +78,8 @@ var gravity = []Kind{
 	SplitCluster, HostIDShared, NobodyAsked, RightsMissing, Partition, ControllerSilent, DatacenterDown, RackDown,
 	ClaimDeleting, DecommissionLabel, DecommissionStuck, KubernetesNodeDown, ReplacementFailed,
 	NodeDown, LinkDown, Ghost, ReportOutdated, OperatorDegraded, RolloutInProgress, PodsNotReady, ReplacementOpen,
-	NodeStarting, ReporterSilent, unclear, NoNodes, NodetoolDiffers, MajorityLost, BesideOperator, DiskFull, Forced, NodeUnheard,
-	NodeMaintenance,
+	NodeStarting, ReporterSilent, unclear, NoNodes, NodetoolDiffers, MajorityLost, BesideOperator, DiskFull,
+	Unprotected, Forced, NodeUnheard, NodeMaintenance,
 	NodeNotStarted, DecommissionOpen, ReplacingLabelLeft, ClockOff, SchemaDisagreement, VersionMix, ReportLeftBehind,
 	DatacenterNotRead,
 }
@@ -98,6 +100,10 @@ func (s *scene) remarks() {
 	s.majority()
 	s.adoptable()
 	s.disks()
+	if by := s.c.UnprotectedBy(); by != "" {
+		s.remark(Finding{Kind: Unprotected, Message: words.New(words.FindingUnprotected, "controller", by),
+			Step: s.do(words.ProtectAgain, nil)})
+	}
 	s.forced()
 	s.maintenance()
 	s.unheard()

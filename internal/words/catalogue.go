@@ -343,6 +343,8 @@ var (
 	StartsForced             = define("StartsForced", "may start: it is forced, and nothing blocks it")
 	StartsForcedOverBlockers = define("StartsForcedOverBlockers",
 		"may start: it is forced, which overrides: {reasons}")
+	StartsUnprotected = define("StartsUnprotected",
+		"may start: feature gate BootstrapSynchronisation is off[ at controller {controller}]; no node was checked")
 	StartsReplacingHostID = define("StartsReplacingHostID",
 		"may start: it replaces the node with host ID {hostID}")
 	StartsReplacingAddress = define("StartsReplacingAddress",

@@ -26,6 +26,10 @@ var (
 		"{node} is [{entries} entries of the group 0 log ]behind[ {leader}], more than the health policy allows (field trailing)")
 	PermitWaitsForSchema = define("PermitWaitsForSchema",
 		"{nodes&} have different schema versions, and how far they are behind in group 0's log is unknown")
+	FindingUnprotected = define("FindingUnprotected",
+		"no join is protected: feature gate BootstrapSynchronisation is off at controller {controller}, and barriers open at once")
+	ProtectAgain = define("ProtectAgain",
+		"to protect joins, turn the feature gate on: {1}")
 	PermitUnused = define("PermitUnused",
 		"it had a permit for minutes and its barrier did not open, so other members go first; its log shows why")
 	PermitWaitsForReason        = define("PermitWaitsForReason", "{reason}[ ({nodes&})]")

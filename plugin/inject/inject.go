@@ -103,6 +103,9 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.silent, "when-controller-silent", "",
 		"With permits: what a barrier does while no controller leads. Wait: wait for one. Peers: open if all "+
 			"members confirm it. Default: as injected before, otherwise the cluster's health policy.")
+	f.StringVar(&o.o.FeatureGates, "feature-gates", "",
+		"BootstrapSynchronisation=true|false. false: barriers open at once and check nothing. Default: as before, "+
+			"otherwise true.")
 	f.StringVar(&o.o.Heartbeat, "heartbeat", "",
 		"How the controller checks that a reporter polls its ScyllaDB. poll: it queries the reporter every 2s. "+
 			"lease: it watches a Lease of the Pod, if the network forbids queries. Default: as injected before, "+
@@ -126,7 +129,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 			"with CLUSTER.")
 	o.dryRun.AddFlag(cmd)
 	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace",
-		"datacenter", "heartbeat", "rack", "root-credential", "status-report-interval", "when-controller-silent")
+		"datacenter", "feature-gates", "heartbeat", "rack", "root-credential", "status-report-interval", "when-controller-silent")
 	_ = cmd.RegisterFlagCompletionFunc("skip-check",
 		cobra.FixedCompletions([]string{checkData, checkCreate}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output",
@@ -168,7 +171,8 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 func (o *options) Validate(cmd *cobra.Command) error {
 	switch {
 	case !o.files.set() && o.cluster == "":
-		return exit.Usagef("specify a manifest with -f FILE (-f - for standard input) or -k DIRECTORY, or a running cluster")
+		return exit.Usagef(
+			"specify a manifest with -f FILE (-f - for standard input) or -k DIRECTORY, or a running cluster")
 	case (o.files.set() || o.files.recursive) && o.cluster != "":
 		return exit.Usagef("-f, -k and -R cannot be used with the running cluster %q", o.cluster)
 	case o.undo && o.o.Image != "":
@@ -187,6 +191,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case o.o.Heartbeat != "" && o.o.Heartbeat != inject.HeartbeatPoll && o.o.Heartbeat != inject.HeartbeatLease:
 		return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", o.o.Heartbeat, inject.HeartbeatPoll,
 			inject.HeartbeatLease)
+	case o.o.FeatureGates != "" && o.undo:
+		return exit.Usagef("--feature-gates cannot be used with --undo")
 	case o.o.Heartbeat != "" && o.undo:
 		return exit.Usagef("--heartbeat cannot be used with --undo")
 	case o.root != "" && !slices.Contains(inject.CredentialModes(), o.o.RootCredential):
@@ -215,6 +221,9 @@ func (o *options) Validate(cmd *cobra.Command) error {
 				return exit.Usagef("--%s cannot be used with -f, which applies nothing", name)
 			}
 		}
+	}
+	if _, err := api.ParseFeatureGates(o.o.FeatureGates); err != nil {
+		return exit.Usagef("--feature-gates: %w", err)
 	}
 	if o.undo {
 		return nil

@@ -3,12 +3,14 @@
 package install
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -55,5 +57,40 @@ func TestDowngrade(t *testing.T) {
 				t.Errorf("%v, want %q", text, tc.refused)
 			}
 		})
+	}
+}
+
+// TestTheFeatureGatesAreKept: the controller gets a gate that is off, and the next installation keeps it; a gate that is on is its default.
+func TestTheFeatureGatesAreKept(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		given string
+		want  bool // the controller has the argument
+	}{
+		"off": {"BootstrapSynchronisation=false", true}, "on": {"BootstrapSynchronisation=true", false}, "not given": {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := &options{gates: tc.given, image: "example.com/scylla-agent:1"}
+			objects, err := o.objects()
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(objects, func(u *unstructured.Unstructured) bool { return u.GetKind() == "Deployment" })
+			text, err := objects[i].MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if has := strings.Contains(string(text), `"--feature-gates=BootstrapSynchronisation=false"`); has != tc.want || strings.Contains(string(text), "feature-gates") != tc.want {
+				t.Errorf("the argument is there: %t, want %t\n%s", has, tc.want, text)
+			}
+			kept, err := installedGates(t.Context(), fake.NewClientBuilder().WithObjects(objects[i]).Build())
+			if want := map[bool]string{true: tc.given}[tc.want]; err != nil || kept != want {
+				t.Errorf("the next installation keeps %q, want %q (%v)", kept, want, err)
+			}
+		})
+	}
+	if kept, err := installedGates(t.Context(), fake.NewClientBuilder().Build()); kept != "" || err != nil {
+		t.Errorf("without an installation: %q, %v", kept, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/version"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
@@ -40,6 +42,7 @@ type options struct {
 	floating     bool // accept an image without a fixed version
 	noController bool
 	replicas     int
+	gates        string   // feature gates of the controller
 	members      []string // ServiceAccounts of the operator, as NAMESPACE:SERVICEACCOUNT
 	upgrade      bool
 	downgrade    bool
@@ -84,6 +87,9 @@ older one --allow-downgrade: no join with a permit, replacement or inject may be
 	f.StringVar(&o.image, "image", version.AgentImage(), "Image of scylla-agent.")
 	cli.AddFloatingTagFlag(cmd, &o.floating)
 	f.IntVar(&o.replicas, "replicas", 1, "Number of controller Pods; one is active at a time.")
+	f.StringVar(&o.gates, "feature-gates", "",
+		"BootstrapSynchronisation=true|false. false: barriers open at once and check nothing. Default: as before, "+
+			"otherwise true.")
 	f.BoolVar(&o.noController, "no-controller", false, "Do not install the controller's Deployment.")
 	f.StringSliceVar(&o.members, "operator-member", nil,
 		"NAMESPACE:SERVICEACCOUNT of ScyllaDBDatacenter Pods with our barrier, to grant its permissions. Can be "+
@@ -129,6 +135,9 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	case o.output != "" && o.dryRun == cli.DryRunServer:
 		return exit.Usagef("-o yaml cannot be used with --dry-run=server")
 	}
+	if _, err := api.ParseFeatureGates(o.gates); err != nil {
+		return exit.Usagef("--feature-gates: %w", err)
+	}
 	for _, m := range o.members {
 		if namespace, account, ok := strings.Cut(m, ":"); !ok ||
 			len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(account)) > 0 {
@@ -145,17 +154,11 @@ func (o *options) Validate(cmd *cobra.Command) error {
 
 // Run prints or applies the objects.
 func (o *options) Run(ctx context.Context) error {
-	options := manifests.Options{Image: o.image, Replicas: o.replicas, Version: o.version}
-	for _, m := range o.members {
-		namespace, account, _ := strings.Cut(m, ":")
-		options.OperatorMembers = append(options.OperatorMembers,
-			types.NamespacedName{Namespace: namespace, Name: account})
-	}
-	objects, err := manifests.Objects(options)
-	if err != nil {
-		return err
-	}
 	if o.output == "yaml" {
+		objects, err := o.objects()
+		if err != nil {
+			return err
+		}
 		return o.print(objects)
 	}
 	cfg, err := o.d.RESTConfig()
@@ -167,6 +170,15 @@ func (o *options) Run(ctx context.Context) error {
 	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
 		return fmt.Errorf("create client: %w", err)
+	}
+	if o.gates == "" && !o.noController {
+		if o.gates, err = installedGates(ctx, c); err != nil {
+			return err
+		}
+	}
+	objects, err := o.objects()
+	if err != nil {
+		return err
 	}
 	foreign, err := o.look(ctx, c, objects)
 	if err != nil {
@@ -204,6 +216,48 @@ func (o *options) Run(ctx context.Context) error {
 		return nil
 	}
 	return o.untilItLeads(ctx, c, before)
+}
+
+// objects returns the objects to apply. The controller gets a gate only if it is off: on is its
+// default.
+func (o *options) objects() ([]*unstructured.Unstructured, error) {
+	options := manifests.Options{Image: o.image, Replicas: o.replicas, Version: o.version}
+	for _, m := range o.members {
+		namespace, account, _ := strings.Cut(m, ":")
+		options.OperatorMembers = append(options.OperatorMembers,
+			types.NamespacedName{Namespace: namespace, Name: account})
+	}
+	if on, err := api.ParseFeatureGates(o.gates); err == nil && !on {
+		options.ControllerArgs = append(options.ControllerArgs, flagGates+o.gates)
+	}
+	return manifests.Objects(options)
+}
+
+// flagGates begins the controller's argument with its feature gates.
+const flagGates = "--feature-gates="
+
+// installedGates returns the feature gates of the installed controller, so that an upgrade keeps
+// them; empty without one.
+func installedGates(ctx context.Context, c client.Client) (string, error) {
+	d := &unstructured.Unstructured{}
+	d.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+	key := client.ObjectKey{Namespace: manifests.Namespace, Name: api.LeaseName}
+	if err := c.Get(ctx, key, d); apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return "", nil
+	} else if err != nil {
+		return "", fmt.Errorf("read deployment %s: %w", key, err)
+	}
+	containers, _, _ := unstructured.NestedSlice(d.Object, "spec", "template", "spec", "containers")
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		args, _, _ := unstructured.NestedStringSlice(container, "args")
+		for _, a := range args {
+			if gates, ok := strings.CutPrefix(a, flagGates); ok {
+				return gates, nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // look refuses an installation that would remove parts of the installed one, and returns CRDs of

@@ -130,7 +130,7 @@ func Run(ctx context.Context, o Options) error {
 		b.said.text = o.Launcher.Annotation
 	}
 	if o.Disabled {
-		b.Log.Info("open: feature gate BootstrapSynchronisation is off, nothing was checked")
+		b.openUnchecked(ctx)
 		return nil
 	}
 	if o.Namespace == "" || o.Service == "" {
@@ -308,6 +308,7 @@ func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOpt
 	if ours(snap) {
 		b.lease.key = snap.KeptAs()
 		in.ControllerSilent, in.ControllerSilentSince = b.lease.look(ctx, b.client, b.Clock.Now())
+		in.Unprotected = b.lease.unprotected
 	}
 	v := bootstrap.Decide(in)
 	v.Notes = append(v.Notes, b.notes...)

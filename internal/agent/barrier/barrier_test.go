@@ -420,6 +420,53 @@ func TestGateOffOpens(t *testing.T) {
 	}
 }
 
+// TestTheControllersGateOpens: a renewed Lease that lists the cluster as unprotected opens the barrier over a node that is DOWN, by name and with an
+// Event; a Lease that is not renewed, or that lists another cluster, does not.
+func TestTheControllersGateOpens(t *testing.T) {
+	for name, tc := range map[string]struct {
+		marks  string
+		renews bool
+		want   bool
+	}{
+		"off":                   {marks: api.KeepMark(ns, "demo"), renews: true, want: true},
+		"off, and not renewed":  {marks: api.KeepMark(ns, "demo")},
+		"off for other members": {marks: api.KeepMark(ns, "another"), renews: true},
+		"on":                    {renews: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := lease("controller-1")
+				l.Annotations = map[string]string{api.AnnotationUnprotected: tc.marks}
+				objects := peers() // the controller has deleted the reports
+				for _, o := range objects {
+					if svc, ok := o.(*corev1.Service); ok {
+						svc.Labels[api.LabelManagedBy] = api.ManagedByUs
+					}
+				}
+				w := newWorld(t, append(objects, l)...)
+				ctx, done := running(t, w)
+				if tc.renews {
+					w.renews(ctx)
+				}
+				if !tc.want {
+					time.Sleep(10 * time.Minute)
+					stillWaiting(t, done)
+					return
+				}
+				opens(t, done)
+				want := "may start: feature gate BootstrapSynchronisation is off at controller controller-1; no node was checked"
+				if log := w.logged(); !strings.Contains(log, want) || !strings.Contains(log, "Unprotected") {
+					t.Errorf("log:\n%s", log)
+				}
+				events := w.events()
+				if last := events[len(events)-1]; last.Reason != EventOpened || last.Type != corev1.EventTypeWarning || !strings.Contains(last.Note, want) {
+					t.Errorf("the last Event: %+v", last)
+				}
+			})
+		})
+	}
+}
+
 func TestFeatureGates(t *testing.T) {
 	for text, want := range map[string]struct {
 		on    bool
@@ -435,7 +482,7 @@ func TestFeatureGates(t *testing.T) {
 		"bootstrapsynchronisation=true":   {false, "unknown feature gate"},
 		"BootstrapSynchronisation=true,x": {false, `unknown feature gate "x"`},
 	} {
-		on, err := ParseFeatureGates(text)
+		on, err := api.ParseFeatureGates(text)
 		if (err == nil) != (want.error == "") || (err != nil && !strings.Contains(err.Error(), want.error)) || (err == nil && on != want.on) {
 			t.Errorf("%q: %v, %v; want %v, %q", text, on, err, want.on, want.error)
 		}

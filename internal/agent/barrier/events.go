@@ -106,7 +106,11 @@ func (e *events) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Se
 		e.emit(ctx, kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Note: note})
 		return
 	}
-	e.emit(ctx, kube.Event{Type: corev1.EventTypeNormal, Reason: EventOpened, Note: words.Of(v.Self.Name(), v.Summary)})
+	kind := corev1.EventTypeNormal
+	if v.Decision == bootstrap.DecisionUnprotected {
+		kind = corev1.EventTypeWarning
+	}
+	e.emit(ctx, kube.Event{Type: kind, Reason: EventOpened, Note: words.Of(v.Self.Name(), v.Summary)})
 }
 
 func (e *events) refused(ctx context.Context, v bootstrap.Verdict) {
@@ -159,6 +163,22 @@ func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.S
 	if b.Launcher == nil || b.events.told != "" { // else the barrier has emitted the same Event
 		b.events.opened(ctx, v, svc)
 	}
+}
+
+// openUnchecked opens a barrier whose own feature gate is off. The Event is published if the API
+// server can be reached.
+func (b *barrier) openUnchecked(ctx context.Context) {
+	v := bootstrap.Verdict{Satisfied: true, Decision: bootstrap.DecisionUnprotected,
+		Self: matrix.Ref{Member: b.Service}, Summary: words.New(words.StartsUnprotected)}
+	b.events = &events{barrier: b}
+	if b.NewClient != nil && b.Namespace != "" && b.Service != "" {
+		if c, err := b.NewClient(); err == nil {
+			b.client = c
+			b.opened(ctx, v, nil)
+			return
+		}
+	}
+	b.Log.Info("open: "+words.Of(b.Service, v.Summary), "decision", string(v.Decision))
 }
 
 // forcedBy returns who forced and why, from the Service.

@@ -44,7 +44,7 @@ func AddFlags(fs *pflag.FlagSet, o *Options) (parse func() error) {
 		"with permits, while no controller leads. Wait: wait for one; Peers: open once the reporter of every member "+
 			"confirms that it sees all nodes UP, without permit, hold or order "+
 			"(default: whenControllerSilent in status.healthPolicy of the cluster's report, else Wait)")
-	fs.StringVar(&gates, "feature-gates", "", GateBootstrapSynchronisation+"=true|false (default true)")
+	fs.StringVar(&gates, "feature-gates", "", api.GateBootstrapSynchronisation+"=true|false (default true)")
 	fs.StringVar(&address, "metrics-bind-address", ":8082",
 		"address of /metrics and /healthz while waiting; 0 disables it")
 	return func() error {
@@ -60,7 +60,7 @@ func AddFlags(fs *pflag.FlagSet, o *Options) (parse func() error) {
 
 // parse sets the options that are text.
 func (o *Options) parse(gates, policy, silent string) error {
-	enabled, err := ParseFeatureGates(gates)
+	enabled, err := api.ParseFeatureGates(gates)
 	if err != nil {
 		return exit.Usagef("--feature-gates: %w", err)
 	}

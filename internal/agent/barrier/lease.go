@@ -28,6 +28,8 @@ type leaseWatch struct {
 	looked    bool
 	advanced  bool // a renewal by a holder was observed
 	gone      bool // no holder, or not renewed for too long, at the last reading
+	// the holder, if it renews the Lease and lists the cluster as unprotected at the last reading
+	unprotected string
 }
 
 // look reads the Lease. The result is zero if the controller is running, else the controller that
@@ -36,7 +38,7 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 	if w.first.IsZero() {
 		w.first = now
 	}
-	w.gone = false
+	w.gone, w.unprotected = false, ""
 	name := w.namespace + "/" + api.LeaseName
 	var l coordinationv1.Lease
 	err := c.Get(ctx, types.NamespacedName{Namespace: w.namespace, Name: api.LeaseName}, &l)
@@ -74,6 +76,9 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 		return words.New(words.LeaseNotRenewed, "controller", who, "lease", name), since
 	case !w.advanced:
 		return words.New(words.LeaseNotSeenRenewed, "controller", holder, "lease", name), w.first
+	case cluster.Unprotects(&l, w.key):
+		w.unprotected = holder
+		return words.Message{}, time.Time{}
 	// The Lease is renewed, but its holder may be unable to write this cluster's reports.
 	case !cluster.Keeps(&l, w.key):
 		return words.New(words.ReportsNotKept, "controller", holder, "lease", name), time.Time{}

@@ -190,6 +190,7 @@ var commands = map[words.Code][]string{
 	words.MakeNamedReport:   {"get scylladbstatusreports {report} {in}"},
 	words.MakeView:          {"scylla install --upgrade"},
 	words.UpgradeForPermits: {"scylla install --upgrade"},
+	words.ProtectAgain:      {"scylla install --feature-gates BootstrapSynchronisation=true"},
 	words.CancelBeforeStart: {"scylla replace cancel {member} {in}"},
 	words.StartOperator:     {"get deployment,pods -n {operatorNamespace}"},
 	words.ScaleOperatorBack: {"describe deployment {operator} -n {operatorNamespace}"},

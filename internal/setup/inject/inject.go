@@ -55,6 +55,8 @@ type Options struct {
 	// WhenSilent is what the barriers do while no controller leads; empty keeps the value of the
 	// previous injection, and on the first injection the cluster's health policy.
 	WhenSilent api.WhenSilent
+	// FeatureGates of the barriers; empty keeps the value of the previous injection.
+	FeatureGates string
 	// Heartbeat is how the controller gets the heartbeats, "poll" or "lease"; empty keeps the value
 	// of the previous injection.
 	Heartbeat string
@@ -255,6 +257,10 @@ func (p *plan) explain() {
 			p.barrierPort, p.heartbeatPort)
 	}
 	p.chooseCredential()
+	if on, err := api.ParseFeatureGates(p.o.FeatureGates); err == nil && !on {
+		p.note("the barriers open at once and check nothing: no join is protected (%s=%s)", flagGates,
+			p.o.FeatureGates)
+	}
 	if p.o.WhenSilent == api.WhenSilentPeers {
 		p.note(
 			"while no controller leads, a node joins once the reporter of every member confirms that it sees all "+

@@ -479,6 +479,15 @@ func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
 			t.Errorf("%s: want %q once:\n%s", name, c.want, text)
 		}
 	}
+	gated := Options{Image: "example.com/scylla-agent:2", FeatureGates: "BootstrapSynchronisation=false"}
+	kept := stream(t, stream(t, in, gated, false).Text, other, false)
+	if n := strings.Count(string(kept.Text), "- --feature-gates=BootstrapSynchronisation=false\n"); n != 1 {
+		t.Errorf("the next injection keeps the feature gates %d times:\n%s", n, kept.Text)
+	}
+	gated.FeatureGates = "BootstrapSynchronisation=true"
+	if back := stream(t, kept.Text, gated, false); strings.Contains(string(back.Text), "feature-gates") {
+		t.Errorf("the feature gate is not turned on again:\n%s", back.Text)
+	}
 	if strings.Contains(string(stream(t, in, image, false).Text), "when-controller-silent") {
 		t.Error("it is written where nobody asked for it: the cluster's health policy could not say it any more")
 	}

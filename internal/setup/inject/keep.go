@@ -36,6 +36,9 @@ const FlagVersion = "--allow-version"
 // flagSilent is the barrier's flag for its behaviour while no controller leads.
 const flagSilent = "--when-controller-silent"
 
+// flagGates is the barrier's flag for its feature gates.
+const flagGates = "--feature-gates"
+
 // settings are the values that a second injection keeps, so that a user who only changes the image
 // need not repeat them.
 type settings struct {
@@ -44,6 +47,7 @@ type settings struct {
 	heartbeat string
 	interval  time.Duration
 	root      credential.Mode
+	gates     string
 }
 
 // given returns the settings of the previous injection. Error: a flag in the manifest has a value
@@ -72,6 +76,10 @@ func given(u *unstructured.Unstructured) (settings, error) {
 					healthpolicy.MostInterval)
 		}
 	}
+	s.gates, _ = argOf(u, api.ContainerBarrier, flagGates)
+	if _, err := api.ParseFeatureGates(s.gates); err != nil {
+		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: %s: %w", api.ContainerBarrier, flagGates, err)
+	}
 	policy, there := argOf(u, api.ContainerBarrier, flagPolicy)
 	switch s.policy = api.Policy(policy); {
 	case !there, s.policy == api.PolicyPermits, s.policy == api.PolicyReports:
@@ -94,6 +102,7 @@ func (o *Options) keep(before settings) error {
 	o.Heartbeat = cmp.Or(o.Heartbeat, before.heartbeat)
 	o.Interval = cmp.Or(o.Interval, before.interval)
 	o.Policy = cmp.Or(o.Policy, before.policy)
+	o.FeatureGates = cmp.Or(o.FeatureGates, before.gates)
 	o.RootCredential = cmp.Or(o.RootCredential, before.root)
 	switch {
 	case o.Policy != api.PolicyReports:

@@ -164,19 +164,10 @@ func (p *plan) initContainers() (before, after []any, err error) {
 	}
 	barrier := object{
 		"name": api.ContainerBarrier, "image": p.o.Image, "imagePullPolicy": string(corev1.PullIfNotPresent),
-		"args": []any{"barrier", "--lease-namespace=" + p.o.ControllerNamespace, "--scylla-image=" + p.scylla.Image,
-			"--scylla-data-dir=" + p.dataDir, fmt.Sprintf("--metrics-bind-address=:%d", p.barrierPort)},
-		"env": agentEnv(), "volumeMounts": append(slices.Clone(data), shared), "resources": p.agentResources(),
+		"args": p.barrierArgs(),
+		"env":  agentEnv(), "volumeMounts": append(slices.Clone(data), shared), "resources": p.agentResources(),
 		// docs/monitoring/podmonitors.yaml refers to this name.
 		"ports": []any{object{"name": "barrier", "containerPort": int64(p.barrierPort)}},
-	}
-	if p.o.Policy == api.PolicyReports { // permits is the barrier's default
-		barrier["args"] = append(barrier["args"].([]any), flagPolicy+"="+
-			string(p.o.Policy)) //nolint:forcetypeassert // made above
-	}
-	if p.o.WhenSilent != "" {
-		barrier["args"] = append(barrier["args"].([]any), flagSilent+"="+
-			string(p.o.WhenSilent)) //nolint:forcetypeassert // made above
 	}
 	asks["securityContext"], barrier["securityContext"] = p.readerSecurity(), p.readerSecurity()
 	before, after = append(p.withCredential(reporter, data), copies), []any{asks, barrier}
@@ -186,6 +177,22 @@ func (p *plan) initContainers() (before, after []any, err error) {
 		}
 	}
 	return before, after, nil
+}
+
+// barrierArgs returns the barrier's command line, with the flags other than its defaults.
+func (p *plan) barrierArgs() []any {
+	args := []any{"barrier", "--lease-namespace=" + p.o.ControllerNamespace, "--scylla-image=" + p.scylla.Image,
+		"--scylla-data-dir=" + p.dataDir, fmt.Sprintf("--metrics-bind-address=:%d", p.barrierPort)}
+	if p.o.Policy == api.PolicyReports {
+		args = append(args, flagPolicy+"="+string(p.o.Policy))
+	}
+	if on, err := api.ParseFeatureGates(p.o.FeatureGates); err == nil && !on {
+		args = append(args, flagGates+"="+p.o.FeatureGates)
+	}
+	if p.o.WhenSilent != "" {
+		args = append(args, flagSilent+"="+string(p.o.WhenSilent))
+	}
+	return args
 }
 
 // reporterFlags adds the flags with values other than the reporter's defaults.
