@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -64,4 +65,13 @@ func TestViewAndInitialisationOnARealAPIServer(t *testing.T) {
 	read("the view of a newer term", func(s *api.ScyllaDBStatusReportStatus) bool {
 		return up(s) && s.View.Epoch > was.Epoch && s.Initialized
 	})
+	// The kind's list of statuses: what an older controller has written is taken, another word is not.
+	for word, taken := range map[string]bool{"UP": true, "DOWN": true, "UNKNOWN": true, "MISSING": true, "Up": false, "": false} {
+		r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", GenerateName: "words-"}}
+		r.Datacenters = []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{{
+			HostID: h0, ObservedNodes: []api.ObservedNodeStatusReport{{HostID: h0, Status: api.NodeStatus(word)}}}}}}
+		if err := p.client.Create(t.Context(), r); (err == nil) != taken || err != nil && !apierrors.IsInvalid(err) {
+			t.Errorf("status %q: %v", word, err)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/crds"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
 func read(t *testing.T, path ...string) []byte {
@@ -124,5 +126,32 @@ func TestBesideOperator2AReportOfTheOperatorsIsKeptAsItIs(t *testing.T) {
 	}
 	if len(report.Racks) != 2 || !metav1.HasLabel(report.ObjectMeta, api.LabelReportSelector) {
 		t.Errorf("report %+v", report)
+	}
+}
+
+// TestStatusesOfTheClusterReport: the schema takes the proposal's two words and ours. Each word that a report is written with is one of them.
+func TestStatusesOfTheClusterReport(t *testing.T) {
+	data, err := crds.FS.ReadFile("scylla.scylladb.com_scylladbstatusreports.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, _, err := unstructured.NestedSlice(decode(t, data), "spec", "versions")
+	if err != nil || len(versions) != 1 {
+		t.Fatalf("%d versions, %v", len(versions), err)
+	}
+	schema, _, err := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	shape("", schema, got)
+	const at = ".datacenters[].nodes[].observedNodes[].status enum"
+	if got[at] != "[UP DOWN UNKNOWN MISSING]" {
+		t.Errorf("%s is %s", at, got[at])
+	}
+	for s := range matrix.Missing + 2 { // the last has no name
+		if word := string(matrix.Observation{Status: s}.Wire().Status); !slices.Contains([]string{"UP", "DOWN", "UNKNOWN", "MISSING"}, word) {
+			t.Errorf("status %d is written as %q", s, word)
+		}
 	}
 }

@@ -37,7 +37,9 @@ const (
 type ObservedNodeStatusReport struct {
 	// HostID of the observed node.
 	HostID hostid.ID `json:"hostID"`
-	// Status as the reporter sees it: UP, DOWN or UNKNOWN.
+	// Status as the reporter sees it: UP, DOWN or UNKNOWN. MISSING is an exception from the
+	// membership: the row does not list this node.
+	// +kubebuilder:validation:Enum=UP;DOWN;UNKNOWN;MISSING
 	Status NodeStatus `json:"status"`
 	// State of the observed node where the reporter knows it to be other than normal. Additive;
 	// readers that do not know it skip it.

@@ -384,7 +384,6 @@ func TestClusterReportStaysSmall(t *testing.T) {
 	}
 }
 
-// TestWholeRowsUpTo32Nodes: in a small cluster each row is as in the proposal, but for those that may be old; in a larger one none is.
 // TestEachNodeHasItsOwnRow: three nodes that differ in what they see, and in how many nodes.
 func TestEachNodeHasItsOwnRow(t *testing.T) {
 	t.Parallel()
@@ -406,6 +405,7 @@ func TestEachNodeHasItsOwnRow(t *testing.T) {
 	}
 }
 
+// TestWholeRowsUpTo32Nodes: in a small cluster each row is as in the proposal, but for those that may be old; in a larger one none is.
 func TestWholeRowsUpTo32Nodes(t *testing.T) {
 	t.Parallel()
 	old := func(n int) *Cluster {
