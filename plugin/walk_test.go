@@ -3,6 +3,7 @@
 package plugin_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -11,11 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/readme"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
@@ -168,6 +172,46 @@ func TestEveryCommandOfThePagesIsTyped(t *testing.T) {
 		if r.Code != step.code || !strings.Contains(r.Stdout+r.Stderr, step.want) || step.want == "" {
 			t.Errorf("%s: exit %d, want %d and %q\n%.600s%.500s", line, r.Code, step.code, step.want, r.Stdout, r.Stderr)
 		}
+	}
+}
+
+// TestThePluginsOfK9s: each is a command of the plugin that takes these flags, with the Pod, the namespace and the context that k9s gives.
+func TestThePluginsOfK9s(t *testing.T) {
+	data, err := os.ReadFile("../docs/examples/k9s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Plugins map[string]struct {
+			ShortCut, Description, Command string
+			Scopes, Args                   []string
+		}
+	}
+	if err := yaml.UnmarshalStrict(bytes.ReplaceAll(data, []byte("    background: false\n"), nil), &doc); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for name, p := range doc.Plugins {
+		line := strings.Join(append([]string{p.Command}, p.Args...), " ")
+		_, line, _ = strings.Cut(line, "scylla ")
+		line, _, _ = strings.Cut(line, " 2>&1")
+		r := plugintest.Run{Args: append(strings.Fields(line), "--help")}.Do(t)
+		if r.Code != 0 || keys[p.ShortCut] || len(p.Scopes) == 0 || p.Description == "" || !strings.Contains(line, "-n $NAMESPACE --context $CONTEXT") {
+			t.Errorf("%s (%s) of %v: exit %d\n%s", name, p.ShortCut, p.Scopes, r.Code, r.Stderr)
+		}
+		keys[p.ShortCut] = true
+	}
+	if len(keys) != 4 {
+		t.Errorf("%d plugins", len(keys))
+	}
+}
+
+// TestTheREADMEShowsACheck: the example of check in the README is what is printed.
+func TestTheREADMEShowsACheck(t *testing.T) {
+	const line = "kubectl scylla check --for=restart demo-dc1-rack3-0 -n demo"
+	r := plugintest.Run{Args: shellwords(line)[2:], Objects: plugintest.New(3, 1).Objects(), Live: answers}.Do(t)
+	if diff := cmp.Diff(readme.Screen(t, "..", line), r.Stdout); diff != "" {
+		t.Errorf("exit %d (-README +printed):\n%s", r.Code, diff)
 	}
 }
 

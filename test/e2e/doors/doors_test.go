@@ -34,7 +34,6 @@ func TestDoorWithoutACluster(t *testing.T) {
 		code int
 		says string
 	}{
-		"kubectl scylla demo":                           {0, "kubectl scylla barrier --from sample:incident"},
 		"kubectl scylla demo incident":                  {3, "NOT HEALTHY demo/demo"}, // without a terminal it prints the status
 		"kubectl scylla barrier --from sample:incident": {3, "demo-dc1-rack2-1"},
 	}
@@ -68,9 +67,9 @@ func TestDoorWithoutACluster(t *testing.T) {
 			t.Errorf("%s: exit %d, want %d and %q: %v\n%s", line, code, w.code, w.says, err, out)
 		}
 	}
-	shown := exec.CommandContext(t.Context(), program, "status", "--from", "sample:incident")
+	shown := exec.CommandContext(t.Context(), program, "barrier", "--from", "sample:incident")
 	shown.Env = []string{"PATH=" + dir, "HOME=" + dir, "NO_COLOR=1", "LANG=C.UTF-8"}
-	if diff := cmp.Diff(readme.Screen(t, "../../..", "kubectl scylla status --from sample:incident"), onTerminal(t, shown)); diff != "" {
+	if diff := cmp.Diff(readme.Screen(t, "../../..", "kubectl scylla barrier --from sample:incident"), onTerminal(t, shown)); diff != "" {
 		t.Errorf("the README's screen is not what is printed (-README +printed):\n%s", diff)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var indented = regexp.MustCompile(`(?m)^    (\S.*)$`)
+var indented = regexp.MustCompile(`(?m)^    ((?:make|export|kubectl) .*)$`)
 
 // Commands are those of one section of the README, in their order and without their comments.
 // root is the repository's folder as seen from the test's.
