@@ -173,3 +173,34 @@ func forceOverMore(t *rapid.T, in *Input) {
 	in.Member.Service.Annotations[api.AnnotationForceProceed] = api.ForceProceedValue
 	in.Member.Service.Annotations[api.AnnotationForceOverrides] = value
 }
+
+// TestOrderOfTheDecision: each step is added to all before it, and decides over them. So the last one
+// is asked first.
+func TestOrderOfTheDecision(t *testing.T) {
+	in := newcomer()
+	in.Matrix = newMatrix(down(threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Up}), idA, idB))
+	for _, step := range []struct {
+		name  string
+		holds func()
+		want  Decision
+	}{
+		{"a node is DOWN", func() {}, DecisionWait},
+		{"a replacement is not exempt", func() { in.Member.Service.Labels[api.LabelReplacingNodeHostID] = idC }, DecisionWait},
+		{"the force", func() {
+			in.Member.Service.Annotations["scylla-operator.scylladb.com/force-proceed-to-bootstrap"] = "true"
+		}, DecisionForced},
+		{"the feature gate", func() { in.Unprotected = "the Scylla Operator" }, DecisionUnprotected},
+		{"a restart of a node that the rows list", func() {
+			in.Member = member(ref("rack4", idOwn), ptr(true))
+			in.Member.Service.Annotations[api.AnnotationForceProceed] = "true"
+			in.Volume = VolumeUsed
+		}, DecisionRestart},
+		{"a volume that never starts again", func() { in.Disk = BootstrappedDecommissioned }, DecisionRefuse},
+		{"COMPLETED on the volume", func() { in.Disk = BootstrappedYes }, DecisionBootstrapped},
+	} {
+		step.holds()
+		if v := Decide(in); v.Decision != step.want || v.Satisfied == (step.want == DecisionWait || step.want == DecisionRefuse) {
+			t.Errorf("%s: %s (satisfied %t), want %s: %s", step.name, v.Decision, v.Satisfied, step.want, words.Text(v.Summary))
+		}
+	}
+}
