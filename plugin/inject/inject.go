@@ -115,6 +115,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 			"CLUSTER-root-credential, and disable the default superuser. off: no container. Default: as before, "+
 			"otherwise verify if ScyllaDB requires passwords.")
 	f.BoolVar(&o.o.AnyVersion, "allow-version", false, cli.AllowVersionUsage)
+	o.addOne(cmd)
 	f.DurationVar(&o.o.Interval, "status-report-interval", 0,
 		"How often a reporter polls its ScyllaDB, 1s to 30s; a status report is valid for twice as long. Default: "+
 			"as injected before, otherwise 5s.")
@@ -129,7 +130,8 @@ func (o *options) addFlags(cmd *cobra.Command) {
 			"with CLUSTER.")
 	o.dryRun.AddFlag(cmd)
 	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace",
-		"datacenter", "feature-gates", "heartbeat", "rack", "root-credential", "status-report-interval", "when-controller-silent")
+		"datacenter", "feature-gates", "heartbeat", "rack", "root-credential", "start-with-one",
+		"status-report-interval", "when-controller-silent")
 	_ = cmd.RegisterFlagCompletionFunc("skip-check",
 		cobra.FixedCompletions([]string{checkData, checkCreate}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output",
@@ -225,8 +227,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	if _, err := api.ParseFeatureGates(o.o.FeatureGates); err != nil {
 		return exit.Usagef("--feature-gates: %w", err)
 	}
-	if o.undo {
-		return nil
+	if err := o.checkOne(); err != nil || o.undo {
+		return err
 	}
 	return cli.CheckImage(o.o.Image, o.floating)
 }
@@ -254,6 +256,9 @@ func (o *options) runManifest(ctx context.Context) error {
 				"%s: no StatefulSet runs ScyllaDB (a container named scylla, or with an image scylladb/scylla)",
 				strings.Join(o.files.all(), ", ")),
 			"check the file; for another image, name the container scylla")
+	}
+	if err := o.mayStartWithOne(ctx, m.HandedOver); err != nil {
+		return err
 	}
 	out := m.Text
 	if o.output == "diff" {

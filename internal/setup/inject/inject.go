@@ -63,8 +63,8 @@ type Options struct {
 	// RootCredential is off, verify or managed; empty keeps the StatefulSet's annotation. Without
 	// one it is verify for a ScyllaDB that requires passwords.
 	RootCredential credential.Mode
-	// AnyVersion accepts a ScyllaDB whose disk cannot be queried.
-	AnyVersion bool
+	// AnyVersion accepts a ScyllaDB whose disk cannot be queried; StartWithOne is startWithOne.
+	AnyVersion, StartWithOne bool
 	// Interval is the time between two polls of a reporter; zero keeps the value of the previous
 	// injection.
 	Interval time.Duration

@@ -41,6 +41,8 @@ type Manifest struct {
 	Added   []string
 	// Secrets are needed by a managed root credential, and are not in the stream.
 	Secrets []types.NamespacedName
+	// HandedOver are StatefulSets that lost spec.replicas: none of them may exist yet.
+	HandedOver []types.NamespacedName
 }
 
 // document is one document of a stream; items are its objects, several for a List.
@@ -88,6 +90,9 @@ func Stream(in []byte, o Options, undo bool) (*Manifest, error) {
 					}
 					if a := (account{u.GetNamespace(), r.ServiceAccount}); !slices.Contains(accounts, a) {
 						accounts = append(accounts, a)
+					}
+					if o.StartWithOne {
+						err = m.startWithOne(next)
 					}
 				}
 			}
