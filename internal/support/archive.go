@@ -154,7 +154,7 @@ func lists(c *Cluster) []objects {
 			"ScyllaDBDatacenterNodesStatusReport", pointers(s.Reports)},
 		{"status-report.json", "", ours, "ScyllaDBStatusReport", pointers(statuses)},
 		{"lease.json", "", leases, "Lease", pointers(lease)},
-		{eventsName, "", core, "Event", pointers(c.Events)},
+		{eventsName, "", core, "Event", pointers(c.allEvents())},
 		// In a List of several kinds, each item has its own kind.
 		{operatorName, "", core, "", pointers(c.Operator)},
 	}

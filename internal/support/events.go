@@ -56,6 +56,18 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 	}
 }
 
+// allEvents returns the Events and the snapshot's: saved objects have no others, and the
+// limits of an archive must not hide the cause of a problem.
+func (cl *Cluster) allEvents() []corev1.Event {
+	out := slices.Clone(cl.Events)
+	for _, e := range slices.Backward(cl.Snapshot.Events) { // the newest first
+		if !slices.ContainsFunc(cl.Events, func(have corev1.Event) bool { return have.Name == e.Name }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // related returns whether an object belongs to the cluster. Deleted Pods do if their StatefulSet
 // does, by its name.
 func (cl *Cluster) related() func(kind, name string) bool {

@@ -111,7 +111,10 @@ func restoreSnapshot(dir string, files map[string][]byte, rows map[string]string
 		was.Facts
 	snap.Elsewhere, snap.Volumes, snap.Claimed, snap.NotReadySince = was.Elsewhere, was.Volumes, was.Claimed,
 		was.NotReadySince
-	snap.Classes = was.Classes
+	snap.Classes, snap.Logged, snap.Gathered = was.Classes, was.Logged, was.Gathered
+	if was.Read != 0 {
+		snap.Read = was.Read
+	}
 	for member, row := range snap.Live {
 		if row == nil {
 			delete(snap.Live, member)

@@ -4,6 +4,7 @@ package support
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -41,6 +42,11 @@ type said struct {
 	// Claimed are the names of PersistentVolumes by their PVC, if a host ID has no member.
 	Claimed       map[string]string    `json:"claimed,omitzero"`
 	NotReadySince map[string]time.Time `json:"kubernetesNodesNotReadySince,omitempty"`
+	// Read is what was listed, so that a list without objects is known to be empty.
+	Read cluster.Kinds `json:"read,omitempty"`
+	// Logged are the errors in the logs, Gathered is what commands printed; by member.
+	Logged   map[string]cluster.LogError `json:"logged,omitempty"`
+	Gathered map[string]cluster.Gathered `json:"gathered,omitempty"`
 	// Machines are the states of Kubernetes nodes that were not collected themselves.
 	Machines    map[string]string `json:"kubernetesNodes,omitempty"`
 	Kubernetes  string            `json:"kubernetes,omitempty"`
@@ -55,7 +61,7 @@ func (a *Archive) said(c *Cluster) said {
 		Key: s.Key, Offline: s.Offline, Requested: cmp.Or(c.Requested, cluster.SourceAuto), Source: s.Source,
 		SourceReason: words.Text(s.SourceReason),
 		Notes:        texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Volumes: s.Volumes, Claimed: s.Claimed,
-		Classes:       s.Classes,
+		Classes: s.Classes, Read: s.Read, Logged: maps.Clone(s.Logged), Gathered: s.Gathered,
 		NotReadySince: s.NotReadySince, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes,
 		Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
 	}
@@ -78,6 +84,9 @@ func (a *Archive) said(c *Cluster) said {
 			state.Lease = lease
 		}
 		out.Operator = &state
+	}
+	for member, e := range out.Logged {
+		out.Logged[member] = cluster.LogError{Code: e.Code, Text: Text(e.Text)}
 	}
 	for _, p := range s.Problems {
 		p.Message, p.Reason = Text(p.Message), Text(p.Reason)

@@ -66,6 +66,9 @@ func (l *LogReader) FirstError(ctx context.Context, s *cluster.Cluster, pod, uid
 		}
 		return nil
 	}
+	if e, ok := s.Logged[pod]; ok { // of an archive
+		return &scylla.Diagnosis{Code: e.Code, Text: e.Text}
+	}
 	if l.Archived != nil {
 		if c := l.Archived(s); c != nil {
 			i := slices.IndexFunc(c.Waiting, func(w support.Container) bool {

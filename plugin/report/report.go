@@ -207,7 +207,9 @@ func (o *options) collect(ctx context.Context, reader *cli.Reader) ([]*support.C
 	}
 	out := make([]*support.Cluster, len(snapshots))
 	for i, s := range snapshots {
-		if out[i] = reader.Archived(s); out[i] != nil {
+		if saved := reader.Archived(s); saved != nil {
+			read := *saved
+			read.Snapshot, out[i] = s, &read // with what its logs show
 			continue
 		}
 		if out[i], err = o.gather(ctx, reader, s); err != nil {

@@ -4,6 +4,7 @@ package harm
 
 import (
 	"encoding/json"
+	"html"
 	"maps"
 	"regexp"
 	"strconv"
@@ -29,14 +30,19 @@ type document struct {
 		More     int
 		Blockers int
 	}
-	Findings []struct {
-		Since  time.Time
-		Remark bool
-		Step   *struct {
-			Text     string
-			Commands []struct{ Shell string }
-		}
-	}
+	Findings []finding
+}
+
+type finding struct {
+	Since   time.Time
+	Message struct{ Text string }
+	Remark  bool
+	Step    *step
+}
+
+type step struct {
+	Text     string
+	Commands []struct{ Shell string }
 }
 
 // TestTextAndJSONHaveTheSameNumbers: what a screen counts is what the documents count, in every sample and saved cluster.
@@ -75,8 +81,15 @@ func TestTextAndJSONHaveTheSameNumbers(t *testing.T) {
 		}
 		d := docs[0]
 		for _, report := range read("report") {
-			if diff := cmp.Diff(d.Counts, report.Counts); diff != "" {
+			if diff := cmp.Diff(d.Counts, report.Counts) + cmp.Diff(d.Findings, report.Findings); diff != "" {
 				t.Errorf("%s: (-status +report)\n%s", name, diff)
+			}
+		}
+		if len(d.Findings) > 0 && !d.Findings[0].Remark {
+			_, cause, _ := strings.Cut(d.Findings[0].Message.Text, ": ")
+			html := html.UnescapeString(do("report", "-o", "html"))
+			if compared["page"]++; !strings.Contains(html, cause) {
+				t.Errorf("%s: the page does not say: %s\n%s", name, cause, html)
 			}
 		}
 		for what, json := range map[string]int{
