@@ -173,7 +173,7 @@ A *message* has 'code' ([codes](codes.md)), 'params', 'text', and 'commands[]' o
 
 'describe' prints it.
 
-- 'cluster', 'source', 'view', 'rootCredential', 'node', 'findings[]', 'otherProblems', 'nextStep', 'seenBy[]', 'sees[]' ('status', 'since'), 'newcomer', 'replacement', 'partial[]' (texts).
+- 'cluster', 'source', 'view', 'rootCredential', 'node', 'findings[]', 'otherProblems', 'nextStep', 'seenBy[]', 'sees[]' ('status', 'since'), 'newcomer', 'replacement', 'automatic' (the Scylla Operator replaces nodes by itself), 'partial[]' (texts).
 - 'pod': 'name', 'state', 'ip', 'created', 'waiting', 'waitingSince', 'restarts', 'containers[]' ('ready', 'lastEnd'). 'claim': 'exists', 'phase', 'volume', 'size'. 'kubernetesNode': 'cordoned', 'why'.
 - 'log': 'container', 'firstError', 'lastError', 'diagnosis', 'evidence', 'cure'. 'events[]': 'type', 'reason', 'object', 'message', 'count'.
 

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,6 +115,25 @@ func (m *Member) Maintenance() (Maintenance, bool) {
 		return Maintenance{}, true
 	}
 	return Maintenance{By: owner.Manager, Since: owner.Time.Time}, true
+}
+
+// ReplaceAsker returns who set label scylla/replace in a cluster of the Scylla Operator: its field
+// manager, or the operator itself, which sets the label only for a node whose volume's Kubernetes
+// node is gone (pkg/controller/orphanedpv/sync.go:152, 1.15 to 1.21). Zero if unknown: saved
+// objects often have no managed fields.
+func (m *Member) ReplaceAsker() words.Message {
+	if m == nil || m.Service == nil || m.c == nil || !m.c.Operator {
+		return words.Message{}
+	}
+	owner := LastOwner(m.Service.ManagedFields, "labels", api.LabelReplace)
+	if owner == nil {
+		return words.Message{}
+	}
+	// The API server cuts the user agent "scylla-operator (linux/amd64) ..." at its slash.
+	if name, _, _ := strings.Cut(owner.Manager, " "); name == api.OperatorName {
+		return words.New(words.AskedByOperator)
+	}
+	return words.New(words.AskedBy, "manager", owner.Manager)
 }
 
 // LastOwner returns the entry of the manager that last changed its fields, of those that own the

@@ -146,3 +146,35 @@ func TestJoining(t *testing.T) {
 		})
 	}
 }
+
+// Who set label scylla/replace decides whether a person is to be asked, or an option of the Scylla Operator is on.
+func TestReplaceAsker(t *testing.T) {
+	t.Parallel()
+	entry := func(manager, label string) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{{Manager: manager, Time: &metav1.Time{Time: start}, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:scylla/` + label + `":{}}}}`)}}
+	}
+	for name, tc := range map[string]struct {
+		ours   bool
+		fields []metav1.ManagedFieldsEntry
+		want   words.Code
+	}{
+		"the operator, whose user agent is cut":   {fields: entry("scylla-operator (linux", "replace"), want: words.AskedByOperator},
+		"the operator":                            {fields: entry("scylla-operator", "replace"), want: words.AskedByOperator},
+		"its sidecar":                             {fields: entry("scylla-operator-sidecar (linux", "replace"), want: words.AskedBy},
+		"a person":                                {fields: entry("kubectl-label", "replace"), want: words.AskedBy},
+		"the operator owns another label":         {fields: entry("scylla-operator (linux", "rack")},
+		"no managed fields, as of most files":     {},
+		"a cluster of ours: nothing is automatic": {ours: true, fields: entry("scylla-operator", "replace")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := newStage(t, 1, 2)
+			st.Services["demo-rack1-0"].ManagedFields = tc.fields
+			c := st.cluster(SourceAnnotation)
+			c.Operator = !tc.ours
+			if diff := cmp.Diff(tc.want, c.Member("demo-rack1-0").ReplaceAsker().Code); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -25,9 +25,9 @@ type OperatorState struct {
 	// line has them. ScyllaDBCluster is the cluster of that datacenter, empty if there is none.
 	ExternalSeeds   []string `json:"externalSeeds,omitempty"`
 	ScyllaDBCluster string   `json:"scyllaDBCluster,omitempty"`
-	// KeepsOrphans is true if the operator does not replace a node by itself when the Kubernetes
-	// node of its volume is gone.
-	KeepsOrphans bool `json:"keepsOrphans,omitempty"`
+	// ReplacesOrphans is true if the operator replaces a node by itself when the Kubernetes node of
+	// its volume is gone; nil if the ScyllaDBDatacenter was not read.
+	ReplacesOrphans *bool `json:"replacesOrphans,omitempty"`
 	// Deployment is "namespace/name" of the operator's Deployment, empty if not found. Replicas is
 	// how many Pods it wants, Available how many are available.
 	Deployment string `json:"deployment,omitempty"`

@@ -298,6 +298,9 @@ func (s *scene) replaced() {
 		if known, recorded := fates[old]; recorded && !known.Open && n.member != nil && n.member.ReplaceRequested {
 			f.Message.Code = words.FindingReplacementRequested
 		}
+		if by := n.member.ReplaceAsker(); !by.IsZero() {
+			f.Message.Params["by"] = by
+		}
 		if why := s.known.Failed[old]; !why.IsZero() {
 			f.Kind, f.Message = ReplacementFailed,
 				words.New(words.FindingReplacementFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)

@@ -35,8 +35,8 @@ type operatorDatacenter struct {
 		ScyllaDB struct {
 			ExternalSeeds []string `json:"externalSeeds"`
 		} `json:"scyllaDB"`
-		// Without a value it depends on the operator's version.
-		DisableAutomaticOrphanedNodeReplacement bool `json:"disableAutomaticOrphanedNodeReplacement"`
+		// Without a value it is disabled (pkg/controller/orphanedpv/sync.go:100, 1.15 to 1.21).
+		DisableAutomaticOrphanedNodeReplacement *bool `json:"disableAutomaticOrphanedNodeReplacement"`
 	} `json:"spec"`
 	Status struct {
 		Conditions []metav1.Condition `json:"conditions"`
@@ -48,7 +48,8 @@ func (dc *operatorDatacenter) put(state *cluster.OperatorState) {
 	state.Conditions = dc.Status.Conditions
 	state.ExternalSeeds = dc.Spec.ScyllaDB.ExternalSeeds
 	state.ScyllaDBCluster = dc.Labels[api.LabelParentScyllaDBCluster]
-	state.KeepsOrphans = dc.Spec.DisableAutomaticOrphanedNodeReplacement
+	disabled := dc.Spec.DisableAutomaticOrphanedNodeReplacement
+	state.ReplacesOrphans = new(disabled != nil && !*disabled)
 }
 
 // readOperator reads the Scylla Operator's state if it manages the cluster: its conditions about

@@ -241,3 +241,31 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Without a value the Scylla Operator replaces no orphaned node by itself, and what was not read is unknown.
+func TestReplacesOrphans(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]*bool{
+		"":           new(false),
+		`"spec":{},`: new(false),
+		`"spec":{"disableAutomaticOrphanedNodeReplacement":true},`:  new(false),
+		`"spec":{"disableAutomaticOrphanedNodeReplacement":false},`: new(true),
+		"none": nil,
+	} {
+		text := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a-0","namespace":"db","labels":{"scylla/cluster":"a","scylla/rack":"r"}},"spec":{"containers":[{"name":"scylla"}]}}`
+		if spec != "none" {
+			text += `{"apiVersion":"scylla.scylladb.com/v1alpha1","kind":"ScyllaDBDatacenter",` + spec + `"metadata":{"name":"a","namespace":"db"}}`
+		}
+		got, err := Read(strings.NewReader(text))
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%s: %v, %d clusters", spec, err, len(got))
+		}
+		var replaces *bool
+		if got[0].OperatorState != nil {
+			replaces = got[0].OperatorState.ReplacesOrphans
+		}
+		if diff := cmp.Diff(want, replaces); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", spec, diff)
+		}
+	}
+}

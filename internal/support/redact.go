@@ -131,7 +131,8 @@ var writtenFields = []string{"f:" + api.AnnotationNodeStatusReport, "f:racks", "
 
 // ownedFields are the labels and annotations whose writer and time are facts.
 var ownedFields = map[string][]string{
-	"annotations": {api.AnnotationCopyRenewed}, "labels": {api.LabelDecommissioned, api.LabelNodeMaintenance},
+	"annotations": {api.AnnotationCopyRenewed},
+	"labels":      {api.LabelDecommissioned, api.LabelNodeMaintenance, api.LabelReplace},
 }
 
 // owned returns the part of an entry of managedFields about ownedFields, nil if there is none.

@@ -49,13 +49,16 @@ var (
 		"no response from the controller[ for {age}][: {controller}]; its reports may be out of date")
 	FindingRollout = define("FindingRollout",
 		"rollout in progress[ for {age}]: {why}[; restarting: {nodes&}]")
-	FindingReplacementOpen    = define("FindingReplacementOpen", "replacement of {node} in progress[ (DOWN for {age})][: {why}]")
+	AskedByOperator = define("AskedByOperator",
+		"the Scylla Operator itself because the Kubernetes node of its volume did not exist")
+	AskedBy                   = define("AskedBy", "field manager {manager}")
+	FindingReplacementOpen    = define("FindingReplacementOpen", "replacement of {node} in progress[ (DOWN for {age})][, requested by {by}][: {why}]")
 	FindingReplacingLabelLeft = define("FindingReplacingLabelLeft",
 		"Service {service} still has the label of a replacement that has ended: none of {rows} status reports lists {original}, and all list {node} as a normal member")
 	RemoveReplacingLabel = define("RemoveReplacingLabel",
 		"remove the label, which cannot be undone: on an empty volume, {member} would try to replace {original} again, which no node lists: {1}")
 	FindingReplacementRequested = define("FindingReplacementRequested",
-		"replacement of {node} requested[ (DOWN for {age})], but not begun")
+		"replacement of {node} requested[ by {by}][ (DOWN for {age})], but not begun")
 	FindingReplacementFailed = define("FindingReplacementFailed",
 		"replacement of {node} failed[ (DOWN for {age})]: {why}")
 	FindingNodeUnheard = define("FindingNodeUnheard",

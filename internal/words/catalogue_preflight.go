@@ -141,6 +141,7 @@ var (
 	OperatorNotSeen = ofCheck("OperatorNotSeen",
 		"unknown whether the Scylla Operator runs: its Deployment and its Lease were not found, or you cannot read them",
 		StepAskRights)
+	OperatorKeepsOrphans    = define("OperatorKeepsOrphans", "the Scylla Operator replaces a node only on request")
 	OperatorReplacesOrphans = ofCheck("OperatorReplacesOrphans",
 		"the Scylla Operator may replace a node by itself if the Kubernetes node of its volume is gone, without a check that it is DOWN",
 		StepKeepOrphans)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
@@ -64,7 +65,9 @@ type Document struct {
 	// `Newcomer` is why a new node waits, Replacement this member's open replacement.
 	Newcomer    *document.Newcomer    `json:"newcomer,omitempty"`
 	Replacement *document.Replacement `json:"replacement,omitempty"`
-	Log         *Log                  `json:"log,omitempty"`
+	// Automatic is present if the Scylla Operator replaces nodes by itself.
+	Automatic words.Message `json:"automatic,omitzero"`
+	Log       *Log          `json:"log,omitempty"`
 	// Events about its Pod, Service and PVC, newest last.
 	Events []Event `json:"events"`
 	// Partial lists the parts that could not be read.
@@ -182,6 +185,9 @@ func newDocument(s *cluster.Cluster, m *cluster.Member, status *document.Cluster
 	d.find(status, m)
 	d.views(s.Matrix(), m.HostID)
 	d.Pod, d.Claim, d.KubernetesNode = podOf(m), claimOf(s, m), machineOf(s, m, a)
+	if o := s.OperatorState; s.Operator && o != nil && ptr.Deref(o.ReplacesOrphans, false) {
+		d.Automatic = words.New(words.OperatorReplacesOrphans)
+	}
 	for i := range status.Newcomers {
 		if n := &status.Newcomers[i]; n.Member == m.Member && m.Member != "" {
 			d.Newcomer = n

@@ -114,6 +114,9 @@ func (d *Document) head(p *page) {
 	if d.Replacement != nil {
 		p.line(show.Warn, "Replacement", d.Replacement.Summary)
 	}
+	if !d.Automatic.IsZero() {
+		p.line(show.Warn, "Automatic", words.Text(d.Automatic))
+	}
 }
 
 // next adds the next step, and where to read of the cluster's other problems.

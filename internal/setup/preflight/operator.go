@@ -116,7 +116,11 @@ func (c *checker) operatorOf(s *cluster.Cluster) {
 		c.add("operator", subject, Unknown, words.New(words.OperatorNotSeen), words.New(words.StepAskRights))
 	}
 	c.fine(from, "operator", subject, words.New(words.OperatorRuns))
-	if o := s.OperatorState; o != nil && !o.KeepsOrphans {
+	switch o := s.OperatorState; {
+	case o == nil || o.ReplacesOrphans == nil: // not read, which a note says
+	case !*o.ReplacesOrphans:
+		c.add("replace", subject, OK, words.New(words.OperatorKeepsOrphans), words.Message{})
+	default:
 		c.add("replace", subject, Warning, words.New(words.OperatorReplacesOrphans), words.New(words.StepKeepOrphans))
 	}
 	for i := range s.Reports {

@@ -29,7 +29,7 @@ func besides(change func(*cluster.Objects)) *preflight.Input {
 	o := cluster.Objects{
 		Key: cluster.Key{Namespace: "demo", Name: "demo"},
 		OperatorState: &cluster.OperatorState{
-			Deployment: "scylla-operator/scylla-operator", Replicas: 2, Available: 2, KeepsOrphans: true,
+			Deployment: "scylla-operator/scylla-operator", Replicas: 2, Available: 2, ReplacesOrphans: new(false),
 			Lease: &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "scylla-operator", Name: "scylla-operator-lock"},
 				Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, LeaseDurationSeconds: &seconds}},
 		},
@@ -85,12 +85,12 @@ func TestOperatorsNamespace(t *testing.T) {
 			o.OperatorState.Lease.Spec.RenewTime = &metav1.MicroTime{Time: stage.Now.Add(-time.Hour)}
 		}, want: []string{"failed ControllerSilent StartOperator"}},
 		"not readable": {change: func(o *cluster.Objects) {
-			o.OperatorState = &cluster.OperatorState{KeepsOrphans: true}
+			o.OperatorState = &cluster.OperatorState{ReplacesOrphans: new(false)}
 		}, want: []string{"unknown OperatorNotSeen StepAskRights"}},
 		"degraded": {change: func(o *cluster.Objects) {
 			o.OperatorState.Conditions = []metav1.Condition{{Type: "StatefulSetControllerDegraded", Status: metav1.ConditionTrue, Reason: "Error"}}
 		}, want: []string{"failed OperatorDegraded ReadDegraded"}},
-		"replaces orphans by itself": {change: func(o *cluster.Objects) { o.OperatorState.KeepsOrphans = false }, want: []string{"warning OperatorReplacesOrphans StepKeepOrphans"}},
+		"replaces orphans by itself": {change: func(o *cluster.Objects) { o.OperatorState.ReplacesOrphans = new(true) }, want: []string{"warning OperatorReplacesOrphans StepKeepOrphans"}},
 		"a report of a remote of ours": {change: func(o *cluster.Objects) {
 			r := o.Reports[0].DeepCopy()
 			r.Name, r.DatacenterName, r.OwnerReferences = "demo-external", "dc2", nil
