@@ -10,6 +10,7 @@ var (
 	NobodyThereNow       = define("NobodyThereNow", "no ScyllaDB node of this namespace is on it")
 	NotHealthyNow        = define("NotHealthyNow", "not all nodes are known to see each other UP")
 	NotAskedNow          = define("NotAskedNow", "it was not queried")
+	NotAskedSaved        = define("NotAskedSaved", "saved objects: no node was queried")
 	AllAnswerNow         = define("AllAnswerNow", "queried: {nodes} nodes")
 	ReplacementNow       = ofCheck("ReplacementNow", "its replacement is requested or in progress", StepWaitNow)
 	RolloutNow           = ofCheck("RolloutNow", "a rolling update is in progress", StepWaitNow)

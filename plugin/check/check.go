@@ -35,6 +35,9 @@ type options struct {
 	what             []string
 	datacenter, rack string
 
+	// read has --from; saved objects answer only --for.
+	read cli.ReadFlags
+
 	pre, anyVersion bool
 	all             bool
 	output          cli.OutputFlags
@@ -57,6 +60,7 @@ and each reporter, or the Scylla Operator and its barrier. Each problem has a ne
 and no other operation may be in progress. While the nodes are stopped, every range must keep a
 quorum of replicas, and every PodDisruptionBudget must allow it. --for=decommission instead checks
 that Kubernetes can remove the Pods, and that the other nodes have a place for every replica.
+With --from it checks saved objects: what only a node can answer is unknown.
 
 Exit code: 0 no check failed (warnings do not count), 3 a check failed, or its result is unknown
 (with --for: not safe now), 2 no such member, or --allow-version is required, 1 error.`,
@@ -87,6 +91,7 @@ Exit code: 0 no check failed (warnings do not count), 3 a check failed, or its r
 	f.StringVar(&o.rack, "rack", "", "Rack that may leave, with --for=decommission.")
 	_ = cmd.RegisterFlagCompletionFunc("datacenter", d.CompleteDatacenters)
 	f.BoolVarP(&o.all, "all-namespaces", "A", false, cli.AllNamespacesUsage)
+	o.read.AddFromFlag(cmd)
 	o.output.NoName = true
 	o.output.AddFlags(cmd, formatJUnit)
 	o.plain.AddFlag(cmd)
@@ -98,6 +103,7 @@ Exit code: 0 no check failed (warnings do not count), 3 a check failed, or its r
 // Complete sets the member or the Kubernetes node.
 func (o *options) Complete(_ *cobra.Command, args []string) error {
 	o.what = args
+	o.d.ReadsFiles = o.purpose != "" // else an error must not suggest --from
 	return nil
 }
 
@@ -120,6 +126,8 @@ func (o *options) Validate(*cobra.Command) error {
 	switch {
 	case o.purpose != "" && !slices.Contains(preflight.Purposes(), o.purpose):
 		return exit.Usagef("unknown --for=%q: use one of %s", o.purpose, strings.Join(preflight.Purposes(), ", "))
+	case o.read.From != "" && o.purpose == "":
+		return exit.Usagef("--from requires --for: the other checks query the API server")
 	case o.anyVersion && !o.pre:
 		return exit.Usagef("--allow-version requires --pre")
 	case chosen && !leaves:
@@ -177,7 +185,7 @@ func (o *options) print(results []preflight.Result, steps []words.Message) error
 	case o.plain.NoHeaders:
 		return o.d.Print(lines(results), opts)
 	case o.output.Format() != formatJUnit:
-		return o.d.Print(text(results)+ordered(steps), opts)
+		return o.d.Print(text(results, o.d.Words())+ordered(steps, o.d.Words()), opts)
 	}
 	b, err := xml.MarshalIndent(newSuite(results), "", "  ")
 	if err != nil {
@@ -287,7 +295,7 @@ func newSuite(results []preflight.Result) *suite {
 }
 
 // text returns one line per result, the verdict first, with the next step below its result.
-func text(results []preflight.Result) string {
+func text(results []preflight.Result, p words.Printer) string {
 	count := map[preflight.State]int{}
 	for _, r := range results {
 		count[r.State]++
@@ -309,9 +317,9 @@ func text(results []preflight.Result) string {
 			subject += ": "
 		}
 		fmt.Fprintf(&b, "%s  %-11s  %s%s\n", look[r.State].Paint(fmt.Sprintf("%-7s", r.State)), r.Check,
-			show.Clean(subject), words.Text(r.Text))
+			show.Clean(subject), p.Text(r.Text))
 		if !r.Step.IsZero() {
-			fmt.Fprintf(&b, "%[1]s%[2]s\n%[1]s%[3]s\n", strings.Repeat(" ", 22), words.Text(r.Step),
+			fmt.Fprintf(&b, "%[1]s%[2]s\n%[1]s%[3]s\n", strings.Repeat(" ", 22), p.Text(r.Step),
 				show.Dim.Paint(link(r)))
 		}
 	}
@@ -319,13 +327,13 @@ func text(results []preflight.Result) string {
 }
 
 // ordered returns the steps as a numbered list; empty without any.
-func ordered(steps []words.Message) string {
+func ordered(steps []words.Message, p words.Printer) string {
 	var b strings.Builder
 	for i, step := range steps {
 		if i == 0 {
 			b.WriteString("\nIn this order:\n")
 		}
-		fmt.Fprintf(&b, "%2d. %s\n", i+1, words.Text(step))
+		fmt.Fprintf(&b, "%2d. %s\n", i+1, p.Text(step))
 	}
 	return b.String()
 }

@@ -21,8 +21,13 @@ import (
 
 // safeNow queries all nodes and shows whether the action is safe.
 func (o *options) safeNow(ctx context.Context) error {
-	reader, err := o.d.NewReader(ctx,
-		cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceLive), ControllerNamespace: cli.DefaultControllerNamespace})
+	flags := cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceLive),
+		ControllerNamespace: cli.DefaultControllerNamespace}
+	saved := o.read.From != ""
+	if saved {
+		flags.Source, flags.From, flags.More = cli.SourceFlag(cluster.SourceAuto), o.read.From, o.read.More
+	}
+	reader, err := o.d.NewReader(ctx, flags)
 	if err != nil {
 		return err
 	}
@@ -33,17 +38,25 @@ func (o *options) safeNow(ctx context.Context) error {
 	var results []preflight.Result
 	var steps []words.Message
 	for _, s := range clusters {
-		in := &preflight.Now{For: o.purpose, Cluster: s, Stopped: stopped(s)}
+		in := &preflight.Now{For: o.purpose, Cluster: s, Stopped: stopped(s), Saved: saved}
 		if o.purpose == preflight.ForDrain && len(in.Stopped) == 0 {
 			continue
 		}
 		if o.rack == "" {
 			in.Datacenter = o.datacenter
 		}
-		o.d.GatherNow(ctx, reader.Client(), in)
+		if saved {
+			in.DataErr, in.PDBErr = notSaved, notSaved
+		} else {
+			o.d.GatherNow(ctx, reader.Client(), in)
+		}
 		safe := preflight.Safe(in)
 		results = append(results, safe...)
 		steps = append(steps, preflight.Steps(in, safe)...)
+	}
+	if len(results) == 0 && saved {
+		return exit.WithHint(exit.Refusedf("no saved Pod is on Kubernetes node %q", o.what[0]),
+			"list the Pods and their Kubernetes nodes", words.Scylla("", "status", "-o", "wide")...)
 	}
 	if len(results) == 0 {
 		results = []preflight.Result{{Check: "nodes", Subject: "Kubernetes node " + o.what[0], State: preflight.OK,
@@ -55,6 +68,9 @@ func (o *options) safeNow(ctx context.Context) error {
 	return o.end(results, steps)
 }
 
+// notSaved is why a check of saved objects is unknown.
+const notSaved = "saved objects do not have it"
+
 // meant returns the clusters to check, and their members that the action stops.
 func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Cluster,
 	func(*cluster.Cluster) []cluster.Member, error) {
@@ -65,7 +81,7 @@ func (o *options) meant(ctx context.Context, reader *cli.Reader) ([]*cluster.Clu
 	if o.purpose == preflight.ForDecommission {
 		return o.leaving(ctx, reader)
 	}
-	if o.purpose == preflight.ForDrain {
+	if o.purpose == preflight.ForDrain && o.read.From == "" {
 		switch err := reader.Client().Get(ctx, client.ObjectKey{Name: o.what[0]}, &corev1.Node{}); {
 		case apierrors.IsNotFound(err):
 			return nil, nil, exit.WithHint(exit.Refusedf("Kubernetes node %q not found", o.what[0]),

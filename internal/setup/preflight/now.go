@@ -43,7 +43,9 @@ type Now struct {
 	Stopped []cluster.Member
 	// Datacenter is the datacenter that is removed as a whole; empty if none is.
 	Datacenter string
-	PDBs       []policyv1.PodDisruptionBudget
+	// Saved is set for saved objects: no node can be queried.
+	Saved bool
+	PDBs  []policyv1.PodDisruptionBudget
 	// PDBErr is why disruption budgets could not be read, DataErr why the replica placement is
 	// unknown.
 	PDBErr, DataErr string
@@ -91,6 +93,10 @@ func (s *safety) nodes() {
 
 // answers: each node with a Pod was queried directly.
 func (s *safety) answers() {
+	if s.Saved {
+		s.add("answers", s.subject, Unknown, words.New(words.NotAskedSaved))
+		return
+	}
 	from, asked := len(s.results), 0
 	for _, m := range s.Cluster.Members() {
 		if m.Pod == nil || m.State != cluster.MemberJoined {
