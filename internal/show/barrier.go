@@ -13,6 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/document"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show/grid"
@@ -134,8 +135,8 @@ func (p *painter) blockerLines(d *document.BarrierVerdict) []string {
 	for _, blocker := range d.Verdict.Blockers {
 		total += blocker.Count()
 	}
-	causes := d.Causes()
-	if answered := d.Verdict.Summary.Code == words.MustWait; answered && len(causes) == 1 && causes[0].Finding == nil {
+	causes, answered := d.Causes(), d.Verdict.Summary.Code == words.MustWait
+	if answered && len(causes) == 1 && causes[0].Finding == nil {
 		return nil // the answer is this blocker
 	}
 	head := Strong.Paint(title) + fmt.Sprintf(" (%d)", total)
@@ -147,7 +148,7 @@ func (p *painter) blockerLines(d *document.BarrierVerdict) []string {
 	for i := range causes {
 		cause, margin := &causes[i], ""
 		step := cause.Step().Key()
-		told[step] = told[step] || i == 0 && d.Verdict.Summary.Code == words.MustWait
+		told[step] = told[step] || i == 0 && answered
 		if i > 0 && cause.Finding != nil {
 			lines = append(lines, p.wrap(Bad.Paint(p.g.Dot)+" "+
 				Clean(words.Aging(cause.Message(), cause.Since(), d.At())), "  ")...)
@@ -163,19 +164,22 @@ func (p *painter) blockerLines(d *document.BarrierVerdict) []string {
 
 // groupLines returns one line per group; on a terminal one line per reason if it has many groups.
 func (p *painter) groupLines(groups []matrix.Group, margin string, now time.Time) []string {
-	byReason := map[words.Code][]matrix.Group{}
-	for _, g := range groups {
-		byReason[g.Reason] = append(byReason[g.Reason], g)
+	nodes, told := map[words.Code]int{}, map[words.Code]bool{}
+	for i := range groups {
+		if groups[i].Observed != (matrix.Ref{}) {
+			nodes[groups[i].Reason]++
+		}
 	}
 	var lines []string
 	for i := range groups {
 		g := &groups[i]
 		text := words.Aging(g.Message(), g.Since, now)
-		if same := byReason[g.Reason]; p.o.Height > 0 && len(same) > sameReason {
-			if same[0].Observed != g.Observed {
+		if n := nodes[g.Reason]; p.o.Height > 0 && n > sameReason && g.Observed != (matrix.Ref{}) {
+			if told[g.Reason] {
 				continue
 			}
-			text = words.Text(words.New(words.AndOfMoreNodes, "fact", text, "more", len(same)-1))
+			told[g.Reason] = true
+			text = words.Text(words.New(words.AndOfMoreNodes, "fact", text, "more", n-1))
 		}
 		lines = append(lines, p.wrap(margin+Bad.Paint(p.g.Dot)+" "+text, margin+"  ")...)
 	}
@@ -324,28 +328,27 @@ func viewText(l *document.BarrierVerdictList, o Options) string {
 
 // stepsOf returns the step of each decisive cause once, with the cause if there are several.
 func stepsOf(l *document.BarrierVerdictList, o Options) string {
-	var lines []string
-	steps, told := map[string]bool{}, map[string]bool{}
+	var first []*diagnosis.Cause // one for each step
+	steps, told := map[string]bool{}, map[string]bool{"": true}
 	for i := range l.Items {
-		if causes := l.Items[i].Causes(); len(causes) > 0 {
-			steps[causes[0].Step().Key()] = true
-		}
-	}
-	for i := range l.Items {
-		d := &l.Items[i]
-		causes := d.Causes()
-		if len(causes) == 0 || d.Verdict.Satisfied || causes[0].Step().IsZero() || told[causes[0].Step().Key()] {
+		causes := l.Items[i].Causes()
+		if len(causes) == 0 {
 			continue
 		}
-		told[causes[0].Step().Key()] = true
-		if len(steps) > 1 {
-			text := Bad.Paint(o.glyphs().Dot) + " " + Clean(words.Text(causes[0].Message()))
-			lines = append(lines, Wrap(text, o.Width, "  ")...)
+		step := causes[0].Step().Key()
+		if steps[step] = true; !told[step] && !l.Items[i].Verdict.Satisfied {
+			first, told[step] = append(first, &causes[0]), true
 		}
-		lines = append(lines, stepLines(causes[0].Step(), o)...)
 	}
-	if len(lines) == 0 {
-		return ""
+	var b strings.Builder
+	for _, c := range first {
+		var lines []string
+		if len(steps) > 1 {
+			lines = Wrap(Bad.Paint(o.glyphs().Dot)+" "+Clean(words.Text(c.Message())), o.Width, "  ")
+		}
+		for _, line := range append(lines, stepLines(c.Step(), o)...) {
+			b.WriteString(line + "\n")
+		}
 	}
-	return strings.Join(lines, "\n") + "\n"
+	return b.String()
 }

@@ -3,9 +3,12 @@
 package show_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
@@ -84,5 +87,29 @@ func TestTheBarrierNamesTheCauseOfStatus(t *testing.T) {
 	}
 	if waiting < 5 {
 		t.Errorf("%d members wait for a finding", waiting)
+	}
+}
+
+// TestBlockersOfNoNodeAreNotCountedAsNodes: StatefulSets that lack Ready Pods are named one by one, however many they are; nodes with one reason are counted.
+func TestBlockersOfNoNodeAreNotCountedAsNodes(t *testing.T) {
+	t.Parallel()
+	c := plugintest.New(7, 1)
+	for i := range 5 { // one cause of five nodes
+		c.Down(fmt.Sprintf("demo-dc1-rack%d-0", i+1))
+		c.Set("dc1", fmt.Sprintf("rack%d", i+1)).Status = appsv1.StatefulSetStatus{Replicas: 1, UpdatedReplicas: 1, CurrentRevision: "a", UpdateRevision: "a"}
+	}
+	newcomer := c.Newcomer("dc1", "rack6", 1)
+	d, err := document.NewBarrierVerdict(diagnosis.Judge(load(t, c), plugintest.Now, newcomer), newcomer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := oneLine(show.Barrier(d, show.Options{Width: 80, Height: 50}))
+	if n := strings.Count(text, "more nodes (-o wide)"); n > 2 { // DOWN, and no usable status report
+		t.Errorf("%d lines count nodes, and StatefulSets are none:\n%s", n, text)
+	}
+	for i := range 5 {
+		if set := fmt.Sprintf("StatefulSet demo-dc1-rack%d has 0 Ready Pods", i+1); !strings.Contains(text, set) {
+			t.Errorf("%q is missing:\n%s", set, text)
+		}
 	}
 }
