@@ -35,14 +35,18 @@ type LeaseState struct {
 // Keeps reports whether a Lease records that its holder maintains the reports of a cluster. It does
 // not check whether the Lease is renewed.
 func Keeps(l *coordinationv1.Lease, key Key) bool {
-	return slices.Contains(strings.Fields(l.Annotations[api.AnnotationKeeps]), api.KeepMark(key.Namespace, key.Name))
+	return lists(l, api.AnnotationKeeps, key)
+}
+
+// lists reports whether an annotation of a Lease has the mark of a cluster.
+func lists(l *coordinationv1.Lease, annotation string, key Key) bool {
+	return slices.Contains(strings.Fields(l.Annotations[annotation]), api.KeepMark(key.Namespace, key.Name))
 }
 
 // Unprotects reports whether a Lease records that feature gate BootstrapSynchronisation is off for
 // a cluster. It does not check whether the Lease is renewed.
 func Unprotects(l *coordinationv1.Lease, key Key) bool {
-	return slices.Contains(strings.Fields(l.Annotations[api.AnnotationUnprotected]),
-		api.KeepMark(key.Namespace, key.Name))
+	return lists(l, api.AnnotationUnprotected, key)
 }
 
 // UnprotectedBy returns the controller that renews its Lease and for which feature gate

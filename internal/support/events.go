@@ -59,9 +59,12 @@ func (cl *Cluster) readEvents(ctx context.Context, c client.Reader, limits Limit
 // allEvents returns the Events and the snapshot's: saved objects have no others, and the
 // limits of an archive must not hide the cause of a problem.
 func (cl *Cluster) allEvents() []corev1.Event {
-	out := slices.Clone(cl.Events)
+	out, have := slices.Clone(cl.Events), map[string]bool{}
+	for i := range out {
+		have[out[i].Name] = true
+	}
 	for _, e := range slices.Backward(cl.Snapshot.Events) { // the newest first
-		if !slices.ContainsFunc(cl.Events, func(have corev1.Event) bool { return have.Name == e.Name }) {
+		if !have[e.Name] {
 			out = append(out, e)
 		}
 	}

@@ -21,11 +21,10 @@ import (
 
 // safeNow queries all nodes and shows whether the action is safe.
 func (o *options) safeNow(ctx context.Context) error {
-	flags := cli.ReadFlags{Source: cli.SourceFlag(cluster.SourceLive),
-		ControllerNamespace: cli.DefaultControllerNamespace}
-	saved := o.read.From != ""
+	flags, saved := o.read, o.read.From != ""
+	flags.Source, flags.ControllerNamespace = cli.SourceFlag(cluster.SourceLive), cli.DefaultControllerNamespace
 	if saved {
-		flags.Source, flags.From, flags.More = cli.SourceFlag(cluster.SourceAuto), o.read.From, o.read.More
+		flags.Source = cli.SourceFlag(cluster.SourceAuto)
 	}
 	reader, err := o.d.NewReader(ctx, flags)
 	if err != nil {

@@ -239,19 +239,16 @@ const flagGates = "--feature-gates="
 // installedGates returns the feature gates of the installed controller, so that an upgrade keeps
 // them; empty without one.
 func installedGates(ctx context.Context, c client.Client) (string, error) {
-	d := &unstructured.Unstructured{}
-	d.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
-	key := client.ObjectKey{Namespace: manifests.Namespace, Name: api.LeaseName}
-	if err := c.Get(ctx, key, d); apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+	d := &appsv1.Deployment{}
+	err := get(ctx, c, appsv1.SchemeGroupVersion.WithKind("Deployment"), api.LeaseName, d)
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return "", nil
-	} else if err != nil {
-		return "", fmt.Errorf("read deployment %s: %w", key, err)
 	}
-	containers, _, _ := unstructured.NestedSlice(d.Object, "spec", "template", "spec", "containers")
-	for _, c := range containers {
-		container, _ := c.(map[string]any)
-		args, _, _ := unstructured.NestedStringSlice(container, "args")
-		for _, a := range args {
+	if err != nil {
+		return "", err
+	}
+	for i := range d.Spec.Template.Spec.Containers {
+		for _, a := range d.Spec.Template.Spec.Containers[i].Args {
 			if gates, ok := strings.CutPrefix(a, flagGates); ok {
 				return gates, nil
 			}
