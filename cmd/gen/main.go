@@ -5,7 +5,8 @@
 // dist/man, which is not committed. It is a separate program, so that the plugin does not link its
 // dependencies. The output is the same on every machine.
 //
-//	go run ./cmd/gen [DIR]    writes below DIR, the current directory by default
+//	go run ./cmd/gen [DIR]            writes below DIR, the current directory by default
+//	go run ./cmd/gen DIR VERSION      also writes the chart of a release, dist/chart
 package main
 
 import (
@@ -31,11 +32,14 @@ import (
 )
 
 func main() {
-	dir := "."
+	dir, version := ".", ""
 	if len(os.Args) > 1 {
 		dir = os.Args[1]
 	}
-	if err := run(dir); err != nil {
+	if len(os.Args) > 2 {
+		version = os.Args[2]
+	}
+	if err := run(dir, version); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
@@ -48,7 +52,7 @@ type file struct {
 	data []byte
 }
 
-func run(dir string) error {
+func run(dir, version string) error {
 	files, err := generate()
 	if err != nil {
 		return err
@@ -56,6 +60,17 @@ func run(dir string) error {
 	man, err := manPages(tree())
 	if err != nil {
 		return err
+	}
+	if version != "" {
+		root, err := moduleRoot()
+		if err != nil {
+			return err
+		}
+		chart, err := packed(root, version, os.Getenv("AGENT_IMAGE"))
+		if err != nil {
+			return err
+		}
+		files = append(files, chart...)
 	}
 	// Remove files that are no longer generated: a page of a removed command misleads.
 	for _, pattern := range []string{"docs/reference/*.md", "dist/man/*.1", "completions/kubectl*"} {
@@ -144,7 +159,8 @@ func documents(files []file) ([]file, error) {
 	return screens(root, files)
 }
 
-// kustomize adds docs/install: the objects that `kubectl scylla install` applies.
+// kustomize adds docs/install: the objects that `kubectl scylla install` applies, and the chart of
+// them.
 func kustomize(files []file) ([]file, error) {
 	objects, err := manifests.Objects(manifests.Options{Image: "scylla-agent"})
 	if err != nil {
@@ -162,8 +178,13 @@ sortOptions: {order: fifo} # the admission policies before the roles that they l
 images:
   - {name: scylla-agent, newName: localhost/scylla-agent, newTag: dev}
 `
-	return append(files, file{name: "docs/install/kubectl-scylla.yaml", mode: 0o644, data: b},
-		file{name: "docs/install/kustomization.yaml", mode: 0o644, data: []byte(base)}), nil
+	files = append(files, file{name: "docs/install/kubectl-scylla.yaml", mode: 0o644, data: b},
+		file{name: "docs/install/kustomization.yaml", mode: 0o644, data: []byte(base)})
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	return chart(root, files)
 }
 
 // manDate is the date of every page; the current date would change each page in each run.

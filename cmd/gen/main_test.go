@@ -93,7 +93,7 @@ func TestRunRemovesPagesOfVerbsThatAreGone(t *testing.T) {
 	if err := os.WriteFile(stale, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(dir); err != nil {
+	if err := run(dir, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(stale); !os.IsNotExist(err) {

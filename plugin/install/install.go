@@ -270,7 +270,7 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 	foreign = map[string]string{}
 	for _, u := range objects {
 		kind := u.GetKind()
-		if kind != "CustomResourceDefinition" && kind != "Namespace" {
+		if kind != "CustomResourceDefinition" && kind != "Namespace" && kind != "ServiceAccount" {
 			continue
 		}
 		have := &unstructured.Unstructured{}
@@ -281,6 +281,11 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("read %s: %w", Name(u), err)
+		case kind == "ServiceAccount":
+			if release := manifests.HelmRelease(have); release != "" {
+				return nil, exit.WithHint(exit.Refusedf("Helm release %s has %s: two owners would undo each other's changes",
+					release, Name(u)), "use helm upgrade (docs/install/chart)")
+			}
 		case kind == "Namespace":
 			if err := o.refuseVersion(ctx, c, have.GetAnnotations()[manifests.VersionAnnotation]); err != nil {
 				return nil, err

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -107,7 +108,7 @@ func (o *options) Run(ctx context.Context) error {
 	}
 	stay = append(stay, theirs...)
 	if len(remove) == 0 {
-		o.d.Say("kubectl-scylla is not installed here\n")
+		o.d.Say("kubectl scylla install has applied nothing here\n")
 		return o.say(stay)
 	}
 	if o.dryRun == cli.DryRunNone && !o.yes {
@@ -313,7 +314,8 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 	if err != nil {
 		return nil, nil, err
 	}
-	unlimited := "" // a role that stays: then the policies that limit it stay
+	unlimited := ""              // a role that stays: then the policies that limit it stay
+	releases := map[string]int{} // of Helm, with the numbers of their objects
 	for _, u := range slices.Backward(objects) {
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(u.GroupVersionKind())
@@ -324,8 +326,12 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 			return nil, nil, fmt.Errorf("read %s: %w", install.Name(u), err)
 		case u.GetKind() == "CustomResourceDefinition":
 			stay = append(stay, install.Name(u)+" stays: all reports would be deleted with it")
-		case !manifests.Applied(have):
-			stay = append(stay, install.Name(u)+" stays: not applied by kubectl scylla install")
+		case !manifests.Applied(have) || manifests.HelmRelease(have) != "":
+			if release := manifests.HelmRelease(have); release != "" {
+				releases[release]++
+			} else {
+				stay = append(stay, install.Name(u)+" stays: not applied by kubectl scylla install")
+			}
 			if u.GetName() == manifests.MemberRole || u.GetName() == manifests.OperatorMemberRole {
 				unlimited = install.Name(u)
 			}
@@ -334,6 +340,10 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 		default:
 			remove = append(remove, have)
 		}
+	}
+	for _, release := range slices.Sorted(maps.Keys(releases)) {
+		stay = append(stay, fmt.Sprintf("%d objects of Helm release %s stay: helm uninstall removes them",
+			releases[release], release))
 	}
 	return remove, stay, nil
 }

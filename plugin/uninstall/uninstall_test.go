@@ -27,7 +27,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// installed is an API server with everything that install applies. Somebody else has applied the ClusterRole changed.
+// installed is an API server with everything that install applies. Somebody else has applied the ClusterRole changed; helm: a release of Helm has all.
 func installed(t *testing.T, changed string) client.Client {
 	t.Helper()
 	objects, err := manifests.Objects(manifests.Options{Image: "x", Replicas: 2})
@@ -39,6 +39,10 @@ func installed(t *testing.T, changed string) client.Client {
 		managed := []metav1.ManagedFieldsEntry{{Manager: manifests.FieldOwner, Operation: metav1.ManagedFieldsOperationApply}}
 		if u.GetName() == changed && u.GetKind() == "ClusterRole" {
 			managed[0].Manager = "somebody"
+		}
+		if changed == helm {
+			u.SetLabels(map[string]string{api.LabelManagedBy: "Helm"})
+			u.SetAnnotations(map[string]string{"meta.helm.sh/release-name": "r", "meta.helm.sh/release-namespace": "n"})
 		}
 		u.SetManagedFields(managed)
 		there[u.GetKind()+u.GetName()] = u
@@ -114,6 +118,16 @@ func TestNoHarm47WhatControllersElsewhereHaveHere(t *testing.T) {
 		!strings.HasSuffix(got[0], "kubectl get serviceaccount kubectl-scylla-remote-eu-12345678 --output yaml --show-managed-fields -n demo") ||
 		!strings.HasSuffix(got[1], "kubectl get scylladbdatacenternodesstatusreport pushed --output yaml --show-managed-fields -n op") {
 		t.Errorf("%v, %q", err, got)
+	}
+}
+
+const helm = "helm"
+
+// What Helm has taken over stays, although install applied it once: Helm would not create it again.
+func TestObjectsOfHelmStay(t *testing.T) {
+	remove, stay, err := look(t.Context(), installed(t, helm))
+	if err != nil || len(remove) > 0 || len(stay) != 3 || !strings.HasSuffix(stay[2], " objects of Helm release n/r stay: helm uninstall removes them") {
+		t.Errorf("%v, %v, %q", err, remove, stay)
 	}
 }
 

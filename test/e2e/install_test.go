@@ -133,7 +133,7 @@ func TestInstall(t *testing.T) {
 	if !installed() {
 		t.Error("uninstall has removed a kind, and every report with it")
 	}
-	contains(t, "uninstall again", run(0, "uninstall", "--yes"), "kubectl-scylla is not installed here")
+	contains(t, "uninstall again", run(0, "uninstall", "--yes"), "kubectl scylla install has applied nothing here")
 }
 
 // byName are the objects of a stream of documents, without the version that was installed.

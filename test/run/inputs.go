@@ -50,8 +50,11 @@ var alsoReads = map[string][]string{
 	"test/simulation":    {"test/simulation/vectors"},
 }
 
-// monitoring is a module of its own, which tests docs/monitoring.
-const monitoring = "test/house/monitoring"
+// Modules of their own: monitoring tests docs/monitoring, helm docs/install/chart.
+const (
+	monitoring = "test/house/monitoring"
+	helm       = "test/e2e/helm"
+)
 
 // controlPlane is a module of its own, so go list does not name it.
 const controlPlane = "test/cluster/controlplane"

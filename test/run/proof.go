@@ -109,9 +109,11 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 			args: []string{"go", "run", "./test/run/mutants", "-run=^" + p + ": "}})
 	}
 	all = append(all,
-		// A module of its own, so that the gate compiles no Prometheus.
+		// Modules of their own, so that the gate compiles neither Prometheus nor Helm.
 		unit{name: "monitoring", args: []string{"go", "-C", monitoring, "test", "-vet=off", "-count=1", "-timeout=20m", "./..."},
 			key: in.ofCommands("monitoring", nil, monitoring, "docs/monitoring")},
+		unit{name: "helm", args: []string{"go", "-C", helm, "test", "-vet=off", "-count=1", "-timeout=20m", "./..."},
+			key: in.ofCommands("helm", []string{"plugin/install", "plugin/uninstall", "test/e2e/plane"}, helm, "docs/install", "docs/monitoring", controlPlane)},
 		unit{name: "snapshot", args: []string{"make", "snapshot"},
 			key: in.ofCommands("snapshot", append([]string{"test/house/release/cmd/snapshot", "cmd/gen"}, commands...), ".goreleaser.yaml")},
 		unit{name: "vuln", args: []string{"make", "vuln"}, key: in.ofCommands("vuln", nil, "go.mod", "go.sum")})

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 // FieldOwner is the field manager of every apply. It also identifies our objects.
@@ -59,6 +61,15 @@ func Others(have *unstructured.Unstructured) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// HelmRelease returns the Helm release that has the object, as NAMESPACE/NAME; empty if none.
+func HelmRelease(have *unstructured.Unstructured) string {
+	name := have.GetAnnotations()["meta.helm.sh/release-name"]
+	if name == "" || have.GetLabels()[api.LabelManagedBy] != "Helm" {
+		return ""
+	}
+	return have.GetAnnotations()["meta.helm.sh/release-namespace"] + "/" + name
 }
 
 // Foreign reports whether the object is the CRD that we share with the Scylla Operator, installed
