@@ -83,6 +83,10 @@ rehearse: ## Deliberate failures in real Pods, measured against documented times
 simulation: ## 2,000 seeds of kills, partitions, lost disks and messages against the decisions, by each of policy permits and reports (SEEDS=n)
 	go test ./test/simulation -count=1 -timeout 3h -run 'TestSeeds$$' -v -seeds=$(SEEDS)
 
+.PHONY: real
+real: ## Record a real ScyllaDB by docker or podman, see docs/real.md (IMAGE=docker.io/scylladb/scylla:2026.2, ENGINE, FILE)
+	@go run ./test/real/record -image=$(IMAGE) $(if $(ENGINE),-engine=$(ENGINE)) $(if $(FILE),-o=$(FILE))
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZ_TIME (default 10s)
 	@for pkg in $$(go list ./internal/... ./controller/... ./plugin/...); do \

@@ -265,7 +265,7 @@ func TestTopLevel(t *testing.T) {
 	for tree, want := range map[string][]string{
 		"HEAD": {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md", "cmd", "completions",
 			"controller", "docs", "go.mod", "go.sum", "internal", "plugin", "test"},
-		"HEAD:test": {"cluster", "e2e", "house", "run", "scyllasim", "simulation"},
+		"HEAD:test": {"cluster", "e2e", "house", "real", "run", "scyllasim", "simulation"},
 	} {
 		out, err := exec.Command("git", "-C", "../..", "ls-tree", "--name-only", tree).Output()
 		if err != nil {
