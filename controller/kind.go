@@ -187,6 +187,9 @@ func (s *schema) lacks(at string, t reflect.Type) (out []string) {
 			out = append(out, s.lacks(at, f.Type)...)
 			continue
 		}
+		if name == "-" {
+			continue
+		}
 		path := strings.TrimPrefix(at+"."+name, ".")
 		if inner := s.Properties[name]; inner != nil {
 			out = append(out, inner.lacks(path, f.Type)...)

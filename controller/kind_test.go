@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -166,4 +167,16 @@ func TestKindIsComparedAgain(t *testing.T) {
 			t.Errorf("compared at %q, want %q", at, want)
 		}
 	})
+}
+
+// TestAFieldThatIsNeverWrittenIsNotLacking: without a name on the wire the API server cannot remove it.
+func TestAFieldThatIsNeverWrittenIsNotLacking(t *testing.T) {
+	t.Parallel()
+	lacks := (&schema{}).lacks("", reflect.TypeFor[struct {
+		Written string `json:"written"`
+		Never   string `json:"-"`
+	}]())
+	if diff := cmp.Diff([]string{"written"}, lacks); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

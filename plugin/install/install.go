@@ -268,6 +268,7 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 		return nil, fmt.Errorf("find resource %s: %w", policy, err)
 	}
 	foreign = map[string]string{}
+	var narrower error // the installed version, if it differs, comes first: its step is the shorter one
 	for _, u := range objects {
 		kind := u.GetKind()
 		if kind != "CustomResourceDefinition" && kind != "Namespace" && kind != "ServiceAccount" {
@@ -303,15 +304,14 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 			case o.downgrade:
 				foreign[u.GetName()] = "a newer version, which this one can use"
 			default:
-				return nil,
-					exit.WithHint(
-						exit.Refusedf("%s has %d fields that this build does not know, such as %s: they would be lost",
-							Name(u), len(lost), lost[0]),
-						"use a newer kubectl-scylla; this is "+o.version)
+				narrower = exit.WithHint(
+					exit.Refusedf("%s has %d fields that this build does not know, such as %s: they would be lost",
+						Name(u), len(lost), lost[0]),
+					"use a newer kubectl-scylla; this is "+o.version)
 			}
 		}
 	}
-	return foreign, nil
+	return foreign, narrower
 }
 
 // policiesOff refuses: with RBAC alone a member could write to every Pod of its namespace.

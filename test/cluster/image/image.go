@@ -248,10 +248,11 @@ var BuildFlags = []string{"-trimpath", "-gcflags=k8s.io/...=-l", "-gcflags=sigs.
 	"-gcflags=google.golang.org/protobuf/...=-l", "-gcflags=github.com/google/gnostic-models/...=-l"}
 
 // BuildBinary compiles the package of the main module (as ./cmd/scylla-agent, or an import path) in directory dir into
-// a static, stripped, path-free binary at out. The error holds the compiler's words.
-func BuildBinary(ctx context.Context, dir, pkg, out string) error {
-	args := append([]string{"build"}, BuildFlags...)
-	cmd := exec.CommandContext(ctx, "go", append(args, "-buildvcs=false", "-ldflags=-s -w", "-o", out, pkg)...)
+// a static, stripped, path-free binary at out, with more flags of the go command after the usual ones. The error holds
+// the compiler's words.
+func BuildBinary(ctx context.Context, dir, pkg, out string, more ...string) error {
+	args := slices.Concat([]string{"build"}, BuildFlags, []string{"-buildvcs=false", "-ldflags=-s -w"}, more, []string{"-o", out, pkg})
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if text, err := cmd.CombinedOutput(); err != nil {

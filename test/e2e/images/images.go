@@ -67,6 +67,27 @@ func Build(ctx context.Context, root, dir string, versions ...string) (*Set, err
 	return s, nil
 }
 
+// Release is a version of the module: its plugin, and the name and the archive of its agent's image.
+type Release struct {
+	Version, Plugin, Ref, Archive string
+}
+
+// BuildRelease builds a version of the module at root into dir, with more flags of the go command, as -overlay.
+func BuildRelease(ctx context.Context, root, dir, version string, more ...string) (*Release, error) {
+	r := &Release{Version: version, Ref: "localhost/scylla-agent:" + version,
+		Plugin: filepath.Join(dir, "kubectl-scylla-"+version), Archive: filepath.Join(dir, "scylla-agent-"+version+".tar")}
+	agent := filepath.Join(dir, "scylla-agent-"+version)
+	more = append(more, "-ldflags=-s -w -X github.com/kubectl-scylla/kubectl-scylla/internal/base/version.version="+version)
+	for pkg, out := range map[string]string{"./cmd/kubectl-scylla": r.Plugin, "./cmd/scylla-agent": agent} {
+		if err := image.BuildBinary(ctx, root, pkg, out, more...); err != nil {
+			return nil, err
+		}
+	}
+	spec := Agent(agent)
+	spec.Ref = r.Ref
+	return r, image.Write(r.Archive, spec)
+}
+
 // Agent is scylla-agent's image: the binary, and a user other than root.
 func Agent(binary string) image.Spec {
 	return image.Spec{
