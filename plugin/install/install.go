@@ -307,7 +307,7 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 				narrower = exit.WithHint(
 					exit.Refusedf("%s has %d fields that this build does not know, such as %s: they would be lost",
 						Name(u), len(lost), lost[0]),
-					"use a newer kubectl-scylla; this is "+o.version)
+					"use a newer kubectl-scylla; this is "+o.version+"; or keep that CRD: --allow-downgrade")
 			}
 		}
 	}
