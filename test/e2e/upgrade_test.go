@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
 
+// gate begins the flag that turns the protection on or off, which a next installation keeps.
+const gate = "--feature-gates=BootstrapSynchronisation="
+
 const reportCRD = "scylladbstatusreports.scylla.scylladb.com"
 
 // notYet are what the cluster report of 24 November 2026 did not have, with the file of internal/api that has it today: fields, and the list of the values of one.
@@ -43,13 +47,13 @@ var notYet = []struct{ file, path string }{
 }
 
 // The controller is upgraded while a barrier waits and a replacement stands between its record and the deletion of the volume, and goes back to the older
-// version while a barrier waits. The Pods' agents are older ones all the time.
+// version while a barrier waits. The Pods' agents are older ones all the time. In the end the controller's gate is off, which opens a barrier that waits.
 //
 // Long: one story, told in order; each part begins with the cluster that the one before has left.
 func TestARunningControllerIsUpgradedAndGoesBack(t *testing.T) { // replaces the controller of all: not parallel
 	covers(t, "controller", "controller/replacement", "controller/views", "internal/agent/barrier", "internal/api/crds", "internal/replace",
 		"plugin/install")
-	pods(t, 5)
+	pods(t, 6)
 	w := world(t)
 	f := inNamespace(t, w, "upgrade")
 	older, newer := f.releases()
@@ -67,7 +71,7 @@ func TestARunningControllerIsUpgradedAndGoesBack(t *testing.T) { // replaces the
 	}}))
 	f.ready(3)
 	f.healthy()
-	victim, first, second := rack3+"-0", rack2+"-1", rack1+"-1"
+	victim, first, second, third := rack3+"-0", rack2+"-1", rack1+"-1", rack2+"-2"
 	id, claim, pod := f.hostID(victim), f.claim(victim), f.pod(victim).UID
 	deleted := f.deletions()
 
@@ -118,6 +122,23 @@ func TestARunningControllerIsUpgradedAndGoesBack(t *testing.T) { // replaces the
 	f.revive(victim)
 	f.ready(5)
 	f.healthy()
+
+	t.Log("the gate is off")
+	f.kill(victim, rack1+"-0")
+	f.must(f.Scale(f.ctx, f.namespace, rack2, 3))
+	f.untilBarrierRuns(third)
+	f.barrierSays(third, victim)
+	contains(t, "the older version again", older.install(2, gate+"false"), "fields that this build does not know", "--allow-downgrade")
+	older.install(0, gate+"false", "--allow-downgrade")
+	f.waitFor("the Lease to list the cluster as unprotected", func(ctx context.Context) (bool, string, error) {
+		l := &coordinationv1.Lease{}
+		err := f.Client.Get(ctx, client.ObjectKey{Namespace: "kubectl-scylla", Name: api.LeaseName}, l)
+		return err == nil && l.Annotations[api.AnnotationUnprotected] == api.KeepMark(f.namespace, "demo"), fmt.Sprint(l.Annotations), err
+	})
+	const off = "may start: feature gate BootstrapSynchronisation is off at controller kubectl-scylla-controller-"
+	f.barrierSays(third, off)
+	f.untilEvent(third, off)
+
 	want := []string{"PersistentVolumeClaim data-" + victim + " " + string(claim), "Pod " + victim + " " + string(pod)}
 	if diff := cmp.Diff(want, deleted()); diff != "" {
 		t.Errorf("deleted (-want +got):\n%s", diff)
@@ -188,7 +209,7 @@ func (f *fixture) installAnew(r release) {
 	f.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if res, err := f.Plugin(ctx, "install", "--image", images.AgentRef, "--yes", "--upgrade"); err != nil || res.Code != 0 {
+		if res, err := f.Plugin(ctx, "install", "--image", images.AgentRef, "--yes", "--upgrade", gate+"true"); err != nil || res.Code != 0 {
 			f.t.Errorf("install the shipped version: %v, exit %d\n%s%s", err, res.Code, res.Stdout, res.Stderr)
 		}
 		if err := f.Hurry(ctx); err != nil {
