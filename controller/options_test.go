@@ -34,6 +34,10 @@ func TestDefaultsAreUsable(t *testing.T) {
 		!v.remoteSelector.Matches(labelSet{api.LabelRemoteKubeconfig: "eu"}) || v.remoteSelector.Matches(labelSet{}) || len(v.Namespaces) != 0 {
 		t.Errorf("got %+v", v)
 	}
+	// Another controller leads 2 s after an orderly end, and 17 s after a crash.
+	if orderly, crash := v.RetryPeriod, v.LeaseDuration+v.RetryPeriod; orderly != 2*time.Second || crash != 17*time.Second {
+		t.Errorf("another controller leads %v after an orderly end and %v after a crash", orderly, crash)
+	}
 }
 
 type labelSet map[string]string

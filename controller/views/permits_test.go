@@ -54,7 +54,7 @@ func TestNoPermitWhileAllRowsSayUPAndReportersAreCutOff(t *testing.T) {
 	if got := b.permitted(); len(got) > 0 {
 		t.Errorf("permits of %v, and nobody can say that demo-rack3-0 is UP: %+v", got, b.stored.Members)
 	}
-	if w := b.stored.Queue[0]; w.Member != name || !slices.Equal(w.Nodes, []string{"demo-rack3-0"}) {
+	if w := b.stored.Queue[0]; w.Member != name || w.Reason != "PermitWaitsForMembers" || !slices.Equal(w.Nodes, []string{"demo-rack3-0"}) {
 		t.Errorf("queue %+v", b.stored.Queue)
 	}
 	// Another process takes over: it gives none either.

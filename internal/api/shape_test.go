@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -53,6 +54,34 @@ func shape(at string, schema map[string]any, into map[string]string) {
 		default:
 			into[at+" "+k] = fmt.Sprint(v)
 		}
+	}
+}
+
+func TestKindOfTheClusterReport(t *testing.T) {
+	const want = "scylla.scylladb.com/v1alpha1, Kind=ScyllaDBStatusReport"
+	scheme := runtime.NewScheme()
+	if err := api.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	kinds, _, err := scheme.ObjectKinds(&api.ScyllaDBStatusReport{})
+	if err != nil || len(kinds) != 1 || kinds[0].String() != want {
+		t.Errorf("the type is %v, want %s (%v)", kinds, want, err)
+	}
+	data, err := crds.FS.ReadFile("scylla.scylladb.com_scylladbstatusreports.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := decode(t, data)
+	group, _, _ := unstructured.NestedString(crd, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(crd, "spec", "versions")
+	for _, v := range versions {
+		if got := fmt.Sprintf("%s/%s, Kind=%s", group, v.(map[string]any)["name"], kind); got != want {
+			t.Errorf("the CRD is of %s, want %s", got, want)
+		}
+	}
+	if len(versions) != 1 {
+		t.Errorf("%d versions", len(versions))
 	}
 }
 

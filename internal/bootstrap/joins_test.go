@@ -150,3 +150,19 @@ func TestB3AColdStartOfTheWholeCluster(t *testing.T) {
 		})
 	}
 }
+
+// One cell of the nine that is not UP is enough to hold a join.
+func TestEachOfThreeNodesHasToSeeEachUp(t *testing.T) {
+	if v := Decide(newcomer()); v.Decision != DecisionAllUp {
+		t.Fatalf("all are UP: %s %v", v.Decision, reasonsOf(v))
+	}
+	for _, observer := range []string{idA, idB, idC} {
+		for _, observed := range []string{idA, idB, idC} {
+			in := newcomer()
+			in.Matrix = newMatrix(down(threeUp(), observer, observed))
+			if v := Decide(in); v.Decision != DecisionWait || v.Satisfied {
+				t.Errorf("%s sees %s DOWN alone: %s %v", observer, observed, v.Decision, reasonsOf(v))
+			}
+		}
+	}
+}

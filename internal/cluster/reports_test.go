@@ -174,6 +174,11 @@ func TestAReportThatWouldBeRefusedSaysThatNobodyHasReported(t *testing.T) {
 	if diff := cmp.Diff([]api.RackReport{{Name: "r1", Nodes: []api.NodeReport{{HostID: &h}}}}, WithoutObservations(small.Racks)); diff != "" {
 		t.Errorf("racks (-want +got):\n%s", diff)
 	}
+	for n, tooLarge := range map[int]bool{108: false, 109: true} { // at most 118 bytes a cell, and 1.4 MB in all
+		if got := uniform(t, n, nil).LocalReports()[0].TooLarge; got != tooLarge {
+			t.Errorf("whole rows of %d nodes: too large %v", n, got)
+		}
+	}
 	large := uniform(t, 200, nil)
 	report := large.LocalReports()[0]
 	if !report.TooLarge || len(report.Racks[0].Nodes) != 200 {
@@ -415,7 +420,7 @@ func TestWholeRowsUpTo32Nodes(t *testing.T) {
 		}
 		return New(o, SourceAnnotation, start)
 	}
-	strangers := uniform(t, MaxWholeRows, func(_ int, row []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
+	strangers := uniform(t, 32, func(_ int, row []api.ObservedNodeStatusReport) []api.ObservedNodeStatusReport {
 		return append(row, sees("UP", stage.UUID("zz"))...)
 	})
 	for name, c := range map[string]struct {
@@ -423,12 +428,12 @@ func TestWholeRowsUpTo32Nodes(t *testing.T) {
 		whole bool
 	}{
 		"one node":                             {uniform(t, 1, nil), true},
-		"32 nodes":                             {uniform(t, MaxWholeRows, nil), true},
-		"33 nodes":                             {uniform(t, MaxWholeRows+1, nil), false},
+		"32 nodes":                             {uniform(t, 32, nil), true},
+		"33 nodes":                             {uniform(t, 33, nil), false},
 		"32 rows of 33 nodes":                  {strangers, false},
-		"32 nodes whose rows may be old":       {old(MaxWholeRows), false},
+		"32 nodes whose rows may be old":       {old(32), false},
 		"200 nodes whose rows may be old":      {old(200), false},
-		"32 nodes beside an unread datacenter": {uniform(t, MaxWholeRows, nil), false},
+		"32 nodes beside an unread datacenter": {uniform(t, 32, nil), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

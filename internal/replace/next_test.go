@@ -289,6 +289,10 @@ func TestByAddress(t *testing.T) {
 	if s := Next(end); s.Action != ActionFinish || s.Last.HostID != hostOld {
 		t.Errorf("end: %s %v", s.Action, s.Waiting)
 	}
+	ready(end.Self.Pod, false)
+	if s := Next(end); s.Action != ActionWaitReady {
+		t.Errorf("its Pod is not Ready: %s %v", s.Action, s.Waiting)
+	}
 }
 
 func TestChecks(t *testing.T) {

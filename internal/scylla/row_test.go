@@ -118,14 +118,15 @@ func TestRowAtEachStageOfStarting(t *testing.T) {
 			"/storage_service/nodes/joining": list("10.0.0.1")}), want: "35d0=UP 8ebd=UP/JOINING", hostID: idA},
 		"one member's address is not known": {answers: with(map[string]answer{pathMembers: fails(500, "std::runtime_error (No ip address for "+idB+" when one is expected)")}),
 			want: "error", error: "No ip address for", hostID: idA},
-		"live fails, members do not":  {answers: with(map[string]answer{pathLive: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
-		"down fails, members do not":  {answers: with(map[string]answer{pathDown: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
-		"gossip's own states fail":    {answers: with(map[string]answer{pathEndpoints: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
-		"states are cut off":          {answers: with(map[string]answer{pathEndpoints: {body: `[{"addrs":"10.0.0.1","is_al`}}), want: "error", error: "unexpected response", hostID: idA},
-		"joining list fails":          {answers: with(map[string]answer{"/storage_service/nodes/joining": fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
-		"decommissioned, gossip gone": {answers: with(map[string]answer{pathMode: text("DECOMMISSIONED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},
-		"drained, gossip gone":        {answers: with(map[string]answer{pathMode: text("DRAINED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},
-		"everything else is optional": {answers: map[string]answer{pathMembers: usual()[pathMembers], pathLive: usual()[pathLive]}, want: "35d0=UP 8ebd=UP"},
+		"gossip is there, the list of members is not": {answers: with(map[string]answer{pathMembers: gone}), want: "error", error: "HTTP 404", hostID: idA},
+		"live fails, members do not":                  {answers: with(map[string]answer{pathLive: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
+		"down fails, members do not":                  {answers: with(map[string]answer{pathDown: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
+		"gossip's own states fail":                    {answers: with(map[string]answer{pathEndpoints: fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
+		"states are cut off":                          {answers: with(map[string]answer{pathEndpoints: {body: `[{"addrs":"10.0.0.1","is_al`}}), want: "error", error: "unexpected response", hostID: idA},
+		"joining list fails":                          {answers: with(map[string]answer{"/storage_service/nodes/joining": fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
+		"decommissioned, gossip gone":                 {answers: with(map[string]answer{pathMode: text("DECOMMISSIONED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},
+		"drained, gossip gone":                        {answers: with(map[string]answer{pathMode: text("DRAINED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},
+		"everything else is optional":                 {answers: map[string]answer{pathMembers: usual()[pathMembers], pathLive: usual()[pathLive]}, want: "35d0=UP 8ebd=UP"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newFakeNode(t, c.answers)

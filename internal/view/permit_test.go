@@ -341,23 +341,23 @@ func TestPermitsAreSafe(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			p.now = p.now.Add(view.Interval)
 			a := &p.scene.Requests[rapid.IntRange(0, 2).Draw(t, "who")]
-			switch rapid.IntRange(0, 9).Draw(t, "what") {
-			case 0:
+			switch rapid.IntRange(0, 9).Draw(t, "what") { // rapid draws small numbers more often: mostly time passes
+			case 9:
 				p.granter = view.Granter{}
-			case 1:
+			case 8:
 				if len(p.members) > 0 {
 					p.members[rapid.IntRange(0, 1).Draw(t, "member")].State = rapid.SampledFrom([]api.NodeStatus{api.NodeStatusUp, api.NodeStatusDown, api.NodeStatusUnknown}).Draw(t, "state")
 				}
-			case 2: // a new Pod
+			case 7: // a new Pod
 				pods++
 				newPod(*a, fmt.Sprint("pod", pods))
 			case 3: // its barrier opens, if it may
 				if p.stored != nil && slices.Contains(holders(view.Permits{Permits: p.stored.Permits}), a.Name()) {
 					opens(*a)
 				}
-			case 4:
+			case 6:
 				a.ClaimUID = types.UID(fmt.Sprint("claim", pods))
-			case 5:
+			case 4, 5:
 				a.Refused = rapid.SampledFrom([]string{"", "", string(words.FirstNodePending)}).Draw(t, "refused")
 			}
 			before := p.stored

@@ -338,7 +338,7 @@ func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
-		w.o.Stabilisation = new(time.Minute)
+		w.o.Stabilisation = new(27 * time.Second) // all have been UP for so long when the view is 22 s old, and its limit is 20 s
 		_, done := running(t, w)
 		time.Sleep(5 * time.Second)
 		w.renew(nil)

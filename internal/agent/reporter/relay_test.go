@@ -122,6 +122,23 @@ func (w *world) metric(f *follower, name string) (sum float64) {
 	return sum
 }
 
+// Applications and probes see no difference while the controller is away for an hour: the row has all UP, and the reporter is ready.
+func TestAReporterIsReadyWithoutAController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newWorld(t, "").follows(&leader{err: errors.New("connection refused")})
+		for range int(time.Hour / DefaultInterval) {
+			if err := f.step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f.look(t.Context())
+			if err := f.ready(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(DefaultInterval)
+		}
+	})
+}
+
 // The controller's view is relayed with its age, which goes on by the reporter's own clock, and ends at the greatest view limit of any cluster.
 func TestARelayHandsOnWhatTheControllerSaysWithItsAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -246,6 +246,26 @@ func TestIntervalBelowTheMinimumIsRefused(t *testing.T) {
 	}
 }
 
+func TestAChangeIsInTheRowAfterOneInterval(t *testing.T) {
+	for _, interval := range []time.Duration{5 * time.Second, 20 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, "")
+			w.o.Interval = interval
+			defer w.start()()
+			time.Sleep(time.Second)
+			w.node.sees(false)
+			time.Sleep(interval - 2*time.Second)
+			if o := w.row().ObservedNodes[0]; o.Status != "UP" {
+				t.Errorf("%v: polled before: %+v", interval, o)
+			}
+			time.Sleep(2 * time.Second)
+			if o := w.row().ObservedNodes[0]; o.Status != "DOWN" {
+				t.Errorf("%v: not polled: %+v", interval, o)
+			}
+		})
+	}
+}
+
 func TestWritesOnlyWhenTheContentChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
