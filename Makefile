@@ -73,6 +73,10 @@ steady: ## The tests of changed packages 20 times on a quarter of a core (PACKAG
 mutants: ## Planted bugs; a test must find each of them
 	@go run ./test/run/mutants
 
+.PHONY: seeds-proof
+seeds-proof: ## One planted bug against each statement of docs/reference/seeds.md; a test of that statement must find it
+	@go run ./test/run/mutants -rows -tables=test/run/mutants/seeds.txt
+
 .PHONY: rehearse
 rehearse: ## Deliberate failures in real Pods, measured against documented times and written to docs/internals.md
 	@test/cluster/install-prerequisites.sh

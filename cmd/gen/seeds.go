@@ -25,10 +25,11 @@ type seedText struct {
 }
 
 // statement is one statement of a text in our words, with its code and tests, or the reason why it
-// is not implemented.
+// is not implemented. NoBug is the reason why no bug of make seeds-proof is planted against it.
 type statement struct {
 	Says, State, Why string
 	Code, Tests      []string
+	NoBug            string
 }
 
 // States of a statement.
@@ -47,7 +48,7 @@ Here you find each statement of the five texts that this project began with, whe
 - **different**: the statement does not hold, for the reason after the arrow.
 - **open**: the statement does not hold yet, or no test shows it. The text after the arrow names what is missing.
 
-` + "`make rehearse`" + ` alone runs ` + "`test/e2e.TestRehearsals`" + `. [With the Scylla Operator](../scylla-operator.md#where-the-verdicts-differ) compares the two barriers.
+` + "`make rehearse`" + ` alone runs ` + "`test/e2e.TestRehearsals`" + `. ` + "`make seeds-proof`" + ` plants one bug against each statement that a test shows, and expects a test of that statement to fail. [With the Scylla Operator](../scylla-operator.md#where-the-verdicts-differ) compares the two barriers.
 
 `
 
@@ -70,7 +71,7 @@ func seedsPage(root string, data []byte) ([]byte, error) {
 				return nil, fmt.Errorf("%s (%s): %w", no, r.Says, err)
 			}
 			fmt.Fprintf(&tables, "- **%s** %s: %s%s%s\n", no, r.State, r.Says, after(" → ", r.Why),
-				after(" ", r.shown()))
+				after(" ", r.shown())+after(". No bug is planted: ", r.NoBug))
 			count[r.State]++
 		}
 		fmt.Fprintf(&sums, "| %s | %d |", cell(text.Title), len(text.Rows))
@@ -97,6 +98,8 @@ func (r *statement) check(root string) error {
 		return errors.New("done requires a file and a test: name them, or call it open")
 	case r.State == seedDone && r.Why != "":
 		return errors.New("done requires no reason: is it different?")
+	case r.NoBug != "" && len(r.Tests) == 0:
+		return errors.New("noBug is for a statement that names tests")
 	case (r.State == seedDifferent || r.State == seedOpen) && r.Why == "":
 		return fmt.Errorf("%s requires a reason", r.State)
 	case r.State != seedDone && r.State != seedDifferent && r.State != seedOpen:

@@ -108,7 +108,11 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 		all = append(all, unit{name: "mutants " + p, key: key(map[string]bool{strings.Join(tests, " "): true}),
 			args: []string{"go", "run", "./test/run/mutants", "-run=^" + p + ": "}})
 	}
-	all = append(all,
+	statements := map[string]bool{"seeds-proof": true, in.tree("test/run/mutants"): true}
+	for _, p := range in.tested(func(string, *listed) bool { return true }) {
+		statements[in.ofTests("", p)] = true
+	}
+	all = append(all, unit{name: "seeds-proof", args: []string{"make", "seeds-proof"}, key: key(statements)},
 		// Modules of their own, so that the gate compiles neither Prometheus nor Helm.
 		unit{name: "monitoring", args: []string{"go", "-C", monitoring, "test", "-vet=off", "-count=1", "-timeout=20m", "./..."},
 			key: in.ofCommands("monitoring", nil, monitoring, "docs/monitoring")},

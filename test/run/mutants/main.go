@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -32,13 +33,15 @@ const together = 2
 
 func main() {
 	var o options
-	flag.StringVar(&o.table, "table", "test/run/mutants/mutants.txt", "the planted bugs")
-	pattern := flag.String("run", "", "only mutants whose \"package: name\" matches this regular expression")
+	tables := flag.String("tables", "test/run/mutants/mutants.txt", "the planted bugs, one or more files with a comma between them")
+	flag.BoolVar(&o.rows, "rows", false, "only mutants of a row of docs/reference/seeds.md, by the tests that are recorded and by no others")
+	pattern := flag.String("run", "", "only mutants whose rows and \"package: name\" match this regular expression")
 	flag.BoolVar(&o.list, "list", false, "list the mutants with their tests, and run nothing")
 	flag.BoolVar(&o.record, "record", false, "run every test of each package, and write down all tests that fail")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	o.tables = strings.Split(*tables, ",")
 	var err error
 	if o.run, err = regexp.Compile(*pattern); err == nil {
 		err = run(ctx, o, os.Stdout)
@@ -50,21 +53,24 @@ func main() {
 }
 
 type options struct {
-	root, table  string // root is the folder of the module; the working directory where empty
-	run          *regexp.Regexp
-	list, record bool
+	root               string // the folder of the module; the working directory where empty
+	tables             []string
+	run                *regexp.Regexp
+	list, record, rows bool
 }
 
 func run(ctx context.Context, o options, out io.Writer) error {
-	t, err := readTable(filepath.Join(o.root, o.table))
+	tables, err := readTables(o.root, o.tables)
 	if err != nil {
 		return err
 	}
 	var chosen []*mutant
 	var errs []error
-	for _, m := range t.mutants {
-		if o.run.MatchString(m.String()) {
-			chosen, errs = append(chosen, m), append(errs, m.locate(o.root))
+	for _, t := range tables {
+		for _, m := range t.mutants {
+			if o.run.MatchString(m.String()+" "+strings.Join(m.rows, " ")) && (len(m.rows) > 0 || !o.rows) {
+				chosen, errs = append(chosen, m), append(errs, m.locate(o.root))
+			}
 		}
 	}
 	if err := errors.Join(errs...); err != nil || o.list {
@@ -74,7 +80,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	if len(chosen) == 0 {
-		return fmt.Errorf("no mutant of %s matches %q", o.table, o.run)
+		return fmt.Errorf("no mutant of %s matches %q", strings.Join(o.tables, ","), o.run)
 	}
 	scratch, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -90,14 +96,17 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	if o.record {
-		if err := t.write(); err != nil {
+		for _, t := range tables {
+			errs = append(errs, t.write())
+		}
+		if err := errors.Join(errs...); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintf(out, "%d found, %d missed\n", counts[found], counts[missed])
 	switch {
 	case counts[broken] > 0:
-		return fmt.Errorf("%d mutants are broken: correct them in %s", counts[broken], o.table)
+		return fmt.Errorf("%d mutants are broken: correct them in %s", counts[broken], strings.Join(o.tables, ","))
 	case counts[missed] > 0:
 		return fmt.Errorf("%d mutants are missed: write a test that fails for each", counts[missed])
 	}
@@ -132,7 +141,11 @@ func (w *worker) tryAll(ctx context.Context, chosen []*mutant, out io.Writer) (m
 				return ctx.Err() // the verdict is that of an interrupted test
 			}
 			counts[verdict]++
-			fmt.Fprintf(out, "%-6s %5.1fs  %s: %s\n", verdict, time.Since(start).Seconds(), m, text)
+			name := m.String()
+			if w.rows {
+				name = strings.Join(m.rows, " ") + " " + name
+			}
+			fmt.Fprintf(out, "%-6s %5.1fs  %s: %s\n", verdict, time.Since(start).Seconds(), name, text)
 			return nil
 		})
 	}
@@ -140,17 +153,23 @@ func (w *worker) tryAll(ctx context.Context, chosen []*mutant, out io.Writer) (m
 	return counts, err
 }
 
-// unchanged runs the tests without a mutant: one that fails already would find every mutant.
+// unchanged runs the tests without a mutant: one that fails already would find every mutant. For
+// rows it runs the recorded tests alone.
 func (w *worker) unchanged(ctx context.Context, chosen []*mutant) error {
-	var packages []string
+	names := map[string][]string{}
 	for _, m := range chosen {
 		for _, r := range m.red {
-			packages = append(packages, "./"+r.pkg)
+			names[r.pkg] = append(names[r.pkg], r.names...)
 		}
 	}
-	slices.Sort(packages)
-	cmd := w.command(ctx, append([]string{"test", "-vet=off"}, slices.Compact(packages)...)...)
-	if text, err := cmd.CombinedOutput(); err != nil {
+	args := []string{"test", "-vet=off"}
+	if w.rows {
+		args = append(args, "-run=^("+strings.Join(slices.Concat(slices.Collect(maps.Values(names))...), "|")+")$")
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(names)) {
+		args = append(args, "./"+pkg)
+	}
+	if text, err := w.command(ctx, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("run the tests without a mutant: %w\n%s", err, text)
 	}
 	return nil
@@ -165,7 +184,7 @@ func (w *worker) command(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // try runs the recorded tests of one mutant. If none of them fails, for example after a test was
-// renamed, it runs the whole package.
+// renamed, it runs the whole package, but for a row, whose own tests must find it.
 func (w *worker) try(ctx context.Context, m *mutant, number int) (verdict, text string) {
 	changed := filepath.Join(w.scratch, fmt.Sprintf("%d.go", number))
 	overlay, err := w.overlay(m, changed)
@@ -181,7 +200,7 @@ func (w *worker) try(ctx context.Context, m *mutant, number int) (verdict, text 
 			names, err = w.test(ctx, overlay, r.pkg, "-failfast", "-run=^("+strings.Join(r.names, "|")+")$")
 		}
 		switch {
-		case err != nil || len(names) > 0:
+		case err != nil || len(names) > 0 || w.rows:
 		case w.record:
 			if names, err = w.test(ctx, overlay, r.pkg); len(names) > 0 {
 				r.names = names
@@ -272,6 +291,7 @@ func imports(dir, pkg string) (bool, error) {
 type mutant struct {
 	line     int // in the table
 	name, in string
+	rows     []string // of docs/reference/seeds.md that it contradicts
 	old, new string
 	red      []red
 
@@ -296,11 +316,16 @@ func (m *mutant) tests() string {
 	return strings.Join(out, ", ")
 }
 
-// locate finds the old line in the package, in any file, at any line and with any indentation.
+// locate finds the old line in the package, in any file that is compiled or embedded, at any line
+// and with any indentation.
 func (m *mutant) locate(root string) error {
-	files, err := filepath.Glob(filepath.Join(root, m.in, "*.go"))
-	if err != nil {
-		return err
+	var files []string
+	for _, suffix := range []string{".go", ".yaml"} {
+		some, err := filepath.Glob(filepath.Join(root, m.in, "*"+suffix))
+		if err != nil {
+			return err
+		}
+		files = append(files, some...)
 	}
 	var at []string
 	for _, file := range files {
@@ -331,7 +356,27 @@ func (m *mutant) locate(root string) error {
 		m.line, m, m.old, strings.Join(at, ", "))
 }
 
-// table is mutants.txt.
+// readTables returns an error if two mutants have one name.
+func readTables(root string, files []string) ([]*table, error) {
+	var out []*table
+	names := map[string]bool{}
+	for _, file := range files {
+		t, err := readTable(filepath.Join(root, file))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range t.mutants {
+			if names[m.String()] {
+				return nil, fmt.Errorf("%s:%d: %s needs a name of its own", file, m.line, m)
+			}
+			names[m.String()] = true
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// table is one file of mutants.
 type table struct {
 	file    string
 	lines   []string
@@ -345,7 +390,6 @@ func readTable(file string) (*table, error) {
 	}
 	t := &table{file: file, lines: strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")}
 	var m *mutant
-	names := map[string]bool{}
 	for i, line := range t.lines {
 		key, value, ok := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
@@ -355,16 +399,14 @@ func readTable(file string) (*table, error) {
 			m = &mutant{line: i + 1, name: value}
 			t.mutants = append(t.mutants, m)
 		case m == nil || !ok || !m.set(key, value, i):
-			return nil, fmt.Errorf("%s:%d: a mutant has the lines name, in, old, new, and red once or more, not %q",
+			return nil, fmt.Errorf("%s:%d: a mutant has the lines name, in, old, new, red once or more, and maybe rows, not %q",
 				file, i+1, line)
 		}
 	}
 	for _, m := range t.mutants {
-		if m.name == "" || m.in == "" || m.old == "" || m.old == m.new || len(m.red) == 0 || names[m.String()] {
-			return nil, fmt.Errorf("%s:%d: %s needs a name of its own, in, old, another new, and red",
-				file, m.line, m)
+		if m.name == "" || m.in == "" || m.old == "" || m.old == m.new || len(m.red) == 0 {
+			return nil, fmt.Errorf("%s:%d: %s needs a name, in, old, another new, and red", file, m.line, m)
 		}
-		names[m.String()] = true
 	}
 	return t, nil
 }
@@ -377,6 +419,8 @@ func (m *mutant) set(key, value string, line int) bool {
 		m.old = value
 	case "new":
 		m.new = value
+	case "rows":
+		m.rows = strings.Fields(value)
 	case "red":
 		words := strings.Fields(value)
 		if len(words) == 0 {

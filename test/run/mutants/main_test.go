@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,12 +14,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 )
 
-// The whole table fits the source of today, so that a change of a line names its mutant at once.
+var both = []string{"test/run/mutants/mutants.txt", "test/run/mutants/seeds.txt"}
+
+// Both tables fit the source of today, so that a change of a line names its mutant at once.
 func TestTable(t *testing.T) {
 	var out bytes.Buffer
-	o := options{root: "../../..", table: "test/run/mutants/mutants.txt", run: all, list: true}
+	o := options{root: "../../..", tables: both, run: all, list: true}
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +46,67 @@ func TestTable(t *testing.T) {
 
 var all = regexp.MustCompile("")
 
+// Each statement of docs/reference/seeds.md that a test shows has one bug, which one of its own tests
+// finds, or a reason why it has none.
+func TestEachStatementHasItsBug(t *testing.T) {
+	data, err := os.ReadFile("../../../cmd/gen/seeds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []struct {
+		ID   string
+		Rows []struct {
+			NoBug string
+			Tests []string
+		}
+	}
+	if err := yaml.Unmarshal(data, &texts); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := readTables("../../..", []string{"test/run/mutants/seeds.txt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bugs := map[string][]*mutant{}
+	for _, table := range tables {
+		for _, m := range table.mutants {
+			for _, row := range m.rows {
+				bugs[row] = append(bugs[row], m)
+			}
+		}
+	}
+	for _, text := range texts {
+		for i, r := range text.Rows {
+			row := fmt.Sprintf("%s%d", text.ID, i+1)
+			found := bugs[row]
+			delete(bugs, row)
+			if r.NoBug != "" || len(r.Tests) == 0 {
+				if len(found) > 0 {
+					t.Errorf("%s has a bug (%s) and a reason to have none, or no test", row, found[0])
+				}
+				continue
+			}
+			if len(found) != 1 {
+				t.Errorf("%s has %d bugs, want one, or noBug with the reason, in cmd/gen/seeds.yaml", row, len(found))
+				continue
+			}
+			for _, red := range found[0].red {
+				for _, name := range red.names {
+					if test := red.pkg + " " + name; len(found[0].rows) == 1 && !slices.Contains(r.Tests, test) {
+						t.Errorf("%s: %s is found by %s, which is no test of the row: %q", row, found[0], test, r.Tests)
+					}
+				}
+			}
+		}
+	}
+	for row, found := range bugs {
+		t.Errorf("%s is no row: correct the rows of %s", row, found[0])
+	}
+}
+
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	err := run(t.Context(), options{root: "testdata/tiny", table: "mutants.txt", run: all}, &out)
+	err := run(t.Context(), options{root: "testdata/tiny", tables: []string{"mutants.txt"}, run: all}, &out)
 	if err == nil || err.Error() != "1 mutants are broken: correct them in mutants.txt" {
 		t.Errorf("error %v", err)
 	}
@@ -69,7 +131,7 @@ func TestRecord(t *testing.T) {
 	const table = "name: a bug\nin:   greatest\nold:  if a > b {\nnew:  if a < b {\nred:  greatest"
 	root := tiny(t, map[string]string{"mutants.txt": table + "\n"})
 	var out bytes.Buffer
-	if err := run(t.Context(), options{root: root, table: "mutants.txt", run: all, record: true}, &out); err != nil {
+	if err := run(t.Context(), options{root: root, tables: []string{"mutants.txt"}, run: all, record: true}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	text, err := os.ReadFile(filepath.Join(root, "mutants.txt"))
@@ -97,7 +159,7 @@ func TestErrors(t *testing.T) {
 			if tt.fails != "" {
 				files["greatest/fails_test.go"] = tt.fails
 			}
-			err := run(t.Context(), options{root: tiny(t, files), table: "mutants.txt", run: all}, io.Discard)
+			err := run(t.Context(), options{root: tiny(t, files), tables: []string{"mutants.txt"}, run: all}, io.Discard)
 			if err == nil || !regexp.MustCompile(tt.err).MatchString(err.Error()) {
 				t.Errorf("error %v, want %q", err, tt.err)
 			}
