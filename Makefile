@@ -24,7 +24,6 @@ export CGO_ENABLED := 0
 
 # Tools, pinned; run through the module proxy, never installed into the system.
 CONTROLLER_GEN := go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0
-GORELEASER     := go run github.com/goreleaser/goreleaser/v2@v2.16.0
 ACTIONLINT     := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.8
 GOVULNCHECK    := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
@@ -103,11 +102,21 @@ bench: ## Benchmarks with allocations, in one table
 	@go run ./test/run/bench -benchtime $(BENCH_TIME)
 
 # Built once into the user's cache, for each version of it and of Go: compiling it takes longer than running it.
+TOOLS         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kubectl-scylla
+GOVERSION     := $(shell go env GOVERSION)
 LINT_VERSION  := v2.13.1
-GOLANGCI_LINT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kubectl-scylla/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)/golangci-lint
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(LINT_VERSION)-$(GOVERSION)/golangci-lint
+GORELEASER    := $(TOOLS)/goreleaser-v2.16.0-$(GOVERSION)/goreleaser
+SYFT          := $(TOOLS)/syft-v1.57.1-$(GOVERSION)/syft
 
 $(GOLANGCI_LINT):
 	GOBIN=$(@D) go install -ldflags='-s -w' github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+
+$(GORELEASER):
+	GOBIN=$(@D) go install -ldflags='-s -w' github.com/goreleaser/goreleaser/v2@v2.16.0
+
+$(SYFT):
+	GOBIN=$(@D) go install -ldflags='-s -w' github.com/anchore/syft/cmd/syft@v1.57.1
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## golangci-lint, and actionlint for the workflows, pinned
@@ -149,15 +158,18 @@ image: ## Write bin/scylla-agent.tar and bin/scylla-*.tar, OCI archives without 
 	@go run ./test/e2e/images/cmd/build-images -o $(BIN)
 
 .PHONY: snapshot
-snapshot: ## What a release would have, for this machine's target, in dist/ (SNAPSHOT=-all for every target)
-	@if command -v goreleaser >/dev/null; then goreleaser build --snapshot --clean --single-target; else \
-	  echo "SKIPPED goreleaser: it is not on PATH, and building it by version compiles some 1,500 packages, longer than CI may take; test/house/release makes the same from .goreleaser.yaml"; fi
-	go run ./cmd/gen
-	go run ./test/house/release/cmd/snapshot $(SNAPSHOT)
+snapshot: $(GORELEASER) $(SYFT) ## What a release has, in dist/release; without images if no Docker runs, and without signatures
+	$(GORELEASER) check
+	PATH="$(dir $(SYFT)):$$PATH" $(GORELEASER) release --snapshot --clean --skip=sign$(shell docker info >/dev/null 2>&1 || echo ,docker)
+	@# goreleaser only warns about what it cannot find.
+	@cd dist/release && tar -xzOf kubectl-scylla-*.tgz kubectl-scylla/Chart.yaml kubectl-scylla/templates/crds.yaml >/dev/null && \
+	  ls checksums.txt krew/scylla.yaml homebrew/Casks/kubectl-scylla.rb *.tgz *.tar.gz *.zip *.spdx.json
 
 .PHONY: release
-release: ## goreleaser by version, for the tag that is checked out; AGENT_IMAGE is the repository of scylla-agent's image
-	$(GORELEASER) release --clean
+release: $(GORELEASER) $(SYFT) ## Release the tag that is checked out, signed by cosign (AGENT_IMAGE=REPOSITORY of scylla-agent's image; GITHUB_TOKEN)
+	@test -n "$(AGENT_IMAGE)" || { echo "make release needs AGENT_IMAGE, the repository that the image is pushed to"; exit 2; }
+	@for tool in docker cosign; do command -v $$tool >/dev/null || { echo "make release needs $$tool on PATH"; exit 2; }; done
+	PATH="$(dir $(SYFT)):$$PATH" $(GORELEASER) release --clean
 
 .PHONY: vuln
 vuln: ## Known vulnerabilities in the linked modules; skipped with a message if their database cannot be reached

@@ -143,27 +143,36 @@ func template(u *unstructured.Unstructured) (name, text string, err error) {
 // packed returns the chart of a release below dist: with its version, and with its image as the
 // default if the repository is known.
 func packed(root, version, repository string) (files []file, err error) {
-	base := filepath.Join(root, filepath.FromSlash(chartDir))
+	base := filepath.Join(root, filepath.FromSlash(chartDir)) + string(filepath.Separator)
+	replace := map[string][2]string{"Chart.yaml": {"\nversion: 0.0.0\nappVersion: dev\n",
+		"\nversion: " + version + "\nappVersion: " + version + "\n"}}
+	if repository != "" {
+		replace["values.yaml"] = [2]string{"\nimage: \"\"\n", "\nimage: " + repository + ":" + version + "\n"}
+	}
 	err = filepath.WalkDir(base, func(name string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(name)
-		rel := filepath.ToSlash(strings.TrimPrefix(name, base))
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case rel == "Chart.yaml":
-			data = bytes.Replace(data, []byte("\nversion: 0.0.0\nappVersion: dev\n"),
-				[]byte("\nversion: "+version+"\nappVersion: "+version+"\n"), 1)
-		case rel == "values.yaml" && repository != "":
-			data = bytes.Replace(data, []byte("\nimage: \"\"\n"), []byte("\nimage: "+repository+":"+version+"\n"), 1)
+		}
+		rel := filepath.ToSlash(strings.TrimPrefix(name, base))
+		if r, ok := replace[rel]; ok {
+			if bytes.Count(data, []byte(r[0])) != 1 {
+				return fmt.Errorf("%s has no %q", rel, r[0])
+			}
+			data = bytes.Replace(data, []byte(r[0]), []byte(r[1]), 1)
+			delete(replace, rel)
 		}
 		files = append(files, file{name: "dist/chart/" + rel, mode: 0o644, data: data})
 		return nil
 	})
+	if err == nil && len(replace) > 0 {
+		err = fmt.Errorf("%d files are missing", len(replace))
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read the chart: %w", err)
+		return nil, fmt.Errorf("make the chart of a release: %w", err)
 	}
 	return files, nil
 }

@@ -70,6 +70,9 @@ func run(dir, version string) error {
 		if err != nil {
 			return err
 		}
+		if err := os.RemoveAll(filepath.Join(dir, "dist", "chart")); err != nil {
+			return fmt.Errorf("remove what was generated before: %w", err)
+		}
 		files = append(files, chart...)
 	}
 	// Remove files that are no longer generated: a page of a removed command misleads.

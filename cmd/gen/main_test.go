@@ -84,7 +84,7 @@ func TestGeneratedFilesHoldNothingOfThisMachine(t *testing.T) {
 	}
 }
 
-func TestRunRemovesPagesOfVerbsThatAreGone(t *testing.T) {
+func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	stale := filepath.Join(dir, "dist", "man", "kubectl-scylla-gone.1")
 	if err := os.MkdirAll(filepath.Dir(stale), 0o755); err != nil {
@@ -93,7 +93,8 @@ func TestRunRemovesPagesOfVerbsThatAreGone(t *testing.T) {
 	if err := os.WriteFile(stale, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(dir, ""); err != nil {
+	t.Setenv("AGENT_IMAGE", "registry.example.com/scylla-agent")
+	if err := run(dir, "1.2.3"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(stale); !os.IsNotExist(err) {
@@ -101,6 +102,11 @@ func TestRunRemovesPagesOfVerbsThatAreGone(t *testing.T) {
 	}
 	if page, err := os.ReadFile(filepath.Join(dir, "dist", "man", "kubectl-scylla-status.1")); err != nil || !strings.Contains(string(page), "kubectl scylla status") {
 		t.Errorf("the man page of status: %v\n%.200s", err, page)
+	}
+	for name, want := range map[string]string{"Chart.yaml": "version: 1.2.3\nappVersion: 1.2.3\n", "values.yaml": "image: registry.example.com/scylla-agent:1.2.3\n", "templates/crds.yaml": "keep"} {
+		if b, err := os.ReadFile(filepath.Join(dir, "dist", "chart", name)); err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("the chart of a release: %s: %v, want %q", name, err, want)
+		}
 	}
 	info, err := os.Stat(filepath.Join(dir, "completions", "kubectl_complete-scylla"))
 	if err != nil {

@@ -45,7 +45,7 @@ type inputs struct {
 // alsoReads are the files and folders outside of its own that the tests of a package read.
 var alsoReads = map[string][]string{
 	"test/house":         {"cmd", "controller", "internal", "plugin", "test"},
-	"test/house/release": {".goreleaser.yaml", "Makefile"},
+	"test/house/release": {".goreleaser.yaml", "Makefile", "cmd/scylla-agent/Dockerfile"},
 	"test/cluster":       {controlPlane},
 	"test/simulation":    {"test/simulation/vectors"},
 }

@@ -119,7 +119,7 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 		unit{name: "helm", args: []string{"go", "-C", helm, "test", "-vet=off", "-count=1", "-timeout=20m", "./..."},
 			key: in.ofCommands("helm", []string{"plugin/install", "plugin/uninstall", "test/e2e/plane"}, helm, "docs/install", "docs/monitoring", controlPlane)},
 		unit{name: "snapshot", args: []string{"make", "snapshot"},
-			key: in.ofCommands("snapshot", append([]string{"test/house/release/cmd/snapshot", "cmd/gen"}, commands...), ".goreleaser.yaml")},
+			key: in.ofCommands("snapshot", append([]string{"cmd/gen"}, commands...), ".goreleaser.yaml", "cmd/scylla-agent/Dockerfile", "docs/install/chart")},
 		unit{name: "vuln", args: []string{"make", "vuln"}, key: in.ofCommands("vuln", nil, "go.mod", "go.sum")})
 	fuzz, err := in.fuzzTargets()
 	if err != nil {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package release tests what goreleaser does not check: that a release is built as it was tested, and `go install`.
 package release
 
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,37 +17,37 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
+	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/images"
 )
 
 const root = "../../.."
 
-func config(t *testing.T) *Config {
+func read(t *testing.T, name string) []byte {
 	t.Helper()
-	c, err := ReadConfig(filepath.Join(root, ".goreleaser.yaml"))
+	b, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	return b
 }
 
-func TestReleaseHasEveryTarget(t *testing.T) {
-	t.Parallel()
-	got := map[string][]string{}
-	for _, b := range config(t).Builds {
-		for _, o := range b.GOOS {
-			for _, a := range b.GOARCH {
-				got[b.ID] = append(got[b.ID], o+"/"+a)
-			}
-		}
+// config is what the tests read of .goreleaser.yaml.
+type config struct {
+	Builds []struct {
+		ID      string
+		Env     []string
+		Flags   []string
+		Ldflags []string
 	}
-	want := map[string][]string{
-		"kubectl-scylla": {"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"},
-		"scylla-agent":   {"linux/amd64", "linux/arm64"},
+	Archives []struct {
+		ID    string
+		Files []struct{ Src string }
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("targets (-want +got):\n%s", diff)
+	Krews []struct {
+		ShortDescription string `json:"short_description"`
 	}
 }
 
@@ -55,16 +55,12 @@ func TestReleaseHasEveryTarget(t *testing.T) {
 // tested.
 func TestReleaseIsBuiltAsItWasTested(t *testing.T) {
 	t.Parallel()
-	c := config(t)
-	version, err := os.ReadFile(filepath.Join(root, "internal/base/version/version.go"))
-	if err != nil {
-		t.Fatal(err)
+	var c config
+	if err := yaml.Unmarshal(read(t, ".goreleaser.yaml"), &c); err != nil || len(c.Builds) != 2 || len(c.Krews) != 1 {
+		t.Fatalf("%v, %+v", err, c)
 	}
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags := regexp.MustCompile(`(?m)^export GOFLAGS +\+= (.*)$`).FindSubmatch(makefile)
+	version := read(t, "internal/base/version/version.go")
+	flags := regexp.MustCompile(`(?m)^export GOFLAGS +\+= (.*)$`).FindSubmatch(read(t, "Makefile"))
 	if flags == nil {
 		t.Fatal("the Makefile exports no GOFLAGS: has it moved?")
 	}
@@ -92,17 +88,11 @@ func TestReleaseIsBuiltAsItWasTested(t *testing.T) {
 				t.Errorf("%s: the linker does not set %s", b.ID, name)
 			}
 		}
-		if _, err := os.Stat(filepath.Join(root, b.Main)); err != nil {
-			t.Errorf("%s: %v", b.ID, err)
-		}
 	}
 	for _, a := range c.Archives {
 		for _, file := range a.Files {
+			// goreleaser only warns about a file that is not there. Its hook writes dist.
 			if strings.HasPrefix(file.Src, "dist/") {
-				// goreleaser only warns about a file that is not there, and wants its own folder empty after the hooks.
-				if !slices.Contains(c.Before.Hooks, "go run ./cmd/gen") || strings.HasPrefix(file.Src, c.Dist+"/") || c.Dist == "" {
-					t.Errorf("archive %s: nobody writes %s before (hooks %q, dist %q)", a.ID, file.Src, c.Before.Hooks, c.Dist)
-				}
 				continue
 			}
 			if found, err := filepath.Glob(filepath.Join(root, file.Src)); err != nil || len(found) == 0 {
@@ -110,86 +100,21 @@ func TestReleaseIsBuiltAsItWasTested(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range c.SBOMs {
-		if !slices.Contains(s.Args, "./test/house/release/cmd/sbom") {
-			t.Errorf("the bill of materials is made by %v", s.Args)
-		}
+	// The index of krew accepts no longer one.
+	if short := c.Krews[0].ShortDescription; short == "" || len(short) > 50 {
+		t.Errorf("the short description has %d characters, want 1 to 50", len(short))
 	}
 }
 
-func TestSBOMNamesEveryModule(t *testing.T) {
+// The image of a release is the one that tests and the demo run.
+func TestDockerfile(t *testing.T) {
 	t.Parallel()
-	self := filepath.Join(t.TempDir(), "sbom")
-	if out, err := exec.Command("go", "build", "-o", self, "./cmd/sbom").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	d, err := SBOM(self, "2026-11-01T00:00:00Z")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, names := map[string]bool{d.SPDXID: true}, map[string]bool{}
-	for _, p := range d.Packages {
-		if ids[p.SPDXID] {
-			t.Errorf("%s is there twice", p.SPDXID)
-		}
-		ids[p.SPDXID], names[p.Name] = true, true
-		if !regexp.MustCompile(`^SPDXRef-[A-Za-z0-9.-]+$`).MatchString(p.SPDXID) || p.DownloadLocation == "" || p.LicenseConcluded == "" {
-			t.Errorf("package %+v is no SPDX 2.3", p)
-		}
-	}
-	for _, want := range []string{"stdlib", "sigs.k8s.io/yaml"} {
-		if !names[want] {
-			t.Errorf("module %s is missing", want)
-		}
-	}
-	for _, r := range d.Relationships {
-		if !ids[r.From] || !ids[r.To] {
-			t.Errorf("%+v is about nothing", r)
-		}
-	}
-	var one, two bytes.Buffer
-	again, err := SBOM(self, "2026-11-01T00:00:00Z")
-	if err != nil || d.Write(&one) != nil || again.Write(&two) != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(one.Bytes(), two.Bytes()) || !json.Valid(one.Bytes()) {
-		t.Error("the same binary gives another document")
-	}
-}
-
-func TestKrewManifest(t *testing.T) {
-	t.Parallel()
-	k := config(t).Krews
-	if len(k) != 1 || !k[0].SkipUpload {
-		t.Fatalf("want one krew manifest that is not uploaded by itself, got %+v", k)
-	}
-	good := Platform{
-		URI: "https://example.com/a.tar.gz", Sha256: strings.Repeat("a1", 32), Bin: "kubectl-scylla", Files: []Copy{{"kubectl-scylla", "."}},
-		Selector: Selector{map[string]string{"os": "linux", "arch": "amd64"}},
-	}
-	manifest, err := KrewManifest(k[0], "1.2.3", []Platform{good})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct{ from, to string }{
-		"an unknown field":  {"kind: Plugin", "kind: Plugin\nextra: x"},
-		"another kind":      {"kind: Plugin", "kind: Plug"},
-		"another name":      {"name: scylla", "name: other"},
-		"no version":        {"version: v1.2.3", "version: 1.2.3"},
-		"no sum":            {good.Sha256, "abc"},
-		"an unknown key":    {"os: linux", "distro: linux"},
-		"no program":        {"bin: kubectl-scylla", "bin: \"\""},
-		"no archive":        {"uri: " + good.URI, "uri: \"\""},
-		"no description":    {"shortDescription:", "caveats:"},
-		"an old apiVersion": {krewVersion, "krew.googlecontainertools.github.com/v1alpha1"},
-	} {
-		bad := strings.Replace(string(manifest), tc.from, tc.to, 1)
-		if bad == string(manifest) {
-			t.Errorf("%s: %q is not in the manifest", name, tc.from)
-		}
-		if CheckKrew("scylla", []byte(bad)) == nil {
-			t.Errorf("%s is accepted", name)
-		}
+	agent := images.Agent("x")
+	want := []string{"FROM scratch", "ARG TARGETPLATFORM", "COPY ${TARGETPLATFORM}/scylla-agent " + agent.Files[0].Path,
+		"USER " + agent.User, fmt.Sprintf("ENTRYPOINT [%q]", agent.Entrypoint[0])}
+	_, have, _ := strings.Cut(string(read(t, "cmd/scylla-agent/Dockerfile")), "\n")
+	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(have), "\n")); diff != "" || len(agent.Files) != 1 {
+		t.Errorf("the image of a release (-test/e2e/images +Dockerfile):\n%s", diff)
 	}
 }
 
