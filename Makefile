@@ -87,7 +87,7 @@ simulation: ## 2,000 seeds of kills, partitions, lost disks and messages against
 	go test ./test/simulation -count=1 -timeout 3h -run 'TestSeeds$$' -v -seeds=$(SEEDS)
 
 .PHONY: real
-real: ## Record a real ScyllaDB by docker or podman, see docs/real.md (IMAGE=docker.io/scylladb/scylla:2026.2, ENGINE, FILE)
+real: ## Record a real ScyllaDB by docker, podman or kubectl, see docs/real.md (IMAGE=docker.io/scylladb/scylla:2026.2, ENGINE, FILE)
 	@go run ./test/real/record -image=$(IMAGE) $(if $(ENGINE),-engine=$(ENGINE)) $(if $(FILE),-o=$(FILE))
 
 .PHONY: fuzz

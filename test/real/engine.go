@@ -104,8 +104,8 @@ func (d *Docker) About(ctx context.Context) (engine, digest string, err error) {
 	return strings.TrimSpace(v.Out), strings.TrimSpace(id.Out), errors.Join(v.failed(), id.failed())
 }
 
-// Address implements Engine.
-func (d *Docker) Address(number int) string { return d.subnet + "." + strconv.Itoa(10+number) }
+// Address implements Engine. The engine itself counts from 2.
+func (d *Docker) Address(number int) string { return d.subnet + "." + strconv.Itoa(100+number) }
 
 // Start implements Engine.
 func (d *Docker) Start(ctx context.Context, node, address string, args []string) error {
@@ -137,7 +137,7 @@ func (d *Docker) create(ctx context.Context, name string, options, args []string
 func (d *Docker) once(ctx context.Context, options []string, args ...string) Result {
 	name := prefix + "once"
 	defer d.run(ctx, "rm", "-f", name)
-	if err := d.create(ctx, name, append(options, "--user", "0", "--network", "none"), args); err != nil {
+	if err := d.create(ctx, name, append(options, "--user", "0", "--network", prefix+"net"), args); err != nil {
 		return Result{Err: err.Error(), Exit: -1}
 	}
 	return d.run(ctx, "start", "--attach", name)
@@ -145,7 +145,7 @@ func (d *Docker) once(ctx context.Context, options []string, args ...string) Res
 
 // End implements Engine.
 func (d *Docker) End(ctx context.Context, node string, kill bool) (logs []string, exit int, err error) {
-	end := []string{"stop", "--time", "120", prefix + node}
+	end := []string{"stop", "-t", "120", prefix + node}
 	if kill {
 		end = []string{"kill", "--signal", "KILL", prefix + node}
 	}

@@ -36,8 +36,11 @@ type process struct {
 var programs = []string{"scylla", "docker-entrypoint.py", "nodetool", "sh"}
 
 func TestMain(m *testing.M) {
-	if slices.Contains(programs, filepath.Base(os.Args[0])) {
+	switch name := filepath.Base(os.Args[0]); {
+	case slices.Contains(programs, name):
 		os.Exit(scyllasim.Main(os.Args))
+	case name == "docker" || name == "kubectl":
+		os.Exit(fakeEngine(os.Args))
 	}
 	os.Exit(m.Run())
 }

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -37,7 +38,8 @@ type Probe struct {
 
 const simulated = "volume simulated"
 
-// Run prints what is asked for: snapshot, volume, cql, or post PATH.
+// Run prints what is asked for: snapshot, volume, cql, or post PATH; signal sends TERM to the container's first process or STOP to
+// ScyllaDB's.
 func (p *Probe) Run(ctx context.Context, args []string, out io.Writer) error {
 	p.client.Timeout = 5 * time.Second
 	var answers []Answer
@@ -48,6 +50,8 @@ func (p *Probe) Run(ctx context.Context, args []string, out io.Writer) error {
 		answers = p.volume(ctx)
 	case "cql":
 		answers = p.cql(ctx)
+	case "signal":
+		return signal(args[1])
 	case "post":
 		a := p.ask(ctx, http.MethodPost, 10000, args[1], "")
 		a.Path = "POST " + a.Path
@@ -56,6 +60,20 @@ func (p *Probe) Run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("probe does not know %q", what)
 	}
 	return json.NewEncoder(out).Encode(answers)
+}
+
+func signal(name string) error {
+	if name == "TERM" {
+		return syscall.Kill(1, syscall.SIGTERM)
+	}
+	names, err := filepath.Glob("/proc/[0-9]*/comm")
+	for _, n := range names {
+		comm, gone := os.ReadFile(n)
+		if pid, no := strconv.Atoi(strings.Split(n, "/")[2]); gone == nil && no == nil && pid > 1 && string(comm) == "scylla\n" {
+			err = errors.Join(err, syscall.Kill(pid, syscall.SIGSTOP))
+		}
+	}
+	return err
 }
 
 func (p *Probe) ask(ctx context.Context, method string, port int, path, body string) Answer {

@@ -112,6 +112,16 @@ func either(all ...func(*Recording) (string, bool)) func(*Recording) (string, bo
 	}
 }
 
+// given is get if the recording shows the condition: its absence is no evidence.
+func given(condition, get func(*Recording) (string, bool)) func(*Recording) (string, bool) {
+	return func(r *Recording) (string, bool) {
+		if _, ok := condition(r); !ok {
+			return "", false
+		}
+		return get(r)
+	}
+}
+
 func never(*Recording) (string, bool) { return "", false }
 
 // restarted is whether supervisord started ScyllaDB again after an end with this code.

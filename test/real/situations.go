@@ -93,7 +93,7 @@ var Situations = []Scene{
 	}},
 	{"killed join", []Do{
 		run("h", seed), until("h joins", mode("h", "JOINING", "BOOTSTRAP")), end("h", "SIGKILL"), run("h", seed),
-		until("h fails", says("h", "Startup failed", "being banned")), watch(10 * time.Second), always(end("h", "SIGTERM")),
+		watch(40 * time.Second), always(end("h", "SIGTERM")),
 	}},
 	{"clone", []Do{
 		end("b", "SIGTERM"), clone("b", "k"), run("b", seed), until("b is NORMAL and serves CQL", normal("b")),
@@ -158,7 +158,7 @@ func until(say string, all ...condition) Do {
 // wait looks at all nodes until a condition is met, and once more at the end. A container that does not answer for long has ended.
 func (r *Recorder) wait(ctx context.Context, limit time.Duration, met func(context.Context) bool) error {
 	silent := 0
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && ctx.Err() == nil && silent < 15; {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && ctx.Err() == nil && silent < 15 && len(r.running) > 0; {
 		silent++
 		if r.look(ctx, false) == nil {
 			silent = 0
@@ -218,6 +218,9 @@ func post(node, path string) Do { return probe(node, "post", path) }
 func command(node string, args ...string) Do {
 	say := strings.Join(args, " ")
 	return Do{say: say + " on " + node, do: func(ctx context.Context, r *Recorder) error {
+		if !slices.Contains(r.running, node) {
+			return fmt.Errorf("%s does not run", node)
+		}
 		res := r.engine.Exec(ctx, node, args...)
 		r.note(node, Answer{Path: say, Status: res.Exit, Body: res.Out + res.Err}, true)
 		return r.look(ctx, true)

@@ -20,7 +20,7 @@ import (
 
 // shellTools are the commands that scripts of init containers and hooks need, with the options that they use.
 var shellTools = map[string]func(ctx context.Context, args []string, hc interp.HandlerContext) error{
-	"cat": toolCat, "cp": toolCopy, "mkdir": toolMkdir, "rm": toolRemove, "sleep": toolSleep, "supervisorctl": toolSupervisorctl, "touch": toolTouch,
+	"cat": toolCat, "chmod": toolChmod, "cp": toolCopy, "mkdir": toolMkdir, "rm": toolRemove, "sleep": toolSleep, "supervisorctl": toolSupervisorctl, "touch": toolTouch,
 }
 
 // toolOptions separates leading options, as single letters, from operands. An option that is not in known is an error.
@@ -100,6 +100,23 @@ func toolTouch(_ context.Context, args []string, hc interp.HandlerContext) error
 			return err
 		}
 		if err := errors.Join(h.Close(), os.Chtimes(path, now, now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toolChmod sets a mode in octal digits.
+func toolChmod(_ context.Context, args []string, hc interp.HandlerContext) error {
+	if len(args) < 2 {
+		return errors.New("want a mode and files")
+	}
+	mode, err := strconv.ParseUint(args[0], 8, 9)
+	if err != nil {
+		return fmt.Errorf("mode %s is not simulated", args[0])
+	}
+	for _, f := range args[1:] {
+		if err := os.Chmod(inFolder(hc, f), fs.FileMode(mode)); err != nil {
 			return err
 		}
 	}

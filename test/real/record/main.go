@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command record makes a recording of a real ScyllaDB: record -image IMAGE [-engine docker|podman] [-o FILE]. docs/real.md describes it.
+// Command record makes a recording of a real ScyllaDB: record -image IMAGE [-engine docker|podman|kubectl] [-o FILE]. docs/real.md describes it.
 // The same program is the probe that it puts into the containers: record probe WHAT.
 package main
 
@@ -46,7 +46,7 @@ func probe(ctx context.Context) error {
 
 func record(ctx context.Context) (err error) {
 	image := flag.String("image", "", "image of ScyllaDB, such as docker.io/scylladb/scylla:2026.2")
-	program := flag.String("engine", "", "docker or podman; the one that answers if empty")
+	program := flag.String("engine", "", "docker, podman or kubectl; docker or podman, which one answers, if empty")
 	out := flag.String("o", "", "file of the recording")
 	limit := flag.Duration("limit", 40*time.Minute, "the recording ends after this time, with what it has")
 	flag.Parse()
@@ -77,7 +77,12 @@ func record(ctx context.Context) (err error) {
 	}
 	host, _ := os.Hostname()
 	mask := real.NewMask(host)
-	engine, err := real.NewDocker(ctx, *program, *image, binary)
+	var engine real.Engine
+	if *program == "kubectl" {
+		engine, err = real.NewKube(ctx, *image, binary)
+	} else {
+		engine, err = real.NewDocker(ctx, *program, *image, binary)
+	}
 	if err != nil {
 		return err
 	}
