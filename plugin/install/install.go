@@ -284,8 +284,10 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 			return nil, fmt.Errorf("read %s: %w", Name(u), err)
 		case kind == "ServiceAccount":
 			if release := manifests.HelmRelease(have); release != "" {
-				return nil, exit.WithHint(exit.Refusedf("Helm release %s has %s: two owners would undo each other's changes",
-					release, Name(u)), "use helm upgrade (docs/install/chart)")
+				return nil, exit.WithHint(
+					exit.Refusedf("Helm release %s has %s: two owners would undo each other's changes", release,
+						Name(u)),
+					"use helm upgrade (docs/install/chart)")
 			}
 		case kind == "Namespace":
 			if err := o.refuseVersion(ctx, c, have.GetAnnotations()[manifests.VersionAnnotation]); err != nil {
