@@ -115,10 +115,17 @@ func either(all ...func(*Recording) (string, bool)) func(*Recording) (string, bo
 // given is get if the recording shows the condition: its absence is no evidence.
 func given(condition, get func(*Recording) (string, bool)) func(*Recording) (string, bool) {
 	return func(r *Recording) (string, bool) {
-		if _, ok := condition(r); !ok {
+		if got, ok := condition(r); !ok || got != yes {
 			return "", false
 		}
 		return get(r)
+	}
+}
+
+// did is whether a step succeeded.
+func did(situation, step string) func(*Recording) (string, bool) {
+	return func(r *Recording) (string, bool) {
+		return yesNo(slices.ContainsFunc(r.Situation(situation).Steps, func(s Step) bool { return s.Do == step && s.Error == "" })), true
 	}
 }
 

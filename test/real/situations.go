@@ -92,7 +92,7 @@ var Situations = []Scene{
 		until("c2 fails", says("c2", "Startup failed", "was decommissioned")), always(end("c2", "SIGTERM")),
 	}},
 	{"killed join", []Do{
-		run("h", seed), until("h joins", mode("h", "JOINING", "BOOTSTRAP")), end("h", "SIGKILL"), run("h", seed),
+		run("h", seed), soon("h", "coordinator accepted request to join"), end("h", "SIGKILL"), run("h", seed),
 		watch(40 * time.Second), always(end("h", "SIGTERM")),
 	}},
 	{"clone", []Do{
@@ -152,6 +152,25 @@ func until(say string, all ...condition) Do {
 			return errors.Join(fmt.Errorf("not met within %s", patience), err)
 		}
 		return nil
+	}}
+}
+
+// soon waits for a text in a node's log, without a look: what comes after it may take a second. A node that has started is too late.
+func soon(node, text string) Do {
+	return Do{say: "wait until " + node + " logs " + text, do: func(ctx context.Context, r *Recorder) error {
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline) && ctx.Err() == nil; {
+			switch {
+			case says(node, "initialization completed")(ctx, r):
+				return fmt.Errorf("%s has joined already", node)
+			case says(node, text)(ctx, r):
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(r.tick / 10):
+			}
+		}
+		return fmt.Errorf("not met within %s", patience)
 	}}
 }
 
