@@ -22,7 +22,7 @@ import (
 // The promise of the whole project: a join is held while a node is down, says why with names, and is released after the node's return. That is the third
 // rehearsal, held for longer here; in the end a join is forced.
 func TestJoinIsHeldWhileANodeIsDown(t *testing.T) {
-	covers(t, "controller/reports", "internal/agent/barrier", "internal/bootstrap", "internal/cluster", "internal/matrix",
+	covers(t, "controller/reports", "internal/agent/barrier", "internal/bootstrap", "internal/gate", "internal/cluster", "internal/matrix",
 		"internal/agent/reporter", "internal/agent/disk", "plugin/barrier", "plugin/forceproceed", "plugin/status")
 	t.Parallel()
 	pods(t, 5)

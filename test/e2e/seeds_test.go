@@ -58,7 +58,7 @@ func (f *fixture) sameCluster() {
 
 // The first member of all is decommissioned, and its volume is deleted as its barrier says: with itself as seed it would found a second cluster.
 func TestA1FirstMemberJoinsItsClusterAnew(t *testing.T) {
-	covers(t, "controller/members", "internal/bootstrap", "internal/agent/launch")
+	covers(t, "controller/members", "internal/bootstrap", "internal/gate", "internal/agent/launch")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Mutate: shortGrace})

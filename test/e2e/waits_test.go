@@ -40,7 +40,7 @@ func anArbiterAndSilentDisks(s *appsv1.StatefulSet) {
 
 // The joins that must not be let through, and the waits that must end, one after the other in one cluster.
 func TestA2A3B1B2B3OneCluster(t *testing.T) {
-	covers(t, "controller/members", "internal/agent/barrier", "internal/bootstrap", "internal/matrix", "internal/agent/reporter")
+	covers(t, "controller/members", "internal/agent/barrier", "internal/bootstrap", "internal/gate", "internal/matrix", "internal/agent/reporter")
 	t.Parallel()
 	pods(t, 4)
 	f := stageCluster(t, scenario.Cluster{Namespace: "waits", Mutate: anArbiterAndSilentDisks})

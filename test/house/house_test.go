@@ -41,7 +41,7 @@ const (
 )
 
 // internal/scylla/release is pure too: the rules below forbid internal/scylla itself and not its subfolders.
-var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replace", "internal/cluster", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/scylla/raftlog", "internal/scylla/release", "internal/credential"}
+var pure = []string{"internal/matrix", "internal/bootstrap", "internal/replace", "internal/cluster", "internal/diagnosis", "internal/view", "internal/view/healthpolicy", "internal/gate", "internal/setup/inject", "internal/maintenance", "internal/setup/preflight", "internal/scylla/raftlog", "internal/scylla/release", "internal/credential"}
 
 var rules = map[string]rule{
 	"pure packages know no client": {
@@ -88,6 +88,11 @@ var rules = map[string]rule{
 		from: []string{"internal/view"}, deep: true,
 		deny: []string{own + "internal/replace", own + "internal/diagnosis", own + "internal/setup/preflight"},
 		why:  "a permit is given by states and by the barrier's decision, and by no text about them",
+	},
+	"the gate is above view and below who executes it": {
+		from: []string{"internal/gate"}, deep: true,
+		deny: []string{own + "internal/agent/...", own + "internal/peer/...", own + "internal/replace", own + "internal/diagnosis"},
+		why:  "barrier, launcher and simulation run it on what they have read; what it could fetch itself would be read by one of them alone",
 	},
 	"replacement is below diagnosis": {
 		from: []string{"internal/replace"}, deep: true,

@@ -102,7 +102,7 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 	packages(browserGroup, "browser", func(name string, _ *listed) bool { return name == "plugin/report" })
 	packages(installGroup, "go-install", func(name string, _ *listed) bool { return name == "test/house/release" })
 	commands := []string{"cmd/kubectl-scylla", "cmd/scylla-agent"}
-	for _, p := range []string{"internal/matrix", "internal/bootstrap", "internal/agent/barrier", "internal/view", "internal/replace"} {
+	for _, p := range []string{"internal/matrix", "internal/bootstrap", "internal/gate", "internal/view", "internal/replace"} {
 		// Tests of the controller find some bugs of internal/view.
 		tests := []string{in.ofTests("mutants", p), in.ofTests("", "controller/views"), in.ofTests("", "controller/reports"), in.tree("test/run/mutants")}
 		all = append(all, unit{name: "mutants " + p, key: key(map[string]bool{strings.Join(tests, " "): true}),

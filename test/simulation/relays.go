@@ -13,8 +13,8 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -162,7 +162,7 @@ func (w *world) relayOf(member string) string {
 // turned are why a view that was handed on, and that the API server has not, does not let the member start.
 func (w *world) turned(p *pod, x bootstrap.Permission, blockers func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
 	// What the API server has may be behind, however young it looks: this member is about to start by it.
-	w.askRelays(p, viewwire.AskRelays, w.extra)
+	w.askRelays(p, gate.AskRelays, w.extra)
 	direct, r := x.View, &p.barrier.leave.relays
 	x.Old = words.Message{}
 	for _, member := range sortedKeys(r.views) {

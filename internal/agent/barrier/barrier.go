@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,16 +22,15 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -46,18 +44,10 @@ const (
 	// DefaultTerminationLog is the file with a container's termination message.
 	DefaultTerminationLog = "/dev/termination-log"
 
-	// reevaluate is the interval between judgements without a change, repeat between logs of
-	// blockers.
-	reevaluate = 10 * time.Second
-	repeat     = time.Minute
-	// missingService is the interval of polls for a missing member Service.
-	missingService = 2 * time.Second
+	// repeat is the interval between logs of blockers.
+	repeat = time.Minute
 	// quiet collects changes: hundreds of members may report one change within a second.
 	quiet = 500 * time.Millisecond
-	// stabilityLook is the interval between judgements while all nodes must stay UP.
-	stabilityLook = 2 * time.Second
-	// shortest is the minimum pause: each judgement costs the API server a dozen requests.
-	shortest = time.Second
 	// judgeTimeout bounds one judgement of the cluster, including the final check.
 	judgeTimeout = 30 * time.Second
 )
@@ -109,10 +99,17 @@ type Options struct {
 	Log   *slog.Logger
 }
 
+// Launcher is the state of a launcher that repeats the judgement of its Pod's barrier.
+type Launcher struct {
+	// Annotation is the present value of api.AnnotationBarrier; empty without one.
+	Annotation string
+	// Just is true if the barrier has just opened: its stabilisation time counts until a node, or
+	// the controller's view, blocks.
+	Just bool
+}
+
 // Run returns nil if ScyllaDB may start, and never because data was unreadable. Errors: a refusal
 // (exit code 2) if waiting cannot help, with the remedy; wrong options (exit code 2); ctx's error.
-//
-//nolint:funlen // the whole sequence of a barrier in one place, in the order in which it happens
 func Run(ctx context.Context, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -123,8 +120,8 @@ func Run(ctx context.Context, o Options) error {
 	if o.Pod == "" {
 		o.Pod = o.Service
 	}
-	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics(),
-		window: healthpolicy.Window(o.Stabilisation, nil), policy: healthpolicy.Of(nil)}
+	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics()}
+	b.reads.barrier = b
 	b.Log = b.Log.With("namespace", o.Namespace, "member", o.Service)
 	if o.Launcher != nil {
 		b.said.text = o.Launcher.Annotation
@@ -137,14 +134,14 @@ func Run(ctx context.Context, o Options) error {
 		return exit.Usagef(
 			"the member is unknown: set POD_NAMESPACE and POD_NAME (downward API), or --namespace and --service-name")
 	}
-	b.readDisk()
+	b.gate = gate.New(b.self(), &b.reads)
 	// A definite disk state needs no other source: a restart must work without the API server.
-	if b.disk == bootstrap.BootstrappedYes || b.disk == bootstrap.BootstrappedDecommissioned {
+	if d := b.gate.Disk; d == bootstrap.BootstrappedYes || d == bootstrap.BootstrappedDecommissioned {
 		v := bootstrap.Decide(bootstrap.Input{
-			Member: &cluster.Member{Ref: cluster.Place(o.Service, nil), Namespace: o.Namespace}, Disk: b.disk,
-			DiskDetail: b.diskDetail,
+			Member: &cluster.Member{Ref: cluster.Place(o.Service, nil), Namespace: o.Namespace}, Disk: d,
+			DiskDetail: b.gate.DiskDetail,
 		})
-		if v.Satisfied && b.volumeHostID != "" {
+		if v.Satisfied && b.gate.VolumeHostID != "" {
 			v = b.ownVolume(ctx, v)
 		}
 		if v.Satisfied {
@@ -160,7 +157,6 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("create client for the API server: %w", err)
 	}
 	b.client = c
-	b.lease = &leaseWatch{namespace: o.LeaseNamespace}
 	b.events = &events{barrier: b}
 
 	var wg sync.WaitGroup
@@ -168,8 +164,7 @@ func Run(ctx context.Context, o Options) error {
 	stop := b.serve(&wg)
 	defer func() {
 		cancel()
-		b.relays.close()
-		b.resetPeers()
+		b.reads.close()
 		if stop != nil {
 			stop()
 		}
@@ -182,37 +177,20 @@ func Run(ctx context.Context, o Options) error {
 type barrier struct {
 	Options
 	client  client.WithWatch
-	lease   *leaseWatch
+	gate    *gate.Gate
+	reads   reads
 	events  *events
 	metrics *metrics
 	said    waitAnnotation
 	started time.Time
 
-	// From the last reading: the stabilisation time and the cluster's health policy.
-	window    time.Duration
-	policy    api.StatusReportHealthPolicy
-	stability stability
-	permits   permits
-	relays    relays
-	peers     peering
-
-	disk       bootstrap.Bootstrapped
-	diskDetail words.Message
-	volume     bootstrap.Volume
-	// volumeDetail is why the volume was unreadable, volumeHostID the host ID on it.
-	volumeDetail words.Message
-	volumeHostID hostid.ID
-	notes        []words.Message
-
-	seen      *cluster.Cluster // the last reading, for next steps
-	name      string           // of the cluster, by the flag or the last Service read; else empty
-	ctx       context.Context  // of the watch: it ends with wait
+	name      string          // of the cluster, by the flag or the last Service read; else empty
+	ctx       context.Context // of the watch: it ends with wait
 	watched   cluster.Key
 	unwatch   context.CancelFunc
 	changes   <-chan struct{}
 	changed   atomic.Uint32 // the cluster.Kinds of the changes since the last judgement
-	last      earlier
-	shown     string // the last logged verdict without ages
+	shown     string        // the last logged verdict without ages
 	lastShown time.Time
 }
 
@@ -220,21 +198,20 @@ type barrier struct {
 func (b *barrier) wait(ctx context.Context) error {
 	b.ctx = ctx
 	for {
-		v, svc := b.judge(ctx)
+		v := b.judge(ctx)
 		if ctx.Err() != nil {
 			b.Log.Info("stopped while waiting")
 			return ctx.Err()
 		}
-		b.Launcher.judged(v)
 		if err := b.writeWait(ctx, v); err != nil && v.Satisfied && b.Launcher != nil {
 			// the controller would still judge this Pod as one that waits
-			v = b.blocked(b.unread(err))
+			v = b.gate.Blocked(b.unread(err))
 		}
 		v = b.advise(v)
 		b.metrics.observe(v)
 		switch {
 		case v.Satisfied:
-			b.opened(ctx, v, svc)
+			b.opened(ctx, v)
 			return nil
 		case v.Decision == bootstrap.DecisionRefuse:
 			b.events.refused(ctx, v)
@@ -242,7 +219,7 @@ func (b *barrier) wait(ctx context.Context) error {
 		}
 		b.show(v)
 		b.events.waiting(ctx, v)
-		timer := b.Clock.NewTimer(b.pause(v))
+		timer := b.Clock.NewTimer(v.Pause)
 		select {
 		case <-ctx.Done():
 		case <-timer.C():
@@ -255,97 +232,17 @@ func (b *barrier) wait(ctx context.Context) error {
 	}
 }
 
-// judge reads the cluster and decides. It never uses a watch's cache: a broken watch looks like a
-// cluster without changes.
-func (b *barrier) judge(ctx context.Context) (bootstrap.Verdict, *corev1.Service) {
+// judge is one judgement, with all that it reads.
+func (b *barrier) judge(ctx context.Context) bootstrap.Verdict {
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
 	defer cancel()
-	key, trouble := b.key(ctx)
-	if trouble != nil {
-		return b.explainNoView(b.blocked(*trouble)), nil
-	}
-	b.watch(key)
-	if b.Launcher != nil {
-		b.readRan(ctx)
-	}
-	if v, ok := b.again(ctx, key); ok {
-		return v, nil
-	}
-	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
-	v, known, svc := b.decide(ctx, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true, StatefulSets: true,
-		StatusReport: true, Member: b.Service})
-	if serviceMissing(v) {
+	b.reads.ctx = ctx
+	v := b.gate.Judge(cluster.Kinds(b.changed.Swap(0)))
+	if gate.ServiceMissing(v) {
 		b.name = "" // its label may have been corrected: read it again
 	}
-	v = b.byPeers(ctx, key, b.explainNoView(b.settle(ctx, key, v, known)), known)
-	b.remember(v, known, svc)
-	return v, svc
-}
-
-func (b *barrier) decide(ctx context.Context, key cluster.Key, opts kube.LoadOptions) (bootstrap.Verdict,
-	*cluster.Cluster, *corev1.Service) {
-	b.metrics.evaluations.Inc()
-	taken := b.Clock.Now()
-	objects, err := kube.Load(ctx, b.client, key, opts)
-	if err != nil {
-		return b.blocked(b.unread(err)), nil, nil
-	}
-	b.permits.heard = taken
-	snap := cluster.New(objects, opts.Source, taken)
-	b.seen = snap
-	if m := snap.Member(b.Service); m != nil {
-		b.permits.otherwise = m.DefaultPolicy()
-	}
-	in, err := b.input(snap)
-	if err != nil {
-		return b.blocked(unjudged(snap, err)), snap, nil
-	}
-	svc := snap.Service(b.Service)
-	b.metrics.place(key, svc)
-	b.window, b.policy = healthpolicy.Window(b.Stabilisation, snap.StatusReport), snap.HealthPolicy()
-	b.learn(ctx, snap)
-	b.adopt(snap.StatusReport, key.Name)
-	if ours(snap) {
-		b.lease.key = snap.KeptAs()
-		in.ControllerSilent, in.ControllerSilentSince = b.lease.look(ctx, b.client, b.Clock.Now())
-		in.Unprotected = b.lease.unprotected
-	}
-	v := bootstrap.Decide(in)
-	v.Notes = append(v.Notes, b.notes...)
-	// An unreadable part blocks only decisions that depend on complete reports.
-	if err := snap.Incomplete(); err != nil &&
-		(v.Decision == bootstrap.DecisionAllUp || v.Decision == bootstrap.DecisionGenesis) {
-		b.metrics.apiErrors.Inc()
-		x := b.blocked(matrix.Blocker{Reason: words.ReadingIncomplete, Detail: oneLine(err)})
-		x.Notes = v.Notes
-		return x, snap, svc
-	}
-	return v, snap, svc
-}
-
-// input returns the decision's input with the facts of this Pod, without the barrier's own
-// annotation and the state of the controller.
-func (b *barrier) input(snap *cluster.Cluster) (bootstrap.Input, error) {
-	in, err := bootstrap.Of(snap, b.Service)
-	if err != nil {
-		return bootstrap.Input{}, err
-	}
-	in.Disk, in.DiskDetail, in.Volume = b.disk, b.diskDetail, b.volume
-	in.VolumeDetail, in.VolumeHostID = b.volumeDetail, b.volumeHostID
-	in.AllowNonReporting = b.AllowNonReporting
-	if l := b.Launcher; l != nil {
-		in.Opened, in.Ran = true, l.ran
-	}
-	in.Banned = b.banned(snap, in)
-	if v, _, err := b.version(); err == nil {
-		in.Version = v // the version given to this barrier
-	}
-	in.ControllerSilent, in.ControllerSilentSince, in.Held = words.Message{}, time.Time{}, nil
-	in.Permission = nil // settle checks it with the stabilisation time
-	if b.byPermits() {
-		in.JudgedBy = ""
-	}
-	return in, nil
+	b.metrics.count(b.gate)
+	return v
 }
 
 // key returns the cluster of the member Service.
@@ -357,7 +254,7 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 	err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Service}, &svc)
 	switch {
 	case apierrors.IsNotFound(err):
-		x := noService("", words.New(words.ServiceDoesNotExist, "namespace", b.Namespace, "service", b.Service))
+		x := gate.NoService("", words.New(words.ServiceDoesNotExist, "namespace", b.Namespace, "service", b.Service))
 		return cluster.Key{}, &x
 	case err != nil:
 		x := b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err))
@@ -380,7 +277,7 @@ func (b *barrier) watch(key cluster.Key) {
 	if b.unwatch != nil {
 		b.unwatch()
 		b.drain()
-		b.relays.learned = time.Time{}
+		b.gate.Relearn()
 	}
 	var ctx context.Context
 	ctx, b.unwatch = context.WithCancel(b.ctx)
@@ -394,7 +291,7 @@ func (b *barrier) watch(key cluster.Key) {
 				b.Log.Info("watching the member Services and reports of the cluster", "cluster", key.Name)
 			case err != nil:
 				b.metrics.apiErrors.Inc()
-				b.Log.Warn("a watch ended, restarting it", "error", oneLine(err))
+				b.Log.Warn("a watch ended, restarting it", "error", gate.OneLine(err))
 			}
 		},
 		Problem: func(p cluster.Problem) {
@@ -402,7 +299,7 @@ func (b *barrier) watch(key cluster.Key) {
 		},
 	})
 	if err != nil {
-		b.Log.Warn("cannot watch, polling instead", "error", oneLine(err))
+		b.Log.Warn("cannot watch, polling instead", "error", gate.OneLine(err))
 		return
 	}
 	b.changes = changes
@@ -419,43 +316,30 @@ func (b *barrier) drain() {
 
 // advise adds the next steps to the verdict.
 func (b *barrier) advise(v bootstrap.Verdict) bootstrap.Verdict {
-	c, known := b.seen, ""
+	c := b.gate.Seen()
+	asks := diagnosis.Asks{Self: v.Self, Claim: b.gate.ClaimOf(c)}
 	if c == nil {
 		c = diagnosis.Nothing(b.Namespace)
-	} else {
-		known = c.ClaimName(b.Service)
 	}
-	diagnosis.Advise(c, &v, diagnosis.Asks{Self: v.Self, Claim: b.claim(known)})
+	diagnosis.Advise(c, &v, asks)
 	return v
-}
-
-func (b *barrier) blocked(x matrix.Blocker) bootstrap.Verdict {
-	v := bootstrap.Wait(cluster.Place(b.Service, nil), x)
-	v.Notes = slices.Clone(b.notes)
-	return v
-}
-
-// unjudged is the blocker if the report that an override names, or the Service, is missing.
-func unjudged(snap *cluster.Cluster, err error) matrix.Blocker {
-	if report := snap.OverrideRef; report != "" && snap.StatusReport == nil {
-		return matrix.Blocker{
-			Reason: words.ReportMissing, Cause: words.New(words.SourceClusterReportGone, "report", report, "annotation",
-				api.AnnotationStatusReportOverrideRef),
-		}
-	}
-	return noService(words.Clean(err.Error()), words.Message{})
-}
-
-func noService(detail string, cause words.Message) matrix.Blocker {
-	return matrix.Blocker{Reason: words.MemberServiceMissing, Detail: detail, Cause: cause}
 }
 
 func (b *barrier) unread(err error) matrix.Blocker {
 	b.metrics.apiErrors.Inc()
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
-		return noService(words.Clean(e.Error()), words.Message{})
+		return gate.NoService(words.Clean(e.Error()), words.Message{})
 	}
-	return matrix.Blocker{Reason: words.APIUnreachable, Detail: oneLine(exit.Describe(err))}
+	return matrix.Blocker{Reason: words.APIUnreachable, Detail: gate.OneLine(exit.Describe(err))}
+}
+
+// unlisted is the blocker if Pods could not be read.
+func (b *barrier) unlisted(err error) matrix.Blocker {
+	b.metrics.apiErrors.Inc()
+	if apierrors.IsForbidden(err) {
+		return matrix.Blocker{Reason: words.ReadingIncomplete, Detail: gate.OneLine(exit.Describe(err))}
+	}
+	return matrix.Blocker{Reason: words.APIUnreachable, Detail: gate.OneLine(exit.Describe(err))}
 }
 
 // refuse returns the error of a refusal; the caller prints it.
@@ -472,14 +356,4 @@ func (b *barrier) refuse(v bootstrap.Verdict) error {
 		}
 	}
 	return exit.Refused(errors.New(text))
-}
-
-func (b *barrier) claim(known string) string {
-	switch {
-	case b.PVC != "":
-		return b.PVC
-	case known != "":
-		return known
-	}
-	return "data-" + b.Service
 }

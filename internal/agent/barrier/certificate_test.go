@@ -16,10 +16,11 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/pinnedserver"
 )
 
@@ -48,32 +49,33 @@ func TestAReporterThatStartsAgainIsReached(t *testing.T) {
 	pod.Status.PodIP = "127.0.0.1"
 	pod.Annotations[api.AnnotationNodeStatusReport] = row(reporter.Port, strings.Repeat("a", 64))
 	w := newWorld(t, joinedService("demo-rack1-0", "rack1", idA), service(newcomer, "rack3", nil), pod)
-	b := &barrier{Options: Options{Namespace: ns, Service: newcomer, Clock: clock.RealClock{}, Log: slog.New(slog.DiscardHandler), Policy: api.PolicyPermits},
-		client: w.c, name: "demo", ctx: t.Context(), metrics: newMetrics(), policy: healthpolicy.Of(nil)}
-	t.Cleanup(func() {
-		b.relays.close()
-		b.resetPeers()
-	})
-	ask := func() (unconfirmed, answered int) {
+	b := &barrier{Options: Options{Namespace: ns, Service: newcomer, Clock: clock.RealClock{}, Log: slog.New(slog.DiscardHandler)},
+		client: w.c, name: "demo", ctx: t.Context(), metrics: newMetrics()}
+	r := &reads{barrier: b, ctx: t.Context()}
+	t.Cleanup(r.close)
+	ask := func() (number int64, answered bool) {
 		o, err := kube.Load(t.Context(), w.c, cluster.Key{Namespace: ns, Name: "demo"}, kube.LoadOptions{Source: cluster.SourceAnnotation})
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := cluster.New(o, cluster.SourceAnnotation, time.Now())
 		digest = api.ReportDigest(c.Pod("demo-rack1-0").Annotations[api.AnnotationNodeStatusReport])
-		b.relays.learned, b.relays.asked = time.Time{}, time.Time{} // as after a minute
-		b.learn(t.Context(), c)
-		b.askForViews(time.Hour)
-		return len(b.unconfirmed(t.Context(), c, map[string]string{"demo-rack1-0": digest})), b.relays.answered
+		relays, unread := r.Relays([]string{"demo-rack1-0", "demo-rack9-0"})
+		if len(relays) != 1 || unread != nil {
+			t.Fatalf("relays %v, unread %v: want the one whose Pod exists", relays, unread)
+		}
+		of := view.Of(c)
+		of[0].Digest = digest
+		beat := r.Heartbeats([]*view.Sighting{&of[0]})[0]
+		return beat.Number, r.Views([]gate.Question{{Relay: relays[0]}})[0].Answered && !beat.Failed
 	}
-	if unconfirmed, answered := ask(); unconfirmed != 1 || answered != 0 {
-		t.Fatalf("another certificate: %d unconfirmed, %d answered", unconfirmed, answered)
+	if number, answered := ask(); number != 0 || answered {
+		t.Fatalf("another certificate: number %d, answered %v", number, answered)
 	}
 	w.update(pod, func() {
 		pod.Annotations[api.AnnotationNodeStatusReport] = row(reporter.Port, reporter.Fingerprint)
 	})
-	ask() // the first value confirms nothing
-	if unconfirmed, answered := ask(); unconfirmed != 0 || answered != 1 {
-		t.Errorf("its certificate: %d unconfirmed, %d answered", unconfirmed, answered)
+	if number, answered := ask(); number != 1 || !answered {
+		t.Errorf("its certificate: number %d, answered %v", number, answered)
 	}
 }

@@ -14,42 +14,50 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// readDisk reads the state of the volume: from the query's output, the files on the volume, and the
-// version of ScyllaDB that ran the query.
-func (b *barrier) readDisk() {
+// self returns the facts of this Pod. It reads the state of the volume: from the output of the
+// query, the files on the volume, and the version of ScyllaDB that ran the query.
+func (b *barrier) self() gate.Self {
+	s := gate.Self{
+		Namespace: b.Namespace, Member: b.Service, Pod: b.Pod, Claim: b.PVC, Policy: b.Policy,
+		Stabilisation: b.Stabilisation, WhenSilent: b.WhenSilent, AllowNonReporting: b.AllowNonReporting,
+		Launcher: b.Launcher != nil, Just: b.Launcher != nil && b.Launcher.Just,
+	}
 	version, from, err := b.version()
 	switch {
 	case err != nil:
 		b.Log.Info("the version of ScyllaDB is unknown, using the result of the query unchanged", "reason", err.Error())
 	default:
+		s.Version = &version
 		b.Log.Info("version of ScyllaDB", "version", version.String(), "from", from)
 	}
 
 	query := disk.ReadQuery(b.QueryFile)
-	b.disk, b.diskDetail, b.volumeHostID = query.Bootstrapped, query.Detail, query.HostID
-	if b.disk == bootstrap.BootstrappedNo || b.disk == bootstrap.BootstrappedUnknown {
+	s.Disk, s.DiskDetail, s.VolumeHostID = query.Bootstrapped, query.Detail, query.HostID
+	if s.Disk == bootstrap.BootstrappedNo || s.Disk == bootstrap.BootstrappedUnknown {
 		switch {
 		case version.SupportsBootstrapSynchronisation() == release.No:
-			b.disk = bootstrap.BootstrappedUnknown
-			b.diskDetail = words.New(words.ScyllaDBWithoutQuery, "version", version.String())
-		case b.disk == bootstrap.BootstrappedUnknown && version.MishandlesNullBootstrapped() == release.Yes:
-			b.diskDetail = words.New(words.ScyllaDBQueryFailsOnNull, "detail", b.diskDetail, "version",
+			s.Disk = bootstrap.BootstrappedUnknown
+			s.DiskDetail = words.New(words.ScyllaDBWithoutQuery, "version", version.String())
+		case s.Disk == bootstrap.BootstrappedUnknown && version.MishandlesNullBootstrapped() == release.Yes:
+			s.DiskDetail = words.New(words.ScyllaDBQueryFailsOnNull, "detail", s.DiskDetail, "version",
 				version.String())
 		}
 	}
-	b.volume, b.volumeDetail = look(b.DataDir)
+	s.Volume, s.VolumeDetail = look(b.DataDir)
 	if query.HasRow {
-		b.volume = bootstrap.VolumeUsed
+		s.Volume = bootstrap.VolumeUsed
 	}
-	b.Log.Info("data directory", "bootstrapped", word(b.disk), "detail", words.Text(b.diskDetail), "volume",
-		volumeWord(b.volume),
-		"why", words.Text(b.volumeDetail), "hostID", b.volumeHostID)
+	b.Log.Info("data directory", "bootstrapped", word(s.Disk), "detail", words.Text(s.DiskDetail), "volume",
+		volumeWord(s.Volume),
+		"why", words.Text(s.VolumeDetail), "hostID", s.VolumeHostID)
+	return s
 }
 
 func (b *barrier) version() (release.Version, string, error) {
@@ -86,8 +94,8 @@ func (b *barrier) ownVolume(ctx context.Context, v bootstrap.Verdict) bootstrap.
 	known, err := b.compareVolume(ctx)
 	switch {
 	case err != nil:
-		b.Log.Warn("volume owner not verified; using the host ID on the volume", "hostID", b.volumeHostID, "error",
-			oneLine(err))
+		b.Log.Warn("volume owner not verified; using the host ID on the volume", "hostID", b.gate.VolumeHostID, "error",
+			gate.OneLine(err))
 		return v
 	case known.Decision == bootstrap.DecisionRefuse:
 		return known
@@ -111,9 +119,9 @@ func (b *barrier) compareVolume(ctx context.Context) (bootstrap.Verdict, error) 
 	if err != nil {
 		return bootstrap.Verdict{}, err
 	}
-	in, err := b.input(cluster.New(objects, cluster.SourceReport, b.Clock.Now()))
+	in, err := b.gate.Input(cluster.New(objects, cluster.SourceReport, b.Clock.Now()))
 	if err != nil {
-		return b.compareNames(ctx, noService(words.Clean(err.Error()), words.Message{}))
+		return b.compareNames(ctx, gate.NoService(words.Clean(err.Error()), words.Message{}))
 	}
 	return bootstrap.Decide(in), nil
 }
@@ -125,8 +133,8 @@ func (b *barrier) compareNames(ctx context.Context, trouble matrix.Blocker) (boo
 		return bootstrap.Verdict{}, errors.New(words.Aging(trouble.Message(), trouble.Since, time.Time{}))
 	}
 	in := bootstrap.Input{
-		Member: &cluster.Member{Ref: cluster.Place(b.Service, nil), Namespace: b.Namespace}, Disk: b.disk,
-		DiskDetail: b.diskDetail, VolumeHostID: b.volumeHostID,
+		Member: &cluster.Member{Ref: cluster.Place(b.Service, nil), Namespace: b.Namespace}, Disk: b.gate.Disk,
+		DiskDetail: b.gate.DiskDetail, VolumeHostID: b.gate.VolumeHostID,
 	}
 	var list corev1.ServiceList
 	if err := b.client.List(ctx, &list, client.InNamespace(b.Namespace),
@@ -155,31 +163,6 @@ func volumeWord(v bootstrap.Volume) string {
 		return "has ScyllaDB files"
 	}
 	return "not checked"
-}
-
-// banned is the evidence that the cluster has banned this volume's host ID: a failed operation to
-// join it, and no row that lists it. The recorded host ID may be from an earlier volume. Zero
-// therefore unless this volume is in use.
-func (b *barrier) banned(s *cluster.Cluster, in bootstrap.Input) words.Message {
-	id := in.Member.RecordedID()
-	if b.volume != bootstrap.VolumeUsed || id == "" || s.StatusReport == nil {
-		return words.Message{}
-	}
-	if in.Matrix != nil {
-		if _, member := in.Matrix.Index(id); member {
-			return words.Message{}
-		}
-	}
-	if in.Member.HasJoined() {
-		return words.Message{}
-	}
-	for _, op := range s.StatusReport.Status.Operations {
-		if op.HostID != id || op.State != "failed" || (op.Type != "bootstrap" && op.Type != "replace") {
-			continue
-		}
-		return words.New(words.OperationFailed, "operation", op.Type, "hostID", id, "error", op.Error)
-	}
-	return words.Message{}
 }
 
 func word(d bootstrap.Bootstrapped) string {

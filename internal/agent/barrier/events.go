@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -63,7 +64,7 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	blockers := slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
 		return b.Reason == words.APIUnreachable || b.Reason == words.Isolated ||
 			b.Reason == words.ControllerSilent && now.Sub(e.started) < settling ||
-			b.Reason == words.Stabilising && e.window < settling
+			b.Reason == words.Stabilising && e.gate.Window() < settling
 	})
 	if len(blockers) == 0 {
 		return
@@ -131,7 +132,7 @@ func (e *events) emit(ctx context.Context, ev kube.Event) {
 	}
 	if err != nil && !e.failed {
 		e.failed = true // logged once: Events only supplement the log
-		e.Log.Warn("cannot write an Event for this Pod", "event", ev.Reason, "error", oneLine(err))
+		e.Log.Warn("cannot write an Event for this Pod", "event", ev.Reason, "error", gate.OneLine(err))
 	}
 }
 
@@ -151,7 +152,11 @@ func (e *events) ownPod(ctx context.Context) (*corev1.Pod, error) {
 }
 
 // opened logs and publishes the opening; a failure does not block ScyllaDB.
-func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
+func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict) {
+	var svc *corev1.Service
+	if b.gate != nil && b.gate.Seen() != nil {
+		svc = b.gate.Seen().Service(b.Service)
+	}
 	attrs := []any{"decision", string(v.Decision), "waited", b.Clock.Since(b.started).Round(time.Second).String()}
 	if len(v.Notes) > 0 {
 		attrs = append(attrs, "notes", words.Texts(v.Notes))
@@ -174,7 +179,7 @@ func (b *barrier) openUnchecked(ctx context.Context) {
 	if b.NewClient != nil && b.Namespace != "" && b.Service != "" {
 		if c, err := b.NewClient(); err == nil {
 			b.client = c
-			b.opened(ctx, v, nil)
+			b.opened(ctx, v)
 			return
 		}
 	}

@@ -3,6 +3,7 @@
 package barrier
 
 import (
+	"fmt"
 	"net"
 	"time"
 
@@ -81,4 +82,24 @@ func (o *Options) parse(gates, policy, silent string) error {
 		return exit.Usagef("--when-controller-silent: %w", err)
 	}
 	return nil
+}
+
+// ParsePolicy parses "permits", "reports", or "" (cluster.Cluster's DefaultPolicy decides). The
+// error lists the values.
+func ParsePolicy(text string) (api.Policy, error) {
+	switch p := api.Policy(text); p {
+	case "", api.PolicyPermits, api.PolicyReports:
+		return p, nil
+	}
+	return "", fmt.Errorf("unknown policy %q: use one of %s, %s", text, api.PolicyPermits, api.PolicyReports)
+}
+
+// ParseWhenSilent parses "Wait", "Peers", or "" (the cluster's health policy decides). The error
+// lists the values.
+func ParseWhenSilent(text string) (api.WhenSilent, error) {
+	switch w := api.WhenSilent(text); w {
+	case "", api.WhenSilentWait, api.WhenSilentPeers:
+		return w, nil
+	}
+	return "", fmt.Errorf("unknown value %q: use one of %s, %s", text, api.WhenSilentWait, api.WhenSilentPeers)
 }

@@ -15,16 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // permittedView lets the newcomer join.
@@ -264,41 +259,6 @@ func TestAPermitThatIsTakenBackDuringTheLastLookDoesNotOpen(t *testing.T) {
 			t.Error("it never came to its last look")
 		}
 	})
-}
-
-// Counted is what a newer view has closed, and nothing else that closes: a view that has grown old, for one.
-func TestClosingsByANewerViewAreCounted(t *testing.T) {
-	now := time.Now()
-	b := &barrier{Options: Options{Clock: clocktesting.NewFakeClock(now)}, metrics: newMetrics()}
-	had := func(seq int64) {
-		b.permits.views.Adopt(&api.StatusReportView{Epoch: 1, Seq: seq}, now)
-		b.permits.had, b.permits.by = true, view.StampOf(b.permits.views.Latest())
-	}
-	closed := func() float64 {
-		b.close(bootstrap.Verdict{}, []matrix.Blocker{{Reason: words.PermitPending}})
-		families, err := b.metrics.registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range families {
-			if f.GetName() == "kubectl_scylla_barrier_closed_by_newer_view_total" {
-				return f.GetMetric()[0].GetCounter().GetValue()
-			}
-		}
-		return -1
-	}
-	had(41)
-	if n := closed(); n != 0 {
-		t.Errorf("%v, and no newer view has come", n)
-	}
-	had(41)
-	b.permits.views.Adopt(&api.StatusReportView{Epoch: 1, Seq: 42}, now)
-	if n := closed(); n != 1 {
-		t.Errorf("%v, want 1", n)
-	}
-	if n := closed(); n != 1 {
-		t.Errorf("%v, and it had no permit any more", n)
-	}
 }
 
 // A restored Kubernetes shows older views, of the same report, that advance and permit. That looks like an API server that is behind: the barrier never opens, and reports

@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 )
 
@@ -377,8 +378,8 @@ const view5 = 5 * time.Second
 func TestARelayClosesWithinTheTimeThatIsDocumented(t *testing.T) {
 	t.Parallel()
 	const documented = 5 * time.Second
-	if bound := viewwire.FollowAsked + viewwire.AskRelays + viewwire.RelayTimeout; bound > documented || viewwire.CloseWithin != documented || stabilityLook > viewwire.AskRelays {
-		t.Fatalf("by the constants it takes up to %v of %v, looks each %v", bound, viewwire.CloseWithin, stabilityLook)
+	if bound := viewwire.FollowAsked + gate.AskRelays + viewwire.RelayTimeout; bound > documented || viewwire.CloseWithin != documented || gate.StabilityLook > gate.AskRelays {
+		t.Fatalf("by the constants it takes up to %v of %v, looks each %v", bound, viewwire.CloseWithin, gate.StabilityLook)
 	}
 	var longest time.Duration
 	for phase := time.Duration(0); phase < 5*time.Second; phase += 300 * time.Millisecond {

@@ -3,11 +3,9 @@
 package barrier
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -41,10 +40,10 @@ const notKnown = "?"
 // the init container; the launcher does not start ScyllaDB if it cannot remove the annotation.
 func (b *barrier) writeWait(ctx context.Context, v bootstrap.Verdict) error {
 	text := ""
-	if w := b.heldBy(v); w != nil {
+	if w := b.gate.Waits(v); w != nil {
 		encoded, err := api.EncodeBarrierWait(w)
 		if err != nil {
-			b.Log.Warn("cannot encode the blockers", "error", oneLine(err))
+			b.Log.Warn("cannot encode the blockers", "error", gate.OneLine(err))
 			return nil
 		}
 		text = encoded
@@ -57,7 +56,7 @@ func (b *barrier) writeWait(ctx context.Context, v bootstrap.Verdict) error {
 	if err := b.annotate(ctx, text); err != nil {
 		if !b.said.failed {
 			b.said.failed = true // logged once: the annotation only supplements the log
-			b.Log.Warn("cannot write the blockers to this Pod", "error", oneLine(err))
+			b.Log.Warn("cannot write the blockers to this Pod", "error", gate.OneLine(err))
 		}
 		if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
 			b.said.text = notKnown
@@ -66,60 +65,6 @@ func (b *barrier) writeWait(ctx context.Context, v bootstrap.Verdict) error {
 	}
 	b.said.text = text
 	return nil
-}
-
-// heldBy returns the verdict's wait beyond the reports, nil without one.
-func (b *barrier) heldBy(v bootstrap.Verdict) *api.BarrierWait {
-	if v.Satisfied {
-		return nil
-	}
-	w := b.waitBeyondReports(v)
-	if b.volume == bootstrap.VolumeEmpty {
-		if w == nil {
-			w = &api.BarrierWait{}
-		}
-		w.EmptyVolume = true
-	}
-	if b.Launcher != nil {
-		w = cmp.Or(w, &api.BarrierWait{})
-		w.Launcher = true
-	}
-	return w
-}
-
-// waitBeyondReports returns why a verdict waits beyond the reports, nil if the reports show it.
-func (b *barrier) waitBeyondReports(v bootstrap.Verdict) *api.BarrierWait {
-	unread := func(x matrix.Blocker) bool { return x.Reason == words.VolumeUnreadable }
-	forced := v.Summary.Code == words.ForceDoesNotCover // the next force must name what only this barrier sees
-	if b.stability.since.IsZero() && !forced && !slices.ContainsFunc(v.Blockers, unread) {
-		return nil
-	}
-	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.Stabilising }) {
-		since := metav1.NewTime(b.stability.since.UTC().Truncate(time.Second))
-		return &api.BarrierWait{StableSince: &since, StableFor: metav1.Duration{Duration: b.window}}
-	}
-	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.PermitPending }) {
-		return nil // the view is visible to every reader
-	}
-	w := &api.BarrierWait{}
-	for _, x := range v.Blockers[:min(len(v.Blockers), api.MaxBarrierRefusals)] {
-		r := api.BarrierRefusal{Reason: string(x.Reason), Observed: nameOf(x.Observed), Observer: nameOf(x.Observer),
-			Cause: words.Coded(x.Cause)}
-		if x.Cause.IsZero() {
-			const enough = 300
-			runes := []rune(x.Detail)
-			r.Detail = string(runes[:min(len(runes), enough)])
-		}
-		w.Refusals = append(w.Refusals, r)
-	}
-	return w
-}
-
-func nameOf(r matrix.Ref) string {
-	if r.HostID != "" {
-		return string(r.HostID)
-	}
-	return r.Member
 }
 
 // annotate writes the annotation, or removes it if text is empty.
@@ -187,8 +132,4 @@ func nextStep(v bootstrap.Verdict) string {
 		}
 	}
 	return ""
-}
-
-func oneLine(err error) string {
-	return words.Clean(strings.Join(strings.Fields(err.Error()), " "))
 }

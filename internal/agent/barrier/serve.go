@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 )
 
 type metrics struct {
@@ -32,6 +33,7 @@ type metrics struct {
 	relayed     prometheus.Counter
 	newer       prometheus.Counter
 	info        *prometheus.GaugeVec
+	counted     struct{ relayed, newer int }
 }
 
 func newMetrics() *metrics {
@@ -83,6 +85,14 @@ func (m *metrics) place(key cluster.Key, svc *corev1.Service) {
 		m.info.Reset()
 		m.info.WithLabelValues(key.Namespace, key.Name, svc.Labels[api.LabelDatacenter]).Set(1)
 	}
+}
+
+// count takes the counts of a gate, which only grow.
+func (m *metrics) count(g *gate.Gate) {
+	m.relays.Set(float64(g.Answering()))
+	m.relayed.Add(float64(g.Relayed - m.counted.relayed))
+	m.newer.Add(float64(g.Newer - m.counted.newer))
+	m.counted.relayed, m.counted.newer = g.Relayed, g.Newer
 }
 
 func (m *metrics) observe(v bootstrap.Verdict) {

@@ -34,12 +34,10 @@ const (
 )
 
 // A view that forbids a start closes a barrier within CloseWithin, even if the API server does not
-// return it to that barrier. AskRelays is how often such a barrier queries reporters, RelayTimeout
-// how long it waits for their answers. FollowAsked is how often a queried reporter checks for a
-// newer view.
+// return it to that barrier. It queries reporters every gate.AskRelays, and waits RelayTimeout for
+// their answers. FollowAsked is how often a queried reporter checks for a newer view.
 const (
 	CloseWithin  = 5 * time.Second
-	AskRelays    = 2 * time.Second
 	RelayTimeout = time.Second
 	FollowAsked  = time.Second
 )

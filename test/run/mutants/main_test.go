@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 	if len(counts) < 5 {
 		t.Errorf("mutants of %v: want those of matrix, bootstrap, barrier, view and replacement", counts)
 	}
-	for _, pkg := range []string{"internal/matrix", "internal/bootstrap", "internal/agent/barrier", "internal/view", "internal/replace"} {
+	for _, pkg := range []string{"internal/matrix", "internal/bootstrap", "internal/gate", "internal/view", "internal/replace"} {
 		if n := counts[pkg]; n < 8 {
 			t.Errorf("%d mutants of %s, want at least 8", n, pkg)
 		}

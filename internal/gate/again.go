@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package barrier
+package gate
 
 import (
-	"context"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -28,14 +24,14 @@ type earlier struct {
 
 // remember keeps a verdict that a view without a permit of this member cannot change. The rows must
 // be those in the cluster report, because again reads no others.
-func (b *barrier) remember(v bootstrap.Verdict, known *cluster.Cluster, svc *corev1.Service) {
-	b.last = earlier{}
-	if svc == nil || v.Satisfied || v.Decision == bootstrap.DecisionRefuse || !b.byPermits() || !ours(known) ||
-		!known.ByClusterReport() || slices.ContainsFunc(v.Blockers, isNoViewBlocker) ||
-		!withoutPermit(known.StatusReport, b.Service) {
+func (g *Gate) remember(v bootstrap.Verdict, known *cluster.Cluster) {
+	g.last = earlier{}
+	if v.Satisfied || v.Decision == bootstrap.DecisionRefuse || !g.ByPermits() || !ours(known) ||
+		!known.ByClusterReport() || waitsFor(v, noView...) ||
+		!withoutPermit(known.StatusReport, g.Member) {
 		return
 	}
-	b.last = earlier{at: b.Clock.Now(), verdict: v, report: known.StatusReport}
+	g.last = earlier{at: g.reads.Now(), verdict: v, report: known.StatusReport}
 }
 
 func withoutPermit(r *api.ScyllaDBStatusReport, member string) bool {
@@ -47,26 +43,24 @@ func withoutPermit(r *api.ScyllaDBStatusReport, member string) bool {
 // of this member. A view is written every few seconds while any permit is open, and wakes every
 // barrier. It reads the cluster report, with all rows, and the Lease. Otherwise, and after a while,
 // the caller reads everything: only that can open.
-func (b *barrier) again(ctx context.Context, key cluster.Key) (bootstrap.Verdict, bool) {
-	changed, l, now := cluster.Kinds(b.changed.Swap(0)), &b.last, b.Clock.Now()
-	pending := !slices.ContainsFunc(l.verdict.Blockers,
-		func(x matrix.Blocker) bool { return x.Reason != words.PermitPending })
-	limit := reevaluate
+func (g *Gate) again(changed cluster.Kinds) (bootstrap.Verdict, bool) {
+	l, now := &g.last, g.reads.Now()
+	limit, pending := reevaluate, onlyPending(l.verdict)
 	if pending {
 		limit = repeat
 	}
 	if l.report == nil || changed&^cluster.KindStatusReport != 0 || now.Sub(l.at) >= limit {
 		return bootstrap.Verdict{}, false
 	}
-	r := &api.ScyllaDBStatusReport{}
-	if err := b.client.Get(ctx, types.NamespacedName(key), r); err != nil || !sameButView(r, l.report) ||
-		!withoutPermit(r, b.Service) || view.StampOf(b.permits.views.Latest()).Newer(view.StampOf(r.Status.View)) {
+	r, trouble := g.reads.Report()
+	if trouble != nil || !sameButView(r, l.report) || !withoutPermit(r, g.Member) ||
+		view.StampOf(g.permits.views.Latest()).Newer(view.StampOf(r.Status.View)) {
 		return bootstrap.Verdict{}, false
 	}
-	if silent, _ := b.lease.look(ctx, b.client, now); !silent.IsZero() || !b.adopt(r, key.Name) {
+	if silent, _ := g.silent(now); !silent.IsZero() || !g.adopt(r, r.Name) {
 		return bootstrap.Verdict{}, false
 	}
-	b.permits.heard = now
+	g.permits.heard = now
 	v := l.verdict
 	v.Blockers = slices.Clone(v.Blockers)
 	if !pending {
@@ -76,7 +70,16 @@ func (b *barrier) again(ctx context.Context, key cluster.Key) (bootstrap.Verdict
 		return bootstrap.Verdict{}, false // a rollout, which ends the stabilisation time
 	}
 	p := bootstrap.Permission{View: r.Status.View}
-	return b.waitVerdict(v, p.Blockers(v.Self, "", nil)...), true
+	return wait(v, p.Blockers(v.Self, "", nil)...), true
+}
+
+func onlyPending(v bootstrap.Verdict) bool {
+	for i := range v.Blockers {
+		if v.Blockers[i].Reason != words.PermitPending {
+			return false
+		}
+	}
+	return true
 }
 
 // sameButView reports whether two readings of a report differ in the controller's view at most.
@@ -88,25 +91,18 @@ func sameButView(a, b *api.ScyllaDBStatusReport) bool {
 }
 
 // pause is the time until the next judgement without a change.
-func (b *barrier) pause(v bootstrap.Verdict) time.Duration {
+func (g *Gate) pause(v bootstrap.Verdict) time.Duration {
 	switch {
-	case serviceMissing(v):
+	case ServiceMissing(v):
 		return missingService
-	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason == words.ControllerSilent }):
+	case waitsFor(v, words.ControllerSilent):
 		// A running controller renews its Lease every two seconds.
 		return shortest
-	case slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool {
-		return slices.Contains(aboutPermits, x.Reason) || isNoViewBlocker(x) && b.byPermits()
-	}):
-		// reporters are polled as often; a change of the view wakes wait at once
-		return b.policy.PeerCheck.Duration
+	case waitsFor(v, words.PermitForOther, words.ViewHeld, words.Isolated) || waitsFor(v, noView...) && g.ByPermits():
+		// the next view, or a relayed one, may remove them; a change of the view wakes at once
+		return g.policy.PeerCheck.Duration
 	case v.Pause != 0:
 		return max(shortest, v.Pause)
 	}
 	return reevaluate
-}
-
-func serviceMissing(v bootstrap.Verdict) bool {
-	missing := func(x matrix.Blocker) bool { return x.Reason == words.MemberServiceMissing }
-	return slices.ContainsFunc(v.Blockers, missing)
 }

@@ -1,55 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package barrier
+package gate
 
 import (
-	"context"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// leaseWatch judges whether the controller that writes the reports is running. Only renewals that
-// it has observed count: a report with all UP is worthless if its writer stopped an hour ago, and
+// leaseWatch is whether the controller that writes the reports is running. Only renewals that the
+// gate has observed count: a report with all UP is worthless if its writer stopped an hour ago, and
 // the clocks of two Kubernetes nodes are not comparable.
 type leaseWatch struct {
-	namespace string
-	key       cluster.Key // whose reports the controller must write
-	monitor   cluster.LeaseMonitor
-	first     time.Time // first reading, by this clock
-	renewed   time.Time // the Lease's renewTime at the last reading
-	looked    bool
-	advanced  bool // a renewal by a holder was observed
-	gone      bool // no holder, or not renewed for too long, at the last reading
+	key      cluster.Key // whose reports the controller must write
+	monitor  cluster.LeaseMonitor
+	first    time.Time // first reading, by this clock
+	renewed  time.Time // the Lease's renewTime at the last reading
+	looked   bool
+	advanced bool // a renewal by a holder was observed
+	gone     bool // no holder, or not renewed for too long, at the last reading
 	// the holder, if it renews the Lease and lists the cluster as unprotected at the last reading
 	unprotected string
 }
 
-// look reads the Lease. The result is zero if the controller is running, else the controller that
+// silent reads the Lease. The result is zero if the controller is running, else the controller that
 // is not responding, or why its state is unknown.
-func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (silent words.Message, since time.Time) {
+func (g *Gate) silent(now time.Time) (silent words.Message, since time.Time) {
+	w := &g.lease
 	if w.first.IsZero() {
 		w.first = now
 	}
 	w.gone, w.unprotected = false, ""
-	name := w.namespace + "/" + api.LeaseName
-	var l coordinationv1.Lease
-	err := c.Get(ctx, types.NamespacedName{Namespace: w.namespace, Name: api.LeaseName}, &l)
+	name := g.reads.LeaseName()
+	l, unread := g.reads.Lease()
 	switch {
-	case apierrors.IsNotFound(err):
+	case !unread.IsZero():
+		return unread, w.first
+	case l == nil:
 		w.monitor.Observe(nil, now)
 		return words.New(words.NoLease, "lease", name), w.first
-	case apierrors.IsForbidden(err):
-		return words.New(words.LeaseForbidden, "lease", name), w.first
-	case err != nil:
-		return words.New(words.LeaseUnread, "lease", name, "error", oneLine(err)), w.first
 	}
 	holder := ""
 	if l.Spec.HolderIdentity != nil {
@@ -59,7 +49,7 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 	if l.Spec.RenewTime != nil {
 		renewed = l.Spec.RenewTime.Time
 	}
-	w.monitor.Observe(&l, now)
+	w.monitor.Observe(l, now)
 	if w.looked && !renewed.Equal(w.renewed) {
 		w.advanced = true
 	}
@@ -76,11 +66,11 @@ func (w *leaseWatch) look(ctx context.Context, c client.Reader, now time.Time) (
 		return words.New(words.LeaseNotRenewed, "controller", who, "lease", name), since
 	case !w.advanced:
 		return words.New(words.LeaseNotSeenRenewed, "controller", holder, "lease", name), w.first
-	case cluster.Unprotects(&l, w.key):
+	case cluster.Unprotects(l, w.key):
 		w.unprotected = holder
 		return words.Message{}, time.Time{}
 	// The Lease is renewed, but its holder may be unable to write this cluster's reports.
-	case !cluster.Keeps(&l, w.key):
+	case !cluster.Keeps(l, w.key):
 		return words.New(words.ReportsNotKept, "controller", holder, "lease", name), time.Time{}
 	}
 	return words.Message{}, time.Time{}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+const (
+	// askTimeout bounds the answer of one reporter, askAll the answers of all. askTogether is the
+	// maximum of parallel requests.
+	askTimeout  = 2 * time.Second
+	askTogether = 64
+	askAll      = 15 * time.Second
+)
+
+// Confirm checks that each reporter still polls its ScyllaDB and has the row of its Pod's
+// annotation, in parallel within limits. A reporter that cannot write gets a different row with the
+// next change, so the judged row is out of date. If a permit is required, the reporter's pinned TLS
+// endpoint must also confirm the row, because anything at the Pod's address can answer plain HTTP.
+func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string, pinned bool) []error {
+	ask := r.Ask
+	if ask == nil {
+		client := newAsker()
+		defer client.CloseIdleConnections()
+		ask = func(ctx context.Context, address, digest string) error {
+			return askReporter(ctx, client, address, digest)
+		}
+	}
+	silent := make([]error, len(reporters))
+	r.together(len(reporters), func(ctx context.Context, i int) {
+		address, port := reporters[i].ReporterAt()
+		switch {
+		case port == 0:
+			silent[i] = unconfirmed(words.New(words.ReporterWithoutPort))
+		case address == "":
+			silent[i] = unconfirmed(words.New(words.ReporterWithoutAddress))
+		case ctx.Err() != nil:
+			silent[i] = unconfirmed(words.New(words.ReporterNotAsked))
+		default:
+			digest := digests[reporters[i].Ref.Member]
+			if silent[i] = ask(ctx, address, digest); silent[i] == nil && pinned {
+				silent[i] = r.confirms(ctx, reporters[i], digest)
+			}
+			if errors.Is(silent[i], heartbeat.ErrOtherRow) {
+				silent[i] = unconfirmed(words.New(words.ReporterHasOtherRow))
+			}
+		}
+	})
+	return silent
+}
+
+// together calls ask for each of n reporters. After askAll it calls ask with an ended context.
+func (r *reads) together(n int, ask func(ctx context.Context, i int)) {
+	all, cancel := context.WithTimeout(r.ctx, askAll)
+	defer cancel()
+	var g errgroup.Group
+	g.SetLimit(askTogether)
+	for i := range n {
+		g.Go(func() error {
+			one, cancel := context.WithTimeout(all, askTimeout)
+			defer cancel()
+			ask(one, i)
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions return no error: each reporter has its own
+}
+
+// confirms returns nil if the reporter has the row with that digest, by the certificate that its
+// Pod's annotation names. If the network forbids that request, the reporter writes its counter to a
+// Lease. That Lease must have the row for that Pod, and a view that is not older than the health
+// policy's view limit must have seen the counter advance. For operator's Pods and remote
+// datacenters only that view counts.
+func (r *reads) confirms(ctx context.Context, m *cluster.Member, digest string) error {
+	switch h := m.Heartbeat(); {
+	case h == nil:
+		return unconfirmed(words.New(words.ReporterWithoutTLS))
+	case h.Lease:
+		var l coordinationv1.Lease
+		key := types.NamespacedName{Namespace: r.Namespace, Name: heartbeat.LeaseName(m.Ref.Member)}
+		if err := r.client.Get(ctx, key, &l); err != nil {
+			return fmt.Errorf("read Lease %s: %w", key, err)
+		}
+		_, err := heartbeat.Read(&l, m.Pod.UID, digest)
+		return err
+	case m.HeartbeatAt() == "":
+		return unconfirmed(words.New(words.ReporterWithoutAddress))
+	case r.AskHeartbeat != nil:
+		_, err := r.AskHeartbeat(ctx, m.Ref.Member)
+		return err
+	default:
+		c := pinned.NewClient(h.Fingerprint)
+		defer c.CloseIdleConnections()
+		_, err := heartbeat.Ask(ctx, c, m.HeartbeatAt(), digest)
+		return err
+	}
+}
+
+// Heartbeats queries each reporter by its pinned certificate.
+func (r *reads) Heartbeats(of []*view.Sighting) []gate.Beat {
+	out, at := make([]gate.Beat, len(of)), make([]gate.Relay, len(of))
+	for i, e := range of {
+		at[i] = gate.Relay{Member: e.Ref.Member, Address: e.HeartbeatAt(), Fingerprint: e.Heartbeat().Fingerprint}
+	}
+	r.members.keep(at)
+	r.together(len(of), func(ctx context.Context, i int) {
+		var err error
+		if r.AskHeartbeat != nil {
+			out[i].Number, err = r.AskHeartbeat(ctx, at[i].Member)
+		} else {
+			var answer heartbeat.Answer
+			answer, err = heartbeat.Ask(ctx, r.members[at[i]], at[i].Address, of[i].Digest)
+			out[i].Number = answer.Number
+		}
+		out[i].Failed = err != nil
+	})
+	return out
+}
+
+// Views asks all relays in parallel. It takes at most viewwire.RelayTimeout.
+func (r *reads) Views(questions []gate.Question) []gate.Told {
+	// A separate timeout: the API server may have used all of the judgement's.
+	ctx, cancel := context.WithTimeout(r.barrier.ctx, viewwire.RelayTimeout)
+	defer cancel()
+	out, at := make([]gate.Told, len(questions)), make([]gate.Relay, len(questions))
+	for i := range questions {
+		at[i] = questions[i].Relay
+	}
+	r.relays.keep(at)
+	var wg sync.WaitGroup
+	for i, q := range questions {
+		wg.Go(func() { out[i] = r.viewOf(ctx, q) })
+	}
+	wg.Wait()
+	for i, told := range out {
+		q := questions[i]
+		if view.StampOf(told.View).Newer(view.StampOf(q.Have)) && (q.HaveOf == "" || told.Report == q.HaveOf) {
+			r.Log.Info("a member's reporter relays a controller view that the API server did not deliver", "member",
+				q.Member, "epoch", told.View.Epoch, "seq", told.View.Seq, "age", told.Age.String())
+		}
+	}
+	return out
+}
+
+func (r *reads) viewOf(ctx context.Context, q gate.Question) gate.Told {
+	ask := viewwire.Question{Address: q.Address, Path: viewwire.RelayPath, Have: q.Have, HaveOf: q.HaveOf,
+		Cluster: types.NamespacedName{Namespace: r.Namespace, Name: r.name}}
+	fetch := func() (*viewwire.View, error) { return viewwire.Fetch(ctx, r.relays[q.Relay], ask) }
+	if r.AskView != nil {
+		fetch = func() (*viewwire.View, error) { return r.AskView(ctx, q.Member, ask) }
+	}
+	v, err := fetch()
+	if err != nil {
+		return gate.Told{Answered: relayAnswers(err)}
+	}
+	return gate.Told{Answered: true, View: &v.StatusReportView, Report: v.ReportUID, Age: v.Age()}
+}
+
+// relayAnswers reports whether err is an answer without a view: 404 (older reporter), 204 (no
+// view), 503, or an unreadable body. The pinned certificate proves that the connection works.
+func relayAnswers(err error) bool {
+	return bounded.IsTooLarge(err) ||
+		slices.ContainsFunc([]error{viewwire.ErrNone, viewwire.ErrUnknown, viewwire.ErrNotLeading, viewwire.ErrGarbled},
+			func(known error) bool {
+				return errors.Is(err, known)
+			})
+}
+
+// clients have one connection for each reporter, address and certificate.
+type clients map[gate.Relay]*http.Client
+
+// keep makes the clients of these reporters, and closes all others.
+func (c *clients) keep(at []gate.Relay) {
+	next := clients{}
+	for _, r := range at {
+		if next[r] = (*c)[r]; next[r] == nil {
+			next[r] = pinned.NewClient(r.Fingerprint)
+		}
+	}
+	for r, old := range *c {
+		if next[r] == nil {
+			old.CloseIdleConnections()
+		}
+	}
+	*c = next
+}
+
+func unconfirmed(why words.Message) error { return gate.Unconfirmed(why) }
+
+// newAsker returns a client that ignores proxies, like the kubelet's probes.
+func newAsker() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: askTimeout,
+			MaxResponseHeaderBytes: 16 << 10},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// askReporter returns nil if the reporter at that address is ready and its row has that digest. An
+// older reporter sends no digest.
+func askReporter(ctx context.Context, c *http.Client, address, digest string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return unconfirmed(words.New(words.ReporterTimedOut, "address", address, "limit", askTimeout.String()))
+		}
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusOK {
+		if said := resp.Header.Values(heartbeat.RowHeader); len(said) > 0 && !slices.Equal(said, []string{digest}) {
+			return heartbeat.ErrOtherRow
+		}
+		return nil
+	}
+	const enough = 200
+	// only the status code is evaluated; the text is for people
+	said, _ := bounded.Head(resp.Body, enough)
+	return unconfirmed(words.New(words.ReporterRefuses, "address", address, "status", resp.Status, "words",
+		strings.Join(strings.Fields(string(said)), " ")))
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package barrier
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// reads reads for the gate: objects from the API server, and answers from other members' reporters.
+type reads struct {
+	*barrier
+	ctx     context.Context // of the present judgement
+	ran     hostid.ID
+	relays  clients
+	members clients // of heartbeats
+}
+
+func (r *reads) Now() time.Time { return r.Clock.Now() }
+
+func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
+	key, trouble := r.key(r.ctx)
+	if trouble != nil {
+		return nil, trouble
+	}
+	r.watch(key)
+	r.metrics.evaluations.Inc()
+	taken := r.Now()
+	objects, err := kube.Load(r.ctx, r.client, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true,
+		StatefulSets: true, StatusReport: true, Member: r.Service})
+	if err != nil {
+		return nil, new(r.unread(err))
+	}
+	c := cluster.New(objects, cluster.SourceReport, taken)
+	r.metrics.place(key, c.Service(r.Service))
+	if c.Incomplete() != nil {
+		r.metrics.apiErrors.Inc()
+	}
+	return c, nil
+}
+
+func (r *reads) Report() (*api.ScyllaDBStatusReport, *matrix.Blocker) {
+	report, key := &api.ScyllaDBStatusReport{}, types.NamespacedName{Namespace: r.Namespace, Name: r.name}
+	if err := r.client.Get(r.ctx, key, report); err != nil {
+		return nil, new(r.unread(fmt.Errorf("read ScyllaDBStatusReport %s: %w", key, err)))
+	}
+	return report, nil
+}
+
+func (r *reads) LeaseName() string { return r.LeaseNamespace + "/" + api.LeaseName }
+
+func (r *reads) Lease() (*coordinationv1.Lease, words.Message) {
+	l := &coordinationv1.Lease{}
+	err := r.client.Get(r.ctx, types.NamespacedName{Namespace: r.LeaseNamespace, Name: api.LeaseName}, l)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, words.Message{}
+	case apierrors.IsForbidden(err):
+		return nil, words.New(words.LeaseForbidden, "lease", r.LeaseName())
+	case err != nil:
+		return nil, words.New(words.LeaseUnread, "lease", r.LeaseName(), "error", gate.OneLine(err))
+	}
+	return l, words.Message{}
+}
+
+func (r *reads) Claim(name string) (uid types.UID, deleting bool, x *matrix.Blocker) {
+	claim, err := r.meta("PersistentVolumeClaim", name)
+	switch {
+	case err == nil:
+		return claim.UID, claim.DeletionTimestamp != nil, nil
+	case apierrors.IsNotFound(err):
+		return "", false, nil
+	case apierrors.IsForbidden(err):
+		return "", false, &matrix.Blocker{Reason: words.ReadingIncomplete, Detail: gate.OneLine(err)}
+	}
+	r.metrics.apiErrors.Inc()
+	return "", false, &matrix.Blocker{Reason: words.APIUnreachable, Detail: gate.OneLine(exit.Describe(err))}
+}
+
+// PodUID comes from the downward API, else from the Pod of that name.
+func (r *reads) PodUID() (types.UID, *matrix.Blocker) {
+	if r.barrier.PodUID != "" {
+		return r.barrier.PodUID, nil
+	}
+	pod, err := r.meta("Pod", r.Pod)
+	if err != nil {
+		return "", new(r.unlisted(err))
+	}
+	return pod.UID, nil
+}
+
+func (r *reads) meta(kind, name string) (*metav1.PartialObjectMetadata, error) {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return o, r.client.Get(r.ctx, types.NamespacedName{Namespace: r.Namespace, Name: name}, o)
+}
+
+// Ran comes from the row of this Pod: its reporter writes it at its next poll. A failure leaves it
+// unknown, which only makes the launcher wait.
+func (r *reads) Ran() hostid.ID {
+	pod := &corev1.Pod{}
+	if r.ran != "" || r.client.Get(r.ctx, types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}, pod) != nil ||
+		r.barrier.PodUID != "" && pod.UID != r.barrier.PodUID {
+		return r.ran
+	}
+	if row, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport]); err == nil {
+		r.ran = row.LastHostID()
+	}
+	return r.ran
+}
+
+func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *matrix.Blocker) {
+	r.metrics.evaluations.Inc()
+	digests, decoder := map[string]string{}, &cluster.Decoder{}
+	key := cluster.Key{Namespace: r.Namespace, Name: r.name}
+	pods, err := kube.Pods(r.ctx, r.client, key, func(pod *corev1.Pod) {
+		// the digest is of the whole row
+		digests[pod.Name] = api.ReportDigest(pod.Annotations[api.AnnotationNodeStatusReport])
+		decoder.Condense(pod)
+	})
+	if err != nil {
+		return cluster.Objects{}, nil, new(r.unlisted(err))
+	}
+	objects := of.Objects
+	if !of.Ours() {
+		// The Scylla Operator may write the reports: read its state once.
+		objects, err = kube.Load(r.ctx, r.client, key, kube.LoadOptions{
+			Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Operator: true,
+			Member: r.Service,
+		})
+		if err != nil {
+			return cluster.Objects{}, nil, new(r.unread(err))
+		}
+	}
+	objects.Pods, objects.Decoder = pods, decoder
+	objects.Read |= cluster.KindPods
+	return objects, digests, nil
+}
+
+func (r *reads) Neighbours() (cluster.Neighbourhood, *matrix.Blocker) {
+	all, err := kube.Neighbourhood(r.ctx, r.client, r.Namespace)
+	if err != nil {
+		return all, new(r.unlisted(err))
+	}
+	return all, nil
+}
+
+func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {
+	for _, name := range members {
+		pod := &corev1.Pod{}
+		err := r.client.Get(r.ctx, client.ObjectKey{Namespace: r.Namespace, Name: name}, pod)
+		if err != nil && !apierrors.IsNotFound(err) {
+			unread = append(unread, name)
+		}
+		if address, fingerprint, serves := cluster.ServedAt(pod); err == nil && serves {
+			found = append(found, gate.Relay{Member: name, Address: address, Fingerprint: fingerprint})
+		}
+	}
+	return found, unread
+}
+
+func (r *reads) close() {
+	r.relays.keep(nil)
+	r.members.keep(nil)
+}

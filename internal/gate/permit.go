@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// permits is what the gate has read of the controller's views.
+type permits struct {
+	views view.Receiver
+	// had is set after a judgement that found a permit.
+	had bool
+	// by is the view with that permit.
+	by view.Stamp
+	// behind is since when the API server has returned older views than the newest one seen; zero
+	// if it does not.
+	behind time.Time
+	// heard is when the API server was last read, by the gate's clock.
+	heard time.Time
+	// otherwise is the policy if Self.Policy is empty, from the last Service read; empty before.
+	otherwise api.Policy
+}
+
+// unpermitted returns why the controller's view does not let the member start; nil if it does, or
+// if no permit is required, as for a restart.
+func (g *Gate) unpermitted(v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
+	if !g.ByPermits() || v.Decision.Permit() == "" {
+		return nil
+	}
+	p := bootstrap.Permission{Claim: g.ClaimOf(known)}
+	p.From(known.StatusReport, known.Name)
+	if p.View != nil {
+		now := g.reads.Now()
+		if g.adopt(known.StatusReport, known.Name) {
+			p.Back = g.wentBack(p.View, now)
+			// This reading may be older than an earlier one: the newest view counts.
+			p.View = g.permits.views.Latest()
+			p.Old = g.tooOld(now)
+		} else {
+			// the report was deleted: its views never advance
+			p.Old = words.New(words.ViewNotSeenToAdvance)
+		}
+		// A view with an open permit advances at each renewal. If it has not, the reporters of
+		// other members may have a newer one.
+		if age, seen := g.permits.views.Age(now); !seen || age > g.policy.PeerCheck.Duration {
+			g.askForViews(g.policy.PeerCheck.Duration)
+		}
+	}
+	var dead []hostid.ID
+	if m := known.Member(g.Member); m != nil {
+		dead = m.MustBeDown()
+	}
+	blockersOf := func(p *bootstrap.Permission) []matrix.Blocker {
+		return p.Blockers(v.Self, v.Decision.Permit(), dead)
+	}
+	if blockers := blockersOf(&p); len(blockers) > 0 {
+		return blockers
+	}
+	// Only a member with a permit needs its PVC's UID.
+	uid, deleting, trouble := g.reads.Claim(p.Claim)
+	switch {
+	case trouble != nil:
+		return []matrix.Blocker{*trouble}
+	case deleting:
+		// Kubernetes keeps it only for this Pod, so no permit is for it.
+		return []matrix.Blocker{{Reason: words.PermitForOther, Observed: v.Self,
+			Cause: words.New(words.ClaimIsBeingDeleted, "claim", p.Claim, "pod", g.Pod)}}
+	}
+	p.ClaimUID, p.ClaimKnown = uid, true
+	if p.PodUID, trouble = g.reads.PodUID(); trouble != nil {
+		return []matrix.Blocker{*trouble}
+	}
+	if blockers := blockersOf(&p); len(blockers) > 0 {
+		return blockers
+	}
+	return g.turned(p, blockersOf)
+}
+
+// ClaimOf returns the name of the member's PVC in this reading; nil is allowed.
+func (g *Gate) ClaimOf(known *cluster.Cluster) string {
+	if g.Claim != "" {
+		return g.Claim
+	}
+	if known != nil {
+		if name := known.ClaimName(g.Member); name != "" {
+			return name
+		}
+	}
+	return "data-" + g.Member
+}
+
+// adopt takes the view of the cluster's report, if it is newer. False for a report that was deleted
+// since, or that is another cluster's.
+func (g *Gate) adopt(r *api.ScyllaDBStatusReport, cluster string) bool {
+	if r == nil || r.Name != cluster || r.Status.View == nil ||
+		!g.permits.views.Of(r.UID, r.CreationTimestamp.Time) {
+		return false
+	}
+	g.relays.of(r.UID)
+	g.permits.views.Adopt(r.Status.View, g.reads.Now())
+	return true
+}
+
+// Latest returns the newest view that the gate has read from the API server, with the UID of its
+// report; nil before.
+func (g *Gate) Latest() (report types.UID, v *api.StatusReportView) {
+	return g.permits.views.Report(), g.permits.views.Latest()
+}
+
+// tooOld returns why the newest view may be out of date. Only a view that this gate has seen
+// advance, by its own clock, counts.
+func (g *Gate) tooOld(now time.Time) words.Message {
+	age, seen := g.permits.views.Age(now)
+	switch {
+	case !seen:
+		return words.New(words.ViewNotSeenToAdvance)
+	case age > g.policy.ViewLimit.Duration:
+		return words.New(words.ViewTooOld, "age", age.Truncate(time.Second).String(), "limit",
+			g.policy.ViewLimit.Duration.String())
+	}
+	return words.Message{}
+}
+
+// wentBack is set if the API server has returned older views for longer than any delay. After an
+// etcd restore, views count from the backup's stamp. An outdated API server looks the same, even if
+// its views advance. The gate therefore stays closed and reports the state; a person decides.
+func (g *Gate) wentBack(shown *api.StatusReportView, now time.Time) words.Message {
+	p, seen := &g.permits, view.StampOf(g.permits.views.Latest())
+	switch is := view.StampOf(shown); {
+	case !seen.Newer(is):
+		p.behind = time.Time{}
+	case p.behind.IsZero():
+		p.behind = now
+	case now.Sub(p.behind) > g.policy.ViewLimit.Duration:
+		return words.New(words.ViewWentBack, "shown", is.String(), "seen", seen.String(), "limit",
+			g.policy.ViewLimit.Duration.String())
+	}
+	return words.Message{}
+}
+
+// permitted reads the view again after the final check: a newer view blocks at once.
+func (g *Gate) permitted(v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
+	if !g.ByPermits() || v.Decision.Permit() == "" {
+		return nil
+	}
+	r, trouble := g.reads.Report()
+	if trouble != nil {
+		return []matrix.Blocker{*trouble}
+	}
+	return g.unpermitted(v, known.WithReport(r))
+}
