@@ -106,10 +106,15 @@ func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, 
 			status.UID, status.CreationTimestamp = types.UID(fmt.Sprintf("report-%d", w.reportsMade)), metav1.NewTime(w.now.Truncate(time.Second))
 		}
 		w.note(reports, status)
+		before := w.otherVersion
+		onlyView := w.status != nil && sameObject(w.reports, reports) && sameButView(w.status, status)
 		w.reports, w.status = reports, status
 		w.published(status)
 		w.remember()
 		w.wrote()
+		if onlyView {
+			w.otherVersion = before
+		}
 	}
 	switch {
 	case w.now.Before(y.rejected):

@@ -15,8 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -49,23 +48,16 @@ func (w *world) query(d *disk) query {
 	return q
 }
 
-// barrier is the init container of one Pod.
+// barrier is the init container of one Pod, or its launcher: the shipped gate, which reads this world.
 type barrier struct {
-	monitor  cluster.LeaseMonitor
-	renewed  time.Time
-	looked   bool
-	advanced bool
-	judged   time.Time
-	version  int
-	verdict  bootstrap.Verdict
-	began    time.Time
-	stable   time.Time // since when all is UP without a break
-	leave    leave
-	// launcher is set when the launcher judges; just while the window of the barrier that has just opened counts.
-	launcher, just bool
-
-	gone  bool // at the last look the Lease had no holder, or had not been renewed for too long
-	peers peering
+	gate    *gate.Gate
+	verdict bootstrap.Verdict
+	version int       // of the objects at the last judgement
+	next    time.Time // when it judges again without a change
+	said    time.Time // when it wrote its Pod's annotation last
+	// Of the invariants: the views that it went by, and what reporters that do not lie have told it.
+	last order
+	told map[string]told
 }
 
 // opening is the moment in which a barrier let a Pod through.
@@ -99,19 +91,26 @@ func (w *world) barriers() {
 	}
 }
 
-// say has the Pod say that its barrier waits on an empty volume, or that its launcher waits, as package barrier does; the annotation goes when they open.
+// sayPause is how often a barrier writes its Pod's annotation, as package barrier does.
+const sayPause = 5 * time.Second
+
+// say writes to the Pod what its gate has to say; the annotation goes when it opens.
 func (w *world) say(p *pod) {
-	text := ""
-	switch {
-	case w.Rule == Operator:
-	case p.stage == launching && p.waits():
-		text = `{"launcher":true}`
-	case p.stage == atBarrier && p.query.volume == bootstrap.VolumeEmpty:
-		text = `{"emptyVolume":true}`
-	}
-	if p.obj.Annotations[api.AnnotationBarrier] == text || w.cut[p.name] {
+	b := p.barrier
+	if w.Rule == Operator || b == nil || b.gate == nil || w.cut[p.name] {
 		return
 	}
+	text := ""
+	if is := b.gate.Waits(b.verdict); is != nil {
+		var err error
+		if text, err = api.EncodeBarrierWait(is); err != nil {
+			w.violate("%s: what its barrier says: %v", p.name, err)
+		}
+	}
+	if p.obj.Annotations[api.AnnotationBarrier] == text || !b.verdict.Satisfied && !b.said.IsZero() && w.now.Sub(b.said) < sayPause {
+		return
+	}
+	b.said = w.now
 	o := p.obj.DeepCopy()
 	if text == "" {
 		delete(o.Annotations, api.AnnotationBarrier)
@@ -124,7 +123,7 @@ func (w *world) say(p *pod) {
 
 func (w *world) open(p *pod) {
 	v := p.barrier.verdict
-	p.opened = &opening{member: p.name, at: w.now, decision: v.Decision, byPeers: p.barrier.peers.opened}
+	p.opened = &opening{member: p.name, at: w.now, decision: v.Decision, byPeers: byPeers(v)}
 	if p.opened.byPeers {
 		w.result.ByPeers++
 	}
@@ -142,9 +141,6 @@ func (w *world) open(p *pod) {
 // judge is true when the barrier opens.
 func (w *world) judge(p *pod) bool {
 	b := p.barrier
-	if b.began.IsZero() {
-		b.began = w.now
-	}
 	switch w.Rule {
 	case AlwaysOpen:
 		b.verdict = bootstrap.Verdict{Satisfied: true, Decision: bootstrap.DecisionAllUp}
@@ -155,154 +151,63 @@ func (w *world) judge(p *pod) bool {
 		b.verdict = w.operatorJudges(p)
 		return b.verdict.Satisfied
 	}
+	if b.gate == nil {
+		b.gate = gate.New(w.self(p), &reads{w, p})
+	}
 	if p.query.disk == bootstrap.BootstrappedYes { // needs no other source, unless the volume is another member's
 		b.verdict = bootstrap.Decide(bootstrap.Input{Member: &cluster.Member{Ref: cluster.Place(p.name, nil)}, Disk: p.query.disk})
-		if v, ok := w.verdict(p); ok && !w.cut[p.name] && v.Decision == bootstrap.DecisionRefuse {
-			b.verdict = v
+		if in, err := b.gate.Input(w.readByBarrier(p)); err == nil && !w.cut[p.name] {
+			if v := bootstrap.Decide(in); v.Decision == bootstrap.DecisionRefuse {
+				b.verdict = v
+			}
 		}
 		return b.verdict.Satisfied
 	}
 	if w.cut[p.name] {
 		return false
 	}
-	silent := b.lease(w)
-	again := 10 * time.Second
-	switch {
-	case w.peers() && b.silent():
-		again = time.Second
-	case b.leaveless():
-		again = w.limits.PeerCheck.Duration
-	}
-	if b.version == w.version && w.now.Sub(b.judged) < again && silent == b.silent() {
+	if b.version == w.version && w.now.Before(b.next) {
 		return false
 	}
-	b.judged, b.version = w.now, w.version
-	v, ok := w.verdict(p)
-	if !ok {
-		return false
+	var changed cluster.Kinds
+	if b.version < w.version {
+		changed = cluster.KindStatusReport
 	}
-	v = w.byPeers(p, w.settle(p, v))
-	b.just = b.just && !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return !isControllerSilent(x) })
+	if b.version < w.otherVersion {
+		changed |= everything
+	}
+	b.version = w.version
+	v := b.gate.Judge(changed)
+	b.next = w.now.Add(v.Pause)
 	if w.Trace && v.Summary.Key() != b.verdict.Summary.Key() {
 		w.tracef("%s: barrier: %s", p.name, v.Summary.Key())
 	}
 	b.verdict = v
+	w.judgeOrder(p)
 	return v.Satisfied
 }
 
-// settle is the stabilisation window and the last look before opening, as package barrier has them.
-func (w *world) settle(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
-	b := p.barrier
-	if !v.Satisfied || !v.Decision.Guarded() {
-		b.stable = time.Time{}
-		return v
+// self has what only the Pod knows.
+func (w *world) self(p *pod) gate.Self {
+	s := gate.Self{
+		Namespace: namespace, Member: p.name, Pod: p.name, Claim: p.claim.obj.Name, Policy: api.PolicyReports,
+		Disk: p.query.disk, Volume: p.query.volume, VolumeHostID: hostid.ID(p.query.hostID),
 	}
-	if b.stable.IsZero() {
-		b.stable = w.now
+	if w.permits() {
+		s.Policy = api.PolicyPermits
 	}
-	if blockers := w.unpermitted(p, v, w.read()); len(blockers) > 0 {
-		return b.closed(w, v, blockers)
+	if w.peers() {
+		s.WhenSilent = api.WhenSilentPeers
 	}
-	b.leave.had = w.permits()
-	if elapsed := w.now.Sub(b.stable); v.Decision.Stabilises() && elapsed < stabilisation && !b.just {
-		b.version = -1 // looks again each second
-		return wait(v, bootstrap.Stabilising(stabilisation, 0))
+	if p.stage == launching {
+		s.Volume = w.query(p.claim.disk).volume
+		s.Launcher, s.Just = true, w.now.Sub(p.opened.at) < 30*time.Second
 	}
-	looked := w.lastLook(p, v)
-	if !looked.Satisfied {
-		b.stable = time.Time{} // what refused has to heal, and to hold
-		return looked
-	}
-	if blockers := w.unpermitted(p, looked, w.read()); len(blockers) > 0 {
-		return b.closed(w, looked, blockers)
-	}
-	return looked
+	return s
 }
 
-func wait(v bootstrap.Verdict, blockers ...matrix.Blocker) bootstrap.Verdict {
-	v.Satisfied, v.Decision = false, bootstrap.DecisionWait
-	return v.Only(blockers)
-}
-
-// lastLook is at the rows that the Pods carry, at the seeds that the launcher would choose, and at the reporters, which have to answer.
-func (w *world) lastLook(p *pod, v bootstrap.Verdict) bootstrap.Verdict {
-	objects := w.objects(everything)
-	for _, source := range []cluster.Source{cluster.SourceReport, cluster.SourceAnnotation} {
-		in, err := bootstrap.Of(cluster.New(objects, source, p.clock(w)), p.name)
-		if err != nil {
-			return wait(v, bootstrap.ReporterSilent(v.Self, err.Error()))
-		}
-		if by := bootstrap.Decide(w.input(p, in)); !by.Satisfied {
-			return by
-		}
-	}
-	carried := cluster.New(objects, cluster.SourceAnnotation, p.clock(w))
-	if choice, launched := bootstrap.SeedChoiceOf(carried, p.name, w.query(p.claim.disk).volume); launched &&
-		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
-		return wait(v, bootstrap.NoOtherSeed(v.Self, choice))
-	}
-	for _, r := range carried.Reporters(p.name) {
-		q := w.pods[r.Ref.Member]
-		if q == nil || q.machine == nil || q.machine.off || q.reporter.state(w.now) != reporterWell || !w.Mum && q.reporter.beat.row != q.obj.Annotations[api.AnnotationNodeStatusReport] {
-			return wait(v, bootstrap.ReporterSilent(r.Ref, "no answer"))
-		}
-		if w.permits() && !w.confirms(q, r) {
-			return wait(v, bootstrap.ReporterSilent(r.Ref, "nothing confirms its row"))
-		}
-	}
-	return v
-}
-
-// confirms is the pinned answer of a reporter, or what is on its Lease, as package barrier has it. Mum reporters do not tell their row, and every answer of theirs confirms it.
-func (w *world) confirms(p *pod, r *cluster.Member) bool {
-	digest := api.ReportDigest(p.obj.Annotations[api.AnnotationNodeStatusReport])
-	switch {
-	case r.Heartbeat() == nil || !w.Mum && p.fingerprint() != r.Heartbeat().Fingerprint:
-		return false
-	case !r.Heartbeat().Lease:
-		return w.Mum || p.reporter.beat.digest == digest
-	}
-	l := w.leases[p.name]
-	if l == nil {
-		return false
-	}
-	_, err := heartbeat.Read(l, r.Pod.UID, digest)
-	return err == nil
-}
-
-// lease is true while no renewal is seen, as package barrier has it.
-func (b *barrier) lease(w *world) bool {
-	renewed := w.lease.Spec.RenewTime.Time
-	b.monitor.Observe(w.lease, w.now)
-	if b.looked && !renewed.Equal(b.renewed) && *w.lease.Spec.HolderIdentity != "" {
-		b.advanced = true
-	}
-	b.looked, b.renewed = true, renewed
-	_, _, gone := b.monitor.Silent(w.now)
-	if b.gone = gone || *w.lease.Spec.HolderIdentity == ""; b.gone {
-		b.advanced = false
-	}
-	return !b.advanced
-}
-
-// leaveless is true while nothing but the controller's view keeps the member waiting.
-func (b *barrier) leaveless() bool {
-	return slices.ContainsFunc(b.verdict.Blockers, func(x matrix.Blocker) bool {
-		return slices.Contains([]words.Code{words.PermitPending, words.PermitForOther, words.ViewHeld}, x.Reason)
-	})
-}
-
-func (b *barrier) silent() bool {
-	return slices.ContainsFunc(b.verdict.Blockers, isControllerSilent)
-}
-
-// verdict is what the barrier decides on what it reads now: Services, reports and StatefulSets, no Pods.
-func (w *world) verdict(p *pod) (bootstrap.Verdict, bool) {
-	in, err := bootstrap.Of(w.readByBarrier(p), p.name)
-	if err != nil {
-		return bootstrap.Verdict{}, false // no member Service yet
-	}
-	return bootstrap.Decide(w.input(p, in)), true
+func byPeers(v bootstrap.Verdict) bool {
+	return slices.ContainsFunc(v.Notes, func(m words.Message) bool { return m.Code == words.DecidedByPeers })
 }
 
 func (w *world) readByBarrier(p *pod) *cluster.Cluster {
@@ -314,23 +219,6 @@ func (w *world) printed(p *pod) bootstrap.Verdict {
 	v := p.barrier.verdict
 	diagnosis.Advise(w.readByBarrier(p), &v, diagnosis.Asks{Self: v.Self})
 	return v
-}
-
-// input adds what only the Pod knows.
-func (w *world) input(p *pod, in bootstrap.Input) bootstrap.Input {
-	in.Disk, in.Volume, in.VolumeHostID = p.query.disk, p.query.volume, hostid.ID(p.query.hostID)
-	in.ControllerSilent, in.ControllerSilentSince, in.Held, in.Permission = words.Message{}, time.Time{}, nil, nil
-	b := p.barrier
-	if b.launcher {
-		in.Opened, in.Volume = true, w.query(p.claim.disk).volume
-		if row, err := api.DecodeNodeStatusReport(p.obj.Annotations[api.AnnotationNodeStatusReport]); err == nil {
-			in.Ran = row.LastHostID()
-		}
-	}
-	if !b.advanced && !b.peers.asks {
-		in.ControllerSilent = words.New(words.ControllerNamed, "controller", "controller-0")
-	}
-	return in
 }
 
 // startArgs are what ScyllaDB is started with.
@@ -403,11 +291,11 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 		l.first = false
 		return nil, false
 	case l.choice.Code == words.SeedsFirstNode && !l.first:
-		l.first, p.barrier.version = true, -1 // looks a second time
+		l.first, p.barrier.next = true, w.now // looks a second time
 		return nil, false
 	}
 	args.seeds = l.choice.Seeds
-	p.opened.byPeers = p.barrier.peers.opened
+	p.opened.byPeers = byPeers(p.barrier.verdict)
 	return args, true
 }
 
@@ -419,7 +307,7 @@ func (w *world) judgesAgain(p *pod) bool {
 	}
 	if l := &p.launcher; !l.judges {
 		l.judges = true
-		p.barrier = &barrier{launcher: true, just: w.now.Sub(p.opened.at) < 30*time.Second}
+		p.barrier = &barrier{}
 	}
 	opens := w.judge(p)
 	w.say(p)
@@ -428,7 +316,7 @@ func (w *world) judgesAgain(p *pod) bool {
 
 // waits is true while the barrier of a Pod keeps it waiting, or its launcher by the same rules.
 func (p *pod) waits() bool {
-	return p.barrier != nil && (p.stage == atBarrier || p.stage == launching && p.barrier.launcher && !p.barrier.verdict.Satisfied)
+	return p.barrier != nil && (p.stage == atBarrier || p.stage == launching && p.launcher.judges && !p.barrier.verdict.Satisfied)
 }
 
 // take reads one of the launcher's arguments.
@@ -440,8 +328,3 @@ func (a *startArgs) take(arg string) {
 		a.ignore = strings.Split(ids, ",")
 	}
 }
-
-// stabilisation is the barrier's default.
-const stabilisation = 10 * time.Second
-
-func isControllerSilent(b matrix.Blocker) bool { return b.Reason == words.ControllerSilent }

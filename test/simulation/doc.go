@@ -3,16 +3,16 @@
 // Package simulation holds the product's decisions against a world in which everything goes wrong. Each seed is one run: a discrete-event simulation in one
 // goroutine under a clock of its own, without processes, sleeps or an API server. The same seed is the same run.
 //
-// Real are the pure packages: cluster.New on Kubernetes' objects in memory, the reports made of them, bootstrap.Decide, bootstrap.Seeds, the launcher's
-// arguments, members.Record, and replace.Next; under policy permits also internal/view with its Receiver, bootstrap.Permission, and the controller's tracker of
-// views, which makes epoch, seq, states, permits and queue. Modelled is what they decide about:
+// Real are the pure packages: cluster.New on Kubernetes' objects in memory, the reports made of them, the gate of barrier and launcher (internal/gate, which reads
+// this world by reads.go), bootstrap.Seeds, the launcher's arguments, members.Record, and replace.Next; under policy permits also the controller's tracker of views,
+// which makes epoch, seq, states, permits and queue. Modelled is what they decide about:
 //
 //   - ScyllaDB (scylla.go, gossip.go), as the facts say by section: the join rule, cancel-all and ban (4.2, 4.3), detection (4.5), the replaced node that
 //     is banned first and COMPLETED that comes late (5.3, 5.4), system.local that is not flushed (3.4), discovery and the second cluster (10), barriers that need
 //     every node (11). Not modelled: data, tokens, schema, versions before Raft topology.
 //   - Kubernetes (kube.go): StatefulSets, ordered and parallel, rollouts, Pods, kubelets, volumes bound to machines, the node controller.
 //   - Our agent (reporter.go, controller.go, barrier.go): loops with their intervals and delays.
-//   - Policy permits: the process that leads (leader.go), its polls of heartbeats (heartbeats.go), and what a barrier and a watcher from outside make of its views
+//   - Policy permits: the process that leads (leader.go), its polls of heartbeats (heartbeats.go), and what a watcher from outside makes of its views
 //     (permits.go). Reporters of every seventh seed serve no heartbeat, those of every eighth say it on a Lease of their Pod (leases.go); every second seed has a second
 //     replica of the controller, every fifth lets two join at once.
 //   - Clocks (clock.go): each machine, controller and person has one of its own, off by up to four minutes, but in every third seed.
@@ -26,7 +26,7 @@
 // controllers that are killed, frozen until another one leads and woken up again, or whose loop stalls, a Lease of the election that is made anew, heartbeats that
 // are not heard, and reporters that cannot write.
 // Barriers of every thirteenth seed have --when-controller-silent=Peers (peers.go): there no controller leads for several minutes, twice, while the cluster is scaled up.
-// Reporters relay the controller's view (relays.go), which a barrier keeps apart by member; in every eleventh seed they relay forged ones that let every node start, in every
+// Reporters relay the controller's view (relays.go); in every eleventh seed they relay forged ones that let every node start, in every
 // second of these those of one rack alone. In every sixth seed the cluster report is deleted (recreated.go) and created anew under another UID, while barriers and reporters hold
 // views of the one before; it is deleted with its StatefulSets, too, also where the Lease of the election is created anew.
 //

@@ -130,6 +130,7 @@ func (w *world) makeCluster() {
 
 func (w *world) makeLease() {
 	w.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: ptr.To(int32(leaseDuration / time.Second))}}
+	w.lease.Annotations = map[string]string{api.AnnotationKeeps: api.KeepMark(namespace, clusterName)}
 	w.control.renew(w)
 }
 

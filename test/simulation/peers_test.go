@@ -26,7 +26,7 @@ func TestTheHoleStaysClosedByPeers(t *testing.T) {
 	by := map[Rule]Total{}
 	for _, rule := range []Rule{PeersBelieved, Permits} {
 		sum := Total{}
-		for _, seed := range []uint64{13, 26, 39, 52, 65, 78, 104, 117} {
+		for _, seed := range []uint64{234, 351, 377, 572} {
 			r := Run(Options{Seed: seed, Rule: rule, Hole: true, Mum: true})
 			sum.Add(&r)
 			if rule == Permits {

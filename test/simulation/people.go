@@ -276,11 +276,12 @@ func (w *world) ghostCommand() func() {
 	return nil
 }
 
-// nobodys is what a person finds who looks where the reason says, into the log of the first start of each of those members: it has another host ID.
+// nobodys is what a person finds who looks where the reason says, into the log of the first start of each of those members, or onto its volume: it has another host ID.
 func (w *world) nobodys(ghost replace.Ghost) bool {
 	members, _ := ghost.Why.Params["members"].([]string)
 	return ghost.Why.Code == words.StrangerMayBeOurs && !slices.ContainsFunc(members, func(name string) bool {
-		return w.pods[name] == nil || w.pods[name].claim == nil || w.pods[name].claim.disk.id == string(ghost.HostID)
+		c := w.claims["data-"+name] // its volume, where there is no Pod with a log
+		return c == nil || c.disk.id == string(ghost.HostID)
 	})
 }
 

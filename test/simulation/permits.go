@@ -8,111 +8,28 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // permits is true under policy permits, with or without a bug.
 func (w *world) permits() bool {
 	switch w.Rule {
-	case Permits, LooksOnce, EveryViewCounts, PermitStays, SendersClock, RelaysOpen, PeersBelieved, RelaysMerged, ReportsMerged, LeaseStands:
+	case Permits, LooksOnce, PeersBelieved, LeaseStands:
 		return true
 	}
 	return false
 }
 
-// leave is what a barrier has seen of the controller's views, as package barrier has it.
-type leave struct {
-	views view.Receiver
-	// had is true after a judgement that found a permit.
-	had    bool
-	last   order // of the views that it went by
-	relays relays
-
-	// Of planted bugs alone.
-	any      *api.StatusReportView
-	advanced time.Time
-	once     bool
-}
-
-// newest is the view that the barrier goes by, and why it is too old.
-func (w *world) newest(p *pod, status *api.ScyllaDBStatusReport) (*api.StatusReportView, words.Message) {
-	l, read := &p.barrier.leave, status.Status.View
-	var age time.Duration
-	v, seen := read, true
-	report := w.reportOf(status.UID)
-	if w.Rule != EveryViewCounts && !l.views.Of(report, status.CreationTimestamp.Time) {
-		return read, words.New(words.ViewNotSeenToAdvance) // of a report that was deleted
+// judgeOrder: the views that a barrier goes by never go back.
+func (w *world) judgeOrder(p *pod) {
+	b := p.barrier
+	report, v := b.gate.Latest()
+	if v == nil {
+		return
 	}
-	l.relays.of(report)
-	switch w.Rule {
-	case EveryViewCounts: // whatever is read last, however old it is
-		if l.any == nil || view.StampOf(l.any) != view.StampOf(read) {
-			l.advanced = w.now
-		}
-		l.any, age = read, w.now.Sub(l.advanced)
-	case SendersClock:
-		l.views.Adopt(read, w.now)
-		v = l.views.Latest()
-		age = p.clock(w).Sub(v.ObservedAt.Time)
-	default:
-		l.views.Adopt(read, w.now)
-		v = l.views.Latest()
-		if age, seen = l.views.Age(w.now); !seen || age > w.limits.PeerCheck.Duration {
-			w.askRelays(p, w.limits.PeerCheck.Duration, w.net.rng)
-		}
-		if w.Rule == RelaysOpen {
-			v = l.views.Latest()
-			age, seen = l.views.Age(w.now)
-		}
+	if s := view.StampOf(v); !b.last.goes(report, s) {
+		w.backwards("the barrier of %s goes by view %v of report %s after %v of report %s", p.name, s, report, b.last.stamp, b.last.report)
 	}
-	if s := view.StampOf(v); !l.last.goes(status.UID, s) {
-		w.backwards("the barrier of %s goes by view %v of report %s after %v of report %s", p.name, s, status.UID, l.last.stamp, l.last.report)
-	}
-	switch {
-	case !seen:
-		return v, words.New(words.ViewNotSeenToAdvance)
-	case age > w.limits.ViewLimit.Duration:
-		return v, words.New(words.ViewTooOld, "age", age.String(), "limit", w.limits.ViewLimit.Duration.String())
-	}
-	return v, words.Message{}
-}
-
-// unpermitted are why the controller's view does not let the member start, as package barrier has it.
-func (w *world) unpermitted(p *pod, v bootstrap.Verdict, status *api.ScyllaDBStatusReport) []matrix.Blocker {
-	svc := w.service[p.name]
-	if !w.permits() || v.Decision.Permit() == "" || svc == nil {
-		return nil
-	}
-	l := &p.barrier.leave
-	if l.once {
-		return nil // a planted bug
-	}
-	x := bootstrap.Permission{Claim: p.claim.obj.Name, ClaimKnown: true, ClaimUID: p.claim.obj.UID, PodUID: p.obj.UID}
-	if status != nil && status.Status.View != nil {
-		x.View, x.Old = w.newest(p, status)
-	}
-	self := &cluster.Member{Ref: v.Self, Service: svc}
-	of := func(x *bootstrap.Permission) []matrix.Blocker {
-		return x.Blockers(v.Self, v.Decision.Permit(), self.MustBeDown())
-	}
-	blockers := of(&x)
-	if len(blockers) == 0 {
-		blockers = w.turned(p, x, of)
-	}
-	l.once = len(blockers) == 0 && w.Rule == PermitStays
-	return blockers
-}
-
-// closed is for a member that the controller's view does not let start: after a permit that was there, all has to hold anew.
-func (b *barrier) closed(w *world, v bootstrap.Verdict, blockers []matrix.Blocker) bootstrap.Verdict {
-	if b.leave.had {
-		b.stable, b.leave.had = w.now, false
-	}
-	matrix.SortBlockers(blockers)
-	return wait(v, blockers...)
 }
 
 // published is told of every view that the API server gets.
@@ -233,7 +150,7 @@ func (w *world) consume(l *leader) {
 	asked := w.now.Add(-w.net.between(0, time.Second))
 	if served, err := l.tracker.Served(clusterKey); err == nil {
 		v := served.StatusReportView
-		if c.views.Of(w.reportOf(served.ReportUID), time.Time{}) {
+		if c.views.Of(served.ReportUID, time.Time{}) {
 			c.views.Handed(&v, served.Age(), asked)
 		}
 	}
@@ -247,7 +164,7 @@ func (w *world) follow() {
 		w.consume(l)
 		return
 	}
-	if r := w.read(); r != nil && c.views.Of(w.reportOf(r.UID), r.CreationTimestamp.Time) {
+	if r := w.read(); r != nil && c.views.Of(r.UID, r.CreationTimestamp.Time) {
 		c.views.Adopt(r.Status.View, w.now)
 	}
 	w.seen()
@@ -256,7 +173,7 @@ func (w *world) follow() {
 // seen checks that the watcher's view never goes back, and that no source serves more than was written.
 func (w *world) seen() {
 	c := &w.watcher
-	if c.views.Latest() == nil || w.Rule == ReportsMerged {
+	if c.views.Latest() == nil {
 		return
 	}
 	switch s := view.StampOf(c.views.Latest()); {

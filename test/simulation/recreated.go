@@ -44,14 +44,6 @@ func (w *world) dropReports() {
 	w.wrote()
 }
 
-// reportOf is the UID by which views are ordered.
-func (w *world) reportOf(uid types.UID) types.UID {
-	if w.Rule == ReportsMerged {
-		return "" // a planted bug
-	}
-	return uid
-}
-
 // order is the invariant's own: of each report the stamps never go back, and after a view of a report comes none of a report that was made before it.
 type order struct {
 	report types.UID

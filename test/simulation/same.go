@@ -17,6 +17,13 @@ import (
 // sameObject is what our controllers write by. Where package reflect finds no difference there is none, and it is quicker to say so.
 func sameObject(a, b any) bool { return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b) }
 
+// sameButView is true for cluster reports that differ in the controller's view at most.
+func sameButView(a, b *api.ScyllaDBStatusReport) bool {
+	x, y := *a, *b
+	x.Status.View, y.Status.View = nil, nil
+	return sameObject(x, y)
+}
+
 // sameRow is true for rows that are written with the same words. Each field is named here: a test sees whether one is missing.
 func sameRow(a, b *api.NodeStatusReport) bool {
 	return a.HostID == b.HostID && a.OperationMode == b.OperationMode && a.ScyllaVersion == b.ScyllaVersion && a.Fault == b.Fault &&

@@ -39,14 +39,8 @@ const (
 	LooksOnce        Rule = "looks-once"
 	LooksOnceReports Rule = "looks-once-reports"
 	// Bugs under policy permits.
-	EveryViewCounts Rule = "every-view-counts" // a barrier goes by whatever view it reads last, newer or not
-	PermitStays     Rule = "permit-stays"      // a permit counts once it was seen, whatever newer views say
-	RelaysOpen      Rule = "relays-open"       // a view that a reporter hands on opens a barrier
-	RelaysMerged    Rule = "relays-merged"     // relayed views are not kept apart by their relays
-	ReportsMerged   Rule = "reports-merged"    // views of a report that was made anew are ordered with those of the one before
-	LeaseStands     Rule = "lease-stands"      // the number on a Lease counts although it stands still
-	SendersClock    Rule = "senders-clock"     // a view's age is counted from what its maker's clock said
-	PeersBelieved   Rule = "peers-believed"    // while no controller leads the members' rows count without a heartbeat
+	LeaseStands   Rule = "lease-stands"   // the number on a Lease counts although it stands still
+	PeersBelieved Rule = "peers-believed" // while no controller leads the members' rows count without a heartbeat
 )
 
 // Options of one run.
@@ -110,6 +104,8 @@ type world struct {
 	places map[string]scope.Place // of each host ID that was ever drawn
 
 	version int // of the API server's objects: each write adds one
+	// the version of the last write of more than the controller's view
+	otherVersion int
 	// the version that the StatefulSet controller has worked on, and the one in which replacements were judged last, with when
 	setsSeen, replaceSeen int
 	replaceJudged         time.Time
@@ -252,7 +248,10 @@ func (w *world) violate(format string, args ...any) {
 }
 
 // wrote counts a write to the API server.
-func (w *world) wrote() { w.version++ }
+func (w *world) wrote() {
+	w.version++
+	w.otherVersion = w.version
+}
 
 func (w *world) uid() string {
 	w.uids++

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"errors"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// reads is what the gate of a Pod reads in this world.
+type reads struct {
+	w *world
+	p *pod
+}
+
+func (r *reads) Now() time.Time { return r.p.clock(r.w) }
+
+// Cluster has the view of what an API server answers, which may be behind.
+func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
+	c := r.w.readByBarrier(r.p)
+	if report, _ := r.Report(); report != nil {
+		c = c.WithReport(report)
+	}
+	return c, nil
+}
+
+// Report has the view and the identity that an API server answers, and all else as it is.
+func (r *reads) Report() (*api.ScyllaDBStatusReport, *matrix.Blocker) {
+	if r.w.status == nil {
+		return nil, &matrix.Blocker{Reason: words.APIUnreachable, Detail: "not found"}
+	}
+	out := *r.w.status
+	if r.w.permits() {
+		if read := r.w.read(); read != nil {
+			out.UID, out.CreationTimestamp, out.Status.View = read.UID, read.CreationTimestamp, read.Status.View
+		}
+	}
+	return &out, nil
+}
+
+func (r *reads) LeaseName() string { return "kubectl-scylla/" + api.LeaseName }
+
+func (r *reads) Lease() (*coordinationv1.Lease, words.Message) { return r.w.lease, words.Message{} }
+
+func (r *reads) Claim(name string) (types.UID, bool, *matrix.Blocker) {
+	c := r.w.claims[name]
+	if c == nil {
+		return "", false, nil
+	}
+	return c.obj.UID, c.deleting, nil
+}
+
+func (r *reads) PodUID() (types.UID, *matrix.Blocker) { return r.p.obj.UID, nil }
+
+func (r *reads) Ran() hostid.ID {
+	row, err := api.DecodeNodeStatusReport(r.p.obj.Annotations[api.AnnotationNodeStatusReport])
+	if err != nil {
+		return ""
+	}
+	return row.LastHostID()
+}
+
+func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *matrix.Blocker) {
+	objects, digests := of.Objects, map[string]string{}
+	now := r.w.objects(everything)
+	objects.Pods, objects.Decoder, objects.Read = now.Pods, now.Decoder, objects.Read|cluster.KindPods
+	for i := range now.Pods {
+		digests[now.Pods[i].Name] = api.ReportDigest(now.Pods[i].Annotations[api.AnnotationNodeStatusReport])
+	}
+	return objects, digests, nil
+}
+
+func (r *reads) Neighbours() (cluster.Neighbourhood, *matrix.Blocker) {
+	all := r.w.objects(everything)
+	return cluster.Neighbourhood{Services: all.Services, Pods: all.Pods}, nil
+}
+
+var errSilent = errors.New("no answer")
+
+// Confirm has the answers of reporters. Mum reporters do not tell their row, and every answer of theirs confirms it.
+func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string, pinned bool) []error {
+	out := make([]error, len(reporters))
+	for i, m := range reporters {
+		digest, q := digests[m.Ref.Member], r.w.pods[m.Ref.Member]
+		switch {
+		case q == nil || q.machine == nil || q.machine.off || q.reporter.state(r.w.now) != reporterWell,
+			!r.w.Mum && q.reporter.beat.digest != digest, pinned && !r.confirms(q, m, digest):
+			out[i] = errSilent
+		}
+	}
+	return out
+}
+
+// confirms is the pinned answer of a reporter, or what is on its Lease.
+func (r *reads) confirms(q *pod, m *cluster.Member, digest string) bool {
+	switch h := m.Heartbeat(); {
+	case h == nil || !r.w.Mum && q.fingerprint() != h.Fingerprint:
+		return false
+	case !h.Lease:
+		return r.w.Mum || q.reporter.beat.digest == digest
+	}
+	l := r.w.leases[q.name]
+	if l == nil {
+		return false
+	}
+	_, err := heartbeat.Read(l, m.Pod.UID, digest)
+	return err == nil
+}
+
+func (r *reads) Heartbeats(of []*view.Sighting) []gate.Beat {
+	out := make([]gate.Beat, len(of))
+	for i, e := range of {
+		lost := r.w.net.chance(0.02)
+		number, ok := r.w.says(&heartbeats.Target{
+			Pod: types.NamespacedName{Namespace: namespace, Name: e.Ref.Member}, Address: e.HeartbeatAt(), Fingerprint: e.Heartbeat().Fingerprint, Digest: e.Digest,
+		})
+		out[i] = gate.Beat{Number: number, Failed: lost || !ok}
+		if r.w.Rule == PeersBelieved {
+			out[i] = gate.Beat{Number: int64(r.w.now.Sub(start))} // a planted bug
+		}
+	}
+	return out
+}
+
+func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {
+	for _, name := range members {
+		q := r.w.pods[name]
+		if q == nil {
+			continue
+		}
+		if address, fingerprint, serves := cluster.ServedAt(q.obj); serves {
+			found = append(found, gate.Relay{Member: name, Address: address, Fingerprint: fingerprint})
+		}
+	}
+	return found, nil
+}
+
+// Views has what the reporters hand on, each by the certificate that it had when the gate looked.
+func (r *reads) Views(questions []gate.Question) []gate.Told {
+	out := make([]gate.Told, len(questions))
+	for i, q := range questions {
+		m := r.w.pods[q.Member]
+		if m == nil || m.fingerprint() != q.Fingerprint {
+			continue
+		}
+		out[i] = r.w.handsOn(m, r.p.name)
+		if out[i].View != nil && !r.w.lies(q.Member) {
+			if r.p.barrier.told == nil {
+				r.p.barrier.told = map[string]told{}
+			}
+			r.p.barrier.told[q.Member] = told{out[i].Report, out[i].View, r.w.now.Add(-out[i].Age)}
+		}
+	}
+	return out
+}
