@@ -102,10 +102,13 @@ func (p *picture) replacers(targets map[string]bool) map[string]bool {
 }
 
 // takers returns the new nodes that have the address of a member and own no tokens yet: the state
-// of a replacement at the same address. It applies only while a replacement is open whose task does
-// not name its node (up to 2025.4). [derived]
+// of a replacement at the same address. It applies only while an operation is open whose task does
+// not name its node: a replacement or, while it is pending, one without type (up to 2025.4).
+// [derived]
 func (r *Reader) takers(ctx context.Context, p *picture, tasks []Task) map[string]bool {
-	if !slices.ContainsFunc(tasks, func(t Task) bool { return t.Open() && t.Type == "replace" && t.HostID == "" }) {
+	if !slices.ContainsFunc(tasks, func(t Task) bool {
+		return t.Open() && (t.Type == "replace" || t.Type == "") && t.HostID == ""
+	}) {
 		return nil
 	}
 	out := map[string]bool{}

@@ -690,3 +690,26 @@ func TestCancelledReadSaysSo(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 }
+
+// Up to 2025.4 the task of an operation that is pending has neither type nor node. A new node that
+// gossips in that time at the address of the dead one replaces it, then and later.
+func TestAReplacementThatIsSeenWhileItIsPending(t *testing.T) {
+	n := newFakeNode(t, with(map[string]answer{
+		pathVersion: text("2025.1.9"), pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}),
+		pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"),
+		pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false)), pathTasks: list[task](),
+	}))
+	r := NewReader(n.client())
+	r.Read(t.Context())
+	n.set(pathLive, list("10.0.0.1", "10.0.0.2"))
+	n.set(pathDown, list[string]())
+	n.set(pathMembers, list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idC}))
+	n.set(pathEndpoints, list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idC, 102, true)))
+	n.set("/storage_service/tokens/10.0.0.2", list[string]())
+	for _, of := range []task{{"t", "", "cluster", "created", "", ""}, {"t", "replace", "cluster", "running", "", ""}} {
+		n.set(pathTasks, list(of))
+		if got, want := seen(r.Read(t.Context())), "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED"; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", of.State, got, want)
+		}
+	}
+}
