@@ -142,9 +142,12 @@ func (w *world) open(p *pod) {
 func (w *world) judge(p *pod) bool {
 	b := p.barrier
 	switch w.Rule {
-	case AlwaysOpen:
-		b.verdict = bootstrap.Verdict{Satisfied: true, Decision: bootstrap.DecisionAllUp}
-		return true
+	case AlwaysOpen, Delay:
+		if b.next.IsZero() && w.Rule == Delay && p.stage == atBarrier {
+			b.next = w.now.Add(time.Minute)
+		}
+		b.verdict = bootstrap.Verdict{Satisfied: !w.now.Before(b.next), Decision: bootstrap.DecisionAllUp}
+		return b.verdict.Satisfied
 	case NeverOpen:
 		return false
 	case Operator:
@@ -231,7 +234,7 @@ type startArgs struct {
 // launcher is the first thing that ScyllaDB's container does.
 type launcher struct {
 	next   time.Time
-	first  bool
+	steps  gate.Launch
 	judges bool
 	choice bootstrap.SeedChoice
 	why    string
@@ -260,24 +263,46 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 	if w.Rule == OwnSeed {
 		return &startArgs{seeds: []string{p.obj.Status.PodIP}}, true
 	}
-	if w.cut[p.name] || !w.judgesAgain(p) {
+	if w.cut[p.name] {
 		return nil, false
 	}
-	svc := w.service[p.name]
-	if svc == nil {
-		return nil, false
-	}
-	args := &startArgs{}
 	if w.Rule == Operator {
-		args.seeds = w.operatorSeeds(p)
-		args.replace = svc.Labels[api.LabelReplacingNodeHostID]
-		return args, true
+		svc := w.service[p.name]
+		if svc == nil {
+			return nil, false
+		}
+		return &startArgs{seeds: w.operatorSeeds(p), replace: svc.Labels[api.LabelReplacingNodeHostID]}, true
+	}
+	for !l.judges || w.judgesAgain(p) {
+		l.judges = false
+		args, code := w.readLaunch(p)
+		switch l.steps.Read(code) {
+		case gate.LaunchWaits:
+			return nil, false
+		case gate.LaunchStarts:
+			p.opened.byPeers = byPeers(p.barrier.verdict)
+			return args, true
+		}
+		if l.judges = true; w.looksAgain() {
+			p.barrier = &barrier{}
+		}
+	}
+	return nil, false
+}
+
+// readLaunch is what the launcher reads for a start; without a code where it cannot start by it.
+func (w *world) readLaunch(p *pod) (*startArgs, words.Code) {
+	l, svc := &p.launcher, w.service[p.name]
+	if svc == nil {
+		l.why = "no Service"
+		return nil, ""
 	}
 	more, err := launch.Arguments(svc.Labels, svc.Annotations)
 	if err != nil {
 		l.why = err.Error()
-		return nil, false
+		return nil, ""
 	}
+	args := &startArgs{}
 	for _, a := range more {
 		args.take(a)
 	}
@@ -286,28 +311,20 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 	in.Address, in.Volume = p.obj.Status.PodIP, w.query(p.claim.disk).volume
 	l.choice = bootstrap.Seeds(in)
 	l.why = l.choice.Message().Key()
-	switch {
-	case !l.choice.Usable():
-		l.first = false
-		return nil, false
-	case l.choice.Code == words.SeedsFirstNode && !l.first:
-		l.first, p.barrier.next = true, w.now // looks a second time
-		return nil, false
+	if !l.choice.Usable() {
+		return nil, ""
 	}
 	args.seeds = l.choice.Seeds
-	p.opened.byPeers = byPeers(p.barrier.verdict)
-	return args, true
+	return args, l.choice.Code
 }
+
+// looksAgain is false for planted bugs whose launcher starts ScyllaDB by the opening of its barrier.
+func (w *world) looksAgain() bool { return w.Rule != LooksOnce && w.Rule != LooksOnceReports }
 
 // judgesAgain is the judgement of the barrier, which the launcher repeats before each start on a volume that is not known to be COMPLETED.
 func (w *world) judgesAgain(p *pod) bool {
-	switch w.Rule {
-	case Operator, LooksOnce, LooksOnceReports: // its sidecar does not, nor a planted bug
+	if !w.looksAgain() {
 		return true
-	}
-	if l := &p.launcher; !l.judges {
-		l.judges = true
-		p.barrier = &barrier{}
 	}
 	opens := w.judge(p)
 	w.say(p)

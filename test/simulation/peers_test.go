@@ -23,20 +23,17 @@ func TestNewcomersAreLetInByPeersAlone(t *testing.T) {
 
 // All rows are UP, no reporter can write another one, and a node dies while no controller leads: only the heartbeats show it, and a newcomer waits for them.
 func TestTheHoleStaysClosedByPeers(t *testing.T) {
-	by := map[Rule]Total{}
-	for _, rule := range []Rule{PeersBelieved, Permits} {
-		sum := Total{}
-		for _, seed := range []uint64{234, 351, 377, 572} {
-			r := Run(Options{Seed: seed, Rule: rule, Hole: true, Mum: true})
-			sum.Add(&r)
-			if rule == Permits {
-				complain(t, r, false)
-			}
+	believed := Total{}
+	for seed := uint64(13); believed.Unsafe < 3 && seed < 13*100; seed += 13 {
+		o := Options{Seed: seed, Rule: PeersBelieved, Hole: true, Mum: true}
+		r := Run(o)
+		if believed.Add(&r); r.Unsafe == 0 {
+			continue
 		}
-		by[rule] = sum
+		o.Rule = Permits
+		complain(t, Run(o), false)
 	}
-	t.Logf("rows are believed %+v, heartbeats %+v", by[PeersBelieved], by[Permits])
-	if by[PeersBelieved].Unsafe == 0 {
+	if t.Logf("rows are believed %+v", believed); believed.Unsafe < 3 {
 		t.Error("there is no hole without heartbeats: this test proves nothing")
 	}
 }

@@ -32,6 +32,7 @@ const (
 
 	// Bugs that are planted, so that a test sees the invariants fail.
 	AlwaysOpen Rule = "always-open" // the barrier lets every node through
+	Delay      Rule = "delay"       // it lets each node through after a minute
 	NeverOpen  Rule = "never-open"  // and none
 	OwnSeed    Rule = "own-seed"    // the launcher gives every node itself as seed
 	LateCounts Rule = "late-counts" // a reporter's write that arrives late, or twice, counts

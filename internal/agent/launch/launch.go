@@ -38,6 +38,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -231,49 +232,33 @@ func refuse(o Options, err error) error {
 	}
 }
 
-// answer is the result of ask: the arguments from the member Service, the seeds, and the Pod.
+// answer is the result of askOnce: the arguments from the member Service, the seeds, and the Pod.
 type answer struct {
 	args   []string
 	choice bootstrap.SeedChoice
 	pod    *corev1.Pod
 }
 
-// decide returns the arguments and seeds of a start that the barrier's judgement allows now. That
-// judgement takes seconds or hours, so arguments and seeds are read again after it.
+// decide returns the arguments and seeds of a start that the barrier's judgement allows now. It
+// reads the Service and the other members until gate.Launch starts.
 func (o *Options) decide(ctx context.Context) (answer, error) {
-	for {
-		before, err := o.ask(ctx)
-		if err != nil {
-			return answer{}, err
-		}
-		judged, err := o.judge(ctx, before.pod)
-		if err != nil || !judged {
-			return before, err
-		}
-		if now, err := o.askOnce(ctx); err == nil && now.choice.Code == before.choice.Code {
-			return now, nil
-		}
-	}
-}
-
-// ask reads the Service and the other members until the start is decided. A member that appears to
-// be first checks a second time: creation times have a resolution of one second, in which the
-// Services of other members may also have been created.
-func (o *Options) ask(ctx context.Context) (answer, error) {
 	began := o.Clock.Now()
 	pause := firstPause
 	said, saidAt := "", time.Time{}
-	first := false
+	var l gate.Launch
 	for {
 		got, err := o.askOnce(ctx)
-		if err == nil {
-			if got.choice.Code != words.SeedsFirstNode || first {
-				return got, nil
+		switch step := l.Read(got.choice.Code); {
+		case err == nil && step == gate.LaunchStarts:
+			return got, nil
+		case err == nil && step == gate.LaunchJudges:
+			if judged, err := o.judge(ctx, got.pod); err != nil || !judged {
+				return got, err
 			}
-			first = true
+			began, pause, said = o.Clock.Now(), firstPause, ""
+			continue
+		case err == nil:
 			err = waiting{"no node of the cluster has joined, and this member is the first: checking again"}
-		} else {
-			first = false
 		}
 		if ctx.Err() != nil {
 			return answer{}, exit.Interrupted(ctx.Err())
