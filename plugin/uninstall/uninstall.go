@@ -173,7 +173,7 @@ func refuse(ctx context.Context, c client.Client) error {
 			"wait until it has finished, or withdraw it",
 			words.Scylla(open[0].Namespace, "replace", "cancel", open[0].Name)...)
 	case len(guarded) > 0:
-		return exit.WithHint(exit.Refusedf("StatefulSet %s still has the barrier, which needs the controller",
+		return exit.WithHint(exit.Refusedf("the barrier needs the controller, and is still in StatefulSet %s",
 			some(guarded)),
 			"remove the barrier first",
 			words.Scylla(clusters[0].Namespace, "inject", cmp.Or(clusters[0].Name, "CLUSTER"), "--undo")...)
