@@ -142,6 +142,7 @@ type Gate struct {
 	relays    relays
 	peers     peering
 	last      earlier
+	ran       hostid.ID // with which ScyllaDB has run in this Pod; empty while unknown
 
 	seen *cluster.Cluster
 	// Newer counts newer views that closed a gate with a permit, Relayed the relayed ones.
@@ -166,6 +167,9 @@ func (g *Gate) Answering() int { return g.relays.answered }
 // Judge decides. changed has the objects that may have changed since the last judgement. The
 // verdict's Pause is when to judge again without a change.
 func (g *Gate) Judge(changed cluster.Kinds) bootstrap.Verdict {
+	if g.Launcher && g.ran == "" {
+		g.ran = g.reads.Ran()
+	}
 	v := g.judge(changed)
 	if slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != words.ControllerSilent }) {
 		// blocked by more than a controller that this process has not seen working yet
@@ -235,7 +239,7 @@ func (g *Gate) Input(c *cluster.Cluster) (bootstrap.Input, error) {
 	in.VolumeDetail, in.VolumeHostID = g.VolumeDetail, g.VolumeHostID
 	in.AllowNonReporting = g.AllowNonReporting
 	if g.Launcher {
-		in.Opened, in.Ran = true, g.reads.Ran()
+		in.Opened, in.Ran = true, g.ran
 	}
 	in.Banned = g.banned(c, in)
 	if g.Version != nil {

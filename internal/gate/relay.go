@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// MostRelays is the maximum of members that are queried for the view, relearn the interval
+	// mostRelays is the maximum of members that are queried for the view, relearn the interval
 	// between readings of their addresses.
-	MostRelays = 8
+	mostRelays = 8
 	relearn    = time.Minute
 	// AskRelays is how often a gate that is about to open queries them.
 	AskRelays = 2 * time.Second
@@ -71,7 +71,7 @@ func (g *Gate) learn(known *cluster.Cluster) {
 		return
 	}
 	r.learned = now
-	found, unread := g.reads.Relays(known.Relays(g.Member, MostRelays))
+	found, unread := g.reads.Relays(known.Relays(g.Member, mostRelays))
 	for _, m := range r.members {
 		if slices.Contains(unread, m.Member) {
 			found = append(found, m)

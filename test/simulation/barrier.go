@@ -236,7 +236,6 @@ type launcher struct {
 	next   time.Time
 	steps  gate.Launch
 	judges bool
-	choice bootstrap.SeedChoice
 	why    string
 }
 
@@ -309,13 +308,13 @@ func (w *world) readLaunch(p *pod) (*startArgs, words.Code) {
 	c := cluster.New(w.objects(cluster.KindServices|cluster.KindPods|cluster.KindReports|cluster.KindStatusReport), cluster.SourceAuto, p.clock(w))
 	in := bootstrap.StartOf(c, p.name)
 	in.Address, in.Volume = p.obj.Status.PodIP, w.query(p.claim.disk).volume
-	l.choice = bootstrap.Seeds(in)
-	l.why = l.choice.Message().Key()
-	if !l.choice.Usable() {
+	choice := bootstrap.Seeds(in)
+	l.why = choice.Message().Key()
+	if !choice.Usable() {
 		return nil, ""
 	}
-	args.seeds = l.choice.Seeds
-	return args, l.choice.Code
+	args.seeds = choice.Seeds
+	return args, choice.Code
 }
 
 // looksAgain is false for planted bugs whose launcher starts ScyllaDB by the opening of its barrier.

@@ -28,7 +28,6 @@ import (
 type reads struct {
 	*barrier
 	ctx     context.Context // of the present judgement
-	ran     hostid.ID
 	relays  clients
 	members clients // of heartbeats
 }
@@ -116,14 +115,15 @@ func (r *reads) meta(kind, name string) (*metav1.PartialObjectMetadata, error) {
 // unknown, which only makes the launcher wait.
 func (r *reads) Ran() hostid.ID {
 	pod := &corev1.Pod{}
-	if r.ran != "" || r.client.Get(r.ctx, types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}, pod) != nil ||
+	if r.client.Get(r.ctx, types.NamespacedName{Namespace: r.Namespace, Name: r.Pod}, pod) != nil ||
 		r.barrier.PodUID != "" && pod.UID != r.barrier.PodUID {
-		return r.ran
+		return ""
 	}
-	if row, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport]); err == nil {
-		r.ran = row.LastHostID()
+	row, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport])
+	if err != nil {
+		return ""
 	}
-	return r.ran
+	return row.LastHostID()
 }
 
 func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *matrix.Blocker) {
