@@ -74,7 +74,8 @@ func IsNodePod(p *corev1.Pod) bool {
 	return ofSet || ScyllaDBContainer(&p.Spec) != nil
 }
 
-// own copies the lists, keeps only members' objects, keeps the last of duplicates, and sorts.
+// own keeps only members' objects, keeps the last of duplicates, and sorts. A list that needs none
+// of that is not copied: a Pod alone has 1 kB.
 // Counted twice, a report's rows would contradict each other.
 func (o Objects) own() Objects {
 	pods := make(map[string]bool, len(o.Pods))
@@ -87,9 +88,13 @@ func (o Objects) own() Objects {
 	o.StatefulSets = distinct(o.StatefulSets, func(s *appsv1.StatefulSet) metav1.Object { return s }, nil)
 	o.PVCs = distinct(o.PVCs, func(p *corev1.PersistentVolumeClaim) metav1.Object { return p }, nil)
 	o.Reports = distinct(o.Reports, func(r *api.ScyllaDBDatacenterNodesStatusReport) metav1.Object { return r }, nil)
-	slices.SortStableFunc(o.Reports, func(a, b api.ScyllaDBDatacenterNodesStatusReport) int {
+	byDatacenter := func(a, b api.ScyllaDBDatacenterNodesStatusReport) int {
 		return cmp.Or(cmp.Compare(a.DatacenterName, b.DatacenterName), cmp.Compare(a.Name, b.Name))
-	})
+	}
+	if !slices.IsSortedFunc(o.Reports, byDatacenter) {
+		o.Reports = slices.Clone(o.Reports)
+		slices.SortStableFunc(o.Reports, byDatacenter)
+	}
 	o.Problems = SortProblems(slices.Clone(o.Problems))
 	return o
 }
@@ -100,15 +105,20 @@ func distinct[T any](list []T, meta func(*T) metav1.Object, keep func(*T) bool) 
 	if list == nil {
 		return nil
 	}
-	out := make([]T, 0, len(list))
 	if inOrder(list, meta) { // sorted already, as from most callers
-		for i := range list {
-			if v := &list[i]; keep == nil || keep(v) {
-				out = append(out, *v)
+		first := firstRefused(list, keep)
+		if first == len(list) {
+			return slices.Clip(list)
+		}
+		out := append(make([]T, 0, len(list)-1), list[:first]...)
+		for i := first + 1; i < len(list); i++ {
+			if keep(&list[i]) {
+				out = append(out, list[i])
 			}
 		}
 		return out
 	}
+	out := make([]T, 0, len(list))
 	last := make(map[string]int, len(list))
 	for i := range list {
 		last[meta(&list[i]).GetName()] = i
@@ -119,6 +129,16 @@ func distinct[T any](list []T, meta func(*T) metav1.Object, keep func(*T) bool) 
 		}
 	}
 	return out
+}
+
+// firstRefused is the index of the first object that keep does not accept, or the list's length.
+func firstRefused[T any](list []T, keep func(*T) bool) int {
+	for i := range list {
+		if keep != nil && !keep(&list[i]) {
+			return i
+		}
+	}
+	return len(list)
 }
 
 // inOrder reports whether the list is sorted by name and has no name twice.

@@ -36,7 +36,7 @@ const (
 	// browserTests start Chromium.
 	browserTests = "^TestCommandsAndNamesAreBrokenAtSpacesAlone$|^TestPageInBrowser$"
 
-	gateSeeds = 100
+	gateSeeds = 300
 	// seedsProved is the last of the seeds that pass by both policies.
 	seedsProved = 10000
 

@@ -213,8 +213,10 @@ func byPeers(v bootstrap.Verdict) bool {
 	return slices.ContainsFunc(v.Notes, func(m words.Message) bool { return m.Code == words.DecidedByPeers })
 }
 
+const kindsOfBarrier = cluster.KindServices | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
+
 func (w *world) readByBarrier(p *pod) *cluster.Cluster {
-	return cluster.New(w.objects(cluster.KindServices|cluster.KindStatefulSets|cluster.KindReports|cluster.KindStatusReport), cluster.SourceReport, p.clock(w))
+	return cluster.New(w.objects(kindsOfBarrier), cluster.SourceReport, p.clock(w))
 }
 
 // printed is the barrier's verdict with the next steps that it prints.

@@ -98,8 +98,8 @@ type shelf struct {
 // objects are what the API server holds now. Pods alone carry what a decoder remembers, and a reading without Pods would have it forget all.
 func (w *world) objects(kinds cluster.Kinds) cluster.Objects {
 	s := &w.shelf
-	if s.version != w.version {
-		*s = shelf{version: w.version}
+	if s.version != w.otherVersion { // lists have no view
+		*s = shelf{version: w.otherVersion}
 	}
 	o := cluster.Objects{Key: cluster.Key{Namespace: namespace, Name: clusterName}, Read: kinds}
 	o.Services = shelved(&s.objects.Services, w.serviceNames.of(w.service), func(name string) *corev1.Service { return w.service[name] })

@@ -142,7 +142,7 @@ func (w *world) haunt(l *leader) {
 	l.tracker.Look()
 	w.assemblePermits(l)
 	w.after(w.net.between(100*time.Millisecond, 2*time.Second), func() {
-		l.cache, l.reading = w.objects(everything), nil
+		l.observe(w)
 		l.tracker.Look()
 		w.assemblePermits(l)
 		w.consume(l)
@@ -172,7 +172,7 @@ func (w *world) lead() {
 		c.leases = maps.Clone(w.leases)
 	}
 	if hears && l.seen != w.version {
-		l.seen, l.cache, l.reading, l.queue.is = w.version, w.objects(everything), nil, true
+		l.observe(w)
 		w.memberServices()
 	}
 	if int(w.now.Sub(l.began)/time.Second)%int(w.limits.LookInterval.Duration/time.Second) == 0 {
@@ -200,6 +200,18 @@ func (w *world) lead() {
 		}
 	}
 	w.proveKept(l)
+}
+
+// observe takes over what the watches deliver. What was read of all objects but the view stays, where only the view was written.
+func (l *leader) observe(w *world) {
+	if l.reading != nil && l.seen >= w.otherVersion && w.status != nil {
+		m := l.reading
+		m.stored = &w.status.Status
+		m.scene = view.SceneOf(m.judged, m.stored, m.claims, l.tracker.MaxPermits())
+	} else {
+		l.reading = nil
+	}
+	l.seen, l.cache, l.queue.is = w.version, w.objects(everything), true
 }
 
 // unheeded is a second of a leader none of whose requests arrives.
@@ -277,6 +289,7 @@ type reading struct {
 	status  *api.ScyllaDBStatusReport
 	stored  *api.ScyllaDBStatusReportStatus
 	judged  *cluster.Cluster
+	claims  map[string]types.UID
 	scene   view.JoinCandidates
 }
 
@@ -294,7 +307,7 @@ func (w *world) reading(l *leader) *reading {
 	}
 	m.same = sameObject(m.reports, l.cache.Reports) && l.cache.StatusReport != nil &&
 		sameObject(lasting(m.status), lasting(l.cache.StatusReport))
-	m.judged = c.WithReport(m.status)
+	m.judged = c.WithOwn(m.status)
 	if is := l.cache.StatusReport; is != nil {
 		m.stored = &is.Status
 	}
@@ -309,7 +322,7 @@ func (w *world) reading(l *leader) *reading {
 			claims[a.PVCName] = ""
 		}
 	}
-	m.scene = view.SceneOf(m.judged, m.stored, claims, l.tracker.MaxPermits())
+	m.claims, m.scene = claims, view.SceneOf(m.judged, m.stored, claims, l.tracker.MaxPermits())
 	l.reading = m
 	return m
 }

@@ -30,11 +30,9 @@ func (r *reads) Now() time.Time { return r.p.clock(r.w) }
 
 // Cluster has the view of what an API server answers, which may be behind.
 func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
-	c := r.w.readByBarrier(r.p)
-	if report, _ := r.Report(); report != nil {
-		c = c.WithReport(report)
-	}
-	return c, nil
+	o := r.w.objects(kindsOfBarrier)
+	o.StatusReport, _ = r.Report()
+	return cluster.New(o, cluster.SourceReport, r.p.clock(r.w)), nil
 }
 
 // Report has the view and the identity that an API server answers, and all else as it is.
